@@ -1,0 +1,35 @@
+/** The configuration after checking: frozen, complete, in the units of the code. Source: product.md "Operator". */
+
+import type { Catalog } from '../core/catalog.ts'
+import type { Limits } from '../core/limits.ts'
+
+export type Config = Readonly<{
+  /** Absolute path of the file it was read from; undefined: defaults. */
+  file: string | undefined
+  server: Readonly<{
+    host: string
+    port: number
+    /** Goes into the balance error; undefined: the gateway's own address. */
+    dashboardUrl: string | undefined
+    trustedProxies: readonly string[]
+    corsOrigins: readonly string[]
+  }>
+  operator: Readonly<{ host: string; port: number }>
+  /** Absolute path of the database file. */
+  ledgerPath: string
+  limits: Limits
+  /** Empty: the embedded simulator serves every model. */
+  upstreams: readonly UpstreamConfig[]
+  catalog: Catalog
+}>
+
+export type UpstreamConfig = Readonly<{
+  name: string
+  baseUrl: string
+  /** The secret itself, read from the variable that the file names; undefined: the upstream needs none. */
+  apiKey: string | undefined
+  weight: number
+  priority: number
+  maxConcurrent: number
+  connectTimeoutMs: number
+}>

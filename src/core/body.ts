@@ -1,0 +1,12 @@
+/** A client's request body, read once: the bytes as they came, and what they parse to. */
+
+import type { Span } from './json-scan.ts'
+
+export type Body = Readonly<{
+  bytes: Uint8Array
+  json: Readonly<Record<string, unknown>>
+  /** Where each top-level member's value stands in `bytes`, in order of appearance; a repeated name has several spans. */
+  members: readonly Member[]
+}>
+
+export type Member = Readonly<{ name: string; value: Span }>

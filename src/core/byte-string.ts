@@ -1,0 +1,24 @@
+/**
+ * Byte strings: text whose every character is one byte (WebIDL `ByteString`). Making one copies bytes without decoding them, so no UTF-8 sequence can
+ * be broken by where the network cut it, and the engine's string search then finds frames about twice as fast as a search over the bytes (perf.md §4c).
+ */
+
+declare const unit: unique symbol
+export type ByteString = string & { readonly [unit]: 'ByteString' }
+
+export const EMPTY = '' as ByteString
+
+/** The bytes, one character each. */
+export const fromBytes = (bytes: Uint8Array): ByteString =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1') as ByteString
+
+export const toBytes = (text: ByteString): Uint8Array => Buffer.from(text, 'latin1')
+
+/** The UTF-8 bytes of ordinary text, one character each. */
+export const encode = (text: string): ByteString => Buffer.from(text, 'utf8').toString('latin1') as ByteString
+
+/** Ordinary text from UTF-8 bytes; what is not UTF-8 becomes U+FFFD. */
+export const decode = (text: string): string => Buffer.from(text, 'latin1').toString('utf8')
+
+/** A value as JSON, as bytes. */
+export const encodeJson = (value: unknown): ByteString => encode(JSON.stringify(value))

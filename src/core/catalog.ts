@@ -1,0 +1,62 @@
+/** Models, plans and what a key may use of them. Rules: product.md "Requests", "Operator"; capabilities: wire.md §1.4. */
+
+import type { Rates } from './pricing.ts'
+
+/** What a model's upstream refuses, so that the translated formats adapt instead of failing. Nothing listed: everything is accepted. */
+export const REJECTIONS = [
+  'sampling', // temperature, top_p, top_k
+  'tools',
+  'tool_choice', // every tool_choice
+  'forced_tool_choice', // any, tool: downgraded to auto
+  'manual_thinking', // thinking.type "enabled"
+  'adaptive_thinking', // thinking.type "adaptive"
+  'disabled_thinking', // thinking.type "disabled"
+  'between_tools_thinking', // thinking.type "between_tools"
+  'effort', // output_config.effort
+  'xhigh_effort', // effort "xhigh"; "max" is used instead
+  'assistant_first', // a conversation that begins with an assistant turn: a user turn is put before it
+  'betas', // anthropic-beta tokens
+  'versions', // any anthropic-version but 2023-06-01
+] as const
+export type Rejection = (typeof REJECTIONS)[number]
+
+export type Model = Readonly<{
+  /** Public id, as clients name it. */
+  id: string
+  displayName: string
+  /** The id that the upstream knows. */
+  upstreamModel: string
+  /** Names of the upstreams that serve it, in the order of the configuration. */
+  upstreams: readonly string[]
+  rates: Rates
+  contextWindow: number
+  maxOutputTokens: number
+  /** Unix seconds, for the models list. */
+  createdSeconds: number
+  rejects: ReadonlySet<Rejection>
+}>
+
+export type Plan = Readonly<{ name: string; models: readonly string[] }>
+
+export type Catalog = Readonly<{
+  models: ReadonlyMap<string, Model>
+  plans: ReadonlyMap<string, Plan>
+}>
+
+/** The model that a plan may use under this id. Unknown and excluded look alike, so that nobody can probe the catalogue. */
+export function modelOf(catalog: Catalog, planName: string, id: string): Model | undefined {
+  const model = catalog.models.get(id)
+  const plan = catalog.plans.get(planName)
+  return model !== undefined && plan !== undefined && includes(plan, id) ? model : undefined
+}
+
+/** A plan's models, newest first. */
+export function modelsOf(catalog: Catalog, planName: string): readonly Model[] {
+  const plan = catalog.plans.get(planName)
+  if (plan === undefined) return []
+  return [...catalog.models.values()].filter((model) => includes(plan, model.id)).sort((a, b) => b.createdSeconds - a.createdSeconds)
+}
+
+/** A plan names models by id or by a prefix that ends in `*`. */
+const includes = (plan: Plan, id: string): boolean =>
+  plan.models.some((pattern) => (pattern.endsWith('*') ? id.startsWith(pattern.slice(0, -1)) : pattern === id))

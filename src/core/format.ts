@@ -1,0 +1,44 @@
+/** What a wire format provides: how its request becomes a native call, and how the native answer becomes its own. Source: design.md "One request as data". */
+
+import type { Body } from './body.ts'
+import type { Model } from './catalog.ts'
+import type { NativeMessage } from './native/message.ts'
+import type { Bounds } from './pricing.ts'
+import type { Refusal } from './refusal.ts'
+import type { Transcoder } from './transcoder.ts'
+
+export const FORMAT_NAMES = ['messages', 'chat', 'responses'] as const
+export type FormatName = (typeof FORMAT_NAMES)[number]
+
+/** A request after reading. `Echo` is what the format must remember of it to write the answer. */
+export type Call<Echo> = Readonly<{
+  model: Model
+  isStream: boolean
+  /** The native body for the upstream. */
+  body: Uint8Array
+  bounds: Bounds
+  /** `anthropic-version` and `anthropic-beta` for the upstream; betas '' when there are none. */
+  version: string
+  betas: string
+  echo: Echo
+}>
+
+export type ReadContext = Readonly<{
+  headers: { get(name: string): string | null }
+  /** The model under this id, if the key's plan has it. */
+  find(modelId: string): Model | undefined
+  /** Items of an earlier answer of the same key, by response id or item id (responses only). */
+  recall(id: string): readonly unknown[] | undefined
+}>
+
+/** What the answer needs that is not pure: the time and the request's id. */
+export type Stamp = Readonly<{ createdSeconds: number; requestId: string }>
+
+export interface Format<Echo> {
+  readonly name: FormatName
+  /** Validates and translates. Order: shape of the body, then the model, then what depends on the model. */
+  read(body: Body, context: ReadContext): Call<Echo> | Refusal
+  /** The client's body for a complete native message. */
+  respond(message: NativeMessage, call: Call<Echo>, stamp: Stamp): Uint8Array
+  transcoder(call: Call<Echo>, stamp: Stamp): Transcoder
+}

@@ -1,0 +1,70 @@
+/** Keys: the secret's form, what is stored of it, and when it may be used. Rules: spec "API key attributes", product.md "Balance and keys". */
+
+import type { Picos } from './money.ts'
+
+/** What the gateway knows of a key. Never the secret: that is shown once and stored as SHA-256. */
+export type KeyRecord = Readonly<{
+  id: string
+  accountId: string
+  name: string
+  /** `sk-…last4` */
+  display: string
+  plan: string
+  limitPicos: Picos | null
+  /** Unix milliseconds; null: never. */
+  expiresAt: number | null
+  isActive: boolean
+  isAccountActive: boolean
+}>
+
+export type KeyState = 'live' | 'disabled' | 'expired'
+
+/** Disabled is looked at before expired (product.md: order of checks). A key expires at the very millisecond of `expiresAt`. */
+export function stateOf(key: KeyRecord, now: number): KeyState {
+  if (!key.isActive || !key.isAccountActive) return 'disabled'
+  if (key.expiresAt !== null && now >= key.expiresAt) return 'expired'
+  return 'live'
+}
+
+const BODY_LENGTH = 43
+const CHECKSUM_LENGTH = 6
+const SECRET = new RegExp(`^sk-[0-9A-Za-z]{${BODY_LENGTH}}$`)
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** A secret from random bytes: `sk-` + 43 base62 characters, the last 6 a checksum. `randomBytes` must give at least 64 bytes a call. */
+export function makeSecret(randomBytes: () => Uint8Array): string {
+  const body = base62(randomBytes, BODY_LENGTH - CHECKSUM_LENGTH)
+  return `sk-${body}${checksum(body)}`
+}
+
+/** True when the text can be one of our secrets; a typo is found here, before any look-up. */
+export function isSecret(text: string): boolean {
+  if (!SECRET.test(text)) return false
+  const body = text.slice(3, -CHECKSUM_LENGTH)
+  return text.endsWith(checksum(body))
+}
+
+export const displayOf = (secret: string): string => `sk-…${secret.slice(-4)}`
+
+/** Uniform base62: bytes of 248 and above are thrown away, since 248 = 4 × 62. */
+function base62(randomBytes: () => Uint8Array, length: number): string {
+  let text = ''
+  while (text.length < length) for (const byte of randomBytes()) if (byte < 248 && text.length < length) text += BASE62.charAt(byte % 62)
+  return text
+}
+
+/** CRC-32 (ISO 3309) of the body in 6 base62 characters. */
+function checksum(body: string): string {
+  let crc = 0xffffffff
+  for (let i = 0; i < body.length; i++) {
+    crc ^= body.charCodeAt(i)
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1
+  }
+  let rest = (crc ^ 0xffffffff) >>> 0
+  let text = ''
+  for (let i = 0; i < CHECKSUM_LENGTH; i++) {
+    text = BASE62.charAt(rest % 62) + text
+    rest = Math.floor(rest / 62)
+  }
+  return text
+}

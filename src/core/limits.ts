@@ -1,0 +1,36 @@
+/** Bounds of the contract that no configuration changes, and the defaults of those it may. Source: spec "Limits"; product.md "Requests", "Operator". */
+
+/** Deeper or busier JSON is refused before it is parsed: both stall the process (reliability.md §0.9). */
+export const JSON_DEPTH_MAX = 128
+export const JSON_SEPARATORS_MAX = 1_000_000
+export const CACHE_BREAKPOINTS_MAX = 4
+export const KEY_EXPIRY_DAYS_MAX = 90
+/** One server-sent event from an upstream; a longer one is a fault. */
+export const EVENT_BYTES_MAX = 8 * 1024 * 1024
+export const HEARTBEAT_IDLE_MS = 15_000
+/** How long a stream's status waits for the upstream's first event. */
+export const FIRST_EVENT_WAIT_MS = 1_000
+
+export type Limits = Readonly<{
+  bodyBytes: number
+  startTimeoutMs: number
+  totalTimeoutMs: number
+  stallTimeoutMs: number
+  writeStallMs: number
+  requestsPerMinute: number
+  concurrentRequests: number
+  dashboardPerMinute: number
+  drainMs: number
+}>
+
+export const LIMITS: Limits = {
+  bodyBytes: 33_554_432,
+  startTimeoutMs: 360_000,
+  totalTimeoutMs: 600_000,
+  stallTimeoutMs: 300_000,
+  writeStallMs: 60_000,
+  requestsPerMinute: 600,
+  concurrentRequests: 200,
+  dashboardPerMinute: 120,
+  drainMs: 600_000,
+}

@@ -1,0 +1,47 @@
+/** A native error to the refusal that the client gets. Source: product.md, table under "Upstream"; wire.md §1.9, §6.2, §6.3. */
+
+import { isObject } from '../json.ts'
+import { Refusal } from '../refusal.ts'
+
+export type NativeError = Readonly<{ type: string; message: string }>
+
+/** Reads `{"type":"error","error":{…}}`; a body of another shape has type ''. */
+export function readNativeError(body: unknown): NativeError {
+  const error = isObject(body) && isObject(body['error']) ? body['error'] : {}
+  return { type: text(error['type']), message: text(error['message']) }
+}
+
+/** Texts by which an upstream speaks of our account with it: never the customer's business. */
+const OUR_ACCOUNT = /credit balance|organi[sz]ation|workspace|billing|spend limit|usage limit|api[ _-]?key/i
+
+/** A 400 of the upstream: its own words with our model id, unless they are about our account. */
+export function refusalOfInvalidRequest(error: NativeError, model: { id: string; upstreamModel: string }): Refusal {
+  if (error.type !== 'invalid_request_error' || OUR_ACCOUNT.test(error.message)) return new Refusal('upstreamAccount')
+  const message = error.message.replaceAll(model.upstreamModel, model.id)
+  return new Refusal('upstreamInvalidRequest', message === '' ? {} : { message })
+}
+
+/** An `error` event inside a stream. */
+export function refusalOfErrorEvent(error: NativeError, model: { id: string; upstreamModel: string }): Refusal {
+  switch (error.type) {
+    case 'invalid_request_error':
+      return refusalOfInvalidRequest(error, model)
+    case 'request_too_large':
+      return new Refusal('bodyTooLarge')
+    case 'authentication_error':
+    case 'permission_error':
+    case 'billing_error':
+    case 'not_found_error':
+      return new Refusal('upstreamAccount')
+    case 'overloaded_error':
+    case 'rate_limit_error':
+    case 'conflict_error':
+      return new Refusal('upstreamBusy')
+    case 'timeout_error':
+      return new Refusal('timedOut')
+    default:
+      return new Refusal('upstreamBroken')
+  }
+}
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '')

@@ -1,0 +1,64 @@
+/** A complete native answer. Source: wire.md §1.5, which also says how little of it may be assumed. */
+
+import { type ByteString, encodeJson, toBytes } from '../byte-string.ts'
+import { isObject } from '../json.ts'
+import { mergeUsage, NOT_REPORTED } from '../usage.ts'
+import type { Observation } from './observation.ts'
+
+export type NativeMessage = Readonly<{
+  /** The upstream's bytes. */
+  bytes: Uint8Array
+  json: Readonly<Record<string, unknown>>
+  content: readonly Record<string, unknown>[]
+  observation: Observation
+}>
+
+/** Undefined when the bytes are not a native message: then the upstream is broken. */
+export function readMessage(bytes: Uint8Array): NativeMessage | undefined {
+  let json: unknown
+  try {
+    json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    return undefined
+  }
+  if (!isObject(json) || json['type'] !== 'message' || !Array.isArray(json['content'])) return undefined
+  const content = json['content'].filter(isObject)
+  return {
+    bytes,
+    json,
+    content,
+    observation: {
+      hasStarted: true,
+      reported: mergeUsage(NOT_REPORTED, json['usage']),
+      stopReason: typeof json['stop_reason'] === 'string' ? json['stop_reason'] : undefined,
+      stopSequence: typeof json['stop_sequence'] === 'string' ? json['stop_sequence'] : undefined,
+      contentBytes: content.reduce((sum, block) => sum + contentBytes(block), 0),
+    },
+  }
+}
+
+/** The native stream that a complete message would have been, for an upstream that answers a stream request with JSON. */
+export function streamOfMessage(message: NativeMessage): Uint8Array {
+  const { content: _content, stop_reason, stop_sequence, ...head } = message.json
+  const frames = [
+    frame('message_start', { message: { ...head, content: [], stop_reason: null, stop_sequence: null } }),
+    ...message.content.flatMap((block, index) => [
+      frame('content_block_start', { index, content_block: block }),
+      frame('content_block_stop', { index }),
+    ]),
+    frame('message_delta', {
+      delta: { stop_reason: stop_reason ?? null, stop_sequence: stop_sequence ?? null },
+      usage: message.json['usage'],
+    }),
+    frame('message_stop', {}),
+  ]
+  return toBytes(frames.join('') as ByteString)
+}
+
+const frame = (type: string, fields: Record<string, unknown>): string => `event: ${type}\ndata: ${encodeJson({ type, ...fields })}\n\n`
+
+const contentBytes = (block: Record<string, unknown>): number =>
+  [block['text'], block['thinking'], block['input'] === undefined ? undefined : JSON.stringify(block['input'])].reduce<number>(
+    (sum, part) => sum + (typeof part === 'string' ? Buffer.byteLength(part) : 0),
+    0,
+  )

@@ -1,0 +1,121 @@
+/**
+ * Reads a native stream for a transcoder: cuts frames, lifts deltas without parsing them, parses the few other events, keeps the observation, and
+ * decides how the stream ends. Source: wire.md §1.6 (grammar), §1.8 (framing), §4.6 (truncation); product.md "Requests".
+ */
+
+import { type ByteString, encodeJson } from '../byte-string.ts'
+import { Refusal } from '../refusal.ts'
+import { type NativeEvent, readFrame, readNativeEvent } from '../sse/read-event.ts'
+import { FrameSplitter } from '../sse/split-frames.ts'
+import { type Delta, DeltaFinder, type DeltaKind } from './delta.ts'
+import { readNativeError, refusalOfErrorEvent } from './error.ts'
+import { nothingSeen, type Observation, observe } from './observation.ts'
+
+/** One event as it stands in the stream: `text[start, end)`, its blank line included. */
+export type Frame = Readonly<{ text: ByteString; start: number; end: number }>
+
+export interface NativeSink {
+  /** A piece of text, thinking or tool input. The delta is only valid during the call. */
+  delta(delta: Delta, frame: Frame): void
+  /** Any other event: `message_start`, block start and stop, other deltas, `message_delta`, `message_stop`, `ping`, unknown ones. */
+  event(event: NativeEvent, frame: Frame): void
+  /** A frame with nothing to act on: comments, a lone `event:` line, `[DONE]`. */
+  ignored(frame: Frame): void
+}
+
+/** `complete`: `message_stop`, or an end after a stop reason. A refusal: the upstream failed, and this is what the client is told. */
+export type ReaderState = 'reading' | 'complete' | Refusal
+
+const SLOW_DELTAS: Readonly<Record<string, { kind: DeltaKind; field: string }>> = {
+  text_delta: { kind: 'text', field: 'text' },
+  input_json_delta: { kind: 'json', field: 'partial_json' },
+  thinking_delta: { kind: 'thinking', field: 'thinking' },
+}
+
+export class NativeReader {
+  readonly observation: Observation = nothingSeen()
+  state: ReaderState = 'reading'
+  readonly #splitter = new FrameSplitter()
+  readonly #finder = new DeltaFinder()
+  readonly #sink: NativeSink
+  readonly #model: { id: string; upstreamModel: string }
+
+  constructor(sink: NativeSink, model: { id: string; upstreamModel: string }) {
+    this.#sink = sink
+    this.#model = model
+  }
+
+  /** Feeds one chunk of the upstream's body. Does nothing once the stream has ended. */
+  push(chunk: Uint8Array): void {
+    if (this.state !== 'reading') return
+    if (!this.#splitter.push(chunk, this.#onFrame)) this.state = new Refusal('upstreamBroken')
+  }
+
+  /** The upstream's body has ended: a last frame without its blank line still counts, then an end before a stop reason is a fault. */
+  end(): void {
+    if (this.state !== 'reading') return
+    const rest = this.#splitter.rest()
+    if (rest.trim() !== '') this.#closeLastFrame(rest)
+    if (this.state !== 'reading') return
+    this.state = this.observation.stopReason === undefined ? new Refusal('upstreamBroken') : 'complete'
+  }
+
+  get isBetweenFrames(): boolean {
+    return this.#splitter.isBetweenFrames
+  }
+
+  readonly #onFrame = (text: ByteString, start: number, end: number): void => {
+    if (this.state !== 'reading') return
+    const frame = { text, start, end }
+    if (this.#finder.find(text, start, end)) this.#deliver(this.#finder, frame)
+    else this.#readSlowly(frame)
+  }
+
+  #readSlowly(frame: Frame): void {
+    const event = readNativeEvent(readFrame(frame.text, frame.start, frame.end))
+    if (event === undefined) this.#sink.ignored(frame)
+    else if (event === 'malformed') this.state = new Refusal('upstreamBroken')
+    else if (event.type === 'error') this.state = refusalOfErrorEvent(readNativeError(event.body), this.#model)
+    else this.#readEvent(event, frame)
+  }
+
+  #readEvent(event: NativeEvent, frame: Frame): void {
+    const delta = slowDelta(event)
+    if (delta !== undefined) {
+      this.#deliver(delta, frame)
+      return
+    }
+    observe(this.observation, event)
+    this.#sink.event(event, frame)
+    if (event.type === 'message_stop') this.state = 'complete'
+  }
+
+  #deliver(delta: Delta, frame: Frame): void {
+    this.observation.contentBytes += delta.to - delta.from - 2
+    this.#sink.delta(delta, frame)
+  }
+
+  /** Only an event that ends the stream is taken from a frame that the upstream did not close. */
+  #closeLastFrame(rest: ByteString): void {
+    const event = readNativeEvent(readFrame(rest, 0, rest.length))
+    if (event === undefined || event === 'malformed' || !CLOSING.has(event.type)) return
+    const text = `${rest.trimEnd()}\n\n` as ByteString
+    this.#readSlowly({ text, start: 0, end: text.length })
+  }
+}
+
+const CLOSING = new Set(['message_delta', 'message_stop', 'error'])
+
+/** A delta that is not of the canonical shape, with its literal made anew. */
+function slowDelta(event: NativeEvent): Delta | undefined {
+  if (event.type !== 'content_block_delta') return undefined
+  const delta = event.body['delta']
+  const index = event.body['index']
+  if (typeof delta !== 'object' || delta === null || typeof index !== 'number') return undefined
+  const fields = delta as Record<string, unknown>
+  const known = SLOW_DELTAS[String(fields['type'])]
+  const value = known === undefined ? undefined : fields[known.field]
+  if (known === undefined || typeof value !== 'string') return undefined
+  const literal = encodeJson(value)
+  return { kind: known.kind, index, literal, from: 0, to: literal.length }
+}

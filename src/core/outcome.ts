@@ -1,0 +1,62 @@
+/** How a request ended, decided once: the first writer wins. And what each end is charged. Source: product.md "What is charged"; design.md "One request as data". */
+
+import { type Picos, picos, ZERO } from './money.ts'
+import { finalUsage, type Observation, partialUsage } from './native/observation.ts'
+import { type Bounds, costOf, type Rates } from './pricing.ts'
+import { NO_USAGE, type Usage } from './usage.ts'
+
+/**
+ * complete: the upstream's answer is whole · fault: the upstream broke · deadline: a time limit passed · leaver: the client went away ·
+ * drain: this process had to stop · cut: the key was disabled or its limit used up while the answer ran · recovered: the process died.
+ */
+export const OUTCOMES = ['complete', 'fault', 'deadline', 'leaver', 'drain', 'cut', 'recovered'] as const
+export type Outcome = (typeof OUTCOMES)[number]
+
+/** final: as the upstream reported · partial: its last figures before a cut · estimated: at least one figure is ours · none: nothing was read. */
+export const USAGE_SOURCES = ['final', 'partial', 'estimated', 'none'] as const
+export type UsageSource = (typeof USAGE_SOURCES)[number]
+
+/** Lets exactly one of the ends that race for a request decide it. */
+export class Ending {
+  #outcome: Outcome | undefined
+
+  /** True for the first caller only: who gets true settles. */
+  decide(outcome: Outcome): boolean {
+    if (this.#outcome !== undefined) return false
+    this.#outcome = outcome
+    return true
+  }
+
+  get outcome(): Outcome | undefined {
+    return this.#outcome
+  }
+}
+
+/** What an ended request costs. `void`: nothing was delivered or nothing is known; the hold is released and no receipt is written. */
+export type Charge = 'void' | Readonly<{ usage: Usage; source: UsageSource; costPicos: Picos; waivedPicos: Picos }>
+
+/** `cost + waived` is always the price of `usage`: a fault of ours or the upstream's is waived, anything else is charged. */
+export function chargeOf(outcome: Outcome, seen: Observation, bounds: Bounds, rates: Rates): Charge {
+  if (outcome === 'complete') {
+    const { usage, isEstimated } = finalUsage(seen, bounds)
+    return { usage, source: isEstimated ? 'estimated' : 'final', costPicos: costOf(usage, rates), waivedPicos: ZERO }
+  }
+  const { usage, isEstimated } = partialUsage(seen, bounds)
+  if (!seen.hasStarted || usage === NO_USAGE) return 'void'
+  const source = isEstimated ? 'estimated' : 'partial'
+  const price = picos(costOf(usage, rates))
+  return isWaived(outcome) ? { usage, source, costPicos: ZERO, waivedPicos: price } : { usage, source, costPicos: price, waivedPicos: ZERO }
+}
+
+function isWaived(outcome: Exclude<Outcome, 'complete'>): boolean {
+  switch (outcome) {
+    case 'fault':
+    case 'drain':
+      return true
+    case 'deadline':
+    case 'leaver':
+    case 'cut':
+    case 'recovered':
+      return false
+  }
+}

@@ -1,0 +1,49 @@
+/** What a request costs and what is reserved for it. Rules: spec "Billing rule", product.md "Money". */
+
+import { maxPicos, type Picos, picos } from './money.ts'
+import type { Usage } from './usage.ts'
+
+/** Picodollars a token, and a use of a server tool. The receipt keeps the rates it was computed with. */
+export type Rates = Readonly<{
+  input: Picos
+  output: Picos
+  cacheRead: Picos
+  cacheWrite5m: Picos
+  cacheWrite1h: Picos
+  serverToolUse: Picos
+}>
+
+/** Exact: no rounding, no minimum, no multiplier but those in the rates. */
+export const costOf = (usage: Usage, rates: Rates): Picos =>
+  picos(
+    BigInt(usage.input) * rates.input +
+      BigInt(usage.output) * rates.output +
+      BigInt(usage.cacheRead) * rates.cacheRead +
+      BigInt(usage.cacheWrite5m) * rates.cacheWrite5m +
+      BigInt(usage.cacheWrite1h) * rates.cacheWrite1h +
+      BigInt(usage.serverToolUses) * rates.serverToolUse,
+  )
+
+/** What of a request decides the worst that it can cost. */
+export type Bounds = Readonly<{
+  /** Bytes of the body that goes to the upstream: a token is never shorter than a byte. */
+  bodyBytes: number
+  /** Images, documents, URLs or server tools: their tokens are not bounded by the body, so the whole context window is. */
+  hasOpaqueInput: boolean
+  /** The dearest cache write that the request asks for. */
+  cacheWrites: 'none' | '5m' | '1h'
+  outputTokensMax: number
+}>
+
+/** The worst case of a request: input bound × the dearest input rate it can use + output cap × output rate. */
+export function holdFor(bounds: Bounds, rates: Rates, contextWindow: number): Picos {
+  const inputTokens = bounds.hasOpaqueInput ? contextWindow : Math.min(contextWindow, bounds.bodyBytes)
+  return picos(BigInt(inputTokens) * dearestInput(bounds.cacheWrites, rates) + BigInt(bounds.outputTokensMax) * rates.output)
+}
+
+function dearestInput(cacheWrites: Bounds['cacheWrites'], rates: Rates): Picos {
+  const usable = [rates.input]
+  if (cacheWrites !== 'none') usable.push(rates.cacheRead, rates.cacheWrite5m)
+  if (cacheWrites === '1h') usable.push(rates.cacheWrite1h)
+  return usable.reduce((dearest, rate) => maxPicos(dearest, rate))
+}

@@ -1,0 +1,31 @@
+/** A refusal on the wire: the standard error body and the headers that go with it. Source: spec "Error object", "Retry rules"; wire.md §6.1. */
+
+import type { Refusal } from './refusal.ts'
+
+export type ErrorBody = {
+  type: 'error'
+  error: { type: string; message: string; code?: string; details?: { error_code: string } }
+}
+
+/** The standard error body: the same for every endpoint, and the data of every in-stream error. */
+export function errorBody(refusal: Refusal): ErrorBody {
+  const { type, code } = refusal.row
+  return {
+    type: 'error',
+    error: {
+      type,
+      message: refusal.message,
+      ...(code === undefined ? {} : { code }),
+      ...(refusal.errorCode === undefined ? {} : { details: { error_code: refusal.errorCode } }),
+    },
+  }
+}
+
+/** Headers of an error answer; the request's id is the caller's to add. */
+export function errorHeaders(refusal: Refusal): Record<string, string> {
+  return {
+    'content-type': 'application/json',
+    ...(refusal.row.isRetryable ? {} : { 'x-should-retry': 'false' }),
+    ...(refusal.retryAfterSeconds === undefined ? {} : { 'retry-after': String(refusal.retryAfterSeconds) }),
+  }
+}

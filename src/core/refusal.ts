@@ -1,0 +1,88 @@
+/**
+ * Refusals: the answers given instead of a model's reply. A refusal is a value; only bugs are thrown. One row an error, its name is its metric label.
+ * Source: spec "Errors"; product.md "Requests" and the table under "Upstream".
+ */
+
+type Row = Readonly<{ status: number; type: ErrorType; message: string; code?: string; isRetryable: boolean }>
+
+export type ErrorType =
+  | 'invalid_request_error'
+  | 'authentication_error'
+  | 'permission_error'
+  | 'not_found_error'
+  | 'insufficient_balance'
+  | 'rate_limit_error'
+  | 'server_error'
+
+const UNAVAILABLE = 'Service temporarily unavailable; retry later'
+const PROVIDER_ISSUE = 'Temporary provider issue on our side, retry in a minute'
+
+export const REFUSALS = {
+  invalidRequest: { status: 400, type: 'invalid_request_error', message: 'Invalid request', isRetryable: false },
+  modelUnavailable: { status: 400, type: 'invalid_request_error', message: 'Model is not available on this API key', isRetryable: false },
+  /** Threads that live on the vendor's side; the detail makes the vendor's SDK fall back to sending the whole conversation. */
+  threadUnsupported: { status: 400, type: 'invalid_request_error', message: 'thread: not supported by this service', isRetryable: false },
+  upstreamInvalidRequest: { status: 400, type: 'invalid_request_error', message: 'Invalid request', isRetryable: false },
+  keyMissing: { status: 401, type: 'authentication_error', message: 'API key is required', isRetryable: false },
+  keyInvalid: { status: 401, type: 'authentication_error', message: 'Invalid API key', isRetryable: false },
+  keyDisabled: { status: 401, type: 'authentication_error', message: 'API key is disabled', isRetryable: false },
+  keyExpired: { status: 403, type: 'permission_error', message: 'API key expired', isRetryable: false },
+  notFound: { status: 404, type: 'not_found_error', message: 'The requested API endpoint does not exist', isRetryable: false },
+  bodyTooLarge: { status: 413, type: 'invalid_request_error', message: 'request body exceeds size limit', isRetryable: false },
+  insufficientBalance: {
+    status: 429,
+    type: 'insufficient_balance',
+    message: 'Insufficient balance on this API key. Top up: ',
+    code: 'insufficient_quota',
+    isRetryable: false,
+  },
+  rateLimited: { status: 429, type: 'rate_limit_error', message: 'Rate limit exceeded; retry later', isRetryable: true },
+  /** The balance is there but running requests hold it. */
+  balanceHeld: { status: 429, type: 'rate_limit_error', message: 'Rate limit exceeded; retry later', isRetryable: true },
+  internal: { status: 500, type: 'server_error', message: UNAVAILABLE, isRetryable: true },
+  upstreamBroken: { status: 502, type: 'server_error', message: UNAVAILABLE, isRetryable: true },
+  upstreamBusy: { status: 503, type: 'server_error', message: PROVIDER_ISSUE, isRetryable: true },
+  /** The upstream refuses our own account or credentials: the customer can do nothing, the operator must. */
+  upstreamAccount: { status: 503, type: 'server_error', message: PROVIDER_ISSUE, isRetryable: true },
+  storageUnavailable: { status: 503, type: 'server_error', message: UNAVAILABLE, isRetryable: true },
+  overloaded: { status: 503, type: 'server_error', message: UNAVAILABLE, isRetryable: true },
+  draining: { status: 503, type: 'server_error', message: UNAVAILABLE, isRetryable: true },
+  timedOut: { status: 504, type: 'server_error', message: 'Service timed out; retry later', isRetryable: true },
+} as const satisfies Record<string, Row>
+
+export type RefusalName = keyof typeof REFUSALS
+
+const RETRY_AFTER_SECONDS_MAX = 30
+const MODEL_ID_LENGTH_MAX = 200
+
+export class Refusal {
+  readonly name: RefusalName
+  readonly message: string
+  /** Whole seconds, 1 to 30; undefined where the row must not be retried. */
+  readonly retryAfterSeconds: number | undefined
+  /** `error.details.error_code`, where a client's behaviour depends on it. */
+  readonly errorCode: string | undefined
+
+  constructor(name: RefusalName, more: { message?: string; retryAfterSeconds?: number; errorCode?: string } = {}) {
+    this.name = name
+    this.message = more.message ?? REFUSALS[name].message
+    this.retryAfterSeconds = REFUSALS[name].isRetryable ? clampRetryAfter(more.retryAfterSeconds ?? 1) : undefined
+    this.errorCode = more.errorCode
+  }
+
+  get row(): Row {
+    return REFUSALS[this.name]
+  }
+}
+
+/** 400 that names the field: `invalid('max_tokens', 'Field required')` reads "max_tokens: Field required". */
+export const invalid = (path: string, problem: string): Refusal => new Refusal('invalidRequest', { message: `${path}: ${problem}` })
+
+/** `Model X is not available on this API key`, with X cut to 200 characters. */
+export const modelUnavailable = (id: string): Refusal =>
+  new Refusal('modelUnavailable', { message: `Model ${id.slice(0, MODEL_ID_LENGTH_MAX)} is not available on this API key` })
+
+export const insufficientBalance = (dashboardUrl: string): Refusal =>
+  new Refusal('insufficientBalance', { message: `${REFUSALS.insufficientBalance.message}${dashboardUrl}` })
+
+const clampRetryAfter = (seconds: number): number => Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, Math.ceil(seconds)))

@@ -1,0 +1,44 @@
+/** A frame's lines to its event: the fields `event` and `data`. Source: WHATWG HTML "Server-sent events", wire.md §1.8. */
+
+import { type ByteString, decode, EMPTY } from '../byte-string.ts'
+
+export type RawEvent = Readonly<{ event: ByteString; data: ByteString; hasEventLine: boolean }>
+
+/** Comments, `id`, `retry` and unknown fields are ignored; several data lines join with LF. A frame without data has `data` ''. */
+export function readFrame(text: ByteString, start: number, end: number): RawEvent {
+  let event = EMPTY
+  let data: string | undefined
+  let hasEventLine = false
+  for (const line of text.slice(start, end).split(LINE_END)) {
+    const colon = line.indexOf(':')
+    const field = colon === -1 ? line : line.slice(0, colon)
+    const value = colon === -1 ? '' : line.slice(line.charCodeAt(colon + 1) === 32 ? colon + 2 : colon + 1)
+    if (field === 'data') data = data === undefined ? value : `${data}\n${value}`
+    else if (field === 'event') {
+      event = value as ByteString
+      hasEventLine = true
+    }
+  }
+  return { event, data: (data ?? '') as ByteString, hasEventLine }
+}
+
+const LINE_END = /\r\n|\n|\r/
+
+export type NativeEvent = Readonly<{ type: string; body: Record<string, unknown> }>
+
+/**
+ * The native event of a frame: its JSON with the `type` it names, else the type of its `event:` line. `undefined`: nothing to act on (no data, `[DONE]`);
+ * `'malformed'`: data that is not a JSON object.
+ */
+export function readNativeEvent(raw: RawEvent): NativeEvent | 'malformed' | undefined {
+  if (raw.data.trim() === '' || raw.data.trim() === '[DONE]') return undefined
+  let body: unknown
+  try {
+    body = JSON.parse(decode(raw.data))
+  } catch {
+    return 'malformed'
+  }
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return 'malformed'
+  const fields = body as Record<string, unknown>
+  return { type: typeof fields['type'] === 'string' ? fields['type'] : decode(raw.event), body: fields }
+}

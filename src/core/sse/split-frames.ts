@@ -1,0 +1,94 @@
+/**
+ * Bytes to whole server-sent events, wherever the network cut them. A frame runs to the end of the blank line that closes it. Lines end with LF, CRLF
+ * or CR, also mixed. Source: WHATWG HTML "Server-sent events"; wire.md §1.8. Linear: every byte is searched once, an open frame is joined once.
+ */
+
+import { type ByteString, EMPTY, fromBytes } from '../byte-string.ts'
+import { EVENT_BYTES_MAX } from '../limits.ts'
+
+/** Called with the text that holds the frame and where in it the frame starts and ends (past its blank line). */
+export type OnFrame = (text: ByteString, start: number, end: number) => void
+
+export class FrameSplitter {
+  #open: ByteString[] = []
+  #openBytes = 0
+  /** The last characters of the open frame: a blank line may straddle two chunks. */
+  #tail = ''
+  #atStart = true
+
+  /** False when the open frame has passed `EVENT_BYTES_MAX`: the upstream is broken and the splitter must not be fed again. */
+  push(chunk: Uint8Array, onFrame: OnFrame): boolean {
+    let text = fromBytes(chunk)
+    if (this.#atStart) {
+      text = this.#withoutBom(text)
+      if (text === EMPTY) return true
+    }
+    let start = 0
+    if (this.#open.length > 0) {
+      const seam = this.#tail + text
+      const end = frameEnd(seam, 0, seam.includes('\r'))
+      if (end === -1) return this.#keep(text)
+      const carried = this.#openBytes - this.#tail.length
+      text = this.#take(text)
+      onFrame(text, 0, carried + end)
+      start = carried + end
+    }
+    const hasCr = text.includes('\r')
+    for (let end = frameEnd(text, start, hasCr); end !== -1; end = frameEnd(text, start, hasCr)) {
+      onFrame(text, start, end)
+      start = end
+    }
+    return start === text.length || this.#keep(start === 0 ? text : (text.slice(start) as ByteString))
+  }
+
+  /** True between two frames: nothing is open, so bytes of ours may be written here. */
+  get isBetweenFrames(): boolean {
+    return this.#open.length === 0
+  }
+
+  /** The open frame when the upstream has ended; empty when there is none. */
+  rest(): ByteString {
+    return this.#take(EMPTY)
+  }
+
+  #keep(text: ByteString): boolean {
+    this.#open.push(text)
+    this.#openBytes += text.length
+    this.#tail = (this.#tail + text).slice(-3)
+    return this.#openBytes <= EVENT_BYTES_MAX
+  }
+
+  #take(next: ByteString): ByteString {
+    const text = (this.#open.join('') + next) as ByteString
+    this.#open = []
+    this.#openBytes = 0
+    this.#tail = ''
+    return text
+  }
+
+  /** Drops a byte order mark, also one that arrives a byte at a time. */
+  #withoutBom(text: ByteString): ByteString {
+    const known = this.#take(text)
+    if (known.length < BOM.length && BOM.startsWith(known)) {
+      this.#keep(known)
+      return EMPTY
+    }
+    this.#atStart = false
+    return (known.startsWith(BOM) ? known.slice(BOM.length) : known) as ByteString
+  }
+}
+
+const BOM = '\xef\xbb\xbf'
+
+/** Where the frame that starts at `from` ends, past its blank line; -1 while it is open. Upstreams that never send CR take the plain search. */
+function frameEnd(text: string, from: number, hasCr: boolean): number {
+  if (!hasCr) {
+    const end = text.indexOf('\n\n', from)
+    return end === -1 ? -1 : end + 2
+  }
+  BLANK_LINE.lastIndex = from
+  return BLANK_LINE.test(text) ? BLANK_LINE.lastIndex : -1
+}
+
+/** Two line ends in a row. CRLF is one line end, so the second may not be the LF of the first. */
+const BLANK_LINE = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/g

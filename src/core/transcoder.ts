@@ -1,0 +1,26 @@
+/** A stream rewriter without a stream: upstream bytes in, client bytes out. The relay owns the I/O, the time and the money. Source: design.md "One request as data". */
+
+import type { Observation } from './native/observation.ts'
+import type { Refusal } from './refusal.ts'
+
+/** What one push makes. `now` leaves at once. Then at most one of: `last`, which waits until the settle is durable and ends the client's stream; `fault`. */
+export type Pushed = Readonly<{
+  now?: Uint8Array
+  last?: Uint8Array
+  /** The upstream failed: the relay settles, then writes `fail(fault)`. */
+  fault?: Refusal
+}>
+
+export interface Transcoder {
+  /** Feeds one chunk of the upstream's body. Must not be called again after `last` or `fault`. */
+  push(chunk: Uint8Array): Pushed
+  /** The upstream's body has ended: gives `last` when the answer is whole, else `fault`. */
+  end(): Pushed
+  /** The bytes that end the client's stream with an error: exactly one terminal form, nothing after it. */
+  fail(refusal: Refusal): Uint8Array
+  /** Bytes that keep an idle connection alive and mean nothing. */
+  heartbeat(): Uint8Array
+  /** True where `heartbeat` may be written: no client frame is open. */
+  readonly isBetweenFrames: boolean
+  readonly observation: Observation
+}

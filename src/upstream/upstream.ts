@@ -1,0 +1,39 @@
+/** The upstream's port: one native call. The relay sees an answer or a fault, never a network. Rules: product.md "Upstream". */
+
+import type { Model } from '../core/catalog.ts'
+import type { Refusal } from '../core/refusal.ts'
+
+export interface Upstream {
+  /** Never rejects. `signal` aborts the call and the body; its reason is not read here. */
+  call(request: UpstreamRequest, signal: AbortSignal): Promise<Reply | Fault>
+}
+
+export type UpstreamRequest = Readonly<{
+  path: '/v1/messages' | '/v1/messages/count_tokens'
+  /** The client's query with its `?`, or ''. */
+  query: string
+  model: Model
+  body: Uint8Array
+  version: string
+  betas: string
+}>
+
+/** A 200. The body may still turn out to be broken. */
+export type Reply = Readonly<{
+  kind: 'reply'
+  /** Name of the upstream that answered, for the log. */
+  upstream: string
+  isEventStream: boolean
+  body: ReadableStream<Uint8Array>
+}>
+
+/** The upstream failed or refused before its first byte: what the client is told, and what the operator should know. */
+export type Fault = Readonly<{
+  kind: 'fault'
+  upstream: string
+  refusal: Refusal
+  /** For the log and the metric: 'connect', 'status 529', 'content-type'. Never the upstream's text. */
+  cause: string
+  /** Our account or configuration is wrong: an operator must act. */
+  isAlarm: boolean
+}>
