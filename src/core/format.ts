@@ -5,7 +5,7 @@ import type { Model } from './catalog.ts'
 import type { NativeMessage } from './native/message.ts'
 import type { Bounds } from './pricing.ts'
 import type { Refusal } from './refusal.ts'
-import type { Transcoder } from './transcoder.ts'
+import type { Finished, Transcoder } from './transcoder.ts'
 
 export const FORMAT_NAMES = ['messages', 'chat', 'responses'] as const
 export type FormatName = (typeof FORMAT_NAMES)[number]
@@ -41,4 +41,6 @@ export interface Format<Echo> {
   /** The client's body for a complete native message. */
   respond(message: NativeMessage, call: Call<Echo>, stamp: Stamp): Uint8Array
   transcoder(call: Call<Echo>, stamp: Stamp): Transcoder
+  /** What the answer that `respond` gives leaves to be remembered; a stream's is the transcoder's `finished`. */
+  finished?(message: NativeMessage, call: Call<Echo>, stamp: Stamp): Finished | undefined
 }

@@ -14,7 +14,15 @@ export type Span = Readonly<{ start: number; end: number }>
 export type Scanned = Readonly<{ members: readonly Member[] }> | 'too-deep' | 'too-many-separators'
 
 /** Trusts nothing but brackets and quotes: whether the text is JSON at all is for `JSON.parse` to say. Spans are meant for text that parses. */
-export function scanJson(text: ByteString): Scanned {
+export const scanJson = (text: ByteString): Scanned => scan(text, JSON_DEPTH_MAX, JSON_SEPARATORS_MAX)
+
+/** The top-level members of JSON text that parsed; their spans count from the start of the text. */
+export function membersOf(text: ByteString): readonly Member[] {
+  const scanned = scan(text, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY)
+  return typeof scanned === 'string' ? [] : scanned.members
+}
+
+function scan(text: ByteString, depthMax: number, separatorsMax: number): Scanned {
   const members: Member[] = []
   let depth = 0
   let separators = 0
@@ -38,7 +46,7 @@ export function scanJson(text: ByteString): Scanned {
       }
       case 0x7b:
       case 0x5b:
-        if (++depth > JSON_DEPTH_MAX) return 'too-deep'
+        if (++depth > depthMax) return 'too-deep'
         break
       case 0x7d:
       case 0x5d:
@@ -56,7 +64,7 @@ export function scanJson(text: ByteString): Scanned {
         if (depth === 1) closeMember(at)
         separators++
     }
-    if (separators > JSON_SEPARATORS_MAX) return 'too-many-separators'
+    if (separators > separatorsMax) return 'too-many-separators'
   }
   return { members }
 }

@@ -15,6 +15,8 @@ export type KeyRecord = Readonly<{
   expiresAt: number | null
   isActive: boolean
   isAccountActive: boolean
+  /** Unix milliseconds at which the secret that was looked up ends after a rotation; null or absent: it does not. */
+  secretValidUntil?: number | null
 }>
 
 export type KeyState = 'live' | 'disabled' | 'expired'

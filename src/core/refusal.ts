@@ -85,4 +85,5 @@ export const modelUnavailable = (id: string): Refusal =>
 export const insufficientBalance = (dashboardUrl: string): Refusal =>
   new Refusal('insufficientBalance', { message: `${REFUSALS.insufficientBalance.message}${dashboardUrl}` })
 
-const clampRetryAfter = (seconds: number): number => Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, Math.ceil(seconds)))
+const clampRetryAfter = (seconds: number): number =>
+  Number.isNaN(seconds) ? 1 : Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, Math.ceil(seconds)))

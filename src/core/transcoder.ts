@@ -11,6 +11,9 @@ export type Pushed = Readonly<{
   fault?: Refusal
 }>
 
+/** What an answer leaves to be remembered: its items with those of its input. Only the responses format lets clients refer to them later. */
+export type Finished = Readonly<{ responseId: string; items: readonly unknown[] }>
+
 export interface Transcoder {
   /** Feeds one chunk of the upstream's body. Must not be called again after `last` or `fault`. */
   push(chunk: Uint8Array): Pushed
@@ -23,4 +26,6 @@ export interface Transcoder {
   /** True where `heartbeat` may be written: no client frame is open. */
   readonly isBetweenFrames: boolean
   readonly observation: Observation
+  /** After `last` was given; undefined when the client forbade to remember. */
+  finished?(): Finished | undefined
 }

@@ -1,6 +1,7 @@
 /**
  * The ledger's port: what the gateway asks of whoever keeps the money. SQLite on a thread of its own answers it here; Postgres may answer it elsewhere.
- * Rules: product.md "Money"; design.md "One request as data". Nothing here throws: a ledger that cannot write says `unavailable`.
+ * Rules: product.md "Money"; design.md "One request as data". Nothing here throws: a ledger that cannot write says `unavailable`. What a request that was
+ * answered so may still hold is released uncharged once the ledger can write again; nobody need ask for it.
  */
 
 import type { FormatName } from '../core/format.ts'
@@ -70,5 +71,5 @@ export type KeyBalance = Readonly<{
   lastSyncedAt: number
 }>
 
-/** `mustStop`: running answers of the key are cut (disabled, or its limit is used up). */
-export type KeyChange = Readonly<{ keyId: string; mustStop: boolean }>
+/** `stop`: why running answers of the key are cut, null where they go on. exhausted: its limit is used up. */
+export type KeyChange = Readonly<{ keyId: string; stop: 'disabled' | 'exhausted' | null }>

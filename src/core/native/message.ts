@@ -1,7 +1,9 @@
 /** A complete native answer. Source: wire.md §1.5, which also says how little of it may be assumed. */
 
-import { type ByteString, encodeJson, toBytes } from '../byte-string.ts'
+import { type ByteString, toBytes } from '../byte-string.ts'
+import { parseExact } from '../exact-json.ts'
 import { isObject } from '../json.ts'
+import { writeNativeEvent } from '../sse/write-event.ts'
 import { mergeUsage, NOT_REPORTED } from '../usage.ts'
 import type { Observation } from './observation.ts'
 
@@ -30,6 +32,7 @@ export function readMessage(bytes: Uint8Array): NativeMessage | undefined {
     observation: {
       hasStarted: true,
       reported: mergeUsage(NOT_REPORTED, json['usage']),
+      isOutputFinal: isObject(json['usage']) && typeof json['usage']['output_tokens'] === 'number',
       stopReason: typeof json['stop_reason'] === 'string' ? json['stop_reason'] : undefined,
       stopSequence: typeof json['stop_sequence'] === 'string' ? json['stop_sequence'] : undefined,
       contentBytes: content.reduce((sum, block) => sum + contentBytes(block), 0),
@@ -39,23 +42,22 @@ export function readMessage(bytes: Uint8Array): NativeMessage | undefined {
 
 /** The native stream that a complete message would have been, for an upstream that answers a stream request with JSON. */
 export function streamOfMessage(message: NativeMessage): Uint8Array {
-  const { content: _content, stop_reason, stop_sequence, ...head } = message.json
+  const { content, stop_reason, stop_sequence, ...head } = parseExact(new TextDecoder().decode(message.bytes)) as Record<string, unknown>
+  const blocks = (content as readonly unknown[]).filter(isObject)
   const frames = [
-    frame('message_start', { message: { ...head, content: [], stop_reason: null, stop_sequence: null } }),
-    ...message.content.flatMap((block, index) => [
-      frame('content_block_start', { index, content_block: block }),
-      frame('content_block_stop', { index }),
+    writeNativeEvent('message_start', { message: { ...head, content: [], stop_reason: null, stop_sequence: null } }),
+    ...blocks.flatMap((block, index) => [
+      writeNativeEvent('content_block_start', { index, content_block: block }),
+      writeNativeEvent('content_block_stop', { index }),
     ]),
-    frame('message_delta', {
+    writeNativeEvent('message_delta', {
       delta: { stop_reason: stop_reason ?? null, stop_sequence: stop_sequence ?? null },
-      usage: message.json['usage'],
+      usage: head['usage'],
     }),
-    frame('message_stop', {}),
+    writeNativeEvent('message_stop'),
   ]
   return toBytes(frames.join('') as ByteString)
 }
-
-const frame = (type: string, fields: Record<string, unknown>): string => `event: ${type}\ndata: ${encodeJson({ type, ...fields })}\n\n`
 
 const contentBytes = (block: Record<string, unknown>): number =>
   [block['text'], block['thinking'], block['input'] === undefined ? undefined : JSON.stringify(block['input'])].reduce<number>(

@@ -3,12 +3,14 @@
 import { isObject } from '../json.ts'
 import type { Bounds } from '../pricing.ts'
 import type { NativeEvent } from '../sse/read-event.ts'
-import { addUsage, billedUsage, isReported, mergeUsage, NO_USAGE, NOT_REPORTED, type ReportedUsage, type Usage } from '../usage.ts'
+import { billedUsage, isReported, mergeUsage, NO_USAGE, NOT_REPORTED, type ReportedUsage, type Usage } from '../usage.ts'
 
 export type Observation = {
   /** `message_start` was seen: from here on an ended stream is billed. */
   hasStarted: boolean
   reported: ReportedUsage
+  /** `output` was told at the end: what `message_start` says of it is only a beginning. */
+  isOutputFinal: boolean
   /** Raw native value; undefined until a `message_delta` names one. */
   stopReason: string | undefined
   stopSequence: string | undefined
@@ -19,6 +21,7 @@ export type Observation = {
 export const nothingSeen = (): Observation => ({
   hasStarted: false,
   reported: NOT_REPORTED,
+  isOutputFinal: false,
   stopReason: undefined,
   stopSequence: undefined,
   contentBytes: 0,
@@ -32,7 +35,9 @@ export function observe(seen: Observation, event: NativeEvent): void {
     const message = event.body['message']
     if (isObject(message)) seen.reported = mergeUsage(seen.reported, message['usage'])
   } else if (event.type === 'message_delta') {
-    seen.reported = mergeUsage(seen.reported, event.body['usage'])
+    const { usage } = event.body
+    seen.reported = mergeUsage(seen.reported, usage)
+    if (isObject(usage) && typeof usage['output_tokens'] === 'number') seen.isOutputFinal = true
     const delta = event.body['delta']
     if (!isObject(delta)) return
     if (typeof delta['stop_reason'] === 'string') seen.stopReason = delta['stop_reason']
@@ -44,26 +49,37 @@ export function observe(seen: Observation, event: NativeEvent): void {
 const BYTES_PER_TOKEN = 4
 
 /** Usage of a complete answer: what was reported, or an estimate where the upstream left it out. */
-export function finalUsage(seen: Observation, bounds: Bounds): { usage: Usage; isEstimated: boolean } {
-  if (isReported(seen.reported) && !seen.reported.absurd) return { usage: billedUsage(seen.reported), isEstimated: false }
-  const known = billedUsage(seen.reported)
-  return {
-    usage: {
-      ...known,
-      input: seen.reported.input ?? Math.floor(bounds.bodyBytes / BYTES_PER_TOKEN),
-      output: Math.max(known.output, estimatedOutput(seen, bounds)),
-    },
-    isEstimated: true,
-  }
+export const finalUsage = (seen: Observation, bounds: Bounds): { usage: Usage; isEstimated: boolean } => ({
+  usage: billedUsage(finalCounters(seen, bounds)),
+  isEstimated: !isExact(seen),
+})
+
+/** The counters behind `finalUsage`, in the upstream's own terms: what messages shows must be what is billed. */
+export function finalCounters(seen: Observation, bounds: Bounds): ReportedUsage {
+  const { reported } = seen
+  return isExact(seen) ? reported : { ...reported, input: inputOf(reported, bounds), output: outputOf(seen, bounds) }
 }
 
 /** Usage of an answer that was cut: input exact from `message_start`; output the last cumulative figure or an estimate from what was delivered. */
 export function partialUsage(seen: Observation, bounds: Bounds): { usage: Usage; isEstimated: boolean } {
   if (!seen.hasStarted) return { usage: NO_USAGE, isEstimated: false }
   if (seen.stopReason !== undefined) return finalUsage(seen, bounds)
-  const known = finalUsage(seen, bounds)
-  const more = Math.max(0, estimatedOutput(seen, bounds) - known.usage.output)
-  return { usage: addUsage(known.usage, { ...NO_USAGE, output: more }), isEstimated: known.isEstimated || more > 0 }
+  const { reported } = seen
+  const output = Math.max(reported.output ?? 0, estimatedOutput(seen, bounds))
+  const usage = billedUsage({ ...reported, input: inputOf(reported, bounds), output })
+  return { usage, isEstimated: !isTrusted(reported) || output !== reported.output }
+}
+
+const isTrusted = (reported: ReportedUsage): boolean => isReported(reported) && !reported.absurd
+
+const isExact = (seen: Observation): boolean => isTrusted(seen.reported) && seen.isOutputFinal
+
+const inputOf = (reported: ReportedUsage, bounds: Bounds): number => reported.input ?? Math.floor(bounds.bodyBytes / BYTES_PER_TOKEN)
+
+/** A figure from the end is believed unless something in it was absurd. */
+function outputOf(seen: Observation, bounds: Bounds): number {
+  const { output = 0, absurd } = seen.reported
+  return seen.isOutputFinal && !absurd ? output : Math.max(output, estimatedOutput(seen, bounds))
 }
 
 const estimatedOutput = (seen: Observation, bounds: Bounds): number =>

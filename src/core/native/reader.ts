@@ -99,10 +99,13 @@ export class NativeReader {
   #closeLastFrame(rest: ByteString): void {
     const event = readNativeEvent(readFrame(rest, 0, rest.length))
     if (event === undefined || event === 'malformed' || !CLOSING.has(event.type)) return
-    const text = `${rest.trimEnd()}\n\n` as ByteString
+    const text = `${rest.replace(LAST_LINE_ENDS, '')}\n\n` as ByteString
     this.#readSlowly({ text, start: 0, end: text.length })
   }
 }
+
+/** Not `trimEnd`: in a byte string it would eat the second half of a letter. */
+const LAST_LINE_ENDS = /[\r\n]+$/
 
 const CLOSING = new Set(['message_delta', 'message_stop', 'error'])
 

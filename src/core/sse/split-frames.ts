@@ -18,6 +18,7 @@ export class FrameSplitter {
 
   /** False when the open frame has passed `EVENT_BYTES_MAX`: the upstream is broken and the splitter must not be fed again. */
   push(chunk: Uint8Array, onFrame: OnFrame): boolean {
+    if (chunk.length === 0) return true
     let text = fromBytes(chunk)
     if (this.#atStart) {
       text = this.#withoutBom(text)
@@ -90,5 +91,8 @@ function frameEnd(text: string, from: number, hasCr: boolean): number {
   return BLANK_LINE.test(text) ? BLANK_LINE.lastIndex : -1
 }
 
-/** Two line ends in a row. CRLF is one line end, so the second may not be the LF of the first. */
-const BLANK_LINE = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/g
+/**
+ * Two line ends in a row. CRLF is one line end, so the second may not be the LF of the first; and where lines ended with LF, a CR that is the last thing to
+ * have arrived is taken for the first half of a CRLF.
+ */
+const BLANK_LINE = /(?:\r\n|\n)(?:\r\n|\n|\r(?=[\s\S]))|\r(?!\n)(?:\r\n|\n|\r)/g

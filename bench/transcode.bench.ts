@@ -1,0 +1,89 @@
+/**
+ * What a native event costs on its way to the client: passed through, rewritten to chat, and rewritten to chat the slow way (the tests' oracle: parse,
+ * build, stringify). One long stream made from a golden; the three take turns in one process, so that a noisy machine hits all of them alike.
+ * Run: `bun bench/transcode.bench.ts [events] [rounds]`.
+ */
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Call } from '../src/core/format.ts'
+import { chatFormat } from '../src/core/formats/chat/format.ts'
+import type { ChatEcho } from '../src/core/formats/chat/wire.ts'
+import { MessagesTranscoder } from '../src/core/formats/messages/stream.ts'
+import type { Transcoder } from '../src/core/transcoder.ts'
+import { oracle } from '../test/formats/chat/oracle.ts'
+import { GOLDEN_BOUNDS, GOLDEN_MODEL } from '../test/support/golden.ts'
+
+const EVENTS = Number(process.argv[2] ?? 50_000)
+const ROUNDS = Number(process.argv[3] ?? 9)
+const STAMP = { createdSeconds: 1_764_000_000, requestId: 'req_0190' }
+const CALL: Call<ChatEcho> = {
+  model: GOLDEN_MODEL,
+  isStream: true,
+  body: new Uint8Array(),
+  bounds: GOLDEN_BOUNDS,
+  version: '2023-06-01',
+  betas: '',
+  echo: { includesUsageChunk: false, isLegacy: false, customTools: new Set() },
+}
+
+/** The golden `text` stream with its deltas repeated: frames, one event each. */
+function longStream(): readonly Uint8Array[] {
+  const native = readFileSync(join(import.meta.dir, '..', 'test', 'streams', 'text', 'native.sse'), 'utf8')
+  const frames = native
+    .split('\n\n')
+    .filter((frame) => frame !== '')
+    .map((frame) => Buffer.from(`${frame}\n\n`))
+  const isDelta = (frame: Buffer): boolean => frame.includes('content_block_delta')
+  const deltas = frames.filter(isDelta)
+  const first = frames.findIndex(isDelta)
+  const repeated = Array.from({ length: EVENTS - frames.length + deltas.length }, (_, index) => deltas[index % deltas.length] as Buffer)
+  return [...frames.slice(0, first), ...repeated, ...frames.slice(first + deltas.length)]
+}
+
+/** The same bytes in pieces of a size, as a socket under load gives them. */
+function inPieces(frames: readonly Uint8Array[], bytesMax: number): readonly Uint8Array[] {
+  const all = Buffer.concat(frames)
+  return Array.from({ length: Math.ceil(all.length / bytesMax) }, (_, index) => all.subarray(index * bytesMax, (index + 1) * bytesMax))
+}
+
+function feed(transcoder: Transcoder, chunks: readonly Uint8Array[]): number {
+  let written = 0
+  for (const chunk of chunks) {
+    const { now, last } = transcoder.push(chunk)
+    written += (now?.byteLength ?? 0) + (last?.byteLength ?? 0)
+  }
+  return written
+}
+
+const slowly = (native: Uint8Array): number =>
+  oracle(native, CALL, STAMP).frames.reduce((written, frame) => written + Buffer.from(`data: ${frame}\n\n`).byteLength, 0)
+
+const frames = longStream()
+const pieces = inPieces(frames, 16_384)
+const whole = Buffer.concat(frames)
+const contestants: readonly { name: string; run: () => number }[] = [
+  { name: 'native pass, an event a chunk', run: () => feed(new MessagesTranscoder(GOLDEN_MODEL, GOLDEN_BOUNDS), frames) },
+  { name: 'native pass, 16 KiB chunks', run: () => feed(new MessagesTranscoder(GOLDEN_MODEL, GOLDEN_BOUNDS), pieces) },
+  { name: 'chat, an event a chunk', run: () => feed(chatFormat.transcoder(CALL, STAMP), frames) },
+  { name: 'chat, 16 KiB chunks', run: () => feed(chatFormat.transcoder(CALL, STAMP), pieces) },
+  { name: 'chat, the slow way', run: () => slowly(whole) },
+]
+
+const timesMs = new Map<string, number[]>(contestants.map(({ name }) => [name, []]))
+for (let round = -2; round < ROUNDS; round++) {
+  for (const { name, run } of contestants) {
+    const start = performance.now()
+    if (run() === 0) throw new Error(`${name} wrote nothing`)
+    if (round >= 0) timesMs.get(name)?.push(performance.now() - start)
+  }
+}
+
+const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN
+const slow = median(timesMs.get('chat, the slow way') ?? [])
+console.log(`${EVENTS} events, ${whole.length} bytes, median of ${ROUNDS} rounds after 2 for warming up`)
+for (const { name } of contestants) {
+  const time = median(timesMs.get(name) ?? [])
+  const perEvent = `${Math.round((time * 1e6) / EVENTS)} ns/event`
+  console.log(`${name.padEnd(32)}${perEvent.padStart(16)}${`${(slow / time).toFixed(1)}x`.padStart(9)} the slow way's speed`)
+}

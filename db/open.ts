@@ -1,0 +1,172 @@
+/**
+ * Opening the ledger's file: the pragmas, in the order in which they work, and the refusals of a file that is not a sound ledger of this version.
+ * Rules: design.md "SQLite"; reliability.md §4, §9 E12–E16.
+ */
+
+import { type Database, SQLiteError } from 'bun:sqlite'
+import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { connect } from './connection.ts'
+import { APPLICATION_ID, migrate, SCHEMA_VERSION } from './migrate.ts'
+
+export type DatabaseProblem = Readonly<{ problem: 'missing' | 'locked' | 'newer' | 'older' | 'corrupt' | 'unwritable'; message: string }>
+
+/** `create` makes a new ledger only where nothing is; an existing file is opened as `write` does. */
+export type Access = 'read' | 'write' | 'create'
+
+/** Below it, a WAL may be reset under a reader (fixed in 3.51.3), and money is at stake. */
+const SQLITE_VERSION_MIN = '3.51.3'
+const BUSY_TIMEOUT_MS = 5_000
+const WAL_BYTES_KEPT = 64 * 1024 * 1024
+const RESTORE_HINT = 'restore a backup, or move the file away to begin a new ledger'
+
+/** An open connection with every pragma set and checked, or why there is none. Integers are bigints on it. */
+export function openDatabase(path: string, access: Access): Database | DatabaseProblem {
+  try {
+    if (!existsSync(path)) {
+      if (access !== 'create') return { problem: 'missing', message: `there is no ledger at ${path}` }
+      if (isNotEmpty(`${path}-wal`)) {
+        return {
+          problem: 'corrupt',
+          message: `${path} is gone but its write-ahead log ${path}-wal is not empty; put the file back or move the log away`,
+        }
+      }
+      createDatabase(path)
+    }
+    return openExisting(path, access === 'read')
+  } catch (error) {
+    return problemOf(error, path)
+  }
+}
+
+/** Made under another name and renamed when whole, so that a crash never leaves half a ledger at `path`. */
+function createDatabase(path: string): void {
+  mkdirSync(dirname(path), { recursive: true })
+  const unfinished = `${path}.new`
+  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(unfinished + suffix, { force: true })
+  const db = connect(unfinished, { create: true, readwrite: true })
+  try {
+    setConnectionPragmas(db)
+    chmodSync(unfinished, 0o600)
+    setPragmas(db)
+    migrate(db, 0)
+    db.run('PRAGMA wal_checkpoint(TRUNCATE)')
+  } finally {
+    db.close()
+  }
+  renameSync(unfinished, path)
+  syncFolder(dirname(path))
+}
+
+function openExisting(path: string, isReadOnly: boolean): Database | DatabaseProblem {
+  const db = connect(path, isReadOnly ? { readonly: true } : { readwrite: true })
+  try {
+    setConnectionPragmas(db)
+    const problem = inspect(db, path, isReadOnly)
+    if (problem !== undefined) {
+      db.close()
+      return problem
+    }
+    if (isReadOnly) return db
+    setPragmas(db)
+    migrate(db, readInteger(db, 'user_version'))
+    proveWritable(db)
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+/** Those that write nothing: first of all the time-out, because every later statement may meet a lock. */
+function setConnectionPragmas(db: Database): void {
+  db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  db.run('PRAGMA trusted_schema = OFF')
+}
+
+/** Looks before anything is written: a foreign file must stay as it is. */
+function inspect(db: Database, path: string, isReadOnly: boolean): DatabaseProblem | undefined {
+  if (readInteger(db, 'application_id') !== APPLICATION_ID)
+    return { problem: 'corrupt', message: `${path} is not a Tollgate ledger; it was left as it is` }
+  const version = readInteger(db, 'user_version')
+  if (version > SCHEMA_VERSION) {
+    return { problem: 'newer', message: `${path} has schema version ${version}; this program knows ${SCHEMA_VERSION}: use a newer program` }
+  }
+  if (isReadOnly) {
+    return version === SCHEMA_VERSION
+      ? undefined
+      : { problem: 'older', message: `${path} has schema version ${version}; start the gateway once to bring it to ${SCHEMA_VERSION}` }
+  }
+  const finding = readText(db, 'quick_check(1)')
+  return finding === 'ok' ? undefined : { problem: 'corrupt', message: `${path} is damaged (${finding}); ${RESTORE_HINT}` }
+}
+
+function setPragmas(db: Database): void {
+  if (!isAtLeast(versionOf(db), SQLITE_VERSION_MIN)) throw new Error(`SQLite ${versionOf(db)} is older than ${SQLITE_VERSION_MIN}`)
+  db.run('PRAGMA foreign_keys = ON')
+  db.run('PRAGMA cell_size_check = ON')
+  db.run('PRAGMA journal_mode = WAL')
+  db.run('PRAGMA synchronous = FULL')
+  db.run(`PRAGMA journal_size_limit = ${WAL_BYTES_KEPT}`)
+  const asserted = {
+    journal_mode: 'wal',
+    synchronous: '2',
+    foreign_keys: '1',
+    trusted_schema: '0',
+    busy_timeout: `${BUSY_TIMEOUT_MS}`,
+    journal_size_limit: `${WAL_BYTES_KEPT}`,
+  }
+  for (const [pragma, expected] of Object.entries(asserted)) {
+    const actual = readText(db, pragma)
+    if (actual !== expected) throw new Error(`SQLite would not set ${pragma} to ${expected}: it is ${actual}`)
+  }
+}
+
+/** A commit that changes nothing: SQLite opens a file that it may not write without a word. Also the probe after a full disk. */
+export function proveWritable(db: Database): void {
+  db.transaction(() => db.run(`PRAGMA user_version = ${SCHEMA_VERSION}`)).immediate()
+}
+
+export function readText(db: Database, pragma: string): string {
+  const row = db.query<Record<string, unknown>, []>(`PRAGMA ${pragma}`).get()
+  return String(Object.values(row ?? {})[0])
+}
+
+const versionOf = (db: Database): string => db.query<{ version: string }, []>('SELECT sqlite_version() AS version').get()?.version ?? ''
+const readInteger = (db: Database, pragma: string): number => Number(readText(db, pragma))
+
+function isAtLeast(version: string, minimum: string): boolean {
+  const [have, need] = [version, minimum].map((text) => text.split('.').reduce((sum, part) => sum * 1_000 + Number(part), 0))
+  return have !== undefined && need !== undefined && have >= need
+}
+
+function syncFolder(path: string): void {
+  const folder = openSync(path, 'r')
+  try {
+    fsyncSync(folder)
+  } finally {
+    closeSync(folder)
+  }
+}
+
+const isNotEmpty = (path: string): boolean => existsSync(path) && statSync(path).size > 0
+
+/** What SQLite or the file system said, as the operator should read it. Bugs are thrown on. */
+export function problemOf(error: unknown, path: string): DatabaseProblem {
+  if (error instanceof SQLiteError) {
+    switch (error.errno & 0xff) {
+      case 5: // SQLITE_BUSY
+      case 6: // SQLITE_LOCKED
+        return { problem: 'locked', message: `${path} is locked by another program` }
+      case 11: // SQLITE_CORRUPT
+      case 26: // SQLITE_NOTADB
+        return { problem: 'corrupt', message: `${path} is not a sound ledger (${error.message}); ${RESTORE_HINT}` }
+      default:
+        return { problem: 'unwritable', message: `${path} cannot be opened (${error.code ?? ''} ${error.message})` }
+    }
+  }
+  if (isSystemError(error)) return { problem: 'unwritable', message: `${path} cannot be opened (${error.message})` }
+  throw error
+}
+
+const isSystemError = (error: unknown): error is Error & { code: string } => error instanceof Error && 'syscall' in error

@@ -1,0 +1,28 @@
+/** All routes as one Elysia. No environment, no listening: tests call it as it is. Rules: design.md "Elysia, Bun, SQLite". */
+
+import { Elysia } from 'elysia'
+import { absoluteUrl } from './http/absolute-url.ts'
+import { preflight } from './http/cors.ts'
+import { countTokensRoutes } from './http/count-tokens.ts'
+import { dashboardRoutes } from './http/dashboard.ts'
+import { generateRoutes } from './http/generate.ts'
+import { publicHealth } from './http/health.ts'
+import { modelRoutes } from './http/models.ts'
+import { refusals } from './http/refusals.ts'
+import type { KeyLimits } from './relay/key-limits.ts'
+import type { Relay } from './relay/relay.ts'
+import type { World } from './world.ts'
+
+/** Strict paths: a doubled or missing `/v1` and a trailing slash are 404. `standardHostname` off: Elysia would look for the path behind the Host header. */
+export const APP_OPTIONS = { strictPath: true, handler: { standardHostname: false } } as const
+
+export const buildApp = (world: World, relay: Relay, keyLimits: KeyLimits) =>
+  new Elysia(APP_OPTIONS)
+    .use(absoluteUrl())
+    .use(refusals(world))
+    .use(preflight(world))
+    .use(generateRoutes(world, relay))
+    .use(countTokensRoutes(world, keyLimits))
+    .use(dashboardRoutes(world))
+    .use(modelRoutes(world, keyLimits))
+    .use(publicHealth(world))

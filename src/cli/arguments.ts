@@ -1,0 +1,46 @@
+/** Readers of what operators type: amounts, counts and names. A wrong one is told by commander, with the argument's name. */
+
+import { InvalidArgumentError } from 'commander'
+import { BALANCE_PICOS_MAX, type Picos, parseUsd, toExactUsdText } from '../core/money.ts'
+
+/** Dollars, 0 or more. */
+export function readBudget(text: string): Picos {
+  const amount = readUsd(text)
+  if (amount < 0n) throw new InvalidArgumentError('Expected 0 USD or more.')
+  return amount
+}
+
+/** Dollars, not 0; a negative amount takes back. */
+export function readTopUp(text: string): Picos {
+  const amount = readUsd(text)
+  if (amount === 0n) throw new InvalidArgumentError('Expected another amount than 0.')
+  return amount
+}
+
+function readUsd(text: string): Picos {
+  const amount = parseUsd(text)
+  if (amount === undefined) throw new InvalidArgumentError('Expected dollars, such as 25 or 0.50.')
+  if (amount > BALANCE_PICOS_MAX || amount < -BALANCE_PICOS_MAX)
+    throw new InvalidArgumentError(`Expected at most ${toExactUsdText(BALANCE_PICOS_MAX)} USD.`)
+  return amount
+}
+
+/** null: none. */
+export const readLimit = (text: string): Picos | null => (text === 'none' ? null : readBudget(text))
+
+/** A reader of whole numbers between two bounds, both included. */
+export function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+    if (value >= min && value <= max) return value
+    throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`)
+  }
+}
+
+/** A name must be no id, so that an argument which is an id or a name means one thing. */
+export function readName(text: string): string {
+  if (text.trim() !== text || text === '' || text.length > 128 || /\p{C}/u.test(text))
+    throw new InvalidArgumentError('Expected 1 to 128 printable characters without spaces around them.')
+  if (/^(key|acc)_/.test(text)) throw new InvalidArgumentError('Names that begin with key_ or acc_ are kept for ids.')
+  return text
+}

@@ -1,0 +1,39 @@
+/** `tollgate check-config`: every mistake of the configuration, secrets included, or what it says. Rules: product.md "Operator". */
+
+import type { Command } from 'commander'
+import type { Config } from '../config/config.ts'
+import { loadConfig } from '../config/load.ts'
+import { textOfProblem } from '../config/problems.ts'
+import { configOption, printer, withJson } from './command-context.ts'
+import { type CliEnvironment, EXIT, type ExitCode } from './environment.ts'
+
+export function addCheckConfig(program: Command, environment: CliEnvironment, setExitCode: (code: ExitCode) => void): void {
+  const check = withJson(program.command('check-config')).description('find every mistake in the configuration; 1 when there is one')
+  check.action(() => setExitCode(checkConfig(check, environment)))
+}
+
+function checkConfig(command: Command, environment: CliEnvironment): ExitCode {
+  const say = printer(environment, command)
+  const config = loadConfig({ file: configOption(command), folder: environment.folder, env: environment.env })
+  if ('problems' in config) {
+    const { file = null, problems } = config
+    say({ ok: false, file, problems }, [`${file} has mistakes:`, ...problems.map((problem) => `  ${textOfProblem(problem)}`)].join('\n'))
+    return EXIT.finding
+  }
+  say({ ok: true, file: config.file ?? null, problems: [], ...summaryOf(config) }, summaryText(config))
+  return EXIT.ok
+}
+
+const summaryOf = ({ upstreams, catalog, ledgerPath }: Config) => ({
+  ledger: ledgerPath,
+  upstreams: upstreams.map(({ name }) => name),
+  models: [...catalog.models.keys()],
+  plans: [...catalog.plans.keys()],
+})
+
+export function summaryText(config: Config): string {
+  const { ledger, upstreams, models, plans } = summaryOf(config)
+  const source = config.file === undefined ? 'No configuration file; the defaults hold' : `${config.file} is in order`
+  const served = upstreams.length === 0 ? 'the embedded simulator' : upstreams.join(', ')
+  return `${source}: ${models.length} models served by ${served}, plans ${plans.join(', ')}, ledger ${ledger}.`
+}

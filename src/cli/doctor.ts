@@ -1,0 +1,146 @@
+/** `tollgate doctor`: looks at everything that a gateway stands on, and says what is wrong with it. Rules: product.md "Operator". */
+
+import { existsSync, statfsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { type Command, Option } from 'commander'
+import type { Config, UpstreamConfig } from '../config/config.ts'
+import { loadConfig } from '../config/load.ts'
+import { type ConfigProblems, textOfProblem } from '../config/problems.ts'
+import { openReport } from '../ledger/report.ts'
+import { summaryText } from './check-config.ts'
+import { configOption, printer, withJson } from './command-context.ts'
+import { type CliEnvironment, EXIT, type ExitCode } from './environment.ts'
+import { isGatewayRunning } from './operator-socket.ts'
+import { tableText } from './text.ts'
+
+/** `warning`: works, but should be looked at. Only `problem` makes the exit code 1. */
+type Finding = Readonly<{ check: string; status: 'ok' | 'warning' | 'problem'; detail: string }>
+
+const BUN_VERSION_MIN = '>=1.4.5'
+const MIB = 1024 * 1024
+const DISK_WARNING_BYTES = 1024 * MIB
+const DISK_PROBLEM_BYTES = 64 * MIB
+const OTHERS = 0o077
+const WRITABLE_BY_OTHERS = 0o022
+const REACH_TIMEOUT_MS = 3_000
+const CLOCK_MIN = Date.UTC(2026, 0)
+const CLOCK_MAX = Date.UTC(2100, 0)
+
+export function addDoctor(program: Command, environment: CliEnvironment, setExitCode: (code: ExitCode) => void): void {
+  const doctor = withJson(program.command('doctor'))
+    .description('check configuration, ledger, disk, modes, clock and upstreams; 1 when something is wrong')
+    .addOption(new Option('--no-network', 'do not call the upstreams'))
+  doctor.action(async (options: { network: boolean }) => {
+    const file = configOption(doctor)
+    const findings = await examine(environment, file, options.network)
+    printer(environment, doctor)({ ok: findings.every(isFine), data: findings }, findingTable(findings))
+    setExitCode(findings.every(isFine) ? EXIT.ok : EXIT.finding)
+  })
+}
+
+const isFine = ({ status }: Finding): boolean => status !== 'problem'
+const findingTable = (findings: readonly Finding[]): string =>
+  tableText(
+    ['CHECK', 'STATUS', 'DETAIL'],
+    findings.map(({ check, status, detail }) => [check, status, detail]),
+    '',
+  )
+
+async function examine(environment: CliEnvironment, file: string | undefined, callsUpstreams: boolean): Promise<readonly Finding[]> {
+  const { folder, env } = environment
+  const now = environment.now()
+  const machine = [runtime(), clock(now)]
+  const strict = loadConfig({ file, folder, env })
+  const config = 'problems' in strict ? loadConfig({ file, folder, env, needsSecrets: false }) : strict
+  if ('problems' in config) return [...mistakes(strict), ...machine]
+  return [
+    ...('problems' in strict ? mistakes(strict) : [configuration(config)]),
+    await gateway(config),
+    ...ledger(config, now),
+    disk(config),
+    ...machine,
+    ...(await Promise.all(callsUpstreams ? config.upstreams.map(reach) : [])),
+  ]
+}
+
+const mistakes = (config: Config | ConfigProblems): readonly Finding[] =>
+  'problems' in config
+    ? config.problems.map((problem) => ({ check: 'configuration', status: 'problem', detail: textOfProblem(problem) }))
+    : []
+
+function configuration(config: Config): Finding {
+  const detail = summaryText(config)
+  const mode = config.file === undefined ? 0 : statSync(config.file).mode
+  return mode & WRITABLE_BY_OTHERS
+    ? { check: 'configuration', status: 'warning', detail: `${config.file} may be written by others: chmod go-w` }
+    : { check: 'configuration', status: 'ok', detail }
+}
+
+async function gateway(config: Config): Promise<Finding> {
+  const isRunning = await isGatewayRunning(config.ledgerPath)
+  return { check: 'gateway', status: 'ok', detail: isRunning ? 'one is running on this ledger' : 'none is running on this ledger' }
+}
+
+/** The file's mode, and what `verify` finds in it. A ledger that is not made yet is no problem: `serve` makes it. */
+function ledger(config: Config, now: number): readonly Finding[] {
+  const report = openReport(config.ledgerPath)
+  if ('problem' in report)
+    return [{ check: 'ledger', status: report.problem === 'missing' ? 'warning' : 'problem', detail: report.message }]
+  try {
+    const differences = report.verify().length
+    const keys = report.keys()
+    const newest = keys.reduce((latest, { lastSyncedAt }) => Math.max(latest, lastSyncedAt), 0)
+    const lost = new Set(keys.map(({ plan }) => plan).filter((plan) => !config.catalog.plans.has(plan)))
+    const { mode } = statSync(config.ledgerPath)
+    return [
+      differences === 0
+        ? { check: 'ledger', status: 'ok', detail: `${config.ledgerPath} is readable and in order` }
+        : { check: 'ledger', status: 'problem', detail: `${differences} rows differ from what they should be: see \`tollgate verify\`` },
+      mode & OTHERS
+        ? { check: 'ledger mode', status: 'warning', detail: `${config.ledgerPath} is open to others: chmod 600` }
+        : { check: 'ledger mode', status: 'ok', detail: 'only its owner may read it' },
+      ...[...lost].map(
+        (plan) => ({ check: 'plans', status: 'warning', detail: `keys have the plan "${plan}", which allows them nothing` }) as const,
+      ),
+      ...(newest > now ? [{ check: 'ledger time', status: 'problem', detail: 'its newest row is later than the clock' } as const] : []),
+    ]
+  } finally {
+    report.close()
+  }
+}
+
+function disk(config: Config): Finding {
+  const folder = nearestFolder(dirname(config.ledgerPath))
+  const { bavail, bsize } = statfsSync(folder)
+  const freeBytes = bavail * bsize
+  const detail = `${Math.floor(freeBytes / MIB)} MiB free at ${folder}`
+  if (freeBytes < DISK_PROBLEM_BYTES) return { check: 'disk', status: 'problem', detail }
+  return { check: 'disk', status: freeBytes < DISK_WARNING_BYTES ? 'warning' : 'ok', detail }
+}
+
+/** The folder itself, or the one that it would be made in. */
+const nearestFolder = (folder: string): string =>
+  existsSync(folder) || dirname(folder) === folder ? folder : nearestFolder(dirname(folder))
+
+function runtime(): Finding {
+  const isFit = Bun.semver.satisfies(Bun.version, BUN_VERSION_MIN)
+  return { check: 'bun', status: isFit ? 'ok' : 'problem', detail: isFit ? Bun.version : `${Bun.version}, expected ${BUN_VERSION_MIN}` }
+}
+
+function clock(now: number): Finding {
+  const isFit = now > CLOCK_MIN && now < CLOCK_MAX
+  return { check: 'clock', status: isFit ? 'ok' : 'problem', detail: new Date(now).toISOString() }
+}
+
+/** Any answer at all will do: the path is not one that costs anything. */
+async function reach(upstream: UpstreamConfig): Promise<Finding> {
+  const check = `upstream ${upstream.name}`
+  try {
+    const signal = AbortSignal.timeout(REACH_TIMEOUT_MS)
+    const { status } = await fetch(upstream.baseUrl, { method: 'HEAD', redirect: 'manual', signal })
+    return { check, status: 'ok', detail: `${upstream.baseUrl} answers (${status})` }
+  } catch (error) {
+    const reason = error instanceof Error ? error.name : 'unknown'
+    return { check, status: 'problem', detail: `${upstream.baseUrl} does not answer (${reason})` }
+  }
+}

@@ -1,0 +1,27 @@
+/** What the commands need from the process they run in, so that tests run them in-process. */
+
+import type { Environment } from '../config/make-upstreams.ts'
+
+export type CliEnvironment = Readonly<{
+  /** Starts the ledger's thread; its URL is made in the main file, where a compiled binary finds it. */
+  startThread: () => Worker
+  env: Environment
+  stdout: (text: string) => void
+  stderr: (text: string) => void
+  /** The working folder. */
+  folder: string
+  /** Unix milliseconds. */
+  now: () => number
+}>
+
+/** 0 ok · 1 a finding · 2 wrong use · 3 no ledger, or it is locked. Source: product.md "Operator". */
+export const EXIT = { ok: 0, finding: 1, usage: 2, ledger: 3 } as const
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
+
+/** Why a command ends early: one sentence for the operator and the exit code. A value, like a refusal. */
+export type Stop = Readonly<{ stop: string; exitCode: ExitCode }>
+
+export const isStop = (value: unknown): value is Stop => typeof value === 'object' && value !== null && 'stop' in value
+
+export const wrongUse = (stop: string): Stop => ({ stop, exitCode: EXIT.usage })
+export const noLedger = (stop: string): Stop => ({ stop, exitCode: EXIT.ledger })

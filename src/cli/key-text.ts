@@ -1,0 +1,59 @@
+/** A key as the CLI shows it: JSON with the API's names, or text. Rules: product.md "Operator", "Balance and keys". */
+
+import { stateOf } from '../core/key.ts'
+import { toUsd } from '../core/money.ts'
+import type { KeyReport } from '../ledger/report.ts'
+import { isoOrNull, tableText, timeText, usdOrNull, usdText } from './text.ts'
+
+/** `balance_usd` is what the key may spend: the smaller of its account's balance and what its limit leaves. */
+export const keyDocument = (key: KeyReport, now: number) => ({
+  id: key.id,
+  name: key.name,
+  account_id: key.accountId,
+  balance_usd: toUsd(key.availablePicos),
+  expires_at: isoOrNull(key.expiresAt),
+  display: key.display,
+  account_name: key.accountName,
+  plan: key.plan,
+  spent_usd: toUsd(key.spentPicos),
+  held_usd: toUsd(key.heldPicos),
+  limit_usd: usdOrNull(key.limitPicos),
+  is_active: key.isActive,
+  is_account_active: key.isAccountActive,
+  state: stateOf(key, now),
+  last_synced_at: isoOrNull(key.lastSyncedAt),
+  created_at: isoOrNull(key.createdAt),
+})
+
+export const keyFacts = (key: KeyReport, now: number): readonly (readonly [string, string])[] => [
+  ['id', key.id],
+  ['name', key.name],
+  ['display', key.display],
+  ['account', key.accountName === '' ? key.accountId : `${key.accountName} (${key.accountId})`],
+  ['plan', key.plan],
+  ['balance', usdText(key.availablePicos)],
+  ['spent', usdText(key.spentPicos)],
+  ['held', usdText(key.heldPicos)],
+  ['limit', usdText(key.limitPicos)],
+  ['expires', timeText(key.expiresAt)],
+  ['state', stateOf(key, now)],
+  ['created', timeText(key.createdAt)],
+]
+
+export const keyTable = (keys: readonly KeyReport[], now: number): string =>
+  tableText(
+    ['ID', 'NAME', 'KEY', 'ACCOUNT', 'PLAN', 'BALANCE', 'SPENT', 'LIMIT', 'EXPIRES', 'STATE'],
+    keys.map((key) => [
+      key.id,
+      key.name,
+      key.display,
+      key.accountName === '' ? key.accountId : key.accountName,
+      key.plan,
+      usdText(key.availablePicos),
+      usdText(key.spentPicos),
+      usdText(key.limitPicos),
+      timeText(key.expiresAt),
+      stateOf(key, now),
+    ]),
+    'There are no keys yet: `tollgate keys create --balance 25` makes one.',
+  )

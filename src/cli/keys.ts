@@ -1,0 +1,181 @@
+/** `tollgate keys …`: makes, shows and changes keys. A secret is printed once, by create and rotate. Rules: product.md "Operator", "Balance and keys". */
+
+import type { Command } from 'commander'
+import { displayOf, makeSecret } from '../core/key.ts'
+import { KEY_EXPIRY_DAYS_MAX } from '../core/limits.ts'
+import { type Picos, ZERO } from '../core/money.ts'
+import type { Operation } from '../ledger/operation.ts'
+import type { KeyReport } from '../ledger/report.ts'
+import { hashOf } from '../ledger/secret-hash.ts'
+import { readBudget, readLimit, readName, wholeNumber } from './arguments.ts'
+import { type CommandContext, type Run, withJson } from './command-context.ts'
+import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
+import { keyDocument, keyFacts, keyTable } from './key-text.ts'
+import { newId } from './new-id.ts'
+import { operate } from './operate.ts'
+import { accountNamed, keyNamed, readReport } from './read-report.ts'
+import { factsText, timeText } from './text.ts'
+
+const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const KEY = '<KEY>'
+const KEY_TEXT = 'id or name of a key'
+const days = wholeNumber(1, KEY_EXPIRY_DAYS_MAX)
+
+type CreateOptions = { name?: string; balance?: Picos; account?: string; limit?: Picos | null; plan: string; expiresInDays?: number }
+
+export function addKeys(program: Command, run: Run): void {
+  const keys = program.command('keys').description('make, show and change API keys')
+  const create = withJson(keys.command('create'))
+    .description('make a key; its secret is shown once')
+    .option('--name <NAME>', 'a name that no other key has', readName)
+    .option('--balance <USD>', 'tops up its account', readBudget)
+    .option('--account <ACCOUNT>', 'id or name of an account to share; default: an account of its own')
+    .option('--limit <USD>', 'spend limit of the key', readLimit)
+    .option('--plan <PLAN>', 'a plan of the configuration', 'default')
+    .option('--expires-in-days <N>', `1 to ${KEY_EXPIRY_DAYS_MAX}; default: never`, days)
+  create.action((options: CreateOptions) => run(create, (context) => createKey(context, options)))
+
+  const list = withJson(keys.command('list')).description('show every key')
+  list.action(() => run(list, listKeys))
+
+  const show = withJson(keys.command('show')).description('show one key').argument(KEY, KEY_TEXT)
+  show.action((key: string) => run(show, (context) => showKey(context, key)))
+
+  const limit = withJson(keys.command('limit'))
+    .description('set or remove the spend limit')
+    .argument(KEY, KEY_TEXT)
+    .argument('<USD|none>', 'the limit', readLimit)
+  limit.action((key: string, limitPicos: Picos | null) =>
+    run(limit, (context) => changeKey(context, key, ({ id }, now) => ({ kind: 'setKeyLimit', keyId: id, limitPicos, now }))),
+  )
+
+  const extend = withJson(keys.command('extend'))
+    .description(`move the expiry, at most ${KEY_EXPIRY_DAYS_MAX} days ahead of now`)
+    .argument(KEY, KEY_TEXT)
+    .requiredOption('--days <N>', `1 to ${KEY_EXPIRY_DAYS_MAX} days more`, days)
+  extend.action((key: string, options: { days: number }) =>
+    run(extend, (context) => changeKey(context, key, (found, now) => extension(found, options.days, now))),
+  )
+
+  for (const [name, isActive] of [
+    ['disable', false],
+    ['enable', true],
+  ] as const) {
+    const command = withJson(keys.command(name)).description(`${name} a key`).argument(KEY, KEY_TEXT)
+    command.action((key: string) =>
+      run(command, (context) => changeKey(context, key, ({ id }, now) => ({ kind: 'setKeyActive', keyId: id, isActive, now }))),
+    )
+  }
+
+  const rotate = withJson(keys.command('rotate'))
+    .description('give a key a new secret, shown once')
+    .argument(KEY, KEY_TEXT)
+    .option('--overlap-hours <N>', 'how long the old secret stays valid', wholeNumber(0, 24 * KEY_EXPIRY_DAYS_MAX), 0)
+  rotate.action((key: string, options: { overlapHours: number }) => run(rotate, (context) => rotateKey(context, key, options.overlapHours)))
+}
+
+async function createKey(context: CommandContext, options: CreateOptions): Promise<ExitCode | Stop> {
+  const plans = context.config.catalog.plans
+  if (!plans.has(options.plan)) return wrongUse(`there is no plan "${options.plan}"; the configuration has ${[...plans.keys()].join(', ')}`)
+  const account = options.account === undefined ? undefined : accountNamed(context, options.account)
+  if (isStop(account)) return account
+  const now = context.environment.now()
+  const keyId = newId('key', now)
+  const { secret, ...stored } = newSecret()
+  const stop = await operate(
+    context,
+    {
+      kind: 'createKey',
+      keyId,
+      ...stored,
+      name: options.name ?? '',
+      accountId: account?.id ?? null,
+      ownAccountId: newId('acc', now),
+      plan: options.plan,
+      limitPicos: options.limit ?? null,
+      expiresAt: options.expiresInDays === undefined ? null : now + options.expiresInDays * DAY_MS,
+      topUp: (options.balance ?? ZERO) === ZERO ? null : { topUpId: newId('top', now), amountPicos: options.balance ?? ZERO, ref: '' },
+      now,
+    },
+    { create: true },
+  )
+  return stop ?? saySecret(context, keyId, secret)
+}
+
+function listKeys(context: CommandContext): ExitCode | Stop {
+  const keys = readReport(context, (report) => report.keys())
+  if (isStop(keys)) return keys
+  const now = context.environment.now()
+  context.say({ data: keys.map((key) => keyDocument(key, now)) }, keyTable(keys, now))
+  return EXIT.ok
+}
+
+function showKey(context: CommandContext, name: string): ExitCode | Stop {
+  const key = keyNamed(context, name)
+  if (isStop(key)) return key
+  const now = context.environment.now()
+  context.say(keyDocument(key, now), factsText(keyFacts(key, now)))
+  return EXIT.ok
+}
+
+/** Finds the key, does what `operationOn` says, and shows the key as it is then. */
+async function changeKey(
+  context: CommandContext,
+  name: string,
+  operationOn: (key: KeyReport, now: number) => Operation | Stop,
+): Promise<ExitCode | Stop> {
+  const key = keyNamed(context, name)
+  if (isStop(key)) return key
+  const operation = operationOn(key, context.environment.now())
+  if (isStop(operation)) return operation
+  return (await operate(context, operation, { create: false })) ?? showKey(context, key.id)
+}
+
+/** An expired key is extended from now on. */
+function extension(key: KeyReport, daysMore: number, now: number): Operation | Stop {
+  if (key.expiresAt === null) return wrongUse('the key never expires, so there is nothing to extend')
+  const expiresAt = Math.max(key.expiresAt, now) + daysMore * DAY_MS
+  const latest = now + KEY_EXPIRY_DAYS_MAX * DAY_MS
+  if (expiresAt <= latest) return { kind: 'setKeyExpiry', keyId: key.id, expiresAt, now }
+  const daysLeft = Math.max(0, Math.floor((latest - Math.max(key.expiresAt, now)) / DAY_MS))
+  return wrongUse(`a key may expire at most ${KEY_EXPIRY_DAYS_MAX} days ahead: this one can have ${daysLeft} days more`)
+}
+
+async function rotateKey(context: CommandContext, name: string, overlapHours: number): Promise<ExitCode | Stop> {
+  const key = keyNamed(context, name)
+  if (isStop(key)) return key
+  const now = context.environment.now()
+  const oldValidUntil = now + overlapHours * HOUR_MS
+  const { secret, ...stored } = newSecret()
+  const stop = await operate(context, { kind: 'rotateKey', keyId: key.id, ...stored, oldValidUntil, now }, { create: false })
+  return stop ?? saySecret(context, key.id, secret, oldValidUntil)
+}
+
+/** The ledger gets the hash; the secret itself is only printed. */
+function newSecret(): { secret: string; secretHash: Uint8Array; display: string } {
+  const secret = makeSecret(() => crypto.getRandomValues(new Uint8Array(64)))
+  return { secret, secretHash: hashOf(secret), display: displayOf(secret) }
+}
+
+/** The key is in the ledger by now: whatever goes wrong, its secret must be seen. */
+function saySecret(context: CommandContext, keyId: string, secret: string, oldValidUntil?: number): ExitCode | Stop {
+  const key = keyNamed(context, keyId)
+  if (isStop(key)) {
+    context.say(
+      { id: keyId, key: secret },
+      factsText([
+        ['id', keyId],
+        ['key', secret],
+      ]),
+    )
+    return key
+  }
+  const old = oldValidUntil === undefined ? {} : { old_key_valid_until: new Date(oldValidUntil).toISOString() }
+  const now = context.environment.now()
+  const { id, ...rest } = keyDocument(key, now)
+  const overlap = oldValidUntil === undefined ? [] : [['old key valid until', timeText(oldValidUntil)] as const]
+  const facts = [['key', secret] as const, ...keyFacts(key, now), ...overlap]
+  context.say({ id, key: secret, ...rest, ...old }, `${factsText(facts)}\n\nThe key is shown this once; only its hash is kept.`)
+  return EXIT.ok
+}

@@ -1,0 +1,77 @@
+/** An operation as JSON and back, without loss: amounts as decimal text, hashes as hex. What comes in is checked whole. Shapes: ledger/operation.ts. */
+
+import { type Static, Type } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import { BALANCE_PICOS_MAX } from '../core/money.ts'
+import type { Operation, OperationResult } from '../ledger/operation.ts'
+
+const id = Type.String({ minLength: 1, maxLength: 64 })
+const label = Type.String({ maxLength: 256 })
+const time = Type.Integer({ minimum: 0 })
+const picos = Type.BigInt({ minimum: -BALANCE_PICOS_MAX, maximum: BALANCE_PICOS_MAX })
+const hash = Type.Uint8Array({ minByteLength: 32, maxByteLength: 32 })
+const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([schema, Type.Null()])
+const shape = <T extends Parameters<typeof Type.Object>[0]>(properties: T) => Type.Object(properties, { additionalProperties: false })
+
+const OPERATION = Type.Union([
+  shape({ kind: Type.Literal('createAccount'), accountId: id, name: label, now: time }),
+  shape({ kind: Type.Literal('topUp'), topUpId: id, accountId: id, amountPicos: picos, ref: label, now: time }),
+  shape({ kind: Type.Literal('setAccountActive'), accountId: id, isActive: Type.Boolean(), now: time }),
+  shape({
+    kind: Type.Literal('createKey'),
+    keyId: id,
+    secretHash: hash,
+    display: label,
+    name: label,
+    accountId: orNull(id),
+    ownAccountId: id,
+    plan: label,
+    limitPicos: orNull(picos),
+    expiresAt: orNull(time),
+    topUp: orNull(shape({ topUpId: id, amountPicos: picos, ref: label })),
+    now: time,
+  }),
+  shape({ kind: Type.Literal('setKeyActive'), keyId: id, isActive: Type.Boolean(), now: time }),
+  shape({ kind: Type.Literal('setKeyLimit'), keyId: id, limitPicos: orNull(picos), now: time }),
+  shape({ kind: Type.Literal('setKeyExpiry'), keyId: id, expiresAt: orNull(time), now: time }),
+  shape({ kind: Type.Literal('rotateKey'), keyId: id, secretHash: hash, display: label, oldValidUntil: time, now: time }),
+])
+
+const OPERATION_RESULT = Type.Union([
+  shape({ result: Type.Literal('done') }),
+  shape({ result: Type.Literal('refused'), problem: Type.String() }),
+  shape({ result: Type.Literal('unavailable') }),
+])
+
+export const writeOperation = (operation: Operation): string => JSON.stringify(operation, encode)
+
+/** Undefined when the text is not exactly one operation. */
+export function readOperation(text: string): Operation | undefined {
+  const value = parse(text)
+  return Value.Check(OPERATION, value) ? (value as Static<typeof OPERATION> & Operation) : undefined
+}
+
+export function readResult(text: string): OperationResult | undefined {
+  const value = parse(text)
+  return Value.Check(OPERATION_RESULT, value) ? value : undefined
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text, decode)
+  } catch {
+    return undefined
+  }
+}
+
+function encode(_name: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return { picos: value.toString() }
+  return value instanceof Uint8Array ? { hex: value.toHex() } : value
+}
+
+function decode(_name: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if ('picos' in value && typeof value.picos === 'string' && /^-?\d{1,19}$/.test(value.picos)) return BigInt(value.picos)
+  if ('hex' in value && typeof value.hex === 'string' && /^([0-9a-f]{2})+$/.test(value.hex)) return Uint8Array.fromHex(value.hex)
+  return value
+}

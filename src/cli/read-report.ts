@@ -1,0 +1,36 @@
+/** Reads of the ledger, on a read-only connection that is closed before the command goes on. Rules: product.md "Operator". */
+
+import { type AccountReport, type KeyReport, openReport, type Report, type ReportProblem } from '../ledger/report.ts'
+import type { CommandContext } from './command-context.ts'
+import { noLedger, type Stop, wrongUse } from './environment.ts'
+
+/** What `read` finds, or why there is no ledger to read. */
+export function readReport<T>(context: CommandContext, read: (report: Report) => T): T | Stop {
+  const report = openReport(context.config.ledgerPath)
+  if ('problem' in report) return stopOf(report)
+  try {
+    return read(report)
+  } finally {
+    report.close()
+  }
+}
+
+/** The key with this id or name. */
+export const keyNamed = (context: CommandContext, name: string): KeyReport | Stop =>
+  readReport(context, (report) => foundOr(report.key(name)))
+
+export const accountNamed = (context: CommandContext, name: string): AccountReport | Stop =>
+  readReport(context, (report) => foundOr(report.account(name)))
+
+const foundOr = <T extends object>(found: T | ReportProblem): T | Stop => ('problem' in found ? stopOf(found) : found)
+
+/** What the operator typed is wrong use; a file that cannot be read is no ledger. */
+export function stopOf({ problem, message }: ReportProblem): Stop {
+  switch (problem) {
+    case 'unknown':
+    case 'ambiguous':
+      return wrongUse(message)
+    default:
+      return noLedger(message)
+  }
+}

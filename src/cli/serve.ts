@@ -1,0 +1,63 @@
+/** `tollgate serve`: one process, from its re-execution to its last flush. Source: product.md "Operator"; design.md "Lifecycle". */
+
+import type { Config } from '../config/config.ts'
+import { loadConfig } from '../config/load.ts'
+import { type ConfigProblems, textOfProblem } from '../config/problems.ts'
+import { type Gateway, startGateway } from '../gateway.ts'
+import { lineWriter } from '../observe/stderr.ts'
+import { type CliEnvironment, EXIT, type ExitCode } from './environment.ts'
+import { reexecute } from './reexecute.ts'
+
+export type ServeOptions = Readonly<{ config: string | undefined; port: number | undefined; host: string | undefined }>
+
+/** Resolves with the exit code when the gateway has drained. */
+export async function serve(options: ServeOptions, environment: CliEnvironment): Promise<ExitCode> {
+  reexecute(environment)
+  const { startThread, stdout, stderr } = environment
+  const load = (): Config | ConfigProblems => loadConfig({ file: options.config, folder: environment.folder, env: environment.env })
+  const config = load()
+  if ('problems' in config) {
+    stderr(explain(config))
+    return EXIT.usage
+  }
+  const gateway = await startGateway({ config, startThread, host: options.host, port: options.port, log: lineWriter(process.stderr) })
+  if ('problem' in gateway) {
+    stderr(`tollgate: ${gateway.message}\n`)
+    return gateway.problem === 'ledger' ? EXIT.ledger : EXIT.finding
+  }
+  if (config.upstreams.length === 0) stderr('tollgate: no upstream is configured, the embedded simulator answers\n')
+  stdout(`tollgate listening on ${gateway.url}\n`)
+  process.on('SIGHUP', () => reload(gateway, load(), stderr))
+  await untilStopped(gateway)
+  return EXIT.ok
+}
+
+/** Resolves when a signal has been obeyed: the first drains, a second does not wait for running streams. */
+export function untilStopped(gateway: Gateway): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let isDraining = false
+    const stop = (): void => {
+      if (isDraining) {
+        gateway.hurry()
+        return
+      }
+      isDraining = true
+      gateway.world.log.notice('draining')
+      gateway.drain().then(resolve, reject)
+    }
+    process.on('SIGTERM', stop)
+    process.on('SIGINT', stop)
+  })
+}
+
+function reload(gateway: Gateway, config: Config | ConfigProblems, stderr: (text: string) => void): void {
+  if ('problems' in config) {
+    stderr(`${explain(config)}tollgate: the configuration that was running stays in force\n`)
+    return
+  }
+  const ignored = gateway.reload(config)
+  gateway.world.log.notice('configuration reloaded', ignored.length === 0 ? {} : { needs_restart: ignored.join(', ') })
+}
+
+const explain = ({ file, problems }: ConfigProblems): string =>
+  problems.map((problem) => `tollgate: ${file ?? 'configuration'}: ${textOfProblem(problem)}\n`).join('')

@@ -1,0 +1,42 @@
+/** `tollgate simulate`: the embedded upstream as a server of its own, for tests and load. Rules: product.md "The embedded default", "Operator". */
+
+import type { Command } from 'commander'
+import { wholeNumber } from './arguments.ts'
+import { tell } from './command-context.ts'
+import { type CliEnvironment, EXIT, type ExitCode, wrongUse } from './environment.ts'
+
+const port = wholeNumber(0, 65_535)
+
+export function addSimulate(program: Command, environment: CliEnvironment, setExitCode: (code: ExitCode) => void): void {
+  program
+    .command('simulate')
+    .description('run the simulator as an upstream of its own')
+    .requiredOption('--port <N>', '0 picks a free one', port)
+    .option('--host <HOST>', 'address to listen on', '127.0.0.1')
+    .action(async (options: { port: number; host: string }) => {
+      setExitCode(await simulate(environment, options))
+    })
+}
+
+/** Resolves when a signal stops it. */
+async function simulate(environment: CliEnvironment, { host, port }: { host: string; port: number }): Promise<ExitCode> {
+  const { makeSimulator } = await import('../simulator/simulator.ts')
+  const simulator = makeSimulator()
+  const server = listen(simulator, host, port)
+  if (server === undefined) return tell(environment, wrongUse(`${host}:${port} cannot be listened on; is the port taken?`))
+  environment.stdout(`tollgate simulator listening on ${server.url.origin}\n`)
+  await new Promise<void>((stop) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop())
+  })
+  await server.stop(true)
+  return EXIT.ok
+}
+
+/** A stream may be silent for as long as its prompt asks. */
+function listen(fetch: (request: Request) => Promise<Response>, hostname: string, port: number) {
+  try {
+    return Bun.serve({ hostname, port, idleTimeout: 0, maxRequestBodySize: Number.MAX_SAFE_INTEGER, fetch })
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,111 @@
+/** `bun run up`: the first command of a newcomer. A gateway on the simulator, a key with money on it, and lines to paste. */
+
+import { join } from 'node:path'
+import type { Config } from '../config/config.ts'
+import { loadConfig } from '../config/load.ts'
+import { displayOf, makeSecret } from '../core/key.ts'
+import { parseUsd } from '../core/money.ts'
+import { type Gateway, startGateway } from '../gateway.ts'
+import { lineWriter } from '../observe/stderr.ts'
+import { reexecute } from './reexecute.ts'
+import { untilStopped } from './serve.ts'
+
+const DEMO_USD = '5'
+const MODEL = 'claude-sonnet-4-5'
+
+async function up(): Promise<number> {
+  reexecute({ env: process.env, stderr: (text) => process.stderr.write(text) })
+  const gateway = await start()
+  if (typeof gateway === 'string') {
+    process.stderr.write(`tollgate: ${gateway}\n`)
+    return 1
+  }
+  const secret = await createDemoKey(gateway)
+  if (secret === undefined) {
+    process.stderr.write('tollgate: the demo key could not be created\n')
+    return 1
+  }
+  process.stdout.write(welcome(gateway.url, secret))
+  await untilStopped(gateway)
+  return 0
+}
+
+/** On the usual port, or on a free one when it is taken. Nothing that is configured here is used: the demo's folder has its own ledger. */
+async function start(): Promise<Gateway | string> {
+  const folder = join(process.cwd(), 'data', 'demo')
+  const loaded = loadConfig({ file: undefined, folder, env: {} })
+  if ('problems' in loaded) return `${folder} holds a configuration with mistakes`
+  const config: Config = { ...loaded, operator: { ...loaded.operator, port: 0 }, upstreams: [] }
+  const options = {
+    config,
+    startThread: () => new Worker(new URL('../main.ts', import.meta.url)),
+    host: undefined,
+    log: lineWriter(process.stderr),
+  }
+  const gateway = await startGateway({ ...options, port: undefined })
+  if (!('problem' in gateway)) return gateway
+  if (gateway.problem === 'ledger') return gateway.message
+  const elsewhere = await startGateway({ ...options, port: 0 })
+  return 'problem' in elsewhere ? elsewhere.message : elsewhere
+}
+
+async function createDemoKey(gateway: Gateway): Promise<string | undefined> {
+  const secret = makeSecret(() => crypto.getRandomValues(new Uint8Array(64)))
+  const amountPicos = parseUsd(DEMO_USD)
+  if (amountPicos === undefined) return undefined
+  const now = Date.now()
+  const id = (prefix: string): string => `${prefix}_${Bun.randomUUIDv7().replaceAll('-', '')}`
+  const { result } = await gateway.world.ledger.operate({
+    kind: 'createKey',
+    keyId: id('key'),
+    secretHash: new Uint8Array(Bun.SHA256.hash(secret) as Uint8Array),
+    display: displayOf(secret),
+    name: 'demo',
+    accountId: null,
+    ownAccountId: id('acc'),
+    plan: 'default',
+    limitPicos: null,
+    expiresAt: null,
+    topUp: { topUpId: id('top'), amountPicos, ref: id('demo') },
+    now,
+  })
+  return result === 'done' ? secret : undefined
+}
+
+const welcome = (url: string, secret: string): string => `
+Tollgate is running at ${url}
+The embedded simulator answers instead of a model: nothing leaves this machine, nothing is paid.
+A demo key with $${DEMO_USD} on it:
+
+  export KEY=${secret}
+
+The native messages format, streamed:
+
+  curl -N ${url}/v1/messages -H "x-api-key: $KEY" -H 'content-type: application/json' -d '{"model":"${MODEL}","max_tokens":300,"stream":true,"messages":[{"role":"user","content":"Hello, who are you? [sim speed=20]"}]}'
+
+Chat completions, in one piece and streamed:
+
+  curl ${url}/v1/chat/completions -H "authorization: Bearer $KEY" -d '{"model":"${MODEL}","messages":[{"role":"user","content":"Hello"}]}'
+  curl -N ${url}/v1/chat/completions -H "authorization: Bearer $KEY" -d '{"model":"${MODEL}","stream":true,"messages":[{"role":"user","content":"Hello"}]}'
+
+Responses:
+
+  curl -N ${url}/v1/responses -H "authorization: Bearer $KEY" -d '{"model":"${MODEL}","stream":true,"input":"Hello"}'
+
+What is left on the key, and the models it may use:
+
+  curl ${url}/v1/dashboard/balance -H "authorization: Bearer $KEY"
+  curl ${url}/v1/models -H "authorization: Bearer $KEY"
+
+Ctrl-C stops it.
+`
+
+up().then(
+  (exitCode) => {
+    process.exitCode = exitCode
+  },
+  (error: unknown) => {
+    process.stderr.write(`tollgate: ${error instanceof Error ? error.message : String(error)}\n`)
+    process.exitCode = 1
+  },
+)

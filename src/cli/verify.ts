@@ -1,0 +1,29 @@
+/** `tollgate verify`: recomputes every balance, cost and roll-up, and shows the rows that differ. Rules: product.md "Money". */
+
+import type { Command } from 'commander'
+import type { Difference } from '../ledger/verify.ts'
+import { type CommandContext, type Run, withJson } from './command-context.ts'
+import { EXIT, type ExitCode, isStop, type Stop } from './environment.ts'
+import { readReport } from './read-report.ts'
+import { tableText } from './text.ts'
+
+export function addVerify(program: Command, run: Run): void {
+  const verify = withJson(program.command('verify')).description('recompute every balance and cost; 1 when a row differs')
+  verify.action(() => run(verify, verifyLedger))
+}
+
+function verifyLedger(context: CommandContext): ExitCode | Stop {
+  const differences = readReport(context, (report) => report.verify())
+  if (isStop(differences)) return differences
+  const isClean = differences.length === 0
+  const text = isClean ? 'The ledger is in order: every balance, cost and sum is what its rows say.' : differenceTable(differences)
+  context.say({ ok: isClean, data: differences }, text)
+  return isClean ? EXIT.ok : EXIT.finding
+}
+
+export const differenceTable = (differences: readonly Difference[]): string =>
+  tableText(
+    ['RULE', 'WHERE', 'STORED', 'RECOMPUTED'],
+    differences.map(({ rule, subject, stored, recomputed }) => [rule, subject, stored, recomputed]),
+    '',
+  )

@@ -1,0 +1,53 @@
+/**
+ * What serves without a configuration: a sample catalogue of the vendor's models with its public list prices (USD per million tokens, November 2026) and
+ * what each refuses. An operator's own `[[models]]` replace all of it. Source: the vendor's model and price pages; wire.md §1.4.
+ */
+
+import type { Rejection } from '../core/catalog.ts'
+import type { ModelEntry } from './schema.ts'
+
+export const SERVER = { host: '127.0.0.1', port: 8080 }
+export const OPERATOR = { host: '127.0.0.1', port: 9090 }
+export const LEDGER_PATH = 'data/tollgate.db'
+export const UPSTREAM_DEFAULTS = { weight: 1, priority: 0, maxConcurrent: 256, connectTimeoutMs: 10_000 }
+
+/** How a model is shown in the list; a configured model with one of these ids is shown so too. */
+export type SampleModel = ModelEntry & Readonly<{ displayName: string; created: `${number}-${number}-${number}` }>
+
+const THINKS_ALWAYS: readonly Rejection[] = ['sampling', 'forced_tool_choice', 'manual_thinking', 'disabled_thinking']
+const THINKS_ADAPTIVELY: readonly Rejection[] = ['sampling', 'manual_thinking', 'between_tools_thinking']
+const THINKS_BY_BUDGET: readonly Rejection[] = ['adaptive_thinking', 'between_tools_thinking']
+
+const LARGE = { context_window: 1_000_000, max_output_tokens: 128_000 }
+const SMALL = { context_window: 200_000, max_output_tokens: 64_000 }
+
+export const SAMPLE_MODELS: readonly SampleModel[] = [
+  // The vendor charges five times less below 100,000 tokens; a flat price must cover the longer prompts.
+  sample('haiku-5-5', '2026-10-07', { input: '0.50', output: '2.50', ...LARGE }, THINKS_ADAPTIVELY),
+  sample('sonnet-5-5', '2026-09-28', { input: '2.00', output: '10.00', ...LARGE }, THINKS_ALWAYS),
+  sample('opus-5-5', '2026-09-22', { input: '4.00', output: '20.00', cache_read: '0.05', ...LARGE }, [
+    ...THINKS_ALWAYS,
+    'between_tools_thinking',
+  ]),
+  sample('opus-5', '2026-07-24', { input: '5.00', output: '25.00', ...LARGE }, ['sampling', 'between_tools_thinking']),
+  sample('sonnet-5', '2026-06-30', { input: '2.00', output: '10.00', ...LARGE }, THINKS_ADAPTIVELY),
+  sample('opus-4-7', '2026-04-16', { input: '5.00', output: '25.00', ...LARGE }, THINKS_ADAPTIVELY),
+  sample('sonnet-4-6', '2026-02-17', { input: '3.00', output: '15.00', ...LARGE }, ['between_tools_thinking', 'xhigh_effort']),
+  sample('opus-4-6', '2026-02-05', { input: '5.00', output: '25.00', ...LARGE }, ['between_tools_thinking', 'xhigh_effort']),
+  sample('opus-4-5', '2025-11-24', { input: '5.00', output: '25.00', ...SMALL }, [...THINKS_BY_BUDGET, 'xhigh_effort']),
+  sample('haiku-4-5', '2025-10-15', { input: '1.00', output: '5.00', ...SMALL }, [...THINKS_BY_BUDGET, 'effort']),
+  sample('sonnet-4-5', '2025-09-29', { input: '3.00', output: '15.00', ...SMALL }, [...THINKS_BY_BUDGET, 'effort']),
+  sample('opus-4-1', '2025-08-05', { input: '15.00', output: '75.00', ...SMALL, max_output_tokens: 32_000 }, [
+    ...THINKS_BY_BUDGET,
+    'effort',
+    'assistant_first',
+  ]),
+]
+
+type Facts = Omit<ModelEntry, 'id' | 'rejects'>
+
+function sample(name: string, created: SampleModel['created'], facts: Facts, rejects: readonly Rejection[]): SampleModel {
+  const [family = '', ...version] = name.split('-')
+  const displayName = `Claude ${family.charAt(0).toUpperCase()}${family.slice(1)} ${version.join('.')}`
+  return { id: `claude-${name}`, displayName, created, ...facts, rejects: [...rejects] }
+}

@@ -1,0 +1,90 @@
+/**
+ * From `tollgate.toml` and the environment to a frozen configuration, or to every mistake in it. No file at all: the simulator and the sample catalogue.
+ * Rules: product.md "Operator".
+ */
+
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { parse, TomlError } from 'smol-toml'
+import { LIMITS } from '../core/limits.ts'
+import type { Config } from './config.ts'
+import { LEDGER_PATH, OPERATOR } from './defaults.ts'
+import { deepFreeze } from './freeze.ts'
+import { makeCatalog } from './make-catalog.ts'
+import { makeServer } from './make-server.ts'
+import { type Environment, makeUpstreams } from './make-upstreams.ts'
+import { type ConfigProblem, type ConfigProblems, shapeProblems } from './problems.ts'
+import { CONFIG_FILE, type ConfigFile } from './schema.ts'
+
+export type LoadOptions = Readonly<{
+  /** What `--config` names, seen from `folder`; undefined: `tollgate.toml` in it, if there is one. */
+  file: string | undefined
+  folder: string
+  env: Environment
+  /** False for commands that never call an upstream: a missing secret is then no mistake. Default true. */
+  needsSecrets?: boolean
+}>
+
+const DEFAULT_FILE = 'tollgate.toml'
+
+export function loadConfig(options: LoadOptions): Config | ConfigProblems {
+  const file = resolve(options.folder, options.file ?? DEFAULT_FILE)
+  const text = readText(file, options.file !== undefined)
+  if (text === undefined) return configOf({}, undefined, options)
+  const table = typeof text === 'string' ? parseToml(text) : text
+  if ('message' in table) return { file, problems: [table as ConfigProblem] }
+  const problems = shapeProblems(CONFIG_FILE, table.root)
+  return problems.length > 0 ? { file, problems } : configOf(table.root as ConfigFile, file, options)
+}
+
+/** Undefined: there is no file and none was named. */
+function readText(file: string, isNamed: boolean): string | ConfigProblem | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code
+    if (code === 'ENOENT') return isNamed ? { path: '', message: 'there is no such file' } : undefined
+    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return { path: '', message: 'the file is not UTF-8' }
+    return { path: '', message: `the file cannot be read (${code ?? 'unknown'})` }
+  }
+}
+
+function parseToml(text: string): { root: unknown } | ConfigProblem {
+  try {
+    return { root: parse(text) }
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error
+    const [reason = 'invalid TOML'] = error.message.replace(/^Invalid TOML document: /, '').split('\n')
+    return { path: `line ${error.line}, column ${error.column}`, message: reason }
+  }
+}
+
+/** The checks that a shape cannot express, then the units of the code. */
+function configOf(entry: ConfigFile, file: string | undefined, options: LoadOptions): Config | ConfigProblems {
+  const problems: ConfigProblem[] = []
+  const server = makeServer(entry.server ?? {}, problems)
+  const upstreams = makeUpstreams(entry.upstreams ?? [], options.needsSecrets === false ? undefined : options.env, problems)
+  const catalog = makeCatalog(entry, problems)
+  if (problems.length > 0) return { file, problems }
+  return deepFreeze<Config>({
+    file,
+    server,
+    operator: { ...OPERATOR, ...entry.operator },
+    ledgerPath: resolve(file === undefined ? options.folder : dirname(file), entry.ledger?.path ?? LEDGER_PATH),
+    limits: limitsOf(entry.limits ?? {}),
+    upstreams,
+    catalog,
+  })
+}
+
+const limitsOf = (limits: NonNullable<ConfigFile['limits']>): Config['limits'] => ({
+  bodyBytes: limits.body_bytes ?? LIMITS.bodyBytes,
+  startTimeoutMs: limits.start_timeout_ms ?? LIMITS.startTimeoutMs,
+  totalTimeoutMs: limits.total_timeout_ms ?? LIMITS.totalTimeoutMs,
+  stallTimeoutMs: limits.stall_timeout_ms ?? LIMITS.stallTimeoutMs,
+  writeStallMs: limits.write_stall_ms ?? LIMITS.writeStallMs,
+  requestsPerMinute: limits.requests_per_minute ?? LIMITS.requestsPerMinute,
+  concurrentRequests: limits.concurrent_requests ?? LIMITS.concurrentRequests,
+  dashboardPerMinute: limits.dashboard_per_minute ?? LIMITS.dashboardPerMinute,
+  drainMs: limits.drain_ms ?? LIMITS.drainMs,
+})

@@ -1,0 +1,63 @@
+/** The file's models and plans as the catalogue that requests are checked against, with the checks between its entries. Rules: product.md "Operator", "Money". */
+
+import type { Catalog, Model, Plan } from '../core/catalog.ts'
+import { SAMPLE_MODELS } from './defaults.ts'
+import { ratesOf } from './prices.ts'
+import { type ConfigProblem, describe } from './problems.ts'
+import type { ConfigFile, ModelEntry } from './schema.ts'
+
+const DEFAULT_PLAN = 'default'
+
+/** `problems` gets every mistake; with one the catalogue is not to be used. */
+export function makeCatalog(file: ConfigFile, problems: ConfigProblem[]): Catalog {
+  const upstreams = (file.upstreams ?? []).map(({ name }) => name)
+  const models = new Map<string, Model>()
+  for (const [index, entry] of (file.models ?? SAMPLE_MODELS).entries()) {
+    const path = `models[${index}]`
+    if (models.has(entry.id)) problems.push({ path: `${path}.id`, message: `expected each id once, found ${describe(entry.id)} again` })
+    const model = modelOfEntry(entry, path, upstreams, problems)
+    models.set(entry.id, model)
+  }
+  return { models, plans: plansOf(file, models, problems) }
+}
+
+function modelOfEntry(entry: ModelEntry, path: string, upstreams: readonly string[], problems: ConfigProblem[]): Model {
+  for (const [index, name] of (entry.upstreams ?? []).entries()) {
+    if (!upstreams.includes(name))
+      problems.push({
+        path: `${path}.upstreams[${index}]`,
+        message: `expected the name of one of the [[upstreams]], found ${describe(name)}`,
+      })
+  }
+  const known = SAMPLE_MODELS.find(({ id }) => id === entry.id || id === entry.upstream_model)
+  return {
+    id: entry.id,
+    displayName: known?.id === entry.id ? known.displayName : entry.id,
+    upstreamModel: entry.upstream_model ?? entry.id,
+    upstreams: entry.upstreams ?? upstreams,
+    rates: ratesOf(entry, path, problems),
+    contextWindow: entry.context_window,
+    maxOutputTokens: entry.max_output_tokens,
+    createdSeconds: known === undefined ? 0 : Date.parse(`${known.created}T00:00:00Z`) / 1000,
+    rejects: new Set(entry.rejects),
+  }
+}
+
+function plansOf(file: ConfigFile, models: ReadonlyMap<string, Model>, problems: ConfigProblem[]): ReadonlyMap<string, Plan> {
+  const plans = new Map<string, Plan>([[DEFAULT_PLAN, { name: DEFAULT_PLAN, models: ['*'] }]])
+  for (const [name, plan] of Object.entries(file.plans ?? {})) {
+    for (const [index, pattern] of plan.models.entries()) {
+      const message = patternProblem(pattern, models)
+      if (message !== undefined) problems.push({ path: `plans.${name}.models[${index}]`, message })
+    }
+    plans.set(name, { name, models: plan.models })
+  }
+  return plans
+}
+
+function patternProblem(pattern: string, models: ReadonlyMap<string, Model>): string | undefined {
+  const star = pattern.indexOf('*')
+  if (star !== -1 && star !== pattern.length - 1) return `expected "*" at the end only, found ${describe(pattern)}`
+  const isFound = star === -1 ? models.has(pattern) : [...models.keys()].some((id) => id.startsWith(pattern.slice(0, -1)))
+  return isFound ? undefined : `expected a model id or a prefix of one with "*", found ${describe(pattern)}, which matches no model`
+}

@@ -1,0 +1,52 @@
+/** The `[server]` table: listener, addresses of proxies that may name the client, and origins of browsers. Rules: product.md "Operator", "Requests" (CORS). */
+
+import ipaddr from 'ipaddr.js'
+import type { Config } from './config.ts'
+import { SERVER } from './defaults.ts'
+import { type ConfigProblem, describe } from './problems.ts'
+import type { ConfigFile } from './schema.ts'
+
+/** Every mistake goes to `problems`. A proxy's single address becomes a range, so that readers meet one form. */
+export function makeServer(entry: NonNullable<ConfigFile['server']>, problems: ConfigProblem[]): Config['server'] {
+  const dashboardUrl = entry.dashboard_url
+  if (dashboardUrl !== undefined && !isHttpUrl(dashboardUrl))
+    problems.push({ path: 'server.dashboard_url', message: `expected an http or https address, found ${describe(dashboardUrl)}` })
+  return {
+    host: entry.host ?? SERVER.host,
+    port: entry.port ?? SERVER.port,
+    dashboardUrl,
+    trustedProxies: (entry.trusted_proxies ?? []).map((text, index) => {
+      const range = rangeOf(text)
+      if (range === undefined)
+        problems.push({
+          path: `server.trusted_proxies[${index}]`,
+          message: `expected an address or a range, such as "10.0.0.0/8", found ${describe(text)}`,
+        })
+      return range ?? text
+    }),
+    corsOrigins: (entry.cors_origins ?? ['*']).map((text, index) => {
+      if (text !== '*' && !isOrigin(text))
+        problems.push({
+          path: `server.cors_origins[${index}]`,
+          message: `expected an origin without a path, such as "https://chat.example.com", or "*", found ${describe(text)}`,
+        })
+      return text
+    }),
+  }
+}
+
+function isHttpUrl(text: string): boolean {
+  const url = URL.parse(text)
+  return url !== null && (url.protocol === 'http:' || url.protocol === 'https:')
+}
+
+/** As browsers send it: lower case, no path; extensions have schemes of their own. */
+const isOrigin = (text: string): boolean => /^[a-z][a-z0-9+.-]*:\/\/[a-z0-9.:[\]_-]+$/.test(text)
+
+/** An address or a CIDR as a CIDR; undefined when it is neither. Shortened IPv4 forms ("10.1") are not accepted. */
+function rangeOf(text: string): string | undefined {
+  const [address = '', bits] = text.split('/')
+  if (!ipaddr.IPv4.isValidFourPartDecimal(address) && !ipaddr.IPv6.isValid(address)) return undefined
+  if (bits === undefined) return `${address}/${address.includes(':') ? 128 : 32}`
+  return ipaddr.isValidCIDR(text) ? text : undefined
+}

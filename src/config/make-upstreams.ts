@@ -1,0 +1,56 @@
+/** The `[[upstreams]]` and their secrets, which come from the environment only. Rules: product.md "Operator". */
+
+import type { UpstreamConfig } from './config.ts'
+import { UPSTREAM_DEFAULTS } from './defaults.ts'
+import { type ConfigProblem, describe } from './problems.ts'
+import type { UpstreamEntry } from './schema.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Without an environment no secret is looked for. Every mistake goes to `problems`; the value of a secret never does. */
+export function makeUpstreams(
+  entries: readonly UpstreamEntry[],
+  env: Environment | undefined,
+  problems: ConfigProblem[],
+): readonly UpstreamConfig[] {
+  const names = new Set<string>()
+  return entries.map((entry, index) => {
+    const path = `upstreams[${index}]`
+    if (names.has(entry.name))
+      problems.push({ path: `${path}.name`, message: `expected each name once, found ${describe(entry.name)} again` })
+    names.add(entry.name)
+    return {
+      name: entry.name,
+      baseUrl: baseUrlOf(entry.base_url, `${path}.base_url`, problems),
+      apiKey: env === undefined || entry.api_key_env === undefined ? undefined : secretOf(env, entry.api_key_env, path, problems),
+      weight: entry.weight ?? UPSTREAM_DEFAULTS.weight,
+      priority: entry.priority ?? UPSTREAM_DEFAULTS.priority,
+      maxConcurrent: entry.max_concurrent ?? UPSTREAM_DEFAULTS.maxConcurrent,
+      connectTimeoutMs: entry.connect_timeout_ms ?? UPSTREAM_DEFAULTS.connectTimeoutMs,
+    }
+  })
+}
+
+/** Without its last slash and without `/v1`: the paths of the native format begin with that. */
+function baseUrlOf(text: string, path: string, problems: ConfigProblem[]): string {
+  const url = URL.parse(text)
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    problems.push({ path, message: 'expected an http or https address, found another text' })
+  else if (url.username !== '' || url.password !== '')
+    problems.push({ path, message: 'expected no user and no password in the address; name a variable in api_key_env' })
+  else if (url.search !== '' || url.hash !== '') problems.push({ path, message: 'expected an address without "?" and "#"' })
+  else return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/v1$/, '')
+  return text
+}
+
+function secretOf(env: Environment, variable: string, path: string, problems: ConfigProblem[]): string | undefined {
+  const secret = env[variable]
+  if (secret === undefined || secret === '')
+    problems.push({ path: `${path}.api_key_env`, message: `expected the secret in the environment variable ${variable}, which is not set` })
+  else if (!/^[!-~]+$/.test(secret))
+    problems.push({
+      path: `${path}.api_key_env`,
+      message: `expected a secret of printable ASCII without spaces in ${variable}, found other characters`,
+    })
+  return secret
+}

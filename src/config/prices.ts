@@ -1,0 +1,61 @@
+/**
+ * From the price list to rates: exact, or refused by name. A dollar a million tokens is a million picodollars a token; a multiplier applies to the input
+ * price. Rules: product.md "Money"; spec "Billing rule" (the multipliers 0.10 and 1.25).
+ */
+
+import { BALANCE_PICOS_MAX, maxPicos, type Picos, parseUsd, picos, ZERO } from '../core/money.ts'
+import type { Rates } from '../core/pricing.ts'
+import type { ConfigProblem } from './problems.ts'
+import type { ModelEntry } from './schema.ts'
+
+const CACHE_READ = '0.10'
+const CACHE_WRITE = '1.25'
+const CACHE_WRITE_1H = '2.00'
+/** Picodollars a token, of one dollar a million tokens. */
+const PICOS_PLACES = 6
+
+type Decimal = Readonly<{ digits: bigint; places: number }>
+
+/** The rates of a model at `path`; each field that has no whole number of picodollars becomes one of the `problems`. */
+export function ratesOf(model: ModelEntry, path: string, problems: ConfigProblem[]): Rates {
+  const whole = (field: string, phrase: string, rate: Picos | undefined): Picos => {
+    if (rate === undefined)
+      problems.push({ path: `${path}.${field}`, message: `expected a whole number of picodollars (10⁻¹² USD) a token, found ${phrase}` })
+    return rate ?? ZERO
+  }
+  const times = (field: string, multiplier: string): Picos => {
+    const rate = product(decimal(model.input), decimal(multiplier))
+    return whole(field, `${multiplier} × ${model.input} USD a million`, rate)
+  }
+  const price = (field: string, usd: string): Picos => whole(field, `${usd} USD a million`, product(decimal(usd)))
+  const rates: Rates = {
+    input: price('input', model.input),
+    output: price('output', model.output),
+    cacheRead: times('cache_read', model.cache_read ?? CACHE_READ),
+    cacheWrite5m: times('cache_write', model.cache_write ?? CACHE_WRITE),
+    cacheWrite1h: times('cache_write_1h', model.cache_write_1h ?? CACHE_WRITE_1H),
+    serverToolUse: parseUsd(model.server_tool_use ?? '0') ?? ZERO,
+  }
+  if (worstCase(model, rates) > BALANCE_PICOS_MAX) problems.push({ path, message: 'one request could cost more than an account can hold' })
+  return rates
+}
+
+const decimal = (text: string): Decimal => {
+  const [whole = '0', fraction = ''] = text.split('.')
+  return { digits: BigInt(whole + fraction), places: fraction.length }
+}
+
+/** Dollars a million tokens (times a multiplier) in picodollars a token; undefined when that is not a whole number. */
+function product(...factors: readonly Decimal[]): Picos | undefined {
+  const digits = factors.reduce((result, factor) => result * factor.digits, 1n)
+  const places = factors.reduce((sum, factor) => sum + factor.places, 0) - PICOS_PLACES
+  if (places <= 0) return picos(digits * 10n ** BigInt(-places))
+  const step = 10n ** BigInt(places)
+  return digits % step === 0n ? picos(digits / step) : undefined
+}
+
+/** A full context window at the dearest rate and a full answer: must fit where amounts are kept. */
+function worstCase(model: ModelEntry, rates: Rates): Picos {
+  const dearest = [rates.input, rates.cacheRead, rates.cacheWrite5m, rates.cacheWrite1h].reduce((a, b) => maxPicos(a, b))
+  return picos(BigInt(model.context_window) * dearest + BigInt(model.max_output_tokens) * rates.output)
+}

@@ -1,0 +1,38 @@
+/** What a reload may change. Host, port, ledger path, the operator's address and secrets stay as they were at start. Rules: product.md "Operator". */
+
+import type { Config, UpstreamConfig } from './config.ts'
+import { deepFreeze } from './freeze.ts'
+
+/** `config` is `after` with what must not change taken from `before`; `ignored` names those fields, as they are called in the file. */
+export function reloadable(before: Config, after: Config): { config: Config; ignored: string[] } {
+  const ignored: string[] = []
+  const keep = <T>(field: string, old: T, wanted: T): T => {
+    if (old !== wanted) ignored.push(field)
+    return old
+  }
+  const config: Config = {
+    ...after,
+    server: {
+      ...after.server,
+      host: keep('server.host', before.server.host, after.server.host),
+      port: keep('server.port', before.server.port, after.server.port),
+    },
+    operator: {
+      host: keep('operator.host', before.operator.host, after.operator.host),
+      port: keep('operator.port', before.operator.port, after.operator.port),
+    },
+    ledgerPath: keep('ledger.path', before.ledgerPath, after.ledgerPath),
+    upstreams: after.upstreams.map((upstream, index) => {
+      const old = before.upstreams.find(({ name }) => name === upstream.name)
+      return old === undefined ? upstream : withSecretOf(old, upstream, () => ignored.push(`upstreams[${index}].api_key_env`))
+    }),
+  }
+  return { config: deepFreeze(config), ignored }
+}
+
+/** A new upstream brings its secret; a known one keeps the secret it started with. */
+function withSecretOf(old: UpstreamConfig, upstream: UpstreamConfig, onChange: () => void): UpstreamConfig {
+  if (old.apiKey === upstream.apiKey) return upstream
+  onChange()
+  return { ...upstream, apiKey: old.apiKey }
+}

@@ -1,0 +1,140 @@
+/** `tollgate.toml` as a shape: every name that may stand in it, and in `description` what is expected there. Source: product.md "Operator". */
+
+import { type Static, Type } from '@sinclair/typebox'
+import { REJECTIONS } from '../core/catalog.ts'
+import { LIMITS, type Limits } from '../core/limits.ts'
+
+const CLOSED = { additionalProperties: false }
+/** Timers end at 2³¹ − 1 milliseconds. */
+const TIMER_MS_MAX = 2_147_483_647
+const COUNT_MAX = 1_000_000_000
+
+const port = Type.Integer({ minimum: 0, maximum: 65_535, description: 'a port from 0 to 65535' })
+const host = Type.String({ pattern: '^[0-9A-Za-z.:_-]{1,253}$', description: 'a host name or an address' })
+const text = (description: string) => Type.String({ minLength: 1, description })
+const count = (description: string, maximum = COUNT_MAX) => Type.Integer({ minimum: 1, maximum, description })
+const milliseconds = count(`a whole number of milliseconds from 1 to ${TIMER_MS_MAX}`, TIMER_MS_MAX)
+const positive = count(`a whole number from 1 to ${COUNT_MAX}`)
+const usd = Type.String({ pattern: '^\\d{1,7}(\\.\\d{1,12})?$', description: 'a decimal in quotes, such as "3.00"' })
+const texts = (item: string, description: string) => Type.Array(text(item), { uniqueItems: true, description })
+
+const UPSTREAM = Type.Object(
+  {
+    name: Type.String({ pattern: '^[0-9A-Za-z][0-9A-Za-z_.-]{0,63}$', description: 'a name of letters, digits, "_", "." and "-"' }),
+    base_url: text('an http or https address'),
+    api_key_env: Type.Optional(
+      Type.String({ pattern: '^[A-Za-z_][0-9A-Za-z_]*$', description: 'the NAME of an environment variable that holds the secret' }),
+    ),
+    weight: Type.Optional(positive),
+    priority: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: COUNT_MAX, description: 'a whole number from 0 on; the lowest is tried first' }),
+    ),
+    max_concurrent: Type.Optional(positive),
+    connect_timeout_ms: Type.Optional(milliseconds),
+  },
+  { ...CLOSED, description: 'a table, written [[upstreams]]' },
+)
+
+const MODEL = Type.Object(
+  {
+    id: Type.String({
+      pattern: '^[!#-)+-\\[\\]-~]{1,128}$',
+      description: 'a model id: printable ASCII without spaces, quotes, "\\" and "*"',
+    }),
+    upstream_model: Type.Optional(
+      Type.String({
+        pattern: '^[!#-\\[\\]-~]{1,256}$',
+        description: 'the id that the upstream knows: printable ASCII without spaces and quotes',
+      }),
+    ),
+    upstreams: Type.Optional(
+      Type.Array(text('the name of an upstream'), { minItems: 1, uniqueItems: true, description: 'names of upstreams, each once' }),
+    ),
+    input: usd,
+    output: usd,
+    cache_read: Type.Optional(usd),
+    cache_write: Type.Optional(usd),
+    cache_write_1h: Type.Optional(usd),
+    server_tool_use: Type.Optional(usd),
+    context_window: positive,
+    max_output_tokens: positive,
+    rejects: Type.Optional(
+      Type.Array(
+        Type.Union(
+          REJECTIONS.map((name) => Type.Literal(name)),
+          { description: `one of ${REJECTIONS.join(', ')}` },
+        ),
+        { uniqueItems: true, description: 'an array of names, each once' },
+      ),
+    ),
+  },
+  { ...CLOSED, description: 'a table, written [[models]]' },
+)
+
+const PLAN = Type.Object(
+  {
+    models: Type.Array(text('a model id, or a prefix that ends in "*"'), {
+      minItems: 1,
+      uniqueItems: true,
+      description: 'model ids or prefixes that end in "*"',
+    }),
+  },
+  { ...CLOSED, description: 'a table, such as [plans.default]' },
+)
+
+export const CONFIG_FILE = Type.Object(
+  {
+    server: Type.Optional(
+      Type.Object(
+        {
+          host: Type.Optional(host),
+          port: Type.Optional(port),
+          dashboard_url: Type.Optional(text('an http or https address')),
+          trusted_proxies: Type.Optional(texts('an address or a range, such as "10.0.0.0/8"', 'an array of addresses or ranges')),
+          cors_origins: Type.Optional(texts('an origin, such as "https://chat.example.com", or "*"', 'an array of origins, or ["*"]')),
+        },
+        { ...CLOSED, description: 'a table, written [server]' },
+      ),
+    ),
+    operator: Type.Optional(
+      Type.Object({ host: Type.Optional(host), port: Type.Optional(port) }, { ...CLOSED, description: 'a table, written [operator]' }),
+    ),
+    ledger: Type.Optional(
+      Type.Object({ path: Type.Optional(text('the path of the database file')) }, { ...CLOSED, description: 'a table, written [ledger]' }),
+    ),
+    limits: Type.Optional(
+      Type.Object(
+        {
+          body_bytes: Type.Optional(count(`a whole number of bytes from 1 to ${LIMITS.bodyBytes}`, LIMITS.bodyBytes)),
+          start_timeout_ms: Type.Optional(milliseconds),
+          total_timeout_ms: Type.Optional(milliseconds),
+          stall_timeout_ms: Type.Optional(milliseconds),
+          write_stall_ms: Type.Optional(milliseconds),
+          requests_per_minute: Type.Optional(positive),
+          concurrent_requests: Type.Optional(positive),
+          dashboard_per_minute: Type.Optional(positive),
+          drain_ms: Type.Optional(milliseconds),
+        } satisfies Record<Snake<keyof Limits>, unknown>,
+        { ...CLOSED, description: 'a table, written [limits]' },
+      ),
+    ),
+    upstreams: Type.Optional(Type.Array(UPSTREAM, { description: 'an array of tables, written [[upstreams]]' })),
+    models: Type.Optional(Type.Array(MODEL, { description: 'an array of tables, written [[models]]' })),
+    plans: Type.Optional(
+      Type.Record(Type.String({ pattern: '^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$' }), PLAN, {
+        ...CLOSED,
+        description: 'plan names of letters, digits, "_" and "-", such as [plans.default]',
+      }),
+    ),
+  },
+  CLOSED,
+)
+
+export type ConfigFile = Static<typeof CONFIG_FILE>
+export type UpstreamEntry = Static<typeof UPSTREAM>
+export type ModelEntry = Static<typeof MODEL>
+
+/** `bodyBytes` → `body_bytes`: keeps the file's limits and the code's in step. */
+type Snake<Name extends string> = Name extends `${infer Head}${infer Tail}`
+  ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${Snake<Tail>}`
+  : Name

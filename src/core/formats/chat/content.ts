@@ -1,0 +1,91 @@
+/** Chat's message content, a string or parts, to native blocks. Source: wire.md §3.3.5, §3.7. Nothing is lost silently: a part that native has no block for is refused. */
+
+import { isGiven, isObject, type JsonObject, NOT_A_STRING, NOT_AN_OBJECT, REQUIRED } from '../../json.ts'
+import { invalid, Refusal } from '../../refusal.ts'
+import { type Block, marked, textBlock } from '../translate/block.ts'
+import { readPartMarker } from '../translate/caching.ts'
+import { documentLink, fileBlock, imageBlock, isLink } from '../translate/media.ts'
+import { thinkingBlocks } from '../translate/turns.ts'
+
+export type ContentRole = 'system' | 'user' | 'assistant' | 'tool'
+
+/** Part types a message may hold. `tool_use` and `tool_result` come back as they are: their ids are the caller's to pair. */
+const PART_TYPES: Readonly<Record<ContentRole, ReadonlySet<string>>> = {
+  system: new Set(['text']),
+  user: new Set(['text', 'image_url', 'file', 'image', 'document', 'tool_result']),
+  assistant: new Set(['text', 'refusal', 'thinking', 'redacted_thinking', 'tool_use']),
+  tool: new Set(['text', 'image_url', 'file', 'image', 'document']),
+}
+
+/** Blocks in order, blank text included. Content that is not given is refused in system and user messages, and nothing elsewhere. */
+export function readContent(content: unknown, role: ContentRole, path: string): Block[] | Refusal {
+  if (typeof content === 'string') return [textBlock(content)]
+  if (!isGiven(content)) return role === 'assistant' || role === 'tool' ? [] : invalid(path, REQUIRED)
+  if (!Array.isArray(content)) return invalid(path, 'Input should be a string or an array of parts')
+  const blocks: Block[] = []
+  for (const [index, part] of content.entries()) {
+    const read = readPart(part, role, `${path}[${index}]`)
+    if (read instanceof Refusal) return read
+    blocks.push(...read)
+  }
+  return blocks
+}
+
+function readPart(part: unknown, role: ContentRole, path: string): Block[] | Refusal {
+  if (!isObject(part)) return invalid(path, NOT_AN_OBJECT)
+  const { type } = part
+  if (typeof type !== 'string') return invalid(`${path}.type`, isGiven(type) ? NOT_A_STRING : REQUIRED)
+  if (!PART_TYPES[role].has(type)) return invalid(path, `${type.slice(0, 100)} content is not supported in ${role} messages`)
+  if (type === 'thinking' || type === 'redacted_thinking') return thinkingBlocks([part])
+  if (type === 'tool_use' || type === 'tool_result') return [{ ...part, type } as Block]
+  const block = readBlock(type, part, path)
+  if (block instanceof Refusal) return block
+  const marker = readPartMarker(part, path)
+  return marker instanceof Refusal ? marker : [marked(block, marker)]
+}
+
+function readBlock(type: string, part: JsonObject, path: string): Block | Refusal {
+  switch (type) {
+    case 'text':
+    case 'refusal': {
+      const text = part[type]
+      return typeof text === 'string' ? textBlock(text) : invalid(`${path}.${type}`, isGiven(text) ? NOT_A_STRING : REQUIRED)
+    }
+    case 'image_url': {
+      const image = part['image_url']
+      return isObject(image) ? imageBlock(image['url'], `${path}.image_url.url`) : imageBlock(image, `${path}.image_url`)
+    }
+    case 'file':
+      return readFile(part['file'], `${path}.file`)
+    default:
+      return nativeMedia(type, part, path)
+  }
+}
+
+function readFile(file: unknown, path: string): Block | Refusal {
+  if (!isObject(file)) return invalid(path, NOT_AN_OBJECT)
+  if (isGiven(file['file_data'])) return fileBlock(file['file_data'], file['filename'], `${path}.file_data`)
+  if (isGiven(file['file_url'])) return documentLink(file['file_url'], `${path}.file_url`)
+  return isGiven(file['file_id'])
+    ? invalid(`${path}.file_id`, 'file_id is not supported; send file_data')
+    : invalid(`${path}.file_data`, REQUIRED)
+}
+
+/** A native image or document block: as it is, but for sources that name an object of somebody's account. */
+function nativeMedia(type: string, part: JsonObject, path: string): Block | Refusal {
+  const { cache_control: _marker, prompt_cache_breakpoint: _breakpoint, ...block } = part
+  const { source } = block
+  if (!isObject(source)) return invalid(`${path}.source`, NOT_AN_OBJECT)
+  switch (source['type']) {
+    case 'base64':
+    case 'text':
+    case 'content':
+      return { ...block, type }
+    case 'url':
+      return typeof source['url'] === 'string' && isLink(source['url'])
+        ? { ...block, type }
+        : invalid(`${path}.source.url`, 'Input should be an http(s) URL')
+    default:
+      return invalid(`${path}.source.type`, 'Input should be one of base64, text, content, url')
+  }
+}

@@ -1,0 +1,64 @@
+/** A complete native message to a chat completion. Source: spec "Chat-completions response", wire.md §4. */
+
+import type { Call, Stamp } from '../../format.ts'
+import type { JsonObject } from '../../json.ts'
+import type { NativeMessage } from '../../native/message.ts'
+import { exactContent } from '../translate/tool-input.ts'
+import { finishReason } from './finish-reason.ts'
+import { calledOf, functionCall, toolCall } from './tool-call.ts'
+import { chatUsage } from './usage.ts'
+import { type ChatCompletion, type ChatEcho, type ChatMessage, completionId, type ThinkingBlock } from './wire.ts'
+
+export function chatCompletion(message: NativeMessage, call: Call<ChatEcho>, stamp: Stamp): ChatCompletion {
+  const content = exactContent(message)
+  const toolUses = content.filter(({ type }) => type === 'tool_use')
+  return {
+    id: completionId(message.json['id'], stamp.requestId),
+    object: 'chat.completion',
+    created: stamp.createdSeconds,
+    model: call.model.id,
+    choices: [
+      {
+        index: 0,
+        message: chatMessage(content, toolUses, call.echo),
+        logprobs: null,
+        finish_reason: finishReason(message.observation.stopReason, toolUses.length > 0, call.echo.isLegacy),
+      },
+    ],
+    usage: chatUsage(message.observation, call.bounds),
+  }
+}
+
+export const chatResponse = (message: NativeMessage, call: Call<ChatEcho>, stamp: Stamp): Uint8Array =>
+  Buffer.from(JSON.stringify(chatCompletion(message, call, stamp)), 'utf8')
+
+function chatMessage(content: readonly JsonObject[], toolUses: readonly JsonObject[], echo: ChatEcho): ChatMessage {
+  const reasoning = joined(content, 'thinking')
+  const signed = content.flatMap(signedThinking)
+  return {
+    role: 'assistant',
+    content: joined(content, 'text'),
+    refusal: null,
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(signed.length === 0 ? {} : { thinking_blocks: signed }),
+    ...calls(toolUses, echo),
+  }
+}
+
+function calls(toolUses: readonly JsonObject[], { isLegacy, customTools }: ChatEcho): Pick<ChatMessage, 'tool_calls' | 'function_call'> {
+  const [first] = toolUses
+  if (first === undefined) return {}
+  if (isLegacy) return { function_call: functionCall(calledOf(first, 0), first['input']) }
+  return { tool_calls: toolUses.map((block, position) => toolCall(calledOf(block, position), block['input'], customTools)) }
+}
+
+/** The text of all blocks of a type, without a separator; the field that holds it is named like the type. */
+const joined = (content: readonly JsonObject[], type: 'text' | 'thinking'): string =>
+  content.map((block) => (block['type'] === type && typeof block[type] === 'string' ? block[type] : '')).join('')
+
+/** Thinking that the client may send back; what is not signed it may not. */
+function signedThinking({ type, thinking, signature, data }: JsonObject): ThinkingBlock[] {
+  if (type === 'thinking' && typeof signature === 'string' && signature !== '')
+    return [{ type, thinking: typeof thinking === 'string' ? thinking : '', signature }]
+  return type === 'redacted_thinking' && typeof data === 'string' ? [{ type, data }] : []
+}

@@ -1,0 +1,182 @@
+/**
+ * A native stream to chat chunks, on the fly. A delta costs no parsing and no decoding: its string literal is lifted between the halves of a chunk.
+ * Source: spec "Events", wire.md §5; product.md "Requests" (Chat, heartbeats).
+ */
+
+import { type ByteString, EMPTY, encodeJson, toBytes } from '../../byte-string.ts'
+import type { Call, Stamp } from '../../format.ts'
+import { isObject, type JsonObject } from '../../json.ts'
+import type { Delta } from '../../native/delta.ts'
+import type { Observation } from '../../native/observation.ts'
+import { type Frame, NativeReader, type NativeSink } from '../../native/reader.ts'
+import { Refusal } from '../../refusal.ts'
+import { errorBody } from '../../refusal-body.ts'
+import type { NativeEvent } from '../../sse/read-event.ts'
+import type { Pushed, Transcoder } from '../../transcoder.ts'
+import { exactInput, hasInput } from '../translate/tool-input.ts'
+import { ChunkWriter, type Template } from './chunk.ts'
+import { finishReason } from './finish-reason.ts'
+import { OpenThinking } from './open-thinking.ts'
+import { OpenTool } from './open-tool.ts'
+import { chatUsage } from './usage.ts'
+import { type ChatEcho, completionId } from './wire.ts'
+
+export class ChatTranscoder implements Transcoder, NativeSink {
+  readonly #call: Call<ChatEcho>
+  readonly #stamp: Stamp
+  readonly #reader: NativeReader
+  /** Made with the role chunk, since it holds the answer's id. */
+  #writer: ChunkWriter | undefined
+  /** Output of the current push. */
+  #out: string = EMPTY
+  /** Blocks that are open, by native index. Text needs no state. */
+  readonly #open = new Map<unknown, OpenTool | OpenThinking>()
+  #toolCount = 0
+
+  constructor(call: Call<ChatEcho>, stamp: Stamp) {
+    this.#call = call
+    this.#stamp = stamp
+    this.#reader = new NativeReader(this, call.model)
+  }
+
+  push(chunk: Uint8Array): Pushed {
+    this.#reader.push(chunk)
+    return this.#take()
+  }
+
+  end(): Pushed {
+    this.#reader.end()
+    return this.#take()
+  }
+
+  fail(refusal: Refusal): Uint8Array {
+    return toBytes(`data: ${encodeJson(errorBody(refusal))}\n\n` as ByteString)
+  }
+
+  heartbeat(): Uint8Array {
+    return HEARTBEAT
+  }
+
+  /** Only whole chunks are ever written. */
+  readonly isBetweenFrames = true
+
+  get observation(): Observation {
+    return this.#reader.observation
+  }
+
+  delta(delta: Delta): void {
+    if (delta.kind === 'text') {
+      this.#lift((this.#writer ?? this.#started()).content, delta)
+      return
+    }
+    const { kind, index, literal, from, to } = delta
+    const open = this.#open.get(index)
+    if (kind === 'json') this.#out += open instanceof OpenTool ? open.add(literal, from, to) : EMPTY
+    else {
+      if (open instanceof OpenThinking) open.add(literal, from, to)
+      this.#lift((this.#writer ?? this.#started()).reasoning, delta)
+    }
+  }
+
+  /** The hot path: the literal between the halves of a chunk. An empty one says nothing. */
+  #lift({ before, after }: Template, { literal, from, to }: Delta): void {
+    if (to - from > 2) this.#out += before + literal.slice(from, to) + after
+  }
+
+  event({ type, body }: NativeEvent, frame: Frame): void {
+    switch (type) {
+      case 'message_start':
+        this.#started(isObject(body['message']) ? body['message']['id'] : undefined)
+        return
+      case 'content_block_start':
+        if (isObject(body['content_block'])) this.#openBlock(body['index'], body['content_block'], frame)
+        return
+      case 'content_block_delta': {
+        const open = this.#open.get(body['index'])
+        if (open instanceof OpenThinking && isObject(body['delta'])) open.sign(body['delta'])
+        return
+      }
+      case 'content_block_stop':
+        this.#closeBlock(body['index'])
+    }
+  }
+
+  ignored(): void {}
+
+  /** The writer; the role chunk goes out before it is used for the first time. Never call it inside `#out +=`: that would take the role chunk back. */
+  #started(nativeId?: unknown): ChunkWriter {
+    if (this.#writer !== undefined) return this.#writer
+    const id = completionId(nativeId, this.#stamp.requestId)
+    const head = { id, object: 'chat.completion.chunk', created: this.#stamp.createdSeconds, model: this.#call.model.id } as const
+    this.#writer = new ChunkWriter(head, this.#call.echo.includesUsageChunk)
+    this.#out += this.#writer.delta({ role: 'assistant', content: '' })
+    return this.#writer
+  }
+
+  /** A block may begin with text or be complete at once. */
+  #openBlock(index: unknown, block: JsonObject, frame: Frame): void {
+    this.#closeBlock(index)
+    switch (block['type']) {
+      case 'text':
+        this.#show('content', block['text'])
+        return
+      case 'thinking':
+      case 'redacted_thinking':
+        this.#open.set(index, new OpenThinking(block))
+        this.#show('reasoning_content', block['thinking'])
+        return
+      case 'tool_use':
+        this.#openTool(index, block, frame)
+    }
+  }
+
+  #openTool(index: unknown, block: JsonObject, frame: Frame): void {
+    const position = this.#toolCount++
+    if (this.#call.echo.isLegacy && position > 0) return
+    const input = hasInput(block['input']) ? exactInput(frame, block['input']) : undefined
+    const tool = new OpenTool(block, position, input, this.#call.echo, this.#started())
+    this.#open.set(index, tool)
+    this.#out += tool.first
+  }
+
+  #closeBlock(index: unknown): void {
+    const open = this.#open.get(index)
+    if (open === undefined) return
+    this.#open.delete(index)
+    const writer = this.#started()
+    this.#out += open.end(writer)
+  }
+
+  #show(field: 'content' | 'reasoning_content', text: unknown): void {
+    if (typeof text !== 'string' || text === '') return
+    const writer = this.#started()
+    this.#out += writer.delta({ [field]: text })
+  }
+
+  /** What this push has made, in one piece, and how the stream goes on. */
+  #take(): Pushed {
+    const { state } = this.#reader
+    if (state === 'reading') return this.#out === EMPTY ? NOTHING : { now: this.#flush() }
+    const last = state === 'complete' ? this.#finish() : undefined
+    const now = this.#out === EMPTY ? NOTHING : { now: this.#flush() }
+    if (last !== undefined) return { ...now, last }
+    return state instanceof Refusal ? { ...now, fault: state } : now
+  }
+
+  #flush(): Uint8Array {
+    const bytes = toBytes(this.#out as ByteString)
+    this.#out = EMPTY
+    return bytes
+  }
+
+  /** Blocks that the upstream left open are closed first: that is content, and waits for nothing. */
+  #finish(): Uint8Array {
+    const writer = this.#started()
+    for (const index of [...this.#open.keys()]) this.#closeBlock(index)
+    const reason = finishReason(this.observation.stopReason, this.#toolCount > 0, this.#call.echo.isLegacy)
+    return toBytes(writer.finish(reason, chatUsage(this.observation, this.#call.bounds)))
+  }
+}
+
+const NOTHING: Pushed = {}
+const HEARTBEAT = toBytes(': keep-alive\n\n' as ByteString)

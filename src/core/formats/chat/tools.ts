@@ -1,0 +1,66 @@
+/** Chat's `tools` and its older `functions` to native tools. Source: wire.md §3.1, §3.4. */
+
+import { isGiven, isObject, type JsonObject, NOT_AN_ARRAY, NOT_AN_OBJECT } from '../../json.ts'
+import { invalid, Refusal } from '../../refusal.ts'
+import type { NativeTool } from '../translate/block.ts'
+import { readCacheControl } from '../translate/caching.ts'
+import { checkToolName, customTool, functionTool } from '../translate/tool-definition.ts'
+
+export type ChatTools = Readonly<{
+  tools: readonly NativeTool[]
+  /** Names of those whose calls carry free text. */
+  customTools: ReadonlySet<string>
+  /** The tools came as `functions`. */
+  isLegacy: boolean
+}>
+
+/** `functions` counts only where `tools` is absent. */
+export function readTools(body: JsonObject): ChatTools | Refusal {
+  const isLegacy = !isGiven(body['tools']) && isGiven(body['functions'])
+  const path = isLegacy ? 'functions' : 'tools'
+  const entries = body[path] ?? []
+  if (!Array.isArray(entries)) return invalid(path, NOT_AN_ARRAY)
+  const tools: NativeTool[] = []
+  const customTools = new Set<string>()
+  for (const [index, entry] of entries.entries()) {
+    if (!isObject(entry)) return invalid(`${path}[${index}]`, NOT_AN_OBJECT)
+    const tool = isLegacy ? functionTool(entry, `${path}[${index}]`) : readTool(entry, `${path}[${index}]`)
+    if (tool instanceof Refusal) return tool
+    tools.push(tool)
+    if (!isLegacy && entry['type'] === 'custom' && !isNativeTool(entry)) customTools.add(tool.name)
+  }
+  return { tools, customTools, isLegacy: isLegacy && tools.length > 0 }
+}
+
+function readTool(entry: JsonObject, path: string): NativeTool | Refusal {
+  if (isNativeTool(entry)) return readNativeTool(entry, path)
+  const kind = entry['type'] ?? 'function'
+  if (kind !== 'function' && kind !== 'custom')
+    return invalid(`${path}.type`, `tool type ${JSON.stringify(kind).slice(0, 100)} is not supported`)
+  const definition = entry[kind]
+  if (!isObject(definition)) return invalid(`${path}.${kind}`, NOT_AN_OBJECT)
+  const marker =
+    readCacheControl(entry['cache_control'], `${path}.cache_control`) ??
+    readCacheControl(definition['cache_control'], `${path}.${kind}.cache_control`)
+  if (marker instanceof Refusal) return marker
+  return kind === 'function' ? functionTool(definition, `${path}.${kind}`, marker) : customTool(definition, `${path}.${kind}`, marker)
+}
+
+/** Native tools in a chat request: some clients send them so. They have a schema under its native name. */
+const isNativeTool = (entry: JsonObject): boolean => isObject(entry['input_schema']) && (entry['type'] ?? 'custom') === 'custom'
+
+function readNativeTool(entry: JsonObject, path: string): NativeTool | Refusal {
+  const { name, input_schema, cache_control, ...rest } = entry
+  const wrongName = checkToolName(name, `${path}.name`)
+  if (wrongName !== undefined) return wrongName
+  const marker = readCacheControl(cache_control, `${path}.cache_control`)
+  if (marker instanceof Refusal) return marker
+  const schema = input_schema as JsonObject
+  if (isGiven(schema['type']) && schema['type'] !== 'object') return invalid(`${path}.input_schema.type`, 'Input should be object')
+  return {
+    ...rest,
+    name: String(name),
+    input_schema: { ...schema, type: 'object' },
+    ...(marker === undefined ? {} : { cache_control: marker }),
+  }
+}

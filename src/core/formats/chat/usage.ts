@@ -1,0 +1,23 @@
+/** Chat's usage object. Source: product.md "Requests" (Chat), wire.md §4.3: `prompt_tokens` counts cache tokens too, so the cost can be recomputed. */
+
+import type { Observation } from '../../native/observation.ts'
+import type { Bounds } from '../../pricing.ts'
+import { shownUsage } from '../translate/shown-usage.ts'
+import type { ChatUsage } from './wire.ts'
+
+export function chatUsage(seen: Observation, bounds: Bounds): ChatUsage {
+  const usage = shownUsage(seen, bounds)
+  return {
+    prompt_tokens: usage.prompt,
+    completion_tokens: usage.completion,
+    total_tokens: usage.total,
+    prompt_tokens_details: {
+      cached_tokens: usage.cacheRead,
+      cache_write_tokens: usage.cacheWrite,
+      ...(usage.cacheWrite1h > 0 ? { cache_write_1h_tokens: usage.cacheWrite1h } : {}),
+    },
+    completion_tokens_details: { reasoning_tokens: usage.reasoning },
+    cache_read_input_tokens: usage.cacheRead,
+    cache_creation_input_tokens: usage.cacheWrite,
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * The content blocks of a native request, wherever they stand: in system, in messages, and inside other blocks. What a model or a tool has written (tool
+ * input) is data and is not walked. Source: wire.md §1.2.
+ */
+
+import { isObject, type JsonObject } from '../../json.ts'
+
+/** `path` is as refusals name it: "messages.0.content.2". */
+export type Block = Readonly<{ path: string; block: JsonObject }>
+
+export function blocksOf(json: JsonObject): readonly Block[] {
+  const found: Block[] = []
+  collect(json['system'], 'system', found)
+  const { messages } = json
+  if (!Array.isArray(messages)) return found
+  messages.forEach((message, index) => {
+    if (isObject(message)) collect(message['content'], `messages.${index}.content`, found)
+  })
+  return found
+}
+
+/** Nesting is bounded: the body was refused if it was deeper than `JSON_DEPTH_MAX`. */
+function collect(content: unknown, path: string, found: Block[]): void {
+  if (Array.isArray(content)) {
+    content.forEach((block, index) => {
+      addBlock(block, `${path}.${index}`, found)
+    })
+  } else addBlock(content, path, found)
+}
+
+function addBlock(block: unknown, path: string, found: Block[]): void {
+  if (!isObject(block)) return
+  found.push({ path, block })
+  const { content, source } = block
+  if (content !== undefined) collect(content, `${path}.content`, found)
+  if (isObject(source) && source['content'] !== undefined) collect(source['content'], `${path}.source.content`, found)
+}

@@ -1,0 +1,41 @@
+/** Cache breakpoints: at most four, all ephemeral, wherever they stand. Source: spec "Messages request" (prompt caching), "Limits"; product.md "Requests". */
+
+import { isGiven, isObject, type JsonObject } from '../../json.ts'
+import { CACHE_BREAKPOINTS_MAX } from '../../limits.ts'
+import type { Bounds } from '../../pricing.ts'
+import { invalid, Refusal } from '../../refusal.ts'
+import type { Block } from './blocks.ts'
+
+type Marker = Readonly<{ path: string; value: unknown }>
+
+/** The dearest cache write that the markers on tools, blocks and the body itself ask for. */
+export function readCacheBreakpoints(json: JsonObject, blocks: readonly Block[]): Bounds['cacheWrites'] | Refusal {
+  const markers = markersOf(json, blocks)
+  for (const { path, value } of markers) {
+    if (!isObject(value)) return invalid(path, 'Input should be an object with the type "ephemeral"')
+    if (value['type'] !== 'ephemeral') return invalid(`${path}.type`, 'Input should be "ephemeral"')
+  }
+  const tooMany = checkBreakpointCount(markers.length)
+  if (tooMany instanceof Refusal) return tooMany
+  if (markers.length === 0) return 'none'
+  return markers.every(({ value }) => isShort(value)) ? '5m' : '1h'
+}
+
+/** Undefined when the number is allowed. */
+export const checkBreakpointCount = (found: number): Refusal | undefined =>
+  found <= CACHE_BREAKPOINTS_MAX
+    ? undefined
+    : invalid('cache_control', `A maximum of ${CACHE_BREAKPOINTS_MAX} blocks with cache_control may be provided. Found ${found}.`)
+
+function markersOf(json: JsonObject, blocks: readonly Block[]): readonly Marker[] {
+  const tools = Array.isArray(json['tools']) ? json['tools'] : []
+  const holders = [
+    { path: 'cache_control', holder: json },
+    ...tools.map((tool: unknown, index) => ({ path: `tools.${index}.cache_control`, holder: isObject(tool) ? tool : {} })),
+    ...blocks.map(({ path, block }) => ({ path: `${path}.cache_control`, holder: block })),
+  ]
+  return holders.map(({ path, holder }) => ({ path, value: holder['cache_control'] })).filter(({ value }) => isGiven(value))
+}
+
+/** Five minutes is the vendor's default; a lifetime that we do not know is reserved for as if it were the dearest. */
+const isShort = (marker: unknown): boolean => isObject(marker) && (!isGiven(marker['ttl']) || marker['ttl'] === '5m')

@@ -1,0 +1,82 @@
+/**
+ * The four token counters that clients of messages compute cost from: what the upstream left out of its `usage` is added, what it contradicts later is
+ * corrected, so that what is shown is what is billed. Source: spec "Usage object"; product.md "Requests"; wire.md §1.7, §2.6.
+ */
+
+import type { Member } from '../../body.ts'
+import { type ByteString, encode, encodeJson } from '../../byte-string.ts'
+import { membersOf, type Span } from '../../json-scan.ts'
+import type { ReportedUsage } from '../../usage.ts'
+import type { Edit } from './splice.ts'
+
+const NAMES = ['input_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens', 'output_tokens'] as const
+type CounterName = (typeof NAMES)[number]
+type Counters = Readonly<Record<CounterName, number>>
+
+/** What was billed in the native counters' own terms; hidden iterations stand beside them in the native `usage` and are not part of these. */
+export const countersOf = (reported: ReportedUsage): Counters => ({
+  input_tokens: reported.input ?? 0,
+  cache_creation_input_tokens: reported.cacheCreation ?? (reported.cacheCreation5m ?? 0) + (reported.cacheCreation1h ?? 0),
+  cache_read_input_tokens: reported.cacheRead ?? 0,
+  output_tokens: reported.output ?? 0,
+})
+
+/** Nothing was shown yet: every counter must be. */
+export const NOTHING_SHOWN: Counters = {
+  input_tokens: Number.NaN,
+  cache_creation_input_tokens: Number.NaN,
+  cache_read_input_tokens: Number.NaN,
+  output_tokens: Number.NaN,
+}
+
+export const isShown = (shown: Counters, billed: Counters): boolean => NAMES.every((name) => shown[name] === billed[name])
+
+/**
+ * Edits that make the `usage` of the object at `holder` say `billed`. A counter that the client has been shown before may stay away, but for
+ * `output_tokens`, without which clients fail.
+ */
+export function usageEdits(text: ByteString, holder: Span, billed: Counters, shown: Counters): readonly Edit[] {
+  const isNeeded = (name: CounterName): boolean => name === 'output_tokens' || shown[name] !== billed[name]
+  const members = membersAt(text, holder)
+  const usage = members.findLast(({ name }) => name === 'usage')
+  const missing = NAMES.filter(isNeeded)
+  if (usage === undefined) return [insertion(holder, members, `"usage":${objectOf(missing, billed)}`)]
+  if (text.charCodeAt(usage.value.start) !== BRACE) return [{ ...usage.value, text: encode(objectOf(missing, billed)) }]
+  return counterEdits(text, usage.value, billed, isNeeded)
+}
+
+const BRACE = 0x7b
+
+function counterEdits(text: ByteString, usage: Span, billed: Counters, isNeeded: (name: CounterName) => boolean): readonly Edit[] {
+  const members = membersAt(text, usage)
+  const edits: Edit[] = []
+  const absent: string[] = []
+  for (const name of NAMES) {
+    const value = members.findLast((member) => member.name === name)?.value
+    if (value === undefined) {
+      if (isNeeded(name)) absent.push(`"${name}":${billed[name]}`)
+    } else if (isWrong(text.slice(value.start, value.end), billed[name], isNeeded(name)))
+      edits.push({ ...value, text: encodeJson(billed[name]) })
+  }
+  return absent.length === 0 ? edits : [...edits, insertion(usage, members, absent.join(','))]
+}
+
+const isWrong = (literal: string, billed: number, isNeeded: boolean): boolean =>
+  literal === 'null' ? isNeeded : Number(literal) !== billed
+
+const objectOf = (names: readonly CounterName[], billed: Counters): string =>
+  `{${names.map((name) => `"${name}":${billed[name]}`).join(',')}}`
+
+/** New members go to the end of an object. */
+const insertion = (object: Span, members: readonly Member[], text: string): Edit => ({
+  start: object.end - 1,
+  end: object.end - 1,
+  text: encode(`${members.length === 0 ? '' : ','}${text}`),
+})
+
+/** The members of the object at `span`, their spans in the whole text. */
+export const membersAt = (text: ByteString, span: Span): readonly Member[] =>
+  membersOf(text.slice(span.start, span.end) as ByteString).map(({ name, value }) => ({
+    name,
+    value: { start: value.start + span.start, end: value.end + span.start },
+  }))

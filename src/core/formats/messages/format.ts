@@ -1,0 +1,20 @@
+/** The messages format: the vendor's own, passed through. Source: spec "Messages request", "Messages response"; product.md "Requests". */
+
+import type { Body } from '../../body.ts'
+import type { Call, Format, ReadContext } from '../../format.ts'
+import type { Refusal } from '../../refusal.ts'
+import { type MessagesEcho, readMessages, readShaped } from './request.ts'
+import { respond } from './response.ts'
+import { checkShape } from './shape.ts'
+import { MessagesTranscoder } from './stream.ts'
+
+export const messagesFormat: Format<MessagesEcho> = {
+  name: 'messages',
+  read: readMessages,
+  respond,
+  transcoder: ({ model, bounds }) => new MessagesTranscoder(model, bounds),
+}
+
+/** `POST /v1/messages/count_tokens`: the same request without what only an answer needs. Its bounds are not used: counting is free. Source: wire.md §2.7. */
+export const readCountTokens = (body: Body, context: ReadContext): Call<MessagesEcho> | Refusal =>
+  checkShape(body.json) ?? readShaped(body, context)

@@ -1,0 +1,49 @@
+/** The two client headers that reach the upstream, cleaned. Source: spec "Versioning"; product.md "Requests"; wire.md §2.2, §2.5. */
+
+import type { Model } from '../../catalog.ts'
+import type { ReadContext } from '../../format.ts'
+import { invalid, Refusal } from '../../refusal.ts'
+
+/** The version that the spec shows, and the only one that every native upstream knows. */
+const NATIVE_VERSION = '2023-06-01'
+
+/** `anthropic-version` is the vendor's own name; `vendor-version` is how the spec writes it. */
+const VERSION_HEADERS = ['anthropic-version', 'vendor-version'] as const
+const VERSION_LENGTH_SHOWN_MAX = 50
+
+type NativeHeaders = Readonly<{ version: string; betas: string }>
+
+export function readHeaders(headers: ReadContext['headers'], model: Model): NativeHeaders | Refusal {
+  const version = readVersion(headers)
+  if (version instanceof Refusal) return version
+  const betas = readBetas(headers.get('anthropic-beta') ?? '', model)
+  if (betas instanceof Refusal) return betas
+  return { version: model.rejects.has('versions') ? NATIVE_VERSION : version, betas: model.rejects.has('betas') ? '' : betas }
+}
+
+/** A date goes on as it is; the upstream knows which dates exist. */
+function readVersion(headers: ReadContext['headers']): string | Refusal {
+  for (const name of VERSION_HEADERS) {
+    const value = (headers.get(name) ?? '').trim()
+    if (/^\d{4}-\d{2}-\d{2}$/.test(value)) return value
+    if (value !== '') return invalid(name, `"${value.slice(0, VERSION_LENGTH_SHOWN_MAX)}" is not a valid version`)
+  }
+  return NATIVE_VERSION
+}
+
+/** Features that change the price, or that only work with an account of the client's own. */
+const DENIED_BETAS = /^(fast-mode|server-side-fallback|fallback-credit|workspace|user-profile|billing-policy)/
+const LONG_CONTEXT_BETA = /^context-1m/
+const LONG_CONTEXT_TOKENS = 1_000_000
+
+/** Comma lists of repeated headers arrive joined. Order is kept, repetitions and what is not a token are dropped. */
+function readBetas(value: string, model: Model): string | Refusal {
+  if (!HEADER_TEXT.test(value)) return invalid('anthropic-beta', 'Input should be a list of names')
+  const isAllowed = (name: string): boolean =>
+    TOKEN.test(name) && !DENIED_BETAS.test(name) && (!LONG_CONTEXT_BETA.test(name) || model.contextWindow >= LONG_CONTEXT_TOKENS)
+  const names = value.split(',').map((name) => name.trim())
+  return [...new Set(names.filter(isAllowed))].join(',')
+}
+
+const HEADER_TEXT = /^[\t\x20-\x7e\x80-\xff]*$/
+const TOKEN = /^[A-Za-z0-9._-]{1,128}$/

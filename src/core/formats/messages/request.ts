@@ -1,0 +1,105 @@
+/**
+ * A messages request, passed through: validated, its `model` and `tool_choice` spliced where they differ, every other byte as the client sent it.
+ * Source: spec "Messages request"; product.md "Requests"; wire.md §2.
+ */
+
+import type { Body } from '../../body.ts'
+import { type ByteString, decode, encodeJson, fromBytes } from '../../byte-string.ts'
+import type { Model } from '../../catalog.ts'
+import { parseExact } from '../../exact-json.ts'
+import type { Call, ReadContext } from '../../format.ts'
+import { isGiven, isObject, type JsonObject } from '../../json.ts'
+import { modelUnavailable, Refusal } from '../../refusal.ts'
+import { type Block, blocksOf } from './blocks.ts'
+import { readCacheBreakpoints } from './cache-breakpoints.ts'
+import { checkFieldPolicy } from './field-policy.ts'
+import { readHeaders } from './headers.ts'
+import { hasOpaqueInput } from './opaque-input.ts'
+import { checkAnswerShape, checkShape } from './shape.ts'
+import { spliceMembers } from './splice.ts'
+import { type NormalizedToolChoice, normalizeToolChoice } from './tool-choice.ts'
+
+/** The answer needs nothing of the request but its model. */
+export type MessagesEcho = undefined
+
+export const readMessages = (body: Body, context: ReadContext): Call<MessagesEcho> | Refusal =>
+  checkShape(body.json) ?? checkAnswerShape(body.json) ?? readShaped(body, context)
+
+/** The rest of the reading, of a body whose shape is right. */
+export function readShaped(body: Body, context: ReadContext): Call<MessagesEcho> | Refusal {
+  const { json } = body
+  const blocks = blocksOf(json)
+  const cacheWrites = readCacheBreakpoints(json, blocks)
+  if (cacheWrites instanceof Refusal) return cacheWrites
+  const refused = checkFieldPolicy(json, blocks)
+  if (refused !== undefined) return refused
+  const modelId = String(json['model'])
+  const model = context.find(modelId)
+  if (model === undefined) return modelUnavailable(modelId)
+  const headers = readHeaders(context.headers, model)
+  if (headers instanceof Refusal) return headers
+  const toolChoice = readToolChoice(json, blocks, model)
+  if (toolChoice instanceof Refusal) return toolChoice
+  const native = spliceMembers(body, changesOf(body, model, toolChoice))
+  return {
+    model,
+    isStream: json['stream'] === true,
+    body: native,
+    bounds: {
+      bodyBytes: native.byteLength,
+      hasOpaqueInput: hasOpaqueInput(json, blocks),
+      cacheWrites,
+      outputTokensMax: Math.min(Number(json['max_tokens'] ?? 0), model.maxOutputTokens),
+    },
+    ...headers,
+    echo: undefined,
+  }
+}
+
+function readToolChoice(json: JsonObject, blocks: readonly Block[], model: Model): NormalizedToolChoice | Refusal {
+  const tools: readonly unknown[] = Array.isArray(json['tools']) ? json['tools'] : []
+  const toolNames = tools.map(nameOf).filter((name) => name !== undefined)
+  return normalizeToolChoice(json['tool_choice'], {
+    path: 'tool_choice',
+    toolNames,
+    hasTools: tools.length > 0,
+    hasImplicitTools:
+      toolNames.length < tools.length || hasGivenServers(json) || blocks.some(({ block }) => block['type'] === 'tool_addition'),
+    allowsSubset: false,
+    parallelToolCalls: undefined,
+    canForce: !model.rejects.has('forced_tool_choice'),
+    droppedToolTypes: [],
+  })
+}
+
+const nameOf = (tool: unknown): string | undefined => (isObject(tool) && typeof tool['name'] === 'string' ? tool['name'] : undefined)
+
+const hasGivenServers = (json: JsonObject): boolean => Array.isArray(json['mcp_servers']) && json['mcp_servers'].length > 0
+
+/** The members that the upstream must get otherwise than the client wrote them; undefined removes one. */
+function changesOf(body: Body, model: Model, { choice, onlyTools }: NormalizedToolChoice): ReadonlyMap<string, ByteString | undefined> {
+  const { json } = body
+  const changes = new Map<string, ByteString | undefined>()
+  if (json['model'] !== model.upstreamModel) changes.set('model', encodeJson(model.upstreamModel))
+  if (choice === undefined ? 'tool_choice' in json : !isSame(json['tool_choice'], choice))
+    changes.set('tool_choice', choice === undefined ? undefined : encodeJson(choice))
+  if (onlyTools !== undefined && Array.isArray(json['tools']) && json['tools'].some((tool) => !isKept(tool, onlyTools)))
+    changes.set('tools', keptTools(body, onlyTools))
+  return changes
+}
+
+const isKept = (tool: unknown, names: readonly string[]): boolean => names.includes(nameOf(tool) ?? '')
+
+/** The tools that may still be called, their numbers letter by letter. */
+function keptTools({ bytes, members }: Body, names: readonly string[]): ByteString {
+  const value = members.findLast(({ name }) => name === 'tools')?.value
+  const tools = parseExact(decode(fromBytes(bytes.subarray(value?.start, value?.end)))) as readonly unknown[]
+  return encodeJson(tools.filter((tool) => isKept(tool, names)))
+}
+
+/** Equal but for the order of members; a member that is null counts as absent only where it is absent in both. */
+function isSame(given: unknown, choice: JsonObject): boolean {
+  if (!isObject(given)) return false
+  const names = Object.keys(choice)
+  return names.length === Object.keys(given).length && names.every((name) => isGiven(given[name]) && given[name] === choice[name])
+}

@@ -1,0 +1,69 @@
+/** Replaces pieces of text or bytes and leaves every other byte alone. Source: wire.md §2.1 (why the client's bytes are never written anew). */
+
+import type { Body } from '../../body.ts'
+import { type ByteString, EMPTY } from '../../byte-string.ts'
+
+/** `text` takes the place of `[start, end)`. */
+export type Edit = Readonly<{ start: number; end: number; text: ByteString }>
+
+/** The text between `from` and `to`, edited. Edits may come in any order but must not overlap; those that start outside are not looked at. */
+export function applyEdits(text: ByteString, edits: readonly Edit[], from = 0, to: number = text.length): ByteString {
+  const parts: string[] = []
+  let at = from
+  for (const edit of within(edits, from, to)) {
+    parts.push(text.slice(at, edit.start), edit.text)
+    at = edit.end
+  }
+  return `${parts.join('')}${text.slice(at, to)}` as ByteString
+}
+
+const within = (edits: readonly Edit[], from: number, to: number): readonly Edit[] =>
+  edits.filter(({ start }) => start >= from && start < to).sort((a, b) => a.start - b.start)
+
+/**
+ * The body with some top-level members replaced, or removed where the new value is undefined. Of a repeated name only the last occurrence is kept, so that
+ * every parser reads what was checked. Nothing to change gives the very same bytes.
+ */
+export function spliceMembers(body: Body, changes: ReadonlyMap<string, ByteString | undefined>): Uint8Array {
+  const last = new Map(body.members.map(({ name }, index) => [name, index]))
+  const isKept = ({ name }: { name: string }, index: number): boolean =>
+    last.get(name) === index && (!changes.has(name) || changes.get(name) !== undefined)
+  const edits = [...removals(body, isKept)]
+  body.members.forEach((member, index) => {
+    const text = changes.get(member.name)
+    if (text !== undefined && isKept(member, index)) edits.push({ ...member.value, text })
+  })
+  return edits.length === 0 ? body.bytes : spliceBytes(body.bytes, edits)
+}
+
+const BRACE = 0x7b
+const COMMA = 0x2c
+
+/**
+ * A removed member takes the comma before it; the removed ones at the front take the comma after them. From the end of one value to the end of the next
+ * there is exactly one comma and one name.
+ */
+function* removals({ bytes, members }: Body, isKept: (member: Body['members'][number], index: number) => boolean): Generator<Edit> {
+  const first = members.findIndex(isKept)
+  const front = first === -1 ? members.at(-1) : members[first - 1]
+  if (front !== undefined) {
+    const end = first === -1 ? front.value.end : bytes.indexOf(COMMA, front.value.end) + 1
+    yield { start: bytes.indexOf(BRACE) + 1, end, text: EMPTY }
+  }
+  for (let index = Math.max(first, 0) + 1; first !== -1 && index < members.length; index++) {
+    const before = members[index - 1]
+    const member = members[index]
+    if (before !== undefined && member !== undefined && !isKept(member, index))
+      yield { start: before.value.end, end: member.value.end, text: EMPTY }
+  }
+}
+
+function spliceBytes(bytes: Uint8Array, edits: readonly Edit[]): Uint8Array {
+  const parts: Uint8Array[] = []
+  let at = 0
+  for (const { start, end, text } of within(edits, 0, bytes.length)) {
+    parts.push(bytes.subarray(at, start), Buffer.from(text, 'latin1'))
+    at = end
+  }
+  return Buffer.concat([...parts, bytes.subarray(at)])
+}

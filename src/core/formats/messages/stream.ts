@@ -1,0 +1,189 @@
+/**
+ * A native stream, passed through: whole frames leave as they came, and only what an upstream got wrong is spliced (model, `event:` lines, usage counters,
+ * the end). Source: product.md "Requests" (messages, towards the client); wire.md §2.6, §4.6, §4.7.
+ */
+
+import { type ByteString, EMPTY, encode, encodeJson, toBytes } from '../../byte-string.ts'
+import type { Model } from '../../catalog.ts'
+import type { Span } from '../../json-scan.ts'
+import type { Delta } from '../../native/delta.ts'
+import { finalCounters, type Observation } from '../../native/observation.ts'
+import { type Frame, NativeReader, type NativeSink } from '../../native/reader.ts'
+import type { Bounds } from '../../pricing.ts'
+import type { Refusal } from '../../refusal.ts'
+import { errorBody } from '../../refusal-body.ts'
+import { frameLines } from '../../sse/frame-lines.ts'
+import { type NativeEvent, readFrame } from '../../sse/read-event.ts'
+import { writeEvent, writeNativeEvent } from '../../sse/write-event.ts'
+import type { Pushed, Transcoder } from '../../transcoder.ts'
+import { countersOf, isShown, membersAt, NOTHING_SHOWN, usageEdits } from './counters.ts'
+import { modelEdits } from './response.ts'
+import { applyEdits, type Edit } from './splice.ts'
+
+const DELTA_EVENT = 'content_block_delta'
+const DELTA_LINE = `event: ${DELTA_EVENT}\n`
+const MESSAGE_STOP = toBytes(writeNativeEvent('message_stop'))
+const HEARTBEAT = toBytes(writeEvent('ping', encode('{"type": "ping"}')))
+
+export class MessagesTranscoder implements Transcoder, NativeSink {
+  readonly #reader: NativeReader
+  readonly #model: Model
+  readonly #bounds: Bounds
+  #shown = NOTHING_SHOWN
+  /** All frames of one push stand in one text, from its start to `#end`. */
+  #text: ByteString = EMPTY
+  #end = 0
+  #edits: Edit[] = []
+  /** Where `message_stop` starts in the text, once it was seen. */
+  #stopAt: number | undefined
+
+  constructor(model: Model, bounds: Bounds) {
+    this.#model = model
+    this.#bounds = bounds
+    this.#reader = new NativeReader(this, model)
+  }
+
+  push(chunk: Uint8Array): Pushed {
+    this.#begin()
+    this.#reader.push(chunk)
+    return this.#pushed(chunk)
+  }
+
+  end(): Pushed {
+    this.#begin()
+    this.#reader.end()
+    const pushed = this.#pushed()
+    return this.#reader.state === 'complete' && pushed.last === undefined ? { ...pushed, last: MESSAGE_STOP } : pushed
+  }
+
+  fail(refusal: Refusal): Uint8Array {
+    return toBytes(writeEvent('error', encodeJson(errorBody(refusal))))
+  }
+
+  heartbeat(): Uint8Array {
+    return HEARTBEAT
+  }
+
+  /** Always: an open frame of the upstream is kept until it is whole. */
+  get isBetweenFrames(): boolean {
+    return true
+  }
+
+  get observation(): Observation {
+    return this.#reader.observation
+  }
+
+  delta(_delta: Delta, frame: Frame): void {
+    this.#relay(frame)
+    if (!frame.text.startsWith(DELTA_LINE, frame.start)) this.#nameEvent(DELTA_EVENT, frame)
+  }
+
+  event(event: NativeEvent, frame: Frame): void {
+    this.#relay(frame)
+    this.#nameEvent(event.type, frame)
+    if (event.type === 'message_start') this.#editData(frame, event.type, (text, data) => this.#startEdits(text, data))
+    else if (event.type === 'message_delta') this.#editData(frame, event.type, (text, data) => this.#deltaEdits(text, data))
+    else if (event.type === 'message_stop') this.#stopAt = frame.start
+  }
+
+  ignored(frame: Frame): void {
+    this.#relay(frame)
+    if (readFrame(frame.text, frame.start, frame.end).data.trim() === '[DONE]')
+      this.#edits.push({ start: frame.start, end: frame.end, text: EMPTY })
+  }
+
+  #begin(): void {
+    this.#text = EMPTY
+    this.#end = 0
+    this.#edits = []
+  }
+
+  #relay(frame: Frame): void {
+    this.#text = frame.text
+    this.#end = frame.end
+  }
+
+  /** Clients dispatch on the `event:` line: a missing one makes them deaf, a wrong one makes them fail. */
+  #nameEvent(type: string, { text, start, end }: Frame): void {
+    const name = encode(type)
+    if (name === EMPTY || LINE_END.test(name) || text.startsWith(`event: ${name}\n`, start)) return
+    const lines = frameLines(text, start, end)
+    const event = lines.findLast(({ field }) => field === 'event')
+    if (event !== undefined && text.slice(event.value.start, event.value.end) === name) return
+    const place = event?.line ?? startOf(lines.find(({ field }) => field === 'data')?.line)
+    if (place !== undefined) this.#edits.push({ ...place, text: `event: ${name}${event === undefined ? '\n' : ''}` as ByteString })
+  }
+
+  /** Edits the JSON of a frame in its place; JSON that spreads over several lines is first put on one. */
+  #editData(frame: Frame, type: string, editsOf: (text: ByteString, data: Span) => readonly Edit[]): void {
+    const lines = frameLines(frame.text, frame.start, frame.end).filter(({ field }) => field === 'data')
+    const [only] = lines
+    if (only !== undefined && lines.length === 1) {
+      this.#edits.push(...editsOf(frame.text, trimmed(frame.text, only.value)))
+      return
+    }
+    const data = readFrame(frame.text, frame.start, frame.end).data.replaceAll('\n', ' ').trim() as ByteString
+    const edits = editsOf(data, { start: 0, end: data.length })
+    if (edits.length === 0) return
+    this.#edits = this.#edits.filter(({ start }) => start < frame.start)
+    this.#edits.push({ start: frame.start, end: frame.end, text: writeEvent(type, applyEdits(data, edits)) })
+  }
+
+  #startEdits(text: ByteString, data: Span): readonly Edit[] {
+    const message = membersAt(text, data).findLast(({ name }) => name === 'message')?.value
+    if (message === undefined || text[message.start] !== '{') return []
+    const counters = countersOf(this.observation.reported)
+    const edits = [...modelEdits(text, message, this.#model), ...usageEdits(text, message, counters, NOTHING_SHOWN)]
+    this.#shown = counters
+    return edits
+  }
+
+  #deltaEdits(text: ByteString, data: Span): readonly Edit[] {
+    const billed = this.#billed
+    const edits = usageEdits(text, data, billed, this.#shown)
+    this.#shown = billed
+    return edits
+  }
+
+  get #billed() {
+    return countersOf(finalCounters(this.observation, this.#bounds))
+  }
+
+  /** What this push may send: as bytes of the chunk itself where nothing had to change and no frame was open before it. */
+  #pushed(chunk?: Uint8Array): Pushed {
+    const { state } = this.#reader
+    const fault = typeof state === 'string' ? undefined : state
+    const stopAt = this.#stopAt ?? this.#end
+    const isUntouched = this.#edits.length === 0 && chunk !== undefined && chunk.length === this.#text.length
+    const piece = (from: number, to: number): Uint8Array | undefined => {
+      if (isUntouched) return from === to ? undefined : from === 0 && to === chunk.length ? chunk : chunk.subarray(from, to)
+      const text = applyEdits(this.#text, this.#edits, from, to)
+      return text === EMPTY ? undefined : toBytes(text)
+    }
+    const now = join(piece(0, stopAt), state === 'complete' ? this.#lateCounters() : undefined)
+    const last = piece(stopAt, this.#end)
+    return { ...(now && { now }), ...(last && { last }), ...(fault && { fault }) }
+  }
+
+  /** For an upstream that ends without ever having told what it used: the figures that are billed. */
+  #lateCounters(): Uint8Array | undefined {
+    const billed = this.#billed
+    if (isShown(this.#shown, billed)) return undefined
+    this.#shown = billed
+    const { stopReason, stopSequence } = this.observation
+    const delta = { stop_reason: stopReason ?? null, stop_sequence: stopSequence ?? null }
+    return toBytes(writeNativeEvent('message_delta', { delta, usage: billed }))
+  }
+}
+
+const LINE_END = /[\r\n]/
+
+const startOf = (span: Span | undefined): Span | undefined => span && { start: span.start, end: span.start }
+
+function trimmed(text: ByteString, { start, end }: Span): Span {
+  const from = text.indexOf('{', start)
+  return { start: from, end: text.lastIndexOf('}', end - 1) + 1 }
+}
+
+const join = (first: Uint8Array | undefined, second: Uint8Array | undefined): Uint8Array | undefined =>
+  first === undefined || second === undefined ? (first ?? second) : Buffer.concat([first, second])

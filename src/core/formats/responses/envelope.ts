@@ -1,0 +1,37 @@
+/**
+ * `encrypted_content` of a reasoning item: an envelope around the native thinking block, so that a client that returns the item returns the block, letter
+ * by letter as it was signed, whatever it did to the summary. Opaque to clients, not secret. Source: wire.md §7.3 "Reasoning envelope".
+ */
+
+import { type ByteString, encodeJson } from '../../byte-string.ts'
+import { isObject } from '../../json.ts'
+import type { Block } from '../translate/block.ts'
+import { thinkingBlocks } from '../translate/turns.ts'
+
+const VERSION = 1
+
+/** The envelope around a native block that is given as JSON. `modelId` is public: another model's thinking must not be sent to this one. */
+export function seal(modelId: string, block: ByteString): string {
+  const envelope = `{"v":${VERSION},"m":${encodeJson(modelId)},"b":[${block}]}`
+  return Buffer.from(envelope, 'latin1').toString('base64url')
+}
+
+/** The thinking block as JSON, from literals. */
+export const thinkingJson = (thinking: ByteString, signature: ByteString): ByteString =>
+  `{"type":"thinking","thinking":${thinking},"signature":${signature}}` as ByteString
+
+/** The redacted block as JSON. */
+export const redactedJson = (data: string): ByteString => encodeJson({ type: 'redacted_thinking', data })
+
+/** The blocks of an envelope of ours for this model; none for anything else. */
+export function unseal(modelId: string, sealed: unknown): readonly Block[] {
+  if (typeof sealed !== 'string') return []
+  let envelope: unknown
+  try {
+    envelope = JSON.parse(Buffer.from(sealed, 'base64url').toString('utf8'))
+  } catch {
+    return []
+  }
+  if (!isObject(envelope) || envelope['v'] !== VERSION || envelope['m'] !== modelId) return []
+  return thinkingBlocks(envelope['b'])
+}

@@ -1,0 +1,15 @@
+/** The responses format. Source: wire.md §7; product.md "Requests". */
+
+import type { Format } from '../../format.ts'
+import { readRequest } from './request.ts'
+import { finishedResponse, respond } from './response.ts'
+import { ResponsesTranscoder } from './stream.ts'
+import type { ResponsesEcho } from './wire.ts'
+
+export const responsesFormat: Format<ResponsesEcho> = {
+  name: 'responses',
+  read: readRequest,
+  respond,
+  transcoder: (call, stamp) => new ResponsesTranscoder(call, stamp),
+  finished: finishedResponse,
+}

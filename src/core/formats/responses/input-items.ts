@@ -1,0 +1,133 @@
+/** Input items to the system prompt and native turns. Source: wire.md §7.3, with the shared rules of §3.3 in translate/turns.ts. */
+
+import { isGiven, isObject, type JsonObject, NOT_A_STRING, NOT_AN_OBJECT, REQUIRED } from '../../json.ts'
+import { invalid, Refusal } from '../../refusal.ts'
+import { type Block, type TextBlock, withoutBlankText } from '../translate/block.ts'
+import { readArguments } from '../translate/tool-arguments.ts'
+import { Conversation } from '../translate/turns.ts'
+import { readContent, unsupported } from './content-parts.ts'
+import { unseal } from './envelope.ts'
+import type { Item } from './input.ts'
+import { type FlatNames, flatName } from './tools.ts'
+
+export type ItemContext = Readonly<{ modelId: string; flatNames: FlatNames }>
+
+export type Conversed = Readonly<{ system: readonly TextBlock[]; conversation: Conversation }>
+
+/**
+ * System and developer messages before everything else are the system prompt. Later ones stay where they stand, as marked user text: hoisting them would
+ * rewrite the cached prefix in the middle of a session.
+ */
+export function readConversation(items: readonly Item[], context: ItemContext): Conversed | Refusal {
+  const lead = items.findIndex(({ item }) => !isInstruction(item))
+  const leading = lead === -1 ? items : items.slice(0, lead)
+  const conversation = new Conversation()
+  const system: TextBlock[] = []
+  for (const [index, { item, path }] of leading.entries()) {
+    const blocks = readContent((item as JsonObject)['content'], `${path}.content`, 'text')
+    if (blocks instanceof Refusal) return blocks
+    const isOnlyPrompt = lead === -1 && index === leading.length - 1
+    if (isOnlyPrompt) conversation.addUser(blocks)
+    else system.push(...withoutBlankText(blocks as readonly TextBlock[]))
+  }
+  for (const { item, path } of items.slice(leading.length)) {
+    const problem = addItem(conversation, item, path, context)
+    if (problem !== undefined) return problem
+  }
+  return { system, conversation }
+}
+
+const isInstruction = (item: unknown): boolean => isMessage(item) && (item['role'] === 'system' || item['role'] === 'developer')
+
+const isMessage = (item: unknown): item is JsonObject =>
+  isObject(item) && (item['type'] === 'message' || (!isGiven(item['type']) && isGiven(item['role'])))
+
+/** What other providers' tools left in a history; this model never saw it and can do without. */
+const DROPPED: ReadonlySet<unknown> = new Set([
+  'web_search_call',
+  'file_search_call',
+  'code_interpreter_call',
+  'image_generation_call',
+  'mcp_list_tools',
+  'mcp_call',
+  'mcp_approval_request',
+  'mcp_approval_response',
+  'compaction',
+  'tool_search_call',
+  'tool_search_output',
+  'additional_tools',
+  'program',
+  'program_output',
+  'configuration_update',
+])
+
+function addItem(conversation: Conversation, item: unknown, path: string, context: ItemContext): Refusal | undefined {
+  if (!isObject(item)) return invalid(path, NOT_AN_OBJECT)
+  if (isMessage(item)) return addMessage(conversation, item, path)
+  const { type } = item
+  switch (type) {
+    case 'reasoning':
+      conversation.addAssistant(unseal(context.modelId, item['encrypted_content']))
+      return undefined
+    case 'function_call':
+    case 'custom_tool_call':
+      return addCall(conversation, item, path, context)
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      return addOutput(conversation, item, path)
+    default:
+      if (!isGiven(type)) return invalid(`${path}.type`, REQUIRED)
+      return DROPPED.has(type) ? undefined : unsupported(type, path)
+  }
+}
+
+function addMessage(conversation: Conversation, item: JsonObject, path: string): Refusal | undefined {
+  const { role } = item
+  if (!isGiven(role)) return invalid(`${path}.role`, REQUIRED)
+  const blocks = readContent(item['content'], `${path}.content`, role === 'user' ? 'media' : 'text')
+  if (blocks instanceof Refusal) return blocks
+  switch (role) {
+    case 'user':
+      conversation.addUser(blocks)
+      return undefined
+    case 'assistant':
+      conversation.addAssistant(blocks)
+      return undefined
+    case 'system':
+    case 'developer':
+      conversation.addUser(withoutBlankText(blocks).map(reminder))
+      return undefined
+    default:
+      return invalid(`${path}.role`, 'Input should be one of user, assistant, system, developer')
+  }
+}
+
+const reminder = (block: Block): Block => ({ ...block, text: `<system-reminder>\n${String(block['text'])}\n</system-reminder>` })
+
+function addCall(conversation: Conversation, item: JsonObject, path: string, { flatNames }: ItemContext): Refusal | undefined {
+  const { name, namespace } = item
+  if (!isGiven(name)) return invalid(`${path}.name`, REQUIRED)
+  if (typeof name !== 'string') return invalid(`${path}.name`, NOT_A_STRING)
+  const rawId = readCallId(item, path)
+  if (rawId instanceof Refusal) return rawId
+  const input = item['type'] === 'custom_tool_call' ? { input: item['input'] ?? '' } : readArguments(item['arguments'])
+  conversation.addToolCall({ rawId, name: flatName(name, namespace, flatNames), input, path })
+  return undefined
+}
+
+function addOutput(conversation: Conversation, item: JsonObject, path: string): Refusal | undefined {
+  const rawId = readCallId(item, path)
+  if (rawId instanceof Refusal) return rawId
+  const { output } = item
+  const content = typeof output === 'string' ? output : readContent(output, `${path}.output`, 'media')
+  if (content instanceof Refusal) return content
+  conversation.addToolResult({ answers: { rawId }, content, isError: false, path: `${path}.call_id` })
+  return undefined
+}
+
+/** '' when there is none: a call without an id is answered by a result without one. */
+function readCallId(item: JsonObject, path: string): string | Refusal {
+  const { call_id: callId } = item
+  if (!isGiven(callId)) return ''
+  return typeof callId === 'string' ? callId : invalid(`${path}.call_id`, NOT_A_STRING)
+}

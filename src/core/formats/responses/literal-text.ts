@@ -1,0 +1,35 @@
+/**
+ * Text that arrives in pieces of JSON string literals, joined without decoding: the inside of literals may be concatenated, also where a pair of escaped
+ * surrogates was cut in two. The bytes are copied, since a slice would keep the whole chunk that it came in alive.
+ */
+
+import type { ByteString } from '../../byte-string.ts'
+
+const FIRST_BYTES = 512
+
+export class LiteralText {
+  #bytes = Buffer.alloc(0)
+  #length = 0
+
+  /** Adds a whole literal, quotes included. */
+  add(literal: string): void {
+    const size = literal.length - 2
+    if (this.#length + size > this.#bytes.length) this.#grow(this.#length + size)
+    this.#length += this.#bytes.write(literal.slice(1, -1), this.#length, 'latin1')
+  }
+
+  get isEmpty(): boolean {
+    return this.#length === 0
+  }
+
+  /** All of it as one literal. */
+  literal(): ByteString {
+    return `"${this.#bytes.toString('latin1', 0, this.#length)}"` as ByteString
+  }
+
+  #grow(bytes: number): void {
+    const grown = Buffer.alloc(Math.max(FIRST_BYTES, 2 ** Math.ceil(Math.log2(bytes))))
+    this.#bytes.copy(grown, 0, 0, this.#length)
+    this.#bytes = grown
+  }
+}

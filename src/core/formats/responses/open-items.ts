@@ -1,0 +1,161 @@
+/** Output items while they are written: each knows the events of its kind, in order. Source: wire.md §7.6. */
+
+import { type ByteString, decode, encodeJson } from '../../byte-string.ts'
+import { redactedJson, seal, thinkingJson } from './envelope.ts'
+import { type DeltaTemplate, deltaTemplate, type EventWriter } from './event-writer.ts'
+import { LiteralText } from './literal-text.ts'
+import { callItem, contentLiteral, messageItem, NOTHING, reasoningItem, summaryPart, textPart } from './output-items.ts'
+import type { ItemStatus, ToolName } from './wire.ts'
+
+/** Where an item stands in the answer, and where its events go. */
+export type Place = Readonly<{ id: string; outputIndex: number; events: EventWriter }>
+
+export interface OpenItem {
+  readonly kind: 'text' | 'json' | 'thinking'
+  readonly outputIndex: number
+  /** Its native block has ended: it closes when the next one starts, or with the status of the answer's end. */
+  isStopped: boolean
+  /** Takes a delta's literal, quotes included; never an empty one. */
+  add(literal: ByteString): void
+  /** Writes the events that end it; gives the item as JSON. */
+  close(status: ItemStatus): ByteString
+}
+
+const itemFields = ({ id, outputIndex }: Place): string => `,"item_id":${encodeJson(id)},"output_index":${outputIndex}`
+
+function added({ outputIndex, events }: Place, item: ByteString): void {
+  events.event('response.output_item.added', `,"output_index":${outputIndex},"item":${item}`)
+}
+
+function done({ outputIndex, events }: Place, item: ByteString): ByteString {
+  events.event('response.output_item.done', `,"output_index":${outputIndex},"item":${item}`)
+  return item
+}
+
+export class OpenMessage implements OpenItem {
+  readonly kind = 'text'
+  readonly outputIndex: number
+  isStopped = false
+  readonly #place: Place
+  readonly #fields: string
+  readonly #delta: DeltaTemplate
+  readonly #text = new LiteralText()
+
+  constructor(place: Place) {
+    this.#place = place
+    this.outputIndex = place.outputIndex
+    this.#fields = `${itemFields(place)},"content_index":0`
+    this.#delta = deltaTemplate('response.output_text.delta', this.#fields, ',"logprobs":[]')
+    added(place, messageItem(place.id, 'in_progress', ''))
+    place.events.event('response.content_part.added', `${this.#fields},"part":${textPart(NOTHING)}`)
+  }
+
+  add(literal: ByteString): void {
+    this.#text.add(literal)
+    this.#place.events.delta(this.#delta, literal)
+  }
+
+  close(status: ItemStatus): ByteString {
+    const text = this.#text.literal()
+    const part = textPart(text)
+    this.#place.events.event('response.output_text.done', `${this.#fields},"text":${text},"logprobs":[]`)
+    this.#place.events.event('response.content_part.done', `${this.#fields},"part":${part}`)
+    return done(this.#place, messageItem(this.#place.id, status, part))
+  }
+}
+
+export class OpenReasoning implements OpenItem {
+  readonly kind = 'thinking'
+  readonly outputIndex: number
+  isStopped = false
+  /** Ends the thinking; without one the block cannot be sent back and the item has no envelope. */
+  signature = ''
+  readonly #place: Place
+  readonly #modelId: string
+  readonly #fields: string
+  readonly #delta: DeltaTemplate
+  readonly #text = new LiteralText()
+
+  constructor(place: Place, modelId: string) {
+    this.#place = place
+    this.#modelId = modelId
+    this.outputIndex = place.outputIndex
+    this.#fields = `${itemFields(place)},"summary_index":0`
+    this.#delta = deltaTemplate('response.reasoning_summary_text.delta', this.#fields, '')
+    added(place, reasoningItem(place.id, '', null))
+  }
+
+  add(literal: ByteString): void {
+    if (this.#text.isEmpty) {
+      this.#place.events.event('response.reasoning_summary_part.added', `${this.#fields},"part":${summaryPart(NOTHING)}`)
+    }
+    this.#text.add(literal)
+    this.#place.events.delta(this.#delta, literal)
+  }
+
+  close(): ByteString {
+    const text = this.#text.literal()
+    const part = this.#text.isEmpty ? '' : summaryPart(text)
+    if (part !== '') {
+      this.#place.events.event('response.reasoning_summary_text.done', `${this.#fields},"text":${text}`)
+      this.#place.events.event('response.reasoning_summary_part.done', `${this.#fields},"part":${part}`)
+    }
+    const sealed = this.signature === '' ? null : seal(this.#modelId, thinkingJson(text, encodeJson(this.signature)))
+    return done(this.#place, reasoningItem(this.#place.id, part, sealed))
+  }
+}
+
+/** Thinking that the vendor hides: complete at once. Gives the item as JSON. */
+export function writeRedacted(place: Place, modelId: string, data: string): ByteString {
+  added(place, reasoningItem(place.id, '', null))
+  return done(place, reasoningItem(place.id, '', seal(modelId, redactedJson(data))))
+}
+
+export class OpenCall implements OpenItem {
+  readonly kind = 'json'
+  readonly outputIndex: number
+  isStopped = false
+  readonly #place: Place
+  readonly #call: Readonly<{ id: string; callId: string; tool: ToolName }>
+  readonly #delta: DeltaTemplate
+  readonly #json = new LiteralText()
+  /** The whole input as JSON text, for upstreams that give it when the block starts; '' otherwise. */
+  readonly #wholeInput: string
+
+  constructor(place: Place, call: { callId: string; tool: ToolName }, wholeInput: string) {
+    this.#place = place
+    this.#call = { id: place.id, ...call }
+    this.#wholeInput = wholeInput
+    this.outputIndex = place.outputIndex
+    this.#delta = deltaTemplate(this.#isCustom ? `${CUSTOM}.delta` : `${FUNCTION}.delta`, itemFields(place), '')
+    added(place, callItem(this.#call, 'in_progress', NOTHING))
+  }
+
+  /** A function's arguments pass as they come; a custom tool's input is read from its JSON when it is whole. */
+  add(literal: ByteString): void {
+    this.#json.add(literal)
+    if (!this.#isCustom) this.#place.events.delta(this.#delta, literal)
+  }
+
+  close(status: ItemStatus): ByteString {
+    const literal = this.#content()
+    if (this.#isCustom || this.#json.isEmpty) this.#place.events.delta(this.#delta, literal)
+    const name = encodeJson(this.#call.tool.name)
+    const [type, content] = this.#isCustom ? [CUSTOM, `"input":${literal}`] : [FUNCTION, `"name":${name},"arguments":${literal}`]
+    this.#place.events.event(`${type}.done`, `${itemFields(this.#place)},${content}`)
+    return done(this.#place, callItem(this.#call, status, literal))
+  }
+
+  get #isCustom(): boolean {
+    return this.#call.tool.kind === 'custom'
+  }
+
+  #content(): ByteString {
+    if (this.#json.isEmpty) return contentLiteral(this.#call.tool, this.#wholeInput)
+    const literal = this.#json.literal()
+    return this.#isCustom ? contentLiteral(this.#call.tool, JSON.parse(decode(literal))) : literal
+  }
+}
+
+const CUSTOM = 'response.custom_tool_call_input'
+const FUNCTION = 'response.function_call_arguments'

@@ -1,0 +1,91 @@
+/** The output of one streamed answer: opens its items in order, closes each at the right moment, and keeps what is closed. Source: wire.md §7.6, §7.7. */
+
+import type { ByteString } from '../../byte-string.ts'
+import type { JsonObject } from '../../json.ts'
+import type { EventWriter } from './event-writer.ts'
+import { OpenCall, type OpenItem, OpenMessage, OpenReasoning, type Place, writeRedacted } from './open-items.ts'
+import { callIdOf, itemId, toolOf } from './output-items.ts'
+import type { ItemStatus, ToolName } from './wire.ts'
+
+export class Output {
+  readonly #events: EventWriter
+  /** What ids of this answer end with. */
+  readonly #suffix: string
+  readonly #modelId: string
+  readonly #tools: ReadonlyMap<string, ToolName>
+  readonly #open = new Set<OpenItem>()
+  /** By output index. */
+  readonly #closed = new Map<number, ByteString>()
+  readonly #usedCallIds = new Set<string>()
+  #message: OpenMessage | undefined
+  #count = 0
+
+  constructor(events: EventWriter, suffix: string, modelId: string, tools: ReadonlyMap<string, ToolName>) {
+    this.#events = events
+    this.#suffix = suffix
+    this.#modelId = modelId
+    this.#tools = tools
+  }
+
+  /** The message that text goes to: text blocks with nothing that clients see between them are one. */
+  message(): OpenMessage {
+    this.#message ??= this.#opened(new OpenMessage(this.#place('message')))
+    return this.#message
+  }
+
+  reasoning(): OpenReasoning {
+    this.#closeMessage()
+    return this.#opened(new OpenReasoning(this.#place('reasoning'), this.#modelId))
+  }
+
+  redacted(data: string): void {
+    this.#closeMessage()
+    const place = this.#place('reasoning')
+    this.#closed.set(place.outputIndex, writeRedacted(place, this.#modelId, data))
+  }
+
+  /** `wholeInput`: see `OpenCall`. */
+  call(block: JsonObject, wholeInput: string): OpenCall {
+    this.#closeMessage()
+    const tool = toolOf(block['name'], this.#tools)
+    const place = this.#place(tool.kind)
+    const callId = callIdOf(block['id'], this.#usedCallIds, this.#suffix, place.outputIndex)
+    return this.#opened(new OpenCall(place, { callId, tool }, wholeInput))
+  }
+
+  /** Another block starts: what ended before it was not cut short. */
+  closeStopped(): void {
+    for (const item of this.#open) if (item.isStopped) this.#close(item, 'completed')
+  }
+
+  /** The answer is whole. What a limit cut short is the item that came last. */
+  closeAll(lastStatus: ItemStatus): void {
+    for (const item of this.#open) this.#close(item, item.outputIndex === this.#count - 1 ? lastStatus : 'completed')
+    this.#message = undefined
+  }
+
+  /** The closed items as JSON, in order. */
+  items(): readonly ByteString[] {
+    return [...this.#closed].sort(([a], [b]) => a - b).map(([, item]) => item)
+  }
+
+  #place(kind: Parameters<typeof itemId>[0]): Place {
+    const outputIndex = this.#count++
+    return { id: itemId(kind, this.#suffix, outputIndex), outputIndex, events: this.#events }
+  }
+
+  #opened<Item extends OpenItem>(item: Item): Item {
+    this.#open.add(item)
+    return item
+  }
+
+  #closeMessage(): void {
+    if (this.#message !== undefined) this.#close(this.#message, 'completed')
+    this.#message = undefined
+  }
+
+  #close(item: OpenItem, status: ItemStatus): void {
+    this.#open.delete(item)
+    this.#closed.set(item.outputIndex, item.close(status))
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * Tools of a responses request: functions, custom tools and namespaces become native tools under flat names; hosted tools that we do not run are left out.
+ * Source: wire.md §7.4, §2.4; product.md "Requests" (hosted tools are dropped).
+ */
+
+import { isGiven, isObject, type JsonObject, NOT_A_STRING, NOT_AN_ARRAY, NOT_AN_OBJECT, REQUIRED } from '../../json.ts'
+import { invalid, Refusal } from '../../refusal.ts'
+import type { NativeTool } from '../translate/block.ts'
+import { readCacheControl } from '../translate/caching.ts'
+import { sha256Hex } from '../translate/sha256.ts'
+import { cleanToolName } from '../translate/tool-arguments.ts'
+import { customTool, functionTool } from '../translate/tool-definition.ts'
+import type { ToolName } from './wire.ts'
+
+/** Flat names by the client's: by `nameKey`, and by the name alone, of the first tool that has it. */
+export type FlatNames = ReadonlyMap<string, string>
+
+export type Tools = Readonly<{
+  tools: readonly NativeTool[]
+  /** The client's names by the flat ones. */
+  names: ReadonlyMap<string, ToolName>
+  flatNames: FlatNames
+  /** Types of the hosted tools that were left out. */
+  droppedTypes: readonly string[]
+}>
+
+export function readTools(value: unknown): Tools | Refusal {
+  const tools: NativeTool[] = []
+  const names = new Map<string, ToolName>()
+  const flatNames = new Map<string, string>()
+  const droppedTypes: string[] = []
+  if (isGiven(value) && !Array.isArray(value)) return invalid('tools', NOT_AN_ARRAY)
+  for (const { definition, path, namespace } of flatten(Array.isArray(value) ? value : [])) {
+    const kind = kindOf(definition, path)
+    if (kind instanceof Refusal) return kind
+    if (typeof kind === 'object') {
+      droppedTypes.push(kind.dropped)
+      continue
+    }
+    const tool = readTool(kind, definition as JsonObject, path, namespace)
+    if (tool instanceof Refusal) return tool
+    tools.push(tool)
+    const name = String((definition as JsonObject)['name'])
+    names.set(tool.name, { kind, name, namespace })
+    for (const key of [nameKey(name, namespace), name]) if (!flatNames.has(key)) flatNames.set(key, tool.name)
+  }
+  return { tools, names, flatNames, droppedTypes }
+}
+
+type Entry = Readonly<{ definition: unknown; path: string; namespace: string | undefined }>
+
+/** A namespace's members stand where it stood. */
+const flatten = (values: readonly unknown[]): readonly Entry[] =>
+  values.flatMap((value, index): readonly Entry[] => {
+    const path = `tools.${index}`
+    const isNamespace =
+      isObject(value) && value['type'] === 'namespace' && typeof value['name'] === 'string' && Array.isArray(value['tools'])
+    if (!isNamespace) return [{ definition: value, path, namespace: undefined }]
+    const namespace = String(value['name'])
+    return (value['tools'] as unknown[]).map((definition, at) => ({ definition, path: `${path}.tools.${at}`, namespace }))
+  })
+
+function kindOf(definition: unknown, path: string): ToolName['kind'] | { dropped: string } | Refusal {
+  if (!isObject(definition)) return invalid(path, NOT_AN_OBJECT)
+  const { type } = definition
+  if (!isGiven(type)) return invalid(`${path}.type`, REQUIRED)
+  if (typeof type !== 'string') return invalid(`${path}.type`, NOT_A_STRING)
+  if (type === 'namespace') return invalid(path, 'a namespace needs a name and an array of tools')
+  return type === 'function' || type === 'custom' ? type : { dropped: type }
+}
+
+function readTool(kind: ToolName['kind'], definition: JsonObject, path: string, namespace: string | undefined): NativeTool | Refusal {
+  const marker = readCacheControl(definition['cache_control'], `${path}.cache_control`)
+  if (marker instanceof Refusal) return marker
+  const { name } = definition
+  const flat = namespace !== undefined && typeof name === 'string' ? { ...definition, name: joinName(namespace, name) } : definition
+  return kind === 'custom' ? customTool(flat, path, marker) : functionTool(flat, path, marker)
+}
+
+const NAME = /^[A-Za-z0-9_-]{1,128}$/
+const NAME_LENGTH_MAX = 128
+const HASH_LENGTH = 8
+
+/** `namespace__name`; where native would refuse that, a cleaned and shortened one with a hash of the whole, so that it stays unique. */
+function joinName(namespace: string, name: string): string {
+  const joined = `${namespace}__${name}`
+  if (NAME.test(joined)) return joined
+  const hash = sha256Hex(Buffer.from(joined, 'utf8')).slice(0, HASH_LENGTH)
+  return `${cleanToolName(joined).slice(0, NAME_LENGTH_MAX - HASH_LENGTH - 1)}_${hash}`
+}
+
+/** Where a tool of a namespace, or of none, is found. */
+const nameKey = (name: string, namespace: unknown): string => JSON.stringify([namespace ?? null, name])
+
+/** The flat name of a tool that the client names: as declared, else as it would have been. */
+export function flatName(name: string, namespace: unknown, flatNames: FlatNames): string {
+  const known = declaredName(name, namespace, flatNames)
+  if (known !== undefined) return known
+  return typeof namespace === 'string' && namespace !== '' ? joinName(namespace, name) : cleanToolName(name)
+}
+
+/** Without a namespace, a tool of none is meant, else the first of that name. */
+const declaredName = (name: string, namespace: unknown, flatNames: FlatNames): string | undefined =>
+  flatNames.get(nameKey(name, namespace)) ?? (isGiven(namespace) ? undefined : flatNames.get(name))
+
+/** A tool choice with the client's names replaced by flat ones. A name that was not declared stays, as do shapes that name no tool: refusals show them. */
+export function flattenChoice(choice: unknown, flatNames: FlatNames): unknown {
+  if (typeof choice === 'string') return CHOICE_WORDS.has(choice) ? choice : (declaredName(choice, undefined, flatNames) ?? choice)
+  if (!isObject(choice)) return choice
+  if (choice['type'] === 'allowed_tools') {
+    const subset = isObject(choice['allowed_tools']) ? choice['allowed_tools'] : choice
+    const { mode, tools } = subset
+    return { type: 'allowed_tools', mode, tools: Array.isArray(tools) ? tools.map((tool) => flattenChoice(tool, flatNames)) : tools }
+  }
+  const { name, namespace } = choice
+  return typeof name === 'string' ? { ...choice, name: declaredName(name, namespace, flatNames) ?? name } : choice
+}
+
+const CHOICE_WORDS: ReadonlySet<string> = new Set(['auto', 'any', 'required', 'none'])
+
+/** The choice as the response object repeats it: in the shapes of this format only. One of a hosted tool, or none at all, reads as auto. */
+export function shownChoice(choice: unknown): unknown {
+  if (typeof choice === 'string') return shownWord(choice)
+  if (!isObject(choice)) return 'auto'
+  const { type, mode, tools } = choice
+  if (type === 'allowed_tools')
+    return isObject(choice['allowed_tools']) ? shownChoice({ type, ...choice['allowed_tools'] }) : { type, mode, tools }
+  const holder = [choice, choice['function'], choice['custom']].filter(isObject).find(({ name }) => typeof name === 'string')
+  if (holder !== undefined) return { type: type === 'custom' ? 'custom' : 'function', name: holder['name'] }
+  return typeof type === 'string' && CHOICE_WORDS.has(type) ? shownWord(type) : 'auto'
+}
+
+function shownWord(word: string): unknown {
+  if (!CHOICE_WORDS.has(word)) return { type: 'function', name: word }
+  return word === 'any' ? 'required' : word
+}

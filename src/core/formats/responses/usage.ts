@@ -1,0 +1,22 @@
+/** Token usage in the responses format. Source: wire.md §7.5; product.md "Requests" (Chat: one-hour writes are shown when there are any). */
+
+import type { Observation } from '../../native/observation.ts'
+import type { Bounds } from '../../pricing.ts'
+import { shownUsage } from '../translate/shown-usage.ts'
+import type { ResponsesUsage } from './wire.ts'
+
+/** `input_tokens` counts cache tokens too; the details say which they are, so that the cost can be recomputed. */
+export function responsesUsage(seen: Observation, bounds: Bounds): ResponsesUsage {
+  const { prompt, completion, total, cacheRead, cacheWrite, cacheWrite1h, reasoning } = shownUsage(seen, bounds)
+  return {
+    input_tokens: prompt,
+    input_tokens_details: {
+      cached_tokens: cacheRead,
+      cache_write_tokens: cacheWrite,
+      ...(cacheWrite1h === 0 ? {} : { cache_write_1h_tokens: cacheWrite1h }),
+    },
+    output_tokens: completion,
+    output_tokens_details: { reasoning_tokens: reasoning },
+    total_tokens: total,
+  }
+}

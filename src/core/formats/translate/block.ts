@@ -1,0 +1,44 @@
+/** The native content blocks, turns and tools that translated requests are made of. Source: wire.md §1.2, constraints §1.3. */
+
+import type { JsonObject } from '../../json.ts'
+
+/** `{"type":"ephemeral"}`, with a time to live where the client named one. */
+export type CacheControl = Readonly<{ type: 'ephemeral'; ttl?: '5m' | '1h' }>
+
+/** A native content block. Which further fields it has is its type's business; `cache_control` may stand on all that a translation makes. */
+export type Block = Readonly<{ type: string; cache_control?: CacheControl }> & JsonObject
+
+export type TextBlock = Readonly<{ type: 'text'; text: string; cache_control?: CacheControl }>
+
+export type Turn = Readonly<{ role: 'user' | 'assistant'; content: readonly Block[] }>
+
+export type NativeTool = Readonly<{ name: string; input_schema: JsonObject; description?: string; cache_control?: CacheControl }> &
+  JsonObject
+
+export const textBlock = (text: string, cacheControl?: CacheControl): TextBlock =>
+  cacheControl === undefined ? { type: 'text', text } : { type: 'text', text, cache_control: cacheControl }
+
+/** The block with a marker; its own marker stays when it has one. */
+export const marked = <B extends Block | TextBlock>(block: B, cacheControl: CacheControl | undefined): B =>
+  cacheControl === undefined || block.cache_control !== undefined ? block : { ...block, cache_control: cacheControl }
+
+export const isBlank = (text: string): boolean => text.trim() === ''
+
+/** A text block without a visible character, which native refuses (K1). */
+const isBlankText = (block: Block): boolean => block.type === 'text' && (typeof block['text'] !== 'string' || isBlank(block['text']))
+
+/** One message's blocks without blank text. A dropped block's marker moves to the block kept before it, else it is lost (wire.md §3.7). */
+export function withoutBlankText<B extends Block | TextBlock>(blocks: readonly B[]): B[] {
+  const kept: B[] = []
+  for (const block of blocks) {
+    if (!isBlankText(block)) kept.push(block)
+    else markLast(kept, block.cache_control)
+  }
+  return kept
+}
+
+/** Puts a marker on the last block in place; does nothing without one or without a block. */
+export function markLast<B extends Block | TextBlock>(blocks: B[], cacheControl: CacheControl | undefined): void {
+  const last = blocks.pop()
+  if (last !== undefined) blocks.push(marked(last, cacheControl))
+}

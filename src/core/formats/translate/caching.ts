@@ -1,0 +1,69 @@
+/** Prompt cache markers: read from the client, counted, and set when a client signals caching without marking. Source: wire.md §3.7; spec "Limits". */
+
+import { isGiven, isObject, type JsonObject } from '../../json.ts'
+import type { Bounds } from '../../pricing.ts'
+import { invalid, type Refusal } from '../../refusal.ts'
+import type { Block, CacheControl, NativeTool, TextBlock, Turn } from './block.ts'
+
+const EPHEMERAL: CacheControl = { type: 'ephemeral' }
+
+/** A `cache_control` reduced to what native knows; undefined when not given. Another type or time to live is refused: it would change the price. */
+export function readCacheControl(value: unknown, path: string): CacheControl | undefined | Refusal {
+  if (!isGiven(value)) return undefined
+  if (!isObject(value) || value['type'] !== 'ephemeral') return invalid(path, 'Input should be {"type":"ephemeral"}')
+  const ttl = value['ttl']
+  if (!isGiven(ttl)) return EPHEMERAL
+  return ttl === '5m' || ttl === '1h' ? { type: 'ephemeral', ttl } : invalid(`${path}.ttl`, 'Input should be 5m or 1h')
+}
+
+/** A part's marker: `cache_control`, or `prompt_cache_breakpoint: {"mode":"explicit"}`. */
+export function readPartMarker(part: JsonObject, path: string): CacheControl | undefined | Refusal {
+  const marker = readCacheControl(part['cache_control'], `${path}.cache_control`)
+  if (marker !== undefined) return marker
+  const breakpoint = part['prompt_cache_breakpoint']
+  return isObject(breakpoint) && breakpoint['mode'] === 'explicit' ? EPHEMERAL : undefined
+}
+
+/** True when a client asks for caching without saying where, by one of the `prompt_cache_*` fields. Writes cost more, so nothing else counts. */
+export const wishesCaching = (body: JsonObject): boolean =>
+  ['prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention'].some((name) => isGiven(body[name]))
+
+/** What carries markers. */
+export type Markable = Readonly<{ system: readonly TextBlock[]; tools: readonly NativeTool[]; turns: readonly Turn[] }>
+
+/** Every marker of a request, those inside tool results too. */
+export function markersOf({ system, tools, turns }: Markable): readonly CacheControl[] {
+  const blocks = turns.flatMap(({ content }) => content.flatMap((block) => [block, ...nestedBlocks(block)]))
+  return [...tools, ...system, ...blocks].flatMap(({ cache_control }) => (cache_control === undefined ? [] : [cache_control]))
+}
+
+/** Blocks inside a tool result. */
+export const nestedBlocks = (block: Block): readonly Block[] =>
+  block.type === 'tool_result' && Array.isArray(block['content']) ? (block['content'] as readonly Block[]) : []
+
+/** Two markers: on the last system block or, without system, the last tool; and on the last block of the last user turn. */
+export function withAutomaticMarkers({ system, tools, turns }: Markable): Markable {
+  return {
+    system: withMarkedLast(system, EPHEMERAL),
+    tools: system.length > 0 ? tools : withMarkedLast(tools, EPHEMERAL),
+    turns: withMarkedTurn(turns, EPHEMERAL, (turn) => turn.role === 'user'),
+  }
+}
+
+/** A marker on the last block of the last turn that fits. */
+export function withMarkedTurn(turns: readonly Turn[], marker: CacheControl, fits: (turn: Turn) => boolean): readonly Turn[] {
+  const at = turns.findLastIndex(fits)
+  return turns.map((turn, index) => (index === at ? { ...turn, content: withMarkedLast(turn.content, marker) } : turn))
+}
+
+/** The dearest cache write that the markers ask for. */
+export function cacheWritesOf(markers: readonly CacheControl[]): Bounds['cacheWrites'] {
+  if (markers.length === 0) return 'none'
+  return markers.some(({ ttl }) => ttl === '1h') ? '1h' : '5m'
+}
+
+function withMarkedLast<T extends { readonly cache_control?: CacheControl }>(items: readonly T[], marker: CacheControl): readonly T[] {
+  return items.map((item, index) =>
+    index === items.length - 1 && item.cache_control === undefined ? { ...item, cache_control: marker } : item,
+  )
+}

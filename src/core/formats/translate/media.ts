@@ -1,0 +1,116 @@
+/**
+ * Images and documents: data URLs, bare base64 and links to native sources. The media type is what the bytes say (K14), since native refuses a wrong one.
+ * Source: RFC 2397 (data URLs), wire.md §3.3.5.
+ */
+
+import { encode } from '../../byte-string.ts'
+import { invalid, type Refusal } from '../../refusal.ts'
+import type { Block } from './block.ts'
+
+/** The payload of a data URL as standard base64, with the type that it claims, in lower case. */
+type Payload = Readonly<{ mediaType: string; base64: string }>
+
+export const isLink = (url: string): boolean => /^https?:\/\//i.test(url)
+
+const isDataUrl = (url: string): boolean => /^data:/i.test(url)
+
+/** An image part's URL: a data URL or a link. A PDF sent as an image becomes the document that it is. */
+export function imageBlock(url: unknown, path: string): Block | Refusal {
+  if (typeof url !== 'string') return invalid(path, 'Input should be a valid string')
+  if (isLink(url)) return { type: 'image', source: { type: 'url', url } }
+  if (!isDataUrl(url)) return invalid(path, 'Input should be a data URL or an http(s) URL')
+  const payload = readDataUrl(url)
+  if (payload === undefined) return invalid(path, 'invalid data URL')
+  return mediaBlock(payload.base64, undefined) ?? invalid(path, 'unsupported image type')
+}
+
+export const documentLink = (url: unknown, path: string): Block | Refusal =>
+  typeof url === 'string' && isLink(url)
+    ? { type: 'document', source: { type: 'url', url } }
+    : invalid(path, 'Input should be an http(s) URL')
+
+/** A file's content, a data URL or bare base64: an image, a PDF or text. */
+export function fileBlock(fileData: unknown, filename: unknown, path: string): Block | Refusal {
+  if (typeof fileData !== 'string') return invalid(path, 'Input should be a valid string')
+  const title = typeof filename === 'string' && filename !== '' ? filename : undefined
+  const payload = isDataUrl(fileData) ? readDataUrl(fileData) : bareBase64(fileData)
+  if (payload === undefined) return invalid(path, 'Input should be a data URL or base64')
+  const media = mediaBlock(payload.base64, title)
+  if (media !== undefined) return media
+  if (!isText(payload.mediaType, title ?? '')) return invalid(path, 'unsupported file type')
+  const text = utf8(Buffer.from(payload.base64, 'base64'))
+  if (text === undefined) return invalid(path, 'text is not valid UTF-8')
+  if (text.trim() === '') return invalid(path, 'file is empty')
+  return { type: 'document', source: { type: 'text', media_type: 'text/plain', data: text }, ...(title === undefined ? {} : { title }) }
+}
+
+/** `data:[type][;param=value…][;base64],payload`; undefined when it is not one. */
+function readDataUrl(url: string): Payload | undefined {
+  const comma = url.indexOf(',')
+  if (comma === -1) return undefined
+  const [type = '', ...parameters] = url
+    .slice('data:'.length, comma)
+    .split(';')
+    .map((part) => part.trim().toLowerCase())
+  const payload = url.slice(comma + 1)
+  const base64 = parameters.includes('base64')
+    ? cleanBase64(payload.includes('%') ? percentDecoded(payload).toString() : payload)
+    : undefined
+  if (base64 !== undefined) return { mediaType: type, base64 }
+  return parameters.includes('base64') ? undefined : { mediaType: type, base64: percentDecoded(payload).toString('base64') }
+}
+
+function bareBase64(text: string): Payload | undefined {
+  const base64 = cleanBase64(text)
+  return base64 === undefined || base64 === '' ? undefined : { mediaType: '', base64 }
+}
+
+/** Standard, padded base64 from what clients send: line breaks, the URL-safe alphabet, no padding. */
+function cleanBase64(text: string): string | undefined {
+  const bare = text
+    .replace(/[\t\n\f\r ]+/g, '')
+    .replaceAll('-', '+')
+    .replaceAll('_', '/')
+    .replace(/={1,2}$/, '')
+  if (bare.length % 4 === 1 || !/^[A-Za-z0-9+/]*$/.test(bare)) return undefined
+  return bare.padEnd(Math.ceil(bare.length / 4) * 4, '=')
+}
+
+const percentDecoded = (text: string): Buffer =>
+  Buffer.from(
+    encode(text).replace(/%([0-9a-fA-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+    'latin1',
+  )
+
+/** An image or a PDF by its first bytes; undefined for anything else. */
+function mediaBlock(base64: string, title: string | undefined): Block | undefined {
+  const head = Buffer.from(base64.slice(0, 24), 'base64').toString('latin1')
+  const mediaType = sniff(head)
+  if (mediaType === undefined) return undefined
+  const source = { type: 'base64', media_type: mediaType, data: base64 }
+  if (mediaType !== 'application/pdf') return { type: 'image', source }
+  return { type: 'document', source, ...(title === undefined ? {} : { title }) }
+}
+
+function sniff(head: string): string | undefined {
+  if (head.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png'
+  if (head.startsWith('\xff\xd8\xff')) return 'image/jpeg'
+  if (head.startsWith('GIF8')) return 'image/gif'
+  if (head.startsWith('RIFF') && head.slice(8, 12) === 'WEBP') return 'image/webp'
+  return head.startsWith('%PDF-') ? 'application/pdf' : undefined
+}
+
+const TEXT_TYPE = /^text\/|^application\/(json|xml|yaml|x-yaml|javascript)$/
+const TEXT_NAME = /\.(txt|md|markdown|csv|tsv|json|jsonl|xml|yaml|yml|html|log)$/i
+
+/** A named media type decides; without one, or with the type for "some bytes", the file's name does. */
+const isText = (mediaType: string, filename: string): boolean =>
+  TEXT_TYPE.test(mediaType) || ((mediaType === '' || mediaType === 'application/octet-stream') && TEXT_NAME.test(filename))
+
+function utf8(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * The arguments of a call in a client's history to a native `input`, number by number as they were written: text that is JSON goes into the native body as
+ * it is. Source: wire.md §3.3.6, RT-14…17; bounds of JSON: product.md "Requests".
+ */
+
+import { encode } from '../../byte-string.ts'
+import { isGiven, isObject, type JsonObject } from '../../json.ts'
+import { scanJson } from '../../json-scan.ts'
+import { JSON_SEPARATORS_MAX } from '../../limits.ts'
+
+/** Arguments as the client has them: an object, or text that nobody has looked at yet. */
+export type Arguments = JsonObject | ArgumentText
+
+class ArgumentText {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+/** JSON text of an object, for `nativeJson` to put where its value belongs. */
+export class RawJson {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+/** Takes `arguments` in any form; `Conversation.addToolCall` makes the input of them. No arguments are `{}`; a value that is not an object is wrapped. */
+export function readArguments(value: unknown): Arguments {
+  if (!isGiven(value)) return {}
+  if (typeof value === 'string') return value.trim() === '' ? {} : new ArgumentText(value)
+  return isObject(value) ? value : { value }
+}
+
+/**
+ * Makes inputs of one request's arguments. Their JSON stands inside strings, where the body's own bounds do not look, so what is parsed of them is bounded
+ * here, for all calls together. A call must never be dropped, or its result loses its partner: JSON that is not an object becomes `{"value":…}`, and
+ * text that is no JSON, or too much of it, `{"_raw_arguments":"…"}`.
+ */
+export class InputMaker {
+  #separatorsLeft = JSON_SEPARATORS_MAX
+
+  input(args: Arguments): JsonObject | RawJson {
+    if (!(args instanceof ArgumentText)) return args
+    const { text } = args
+    this.#separatorsLeft -= separators(text)
+    if (this.#separatorsLeft < 0 || typeof scanJson(encode(text)) === 'string') return { _raw_arguments: text }
+    let value: unknown
+    try {
+      value = JSON.parse(text)
+    } catch {
+      return { _raw_arguments: text }
+    }
+    const json = text.isWellFormed() ? text : JSON.stringify(value)
+    return new RawJson(isObject(value) ? json : `{"value":${json}}`)
+  }
+}
+
+/** Commas, colons and brackets, inside strings too: never fewer than the parser will meet. */
+function separators(text: string): number {
+  let count = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === 0x2c || code === 0x3a || code === 0x5b || code === 0x7b) count++
+  }
+  return count
+}
+
+/** An object as JSON; a member that is `RawJson` is written as its text. */
+export function nativeJson(value: JsonObject): string {
+  const raw = Object.entries(value).flatMap(([name, member]) => (member instanceof RawJson ? [[name, member.text] as const] : []))
+  if (raw.length === 0) return JSON.stringify(value)
+  const plain = Object.fromEntries(Object.entries(value).filter(([, member]) => !(member instanceof RawJson)))
+  const members = raw.map(([name, text]) => `${JSON.stringify(name)}:${text}`)
+  return `${JSON.stringify(plain).slice(0, -1)},${members.join(',')}}`
+}
+
+const NAME_LENGTH_MAX = 128
+
+/** The name of a call in the history: characters that native refuses (K6) become `_`. */
+export const cleanToolName = (name: string): string => name.slice(0, NAME_LENGTH_MAX).replace(/[^A-Za-z0-9_-]/g, '_')

@@ -1,0 +1,78 @@
+/** Tool definitions of the translated formats to native ones. Source: wire.md §3.4, K6, K7. Keys of a schema that we do not know are kept. */
+
+import { isGiven, isObject, type JsonObject, NOT_A_STRING, NOT_AN_OBJECT, REQUIRED } from '../../json.ts'
+import { invalid, Refusal } from '../../refusal.ts'
+import type { CacheControl, NativeTool } from './block.ts'
+
+const NAME = /^[A-Za-z0-9_-]{1,128}$/
+
+/** What a function definition holds, whether chat nests it in `function` or responses writes it flat. */
+type Definition = JsonObject
+
+/** `{name, description?, parameters?}` to a native tool. `path` names the object that holds the fields. */
+export function functionTool(definition: Definition, path: string, cacheControl?: CacheControl): NativeTool | Refusal {
+  const schema = objectSchema(definition['parameters'], `${path}.parameters`)
+  return schema instanceof Refusal ? schema : nativeTool(definition, definition['description'], schema, path, cacheControl)
+}
+
+/** `{name, description?, format?}`, a tool of free text: native gets an object with one string, `input`, and the grammar as part of its description. */
+export function customTool(definition: Definition, path: string, cacheControl?: CacheControl): NativeTool | Refusal {
+  const grammar = grammarText(definition['format'])
+  const description = [definition['description'], grammar].filter((text) => typeof text === 'string' && text !== '').join('\n\n')
+  const isWrong = isGiven(definition['description']) && typeof definition['description'] !== 'string'
+  return isWrong ? invalid(`${path}.description`, NOT_A_STRING) : nativeTool(definition, description, FREE_TEXT, path, cacheControl)
+}
+
+const FREE_TEXT: JsonObject = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] }
+
+/** Undefined when the name is one that native accepts. */
+export function checkToolName(name: unknown, path: string): Refusal | undefined {
+  if (!isGiven(name)) return invalid(path, REQUIRED)
+  if (typeof name !== 'string') return invalid(path, NOT_A_STRING)
+  return NAME.test(name) ? undefined : invalid(path, `String should match pattern '${NAME.source}'`)
+}
+
+/** Native refuses two tools of one name (K6). */
+export function checkUniqueNames(tools: readonly NativeTool[]): Refusal | undefined {
+  const names = tools.map(({ name }) => name)
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  return twice === undefined ? undefined : invalid('tools', `tool names must be unique, "${twice}" is not`)
+}
+
+function nativeTool(
+  { name }: Definition,
+  description: unknown,
+  schema: JsonObject,
+  path: string,
+  cacheControl?: CacheControl,
+): NativeTool | Refusal {
+  const wrongName = checkToolName(name, `${path}.name`)
+  if (wrongName !== undefined) return wrongName
+  if (isGiven(description) && typeof description !== 'string') return invalid(`${path}.description`, NOT_A_STRING)
+  return {
+    name: String(name),
+    ...(description ? { description: String(description) } : {}),
+    input_schema: schema,
+    ...(cacheControl === undefined ? {} : { cache_control: cacheControl }),
+  }
+}
+
+/** Native takes only objects at the top; a schema that leaves its type out means one. */
+function objectSchema(parameters: unknown, path: string): JsonObject | Refusal {
+  if (!isGiven(parameters)) return { type: 'object', properties: {} }
+  if (!isObject(parameters)) return invalid(path, NOT_AN_OBJECT)
+  const { type } = parameters
+  if (isGiven(type) && type !== 'object') return invalid(`${path}.type`, 'Input should be object')
+  if (Object.keys(parameters).length === 0) return { type: 'object', properties: {} }
+  return { ...parameters, type: 'object' }
+}
+
+/** `{type:"grammar",syntax,definition}` (responses) or `{type:"grammar",grammar:{syntax,definition}}` (chat). */
+function grammarText(format: unknown): string | undefined {
+  if (!isObject(format) || format['type'] !== 'grammar') return undefined
+  const grammar = isObject(format['grammar']) ? format['grammar'] : format
+  const { syntax, definition } = grammar
+  return typeof definition === 'string'
+    ? `The input must match this ${typeof syntax === 'string' ? syntax : 'formal'} grammar:\n${definition}`
+    : undefined
+}

@@ -1,0 +1,165 @@
+/**
+ * Builds native turns from a client's messages or items: same-role neighbours become one turn, tool results come first in theirs, every call is paired
+ * with exactly one result, nothing empty remains. Source: constraints K1–K5 and K15 (wire.md §1.3), rules §3.3.2–3.3.9; product.md "Requests".
+ */
+
+import { isObject } from '../../json.ts'
+import { invalid, Refusal } from '../../refusal.ts'
+import { type Block, type CacheControl, isBlank, marked, type Turn, textBlock, withoutBlankText } from './block.ts'
+import { type Arguments, InputMaker } from './tool-arguments.ts'
+import { ToolIds } from './tool-ids.ts'
+
+/** A call as the client's history has it. `rawId` '' when it has none; `path` names the message or item in a refusal. */
+export type ToolCall = Readonly<{ rawId: string; name: string; input: Arguments; path: string; cacheControl?: CacheControl | undefined }>
+
+/**
+ * A result: it answers the open call with this raw id or, where the format has no ids, of this function's name. `path` names the field that holds it.
+ * Content: a string, or text, image and document blocks.
+ */
+export type ToolResult = Readonly<{
+  answers: Readonly<{ rawId: string }> | Readonly<{ name: string }>
+  content: string | readonly Block[]
+  isError: boolean
+  path: string
+  cacheControl?: CacheControl | undefined
+}>
+
+type OpenCall = { readonly rawId: string; readonly name: string; readonly id: string; readonly path: string; isAnswered: boolean }
+type OpenTurn = { readonly role: 'user' | 'assistant'; readonly results: Block[]; readonly blocks: Block[] }
+
+export class Conversation {
+  readonly #turns: OpenTurn[] = []
+  readonly #ids = new ToolIds()
+  readonly #inputs = new InputMaker()
+  /** Calls of the latest assistant turn: only the user turn right after it may answer them (K4). */
+  #calls: OpenCall[] = []
+  #problem: Refusal | undefined
+
+  /** Adds a user message's blocks. Blank text is dropped; nothing left adds nothing. */
+  addUser(blocks: readonly Block[]): void {
+    const kept = withoutBlankText(blocks)
+    if (kept.length > 0) this.#turn('user').blocks.push(...kept)
+  }
+
+  /** Adds an assistant message's blocks (text, thinking), without its tool calls. Blank text is dropped; nothing left adds nothing. */
+  addAssistant(blocks: readonly Block[]): void {
+    const kept = withoutBlankText(blocks)
+    if (kept.length > 0) this.#turn('assistant').blocks.push(...kept)
+  }
+
+  addToolCall(call: ToolCall): void {
+    const turn = this.#turn('assistant')
+    const id = this.#ids.assign(call.rawId, `call_${this.#turns.length}_${this.#calls.length}`)
+    this.#calls.push({ rawId: call.rawId, name: call.name, id, path: call.path, isAnswered: false })
+    turn.blocks.push(marked({ type: 'tool_use', id, name: call.name, input: this.#inputs.input(call.input) }, call.cacheControl))
+  }
+
+  /** A second result of one call replaces the first. A result that answers no call of the latest assistant turn refuses the request. */
+  addToolResult(result: ToolResult): void {
+    const call = this.#callOf(result.answers)
+    if (call === undefined) {
+      this.#problem ??= invalid(result.path, 'no matching tool call')
+      return
+    }
+    call.isAnswered = true
+    const { results } = this.#turn('user')
+    const block = resultBlock(call.id, result)
+    const earlier = results.findIndex((known) => known['tool_use_id'] === call.id)
+    if (earlier === -1) results.push(block)
+    else results[earlier] = block
+  }
+
+  /** The finished turns, or the first refusal. `needsUserFirst`: the model rejects a conversation that an assistant turn opens. */
+  end(needsUserFirst: boolean, path: string): readonly Turn[] | Refusal {
+    this.#requireResults()
+    if (this.#problem !== undefined) return this.#problem
+    this.#trimEnd()
+    const turns = this.#turns.map(({ role, results, blocks }): Turn => ({ role, content: [...results, ...blocks] }))
+    const first = turns[0]
+    if (first === undefined) return new Refusal('invalidRequest', { message: `${path}: at least one message with content is required` })
+    return first.role === 'assistant' && needsUserFirst ? [{ role: 'user', content: [textBlock('.')] }, ...turns] : turns
+  }
+
+  #turn(role: 'user' | 'assistant'): OpenTurn {
+    const last = this.#turns.at(-1)
+    if (last?.role === role) return last
+    if (role === 'user' && last?.blocks.every(isThinking)) {
+      this.#turns.pop()
+      return this.#turn('user')
+    }
+    if (role === 'assistant') {
+      this.#requireResults()
+      this.#calls = []
+    }
+    const turn: OpenTurn = { role, results: [], blocks: [] }
+    this.#turns.push(turn)
+    return turn
+  }
+
+  #requireResults(): void {
+    const open = this.#calls.find((call) => !call.isAnswered)
+    if (open !== undefined) this.#problem ??= invalid(open.path, `tool call "${open.rawId || open.name}" has no result`)
+  }
+
+  /** Equal ids in one turn are answered in their order; when all are answered, the last one's result is replaced. */
+  #callOf(answers: ToolResult['answers']): OpenCall | undefined {
+    const matching = this.#calls.filter((call) => ('rawId' in answers ? call.rawId === answers.rawId : call.name === answers.name))
+    return matching.find((call) => !call.isAnswered) ?? matching.at(-1)
+  }
+
+  /** An assistant turn that ends the conversation must not end with whitespace (K2) and must say something. */
+  #trimEnd(): void {
+    const turn = this.#turns.at(-1)
+    if (turn?.role !== 'assistant') return
+    const last = turn.blocks.at(-1)
+    if (last?.type === 'text') turn.blocks[turn.blocks.length - 1] = { ...last, text: String(last['text']).trimEnd() }
+    if (turn.blocks.every(isThinking)) this.#turns.pop()
+  }
+}
+
+function resultBlock(id: string, { content, isError, cacheControl }: ToolResult): Block {
+  const kept = typeof content === 'string' ? (isBlank(content) ? '' : content) : withoutBlankText(content)
+  return marked(
+    {
+      type: 'tool_result',
+      tool_use_id: id,
+      ...(kept.length === 0 ? {} : { content: kept }),
+      ...(isError ? { is_error: true } : {}),
+    },
+    cacheControl,
+  )
+}
+
+const isThinking = (block: Block): boolean => block.type === 'thinking' || block.type === 'redacted_thinking'
+
+export const hasToolBlocks = (turns: readonly Turn[]): boolean =>
+  turns.some(({ content }) => content.some(({ type }) => type === 'tool_use' || type === 'tool_result'))
+
+/** Names of the tools that the history used, each once, in order. */
+export const usedToolNames = (turns: readonly Turn[]): readonly string[] => [
+  ...new Set(turns.flatMap(({ content }) => content.filter(({ type }) => type === 'tool_use').map((block) => String(block['name'])))),
+]
+
+/**
+ * True when manual thinking would be refused (K11): the conversation ends with an assistant turn, or in tool results whose assistant turn does not begin
+ * with its thinking.
+ */
+export function forbidsManualThinking(turns: readonly Turn[]): boolean {
+  const last = turns.at(-1)
+  if (last?.role === 'assistant') return !startsWithThinking(last)
+  const before = turns.at(-2)
+  return last?.content[0]?.type === 'tool_result' && before !== undefined && !startsWithThinking(before)
+}
+
+const startsWithThinking = ({ content }: Turn): boolean => content[0] !== undefined && isThinking(content[0])
+
+/** Signed thinking blocks as native wants them back; what has no signature cannot be sent back and is left out. */
+export function thinkingBlocks(values: unknown): Block[] {
+  if (!Array.isArray(values)) return []
+  return values.filter(isObject).flatMap((value): Block[] => {
+    const { type, thinking, signature, data } = value
+    if (type === 'thinking' && typeof thinking === 'string' && typeof signature === 'string' && signature !== '')
+      return [{ type, thinking, signature }]
+    return type === 'redacted_thinking' && typeof data === 'string' && data !== '' ? [{ type, data }] : []
+  })
+}

@@ -1,0 +1,32 @@
+/**
+ * The rate limit as a pure function: GCRA (generic cell rate algorithm, ITU-T I.371), whose whole state is one number. A rule of `perMinute` and `burst`
+ * lets `burst` requests through at once and `perMinute` a minute after that. Source: product.md "Balance and keys"; reliability.md B16, B18.
+ */
+
+/** Both are greater than 0. */
+export type RateRule = Readonly<{ perMinute: number; burst: number }>
+
+export type RateStep = Readonly<{
+  /** The new state: the moment at which the client's allowance is whole again. Unchanged by a refused request. */
+  tat: number
+  isAllowed: boolean
+  /** Whole seconds after which the next request is allowed; 0 when this one was. */
+  retryAfterSeconds: number
+}>
+
+const MINUTE_MS = 60_000
+/** More than the error of adding intervals up in floating point, less than a clock of milliseconds can tell. */
+const SLACK_MS = 0.1
+
+/**
+ * One request at `now` (milliseconds). `tat` is the state that the last step gave; undefined for a client that was never seen. The state is never believed
+ * to be further ahead than a full burst, so that a clock that jumps back locks nobody out for longer than one interval.
+ */
+export function step(tat: number | undefined, now: number, { perMinute, burst }: RateRule): RateStep {
+  const intervalMs = MINUTE_MS / perMinute
+  const burstMs = burst * intervalMs
+  const from = Math.min(Math.max(tat ?? now, now), now + burstMs)
+  const waitMs = from + intervalMs - burstMs - now
+  if (waitMs > SLACK_MS) return { tat: from, isAllowed: false, retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) }
+  return { tat: from + intervalMs, isAllowed: true, retryAfterSeconds: 0 }
+}

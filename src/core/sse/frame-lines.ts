@@ -1,0 +1,28 @@
+/** Where the lines of a frame stand, for splicing one of them without touching the others. Source: WHATWG HTML "Server-sent events"; wire.md §1.8. */
+
+import type { ByteString } from '../byte-string.ts'
+import type { Span } from '../json-scan.ts'
+
+/** A line of a frame without its line end: its field, and where line and value stand in the text. A comment's field is ''. */
+export type FrameLine = Readonly<{ field: string; line: Span; value: Span }>
+
+export function frameLines(text: ByteString, start: number, end: number): readonly FrameLine[] {
+  const lines: FrameLine[] = []
+  for (let at = start; at < end; ) {
+    LINE_END.lastIndex = at
+    const stop = LINE_END.exec(text)
+    const lineEnd = stop === null ? end : Math.min(end, stop.index)
+    if (lineEnd > at) lines.push(lineAt(text, at, lineEnd))
+    at = stop === null ? end : LINE_END.lastIndex
+  }
+  return lines
+}
+
+const LINE_END = /\r\n|\n|\r/g
+
+function lineAt(text: ByteString, start: number, end: number): FrameLine {
+  const colon = text.indexOf(':', start)
+  if (colon === -1 || colon >= end) return { field: text.slice(start, end), line: { start, end }, value: { start: end, end } }
+  const valueStart = text.charCodeAt(colon + 1) === 32 && colon + 1 < end ? colon + 2 : colon + 1
+  return { field: text.slice(start, colon), line: { start, end }, value: { start: valueStart, end } }
+}

@@ -1,0 +1,178 @@
+/**
+ * A running gateway: the real world, its listeners, its reload and its end. `serve` and `up` start one, and so do the tests that need a whole process.
+ * Source: product.md "Operator"; design.md "Lifecycle".
+ */
+
+import type { Server } from 'bun'
+import type { AnyElysia } from 'elysia'
+import { buildApp } from './app.ts'
+import { listenOnOperatorSocket, socketPathOf } from './cli/operator-socket.ts'
+import type { Config } from './config/config.ts'
+import { reloadable } from './config/reloadable.ts'
+import { IDLE_SECONDS } from './http/connection.ts'
+import { operatorApp } from './http/health.ts'
+import { KeyStore } from './ledger/key-store.ts'
+import { openLedger } from './ledger/open-ledger.ts'
+import { makeLog } from './observe/log.ts'
+import { makeMetrics } from './observe/metrics.ts'
+import { KeyLimits } from './relay/key-limits.ts'
+import { LiveStreams } from './relay/live-streams.ts'
+import { Relay } from './relay/relay.ts'
+import { ResponseMemory } from './relay/response-memory.ts'
+import { TIMINGS } from './relay/timings.ts'
+import { makeSimulator } from './simulator/simulator.ts'
+import { fetchUpstream } from './upstream/fetch-upstream.ts'
+import type { Upstream } from './upstream/upstream.ts'
+import { upstreamsByName } from './upstream/upstreams.ts'
+import type { World } from './world.ts'
+
+export type GatewayOptions = Readonly<{
+  config: Config
+  startThread: () => Worker
+  /** Overrides of the configuration, from the command line. */
+  host: string | undefined
+  port: number | undefined
+  /** Takes whole log lines. */
+  log: (line: string) => void
+}>
+
+export type Gateway = Readonly<{
+  /** `http://HOST:PORT`, with the port that was really taken. */
+  url: string
+  world: World
+  /** Takes over what a reload may change; names what it may not. */
+  reload(config: Config): readonly string[]
+  /** Refuses new requests, lets streams finish for `drain_ms`, ends the rest with their format's error, flushes the ledger. */
+  drain(): Promise<void>
+  /** Ends the waiting of a drain that has begun. */
+  hurry(): void
+}>
+
+export type GatewayProblem = Readonly<{ problem: 'ledger' | 'listen'; message: string }>
+
+export async function startGateway(options: GatewayOptions): Promise<Gateway | GatewayProblem> {
+  const { startThread, config } = options
+  const metrics = makeMetrics()
+  const log = makeLog({ write: options.log, onAlarm: (what) => metrics.alarm(what) })
+  const onFault = (fault: string): void => log.alarm('ledger', { fault })
+  const opened = await openLedger({
+    path: config.ledgerPath,
+    create: true,
+    bootId: Bun.randomUUIDv7(),
+    startThread,
+    now: Date.now,
+    onFault,
+  })
+  if ('problem' in opened) return { problem: 'ledger', message: opened.message }
+  const { ledger, recovered } = opened
+  const state = { config, upstreams: upstreamsOf(config), isDraining: false, url: '' }
+  const world = worldOf(state, ledger, log, metrics)
+  if (recovered > 0) log.notice('requests of a dead process were settled', { recovered })
+  const live = new LiveStreams(world.clock.monotonicMs)
+  const keyLimits = new KeyLimits({ limits: world.limits, now: world.clock.monotonicMs })
+  const memory = new ResponseMemory({ now: world.clock.monotonicMs })
+  const relay = new Relay({ world, keyLimits, live, memory, timings: TIMINGS })
+  ledger.onKeyChange(({ keyId, stop }) => {
+    if (stop !== null) live.cutKey(keyId, stop).catch(() => undefined)
+  })
+  world.metrics.gauge('tollgate_ledger_writable', 'Whether the ledger can commit.', () => (ledger.isWritable() ? 1 : 0))
+  let listeners: Listeners
+  try {
+    listeners = await listen(options, world, relay, keyLimits)
+  } catch (error) {
+    await ledger.close()
+    return { problem: 'listen', message: error instanceof Error ? error.message : String(error) }
+  }
+  state.url = listeners.url
+  const socket = listenOnOperatorSocket(socketPathOf(config.ledgerPath), ledger)
+  const hurry = Promise.withResolvers<void>()
+  return {
+    url: listeners.url,
+    world,
+    reload(next) {
+      const { config: taken, ignored } = reloadable(state.config, next)
+      state.config = taken
+      state.upstreams = upstreamsOf(taken)
+      return ignored
+    },
+    async drain() {
+      state.isDraining = true
+      const stopped = listeners.stop()
+      const { promise: late, resolve } = Promise.withResolvers<void>()
+      const timer = setTimeout(resolve, world.limits().drainMs)
+      await Promise.race([relay.whenIdle(), late, hurry.promise])
+      clearTimeout(timer)
+      await live.drain()
+      await Promise.race([relay.whenIdle(), Bun.sleep(LAST_WAIT_MS)])
+      await Promise.race([stopped, Bun.sleep(LAST_WAIT_MS)])
+      await socket.close()
+      await ledger.close()
+    },
+    hurry: () => hurry.resolve(),
+  }
+}
+
+/** What a stream that was just ended, or a socket that is closing, may still take. */
+const LAST_WAIT_MS = 2_000
+/** Above every limit of ours, which answer in the spec's words; Bun's own 413 is empty. */
+const SERVER_BODY_BYTES_MAX = 1024 * 1024 * 1024
+
+type State = { config: Config; upstreams: ReadonlyMap<string, Upstream>; isDraining: boolean; url: string }
+
+const worldOf = (state: State, ledger: World['ledger'], log: World['log'], metrics: World['metrics']): World => ({
+  clock: { now: Date.now, monotonicMs: () => performance.now() },
+  requestId: () => `req_${Bun.randomUUIDv7().replaceAll('-', '')}`,
+  ledger,
+  keys: new KeyStore(ledger, { now: Date.now }),
+  upstream: upstreamsByName(() => state.upstreams),
+  log,
+  metrics,
+  catalog: () => state.config.catalog,
+  limits: () => state.config.limits,
+  dashboardUrl: () => state.config.server.dashboardUrl ?? state.url,
+  trustedProxies: () => state.config.server.trustedProxies,
+  corsOrigins: () => state.config.server.corsOrigins,
+  isDraining: () => state.isDraining,
+})
+
+/** Without a configured upstream the simulator takes the place of the network: the same adapter, the same rules. */
+function upstreamsOf(config: Config): ReadonlyMap<string, Upstream> {
+  if (config.upstreams.length === 0) {
+    const simulator = makeSimulator({})
+    const embedded = { name: 'simulator', baseUrl: 'http://simulator', apiKey: undefined }
+    return new Map([['simulator', fetchUpstream({ ...embedded, fetch: (url, init) => simulator(new Request(url, init)) })]])
+  }
+  return new Map(
+    config.upstreams.map((upstream) => [upstream.name, fetchUpstream({ ...upstream, fetch: (url, init) => fetch(url, init) })]),
+  )
+}
+
+type Listeners = Readonly<{ url: string; stop: () => Promise<void> }>
+
+async function listen({ config, host, port }: GatewayOptions, world: World, relay: Relay, keyLimits: KeyLimits): Promise<Listeners> {
+  const operator = await listenWith(operatorApp(world), config.operator.host, config.operator.port)
+  try {
+    const main = await listenWith(buildApp(world, relay, keyLimits), host ?? config.server.host, port ?? config.server.port)
+    return {
+      url: `http://${main.hostname?.includes(':') === true ? `[${main.hostname}]` : main.hostname}:${main.port}`,
+      // The operator's listener stays until the end, so that `/readyz` can say that the gateway drains.
+      stop: () => main.stop().finally(() => operator.stop(true)),
+    }
+  } catch (error) {
+    await operator.stop(true)
+    throw error
+  }
+}
+
+function listenWith(app: AnyElysia, hostname: string, port: number): Promise<Server<unknown>> {
+  return new Promise((resolve, reject) => {
+    try {
+      app.listen(
+        { hostname, port, idleTimeout: IDLE_SECONDS, maxRequestBodySize: SERVER_BODY_BYTES_MAX, development: false, reusePort: false },
+        (server) => resolve(server as Server<unknown>),
+      )
+    } catch (error) {
+      reject(error instanceof Error ? error : new Error(String(error), { cause: error }))
+    }
+  })
+}

@@ -1,0 +1,60 @@
+/**
+ * Limits per client address: every request to the dashboard, before its key is looked at; and unknown keys, of which a client that keeps sending them gets
+ * 429 instead of 401 while good keys behind the same address are untouched. Rules: product.md "Balance and keys"; reliability.md B17, G6.
+ */
+
+import { LRUCache } from 'lru-cache'
+import type { Limits } from '../core/limits.ts'
+import { type RateRule, step } from '../core/rate-limit.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { World } from '../world.ts'
+
+type ClientLimitsOptions = Readonly<{
+  limits: () => Limits
+  /** Milliseconds that never jump. */
+  now: () => number
+}>
+
+const CLIENTS_MAX = 100_000
+/** Well-formed keys that are not ours: nobody mistypes a key with the right checksum, so this is someone trying keys, or a revoked deployment. */
+const UNKNOWN_KEYS: RateRule = { perMinute: 60, burst: 120 }
+
+export class ClientLimits {
+  readonly #limits: () => Limits
+  readonly #now: () => number
+  readonly #dashboard = new LRUCache<string, number>({ max: CLIENTS_MAX })
+  readonly #unknownKeys = new LRUCache<string, number>({ max: CLIENTS_MAX })
+
+  constructor({ limits, now }: ClientLimitsOptions) {
+    this.#limits = limits
+    this.#now = now
+  }
+
+  /** One request to the dashboard. */
+  countDashboard(clientIp: string): Refusal | undefined {
+    const perMinute = this.#limits().dashboardPerMinute
+    return this.#count(this.#dashboard, clientIp, { perMinute, burst: perMinute })
+  }
+
+  /** One well-formed key that the ledger does not know. */
+  countUnknownKey(clientIp: string): Refusal | undefined {
+    return this.#count(this.#unknownKeys, clientIp, UNKNOWN_KEYS)
+  }
+
+  #count(tats: LRUCache<string, number>, clientIp: string, rule: RateRule): Refusal | undefined {
+    const { tat, isAllowed, retryAfterSeconds } = step(tats.get(clientIp), this.#now(), rule)
+    tats.set(clientIp, tat)
+    return isAllowed ? undefined : new Refusal('rateLimited', { retryAfterSeconds })
+  }
+}
+
+const limitsOfWorlds = new WeakMap<World, ClientLimits>()
+
+/** The limits of this world: all routes count into the same ones. */
+export function clientLimitsOf(world: World): ClientLimits {
+  const known = limitsOfWorlds.get(world)
+  if (known !== undefined) return known
+  const limits = new ClientLimits({ limits: world.limits, now: () => world.clock.monotonicMs() })
+  limitsOfWorlds.set(world, limits)
+  return limits
+}

@@ -1,0 +1,28 @@
+/** The three routes that generate: one wire format each, one relay. Source: spec "Endpoints". */
+
+import type { Server } from 'bun'
+import { Elysia } from 'elysia'
+import type { Format } from '../core/format.ts'
+import { chatFormat } from '../core/formats/chat/format.ts'
+import { messagesFormat } from '../core/formats/messages/format.ts'
+import { responsesFormat } from '../core/formats/responses/format.ts'
+import type { Relay } from '../relay/relay.ts'
+import type { World } from '../world.ts'
+import { connectionOf } from './connection.ts'
+import { identify } from './key.ts'
+
+export function generateRoutes(world: World, relay: Relay) {
+  const route =
+    <Echo>(path: string, format: Format<Echo>) =>
+    async ({ request, server }: { request: Request; server: Server<unknown> | null }): Promise<Response> => {
+      const connection = connectionOf(world, request, server)
+      const key = await identify(world, request.headers, 'either', connection.client)
+      return relay.answer(format, path, request, key, connection)
+    }
+  // Elysia would otherwise read the body itself, and drop the fields that it does not know.
+  const raw = { parse: 'none' } as const
+  return new Elysia({ name: 'generate' })
+    .post('/v1/messages', route('/v1/messages', messagesFormat), raw)
+    .post('/v1/chat/completions', route('/v1/chat/completions', chatFormat), raw)
+    .post('/v1/responses', route('/v1/responses', responsesFormat), raw)
+}

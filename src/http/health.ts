@@ -1,0 +1,34 @@
+/**
+ * Whether the process lives, whether it takes requests, and its metrics: the first two on both listeners, the metrics on the operator's only. Probes come
+ * every second and are not logged. Source: product.md "Operator".
+ */
+
+import { Elysia } from 'elysia'
+import type { World } from '../world.ts'
+import { absoluteUrl } from './absolute-url.ts'
+import { answerJson } from './answers.ts'
+import { refusals } from './refusals.ts'
+
+/** `/livez`: 200 while the process answers. `/readyz`: 503 while it drains or cannot write, so that a load balancer looks elsewhere. */
+export const publicHealth = (world: World) =>
+  new Elysia({ name: 'health' })
+    .get('/livez', () => answerJson({ status: 'ok' }, 200, idsOf(world.requestId())))
+    .get('/readyz', () => {
+      const status = readiness(world)
+      return answerJson({ status }, status === 'ok' ? 200 : 503, idsOf(world.requestId()))
+    })
+
+/** The whole application of the operator's listener. */
+export const operatorApp = (world: World) =>
+  new Elysia({ name: 'operator', strictPath: true, handler: { standardHostname: false } })
+    .use(absoluteUrl())
+    .use(refusals(world))
+    .use(publicHealth(world))
+    .get('/metrics', async () => new Response(await world.metrics.render(), { headers: { 'content-type': world.metrics.contentType } }))
+
+function readiness(world: World): 'ok' | 'draining' | 'ledger is not writable' {
+  if (world.isDraining()) return 'draining'
+  return world.ledger.isWritable() ? 'ok' : 'ledger is not writable'
+}
+
+const idsOf = (requestId: string): Record<string, string> => ({ 'x-request-id': requestId, 'request-id': requestId })

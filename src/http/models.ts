@@ -1,0 +1,86 @@
+/**
+ * The models of the key's plan, in one shape that both vendors' SDKs read. Everything is one page; the cursors are answered so that paginators end.
+ * Rules: spec "Endpoints"; product.md "Requests"; wire.md §8.
+ */
+
+import { Elysia } from 'elysia'
+import { type Model, modelOf, modelsOf } from '../core/catalog.ts'
+import type { KeyRecord } from '../core/key.ts'
+import { type Picos, picos, toExactUsdText } from '../core/money.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { KeyLimits } from '../relay/key-limits.ts'
+import type { World } from '../world.ts'
+import { answerSmall, type Finding } from './answers.ts'
+import { clientIpOf } from './client-address.ts'
+import { identify } from './key.ts'
+
+const LIST = '/v1/models'
+const ONE = '/v1/models/{id}'
+const TOKENS_PRICED = 1_000_000n
+
+export function modelRoutes(world: World, keyLimits: KeyLimits) {
+  const answer = (route: string, request: Request, clientIp: string, documentFor: (key: KeyRecord) => Finding['document']) =>
+    answerSmall(world, route, request, async () => {
+      const key = await identify(world, request.headers, 'either', clientIp)
+      return key instanceof Refusal ? { document: key } : { key, document: keyLimits.count(key.id) ?? documentFor(key) }
+    })
+  return new Elysia({ name: 'models' })
+    .get('/v1/models', ({ request, server, query }) =>
+      answer(LIST, request, clientIpOf(world, request, server), (key) => listOf(modelsOf(world.catalog(), key.plan), query)),
+    )
+    .get('/v1/models/*', ({ request, server, params }) =>
+      answer(ONE, request, clientIpOf(world, request, server), (key) => {
+        const model = modelOf(world.catalog(), key.plan, decoded(params['*']))
+        return model === undefined ? new Refusal('notFound') : modelShape(model)
+      }),
+    )
+}
+
+/** An id may have any letter, `/` and `%` too; Elysia leaves a wildcard as the path has it. A broken escape is no model's id. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return ''
+  }
+}
+
+/** The vendor's cursors. A `limit` is accepted and not needed. */
+type Cursors = Readonly<{ after_id?: string; before_id?: string }>
+
+function listOf(models: readonly Model[], { after_id, before_id }: Cursors): Record<string, unknown> {
+  const page = between(models, after_id, before_id)
+  return { object: 'list', data: page.map(modelShape), has_more: false, first_id: page.at(0)?.id ?? null, last_id: page.at(-1)?.id ?? null }
+}
+
+/** What stands between the cursors; nothing, when a cursor is no model of the list. */
+function between(models: readonly Model[], afterId: string | undefined, beforeId: string | undefined): readonly Model[] {
+  const indexOf = (id: string): number => models.findIndex((model) => model.id === id)
+  const start = afterId === undefined ? 0 : indexOf(afterId) + 1
+  const end = beforeId === undefined ? models.length : indexOf(beforeId)
+  return (afterId !== undefined && start === 0) || end === -1 ? [] : models.slice(start, end)
+}
+
+const modelShape = (model: Model): Record<string, unknown> => ({
+  id: model.id,
+  object: 'model',
+  type: 'model',
+  created: model.createdSeconds,
+  created_at: `${new Date(model.createdSeconds * 1000).toISOString().slice(0, 19)}Z`,
+  owned_by: 'tollgate',
+  name: model.displayName,
+  display_name: model.displayName,
+  max_input_tokens: model.contextWindow,
+  max_tokens: model.maxOutputTokens,
+  context_length: model.contextWindow,
+  pricing: {
+    input: usdPerMillion(model.rates.input),
+    output: usdPerMillion(model.rates.output),
+    cache_read: usdPerMillion(model.rates.cacheRead),
+    cache_write: usdPerMillion(model.rates.cacheWrite5m),
+    cache_write_1h: usdPerMillion(model.rates.cacheWrite1h),
+  },
+})
+
+/** USD for a million tokens, as price lists say it. */
+const usdPerMillion = (rate: Picos): number => Number(toExactUsdText(picos(rate * TOKENS_PRICED)))

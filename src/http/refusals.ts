@@ -1,0 +1,28 @@
+/**
+ * What no route answers: an unknown path or method is the spec's 404; a bug is our 500 and takes nothing else down. The hook names neither the body nor the
+ * whole context, either of which would make Elysia read the body. Rules: spec "Errors"; product.md "Requests"; style.md §4.4.
+ */
+
+import { Elysia } from 'elysia'
+import { Refusal } from '../core/refusal.ts'
+import { Exchange } from '../relay/exchange.ts'
+import type { World } from '../world.ts'
+
+const STACK_LINES = 4
+
+export const refusals = (world: World) =>
+  new Elysia({ name: 'refusals' }).onError({ as: 'global' }, ({ code, error, request }) => {
+    const exchange = new Exchange(world, 'unknown')
+    const origin = request.headers.get('origin')
+    if (code === 'NOT_FOUND') return exchange.refuse(new Refusal('notFound'), origin)
+    world.log.alarm('a route failed by a bug', { request_id: exchange.requestId, ...whereabouts(error) })
+    return exchange.refuse(new Refusal('internal'), origin)
+  })
+
+/** Where the bug is, never what it says: an error's message may quote a body or a header. */
+function whereabouts(error: unknown): Record<string, string> {
+  if (!(error instanceof Error)) return { error: typeof error }
+  const frames = (error.stack ?? '').split('\n').map((line) => line.trim())
+  const calls = frames.filter((line) => line.startsWith('at '))
+  return { error: error.name, at: calls.slice(0, STACK_LINES).join(' < ') }
+}

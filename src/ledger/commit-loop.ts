@@ -1,0 +1,131 @@
+/**
+ * Group commit, the thread's side: whatever has arrived is committed at once, and acknowledged after that. A commit that fails is tried again for a short
+ * time; then its tasks are answered `unavailable`, and the ledger counts as unwritable until a commit works. Rules: design.md "Group commit", reliability.md §2.2.
+ */
+
+import type { SqliteLedger } from './sqlite-ledger.ts'
+import { type Answer, type Committed, isRead, type Numbered, type Task, unavailable } from './task.ts'
+
+export type NumberedTask = Numbered<{ task: Task }>
+
+/** Bounds how long the first task of a flood waits for its acknowledgement. */
+const TASKS_PER_COMMIT_MAX = 1_024
+const RETRY_PAUSE_MS = 50
+const PROBE_PAUSE_MS = 200
+
+export class CommitLoop {
+  readonly #ledger: SqliteLedger
+  readonly #tell: (committed: Committed) => void
+  readonly #retryMs: number
+  #queue: NumberedTask[] = []
+  #isScheduled = false
+  #isWritable = true
+  #firstFailureMs: number | undefined
+  #lastProblem = ''
+  #isProbing = false
+
+  /** `retryMs`: how long a failing commit is tried again. */
+  constructor(ledger: SqliteLedger, tell: (committed: Committed) => void, retryMs: number) {
+    this.#ledger = ledger
+    this.#tell = tell
+    this.#retryMs = retryMs
+  }
+
+  add(tasks: readonly NumberedTask[]): void {
+    this.#queue.push(...tasks)
+    if (this.#firstFailureMs === undefined) this.#schedule()
+  }
+
+  /** Commits what is left and closes the file. What cannot be committed now is answered `unavailable`. */
+  close(): void {
+    while (this.#queue.length > 0) {
+      const batch = this.#takeBatch()
+      if (!this.#commit(batch)) this.#refuse(batch)
+    }
+    this.#ledger.close()
+  }
+
+  /** After the messages that wait in this turn, so that they share the commit. */
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(() => {
+      this.#isScheduled = false
+      this.#flush()
+    })
+  }
+
+  #flush(): void {
+    if (this.#queue.length === 0) return
+    const batch = this.#takeBatch()
+    if (!this.#commit(batch)) this.#afterFailure(batch)
+    else if (this.#queue.length > 0) this.#schedule()
+  }
+
+  #takeBatch(): NumberedTask[] {
+    const batch = this.#queue.slice(0, TASKS_PER_COMMIT_MAX)
+    this.#queue = this.#queue.slice(TASKS_PER_COMMIT_MAX)
+    return batch
+  }
+
+  #commit(batch: readonly NumberedTask[]): boolean {
+    const applied = this.#ledger.apply(batch.map(({ task }) => task))
+    if (applied.kind === 'failed') {
+      this.#lastProblem = applied.problem
+      return false
+    }
+    this.#firstFailureMs = undefined
+    if (batch.some(({ task }) => !isRead(task))) this.#isWritable = true
+    this.#tell({
+      kind: 'committed',
+      answers: batch.map(({ number }, index) => ({ number, answer: applied.answers[index] })),
+      changes: applied.changes,
+      faults: applied.faults,
+      isWritable: this.#isWritable,
+    })
+    return true
+  }
+
+  /** Reads need no commit: they are answered now. Writes wait for the next attempt, or no longer. */
+  #afterFailure(batch: readonly NumberedTask[]): void {
+    const reads = batch.filter(({ task }) => isRead(task))
+    const writes = batch.filter(({ task }) => !isRead(task))
+    if (reads.length > 0) this.#commit(reads)
+    const now = performance.now()
+    this.#firstFailureMs ??= now
+    if (this.#isWritable && now - this.#firstFailureMs < this.#retryMs) {
+      this.#queue = [...writes, ...this.#queue]
+      setTimeout(() => this.#flush(), RETRY_PAUSE_MS)
+      return
+    }
+    this.#firstFailureMs = undefined
+    this.#refuse(writes)
+    if (this.#queue.length > 0) this.#schedule()
+    this.#probe()
+  }
+
+  #refuse(batch: readonly NumberedTask[]): void {
+    const wasWritable = this.#isWritable
+    this.#isWritable = false
+    this.#tell({
+      kind: 'committed',
+      answers: batch.map(({ number, task }): Numbered<{ answer: Answer }> => ({ number, answer: unavailable(task) })),
+      changes: [],
+      faults: wasWritable ? [`commit: ${this.#lastProblem}`] : [],
+      isWritable: false,
+    })
+  }
+
+  /** Looks for the storage's return even when nobody asks for a write. */
+  #probe(): void {
+    if (this.#isProbing) return
+    this.#isProbing = true
+    setTimeout(() => {
+      this.#isProbing = false
+      if (this.#isWritable) return
+      if (!this.#ledger.canWrite()) return this.#probe()
+      this.#isWritable = true
+      this.#tell({ kind: 'committed', answers: [], changes: [], faults: [], isWritable: true })
+    }, PROBE_PAUSE_MS)
+  }
+}

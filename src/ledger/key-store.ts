@@ -1,0 +1,101 @@
+/**
+ * Key records in memory: a known secret is found without waiting, an unknown one asks the ledger once. Never a balance, which only the ledger decides on.
+ * Rules: product.md "Balance and keys"; reliability.md §3 I11. A changed key is forgotten in the same turn in which its change is committed.
+ */
+
+import { LRUCache } from 'lru-cache'
+import { isSecret, type KeyRecord } from '../core/key.ts'
+import type { Ledger } from './ledger.ts'
+import { hashOf, hashTextOf } from './secret-hash.ts'
+
+export type KeyStoreOptions = Readonly<{
+  now: () => number
+  recordsMax?: number
+  unknownsMax?: number
+  /** A safety net only: changes are told by `onKeyChange`. */
+  recordTtlMs?: number
+  /** How long a secret that the ledger does not know is refused without asking again. */
+  unknownTtlMs?: number
+}>
+
+type Found = KeyRecord | undefined | 'unavailable'
+type Cached = Readonly<{ record: KeyRecord; until: number }>
+
+export class KeyStore {
+  readonly #ledger: Pick<Ledger, 'findKey'>
+  readonly #now: () => number
+  readonly #recordTtlMs: number
+  readonly #unknownTtlMs: number
+  readonly #records: LRUCache<string, Cached>
+  /** Hashes of unknown secrets, and until when they count as unknown. Apart from the records, so that guesses cannot push keys out. */
+  readonly #unknowns: LRUCache<string, number>
+  readonly #hashesOfKey = new Map<string, Set<string>>()
+  readonly #asked = new Map<string, Promise<Found>>()
+  /** Counts changes: an answer that was on its way during one may be older than it, and is not kept. */
+  #changes = 0
+
+  constructor(ledger: Pick<Ledger, 'findKey' | 'onKeyChange'>, options: KeyStoreOptions = { now: Date.now }) {
+    this.#ledger = ledger
+    this.#now = options.now
+    this.#recordTtlMs = options.recordTtlMs ?? 30_000
+    this.#unknownTtlMs = options.unknownTtlMs ?? 5_000
+    this.#records = new LRUCache({ max: options.recordsMax ?? 100_000, dispose: (cached, hash) => this.#unlink(cached.record.id, hash) })
+    this.#unknowns = new LRUCache({ max: options.unknownsMax ?? 10_000 })
+    ledger.onKeyChange(({ keyId }) => this.#forget(keyId))
+  }
+
+  /** The record of a live, disabled or expired key; undefined: no such key, or the secret was rotated away. At once when it is known. */
+  find(secret: string): Found | Promise<Found> {
+    if (!isSecret(secret)) return undefined
+    const hash = hashTextOf(secret)
+    const now = this.#now()
+    const cached = this.#records.get(hash)
+    if (cached !== undefined && now < cached.until) return this.#current(cached.record)
+    const unknownUntil = this.#unknowns.get(hash)
+    if (unknownUntil !== undefined && now < unknownUntil) return undefined
+    const asked = this.#asked.get(hash) ?? this.#ask(secret, hash)
+    return asked.then((found) => (typeof found === 'object' ? this.#current(found) : found))
+  }
+
+  #ask(secret: string, hash: string): Promise<Found> {
+    const changes = this.#changes
+    const asked = this.#ledger.findKey(hashOf(secret)).then((found) => {
+      if (this.#asked.get(hash) === asked) this.#asked.delete(hash)
+      if (changes === this.#changes) this.#keep(hash, found)
+      return found
+    })
+    this.#asked.set(hash, asked)
+    return asked
+  }
+
+  #keep(hash: string, found: Found): void {
+    if (found === 'unavailable') return
+    if (found === undefined) {
+      this.#unknowns.set(hash, this.#now() + this.#unknownTtlMs)
+      return
+    }
+    this.#records.set(hash, { record: found, until: this.#now() + this.#recordTtlMs })
+    const hashes = this.#hashesOfKey.get(found.id) ?? new Set()
+    this.#hashesOfKey.set(found.id, hashes.add(hash))
+  }
+
+  /** A rotated secret ends to the millisecond, cached or not. */
+  #current(record: KeyRecord): KeyRecord | undefined {
+    const until = record.secretValidUntil ?? null
+    return until !== null && this.#now() >= until ? undefined : record
+  }
+
+  /** A new key or secret may be one that was unknown a moment ago. */
+  #forget(keyId: string): void {
+    this.#changes++
+    this.#unknowns.clear()
+    for (const hash of [...(this.#hashesOfKey.get(keyId) ?? [])]) this.#records.delete(hash)
+    this.#asked.clear()
+  }
+
+  #unlink(keyId: string, hash: string): void {
+    const hashes = this.#hashesOfKey.get(keyId)
+    hashes?.delete(hash)
+    if (hashes?.size === 0) this.#hashesOfKey.delete(keyId)
+  }
+}

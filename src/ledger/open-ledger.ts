@@ -1,0 +1,43 @@
+/** Opening the ledger for writing: the lock first, then the thread that opens the file and recovers what an earlier run left. Rules: design.md "Lifecycle". */
+
+import { existsSync, mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { problemOf } from '../../db/open.ts'
+import { GroupCommit } from './group-commit.ts'
+import type { Ledger } from './ledger.ts'
+import { type Lock, takeLock } from './lock.ts'
+import type { OpenProblem } from './task.ts'
+import type { ThreadOptions } from './thread-handle.ts'
+
+export type LedgerOptions = Omit<ThreadOptions, 'retryMs' | 'onFault'> & Partial<Pick<ThreadOptions, 'retryMs' | 'onFault'>>
+
+/** `recovered`: requests of a dead process that were settled at their last mark or released. */
+export type OpenedLedger = Readonly<{ ledger: Ledger; recovered: number }>
+
+/** Within it a client still waits for the end of its answer. */
+const RETRY_MS = 2_000
+
+/** `create` makes a new ledger only where nothing is. `startThread` makes a Worker that calls `runLedgerThread`. */
+export async function openLedger(options: LedgerOptions): Promise<OpenedLedger | OpenProblem> {
+  const { path, create } = options
+  if (!create && !existsSync(path)) return { problem: 'missing', message: `there is no ledger at ${path}` }
+  const lock = lockOf(path, create)
+  if ('problem' in lock) return lock
+  const ledger = new GroupCommit({ retryMs: RETRY_MS, onFault: () => undefined, ...options, onClosed: () => lock.release() })
+  const opened = await ledger.start()
+  if ('recovered' in opened) return { ledger, recovered: opened.recovered }
+  lock.release()
+  return opened
+}
+
+function lockOf(path: string, create: boolean): Lock | OpenProblem {
+  try {
+    if (create) mkdirSync(dirname(path), { recursive: true })
+    const lock = takeLock(path)
+    if ('release' in lock) return lock
+    return { problem: 'locked', message: `ledger is in use by ${lock.holder === undefined ? 'another process' : `pid ${lock.holder}`}` }
+  } catch (error) {
+    const { message } = problemOf(error, `${path}.lock`)
+    return { problem: 'unwritable', message }
+  }
+}

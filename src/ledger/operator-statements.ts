@@ -1,0 +1,77 @@
+/** The statements of the operator's writes: accounts, keys, secrets, top-ups, and the audit log. Rules: product.md "Balance and keys", "Operator". */
+
+import type { Database } from 'bun:sqlite'
+import { sql } from 'drizzle-orm'
+import { drizzle } from 'drizzle-orm/bun-sqlite'
+import { accounts, auditLog, keySecrets, keys, topUps } from '../../db/schema.ts'
+import type { Picos } from '../core/money.ts'
+
+export const operatorStatements = (db: Database) => ({ ...accountWrites(db), ...keyWrites(db) })
+
+const given = sql.placeholder
+
+function accountWrites(db: Database) {
+  const orm = drizzle(db)
+  return {
+    insertAccount: orm
+      .insert(accounts)
+      .values({
+        id: given('id'),
+        name: given('name'),
+        createdAt: given('now'),
+      })
+      .prepare(),
+    setAccountActive: db.query<undefined, { accountId: string; isActive: bigint }>(
+      'UPDATE accounts SET is_active = $isActive WHERE id = $accountId AND is_active <> $isActive',
+    ),
+    creditAccount: db.query<undefined, { accountId: string; amount: Picos; now: bigint }>(
+      `UPDATE accounts SET credited_picos = credited_picos + $amount, balance_picos = balance_picos + $amount,
+         topped_up_at = max(coalesce(topped_up_at, 0), $now)
+       WHERE id = $accountId`,
+    ),
+    insertTopUp: orm
+      .insert(topUps)
+      .values({ id: given('id'), accountId: given('accountId'), amountPicos: given('amount'), ref: given('ref'), createdAt: given('now') })
+      .prepare(),
+    insertAudit: orm
+      .insert(auditLog)
+      .values({ at: given('now'), action: given('action'), target: given('target'), detail: given('detail') })
+      .prepare(),
+  }
+}
+
+function keyWrites(db: Database) {
+  const orm = drizzle(db)
+  return {
+    insertKey: orm
+      .insert(keys)
+      .values({
+        id: given('id'),
+        accountId: given('accountId'),
+        name: given('name'),
+        plan: given('plan'),
+        limitPicos: given('limit'),
+        expiresAt: given('expiresAt'),
+        lastSyncedAt: given('now'),
+        createdAt: given('now'),
+      })
+      .prepare(),
+    insertSecret: orm
+      .insert(keySecrets)
+      .values({ hash: given('hash'), keyId: given('keyId'), display: given('display'), createdAt: given('now') })
+      .prepare(),
+    /** Of the key's secrets that still run longer. */
+    endSecrets: db.query<undefined, { keyId: string; until: bigint }>(
+      'UPDATE key_secrets SET valid_until = $until WHERE key_id = $keyId AND (valid_until IS NULL OR valid_until > $until)',
+    ),
+    setKeyActive: db.query<undefined, { keyId: string; isActive: bigint }>(
+      'UPDATE keys SET is_active = $isActive WHERE id = $keyId AND is_active <> $isActive',
+    ),
+    setKeyLimit: db.query<undefined, { keyId: string; limit: Picos | null; now: bigint }>(
+      'UPDATE keys SET limit_picos = $limit, last_synced_at = max(last_synced_at, $now) WHERE id = $keyId AND limit_picos IS NOT $limit',
+    ),
+    setKeyExpiry: db.query<undefined, { keyId: string; expiresAt: bigint | null }>(
+      'UPDATE keys SET expires_at = $expiresAt WHERE id = $keyId AND expires_at IS NOT $expiresAt',
+    ),
+  }
+}

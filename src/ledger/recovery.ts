@@ -1,0 +1,57 @@
+/** What a dead process left in flight: settled at its last mark, or released where there is none. Rules: product.md "Money" (`kill -9`); reliability.md §2.4. */
+
+import { ZERO } from '../core/money.ts'
+import { costOf, type Rates } from '../core/pricing.ts'
+import type { Usage } from '../core/usage.ts'
+import type { NotApplied, SqliteLedger } from './sqlite-ledger.ts'
+import type { Task } from './task.ts'
+
+type LeftHold = ReturnType<SqliteLedger['holdsOfOtherBoots']>[number]
+
+/** By boot, never by age, so that a clock that jumped releases nothing. Returns how many holds there were. */
+export function recover(ledger: SqliteLedger, now: number): number | NotApplied {
+  const left = ledger.holdsOfOtherBoots()
+  if (left.length === 0) return 0
+  const applied = ledger.apply(left.map((hold) => endOf(hold, now)))
+  if (applied.kind === 'failed') return applied
+  const [fault] = applied.faults
+  return fault === undefined ? left.length : { kind: 'failed', problem: fault }
+}
+
+function endOf(hold: LeftHold, now: number): Task {
+  if (hold.markedAt === null) return { kind: 'void', requestId: hold.requestId }
+  const usage = usageOf(hold)
+  return {
+    kind: 'settle',
+    settlement: {
+      requestId: hold.requestId,
+      outcome: 'recovered',
+      usageSource: 'partial',
+      usage,
+      costPicos: costOf(usage, ratesOf(hold)),
+      waivedPicos: ZERO,
+      status: 200,
+      firstByteMs: null,
+      durationMs: hold.markedAt - hold.startedAt,
+      now,
+    },
+  }
+}
+
+const usageOf = (hold: LeftHold): Usage => ({
+  input: hold.markedInputTokens,
+  output: hold.markedOutputTokens,
+  cacheRead: hold.markedCacheReadTokens,
+  cacheWrite5m: hold.markedCacheWrite5mTokens,
+  cacheWrite1h: hold.markedCacheWrite1hTokens,
+  serverToolUses: hold.markedServerToolUses,
+})
+
+const ratesOf = (hold: LeftHold): Rates => ({
+  input: hold.inputRatePicos,
+  output: hold.outputRatePicos,
+  cacheRead: hold.cacheReadRatePicos,
+  cacheWrite5m: hold.cacheWrite5mRatePicos,
+  cacheWrite1h: hold.cacheWrite1hRatePicos,
+  serverToolUse: hold.serverToolUseRatePicos,
+})

@@ -1,0 +1,216 @@
+/** The ledger as the command line reads it, beside a running gateway: a read-only connection of its own. Rules: product.md "Operator". */
+
+import type { Database } from 'bun:sqlite'
+import { closeSync, existsSync, fsyncSync, openSync, rmSync } from 'node:fs'
+import { eq, or, type SQL, sql } from 'drizzle-orm'
+import { drizzle } from 'drizzle-orm/bun-sqlite'
+import { type DatabaseProblem, openDatabase, problemOf } from '../../db/open.ts'
+import { accounts, keys, usageDaily } from '../../db/schema.ts'
+import type { KeyRecord } from '../core/key.ts'
+import { minPicos, type Picos, picos } from '../core/money.ts'
+import { type Difference, differences } from './verify.ts'
+
+export type ReportProblem = DatabaseProblem | Readonly<{ problem: 'unknown' | 'ambiguous'; message: string }>
+
+export type KeyReport = KeyRecord &
+  Readonly<{
+    accountName: string
+    spentPicos: Picos
+    heldPicos: Picos
+    /** min(account balance, limit − spent), as the balance endpoints show it. */
+    availablePicos: Picos
+    createdAt: number
+    lastSyncedAt: number
+  }>
+
+export type AccountReport = Readonly<{
+  id: string
+  name: string
+  creditedPicos: Picos
+  spentPicos: Picos
+  balancePicos: Picos
+  heldPicos: Picos
+  isActive: boolean
+  keyCount: number
+  createdAt: number
+}>
+
+/** What a key used of a model on a day (`YYYY-MM-DD`, UTC). */
+export type UsageReport = Readonly<{
+  day: string
+  keyId: string
+  keyName: string
+  accountId: string
+  modelId: string
+  requests: number
+  inputTokens: number
+  outputTokens: number
+  cacheReadTokens: number
+  cacheWrite5mTokens: number
+  cacheWrite1hTokens: number
+  serverToolUses: number
+  costPicos: Picos
+  waivedPicos: Picos
+}>
+
+const DAY_MS = 86_400_000
+
+export function openReport(path: string): Report | DatabaseProblem {
+  const db = openDatabase(path, 'read')
+  return 'problem' in db ? db : new Report(db)
+}
+
+export class Report {
+  readonly #db: Database
+  readonly #orm: ReturnType<typeof drizzle>
+
+  constructor(db: Database) {
+    this.#db = db
+    this.#orm = drizzle(db)
+  }
+
+  /** Oldest first. */
+  keys(): readonly KeyReport[] {
+    return this.#keysWhere(undefined)
+  }
+
+  /** By id, else by name. */
+  key(idOrName: string): KeyReport | ReportProblem {
+    const found = this.#keysWhere(or(eq(keys.id, idOrName), eq(keys.name, idOrName)))
+    return theOne(found, idOrName, 'key')
+  }
+
+  accounts(): readonly AccountReport[] {
+    return this.#accountsWhere(undefined)
+  }
+
+  account(idOrName: string): AccountReport | ReportProblem {
+    const found = this.#accountsWhere(or(eq(accounts.id, idOrName), eq(accounts.name, idOrName)))
+    return theOne(found, idOrName, 'account')
+  }
+
+  /** Newest day first. */
+  usage({ keyId }: { keyId?: string } = {}): readonly UsageReport[] {
+    return this.#orm
+      .select(usageColumns)
+      .from(usageDaily)
+      .innerJoin(keys, eq(keys.id, usageDaily.keyId))
+      .where(keyId === undefined ? undefined : eq(usageDaily.keyId, keyId))
+      .orderBy(sql`${usageDaily.day} desc, ${keys.createdAt}, ${usageDaily.modelId}`)
+      .all()
+      .map((row) => ({ ...row, day: new Date(row.day * DAY_MS).toISOString().slice(0, 10) }))
+  }
+
+  verify(): readonly Difference[] {
+    return differences(this.#db)
+  }
+
+  /** A copy that is whole and was verified; nothing is left at `file` when it could not be made. An existing file is refused. */
+  backup(file: string): readonly Difference[] | ReportProblem {
+    if (existsSync(file)) return { problem: 'unwritable', message: `${file} exists; a backup never replaces a file` }
+    try {
+      this.#db.query('VACUUM INTO ?').run(file)
+      flush(file)
+    } catch (error) {
+      rmSync(file, { force: true })
+      return problemOf(error, file)
+    }
+    const copy = openReport(file)
+    if ('problem' in copy) return copy
+    const found = copy.verify()
+    copy.close()
+    return found
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+
+  #keysWhere(condition: SQL | undefined): readonly KeyReport[] {
+    return this.#orm
+      .select(keyColumns)
+      .from(keys)
+      .innerJoin(accounts, eq(accounts.id, keys.accountId))
+      .where(condition)
+      .orderBy(keys.createdAt, keys.id)
+      .all()
+      .map(({ balancePicos, toppedUpAt, ...key }) => ({
+        ...key,
+        availablePicos: key.limitPicos === null ? balancePicos : minPicos(balancePicos, picos(key.limitPicos - key.spentPicos)),
+        lastSyncedAt: Math.max(key.lastSyncedAt, toppedUpAt ?? 0),
+      }))
+  }
+
+  #accountsWhere(condition: SQL | undefined): readonly AccountReport[] {
+    return this.#orm.select(accountColumns).from(accounts).where(condition).orderBy(accounts.createdAt, accounts.id).all()
+  }
+}
+
+/** The newest secret is the one to show; an older one may still be in its overlap. */
+const keyColumns = {
+  id: keys.id,
+  accountId: keys.accountId,
+  accountName: accounts.name,
+  name: keys.name,
+  display: sql<string>`(select display from key_secrets where key_id = keys.id order by valid_until is null desc, created_at desc limit 1)`,
+  plan: keys.plan,
+  limitPicos: keys.limitPicos,
+  spentPicos: keys.spentPicos,
+  heldPicos: keys.heldPicos,
+  balancePicos: accounts.balancePicos,
+  expiresAt: keys.expiresAt,
+  isActive: keys.isActive,
+  isAccountActive: accounts.isActive,
+  createdAt: keys.createdAt,
+  lastSyncedAt: keys.lastSyncedAt,
+  toppedUpAt: accounts.toppedUpAt,
+}
+
+const accountColumns = {
+  id: accounts.id,
+  name: accounts.name,
+  creditedPicos: accounts.creditedPicos,
+  spentPicos: accounts.spentPicos,
+  balancePicos: accounts.balancePicos,
+  heldPicos: accounts.heldPicos,
+  isActive: accounts.isActive,
+  keyCount: sql`(select count(*) from keys where keys.account_id = accounts.id)`.mapWith(Number),
+  createdAt: accounts.createdAt,
+}
+
+const usageColumns = {
+  day: usageDaily.day,
+  keyId: usageDaily.keyId,
+  keyName: keys.name,
+  accountId: usageDaily.accountId,
+  modelId: usageDaily.modelId,
+  requests: usageDaily.requests,
+  inputTokens: usageDaily.inputTokens,
+  outputTokens: usageDaily.outputTokens,
+  cacheReadTokens: usageDaily.cacheReadTokens,
+  cacheWrite5mTokens: usageDaily.cacheWrite5mTokens,
+  cacheWrite1hTokens: usageDaily.cacheWrite1hTokens,
+  serverToolUses: usageDaily.serverToolUses,
+  costPicos: usageDaily.costPicos,
+  waivedPicos: usageDaily.waivedPicos,
+}
+
+/** An id wins over a name. */
+function theOne<T extends Readonly<{ id: string }>>(found: readonly T[], idOrName: string, what: 'key' | 'account'): T | ReportProblem {
+  const byId = found.find(({ id }) => id === idOrName)
+  const [first, second] = found
+  if (byId !== undefined) return byId
+  if (first === undefined) return { problem: 'unknown', message: `there is no ${what} ${idOrName}` }
+  if (second !== undefined)
+    return { problem: 'ambiguous', message: `${idOrName} names ${found.length} ${what}s: ${found.map(({ id }) => id).join(', ')}` }
+  return first
+}
+
+function flush(file: string): void {
+  const handle = openSync(file, 'r+')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}

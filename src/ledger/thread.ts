@@ -1,0 +1,48 @@
+/** The ledger thread: the one connection that writes. `src/main.ts` calls this when it finds itself in a Worker. Rules: design.md "Lifecycle". */
+
+import { parentPort } from 'node:worker_threads'
+import { openDatabase } from '../../db/open.ts'
+import { CommitLoop } from './commit-loop.ts'
+import { recover } from './recovery.ts'
+import { SqliteLedger } from './sqlite-ledger.ts'
+import type { FromThread, OpenProblem, ToThread } from './task.ts'
+
+export function runLedgerThread(): void {
+  const port = parentPort
+  if (port === null) throw new Error('the ledger thread runs in a Worker only')
+  const say = (message: FromThread): void => port.postMessage(message)
+  let loop: CommitLoop | undefined
+  port.on('message', (message: ToThread) => {
+    switch (message.kind) {
+      case 'open': {
+        const opened = open(message, say)
+        if ('problem' in opened) return say({ kind: 'problem', problem: opened })
+        loop = opened.loop
+        return say({ kind: 'opened', recovered: opened.recovered })
+      }
+      case 'tasks':
+        return loop?.add(message.tasks)
+      case 'close':
+        loop?.close()
+        return say({ kind: 'closed' })
+    }
+  })
+}
+
+type Opened = Readonly<{ loop: CommitLoop; recovered: number }>
+
+function open(
+  { path, create, bootId, now, retryMs }: Extract<ToThread, { kind: 'open' }>,
+  say: (message: FromThread) => void,
+): Opened | OpenProblem {
+  const db = openDatabase(path, create ? 'create' : 'write')
+  if ('problem' in db) {
+    // Only a reader's connection can find a file that is too old: a writer brings it up to date.
+    return db.problem === 'older' ? { problem: 'corrupt', message: db.message } : { problem: db.problem, message: db.message }
+  }
+  const ledger = new SqliteLedger(db, bootId)
+  const recovered = recover(ledger, now)
+  if (typeof recovered === 'number') return { loop: new CommitLoop(ledger, say, retryMs), recovered }
+  ledger.close()
+  return { problem: 'unwritable', message: `${path}: requests of an earlier run cannot be settled (${recovered.problem})` }
+}

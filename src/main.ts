@@ -1,0 +1,29 @@
+#!/usr/bin/env bun
+/** Entry of the binary. The ledger's thread is this same file, entered again: a file of its own cannot be found inside a compiled binary. */
+
+import { isMainThread } from 'node:worker_threads'
+import { runCli } from './cli/program.ts'
+import { runLedgerThread } from './ledger/thread.ts'
+
+function main(): void {
+  runCli(process.argv.slice(2), {
+    startThread: () => new Worker(import.meta.url),
+    env: process.env,
+    stdout: (text) => process.stdout.write(text),
+    stderr: (text) => process.stderr.write(text),
+    folder: process.cwd(),
+    now: Date.now,
+  }).then(
+    // Not `process.exit`: output that a slow pipe has not taken yet would be lost.
+    (exitCode) => {
+      process.exitCode = exitCode
+    },
+    (error: unknown) => {
+      process.stderr.write(`tollgate: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
+      process.exitCode = 1
+    },
+  )
+}
+
+if (isMainThread) main()
+else runLedgerThread()

@@ -1,0 +1,88 @@
+/**
+ * The log: one JSON line a request, and few others. Field names are part of the product: snake_case, money as exact decimal text, never a body or a secret.
+ * Source: product.md "Operator"; reliability.md G1, G17.
+ */
+
+import pino from 'pino'
+import { type Picos, toExactUsdText } from '../core/money.ts'
+import type { RequestLine } from './request-line.ts'
+
+export interface Log {
+  /** The end of a request. Level: error where an operator must act, warn for 5xx, else info. */
+  request(line: RequestLine): void
+  /** Something that an operator must act on. `what` is a constant of the code: the metrics count by it. */
+  alarm(what: string, fields?: LogFields): void
+  /** Something worth knowing once: started, reloaded, draining. */
+  notice(text: string, fields?: LogFields): void
+}
+
+type LogFields = Readonly<Record<string, string | number>>
+
+type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
+
+export type LogOptions = Readonly<{
+  /** Takes one whole line, with its newline. Must not throw and must not wait. */
+  write: (line: string) => void
+  level?: LogLevel
+  /** Told of every alarm that is not a request's own: `metrics.alarm`. */
+  onAlarm?: (what: string) => void
+}>
+
+export function makeLog({ write, level = 'info', onAlarm }: LogOptions): Log {
+  const sink = pino(
+    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } },
+    { write },
+  )
+  return {
+    request: (line) => sink[levelOf(line)](fieldsOf(line)),
+    alarm(what, fields) {
+      sink.error({ alarm: what, ...fields })
+      onAlarm?.(what)
+    },
+    notice: (text, fields) => sink.info({ notice: text, ...fields }),
+  }
+}
+
+export type LogMemory = Readonly<{ log: Log; lines: () => readonly Readonly<Record<string, unknown>>[] }>
+
+/** A log that keeps its lines, parsed, for tests. */
+export function makeLogMemory(): LogMemory {
+  const lines: Record<string, unknown>[] = []
+  return { log: makeLog({ write: (line) => lines.push(JSON.parse(line)), level: 'debug' }), lines: () => lines }
+}
+
+function levelOf(line: RequestLine): 'error' | 'warn' | 'info' {
+  if (line.isAlarm === true) return 'error'
+  return line.status >= 500 ? 'warn' : 'info'
+}
+
+/** Absent fields stay absent: JSON leaves `undefined` out. */
+const fieldsOf = (line: RequestLine): Record<string, unknown> => ({
+  request_id: line.requestId,
+  route: line.route,
+  format: line.format,
+  key_id: line.keyId,
+  account_id: line.accountId,
+  model: line.model,
+  stream: line.isStream,
+  status: line.status,
+  refusal: line.refusal,
+  outcome: line.outcome,
+  usage_source: line.usageSource,
+  input_tokens: line.usage?.input,
+  output_tokens: line.usage?.output,
+  cache_read_tokens: line.usage?.cacheRead,
+  cache_write_5m_tokens: line.usage?.cacheWrite5m,
+  cache_write_1h_tokens: line.usage?.cacheWrite1h,
+  server_tool_uses: line.usage?.serverToolUses,
+  cost_usd: usdText(line.costPicos),
+  waived_usd: usdText(line.waivedPicos),
+  upstream: line.upstream,
+  cause: line.cause,
+  alarm: line.isAlarm === true ? 'upstream' : undefined,
+  first_byte_ms: wholeMs(line.firstByteMs),
+  duration_ms: wholeMs(line.durationMs),
+})
+
+const usdText = (amount: Picos | undefined): string | undefined => (amount === undefined ? undefined : toExactUsdText(amount))
+const wholeMs = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : Math.round(ms))

@@ -1,0 +1,32 @@
+/** What is known of a request when it has ended: one log line, and the labels and amounts of its metrics. Never a body, a secret or an upstream's text. */
+
+import type { FormatName } from '../core/format.ts'
+import type { Picos } from '../core/money.ts'
+import type { Outcome, UsageSource } from '../core/outcome.ts'
+import type { RefusalName } from '../core/refusal.ts'
+import type { Usage } from '../core/usage.ts'
+
+export type RequestLine = Readonly<{
+  requestId: string
+  /** Route pattern, such as `/v1/messages`: never the raw path. */
+  route: string
+  format?: FormatName
+  keyId?: string
+  accountId?: string
+  /** Public id of a model of the catalogue; absent when the client named another. */
+  model?: string
+  isStream?: boolean
+  status: number
+  refusal?: RefusalName
+  outcome?: Outcome
+  usageSource?: UsageSource
+  usage?: Usage
+  costPicos?: Picos
+  waivedPicos?: Picos
+  upstream?: string
+  /** A fault's cause: 'connect', 'status 529'. */
+  cause?: string
+  isAlarm?: boolean
+  firstByteMs?: number
+  durationMs: number
+}>

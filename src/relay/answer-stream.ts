@@ -1,0 +1,63 @@
+/** A streamed answer: its status waits a moment for the upstream's first event, so that an early failure still has a status of its own. Source: product.md "Requests". */
+
+import { answerHeaders } from './answers.ts'
+import { asEventStream, callUpstream } from './call-upstream.ts'
+import { ClientStream } from './client-stream.ts'
+import { Deadline } from './deadline.ts'
+import { type Run, stampOf } from './run.ts'
+import { describe } from './settle.ts'
+
+/** A comment: the stream has begun, though the upstream has not. */
+const OPENING = new TextEncoder().encode(': ok\n\n')
+
+const STREAM_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+}
+
+/** `whenEnded` resolves when the stream is settled, which may be long after the response was handed over. */
+export async function answerStream<Echo>(run: Run<Echo>): Promise<{ response: Response; whenEnded: Promise<void> }> {
+  const { parts, request, connection, exchange, held } = run
+  const stream = startStream(run)
+  request.signal.addEventListener('abort', () => stream.leave().catch(() => undefined))
+  const first = await stream.first(parts.timings.firstEventWaitMs)
+  const { whenEnded } = stream
+  if (first !== 'waiting' && first !== 'begun') {
+    connection.restore()
+    return { response: exchange.refuse(first.refusal, connection.origin, { ...describe(held), ...first.more }), whenEnded }
+  }
+  const response = new Response(stream.body(first === 'waiting' ? OPENING : undefined), {
+    headers: { ...STREAM_HEADERS, ...answerHeaders(exchange.requestId, parts.world.corsOrigins(), connection.origin) },
+  })
+  return { response, whenEnded }
+}
+
+function startStream<Echo>(run: Run<Echo>): ClientStream {
+  const { parts, format, call, connection, exchange, held, release } = run
+  const { world, live, keyLimits, timings } = parts
+  const limits = world.limits()
+  const transcoder = format.transcoder(call, stampOf(exchange))
+  const deadline = new Deadline(limits.totalTimeoutMs, () => stream.onStop())
+  const stream: ClientStream = new ClientStream({
+    world,
+    exchange,
+    connection,
+    held,
+    transcoder,
+    deadline,
+    timings,
+    opening: callUpstream(run, deadline).then((reply) => asEventStream(reply, deadline)),
+    onEnd: (outcome) => {
+      release()
+      live.remove(stream)
+      world.metrics.streamEnded(format.name)
+      const finished = outcome === 'complete' ? transcoder.finished?.() : undefined
+      if (finished !== undefined) parts.memory.remember(held.key.id, finished)
+      if (outcome === 'leaver' && !transcoder.observation.hasStarted) keyLimits.noteDroppedBeforeStart(held.key.id)
+    },
+  })
+  live.add(stream, Math.min(limits.stallTimeoutMs, limits.writeStallMs, timings.heartbeatIdleMs) / 4)
+  world.metrics.streamStarted(format.name)
+  return stream
+}

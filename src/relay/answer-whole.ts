@@ -1,0 +1,44 @@
+/** An answer in one piece. A client that leaves does not stop it: the upstream finishes, and it is billed exactly. Source: product.md "What is charged". */
+
+import { Refusal } from '../core/refusal.ts'
+import type { Fault } from '../upstream/upstream.ts'
+import { answerHeaders } from './answers.ts'
+import { callUpstream, type MessageReply, readReply } from './call-upstream.ts'
+import { Deadline } from './deadline.ts'
+import { type Run, stampOf } from './run.ts'
+import { describe, settle } from './settle.ts'
+
+export async function answerWhole<Echo>(run: Run<Echo>): Promise<Response> {
+  try {
+    const { startTimeoutMs, totalTimeoutMs } = run.parts.world.limits()
+    const deadline = new Deadline(Math.min(startTimeoutMs, totalTimeoutMs))
+    const reply = await callUpstream(run, deadline)
+    const answer = reply.kind === 'fault' ? reply : await readReply(reply, deadline)
+    deadline.stop('done')
+    return await (answer.kind === 'fault' ? refuse(run, answer) : respond(run, answer))
+  } finally {
+    run.release()
+    run.connection.restore()
+  }
+}
+
+async function refuse<Echo>({ parts, exchange, connection, held }: Run<Echo>, fault: Fault): Promise<Response> {
+  const released = await parts.world.ledger.void(exchange.requestId)
+  const refusal = released === 'unavailable' ? new Refusal('storageUnavailable') : fault.refusal
+  const { upstream, cause, isAlarm } = fault
+  return exchange.refuse(refusal, connection.origin, { ...describe(held), upstream, cause, isAlarm, outcome: 'fault' })
+}
+
+async function respond<Echo>(run: Run<Echo>, { message, upstream }: MessageReply): Promise<Response> {
+  const { parts, format, call, held, exchange, connection } = run
+  const bytes = format.respond(message, call, stampOf(exchange))
+  exchange.noteFirstByte()
+  const outcome = run.request.signal.aborted ? 'leaver' : 'complete'
+  const kept = await settle(parts.world, exchange, held, { outcome, observation: message.observation, status: 200, more: { upstream } })
+  if (kept === 'unavailable') return exchange.refuse(new Refusal('storageUnavailable'), connection.origin)
+  const finished = format.finished?.(message, call, stampOf(exchange))
+  if (finished !== undefined) parts.memory.remember(held.key.id, finished)
+  return new Response(bytes as Uint8Array<ArrayBuffer>, {
+    headers: { 'content-type': 'application/json', ...answerHeaders(exchange.requestId, parts.world.corsOrigins(), connection.origin) },
+  })
+}

@@ -1,0 +1,69 @@
+/** One request from the outside: its id, its times, what its log line says, and the answer that ends it without a stream. */
+
+import type { FormatName } from '../core/format.ts'
+import type { Refusal } from '../core/refusal.ts'
+import type { RequestLine } from '../observe/request-line.ts'
+import type { World } from '../world.ts'
+import { refuse } from './answers.ts'
+
+/** The client's side of a request, as the HTTP layer knows it. */
+export type Connection = Readonly<{
+  /** Key of the per-client limits: the address, a /64 for IPv6. */
+  client: string
+  origin: string | null
+  /** Suspends the server's own idle limit while we answer; `restore` brings it back, so that idle keep-alive sockets are closed again. */
+  keepOpen(): void
+  restore(): void
+}>
+
+export class Exchange {
+  readonly requestId: string
+  readonly startedAt: number
+  readonly #startedMonotonicMs: number
+  readonly #world: World
+  readonly #line: Pick<RequestLine, 'route' | 'format'>
+  #firstByteMs: number | undefined
+  #isEnded = false
+
+  constructor(world: World, route: string, format?: FormatName) {
+    this.#world = world
+    this.requestId = world.requestId()
+    this.startedAt = world.clock.now()
+    this.#startedMonotonicMs = world.clock.monotonicMs()
+    this.#line = format === undefined ? { route } : { route, format }
+  }
+
+  get elapsedMs(): number {
+    return Math.round(this.#world.clock.monotonicMs() - this.#startedMonotonicMs)
+  }
+
+  get firstByteMs(): number | null {
+    return this.#firstByteMs ?? null
+  }
+
+  /** The first content byte is on its way to the client. */
+  noteFirstByte(): void {
+    this.#firstByteMs ??= this.elapsedMs
+  }
+
+  /** The one log line and the metrics; later calls are ignored. */
+  end(fields: Omit<RequestLine, 'requestId' | 'route' | 'format' | 'durationMs' | 'firstByteMs'>): void {
+    if (this.#isEnded) return
+    this.#isEnded = true
+    const line: RequestLine = {
+      ...this.#line,
+      requestId: this.requestId,
+      ...fields,
+      ...(this.#firstByteMs === undefined ? {} : { firstByteMs: this.#firstByteMs }),
+      durationMs: this.elapsedMs,
+    }
+    this.#world.log.request(line)
+    this.#world.metrics.requestEnded(line)
+  }
+
+  /** Ends the exchange with a refusal. */
+  refuse(refusal: Refusal, origin: string | null, fields: Partial<RequestLine> = {}): Response {
+    this.end({ ...fields, status: refusal.row.status, refusal: refusal.name })
+    return refuse(refusal, this.requestId, this.#world.corsOrigins(), origin)
+  }
+}

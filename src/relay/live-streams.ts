@@ -1,0 +1,52 @@
+/** The streams that run now: a pulse for their idle limits, and the ways to stop them from outside (a disabled key, a shutdown). */
+
+export interface LiveStream {
+  readonly keyId: string
+  /** Called on every pulse with the monotonic time. */
+  pulse(nowMs: number): void
+  /** Ends the stream with its format's error, for this reason. Resolves when it is settled. */
+  stop(reason: 'disabled' | 'exhausted' | 'drain'): Promise<void>
+}
+
+/** Well below the shortest default limit, so that "within a second" holds. */
+const PULSE_MS = 250
+
+export class LiveStreams {
+  readonly #streams = new Set<LiveStream>()
+  readonly #monotonicMs: () => number
+  #timer: ReturnType<typeof setInterval> | undefined
+
+  constructor(monotonicMs: () => number) {
+    this.#monotonicMs = monotonicMs
+  }
+
+  /** `pulseMs` for limits in milliseconds, as tests set them. */
+  add(stream: LiveStream, pulseMs = PULSE_MS): void {
+    this.#streams.add(stream)
+    this.#timer ??= setInterval(() => this.#pulse(), Math.max(5, Math.min(PULSE_MS, pulseMs)))
+  }
+
+  remove(stream: LiveStream): void {
+    this.#streams.delete(stream)
+    if (this.#streams.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  get count(): number {
+    return this.#streams.size
+  }
+
+  async cutKey(keyId: string, reason: 'disabled' | 'exhausted'): Promise<void> {
+    await Promise.all([...this.#streams].filter((stream) => stream.keyId === keyId).map((stream) => stream.stop(reason)))
+  }
+
+  async drain(): Promise<void> {
+    await Promise.all([...this.#streams].map((stream) => stream.stop('drain')))
+  }
+
+  #pulse(): void {
+    const now = this.#monotonicMs()
+    for (const stream of this.#streams) stream.pulse(now)
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * The life of one request, in order: read, admit, hold, call, answer, settle. Any step may refuse; a refusal becomes an answer in one place. A bug kills one
+ * request: its hold is released and the client gets a 500. Source: design.md "One request as data"; product.md "Balance and keys" (order of checks).
+ */
+
+import { modelOf } from '../core/catalog.ts'
+import type { Format, ReadContext } from '../core/format.ts'
+import type { KeyRecord } from '../core/key.ts'
+import { holdFor } from '../core/pricing.ts'
+import { insufficientBalance, Refusal } from '../core/refusal.ts'
+import type { HoldAnswer } from '../ledger/ledger.ts'
+import { answerStream } from './answer-stream.ts'
+import { answerWhole } from './answer-whole.ts'
+import { type Connection, Exchange } from './exchange.ts'
+import { drain, readBody } from './read-body.ts'
+import type { Admitted, RelayParts } from './run.ts'
+import type { Held } from './settle.ts'
+
+export class Relay {
+  readonly #parts: RelayParts
+  readonly #running = new Set<Promise<unknown>>()
+
+  constructor(parts: RelayParts) {
+    this.#parts = parts
+  }
+
+  /** Answers one model request. Never rejects. `identified` is the key, or why there is none. */
+  answer<Echo>(
+    format: Format<Echo>,
+    route: string,
+    request: Request,
+    identified: KeyRecord | Refusal,
+    connection: Connection,
+  ): Promise<Response> {
+    const { world } = this.#parts
+    const exchange = new Exchange(world, route, format.name)
+    connection.keepOpen()
+    const work = this.#answer(format, request, identified, connection, exchange).catch(async (error: unknown) => {
+      world.log.alarm('a request failed by a bug', {
+        request_id: exchange.requestId,
+        error: error instanceof Error ? error.name : 'unknown',
+      })
+      await world.ledger.void(exchange.requestId)
+      return exchange.refuse(new Refusal('internal'), connection.origin)
+    })
+    return this.track(work)
+  }
+
+  /** Waits for what a shutdown must not cut off: requests without a stream, also those whose client has left. */
+  async whenIdle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.allSettled([...this.#running])
+  }
+
+  track<Value>(work: Promise<Value>): Promise<Value> {
+    this.#running.add(work)
+    work.finally(() => this.#running.delete(work)).catch(() => undefined)
+    return work
+  }
+
+  async #answer<Echo>(
+    format: Format<Echo>,
+    request: Request,
+    identified: KeyRecord | Refusal,
+    connection: Connection,
+    exchange: Exchange,
+  ): Promise<Response> {
+    const admitted = await this.#admit(format, request, identified, exchange)
+    if (admitted instanceof Refusal) {
+      await drain(request)
+      connection.restore()
+      const key = identified instanceof Refusal ? {} : { keyId: identified.id, accountId: identified.accountId }
+      return exchange.refuse(admitted, connection.origin, key)
+    }
+    const run = { parts: this.#parts, format, request, connection, exchange, ...admitted }
+    if (!admitted.call.isStream) return answerWhole(run)
+    const { response, whenEnded } = await answerStream(run)
+    this.track(whenEnded)
+    return response
+  }
+
+  async #admit<Echo>(
+    format: Format<Echo>,
+    request: Request,
+    key: KeyRecord | Refusal,
+    exchange: Exchange,
+  ): Promise<Admitted<Echo> | Refusal> {
+    const { world, keyLimits } = this.#parts
+    if (key instanceof Refusal) return key
+    if (world.isDraining()) return new Refusal('draining')
+    if (!world.ledger.isWritable()) return new Refusal('storageUnavailable')
+    const slot = keyLimits.admit(key.id)
+    if (slot instanceof Refusal) return slot
+    const admitted = await this.#hold(format, request, key, exchange, slot.release).catch((error: unknown) => {
+      slot.release()
+      throw error
+    })
+    if (admitted instanceof Refusal) slot.release()
+    return admitted
+  }
+
+  async #hold<Echo>(
+    format: Format<Echo>,
+    request: Request,
+    key: KeyRecord,
+    exchange: Exchange,
+    release: () => void,
+  ): Promise<Admitted<Echo> | Refusal> {
+    const { world } = this.#parts
+    const body = await readBody(request, world.limits().bodyBytes)
+    if (body instanceof Refusal) return body
+    const call = format.read(body, this.#readContext(request, key))
+    if (call instanceof Refusal) return call
+    const { rates, contextWindow, id: modelId } = call.model
+    const held: Held = {
+      key,
+      modelId,
+      isStream: call.isStream,
+      bounds: call.bounds,
+      rates,
+      amountPicos: holdFor(call.bounds, rates, contextWindow),
+    }
+    const answer = await world.ledger.hold({
+      requestId: exchange.requestId,
+      keyId: key.id,
+      modelId,
+      format: format.name,
+      isStream: call.isStream,
+      rates,
+      amountPicos: held.amountPicos,
+      now: world.clock.now(),
+    })
+    return holdRefusal(answer, world.dashboardUrl()) ?? { call, held, release }
+  }
+
+  #readContext(request: Request, key: KeyRecord): ReadContext {
+    const { world, memory } = this.#parts
+    const catalog = world.catalog()
+    return {
+      headers: request.headers,
+      find: (modelId) => modelOf(catalog, key.plan, modelId),
+      recall: (id) => memory.recall(key.id, id),
+    }
+  }
+}
+
+function holdRefusal(answer: HoldAnswer, dashboardUrl: string): Refusal | undefined {
+  switch (answer) {
+    case 'held':
+      return undefined
+    case 'exhausted':
+      return insufficientBalance(dashboardUrl)
+    case 'reserved':
+      return new Refusal('balanceHeld', { retryAfterSeconds: 1 })
+    case 'disabled':
+      return new Refusal('keyDisabled')
+    case 'expired':
+      return new Refusal('keyExpired')
+    case 'unavailable':
+      return new Refusal('storageUnavailable')
+  }
+}

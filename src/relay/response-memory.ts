@@ -1,0 +1,61 @@
+/**
+ * Finished answers of the responses format, for an hour, in memory only: what `previous_response_id` and `item_reference` resolve from. A key sees only
+ * its own. Kept as JSON text, so that the bound in bytes is what is really held. Source: product.md "Requests" (Responses); wire.md D-7.
+ */
+
+import { LRUCache } from 'lru-cache'
+import { parseExact } from '../core/exact-json.ts'
+import { isObject } from '../core/json.ts'
+import type { Finished } from '../core/transcoder.ts'
+
+/** An answer's items, each as JSON, or where an item stands: in which answer, at which place. */
+type Entry = readonly string[] | Readonly<{ answer: string; index: number }>
+
+/** What an entry and an item take beside their text. */
+const ENTRY_BYTES = 200
+const ITEM_BYTES = 50
+const TTL_MS = 60 * 60_000
+const BYTES_MAX = 64 * 1024 * 1024
+
+export class ResponseMemory {
+  readonly #entries: LRUCache<string, Entry>
+
+  /** `now`: milliseconds of any clock that does not jump back. */
+  constructor({ now, maxBytes = BYTES_MAX, ttlMs = TTL_MS }: { now: () => number; maxBytes?: number; ttlMs?: number }) {
+    this.#entries = new LRUCache({
+      maxSize: maxBytes,
+      sizeCalculation: (entry, key) => ENTRY_BYTES + 2 * key.length + textBytes(entry),
+      ttl: ttlMs,
+      ttlResolution: 0,
+      perf: { now },
+    })
+  }
+
+  /** Keeps an answer's items, its input included. An answer that alone would fill the memory is not kept. */
+  remember(keyId: string, { responseId, items }: Finished): void {
+    const answer = entryKey(keyId, responseId)
+    this.#entries.set(
+      answer,
+      items.map((item) => JSON.stringify(item)),
+    )
+    if (!this.#entries.has(answer)) return
+    for (const [index, item] of items.entries()) {
+      const id = isObject(item) ? item['id'] : undefined
+      if (typeof id === 'string' && id !== '' && id !== responseId) this.#entries.set(entryKey(keyId, id), { answer, index })
+    }
+  }
+
+  /** The items of a response, or the one item, by id; undefined when unknown, too old or pushed out. An item costs no more than itself. */
+  recall(keyId: string, id: string): readonly unknown[] | undefined {
+    const entry = this.#entries.get(entryKey(keyId, id))
+    if (entry === undefined) return undefined
+    if (!('answer' in entry)) return entry.map((item) => parseExact(item))
+    const items = this.#entries.get(entry.answer)
+    return items === undefined || 'answer' in items ? undefined : items.slice(entry.index, entry.index + 1).map((item) => parseExact(item))
+  }
+}
+
+const textBytes = (entry: Entry): number => ('answer' in entry ? 0 : entry.reduce((sum, item) => sum + ITEM_BYTES + 2 * item.length, 0))
+
+/** Ids of keys hold no colon, so that no id can reach into another key's entries. */
+const entryKey = (keyId: string, id: string): string => `${keyId}:${id}`

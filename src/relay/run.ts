@@ -1,0 +1,30 @@
+/** What the steps of a request hand to one another once it is admitted. */
+
+import type { Call, Format, Stamp } from '../core/format.ts'
+import type { World } from '../world.ts'
+import type { Connection, Exchange } from './exchange.ts'
+import type { KeyLimits } from './key-limits.ts'
+import type { LiveStreams } from './live-streams.ts'
+import type { ResponseMemory } from './response-memory.ts'
+import type { Held } from './settle.ts'
+import type { Timings } from './timings.ts'
+
+/** What all requests of a relay share. */
+export type RelayParts = Readonly<{
+  world: World
+  keyLimits: KeyLimits
+  live: LiveStreams
+  memory: ResponseMemory
+  timings: Timings
+}>
+
+/** A request that may call the upstream: what it asks, what is held for it, and its place among the key's concurrent requests. */
+export type Admitted<Echo> = Readonly<{ call: Call<Echo>; held: Held; release: () => void }>
+
+export type Run<Echo> = Admitted<Echo> &
+  Readonly<{ parts: RelayParts; format: Format<Echo>; request: Request; connection: Connection; exchange: Exchange }>
+
+export const stampOf = (exchange: Exchange): Stamp => ({
+  createdSeconds: Math.floor(exchange.startedAt / 1000),
+  requestId: exchange.requestId,
+})

@@ -1,0 +1,80 @@
+/** The end of every request that held money: its charge goes to the ledger exactly once. The only caller of `ledger.settle`. Source: product.md "Money". */
+
+import type { KeyRecord } from '../core/key.ts'
+import type { Picos } from '../core/money.ts'
+import type { Observation } from '../core/native/observation.ts'
+import { type Charge, chargeOf, type Outcome } from '../core/outcome.ts'
+import type { Bounds, Rates } from '../core/pricing.ts'
+import type { RequestLine } from '../observe/request-line.ts'
+import type { World } from '../world.ts'
+import type { Exchange } from './exchange.ts'
+
+/** A hold that was granted, and what decides its charge. */
+export type Held = Readonly<{
+  key: KeyRecord
+  modelId: string
+  isStream: boolean
+  bounds: Bounds
+  rates: Rates
+  amountPicos: Picos
+}>
+
+export type Ended = Readonly<{
+  outcome: Outcome
+  observation: Observation
+  /** HTTP status that the client got. */
+  status: number
+  more?: Partial<RequestLine>
+}>
+
+/**
+ * Settles or voids. `durable`: the receipt, or the release, is kept; the client may see the end. `unavailable`: the ledger could not write, so the client
+ * must not get an answer that was not paid for; the ledger releases the hold, uncharged, when it can write again.
+ */
+export async function settle(world: World, exchange: Exchange, held: Held, ended: Ended): Promise<'durable' | 'unavailable'> {
+  const charge = chargeOf(ended.outcome, ended.observation, held.bounds, held.rates)
+  const answer = charge === 'void' ? await world.ledger.void(exchange.requestId) : await commit(world, exchange, charge, ended)
+  if (answer === 'already') world.log.alarm('a request was settled twice', { request_id: exchange.requestId })
+  exchange.end({
+    ...describe(held),
+    ...describeCharge(charge),
+    outcome: ended.outcome,
+    status: ended.status,
+    ...(answer === 'unavailable' ? { refusal: 'storageUnavailable', isAlarm: true } : {}),
+    ...ended.more,
+  })
+  return answer === 'unavailable' ? 'unavailable' : 'durable'
+}
+
+/** What a log line says of a request that held money. */
+export const describe = (held: Held): Partial<RequestLine> => ({
+  keyId: held.key.id,
+  accountId: held.key.accountId,
+  model: held.modelId,
+  isStream: held.isStream,
+})
+
+function commit(
+  world: World,
+  exchange: Exchange,
+  charge: Exclude<Charge, 'void'>,
+  ended: Ended,
+): Promise<'settled' | 'already' | 'unavailable'> {
+  return world.ledger.settle({
+    requestId: exchange.requestId,
+    outcome: ended.outcome,
+    usageSource: charge.source,
+    usage: charge.usage,
+    costPicos: charge.costPicos,
+    waivedPicos: charge.waivedPicos,
+    status: ended.status,
+    firstByteMs: exchange.firstByteMs,
+    durationMs: exchange.elapsedMs,
+    now: world.clock.now(),
+  })
+}
+
+function describeCharge(charge: Charge): Partial<RequestLine> {
+  if (charge === 'void') return { usageSource: 'none' }
+  return { usageSource: charge.source, usage: charge.usage, costPicos: charge.costPicos, waivedPicos: charge.waivedPicos }
+}

@@ -1,0 +1,179 @@
+/** What the directives of a prompt ask for, as data. Rules: the list in `directives.ts`. */
+
+import { isObject, type JsonObject } from '../core/json.ts'
+import type { Directive } from './directives.ts'
+
+export type Instructions = Readonly<{
+  text: string | undefined
+  tokens: number | undefined
+  tokensPerSecond: number | undefined
+  isThinking: boolean
+  /** Undefined: as the answer has it. */
+  stopReason: string | null | undefined
+  calls: readonly WantedCall[]
+  /** What the answer fails with instead of starting, in the order it was asked for. */
+  refusals: readonly WantedRefusal[]
+  waitMs: number
+  /** Faults inside the answer. */
+  faults: readonly Fault[]
+  body: 'answer' | 'html' | 'empty'
+  hasUsage: boolean
+  wantsHelp: boolean
+  /** Directives that say nothing known. */
+  unknown: readonly string[]
+}>
+
+/** `name` undefined: the next tool that is offered. `args` undefined: made from the schema. */
+type WantedCall = Readonly<{ name: string | undefined; args: JsonObject | undefined }>
+
+/** `timesMax`: how often the same prompt fails. */
+export type WantedRefusal = Readonly<{
+  kind: 'error' | 'tooLong'
+  status: number
+  message: string | undefined
+  retryAfterSeconds: number | undefined
+  timesMax: number
+}>
+
+/** `at`: after that many deltas, or between the last `message_delta` and `message_stop`. */
+export type Fault = Readonly<{ at: number | 'message_stop' }> &
+  (
+    | Readonly<{ kind: 'error'; status: number; message: string | undefined }>
+    | Readonly<{ kind: 'stall'; waitMs: number }>
+    | Readonly<{ kind: 'cut' | 'reset' | 'malformed' }>
+  )
+
+type Draft = { -readonly [Field in keyof Instructions]: Instructions[Field] }
+type Words = ReadonlyMap<string, unknown>
+
+/** Later directives win over earlier ones where both cannot be done. */
+export function readInstructions(directives: readonly Directive[]): Instructions {
+  const draft: Draft = {
+    text: undefined,
+    tokens: undefined,
+    tokensPerSecond: undefined,
+    isThinking: false,
+    stopReason: undefined,
+    calls: [],
+    refusals: [],
+    waitMs: 0,
+    faults: [],
+    body: 'answer',
+    hasUsage: true,
+    wantsHelp: false,
+    unknown: [],
+  }
+  for (const { source, words } of directives) {
+    if (words === undefined || words.size === 0 || !readWords(draft, words)) draft.unknown = [...draft.unknown, source]
+  }
+  return draft
+}
+
+/** Words that belong to another word of the same directive. */
+const OPTIONS = new Set(['args', 'after', 'before', 'ms', 'message', 'retry_after', 'times'])
+
+function readWords(draft: Draft, words: Words): boolean {
+  if (![...words.keys()].some((word) => !OPTIONS.has(word))) return false
+  return [...words].every(([word, value]) => OPTIONS.has(word) || readWord(draft, word, value, words))
+}
+
+/** False when the word is unknown or its value is not of its kind. */
+function readWord(draft: Draft, word: string, value: unknown, words: Words): boolean {
+  switch (word) {
+    case 'say':
+    case 'text':
+      draft.text = typeof value === 'string' ? value : undefined
+      return draft.text !== undefined
+    case 'tokens':
+      draft.tokens = count(value)
+      return draft.tokens !== undefined
+    case 'speed':
+      draft.tokensPerSecond = count(value)
+      return draft.tokensPerSecond !== undefined
+    case 'stop':
+      draft.stopReason = value === 'null' ? null : typeof value === 'string' ? value : undefined
+      return draft.stopReason !== undefined
+    case 'tool':
+    case 'tools':
+      return readCalls(draft, word, value, words)
+    case 'error':
+      return readError(draft, value, words)
+    default:
+      return value === true && (readFlag(draft, word) || readFault(draft, word, words))
+  }
+}
+
+function readFlag(draft: Draft, word: string): boolean {
+  switch (word) {
+    case 'thinking':
+      draft.isThinking = true
+      return true
+    case 'html':
+    case 'empty':
+      draft.body = word
+      return true
+    case 'nousage':
+      draft.hasUsage = false
+      return true
+    case 'help':
+      draft.wantsHelp = true
+      return true
+    default:
+      return false
+  }
+}
+
+const CALLS_MAX = 32
+
+function readCalls(draft: Draft, word: 'tool' | 'tools', value: unknown, words: Words): boolean {
+  const args = words.get('args')
+  if (args !== undefined && !isObject(args)) return false
+  const calls = word === 'tools' ? count(value) : 1
+  if (calls === undefined || calls > CALLS_MAX) return false
+  const name = word === 'tool' && typeof value === 'string' ? value : undefined
+  draft.calls = [...draft.calls, ...Array<WantedCall>(calls).fill({ name, args })]
+  return true
+}
+
+function readError(draft: Draft, value: unknown, words: Words): boolean {
+  const status = count(value)
+  if (status === undefined || status < 400 || status > 599) return false
+  const at = readPlace(words)
+  const text = words.get('message')
+  const message = typeof text === 'string' ? text : undefined
+  if (at === undefined) draft.refusals = [...draft.refusals, { kind: 'error', status, message, ...repetition(words) }]
+  else draft.faults = [...draft.faults, { kind: 'error', at, status, message }]
+  return true
+}
+
+function readFault(draft: Draft, word: string, words: Words): boolean {
+  const at = readPlace(words) ?? 1
+  switch (word) {
+    case 'toolong':
+      draft.refusals = [...draft.refusals, { kind: 'tooLong', status: 400, message: undefined, ...repetition(words) }]
+      return true
+    case 'slow':
+      draft.waitMs = count(words.get('ms')) ?? 1_000
+      return true
+    case 'stall':
+      draft.faults = [...draft.faults, { kind: 'stall', at, waitMs: count(words.get('ms')) ?? 5_000 }]
+      return true
+    case 'cut':
+    case 'reset':
+    case 'malformed':
+      draft.faults = [...draft.faults, { kind: word, at }]
+      return true
+    default:
+      return false
+  }
+}
+
+const readPlace = (words: Words): Fault['at'] | undefined =>
+  words.get('before') === 'message_stop' ? 'message_stop' : count(words.get('after'))
+
+const repetition = (words: Words): { retryAfterSeconds: number | undefined; timesMax: number } => ({
+  retryAfterSeconds: count(words.get('retry_after')),
+  timesMax: count(words.get('times')) ?? Number.POSITIVE_INFINITY,
+})
+
+const count = (value: unknown): number | undefined => (typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : undefined)

@@ -1,0 +1,57 @@
+/** What the newest user turn says: its text, its tool results, and whose directives still count. Rules: product.md "Upstream"; the list in `directives.ts`. */
+
+import { isObject, type JsonObject } from '../core/json.ts'
+import { mergeTurns } from './conversation.ts'
+import { findDirectives } from './directives.ts'
+import { type Instructions, readInstructions } from './instructions.ts'
+import { blocksOf, type NativeRequest, type Turn } from './request.ts'
+
+export type Prompt = Readonly<{
+  /** What the user wrote, without directives and without what the client added. */
+  text: string
+  instructions: Instructions
+  results: readonly ToolResult[]
+}>
+
+export type ToolResult = Readonly<{ tool: string; text: string; isError: boolean }>
+
+/**
+ * A directive fires once: not from a turn that the assistant has begun to answer, and, beside tool results, not when a client repeats the prompt that led
+ * to them.
+ */
+export function readPrompt({ messages }: NativeRequest): Prompt {
+  const turns = mergeTurns(messages)
+  const isAnswered = turns.at(-1)?.role === 'assistant'
+  const at = turns.findLastIndex(({ role }) => role === 'user')
+  const newest = turns[at]?.blocks ?? []
+  const results = newest.filter(({ type }) => type === 'tool_result')
+  const { directives, rest } = findDirectives(userText(newest))
+  const earlier = results.length === 0 ? '' : turns.slice(0, at).map(textOfUser).join('\n')
+  const isFresh = ({ source }: { source: string }): boolean => !isAnswered && !earlier.includes(source)
+  return {
+    text: rest,
+    instructions: readInstructions(directives.filter(isFresh)),
+    results: results.map((block) => readResult(block, turns)),
+  }
+}
+
+const textOfUser = ({ role, blocks }: Turn): string => (role === 'user' ? userText(blocks) : '')
+
+/** Coding agents add reminders to the user's turn and to tool results; they are nobody's words. */
+const REMINDER = /<system-reminder>[\s\S]*?(?:<\/system-reminder>|$)/g
+
+const userText = (blocks: readonly JsonObject[]): string => textsOf(blocks).join('\n')
+
+const textsOf = (blocks: readonly JsonObject[]): readonly string[] =>
+  blocks
+    .flatMap(({ type, text }) => (type === 'text' && typeof text === 'string' ? [text.replace(REMINDER, '').trim()] : []))
+    .filter((text) => text !== '')
+
+function readResult(block: JsonObject, turns: readonly Turn[]): ToolResult {
+  const call = turns.flatMap(({ blocks }) => blocks).findLast(({ type, id }) => type === 'tool_use' && id === block['tool_use_id'])
+  return {
+    tool: isObject(call) && typeof call['name'] === 'string' ? call['name'] : 'tool',
+    text: textsOf(blocksOf(block['content'])).join(' '),
+    isError: block['is_error'] === true,
+  }
+}

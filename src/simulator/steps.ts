@@ -1,0 +1,114 @@
+/** An answer as the steps of its stream, with the faults that the prompt asked for put between them. Source: wire.md §1.6 (grammar); product.md "Upstream". */
+
+import type { Answer, Block } from './answer.ts'
+import {
+  blockDelta,
+  blockStart,
+  blockStop,
+  frame,
+  MESSAGE_STOP,
+  type MessageHead,
+  messageDelta,
+  messageStart,
+  PING,
+  signatureDelta,
+} from './frames.ts'
+import type { Fault } from './instructions.ts'
+import { errorBody } from './native-error.ts'
+import { cutIntoPieces } from './pieces.ts'
+import type { Dice } from './seed.ts'
+import { tokensOfBytes } from './tokens.ts'
+
+export type Step =
+  /** `tokens` is what producing the bytes takes; `place` is where in the grammar they stand. */
+  | Readonly<{ kind: 'bytes'; text: string; tokens: number; place: Place }>
+  | Readonly<{ kind: 'wait'; waitMs: number }>
+  /** The body ends, or breaks. */
+  | Readonly<{ kind: 'end' | 'reset' }>
+
+type Place = 'start' | 'delta' | 'message_delta' | 'message_stop' | 'other'
+
+const DELTAS_PER_PING = 50
+
+export function* answerSteps(head: MessageHead, answer: Answer, dice: Dice): Generator<Step> {
+  yield bytes(messageStart(head), 'start')
+  let deltas = 0
+  for (const [index, block] of answer.blocks.entries()) {
+    yield bytes(blockStart(index, block) + (index === 0 ? PING : ''), 'other')
+    for (const step of blockSteps(index, block, dice)) {
+      yield step
+      if (++deltas % DELTAS_PER_PING === 0) yield bytes(PING, 'other')
+    }
+    yield bytes(blockStop(index), 'other')
+  }
+  yield bytes(messageDelta(head, answer), 'message_delta')
+  yield bytes(MESSAGE_STOP, 'message_stop')
+}
+
+function* blockSteps(index: number, block: Block, dice: Dice): Generator<Step> {
+  const isHidden = block.kind === 'thinking' && block.isOmitted
+  let size = 0
+  for (const piece of cutIntoPieces(block, dice)) {
+    const before = tokensOfBytes(size)
+    size += Buffer.byteLength(piece)
+    const tokens = tokensOfBytes(size) - before
+    // Thinking that is not shown takes its time all the same.
+    yield isHidden
+      ? { kind: 'bytes', text: '', tokens, place: 'other' }
+      : { kind: 'bytes', text: blockDelta(index, block.kind, piece), tokens, place: 'delta' }
+  }
+  if (block.kind === 'thinking') yield bytes(signatureDelta(index, block.signature), 'delta')
+}
+
+const bytes = (text: string, place: Place): Step => ({ kind: 'bytes', text, tokens: 0, place })
+
+/** The first half of a body that never becomes whole. */
+export function* brokenSteps(body: string, isReset: boolean): Generator<Step> {
+  yield bytes(body.slice(0, Math.ceil(body.length / 2)), 'other')
+  yield* isReset ? RESET : CUT
+}
+
+/** A fault that waits for more deltas than there are comes after the last one. */
+export function* faultySteps(steps: Iterable<Step>, faults: readonly Fault[], requestId: string): Generator<Step> {
+  let waiting = [...faults]
+  let deltas = 0
+  for (const step of steps) {
+    if (step.kind === 'bytes' && step.place !== 'start') {
+      const isDue = ({ at }: Fault): boolean => (at === 'message_stop' ? step.place === at : at <= deltas || step.place === 'message_delta')
+      for (const fault of waiting.filter(isDue)) {
+        yield* faultSteps(fault, requestId)
+        if (ENDS.has(fault.kind)) return
+      }
+      waiting = waiting.filter((fault) => !isDue(fault))
+      if (step.place === 'delta') deltas++
+    }
+    yield step
+  }
+}
+
+const ENDS: ReadonlySet<Fault['kind']> = new Set(['error', 'cut', 'reset'])
+
+function* faultSteps(fault: Fault, requestId: string): Generator<Step> {
+  switch (fault.kind) {
+    case 'error':
+      yield bytes(frame('error', errorBody(fault.status, fault.message, requestId)), 'other')
+      return
+    case 'stall':
+      yield { kind: 'wait', waitMs: fault.waitMs }
+      return
+    case 'malformed':
+      yield bytes(BROKEN_FRAME, 'other')
+      return
+    case 'cut':
+      yield* CUT
+      return
+    case 'reset':
+      yield* RESET
+  }
+}
+
+const CUT: readonly Step[] = [{ kind: 'end' }]
+/** A server that breaks a connection at once takes back what it has not yet put on the wire. */
+const RESET: readonly Step[] = [{ kind: 'wait', waitMs: 10 }, { kind: 'reset' }]
+
+const BROKEN_FRAME = 'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","te\n\n'

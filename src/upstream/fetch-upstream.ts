@@ -1,0 +1,108 @@
+/**
+ * A native upstream over HTTP. What leaves: our own credentials, the version, the cleaned betas, nothing else of the client's headers. What comes back: the
+ * body, never a header. Rules: product.md "Upstream", "Requests"; measured traps of fetch: reliability.md §0.5, §0.6, §6.
+ */
+
+import { connectionFault, statusFault } from './fault.ts'
+import type { Fault, Reply, Upstream, UpstreamRequest } from './upstream.ts'
+
+export type FetchUpstreamOptions = Readonly<{
+  name: string
+  /** Without a trailing slash. */
+  baseUrl: string
+  apiKey: string | undefined
+  /** The network, or the embedded simulator. */
+  fetch: (request: string, init: RequestInit) => Promise<Response>
+}>
+
+const USER_AGENT = 'tollgate'
+/** How much of an error body is read for the native error inside it. */
+const ERROR_BYTES_MAX = 64 * 1024
+
+export function fetchUpstream(options: FetchUpstreamOptions): Upstream {
+  return { call: (request, signal) => call(options, request, signal, true) }
+}
+
+async function call(
+  options: FetchUpstreamOptions,
+  request: UpstreamRequest,
+  signal: AbortSignal,
+  mayRetry: boolean,
+): Promise<Reply | Fault> {
+  let response: Response
+  try {
+    response = await options.fetch(`${options.baseUrl}${request.path}${request.query}`, requestInit(options, request, signal, mayRetry))
+  } catch (error) {
+    // A pooled connection that the upstream closed while it was idle: nothing was answered, so one fresh connection is tried.
+    if (mayRetry && !signal.aborted && codeOf(error) === 'ECONNRESET') return call(options, request, signal, false)
+    return connectionFault(options.name, signal.aborted ? 'aborted' : causeOf(error))
+  }
+  if (response.status !== 200) {
+    const body = await readSome(response.body, ERROR_BYTES_MAX)
+    return statusFault(options.name, request, response.status, body, response.headers.get('retry-after'))
+  }
+  const contentType = response.headers.get('content-type') ?? ''
+  const isEventStream = contentType.startsWith('text/event-stream')
+  if (response.body === null || !(isEventStream || contentType.includes('json'))) {
+    await response.body?.cancel().catch(() => undefined)
+    return connectionFault(options.name, 'content-type')
+  }
+  return { kind: 'reply', upstream: options.name, isEventStream, body: response.body }
+}
+
+function requestInit(
+  options: FetchUpstreamOptions,
+  request: UpstreamRequest,
+  signal: AbortSignal,
+  keepalive: boolean,
+): BunFetchRequestInit {
+  return {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'accept-encoding': 'identity',
+      'user-agent': USER_AGENT,
+      'anthropic-version': request.version,
+      ...(request.betas === '' ? {} : { 'anthropic-beta': request.betas }),
+      ...(options.apiKey === undefined ? {} : { 'x-api-key': options.apiKey }),
+    },
+    body: request.body as Uint8Array<ArrayBuffer>,
+    redirect: 'manual',
+    signal,
+    keepalive,
+    // Bun's own limit is as long as ours and cannot be moved: the relay's deadlines rule.
+    timeout: false,
+  } as BunFetchRequestInit
+}
+
+async function readSome(body: ReadableStream<Uint8Array> | null, bytesMax: number): Promise<string> {
+  if (body === null) return ''
+  const parts: Uint8Array[] = []
+  let length = 0
+  const reader = body.getReader()
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      parts.push(read.value)
+      length += read.value.byteLength
+      if (length > bytesMax) break
+    }
+  } catch {
+    // A broken error body is as good as an empty one: the status says enough.
+  }
+  await reader.cancel().catch(() => undefined)
+  return Buffer.concat(parts).toString('utf8')
+}
+
+const CAUSES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'refused',
+  ConnectionRefused: 'refused',
+  ECONNRESET: 'reset',
+  ENOTFOUND: 'dns',
+  EAI_AGAIN: 'dns',
+  FailedToOpenSocket: 'connect',
+}
+
+/** A fault's cause from a closed list: it becomes a metric label. */
+const causeOf = (error: unknown): string => CAUSES[codeOf(error)] ?? (codeOf(error).includes('CERT') ? 'tls' : 'connection')
+const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '')

@@ -1,0 +1,34 @@
+/** Everything outside a request that answering it needs. Tests build one with a frozen clock and a scripted upstream; `serve` builds the real one. */
+
+import type { Catalog } from './core/catalog.ts'
+import type { Limits } from './core/limits.ts'
+import type { KeyStore } from './ledger/key-store.ts'
+import type { Ledger } from './ledger/ledger.ts'
+import type { Log } from './observe/log.ts'
+import type { Metrics } from './observe/metrics.ts'
+import type { Upstream } from './upstream/upstream.ts'
+
+export type World = Readonly<{
+  clock: Clock
+  /** `req_` + UUIDv7 in hex. */
+  requestId(): string
+  ledger: Ledger
+  keys: KeyStore
+  upstream: Upstream
+  log: Log
+  metrics: Metrics
+  /** What a reload may change is read once a request. */
+  catalog(): Catalog
+  limits(): Limits
+  dashboardUrl(): string
+  trustedProxies(): readonly string[]
+  corsOrigins(): readonly string[]
+  isDraining(): boolean
+}>
+
+export type Clock = Readonly<{
+  /** Unix milliseconds. */
+  now(): number
+  /** Milliseconds that never jump: for durations and deadlines. */
+  monotonicMs(): number
+}>

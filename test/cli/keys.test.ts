@@ -1,0 +1,214 @@
+/** `tollgate keys` and `accounts`: what they make, what they print, and what they refuse. Rules: product.md "Operator", "Balance and keys". */
+
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { existsSync, readFileSync } from 'node:fs'
+import { isSecret } from '../../src/core/key.ts'
+import { NOW, Workplace } from './run.ts'
+
+type Key = { id: string; key: string; name: string; account_id: string; balance_usd: number; expires_at: string | null } & Record<
+  string,
+  unknown
+>
+type Account = { id: string; name: string; balance_usd: number; is_active: boolean }
+
+const DAY_MS = 86_400_000
+
+let place: Workplace
+beforeEach(() => {
+  place = new Workplace()
+})
+afterEach(() => place.remove())
+
+describe('keys create', () => {
+  test('makes the ledger, an account of its own and a funded key, and prints one document', async () => {
+    const made = await place.json<Key>('keys', 'create', '--name', 'app', '--balance', '25', '--limit', '10.5', '--expires-in-days', '30')
+    expect(Object.keys(made).slice(0, 6)).toEqual(['id', 'key', 'name', 'account_id', 'balance_usd', 'expires_at'])
+    expect(isSecret(made.key)).toBeTrue()
+    expect(made).toMatchObject({
+      name: 'app',
+      plan: 'default',
+      balance_usd: 10.5,
+      limit_usd: 10.5,
+      spent_usd: 0,
+      display: `sk-…${made.key.slice(-4)}`,
+      expires_at: new Date(NOW + 30 * DAY_MS).toISOString(),
+      created_at: '2026-11-21T12:00:00.000Z',
+      last_synced_at: '2026-11-21T12:00:00.000Z',
+      is_active: true,
+      state: 'live',
+    })
+    const { data } = await place.json<{ data: Account[] }>('accounts', 'list')
+    expect(data).toMatchObject([{ id: made.account_id, balance_usd: 25 }])
+  })
+
+  test('without options the key has no name, no limit, no expiry and no money', async () => {
+    const made = await place.json<Key>('keys', 'create')
+    expect(made).toMatchObject({ name: '', balance_usd: 0, limit_usd: null, expires_at: null, plan: 'default' })
+  })
+
+  test('the secret is printed once and stored nowhere', async () => {
+    const made = await place.json<Key>('keys', 'create', '--name', 'app')
+    for (const argv of [
+      ['keys', 'list'],
+      ['keys', 'show', 'app'],
+      ['keys', 'list', '--json'],
+      ['keys', 'limit', 'app', '5', '--json'],
+    ])
+      expect((await place.run(...argv)).out).not.toContain(made.key.slice(3, -4))
+    for (const suffix of ['', '-wal']) {
+      const file = `${place.ledgerPath}${suffix}`
+      if (existsSync(file)) expect(readFileSync(file).includes(made.key.slice(3, -4))).toBeFalse()
+    }
+  })
+
+  test('several keys share an account, named by its id or name, and --balance tops it up', async () => {
+    const account = await place.json<Account>('accounts', 'create', 'acme', '--balance', '5')
+    const one = await place.json<Key>('keys', 'create', '--account', 'acme', '--balance', '2')
+    const two = await place.json<Key>('keys', 'create', '--account', account.id)
+    expect([one.account_id, two.account_id]).toEqual([account.id, account.id])
+    expect([one.balance_usd, two.balance_usd]).toEqual([7, 7])
+  })
+
+  test('refuses an account, plan or name that cannot be, and makes nothing', async () => {
+    await place.json('keys', 'create', '--name', 'app')
+    for (const [argv, message] of [
+      [['--account', 'nobody'], 'there is no account nobody'],
+      [['--plan', 'gold'], 'there is no plan "gold"; the configuration has default'],
+      [['--name', 'app'], 'app'],
+      [['--name', 'key_1'], 'kept for ids'],
+      [['--balance', 'x'], 'Expected dollars'],
+      [['--balance', '-1'], '0 USD or more'],
+      [['--balance', '99999999'], 'at most 9000000 USD'],
+      [['--expires-in-days', '0'], 'from 1 to 90'],
+      [['--expires-in-days', '91'], 'from 1 to 90'],
+      [['--expires-in-days', '1.5'], 'from 1 to 90'],
+    ] as const) {
+      const { code, out, err } = await place.run('keys', 'create', ...argv)
+      expect(code, argv.join(' ')).toBe(2)
+      expect(out).toBe('')
+      expect(err).toContain(message)
+      expect(err.trimEnd().split('\n'), err).toHaveLength(1)
+    }
+    expect((await place.json<{ data: unknown[] }>('keys', 'list')).data).toHaveLength(1)
+  })
+})
+
+describe('keys', () => {
+  test('limit, disable, enable and extend change the key and show it', async () => {
+    const { id } = await place.json<Key>('keys', 'create', '--name', 'app', '--balance', '25', '--expires-in-days', '10')
+    expect(await place.json('keys', 'limit', 'app', '3')).toMatchObject({ limit_usd: 3, balance_usd: 3 })
+    expect(await place.json('keys', 'limit', id, 'none')).toMatchObject({ limit_usd: null, balance_usd: 25 })
+    expect(await place.json('keys', 'disable', 'app')).toMatchObject({ is_active: false, state: 'disabled' })
+    expect(await place.json('keys', 'enable', 'app')).toMatchObject({ is_active: true, state: 'live' })
+    expect(await place.json('keys', 'extend', 'app', '--days', '80')).toMatchObject({
+      expires_at: new Date(NOW + 90 * DAY_MS).toISOString(),
+    })
+  })
+
+  test('an expiry is never more than 90 days ahead; an expired key is extended from now', async () => {
+    await place.json('keys', 'create', '--name', 'app', '--expires-in-days', '60')
+    const refused = await place.run('keys', 'extend', 'app', '--days', '31')
+    expect(refused).toEqual({ code: 2, out: '', err: 'tollgate: a key may expire at most 90 days ahead: this one can have 30 days more\n' })
+    place.now = NOW + 61 * DAY_MS
+    expect(await place.json('keys', 'show', 'app')).toMatchObject({ state: 'expired' })
+    expect(await place.json('keys', 'extend', 'app', '--days', '90')).toMatchObject({
+      state: 'live',
+      expires_at: new Date(place.now + 90 * DAY_MS).toISOString(),
+    })
+    await place.json('keys', 'create', '--name', 'eternal')
+    expect(await place.run('keys', 'extend', 'eternal', '--days', '1')).toMatchObject({ code: 2 })
+  })
+
+  test('rotate gives a new secret, and says until when the old one is valid', async () => {
+    const made = await place.json<Key>('keys', 'create', '--name', 'app')
+    const rotated = await place.json<Key>('keys', 'rotate', 'app', '--overlap-hours', '24')
+    expect(rotated).toMatchObject({
+      id: made.id,
+      old_key_valid_until: new Date(NOW + DAY_MS).toISOString(),
+      display: `sk-…${rotated.key.slice(-4)}`,
+    })
+    expect(isSecret(rotated.key)).toBeTrue()
+    expect(rotated.key).not.toBe(made.key)
+    expect(await place.json('keys', 'rotate', 'app')).toMatchObject({ old_key_valid_until: new Date(NOW).toISOString() })
+  })
+
+  test('a key that is not there is wrong use', async () => {
+    await place.json('keys', 'create', '--name', 'app')
+    for (const argv of [
+      ['show', 'x'],
+      ['limit', 'x', '1'],
+      ['extend', 'x', '--days', '1'],
+      ['disable', 'x'],
+      ['enable', 'x'],
+      ['rotate', 'x'],
+    ])
+      expect(await place.run('keys', ...argv)).toEqual({ code: 2, out: '', err: 'tollgate: there is no key x\n' })
+  })
+
+  test('tables are for people: no colour, a line a key', async () => {
+    await place.json('keys', 'create', '--name', 'app', '--balance', '25')
+    const { out } = await place.run('keys', 'list')
+    const [head = '', row = '', ...rest] = out.split('\n')
+    expect(head.split(/ {2,}/)).toEqual(['ID', 'NAME', 'KEY', 'ACCOUNT', 'PLAN', 'BALANCE', 'SPENT', 'LIMIT', 'EXPIRES', 'STATE'])
+    expect(row).toContain('$25.000000')
+    expect(rest).toEqual([''])
+    expect(out).not.toContain('\u001b')
+    expect((await place.run('keys', 'show', 'app')).out).toMatch(/^balance +\$25\.000000$/m)
+  })
+})
+
+describe('accounts', () => {
+  test('create, top up, correct, disable and enable', async () => {
+    const made = await place.json<Account>('accounts', 'create', '--name', 'acme')
+    expect(made).toMatchObject({ name: 'acme', balance_usd: 0, is_active: true })
+    expect(await place.json('accounts', 'top-up', 'acme', '25', '--ref', 'invoice-7')).toMatchObject({ balance_usd: 25 })
+    expect(await place.json('accounts', 'top-up', made.id, '-5')).toMatchObject({ balance_usd: 20 })
+    await place.json('keys', 'create', '--name', 'app', '--account', 'acme')
+    expect(await place.json('accounts', 'disable', 'acme')).toMatchObject({ is_active: false })
+    expect(await place.json('keys', 'show', 'app')).toMatchObject({ is_active: true, is_account_active: false, state: 'disabled' })
+    expect(await place.json('accounts', 'enable', 'acme')).toMatchObject({ is_active: true })
+  })
+
+  test("a payment's reference is credited once", async () => {
+    await place.json('accounts', 'create', 'acme')
+    await place.json('accounts', 'top-up', 'acme', '25', '--ref', 'invoice-7')
+    const again = await place.run('accounts', 'top-up', 'acme', '25', '--ref', 'invoice-7')
+    expect(again.code).toBe(2)
+    expect(again.err).toContain('invoice-7')
+    expect((await place.json<{ data: Account[] }>('accounts', 'list')).data).toMatchObject([{ name: 'acme', balance_usd: 25 }])
+  })
+
+  test('refuses what cannot be', async () => {
+    await place.json('accounts', 'create', 'acme')
+    for (const argv of [
+      ['create', 'acme'],
+      ['create', 'a', '--name', 'b'],
+      ['top-up', 'nobody', '1'],
+      ['top-up', 'acme', '0'],
+      ['top-up', 'acme', 'many'],
+      ['top-up', 'acme'],
+      ['disable', 'nobody'],
+    ])
+      expect((await place.run('accounts', ...argv)).code, argv.join(' ')).toBe(2)
+  })
+})
+
+test('reads and changes need a ledger; only create makes one', async () => {
+  for (const argv of [
+    ['keys', 'list'],
+    ['keys', 'show', 'x'],
+    ['keys', 'disable', 'x'],
+    ['keys', 'create', '--account', 'x'],
+    ['accounts', 'list'],
+    ['accounts', 'top-up', 'x', '1'],
+    ['usage'],
+    ['verify'],
+    ['backup', 'copy.db'],
+  ]) {
+    const { code, out, err } = await place.run(...argv)
+    expect(code, argv.join(' ')).toBe(3)
+    expect(out).toBe('')
+    expect(err).toMatch(/^tollgate: .+\n$/)
+  }
+  expect(existsSync(place.ledgerPath)).toBeFalse()
+})

@@ -1,0 +1,53 @@
+/** Runs commands in this process, in a folder of their own, with a clock that stands still. */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { CliEnvironment } from '../../src/cli/environment.ts'
+import { runCli } from '../../src/cli/program.ts'
+
+export const NOW = Date.UTC(2026, 10, 21, 12)
+export const startThread = (): Worker => new Worker(new URL('../../src/main.ts', import.meta.url))
+
+export type Ran = Readonly<{ code: number; out: string; err: string }>
+
+export class Workplace {
+  readonly folder = mkdtempSync(join(tmpdir(), 'tollgate-cli-'))
+  readonly ledgerPath = join(this.folder, 'data/tollgate.db')
+  now = NOW
+  env: Record<string, string> = {}
+
+  write(name: string, text: string): void {
+    writeFileSync(join(this.folder, name), text)
+  }
+
+  environment(stdout: (text: string) => void, stderr: (text: string) => void): CliEnvironment {
+    return { startThread, env: this.env, stdout, stderr, folder: this.folder, now: () => this.now }
+  }
+
+  async run(...argv: string[]): Promise<Ran> {
+    let out = ''
+    let err = ''
+    const environment = this.environment(
+      (text) => {
+        out += text
+      },
+      (text) => {
+        err += text
+      },
+    )
+    const code = await runCli(argv, environment)
+    return { code, out, err }
+  }
+
+  /** The document that a command prints with `--json`; the command must succeed. */
+  async json<T = Record<string, unknown>>(...argv: string[]): Promise<T> {
+    const { code, out, err } = await this.run(...argv, '--json')
+    if (code !== 0) throw new Error(`${argv.join(' ')} ended with ${code}: ${err}`)
+    return JSON.parse(out) as T
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true })
+  }
+}

@@ -1,0 +1,350 @@
+/** `tollgate.toml`: every mistake is named, prices are exact, secrets come from the environment and are never shown. Rules: product.md "Operator", "Money". */
+
+import { afterAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import type { Config } from '../../src/config/config.ts'
+import { type LoadOptions, loadConfig } from '../../src/config/load.ts'
+import { type ConfigProblems, textOfProblem } from '../../src/config/problems.ts'
+import { reloadable } from '../../src/config/reloadable.ts'
+import { modelOf, modelsOf } from '../../src/core/catalog.ts'
+import { LIMITS } from '../../src/core/limits.ts'
+import { BALANCE_PICOS_MAX, picos } from '../../src/core/money.ts'
+import { costOf, holdFor } from '../../src/core/pricing.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-config-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const UPSTREAM = '[[upstreams]]\nname = "main"\nbase_url = "https://llm.example.com"\n'
+const model = (fields: Record<string, string> = {}): string => {
+  const entry = { id: '"m"', input: '"3.00"', output: '"15.00"', context_window: '200000', max_output_tokens: '64000', ...fields }
+  return `[[models]]\n${Object.entries(entry)
+    .map(([name, value]) => `${name} = ${value}\n`)
+    .join('')}`
+}
+
+function load(toml: string, options: Partial<LoadOptions> = {}): Config | ConfigProblems {
+  writeFileSync(join(folder, 'case.toml'), toml)
+  return loadConfig({ file: 'case.toml', folder, env: {}, ...options })
+}
+
+function good(toml: string, options: Partial<LoadOptions> = {}): Config {
+  const config = load(toml, options)
+  if ('problems' in config) throw new Error(config.problems.map(textOfProblem).join('\n'))
+  return config
+}
+
+function mistakes(toml: string, options: Partial<LoadOptions> = {}): readonly string[] {
+  const config = load(toml, options)
+  return 'problems' in config ? config.problems.map(textOfProblem) : []
+}
+
+describe('without a file', () => {
+  test('the simulator and a sample catalogue serve every model to the default plan', () => {
+    const config = loadConfig({ file: undefined, folder, env: {} })
+    if ('problems' in config) throw new Error('the defaults must load')
+    expect(config.file).toBeUndefined()
+    expect(config.server).toEqual({ host: '127.0.0.1', port: 8080, dashboardUrl: undefined, trustedProxies: [], corsOrigins: ['*'] })
+    expect(config.operator).toEqual({ host: '127.0.0.1', port: 9090 })
+    expect(config.ledgerPath).toBe(join(folder, 'data/tollgate.db'))
+    expect(config.limits).toEqual(LIMITS)
+    expect(config.upstreams).toEqual([])
+    expect(modelsOf(config.catalog, 'default')).toHaveLength(config.catalog.models.size)
+    expect(modelsOf(config.catalog, 'default')[0]?.id).toBe('claude-haiku-5-5')
+  })
+
+  test('the sample catalogue has the list prices, also of the cache, and says what each model refuses', () => {
+    const config = good('')
+    const opus = modelOf(config.catalog, 'default', 'claude-opus-5-5')
+    expect(opus?.rates).toEqual({
+      input: picos(4_000_000n),
+      output: picos(20_000_000n),
+      cacheRead: picos(200_000n),
+      cacheWrite5m: picos(5_000_000n),
+      cacheWrite1h: picos(8_000_000n),
+      serverToolUse: picos(0n),
+    })
+    expect(opus?.displayName).toBe('Claude Opus 5.5')
+    expect(opus?.rejects.has('forced_tool_choice')).toBeTrue()
+    const sonnet = modelOf(config.catalog, 'default', 'claude-sonnet-4-5')
+    expect(sonnet?.rates.input).toBe(picos(3_000_000n))
+    expect(sonnet?.rejects.has('sampling')).toBeFalse()
+    for (const model of config.catalog.models.values()) expect(model.createdSeconds).toBeGreaterThan(1_750_000_000)
+  })
+})
+
+test('every name of the product page is read, and means what the page says', () => {
+  const config = good(
+    `[server]
+host = "0.0.0.0"
+port = 0
+dashboard_url = "https://pay.example.com/keys"
+trusted_proxies = ["10.0.0.0/8", "192.0.2.1", "2001:db8::1", "2001:db8::/32"]
+cors_origins = ["https://chat.example.com"]
+[operator]
+host = "127.0.0.2"
+port = 9191
+[ledger]
+path = "money/tollgate.db"
+[limits]
+body_bytes = 1000
+start_timeout_ms = 1
+total_timeout_ms = 2
+stall_timeout_ms = 3
+write_stall_ms = 4
+requests_per_minute = 5
+concurrent_requests = 6
+dashboard_per_minute = 7
+drain_ms = 8
+[[upstreams]]
+name = "main"
+base_url = "https://llm.example.com/v1/"
+api_key_env = "UPSTREAM_API_KEY"
+weight = 2
+priority = 1
+max_concurrent = 10
+connect_timeout_ms = 11
+${UPSTREAM.replace('main', 'spare')}
+[[models]]
+id = "fast"
+upstream_model = "claude-haiku-5-5"
+upstreams = ["spare"]
+input = "3.00"
+output = "15.00"
+cache_read = "0.20"
+cache_write = "1.5"
+cache_write_1h = "3"
+server_tool_use = "0.01"
+context_window = 1000
+max_output_tokens = 100
+rejects = ["sampling", "forced_tool_choice"]
+${model({ id: '"slow"' })}
+[plans.default]
+models = ["fast"]
+[plans.all-of-it]
+models = ["*"]
+[plans.s]
+models = ["sl*"]
+`,
+    { env: { UPSTREAM_API_KEY: 'sk-up' } },
+  )
+  expect(config.file).toBe(join(folder, 'case.toml'))
+  expect(config.server).toEqual({
+    host: '0.0.0.0',
+    port: 0,
+    dashboardUrl: 'https://pay.example.com/keys',
+    trustedProxies: ['10.0.0.0/8', '192.0.2.1/32', '2001:db8::1/128', '2001:db8::/32'],
+    corsOrigins: ['https://chat.example.com'],
+  })
+  expect(config.operator).toEqual({ host: '127.0.0.2', port: 9191 })
+  expect(config.ledgerPath).toBe(join(folder, 'money/tollgate.db'))
+  expect(Object.values(config.limits)).toEqual([1000, 1, 2, 3, 4, 5, 6, 7, 8])
+  expect(config.upstreams).toEqual([
+    { name: 'main', baseUrl: 'https://llm.example.com', apiKey: 'sk-up', weight: 2, priority: 1, maxConcurrent: 10, connectTimeoutMs: 11 },
+    {
+      name: 'spare',
+      baseUrl: 'https://llm.example.com',
+      apiKey: undefined,
+      weight: 1,
+      priority: 0,
+      maxConcurrent: 256,
+      connectTimeoutMs: 10_000,
+    },
+  ])
+  const fast = modelOf(config.catalog, 'default', 'fast')
+  expect(fast).toMatchObject({ upstreamModel: 'claude-haiku-5-5', upstreams: ['spare'], contextWindow: 1000, maxOutputTokens: 100 })
+  expect(fast?.rates).toEqual({
+    input: picos(3_000_000n),
+    output: picos(15_000_000n),
+    cacheRead: picos(600_000n),
+    cacheWrite5m: picos(4_500_000n),
+    cacheWrite1h: picos(9_000_000n),
+    serverToolUse: picos(10_000_000_000n),
+  })
+  expect([...(fast?.rejects ?? [])]).toEqual(['sampling', 'forced_tool_choice'])
+  expect(modelOf(config.catalog, 'default', 'slow')).toBeUndefined()
+  expect(modelOf(config.catalog, 's', 'slow')?.upstreams).toEqual(['main', 'spare'])
+  expect(modelsOf(config.catalog, 'all-of-it')).toHaveLength(2)
+})
+
+test('every mistake is named with its path, what was expected and what was found', () => {
+  const cases: readonly [toml: string, ...expected: RegExp[]][] = [
+    ['a = 1\nb = = 2', /^line 2, column \d+: .+/],
+    ['[server]\nport = 80\nport = 81', /^line 3, column \d+: .+/],
+    ['[server]\nprot = 80', /^server\.prot: unknown name, expected one of host, port, /],
+    ['[sever]', /^sever: unknown name, expected one of server, operator, /],
+    ['[server]\nport = "80"', /^server\.port: expected a port from 0 to 65535, found "80"$/],
+    ['[server]\nport = 65536', /^server\.port: expected a port .*, found 65536$/],
+    ['[server]\nport = 80.5', /^server\.port: .*found 80\.5$/],
+    ['[server]\nport = 1979-05-27', /^server\.port: .*found a date$/],
+    ['server = 1', /^server: expected a table, written \[server\], found 1$/],
+    ['[server]\nhost = ""', /^server\.host: .*found ""$/],
+    ['[server]\ndashboard_url = "pay.example.com"', /^server\.dashboard_url: expected an http or https address/],
+    [
+      '[server]\ntrusted_proxies = ["10.0.0.0/33", "10.1", "proxy"]',
+      /^server\.trusted_proxies\[0\]: /,
+      /\[1\]: .*"10\.1"/,
+      /\[2\]: .*"proxy"/,
+    ],
+    ['[server]\ncors_origins = ["https://a.example/x", "A"]', /^server\.cors_origins\[0\]: /, /^server\.cors_origins\[1\]: /],
+    ['[operator]\nport = -1', /^operator\.port: .*found -1$/],
+    ['[ledger]\npath = ""', /^ledger\.path: .*found ""$/],
+    ['[limits]\nbody_bytes = 33554433', /^limits\.body_bytes: expected .* 33554432, found 33554433$/],
+    ['[limits]\nbody_bytes = 0\ndrain_ms = 2147483648', /^limits\.body_bytes: .*found 0$/, /^limits\.drain_ms: .*found 2147483648$/],
+    ['[limits]\nrequests_per_minute = nan', /^limits\.requests_per_minute: .*found NaN$/],
+    ['[upstreams]\nname = "main"', /^upstreams: expected an array of tables, written \[\[upstreams\]\], found a table$/],
+    ['[[upstreams]]', /^upstreams\[0\]\.name: expected .*, found nothing$/, /^upstreams\[0\]\.base_url: expected .*, found nothing$/],
+    [`${UPSTREAM}${UPSTREAM}`, /^upstreams\[1\]\.name: expected each name once, found "main" again$/],
+    [UPSTREAM.replace('https:', 'ftp:'), /^upstreams\[0\]\.base_url: expected an http or https address/],
+    [UPSTREAM.replace('https://', 'https://me:hunter2@'), /^upstreams\[0\]\.base_url: expected no user and no password/],
+    [UPSTREAM.replace('.com', '.com?key=hunter2'), /^upstreams\[0\]\.base_url: expected an address without "\?" and "#"$/],
+    [`${UPSTREAM}api_key = "hunter2"`, /^upstreams\[0\]\.api_key: unknown name/],
+    [`${UPSTREAM}api_key_env = "sk-hunter2"`, /^upstreams\[0\]\.api_key_env: expected the NAME .*, found another value$/],
+    [`${UPSTREAM}weight = 0\npriority = -1`, /^upstreams\[0\]\.weight: /, /^upstreams\[0\]\.priority: /],
+    [model() + model(), /^models\[1\]\.id: expected each id once, found "m" again$/],
+    [model({ id: '"a b"' }), /^models\[0\]\.id: .*found "a b"$/],
+    [model({ id: '"a*"' }), /^models\[0\]\.id: /],
+    [model({ upstreams: '["main"]' }), /^models\[0\]\.upstreams\[0\]: expected the name of one of the \[\[upstreams\]\], found "main"$/],
+    [model({ upstreams: '[]' }), /^models\[0\]\.upstreams: /],
+    [model({ input: '3.00' }), /^models\[0\]\.input: expected a decimal in quotes, such as "3\.00", found 3$/],
+    [model({ input: '"-3"', output: '"1e3"' }), /^models\[0\]\.input: .*found "-3"$/, /^models\[0\]\.output: .*found "1e3"$/],
+    [model({ context_window: '0', max_output_tokens: '"many"' }), /^models\[0\]\.context_window: /, /^models\[0\]\.max_output_tokens: /],
+    [model({ rejects: '["sampling", "tols"]' }), /^models\[0\]\.rejects\[1\]: expected one of sampling, tools, .*, found "tols"$/],
+    [model() + model({ id: '"n"', output: 'true' }), /^models\[1\]\.output: .*found true$/],
+    ['[[models]]', /models\[0\]\.id: /, /\.input: /, /\.output: /, /\.context_window: /, /\.max_output_tokens: /],
+    [`${model()}[plans.default]\nmodels = ["nope"]`, /^plans\.default\.models\[0\]: .*found "nope", which matches no model$/],
+    [
+      `${model()}[plans.p]\nmodels = ["*m", "x*", "m"]`,
+      /^plans\.p\.models\[0\]: expected "\*" at the end only/,
+      /^plans\.p\.models\[1\]: /,
+    ],
+    ['[plans."a b"]\nmodels = ["*"]', /^plans\.a b: expected plan names of letters/],
+    ['[plans.p]\nmodels = []', /^plans\.p\.models: /],
+  ]
+  for (const [toml, ...expected] of cases) {
+    const found = mistakes(toml)
+    expect(found, toml).toHaveLength(expected.length)
+    for (const [index, pattern] of expected.entries()) expect(found[index], toml).toMatch(pattern)
+    expect(found.join('\n'), toml).not.toContain('hunter2')
+  }
+})
+
+test('mistakes of all tables are told at once', () => {
+  expect(mistakes('[server]\nport = "x"\n[limits]\ndrain_ms = 0\n[[models]]\nid = "m"')).toHaveLength(6)
+  expect(mistakes(`[server]\ndashboard_url = "x"\n${UPSTREAM}api_key_env = "NOT_SET"\n${model({ input: '"0.0000001"' })}`)).toHaveLength(6)
+})
+
+describe('prices', () => {
+  test('a price or multiplier that is no whole number of picodollars a token is refused by its name', () => {
+    const cases: readonly [fields: Record<string, string>, ...paths: string[]][] = [
+      [{ input: '"3.0000001"' }, 'input', 'cache_read', 'cache_write', 'cache_write_1h'],
+      [{ output: '"0.00000001"' }, 'output'],
+      [{ input: '"0.000001"' }, 'cache_read', 'cache_write'],
+      [{ input: '"0.000001"', cache_read: '"1"', cache_write: '"1.5"' }, 'cache_write'],
+      [{ input: '"0.000010"', cache_write: '"1.2"', cache_write_1h: '"2.05"' }, 'cache_write_1h'],
+    ]
+    for (const [fields, ...paths] of cases) {
+      const found = mistakes(model(fields))
+      expect(found.map((text) => text.split(': ')[0])).toEqual(paths.map((path) => `models[0].${path}`))
+      for (const text of found) expect(text).toContain('expected a whole number of picodollars')
+    }
+  })
+
+  test('a price list under which one request could pass the largest balance is refused', () => {
+    expect(mistakes(model({ output: '"9999999"', max_output_tokens: '1000000000' }))).toEqual([
+      'models[0]: one request could cost more than an account can hold',
+    ])
+  })
+
+  test('any accepted price is the price, to the last picodollar, and its worst case fits an account', () => {
+    const digits = fc.integer({ min: 0, max: 2_000_000 })
+    fc.assert(
+      fc.property(digits, digits, (hundredthsOfCents, output) => {
+        const text = (amount: number): string => `"${Math.floor(amount / 10_000)}.${String(amount % 10_000).padStart(4, '0')}"`
+        const config = good(model({ input: text(hundredthsOfCents), output: text(output) }))
+        const found = modelOf(config.catalog, 'default', 'm')
+        if (found === undefined) throw new Error('the model must be there')
+        expect(found.rates.input).toBe(picos(BigInt(hundredthsOfCents) * 100n))
+        expect(found.rates.cacheRead * 10n).toBe(found.rates.input)
+        expect(found.rates.cacheWrite5m * 4n).toBe(picos(found.rates.input * 5n))
+        expect(found.rates.cacheWrite1h).toBe(picos(found.rates.input * 2n))
+        const usage = { input: 1_000_000, output: 0, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, serverToolUses: 0 }
+        expect(costOf(usage, found.rates)).toBe(picos(BigInt(hundredthsOfCents) * 100_000_000n))
+        const bounds = { bodyBytes: 1, hasOpaqueInput: true, cacheWrites: '1h', outputTokensMax: found.maxOutputTokens } as const
+        expect(holdFor(bounds, found.rates, found.contextWindow) <= BALANCE_PICOS_MAX).toBeTrue()
+      }),
+      { numRuns: 50 },
+    )
+  })
+})
+
+describe('secrets', () => {
+  const toml = `${UPSTREAM}api_key_env = "UPSTREAM_API_KEY"\n`
+
+  test('a missing or empty variable is named; a broken value is never shown', () => {
+    for (const env of [{}, { UPSTREAM_API_KEY: '' }])
+      expect(mistakes(toml, { env })).toEqual([
+        'upstreams[0].api_key_env: expected the secret in the environment variable UPSTREAM_API_KEY, which is not set',
+      ])
+    const [found = ''] = mistakes(toml, { env: { UPSTREAM_API_KEY: 'sk-hunter2\n' } })
+    expect(found).toStartWith('upstreams[0].api_key_env: expected a secret')
+    expect(found).not.toContain('hunter2')
+  })
+
+  test('a command that calls no upstream needs none', () => {
+    expect(good(toml, { env: {}, needsSecrets: false }).upstreams[0]?.apiKey).toBeUndefined()
+  })
+})
+
+describe('files', () => {
+  test('a named file that is missing, a folder or not UTF-8 is a mistake', () => {
+    writeFileSync(join(folder, 'binary.toml'), Uint8Array.of(0xff, 0xfe, 0x00))
+    for (const [file, message] of [
+      ['nowhere.toml', 'there is no such file'],
+      ['.', 'the file cannot be read (EISDIR)'],
+      ['binary.toml', 'the file is not UTF-8'],
+    ] as const) {
+      expect(loadConfig({ file, folder, env: {} })).toEqual({ file: join(folder, file), problems: [{ path: '', message }] })
+    }
+  })
+
+  test('tollgate.toml of the working folder is found, and its paths start at its own folder', () => {
+    const home = mkdtempSync(join(folder, 'home-'))
+    writeFileSync(join(home, 'tollgate.toml'), '[ledger]\npath = "x.db"')
+    const found = loadConfig({ file: undefined, folder: home, env: {} })
+    expect('problems' in found ? found : found.ledgerPath).toBe(join(home, 'x.db'))
+    const named = loadConfig({ file: join(home, 'tollgate.toml'), folder, env: {} })
+    expect('problems' in named ? named : named.ledgerPath).toBe(join(home, 'x.db'))
+  })
+})
+
+test('the configuration is frozen to its last corner', () => {
+  const config = good(`${UPSTREAM}${model()}`)
+  expect(() => Object.assign(config.limits, { drainMs: 1 })).toThrow(TypeError)
+  expect(() => Object.assign(config.catalog.models.get('m')?.rates ?? {}, { input: 0n })).toThrow(TypeError)
+  expect(() => (config.server.corsOrigins as string[]).push('x')).toThrow(TypeError)
+  expect(() => (config.catalog.models as Map<string, unknown>).delete('m')).toThrow(TypeError)
+  const rejects = config.catalog.models.get('m')?.rejects as Set<string> | undefined
+  expect(() => rejects?.add('tools')).toThrow(TypeError)
+})
+
+test('a reload changes models, plans, limits and upstreams, but no address, ledger or secret', () => {
+  const before = good(`${UPSTREAM}api_key_env = "A"\n${model()}`, { env: { A: 'old' } })
+  const after = good(
+    `[server]\nhost = "0.0.0.0"\nport = 1\ncors_origins = ["https://a.example"]\n[operator]\nhost = "::1"\nport = 2\n[ledger]\npath = "other.db"\n` +
+      `[limits]\ndrain_ms = 5\n${UPSTREAM}weight = 7\napi_key_env = "B"\n${UPSTREAM.replace('main', 'new')}api_key_env = "B"\n${model({ id: '"n"' })}`,
+    { env: { B: 'new' } },
+  )
+  const { config, ignored } = reloadable(before, after)
+  expect(ignored).toEqual(['server.host', 'server.port', 'operator.host', 'operator.port', 'ledger.path', 'upstreams[0].api_key_env'])
+  expect(config).toMatchObject({ operator: before.operator, ledgerPath: before.ledgerPath, limits: { drainMs: 5 } })
+  expect(config.server).toEqual({ ...before.server, corsOrigins: ['https://a.example'] })
+  expect(config.upstreams.map(({ name, apiKey, weight }) => [name, apiKey, weight])).toEqual([
+    ['main', 'old', 7],
+    ['new', 'new', 1],
+  ])
+  expect([...config.catalog.models.keys()]).toEqual(['n'])
+  expect(reloadable(before, before).ignored).toEqual([])
+})

@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'bun:test'
+import type { Call } from '../../../../src/core/format.ts'
+import { messagesFormat } from '../../../../src/core/formats/messages/format.ts'
+import type { MessagesEcho } from '../../../../src/core/formats/messages/request.ts'
+import { readMessage, streamOfMessage } from '../../../../src/core/native/message.ts'
+import { finalUsage } from '../../../../src/core/native/observation.ts'
+import { GOLDEN_BOUNDS, GOLDEN_MODEL } from '../../../support/golden.ts'
+
+const CALL: Call<MessagesEcho> = {
+  model: GOLDEN_MODEL,
+  isStream: false,
+  body: new Uint8Array(),
+  bounds: GOLDEN_BOUNDS,
+  version: '2023-06-01',
+  betas: '',
+  echo: undefined,
+}
+const SAME_NAME = { ...CALL, model: { ...GOLDEN_MODEL, id: GOLDEN_MODEL.upstreamModel } }
+const STAMP = { createdSeconds: 0, requestId: 'req_1' }
+
+function message(text: string) {
+  const read = readMessage(Buffer.from(text))
+  if (read === undefined) throw new Error('not a message')
+  return read
+}
+
+const answer = (text: string, call = CALL): string => Buffer.from(messagesFormat.respond(message(text), call, STAMP)).toString('utf8')
+
+const WHOLE = `{ "model":"stella-2-20260301" ,"id":"msg_1","type":"message","role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{"n":12345678901234567890,"x":1.0,"model":"stella-2-20260301"}}],
+ "stop_reason":"tool_use","stop_sequence":null,"usage":{"input_tokens":12,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":30,"service_tier":"standard"}}\n`
+
+describe('a complete answer', () => {
+  test('goes on as the same bytes when nothing has to change', () => {
+    const whole = message(WHOLE)
+    expect(messagesFormat.respond(whole, SAME_NAME, STAMP)).toBe(whole.bytes)
+  })
+
+  test('names the model as the client does, and changes no other byte', () => {
+    expect(answer(WHOLE)).toBe(WHOLE.replace('"stella-2-20260301"', '"stella-2"'))
+  })
+
+  test('gets the counters that the upstream left out', () => {
+    const start = '{"type":"message","content":[],"stop_reason":"end_turn"'
+    expect(answer(`${start},"usage":{"input_tokens":5,"output_tokens":7}}`)).toBe(
+      `${start},"usage":{"input_tokens":5,"output_tokens":7,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}}`,
+    )
+    const nulls = '"cache_creation_input_tokens":null,"cache_read_input_tokens":null'
+    expect(answer(`${start},"usage":{"input_tokens":5,"output_tokens":7,${nulls}}}`)).toContain(nulls.replaceAll('null', '0'))
+  })
+
+  test('shows the estimate that is billed when the upstream reported nothing', () => {
+    const content = '{"type":"message","content":[{"type":"text","text":"twelve bytes"}],"stop_reason":"end_turn"'
+    for (const usage of ['', ',"usage":null', ',"usage":{}', ',"usage":{"input_tokens":-5,"output_tokens":1e99}']) {
+      const text = `${content}${usage}}`
+      const shown = JSON.parse(answer(text)).usage
+      const { usage: billed, isEstimated } = finalUsage(message(text).observation, GOLDEN_BOUNDS)
+      expect(isEstimated).toBe(true)
+      expect(shown).toMatchObject({ input_tokens: billed.input, output_tokens: billed.output })
+      expect(shown).toMatchObject({ input_tokens: 100, output_tokens: 3, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 })
+    }
+  })
+})
+
+test('what is not a native message is not read as one: HTML, a cut body, another object, broken UTF-8', () => {
+  for (const text of ['<html>', '{"type":"message","content":[', '{}', '[]', '{"type":"message"}', 'null'])
+    expect(readMessage(Buffer.from(text))).toBeUndefined()
+  expect(readMessage(Buffer.from([0x7b, 0xff, 0x7d]))).toBeUndefined()
+})
+
+test('an answer in one piece to a stream request becomes the stream that it would have been, numbers letter by letter', () => {
+  const whole = message(`\ufeff${WHOLE}`)
+  const stream = streamOfMessage(whole)
+  const transcoder = messagesFormat.transcoder(CALL, STAMP)
+  const { now, last } = transcoder.push(stream)
+  expect(Buffer.from(now ?? []).toString()).toContain('"input":{"n":12345678901234567890,"x":1.0,')
+  expect(Buffer.from(last ?? []).toString()).toContain('message_stop')
+  expect(finalUsage(transcoder.observation, GOLDEN_BOUNDS)).toEqual(finalUsage(whole.observation, GOLDEN_BOUNDS))
+  expect(transcoder.observation.stopReason).toBe('tool_use')
+})

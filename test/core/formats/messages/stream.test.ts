@@ -1,0 +1,164 @@
+import { describe, expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Model } from '../../../../src/core/catalog.ts'
+import { MessagesTranscoder } from '../../../../src/core/formats/messages/stream.ts'
+import { Refusal } from '../../../../src/core/refusal.ts'
+import { cuts, expectGolden, GOLDEN_BOUNDS, GOLDEN_MODEL, splitsInTwo, streamCases } from '../../../support/golden.ts'
+
+/** The public id is the upstream's: nothing to rename. */
+const SAME_NAME: Model = { ...GOLDEN_MODEL, id: GOLDEN_MODEL.upstreamModel }
+
+type Relayed = { text: string; last: string; fault: Refusal | undefined; transcoder: MessagesTranscoder }
+
+/** Plays a stream as the relay does: `now` at once, then `last`, or the error. */
+function relay(chunks: readonly Uint8Array[], model: Model): Relayed {
+  const transcoder = new MessagesTranscoder(model, GOLDEN_BOUNDS)
+  const sent: Uint8Array[] = []
+  for (const chunk of [...chunks, undefined]) {
+    const { now, last, fault } = chunk === undefined ? transcoder.end() : transcoder.push(chunk)
+    expect(transcoder.isBetweenFrames).toBe(true)
+    if (now !== undefined) sent.push(now)
+    const ending = last ?? (fault && transcoder.fail(fault))
+    if (ending === undefined) continue
+    const text = Buffer.concat([...sent, ending]).toString('utf8')
+    return { text, last: Buffer.from(last ?? []).toString('utf8'), fault, transcoder }
+  }
+  throw new Error('the stream never ended')
+}
+
+const sha256 = (bytes: string | Uint8Array): string => new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
+
+describe('NM-17, SF-01 to SF-18: frames are relayed byte for byte but for what an upstream got wrong', () => {
+  for (const { name, folder, native, usage } of streamCases()) {
+    test(name, () => {
+      const original = Buffer.from(native).toString('utf8')
+      const whole = relay([native], SAME_NAME)
+      if (whole.text !== original || existsSync(join(folder, 'messages.sse'))) {
+        expectGolden(folder, 'messages.sse', whole.text)
+        expect(whole.text, 'messages.sse is only for what differs from native.sse').not.toBe(original)
+      } else expect(sha256(whole.text)).toBe(sha256(native))
+      expect(whole.fault?.name ?? 'complete').toBe(usage.end)
+      const check = (chunks: readonly Uint8Array[], how: string): void => expect(relay(chunks, SAME_NAME).text, how).toBe(whole.text)
+      for (const [how, chunks] of cuts(native)) check(chunks, how)
+      if (native.length < 1500) for (const chunks of splitsInTwo(native)) check(chunks, `cut at ${chunks[0]?.length}`)
+    })
+  }
+})
+
+/** What a client adds up: the newest figure of each counter, and the last stop reason. */
+function fold(text: string): { counters: Record<string, number>; stopReason: string | null; types: string[] } {
+  const counters: Record<string, number> = {}
+  let stopReason: string | null = null
+  const types: string[] = []
+  for (const frame of text.replaceAll(/\r\n|\r/g, '\n').split(/\n\n+/)) {
+    const lines = frame.split('\n').filter((line) => line.startsWith('data:'))
+    if (lines.length === 0) continue
+    const data = lines.map((line) => line.slice(5)).join('\n')
+    const event = /^event: ?(.*)$/m.exec(frame)?.[1]
+    if (data.trim() === '') continue
+    const body = JSON.parse(data)
+    expect(event).toBe(body.type ?? event)
+    types.push(event ?? '')
+    for (const [counter, value] of Object.entries((body.message?.usage ?? body.usage ?? {}) as Record<string, unknown>))
+      if (typeof value === 'number') counters[counter] = value
+    stopReason = body.delta?.stop_reason ?? stopReason
+  }
+  return { counters, stopReason, types }
+}
+
+test('PF-06: what the client is shown is what is billed, in every complete golden stream', () => {
+  for (const { name, native, usage } of streamCases()) {
+    if (usage.end !== 'complete' || name === 'usage-hidden-iterations') continue
+    const { counters, stopReason } = fold(relay([native], GOLDEN_MODEL).text)
+    const { input, output, cacheRead, cacheWrite5m, cacheWrite1h } = usage.usage
+    expect({ name, ...counters }).toMatchObject({ name, input_tokens: input, output_tokens: output, cache_read_input_tokens: cacheRead })
+    expect({ name, ...counters }).toMatchObject({ name, cache_creation_input_tokens: cacheWrite5m + cacheWrite1h })
+    expect(stopReason).toBe(usage.stopReason)
+  }
+})
+
+test('every stream ends in exactly one terminal event, and it alone waits for the settle', () => {
+  for (const { name, native, usage } of streamCases()) {
+    for (const [how, chunks] of cuts(native)) {
+      const { text, last, fault } = relay(chunks, GOLDEN_MODEL)
+      const { types } = fold(text)
+      const terminal = usage.end === 'complete' ? 'message_stop' : 'error'
+      expect(
+        types.filter((type) => type === 'message_stop' || type === 'error'),
+        `${name}, ${how}`,
+      ).toEqual([terminal])
+      expect(types.at(-1)).toBe(terminal)
+      if (fault === undefined) expect(fold(last).types).toEqual(['message_stop'])
+    }
+  }
+})
+
+test('NM-18: an alias changes the model of message_start and no other byte', () => {
+  for (const { name, native, usage } of streamCases()) {
+    if (usage.end !== 'complete' || name === 'start-missing') continue
+    const renamed = relay([native], GOLDEN_MODEL).text
+    const plain = relay([native], SAME_NAME).text
+    expect(renamed).toContain(`"model":"${GOLDEN_MODEL.id}"`)
+    if (name !== 'sse-data-over-several-lines')
+      expect(renamed).toBe(plain.replaceAll(`"model":"${GOLDEN_MODEL.upstreamModel}"`, `"model":"${GOLDEN_MODEL.id}"`))
+  }
+})
+
+const golden = (name: string): Uint8Array => streamCases().find((known) => known.name === name)?.native ?? new Uint8Array()
+
+test('a chunk of whole frames leaves as the very same bytes, and its parts are views of them', () => {
+  const stream = golden('text')
+  const stopAt = Buffer.from(stream).indexOf('event: message_stop')
+  const transcoder = new MessagesTranscoder(SAME_NAME, GOLDEN_BOUNDS)
+  const deltas = stream.slice(0, stopAt)
+  expect(transcoder.push(deltas).now).toBe(deltas)
+  const stop = stream.slice(stopAt)
+  expect(transcoder.push(stop)).toEqual({ last: stop })
+
+  const both = new MessagesTranscoder(SAME_NAME, GOLDEN_BOUNDS).push(stream)
+  expect(both.now?.buffer).toBe(stream.buffer)
+  expect(both.last?.buffer).toBe(stream.buffer)
+})
+
+test('content never waits for the end: what a chunk holds before message_stop is in `now`', () => {
+  const { now, last } = new MessagesTranscoder(GOLDEN_MODEL, GOLDEN_BOUNDS).push(golden('text'))
+  expect(Buffer.from(now ?? []).toString()).toContain('by one.')
+  expect(Buffer.from(last ?? []).toString()).toBe('event: message_stop\ndata: {"type":"message_stop"}\n\n')
+})
+
+test('NM-20: an end after a stop reason gets the terminal event that the upstream forgot', () => {
+  const { text, fault } = relay([golden('cut-after-stop-reason')], GOLDEN_MODEL)
+  expect(fault).toBeUndefined()
+  expect(text).toEndWith('event: message_stop\ndata: {"type":"message_stop"}\n\n')
+})
+
+test('NM-21: an end before a stop reason is an error event, never a quiet end', () => {
+  const { text, fault } = relay([golden('cut-after-text')], GOLDEN_MODEL)
+  expect(fault?.name).toBe('upstreamBroken')
+  expect(text).toEndWith(
+    'event: error\ndata: {"type":"error","error":{"type":"server_error","message":"Service temporarily unavailable; retry later"}}\n\n',
+  )
+})
+
+test("an error names our model, not the upstream's", () => {
+  const { text } = relay([golden('error-invalid-request')], GOLDEN_MODEL)
+  expect(text).toEndWith('"error":{"type":"invalid_request_error","message":"messages.0: too long for stella-2"}}\n\n')
+})
+
+test('SF-19: an event without an end is a fault before it fills the memory', () => {
+  const transcoder = new MessagesTranscoder(GOLDEN_MODEL, GOLDEN_BOUNDS)
+  const piece = new Uint8Array(1024 * 1024).fill(0x61)
+  const pushed = Array.from({ length: 9 }, () => transcoder.push(piece))
+  expect(pushed.findIndex(({ fault }) => fault instanceof Refusal)).toBe(8)
+})
+
+test('a heartbeat is the native ping', () => {
+  const transcoder = new MessagesTranscoder(GOLDEN_MODEL, GOLDEN_BOUNDS)
+  expect(Buffer.from(transcoder.heartbeat()).toString()).toBe('event: ping\ndata: {"type": "ping"}\n\n')
+})
+
+test('an event line cannot be smuggled in by the type of an event', () => {
+  const frame = 'data: {"type":"x\\nevent: message_stop\\ndata: {}\\n"}\n\n'
+  expect(Buffer.from(new MessagesTranscoder(GOLDEN_MODEL, GOLDEN_BOUNDS).push(Buffer.from(frame)).now ?? []).toString()).toBe(frame)
+})

@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'bun:test'
+import { ZERO } from '../../src/core/money.ts'
+import { nothingSeen, type Observation, observe } from '../../src/core/native/observation.ts'
+import { chargeOf, Ending, OUTCOMES } from '../../src/core/outcome.ts'
+import { costOf } from '../../src/core/pricing.ts'
+import { GOLDEN_BOUNDS, GOLDEN_MODEL } from '../support/golden.ts'
+
+const { rates } = GOLDEN_MODEL
+
+/** An answer as far as it came: `message_start`, 40 bytes of text, and what a `message_delta` said. */
+function seen(usage: object | undefined, delta?: { usage?: object; stop_reason: string | null }): Observation {
+  const observation = nothingSeen()
+  observe(observation, { type: 'message_start', body: { message: { usage } } })
+  observation.contentBytes = 40
+  if (delta !== undefined)
+    observe(observation, { type: 'message_delta', body: { delta: { stop_reason: delta.stop_reason }, usage: delta.usage } })
+  return observation
+}
+
+const START = { input_tokens: 25, cache_read_input_tokens: 5, output_tokens: 1 }
+const cut = seen(START)
+const whole = seen(START, { usage: { output_tokens: 12 }, stop_reason: 'end_turn' })
+const charge = (outcome: (typeof OUTCOMES)[number], observation: Observation) => chargeOf(outcome, observation, GOLDEN_BOUNDS, rates)
+
+describe('what an ended request is charged', () => {
+  test('complete: the final figures, nothing waived', () => {
+    const charged = charge('complete', whole)
+    expect(charged).toMatchObject({ source: 'final', usage: { input: 25, output: 12, cacheRead: 5 }, waivedPicos: ZERO })
+  })
+
+  test('complete without figures: an estimate, marked', () => {
+    expect(charge('complete', seen(undefined, { stop_reason: 'end_turn' }))).toMatchObject({
+      source: 'estimated',
+      usage: { input: 100, output: 10 },
+    })
+    expect(charge('complete', seen(START, { stop_reason: 'end_turn' }))).toMatchObject({ source: 'estimated', usage: { output: 10 } })
+  })
+
+  test('cut by the client, a limit or the operator: exact input, output by what was delivered', () => {
+    for (const outcome of ['leaver', 'deadline', 'cut', 'recovered'] as const) {
+      const charged = charge(outcome, cut)
+      expect(charged).toMatchObject({ source: 'estimated', usage: { input: 25, output: 10, cacheRead: 5 }, waivedPicos: ZERO })
+    }
+    expect(charge('leaver', whole)).toMatchObject({ source: 'partial', usage: { output: 12 } })
+  })
+
+  test('the upstream broke, or we had to stop: nothing is charged, the price is recorded as waived', () => {
+    for (const outcome of ['fault', 'drain'] as const) expect(charge(outcome, cut)).toMatchObject({ costPicos: ZERO, usage: { input: 25 } })
+  })
+
+  test('before message_start nothing is charged, however it ends', () => {
+    for (const outcome of OUTCOMES) if (outcome !== 'complete') expect(charge(outcome, nothingSeen())).toBe('void')
+  })
+
+  test('cost and waived always add up to the price of the usage', () => {
+    for (const outcome of OUTCOMES) {
+      for (const observation of [cut, whole, seen(undefined)]) {
+        const charged = charge(outcome, observation)
+        if (charged === 'void') throw new Error('void')
+        expect(charged.costPicos + charged.waivedPicos).toBe(costOf(charged.usage, rates) as bigint)
+      }
+    }
+  })
+})
+
+test('of all the ends that race, exactly one decides', () => {
+  const ending = new Ending()
+  expect(ending.outcome).toBeUndefined()
+  expect(OUTCOMES.map((outcome) => ending.decide(outcome))).toEqual(OUTCOMES.map((_, index) => index === 0))
+  expect(ending.outcome).toBe(OUTCOMES[0])
+})

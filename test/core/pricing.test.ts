@@ -1,0 +1,119 @@
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { picos } from '../../src/core/money.ts'
+import { type Bounds, costOf, holdFor, type Rates } from '../../src/core/pricing.ts'
+import { NO_USAGE, type Usage } from '../../src/core/usage.ts'
+
+const rate = fc.bigInt(0n, 10n ** 9n).map(picos)
+const rates: fc.Arbitrary<Rates> = fc.record({
+  input: rate,
+  output: rate,
+  cacheRead: rate,
+  cacheWrite5m: rate,
+  cacheWrite1h: rate,
+  serverToolUse: rate,
+})
+const tokens = fc.nat(2_000_000)
+const usage: fc.Arbitrary<Usage> = fc.record({
+  input: tokens,
+  output: tokens,
+  cacheRead: tokens,
+  cacheWrite5m: tokens,
+  cacheWrite1h: tokens,
+  serverToolUses: fc.nat(100),
+})
+
+/** A fraction of whole numbers: the oracle that knows nothing of picodollars. */
+type Fraction = { over: bigint; under: bigint }
+const fraction = (decimal: string): Fraction => {
+  const [whole = '0', part = ''] = decimal.split('.')
+  return { over: BigInt(whole + part), under: 10n ** BigInt(part.length) }
+}
+const times = (a: Fraction, b: Fraction): Fraction => ({ over: a.over * b.over, under: a.under * b.under })
+const plus = (a: Fraction, b: Fraction): Fraction => ({ over: a.over * b.under + b.over * a.under, under: a.under * b.under })
+
+test("the spec's formula, computed in fractions of dollars per million tokens, gives the same cost to the last digit", () => {
+  const price = fc.tuple(fc.nat(99), fc.nat(99)).map(([dollars, cents]) => `${dollars}.${String(cents).padStart(2, '0')}`)
+  const perToken = (usdPerMillion: Fraction): bigint => {
+    const scaled = usdPerMillion.over * 10n ** 6n
+    expect(scaled % usdPerMillion.under).toBe(0n)
+    return scaled / usdPerMillion.under
+  }
+  fc.assert(
+    fc.property(price, price, usage, (inputPrice, outputPrice, drawn) => {
+      const counted = { ...drawn, cacheWrite1h: 0, serverToolUses: 0 }
+      const [rateIn, rateOut] = [fraction(inputPrice), fraction(outputPrice)]
+      const read = times(rateIn, fraction('0.10'))
+      const write = times(rateIn, fraction('1.25'))
+      const terms: [number, Fraction][] = [
+        [counted.input, rateIn],
+        [counted.output, rateOut],
+        [counted.cacheRead, read],
+        [counted.cacheWrite5m, write],
+      ]
+      const dollars = terms
+        .map(([count, usd]) => times({ over: BigInt(count), under: 10n ** 6n }, usd))
+        .reduce(plus, { over: 0n, under: 1n })
+      const cost = costOf(counted, {
+        input: picos(perToken(rateIn)),
+        output: picos(perToken(rateOut)),
+        cacheRead: picos(perToken(read)),
+        cacheWrite5m: picos(perToken(write)),
+        cacheWrite1h: picos(0n),
+        serverToolUse: picos(0n),
+      })
+      expect(cost * dollars.under).toBe(dollars.over * 10n ** 12n)
+    }),
+  )
+})
+
+test('every class of tokens costs its own rate', () => {
+  const own: Rates = {
+    input: picos(2n),
+    output: picos(3n),
+    cacheRead: picos(5n),
+    cacheWrite5m: picos(7n),
+    cacheWrite1h: picos(11n),
+    serverToolUse: picos(13n),
+  }
+  const one: [keyof Usage, bigint][] = [
+    ['input', 2n],
+    ['output', 3n],
+    ['cacheRead', 5n],
+    ['cacheWrite5m', 7n],
+    ['cacheWrite1h', 11n],
+    ['serverToolUses', 13n],
+  ]
+  for (const [name, cost] of one) expect(costOf({ ...NO_USAGE, [name]: 1 }, own)).toBe(picos(cost))
+})
+
+test('a hold covers every usage that stays within its bounds', () => {
+  const bounds: fc.Arbitrary<Bounds> = fc.record({
+    bodyBytes: fc.nat(400_000),
+    hasOpaqueInput: fc.boolean(),
+    cacheWrites: fc.constantFrom('none', '5m', '1h'),
+    outputTokensMax: fc.nat(128_000),
+  })
+  const share = fc.double({ min: 0, max: 1, noNaN: true })
+  const shares = fc.tuple(share, share, share, share, share)
+  fc.assert(
+    fc.property(bounds, rates, fc.nat(200_000), shares, (limit, drawn, contextWindow, [a, b, c, d, e]) => {
+      const known = { ...drawn, serverToolUse: picos(0n), cacheRead: limit.cacheWrites === 'none' ? picos(0n) : drawn.cacheRead }
+      let left = limit.hasOpaqueInput ? contextWindow : Math.min(contextWindow, limit.bodyBytes)
+      const take = (part: number, isAllowed = true): number => {
+        const taken = isAllowed ? Math.floor(part * left) : 0
+        left -= taken
+        return taken
+      }
+      const used: Usage = {
+        cacheWrite1h: take(a, limit.cacheWrites === '1h'),
+        cacheWrite5m: take(b, limit.cacheWrites !== 'none'),
+        cacheRead: take(c),
+        input: take(d),
+        output: Math.floor(e * limit.outputTokensMax),
+        serverToolUses: 0,
+      }
+      expect(costOf(used, known) <= holdFor(limit, known, contextWindow)).toBe(true)
+    }),
+  )
+})

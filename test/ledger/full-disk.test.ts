@@ -1,0 +1,136 @@
+/** A disk without space: nothing is half written, what cannot be written is said to be unavailable in bounded time, and the space's return is noticed. */
+
+import { afterAll, expect, test } from 'bun:test'
+import { rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { CommitLoop } from '../../src/ledger/commit-loop.ts'
+import type { Answer, Committed, Task } from '../../src/ledger/task.ts'
+import {
+  addKey,
+  createKey,
+  holdRequest,
+  holdTask,
+  makeFolder,
+  openMachine,
+  openTestLedger,
+  operateTask,
+  settlement,
+  settleTask,
+  usd,
+} from '../support/ledger.ts'
+
+const RETRY_MS = 200
+
+/** Feeds a commit loop and waits for the answers of what it was fed. */
+function loopOver(machine: ReturnType<typeof openMachine>) {
+  const told: Committed[] = []
+  const waiting = new Map<number, (answer: Answer) => void>()
+  const loop = new CommitLoop(
+    machine.ledger,
+    (committed) => {
+      told.push(committed)
+      for (const { number, answer } of committed.answers) waiting.get(number)?.(answer)
+    },
+    RETRY_MS,
+  )
+  let last = 0
+  const ask = (...tasks: readonly Task[]): Promise<readonly Answer[]> => {
+    const numbered = tasks.map((task) => ({ number: ++last, task }))
+    const answers = numbered.map(({ number }) => new Promise<Answer>((resolve) => waiting.set(number, resolve)))
+    loop.add(numbered)
+    return Promise.all(answers)
+  }
+  return { ask, told, close: () => loop.close() }
+}
+
+const limitPages = (machine: ReturnType<typeof openMachine>, pages: number) => machine.db.run(`PRAGMA max_page_count = ${pages}`)
+
+test('without space writes are unavailable within the bound, reads go on, and what fails takes nothing with it', async () => {
+  const machine = openMachine()
+  machine.ask(operateTask(createKey('key_a', { balanceUsd: '10' })))
+  const [[pages]] = machine.db.query('PRAGMA page_count').values() as [[bigint]]
+  const { ask, told, close } = loopOver(machine)
+  limitPages(machine, Number(pages))
+  const ids = Array.from({ length: 200 }, (_, n) => `req_${n}`)
+  const began = performance.now()
+  const answers = ask(...ids.map((id) => holdTask(id, 'key_a', usd('0.001'))))
+  const read = await ask({ kind: 'balanceOf', keyId: 'key_a' })
+  expect(read).toEqual([{ availablePicos: usd('10'), lastSyncedAt: expect.any(Number) }])
+  expect(new Set(await answers)).toEqual(new Set(['unavailable']))
+  expect(performance.now() - began).toBeGreaterThan(RETRY_MS - 50)
+  expect(performance.now() - began).toBeLessThan(RETRY_MS * 5)
+  expect(told.at(-1)).toMatchObject({ isWritable: false, faults: [expect.stringContaining('SQLITE_FULL')] })
+  expect(machine.differences()).toEqual([])
+  expect(machine.db.query('SELECT count(*) AS n FROM holds').get()).toEqual({ n: 0n })
+
+  limitPages(machine, 1_000_000)
+  expect(new Set(await ask(...ids.map((id) => holdTask(id, 'key_a', usd('0.001')))))).toEqual(new Set(['held']))
+  expect(await ask(settleTask('req_0', { input: 1 }))).toEqual(['settled'])
+  expect(told.at(-1)?.isWritable).toBe(true)
+  expect(machine.differences()).toEqual([])
+  close()
+})
+
+test('a commit that fails for less than the bound is never noticed', async () => {
+  const machine = openMachine()
+  machine.ask(operateTask(createKey('key_a', { balanceUsd: '10' })))
+  const [[pages]] = machine.db.query('PRAGMA page_count').values() as [[bigint]]
+  const { ask, told, close } = loopOver(machine)
+  limitPages(machine, Number(pages))
+  const answers = ask(...Array.from({ length: 200 }, (_, n) => holdTask(`req_${n}`, 'key_a', usd('0.001'))))
+  setTimeout(() => limitPages(machine, 1_000_000), RETRY_MS / 3)
+  expect(new Set(await answers)).toEqual(new Set(['held']))
+  expect(told.map(({ isWritable }) => isWritable)).not.toContain(false)
+  close()
+})
+
+test('a full file system stops the spending and nothing else; the ledger comes back with the space', async () => {
+  // Where nothing can be mounted, the two tests above stand for this one: they meet the same SQLITE_FULL.
+  const disk = smallDisk()
+  if (disk === undefined) return
+  const { ledger, faults } = await openTestLedger({ path: join(disk.folder, 'ledger.db'), retryMs: RETRY_MS })
+  const secret = await addKey(ledger, 'key_a', { balanceUsd: '10' })
+  expect(secret).toStartWith('sk-')
+  expect(await ledger.hold(holdRequest('before', 'key_a', usd('0.001')))).toBe('held')
+  disk.fill()
+  const settled: string[] = []
+  let refused: string | undefined
+  for (let n = 0; refused === undefined && n < 2_000; n++) {
+    const requestId = `req_${n}`
+    const answer = await ledger.hold(holdRequest(requestId, 'key_a', usd('0.001')))
+    if (answer !== 'held' || (await ledger.settle(settlement(requestId, { input: 1 }))) !== 'settled') refused = requestId
+    else settled.push(requestId)
+  }
+  expect(refused).toBeDefined()
+  expect(ledger.isWritable()).toBe(false)
+  expect(faults.join()).toMatch(/SQLITE_FULL|SQLITE_IOERR/)
+  expect(await ledger.settle(settlement('before', { input: 1 }))).toBe('unavailable')
+  expect(await ledger.balanceOf('key_a')).toMatchObject({ availablePicos: usd('10') - BigInt(settled.length) * 3_000_000n })
+
+  disk.free()
+  while (!ledger.isWritable()) await Bun.sleep(20)
+  expect(await ledger.hold(holdRequest('after', 'key_a', usd('0.001')))).toBe('held')
+  expect(await ledger.settle(settlement('after', { input: 1 }))).toBe('settled')
+  await ledger.close()
+  const machine = openMachine(join(disk.folder, 'ledger.db'))
+  expect(machine.differences()).toEqual([])
+  expect(machine.db.query('SELECT count(*) AS n FROM receipts').get()).toEqual({ n: BigInt(settled.length + 1) })
+  expect(machine.db.query('SELECT count(*) AS n FROM holds').get()).toEqual({ n: 0n })
+  machine.close()
+}, 30_000)
+
+/** A file system of a megabyte, where this process may mount one. */
+function smallDisk() {
+  const folder = makeFolder()
+  if (process.getuid?.() !== 0 || Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder]).exitCode !== 0) return undefined
+  afterAll(() => Bun.spawnSync(['umount', '-l', folder]))
+  const filler = join(folder, 'filler')
+  return {
+    folder,
+    fill: () => {
+      const { bavail, bsize } = statfsSync(folder)
+      writeFileSync(filler, new Uint8Array(Math.max(0, bavail * bsize - 64 * 1024)))
+    },
+    free: () => rmSync(filler),
+  }
+}

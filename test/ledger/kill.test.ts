@@ -1,0 +1,54 @@
+/** `kill -9` at random moments: what was acknowledged is there, what was not is whole or absent. `KILL_ROUNDS` sets how often. */
+
+import { Database } from 'bun:sqlite'
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { openReport } from '../../src/ledger/report.ts'
+import { makePath, openTestLedger } from '../support/ledger.ts'
+
+const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 6)
+
+test(
+  'nothing acknowledged is lost and nothing is left half done, however often the process is killed',
+  async () => {
+    const path = makePath()
+    const acknowledged: string[] = []
+    for (let round = 1; round <= ROUNDS; round++) {
+      const child = Bun.spawn([process.execPath, join(import.meta.dir, '../support/ledger-hammer.ts'), path, `boot_${round}`], {
+        stderr: 'inherit',
+      })
+      const decoder = new TextDecoder()
+      let text = ''
+      for await (const chunk of child.stdout) {
+        // The first acknowledgement proves that it runs; the moment after it is random.
+        if (text === '') setTimeout(() => child.kill('SIGKILL'), 20 + Math.random() * 300)
+        text += decoder.decode(chunk)
+      }
+      await child.exited
+      expect(child.signalCode).toBe('SIGKILL')
+      // A line that was cut was not read by anybody.
+      acknowledged.push(...text.split('\n').slice(0, -1))
+    }
+    expect(acknowledged.length).toBeGreaterThan(ROUNDS * 10)
+
+    const { ledger } = await openTestLedger({ path, bootId: 'after' })
+    await ledger.close()
+    const db = new Database(path, { readonly: true })
+    const settled = new Set(
+      db
+        .query<{ request_id: string }, []>('SELECT request_id FROM receipts')
+        .all()
+        .map((row) => row.request_id),
+    )
+    expect(acknowledged.filter((requestId) => !settled.has(requestId))).toEqual([])
+    expect(db.query("SELECT count(*) > 0 AS some FROM receipts WHERE outcome = 'recovered'").get()).toEqual({ some: 1 })
+    expect(db.query('SELECT count(*) AS n FROM holds').get()).toEqual({ n: 0 })
+    expect(db.query('SELECT count(*) AS n FROM top_ups').get()).toEqual({ n: 1 })
+    db.close()
+    const report = openReport(path)
+    if ('problem' in report) throw new Error(report.message)
+    expect(report.verify()).toEqual([])
+    report.close()
+  },
+  ROUNDS * 10_000,
+)

@@ -1,0 +1,341 @@
+/** Each operation of the ledger by itself, on the state machine. */
+
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { picos, ZERO } from '../../src/core/money.ts'
+import type { Operation } from '../../src/ledger/operation.ts'
+import type { Task } from '../../src/ledger/task.ts'
+import { createKey, holdTask, type Machine, NOW, openMachine, operateTask, RATES, settleTask, sha256, usd } from '../support/ledger.ts'
+
+let machine: Machine
+beforeEach(() => {
+  machine = openMachine()
+})
+afterEach(() => {
+  expect(machine.differences()).toEqual([])
+  machine.close()
+})
+
+const operate = (operation: Operation) => machine.ask(operateTask(operation))
+const balance = (keyId: string) => machine.ask({ kind: 'balanceOf', keyId })
+const row = (query: string): Record<string, unknown> | null => machine.db.query<Record<string, unknown>, []>(query).get()
+const voidTask = (requestId: string): Task => ({ kind: 'void', requestId })
+
+describe('hold', () => {
+  test('is granted while anything is left, and reserves the whole amount even beyond the balance', () => {
+    operate(createKey('key_a', { balanceUsd: '1' }))
+    expect(machine.ask(holdTask('r1', 'key_a', usd('0.4')))).toBe('held')
+    expect(machine.ask(holdTask('r2', 'key_a', usd('5')))).toBe('held')
+    expect(row('SELECT held_picos FROM accounts')).toEqual({ held_picos: usd('5.4') })
+    expect(row('SELECT held_picos FROM keys')).toEqual({ held_picos: usd('5.4') })
+  })
+
+  test('says why nothing was granted, and leaves nothing behind', () => {
+    operate(createKey('key_empty'))
+    operate(createKey('key_held', { balanceUsd: '1' }))
+    operate(createKey('key_limited', { balanceUsd: '1', limitPicos: usd('0.5') }))
+    operate(createKey('key_spent', { balanceUsd: '1', limitPicos: picos(3_000_000n) }))
+    operate(createKey('key_zero', { balanceUsd: '1', limitPicos: ZERO }))
+    operate(createKey('key_off', { balanceUsd: '1' }))
+    operate(createKey('key_account', { balanceUsd: '1' }))
+    operate(createKey('key_old', { balanceUsd: '1', expiresAt: NOW }))
+    operate(createKey('key_off_and_old', { expiresAt: NOW }))
+    machine.askAll(holdTask('a', 'key_held', usd('1')), holdTask('b', 'key_limited', usd('0.5')), holdTask('c', 'key_spent', usd('0.1')))
+    machine.ask(settleTask('c', { input: 1 }))
+    operate({ kind: 'setKeyActive', keyId: 'key_off', isActive: false, now: NOW })
+    operate({ kind: 'setKeyActive', keyId: 'key_off_and_old', isActive: false, now: NOW })
+    operate({ kind: 'setAccountActive', accountId: 'acc_account', isActive: false, now: NOW })
+    const before = machine.db.query('SELECT id, held_picos FROM keys').all()
+    const reasons = {
+      key_empty: 'exhausted',
+      key_held: 'reserved',
+      key_limited: 'reserved',
+      key_spent: 'exhausted',
+      key_zero: 'exhausted',
+      key_off: 'disabled',
+      key_account: 'disabled',
+      key_old: 'expired',
+      key_off_and_old: 'disabled',
+      key_unknown: 'disabled',
+    }
+    for (const [keyId, reason] of Object.entries(reasons)) {
+      expect(`${keyId} ${String(machine.ask(holdTask(`req_${keyId}`, keyId, usd('0.001'))))}`).toBe(`${keyId} ${reason}`)
+    }
+    expect(machine.db.query('SELECT id, held_picos FROM keys').all()).toEqual(before)
+    expect(row("SELECT count(*) AS n FROM holds WHERE request_id LIKE 'req_%'")).toEqual({ n: 0n })
+  })
+
+  test('a key lives until the millisecond of its expiry', () => {
+    operate(createKey('key_a', { balanceUsd: '1', expiresAt: NOW + 10 }))
+    expect(machine.ask(holdTask('r1', 'key_a', usd('0.1'), { now: NOW + 9 }))).toBe('held')
+    expect(machine.ask(holdTask('r2', 'key_a', usd('0.1'), { now: NOW + 10 }))).toBe('expired')
+  })
+
+  test('sent twice it reserves once, also when nothing would be granted any more', () => {
+    operate(createKey('key_a', { balanceUsd: '1' }))
+    expect(machine.askAll(holdTask('r1', 'key_a', usd('2')), holdTask('r1', 'key_a', usd('2')))).toEqual(['held', 'held'])
+    expect(row('SELECT held_picos FROM accounts')).toEqual({ held_picos: usd('2') })
+  })
+
+  test('a request that was settled cannot be held again', () => {
+    operate(createKey('key_a', { balanceUsd: '1' }))
+    machine.askAll(holdTask('r1', 'key_a', usd('0.1')), settleTask('r1', { input: 1 }))
+    expect(machine.ask(holdTask('r1', 'key_a', usd('0.1')))).toBe('unavailable')
+  })
+})
+
+describe('settle and void', () => {
+  test('the receipt keeps the usage, the rates of the hold and the exact cost; the money moves from held to spent', () => {
+    operate(createKey('key_a', { balanceUsd: '1' }))
+    machine.ask(holdTask('r1', 'key_a', usd('0.5')))
+    const usage = { input: 1_000, output: 200, cacheRead: 30, cacheWrite5m: 4, cacheWrite1h: 5, serverToolUses: 1 }
+    expect(machine.ask(settleTask('r1', usage))).toBe('settled')
+    const cost = 3_000_000_000n + 3_000_000_000n + 9_000_000n + 15_000_000n + 30_000_000n + 10_000_000_000n
+    expect(row('SELECT * FROM receipts')).toEqual({
+      request_id: 'r1',
+      account_id: 'acc_a',
+      key_id: 'key_a',
+      model_id: 'sample-large',
+      format: 'messages',
+      is_stream: 1n,
+      outcome: 'complete',
+      usage_source: 'final',
+      status: 200n,
+      input_tokens: 1_000n,
+      output_tokens: 200n,
+      cache_read_tokens: 30n,
+      cache_write_5m_tokens: 4n,
+      cache_write_1h_tokens: 5n,
+      server_tool_uses: 1n,
+      input_rate_picos: RATES.input,
+      output_rate_picos: RATES.output,
+      cache_read_rate_picos: RATES.cacheRead,
+      cache_write_5m_rate_picos: RATES.cacheWrite5m,
+      cache_write_1h_rate_picos: RATES.cacheWrite1h,
+      server_tool_use_rate_picos: RATES.serverToolUse,
+      cost_picos: cost,
+      waived_picos: 0n,
+      hold_picos: usd('0.5'),
+      boot_id: 'boot-1',
+      started_at: BigInt(NOW),
+      settled_at: BigInt(NOW + 1_000),
+      first_byte_ms: 12n,
+      duration_ms: 346n,
+    })
+    expect(row('SELECT held_picos, spent_picos, balance_picos FROM accounts')).toEqual({
+      held_picos: 0n,
+      spent_picos: cost,
+      balance_picos: usd('1') - cost,
+    })
+    expect(row('SELECT count(*) AS n FROM holds')).toEqual({ n: 0n })
+    expect(balance('key_a')).toEqual({ availablePicos: picos(usd('1') - cost), lastSyncedAt: NOW + 1_000 })
+  })
+
+  test('what comes second changes nothing and says so', () => {
+    operate(createKey('key_a', { balanceUsd: '1' }))
+    machine.askAll(holdTask('r1', 'key_a', usd('0.1')), holdTask('r2', 'key_a', usd('0.1')))
+    expect(machine.ask(settleTask('r1', { output: 7 }))).toBe('settled')
+    expect(machine.ask(voidTask('r2'))).toBe('voided')
+    const before = machine.db.query('SELECT * FROM accounts').all()
+    for (const task of [
+      settleTask('r1', { output: 9 }),
+      voidTask('r1'),
+      settleTask('r2', { output: 9 }),
+      voidTask('r2'),
+      settleTask('never'),
+      voidTask('never'),
+    ]) {
+      expect(machine.ask(task)).toBe('already')
+    }
+    expect(machine.db.query('SELECT * FROM accounts').all()).toEqual(before)
+  })
+
+  test('a waived answer costs nothing but keeps its tokens and their price', () => {
+    operate(createKey('key_a', { balanceUsd: '1' }))
+    machine.ask(holdTask('r1', 'key_a', usd('0.1')))
+    machine.ask(
+      settleTask('r1', { output: 2 }, { outcome: 'fault', usageSource: 'partial', costPicos: ZERO, waivedPicos: picos(30_000_000n) }),
+    )
+    expect(row('SELECT cost_picos, waived_picos FROM usage_daily')).toEqual({ cost_picos: 0n, waived_picos: 30_000_000n })
+    expect(balance('key_a')).toEqual({ availablePicos: usd('1'), lastSyncedAt: NOW + 1_000 })
+  })
+
+  test('a cost that is not the price of its tokens is refused by the database, neighbours in the same commit stand', () => {
+    operate(createKey('key_a', { balanceUsd: '1' }))
+    machine.askAll(holdTask('r1', 'key_a', usd('0.1')), holdTask('r2', 'key_a', usd('0.1')), holdTask('r3', 'key_a', usd('0.1')))
+    const bad = settleTask('r2', { output: 2 }, { costPicos: picos(29_999_999n) })
+    const applied = machine.ledger.apply([settleTask('r1', { output: 1 }), bad, settleTask('r3', { output: 3 })])
+    if (applied.kind === 'failed') throw new Error(applied.problem)
+    expect(applied.answers).toEqual(['settled', 'unavailable', 'settled'])
+    expect(applied.faults).toHaveLength(1)
+    expect(applied.faults[0]).toContain('exact_price')
+    expect(row('SELECT held_picos, spent_picos FROM accounts')).toEqual({ held_picos: usd('0.1'), spent_picos: 60_000_000n })
+    expect(row('SELECT count(*) AS n FROM receipts')).toEqual({ n: 2n })
+  })
+
+  test('numbers that no column can hold harm only their own task', () => {
+    operate(createKey('key_a', { balanceUsd: '1' }))
+    const answers = machine.askAll(
+      holdTask('r1', 'key_a', picos(2n ** 70n)),
+      holdTask('r2', 'key_a', usd('0.1')),
+      settleTask('r2', { output: 1 }, { durationMs: Number.NaN }),
+      settleTask('r2', { output: -1 }, { costPicos: ZERO }),
+      holdTask('r3', 'key_a', picos(-5n)),
+      settleTask('r2', { output: 1 }),
+    )
+    expect(answers).toEqual(['unavailable', 'held', 'unavailable', 'unavailable', 'unavailable', 'settled'])
+  })
+
+  test('using up the limit tells the running answers of the key to stop', () => {
+    operate(createKey('key_a', { balanceUsd: '1', limitPicos: picos(30_000_000n) }))
+    machine.askAll(holdTask('r1', 'key_a', usd('0.000001')), holdTask('r2', 'key_a', usd('0.000001')))
+    const first = machine.ledger.apply([settleTask('r1', { output: 1 })])
+    const second = machine.ledger.apply([settleTask('r2', { output: 1 })])
+    expect(first).toMatchObject({ answers: ['settled'], changes: [] })
+    expect(second).toMatchObject({ answers: ['settled'], changes: [{ keyId: 'key_a', stop: 'exhausted' }] })
+  })
+
+  test('receipts, top-ups and the audit log cannot be changed or deleted, accounts and keys not deleted', () => {
+    operate(createKey('key_a', { balanceUsd: '1' }))
+    machine.askAll(holdTask('r1', 'key_a', usd('0.1')), settleTask('r1', { output: 1 }))
+    for (const sql of [
+      'UPDATE receipts SET status = 500',
+      'DELETE FROM receipts',
+      'UPDATE top_ups SET ref = 1',
+      'DELETE FROM top_ups',
+      "UPDATE audit_log SET detail = ''",
+      'DELETE FROM audit_log',
+      'DELETE FROM accounts',
+      'DELETE FROM keys',
+      'UPDATE accounts SET balance_picos = balance_picos + 1',
+      'UPDATE accounts SET held_picos = -1',
+    ]) {
+      expect(() => machine.db.run(sql)).toThrow()
+    }
+  })
+})
+
+describe('the operator', () => {
+  test('every operation that is sent twice is done once, with one line in the audit log', () => {
+    const operations: readonly Operation[] = [
+      { kind: 'createAccount', accountId: 'acc_1', name: 'acme', now: NOW },
+      { kind: 'topUp', topUpId: 'top_1', accountId: 'acc_1', amountPicos: usd('10'), ref: 'invoice 1', now: NOW },
+      createKey('key_1', { accountId: 'acc_1', name: 'laptop', balanceUsd: '5' }),
+      { kind: 'setKeyLimit', keyId: 'key_1', limitPicos: usd('3'), now: NOW },
+      { kind: 'setKeyExpiry', keyId: 'key_1', expiresAt: NOW + 86_400_000, now: NOW },
+      { kind: 'rotateKey', keyId: 'key_1', secretHash: sha256('new'), display: 'sk-…new1', oldValidUntil: NOW + 60_000, now: NOW },
+      { kind: 'setKeyActive', keyId: 'key_1', isActive: false, now: NOW },
+      { kind: 'setAccountActive', accountId: 'acc_1', isActive: false, now: NOW },
+    ]
+    for (const operation of operations)
+      expect(machine.askAll(operateTask(operation), operateTask(operation))).toEqual([{ result: 'done' }, { result: 'done' }])
+    expect(row('SELECT credited_picos, balance_picos FROM accounts')).toEqual({ credited_picos: usd('15'), balance_picos: usd('15') })
+    expect(
+      machine.db
+        .query<{ action: string }, []>('SELECT action FROM audit_log ORDER BY id')
+        .all()
+        .map(({ action }) => action),
+    ).toEqual([
+      'createAccount',
+      'topUp',
+      'createKey',
+      'topUp',
+      'setKeyLimit',
+      'setKeyExpiry',
+      'rotateKey',
+      'setKeyActive',
+      'setAccountActive',
+    ])
+    const audit = JSON.stringify(machine.db.query('SELECT detail FROM audit_log').all())
+    expect(audit).not.toContain(Buffer.from(sha256('new')).toString('hex'))
+  })
+
+  test('what cannot be done is refused in words and leaves no trace', () => {
+    operate({ kind: 'createAccount', accountId: 'acc_1', name: 'acme', now: NOW })
+    operate({ kind: 'topUp', topUpId: 'top_1', accountId: 'acc_1', amountPicos: usd('10'), ref: 'invoice 1', now: NOW })
+    operate(createKey('key_1', { accountId: 'acc_1', name: 'laptop' }))
+    const before = machine.db
+      .query('SELECT (SELECT count(*) FROM accounts) a, (SELECT count(*) FROM keys) k, (SELECT count(*) FROM audit_log) l')
+      .get()
+    const refusals: readonly (readonly [Operation, string])[] = [
+      [{ kind: 'createAccount', accountId: 'acc_2', name: 'acme', now: NOW }, 'an account named "acme" exists'],
+      [{ kind: 'createAccount', accountId: 'acc_1', name: 'other', now: NOW }, 'the account id acc_1 is taken'],
+      [{ kind: 'topUp', topUpId: 'top_2', accountId: 'acc_9', amountPicos: usd('1'), ref: '', now: NOW }, 'there is no account acc_9'],
+      [
+        { kind: 'topUp', topUpId: 'top_2', accountId: 'acc_1', amountPicos: usd('1'), ref: 'invoice 1', now: NOW },
+        'was used by top-up top_1',
+      ],
+      [
+        { kind: 'topUp', topUpId: 'top_1', accountId: 'acc_1', amountPicos: usd('1'), ref: 'invoice 1', now: NOW },
+        'the top-up id top_1 is taken',
+      ],
+      [{ kind: 'topUp', topUpId: 'top_2', accountId: 'acc_1', amountPicos: ZERO, ref: '', now: NOW }, 'must not be 0'],
+      [
+        { kind: 'topUp', topUpId: 'top_2', accountId: 'acc_1', amountPicos: usd('8999990.000001'), ref: '', now: NOW },
+        '9000000 USD at most',
+      ],
+      [createKey('key_2', { accountId: 'acc_9' }), 'there is no account acc_9'],
+      [createKey('key_2', { name: 'laptop' }), 'a key named "laptop" exists'],
+      [createKey('key_2', { name: 'acme' }), 'an account named "acme" exists'],
+      [createKey('key_1', { secretHash: sha256('another') }), 'is taken'],
+      [createKey('key_2', { secretHash: sha256('key_1') }), 'is taken'],
+      [createKey('key_2', { limitPicos: picos(-1n) }), 'a limit is between'],
+      [createKey('key_2', { expiresAt: NOW + 90 * 86_400_000 + 1 }), 'at most 90 days'],
+      [createKey('key_2', { topUp: { topUpId: 'top_3', amountPicos: usd('1'), ref: 'invoice 1' } }), 'was used by top-up top_1'],
+      [{ kind: 'setKeyActive', keyId: 'key_9', isActive: true, now: NOW }, 'there is no key key_9'],
+      [{ kind: 'setKeyLimit', keyId: 'key_1', limitPicos: picos(-1n), now: NOW }, 'a limit is between'],
+      [{ kind: 'setKeyExpiry', keyId: 'key_1', expiresAt: NOW + 91 * 86_400_000, now: NOW }, 'at most 90 days'],
+      [{ kind: 'rotateKey', keyId: 'key_9', secretHash: sha256('n'), display: '', oldValidUntil: NOW, now: NOW }, 'there is no key key_9'],
+      [{ kind: 'setAccountActive', accountId: 'acc_9', isActive: true, now: NOW }, 'there is no account acc_9'],
+    ]
+    for (const [operation, words] of refusals)
+      expect(operate(operation)).toEqual({ result: 'refused', problem: expect.stringContaining(words) })
+    expect(
+      machine.db.query('SELECT (SELECT count(*) FROM accounts) a, (SELECT count(*) FROM keys) k, (SELECT count(*) FROM audit_log) l').get(),
+    ).toEqual(before)
+  })
+
+  test('the balance of a key is the smaller of its account and its limit, also below zero, and is synced by top-ups and limit changes', () => {
+    operate({ kind: 'createAccount', accountId: 'acc_1', name: '', now: NOW })
+    operate(createKey('key_1', { accountId: 'acc_1', limitPicos: usd('2') }))
+    operate(createKey('key_2', { accountId: 'acc_1' }))
+    expect(balance('key_1')).toEqual({ availablePicos: ZERO, lastSyncedAt: NOW })
+    operate({ kind: 'topUp', topUpId: 'top_1', accountId: 'acc_1', amountPicos: usd('5'), ref: '', now: NOW + 1 })
+    expect(balance('key_1')).toEqual({ availablePicos: usd('2'), lastSyncedAt: NOW + 1 })
+    expect(balance('key_2')).toEqual({ availablePicos: usd('5'), lastSyncedAt: NOW + 1 })
+    operate({ kind: 'setKeyLimit', keyId: 'key_1', limitPicos: null, now: NOW + 2 })
+    expect(balance('key_1')).toEqual({ availablePicos: usd('5'), lastSyncedAt: NOW + 2 })
+    machine.askAll(holdTask('r1', 'key_2', usd('9')), settleTask('r1', { output: 400_000 }, { now: NOW + 3 }))
+    expect(balance('key_1')).toEqual({ availablePicos: usd('-1'), lastSyncedAt: NOW + 2 })
+    expect(balance('key_9')).toBeUndefined()
+  })
+
+  test('a rotated secret ends when the overlap does, and a later rotation never prolongs it', () => {
+    const find = (secret: string) => machine.ask({ kind: 'findKey', secretHash: sha256(secret) })
+    operate(createKey('key_1', { secretHash: sha256('first') }))
+    expect(find('first')).toMatchObject({ id: 'key_1', secretValidUntil: null, display: 'sk-…test' })
+    operate({ kind: 'rotateKey', keyId: 'key_1', secretHash: sha256('second'), display: 'sk-…2222', oldValidUntil: NOW + 100, now: NOW })
+    operate({ kind: 'rotateKey', keyId: 'key_1', secretHash: sha256('third'), display: 'sk-…3333', oldValidUntil: NOW + 500, now: NOW })
+    expect(find('first')).toMatchObject({ id: 'key_1', secretValidUntil: NOW + 100 })
+    expect(find('second')).toMatchObject({ id: 'key_1', secretValidUntil: NOW + 500 })
+    expect(find('third')).toMatchObject({ id: 'key_1', secretValidUntil: null, display: 'sk-…3333' })
+    expect(find('fourth')).toBeUndefined()
+  })
+
+  test('changes name the keys that may do more or less, and whether running answers must stop', () => {
+    operate({ kind: 'createAccount', accountId: 'acc_1', name: '', now: NOW })
+    const changesOf = (operation: Operation) => {
+      const applied = machine.ledger.apply([operateTask(operation)])
+      return applied.kind === 'applied' ? applied.changes : []
+    }
+    expect(changesOf(createKey('key_1', { accountId: 'acc_1' }))).toEqual([{ keyId: 'key_1', stop: null }])
+    operate(createKey('key_2', { accountId: 'acc_1' }))
+    expect(changesOf({ kind: 'setKeyActive', keyId: 'key_1', isActive: false, now: NOW })).toEqual([{ keyId: 'key_1', stop: 'disabled' }])
+    expect(changesOf({ kind: 'setKeyActive', keyId: 'key_1', isActive: true, now: NOW })).toEqual([{ keyId: 'key_1', stop: null }])
+    expect(changesOf({ kind: 'setKeyLimit', keyId: 'key_1', limitPicos: ZERO, now: NOW })).toEqual([{ keyId: 'key_1', stop: 'exhausted' }])
+    expect(changesOf({ kind: 'setAccountActive', accountId: 'acc_1', isActive: false, now: NOW })).toEqual([
+      { keyId: 'key_1', stop: 'disabled' },
+      { keyId: 'key_2', stop: 'disabled' },
+    ])
+    expect(changesOf({ kind: 'setAccountActive', accountId: 'acc_9', isActive: false, now: NOW })).toEqual([])
+  })
+})

@@ -1,0 +1,192 @@
+/** Any history of requests, in any order, with duplicates and crashes, keeps the money exact. `FC_RUNS` sets how many histories are tried. */
+
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { picos } from '../../src/core/money.ts'
+import { costOf } from '../../src/core/pricing.ts'
+import type { Usage } from '../../src/core/usage.ts'
+import { recover } from '../../src/ledger/recovery.ts'
+import type { Task } from '../../src/ledger/task.ts'
+import { createKey, holdTask, makePath, NOW, openMachine, operateTask, RATES, settlement, usd } from '../support/ledger.ts'
+
+const RUNS = Number(process.env['FC_RUNS'] ?? 60)
+const TIMEOUT_MS = 5_000 + RUNS * 200
+const KEYS = ['key_a', 'key_b', 'key_limited'] as const
+
+/** A holder's own worst case: what a settle may cost at most. */
+const WORST: Usage = { input: 900, output: 400, cacheRead: 900, cacheWrite5m: 900, cacheWrite1h: 900, serverToolUses: 1 }
+const HOLD = costOf(WORST, RATES)
+
+const usage: fc.Arbitrary<Usage> = fc.record({
+  input: fc.nat(WORST.input),
+  output: fc.nat(WORST.output),
+  cacheRead: fc.nat(WORST.cacheRead),
+  cacheWrite5m: fc.nat(WORST.cacheWrite5m),
+  cacheWrite1h: fc.nat(WORST.cacheWrite1h),
+  serverToolUses: fc.nat(WORST.serverToolUses),
+})
+const request = fc.nat(11).map((n) => `req_${n}`)
+
+type Step = Readonly<{ kind: 'commit'; tasks: readonly Task[] }> | Readonly<{ kind: 'crash' }>
+
+const task: fc.Arbitrary<Task> = fc.oneof(
+  { weight: 4, arbitrary: fc.tuple(request, fc.constantFrom(...KEYS)).map(([id, keyId]) => holdTask(id, keyId, HOLD)) },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(request, usage).map(([requestId, seen]): Task => ({ kind: 'mark', requestId, usage: seen, now: NOW + 5 })),
+  },
+  {
+    weight: 4,
+    arbitrary: fc
+      .tuple(request, usage, fc.boolean(), fc.nat(3))
+      .map(([id, seen, isWaived, day]): Task => ({ kind: 'settle', settlement: settlementOf(id, seen, isWaived, NOW + day * 86_400_000) })),
+  },
+  { weight: 2, arbitrary: request.map((requestId): Task => ({ kind: 'void', requestId })) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(fc.nat(5), fc.bigInt(-40_000_000_000n, 60_000_000_000n))
+      .map(([n, amount]) =>
+        operateTask({ kind: 'topUp', topUpId: `top_${n}`, accountId: 'acc_shared', amountPicos: picos(amount), ref: `ref ${n}`, now: NOW }),
+      ),
+  },
+)
+
+function settlementOf(requestId: string, seen: Usage, isWaived: boolean, now: number) {
+  const price = costOf(seen, RATES)
+  return settlement(requestId, seen, isWaived ? { outcome: 'fault', costPicos: picos(0n), waivedPicos: price, now } : { now })
+}
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 8, arbitrary: fc.array(task, { minLength: 1, maxLength: 6 }).map((tasks): Step => ({ kind: 'commit', tasks })) },
+  { weight: 1, arbitrary: fc.constant<Step>({ kind: 'crash' }) },
+)
+
+/** What the ledger must say, kept in plain bigints from its own answers. */
+class Oracle {
+  readonly spent = new Map<string, bigint>()
+  readonly running = new Map<string, { keyId: string; mark: Usage | undefined }>()
+  readonly settled = new Set<string>()
+
+  learn(asked: Task, answer: unknown): void {
+    switch (asked.kind) {
+      case 'hold':
+        if (answer === 'held' && !this.running.has(asked.request.requestId)) {
+          this.running.set(asked.request.requestId, { keyId: asked.request.keyId, mark: undefined })
+        }
+        return
+      case 'mark': {
+        const hold = this.running.get(asked.requestId)
+        if (hold !== undefined) hold.mark = asked.usage
+        return
+      }
+      case 'settle': {
+        const { requestId, costPicos } = asked.settlement
+        expect(answer).toBe(this.running.has(requestId) ? 'settled' : 'already')
+        this.end(requestId, costPicos)
+        return
+      }
+      case 'void':
+        expect(answer).toBe(this.running.delete(asked.requestId) ? 'voided' : 'already')
+        return
+      // Top-ups are read back from the table; the histories hold no reads.
+      case 'operate':
+      case 'findKey':
+      case 'balanceOf':
+    }
+  }
+
+  end(requestId: string, cost: bigint): void {
+    const hold = this.running.get(requestId)
+    if (hold === undefined) return
+    expect(this.settled.has(requestId)).toBe(false)
+    this.settled.add(requestId)
+    this.running.delete(requestId)
+    this.spent.set(hold.keyId, (this.spent.get(hold.keyId) ?? 0n) + cost)
+  }
+
+  crash(): void {
+    for (const [requestId, { mark }] of [...this.running]) {
+      if (mark === undefined) this.running.delete(requestId)
+      else this.end(requestId, costOf(mark, RATES))
+    }
+  }
+}
+
+test(
+  'every order of hold, mark, settle, void, duplicates and crashes keeps each invariant, settles once, and bounds the overdraft by one request',
+  () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
+        const path = makePath()
+        let boot = 1
+        let machine = openMachine(path, `boot-${boot}`)
+        const oracle = new Oracle()
+        machine.ask(operateTask({ kind: 'createAccount', accountId: 'acc_shared', name: '', now: NOW }))
+        for (const keyId of KEYS) {
+          const limitPicos = keyId === 'key_limited' ? usd('0.05') : null
+          machine.ask(operateTask(createKey(keyId, { accountId: 'acc_shared', limitPicos })))
+        }
+        machine.ask(operateTask({ kind: 'topUp', topUpId: 'first', accountId: 'acc_shared', amountPicos: usd('0.1'), ref: '', now: NOW }))
+        for (const next of steps) {
+          if (next.kind === 'crash') {
+            machine.close()
+            machine = openMachine(path, `boot-${++boot}`)
+            const before = oracle.running.size
+            expect(recover(machine.ledger, NOW + 10)).toBe(before)
+            oracle.crash()
+          } else {
+            const answers = machine.askAll(...next.tasks)
+            next.tasks.forEach((asked, index) => {
+              oracle.learn(asked, answers[index])
+            })
+          }
+          expect(machine.differences()).toEqual([])
+          // A top-up that takes money back may overdraw; requests alone may not.
+          const takenBack = sumOf(machine.db.query('SELECT coalesce(sum(amount_picos), 0) FROM top_ups WHERE amount_picos < 0').values())
+          const balance = sumOf(machine.db.query('SELECT balance_picos FROM accounts').values())
+          expect(balance - takenBack >= -HOLD).toBe(true)
+          for (const keyId of KEYS) {
+            const [[spent, held]] = machine.db.query('SELECT spent_picos, held_picos FROM keys WHERE id = ?').values(keyId) as [
+              [bigint, bigint],
+            ]
+            expect(spent).toBe(oracle.spent.get(keyId) ?? 0n)
+            expect(held).toBe(BigInt([...oracle.running.values()].filter((hold) => hold.keyId === keyId).length) * HOLD)
+            if (keyId === 'key_limited') expect(spent < usd('0.05') + HOLD).toBe(true)
+          }
+        }
+        machine.close()
+      }),
+      { numRuns: RUNS },
+    )
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'sums are exact to the picodollar against independent arithmetic, over many receipts',
+  () => {
+    fc.assert(
+      fc.property(fc.array(usage, { minLength: 1, maxLength: 200 }), (usages) => {
+        const machine = openMachine()
+        machine.ask(operateTask(createKey('key_a', { balanceUsd: '1000' })))
+        machine.askAll(...usages.map((_, index) => holdTask(`req_${index}`, 'key_a', HOLD)))
+        machine.askAll(...usages.map((seen, index): Task => ({ kind: 'settle', settlement: settlement(`req_${index}`, seen) })))
+        let expected = 0n
+        for (const seen of usages) {
+          expected += 3_000_000n * BigInt(seen.input) + 15_000_000n * BigInt(seen.output) + 300_000n * BigInt(seen.cacheRead)
+          expected +=
+            3_750_000n * BigInt(seen.cacheWrite5m) + 6_000_000n * BigInt(seen.cacheWrite1h) + 10_000_000_000n * BigInt(seen.serverToolUses)
+        }
+        const [[balance]] = machine.db.query('SELECT balance_picos FROM accounts').values() as [[bigint]]
+        expect(balance).toBe(1_000_000_000_000_000n - expected)
+        expect(machine.differences()).toEqual([])
+        machine.close()
+      }),
+      { numRuns: Math.ceil(RUNS / 6) },
+    )
+  },
+  TIMEOUT_MS,
+)
+
+const sumOf = (rows: readonly (readonly unknown[])[]): bigint => rows.reduce((sum, [amount]) => sum + BigInt(String(amount)), 0n)

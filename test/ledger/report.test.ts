@@ -1,0 +1,242 @@
+/** The read-only view: what the command line shows, and that `verify` finds every kind of tampering. */
+
+import { Database } from 'bun:sqlite'
+import { expect, test } from 'bun:test'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { type Picos, picos, ZERO } from '../../src/core/money.ts'
+import { openReport, type Report } from '../../src/ledger/report.ts'
+import { createKey, holdTask, makePath, NOW, openMachine, operateTask, settleTask, sha256, usd } from '../support/ledger.ts'
+
+const DAY_MS = 86_400_000
+
+function reportAt(path: string): Report {
+  const report = openReport(path)
+  if ('problem' in report) throw new Error(report.message)
+  return report
+}
+
+/** Two keys on one account and one on its own, a few receipts over two days, one hold. */
+function makeLedger(): string {
+  const path = makePath()
+  const machine = openMachine(path)
+  machine.askAll(
+    operateTask({ kind: 'createAccount', accountId: 'acc_1', name: 'acme', now: NOW }),
+    operateTask({ kind: 'topUp', topUpId: 'top_1', accountId: 'acc_1', amountPicos: usd('10'), ref: 'r', now: NOW + 1 }),
+    operateTask(createKey('key_1', { accountId: 'acc_1', name: 'laptop', limitPicos: usd('4') })),
+    operateTask(createKey('key_2', { accountId: 'acc_1', now: NOW + 1 })),
+    operateTask(createKey('key_3', { name: 'solo', balanceUsd: '1', now: NOW + 2 })),
+    operateTask({
+      kind: 'rotateKey',
+      keyId: 'key_3',
+      secretHash: sha256('new'),
+      display: 'sk-…new3',
+      oldValidUntil: NOW + 9,
+      now: NOW + 3,
+    }),
+  )
+  machine.askAll(
+    ...['a', 'b', 'c'].map((id) => holdTask(id, 'key_1', usd('0.01'))),
+    holdTask('d', 'key_3', usd('0.01')),
+    holdTask('e', 'key_2', usd('0.02')),
+  )
+  machine.askAll(
+    settleTask('a', { input: 100, output: 10 }),
+    settleTask('b', { input: 1, cacheRead: 5 }),
+    settleTask('c', { output: 3, cacheWrite5m: 2, cacheWrite1h: 1, serverToolUses: 1 }, { now: NOW + DAY_MS }),
+    settleTask('d', { output: 2 }, { outcome: 'fault', usageSource: 'partial', costPicos: ZERO, waivedPicos: picos(30_000_000n) }),
+  )
+  machine.close()
+  return path
+}
+
+test('keys and accounts are found by id or by name, with their money', () => {
+  const report = reportAt(makeLedger())
+  const spent: Picos = picos(450_000_000n + 4_500_000n + 10_058_500_000n)
+  expect(report.keys().map(({ id }) => id)).toEqual(['key_1', 'key_2', 'key_3'])
+  expect(report.key('laptop')).toEqual({
+    id: 'key_1',
+    accountId: 'acc_1',
+    accountName: 'acme',
+    name: 'laptop',
+    display: 'sk-…test',
+    plan: 'default',
+    limitPicos: usd('4'),
+    spentPicos: spent,
+    heldPicos: ZERO,
+    availablePicos: picos(usd('4') - spent),
+    expiresAt: null,
+    isActive: true,
+    isAccountActive: true,
+    createdAt: NOW,
+    lastSyncedAt: NOW + DAY_MS,
+  })
+  expect(report.key('key_2')).toMatchObject({ heldPicos: usd('0.02'), availablePicos: usd('10') - spent })
+  expect(report.key('key_3')).toMatchObject({ display: 'sk-…new3', accountName: 'solo' })
+  expect(report.account('acme')).toEqual({
+    id: 'acc_1',
+    name: 'acme',
+    creditedPicos: usd('10'),
+    spentPicos: spent,
+    balancePicos: picos(usd('10') - spent),
+    heldPicos: usd('0.02'),
+    isActive: true,
+    keyCount: 2,
+    createdAt: NOW,
+  })
+  expect(report.accounts().map(({ id, keyCount }) => [id, keyCount])).toEqual([
+    ['acc_1', 2],
+    ['acc_3', 1],
+  ])
+  expect(report.key('nobody')).toMatchObject({ problem: 'unknown' })
+  expect(report.account('nobody')).toMatchObject({ problem: 'unknown' })
+  report.close()
+})
+
+test('an id wins over a name that looks like it, and a name of several is a problem that lists them', () => {
+  const path = makeLedger()
+  const db = new Database(path)
+  db.run("UPDATE keys SET name = 'key_1' WHERE id = 'key_2'")
+  db.run('DROP INDEX keys_name')
+  db.run("UPDATE keys SET name = 'twin' WHERE id IN ('key_1', 'key_3')")
+  db.close()
+  const report = reportAt(path)
+  expect(report.key('key_1')).toMatchObject({ id: 'key_1' })
+  expect(report.key('twin')).toEqual({ problem: 'ambiguous', message: 'twin names 2 keys: key_1, key_3' })
+  report.close()
+})
+
+test('usage is the sum of the receipts by key, model and day', () => {
+  const report = reportAt(makeLedger())
+  const rows = report.usage()
+  expect(
+    rows.map(({ day, keyId, requests, inputTokens, outputTokens, costPicos, waivedPicos }) => [
+      day,
+      keyId,
+      requests,
+      inputTokens,
+      outputTokens,
+      costPicos,
+      waivedPicos,
+    ]),
+  ).toEqual([
+    ['2027-01-16', 'key_1', 1, 0, 3, picos(10_058_500_000n), ZERO],
+    ['2027-01-15', 'key_1', 2, 101, 10, picos(454_500_000n), ZERO],
+    ['2027-01-15', 'key_3', 1, 0, 2, ZERO, picos(30_000_000n)],
+  ])
+  expect(report.usage({ keyId: 'key_3' })).toHaveLength(1)
+  expect(report.usage({ keyId: 'key_2' })).toEqual([])
+  report.close()
+})
+
+test('verify is silent on a sound ledger and names each thing that was tampered with', () => {
+  const tampering: readonly (readonly [string, string])[] = [
+    ['UPDATE accounts SET credited_picos = credited_picos + 1, balance_picos = balance_picos + 1', 'credits are the sum'],
+    ['UPDATE accounts SET spent_picos = spent_picos + 1, balance_picos = balance_picos - 1', 'spend is the sum'],
+    ['UPDATE accounts SET balance_picos = balance_picos + 1', 'balance is its credits'],
+    ['UPDATE accounts SET held_picos = held_picos + 1', "account's held amount"],
+    ['UPDATE keys SET spent_picos = spent_picos + 1', "key's spend"],
+    ['UPDATE keys SET held_picos = held_picos + 1', "key's held amount"],
+    ["UPDATE receipts SET cost_picos = cost_picos + 1 WHERE request_id = 'a'", 'tokens at its rates'],
+    ["UPDATE receipts SET output_tokens = output_tokens + 1 WHERE request_id = 'a'", 'counts (requests'],
+    ["DELETE FROM receipts WHERE request_id = 'a'", 'amounts are the sums'],
+    ["UPDATE usage_daily SET cost_picos = cost_picos + 1 WHERE key_id = 'key_1'", 'amounts are the sums'],
+    ["UPDATE usage_daily SET waived_picos = waived_picos - 1 WHERE key_id = 'key_3'", 'amounts are the sums'],
+    ["UPDATE usage_daily SET requests = requests + 1 WHERE key_id = 'key_3'", 'counts (requests'],
+    ["DELETE FROM usage_daily WHERE key_id = 'key_3'", 'counts (requests'],
+    ["UPDATE receipts SET settled_at = settled_at + 86400000 WHERE request_id = 'd'", 'amounts are the sums'],
+    ["UPDATE receipts SET account_id = 'acc_3' WHERE request_id = 'a'", "its key's account"],
+    ["UPDATE holds SET request_id = 'a'", 'in flight or settled'],
+    ["UPDATE holds SET key_id = 'key_gone'", 'every row has its parent'],
+    ["DELETE FROM top_ups WHERE id = 'top_1'", 'credits are the sum'],
+  ]
+  const sound = reportAt(makeLedger())
+  expect(sound.verify()).toEqual([])
+  sound.close()
+  for (const [statement, rule] of tampering) {
+    const path = makeLedger()
+    const db = new Database(path)
+    db.run('PRAGMA ignore_check_constraints = ON')
+    for (const { name } of db.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all())
+      db.run(`DROP TRIGGER ${name}`)
+    db.run(statement)
+    db.close()
+    const report = reportAt(path)
+    const found = report.verify()
+    expect(`${statement}: ${found.map((difference) => difference.rule).join('; ')}`).toContain(rule)
+    for (const { stored, recomputed } of found) expect(stored).not.toBe(recomputed)
+    report.close()
+  }
+})
+
+test('sums beyond int64 are compared exactly', () => {
+  const path = makePath()
+  const machine = openMachine(path)
+  const most = usd('999999999') / 250n
+  for (let n = 1; n <= 5; n++) {
+    machine.askAll(
+      operateTask(createKey(`key_${n}`)),
+      operateTask({
+        kind: 'topUp',
+        topUpId: `a${n}`,
+        accountId: `acc_${n}`,
+        amountPicos: picos(8_000_000_000_000_000_001n),
+        ref: '',
+        now: NOW,
+      }),
+      operateTask({ kind: 'topUp', topUpId: `b${n}`, accountId: `acc_${n}`, amountPicos: picos(-most), ref: '', now: NOW }),
+    )
+  }
+  // A correction down and up again: the credits of one account pass through more than int64 holds.
+  for (let n = 0; n < 4; n++) {
+    for (const sign of [-1n, 1n]) {
+      const amountPicos = picos(sign * 7_999_999_999_999_999_999n)
+      expect(
+        machine.ask(operateTask({ kind: 'topUp', topUpId: `c${n}${sign}`, accountId: 'acc_1', amountPicos, ref: '', now: NOW })),
+      ).toEqual({ result: 'done' })
+    }
+  }
+  expect(machine.differences()).toEqual([])
+  machine.db.run("UPDATE accounts SET credited_picos = credited_picos - 1, balance_picos = balance_picos - 1 WHERE id = 'acc_1'")
+  expect(machine.differences()).toEqual([
+    {
+      rule: "an account's credits are the sum of its top-ups",
+      subject: 'acc_1',
+      stored: String(8_000_000_000_000_000_000n - most),
+      recomputed: String(8_000_000_000_000_000_001n - most),
+    },
+  ])
+  machine.close()
+})
+
+test('a backup beside a running writer is whole, verified and a ledger of its own; an existing file is left alone', () => {
+  const path = makeLedger()
+  const machine = openMachine(path)
+  const report = reportAt(path)
+  const file = `${path}.backup`
+  machine.ask(holdTask('f', 'key_1', usd('0.01')))
+  expect(report.backup(file)).toEqual([])
+  machine.ask(holdTask('g', 'key_1', usd('0.01')))
+  expect(report.backup(file)).toMatchObject({ problem: 'unwritable', message: expect.stringContaining('never replaces') })
+  const elsewhere = `${dirname(path)}/missing/backup.db`
+  expect(report.backup(elsewhere)).toMatchObject({ problem: 'unwritable' })
+  expect(existsSync(elsewhere)).toBe(false)
+  report.close()
+  machine.close()
+  const restored = openMachine(file, 'boot-2')
+  expect(restored.differences()).toEqual([])
+  expect(restored.db.query('SELECT request_id FROM holds ORDER BY 1').values().flat()).toEqual(['e', 'f'])
+  restored.close()
+})
+
+test('a report writes nothing', () => {
+  const path = makeLedger()
+  const report = reportAt(path)
+  report.verify()
+  report.close()
+  expect(readdirSync(dirname(path)).filter((name) => !/^ledger\.db(-wal|-shm)?$/.test(name))).toEqual([])
+  writeFileSync(`${path}-wal`, '')
+  const again = reportAt(path)
+  expect(again.verify()).toEqual([])
+  again.close()
+})

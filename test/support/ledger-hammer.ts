@@ -1,0 +1,27 @@
+/** A process that works a ledger as hard as it can until it is killed. Each line of its output is a request whose settle was acknowledged. */
+
+import { writeSync } from 'node:fs'
+import { NO_USAGE } from '../../src/core/usage.ts'
+import { createKey, holdRequest, openTestLedger, settlement, usd } from './ledger.ts'
+
+const [path = '', bootId = ''] = process.argv.slice(2)
+const { ledger } = await openTestLedger({ path, bootId })
+// The first round makes the key; for the others it is the same operation again.
+await ledger.operate(createKey('key_a', { balanceUsd: '1000' }))
+
+async function work(lane: number): Promise<never> {
+  for (let n = 0; ; n++) {
+    const requestId = `${bootId}_${lane}_${n}`
+    const answer = await ledger.hold(holdRequest(requestId, 'key_a', usd('0.01')))
+    if (answer !== 'held') throw new Error(`${requestId}: ${answer}`)
+    if (n % 2 === 0) {
+      ledger.mark(requestId, { ...NO_USAGE, input: 1 })
+      // Lanes out of step: at any moment some requests are marked and not yet settled.
+      await Bun.sleep(20 * Math.random())
+    }
+    if (n % 7 === 6) await ledger.void(requestId)
+    else if ((await ledger.settle(settlement(requestId, { input: 1, output: n % 50 }))) === 'settled') writeSync(1, `${requestId}\n`)
+  }
+}
+
+await Promise.all(Array.from({ length: 32 }, (_, lane) => work(lane)))

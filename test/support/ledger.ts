@@ -1,0 +1,157 @@
+/** Ledgers for tests: temporary files, the state machine without a thread, the whole ledger with one, and the requests and operations that they are fed. */
+
+import type { Database } from 'bun:sqlite'
+import { afterAll } from 'bun:test'
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openDatabase } from '../../db/open.ts'
+import { displayOf, makeSecret } from '../../src/core/key.ts'
+import { type Picos, parseUsd, picos, ZERO } from '../../src/core/money.ts'
+import { costOf, type Rates } from '../../src/core/pricing.ts'
+import { NO_USAGE, type Usage } from '../../src/core/usage.ts'
+import type { HoldRequest, Ledger, Settlement } from '../../src/ledger/ledger.ts'
+import { type LedgerOptions, openLedger } from '../../src/ledger/open-ledger.ts'
+import type { Operation } from '../../src/ledger/operation.ts'
+import { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts'
+import type { Answer, Task } from '../../src/ledger/task.ts'
+import { differences } from '../../src/ledger/verify.ts'
+
+/** 2027-01-15T08:00:00Z */
+export const NOW = 1_800_000_000_000
+
+/** 3, 15, 0.30, 3.75, 6 USD per 1M tokens and a cent a tool use. */
+export const RATES: Rates = {
+  input: picos(3_000_000n),
+  output: picos(15_000_000n),
+  cacheRead: picos(300_000n),
+  cacheWrite5m: picos(3_750_000n),
+  cacheWrite1h: picos(6_000_000n),
+  serverToolUse: picos(10_000_000_000n),
+}
+
+/** A new folder that goes when the test, or the file that made it outside a test, has ended. */
+export function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-'))
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+export const makePath = (): string => join(makeFolder(), 'ledger.db')
+
+export const startThread = (): Worker => new Worker(new URL('./ledger-thread.ts', import.meta.url))
+
+export function usd(text: string): Picos {
+  const amount = parseUsd(text)
+  if (amount === undefined) throw new Error(`not an amount: ${text}`)
+  return amount
+}
+
+export type TestLedger = Readonly<{ ledger: Ledger; recovered: number; path: string; faults: string[] }>
+
+/** The whole ledger with its thread. Throws the problem's message when there is one. */
+export async function openTestLedger(options: Partial<LedgerOptions> = {}): Promise<TestLedger> {
+  const faults: string[] = []
+  const path = options.path ?? makePath()
+  const opened = await openLedger({
+    create: true,
+    bootId: 'boot-1',
+    startThread,
+    now: () => NOW,
+    onFault: (problem) => faults.push(problem),
+    ...options,
+    path,
+  })
+  if ('problem' in opened) throw new Error(`${opened.problem}: ${opened.message}`)
+  return { ...opened, path, faults }
+}
+
+/** The state machine on a connection of its own, without thread or lock. */
+export type Machine = Readonly<{
+  ledger: SqliteLedger
+  db: Database
+  /** One task in one transaction. */
+  ask(task: Task): Answer
+  /** Several tasks in one transaction. */
+  askAll(...tasks: readonly Task[]): readonly Answer[]
+  differences(): ReturnType<typeof differences>
+  close(): void
+}>
+
+export function openMachine(path: string = makePath(), bootId = 'boot-1'): Machine {
+  const db = openDatabase(path, 'create')
+  if ('problem' in db) throw new Error(db.message)
+  const ledger = new SqliteLedger(db, bootId)
+  const askAll = (...tasks: readonly Task[]): readonly Answer[] => {
+    const applied = ledger.apply(tasks)
+    if (applied.kind === 'failed') throw new Error(applied.problem)
+    return applied.answers
+  }
+  return { ledger, db, askAll, ask: (task) => askAll(task)[0], differences: () => differences(db), close: () => ledger.close() }
+}
+
+type CreateKey = Extract<Operation, { kind: 'createKey' }>
+
+/** A key with an account of its own, `acc_` + the same suffix, funded with `usd` dollars. */
+export function createKey(keyId: string, { balanceUsd, ...more }: Partial<CreateKey> & { balanceUsd?: string } = {}): CreateKey {
+  const topUp = balanceUsd === undefined ? null : { topUpId: `top_${keyId}`, amountPicos: usd(balanceUsd), ref: '' }
+  return {
+    kind: 'createKey',
+    keyId,
+    secretHash: sha256(keyId),
+    display: 'sk-…test',
+    name: '',
+    accountId: null,
+    ownAccountId: keyId.replace('key_', 'acc_'),
+    plan: 'default',
+    limitPicos: null,
+    expiresAt: null,
+    topUp,
+    now: NOW,
+    ...more,
+  }
+}
+
+/** Puts a new key with a real secret into the ledger. */
+export async function addKey(ledger: Ledger, keyId: string, more: Parameters<typeof createKey>[1] = {}): Promise<string> {
+  const secret = makeSecret(() => randomBytes(64))
+  const result = await ledger.operate(createKey(keyId, { secretHash: sha256(secret), display: displayOf(secret), ...more }))
+  if (result.result !== 'done') throw new Error(JSON.stringify(result))
+  return secret
+}
+
+export const sha256 = (text: string): Uint8Array => new Uint8Array(createHash('sha256').update(text).digest())
+
+export const holdRequest = (requestId: string, keyId: string, amountPicos: Picos, more: Partial<HoldRequest> = {}): HoldRequest => ({
+  requestId,
+  keyId,
+  modelId: 'sample-large',
+  format: 'messages',
+  isStream: true,
+  rates: RATES,
+  amountPicos,
+  now: NOW,
+  ...more,
+})
+
+export const settlement = (requestId: string, usage: Partial<Usage> = {}, more: Partial<Settlement> = {}): Settlement => {
+  const whole = { ...NO_USAGE, ...usage }
+  return {
+    requestId,
+    outcome: 'complete',
+    usageSource: 'final',
+    usage: whole,
+    costPicos: costOf(whole, RATES),
+    waivedPicos: ZERO,
+    status: 200,
+    firstByteMs: 12,
+    durationMs: 345.6,
+    now: NOW + 1_000,
+    ...more,
+  }
+}
+
+export const holdTask = (...args: Parameters<typeof holdRequest>): Task => ({ kind: 'hold', request: holdRequest(...args) })
+export const settleTask = (...args: Parameters<typeof settlement>): Task => ({ kind: 'settle', settlement: settlement(...args) })
+export const operateTask = (operation: Operation): Task => ({ kind: 'operate', operation })

@@ -1,0 +1,155 @@
+/**
+ * A world for tests of routes that spend nothing: a clock that only moves when told, the real key store, log and metrics, and a ledger that is a table in
+ * memory. What spends money is tested on the real ledger (test/support/ledger.ts).
+ */
+
+import { randomBytes } from 'node:crypto'
+import type { Catalog, Model } from '../../src/core/catalog.ts'
+import { displayOf, type KeyRecord, makeSecret } from '../../src/core/key.ts'
+import { LIMITS, type Limits } from '../../src/core/limits.ts'
+import { type Picos, parseUsd, picos } from '../../src/core/money.ts'
+import { KeyStore } from '../../src/ledger/key-store.ts'
+import type { KeyBalance, Ledger } from '../../src/ledger/ledger.ts'
+import { makeLogMemory } from '../../src/observe/log.ts'
+import { makeMetrics } from '../../src/observe/metrics.ts'
+import type { World } from '../../src/world.ts'
+
+/** 2027-01-15T08:00:00Z */
+export const START = 1_800_000_000_000
+
+export type TestWorld = Readonly<{
+  world: World
+  /** Moves both clocks. */
+  advance(ms: number): void
+  /** Makes a key and gives its secret. */
+  addKey(more?: Partial<KeyRecord>, balance?: Partial<{ usd: string; lastSyncedAt: number }>): string
+  /** The ledger answers again, or answers nothing. */
+  setLedgerUp(isUp: boolean): void
+  setDraining(isDraining: boolean): void
+  /** How often the ledger was asked for a key. */
+  lookUps(): number
+  logLines(): readonly Readonly<Record<string, unknown>>[]
+}>
+
+export type TestWorldOptions = Readonly<{
+  limits?: Partial<Limits>
+  catalog?: Catalog
+  corsOrigins?: readonly string[]
+  trustedProxies?: readonly string[]
+}>
+
+export function makeTestWorld(options: TestWorldOptions = {}): TestWorld {
+  let now = START
+  let isUp = true
+  let isDraining = false
+  let lookUps = 0
+  let requests = 0
+  const keys = new Map<string, { record: KeyRecord; balance: KeyBalance }>()
+  const { log, lines } = makeLogMemory()
+  const ledger: Ledger = {
+    ...SPENDS_NOTHING,
+    findKey(secretHash) {
+      lookUps++
+      return Promise.resolve(isUp ? keys.get(Buffer.from(secretHash).toString('hex'))?.record : 'unavailable')
+    },
+    balanceOf: (keyId) => Promise.resolve(isUp ? [...keys.values()].find(({ record }) => record.id === keyId)?.balance : 'unavailable'),
+    isWritable: () => isUp,
+  }
+  const world: World = {
+    clock: { now: () => now, monotonicMs: () => now - START },
+    requestId: () => `req_${String(++requests).padStart(32, '0')}`,
+    ledger,
+    keys: new KeyStore(ledger, { now: () => now }),
+    upstream: { call: () => Promise.reject(new Error('a route that spends nothing calls no upstream')) },
+    log,
+    metrics: makeMetrics(),
+    catalog: () => options.catalog ?? makeTestCatalog(),
+    limits: () => ({ ...LIMITS, ...options.limits }),
+    dashboardUrl: () => 'https://cabinet.example/keys',
+    trustedProxies: () => options.trustedProxies ?? [],
+    corsOrigins: () => options.corsOrigins ?? ['*'],
+    isDraining: () => isDraining,
+  }
+  return {
+    world,
+    advance: (ms) => {
+      now += ms
+    },
+    addKey(more = {}, { usd = '25', lastSyncedAt = START } = {}) {
+      const secret = makeSecret(() => randomBytes(64))
+      const id = `key_${keys.size + 1}`
+      const record: KeyRecord = {
+        id,
+        accountId: `acc_${keys.size + 1}`,
+        name: id,
+        display: displayOf(secret),
+        plan: 'default',
+        limitPicos: null,
+        expiresAt: null,
+        isActive: true,
+        isAccountActive: true,
+        ...more,
+      }
+      keys.set(new Bun.CryptoHasher('sha256').update(secret).digest('hex'), {
+        record,
+        balance: { availablePicos: dollars(usd), lastSyncedAt },
+      })
+      return secret
+    },
+    setLedgerUp: (next) => {
+      isUp = next
+    },
+    setDraining: (next) => {
+      isDraining = next
+    },
+    lookUps: () => lookUps,
+    logLines: lines,
+  }
+}
+
+/** Two plans: `default` has every model, `small` has none. Ids have the letters that make paths difficult. */
+export const makeTestCatalog = (
+  models: readonly Partial<Model>[] = [{}, { id: 'vendor/model:v1@2.5', createdSeconds: 1_700_000_000 }],
+): Catalog => ({
+  models: new Map(models.map((model) => makeTestModel(model)).map((model) => [model.id, model])),
+  plans: new Map([
+    ['default', { name: 'default', models: ['*'] }],
+    ['small', { name: 'small', models: [] }],
+  ]),
+})
+
+export const makeTestModel = (more: Partial<Model> = {}): Model => ({
+  id: 'sonnet',
+  displayName: 'Sonnet',
+  upstreamModel: 'vendor-sonnet-1',
+  upstreams: ['primary'],
+  rates: {
+    input: picos(3_000_000n),
+    output: picos(15_000_000n),
+    cacheRead: picos(300_000n),
+    cacheWrite5m: picos(3_750_000n),
+    cacheWrite1h: picos(6_000_000n),
+    serverToolUse: picos(0n),
+  },
+  contextWindow: 200_000,
+  maxOutputTokens: 64_000,
+  createdSeconds: 1_759_104_000,
+  rejects: new Set(),
+  ...more,
+})
+
+const SPENDS_NOTHING = {
+  hold: () => Promise.resolve('unavailable'),
+  mark: () => undefined,
+  settle: () => Promise.resolve('unavailable'),
+  void: () => Promise.resolve('unavailable'),
+  operate: () => Promise.resolve({ result: 'unavailable' }),
+  onKeyChange: () => undefined,
+  close: () => Promise.resolve(),
+} as const satisfies Partial<Ledger>
+
+function dollars(usd: string): Picos {
+  const amount = parseUsd(usd)
+  if (amount === undefined) throw new Error(`not an amount: ${usd}`)
+  return amount
+}
