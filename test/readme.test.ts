@@ -1,0 +1,28 @@
+import { expect, test } from 'bun:test'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { loadConfig } from '../src/config/load.ts'
+import { CONFIG_FILE } from '../src/config/schema.ts'
+import { REJECTIONS } from '../src/core/catalog.ts'
+import { DIRECTIVES } from '../src/simulator/directives.ts'
+
+const readme = await Bun.file(join(import.meta.dir, '..', 'README.md')).text()
+
+test('the configuration that the README shows is one that the gateway takes', () => {
+  const toml = /```toml\n([^`]+)```/.exec(readme)?.[1] ?? ''
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-readme-'))
+  writeFileSync(join(folder, 'tollgate.toml'), toml)
+  const config = loadConfig({ file: undefined, folder, env: { UPSTREAM_API_KEY: 'secret' } })
+  expect(config).toMatchObject({ upstreams: [{ name: 'main', apiKey: 'secret' }] })
+})
+
+test('every name of the configuration, every rejection and every directive stands in the README', () => {
+  const names = Object.entries(CONFIG_FILE.properties).flatMap(([table, schema]) => {
+    const inner = 'items' in schema ? schema.items : schema
+    return [table, ...('properties' in inner ? Object.keys(inner.properties as object) : [])]
+  })
+  expect(names.filter((name) => !readme.includes(name))).toEqual([])
+  expect(REJECTIONS.filter((name) => !readme.includes(`\`${name}\``))).toEqual([])
+  expect(DIRECTIVES.filter(({ directive, effect }) => !readme.includes(`| \`${directive}\` | ${effect} |`))).toEqual([])
+})
