@@ -1,6 +1,6 @@
 /**
  * What a native event costs on its way to the client: passed through, rewritten to chat, and rewritten to chat the slow way (the tests' oracle: parse,
- * build, stringify). One long stream made from a golden; the three take turns in one process, so that a noisy machine hits all of them alike.
+ * build, stringify). One long stream made from a golden.
  * Run: `bun bench/transcode.bench.ts [events] [rounds]`.
  */
 
@@ -13,9 +13,10 @@ import { MessagesTranscoder } from '../src/core/formats/messages/stream.ts'
 import type { Transcoder } from '../src/core/transcoder.ts'
 import { oracle } from '../test/formats/chat/oracle.ts'
 import { GOLDEN_BOUNDS, GOLDEN_MODEL } from '../test/support/golden.ts'
+import { bestOf, type Contestant, print } from './measure.ts'
 
 const EVENTS = Number(process.argv[2] ?? 50_000)
-const ROUNDS = Number(process.argv[3] ?? 9)
+const ROUNDS = Number(process.argv[3] ?? 25)
 const STAMP = { createdSeconds: 1_764_000_000, requestId: 'req_0190' }
 const CALL: Call<ChatEcho> = {
   model: GOLDEN_MODEL,
@@ -47,43 +48,33 @@ function inPieces(frames: readonly Uint8Array[], bytesMax: number): readonly Uin
   return Array.from({ length: Math.ceil(all.length / bytesMax) }, (_, index) => all.subarray(index * bytesMax, (index + 1) * bytesMax))
 }
 
+/** The events that went through. */
 function feed(transcoder: Transcoder, chunks: readonly Uint8Array[]): number {
   let written = 0
   for (const chunk of chunks) {
     const { now, last } = transcoder.push(chunk)
     written += (now?.byteLength ?? 0) + (last?.byteLength ?? 0)
   }
-  return written
+  return written > 0 ? EVENTS : 0
 }
 
-const slowly = (native: Uint8Array): number =>
-  oracle(native, CALL, STAMP).frames.reduce((written, frame) => written + Buffer.from(`data: ${frame}\n\n`).byteLength, 0)
+function slowly(native: Uint8Array): number {
+  for (const frame of oracle(native, CALL, STAMP).frames) Buffer.from(`data: ${frame}\n\n`)
+  return EVENTS
+}
 
 const frames = longStream()
 const pieces = inPieces(frames, 16_384)
 const whole = Buffer.concat(frames)
-const contestants: readonly { name: string; run: () => number }[] = [
+const SLOW_WAY = 'chat, the slow way'
+const contestants: readonly Contestant[] = [
   { name: 'native pass, an event a chunk', run: () => feed(new MessagesTranscoder(GOLDEN_MODEL, GOLDEN_BOUNDS), frames) },
   { name: 'native pass, 16 KiB chunks', run: () => feed(new MessagesTranscoder(GOLDEN_MODEL, GOLDEN_BOUNDS), pieces) },
   { name: 'chat, an event a chunk', run: () => feed(chatFormat.transcoder(CALL, STAMP), frames) },
   { name: 'chat, 16 KiB chunks', run: () => feed(chatFormat.transcoder(CALL, STAMP), pieces) },
-  { name: 'chat, the slow way', run: () => slowly(whole) },
+  { name: SLOW_WAY, run: () => slowly(whole) },
 ]
 
-const timesMs = new Map<string, number[]>(contestants.map(({ name }) => [name, []]))
-for (let round = -2; round < ROUNDS; round++) {
-  for (const { name, run } of contestants) {
-    const start = performance.now()
-    if (run() === 0) throw new Error(`${name} wrote nothing`)
-    if (round >= 0) timesMs.get(name)?.push(performance.now() - start)
-  }
-}
-
-const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN
-const slow = median(timesMs.get('chat, the slow way') ?? [])
-console.log(`${EVENTS} events, ${whole.length} bytes, median of ${ROUNDS} rounds after 2 for warming up`)
-for (const { name } of contestants) {
-  const time = median(timesMs.get(name) ?? [])
-  const perEvent = `${Math.round((time * 1e6) / EVENTS)} ns/event`
-  console.log(`${name.padEnd(32)}${perEvent.padStart(16)}${`${(slow / time).toFixed(1)}x`.padStart(9)} the slow way's speed`)
-}
+const best = await bestOf(contestants, ROUNDS)
+console.log(`${EVENTS} events, ${whole.length} bytes, best of ${ROUNDS} rounds after 2 for warming up`)
+print(best, 'event', SLOW_WAY)

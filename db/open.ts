@@ -87,7 +87,7 @@ function setConnectionPragmas(db: Database): void {
 /** Looks before anything is written: a foreign file must stay as it is. */
 function inspect(db: Database, path: string, isReadOnly: boolean): DatabaseProblem | undefined {
   if (readInteger(db, 'application_id') !== APPLICATION_ID)
-    return { problem: 'corrupt', message: `${path} is not a Tollgate ledger; it was left as it is` }
+    return { problem: 'corrupt', message: `${path} is not a Tollgate ledger; it was left as it is: ${RESTORE_HINT}` }
   const version = readInteger(db, 'user_version')
   if (version > SCHEMA_VERSION) {
     return { problem: 'newer', message: `${path} has schema version ${version}; this program knows ${SCHEMA_VERSION}: use a newer program` }

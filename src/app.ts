@@ -14,7 +14,7 @@ import type { Relay } from './relay/relay.ts'
 import type { World } from './world.ts'
 
 /** Strict paths: a doubled or missing `/v1` and a trailing slash are 404. `standardHostname` off: Elysia would look for the path behind the Host header. */
-export const APP_OPTIONS = { strictPath: true, handler: { standardHostname: false } } as const
+const APP_OPTIONS = { strictPath: true, handler: { standardHostname: false } } as const
 
 export const buildApp = (world: World, relay: Relay, keyLimits: KeyLimits) =>
   new Elysia(APP_OPTIONS)

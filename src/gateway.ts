@@ -12,6 +12,7 @@ import { reloadable } from './config/reloadable.ts'
 import { IDLE_SECONDS } from './http/connection.ts'
 import { operatorApp } from './http/health.ts'
 import { KeyStore } from './ledger/key-store.ts'
+import type { Ledger } from './ledger/ledger.ts'
 import { openLedger } from './ledger/open-ledger.ts'
 import { makeLog } from './observe/log.ts'
 import { makeMetrics } from './observe/metrics.ts'
@@ -19,7 +20,7 @@ import { KeyLimits } from './relay/key-limits.ts'
 import { LiveStreams } from './relay/live-streams.ts'
 import { Relay } from './relay/relay.ts'
 import { ResponseMemory } from './relay/response-memory.ts'
-import { TIMINGS } from './relay/timings.ts'
+import { TIMINGS, type Timings } from './relay/timings.ts'
 import { makeSimulator } from './simulator/simulator.ts'
 import { fetchUpstream } from './upstream/fetch-upstream.ts'
 import type { Upstream } from './upstream/upstream.ts'
@@ -34,11 +35,16 @@ export type GatewayOptions = Readonly<{
   port: number | undefined
   /** Takes whole log lines. */
   log: (line: string) => void
+  timings?: Timings
+  /** Stands between the gateway and its ledger. */
+  wrapLedger?: (ledger: Ledger) => Ledger
 }>
 
 export type Gateway = Readonly<{
   /** `http://HOST:PORT`, with the port that was really taken. */
   url: string
+  /** Where `/metrics` is. */
+  operatorUrl: string
   world: World
   /** Takes over what a reload may change; names what it may not. */
   reload(config: Config): readonly string[]
@@ -64,30 +70,29 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     onFault,
   })
   if ('problem' in opened) return { problem: 'ledger', message: opened.message }
-  const { ledger, recovered } = opened
+  const { recovered } = opened
+  const ledger = options.wrapLedger?.(opened.ledger) ?? opened.ledger
   const state = { config, upstreams: upstreamsOf(config), isDraining: false, url: '' }
   const world = worldOf(state, ledger, log, metrics)
   if (recovered > 0) log.notice('requests of a dead process were settled', { recovered })
   const live = new LiveStreams(world.clock.monotonicMs)
   const keyLimits = new KeyLimits({ limits: world.limits, now: world.clock.monotonicMs })
   const memory = new ResponseMemory({ now: world.clock.monotonicMs })
-  const relay = new Relay({ world, keyLimits, live, memory, timings: TIMINGS })
+  const relay = new Relay({ world, keyLimits, live, memory, timings: options.timings ?? TIMINGS })
   ledger.onKeyChange(({ keyId, stop }) => {
     if (stop !== null) live.cutKey(keyId, stop).catch(() => undefined)
   })
   world.metrics.gauge('tollgate_ledger_writable', 'Whether the ledger can commit.', () => (ledger.isWritable() ? 1 : 0))
-  let listeners: Listeners
-  try {
-    listeners = await listen(options, world, relay, keyLimits)
-  } catch (error) {
+  const listeners = await listen(options, world, relay, keyLimits)
+  if ('problem' in listeners) {
     await ledger.close()
-    return { problem: 'listen', message: error instanceof Error ? error.message : String(error) }
+    return listeners
   }
   state.url = listeners.url
-  const socket = listenOnOperatorSocket(socketPathOf(config.ledgerPath), ledger)
   const hurry = Promise.withResolvers<void>()
   return {
     url: listeners.url,
+    operatorUrl: listeners.operatorUrl,
     world,
     reload(next) {
       const { config: taken, ignored } = reloadable(state.config, next)
@@ -98,14 +103,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     async drain() {
       state.isDraining = true
       const stopped = listeners.stop()
-      const { promise: late, resolve } = Promise.withResolvers<void>()
-      const timer = setTimeout(resolve, world.limits().drainMs)
-      await Promise.race([relay.whenIdle(), late, hurry.promise])
-      clearTimeout(timer)
+      await within(world.limits().drainMs, relay.whenIdle(), hurry.promise)
       await live.drain()
-      await Promise.race([relay.whenIdle(), Bun.sleep(LAST_WAIT_MS)])
-      await Promise.race([stopped, Bun.sleep(LAST_WAIT_MS)])
-      await socket.close()
+      await within(LAST_WAIT_MS, relay.whenIdle())
+      await within(LAST_WAIT_MS, stopped)
+      await listeners.close()
       await ledger.close()
     },
     hurry: () => hurry.resolve(),
@@ -115,7 +117,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
 /** What a stream that was just ended, or a socket that is closing, may still take. */
 const LAST_WAIT_MS = 2_000
 /** Above every limit of ours, which answer in the spec's words; Bun's own 413 is empty. */
-const SERVER_BODY_BYTES_MAX = 1024 * 1024 * 1024
+const SERVER_BODY_BYTES_MAX = Number.MAX_SAFE_INTEGER
+
+/** Waits for the first of these, at most `waitMs`; leaves no timer behind, which would keep the process. */
+async function within(waitMs: number, ...ends: readonly Promise<unknown>[]): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, waitMs)
+  await Promise.race([...ends, late])
+  clearTimeout(timer)
+}
 
 type State = { config: Config; upstreams: ReadonlyMap<string, Upstream>; isDraining: boolean; url: string }
 
@@ -147,22 +157,36 @@ function upstreamsOf(config: Config): ReadonlyMap<string, Upstream> {
   )
 }
 
-type Listeners = Readonly<{ url: string; stop: () => Promise<void> }>
+type Listeners = Readonly<{
+  url: string
+  operatorUrl: string
+  /** Takes no new connection; resolves when the last has ended. The operator's listener stays, so that `/readyz` can say that the gateway drains. */
+  stop(): Promise<void>
+  /** Breaks whatever connection is left. */
+  close(): Promise<void>
+}>
 
-async function listen({ config, host, port }: GatewayOptions, world: World, relay: Relay, keyLimits: KeyLimits): Promise<Listeners> {
-  const operator = await listenWith(operatorApp(world), config.operator.host, config.operator.port)
+/** The operator's listener, the clients' and the operator's socket: all of them or none. */
+async function listen(options: GatewayOptions, world: World, relay: Relay, keyLimits: KeyLimits): Promise<Listeners | GatewayProblem> {
+  const { config, host = config.server.host, port = config.server.port } = options
+  const opened: { close(): Promise<void> }[] = []
+  const close = async (): Promise<void> => {
+    await Promise.all(opened.map((one) => one.close()))
+  }
   try {
-    const main = await listenWith(buildApp(world, relay, keyLimits), host ?? config.server.host, port ?? config.server.port)
-    return {
-      url: `http://${main.hostname?.includes(':') === true ? `[${main.hostname}]` : main.hostname}:${main.port}`,
-      // The operator's listener stays until the end, so that `/readyz` can say that the gateway drains.
-      stop: () => main.stop().finally(() => operator.stop(true)),
-    }
+    const operator = await listenWith(operatorApp(world), config.operator.host, config.operator.port)
+    opened.push({ close: () => operator.stop(true) })
+    const main = await listenWith(buildApp(world, relay, keyLimits), host, port)
+    opened.push({ close: () => main.stop(true) })
+    opened.push(listenOnOperatorSocket(socketPathOf(config.ledgerPath), world.ledger))
+    return { url: urlOf(main), operatorUrl: urlOf(operator), stop: () => main.stop(), close }
   } catch (error) {
-    await operator.stop(true)
-    throw error
+    await close()
+    return { problem: 'listen', message: error instanceof Error ? error.message : String(error) }
   }
 }
+
+const urlOf = ({ hostname = '', port }: Server<unknown>): string => `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`
 
 function listenWith(app: AnyElysia, hostname: string, port: number): Promise<Server<unknown>> {
   return new Promise((resolve, reject) => {

@@ -21,9 +21,13 @@ function main(): void {
     (error: unknown) => {
       process.stderr.write(`tollgate: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
       process.exitCode = 1
+      // A bug may have left a thread or a listener behind.
+      setTimeout(() => process.exit(), LINGER_MS).unref()
     },
   )
 }
+
+const LINGER_MS = 1_000
 
 if (isMainThread) main()
 else runLedgerThread()

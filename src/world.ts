@@ -26,7 +26,7 @@ export type World = Readonly<{
   isDraining(): boolean
 }>
 
-export type Clock = Readonly<{
+type Clock = Readonly<{
   /** Unix milliseconds. */
   now(): number
   /** Milliseconds that never jump: for durations and deadlines. */

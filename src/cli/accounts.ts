@@ -67,14 +67,14 @@ async function createAccount(context: CommandContext, argument: string | undefin
 function listAccounts(context: CommandContext): ExitCode | Stop {
   const accounts = readReport(context, (report) => report.accounts())
   if (isStop(accounts)) return accounts
-  context.say({ data: accounts.map(accountDocument) }, accountTable(accounts))
+  context.say({ data: accounts.map(accountDocument) }, () => accountTable(accounts))
   return EXIT.ok
 }
 
 function showAccount(context: CommandContext, name: string): ExitCode | Stop {
   const account = accountNamed(context, name)
   if (isStop(account)) return account
-  context.say(accountDocument(account), factsText(accountFacts(account)))
+  context.say(accountDocument(account), () => factsText(accountFacts(account)))
   return EXIT.ok
 }
 

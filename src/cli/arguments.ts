@@ -25,8 +25,10 @@ function readUsd(text: string): Picos {
   return amount
 }
 
-/** null: none. */
-export const readLimit = (text: string): Picos | null => (text === 'none' ? null : readBudget(text))
+/** A word and not `null`, which commander would turn into an empty text. */
+export type Limit = Picos | 'none'
+export const readLimit = (text: string): Limit => (text === 'none' ? 'none' : readBudget(text))
+export const limitPicosOf = (limit: Limit | undefined): Picos | null => (limit === undefined || limit === 'none' ? null : limit)
 
 /** A reader of whole numbers between two bounds, both included. */
 export function wholeNumber(min: number, max: number): (text: string) => number {

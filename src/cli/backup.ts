@@ -21,8 +21,7 @@ function backUp(context: CommandContext, file: string): ExitCode | Stop {
   const { size } = statSync(file)
   const isClean = differences.length === 0
   const text = `The ledger was copied to ${file} (${size} bytes)`
-  context.say(
-    { ok: isClean, file, bytes: size, data: differences },
+  context.say({ ok: isClean, file, bytes: size, data: differences }, () =>
     isClean ? `${text}, and the copy is in order.` : `${text}, but rows of it differ:\n${differenceTable(differences)}`,
   )
   return isClean ? EXIT.ok : EXIT.finding

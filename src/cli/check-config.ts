@@ -17,10 +17,12 @@ function checkConfig(command: Command, environment: CliEnvironment): ExitCode {
   const config = loadConfig({ file: configOption(command), folder: environment.folder, env: environment.env })
   if ('problems' in config) {
     const { file = null, problems } = config
-    say({ ok: false, file, problems }, [`${file} has mistakes:`, ...problems.map((problem) => `  ${textOfProblem(problem)}`)].join('\n'))
+    say({ ok: false, file, problems }, () =>
+      [`${file} has mistakes:`, ...problems.map((problem) => `  ${textOfProblem(problem)}`)].join('\n'),
+    )
     return EXIT.finding
   }
-  say({ ok: true, file: config.file ?? null, problems: [], ...summaryOf(config) }, summaryText(config))
+  say({ ok: true, file: config.file ?? null, problems: [], ...summaryOf(config) }, () => summaryText(config))
   return EXIT.ok
 }
 

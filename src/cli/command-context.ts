@@ -9,8 +9,8 @@ import { type CliEnvironment, type ExitCode, isStop, type Stop, wrongUse } from 
 export type CommandContext = Readonly<{
   environment: CliEnvironment
   config: Config
-  /** Prints the document with `--json`, else the text. */
-  say: (document: unknown, text: string) => void
+  /** Prints the document with `--json`, else the text, which is made only then: a long table takes seconds. */
+  say: (document: unknown, text: () => string) => void
 }>
 
 /** Runs a command's work between the reading of the configuration and the exit code. */
@@ -37,7 +37,7 @@ const isJson = (command: Command): boolean => command.optsWithGlobals<{ json?: t
 
 export function printer(environment: CliEnvironment, command: Command): CommandContext['say'] {
   const json = isJson(command)
-  return (document, text) => environment.stdout(json ? `${JSON.stringify(document, null, 2)}\n` : `${text}\n`)
+  return (document, text) => environment.stdout(json ? `${JSON.stringify(document, null, 2)}\n` : `${text()}\n`)
 }
 
 /** These commands call no upstream, so they need none of its secrets. */

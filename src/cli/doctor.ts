@@ -1,8 +1,9 @@
 /** `tollgate doctor`: looks at everything that a gateway stands on, and says what is wrong with it. Rules: product.md "Operator". */
 
-import { existsSync, statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Command, Option } from 'commander'
+import { problemOf } from '../../db/open.ts'
 import type { Config, UpstreamConfig } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { type ConfigProblems, textOfProblem } from '../config/problems.ts'
@@ -33,7 +34,7 @@ export function addDoctor(program: Command, environment: CliEnvironment, setExit
   doctor.action(async (options: { network: boolean }) => {
     const file = configOption(doctor)
     const findings = await examine(environment, file, options.network)
-    printer(environment, doctor)({ ok: findings.every(isFine), data: findings }, findingTable(findings))
+    printer(environment, doctor)({ ok: findings.every(isFine), data: findings }, () => findingTable(findings))
     setExitCode(findings.every(isFine) ? EXIT.ok : EXIT.finding)
   })
 }
@@ -104,6 +105,8 @@ function ledger(config: Config, now: number): readonly Finding[] {
       ),
       ...(newest > now ? [{ check: 'ledger time', status: 'problem', detail: 'its newest row is later than the clock' } as const] : []),
     ]
+  } catch (error) {
+    return [{ check: 'ledger', status: 'problem', detail: problemOf(error, config.ledgerPath).message }]
   } finally {
     report.close()
   }
@@ -114,6 +117,7 @@ function disk(config: Config): Finding {
   const { bavail, bsize } = statfsSync(folder)
   const freeBytes = bavail * bsize
   const detail = `${Math.floor(freeBytes / MIB)} MiB free at ${folder}`
+  if (!isWritableFolder(folder)) return { check: 'disk', status: 'problem', detail: `nothing can be written at ${folder}` }
   if (freeBytes < DISK_PROBLEM_BYTES) return { check: 'disk', status: 'problem', detail }
   return { check: 'disk', status: freeBytes < DISK_WARNING_BYTES ? 'warning' : 'ok', detail }
 }
@@ -121,6 +125,15 @@ function disk(config: Config): Finding {
 /** The folder itself, or the one that it would be made in. */
 const nearestFolder = (folder: string): string =>
   existsSync(folder) || dirname(folder) === folder ? folder : nearestFolder(dirname(folder))
+
+function isWritableFolder(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK | constants.X_OK)
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
+}
 
 function runtime(): Finding {
   const isFit = Bun.semver.satisfies(Bun.version, BUN_VERSION_MIN)

@@ -7,7 +7,7 @@ import { type Picos, ZERO } from '../core/money.ts'
 import type { Operation } from '../ledger/operation.ts'
 import type { KeyReport } from '../ledger/report.ts'
 import { hashOf } from '../ledger/secret-hash.ts'
-import { readBudget, readLimit, readName, wholeNumber } from './arguments.ts'
+import { type Limit, limitPicosOf, readBudget, readLimit, readName, wholeNumber } from './arguments.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { keyDocument, keyFacts, keyTable } from './key-text.ts'
@@ -22,7 +22,7 @@ const KEY = '<KEY>'
 const KEY_TEXT = 'id or name of a key'
 const days = wholeNumber(1, KEY_EXPIRY_DAYS_MAX)
 
-type CreateOptions = { name?: string; balance?: Picos; account?: string; limit?: Picos | null; plan: string; expiresInDays?: number }
+type CreateOptions = { name?: string; balance?: Picos; account?: string; limit?: Limit; plan: string; expiresInDays?: number }
 
 export function addKeys(program: Command, run: Run): void {
   const keys = program.command('keys').description('make, show and change API keys')
@@ -46,8 +46,10 @@ export function addKeys(program: Command, run: Run): void {
     .description('set or remove the spend limit')
     .argument(KEY, KEY_TEXT)
     .argument('<USD|none>', 'the limit', readLimit)
-  limit.action((key: string, limitPicos: Picos | null) =>
-    run(limit, (context) => changeKey(context, key, ({ id }, now) => ({ kind: 'setKeyLimit', keyId: id, limitPicos, now }))),
+  limit.action((key: string, wanted: Limit) =>
+    run(limit, (context) =>
+      changeKey(context, key, ({ id }, now) => ({ kind: 'setKeyLimit', keyId: id, limitPicos: limitPicosOf(wanted), now })),
+    ),
   )
 
   const extend = withJson(keys.command('extend'))
@@ -93,7 +95,7 @@ async function createKey(context: CommandContext, options: CreateOptions): Promi
       accountId: account?.id ?? null,
       ownAccountId: newId('acc', now),
       plan: options.plan,
-      limitPicos: options.limit ?? null,
+      limitPicos: limitPicosOf(options.limit),
       expiresAt: options.expiresInDays === undefined ? null : now + options.expiresInDays * DAY_MS,
       topUp: (options.balance ?? ZERO) === ZERO ? null : { topUpId: newId('top', now), amountPicos: options.balance ?? ZERO, ref: '' },
       now,
@@ -107,7 +109,7 @@ function listKeys(context: CommandContext): ExitCode | Stop {
   const keys = readReport(context, (report) => report.keys())
   if (isStop(keys)) return keys
   const now = context.environment.now()
-  context.say({ data: keys.map((key) => keyDocument(key, now)) }, keyTable(keys, now))
+  context.say({ data: keys.map((key) => keyDocument(key, now)) }, () => keyTable(keys, now))
   return EXIT.ok
 }
 
@@ -115,7 +117,7 @@ function showKey(context: CommandContext, name: string): ExitCode | Stop {
   const key = keyNamed(context, name)
   if (isStop(key)) return key
   const now = context.environment.now()
-  context.say(keyDocument(key, now), factsText(keyFacts(key, now)))
+  context.say(keyDocument(key, now), () => factsText(keyFacts(key, now)))
   return EXIT.ok
 }
 
@@ -162,8 +164,7 @@ function newSecret(): { secret: string; secretHash: Uint8Array; display: string 
 function saySecret(context: CommandContext, keyId: string, secret: string, oldValidUntil?: number): ExitCode | Stop {
   const key = keyNamed(context, keyId)
   if (isStop(key)) {
-    context.say(
-      { id: keyId, key: secret },
+    context.say({ id: keyId, key: secret }, () =>
       factsText([
         ['id', keyId],
         ['key', secret],
@@ -176,6 +177,6 @@ function saySecret(context: CommandContext, keyId: string, secret: string, oldVa
   const { id, ...rest } = keyDocument(key, now)
   const overlap = oldValidUntil === undefined ? [] : [['old key valid until', timeText(oldValidUntil)] as const]
   const facts = [['key', secret] as const, ...keyFacts(key, now), ...overlap]
-  context.say({ id, key: secret, ...rest, ...old }, `${factsText(facts)}\n\nThe key is shown this once; only its hash is kept.`)
+  context.say({ id, key: secret, ...rest, ...old }, () => `${factsText(facts)}\n\nThe key is shown this once; only its hash is kept.`)
   return EXIT.ok
 }

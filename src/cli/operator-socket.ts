@@ -3,7 +3,7 @@
  * holds the ledger's lock. Rules: product.md "Money" (one writer), "Operator"; design.md "lifecycle".
  */
 
-import { lstatSync, unlinkSync } from 'node:fs'
+import { lstatSync, type Stats, unlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -78,9 +78,18 @@ async function request(path: string, pathname: string, init: RequestInit): Promi
 }
 
 function isOurs(path: string): boolean {
-  const stat = lstatSync(path, { throwIfNoEntry: false })
+  const stat = statOf(path)
   const user = process.getuid?.()
   return stat?.isSocket() === true && (user === undefined || user === 0 || stat.uid === user)
+}
+
+/** Undefined also where the folder is none, or closed to us. */
+function statOf(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
 }
 
 function removeSocket(path: string): void {

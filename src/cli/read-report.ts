@@ -1,5 +1,6 @@
 /** Reads of the ledger, on a read-only connection that is closed before the command goes on. Rules: product.md "Operator". */
 
+import { problemOf } from '../../db/open.ts'
 import { type AccountReport, type KeyReport, openReport, type Report, type ReportProblem } from '../ledger/report.ts'
 import type { CommandContext } from './command-context.ts'
 import { noLedger, type Stop, wrongUse } from './environment.ts'
@@ -10,6 +11,9 @@ export function readReport<T>(context: CommandContext, read: (report: Report) =>
   if ('problem' in report) return stopOf(report)
   try {
     return read(report)
+  } catch (error) {
+    // A damaged page is met only when it is read.
+    return noLedger(problemOf(error, context.config.ledgerPath).message)
   } finally {
     report.close()
   }

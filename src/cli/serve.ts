@@ -5,6 +5,7 @@ import { loadConfig } from '../config/load.ts'
 import { type ConfigProblems, textOfProblem } from '../config/problems.ts'
 import { type Gateway, startGateway } from '../gateway.ts'
 import { lineWriter } from '../observe/stderr.ts'
+import { guardAgainstBugs } from './bug-guard.ts'
 import { type CliEnvironment, EXIT, type ExitCode } from './environment.ts'
 import { reexecute } from './reexecute.ts'
 
@@ -25,15 +26,30 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
     stderr(`tollgate: ${gateway.message}\n`)
     return gateway.problem === 'ledger' ? EXIT.ledger : EXIT.finding
   }
-  if (config.upstreams.length === 0) stderr('tollgate: no upstream is configured, the embedded simulator answers\n')
-  stdout(`tollgate listening on ${gateway.url}\n`)
+  guardAgainstBugs(gateway.world.log)
   process.on('SIGHUP', () => reload(gateway, load(), stderr))
-  await untilStopped(gateway)
+  const stopped = untilStopped(gateway)
+  gateway.world.log.notice('listening', { url: gateway.url, operator_url: gateway.operatorUrl })
+  if (config.upstreams.length === 0) stderr('tollgate: no upstream is configured, the embedded simulator answers\n')
+  // The last step of a start: who reads this line may send a signal at once.
+  stdout(`tollgate listening on ${gateway.url}\n`)
+  await stopped
   return EXIT.ok
 }
 
-/** Resolves when a signal has been obeyed: the first drains, a second does not wait for running streams. */
-export function untilStopped(gateway: Gateway): Promise<void> {
+/** What an end may still take once all is drained and closed: a log that is read slowly, an upstream that does not hang up. */
+const LINGER_MS = 5_000
+
+/** Resolves when a signal has been obeyed: the first drains, a second does not wait for running streams. The process ends soon after, whatever hangs. */
+export async function untilStopped(gateway: Gateway): Promise<void> {
+  try {
+    await drained(gateway)
+  } finally {
+    setTimeout(() => process.exit(), LINGER_MS).unref()
+  }
+}
+
+function drained(gateway: Gateway): Promise<void> {
   return new Promise((resolve, reject) => {
     let isDraining = false
     const stop = (): void => {

@@ -7,6 +7,7 @@ import { displayOf, makeSecret } from '../core/key.ts'
 import { parseUsd } from '../core/money.ts'
 import { type Gateway, startGateway } from '../gateway.ts'
 import { lineWriter } from '../observe/stderr.ts'
+import { guardAgainstBugs } from './bug-guard.ts'
 import { reexecute } from './reexecute.ts'
 import { untilStopped } from './serve.ts'
 
@@ -20,8 +21,10 @@ async function up(): Promise<number> {
     process.stderr.write(`tollgate: ${gateway}\n`)
     return 1
   }
+  guardAgainstBugs(gateway.world.log)
   const secret = await createDemoKey(gateway)
   if (secret === undefined) {
+    await gateway.drain()
     process.stderr.write('tollgate: the demo key could not be created\n')
     return 1
   }
@@ -60,7 +63,8 @@ async function createDemoKey(gateway: Gateway): Promise<string | undefined> {
     keyId: id('key'),
     secretHash: new Uint8Array(Bun.SHA256.hash(secret) as Uint8Array),
     display: displayOf(secret),
-    name: 'demo',
+    // Names are unique, and an earlier run's ledger is used again.
+    name: `demo ${new Date(now).toISOString()}`,
     accountId: null,
     ownAccountId: id('acc'),
     plan: 'default',

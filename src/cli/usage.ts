@@ -20,7 +20,7 @@ function showUsage(context: CommandContext, keyName: string | undefined): ExitCo
   if (isStop(key)) return key
   const rows = readReport(context, (report) => report.usage(key === undefined ? {} : { keyId: key.id }))
   if (isStop(rows)) return rows
-  context.say({ data: rows.map(usageDocument) }, usageTable(rows))
+  context.say({ data: rows.map(usageDocument) }, () => usageTable(rows))
   return EXIT.ok
 }
 
@@ -35,6 +35,7 @@ const usageDocument = (row: UsageReport) => ({
   output_tokens: row.outputTokens,
   cache_read_input_tokens: row.cacheReadTokens,
   cache_creation_input_tokens: row.cacheWrite5mTokens + row.cacheWrite1hTokens,
+  cache_creation: { ephemeral_5m_input_tokens: row.cacheWrite5mTokens, ephemeral_1h_input_tokens: row.cacheWrite1hTokens },
   server_tool_uses: row.serverToolUses,
   cost_usd: toUsd(row.costPicos),
   waived_usd: toUsd(row.waivedPicos),

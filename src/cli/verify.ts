@@ -16,10 +16,11 @@ function verifyLedger(context: CommandContext): ExitCode | Stop {
   const differences = readReport(context, (report) => report.verify())
   if (isStop(differences)) return differences
   const isClean = differences.length === 0
-  const text = isClean ? 'The ledger is in order: every balance, cost and sum is what its rows say.' : differenceTable(differences)
-  context.say({ ok: isClean, data: differences }, text)
+  context.say({ ok: isClean, data: differences }, () => (isClean ? IN_ORDER : differenceTable(differences)))
   return isClean ? EXIT.ok : EXIT.finding
 }
+
+const IN_ORDER = 'The ledger is in order: every balance, cost and sum is what its rows say.'
 
 export const differenceTable = (differences: readonly Difference[]): string =>
   tableText(

@@ -31,6 +31,7 @@ export const SAMPLE_MODELS: readonly SampleModel[] = [
   ]),
   sample('opus-5', '2026-07-24', { input: '5.00', output: '25.00', ...LARGE }, ['sampling', 'between_tools_thinking']),
   sample('sonnet-5', '2026-06-30', { input: '2.00', output: '10.00', ...LARGE }, THINKS_ADAPTIVELY),
+  sample('opus-4-8', '2026-05-28', { input: '5.00', output: '25.00', ...LARGE }, THINKS_ADAPTIVELY),
   sample('opus-4-7', '2026-04-16', { input: '5.00', output: '25.00', ...LARGE }, THINKS_ADAPTIVELY),
   sample('sonnet-4-6', '2026-02-17', { input: '3.00', output: '15.00', ...LARGE }, ['between_tools_thinking', 'xhigh_effort']),
   sample('opus-4-6', '2026-02-05', { input: '5.00', output: '25.00', ...LARGE }, ['between_tools_thinking', 'xhigh_effort']),

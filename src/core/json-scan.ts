@@ -34,14 +34,12 @@ function scan(text: ByteString, depthMax: number, separatorsMax: number): Scanne
     members.push({ name, value: trimmed(text, valueStart, end) })
     name = undefined
   }
-  STRUCTURE.lastIndex = 0
-  for (let match = STRUCTURE.exec(text); match !== null; match = STRUCTURE.exec(text)) {
-    const at = match.index
+  for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case 0x22: {
         const end = skipString(text, at)
         if (depth === 1 && name === undefined) lastString = { start: at, end }
-        STRUCTURE.lastIndex = end
+        at = end - 1
         break
       }
       case 0x7b:
@@ -58,18 +56,15 @@ function scan(text: ByteString, depthMax: number, separatorsMax: number): Scanne
           name = memberName(text, lastString)
           valueStart = at + 1
         }
-        separators++
+        if (++separators > separatorsMax) return 'too-many-separators'
         break
-      default:
+      case 0x2c:
         if (depth === 1) closeMember(at)
-        separators++
+        if (++separators > separatorsMax) return 'too-many-separators'
     }
-    if (separators > separatorsMax) return 'too-many-separators'
   }
   return { members }
 }
-
-const STRUCTURE = /["{}[\],:]/g
 
 /** Past the closing quote of the string that opens at `from`; the end of the text when it never closes. */
 function skipString(text: string, from: number): number {

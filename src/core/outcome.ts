@@ -12,9 +12,8 @@ import { NO_USAGE, type Usage } from './usage.ts'
 export const OUTCOMES = ['complete', 'fault', 'deadline', 'leaver', 'drain', 'cut', 'recovered'] as const
 export type Outcome = (typeof OUTCOMES)[number]
 
-/** final: as the upstream reported · partial: its last figures before a cut · estimated: at least one figure is ours · none: nothing was read. */
-export const USAGE_SOURCES = ['final', 'partial', 'estimated', 'none'] as const
-export type UsageSource = (typeof USAGE_SOURCES)[number]
+/** final: as the upstream reported at its end, also where the answer was cut after it · partial: its last figures before a cut · estimated: at least one figure is ours · none: nothing was read. */
+export type UsageSource = 'final' | 'partial' | 'estimated' | 'none'
 
 /** Lets exactly one of the ends that race for a request decide it. */
 export class Ending {
@@ -43,7 +42,7 @@ export function chargeOf(outcome: Outcome, seen: Observation, bounds: Bounds, ra
   }
   const { usage, isEstimated } = partialUsage(seen, bounds)
   if (!seen.hasStarted || usage === NO_USAGE) return 'void'
-  const source = isEstimated ? 'estimated' : 'partial'
+  const source = isEstimated ? 'estimated' : seen.stopReason === undefined ? 'partial' : 'final'
   const price = picos(costOf(usage, rates))
   return isWaived(outcome) ? { usage, source, costPicos: ZERO, waivedPicos: price } : { usage, source, costPicos: price, waivedPicos: ZERO }
 }

@@ -5,7 +5,7 @@
 
 type Row = Readonly<{ status: number; type: ErrorType; message: string; code?: string; isRetryable: boolean }>
 
-export type ErrorType =
+type ErrorType =
   | 'invalid_request_error'
   | 'authentication_error'
   | 'permission_error'

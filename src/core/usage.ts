@@ -43,8 +43,12 @@ export const NOT_REPORTED: ReportedUsage = {
   absurd: false,
 }
 
-/** No model reads or writes this many tokens in one request; a larger counter is a broken upstream. */
-const COUNTER_MAX = 2 ** 31 - 1
+/**
+ * No request reads or writes this many tokens: windows end at a few million, and hidden iterations are a few windows. A larger counter, or sum, is a
+ * broken upstream's; what it would cost must not reach an account.
+ */
+const COUNTER_MAX = 20_000_000
+const SERVER_TOOL_USES_MAX = 10_000
 /** Iteration types whose tokens the top-level totals exclude. */
 const HIDDEN_ITERATIONS = new Set(['compaction', 'advisor_message'])
 
@@ -65,7 +69,7 @@ export function mergeUsage(known: ReportedUsage, usage: unknown): ReportedUsage 
     }
     return value === 0 && before !== undefined ? before : value
   }
-  return {
+  const counters = {
     input: newest(known.input, usage['input_tokens']),
     output: newest(known.output, usage['output_tokens']),
     cacheRead: newest(known.cacheRead, usage['cache_read_input_tokens']),
@@ -73,9 +77,14 @@ export function mergeUsage(known: ReportedUsage, usage: unknown): ReportedUsage 
     cacheCreation5m: newest(known.cacheCreation5m, creation['ephemeral_5m_input_tokens']),
     cacheCreation1h: newest(known.cacheCreation1h, creation['ephemeral_1h_input_tokens']),
     thinking: newest(known.thinking, details['thinking_tokens']),
-    serverToolUses: newest(known.serverToolUses, serverToolUses(usage['server_tool_use'])),
-    hidden: Array.isArray(usage['iterations']) ? hiddenIterations(usage['iterations']) : known.hidden,
-    absurd,
+  }
+  const uses = serverToolUses(usage['server_tool_use'])
+  const hidden = Array.isArray(usage['iterations']) ? hiddenIterations(usage['iterations']) : known.hidden
+  return {
+    ...counters,
+    serverToolUses: uses === 'absurd' ? known.serverToolUses : newest(known.serverToolUses, uses),
+    hidden: hidden === 'absurd' ? known.hidden : hidden,
+    absurd: absurd || uses === 'absurd' || hidden === 'absurd',
   }
 }
 
@@ -114,17 +123,20 @@ function cacheWrites(total: number | undefined, part5m = 0, part1h = 0): { fiveM
   return { fiveMinutes: all - oneHour, oneHour }
 }
 
-function serverToolUses(value: unknown): number | undefined {
+function serverToolUses(value: unknown): number | undefined | 'absurd' {
   if (!isObject(value)) return undefined
-  return Object.values(value).reduce<number>((sum, count) => sum + (isCount(count) ? count : 0), 0)
+  const counts = Object.values(value).filter((count) => count !== null)
+  const sum = counts.reduce<number>((total, count) => total + (isCount(count) ? count : Number.NaN), 0)
+  return sum <= SERVER_TOOL_USES_MAX ? sum : 'absurd'
 }
 
-function hiddenIterations(iterations: readonly unknown[]): Usage {
-  return iterations
+function hiddenIterations(iterations: readonly unknown[]): Usage | 'absurd' {
+  const reported = iterations
     .filter(isObject)
     .filter((iteration) => HIDDEN_ITERATIONS.has(String(iteration['type'])))
-    .map((iteration) => billedUsage(mergeUsage(NOT_REPORTED, { ...iteration, iterations: undefined })))
-    .reduce(addUsage, NO_USAGE)
+    .map((iteration) => mergeUsage(NOT_REPORTED, { ...iteration, iterations: undefined }))
+  const sum = reported.map(billedUsage).reduce(addUsage, NO_USAGE)
+  return reported.some(({ absurd }) => absurd) || !Object.values(sum).every(isCount) ? 'absurd' : sum
 }
 
 const isCount = (value: unknown): value is number =>

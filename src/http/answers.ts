@@ -3,6 +3,7 @@
 import type { KeyRecord } from '../core/key.ts'
 import { Refusal } from '../core/refusal.ts'
 import { answerHeaders } from '../relay/answers.ts'
+import { refuseAfterBody } from '../relay/drain.ts'
 import { Exchange } from '../relay/exchange.ts'
 import type { World } from '../world.ts'
 
@@ -16,7 +17,7 @@ export async function answerSmall(world: World, route: string, request: Request,
   const exchange = new Exchange(world, route)
   const { document, key } = await find()
   const owner = key === undefined ? {} : { keyId: key.id, accountId: key.accountId }
-  if (document instanceof Refusal) return exchange.refuse(document, origin, owner)
+  if (document instanceof Refusal) return refuseAfterBody(request, () => exchange.refuse(document, origin, owner))
   exchange.end({ ...owner, status: 200 })
   return answerJson(document, 200, answerHeaders(exchange.requestId, world.corsOrigins(), origin))
 }

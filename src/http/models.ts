@@ -6,7 +6,7 @@
 import { Elysia } from 'elysia'
 import { type Model, modelOf, modelsOf } from '../core/catalog.ts'
 import type { KeyRecord } from '../core/key.ts'
-import { type Picos, picos, toExactUsdText } from '../core/money.ts'
+import { type Picos, picos, toExactUsdText, toUsd, ZERO } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { KeyLimits } from '../relay/key-limits.ts'
 import type { World } from '../world.ts'
@@ -24,22 +24,28 @@ export function modelRoutes(world: World, keyLimits: KeyLimits) {
       const key = await identify(world, request.headers, 'either', clientIp)
       return key instanceof Refusal ? { document: key } : { key, document: keyLimits.count(key.id) ?? documentFor(key) }
     })
+  const one = (request: Request, clientIp: string) =>
+    answer(ONE, request, clientIp, (key) => {
+      const model = modelOf(world.catalog(), key.plan, idOf(request))
+      return model === undefined ? new Refusal('notFound') : modelShape(model)
+    })
   return new Elysia({ name: 'models' })
     .get('/v1/models', ({ request, server, query }) =>
       answer(LIST, request, clientIpOf(world, request, server), (key) => listOf(modelsOf(world.catalog(), key.plan), query)),
     )
-    .get('/v1/models/*', ({ request, server, params }) =>
-      answer(ONE, request, clientIpOf(world, request, server), (key) => {
-        const model = modelOf(world.catalog(), key.plan, decoded(params['*']))
-        return model === undefined ? new Refusal('notFound') : modelShape(model)
-      }),
-    )
+    .get('/v1/models/:id', ({ request, server }) => one(request, clientIpOf(world, request, server)))
+    .get('/v1/models/:id/*', ({ request, server }) => one(request, clientIpOf(world, request, server)))
 }
 
-/** An id may have any letter, `/` and `%` too; Elysia leaves a wildcard as the path has it. A broken escape is no model's id. */
-function decoded(path: string): string {
+/**
+ * An id may have any letter, `/` and `%` too, so it is read from the path itself, by hand: `new URL` throws on hosts that Bun lets through (`Host: a]b`).
+ * A broken escape is no model's id.
+ */
+function idOf(request: Request): string {
+  const [target = ''] = request.url.split(/[?#]/, 1)
+  const path = target.slice(target.indexOf('/', target.indexOf('://') + '://'.length))
   try {
-    return decodeURIComponent(path)
+    return decodeURIComponent(path.slice(`${LIST}/`.length))
   } catch {
     return ''
   }
@@ -79,6 +85,7 @@ const modelShape = (model: Model): Record<string, unknown> => ({
     cache_read: usdPerMillion(model.rates.cacheRead),
     cache_write: usdPerMillion(model.rates.cacheWrite5m),
     cache_write_1h: usdPerMillion(model.rates.cacheWrite1h),
+    ...(model.rates.serverToolUse === ZERO ? {} : { server_tool_use: toUsd(model.rates.serverToolUse) }),
   },
 })
 

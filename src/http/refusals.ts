@@ -5,6 +5,7 @@
 
 import { Elysia } from 'elysia'
 import { Refusal } from '../core/refusal.ts'
+import { refuseAfterBody } from '../relay/drain.ts'
 import { Exchange } from '../relay/exchange.ts'
 import type { World } from '../world.ts'
 
@@ -13,10 +14,10 @@ const STACK_LINES = 4
 export const refusals = (world: World) =>
   new Elysia({ name: 'refusals' }).onError({ as: 'global' }, ({ code, error, request }) => {
     const exchange = new Exchange(world, 'unknown')
-    const origin = request.headers.get('origin')
-    if (code === 'NOT_FOUND') return exchange.refuse(new Refusal('notFound'), origin)
-    world.log.alarm('a route failed by a bug', { request_id: exchange.requestId, ...whereabouts(error) })
-    return exchange.refuse(new Refusal('internal'), origin)
+    const isBug = code !== 'NOT_FOUND'
+    if (isBug) world.log.alarm('a route failed by a bug', { request_id: exchange.requestId, ...whereabouts(error) })
+    const refusal = new Refusal(isBug ? 'internal' : 'notFound')
+    return refuseAfterBody(request, () => exchange.refuse(refusal, request.headers.get('origin')))
   })
 
 /** Where the bug is, never what it says: an error's message may quote a body or a header. */

@@ -8,13 +8,20 @@ import type { Task } from './task.ts'
 
 type LeftHold = ReturnType<SqliteLedger['holdsOfOtherBoots']>[number]
 
-/** By boot, never by age, so that a clock that jumped releases nothing. Returns how many holds there were. */
+/**
+ * By boot, never by age, so that a clock that jumped releases nothing. A mark that the database refuses (a broken upstream's figures) is released
+ * instead: one bad hold must not keep the ledger closed. Returns how many holds there were.
+ */
 export function recover(ledger: SqliteLedger, now: number): number | NotApplied {
   const left = ledger.holdsOfOtherBoots()
   if (left.length === 0) return 0
-  const applied = ledger.apply(left.map((hold) => endOf(hold, now)))
-  if (applied.kind === 'failed') return applied
-  const [fault] = applied.faults
+  const settled = ledger.apply(left.map((hold) => endOf(hold, now)))
+  if (settled.kind === 'failed') return settled
+  const refused = ledger.holdsOfOtherBoots()
+  if (refused.length === 0) return left.length
+  const released = ledger.apply(refused.map(({ requestId }) => ({ kind: 'void', requestId })))
+  if (released.kind === 'failed') return released
+  const [fault] = released.faults
   return fault === undefined ? left.length : { kind: 'failed', problem: fault }
 }
 

@@ -112,7 +112,7 @@ export class Report {
       this.#db.query('VACUUM INTO ?').run(file)
       flush(file)
     } catch (error) {
-      rmSync(file, { force: true })
+      if (existsSync(file)) rmSync(file)
       return problemOf(error, file)
     }
     const copy = openReport(file)

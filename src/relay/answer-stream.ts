@@ -20,7 +20,9 @@ const STREAM_HEADERS = {
 export async function answerStream<Echo>(run: Run<Echo>): Promise<{ response: Response; whenEnded: Promise<void> }> {
   const { parts, request, connection, exchange, held } = run
   const stream = startStream(run)
-  request.signal.addEventListener('abort', () => stream.leave().catch(() => undefined))
+  const leave = (): void => void stream.leave().catch(() => undefined)
+  request.signal.addEventListener('abort', leave)
+  if (request.signal.aborted) leave()
   const first = await stream.first(parts.timings.firstEventWaitMs)
   const { whenEnded } = stream
   if (first !== 'waiting' && first !== 'begun') {
@@ -38,7 +40,7 @@ function startStream<Echo>(run: Run<Echo>): ClientStream {
   const { world, live, keyLimits, timings } = parts
   const limits = world.limits()
   const transcoder = format.transcoder(call, stampOf(exchange))
-  const deadline = new Deadline(limits.totalTimeoutMs, () => stream.onStop())
+  const deadline = new Deadline(limits.totalTimeoutMs - exchange.elapsedMs, () => stream.onStop())
   const stream: ClientStream = new ClientStream({
     world,
     exchange,
@@ -48,11 +50,11 @@ function startStream<Echo>(run: Run<Echo>): ClientStream {
     deadline,
     timings,
     opening: callUpstream(run, deadline).then((reply) => asEventStream(reply, deadline)),
-    onEnd: (outcome) => {
+    onEnd: (outcome, kept) => {
       release()
       live.remove(stream)
       world.metrics.streamEnded(format.name)
-      const finished = outcome === 'complete' ? transcoder.finished?.() : undefined
+      const finished = outcome === 'complete' && kept === 'durable' ? transcoder.finished?.() : undefined
       if (finished !== undefined) parts.memory.remember(held.key.id, finished)
       if (outcome === 'leaver' && !transcoder.observation.hasStarted) keyLimits.noteDroppedBeforeStart(held.key.id)
     },

@@ -4,29 +4,47 @@ import { Refusal } from '../core/refusal.ts'
 import type { Fault } from '../upstream/upstream.ts'
 import { answerHeaders } from './answers.ts'
 import { callUpstream, type MessageReply, readReply } from './call-upstream.ts'
-import { Deadline } from './deadline.ts'
+import { Deadline, type StopReason } from './deadline.ts'
+import type { LiveStream } from './live-streams.ts'
 import { type Run, stampOf } from './run.ts'
 import { describe, settle } from './settle.ts'
 
 export async function answerWhole<Echo>(run: Run<Echo>): Promise<Response> {
+  const { startTimeoutMs, totalTimeoutMs } = run.parts.world.limits()
+  const deadline = new Deadline(Math.min(startTimeoutMs, totalTimeoutMs - run.exchange.elapsedMs))
+  const { live } = run.parts
+  // A disabled key's whole answer is finished and billed; only a shutdown cannot wait for it.
+  const stoppable = stoppableBy((reason) => reason === 'drain' && deadline.stop(reason), run)
+  live.add(stoppable)
   try {
-    const { startTimeoutMs, totalTimeoutMs } = run.parts.world.limits()
-    const deadline = new Deadline(Math.min(startTimeoutMs, totalTimeoutMs))
     const reply = await callUpstream(run, deadline)
     const answer = reply.kind === 'fault' ? reply : await readReply(reply, deadline)
+    const outcome = deadline.reason === 'deadline' || deadline.reason === 'drain' ? deadline.reason : 'fault'
     deadline.stop('done')
-    return await (answer.kind === 'fault' ? refuse(run, answer) : respond(run, answer))
+    return await (answer.kind === 'fault' ? refuse(run, answer, outcome) : respond(run, answer))
   } finally {
+    deadline.stop('done')
+    live.remove(stoppable)
     run.release()
     run.connection.restore()
   }
 }
 
-async function refuse<Echo>({ parts, exchange, connection, held }: Run<Echo>, fault: Fault): Promise<Response> {
+const stoppableBy = <Echo>(stop: (reason: StopReason) => void, { held }: Run<Echo>): LiveStream => ({
+  keyId: held.key.id,
+  pulse: () => undefined,
+  stop: async (reason) => stop(reason),
+})
+
+async function refuse<Echo>(
+  { parts, exchange, connection, held }: Run<Echo>,
+  fault: Fault,
+  outcome: 'deadline' | 'drain' | 'fault',
+): Promise<Response> {
   const released = await parts.world.ledger.void(exchange.requestId)
   const refusal = released === 'unavailable' ? new Refusal('storageUnavailable') : fault.refusal
   const { upstream, cause, isAlarm } = fault
-  return exchange.refuse(refusal, connection.origin, { ...describe(held), upstream, cause, isAlarm, outcome: 'fault' })
+  return exchange.refuse(refusal, connection.origin, { ...describe(held), upstream, cause, isAlarm, outcome })
 }
 
 async function respond<Echo>(run: Run<Echo>, { message, upstream }: MessageReply): Promise<Response> {

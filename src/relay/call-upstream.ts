@@ -1,9 +1,10 @@
 /** The one call to the upstream, and the shapes of answer that are taken from it. Source: product.md "Upstream"; wire.md §6.2. */
 
 import { type NativeMessage, readMessage, streamOfMessage } from '../core/native/message.ts'
-import { Refusal } from '../core/refusal.ts'
+import { Refusal, type RefusalName } from '../core/refusal.ts'
 import type { Fault, Reply } from '../upstream/upstream.ts'
 import type { Deadline } from './deadline.ts'
+import { queryOf } from './query.ts'
 import type { Run } from './run.ts'
 
 /** A whole answer is held in memory; one that is larger is a broken upstream. */
@@ -12,9 +13,10 @@ const MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 export async function callUpstream<Echo>(run: Run<Echo>, deadline: Deadline): Promise<Reply | Fault> {
   const { model, body, version, betas } = run.call
   // The query is part of the native API (`?beta=true`); the other formats have none.
-  const query = run.format.name === 'messages' ? new URL(run.request.url, 'http://localhost').search : ''
+  const query = run.format.name === 'messages' ? queryOf(run.request.url) : ''
   const reply = await run.parts.world.upstream.call({ path: '/v1/messages', query, model, body, version, betas }, deadline.signal)
-  return reply.kind === 'fault' && deadline.reason === 'deadline' ? brokenReply(reply.upstream, 'deadline', deadline) : reply
+  const { reason } = deadline
+  return reply.kind === 'fault' && (reason === 'deadline' || reason === 'drain') ? brokenReply(reply.upstream, reason, deadline) : reply
 }
 
 export type MessageReply = Readonly<{ kind: 'message'; upstream: string; message: NativeMessage }>
@@ -42,10 +44,15 @@ export async function asEventStream(reply: Reply | Fault, deadline: Deadline): P
 const brokenReply = (upstream: string, cause: string, deadline: Deadline): Fault => ({
   kind: 'fault',
   upstream,
-  refusal: new Refusal(deadline.reason === 'deadline' ? 'timedOut' : 'upstreamBroken'),
+  refusal: new Refusal(refusalBy(deadline)),
   cause,
   isAlarm: false,
 })
+
+function refusalBy({ reason }: Deadline): RefusalName {
+  if (reason === 'deadline') return 'timedOut'
+  return reason === 'drain' ? 'draining' : 'upstreamBroken'
+}
 
 async function readBytes(body: ReadableStream<Uint8Array>): Promise<Uint8Array | undefined> {
   const reader = body.getReader()

@@ -6,7 +6,7 @@
 
 import { partialUsage } from '../core/native/observation.ts'
 import { Ending, type Outcome } from '../core/outcome.ts'
-import { insufficientBalance, Refusal, type RefusalName } from '../core/refusal.ts'
+import { Refusal } from '../core/refusal.ts'
 import type { Transcoder } from '../core/transcoder.ts'
 import type { RequestLine } from '../observe/request-line.ts'
 import type { Fault, Reply } from '../upstream/upstream.ts'
@@ -14,8 +14,10 @@ import type { World } from '../world.ts'
 import type { Deadline, StopReason } from './deadline.ts'
 import type { Connection, Exchange } from './exchange.ts'
 import type { LiveStream } from './live-streams.ts'
-import { type Held, settle } from './settle.ts'
+import { type Held, type Kept, settle } from './settle.ts'
+import { type End, endWith, faultEnd, stoppedEnd } from './stream-end.ts'
 import type { Timings } from './timings.ts'
+import { UpstreamBody } from './upstream-body.ts'
 
 export type ClientStreamParts = Readonly<{
   world: World
@@ -27,12 +29,10 @@ export type ClientStreamParts = Readonly<{
   opening: Promise<Reply | Fault>
   deadline: Deadline
   timings: Timings
-  /** Runs once, when the stream has ended and is settled. */
-  onEnd: (outcome: Outcome) => void
+  /** Runs once, when the stream has ended and its money is settled, or could not be. */
+  onEnd: (outcome: Outcome, kept: Kept) => void
 }>
 
-type Reader = { read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>; cancel(): Promise<void> }
-type End = Readonly<{ outcome: Outcome; last?: Uint8Array; refusal?: Refusal; more?: Partial<RequestLine> }>
 type Step = Readonly<{ now?: Uint8Array; end?: End }>
 
 export class ClientStream implements LiveStream {
@@ -40,7 +40,7 @@ export class ClientStream implements LiveStream {
   readonly #ending = new Ending()
   readonly #whenEnded = Promise.withResolvers<void>()
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
-  #reader: Reader | undefined
+  #upstream: UpstreamBody | undefined
   #pending: Promise<Step> | undefined
   #isLeaving = false
   #isPulled = false
@@ -79,7 +79,8 @@ export class ClientStream implements LiveStream {
     return new ReadableStream<Uint8Array>({
       start: (controller) => {
         this.#controller = controller
-        if (opening !== undefined) controller.enqueue(opening)
+        if (this.#isLeaving) this.#breakOff()
+        else if (opening !== undefined) controller.enqueue(opening)
       },
       pull: () => this.#pull(),
       cancel: () => this.leave(),
@@ -90,7 +91,10 @@ export class ClientStream implements LiveStream {
   async leave(reason: StopReason = 'leaver'): Promise<void> {
     if (this.#isLeaving || this.#ending.outcome !== undefined) return
     this.#isLeaving = true
-    const graceMs = this.#parts.transcoder.observation.hasStarted ? this.#parts.timings.leaverGraceMs : 0
+    const { observation } = this.#parts.transcoder
+    // Behind a client that was slow lies a backlog, not the end.
+    const graceMs = observation.hasStarted && reason === 'leaver' ? this.#parts.timings.leaverGraceMs : 0
+    const deliveredBytes = observation.contentBytes
     const grace = setTimeout(() => this.#abort(reason), graceMs)
     if (graceMs === 0) this.#abort(reason)
     let step = await this.#peek()
@@ -99,7 +103,10 @@ export class ClientStream implements LiveStream {
       step = await this.#peek()
     }
     clearTimeout(grace)
+    // What the upstream still wrote was for its final figures: an estimate counts only what was on its way to the client.
+    if (observation.stopReason === undefined) observation.contentBytes = deliveredBytes
     await this.#close({ outcome: 'leaver' }, 200)
+    this.#breakOff()
   }
 
   stop(reason: 'disabled' | 'exhausted' | 'drain'): Promise<void> {
@@ -111,7 +118,7 @@ export class ClientStream implements LiveStream {
   /** The deadline has stopped the upstream. A client that does not read leaves no pull waiting; then the end is written behind what it has not taken. */
   onStop(): void {
     if (this.#ending.outcome !== undefined || this.#isLeaving) return
-    this.#reader?.cancel().catch(() => undefined)
+    this.#upstream?.cancel()
     if (!this.#isPulled && this.#controller !== undefined) this.#finish(this.#stopped()).catch(() => undefined)
   }
 
@@ -141,53 +148,46 @@ export class ClientStream implements LiveStream {
 
   /** The next bytes or the end; the same promise until it is taken, so that a leaver can wait for what a pull began. */
   #peek(): Promise<Step> {
-    this.#pending ??= this.#next()
+    this.#pending ??= this.#next().catch((error: unknown) => this.#failed(error))
     return this.#pending
   }
 
+  /** A bug kills this stream and nothing else: its hold is released, or what was delivered waived. */
+  #failed(error: unknown): Step {
+    const { world, exchange } = this.#parts
+    world.log.alarm('a stream failed by a bug', { request_id: exchange.requestId, error: error instanceof Error ? error.name : 'unknown' })
+    return { end: { ...endWith('fault', 'internal'), more: { cause: 'bug' } } }
+  }
+
   async #next(): Promise<Step> {
-    const { opening, deadline, transcoder } = this.#parts
+    const { opening, deadline, transcoder, world } = this.#parts
     const opened = await opening
     if (deadline.reason !== undefined) return { end: this.#stopped() }
     if (opened.kind === 'fault') return { end: faultEnd(opened) }
-    const reader: Reader = this.#reader ?? opened.body.getReader()
-    this.#reader = reader
+    this.#upstream ??= new UpstreamBody(opened.body)
     for (;;) {
-      const read = await reader.read().catch(() => undefined)
-      this.#upstreamAtMs = this.#parts.world.clock.monotonicMs()
-      if (read === undefined || deadline.reason !== undefined) return { end: this.#stopped() }
-      const pushed = read.value === undefined ? transcoder.end() : transcoder.push(read.value)
+      // The upstream's silence counts from here: while the client was slow, nobody listened.
+      this.#upstreamAtMs = world.clock.monotonicMs()
+      const read = await this.#upstream.read()
+      if (deadline.reason !== undefined) return { end: this.#stopped() }
+      // A connection that breaks after the stop reason has delivered everything, as one that closes there has.
+      const pushed = read instanceof Uint8Array ? transcoder.push(read) : transcoder.end()
       this.#mark()
       const now = pushed.now === undefined ? {} : { now: pushed.now }
       const more = { upstream: opened.upstream }
       if (pushed.last !== undefined) return { ...now, end: { outcome: 'complete', last: pushed.last, more } }
-      if (pushed.fault !== undefined)
-        return { ...now, end: { outcome: 'fault', refusal: pushed.fault, more: { ...more, cause: 'stream' } } }
+      if (pushed.fault !== undefined) {
+        const cause = read === 'broken' ? 'reset' : 'stream'
+        const isAlarm = pushed.fault.name === 'upstreamAccount'
+        return { ...now, end: { outcome: 'fault', refusal: pushed.fault, more: { ...more, cause, isAlarm } } }
+      }
       if (pushed.now !== undefined) return now
     }
   }
 
-  /** Why the upstream was stopped, as an end; without a reason of ours its connection broke. */
+  /** What stopped the upstream, as an end. */
   #stopped(): End {
-    const reason = this.#parts.deadline.reason
-    switch (reason) {
-      case 'deadline':
-        return endWith('deadline', 'timedOut')
-      case 'stall':
-        return { ...endWith('fault', 'upstreamBroken'), more: { cause: 'stall' } }
-      case 'drain':
-        return endWith('drain', 'draining')
-      case 'disabled':
-        return endWith('cut', 'keyDisabled')
-      case 'exhausted':
-        return { outcome: 'cut', refusal: insufficientBalance(this.#parts.world.dashboardUrl()) }
-      case 'leaver':
-      case 'write-stall':
-        return { outcome: 'leaver' }
-      case 'done':
-      case undefined:
-        return { ...endWith('fault', 'upstreamBroken'), more: { cause: 'reset' } }
-    }
+    return stoppedEnd(this.#parts.deadline.reason, this.#parts.world.dashboardUrl())
   }
 
   /** Settles, then writes the closing bytes: the format's own end when the receipt is durable, else its error. */
@@ -209,46 +209,43 @@ export class ClientStream implements LiveStream {
   }
 
   /** The one place where the stream's outcome is decided and its money moves. */
-  async #close(end: End, status: number): Promise<'durable' | 'unavailable' | 'not ours'> {
+  async #close(end: End, status: number): Promise<Kept | 'not ours'> {
     if (!this.#ending.decide(end.outcome)) return 'not ours'
     const { world, exchange, held, transcoder, onEnd } = this.#parts
     this.#release(end.outcome)
     const more = end.refusal === undefined ? end.more : { ...end.more, refusal: end.refusal.name }
     const ended = { outcome: end.outcome, observation: transcoder.observation, status, ...(more === undefined ? {} : { more }) }
-    const kept = await settle(world, exchange, held, ended)
-    onEnd(end.outcome)
-    this.#whenEnded.resolve()
+    let kept: Kept = 'unavailable'
+    try {
+      kept = await settle(world, exchange, held, ended)
+    } finally {
+      onEnd(end.outcome, kept)
+      this.#whenEnded.resolve()
+    }
     return kept
   }
 
   /** Lets go of the upstream: a complete answer's connection is read to its end so that it can be used again, any other is closed. */
   #release(outcome: Outcome): void {
-    const reader = this.#reader
-    if (outcome !== 'complete' || reader === undefined) {
-      this.#abort('done')
-      return
-    }
-    const timer = setTimeout(() => this.#abort('done'), this.#parts.timings.leaverGraceMs)
-    const readOn = async (): Promise<void> => {
-      for (let read = await reader.read(); !read.done; read = await reader.read());
-    }
-    readOn()
-      .catch(() => undefined)
-      .finally(() => {
-        clearTimeout(timer)
-        this.#abort('done')
-      })
+    const rest = outcome === 'complete' ? this.#upstream?.readOn(this.#parts.timings.leaverGraceMs) : undefined
+    if (rest === undefined) this.#abort('done')
+    else rest.finally(() => this.#abort('done')).catch(() => undefined)
   }
 
   #abort(reason: StopReason): void {
     this.#parts.deadline.stop(reason)
-    this.#reader?.cancel().catch(() => undefined)
+    this.#upstream?.cancel()
   }
 
   #dropSlowClient(): void {
     this.leave('write-stall').catch(() => undefined)
+    this.#breakOff()
+  }
+
+  /** Nobody is there to read an end: the connection is dropped, never closed as if the answer were whole. */
+  #breakOff(): void {
     try {
-      this.#controller?.error(new Error('the client accepts no bytes'))
+      this.#controller?.error(new Error('the client is gone'))
     } catch {
       // Already closed.
     }
@@ -272,11 +269,3 @@ export class ClientStream implements LiveStream {
     world.ledger.mark(exchange.requestId, partialUsage(transcoder.observation, held.bounds).usage)
   }
 }
-
-const endWith = (outcome: Outcome, name: RefusalName): End => ({ outcome, refusal: new Refusal(name) })
-
-const faultEnd = (fault: Fault): End => ({
-  outcome: 'fault',
-  refusal: fault.refusal,
-  more: { upstream: fault.upstream, cause: fault.cause, isAlarm: fault.isAlarm },
-})

@@ -8,12 +8,18 @@ import { Refusal } from '../core/refusal.ts'
 import type { Fault } from '../upstream/upstream.ts'
 import type { World } from '../world.ts'
 import { answerHeaders } from './answers.ts'
+import { type BodyLease, bodyMemoryOf } from './body-memory.ts'
 import { Deadline } from './deadline.ts'
+import { refuseAfterBody } from './drain.ts'
 import { type Connection, Exchange } from './exchange.ts'
 import type { KeyLimits } from './key-limits.ts'
-import { drain, readBody } from './read-body.ts'
+import { queryOf } from './query.ts'
+import { readBody } from './read-body.ts'
 
 const ROUTE = '/v1/messages/count_tokens'
+
+/** An answer holds one number. */
+const ANSWER_BYTES_MAX = 64 * 1024
 
 export async function countTokens(
   world: World,
@@ -23,19 +29,20 @@ export async function countTokens(
   connection: Connection,
 ): Promise<Response> {
   const exchange = new Exchange(world, ROUTE, 'messages')
+  const lease = bodyMemoryOf(world).lease()
   connection.keepOpen()
   try {
-    const counted = await count(world, keyLimits, request, identified)
+    const counted = await count(world, keyLimits, request, identified, lease)
     if (counted instanceof Uint8Array) {
       exchange.end({ status: 200, ...keyOf(identified) })
       const headers = { 'content-type': 'application/json', ...answerHeaders(exchange.requestId, world.corsOrigins(), connection.origin) }
       return new Response(counted as Uint8Array<ArrayBuffer>, { headers })
     }
-    await drain(request)
-    if (counted instanceof Refusal) return exchange.refuse(counted, connection.origin, keyOf(identified))
-    const { refusal, upstream, cause, isAlarm } = counted
-    return exchange.refuse(refusal, connection.origin, { ...keyOf(identified), upstream, cause, isAlarm })
+    const refusal = counted instanceof Refusal ? counted : counted.refusal
+    const fault = counted instanceof Refusal ? {} : { upstream: counted.upstream, cause: counted.cause, isAlarm: counted.isAlarm }
+    return await refuseAfterBody(request, () => exchange.refuse(refusal, connection.origin, { ...keyOf(identified), ...fault }))
   } finally {
+    lease.release()
     connection.restore()
   }
 }
@@ -48,11 +55,13 @@ async function count(
   keyLimits: KeyLimits,
   request: Request,
   key: KeyRecord | Refusal,
+  lease: BodyLease,
 ): Promise<Uint8Array | Refusal | Fault> {
   if (key instanceof Refusal) return key
+  if (world.isDraining()) return new Refusal('draining')
   const limited = keyLimits.count(key.id)
   if (limited !== undefined) return limited
-  const body = await readBody(request, world.limits().bodyBytes)
+  const body = await readBody(request, world.limits(), lease)
   if (body instanceof Refusal) return body
   const catalog = world.catalog()
   const call = readCountTokens(body, {
@@ -62,20 +71,31 @@ async function count(
   })
   if (call instanceof Refusal) return call
   const deadline = new Deadline(world.limits().startTimeoutMs)
-  const { search: query } = new URL(request.url, 'http://localhost')
-  const { model, body: native, version, betas } = call
-  const reply = await world.upstream.call({ path: ROUTE, query, model, body: native, version, betas }, deadline.signal)
-  if (reply.kind === 'fault') return deadline.reason === 'deadline' ? new Refusal('timedOut') : reply
-  const bytes = await new Response(reply.body).bytes().catch(() => undefined)
-  deadline.stop('done')
-  return bytes !== undefined && isCount(bytes) ? bytes : new Refusal('upstreamBroken')
+  try {
+    const query = queryOf(request.url)
+    const { model, body: native, version, betas } = call
+    const reply = await world.upstream.call({ path: ROUTE, query, model, body: native, version, betas }, deadline.signal)
+    const counted = reply.kind === 'fault' ? reply : ((await readCount(reply.body)) ?? new Refusal('upstreamBroken'))
+    return counted instanceof Uint8Array || deadline.reason !== 'deadline' ? counted : new Refusal('timedOut')
+  } finally {
+    deadline.stop('done')
+  }
 }
 
-function isCount(bytes: Uint8Array): boolean {
+/** The answer's bytes when they say how many tokens; undefined for anything else, a reset too. */
+async function readCount(body: ReadableStream<Uint8Array>): Promise<Uint8Array | undefined> {
+  const parts: Uint8Array[] = []
+  let length = 0
   try {
-    const json: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'))
-    return isObject(json) && Number.isSafeInteger(json['input_tokens'])
+    for await (const part of body) {
+      length += part.byteLength
+      if (length > ANSWER_BYTES_MAX) return undefined
+      parts.push(part)
+    }
+    const bytes = Buffer.concat(parts)
+    const json: unknown = JSON.parse(bytes.toString('utf8'))
+    return isObject(json) && Number.isSafeInteger(json['input_tokens']) ? bytes : undefined
   } catch {
-    return false
+    return undefined
   }
 }

@@ -14,6 +14,8 @@ const PULSE_MS = 250
 export class LiveStreams {
   readonly #streams = new Set<LiveStream>()
   readonly #monotonicMs: () => number
+  /** Keys that were cut in this turn of the event loop. */
+  readonly #justCut = new Map<string, 'disabled' | 'exhausted'>()
   #timer: ReturnType<typeof setInterval> | undefined
 
   constructor(monotonicMs: () => number) {
@@ -23,6 +25,8 @@ export class LiveStreams {
   /** `pulseMs` for limits in milliseconds, as tests set them. */
   add(stream: LiveStream, pulseMs = PULSE_MS): void {
     this.#streams.add(stream)
+    const reason = this.#justCut.get(stream.keyId)
+    if (reason !== undefined) stream.stop(reason).catch(() => undefined)
     this.#timer ??= setInterval(() => this.#pulse(), Math.max(5, Math.min(PULSE_MS, pulseMs)))
   }
 
@@ -37,7 +41,10 @@ export class LiveStreams {
     return this.#streams.size
   }
 
+  /** Also a stream whose hold was granted in the very commit that cut its key: it begins later in this turn. */
   async cutKey(keyId: string, reason: 'disabled' | 'exhausted'): Promise<void> {
+    this.#justCut.set(keyId, reason)
+    setImmediate(() => this.#justCut.delete(keyId))
     await Promise.all([...this.#streams].filter((stream) => stream.keyId === keyId).map((stream) => stream.stop(reason)))
   }
 

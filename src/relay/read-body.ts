@@ -1,93 +1,76 @@
 /**
- * Reads a client's body once: bounded, decoded, checked. Also throws away the body of a request that was refused before it was read: a client that is still
- * sending would otherwise see a reset instead of the answer. Source: spec "Limits"; product.md "Requests"; reliability.md §0.2, §9 A1–A20.
+ * Reads a client's body once: bounded in bytes, memory and time, decoded, checked. Source: spec "Limits"; product.md "Requests"; reliability.md §0.1, §0.9,
+ * §9 A1–A20.
  */
 
 import type { Body } from '../core/body.ts'
 import { fromBytes } from '../core/byte-string.ts'
 import { isObject } from '../core/json.ts'
 import { scanJson } from '../core/json-scan.ts'
-import { JSON_DEPTH_MAX, JSON_SEPARATORS_MAX } from '../core/limits.ts'
+import { JSON_DEPTH_MAX, JSON_SEPARATORS_MAX, type Limits } from '../core/limits.ts'
 import { Refusal } from '../core/refusal.ts'
+import type { BodyLease } from './body-memory.ts'
+import { inflate, isEncoding } from './inflate.ts'
 
-/** Past these a client that keeps sending is cut off after all. */
-const DRAIN_BYTES_MAX = 128 * 1024 * 1024
-const DRAIN_MS_MAX = 5_000
-/** A body slower than this after the grace is not waited for (reliability.md A10). */
-const SLOW_GRACE_MS = 10_000
-const SLOW_BYTES_PER_SECOND = 512
+/** A body must bring at least this much in every window (reliability.md A10); one that has stalled is not waited for, however much of it is here. */
+export type Pace = Readonly<{ windowMs: number; windowBytesMin: number }>
 
-type CompressionFormat = ConstructorParameters<typeof DecompressionStream>[0]
+const PACE: Pace = { windowMs: 10_000, windowBytesMin: 5_120 }
 
-const FORMATS: Readonly<Record<string, CompressionFormat>> = {
-  gzip: 'gzip',
-  'x-gzip': 'gzip',
-  deflate: 'deflate',
-  br: 'brotli',
-  zstd: 'zstd',
-}
+type Bounds = Pick<Limits, 'bodyBytes' | 'totalTimeoutMs'>
 
 const bad = (message: string): Refusal => new Refusal('invalidRequest', { message })
 
-export async function readBody(request: Request, bytesMax: number): Promise<Body | Refusal> {
-  if (Number(request.headers.get('content-length') ?? 0) > bytesMax) return new Refusal('bodyTooLarge')
-  const stream = decoded(request)
-  if (stream instanceof Refusal) return stream
-  const bytes = await collect(stream, bytesMax)
+/** `lease` grows with the body and is the caller's to release: the body stays in memory as long as the request runs. */
+export async function readBody(request: Request, bounds: Bounds, lease: BodyLease, pace: Pace = PACE): Promise<Body | Refusal> {
+  if (Number(request.headers.get('content-length') ?? 0) > bounds.bodyBytes) return new Refusal('bodyTooLarge')
+  const encoding = (request.headers.get('content-encoding') ?? '').trim().toLowerCase()
+  if (!isEncoding(encoding)) return bad('content-encoding: Input should be one of gzip, deflate, br, zstd')
+  const sent = await collect(request, bounds, lease, pace)
+  const bytes = sent instanceof Refusal ? sent : await inflate(sent, encoding, bounds.bodyBytes, lease)
   return bytes instanceof Refusal ? bytes : parse(withoutBom(bytes))
 }
 
-/** Reads the rest of a body into nothing, for at most 5 s or 128 MiB. */
-export async function drain(request: Request): Promise<void> {
-  if (request.body === null || request.body.locked) return
+async function collect(request: Request, bounds: Bounds, lease: BodyLease, pace: Pace): Promise<Uint8Array | Refusal> {
+  if (request.body === null) return new Uint8Array()
   const reader = request.body.getReader()
-  const timer = setTimeout(() => void reader.cancel().catch(() => undefined), DRAIN_MS_MAX)
-  try {
-    let length = 0
-    for (let read = await reader.read(); !read.done && length < DRAIN_BYTES_MAX; read = await reader.read()) length += read.value.byteLength
-  } catch {
-    // The client is gone; there is nobody left to answer.
-  } finally {
-    clearTimeout(timer)
-    reader.releaseLock()
-  }
-}
-
-function decoded(request: Request): ReadableStream<Uint8Array> | Refusal {
-  const encoding = (request.headers.get('content-encoding') ?? 'identity').trim().toLowerCase()
-  const body = request.body ?? new Blob([]).stream()
-  if (encoding === '' || encoding === 'identity') return body
-  const format = FORMATS[encoding]
-  if (format === undefined) return bad('content-encoding: Input should be one of gzip, deflate, br, zstd')
-  return body.pipeThrough(new DecompressionStream(format) as unknown as ReadableWritablePair<Uint8Array, Uint8Array>)
-}
-
-async function collect(stream: ReadableStream<Uint8Array>, bytesMax: number): Promise<Uint8Array | Refusal> {
-  const reader = stream.getReader()
-  const startedAt = performance.now()
   const parts: Uint8Array[] = []
   let length = 0
-  let isSlow = false
-  const watch = setInterval(() => {
-    const elapsedMs = performance.now() - startedAt
-    if (elapsedMs < SLOW_GRACE_MS || length / (elapsedMs / 1000) >= SLOW_BYTES_PER_SECOND) return
-    isSlow = true
+  let stopped: Refusal | undefined
+  const unwatch = watch(bounds.totalTimeoutMs, pace, () => length, stop)
+  function stop(refusal: Refusal): void {
+    stopped ??= refusal
     reader.cancel().catch(() => undefined)
-  }, 1_000)
+  }
   try {
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
       length += read.value.byteLength
-      if (length > bytesMax) return new Refusal('bodyTooLarge')
+      if (length > bounds.bodyBytes) return new Refusal('bodyTooLarge')
+      if (!lease.resize(length)) return new Refusal('overloaded')
       parts.push(read.value)
     }
   } catch {
-    return bad('Invalid request body: it could not be read or decoded')
+    return stopped ?? bad('Invalid request body: it could not be read')
   } finally {
-    clearInterval(watch)
+    unwatch()
     reader.releaseLock()
   }
-  if (isSlow) return bad('request body was not received in time')
+  if (stopped !== undefined) return stopped
   return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)
+}
+
+/** Stops a body that is too slow, and one that takes as long as a whole request may. Gives the function that ends the watch. */
+function watch(totalMs: number, { windowMs, windowBytesMin }: Pace, length: () => number, stop: (refusal: Refusal) => void): () => void {
+  let lengthBefore = 0
+  const window = setInterval(() => {
+    if (length() - lengthBefore < windowBytesMin) stop(bad('request body was not received in time'))
+    lengthBefore = length()
+  }, windowMs)
+  const total = setTimeout(() => stop(new Refusal('timedOut')), totalMs)
+  return () => {
+    clearInterval(window)
+    clearTimeout(total)
+  }
 }
 
 const withoutBom = (bytes: Uint8Array): Uint8Array =>

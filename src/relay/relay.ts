@@ -11,8 +11,10 @@ import { insufficientBalance, Refusal } from '../core/refusal.ts'
 import type { HoldAnswer } from '../ledger/ledger.ts'
 import { answerStream } from './answer-stream.ts'
 import { answerWhole } from './answer-whole.ts'
+import { type BodyLease, bodyMemoryOf } from './body-memory.ts'
+import { refuseAfterBody } from './drain.ts'
 import { type Connection, Exchange } from './exchange.ts'
-import { drain, readBody } from './read-body.ts'
+import { readBody } from './read-body.ts'
 import type { Admitted, RelayParts } from './run.ts'
 import type { Held } from './settle.ts'
 
@@ -41,9 +43,11 @@ export class Relay {
         error: error instanceof Error ? error.name : 'unknown',
       })
       await world.ledger.void(exchange.requestId)
+      connection.restore()
       return exchange.refuse(new Refusal('internal'), connection.origin)
     })
-    return this.track(work)
+    this.#track(work)
+    return work
   }
 
   /** Waits for what a shutdown must not cut off: requests without a stream, also those whose client has left. */
@@ -51,10 +55,9 @@ export class Relay {
     while (this.#running.size > 0) await Promise.allSettled([...this.#running])
   }
 
-  track<Value>(work: Promise<Value>): Promise<Value> {
+  #track(work: Promise<unknown>): void {
     this.#running.add(work)
     work.finally(() => this.#running.delete(work)).catch(() => undefined)
-    return work
   }
 
   async #answer<Echo>(
@@ -66,16 +69,22 @@ export class Relay {
   ): Promise<Response> {
     const admitted = await this.#admit(format, request, identified, exchange)
     if (admitted instanceof Refusal) {
-      await drain(request)
-      connection.restore()
       const key = identified instanceof Refusal ? {} : { keyId: identified.id, accountId: identified.accountId }
-      return exchange.refuse(admitted, connection.origin, key)
+      const response = await refuseAfterBody(request, () => exchange.refuse(admitted, connection.origin, key))
+      connection.restore()
+      return response
     }
     const run = { parts: this.#parts, format, request, connection, exchange, ...admitted }
-    if (!admitted.call.isStream) return answerWhole(run)
-    const { response, whenEnded } = await answerStream(run)
-    this.track(whenEnded)
-    return response
+    try {
+      if (!admitted.call.isStream) return await answerWhole(run)
+      const { response, whenEnded } = await answerStream(run)
+      this.#track(whenEnded)
+      return response
+    } catch (error) {
+      admitted.release()
+      connection.restore()
+      throw error
+    }
   }
 
   async #admit<Echo>(
@@ -90,11 +99,17 @@ export class Relay {
     if (!world.ledger.isWritable()) return new Refusal('storageUnavailable')
     const slot = keyLimits.admit(key.id)
     if (slot instanceof Refusal) return slot
-    const admitted = await this.#hold(format, request, key, exchange, slot.release).catch((error: unknown) => {
+    const lease = bodyMemoryOf(world).lease()
+    const release = (): void => {
       slot.release()
+      lease.release()
+    }
+    const admitted = await this.#hold(format, request, key, exchange, lease).catch((error: unknown) => {
+      release()
       throw error
     })
-    if (admitted instanceof Refusal) slot.release()
+    if (!(admitted instanceof Refusal)) return { ...admitted, release }
+    release()
     return admitted
   }
 
@@ -103,10 +118,10 @@ export class Relay {
     request: Request,
     key: KeyRecord,
     exchange: Exchange,
-    release: () => void,
-  ): Promise<Admitted<Echo> | Refusal> {
+    lease: BodyLease,
+  ): Promise<Omit<Admitted<Echo>, 'release'> | Refusal> {
     const { world } = this.#parts
-    const body = await readBody(request, world.limits().bodyBytes)
+    const body = await readBody(request, world.limits(), lease)
     if (body instanceof Refusal) return body
     const call = format.read(body, this.#readContext(request, key))
     if (call instanceof Refusal) return call
@@ -129,7 +144,7 @@ export class Relay {
       amountPicos: held.amountPicos,
       now: world.clock.now(),
     })
-    return holdRefusal(answer, world.dashboardUrl()) ?? { call, held, release }
+    return holdRefusal(answer, world.dashboardUrl()) ?? { call, held }
   }
 
   #readContext(request: Request, key: KeyRecord): ReadContext {

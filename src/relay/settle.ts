@@ -5,6 +5,7 @@ import type { Picos } from '../core/money.ts'
 import type { Observation } from '../core/native/observation.ts'
 import { type Charge, chargeOf, type Outcome } from '../core/outcome.ts'
 import type { Bounds, Rates } from '../core/pricing.ts'
+import { Refusal } from '../core/refusal.ts'
 import type { RequestLine } from '../observe/request-line.ts'
 import type { World } from '../world.ts'
 import type { Exchange } from './exchange.ts'
@@ -28,10 +29,13 @@ export type Ended = Readonly<{
 }>
 
 /**
- * Settles or voids. `durable`: the receipt, or the release, is kept; the client may see the end. `unavailable`: the ledger could not write, so the client
- * must not get an answer that was not paid for; the ledger releases the hold, uncharged, when it can write again.
+ * `durable`: the receipt, or the release, is kept; the client may see the end. `unavailable`: the ledger could not write, so the client must not get an
+ * answer that was not paid for; the ledger releases the hold, uncharged, when it can write again.
  */
-export async function settle(world: World, exchange: Exchange, held: Held, ended: Ended): Promise<'durable' | 'unavailable'> {
+export type Kept = 'durable' | 'unavailable'
+
+/** Settles or voids. */
+export async function settle(world: World, exchange: Exchange, held: Held, ended: Ended): Promise<Kept> {
   const charge = chargeOf(ended.outcome, ended.observation, held.bounds, held.rates)
   const answer = charge === 'void' ? await world.ledger.void(exchange.requestId) : await commit(world, exchange, charge, ended)
   if (answer === 'already') world.log.alarm('a request was settled twice', { request_id: exchange.requestId })
@@ -40,11 +44,17 @@ export async function settle(world: World, exchange: Exchange, held: Held, ended
     ...describeCharge(charge),
     outcome: ended.outcome,
     status: ended.status,
-    ...(answer === 'unavailable' ? { refusal: 'storageUnavailable', isAlarm: true } : {}),
     ...ended.more,
+    ...(answer === 'unavailable' ? unpaid(held) : {}),
   })
   return answer === 'unavailable' ? 'unavailable' : 'durable'
 }
+
+/** The client gets no answer that the ledger could not keep; a stream's 200 has gone out already. The ledger itself raises the alarm. */
+const unpaid = ({ isStream }: Held): Partial<RequestLine> => ({
+  refusal: 'storageUnavailable',
+  ...(isStream ? {} : { status: new Refusal('storageUnavailable').row.status }),
+})
 
 /** What a log line says of a request that held money. */
 export const describe = (held: Held): Partial<RequestLine> => ({

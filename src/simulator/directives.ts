@@ -38,12 +38,15 @@ export const DIRECTIVES: readonly { directive: string; effect: string }[] = [
 /** One directive. A word without a value has the value `true`. `words` is undefined when the text between the brackets does not parse. */
 export type Directive = Readonly<{ source: string; words: ReadonlyMap<string, unknown> | undefined }>
 
+/** More in one prompt are text, and so is a value that is longer: what a directive costs to read stays small. */
+const DIRECTIVES_MAX = 64
+
 /** The directives of a text, in order, and the text without them. A bracket that never closes is text. */
 export function findDirectives(text: string): { directives: readonly Directive[]; rest: string } {
   const directives: Directive[] = []
   let rest = ''
   let from = 0
-  for (let at = text.search(OPENING); at !== -1; at = nextOpening(text, from)) {
+  for (let at = text.search(OPENING); at !== -1 && directives.length < DIRECTIVES_MAX; at = nextOpening(text, from)) {
     const read = readDirective(text, at)
     if (read === undefined) break
     directives.push(read.directive)

@@ -19,7 +19,7 @@ export function jsonAnswer(request: NativeRequest, prompt: Prompt): string | und
 }
 
 /** A demand, not a mention: system prompts of coding agents speak of JSON in passing. */
-const WANTS_JSON = /\b(?:respond|reply|answer|return|output)\b[^.\n]{0,80}\bJSON object\b/i
+const WANTS_JSON = /\b(?:respond|reply|answer|return|output)\b[^.\n]{0,80}\bJSON (?:object|value)\b/i
 
 /** The first object after the demand that looks like a schema. */
 function quotedSchema(text: string, from: number): JsonObject | undefined {

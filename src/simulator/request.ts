@@ -26,7 +26,7 @@ export type NativeRequest = Readonly<{
 /** A message with its content as blocks. */
 export type Turn = Readonly<{ role: string; blocks: readonly JsonObject[] }>
 
-export type ToolChoice = Readonly<{ kind: 'auto' | 'any' | 'none' }> | Readonly<{ kind: 'tool'; name: string }>
+type ToolChoice = Readonly<{ kind: 'auto' | 'any' | 'none' }> | Readonly<{ kind: 'tool'; name: string }>
 
 /** Counting tokens needs no `max_tokens`. */
 export function readRequest(body: unknown, isCounting: boolean): NativeRequest | Problem {

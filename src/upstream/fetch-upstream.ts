@@ -16,8 +16,9 @@ export type FetchUpstreamOptions = Readonly<{
 }>
 
 const USER_AGENT = 'tollgate'
-/** How much of an error body is read for the native error inside it. */
+/** How much of an error body is read for the native error inside it, and how long it is waited for. */
 const ERROR_BYTES_MAX = 64 * 1024
+const ERROR_WAIT_MS = 1_000
 
 export function fetchUpstream(options: FetchUpstreamOptions): Upstream {
   return { call: (request, signal) => call(options, request, signal, true) }
@@ -41,7 +42,7 @@ async function call(
     const body = await readSome(response.body, ERROR_BYTES_MAX)
     return statusFault(options.name, request, response.status, body, response.headers.get('retry-after'))
   }
-  const contentType = response.headers.get('content-type') ?? ''
+  const contentType = response.headers.get('content-type')?.toLowerCase() ?? ''
   const isEventStream = contentType.startsWith('text/event-stream')
   if (response.body === null || !(isEventStream || contentType.includes('json'))) {
     await response.body?.cancel().catch(() => undefined)
@@ -81,6 +82,8 @@ async function readSome(body: ReadableStream<Uint8Array> | null, bytesMax: numbe
   const parts: Uint8Array[] = []
   let length = 0
   const reader = body.getReader()
+  // What has come by then is read as all there is: the client waits for the status, not for its text.
+  const timer = setTimeout(() => reader.cancel().catch(() => undefined), ERROR_WAIT_MS)
   try {
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
       parts.push(read.value)
@@ -90,6 +93,7 @@ async function readSome(body: ReadableStream<Uint8Array> | null, bytesMax: numbe
   } catch {
     // A broken error body is as good as an empty one: the status says enough.
   }
+  clearTimeout(timer)
   await reader.cancel().catch(() => undefined)
   return Buffer.concat(parts).toString('utf8')
 }

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { decode, encode } from '../../src/core/byte-string.ts'
 import { membersOf, scanJson } from '../../src/core/json-scan.ts'
 import { JSON_DEPTH_MAX, JSON_SEPARATORS_MAX } from '../../src/core/limits.ts'
+import { runs } from '../support/property-runs.ts'
 
 /** JSON with spaces wherever they may stand, names escaped at will, and names repeated. */
 const space = fc.constantFrom('', ' ', '\n', '\t \r\n')
@@ -32,7 +33,7 @@ describe('the members of an object', () => {
         expect(found.map(({ value: { start, end } }) => decode(bytes.slice(start, end)))).toEqual(members.map((m) => m.text))
         expect(scanJson(bytes)).toEqual({ members: found })
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 

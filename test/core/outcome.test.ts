@@ -41,7 +41,14 @@ describe('what an ended request is charged', () => {
       const charged = charge(outcome, cut)
       expect(charged).toMatchObject({ source: 'estimated', usage: { input: 25, output: 10, cacheRead: 5 }, waivedPicos: ZERO })
     }
-    expect(charge('leaver', whole)).toMatchObject({ source: 'partial', usage: { output: 12 } })
+    const told = seen({ ...START, output_tokens: 11 })
+    expect(charge('leaver', told)).toMatchObject({ source: 'partial', usage: { output: 11 } })
+  })
+
+  test('cut after the upstream had told its final figures: charged and marked as final', () => {
+    for (const outcome of ['leaver', 'deadline', 'cut', 'recovered', 'fault', 'drain'] as const)
+      expect(charge(outcome, whole)).toMatchObject({ source: 'final', usage: { input: 25, output: 12 } })
+    expect(charge('leaver', seen(START, { stop_reason: 'end_turn' }))).toMatchObject({ source: 'estimated' })
   })
 
   test('the upstream broke, or we had to stop: nothing is charged, the price is recorded as waived', () => {

@@ -86,6 +86,25 @@ describe('what is billed', () => {
     })
   })
 
+  test('figures that no request can have are ignored and flagged, also where they only add up', () => {
+    const huge = 2 ** 31 - 1
+    const sane = { input_tokens: 10, output_tokens: 5 }
+    const absurd = [
+      { ...sane, input_tokens: huge },
+      { ...sane, iterations: [{ type: 'compaction', input_tokens: huge, output_tokens: 1 }] },
+      { ...sane, iterations: [{ type: 'compaction', input_tokens: -1, output_tokens: 1 }] },
+      { ...sane, iterations: Array.from({ length: 200 }, () => ({ type: 'compaction', input_tokens: 1_000_000, output_tokens: 1 })) },
+      { ...sane, server_tool_use: { web_search_requests: huge } },
+      { ...sane, server_tool_use: { web_search_requests: -3 } },
+      { ...sane, server_tool_use: { web_search_requests: 'many' } },
+    ]
+    for (const usage of absurd) {
+      const reported = merged(sane, usage)
+      expect(reported.absurd, JSON.stringify(usage).slice(0, 80)).toBe(true)
+      expect(billedUsage(reported)).toEqual({ ...NO_USAGE, input: 10, output: 5 })
+    }
+  })
+
   test('server tool uses are the sum of their kinds', () => {
     expect(billedUsage(merged({ server_tool_use: { web_search_requests: 2, web_fetch_requests: 3 } })).serverToolUses).toBe(5)
   })

@@ -173,6 +173,22 @@ test('what an earlier run left in flight is settled at its last mark or released
   expect(differencesAt(path)).toEqual([])
 })
 
+test('a mark whose cost no ledger can hold is released at the next start, and does not keep the others from being settled', async () => {
+  const path = makePath()
+  const first = await openTestLedger({ path, bootId: 'boot-1' })
+  await addKey(first.ledger, 'key_a', { balanceUsd: '1' })
+  for (const id of ['absurd', 'sound']) await first.ledger.hold(holdRequest(id, 'key_a', usd('0.1')))
+  first.ledger.mark('absurd', { ...NO_USAGE, input: 1_000_000_000_000, output: 1_000_000_000_000 })
+  first.ledger.mark('sound', { ...NO_USAGE, input: 10 })
+  await first.ledger.close()
+
+  const second = await openTestLedger({ path, bootId: 'boot-2' })
+  expect(second.recovered).toBe(2)
+  expect(await second.ledger.balanceOf('key_a')).toMatchObject({ availablePicos: picos(usd('1') - 10n * 3_000_000n) })
+  await second.ledger.close()
+  expect(differencesAt(path)).toEqual([])
+})
+
 test('a writer from outside delays the commit and loses nothing, and the gateway’s own loop never waits for it', async () => {
   const { ledger, path } = await openTestLedger()
   await addKey(ledger, 'key_a', { balanceUsd: '1' })

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { jsonHint } from '../../src/core/formats/translate/json-hint.ts'
 import { tokensOf } from '../../src/simulator/tokens.ts'
 import { ask, askStream, assistant, deltasOf, messageOf, quick, READ, requestOf, typesOf, user, WRITE } from './ask.ts'
 
@@ -205,6 +206,8 @@ test('a request for JSON gets an object that fits its schema', async () => {
   ]
   for (const fields of requests)
     expect(JSON.parse((await ask(quick(), 'Hi', fields)).content[0]!.text!)).toEqual({ city: 'simulated city', age: 1 })
+  const hint = jsonHint({ kind: 'schema', schema })
+  expect(JSON.parse((await ask(quick(), 'Hi', { system: hint })).content[0]!.text!)).toEqual({ city: 'simulated city', age: 1 })
   const free = await ask(quick(), 'Hi there', { system: 'Respond with a single valid JSON object and nothing else.' })
   expect(JSON.parse(free.content[0]!.text!)).toEqual({ simulator: 'Tollgate', prompt: 'Hi there' })
   const prose = await ask(quick(), 'Hi', { system: 'Tools take a JSON object.' })

@@ -6,12 +6,13 @@
 import type { Socket, TCPSocketListener } from 'bun'
 
 /**
- * One move of an answer. `end` closes the connection in order, `reset` breaks it, `stall` says nothing more until the client leaves. A script that just
+ * One move of an answer. `when` waits for something that the test does. `end` closes the connection in order, `reset` breaks it, `stall` says nothing more until the client leaves. A script that just
  * stops leaves the connection open for the next request.
  */
 export type Move =
   | Readonly<{ bytes: Uint8Array | string }>
   | Readonly<{ delayMs: number }>
+  | Readonly<{ when: Promise<unknown> }>
   | Readonly<{ end: true }>
   | Readonly<{ reset: true }>
   | Readonly<{ stall: true }>
@@ -137,6 +138,7 @@ async function play(socket: Socket<Connection>, request: RecordedRequest, script
   for (const move of script) {
     if ('bytes' in move) await send(socket, request, move.bytes)
     else if ('delayMs' in move) await pause(move.delayMs, leave.signal)
+    else if ('when' in move) await move.when
     else if ('stall' in move) await pause(undefined, leave.signal)
     else if ('end' in move) return void socket.end()
     else return socket.terminate()

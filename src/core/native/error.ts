@@ -2,6 +2,7 @@
 
 import { isObject } from '../json.ts'
 import { Refusal } from '../refusal.ts'
+import { forwardedText, isAboutOurAccount } from './forwarded-text.ts'
 
 export type NativeError = Readonly<{ type: string; message: string }>
 
@@ -11,13 +12,10 @@ export function readNativeError(body: unknown): NativeError {
   return { type: text(error['type']), message: text(error['message']) }
 }
 
-/** Texts by which an upstream speaks of our account with it: never the customer's business. */
-const OUR_ACCOUNT = /credit balance|organi[sz]ation|workspace|billing|spend limit|usage limit|api[ _-]?key/i
-
 /** A 400 of the upstream: its own words with our model id, unless they are about our account. */
 export function refusalOfInvalidRequest(error: NativeError, model: { id: string; upstreamModel: string }): Refusal {
-  if (error.type !== 'invalid_request_error' || OUR_ACCOUNT.test(error.message)) return new Refusal('upstreamAccount')
-  const message = error.message.replaceAll(model.upstreamModel, model.id)
+  if (error.type !== 'invalid_request_error' || isAboutOurAccount(error.message)) return new Refusal('upstreamAccount')
+  const message = forwardedText(error.message, model)
   return new Refusal('upstreamInvalidRequest', message === '' ? {} : { message })
 }
 

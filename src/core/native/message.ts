@@ -1,11 +1,12 @@
 /** A complete native answer. Source: wire.md §1.5, which also says how little of it may be assumed. */
 
-import { type ByteString, toBytes } from '../byte-string.ts'
+import { type ByteString, fromBytes, toBytes } from '../byte-string.ts'
 import { parseExact } from '../exact-json.ts'
 import { isObject } from '../json.ts'
+import { scanJson } from '../json-scan.ts'
 import { writeNativeEvent } from '../sse/write-event.ts'
 import { mergeUsage, NOT_REPORTED } from '../usage.ts'
-import type { Observation } from './observation.ts'
+import { contentBytesOf, type Observation } from './observation.ts'
 
 export type NativeMessage = Readonly<{
   /** The upstream's bytes. */
@@ -15,8 +16,12 @@ export type NativeMessage = Readonly<{
   observation: Observation
 }>
 
-/** Undefined when the bytes are not a native message: then the upstream is broken. */
+/**
+ * Undefined when the bytes are not a native message: then the upstream is broken. So is one whose JSON is deeper or busier than a client's may be: what is
+ * made of a message is written by recursion.
+ */
 export function readMessage(bytes: Uint8Array): NativeMessage | undefined {
+  if (typeof scanJson(fromBytes(bytes)) === 'string') return undefined
   let json: unknown
   try {
     json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
@@ -35,7 +40,7 @@ export function readMessage(bytes: Uint8Array): NativeMessage | undefined {
       isOutputFinal: isObject(json['usage']) && typeof json['usage']['output_tokens'] === 'number',
       stopReason: typeof json['stop_reason'] === 'string' ? json['stop_reason'] : undefined,
       stopSequence: typeof json['stop_sequence'] === 'string' ? json['stop_sequence'] : undefined,
-      contentBytes: content.reduce((sum, block) => sum + contentBytes(block), 0),
+      contentBytes: content.reduce((sum, block) => sum + contentBytesOf(block), 0),
     },
   }
 }
@@ -58,9 +63,3 @@ export function streamOfMessage(message: NativeMessage): Uint8Array {
   ]
   return toBytes(frames.join('') as ByteString)
 }
-
-const contentBytes = (block: Record<string, unknown>): number =>
-  [block['text'], block['thinking'], block['input'] === undefined ? undefined : JSON.stringify(block['input'])].reduce<number>(
-    (sum, part) => sum + (typeof part === 'string' ? Buffer.byteLength(part) : 0),
-    0,
-  )

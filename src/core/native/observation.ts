@@ -1,6 +1,6 @@
 /** What has been seen of an answer so far, whichever format it is translated to: enough to bill it however it ends. */
 
-import { isObject } from '../json.ts'
+import { isObject, type JsonObject } from '../json.ts'
 import type { Bounds } from '../pricing.ts'
 import type { NativeEvent } from '../sse/read-event.ts'
 import { billedUsage, isReported, mergeUsage, NO_USAGE, NOT_REPORTED, type ReportedUsage, type Usage } from '../usage.ts'
@@ -14,7 +14,7 @@ export type Observation = {
   /** Raw native value; undefined until a `message_delta` names one. */
   stopReason: string | undefined
   stopSequence: string | undefined
-  /** Bytes of text, thinking and tool input that were delivered, as JSON literals without their quotes. */
+  /** Bytes of text, thinking, signatures and tool input that were delivered, as JSON literals without their quotes. */
   contentBytes: number
 }
 
@@ -27,13 +27,20 @@ export const nothingSeen = (): Observation => ({
   contentBytes: 0,
 })
 
-/** Updates the observation with an event that carries usage or the stop reason. */
+/** Updates the observation with an event that carries usage, the stop reason, or a block that has content before its first delta. */
 export function observe(seen: Observation, event: NativeEvent): void {
   if (event.type === 'message_start') {
     if (seen.hasStarted) return
     seen.hasStarted = true
     const message = event.body['message']
     if (isObject(message)) seen.reported = mergeUsage(seen.reported, message['usage'])
+  } else if (event.type === 'content_block_start') {
+    const block = event.body['content_block']
+    if (isObject(block)) seen.contentBytes += contentBytesOf(block)
+  } else if (event.type === 'content_block_delta') {
+    const delta = event.body['delta']
+    // A signature is thinking that the client did not ask to read: it was written and paid for all the same.
+    if (isObject(delta) && typeof delta['signature'] === 'string') seen.contentBytes += delta['signature'].length
   } else if (event.type === 'message_delta') {
     const { usage } = event.body
     seen.reported = mergeUsage(seen.reported, usage)
@@ -43,6 +50,12 @@ export function observe(seen: Observation, event: NativeEvent): void {
     if (typeof delta['stop_reason'] === 'string') seen.stopReason = delta['stop_reason']
     if (typeof delta['stop_sequence'] === 'string') seen.stopSequence = delta['stop_sequence']
   }
+}
+
+/** Bytes of what a block says: the `{}` with which a tool's input begins says nothing. */
+export function contentBytesOf({ text, thinking, input }: JsonObject): number {
+  const written = isObject(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : undefined
+  return [text, thinking, written].reduce<number>((sum, part) => sum + (typeof part === 'string' ? Buffer.byteLength(part) : 0), 0)
 }
 
 /** A token of text is taken for four bytes where the upstream gave no figure (product.md "What is charged"). */

@@ -7,15 +7,12 @@ import { type ByteString, encodeJson } from '../byte-string.ts'
 import { Refusal } from '../refusal.ts'
 import { type NativeEvent, readFrame, readNativeEvent } from '../sse/read-event.ts'
 import { FrameSplitter } from '../sse/split-frames.ts'
-import { type Delta, DeltaFinder, type DeltaKind } from './delta.ts'
+import { type Delta, DeltaFinder, type DeltaKind, type Frame } from './delta.ts'
 import { readNativeError, refusalOfErrorEvent } from './error.ts'
 import { nothingSeen, type Observation, observe } from './observation.ts'
 
-/** One event as it stands in the stream: `text[start, end)`, its blank line included. */
-export type Frame = Readonly<{ text: ByteString; start: number; end: number }>
-
 export interface NativeSink {
-  /** A piece of text, thinking or tool input. The delta is only valid during the call. */
+  /** A piece of text, thinking or tool input. Delta and frame are only valid during the call. */
   delta(delta: Delta, frame: Frame): void
   /** Any other event: `message_start`, block start and stop, other deltas, `message_delta`, `message_stop`, `ping`, unknown ones. */
   event(event: NativeEvent, frame: Frame): void
@@ -26,11 +23,11 @@ export interface NativeSink {
 /** `complete`: `message_stop`, or an end after a stop reason. A refusal: the upstream failed, and this is what the client is told. */
 export type ReaderState = 'reading' | 'complete' | Refusal
 
-const SLOW_DELTAS: Readonly<Record<string, { kind: DeltaKind; field: string }>> = {
-  text_delta: { kind: 'text', field: 'text' },
-  input_json_delta: { kind: 'json', field: 'partial_json' },
-  thinking_delta: { kind: 'thinking', field: 'thinking' },
-}
+const SLOW_DELTAS: ReadonlyMap<unknown, { kind: DeltaKind; field: string }> = new Map([
+  ['text_delta', { kind: 'text', field: 'text' }],
+  ['input_json_delta', { kind: 'json', field: 'partial_json' }],
+  ['thinking_delta', { kind: 'thinking', field: 'thinking' }],
+])
 
 export class NativeReader {
   readonly observation: Observation = nothingSeen()
@@ -48,7 +45,7 @@ export class NativeReader {
   /** Feeds one chunk of the upstream's body. Does nothing once the stream has ended. */
   push(chunk: Uint8Array): void {
     if (this.state !== 'reading') return
-    if (!this.#splitter.push(chunk, this.#onFrame)) this.state = new Refusal('upstreamBroken')
+    if (!this.#splitter.push(chunk, this.#onFrame, this.#takeDelta)) this.state = new Refusal('upstreamBroken')
   }
 
   /** The upstream's body has ended: a last frame without its blank line still counts, then an end before a stop reason is a fault. */
@@ -64,11 +61,14 @@ export class NativeReader {
     return this.#splitter.isBetweenFrames
   }
 
+  readonly #takeDelta = (text: ByteString, start: number): number => {
+    if (this.state !== 'reading' || !this.#finder.find(text, start)) return -1
+    this.#deliver(this.#finder, this.#finder)
+    return this.#finder.end
+  }
+
   readonly #onFrame = (text: ByteString, start: number, end: number): void => {
-    if (this.state !== 'reading') return
-    const frame = { text, start, end }
-    if (this.#finder.find(text, start, end)) this.#deliver(this.#finder, frame)
-    else this.#readSlowly(frame)
+    if (this.state === 'reading') this.#readSlowly({ text, start, end })
   }
 
   #readSlowly(frame: Frame): void {
@@ -85,9 +85,19 @@ export class NativeReader {
       this.#deliver(delta, frame)
       return
     }
+    if (event.type === 'message_stop' && this.#isEmpty) {
+      this.state = new Refusal('upstreamBroken')
+      return
+    }
     observe(this.observation, event)
     this.#sink.event(event, frame)
     if (event.type === 'message_stop') this.state = 'complete'
+  }
+
+  /** Nothing but an end came: no start, no content, no reason to stop. That is no answer. */
+  get #isEmpty(): boolean {
+    const { hasStarted, contentBytes, stopReason } = this.observation
+    return !hasStarted && contentBytes === 0 && stopReason === undefined
   }
 
   #deliver(delta: Delta, frame: Frame): void {
@@ -116,9 +126,9 @@ function slowDelta(event: NativeEvent): Delta | undefined {
   const index = event.body['index']
   if (typeof delta !== 'object' || delta === null || typeof index !== 'number') return undefined
   const fields = delta as Record<string, unknown>
-  const known = SLOW_DELTAS[String(fields['type'])]
+  const known = SLOW_DELTAS.get(fields['type'])
   const value = known === undefined ? undefined : fields[known.field]
   if (known === undefined || typeof value !== 'string') return undefined
   const literal = encodeJson(value)
-  return { kind: known.kind, index, literal, from: 0, to: literal.length }
+  return { kind: known.kind, index, literal, from: 0, to: literal.length, isNamed: false }
 }

@@ -1,6 +1,8 @@
 /** A frame's lines to its event: the fields `event` and `data`. Source: WHATWG HTML "Server-sent events", wire.md §1.8. */
 
 import { type ByteString, decode, EMPTY } from '../byte-string.ts'
+import { scanJson } from '../json-scan.ts'
+import { JSON_DEPTH_MAX } from '../limits.ts'
 
 export type RawEvent = Readonly<{ event: ByteString; data: ByteString; hasEventLine: boolean }>
 
@@ -26,12 +28,16 @@ const LINE_END = /\r\n|\n|\r/
 
 export type NativeEvent = Readonly<{ type: string; body: Record<string, unknown> }>
 
+/** Too short to be too deep, as most events are: each level opens and closes. */
+const SHALLOW_LENGTH_MAX = 2 * JSON_DEPTH_MAX
+
 /**
  * The native event of a frame: its JSON with the `type` it names, else the type of its `event:` line. `undefined`: nothing to act on (no data, `[DONE]`);
- * `'malformed'`: data that is not a JSON object.
+ * `'malformed'`: data that is not a JSON object, or one deeper or busier than a client's may be: what is made of an event is written by recursion.
  */
 export function readNativeEvent(raw: RawEvent): NativeEvent | 'malformed' | undefined {
   if (raw.data.trim() === '' || raw.data.trim() === '[DONE]') return undefined
+  if (raw.data.length > SHALLOW_LENGTH_MAX && typeof scanJson(raw.data) === 'string') return 'malformed'
   let body: unknown
   try {
     body = JSON.parse(decode(raw.data))

@@ -1,6 +1,7 @@
 /**
  * Bytes to whole server-sent events, wherever the network cut them. A frame runs to the end of the blank line that closes it. Lines end with LF, CRLF
- * or CR, also mixed. Source: WHATWG HTML "Server-sent events"; wire.md §1.8. Linear: every byte is searched once, an open frame is joined once.
+ * or CR, also mixed. Source: WHATWG HTML "Server-sent events"; wire.md §1.8. Linear: every byte is searched once, or twice in a frame that was cut;
+ * an open frame is joined once.
  */
 
 import { type ByteString, EMPTY, fromBytes } from '../byte-string.ts'
@@ -8,6 +9,14 @@ import { EVENT_BYTES_MAX } from '../limits.ts'
 
 /** Called with the text that holds the frame and where in it the frame starts and ends (past its blank line). */
 export type OnFrame = (text: ByteString, start: number, end: number) => void
+
+/**
+ * May take the frame that starts at `start` before its end was searched: most frames of a stream look alike, and whoever knows them by sight also knows where
+ * they end. Gives the end of a whole frame that it took, else -1, and then `OnFrame` gets the frame.
+ */
+export type TakeKnown = (text: ByteString, start: number) => number
+
+const NONE_IS_KNOWN: TakeKnown = () => -1
 
 export class FrameSplitter {
   #open: ByteString[] = []
@@ -17,7 +26,7 @@ export class FrameSplitter {
   #atStart = true
 
   /** False when the open frame has passed `EVENT_BYTES_MAX`: the upstream is broken and the splitter must not be fed again. */
-  push(chunk: Uint8Array, onFrame: OnFrame): boolean {
+  push(chunk: Uint8Array, onFrame: OnFrame, takeKnown: TakeKnown = NONE_IS_KNOWN): boolean {
     if (chunk.length === 0) return true
     let text = fromBytes(chunk)
     if (this.#atStart) {
@@ -31,15 +40,21 @@ export class FrameSplitter {
       if (end === -1) return this.#keep(text)
       const carried = this.#openBytes - this.#tail.length
       text = this.#take(text)
-      onFrame(text, 0, carried + end)
       start = carried + end
+      if (takeKnown(text, 0) === -1) onFrame(text, 0, start)
     }
-    const hasCr = text.includes('\r')
-    for (let end = frameEnd(text, start, hasCr); end !== -1; end = frameEnd(text, start, hasCr)) {
-      onFrame(text, start, end)
+    let hasCr: boolean | undefined
+    while (start < text.length) {
+      let end = takeKnown(text, start)
+      if (end === -1) {
+        hasCr ??= text.includes('\r')
+        end = frameEnd(text, start, hasCr)
+        if (end === -1) return this.#keep(start === 0 ? text : (text.slice(start) as ByteString))
+        onFrame(text, start, end)
+      }
       start = end
     }
-    return start === text.length || this.#keep(start === 0 ? text : (text.slice(start) as ByteString))
+    return true
   }
 
   /** True between two frames: nothing is open, so bytes of ours may be written here. */

@@ -40,7 +40,7 @@ test('the literal of a canonical delta frame is found, and is what JSON.parse re
       literal,
       fc.nat(5),
       fc.boolean(),
-      fc.constantFrom('\n\n', '\r\n\r\n', '\r\r'),
+      fc.constantFrom('\n\n', '\r\n\r\n'),
       (kind, index, text, pad, hasEvent, end) => {
         const [name, type, field] = kind
         const json = `{"type":"content_block_delta","index":${index},"delta":{"type":"${type}","${field}":${text}}${' '.repeat(pad)}}`
@@ -48,8 +48,9 @@ test('the literal of a canonical delta frame is found, and is what JSON.parse re
         const frame = encode(`${hasEvent ? 'event: content_block_delta\n' : ''}data: ${json}${end}`)
         const whole = `${before}${frame}${before}` as typeof frame
         const finder = new DeltaFinder()
-        expect(finder.find(whole, before.length, before.length + frame.length)).toBe(true)
-        expect([finder.kind, finder.index]).toEqual([name, index])
+        expect(finder.find(whole, before.length)).toBe(true)
+        expect([finder.kind, finder.index, finder.isNamed]).toEqual([name, index, hasEvent])
+        expect([finder.start, finder.end]).toEqual([before.length, before.length + frame.length])
         const found = decode(finder.literal.slice(finder.from, finder.to))
         expect(found).toBe(text)
         expect(JSON.parse(found)).toBe(JSON.parse(json).delta[field])
@@ -79,10 +80,34 @@ test('what is not exactly of the canonical shape is left to the slow path', () =
     good.replace('data: ', 'data:'),
     `event: message\n${good}`,
     `: comment\n${good}`,
+    good.slice(0, -1),
+    good.replace('\n\n', '\n'),
+    good.replace('\n\n', '\r\r'),
+    good.replace('\n\n', '\n\r\n'),
+    good.replace('}}', '}} '),
+    '',
   ]
   const finder = new DeltaFinder()
-  expect(finder.find(encode(good), 0, good.length)).toBe(true)
-  for (const text of strange) expect(finder.find(encode(text), 0, text.length), text).toBe(false)
+  expect(finder.find(encode(good), 0)).toBe(true)
+  for (const text of strange) expect(finder.find(encode(text), 0), text).toBe(false)
+})
+
+test('a delta is found whatever was found before it: the beginning that is remembered misleads nobody', () => {
+  const frameOf = fc.tuple(fc.constantFrom(...KINDS), fc.nat(12), fc.boolean(), fc.constantFrom('"x"', '"a\\n"', '"\\q"', '1'))
+  fc.assert(
+    fc.property(fc.array(frameOf, { maxLength: 12 }), (frames) => {
+      const kept = new DeltaFinder()
+      for (const [[, type, field], index, hasEvent, value] of frames) {
+        const json = `{"type":"content_block_delta","index":${index},"delta":{"type":"${type}","${field}":${value}}}`
+        const text = encode(`${hasEvent ? 'event: content_block_delta\n' : ''}data: ${json}\n\n`)
+        const fresh = new DeltaFinder()
+        const isFound = fresh.find(text, 0)
+        expect(kept.find(text, 0)).toBe(isFound)
+        const where = ({ kind, index, from, to, end, isNamed }: DeltaFinder) => ({ kind, index, from, to, end, isNamed })
+        if (isFound) expect(where(kept)).toEqual(where(fresh))
+      }
+    }),
+  )
 })
 
 test('a string literal ends where JSON says, or has no end', () => {

@@ -5,6 +5,7 @@ import { EVENT_BYTES_MAX } from '../../../src/core/limits.ts'
 import { frameLines } from '../../../src/core/sse/frame-lines.ts'
 import { readFrame } from '../../../src/core/sse/read-event.ts'
 import { FrameSplitter } from '../../../src/core/sse/split-frames.ts'
+import { runs } from '../../support/property-runs.ts'
 
 /** The events of a stream as the standard describes them, from the whole text: the oracle. */
 function eventsOf(text: string): { event: string; data: string }[] {
@@ -77,7 +78,7 @@ describe('frames with any line ends, however the network cuts them', () => {
         expect(readChunks(cut(bytes, [1]))).toEqual(expected)
         expect(readChunks(cut(bytes, known))).toEqual(expected)
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     )
   })
 

@@ -10,6 +10,7 @@ import { readMessage } from '../../../src/core/native/message.ts'
 import { Refusal } from '../../../src/core/refusal.ts'
 import { whole } from '../../support/chunks.ts'
 import { GOLDEN_MODEL, streamCases } from '../../support/golden.ts'
+import { runs } from '../../support/property-runs.ts'
 import { bytes, call, chunksOf, dataOf, type Json, read, STAMP, stream } from './chat-call.ts'
 import { oracle } from './oracle.ts'
 
@@ -221,7 +222,7 @@ describe('any native stream', () => {
           expect(fast.map((data) => (data === '[DONE]' ? data : JSON.stringify(JSON.parse(data))))).toEqual([...slow.frames])
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -233,7 +234,7 @@ describe('any native stream', () => {
         const slow = oracle(native, call(echo), STAMP)
         expect(dataOf(stream(whole(native), call(echo)).text)).toEqual([...slow.frames])
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 
@@ -247,7 +248,7 @@ describe('any native stream', () => {
         expect(folded['finish_reason']).toBe(choice.finish_reason)
         expect(folded['usage']).toEqual(chatCompletion(nativeMessage(answer), call(echo), STAMP).usage)
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 })
@@ -298,7 +299,7 @@ describe('any request', () => {
         if (answer instanceof Refusal) expect(answer.row.status).toBe(400)
         else expect(JSON.parse(Buffer.from(answer.body).toString())).toBeObject()
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 
@@ -375,7 +376,7 @@ describe('any request', () => {
         if (!(answer instanceof Refusal)) expectNative(JSON.parse(Buffer.from(answer.body).toString()))
         else expect(answer.message).toMatch(/^(messages|cache_control)/)
       }),
-      { numRuns: 1500 },
+      { numRuns: runs(1500) },
     )
   })
 
@@ -409,7 +410,7 @@ describe('any request', () => {
         reached++
         expectNative(JSON.parse(Buffer.from(answer.body).toString()))
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     )
     expect(reached).toBeGreaterThan(300)
   })

@@ -131,14 +131,6 @@ describe('a completion', () => {
     expect(respond(native).body['choices'][0].message.tool_calls[0].function.arguments).toBe('{"id":12345678901234567890,"f":1.0}')
   })
 
-  test('a call nested too deeply for exact parsing is still answered', () => {
-    const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
-    const native =
-      `{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"text","text":"A"},{"type":"tool_use","id":"t","name":"f","input":{"x":${deep}}}],` +
-      '"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":1}}'
-    expect(respond(native).body['choices'][0].message).toMatchObject({ content: 'A', tool_calls: [{ id: 't' }] })
-  })
-
   test('legacy functions get one function_call, custom tools their free text', () => {
     const content = [use({ x: 1 }), use({}, 'g', 'toolu_2')]
     expect(choice({ content, stop_reason: 'tool_use' }, { isLegacy: true })).toEqual({

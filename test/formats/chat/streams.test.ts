@@ -4,6 +4,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { byteByByte, everySplit, randomCuts, whole } from '../../support/chunks.ts'
 import { expectGolden, streamCases } from '../../support/golden.ts'
+import { runs } from '../../support/property-runs.ts'
 import { call, chunksOf, dataOf, STAMP, stream } from './chat-call.ts'
 import { oracle } from './oracle.ts'
 
@@ -39,7 +40,7 @@ describe.each(streamCases())('$name', ({ native, folder, usage }) => {
     expect(stream(byteByByte(native))).toEqual(expected)
     fc.assert(
       fc.property(randomCuts(native), (chunks) => stream(chunks).text === expected.text),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     )
     if (native.length < 3000)
       for (const split of everySplit(native)) if (stream(split).text !== expected.text) expect(stream(split)).toEqual(expected)

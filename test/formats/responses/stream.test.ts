@@ -8,12 +8,13 @@ import { NativeReader } from '../../../src/core/native/reader.ts'
 import { Refusal, type RefusalName } from '../../../src/core/refusal.ts'
 import { randomCuts } from '../../support/chunks.ts'
 import { cuts, expectGolden, splitsInTwo, streamCases } from '../../support/golden.ts'
+import { runs } from '../../support/property-runs.ts'
 import { GOLDEN_CALL, readFine, STAMP } from './calls.ts'
 import { readEvents, run, unsealed } from './events.ts'
 import { nativeStream } from './native-streams.ts'
 import { nativeEvents, translate, type WireEvent } from './oracle.ts'
 
-const runs = Number(process.env['FUZZ_RUNS'] ?? 300)
+const RUNS = runs(300)
 
 test('every golden stream becomes the same responses events, however the network cuts it', () => {
   for (const { folder, name, native } of streamCases()) {
@@ -59,7 +60,7 @@ test('the slow and obvious translation gives the same events: random streams, cu
         expect(run([bytes], GOLDEN_CALL).events).toEqual(actual as WireEvent[])
       },
     ),
-    { numRuns: runs },
+    { numRuns: RUNS },
   )
 })
 
@@ -81,7 +82,7 @@ test('the vendor SDK folds random streams to the answer that is not streamed', a
       const answer = JSON.parse(Buffer.from(responsesFormat.respond(whole, GOLDEN_CALL, STAMP)).toString('utf8'))
       expect(unsealed(await foldBySdk(run([bytes], GOLDEN_CALL).text))).toMatchObject(unsealed(answer) as object)
     }),
-    { numRuns: Math.ceil(runs / 3) },
+    { numRuns: Math.ceil(RUNS / 3) },
   )
 })
 
@@ -121,7 +122,7 @@ test('a stream that keeps no grammar throws nothing, and what comes of it is sti
       const { text } = run([Buffer.from(events.map((known) => `data: ${JSON.stringify(known)}\n\n`).join(''))], GOLDEN_CALL)
       await foldBySdk(text)
     }),
-    { numRuns: runs },
+    { numRuns: RUNS },
   )
 })
 

@@ -76,11 +76,14 @@ function nativeMedia(type: string, part: JsonObject, path: string): Block | Refu
   const { cache_control: _marker, prompt_cache_breakpoint: _breakpoint, ...block } = part
   const { source } = block
   if (!isObject(source)) return invalid(`${path}.source`, NOT_AN_OBJECT)
-  switch (source['type']) {
+  switch (isGiven(source['file_id']) ? 'file' : source['type']) {
     case 'base64':
     case 'text':
-    case 'content':
       return { ...block, type }
+    case 'content': {
+      const content = nestedContent(source['content'], `${path}.source.content`)
+      return content instanceof Refusal ? content : { ...block, type, source: { ...source, content } }
+    }
     case 'url':
       return typeof source['url'] === 'string' && isLink(source['url'])
         ? { ...block, type }
@@ -88,4 +91,11 @@ function nativeMedia(type: string, part: JsonObject, path: string): Block | Refu
     default:
       return invalid(`${path}.source.type`, 'Input should be one of base64, text, content, url')
   }
+}
+
+/** A document's own blocks follow the rules of all others. Their markers go: they would be written to the cache, and paid, uncounted. */
+function nestedContent(content: unknown, path: string): unknown {
+  if (typeof content === 'string') return content
+  const blocks = readContent(content, 'tool', path)
+  return blocks instanceof Refusal ? blocks : blocks.map(({ cache_control: _marker, ...block }) => block)
 }

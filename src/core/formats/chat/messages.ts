@@ -2,7 +2,7 @@
 
 import { isGiven, isObject, type JsonObject, NOT_A_STRING, NOT_AN_ARRAY, NOT_AN_OBJECT, REQUIRED } from '../../json.ts'
 import { invalid, Refusal } from '../../refusal.ts'
-import { type Block, type CacheControl, markLast, type TextBlock, type Turn, withoutBlankText } from '../translate/block.ts'
+import { append, type Block, type CacheControl, markLast, type TextBlock, type Turn, withoutBlankText } from '../translate/block.ts'
 import { readCacheControl } from '../translate/caching.ts'
 import { cleanToolName, readArguments } from '../translate/tool-arguments.ts'
 import { Conversation, type ToolCall, thinkingBlocks } from '../translate/turns.ts'
@@ -38,7 +38,7 @@ function addSystem(system: TextBlock[], { fields, path }: Message, marker: Cache
   const blocks = readContent(fields['content'], 'system', `${path}.content`)
   if (blocks instanceof Refusal) return blocks
   markLast(blocks, marker)
-  system.push(...(withoutBlankText(blocks) as unknown as TextBlock[]))
+  append(system, withoutBlankText(blocks) as unknown as TextBlock[])
   return undefined
 }
 

@@ -6,9 +6,9 @@
 import { type ByteString, EMPTY, encode, encodeJson, toBytes } from '../../byte-string.ts'
 import type { Model } from '../../catalog.ts'
 import type { Span } from '../../json-scan.ts'
-import type { Delta } from '../../native/delta.ts'
+import type { Delta, Frame } from '../../native/delta.ts'
 import { finalCounters, type Observation } from '../../native/observation.ts'
-import { type Frame, NativeReader, type NativeSink } from '../../native/reader.ts'
+import { NativeReader, type NativeSink } from '../../native/reader.ts'
 import type { Bounds } from '../../pricing.ts'
 import type { Refusal } from '../../refusal.ts'
 import { errorBody } from '../../refusal-body.ts'
@@ -20,8 +20,6 @@ import { countersOf, isShown, membersAt, NOTHING_SHOWN, usageEdits } from './cou
 import { modelEdits } from './response.ts'
 import { applyEdits, type Edit } from './splice.ts'
 
-const DELTA_EVENT = 'content_block_delta'
-const DELTA_LINE = `event: ${DELTA_EVENT}\n`
 const MESSAGE_STOP = toBytes(writeNativeEvent('message_stop'))
 const HEARTBEAT = toBytes(writeEvent('ping', encode('{"type": "ping"}')))
 
@@ -73,9 +71,9 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
     return this.#reader.observation
   }
 
-  delta(_delta: Delta, frame: Frame): void {
+  delta({ isNamed }: Delta, frame: Frame): void {
     this.#relay(frame)
-    if (!frame.text.startsWith(DELTA_LINE, frame.start)) this.#nameEvent(DELTA_EVENT, frame)
+    if (!isNamed) this.#nameEvent('content_block_delta', frame)
   }
 
   event(event: NativeEvent, frame: Frame): void {
@@ -152,9 +150,10 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
   /** What this push may send: as bytes of the chunk itself where nothing had to change and no frame was open before it. */
   #pushed(chunk?: Uint8Array): Pushed {
     const { state } = this.#reader
+    const isUntouched = this.#edits.length === 0 && chunk !== undefined && chunk.length === this.#text.length
+    if (isUntouched && state === 'reading') return { now: this.#end === chunk.length ? chunk : chunk.subarray(0, this.#end) }
     const fault = typeof state === 'string' ? undefined : state
     const stopAt = this.#stopAt ?? this.#end
-    const isUntouched = this.#edits.length === 0 && chunk !== undefined && chunk.length === this.#text.length
     const piece = (from: number, to: number): Uint8Array | undefined => {
       if (isUntouched) return from === to ? undefined : from === 0 && to === chunk.length ? chunk : chunk.subarray(from, to)
       const text = applyEdits(this.#text, this.#edits, from, to)

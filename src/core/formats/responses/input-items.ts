@@ -2,7 +2,7 @@
 
 import { isGiven, isObject, type JsonObject, NOT_A_STRING, NOT_AN_OBJECT, REQUIRED } from '../../json.ts'
 import { invalid, Refusal } from '../../refusal.ts'
-import { type Block, type TextBlock, withoutBlankText } from '../translate/block.ts'
+import { append, type Block, type TextBlock, withoutBlankText } from '../translate/block.ts'
 import { readArguments } from '../translate/tool-arguments.ts'
 import { Conversation } from '../translate/turns.ts'
 import { readContent, unsupported } from './content-parts.ts'
@@ -28,7 +28,7 @@ export function readConversation(items: readonly Item[], context: ItemContext): 
     if (blocks instanceof Refusal) return blocks
     const isOnlyPrompt = lead === -1 && index === leading.length - 1
     if (isOnlyPrompt) conversation.addUser(blocks)
-    else system.push(...withoutBlankText(blocks as readonly TextBlock[]))
+    else append(system, withoutBlankText(blocks as readonly TextBlock[]))
   }
   for (const { item, path } of items.slice(leading.length)) {
     const problem = addItem(conversation, item, path, context)

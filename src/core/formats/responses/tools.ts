@@ -49,15 +49,14 @@ export function readTools(value: unknown): Tools | Refusal {
 
 type Entry = Readonly<{ definition: unknown; path: string; namespace: string | undefined }>
 
-/** A namespace's members stand where it stood. */
+/** A namespace's members stand where it stood. Its name is bounded, since every member's native name is made from it anew. */
 const flatten = (values: readonly unknown[]): readonly Entry[] =>
   values.flatMap((value, index): readonly Entry[] => {
     const path = `tools.${index}`
-    const isNamespace =
-      isObject(value) && value['type'] === 'namespace' && typeof value['name'] === 'string' && Array.isArray(value['tools'])
-    if (!isNamespace) return [{ definition: value, path, namespace: undefined }]
-    const namespace = String(value['name'])
-    return (value['tools'] as unknown[]).map((definition, at) => ({ definition, path: `${path}.tools.${at}`, namespace }))
+    const { type, name: namespace, tools }: JsonObject = isObject(value) ? value : {}
+    const isNamespace = type === 'namespace' && typeof namespace === 'string' && namespace.length <= NAME_LENGTH_MAX
+    if (!isNamespace || !Array.isArray(tools)) return [{ definition: value, path, namespace: undefined }]
+    return tools.map((definition: unknown, at) => ({ definition, path: `${path}.tools.${at}`, namespace }))
   })
 
 function kindOf(definition: unknown, path: string): ToolName['kind'] | { dropped: string } | Refusal {
@@ -65,7 +64,7 @@ function kindOf(definition: unknown, path: string): ToolName['kind'] | { dropped
   const { type } = definition
   if (!isGiven(type)) return invalid(`${path}.type`, REQUIRED)
   if (typeof type !== 'string') return invalid(`${path}.type`, NOT_A_STRING)
-  if (type === 'namespace') return invalid(path, 'a namespace needs a name and an array of tools')
+  if (type === 'namespace') return invalid(path, `a namespace needs a name of at most ${NAME_LENGTH_MAX} characters and an array of tools`)
   return type === 'function' || type === 'custom' ? type : { dropped: type }
 }
 

@@ -37,6 +37,11 @@ export function withoutBlankText<B extends Block | TextBlock>(blocks: readonly B
   return kept
 }
 
+/** Adds to the end; `push(...more)` would need an argument a block, and a message may hold more blocks than a call may have arguments. */
+export function append<B>(blocks: B[], more: readonly B[]): void {
+  for (const block of more) blocks.push(block)
+}
+
 /** Puts a marker on the last block in place; does nothing without one or without a block. */
 export function markLast<B extends Block | TextBlock>(blocks: B[], cacheControl: CacheControl | undefined): void {
   const last = blocks.pop()

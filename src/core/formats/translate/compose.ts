@@ -106,7 +106,8 @@ function toolsFor(request: Translated, { rejects }: Model): Toolset | Refusal {
   if (normalized instanceof Refusal) return normalized
   if (rejects.has('tools')) return { tools: [], choice: undefined }
   const { choice, onlyTools } = normalized
-  const tools = onlyTools === undefined ? request.tools : request.tools.filter(({ name }) => onlyTools.includes(name))
+  const kept = onlyTools === undefined ? undefined : new Set(onlyTools)
+  const tools = kept === undefined ? request.tools : request.tools.filter(({ name }) => kept.has(name))
   const toolset: Toolset =
     tools.length === 0 && hasToolBlocks(request.turns)
       ? { tools: usedToolNames(request.turns).map(placeholder), choice: { type: 'none' } }

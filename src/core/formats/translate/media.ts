@@ -3,7 +3,6 @@
  * Source: RFC 2397 (data URLs), wire.md §3.3.5.
  */
 
-import { encode } from '../../byte-string.ts'
 import { invalid, type Refusal } from '../../refusal.ts'
 import type { Block } from './block.ts'
 
@@ -44,10 +43,13 @@ export function fileBlock(fileData: unknown, filename: unknown, path: string): B
   return { type: 'document', source: { type: 'text', media_type: 'text/plain', data: text }, ...(title === undefined ? {} : { title }) }
 }
 
+/** Type and parameters of a data URL are never longer; a longer text is none. */
+const HEAD_LENGTH_MAX = 1_000
+
 /** `data:[type][;param=value…][;base64],payload`; undefined when it is not one. */
 function readDataUrl(url: string): Payload | undefined {
   const comma = url.indexOf(',')
-  if (comma === -1) return undefined
+  if (comma === -1 || comma > HEAD_LENGTH_MAX) return undefined
   const [type = '', ...parameters] = url
     .slice('data:'.length, comma)
     .split(';')
@@ -76,11 +78,22 @@ function cleanBase64(text: string): string | undefined {
   return bare.padEnd(Math.ceil(bare.length / 4) * 4, '=')
 }
 
-const percentDecoded = (text: string): Buffer =>
-  Buffer.from(
-    encode(text).replace(/%([0-9a-fA-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
-    'latin1',
-  )
+const PERCENT = 0x25
+const HEX = /^[0-9a-fA-F]{2}$/
+
+/** The bytes that a text escapes; what is not an escape stays as it is. */
+function percentDecoded(text: string): Buffer {
+  const bytes = Buffer.from(text, 'utf8')
+  let length = 0
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] ?? 0
+    const digits = byte === PERCENT ? bytes.toString('latin1', at + 1, at + 3) : ''
+    const isEscape = HEX.test(digits)
+    bytes[length++] = isEscape ? Number.parseInt(digits, 16) : byte
+    if (isEscape) at += 2
+  }
+  return bytes.subarray(0, length)
+}
 
 /** An image or a PDF by its first bytes; undefined for anything else. */
 function mediaBlock(base64: string, title: string | undefined): Block | undefined {

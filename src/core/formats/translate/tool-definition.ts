@@ -34,9 +34,12 @@ export function checkToolName(name: unknown, path: string): Refusal | undefined 
 
 /** Native refuses two tools of one name (K6). */
 export function checkUniqueNames(tools: readonly NativeTool[]): Refusal | undefined {
-  const names = tools.map(({ name }) => name)
-  const twice = names.find((name, index) => names.indexOf(name) !== index)
-  return twice === undefined ? undefined : invalid('tools', `tool names must be unique, "${twice}" is not`)
+  const seen = new Set<string>()
+  for (const { name } of tools) {
+    if (seen.has(name)) return invalid('tools', `tool names must be unique, "${name}" is not`)
+    seen.add(name)
+  }
+  return undefined
 }
 
 function nativeTool(

@@ -5,26 +5,23 @@
 
 import { isObject } from '../../json.ts'
 import { invalid, Refusal } from '../../refusal.ts'
-import { type Block, type CacheControl, isBlank, marked, type Turn, textBlock, withoutBlankText } from './block.ts'
+import { append, type Block, type CacheControl, isBlank, marked, type Turn, textBlock, withoutBlankText } from './block.ts'
+import { type Answers, OpenCalls } from './open-calls.ts'
 import { type Arguments, InputMaker } from './tool-arguments.ts'
 import { ToolIds } from './tool-ids.ts'
 
 /** A call as the client's history has it. `rawId` '' when it has none; `path` names the message or item in a refusal. */
 export type ToolCall = Readonly<{ rawId: string; name: string; input: Arguments; path: string; cacheControl?: CacheControl | undefined }>
 
-/**
- * A result: it answers the open call with this raw id or, where the format has no ids, of this function's name. `path` names the field that holds it.
- * Content: a string, or text, image and document blocks.
- */
+/** A result. `path` names the field that holds what it answers. Content: a string, or text, image and document blocks. */
 export type ToolResult = Readonly<{
-  answers: Readonly<{ rawId: string }> | Readonly<{ name: string }>
+  answers: Answers
   content: string | readonly Block[]
   isError: boolean
   path: string
   cacheControl?: CacheControl | undefined
 }>
 
-type OpenCall = { readonly rawId: string; readonly name: string; readonly id: string; readonly path: string; isAnswered: boolean }
 type OpenTurn = { readonly role: 'user' | 'assistant'; readonly results: Block[]; readonly blocks: Block[] }
 
 export class Conversation {
@@ -32,41 +29,38 @@ export class Conversation {
   readonly #ids = new ToolIds()
   readonly #inputs = new InputMaker()
   /** Calls of the latest assistant turn: only the user turn right after it may answer them (K4). */
-  #calls: OpenCall[] = []
+  #calls = new OpenCalls()
   #problem: Refusal | undefined
 
   /** Adds a user message's blocks. Blank text is dropped; nothing left adds nothing. */
   addUser(blocks: readonly Block[]): void {
     const kept = withoutBlankText(blocks)
-    if (kept.length > 0) this.#turn('user').blocks.push(...kept)
+    if (kept.length > 0) append(this.#turn('user').blocks, kept)
   }
 
   /** Adds an assistant message's blocks (text, thinking), without its tool calls. Blank text is dropped; nothing left adds nothing. */
   addAssistant(blocks: readonly Block[]): void {
     const kept = withoutBlankText(blocks)
-    if (kept.length > 0) this.#turn('assistant').blocks.push(...kept)
+    if (kept.length > 0) append(this.#turn('assistant').blocks, kept)
   }
 
   addToolCall(call: ToolCall): void {
     const turn = this.#turn('assistant')
-    const id = this.#ids.assign(call.rawId, `call_${this.#turns.length}_${this.#calls.length}`)
-    this.#calls.push({ rawId: call.rawId, name: call.name, id, path: call.path, isAnswered: false })
+    const id = this.#ids.assign(call.rawId, `call_${this.#turns.length}_${this.#calls.count}`)
+    this.#calls.add({ rawId: call.rawId, name: call.name, id, path: call.path, resultIndex: undefined })
     turn.blocks.push(marked({ type: 'tool_use', id, name: call.name, input: this.#inputs.input(call.input) }, call.cacheControl))
   }
 
   /** A second result of one call replaces the first. A result that answers no call of the latest assistant turn refuses the request. */
   addToolResult(result: ToolResult): void {
-    const call = this.#callOf(result.answers)
+    const call = this.#calls.find(result.answers)
     if (call === undefined) {
       this.#problem ??= invalid(result.path, 'no matching tool call')
       return
     }
-    call.isAnswered = true
     const { results } = this.#turn('user')
-    const block = resultBlock(call.id, result)
-    const earlier = results.findIndex((known) => known['tool_use_id'] === call.id)
-    if (earlier === -1) results.push(block)
-    else results[earlier] = block
+    call.resultIndex ??= results.length
+    results[call.resultIndex] = resultBlock(call.id, result)
   }
 
   /** The finished turns, or the first refusal. `needsUserFirst`: the model rejects a conversation that an assistant turn opens. */
@@ -89,7 +83,7 @@ export class Conversation {
     }
     if (role === 'assistant') {
       this.#requireResults()
-      this.#calls = []
+      this.#calls = new OpenCalls()
     }
     const turn: OpenTurn = { role, results: [], blocks: [] }
     this.#turns.push(turn)
@@ -97,14 +91,9 @@ export class Conversation {
   }
 
   #requireResults(): void {
-    const open = this.#calls.find((call) => !call.isAnswered)
-    if (open !== undefined) this.#problem ??= invalid(open.path, `tool call "${open.rawId || open.name}" has no result`)
-  }
-
-  /** Equal ids in one turn are answered in their order; when all are answered, the last one's result is replaced. */
-  #callOf(answers: ToolResult['answers']): OpenCall | undefined {
-    const matching = this.#calls.filter((call) => ('rawId' in answers ? call.rawId === answers.rawId : call.name === answers.name))
-    return matching.find((call) => !call.isAnswered) ?? matching.at(-1)
+    const open = this.#calls.firstUnanswered()
+    if (open !== undefined)
+      this.#problem ??= invalid(open.path, `tool call "${(open.rawId || open.name).slice(0, ID_LENGTH_SHOWN_MAX)}" has no result`)
   }
 
   /** An assistant turn that ends the conversation must not end with whitespace (K2) and must say something. */
@@ -116,6 +105,8 @@ export class Conversation {
     if (turn.blocks.every(isThinking)) this.#turns.pop()
   }
 }
+
+const ID_LENGTH_SHOWN_MAX = 100
 
 function resultBlock(id: string, { content, isError, cacheControl }: ToolResult): Block {
   const kept = typeof content === 'string' ? (isBlank(content) ? '' : content) : withoutBlankText(content)

@@ -9,6 +9,7 @@ import type { MessagesEcho } from '../../../../src/core/formats/messages/request
 import { membersOf } from '../../../../src/core/json-scan.ts'
 import { Refusal } from '../../../../src/core/refusal.ts'
 import { GOLDEN_MODEL } from '../../../support/golden.ts'
+import { runs } from '../../../support/property-runs.ts'
 
 /** `same` is known to the upstream by the same name, `stella-2` by another. */
 const SAME: Model = { ...GOLDEN_MODEL, id: 'same', upstreamModel: 'same' }
@@ -129,7 +130,7 @@ describe('the bytes that reach the upstream', () => {
         const names = membersOf(fromBytes(call.body)).map((m) => m.name)
         expect(new Set(names).size).toBe(names.length)
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 })
@@ -347,6 +348,6 @@ test('PF-01 any JSON object is read or refused with 400, never thrown', () => {
       if (call instanceof Refusal) expect(call.row.status).toBe(400)
       else expect(JSON.parse(Buffer.from(call.body).toString())).toBeObject()
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   )
 })

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { normalizeToolChoice, type ToolChoice, type ToolChoiceContext } from '../../../../src/core/formats/messages/tool-choice.ts'
 import { Refusal } from '../../../../src/core/refusal.ts'
+import { runs } from '../../../support/property-runs.ts'
 
 const BASE: ToolChoiceContext = {
   path: 'tool_choice',
@@ -213,6 +214,6 @@ test('PF-04 normalizing twice changes nothing, whatever the choice', () => {
       const twice = normalizeToolChoice(once.choice, { ...given, toolNames: kept })
       expect(twice).toEqual({ choice: once.choice, onlyTools: undefined })
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   )
 })

@@ -1,0 +1,29 @@
+/** Contestants that take turns in one process, so that a noisy machine hits all of them alike. Figures of two runs do not compare; their ratios do. */
+
+export type Contestant = Readonly<{ name: string; run: () => number | Promise<number> }>
+
+/** Best time a unit of each contestant, in nanoseconds: noise only ever adds time. `run` gives how many units it did. */
+export async function bestOf(contestants: readonly Contestant[], rounds: number): Promise<ReadonlyMap<string, number>> {
+  const best = new Map<string, number>()
+  for (let round = -2; round < rounds; round++) {
+    for (const { name, run } of contestants) {
+      const start = performance.now()
+      const units = await run()
+      const ns = ((performance.now() - start) * 1e6) / units
+      if (!(units > 0)) throw new Error(`${name} did nothing`)
+      if (round >= 0) best.set(name, Math.min(ns, best.get(name) ?? ns))
+    }
+  }
+  return best
+}
+
+/** One line a contestant: its time a unit, and how it compares with the reference. */
+export function print(best: ReadonlyMap<string, number>, unit: string, reference: string): void {
+  const base = best.get(reference) ?? Number.NaN
+  for (const [name, ns] of best) {
+    const time = ns < 10_000 ? `${Math.round(ns)} ns` : `${(ns / 1000).toFixed(1)} µs`
+    console.log(
+      `${name.padEnd(44)}${`${time}/${unit}`.padStart(20)}  ${ns <= base ? `${(base / ns).toFixed(1)}x as fast as` : `${(ns / base).toFixed(1)}x as long as`}: ${reference}`,
+    )
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * One request, without sockets and with an upstream that answers at once: what the gateway adds to a bare handler that passes the body on. With the real
+ * ledger on its thread, and with one that agrees to everything at once, so that the two parts can be told apart. Run: `bun bench/request.bench.ts [requests] [rounds]`.
+ */
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { buildApp } from '../src/app.ts'
+import { LIMITS } from '../src/core/limits.ts'
+import { KeyStore } from '../src/ledger/key-store.ts'
+import type { Ledger } from '../src/ledger/ledger.ts'
+import { KeyLimits } from '../src/relay/key-limits.ts'
+import { LiveStreams } from '../src/relay/live-streams.ts'
+import { Relay } from '../src/relay/relay.ts'
+import { ResponseMemory } from '../src/relay/response-memory.ts'
+import { TIMINGS } from '../src/relay/timings.ts'
+import { fetchUpstream } from '../src/upstream/fetch-upstream.ts'
+import type { World } from '../src/world.ts'
+import { addKey, openTestLedger } from '../test/support/ledger.ts'
+import { makeTestWorld } from '../test/support/world.ts'
+import { bestOf, print } from './measure.ts'
+
+const REQUESTS = Number(process.argv[2] ?? 1_000)
+const ROUNDS = Number(process.argv[3] ?? 7)
+/** Requests that run at the same time. */
+const LANES = 32
+const MODEL = 'vendor/model:v1@2.5'
+
+const ANSWER = JSON.stringify({
+  id: 'msg_01',
+  type: 'message',
+  role: 'assistant',
+  model: 'm',
+  content: [{ type: 'text', text: 'All lights went out one by one. '.repeat(12) }],
+  stop_reason: 'end_turn',
+  stop_sequence: null,
+  usage: { input_tokens: 90, output_tokens: 96 },
+})
+const instant = (): Promise<Response> => Promise.resolve(new Response(ANSWER, { headers: { 'content-type': 'application/json' } }))
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
+const { ledger } = await openTestLedger({ path: join(folder, 'ledger.db') })
+const secret = await addKey(ledger, 'key_bench', { balanceUsd: '1000000' })
+const agreeing: Ledger = {
+  hold: () => Promise.resolve('held'),
+  settle: () => Promise.resolve('settled'),
+  void: () => Promise.resolve('voided'),
+  mark: () => undefined,
+  findKey: (hash) => ledger.findKey(hash),
+  balanceOf: (keyId) => ledger.balanceOf(keyId),
+  operate: (operation) => ledger.operate(operation),
+  onKeyChange: (listener) => ledger.onKeyChange(listener),
+  isWritable: () => true,
+  close: () => Promise.resolve(),
+}
+
+type Handler = (request: Request) => Promise<Response>
+
+function gatewayWith(keptBy: Ledger): Handler {
+  const { world: base } = makeTestWorld()
+  const world: World = {
+    ...base,
+    requestId: () => `req_${Bun.randomUUIDv7().replaceAll('-', '')}`,
+    ledger: keptBy,
+    keys: new KeyStore(keptBy, { now: base.clock.now }),
+    upstream: fetchUpstream({ name: 'north', baseUrl: 'http://north.example', apiKey: undefined, fetch: instant }),
+    limits: () => ({ ...LIMITS, requestsPerMinute: 1e12, concurrentRequests: 1e6 }),
+  }
+  const now = world.clock.monotonicMs
+  const keyLimits = new KeyLimits({ limits: world.limits, now })
+  const relay = new Relay({ world, keyLimits, live: new LiveStreams(now), memory: new ResponseMemory({ now }), timings: TIMINGS })
+  const app = buildApp(world, relay, keyLimits)
+  return async (request) => app.handle(request)
+}
+
+const bare: Handler = async (request) => {
+  await request.text()
+  const { body, headers } = await instant()
+  return new Response(body, { headers })
+}
+
+const BODY = JSON.stringify({ model: MODEL, max_tokens: 100, messages: [{ role: 'user', content: 'Which lights went out? '.repeat(14) }] })
+
+async function ask(handler: Handler, path: string): Promise<number> {
+  const lane = async (): Promise<void> => {
+    for (let n = 0; n < REQUESTS / LANES; n++) {
+      const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
+      const answer = await handler(new Request(`http://gateway.example${path}`, { method: 'POST', headers, body: BODY }))
+      const text = await answer.text()
+      if (answer.status !== 200) throw new Error(text)
+    }
+  }
+  await Promise.all(Array.from({ length: LANES }, lane))
+  return REQUESTS
+}
+
+const durable = gatewayWith(ledger)
+const free = gatewayWith(agreeing)
+const REFERENCE = 'a bare handler'
+const best = await bestOf(
+  [
+    { name: REFERENCE, run: () => ask(bare, '/v1/messages') },
+    { name: 'messages, no ledger', run: () => ask(free, '/v1/messages') },
+    { name: 'chat, no ledger', run: () => ask(free, '/v1/chat/completions') },
+    { name: 'messages, hold and durable settle', run: () => ask(durable, '/v1/messages') },
+    { name: 'chat, hold and durable settle', run: () => ask(durable, '/v1/chat/completions') },
+  ],
+  ROUNDS,
+)
+console.log(`${REQUESTS} requests a round, ${LANES} at a time, ${BODY.length} byte bodies, best of ${ROUNDS} rounds after 2 for warming up`)
+print(best, 'request', REFERENCE)
+await ledger.close()
+rmSync(folder, { recursive: true, force: true })

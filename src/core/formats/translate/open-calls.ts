@@ -1,0 +1,52 @@
+/** The calls of one assistant turn and which of them are answered. Source: constraints K4 and K5 (wire.md §1.3). Linear however many calls share a name or an id. */
+
+export type OpenCall = {
+  readonly rawId: string
+  readonly name: string
+  /** The id that native knows the call by. */
+  readonly id: string
+  /** The message or item that a refusal names. */
+  readonly path: string
+  /** Where its result stands in the user turn; undefined while it has none. */
+  resultIndex: number | undefined
+}
+
+/** A result names its call by the client's id or, where the format has no ids, by the function. */
+export type Answers = Readonly<{ rawId: string }> | Readonly<{ name: string }>
+
+/** Calls that a result can mean, in order; those before `next` are answered. */
+type Queue = { readonly calls: OpenCall[]; next: number }
+
+export class OpenCalls {
+  readonly #calls: OpenCall[] = []
+  readonly #byRawId = new Map<string, Queue>()
+  readonly #byName = new Map<string, Queue>()
+
+  get count(): number {
+    return this.#calls.length
+  }
+
+  add(call: OpenCall): void {
+    this.#calls.push(call)
+    enqueue(this.#byRawId, call.rawId, call)
+    enqueue(this.#byName, call.name, call)
+  }
+
+  /** Equal ids are answered in their order; when all are answered, it is the last one's result that is replaced. */
+  find(answers: Answers): OpenCall | undefined {
+    const queue = 'rawId' in answers ? this.#byRawId.get(answers.rawId) : this.#byName.get(answers.name)
+    if (queue === undefined) return undefined
+    while (queue.calls[queue.next]?.resultIndex !== undefined) queue.next++
+    return queue.calls[queue.next] ?? queue.calls.at(-1)
+  }
+
+  firstUnanswered(): OpenCall | undefined {
+    return this.#calls.find(({ resultIndex }) => resultIndex === undefined)
+  }
+}
+
+function enqueue(queues: Map<string, Queue>, key: string, call: OpenCall): void {
+  const queue = queues.get(key)
+  if (queue === undefined) queues.set(key, { calls: [call], next: 0 })
+  else queue.calls.push(call)
+}

@@ -1,0 +1,50 @@
+/**
+ * Throws away the body of a request that was refused before it was read: a client that is still sending would otherwise see a reset instead of the answer.
+ * Source: product.md "Requests" (413 that clients really receive); reliability.md §0.2, §9 A5–A8.
+ */
+
+export type DrainBounds = Readonly<{
+  /** Past these a client that keeps sending is cut off after all. */
+  bytesMax: number
+  totalMs: number
+  /** A client that sends nothing for so long waits for the answer, not the other way round. */
+  idleMs: number
+}>
+
+const DRAIN_BOUNDS: DrainBounds = { bytesMax: 128 * 1024 * 1024, totalMs: 30_000, idleMs: 3_000 }
+
+/** The refusal, once the client has sent its body and listens. One that does not come to an end gets it, too, and loses its connection. */
+export async function refuseAfterBody(request: Request, refuse: () => Response): Promise<Response> {
+  const isEnded = await drain(request)
+  const response = refuse()
+  if (!isEnded) response.headers.set('connection', 'close')
+  return response
+}
+
+/** Reads what is left of a body into nothing. False: the client had not sent all of it. Never rejects; a body that somebody else reads is left alone. */
+export async function drain(request: Request, bounds: DrainBounds = DRAIN_BOUNDS): Promise<boolean> {
+  if (request.body === null || request.body.locked) return true
+  const reader = request.body.getReader()
+  let isCutOff = false
+  const cutOff = (): void => {
+    isCutOff = true
+    reader.cancel().catch(() => undefined)
+  }
+  const total = setTimeout(cutOff, bounds.totalMs)
+  const idle = setTimeout(cutOff, bounds.idleMs)
+  try {
+    let length = 0
+    for (let read = await reader.read(); !read.done && length < bounds.bytesMax; read = await reader.read()) {
+      length += read.value.byteLength
+      idle.refresh()
+    }
+    return !isCutOff && length < bounds.bytesMax
+  } catch {
+    // The client is gone; there is nobody left to answer.
+    return true
+  } finally {
+    clearTimeout(total)
+    clearTimeout(idle)
+    reader.releaseLock()
+  }
+}

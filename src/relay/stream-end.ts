@@ -1,0 +1,40 @@
+/** How a stream ends: its outcome, what the client is told, what the log says. Source: product.md "What is charged" and the table under "Upstream". */
+
+import type { Outcome } from '../core/outcome.ts'
+import { insufficientBalance, Refusal, type RefusalName } from '../core/refusal.ts'
+import type { RequestLine } from '../observe/request-line.ts'
+import type { Fault } from '../upstream/upstream.ts'
+import type { StopReason } from './deadline.ts'
+
+/** `last` are the closing bytes of a whole answer; a `refusal` becomes the format's error; neither: nobody is there to be told. */
+export type End = Readonly<{ outcome: Outcome; last?: Uint8Array; refusal?: Refusal; more?: Partial<RequestLine> }>
+
+export const endWith = (outcome: Outcome, name: RefusalName): End => ({ outcome, refusal: new Refusal(name) })
+
+export const faultEnd = ({ refusal, upstream, cause, isAlarm }: Fault): End => ({
+  outcome: 'fault',
+  refusal,
+  more: { upstream, cause, isAlarm },
+})
+
+/** The end of a stream whose upstream we have stopped. */
+export function stoppedEnd(reason: StopReason | undefined, dashboardUrl: string): End {
+  switch (reason) {
+    case 'deadline':
+      return endWith('deadline', 'timedOut')
+    case 'stall':
+      return { ...endWith('fault', 'timedOut'), more: { cause: 'stall' } }
+    case 'drain':
+      return endWith('drain', 'draining')
+    case 'disabled':
+      return endWith('cut', 'keyDisabled')
+    case 'exhausted':
+      return { outcome: 'cut', refusal: insufficientBalance(dashboardUrl) }
+    case 'leaver':
+    case 'write-stall':
+      return { outcome: 'leaver' }
+    case 'done':
+    case undefined:
+      return { ...endWith('fault', 'upstreamBroken'), more: { cause: 'stopped' } }
+  }
+}

@@ -1,0 +1,34 @@
+/** An upstream's body while it is read: its chunks, and how it is let go without a rejection that nobody sees. Source: reliability.md §0.4, §6. */
+
+/** What can be read: chunks of bytes. */
+type Reader = { read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>; cancel(): Promise<void> }
+
+export class UpstreamBody {
+  readonly #reader: Reader
+
+  constructor(body: ReadableStream<Uint8Array>) {
+    this.#reader = body.getReader()
+  }
+
+  /** The next chunk; `ended` in order, or `broken`: reset, cut short, badly compressed, or aborted by us. */
+  async read(): Promise<Uint8Array | 'ended' | 'broken'> {
+    try {
+      const { value } = await this.#reader.read()
+      return value ?? 'ended'
+    } catch {
+      return 'broken'
+    }
+  }
+
+  /** A read that waits ends at once. */
+  cancel(): void {
+    this.#reader.cancel().catch(() => undefined)
+  }
+
+  /** Reads what is left, so that the connection can be used again; gives up after `waitMs`. */
+  async readOn(waitMs: number): Promise<void> {
+    const timer = setTimeout(() => this.cancel(), waitMs)
+    while ((await this.read()) instanceof Uint8Array);
+    clearTimeout(timer)
+  }
+}

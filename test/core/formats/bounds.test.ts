@@ -1,0 +1,131 @@
+/** What a request reserves in the worst case, on all three formats. Source: product.md "Money" (hold). */
+
+import { describe, expect, test } from 'bun:test'
+import { fromBytes } from '../../../src/core/byte-string.ts'
+import type { Format } from '../../../src/core/format.ts'
+import { chatFormat } from '../../../src/core/formats/chat/format.ts'
+import { messagesFormat } from '../../../src/core/formats/messages/format.ts'
+import { responsesFormat } from '../../../src/core/formats/responses/format.ts'
+import { membersOf } from '../../../src/core/json-scan.ts'
+import { type Bounds, holdFor } from '../../../src/core/pricing.ts'
+import { Refusal } from '../../../src/core/refusal.ts'
+import { GOLDEN_MODEL } from '../../support/golden.ts'
+
+type Json = Record<string, unknown>
+
+function read<Echo>(format: Format<Echo>, json: Json) {
+  const bytes = Buffer.from(JSON.stringify({ model: GOLDEN_MODEL.id, ...json }))
+  const body = { bytes, json: JSON.parse(bytes.toString()), members: membersOf(fromBytes(bytes)) }
+  return format.read(body, { headers: new Headers(), find: () => GOLDEN_MODEL, recall: () => undefined })
+}
+
+function bounds<Echo>(format: Format<Echo>, json: Json): Bounds {
+  const call = read(format, json)
+  if (call instanceof Refusal) throw new Error(call.message)
+  expect(call.bounds.bodyBytes).toBe(call.body.byteLength)
+  return call.bounds
+}
+
+const messages = (json: Json): Bounds => bounds(messagesFormat, { max_tokens: 10, messages: [{ role: 'user', content: 'u' }], ...json })
+const chat = (json: Json): Bounds => bounds(chatFormat, { messages: [{ role: 'user', content: 'u' }], ...json })
+const responses = (json: Json): Bounds => bounds(responsesFormat, { input: 'u', ...json })
+const said = (...content: Json[]): Json[] => [{ role: 'user', content }]
+const text = (more: Json = {}): Json => ({ type: 'text', text: 't', ...more })
+const EPHEMERAL = { cache_control: { type: 'ephemeral' } }
+const HOUR = { cache_control: { type: 'ephemeral', ttl: '1h' } }
+const PNG = 'iVBORw0KGgoAAAANSUhEUg=='
+const DATA = { type: 'base64', media_type: 'image/png', data: PNG }
+
+describe('input whose tokens its bytes do not bound reserves the whole context window', () => {
+  test('messages: what the upstream runs, fetches or sees; not what the client runs', () => {
+    for (const json of [
+      { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
+      { tools: [{ type: 'code_execution_20250825', name: 'code_execution' }] },
+      { tools: [{ type: 'computer_20250124', name: 'computer' }] },
+      { mcp_servers: [{ type: 'url', url: 'https://a.example', name: 'a' }] },
+      { context_management: {} },
+      { messages: said({ type: 'image', source: DATA }) },
+      { messages: said({ type: 'document', source: { type: 'text', data: 'a' } }) },
+      { messages: said({ type: 'tool_result', tool_use_id: 'a', content: [{ type: 'image', source: DATA }] }) },
+      { messages: said({ type: 'hologram' }) },
+    ])
+      expect(messages(json).hasOpaqueInput, JSON.stringify(json)).toBe(true)
+    for (const json of [
+      {},
+      { tools: [{ name: 'f', input_schema: {} }] },
+      { tools: [{ type: 'bash_20250124', name: 'bash' }] },
+      { messages: said(text()) },
+    ])
+      expect(messages(json).hasOpaqueInput, JSON.stringify(json)).toBe(false)
+  })
+
+  test('chat and responses: images, documents and links, also inside results', () => {
+    const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}` } }
+    const calls = [{ role: 'assistant', tool_calls: [{ id: 'c', function: { name: 'f', arguments: '{}' } }] }]
+    for (const list of [
+      said(image),
+      said({ type: 'image_url', image_url: { url: 'https://a.example/a.png' } }),
+      said({ type: 'document', source: { type: 'content', content: [text()] } }),
+      [...calls, { role: 'tool', tool_call_id: 'c', content: [image] }],
+    ])
+      expect(chat({ messages: list }).hasOpaqueInput, JSON.stringify(list)).toBe(true)
+    expect(responses({ input: said({ type: 'input_image', image_url: 'https://a.example/a.png' }) }).hasOpaqueInput).toBe(true)
+    expect(chat({}).hasOpaqueInput || responses({ tools: [{ type: 'web_search' }] }).hasOpaqueInput).toBe(false)
+  })
+})
+
+describe('cache writes are reserved at the dearest rate that the request asks for', () => {
+  test('messages: on tools, system, messages, nested and on the body itself', () => {
+    expect(messages({}).cacheWrites).toBe('none')
+    for (const [marker, writes] of [
+      [EPHEMERAL, '5m'],
+      [HOUR, '1h'],
+      [{ cache_control: { type: 'ephemeral', ttl: '2h' } }, '1h'],
+    ] as const)
+      for (const json of [
+        marker,
+        { system: [text(marker)] },
+        { tools: [{ name: 'f', input_schema: {}, ...marker }] },
+        { messages: said(text(marker)) },
+        { messages: said({ type: 'tool_result', tool_use_id: 'a', content: [text(marker)] }) },
+      ])
+        expect(messages(json).cacheWrites, JSON.stringify(json)).toBe(writes)
+  })
+
+  test('chat and responses: written by the client, or set by us where it only signals caching', () => {
+    for (const read of [chat, responses]) {
+      expect(read({}).cacheWrites).toBe('none')
+      expect(read(EPHEMERAL).cacheWrites).toBe('5m')
+      expect(read(HOUR).cacheWrites).toBe('1h')
+      expect(read({ prompt_cache_key: 'k' }).cacheWrites).toBe('5m')
+      expect(read({ prompt_cache_key: 'k', ...HOUR }).cacheWrites).toBe('1h')
+    }
+    expect(chat({ messages: said(text(EPHEMERAL), text(HOUR)) }).cacheWrites).toBe('1h')
+    expect(chat({ tools: [{ type: 'function', function: { name: 'f' }, ...HOUR }] }).cacheWrites).toBe('1h')
+  })
+
+  test('chat: a marker inside a document is not forwarded, since it would be paid uncounted; nor is a file of somebody', () => {
+    const document = (block: Json): Json => ({ messages: said({ type: 'document', source: { type: 'content', content: [block] } }) })
+    const call = read(chatFormat, document(text(HOUR)))
+    if (call instanceof Refusal) throw new Error(call.message)
+    expect(call.bounds.cacheWrites).toBe('none')
+    expect(Buffer.from(call.body).toString()).not.toContain('cache_control')
+    expect(read(chatFormat, document({ type: 'image', source: { type: 'file', file_id: 'file_1' } }))).toBeInstanceOf(Refusal)
+    expect(read(chatFormat, { messages: said({ type: 'image', source: { ...DATA, file_id: 'file_1' } }) })).toBeInstanceOf(Refusal)
+  })
+})
+
+test('the output is bounded by what was asked and by the model; a cache warm-up reserves its input alone', () => {
+  const { rates, contextWindow, maxOutputTokens } = GOLDEN_MODEL
+  expect(messages({ max_tokens: 1e9 }).outputTokensMax).toBe(maxOutputTokens)
+  expect(chat({ max_completion_tokens: 1e9 }).outputTokensMax).toBe(maxOutputTokens)
+  expect(responses({ max_output_tokens: 7 }).outputTokensMax).toBe(7)
+  const warmUp = messages({ max_tokens: 0, ...EPHEMERAL })
+  expect(warmUp.outputTokensMax).toBe(0)
+  expect(holdFor(warmUp, rates, contextWindow)).toBe((BigInt(warmUp.bodyBytes) * rates.cacheWrite5m) as typeof rates.input)
+  for (const [format, json] of [
+    [chatFormat, { messages: said(text()), max_tokens: 0 }],
+    [responsesFormat, { input: 'u', max_output_tokens: 0 }],
+  ] as const)
+    expect(read(format as Format<unknown>, json)).toBeInstanceOf(Refusal)
+})

@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'bun:test'
+import { readMessage, streamOfMessage } from '../../../src/core/native/message.ts'
+import { NativeReader } from '../../../src/core/native/reader.ts'
+
+const MODEL = { id: 'a', upstreamModel: 'b' }
+const SINK = { delta: () => undefined, event: () => undefined, ignored: () => undefined }
+const nested = (levels: number): string => `${'['.repeat(levels)}1${']'.repeat(levels)}`
+const message = (content: string): Uint8Array => Buffer.from(`{"type":"message","role":"assistant","content":[${content}]}`)
+const toolUse = (input: string): string => `{"type":"tool_use","id":"t","name":"f","input":${input}}`
+const frame = (json: string): Uint8Array => Buffer.from(`data: ${json}\n\n`)
+
+function read(...frames: readonly Uint8Array[]): NativeReader {
+  const reader = new NativeReader(SINK, MODEL)
+  for (const bytes of frames) reader.push(bytes)
+  return reader
+}
+
+describe('JSON of an upstream is bounded like that of a client', () => {
+  test('an answer that is nested too deeply, or has too many parts, is a broken upstream, never an exception', () => {
+    expect(readMessage(message(toolUse(`{"a":${nested(100)}}`)))).toBeDefined()
+    for (const levels of [200, 5_000, 200_000]) expect(readMessage(message(toolUse(`{"a":${nested(levels)}}`)))).toBeUndefined()
+    expect(readMessage(message(toolUse(`{"a":[${'1,'.repeat(1_000_001)}1]}`)))).toBeUndefined()
+  })
+
+  test('so is an event of a stream, wherever the nesting stands', () => {
+    for (const levels of [200, 5_000, 200_000]) {
+      for (const json of [
+        `{"type":"content_block_start","index":0,"content_block":${toolUse(`{"a":${nested(levels)}}`)}}`,
+        `{"type":"content_block_delta","index":0,"delta":{"type":"other","a":${nested(levels)}}}`,
+        `{"type":"ping","a":${nested(levels)}}`,
+        `{"type":"error","error":{"type":"overloaded_error","message":"m"},"a":${nested(levels)}}`,
+      ])
+        expect(read(frame(json)).state).toMatchObject({ name: 'upstreamBroken' })
+    }
+    expect(read(frame(`{"type":"ping","a":[${'{},'.repeat(1_500_000)}1]}`)).state).toMatchObject({ name: 'upstreamBroken' })
+    expect(read(frame(`{"type":"ping","a":${nested(100)}}`)).state).toBe('reading')
+  })
+
+  test('nested brackets inside a string are text', () => {
+    const text = JSON.stringify('['.repeat(10_000))
+    expect(readMessage(message(`{"type":"text","text":${text}}`))?.content).toHaveLength(1)
+    expect(
+      read(frame(`{"index":0,"type":"content_block_delta","delta":{"type":"text_delta","text":${text}}}`)).observation.contentBytes,
+    ).toBe(10_000)
+  })
+})
+
+describe('delivered content is counted, however it arrives', () => {
+  const start = (block: string): Uint8Array => frame(`{"type":"content_block_start","index":0,"content_block":${block}}`)
+
+  test('text, thinking and whole inputs that came with their block', () => {
+    const blocks = ['{"type":"text","text":"käse"}', '{"type":"thinking","thinking":"a\\nb","signature":"s"}', toolUse('{"a":1}')]
+    expect(read(...blocks.map(start)).observation.contentBytes).toBe(5 + 3 + 7)
+    expect(readMessage(message(blocks.join(',')))?.observation.contentBytes).toBe(5 + 3 + 7)
+  })
+
+  test('an empty block that deltas will fill counts nothing yet', () => {
+    for (const block of ['{"type":"text","text":""}', toolUse('{}'), '{"type":"hologram"}'])
+      expect(read(start(block)).observation.contentBytes).toBe(0)
+  })
+
+  test('an answer in one piece counts the same when it is streamed', () => {
+    const whole = readMessage(message(`{"type":"text","text":"a\\u00e9\\"b"},${toolUse('{"a":[1,"ü"]}')}`))
+    if (whole === undefined) throw new Error('not a message')
+    expect(read(streamOfMessage(whole)).observation.contentBytes).toBe(whole.observation.contentBytes)
+  })
+})

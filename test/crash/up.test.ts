@@ -1,0 +1,70 @@
+/** The newcomer's first command: every line that it prints to paste works as it stands, on a free port if need be, the second time too. Rules: product.md "Operator". */
+
+import { expect, test } from 'bun:test'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PROCESS_TIMEOUT_MS, ROOT } from './process.ts'
+
+type Pasted = Readonly<{ url: string; headers: Record<string, string>; body: string | undefined }>
+
+/** A curl line as curl reads it. */
+function pasted(line: string, key: string): Pasted {
+  const [, url = ''] = /(http:\S+)/.exec(line) ?? []
+  const headers = [...line.matchAll(/-H (?:"([^"]+)"|'([^']+)')/g)].map(([, double, single]) =>
+    (double ?? single ?? '').replace('$KEY', key),
+  )
+  return { url, headers: Object.fromEntries(headers.map((header) => header.split(': '))), body: / -d '([^']+)'/.exec(line)?.[1] }
+}
+
+const send = ({ url, headers, body }: Pasted): Promise<Response> =>
+  fetch(url, body === undefined ? { headers } : { method: 'POST', headers, body })
+
+test(
+  'a funded demo key and lines that work, also when port 8080 is taken and when an earlier run left its folder',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-up-'))
+    const taken = take8080()
+    for (const round of [1, 2]) {
+      const up = Bun.spawn([process.execPath, join(ROOT, 'src/cli/up.ts')], {
+        cwd: folder,
+        env: { PATH: process.env['PATH'] ?? '', HOME: folder },
+        stderr: 'pipe',
+      })
+      const err = new Response(up.stderr).text()
+      // Should it never say what is waited for.
+      const timer = setTimeout(() => up.kill('SIGKILL'), PROCESS_TIMEOUT_MS)
+      let out = ''
+      const decoder = new TextDecoder()
+      for await (const chunk of up.stdout) {
+        out += decoder.decode(chunk, { stream: true })
+        if (!out.includes('Ctrl-C stops it')) continue
+        const [, key = ''] = /export KEY=(sk-\S+)/.exec(out) ?? []
+        expect(/running at http:\/\/127\.0\.0\.1:(\d+)/.exec(out)?.[1]).not.toBe('8080')
+        const lines = out.split('\n').filter((line) => line.startsWith('  curl '))
+        expect(lines.length).toBeGreaterThan(4)
+        const answers = await Promise.all(lines.map((line) => send(pasted(line, key))))
+        expect(answers.map(({ status }) => status)).toEqual(lines.map(() => 200))
+        expect(await Promise.all(answers.map((answer) => answer.text()))).not.toContain('')
+        up.kill('SIGINT')
+      }
+      clearTimeout(timer)
+      expect({ round, code: await up.exited }).toEqual({ round, code: 0 })
+      expect(await err).not.toContain('"level":"error"')
+      const ledger = join(folder, 'data/demo/data/tollgate.db')
+      expect([existsSync(ledger), existsSync(`${ledger}-wal`)]).toEqual([true, false])
+    }
+    taken?.stop(true)
+    rmSync(folder, { recursive: true })
+  },
+  3 * PROCESS_TIMEOUT_MS,
+)
+
+/** Undefined when somebody else has it, which is as good. */
+function take8080(): { stop(closes: boolean): void } | undefined {
+  try {
+    return Bun.listen({ hostname: '127.0.0.1', port: 8080, socket: { data: () => undefined } })
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,154 @@
+/**
+ * Bodies that take their time: a steady one is waited for, a stalled one is not, and neither decides how long the gateway listens to others.
+ * Source: spec "Limits"; reliability.md §0.1, A8, A10, A12.
+ */
+
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { buildApp } from '../../src/app.ts'
+import { LIMITS } from '../../src/core/limits.ts'
+import { Refusal } from '../../src/core/refusal.ts'
+import { BodyMemory } from '../../src/relay/body-memory.ts'
+import { drain } from '../../src/relay/drain.ts'
+import { KeyLimits } from '../../src/relay/key-limits.ts'
+import { LiveStreams } from '../../src/relay/live-streams.ts'
+import { type Pace, readBody } from '../../src/relay/read-body.ts'
+import { Relay } from '../../src/relay/relay.ts'
+import { ResponseMemory } from '../../src/relay/response-memory.ts'
+import { TIMINGS } from '../../src/relay/timings.ts'
+import { startFakeUpstream } from '../support/fake-upstream.ts'
+import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
+import { connectRaw, type RawConnection } from '../support/raw-client.ts'
+
+const BODY = JSON.stringify({ model: MODEL_ID, max_tokens: 8, messages: [{ role: 'user', content: 'Hi' }] })
+const headFor = (length: number, secret = ''): string =>
+  `POST /v1/messages HTTP/1.1\r\nHost: a\r\nx-api-key: ${secret}\r\nContent-Length: ${length}\r\n\r\n`
+
+let gateway: TestGateway
+
+beforeAll(async () => {
+  gateway = await startTestGateway()
+})
+
+afterAll(() => gateway.stop())
+
+/** A server that only reads bodies, in milliseconds where the gateway takes seconds. */
+function serveReadBody(pace: Pace, totalTimeoutMs = 60_000) {
+  const memory = new BodyMemory()
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch: async (request) => {
+      const lease = memory.lease()
+      const body = await readBody(request, { bodyBytes: LIMITS.bodyBytes, totalTimeoutMs }, lease, pace)
+      if (body instanceof Refusal) await drain(request)
+      lease.release()
+      return body instanceof Refusal ? new Response(body.message, { status: body.row.status }) : new Response('read')
+    },
+  })
+  return { url: server.url.href, memory, stop: () => server.stop(true) }
+}
+
+async function drip(connection: RawConnection, text: string, gapMs: number): Promise<void> {
+  for (const letter of text) {
+    if (connection.received().length > 0 || connection.isClosed()) return
+    await connection.send(letter)
+    await Bun.sleep(gapMs)
+  }
+}
+
+test('a body that trickles is 400 after its window, however much of it came before, and gives its memory back', async () => {
+  const server = serveReadBody({ windowMs: 150, windowBytesMin: 1_000 })
+  for (const start of ['', `{"a":"${'x'.repeat(500_000)}`]) {
+    const connection = await connectRaw(server.url)
+    await connection.send(headFor(1_000_000) + start)
+    await drip(connection, 'x'.repeat(500), 20)
+    const response = await connection.response()
+    expect([response.status, response.text]).toEqual([400, 'request body was not received in time'])
+    connection.reset()
+  }
+  expect(server.memory.bytes).toBe(0)
+  await server.stop()
+})
+
+test('a body that is fast enough in every window is read, and one that takes as long as a whole request may is 504', async () => {
+  const server = serveReadBody({ windowMs: 300, windowBytesMin: 2 })
+  const steady = await connectRaw(server.url)
+  await steady.send(headFor(BODY.length))
+  await drip(steady, BODY, 10)
+  expect((await steady.response()).text).toBe('read')
+  steady.reset()
+  await server.stop()
+
+  const impatient = serveReadBody({ windowMs: 60_000, windowBytesMin: 1 }, 200)
+  const endless = await connectRaw(impatient.url)
+  await endless.send(headFor(1_000_000))
+  await drip(endless, 'x'.repeat(500), 20)
+  const response = await endless.response()
+  expect([response.status, response.text]).toEqual([504, 'Service timed out; retry later'])
+  endless.reset()
+  await impatient.stop()
+})
+
+test('the total limit of a request counts from its first byte, so a slow body leaves less for the answer', async () => {
+  const upstream = await startFakeUpstream({ answer: () => [{ stall: true }] })
+  const hasty = await startTestGateway({ upstreams: [upstream.url], limits: { totalTimeoutMs: 1_200 } })
+  const secret = await hasty.createKey()
+  const answers = [BODY, `${BODY.slice(0, -1)},"stream":true}`].map(async (body) => {
+    const startedAt = performance.now()
+    const connection = await connectRaw(hasty.url)
+    await connection.send(headFor(body.length, secret) + body.slice(0, 5))
+    await Bun.sleep(800)
+    await connection.send(body.slice(5))
+    const { status } = await connection.response()
+    return [status, performance.now() - startedAt < 1_900]
+  })
+  expect(await Promise.all(answers)).toEqual([
+    [504, true],
+    [504, true],
+  ])
+  await hasty.stop()
+  upstream.stop()
+})
+
+test('a client that leaves in the middle of its body costs nothing and leaves nothing behind', async () => {
+  const secret = await gateway.createKey({ id: 'key_leaver' })
+  for (let i = 0; i < 5; i++) {
+    const connection = await connectRaw(gateway.url)
+    await connection.send(`${headFor(1_000_000, secret)}{"model":`)
+    await Bun.sleep(10)
+    connection.reset()
+  }
+  expect((await gateway.post('/v1/messages', secret, BODY)).status).toBe(200)
+  await gateway.idle()
+  expect(gateway.receipts()).toHaveLength(1)
+})
+
+test('slow clients do not slow others', async () => {
+  const slow = await Promise.all(Array.from({ length: 50 }, () => connectRaw(gateway.url)))
+  const secret = await gateway.createKey({ id: 'key_beside_slow' })
+  for (const connection of slow) await connection.send(`${headFor(1_000, secret)}{`)
+  for (let i = 0; i < 5; i++) expect((await gateway.post('/v1/messages', secret, BODY)).status).toBe(200)
+  for (const connection of slow) connection.reset()
+})
+
+/** Bun's idle limit, which is a deadline for the first byte of the answer, has a resolution of four seconds: this cannot be shown in less. */
+test('an upload that is steady but longer than the server’s idle limit is answered', async () => {
+  const { world } = gateway
+  const keyLimits = new KeyLimits({ limits: world.limits, now: world.clock.monotonicMs })
+  const live = new LiveStreams(world.clock.monotonicMs)
+  const relay = new Relay({ world, keyLimits, live, memory: new ResponseMemory({ now: world.clock.monotonicMs }), timings: TIMINGS })
+  const app = buildApp(world, relay, keyLimits).listen({ port: 0, hostname: '127.0.0.1', idleTimeout: 1 })
+  const url = `http://127.0.0.1:${app.server?.port}`
+  const secret = await gateway.createKey({ id: 'key_steady' })
+  const statuses = ['/v1/messages', '/v1/messages/count_tokens'].map(async (path) => {
+    const connection = await connectRaw(url)
+    await connection.send(headFor(BODY.length, secret).replace('/v1/messages', path))
+    await drip(connection, BODY, Math.ceil(5_500 / BODY.length))
+    return [path, (await connection.response()).status]
+  })
+  expect(await Promise.all(statuses)).toEqual([
+    ['/v1/messages', 200],
+    ['/v1/messages/count_tokens', 200],
+  ])
+  await app.stop(true)
+}, 20_000)

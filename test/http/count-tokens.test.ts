@@ -1,0 +1,138 @@
+/** Counting tokens: forwarded, free, limited like any request, and absent when the upstream has none. Source: product.md "Requests"; wire.md §2.7. */
+
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import Anthropic from '@anthropic-ai/sdk'
+import {
+  chunk,
+  errorAnswer,
+  type FakeUpstream,
+  head,
+  LAST_CHUNK,
+  nativeMessage,
+  type Script,
+  startFakeUpstream,
+} from '../support/fake-upstream.ts'
+import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
+import { addKey } from '../support/ledger.ts'
+
+const PATH = '/v1/messages/count_tokens'
+const BODY = { model: MODEL_ID, messages: [{ role: 'user' as const, content: 'Hi' }] }
+
+let upstream: FakeUpstream
+let gateway: TestGateway
+let secret: string
+let script: Script = nativeMessage({ input_tokens: 42 })
+
+beforeAll(async () => {
+  upstream = await startFakeUpstream({ answer: () => script })
+  gateway = await startTestGateway({ upstreams: [upstream.url] })
+  secret = await gateway.createKey()
+})
+
+afterAll(async () => {
+  await gateway.stop()
+  upstream.stop()
+})
+
+async function count(body: unknown = BODY, at = gateway, key = secret): Promise<{ status: number; json: unknown; headers: Headers }> {
+  const response = await at.post(PATH, key, body)
+  return { status: response.status, json: await response.json(), headers: response.headers }
+}
+
+const errorOf = (type: string, message: string) => ({ type: 'error', error: { type, message } })
+
+test('the upstream’s count comes back, with the model’s own name gone up, and nothing is charged or held', async () => {
+  const { status, json, headers } = await count()
+  expect([status, json]).toEqual([200, { input_tokens: 42 }])
+  expect(headers.get('request-id')).toBe(headers.get('x-request-id'))
+  expect(upstream.requests.at(-1)?.path).toBe(PATH)
+  expect(upstream.requests.at(-1)?.json()).toEqual({ ...BODY, model: 'vendor-sonnet-1' })
+  expect(gateway.spendOf('key_1')).toEqual({ spentPicos: 0n, heldPicos: 0n })
+  expect(gateway.receipts()).toEqual([])
+})
+
+test('the vendor’s SDK counts through the gateway, and a query goes up with it', async () => {
+  const client = new Anthropic({ apiKey: secret, authToken: null, baseURL: gateway.url, maxRetries: 0 })
+  expect((await client.messages.countTokens(BODY)).input_tokens).toBe(42)
+  expect((await client.beta.messages.countTokens({ ...BODY, betas: ['token-counting-2024-11-01'] })).input_tokens).toBe(42)
+  expect(upstream.requests.at(-1)?.header('anthropic-beta')).toBe('token-counting-2024-11-01')
+  expect((await gateway.post(`${PATH}?beta=true`, secret, BODY)).status).toBe(200)
+  expect(upstream.requests.at(-1)?.path).toBe(`${PATH}?beta=true`)
+})
+
+test('an empty balance counts, a disabled key does not', async () => {
+  const poor = await addKey(gateway.ledger, 'key_poor', { now: Date.now() })
+  expect((await count(BODY, gateway, poor)).status).toBe(200)
+  await gateway.operate({ kind: 'setKeyActive', keyId: 'key_poor', isActive: false, now: Date.now() })
+  expect((await count(BODY, gateway, poor)).status).toBe(401)
+})
+
+test('it counts in the rate limit', async () => {
+  const strict = await startTestGateway({ upstreams: [upstream.url], limits: { requestsPerMinute: 2 } })
+  const key = await strict.createKey()
+  const statuses = [await count(BODY, strict, key), await count(BODY, strict, key), await count(BODY, strict, key)].map(
+    ({ status }) => status,
+  )
+  expect(statuses).toEqual([200, 200, 429])
+  await strict.stop()
+})
+
+test('an upstream without it is our 404, and no alarm', async () => {
+  for (const body of [{ type: 'error', error: { type: 'not_found_error', message: 'upstream words' } }, '<html>', '']) {
+    script = errorAnswer(404, body)
+    const { status, json, headers } = await count()
+    expect([status, json]).toEqual([404, errorOf('not_found_error', 'The requested API endpoint does not exist')])
+    expect(headers.get('x-should-retry')).toBe('false')
+  }
+  expect(gateway.logLines().filter((line) => 'alarm' in line)).toEqual([])
+  script = nativeMessage({ input_tokens: 42 })
+})
+
+test('what is no count is a broken upstream, however long or cut it is', async () => {
+  const broken: Script[] = [
+    nativeMessage('nope'),
+    nativeMessage('{"input_tokens":'),
+    nativeMessage({ input_tokens: 'many' }),
+    nativeMessage({}),
+    nativeMessage([42]),
+    nativeMessage({ input_tokens: 42, padding: 'x'.repeat(1_000_000) }),
+    [head(200, { 'content-type': 'application/json', 'content-length': '100' }), { bytes: '{"input_tokens":42' }, { reset: true }],
+    [head(200, { 'content-type': 'text/html', 'transfer-encoding': 'chunked' }), chunk('{"input_tokens":42}'), LAST_CHUNK],
+    [{ reset: true }],
+    errorAnswer(500, 'secret words'),
+  ]
+  for (const [index, next] of broken.entries()) {
+    script = next
+    const { status, json } = await count()
+    expect([index, status, json]).toEqual([index, 502, errorOf('server_error', 'Service temporarily unavailable; retry later')])
+  }
+  script = nativeMessage({ input_tokens: 42 })
+  expect((await count()).status).toBe(200)
+})
+
+test('an upstream that hangs is 504, before its head and after it', async () => {
+  const hasty = await startTestGateway({ upstreams: [upstream.url], limits: { startTimeoutMs: 100, totalTimeoutMs: 5_000 } })
+  const key = await hasty.createKey()
+  for (const next of [
+    [{ stall: true }],
+    [head(200, { 'content-type': 'application/json', 'content-length': '100' }), { bytes: '{' }, { stall: true }],
+  ] as Script[]) {
+    script = next
+    const { status, json } = await count(BODY, hasty, key)
+    expect([status, json]).toEqual([504, errorOf('server_error', 'Service timed out; retry later')])
+  }
+  script = nativeMessage({ input_tokens: 42 })
+  await hasty.stop()
+})
+
+test('it is validated as messages are, without `max_tokens`', async () => {
+  const wrong: [unknown, string][] = [
+    [{ ...BODY, model: undefined }, 'model: Field required'],
+    [{ ...BODY, messages: undefined }, 'messages: Field required'],
+    [{ ...BODY, model: 'gpt-9' }, 'Model gpt-9 is not available on this API key'],
+  ]
+  const before = upstream.requests.length
+  for (const [body, message] of wrong)
+    expect(await count(body)).toMatchObject({ status: 400, json: errorOf('invalid_request_error', message) })
+  expect(upstream.requests.length).toBe(before)
+})

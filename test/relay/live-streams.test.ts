@@ -1,0 +1,25 @@
+import { expect, test } from 'bun:test'
+import { type LiveStream, LiveStreams } from '../../src/relay/live-streams.ts'
+
+function makeStream(keyId: string): { stream: LiveStream; stops: string[] } {
+  const stops: string[] = []
+  const stop = (reason: string): Promise<void> => {
+    stops.push(reason)
+    return Promise.resolve()
+  }
+  return { stream: { keyId, pulse: () => undefined, stop }, stops }
+}
+
+test('a cut reaches every stream of its key and no other, also one that begins in the same turn, none that begins later', async () => {
+  const live = new LiveStreams(() => 0)
+  const [running, other, granted, later] = [makeStream('key_a'), makeStream('key_b'), makeStream('key_a'), makeStream('key_a')]
+  live.add(running.stream)
+  live.add(other.stream)
+  await live.cutKey('key_a', 'disabled')
+  live.add(granted.stream)
+  await new Promise((resolve) => setImmediate(resolve))
+  live.add(later.stream)
+  expect([running.stops, other.stops, granted.stops, later.stops]).toEqual([['disabled'], [], ['disabled'], []])
+  for (const { stream } of [running, other, granted, later]) live.remove(stream)
+  expect(live.count).toBe(0)
+})

@@ -1,0 +1,226 @@
+import { afterAll, expect, test } from 'bun:test'
+import type { FormatName } from '../../src/core/format.ts'
+import { nativeMessage, nativeStream, type Script, textFrames } from '../support/fake-upstream.ts'
+import { MODEL_ID, type ReceiptRow, startTestGateway } from '../support/gateway.ts'
+import { connectRaw, type RawConnection, rawRequest } from '../support/raw-client.ts'
+import { FORMATS, startStage, until } from '../support/stage.ts'
+
+const stage = await startStage({ timings: { leaverGraceMs: 60, firstEventWaitMs: 20 } })
+const { gateway, upstream, play, askRaw } = stage
+afterAll(() => stage.stop())
+
+/** Forty bytes of text: ten tokens by estimate. */
+const [start = '', open = '', delta = '', close = '', stopReason = '', stop = ''] = textFrames(
+  'Forty bytes of text, no more and no less',
+  { input_tokens: 20, output_tokens: 1, cache_read_input_tokens: 7 },
+  9,
+)
+const INPUT = 20n * 3_000_000n + 7n * 300_000n
+const STALL = { stall: true } as const
+
+const has =
+  (text: string) =>
+  (bytes: Uint8Array): boolean =>
+    Buffer.from(bytes).includes(text)
+
+/** FIN and RST. */
+const DEPARTURES: readonly ((raw: RawConnection) => void)[] = [(raw) => raw.halfClose(), (raw) => raw.reset()]
+
+/** Asks, waits for something of the answer, leaves; gives the receipts that came of it once the upstream is let go. */
+async function leaving(
+  format: FormatName,
+  script: Script,
+  seen: string | undefined,
+  leave: (raw: RawConnection) => void,
+): Promise<readonly ReceiptRow[]> {
+  play(script)
+  const index = upstream.requests.length
+  return await stage.receiptsOf(async () => {
+    const raw = await askRaw({ format, stream: true })
+    const request = await upstream.arrival(index)
+    if (seen !== undefined) await raw.until(has(seen))
+    leave(raw)
+    await until(() => request.abortedAtMs !== undefined, 'the upstream to be let go', 2_000)
+    raw.reset()
+  })
+}
+
+test('who leaves before the upstream has answered or begun pays nothing, and the upstream is let go', async () => {
+  for (const format of FORMATS) {
+    for (const leave of DEPARTURES) {
+      expect(await leaving(format, [STALL], undefined, leave)).toEqual([])
+      expect(await leaving(format, [STALL], ': ok', leave)).toEqual([])
+      expect(await leaving(format, nativeStream(STALL), ': ok', leave)).toEqual([])
+    }
+  }
+})
+
+test('who leaves after the beginning pays the exact input and what was delivered, marked as an estimate', async () => {
+  for (const format of FORMATS) {
+    for (const leave of DEPARTURES) {
+      const [begun] = await leaving(format, nativeStream(start, STALL), '\n\n', leave)
+      expect(begun).toMatchObject({ outcome: 'leaver', costPicos: INPUT + 15_000_000n, waivedPicos: 0n, inputTokens: 20, outputTokens: 1 })
+      const [middle] = await leaving(format, nativeStream(start, open, delta, STALL), 'Forty', leave)
+      expect(middle).toMatchObject({
+        outcome: 'leaver',
+        usageSource: 'estimated',
+        inputTokens: 20,
+        cacheReadTokens: 7,
+        outputTokens: 10,
+        costPicos: INPUT + 10n * 15_000_000n,
+      })
+    }
+  }
+})
+
+test('what the upstream writes after the client has left is not charged by estimate', async () => {
+  const more = Array.from({ length: 10 }, () => [{ delayMs: 4 }, delta]).flat()
+  for (const format of FORMATS) {
+    const raw = await (async () => {
+      play(nativeStream(start, open, delta, { delayMs: 30 }, ...more, STALL))
+      return await askRaw({ format, stream: true })
+    })()
+    const [receipt] = await stage.receiptsOf(async () => {
+      await raw.until(has('Forty'))
+      raw.reset()
+    })
+    expect(receipt?.outputTokens).toBeLessThanOrEqual(20)
+  }
+})
+
+test('who leaves after the final figures pays exactly those, also when they arrive within the grace', async () => {
+  const exact = { outcome: 'leaver', usageSource: 'final', inputTokens: 20, outputTokens: 9, costPicos: INPUT + 9n * 15_000_000n }
+  for (const format of FORMATS) {
+    for (const leave of DEPARTURES) {
+      const [after] = await leaving(format, nativeStream(start, open, delta, close, stopReason, STALL), 'no less', leave)
+      expect(after).toMatchObject(exact)
+    }
+    play(nativeStream(start, open, delta, { delayMs: 25 }, close, stopReason, stop))
+    const [within] = await stage.receiptsOf(async () => {
+      const raw = await askRaw({ format, stream: true })
+      await raw.until(has('Forty'))
+      raw.reset()
+    })
+    expect(within).toMatchObject(exact)
+  }
+})
+
+test('who leaves after the end has a complete receipt', async () => {
+  play(nativeStream(start, open, delta, close, stopReason, stop))
+  for (const format of FORMATS) {
+    for (const leave of DEPARTURES) {
+      const receipts = await stage.receiptsOf(async () => {
+        const raw = await askRaw({ format, stream: true })
+        await raw.until(has('\r\n0\r\n\r\n'))
+        leave(raw)
+      })
+      expect(receipts).toHaveLength(1)
+      expect(receipts[0]).toMatchObject({ outcome: 'complete', usageSource: 'final', costPicos: INPUT + 9n * 15_000_000n })
+    }
+  }
+})
+
+test('a client that leaves a whole answer leaves it running: it is finished and charged exactly', async () => {
+  const usage = { input_tokens: 20, output_tokens: 9 }
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [{ type: 'text', text: 'x'.repeat(400) }], usage }
+  play([{ delayMs: 60 }, ...nativeMessage({ ...message, stop_reason: 'end_turn' })])
+  for (const format of FORMATS) {
+    for (const leave of DEPARTURES) {
+      const index = upstream.requests.length
+      const receipts = await stage.receiptsOf(async () => {
+        const raw = await askRaw({ format })
+        await upstream.arrival(index)
+        leave(raw)
+      })
+      expect(receipts).toHaveLength(1)
+      expect(receipts[0]).toMatchObject({ usageSource: 'final', outcome: 'leaver', inputTokens: 20, outputTokens: 9 })
+      expect(upstream.requests[index]?.abortedAtMs).toBeUndefined()
+    }
+  }
+})
+
+test('a client that leaves while its body is still coming costs nothing and holds nothing', async () => {
+  const before = upstream.requests.length
+  const receipts = await stage.receiptsOf(async () => {
+    const raw = await askRaw({ stream: true }, { 'content-length': '5000' })
+    await Bun.sleep(20)
+    raw.reset()
+    await Bun.sleep(20)
+  })
+  expect([receipts, upstream.requests.length]).toEqual([[], before])
+})
+
+test('a connection answers again after an error and after a stream', async () => {
+  const raw = await askRaw({ model: 'nobody' })
+  expect((await raw.response()).status).toBe(400)
+  play(nativeStream(start, open, delta, close, stopReason, stop))
+  const body = JSON.stringify({ model: 'sonnet', max_tokens: 8, stream: true, messages: [{ role: 'user', content: 'Hi' }] })
+  const request = `POST /v1/messages HTTP/1.1\r\nhost: a\r\nx-api-key: ${stage.secret}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+  for (let n = 0; n < 3; n++) {
+    await raw.send(request)
+    const answer = await raw.response()
+    expect([answer.status, answer.isComplete, answer.text.endsWith('{"type":"message_stop"}\n\n')]).toEqual([200, true, true])
+  }
+  raw.reset()
+})
+
+test('200 streams dropped at once are all settled, and the gateway goes on', async () => {
+  const secret = await gateway.createKey({ id: 'key_storm', balanceUsd: '1000' })
+  play(nativeStream(start, open, delta, STALL))
+  const receipts = await stage.receiptsOf(async () => {
+    const clients = await Promise.all(
+      Array.from({ length: 200 }, (_, index) =>
+        askRaw({ format: FORMATS[index % 3] ?? 'chat', stream: true }, { authorization: `Bearer ${secret}` }),
+      ),
+    )
+    await Promise.all(clients.map((raw) => raw.until(has('Forty'), 20_000)))
+    for (const raw of clients) raw.reset()
+    await gateway.idle(20_000)
+  })
+  expect(receipts).toHaveLength(200)
+  expect(new Set(receipts.map(({ outcome, costPicos }) => `${outcome} ${costPicos}`))).toEqual(
+    new Set([`leaver ${INPUT + 10n * 15_000_000n}`]),
+  )
+  expect(gateway.spendOf('key_storm')).toEqual({ spentPicos: 200n * (INPUT + 10n * 15_000_000n), heldPicos: 0n })
+  await until(() => upstream.connectionsOpened() - upstream.connectionsClosed() < 10, 'the upstream connections to close')
+  play(nativeStream(start, open, delta, close, stopReason, stop))
+  expect((await (await stage.ask({ stream: true })).text()).endsWith('{"type":"message_stop"}\n\n')).toBe(true)
+  expect(gateway.logLines().filter(({ alarm }) => alarm !== undefined)).toEqual([])
+}, 30_000)
+
+test('a key that drops more than 20 streams a minute before they begin has to wait, and no other key', async () => {
+  const secret = await gateway.createKey({ id: 'key_dropper' })
+  const headers = { authorization: `Bearer ${secret}` }
+  play([STALL])
+  for (let n = 0; n < 21; n++) {
+    const index = upstream.requests.length
+    const raw = await askRaw({ stream: true }, headers)
+    const request = await upstream.arrival(index)
+    raw.reset()
+    await until(() => request.abortedAtMs !== undefined, 'the upstream to be let go')
+    await gateway.idle()
+  }
+  const refused = await askRaw({ stream: true }, headers)
+  const answer = await refused.response()
+  expect([answer.status, answer.json()]).toMatchObject([429, { error: { type: 'rate_limit_error' } }])
+  expect(Number(answer.header('retry-after'))).toBeGreaterThanOrEqual(1)
+  refused.reset()
+  play(nativeStream(start, open, delta, close, stopReason, stop))
+  const other = await stage.ask({ stream: true })
+  expect(other.status).toBe(200)
+  await other.text()
+}, 30_000)
+
+test('the embedded simulator is let go like any upstream', async () => {
+  const simulated = await startTestGateway({ timings: { leaverGraceMs: 20 } })
+  const secret = await simulated.createKey()
+  const body = { model: MODEL_ID, max_tokens: 4_000, stream: true, messages: [{ role: 'user', content: 'Tell me a long story, please.' }] }
+  const raw = await connectRaw(simulated.url)
+  await raw.send(rawRequest('POST', '/v1/messages', { 'x-api-key': secret }, JSON.stringify(body)))
+  await raw.until(has('content_block_delta'))
+  raw.reset()
+  await simulated.idle()
+  expect(simulated.receipts()).toMatchObject([{ outcome: 'leaver', waivedPicos: 0n }])
+  expect(simulated.verify()).toEqual([])
+  await simulated.stop()
+})

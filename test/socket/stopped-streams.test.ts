@@ -1,0 +1,130 @@
+import { afterAll, expect, test } from 'bun:test'
+import { nativeMessage, nativeStream, textFrames } from '../support/fake-upstream.ts'
+import { endOf, FORMATS, startStage, until } from '../support/stage.ts'
+
+const stage = await startStage()
+const { gateway, play, askRaw, upstream } = stage
+afterAll(() => stage.stop())
+
+const TEXT = 'Forty bytes of text, no more and no less'
+const [start = '', open = '', delta = '', ...rest] = textFrames(TEXT, { input_tokens: 20, output_tokens: 1 }, 9)
+const STALL = { stall: true } as const
+const PRICE = 20n * 3_000_000n + 10n * 15_000_000n
+const hasText = (bytes: Uint8Array): boolean => Buffer.from(bytes).includes('Forty')
+const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` })
+const UNAVAILABLE = { type: 'server_error', message: 'Service temporarily unavailable; retry later' }
+
+test('a key that is disabled loses its running streams within a second: the error of the format, charged as far as they came', async () => {
+  const secret = await gateway.createKey({ id: 'key_disabled' })
+  play(nativeStream(start, open, delta, STALL))
+  const streams = await Promise.all(FORMATS.map((format) => askRaw({ format, stream: true }, bearer(secret))))
+  const bystander = await askRaw({ stream: true })
+  await Promise.all([...streams, bystander].map((raw) => raw.until(hasText)))
+  const atMs = performance.now()
+  await gateway.operate({ kind: 'setKeyActive', keyId: 'key_disabled', isActive: false, now: Date.now() })
+  for (const [index, format] of FORMATS.entries()) {
+    const answer = await streams[index]?.response(1_000)
+    const type = format === 'responses' ? 'server_error' : 'authentication_error'
+    expect([format, endOf(format, answer?.text ?? '')]).toMatchObject([format, { message: 'API key is disabled' }])
+    if (format !== 'responses') expect(endOf(format, answer?.text ?? '')).toMatchObject({ type })
+  }
+  expect(performance.now() - atMs).toBeLessThan(1_000)
+  await until(() => gateway.holds().length === 1, 'the three settles')
+  const receipts = gateway.receipts().filter(({ keyId }) => keyId === 'key_disabled')
+  expect(receipts).toHaveLength(FORMATS.length)
+  for (const receipt of receipts) expect(receipt).toMatchObject({ outcome: 'cut', costPicos: PRICE, waivedPicos: 0n })
+  expect(bystander.isClosed()).toBe(false)
+  bystander.reset()
+  await gateway.idle()
+})
+
+test('a disabled key loses also the streams that wait for the upstream, and those that nobody reads', async () => {
+  const secret = await gateway.createKey({ id: 'key_early' })
+  play([STALL])
+  const index = upstream.requests.length
+  const waiting = await askRaw({ stream: true }, bearer(secret))
+  await upstream.arrival(index)
+  await gateway.operate({ kind: 'setKeyActive', keyId: 'key_early', isActive: false, now: Date.now() })
+  expect((await waiting.response()).status).toBe(401)
+  await gateway.idle()
+  const other = await gateway.createKey({ id: 'key_unread' })
+  const large = delta.replace(TEXT, TEXT.repeat(2_000))
+  play(nativeStream(start, open, ...Array.from({ length: 500 }, () => large), STALL))
+  const unread = await askRaw({ stream: true }, bearer(other))
+  unread.pause()
+  const request = await upstream.arrival(index + 1)
+  await until(() => request.sentBytes > 4_000_000, 'the buffers to fill')
+  await gateway.operate({ kind: 'setKeyActive', keyId: 'key_unread', isActive: false, now: Date.now() })
+  await gateway.idle(2_000)
+  expect(gateway.receipts().find(({ keyId }) => keyId === 'key_unread')).toMatchObject({ outcome: 'cut', outputTokens: 32 })
+  unread.reset()
+})
+
+test('a key whose limit is used up loses its running streams', async () => {
+  for (const [index, format] of FORMATS.entries()) {
+    const id = `key_limit${index}`
+    const secret = await gateway.createKey({ id, limitUsd: '0.01' })
+    play(nativeStream(start, open, delta, STALL))
+    const running = await askRaw({ format, stream: true }, bearer(secret))
+    await running.until(hasText)
+    const usage = { input_tokens: 20, output_tokens: 10_000 }
+    play(nativeMessage({ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: 'end_turn', usage }))
+    const last = await askRaw({}, bearer(secret))
+    expect((await last.response()).status).toBe(200)
+    const answer = await running.response(1_000)
+    const message = 'Insufficient balance on this API key. Top up: https://cabinet.example/keys'
+    expect([format, endOf(format, answer.text)]).toEqual([
+      format,
+      { type: format === 'responses' ? 'insufficient_quota' : 'insufficient_balance', message },
+    ])
+    expect(await stage.receiptOf(answer.header('x-request-id') ?? '')).toMatchObject({ outcome: 'cut', costPicos: PRICE })
+    const refused = await askRaw({ format, stream: true }, bearer(secret))
+    expect([(await refused.response()).status, gateway.spendOf(id).heldPicos]).toEqual([429, 0n])
+  }
+})
+
+test('a shutdown lets streams finish, ends the late ones with an error, waived, and leaves no hold', async () => {
+  for (const format of FORMATS) {
+    const closing = await startStage({ limits: { drainMs: 300 } })
+    closing.play((_, index) =>
+      index === 0 ? nativeStream(start, open, delta, { delayMs: 80 }, ...rest) : nativeStream(start, open, delta, STALL),
+    )
+    const quick = await closing.askRaw({ format, stream: true })
+    await quick.until(hasText)
+    const late = await closing.askRaw({ format, stream: true })
+    await late.until(hasText)
+    const drained = closing.gateway.drain()
+    const [finished, cut] = await Promise.all([quick.response(), late.response()])
+    expect([format, endOf(format, finished.text), endOf(format, cut.text)]).toEqual([format, 'complete', UNAVAILABLE])
+    await drained
+    expect(closing.gateway.holds()).toEqual([])
+    expect(closing.gateway.verify()).toEqual([])
+    expect(closing.gateway.receipts()).toMatchObject([
+      { outcome: 'complete', waivedPicos: 0n },
+      { outcome: 'drain', waivedPicos: PRICE },
+    ])
+    await closing.stop()
+  }
+})
+
+test('a shutdown waits for whole answers, also those whose client has left, and refuses what comes later', async () => {
+  const closing = await startStage({ limits: { drainMs: 3_000 } })
+  const usage = { input_tokens: 20, output_tokens: 9 }
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: 'end_turn', usage }
+  closing.play([{ delayMs: 150 }, ...nativeMessage(message)])
+  const asking = closing.ask()
+  const gone = await closing.askRaw()
+  await closing.upstream.arrival(1)
+  gone.reset()
+  const drained = closing.gateway.drain()
+  expect((await asking).status).toBe(200)
+  await drained
+  expect(
+    closing.gateway
+      .receipts()
+      .map(({ outcome, costPicos }) => `${outcome} ${costPicos}`)
+      .sort(),
+  ).toEqual(['complete 195000000', 'leaver 195000000'])
+  expect(closing.gateway.holds()).toEqual([])
+  await closing.stop()
+})

@@ -1,0 +1,230 @@
+/**
+ * The whole gateway in this process, for tests that need real sockets and a real ledger: port 0, a folder of its own, SQLite on its thread. Its upstream is
+ * what the test commands (fake-upstream.ts) or, without one, the simulator. Limits and waits are the product's unless given; give them in milliseconds.
+ *
+ *   const upstream = await startFakeUpstream({ answer: () => nativeStream(...textFrames('Hi')) })
+ *   const gateway = await startTestGateway({ upstreams: [upstream.url], limits: { totalTimeoutMs: 200 } })
+ *   const secret = await gateway.createKey({ balanceUsd: '5' })
+ *   const answer = await gateway.post('/v1/messages', secret, { model: MODEL_ID, max_tokens: 16, messages: [] })
+ *   await gateway.idle(); expect(gateway.receipts()).toHaveLength(1); expect(gateway.verify()).toEqual([])
+ *   await gateway.stop()
+ */
+
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { drizzle } from 'drizzle-orm/bun-sqlite'
+import { openDatabase } from '../../db/open.ts'
+import { holds, keys, receipts } from '../../db/schema.ts'
+import type { Catalog, Model } from '../../src/core/catalog.ts'
+import { displayOf, makeSecret } from '../../src/core/key.ts'
+import { LIMITS, type Limits } from '../../src/core/limits.ts'
+import { startGateway } from '../../src/gateway.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
+import type { Operation } from '../../src/ledger/operation.ts'
+import { type Difference, differences } from '../../src/ledger/verify.ts'
+import { TIMINGS, type Timings } from '../../src/relay/timings.ts'
+import type { World } from '../../src/world.ts'
+import { sha256, startThread, usd } from './ledger.ts'
+import { makeTestModel } from './world.ts'
+
+/** The model of a test gateway: 3 USD in, 15 USD out per 1M tokens; the upstream knows it as `vendor-sonnet-1`. Plan `small` has no model. */
+export const MODEL_ID = 'sonnet'
+/** The secret that a test gateway sends to its upstreams. */
+export const UPSTREAM_API_KEY = 'upstream-secret-0123456789'
+
+export type TestGatewayOptions = Readonly<{
+  /** Base URLs; empty or absent: the embedded simulator. */
+  upstreams?: readonly string[]
+  limits?: Partial<Limits>
+  timings?: Partial<Timings>
+  models?: readonly Partial<Model>[]
+  corsOrigins?: readonly string[]
+  dashboardUrl?: string
+  /** Stands between the gateway and its ledger: delays, refusals. */
+  wrapLedger?: (ledger: Ledger) => Ledger
+}>
+
+export type TestKey = Readonly<{
+  /** Default `key_` + a running number; the account is `acc_` + the same suffix. */
+  id?: string
+  /** Default 25. */
+  balanceUsd?: string
+  limitUsd?: string
+  plan?: string
+  /** Unix milliseconds. */
+  expiresAt?: number
+}>
+
+export type ReceiptRow = typeof receipts.$inferSelect
+export type HoldRow = typeof holds.$inferSelect
+
+export type TestGateway = Readonly<{
+  url: string
+  world: World
+  /** As the gateway uses it: wrapped, if it was. */
+  ledger: Ledger
+  ledgerPath: string
+  /** Makes a key with an account of its own and gives its secret. */
+  createKey(key?: TestKey): Promise<string>
+  /** An operator's write; throws when it is not done. */
+  operate(operation: Operation): Promise<void>
+  /** POST with the key as Bearer; a body that is no string and no bytes is sent as JSON. */
+  post(path: string, secret: string, body: unknown, init?: RequestInit): Promise<Response>
+  /** Oldest first. Read by a connection of their own, as everything below. */
+  receipts(): readonly ReceiptRow[]
+  holds(): readonly HoldRow[]
+  /** Spent and held picodollars of a key. */
+  spendOf(keyId: string): Readonly<{ spentPicos: bigint; heldPicos: bigint }>
+  verify(): readonly Difference[]
+  /** Waits until no hold is left: every request has settled. Throws after `timeoutMs`. */
+  idle(timeoutMs?: number): Promise<void>
+  logLines(): readonly Readonly<Record<string, unknown>>[]
+  /** Begins a shutdown and resolves when it is over; `stop` may follow. */
+  drain(): Promise<void>
+  /** Ends what runs and removes the folder. */
+  stop(): Promise<void>
+}>
+
+export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-'))
+  const ledgerPath = join(folder, 'ledger.db')
+  const lines: Record<string, unknown>[] = []
+  const gateway = await startGateway({
+    config: configOf(options, ledgerPath),
+    startThread,
+    host: undefined,
+    port: undefined,
+    log: (line) => lines.push(JSON.parse(line)),
+    timings: { ...TIMINGS, ...options.timings },
+    ...(options.wrapLedger === undefined ? {} : { wrapLedger: options.wrapLedger }),
+  })
+  if ('problem' in gateway) throw new Error(`${gateway.problem}: ${gateway.message}`)
+  const { ledger } = gateway.world
+  let keyCount = 0
+  let drained: Promise<void> | undefined
+  const drain = (): Promise<void> => {
+    drained ??= gateway.drain()
+    return drained
+  }
+  const operate = async (operation: Operation): Promise<void> => {
+    const result = await ledger.operate(operation)
+    if (result.result !== 'done') throw new Error(JSON.stringify(result))
+  }
+  const reading = readingOf(ledgerPath)
+  return {
+    url: gateway.url,
+    world: gateway.world,
+    ledger,
+    ledgerPath,
+    createKey: async (key = {}) => {
+      const { operation, secret } = newKey({ id: `key_${++keyCount}`, ...key })
+      await operate(operation)
+      return secret
+    },
+    operate,
+    post: (path, secret, body, init = {}) =>
+      fetch(`${gateway.url}${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+        body: typeof body === 'string' || body instanceof Uint8Array ? (body as string) : JSON.stringify(body),
+        ...init,
+      }),
+    ...reading,
+    logLines: () => lines,
+    drain,
+    stop: async () => {
+      gateway.hurry()
+      await drain()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+type Reading = Pick<TestGateway, 'receipts' | 'holds' | 'spendOf' | 'verify' | 'idle'>
+
+function readingOf(path: string): Reading {
+  const reading = <Result>(read: (db: ReturnType<typeof open>) => Result): Result => {
+    const db = open(path)
+    try {
+      return read(db)
+    } finally {
+      db.close()
+    }
+  }
+  const readHolds = (): readonly HoldRow[] => reading((db) => drizzle(db).select().from(holds).all())
+  return {
+    receipts: () => reading((db) => drizzle(db).select().from(receipts).orderBy(receipts.startedAt, receipts.requestId).all()),
+    holds: readHolds,
+    spendOf: (keyId) => {
+      const rows = reading((db) => drizzle(db).select().from(keys).all())
+      const row = rows.find(({ id }) => id === keyId)
+      if (row === undefined) throw new Error(`no key ${keyId}`)
+      return { spentPicos: row.spentPicos, heldPicos: row.heldPicos }
+    },
+    verify: () => reading(differences),
+    idle: async (timeoutMs = 5_000) => {
+      const deadlineMs = performance.now() + timeoutMs
+      while (readHolds().length > 0) {
+        if (performance.now() > deadlineMs) throw new Error(`still held after ${timeoutMs} ms: ${readHolds().length}`)
+        await Bun.sleep(5)
+      }
+    },
+  }
+}
+
+function open(path: string) {
+  const db = openDatabase(path, 'read')
+  if ('problem' in db) throw new Error(db.message)
+  return db
+}
+
+function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<typeof startGateway>[0]['config'] {
+  const { upstreams = [], limits = {}, models = [{}], corsOrigins = ['*'], dashboardUrl = 'https://cabinet.example/keys' } = options
+  const names = upstreams.map((_, index) => `upstream-${index}`)
+  const catalog: Catalog = {
+    models: new Map(models.map((model) => makeTestModel({ upstreams: names, ...model })).map((model) => [model.id, model])),
+    plans: new Map([
+      ['default', { name: 'default', models: ['*'] }],
+      ['small', { name: 'small', models: [] }],
+    ]),
+  }
+  return {
+    file: undefined,
+    server: { host: '127.0.0.1', port: 0, dashboardUrl, trustedProxies: [], corsOrigins },
+    operator: { host: '127.0.0.1', port: 0 },
+    ledgerPath,
+    limits: { ...LIMITS, requestsPerMinute: 100_000, concurrentRequests: 1_000, ...limits },
+    upstreams: upstreams.map((baseUrl, index) => ({
+      name: names[index] ?? '',
+      baseUrl,
+      apiKey: UPSTREAM_API_KEY,
+      weight: 1,
+      priority: 0,
+      maxConcurrent: 256,
+      connectTimeoutMs: 10_000,
+    })),
+    catalog,
+  }
+}
+
+function newKey({ id, balanceUsd = '25', limitUsd, plan = 'default', expiresAt }: TestKey & { id: string }) {
+  const secret = makeSecret(() => randomBytes(64))
+  const suffix = id.replace(/^key_/, '')
+  const operation: Operation = {
+    kind: 'createKey',
+    keyId: id,
+    secretHash: sha256(secret),
+    display: displayOf(secret),
+    name: '',
+    accountId: null,
+    ownAccountId: `acc_${suffix}`,
+    plan,
+    limitPicos: limitUsd === undefined ? null : usd(limitUsd),
+    expiresAt: expiresAt ?? null,
+    topUp: { topUpId: `top_${suffix}`, amountPicos: usd(balanceUsd), ref: '' },
+    now: Date.now(),
+  }
+  return { operation, secret }
+}
