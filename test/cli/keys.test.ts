@@ -46,6 +46,10 @@ describe('keys create', () => {
     expect(made).toMatchObject({ name: '', balance_usd: 0, limit_usd: null, expires_at: null, plan: 'default' })
   })
 
+  test('--limit none is no limit', async () => {
+    expect(await place.json<Key>('keys', 'create', '--limit', 'none')).toMatchObject({ limit_usd: null, state: 'live' })
+  })
+
   test('the secret is printed once and stored nowhere', async () => {
     const made = await place.json<Key>('keys', 'create', '--name', 'app')
     for (const argv of [
