@@ -6,8 +6,10 @@ import { loadConfig } from '../config/load.ts'
 import { displayOf, makeSecret } from '../core/key.ts'
 import { parseUsd } from '../core/money.ts'
 import { type Gateway, startGateway } from '../gateway.ts'
+import { hashOf } from '../ledger/secret-hash.ts'
 import { lineWriter } from '../observe/stderr.ts'
 import { guardAgainstBugs } from './bug-guard.ts'
+import { newId } from './new-id.ts'
 import { reexecute } from './reexecute.ts'
 import { untilStopped } from './serve.ts'
 
@@ -33,7 +35,7 @@ async function up(): Promise<number> {
   return 0
 }
 
-/** On the usual port, or on a free one when it is taken. Nothing that is configured here is used: the demo's folder has its own ledger. */
+/** On the usual port, or on a free one when it is taken. The demo's folder has its own ledger, and no configuration but one put there. */
 async function start(): Promise<Gateway | string> {
   const folder = join(process.cwd(), 'data', 'demo')
   const loaded = loadConfig({ file: undefined, folder, env: {} })
@@ -57,20 +59,19 @@ async function createDemoKey(gateway: Gateway): Promise<string | undefined> {
   const amountPicos = parseUsd(DEMO_USD)
   if (amountPicos === undefined) return undefined
   const now = Date.now()
-  const id = (prefix: string): string => `${prefix}_${Bun.randomUUIDv7().replaceAll('-', '')}`
   const { result } = await gateway.world.ledger.operate({
     kind: 'createKey',
-    keyId: id('key'),
-    secretHash: new Uint8Array(Bun.SHA256.hash(secret) as Uint8Array),
+    keyId: newId('key', now),
+    secretHash: hashOf(secret),
     display: displayOf(secret),
     // Names are unique, and an earlier run's ledger is used again.
     name: `demo ${new Date(now).toISOString()}`,
     accountId: null,
-    ownAccountId: id('acc'),
+    ownAccountId: newId('acc', now),
     plan: 'default',
     limitPicos: null,
     expiresAt: null,
-    topUp: { topUpId: id('top'), amountPicos, ref: id('demo') },
+    topUp: { topUpId: newId('top', now), amountPicos, ref: '' },
     now,
   })
   return result === 'done' ? secret : undefined

@@ -3,7 +3,7 @@
 import { type Picos, picos, ZERO } from './money.ts'
 import { finalUsage, type Observation, partialUsage } from './native/observation.ts'
 import { type Bounds, costOf, type Rates } from './pricing.ts'
-import { NO_USAGE, type Usage } from './usage.ts'
+import type { Usage } from './usage.ts'
 
 /**
  * complete: the upstream's answer is whole · fault: the upstream broke · deadline: a time limit passed · leaver: the client went away ·
@@ -41,7 +41,7 @@ export function chargeOf(outcome: Outcome, seen: Observation, bounds: Bounds, ra
     return { usage, source: isEstimated ? 'estimated' : 'final', costPicos: costOf(usage, rates), waivedPicos: ZERO }
   }
   const { usage, isEstimated } = partialUsage(seen, bounds)
-  if (!seen.hasStarted || usage === NO_USAGE) return 'void'
+  if (!seen.hasStarted) return 'void'
   const source = isEstimated ? 'estimated' : seen.stopReason === undefined ? 'partial' : 'final'
   const price = picos(costOf(usage, rates))
   return isWaived(outcome) ? { usage, source, costPicos: ZERO, waivedPicos: price } : { usage, source, costPicos: price, waivedPicos: ZERO }

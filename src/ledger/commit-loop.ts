@@ -22,7 +22,7 @@ export class CommitLoop {
   #isWritable = true
   #firstFailureMs: number | undefined
   #lastProblem = ''
-  #isProbing = false
+  #probing: ReturnType<typeof setTimeout> | undefined
 
   /** `retryMs`: how long a failing commit is tried again. */
   constructor(ledger: SqliteLedger, tell: (committed: Committed) => void, retryMs: number) {
@@ -42,6 +42,7 @@ export class CommitLoop {
       const batch = this.#takeBatch()
       if (!this.#commit(batch)) this.#refuse(batch)
     }
+    clearTimeout(this.#probing)
     this.#ledger.close()
   }
 
@@ -74,8 +75,11 @@ export class CommitLoop {
       this.#lastProblem = applied.problem
       return false
     }
-    this.#firstFailureMs = undefined
-    if (batch.some(({ task }) => !isRead(task))) this.#isWritable = true
+    // Reads say nothing of the storage: they must not restart the time for which writes are tried again.
+    if (batch.some(({ task }) => !isRead(task))) {
+      this.#firstFailureMs = undefined
+      this.#isWritable = true
+    }
     this.#tell({
       kind: 'committed',
       answers: batch.map(({ number }, index) => ({ number, answer: applied.answers[index] })),
@@ -118,10 +122,9 @@ export class CommitLoop {
 
   /** Looks for the storage's return even when nobody asks for a write. */
   #probe(): void {
-    if (this.#isProbing) return
-    this.#isProbing = true
-    setTimeout(() => {
-      this.#isProbing = false
+    if (this.#probing !== undefined) return
+    this.#probing = setTimeout(() => {
+      this.#probing = undefined
       if (this.#isWritable) return
       if (!this.#ledger.canWrite()) return this.#probe()
       this.#isWritable = true

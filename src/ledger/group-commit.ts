@@ -83,6 +83,7 @@ export class GroupCommit implements Ledger {
   }
 
   async #close(): Promise<void> {
+    this.#releaseLeft()
     this.#closing = Promise.withResolvers()
     this.#flush()
     if (this.#thread === undefined) this.#closing.resolve()
@@ -98,7 +99,10 @@ export class GroupCommit implements Ledger {
   async #askReleasable<K extends 'hold' | 'settle' | 'void'>(requestId: string, task: Extract<Task, { kind: K }>): Promise<Answers[K]> {
     this.#unreleased.delete(requestId)
     const answer = await this.#ask<K>(task)
-    if (answer === 'unavailable') this.#unreleased.add(requestId)
+    if (answer === 'unavailable') {
+      this.#unreleased.add(requestId)
+      if (this.#isWritable) this.#releaseLeft()
+    }
     return answer
   }
 

@@ -13,7 +13,7 @@ import type { RequestLine } from './request-line.ts'
 export interface Metrics {
   /** Once a request, with the same line as the log. Counts the line's alarm, too. */
   requestEnded(line: RequestLine): void
-  /** A stream's 200 has gone out. */
+  /** A streamed request has been sent to the upstream. */
   streamStarted(format: FormatName): void
   /** Exactly once for each started stream. */
   streamEnded(format: FormatName): void

@@ -1,11 +1,12 @@
 /** A streamed answer: its status waits a moment for the upstream's first event, so that an early failure still has a status of its own. Source: product.md "Requests". */
 
+import { Refusal } from '../core/refusal.ts'
 import { answerHeaders } from './answers.ts'
 import { asEventStream, callUpstream } from './call-upstream.ts'
 import { ClientStream } from './client-stream.ts'
 import { Deadline } from './deadline.ts'
+import { remember } from './remember.ts'
 import { type Run, stampOf } from './run.ts'
-import { describe } from './settle.ts'
 
 /** A comment: the stream has begun, though the upstream has not. */
 const OPENING = new TextEncoder().encode(': ok\n\n')
@@ -18,16 +19,16 @@ const STREAM_HEADERS = {
 
 /** `whenEnded` resolves when the stream is settled, which may be long after the response was handed over. */
 export async function answerStream<Echo>(run: Run<Echo>): Promise<{ response: Response; whenEnded: Promise<void> }> {
-  const { parts, request, connection, exchange, held } = run
+  const { parts, request, connection, exchange } = run
   const stream = startStream(run)
   const leave = (): void => void stream.leave().catch(() => undefined)
   request.signal.addEventListener('abort', leave)
   if (request.signal.aborted) leave()
   const first = await stream.first(parts.timings.firstEventWaitMs)
   const { whenEnded } = stream
-  if (first !== 'waiting' && first !== 'begun') {
+  if (first instanceof Refusal) {
     connection.restore()
-    return { response: exchange.refuse(first.refusal, connection.origin, { ...describe(held), ...first.more }), whenEnded }
+    return { response: exchange.refuse(first, connection.origin), whenEnded }
   }
   const response = new Response(stream.body(first === 'waiting' ? OPENING : undefined), {
     headers: { ...STREAM_HEADERS, ...answerHeaders(exchange.requestId, parts.world.corsOrigins(), connection.origin) },
@@ -54,8 +55,7 @@ function startStream<Echo>(run: Run<Echo>): ClientStream {
       release()
       live.remove(stream)
       world.metrics.streamEnded(format.name)
-      const finished = outcome === 'complete' && kept === 'durable' ? transcoder.finished?.() : undefined
-      if (finished !== undefined) parts.memory.remember(held.key.id, finished)
+      if (outcome === 'complete' && kept === 'durable') remember(parts, held.key.id, () => transcoder.finished?.())
       if (outcome === 'leaver' && !transcoder.observation.hasStarted) keyLimits.noteDroppedBeforeStart(held.key.id)
     },
   })

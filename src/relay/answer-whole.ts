@@ -6,6 +6,7 @@ import { answerHeaders } from './answers.ts'
 import { callUpstream, type MessageReply, readReply } from './call-upstream.ts'
 import { Deadline, type StopReason } from './deadline.ts'
 import type { LiveStream } from './live-streams.ts'
+import { remember } from './remember.ts'
 import { type Run, stampOf } from './run.ts'
 import { describe, settle } from './settle.ts'
 
@@ -52,10 +53,15 @@ async function respond<Echo>(run: Run<Echo>, { message, upstream }: MessageReply
   const bytes = format.respond(message, call, stampOf(exchange))
   exchange.noteFirstByte()
   const outcome = run.request.signal.aborted ? 'leaver' : 'complete'
-  const kept = await settle(parts.world, exchange, held, { outcome, observation: message.observation, status: 200, more: { upstream } })
+  const kept = await settle(parts.world, exchange, held, {
+    outcome,
+    observation: message.observation,
+    isWhole: true,
+    status: 200,
+    more: { upstream },
+  })
   if (kept === 'unavailable') return exchange.refuse(new Refusal('storageUnavailable'), connection.origin)
-  const finished = format.finished?.(message, call, stampOf(exchange))
-  if (finished !== undefined) parts.memory.remember(held.key.id, finished)
+  remember(parts, held.key.id, () => format.finished?.(message, call, stampOf(exchange)))
   return new Response(bytes as Uint8Array<ArrayBuffer>, {
     headers: { 'content-type': 'application/json', ...answerHeaders(exchange.requestId, parts.world.corsOrigins(), connection.origin) },
   })

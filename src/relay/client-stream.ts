@@ -8,7 +8,6 @@ import { partialUsage } from '../core/native/observation.ts'
 import { Ending, type Outcome } from '../core/outcome.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Transcoder } from '../core/transcoder.ts'
-import type { RequestLine } from '../observe/request-line.ts'
 import type { Fault, Reply } from '../upstream/upstream.ts'
 import type { World } from '../world.ts'
 import type { Deadline, StopReason } from './deadline.ts'
@@ -62,16 +61,15 @@ export class ClientStream implements LiveStream {
   }
 
   /** Waits for the first bytes, at most `waitMs`. A refusal: the upstream failed before any of them, so the answer can still have a status of its own. */
-  async first(waitMs: number): Promise<'begun' | 'waiting' | { refusal: Refusal; more: Partial<RequestLine> }> {
+  async first(waitMs: number): Promise<'begun' | 'waiting' | Refusal> {
     const timer = Promise.withResolvers<undefined>()
     const timeout = setTimeout(() => timer.resolve(undefined), waitMs)
     const step = await Promise.race([this.#peek(), timer.promise])
     clearTimeout(timeout)
     if (step === undefined) return 'waiting'
     if (step.end?.refusal === undefined || step.now !== undefined) return 'begun'
-    const { refusal, outcome, more = {} } = step.end
-    await this.#close({ outcome, refusal, more: { ...more, refusal: refusal.name } }, refusal.row.status)
-    return { refusal, more }
+    await this.#close(step.end, step.end.refusal.row.status)
+    return step.end.refusal
   }
 
   /** The client's body. `opening` bytes go out first when the upstream has not said anything yet. */
@@ -219,8 +217,8 @@ export class ClientStream implements LiveStream {
     try {
       kept = await settle(world, exchange, held, ended)
     } finally {
-      onEnd(end.outcome, kept)
       this.#whenEnded.resolve()
+      onEnd(end.outcome, kept)
     }
     return kept
   }
@@ -264,8 +262,9 @@ export class ClientStream implements LiveStream {
   #mark(): void {
     const { transcoder, world, exchange, held, timings } = this.#parts
     if (!transcoder.observation.hasStarted) return
-    if (this.#markedAtMs !== undefined && this.#upstreamAtMs - this.#markedAtMs < timings.markEveryMs) return
-    this.#markedAtMs = this.#upstreamAtMs
+    const nowMs = world.clock.monotonicMs()
+    if (this.#markedAtMs !== undefined && nowMs - this.#markedAtMs < timings.markEveryMs) return
+    this.#markedAtMs = nowMs
     world.ledger.mark(exchange.requestId, partialUsage(transcoder.observation, held.bounds).usage)
   }
 }

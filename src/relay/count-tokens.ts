@@ -32,7 +32,7 @@ export async function countTokens(
   const lease = bodyMemoryOf(world).lease()
   connection.keepOpen()
   try {
-    const counted = await count(world, keyLimits, request, identified, lease)
+    const counted = await count(world, keyLimits, request, identified, lease, exchange)
     if (counted instanceof Uint8Array) {
       exchange.end({ status: 200, ...keyOf(identified) })
       const headers = { 'content-type': 'application/json', ...answerHeaders(exchange.requestId, world.corsOrigins(), connection.origin) }
@@ -56,12 +56,28 @@ async function count(
   request: Request,
   key: KeyRecord | Refusal,
   lease: BodyLease,
+  exchange: Exchange,
 ): Promise<Uint8Array | Refusal | Fault> {
   if (key instanceof Refusal) return key
   if (world.isDraining()) return new Refusal('draining')
-  const limited = keyLimits.count(key.id)
-  if (limited !== undefined) return limited
-  const body = await readBody(request, world.limits(), lease)
+  const slot = keyLimits.admit(key.id)
+  if (slot instanceof Refusal) return slot
+  try {
+    return await forward(world, request, key, lease, exchange)
+  } finally {
+    slot.release()
+  }
+}
+
+async function forward(
+  world: World,
+  request: Request,
+  key: KeyRecord,
+  lease: BodyLease,
+  exchange: Exchange,
+): Promise<Uint8Array | Refusal | Fault> {
+  const limits = world.limits()
+  const body = await readBody(request, limits, lease)
   if (body instanceof Refusal) return body
   const catalog = world.catalog()
   const call = readCountTokens(body, {
@@ -70,7 +86,7 @@ async function count(
     recall: () => undefined,
   })
   if (call instanceof Refusal) return call
-  const deadline = new Deadline(world.limits().startTimeoutMs)
+  const deadline = new Deadline(Math.min(limits.startTimeoutMs, limits.totalTimeoutMs - exchange.elapsedMs))
   try {
     const query = queryOf(request.url)
     const { model, body: native, version, betas } = call

@@ -17,6 +17,7 @@ export class LiveStreams {
   /** Keys that were cut in this turn of the event loop. */
   readonly #justCut = new Map<string, 'disabled' | 'exhausted'>()
   #timer: ReturnType<typeof setInterval> | undefined
+  #isDraining = false
 
   constructor(monotonicMs: () => number) {
     this.#monotonicMs = monotonicMs
@@ -25,7 +26,7 @@ export class LiveStreams {
   /** `pulseMs` for limits in milliseconds, as tests set them. */
   add(stream: LiveStream, pulseMs = PULSE_MS): void {
     this.#streams.add(stream)
-    const reason = this.#justCut.get(stream.keyId)
+    const reason = this.#isDraining ? 'drain' : this.#justCut.get(stream.keyId)
     if (reason !== undefined) stream.stop(reason).catch(() => undefined)
     this.#timer ??= setInterval(() => this.#pulse(), Math.max(5, Math.min(PULSE_MS, pulseMs)))
   }
@@ -48,7 +49,9 @@ export class LiveStreams {
     await Promise.all([...this.#streams].filter((stream) => stream.keyId === keyId).map((stream) => stream.stop(reason)))
   }
 
+  /** Also what begins later: a request that was still being read when the shutdown came. */
   async drain(): Promise<void> {
+    this.#isDraining = true
     await Promise.all([...this.#streams].map((stream) => stream.stop('drain')))
   }
 

@@ -134,6 +134,7 @@ export class Relay {
       rates,
       amountPicos: holdFor(call.bounds, rates, contextWindow),
     }
+    if (world.isDraining()) return new Refusal('draining')
     const answer = await world.ledger.hold({
       requestId: exchange.requestId,
       keyId: key.id,

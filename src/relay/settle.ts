@@ -23,6 +23,8 @@ export type Held = Readonly<{
 export type Ended = Readonly<{
   outcome: Outcome
   observation: Observation
+  /** The whole answer was read, also where its client has left: it is billed exactly. */
+  isWhole?: boolean
   /** HTTP status that the client got. */
   status: number
   more?: Partial<RequestLine>
@@ -36,7 +38,7 @@ export type Kept = 'durable' | 'unavailable'
 
 /** Settles or voids. */
 export async function settle(world: World, exchange: Exchange, held: Held, ended: Ended): Promise<Kept> {
-  const charge = chargeOf(ended.outcome, ended.observation, held.bounds, held.rates)
+  const charge = chargeOf(ended.isWhole === true ? 'complete' : ended.outcome, ended.observation, held.bounds, held.rates)
   const answer = charge === 'void' ? await world.ledger.void(exchange.requestId) : await commit(world, exchange, charge, ended)
   if (answer === 'already') world.log.alarm('a request was settled twice', { request_id: exchange.requestId })
   exchange.end({

@@ -16,6 +16,8 @@ export type FetchUpstreamOptions = Readonly<{
 }>
 
 const USER_AGENT = 'tollgate'
+/** A reset this soon after sending means that the connection was dead before. */
+const STALE_MS = 1_000
 /** How much of an error body is read for the native error inside it, and how long it is waited for. */
 const ERROR_BYTES_MAX = 64 * 1024
 const ERROR_WAIT_MS = 1_000
@@ -30,12 +32,14 @@ async function call(
   signal: AbortSignal,
   mayRetry: boolean,
 ): Promise<Reply | Fault> {
+  const sentAtMs = performance.now()
   let response: Response
   try {
     response = await options.fetch(`${options.baseUrl}${request.path}${request.query}`, requestInit(options, request, signal, mayRetry))
   } catch (error) {
-    // A pooled connection that the upstream closed while it was idle: nothing was answered, so one fresh connection is tried.
-    if (mayRetry && !signal.aborted && codeOf(error) === 'ECONNRESET') return call(options, request, signal, false)
+    // A pooled connection that the upstream had closed while it was idle fails at once; a later reset may have cost tokens and is not repeated.
+    const isStale = codeOf(error) === 'ECONNRESET' && performance.now() - sentAtMs < STALE_MS
+    if (mayRetry && isStale && !signal.aborted) return call(options, request, signal, false)
     return connectionFault(options.name, signal.aborted ? 'aborted' : causeOf(error))
   }
   if (response.status !== 200) {

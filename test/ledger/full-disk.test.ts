@@ -71,6 +71,20 @@ test('without space writes are unavailable within the bound, reads go on, and wh
   close()
 })
 
+test('reads that go on meanwhile do not keep writes waiting past the bound', async () => {
+  const machine = openMachine()
+  machine.ask(operateTask(createKey('key_a', { balanceUsd: '10' })))
+  const [[pages]] = machine.db.query('PRAGMA page_count').values() as [[bigint]]
+  const { ask, close } = loopOver(machine)
+  limitPages(machine, Number(pages))
+  const reading = setInterval(() => void ask({ kind: 'balanceOf', keyId: 'key_a' }), RETRY_MS / 8)
+  const writes = ask(...Array.from({ length: 200 }, (_, n) => holdTask(`req_${n}`, 'key_a', usd('0.001'))))
+  const late = Bun.sleep(RETRY_MS * 10).then(() => ['still waiting'] as const)
+  expect(new Set<string>((await Promise.race([writes, late])) as readonly string[])).toEqual(new Set(['unavailable']))
+  clearInterval(reading)
+  close()
+})
+
 test('a commit that fails for less than the bound is never noticed', async () => {
   const machine = openMachine()
   machine.ask(operateTask(createKey('key_a', { balanceUsd: '10' })))

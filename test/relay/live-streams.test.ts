@@ -23,3 +23,13 @@ test('a cut reaches every stream of its key and no other, also one that begins i
   for (const { stream } of [running, other, granted, later]) live.remove(stream)
   expect(live.count).toBe(0)
 })
+
+test('a shutdown stops what runs, and what begins after it at once', async () => {
+  const live = new LiveStreams(() => 0)
+  const [running, late] = [makeStream('key_a'), makeStream('key_b')]
+  live.add(running.stream)
+  await live.drain()
+  live.add(late.stream)
+  expect([running.stops, late.stops]).toEqual([['drain'], ['drain']])
+  for (const { stream } of [running, late]) live.remove(stream)
+})

@@ -1,0 +1,13 @@
+/** Keeps a finished answer for `previous_response_id`. It is paid for by then: whatever goes wrong here must not take it from its client. */
+
+import type { Finished } from '../core/transcoder.ts'
+import type { RelayParts } from './run.ts'
+
+export function remember({ world, memory }: RelayParts, keyId: string, finish: () => Finished | undefined): void {
+  try {
+    const finished = finish()
+    if (finished !== undefined) memory.remember(keyId, finished)
+  } catch (error) {
+    world.log.alarm('an answer could not be remembered', { error: error instanceof Error ? error.name : 'unknown' })
+  }
+}
