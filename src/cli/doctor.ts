@@ -8,10 +8,10 @@ import type { Config, UpstreamConfig } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { type ConfigProblems, textOfProblem } from '../config/problems.ts'
 import { openReport } from '../ledger/report.ts'
+import { isGatewayRunning } from '../operator/operator-socket.ts'
 import { summaryText } from './check-config.ts'
 import { configOption, printer, withJson } from './command-context.ts'
 import { type CliEnvironment, EXIT, type ExitCode } from './environment.ts'
-import { isGatewayRunning } from './operator-socket.ts'
 import { tableText } from './text.ts'
 
 /** `warning`: works, but should be looked at. Only `problem` makes the exit code 1. */

@@ -2,10 +2,10 @@
 
 import { openLedger } from '../ledger/open-ledger.ts'
 import type { Operation, OperationResult } from '../ledger/operation.ts'
+import { operateThroughSocket } from '../operator/operator-socket.ts'
 import type { CommandContext } from './command-context.ts'
 import { noLedger, type Stop, wrongUse } from './environment.ts'
 import { newId } from './new-id.ts'
-import { operateThroughSocket } from './operator-socket.ts'
 
 /** A gateway that has just taken the lock makes its socket a moment later, and another command holds the lock only for a moment. */
 const RETRY_AFTER_MS = [50, 200, 500, 1_000]

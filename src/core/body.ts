@@ -1,6 +1,6 @@
 /** A client's request body, read once: the bytes as they came, and what they parse to. */
 
-import type { Span } from './json-scan.ts'
+import type { Member } from './json-scan.ts'
 
 export type Body = Readonly<{
   bytes: Uint8Array
@@ -8,5 +8,3 @@ export type Body = Readonly<{
   /** Where each top-level member's value stands in `bytes`, in order of appearance; a repeated name has several spans. */
   members: readonly Member[]
 }>
-
-export type Member = Readonly<{ name: string; value: Span }>

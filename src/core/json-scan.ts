@@ -3,13 +3,15 @@
  * top-level members' values stand, so that a value can be replaced without touching another byte. Source: product.md "Requests"; reliability.md §0.9.
  */
 
-import type { Member } from './body.ts'
 import type { ByteString } from './byte-string.ts'
 import { decode } from './byte-string.ts'
 import { JSON_DEPTH_MAX, JSON_SEPARATORS_MAX } from './limits.ts'
 
 /** Byte offsets, `end` exclusive. */
 export type Span = Readonly<{ start: number; end: number }>
+
+/** A top-level member: its name, and where its value stands. */
+export type Member = Readonly<{ name: string; value: Span }>
 
 export type Scanned = Readonly<{ members: readonly Member[] }> | 'too-deep' | 'too-many-separators'
 

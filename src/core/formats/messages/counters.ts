@@ -3,8 +3,8 @@
  * corrected, so that what is shown is what is billed. Source: spec "Usage object"; product.md "Requests"; wire.md §1.7, §2.6.
  */
 
-import type { Member } from '../../body.ts'
 import { type ByteString, encode, encodeJson } from '../../byte-string.ts'
+import type { Member } from '../../json-scan.ts'
 import { membersOf, type Span } from '../../json-scan.ts'
 import type { ReportedUsage } from '../../usage.ts'
 import type { Edit } from './splice.ts'

@@ -5,13 +5,13 @@ import { statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
-import { readOperation, writeOperation } from '../../src/cli/operation-json.ts'
-import { isGatewayRunning, listenOnOperatorSocket, operateThroughSocket, socketPathOf } from '../../src/cli/operator-socket.ts'
 import { picos } from '../../src/core/money.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import type { Operation } from '../../src/ledger/operation.ts'
-import { NOW, startThread, Workplace } from './run.ts'
+import { readOperation, writeOperation } from '../../src/operator/operation-json.ts'
+import { isGatewayRunning, listenOnOperatorSocket, operateThroughSocket, socketPathOf } from '../../src/operator/operator-socket.ts'
+import { NOW, startThread, Workplace } from '../cli/run.ts'
 
 let place: Workplace
 beforeEach(() => {
