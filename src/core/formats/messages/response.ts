@@ -18,9 +18,22 @@ export function respond(message: NativeMessage, call: Call<MessagesEcho>): Uint8
   return edits.length === 0 ? message.bytes : toBytes(applyEdits(text, edits))
 }
 
-/** The upstream's name for the model becomes ours in the message at `span`. */
+/** The upstream's name for the model becomes ours in the object at `span`: its own `model`, and those that its `usage` names (`iterations`). */
 export function modelEdits(text: ByteString, span: Span, model: Model): readonly Edit[] {
   if (model.id === model.upstreamModel) return []
-  const value = membersAt(text, span).findLast(({ name }) => name === 'model')?.value
-  return value === undefined || text[value.start] !== '"' ? [] : [{ ...value, text: encodeJson(model.id) }]
+  const members = membersAt(text, span)
+  const own = members.findLast(({ name }) => name === 'model')?.value
+  const usage = members.findLast(({ name }) => name === 'usage')?.value
+  const ours = encodeJson(model.id)
+  const inUsage = usage === undefined || text[usage.start] !== '{' ? [] : placesOf(text, usage, encodeJson(model.upstreamModel))
+  const all = own === undefined || text[own.start] !== '"' ? inUsage : [own, ...inUsage]
+  return all.map((place) => ({ ...place, text: ours }))
+}
+
+/** Where a JSON string literal stands as a value. Inside another literal its quotes would be escaped, so what is found is never part of one. */
+function placesOf(text: ByteString, { start, end }: Span, literal: ByteString): readonly Span[] {
+  const places: Span[] = []
+  for (let at = text.indexOf(literal, start); at !== -1 && at < end; at = text.indexOf(literal, at + literal.length))
+    places.push({ start: at, end: at + literal.length })
+  return places
 }

@@ -138,7 +138,7 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
 
   #deltaEdits(text: ByteString, data: Span): readonly Edit[] {
     const billed = this.#billed
-    const edits = usageEdits(text, data, billed, this.#shown)
+    const edits = [...modelEdits(text, data, this.#model), ...usageEdits(text, data, billed, this.#shown)]
     this.#shown = billed
     return edits
   }

@@ -39,6 +39,16 @@ describe('a complete answer', () => {
     expect(answer(WHOLE)).toBe(WHOLE.replace('"stella-2-20260301"', '"stella-2"'))
   })
 
+  test('does not tell the upstream’s name for the model in its usage either, and leaves content alone that has the same word', () => {
+    const upstreamModel = '"stella-2-20260301"'
+    const counters = '"input_tokens":5,"output_tokens":7,"cache_creation_input_tokens":0,"cache_read_input_tokens":0'
+    const usage = `{${counters},"iterations":[{"type":"message","model": ${upstreamModel},"input_tokens":5,"output_tokens":7}]}`
+    const content = `[{"type":"tool_use","id":"t","name":"f","input":{"model":${upstreamModel}}}]`
+    const text = (name: string): string =>
+      `{"type":"message","model":${name},"content":${content},"stop_reason":"tool_use","usage":${usage.replace(upstreamModel, name)}}`
+    expect(answer(text(upstreamModel))).toBe(text('"stella-2"'))
+  })
+
   test('gets the counters that the upstream left out', () => {
     const start = '{"type":"message","content":[],"stop_reason":"end_turn"'
     expect(answer(`${start},"usage":{"input_tokens":5,"output_tokens":7}}`)).toBe(
