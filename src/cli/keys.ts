@@ -1,17 +1,16 @@
 /** `tollgate keys …`: makes, shows and changes keys. A secret is printed once, by create and rotate. Rules: product.md "Operator", "Balance and keys". */
 
 import type { Command } from 'commander'
-import { displayOf, makeSecret } from '../core/key.ts'
 import { KEY_EXPIRY_DAYS_MAX } from '../core/limits.ts'
 import { type Picos, ZERO } from '../core/money.ts'
 import type { Operation } from '../ledger/operation.ts'
 import type { KeyReport } from '../ledger/report.ts'
-import { hashOf } from '../ledger/secret-hash.ts'
 import { type Limit, limitPicosOf, readBudget, readLimit, readName, wholeNumber } from './arguments.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { keyDocument, keyFacts, keyTable } from './key-text.ts'
 import { newId } from './new-id.ts'
+import { newSecret } from './new-secret.ts'
 import { operate } from './operate.ts'
 import { accountNamed, keyNamed, readReport } from './read-report.ts'
 import { factsText, timeText } from './text.ts'
@@ -152,12 +151,6 @@ async function rotateKey(context: CommandContext, name: string, overlapHours: nu
   const { secret, ...stored } = newSecret()
   const stop = await operate(context, { kind: 'rotateKey', keyId: key.id, ...stored, oldValidUntil, now }, { create: false })
   return stop ?? saySecret(context, key.id, secret, oldValidUntil)
-}
-
-/** The ledger gets the hash; the secret itself is only printed. */
-function newSecret(): { secret: string; secretHash: Uint8Array; display: string } {
-  const secret = makeSecret(() => crypto.getRandomValues(new Uint8Array(64)))
-  return { secret, secretHash: hashOf(secret), display: displayOf(secret) }
 }
 
 /** The key is in the ledger by now: whatever goes wrong, its secret must be seen. */

@@ -3,13 +3,12 @@
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
-import { displayOf, makeSecret } from '../core/key.ts'
 import { parseUsd } from '../core/money.ts'
 import { type Gateway, startGateway } from '../gateway.ts'
-import { hashOf } from '../ledger/secret-hash.ts'
 import { lineWriter } from '../observe/stderr.ts'
 import { guardAgainstBugs } from './bug-guard.ts'
 import { newId } from './new-id.ts'
+import { newSecret } from './new-secret.ts'
 import { reexecute } from './reexecute.ts'
 import { untilStopped } from './serve.ts'
 
@@ -55,15 +54,14 @@ async function start(): Promise<Gateway | string> {
 }
 
 async function createDemoKey(gateway: Gateway): Promise<string | undefined> {
-  const secret = makeSecret(() => crypto.getRandomValues(new Uint8Array(64)))
+  const { secret, ...stored } = newSecret()
   const amountPicos = parseUsd(DEMO_USD)
   if (amountPicos === undefined) return undefined
   const now = Date.now()
   const { result } = await gateway.world.ledger.operate({
     kind: 'createKey',
     keyId: newId('key', now),
-    secretHash: hashOf(secret),
-    display: displayOf(secret),
+    ...stored,
     // Names are unique, and an earlier run's ledger is used again.
     name: `demo ${new Date(now).toISOString()}`,
     accountId: null,

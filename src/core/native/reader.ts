@@ -57,10 +57,6 @@ export class NativeReader {
     this.state = this.observation.stopReason === undefined ? new Refusal('upstreamBroken') : 'complete'
   }
 
-  get isBetweenFrames(): boolean {
-    return this.#splitter.isBetweenFrames
-  }
-
   readonly #takeDelta = (text: ByteString, start: number): number => {
     if (this.state !== 'reading' || !this.#finder.find(text, start)) return -1
     this.#deliver(this.#finder, this.#finder)
