@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { SAMPLE_MODELS } from '../src/config/defaults.ts'
 import { loadConfig } from '../src/config/load.ts'
 import { CONFIG_FILE } from '../src/config/schema.ts'
 import { REJECTIONS } from '../src/core/catalog.ts'
@@ -15,6 +16,14 @@ test('the configuration that the README shows is one that the gateway takes', ()
   writeFileSync(join(folder, 'tollgate.toml'), toml)
   const config = loadConfig({ file: undefined, folder, env: { UPSTREAM_API_KEY: 'secret' } })
   expect(config).toMatchObject({ upstreams: [{ name: 'main', apiKey: 'secret' }] })
+})
+
+test('every model that the README and `up` name is in the catalogue that serves without a configuration', async () => {
+  const up = await Bun.file(join(import.meta.dir, '..', 'src/cli/up.ts')).text()
+  const named = new Set(`${readme}${up}`.match(/claude-(?:fable|haiku|opus|sonnet)-[\d-]*\d/g))
+  expect(named.size).toBeGreaterThan(0)
+  const known = SAMPLE_MODELS.map(({ id }) => id)
+  expect([...named].filter((id) => !known.includes(id))).toEqual([])
 })
 
 test('every name of the configuration, every rejection and every directive stands in the README', () => {

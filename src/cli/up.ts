@@ -13,7 +13,7 @@ import { reexecute } from './reexecute.ts'
 import { untilStopped } from './serve.ts'
 
 const DEMO_USD = '5'
-const MODEL = 'claude-sonnet-4-5'
+const MODEL = 'claude-sonnet-5-5'
 
 async function up(): Promise<number> {
   reexecute({ env: process.env, stderr: (text) => process.stderr.write(text) })

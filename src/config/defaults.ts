@@ -1,6 +1,7 @@
 /**
  * What serves without a configuration: a sample catalogue of the vendor's models with its public list prices (USD per million tokens, November 2026) and
- * what each refuses. An operator's own `[[models]]` replace all of it. Source: the vendor's model and price pages; wire.md §1.4.
+ * what each refuses. An operator's own `[[models]]` replace all of it. Source: the vendor's page of each model (`/docs/en/models/<name>/overview`) and
+ * the catalogue inside its own coding client (2.1.330), which agree. A model whose end has been announced is left out, and so is one by invitation only.
  */
 
 import type { Rejection } from '../core/catalog.ts'
@@ -22,27 +23,35 @@ const LARGE = { context_window: 1_000_000, max_output_tokens: 128_000 }
 const SMALL = { context_window: 200_000, max_output_tokens: 64_000 }
 
 export const SAMPLE_MODELS: readonly SampleModel[] = [
+  sample('fable-5-2', '2026-11-09', { input: '8.00', output: '40.00', cache_read: '0.025', ...LARGE }, [
+    ...THINKS_ALWAYS,
+    'between_tools_thinking',
+  ]),
   // The vendor charges five times less below 100,000 tokens; a flat price must cover the longer prompts.
   sample('haiku-5-5', '2026-10-07', { input: '0.50', output: '2.50', ...LARGE }, THINKS_ADAPTIVELY),
-  sample('sonnet-5-5', '2026-09-28', { input: '2.00', output: '10.00', ...LARGE }, THINKS_ALWAYS),
+  sample('sonnet-5-5', '2026-09-28', { input: '2.00', output: '10.00', cache_read: '0.05', ...LARGE }, THINKS_ALWAYS),
   sample('opus-5-5', '2026-09-22', { input: '4.00', output: '20.00', cache_read: '0.05', ...LARGE }, [
+    ...THINKS_ALWAYS,
+    'between_tools_thinking',
+  ]),
+  sample('fable-5-1', '2026-09-01', { input: '10.00', output: '50.00', cache_read: '0.025', ...LARGE }, [
     ...THINKS_ALWAYS,
     'between_tools_thinking',
   ]),
   sample('opus-5', '2026-07-24', { input: '5.00', output: '25.00', ...LARGE }, ['sampling', 'between_tools_thinking']),
   sample('sonnet-5', '2026-06-30', { input: '2.00', output: '10.00', ...LARGE }, THINKS_ADAPTIVELY),
+  sample('fable-5', '2026-06-09', { input: '10.00', output: '50.00', ...LARGE }, [
+    'sampling',
+    'manual_thinking',
+    'disabled_thinking',
+    'between_tools_thinking',
+  ]),
   sample('opus-4-8', '2026-05-28', { input: '5.00', output: '25.00', ...LARGE }, THINKS_ADAPTIVELY),
   sample('opus-4-7', '2026-04-16', { input: '5.00', output: '25.00', ...LARGE }, THINKS_ADAPTIVELY),
   sample('sonnet-4-6', '2026-02-17', { input: '3.00', output: '15.00', ...LARGE }, ['between_tools_thinking', 'xhigh_effort']),
   sample('opus-4-6', '2026-02-05', { input: '5.00', output: '25.00', ...LARGE }, ['between_tools_thinking', 'xhigh_effort']),
   sample('opus-4-5', '2025-11-24', { input: '5.00', output: '25.00', ...SMALL }, [...THINKS_BY_BUDGET, 'xhigh_effort']),
   sample('haiku-4-5', '2025-10-15', { input: '1.00', output: '5.00', ...SMALL }, [...THINKS_BY_BUDGET, 'effort']),
-  sample('sonnet-4-5', '2025-09-29', { input: '3.00', output: '15.00', ...SMALL }, [...THINKS_BY_BUDGET, 'effort']),
-  sample('opus-4-1', '2025-08-05', { input: '15.00', output: '75.00', ...SMALL, max_output_tokens: 32_000 }, [
-    ...THINKS_BY_BUDGET,
-    'effort',
-    'assistant_first',
-  ]),
 ]
 
 type Facts = Omit<ModelEntry, 'id' | 'rejects'>

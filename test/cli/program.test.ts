@@ -128,7 +128,7 @@ describe('with a ledger', () => {
     const allRates = { ...rates, cacheWrite1h: picos(6_000_000n), serverToolUse: picos(0n) }
     const hold = {
       keyId: id,
-      modelId: 'claude-sonnet-4-5',
+      modelId: 'claude-sonnet-5-5',
       format: 'chat',
       isStream: true,
       rates: allRates,
@@ -157,7 +157,7 @@ describe('with a ledger', () => {
       day: '2026-11-21',
       key_id: id,
       key_name: 'app',
-      model: 'claude-sonnet-4-5',
+      model: 'claude-sonnet-5-5',
       requests: 2,
       input_tokens: 2000,
       output_tokens: 400,

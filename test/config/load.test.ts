@@ -1,9 +1,10 @@
 /** `tollgate.toml`: every mistake is named, prices are exact, secrets come from the environment and are never shown. Rules: product.md "Operator", "Money". */
 
-import { afterAll, describe, expect, test } from 'bun:test'
+import { afterAll, describe, expect, spyOn, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import Anthropic from '@anthropic-ai/sdk'
 import fc from 'fast-check'
 import type { Config } from '../../src/config/config.ts'
 import { type LoadOptions, loadConfig } from '../../src/config/load.ts'
@@ -52,7 +53,7 @@ describe('without a file', () => {
     expect(config.limits).toEqual(LIMITS)
     expect(config.upstreams).toEqual([])
     expect(modelsOf(config.catalog, 'default')).toHaveLength(config.catalog.models.size)
-    expect(modelsOf(config.catalog, 'default')[0]?.id).toBe('claude-haiku-5-5')
+    expect(modelsOf(config.catalog, 'default')[0]?.id).toBe('claude-fable-5-2')
   })
 
   test('the sample catalogue has the list prices, also of the cache, and says what each model refuses', () => {
@@ -68,10 +69,22 @@ describe('without a file', () => {
     })
     expect(opus?.displayName).toBe('Claude Opus 5.5')
     expect(opus?.rejects.has('forced_tool_choice')).toBeTrue()
-    const sonnet = modelOf(config.catalog, 'default', 'claude-sonnet-4-5')
+    const sonnet = modelOf(config.catalog, 'default', 'claude-sonnet-4-6')
     expect(sonnet?.rates.input).toBe(picos(3_000_000n))
     expect(sonnet?.rejects.has('sampling')).toBeFalse()
+    const fable = modelOf(config.catalog, 'default', 'claude-fable-5-2')
+    expect([fable?.rates.cacheRead, fable?.contextWindow, fable?.maxOutputTokens]).toEqual([picos(200_000n), 1_000_000, 128_000])
     for (const model of config.catalog.models.values()) expect(model.createdSeconds).toBeGreaterThan(1_750_000_000)
+  })
+
+  test('no sample model is one whose end the vendor has announced: its SDK would warn', async () => {
+    const ids = [...good('').catalog.models.keys()]
+    const client = new Anthropic({ apiKey: 'sk-test', maxRetries: 0, fetch: async () => new Response('{}', { status: 400 }) })
+    const warned = spyOn(console, 'warn').mockImplementation(() => {})
+    await Promise.allSettled(ids.map((model) => client.messages.create({ model, max_tokens: 1, messages: [] })))
+    const warnings = warned.mock.calls.map(String)
+    warned.mockRestore()
+    expect(warnings).toEqual([])
   })
 })
 
