@@ -415,9 +415,11 @@ describe('limits', () => {
     const secret = await hasty.createKey()
     const endOf = (path: string, body: unknown): Promise<string> =>
       withScript(endless, async () => (await hasty.post(path, secret, body)).text())
-    const error = '{"type":"error","error":{"type":"server_error","message":"Service timed out; retry later"}}'
-    expect(await endOf(MESSAGES.path, MESSAGES.request({ stream: true }))).toEndWith(`event: error\ndata: ${error}\n\n`)
-    expect(await endOf(CHAT.path, CHAT.request({ stream: true }))).toEndWith(`data: ${error}\n\n`)
+    const error = '"error":{"type":"server_error","message":"Service timed out; retry later"'
+    expect(await endOf(MESSAGES.path, MESSAGES.request({ stream: true }))).toEndWith(
+      `event: error\ndata: {"type":"error",${error}}}\n\n`,
+    )
+    expect(await endOf(CHAT.path, CHAT.request({ stream: true }))).toEndWith(`data: {${error}},"type":"error"}\nevent: error\n\n`)
     const failed = await endOf(RESPONSES.path, RESPONSES.request({ stream: true }))
     expect(failed).toMatch(/event: response\.failed\ndata: \{.*"error":\{.*Service timed out; retry later.*\}\n\n$/)
   })

@@ -80,10 +80,11 @@ export function stream(chunks: readonly Uint8Array[], forCall: Call<ChatEcho> = 
   throw new Error('the stream did not end')
 }
 
-/** The data of each frame of a chat stream. */
+/** The data of each frame of a chat stream. Only the last, an error, has a second line: its name. */
 export function dataOf(text: string): string[] {
   const frames = text.split('\n\n')
   if (frames.pop() !== '') throw new Error('the stream ends inside a frame')
+  if (frames.at(-1)?.startsWith('data: {"error":')) frames.push((frames.pop() ?? '').replace(/\nevent: error$/, ''))
   return frames.map((frame) => {
     if (!frame.startsWith('data: ') || frame.includes('\n')) throw new Error(`not one data line: ${frame}`)
     return frame.slice('data: '.length)

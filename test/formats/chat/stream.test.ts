@@ -5,7 +5,7 @@ import { toBytes } from '../../../src/core/byte-string.ts'
 import { chatFormat } from '../../../src/core/formats/chat/format.ts'
 import type { ChatEcho } from '../../../src/core/formats/chat/wire.ts'
 import { readMessage, streamOfMessage } from '../../../src/core/native/message.ts'
-import { Refusal } from '../../../src/core/refusal.ts'
+import { REFUSALS, Refusal } from '../../../src/core/refusal.ts'
 import { byteByByte, whole } from '../../support/chunks.ts'
 import { bytes, call, chunksOf, dataOf, ev, type Json, STAMP, type Streamed, stream } from './chat-call.ts'
 
@@ -284,8 +284,19 @@ describe('usage and the end', () => {
     const { now, last, fault } = streamed([start(), text('a'), error, text('b'), done])
     expect([chunksOf(now).length, fault?.name]).toEqual([2, 'upstreamBusy'])
     expect(last).toBe(
-      'data: {"type":"error","error":{"type":"server_error","message":"Temporary provider issue on our side, retry in a minute"}}\n\n',
+      'data: {"error":{"type":"server_error","message":"Temporary provider issue on our side, retry in a minute"},"type":"error"}\nevent: error\n\n',
     )
+  })
+
+  test('the bytes that clients look for: go-openai the first of the data line, eino and langchain4j the name of the event', () => {
+    for (const name of ['upstreamInvalidRequest', 'keyDisabled', 'upstreamBroken', 'upstreamBusy', 'timedOut', 'draining'] as const) {
+      const frame = Buffer.from(chatFormat.transcoder(call(), STAMP).fail(new Refusal(name))).toString()
+      const [data = '', event, ...end] = frame.split('\n')
+      expect(data).toStartWith('data: {"error":{"type":"')
+      expect([event, ...end]).toEqual(['event: error', '', ''])
+      const { type, message } = REFUSALS[name]
+      expect(JSON.parse(data.slice(6))).toEqual({ error: { type, message }, type: 'error' })
+    }
   })
 
   test('CS-22, CS-24, S17, S20 an end before a stop reason is a fault, after it a finish', () => {

@@ -49,8 +49,13 @@ export class ChatTranscoder implements Transcoder, NativeSink {
     return this.#take()
   }
 
+  /**
+   * The standard error body, in bytes that every known client takes for an error: go-openai looks for `data: {"error":` in the first line, eino and
+   * langchain4j for the name of the event, which must not stand before the data. Source: product.md "In-stream error on chat".
+   */
   fail(refusal: Refusal): Uint8Array {
-    return toBytes(`data: ${encodeJson(errorBody(refusal))}\n\n` as ByteString)
+    const { error, type } = errorBody(refusal)
+    return toBytes(`data: ${encodeJson({ error, type })}\nevent: error\n\n` as ByteString)
   }
 
   heartbeat(): Uint8Array {
