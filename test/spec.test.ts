@@ -417,7 +417,7 @@ describe('limits', () => {
       withScript(endless, async () => (await hasty.post(path, secret, body)).text())
     const error = '"error":{"type":"server_error","message":"Service timed out; retry later"'
     expect(await endOf(MESSAGES.path, MESSAGES.request({ stream: true }))).toEndWith(
-      `event: error\ndata: {"type":"error",${error}}}\n\n`,
+      `event: error\ndata: {"type":"error",${error},"details":{"type":"timeout_error"}}}\n\n`,
     )
     expect(await endOf(CHAT.path, CHAT.request({ stream: true }))).toEndWith(`data: {${error}},"type":"error"}\nevent: error\n\n`)
     const failed = await endOf(RESPONSES.path, RESPONSES.request({ stream: true }))

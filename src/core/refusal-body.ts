@@ -4,10 +4,10 @@ import type { Refusal } from './refusal.ts'
 
 export type ErrorBody = {
   type: 'error'
-  error: { type: string; message: string; code?: string; details?: { error_code: string } }
+  error: { type: string; message: string; code?: string; details?: { error_code?: string; type?: string } }
 }
 
-/** The standard error body: the same for every endpoint, and the data of every in-stream error. */
+/** The standard error body: the same for every endpoint. */
 export function errorBody(refusal: Refusal): ErrorBody {
   const { type, code } = refusal.row
   return {
@@ -19,6 +19,16 @@ export function errorBody(refusal: Refusal): ErrorBody {
       ...(refusal.errorCode === undefined ? {} : { details: { error_code: refusal.errorCode } }),
     },
   }
+}
+
+/**
+ * The data of an `error` event on messages: the standard body, and the vendor's own type beside ours where the request may be sent again. Its clients look
+ * for that type before they retry a stream that broke. Source: product.md "In-stream errors on messages".
+ */
+export function nativeErrorBody(refusal: Refusal): ErrorBody {
+  const { type, error } = errorBody(refusal)
+  const { nativeType } = refusal.row
+  return { type, error: { ...error, ...(nativeType === undefined ? {} : { details: { ...error.details, type: nativeType } }) } }
 }
 
 /** Headers of an error answer; the request's id is the caller's to add. */

@@ -1,9 +1,18 @@
 /**
  * Refusals: the answers given instead of a model's reply. A refusal is a value; only bugs are thrown. One row an error, its name is its metric label.
- * Source: spec "Errors"; product.md "Requests" and the table under "Upstream".
+ * Source: spec "Errors"; product.md
+ * "Requests", the table under "Upstream", and "In-stream errors on messages".
  */
 
-type Row = Readonly<{ status: number; type: ErrorType; message: string; code?: string; isRetryable: boolean }>
+/** `nativeType`: what the vendor would call it, said beside our type in the error events of messages. Only on rows that may be retried. */
+type Row = Readonly<{
+  status: number
+  type: ErrorType
+  message: string
+  code?: string
+  isRetryable: boolean
+  nativeType?: 'overloaded_error' | 'api_error' | 'timeout_error'
+}>
 
 type ErrorType =
   | 'invalid_request_error'
@@ -39,15 +48,21 @@ export const REFUSALS = {
   rateLimited: { status: 429, type: 'rate_limit_error', message: 'Rate limit exceeded; retry later', isRetryable: true },
   /** The balance is there but running requests hold it. */
   balanceHeld: { status: 429, type: 'rate_limit_error', message: 'Rate limit exceeded; retry later', isRetryable: true },
-  internal: { status: 500, type: 'server_error', message: UNAVAILABLE, isRetryable: true },
-  upstreamBroken: { status: 502, type: 'server_error', message: UNAVAILABLE, isRetryable: true },
-  upstreamBusy: { status: 503, type: 'server_error', message: PROVIDER_ISSUE, isRetryable: true },
+  internal: { status: 500, type: 'server_error', message: UNAVAILABLE, isRetryable: true, nativeType: 'api_error' },
+  upstreamBroken: { status: 502, type: 'server_error', message: UNAVAILABLE, isRetryable: true, nativeType: 'api_error' },
+  upstreamBusy: { status: 503, type: 'server_error', message: PROVIDER_ISSUE, isRetryable: true, nativeType: 'overloaded_error' },
   /** The upstream refuses our own account or credentials: the customer can do nothing, the operator must. */
-  upstreamAccount: { status: 503, type: 'server_error', message: PROVIDER_ISSUE, isRetryable: true },
-  storageUnavailable: { status: 503, type: 'server_error', message: UNAVAILABLE, isRetryable: true },
-  overloaded: { status: 503, type: 'server_error', message: UNAVAILABLE, isRetryable: true },
-  draining: { status: 503, type: 'server_error', message: UNAVAILABLE, isRetryable: true },
-  timedOut: { status: 504, type: 'server_error', message: 'Service timed out; retry later', isRetryable: true },
+  upstreamAccount: { status: 503, type: 'server_error', message: PROVIDER_ISSUE, isRetryable: true, nativeType: 'overloaded_error' },
+  storageUnavailable: { status: 503, type: 'server_error', message: UNAVAILABLE, isRetryable: true, nativeType: 'overloaded_error' },
+  overloaded: { status: 503, type: 'server_error', message: UNAVAILABLE, isRetryable: true, nativeType: 'overloaded_error' },
+  draining: { status: 503, type: 'server_error', message: UNAVAILABLE, isRetryable: true, nativeType: 'overloaded_error' },
+  timedOut: {
+    status: 504,
+    type: 'server_error',
+    message: 'Service timed out; retry later',
+    isRetryable: true,
+    nativeType: 'timeout_error',
+  },
 } as const satisfies Record<string, Row>
 
 export type RefusalName = keyof typeof REFUSALS

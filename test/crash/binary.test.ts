@@ -150,7 +150,7 @@ test('a second signal, or the end of drain_ms, ends what runs with the error of 
     if (drainMs === 60_000) gateway.signal('SIGTERM')
     const text = await stream.rest()
     expect(text).toContain(
-      'event: error\ndata: {"type":"error","error":{"type":"server_error","message":"Service temporarily unavailable; retry later"}}',
+      'event: error\ndata: {"type":"error","error":{"type":"server_error","message":"Service temporarily unavailable; retry later","details":{"type":"overloaded_error"}}}\n\n',
     )
     expect(text).not.toContain('message_stop')
     expect(await ended).toEqual([503, 'Service temporarily unavailable; retry later'])

@@ -61,7 +61,9 @@ test('an event beyond all measure is a broken upstream, and does not fill the me
   stage.play(nativeStream(start, 'data: ', ...endless))
   const index = stage.upstream.requests.length
   const answer = await stage.ask(QUESTION)
-  expect((await answer.text()).endsWith('"message":"Service temporarily unavailable; retry later"}}\n\n')).toBe(true)
+  expect(
+    (await answer.text()).endsWith('"message":"Service temporarily unavailable; retry later","details":{"type":"api_error"}}}\n\n'),
+  ).toBe(true)
   expect(await stage.receiptOf(answer)).toMatchObject({ outcome: 'fault', costPicos: 0n })
   const request = stage.upstream.requests[index]
   await until(() => request?.abortedAtMs !== undefined, 'the upstream to be let go')

@@ -11,7 +11,7 @@ import { finalCounters, type Observation } from '../../native/observation.ts'
 import { NativeReader, type NativeSink } from '../../native/reader.ts'
 import type { Bounds } from '../../pricing.ts'
 import type { Refusal } from '../../refusal.ts'
-import { errorBody } from '../../refusal-body.ts'
+import { nativeErrorBody } from '../../refusal-body.ts'
 import { frameLines } from '../../sse/frame-lines.ts'
 import { type NativeEvent, readFrame } from '../../sse/read-event.ts'
 import { writeEvent, writeNativeEvent } from '../../sse/write-event.ts'
@@ -55,7 +55,7 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
   }
 
   fail(refusal: Refusal): Uint8Array {
-    return toBytes(writeEvent('error', encodeJson(errorBody(refusal))))
+    return toBytes(writeEvent('error', encodeJson(nativeErrorBody(refusal))))
   }
 
   heartbeat(): Uint8Array {

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Model } from '../../../../src/core/catalog.ts'
 import { MessagesTranscoder } from '../../../../src/core/formats/messages/stream.ts'
-import { Refusal } from '../../../../src/core/refusal.ts'
+import { REFUSALS, Refusal, type RefusalName } from '../../../../src/core/refusal.ts'
 import { cuts, expectGolden, GOLDEN_BOUNDS, GOLDEN_MODEL, splitsInTwo, streamCases } from '../../../support/golden.ts'
 
 /** The public id is the upstream's: nothing to rename. */
@@ -137,8 +137,26 @@ test('NM-21: an end before a stop reason is an error event, never a quiet end', 
   const { text, fault } = relay([golden('cut-after-text')], GOLDEN_MODEL)
   expect(fault?.name).toBe('upstreamBroken')
   expect(text).toEndWith(
-    'event: error\ndata: {"type":"error","error":{"type":"server_error","message":"Service temporarily unavailable; retry later"}}\n\n',
+    'event: error\ndata: {"type":"error","error":{"type":"server_error","message":"Service temporarily unavailable; retry later","details":{"type":"api_error"}}}\n\n',
   )
+})
+
+test('an error event that may be retried also has the type by which native clients decide to retry; one that must not, has none', () => {
+  const nativeTypeOf = (name: RefusalName): unknown => {
+    const text = Buffer.from(new MessagesTranscoder(GOLDEN_MODEL, GOLDEN_BOUNDS).fail(new Refusal(name))).toString()
+    const { error, ...rest } = JSON.parse(/^event: error\ndata: (.*)\n\n$/.exec(text)?.[1] ?? '')
+    const { details, ...spoken } = error
+    expect(rest).toEqual({ type: 'error' })
+    expect(spoken).toMatchObject({ type: REFUSALS[name].type, message: REFUSALS[name].message })
+    return details?.type
+  }
+  for (const name of ['upstreamBusy', 'upstreamAccount', 'overloaded', 'storageUnavailable', 'draining'] as const)
+    expect([name, nativeTypeOf(name)]).toEqual([name, 'overloaded_error'])
+  for (const name of ['upstreamBroken', 'internal'] as const) expect([name, nativeTypeOf(name)]).toEqual([name, 'api_error'])
+  expect(nativeTypeOf('timedOut')).toBe('timeout_error')
+  for (const name of Object.keys(REFUSALS) as RefusalName[])
+    if (!REFUSALS[name].isRetryable) expect([name, nativeTypeOf(name)]).toEqual([name, undefined])
+    else if (REFUSALS[name].status >= 500) expect([name, nativeTypeOf(name)]).toEqual([name, expect.any(String)])
 })
 
 test("an error names our model, not the upstream's", () => {
