@@ -68,6 +68,22 @@ test('only our own headers reach the upstream, whatever the client sends', async
   }
 })
 
+test('every answer names the model that was asked for, also where the upstream has that name too and answers with a snapshot of it', async () => {
+  const snapshot = 'vendor-sonnet-1-20260928'
+  for (const format of FORMATS) {
+    for (const stream of [false, true]) {
+      play(
+        stream
+          ? nativeStream(...frames.map((frame) => frame.replace('upstream-model', snapshot)))
+          : nativeMessage({ ...message, model: snapshot }),
+      )
+      const text = await (await ask({ format, stream, model: 'vendor-sonnet-1' })).text()
+      expect(text).toContain('"model":"vendor-sonnet-1"')
+      expect(text).not.toContain(snapshot)
+    }
+  }
+})
+
 test('version and betas of the client reach the upstream on messages, cleaned, and nowhere else', async () => {
   play(nativeMessage(message))
   const headers = {

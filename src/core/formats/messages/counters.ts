@@ -32,33 +32,31 @@ export const NOTHING_SHOWN: Counters = {
 export const isShown = (shown: Counters, billed: Counters): boolean => NAMES.every((name) => shown[name] === billed[name])
 
 /**
- * Edits that make the `usage` of the object at `holder` say `billed`. A counter that the client has been shown before may stay away, but for
+ * Edits that make the `usage` of the object `holder` say `billed`. A counter that the client has been shown before may stay away, but for
  * `output_tokens`, without which clients fail.
  */
-export function usageEdits(text: ByteString, holder: Span, billed: Counters, shown: Counters): readonly Edit[] {
+export function usageEdits(text: ByteString, holder: ObjectAt, billed: Counters, shown: Counters): readonly Edit[] {
   const isNeeded = (name: CounterName): boolean => name === 'output_tokens' || shown[name] !== billed[name]
-  const members = membersAt(text, holder)
-  const usage = members.findLast(({ name }) => name === 'usage')
+  const usage = holder.members.findLast(({ name }) => name === 'usage')
   const missing = NAMES.filter(isNeeded)
-  if (usage === undefined) return [insertion(holder, members, `"usage":${objectOf(missing, billed)}`)]
+  if (usage === undefined) return [insertion(holder, `"usage":${objectOf(missing, billed)}`)]
   if (text.charCodeAt(usage.value.start) !== BRACE) return [{ ...usage.value, text: encode(objectOf(missing, billed)) }]
-  return counterEdits(text, usage.value, billed, isNeeded)
+  return counterEdits(text, objectAt(text, usage.value), billed, isNeeded)
 }
 
 const BRACE = 0x7b
 
-function counterEdits(text: ByteString, usage: Span, billed: Counters, isNeeded: (name: CounterName) => boolean): readonly Edit[] {
-  const members = membersAt(text, usage)
+function counterEdits(text: ByteString, usage: ObjectAt, billed: Counters, isNeeded: (name: CounterName) => boolean): readonly Edit[] {
   const edits: Edit[] = []
   const absent: string[] = []
   for (const name of NAMES) {
-    const value = members.findLast((member) => member.name === name)?.value
+    const value = usage.members.findLast((member) => member.name === name)?.value
     if (value === undefined) {
       if (isNeeded(name)) absent.push(`"${name}":${billed[name]}`)
     } else if (isWrong(text.slice(value.start, value.end), billed[name], isNeeded(name)))
       edits.push({ ...value, text: encodeJson(billed[name]) })
   }
-  return absent.length === 0 ? edits : [...edits, insertion(usage, members, absent.join(','))]
+  return absent.length === 0 ? edits : [...edits, insertion(usage, absent.join(','))]
 }
 
 const isWrong = (literal: string, billed: number, isNeeded: boolean): boolean =>
@@ -68,15 +66,19 @@ const objectOf = (names: readonly CounterName[], billed: Counters): string =>
   `{${names.map((name) => `"${name}":${billed[name]}`).join(',')}}`
 
 /** New members go to the end of an object. */
-const insertion = (object: Span, members: readonly Member[], text: string): Edit => ({
-  start: object.end - 1,
-  end: object.end - 1,
+const insertion = ({ span, members }: ObjectAt, text: string): Edit => ({
+  start: span.end - 1,
+  end: span.end - 1,
   text: encode(`${members.length === 0 ? '' : ','}${text}`),
 })
 
-/** The members of the object at `span`, their spans in the whole text. */
-export const membersAt = (text: ByteString, span: Span): readonly Member[] =>
-  membersOf(text.slice(span.start, span.end) as ByteString).map(({ name, value }) => ({
+/** An object in a text and its members, their spans in the whole text. */
+export type ObjectAt = Readonly<{ span: Span; members: readonly Member[] }>
+
+export const objectAt = (text: ByteString, span: Span): ObjectAt => ({
+  span,
+  members: membersOf(text.slice(span.start, span.end) as ByteString).map(({ name, value }) => ({
     name,
     value: { start: value.start + span.start, end: value.end + span.start },
-  }))
+  })),
+})

@@ -6,28 +6,38 @@ import type { Call } from '../../format.ts'
 import type { Span } from '../../json-scan.ts'
 import type { NativeMessage } from '../../native/message.ts'
 import { finalCounters } from '../../native/observation.ts'
-import { countersOf, membersAt, NOTHING_SHOWN, usageEdits } from './counters.ts'
+import { countersOf, NOTHING_SHOWN, type ObjectAt, objectAt, usageEdits } from './counters.ts'
 import type { MessagesEcho } from './request.ts'
 import { applyEdits, type Edit } from './splice.ts'
 
 export function respond(message: NativeMessage, call: Call<MessagesEcho>): Uint8Array {
   const text = fromBytes(message.bytes)
-  const whole: Span = { start: text.indexOf('{'), end: text.lastIndexOf('}') + 1 }
+  const whole = objectAt(text, { start: text.indexOf('{'), end: text.lastIndexOf('}') + 1 })
   const billed = countersOf(finalCounters(message.observation, call.bounds))
-  const edits = [...modelEdits(text, whole, call.model), ...usageEdits(text, whole, billed, NOTHING_SHOWN)]
+  const edits = [...modelEdits(text, whole, call.model, modelLiteral(text, whole)), ...usageEdits(text, whole, billed, NOTHING_SHOWN)]
   return edits.length === 0 ? message.bytes : toBytes(applyEdits(text, edits))
 }
 
-/** The upstream's name for the model becomes ours in the object at `span`: its own `model`, and those that its `usage` names (`iterations`). */
-export function modelEdits(text: ByteString, span: Span, model: Model): readonly Edit[] {
-  if (model.id === model.upstreamModel) return []
-  const members = membersAt(text, span)
-  const own = members.findLast(({ name }) => name === 'model')?.value
-  const usage = members.findLast(({ name }) => name === 'usage')?.value
+/** What the upstream calls the model in this object, as it stands there: often a snapshot of the name that it was asked for. */
+export function modelLiteral(text: ByteString, { members }: ObjectAt): ByteString | undefined {
+  const value = members.findLast(({ name }) => name === 'model')?.value
+  return value === undefined || text[value.start] !== '"' ? undefined : (text.slice(value.start, value.end) as ByteString)
+}
+
+/**
+ * The client's name for the model in place of the upstream's: in the object's own `model`, and where its `usage` names the same model (`iterations`).
+ * `named`: how this answer calls it.
+ */
+export function modelEdits(text: ByteString, object: ObjectAt, model: Model, named: ByteString | undefined): readonly Edit[] {
   const ours = encodeJson(model.id)
-  const inUsage = usage === undefined || text[usage.start] !== '{' ? [] : placesOf(text, usage, encodeJson(model.upstreamModel))
-  const all = own === undefined || text[own.start] !== '"' ? inUsage : [own, ...inUsage]
-  return all.map((place) => ({ ...place, text: ours }))
+  const theirs = new Set([named ?? ours, encodeJson(model.upstreamModel)])
+  theirs.delete(ours)
+  if (theirs.size === 0) return []
+  const places = object.members.flatMap(({ name, value }) => {
+    if (name === 'model') return text[value.start] === '"' ? [value] : []
+    return name === 'usage' ? [...theirs].flatMap((literal) => placesOf(text, value, literal)) : []
+  })
+  return places.map((place) => ({ ...place, text: ours }))
 }
 
 /** Where a JSON string literal stands as a value. Inside another literal its quotes would be escaped, so what is found is never part of one. */

@@ -16,8 +16,8 @@ import { frameLines } from '../../sse/frame-lines.ts'
 import { type NativeEvent, readFrame } from '../../sse/read-event.ts'
 import { writeEvent, writeNativeEvent } from '../../sse/write-event.ts'
 import type { Pushed, Transcoder } from '../../transcoder.ts'
-import { countersOf, isShown, membersAt, NOTHING_SHOWN, usageEdits } from './counters.ts'
-import { modelEdits } from './response.ts'
+import { countersOf, isShown, NOTHING_SHOWN, objectAt, usageEdits } from './counters.ts'
+import { modelEdits, modelLiteral } from './response.ts'
 import { applyEdits, type Edit } from './splice.ts'
 
 const MESSAGE_STOP = toBytes(writeNativeEvent('message_stop'))
@@ -28,6 +28,8 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
   readonly #model: Model
   readonly #bounds: Bounds
   #shown = NOTHING_SHOWN
+  /** How the upstream calls the model in this stream. */
+  #named: ByteString | undefined
   /** All frames of one push stand in one text, from its start to `#end`. */
   #text: ByteString = EMPTY
   #end = 0
@@ -128,17 +130,20 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
   }
 
   #startEdits(text: ByteString, data: Span): readonly Edit[] {
-    const message = membersAt(text, data).findLast(({ name }) => name === 'message')?.value
-    if (message === undefined || text[message.start] !== '{') return []
+    const place = objectAt(text, data).members.findLast(({ name }) => name === 'message')?.value
+    if (place === undefined || text[place.start] !== '{') return []
+    const message = objectAt(text, place)
+    this.#named = modelLiteral(text, message)
     const counters = countersOf(this.observation.reported)
-    const edits = [...modelEdits(text, message, this.#model), ...usageEdits(text, message, counters, NOTHING_SHOWN)]
+    const edits = [...modelEdits(text, message, this.#model, this.#named), ...usageEdits(text, message, counters, NOTHING_SHOWN)]
     this.#shown = counters
     return edits
   }
 
   #deltaEdits(text: ByteString, data: Span): readonly Edit[] {
     const billed = this.#billed
-    const edits = [...modelEdits(text, data, this.#model), ...usageEdits(text, data, billed, this.#shown)]
+    const delta = objectAt(text, data)
+    const edits = [...modelEdits(text, delta, this.#model, this.#named), ...usageEdits(text, delta, billed, this.#shown)]
     this.#shown = billed
     return edits
   }

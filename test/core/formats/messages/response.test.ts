@@ -49,6 +49,23 @@ describe('a complete answer', () => {
     expect(answer(text(upstreamModel))).toBe(text('"stella-2"'))
   })
 
+  test('names the model as the client does also where the upstream has the same name for it and answers with a snapshot of it', () => {
+    const call = { ...CALL, model: { ...GOLDEN_MODEL, upstreamModel: GOLDEN_MODEL.id } }
+    const snapshot = '"stella-2-20260301"'
+    const usage = '"usage":{"input_tokens":5,"output_tokens":7,"cache_creation_input_tokens":0,"cache_read_input_tokens":0'
+    const text = (name: string): string =>
+      `{"type":"message","model":${name},"content":[{"type":"text","text":${snapshot}}],"stop_reason":"end_turn",${usage},"iterations":[{"model":${name}}]}}`
+    expect(answer(text(snapshot), call)).toBe(text('"stella-2"'))
+    const whole = message(text('"stella-2"'))
+    expect(messagesFormat.respond(whole, call, STAMP)).toBe(whole.bytes)
+  })
+
+  test('keeps the name of another model in its usage: an advisor is not what the client asked for', () => {
+    const advisor = '"iterations":[{"type":"advisor_message","model":"opal-1"},{"type":"message","model":"stella-2-20260301"}]'
+    const text = `{"type":"message","model":"stella-2-20260301","content":[],"stop_reason":"end_turn","usage":{${advisor}}}`
+    expect(JSON.parse(answer(text)).usage.iterations).toMatchObject([{ model: 'opal-1' }, { model: 'stella-2' }])
+  })
+
   test('gets the counters that the upstream left out', () => {
     const start = '{"type":"message","content":[],"stop_reason":"end_turn"'
     expect(answer(`${start},"usage":{"input_tokens":5,"output_tokens":7}}`)).toBe(

@@ -105,6 +105,26 @@ test('NM-18: an alias changes the model of message_start and no other byte', () 
   }
 })
 
+test('where both have one name and the upstream answers with a snapshot of it, every event says the name that the client asked for', () => {
+  const asked: Model = { ...GOLDEN_MODEL, upstreamModel: GOLDEN_MODEL.id }
+  const usage = '"usage":{"input_tokens":5,"output_tokens":1,"cache_creation_input_tokens":0,"cache_read_input_tokens":0'
+  const text = (name: string): string =>
+    writeFrames(
+      `{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":${name},"content":[],${usage}}}}`,
+      '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"\\"stella-2-20260301\\""}}',
+      `{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},${usage},"iterations":[{"type":"message","model":${name}}]}}`,
+      '{"type":"message_stop"}',
+    )
+  const native = Buffer.from(text('"stella-2-20260301"'))
+  for (const [how, chunks] of cuts(native)) expect(relay(chunks, asked).text, how).toBe(text('"stella-2"'))
+
+  const same = Buffer.from(text('"stella-2"'))
+  const { now } = new MessagesTranscoder(asked, GOLDEN_BOUNDS).push(same)
+  expect(now?.buffer, 'nothing to rename leaves as the very same bytes').toBe(same.buffer)
+})
+
+const writeFrames = (...events: string[]): string => events.map((data) => `event: ${JSON.parse(data).type}\ndata: ${data}\n\n`).join('')
+
 const golden = (name: string): Uint8Array => streamCases().find((known) => known.name === name)?.native ?? new Uint8Array()
 
 test('a chunk of whole frames leaves as the very same bytes, and its parts are views of them', () => {
