@@ -52,9 +52,9 @@ export function addKeys(program: Command, run: Run): void {
   )
 
   const extend = withJson(keys.command('extend'))
-    .description(`move the expiry, at most ${KEY_EXPIRY_DAYS_MAX} days ahead of now`)
+    .description(`move the expiry, or give one to a key that has none: at most ${KEY_EXPIRY_DAYS_MAX} days ahead of now`)
     .argument(KEY, KEY_TEXT)
-    .requiredOption('--days <N>', `1 to ${KEY_EXPIRY_DAYS_MAX} days more`, days)
+    .requiredOption('--days <N>', `1 to ${KEY_EXPIRY_DAYS_MAX} days more; from now where there was no expiry`, days)
   extend.action((key: string, options: { days: number }) =>
     run(extend, (context) => changeKey(context, key, (found, now) => extension(found, options.days, now))),
   )
@@ -133,13 +133,13 @@ async function changeKey(
   return (await operate(context, operation, { create: false })) ?? showKey(context, key.id)
 }
 
-/** An expired key is extended from now on. */
-function extension(key: KeyReport, daysMore: number, now: number): Operation | Stop {
-  if (key.expiresAt === null) return wrongUse('the key never expires, so there is nothing to extend')
-  const expiresAt = Math.max(key.expiresAt, now) + daysMore * DAY_MS
+/** An expired key is extended from now on, and a key that never expired gets its expiry from now on. */
+function extension({ id, expiresAt }: KeyReport, days: number, now: number): Operation | Stop {
+  const from = Math.max(expiresAt ?? now, now)
   const latest = now + KEY_EXPIRY_DAYS_MAX * DAY_MS
-  if (expiresAt <= latest) return { kind: 'setKeyExpiry', keyId: key.id, expiresAt, now }
-  const daysLeft = Math.max(0, Math.floor((latest - Math.max(key.expiresAt, now)) / DAY_MS))
+  const extended = from + days * DAY_MS
+  if (extended <= latest) return { kind: 'setKeyExpiry', keyId: id, expiresAt: extended, now }
+  const daysLeft = Math.max(0, Math.floor((latest - from) / DAY_MS))
   return wrongUse(`a key may expire at most ${KEY_EXPIRY_DAYS_MAX} days ahead: this one can have ${daysLeft} days more`)
 }
 

@@ -119,8 +119,19 @@ describe('keys', () => {
       state: 'live',
       expires_at: new Date(place.now + 90 * DAY_MS).toISOString(),
     })
-    await place.json('keys', 'create', '--name', 'eternal')
-    expect(await place.run('keys', 'extend', 'eternal', '--days', '1')).toMatchObject({ code: 2 })
+  })
+
+  test('a key without an expiry gets one, counted from now', async () => {
+    for (const days of [1, 90]) {
+      expect(await place.json('keys', 'create', '--name', `eternal-${days}`)).toMatchObject({ expires_at: null })
+      expect(await place.json('keys', 'extend', `eternal-${days}`, '--days', String(days))).toMatchObject({
+        state: 'live',
+        expires_at: new Date(NOW + days * DAY_MS).toISOString(),
+      })
+    }
+    expect(await place.run('keys', 'extend', 'eternal-1', '--days', '91')).toMatchObject({ code: 2, out: '' })
+    place.now = NOW + 1 * DAY_MS
+    expect(await place.json('keys', 'show', 'eternal-1')).toMatchObject({ state: 'expired' })
   })
 
   test('rotate gives a new secret, and says until when the old one is valid', async () => {
