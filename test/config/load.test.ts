@@ -72,6 +72,12 @@ describe('without a file', () => {
     const sonnet = modelOf(config.catalog, 'default', 'claude-sonnet-4-6')
     expect(sonnet?.rates.input).toBe(picos(3_000_000n))
     expect(sonnet?.rejects.has('sampling')).toBeFalse()
+    const newest = modelOf(config.catalog, 'default', 'claude-sonnet-5-5')
+    expect([newest?.rates.input, newest?.rates.output, newest?.rates.cacheRead]).toEqual([
+      picos(2_000_000n),
+      picos(10_000_000n),
+      picos(100_000n),
+    ])
     const fable = modelOf(config.catalog, 'default', 'claude-fable-5-2')
     expect([fable?.rates.cacheRead, fable?.contextWindow, fable?.maxOutputTokens]).toEqual([picos(200_000n), 1_000_000, 128_000])
     for (const model of config.catalog.models.values()) expect(model.createdSeconds).toBeGreaterThan(1_750_000_000)
