@@ -1,6 +1,10 @@
-/** Token usage: the native counters as the wire reports them, merged over a stream, and as they are billed. Rules: wire.md §1.7, product.md "Money". */
+/**
+ * Token usage: the native counters as the wire reports them, merged over a stream, and as they are billed. Rules: product.md "Money" and "Changed after
+ * measuring" (usage of a stream).
+ */
 
 import { isObject } from './json.ts'
+
 /** What is billed: whole tokens a class, and uses of the upstream's own tools. Never negative. */
 export type Usage = Readonly<{
   input: number
@@ -13,14 +17,15 @@ export type Usage = Readonly<{
 
 export const NO_USAGE: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, serverToolUses: 0 }
 
+/** Tokens written to the cache, by their lifetime: two prices. */
+type CacheWrites = Readonly<{ fiveMinutes: number; oneHour: number }>
+
 /** The native `usage` object as it stands after some events. `undefined`: never reported. Counters are cumulative; see `mergeUsage`. */
 export type ReportedUsage = Readonly<{
   input: number | undefined
   output: number | undefined
   cacheRead: number | undefined
-  cacheCreation: number | undefined
-  cacheCreation5m: number | undefined
-  cacheCreation1h: number | undefined
+  cacheWrites: CacheWrites | undefined
   /** Part of `output` that was thinking; shown by the translated formats, priced as output. */
   thinking: number | undefined
   serverToolUses: number | undefined
@@ -34,9 +39,7 @@ export const NOT_REPORTED: ReportedUsage = {
   input: undefined,
   output: undefined,
   cacheRead: undefined,
-  cacheCreation: undefined,
-  cacheCreation5m: undefined,
-  cacheCreation1h: undefined,
+  cacheWrites: undefined,
   thinking: undefined,
   serverToolUses: undefined,
   hidden: NO_USAGE,
@@ -53,59 +56,83 @@ const SERVER_TOOL_USES_MAX = 10_000
 const HIDDEN_ITERATIONS = new Set(['compaction', 'advisor_message'])
 
 /**
- * Merges a later native `usage` object into what was known: the newest number wins, except that a 0 does not replace an earlier positive value
- * (some upstreams send 0 for what they do not repeat). Counters are totals, never increments.
+ * Merges a later native `usage` object into what was known, one object at a time. A counter that is present overwrites the older one and is never added to
+ * it. A 0 overwrites a positive one only in an object with `iterations`, which is a full statement: some upstreams send 0 for what they do not repeat.
+ * Hidden iterations are those of the last object that has any.
  */
 export function mergeUsage(known: ReportedUsage, usage: unknown): ReportedUsage {
   if (!isObject(usage)) return known
-  const creation = isObject(usage['cache_creation']) ? usage['cache_creation'] : {}
   const details = isObject(usage['output_tokens_details']) ? usage['output_tokens_details'] : {}
+  const iterations: readonly unknown[] = Array.isArray(usage['iterations']) ? usage['iterations'] : []
+  const isFull = iterations.length > 0
   let absurd = known.absurd
-  const newest = (before: number | undefined, value: unknown): number | undefined => {
-    if (value === undefined || value === null) return before
-    if (!isCount(value)) {
-      absurd = true
-      return before
-    }
-    return value === 0 && before !== undefined ? before : value
+  const count = (value: unknown): number | undefined => {
+    if (value === undefined || value === null) return undefined
+    if (isCount(value)) return value
+    absurd = true
+    return undefined
   }
+  const newest = (before: number | undefined, value: number | undefined): number | undefined =>
+    value === undefined || (value === 0 && before !== undefined && !isFull) ? before : value
+  const split = splitOf(usage['cache_creation'], count)
+  const total = count(usage['cache_creation_input_tokens'] ?? (split && sumOf(split)))
   const counters = {
-    input: newest(known.input, usage['input_tokens']),
-    output: newest(known.output, usage['output_tokens']),
-    cacheRead: newest(known.cacheRead, usage['cache_read_input_tokens']),
-    cacheCreation: newest(known.cacheCreation, usage['cache_creation_input_tokens']),
-    cacheCreation5m: newest(known.cacheCreation5m, creation['ephemeral_5m_input_tokens']),
-    cacheCreation1h: newest(known.cacheCreation1h, creation['ephemeral_1h_input_tokens']),
-    thinking: newest(known.thinking, details['thinking_tokens']),
+    input: newest(known.input, count(usage['input_tokens'])),
+    output: newest(known.output, count(usage['output_tokens'])),
+    cacheRead: newest(known.cacheRead, count(usage['cache_read_input_tokens'])),
+    cacheWrites: newestWrites(known.cacheWrites, { total, split }, isFull),
+    thinking: newest(known.thinking, count(details['thinking_tokens'])),
   }
   const uses = serverToolUses(usage['server_tool_use'])
-  const hidden = Array.isArray(usage['iterations']) ? hiddenIterations(usage['iterations']) : known.hidden
+  const hidden = hiddenIterations(iterations)
   return {
     ...counters,
     serverToolUses: uses === 'absurd' ? known.serverToolUses : newest(known.serverToolUses, uses),
-    hidden: hidden === 'absurd' ? known.hidden : hidden,
+    hidden: hidden === 'absurd' || hidden === undefined ? known.hidden : hidden,
     absurd: absurd || uses === 'absurd' || hidden === 'absurd',
   }
 }
 
+/** Undefined where `cache_creation` says nothing of either lifetime. */
+function splitOf(creation: unknown, count: (value: unknown) => number | undefined): CacheWrites | undefined {
+  if (!isObject(creation)) return undefined
+  const fiveMinutes = count(creation['ephemeral_5m_input_tokens'])
+  const oneHour = count(creation['ephemeral_1h_input_tokens'])
+  return fiveMinutes === undefined && oneHour === undefined ? undefined : { fiveMinutes: fiveMinutes ?? 0, oneHour: oneHour ?? 0 }
+}
+
+/** Cache writes as one object states them. Without a total of its own it is what the split sums to. */
+type StatedWrites = Readonly<{ total: number | undefined; split: CacheWrites | undefined }>
+
+/** The split is one statement: taken whole when its parts sum to the total, else the total counts as 5 m. A total alone keeps what the older split says of it. */
+function newestWrites(known: CacheWrites | undefined, { total, split }: StatedWrites, isFull: boolean): CacheWrites | undefined {
+  if (total === undefined || (total === 0 && known !== undefined && !isFull)) return known
+  if (split !== undefined) return sumOf(split) === total ? split : { fiveMinutes: total, oneHour: 0 }
+  const oneHour = Math.min(known?.oneHour ?? 0, total)
+  return { fiveMinutes: total - oneHour, oneHour }
+}
+
+const sumOf = ({ fiveMinutes, oneHour }: CacheWrites): number => fiveMinutes + oneHour
+
+/** All cache writes, as `cache_creation_input_tokens` counts them. */
+export const cacheCreationOf = ({ cacheWrites }: ReportedUsage): number => (cacheWrites === undefined ? 0 : sumOf(cacheWrites))
+
 /** True once the upstream has said what was read and what was written: without both, usage is an estimate. */
 export const isReported = (reported: ReportedUsage): boolean => reported.input !== undefined && reported.output !== undefined
 
-/** What the reported counters bill: the 5 m / 1 h split of cache writes where the vendor gives it, else all of them as 5 m; hidden iterations added. */
-export function billedUsage(reported: ReportedUsage): Usage {
-  const split = cacheWrites(reported.cacheCreation, reported.cacheCreation5m, reported.cacheCreation1h)
-  return addUsage(
+/** What the reported counters bill, hidden iterations added. */
+export const billedUsage = (reported: ReportedUsage): Usage =>
+  addUsage(
     {
       input: reported.input ?? 0,
       output: reported.output ?? 0,
       cacheRead: reported.cacheRead ?? 0,
-      cacheWrite5m: split.fiveMinutes,
-      cacheWrite1h: split.oneHour,
+      cacheWrite5m: reported.cacheWrites?.fiveMinutes ?? 0,
+      cacheWrite1h: reported.cacheWrites?.oneHour ?? 0,
       serverToolUses: reported.serverToolUses ?? 0,
     },
     reported.hidden,
   )
-}
 
 export const addUsage = (a: Usage, b: Usage): Usage => ({
   input: a.input + b.input,
@@ -116,13 +143,6 @@ export const addUsage = (a: Usage, b: Usage): Usage => ({
   serverToolUses: a.serverToolUses + b.serverToolUses,
 })
 
-/** The total wins over its parts: what the parts do not explain is 5 m, and a 1 h part never exceeds the total. */
-function cacheWrites(total: number | undefined, part5m = 0, part1h = 0): { fiveMinutes: number; oneHour: number } {
-  const all = total ?? part5m + part1h
-  const oneHour = Math.min(part1h, all)
-  return { fiveMinutes: all - oneHour, oneHour }
-}
-
 function serverToolUses(value: unknown): number | undefined | 'absurd' {
   if (!isObject(value)) return undefined
   const counts = Object.values(value).filter((count) => count !== null)
@@ -130,11 +150,13 @@ function serverToolUses(value: unknown): number | undefined | 'absurd' {
   return sum <= SERVER_TOOL_USES_MAX ? sum : 'absurd'
 }
 
-function hiddenIterations(iterations: readonly unknown[]): Usage | 'absurd' {
+/** Undefined: none of them is hidden. */
+function hiddenIterations(iterations: readonly unknown[]): Usage | undefined | 'absurd' {
   const reported = iterations
     .filter(isObject)
     .filter((iteration) => HIDDEN_ITERATIONS.has(String(iteration['type'])))
     .map((iteration) => mergeUsage(NOT_REPORTED, { ...iteration, iterations: undefined }))
+  if (reported.length === 0) return undefined
   const sum = reported.map(billedUsage).reduce(addUsage, NO_USAGE)
   return reported.some(({ absurd }) => absurd) || !Object.values(sum).every(isCount) ? 'absurd' : sum
 }

@@ -6,7 +6,7 @@
 import { type ByteString, encode, encodeJson } from '../../byte-string.ts'
 import type { Member } from '../../json-scan.ts'
 import { membersOf, type Span } from '../../json-scan.ts'
-import type { ReportedUsage } from '../../usage.ts'
+import { cacheCreationOf, type ReportedUsage } from '../../usage.ts'
 import type { Edit } from './splice.ts'
 
 const NAMES = ['input_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens', 'output_tokens'] as const
@@ -16,7 +16,7 @@ type Counters = Readonly<Record<CounterName, number>>
 /** What was billed in the native counters' own terms; hidden iterations stand beside them in the native `usage` and are not part of these. */
 export const countersOf = (reported: ReportedUsage): Counters => ({
   input_tokens: reported.input ?? 0,
-  cache_creation_input_tokens: reported.cacheCreation ?? (reported.cacheCreation5m ?? 0) + (reported.cacheCreation1h ?? 0),
+  cache_creation_input_tokens: cacheCreationOf(reported),
   cache_read_input_tokens: reported.cacheRead ?? 0,
   output_tokens: reported.output ?? 0,
 })
