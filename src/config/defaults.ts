@@ -10,6 +10,8 @@ import type { ModelEntry } from './schema.ts'
 export const SERVER = { host: '127.0.0.1', port: 8080 }
 export const OPERATOR = { host: '127.0.0.1', port: 9090 }
 export const LEDGER_PATH = 'data/tollgate.db'
+/** Of a model's text, for estimates. */
+export const BYTES_PER_TOKEN = 4
 export const UPSTREAM_DEFAULTS = { weight: 1, priority: 0, maxConcurrent: 256, connectTimeoutMs: 10_000 }
 
 /** How a model is shown in the list; a configured model with one of these ids is shown so too. */

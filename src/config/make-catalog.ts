@@ -1,7 +1,7 @@
 /** The file's models and plans as the catalogue that requests are checked against, with the checks between its entries. Rules: product.md "Operator", "Money". */
 
 import type { Catalog, Model, Plan } from '../core/catalog.ts'
-import { SAMPLE_MODELS } from './defaults.ts'
+import { BYTES_PER_TOKEN, SAMPLE_MODELS } from './defaults.ts'
 import { ratesOf } from './prices.ts'
 import { type ConfigProblem, describe } from './problems.ts'
 import type { ConfigFile, ModelEntry } from './schema.ts'
@@ -38,6 +38,7 @@ function modelOfEntry(entry: ModelEntry, path: string, upstreams: readonly strin
     rates: ratesOf(entry, path, problems),
     contextWindow: entry.context_window,
     maxOutputTokens: entry.max_output_tokens,
+    bytesPerToken: entry.bytes_per_token ?? BYTES_PER_TOKEN,
     createdSeconds: known === undefined ? 0 : Date.parse(`${known.created}T00:00:00Z`) / 1000,
     rejects: new Set(entry.rejects),
   }

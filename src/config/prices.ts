@@ -3,8 +3,9 @@
  * price. Rules: product.md "Money"; spec "Billing rule" (the multipliers 0.10 and 1.25).
  */
 
-import { BALANCE_PICOS_MAX, maxPicos, type Picos, parseUsd, picos, ZERO } from '../core/money.ts'
-import type { Rates } from '../core/pricing.ts'
+import { BALANCE_PICOS_MAX, type Picos, parseUsd, picos, ZERO } from '../core/money.ts'
+import { holdFor, PASSES_MAX, type Rates } from '../core/pricing.ts'
+import { SERVER_TOOL_USES_MAX } from '../core/usage.ts'
 import type { ConfigProblem } from './problems.ts'
 import type { ModelEntry } from './schema.ts'
 
@@ -54,8 +55,18 @@ function product(...factors: readonly Decimal[]): Picos | undefined {
   return digits % step === 0n ? picos(digits / step) : undefined
 }
 
-/** A full context window at the dearest rate and a full answer: must fit where amounts are kept. */
-function worstCase(model: ModelEntry, rates: Rates): Picos {
-  const dearest = [rates.input, rates.cacheRead, rates.cacheWrite5m, rates.cacheWrite1h].reduce((a, b) => maxPicos(a, b))
-  return picos(BigInt(model.context_window) * dearest + BigInt(model.max_output_tokens) * rates.output)
-}
+/** A full context window at the dearest rate in every pass, a full answer, and every use of a tool: must fit where amounts are kept. */
+const worstCase = (model: ModelEntry, rates: Rates): Picos =>
+  holdFor(
+    {
+      bodyBytes: 0,
+      hasOpaqueInput: true,
+      passes: PASSES_MAX,
+      serverToolUsesMax: SERVER_TOOL_USES_MAX,
+      cacheWrites: '1h',
+      outputTokensMax: model.max_output_tokens,
+      bytesPerToken: 1,
+    },
+    rates,
+    model.context_window,
+  )

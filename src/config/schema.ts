@@ -8,6 +8,7 @@ const CLOSED = { additionalProperties: false }
 /** Timers end at 2³¹ − 1 milliseconds. */
 const TIMER_MS_MAX = 2_147_483_647
 const COUNT_MAX = 1_000_000_000
+const BYTES_PER_TOKEN_MAX = 100
 
 const port = Type.Integer({ minimum: 0, maximum: 65_535, description: 'a port from 0 to 65535' })
 const host = Type.String({ pattern: '^[0-9A-Za-z.:_-]{1,253}$', description: 'a host name or an address' })
@@ -58,6 +59,13 @@ const MODEL = Type.Object(
     server_tool_use: Type.Optional(usd),
     context_window: positive,
     max_output_tokens: positive,
+    bytes_per_token: Type.Optional(
+      Type.Number({
+        minimum: 1,
+        maximum: BYTES_PER_TOKEN_MAX,
+        description: `a number from 1 to ${BYTES_PER_TOKEN_MAX}, such as 3.5`,
+      }),
+    ),
     rejects: Type.Optional(
       Type.Array(
         Type.Union(

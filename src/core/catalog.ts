@@ -31,6 +31,8 @@ export type Model = Readonly<{
   rates: Rates
   contextWindow: number
   maxOutputTokens: number
+  /** For estimates, where an upstream gives no figure. */
+  bytesPerToken: number
   /** Unix seconds, for the models list. */
   createdSeconds: number
   rejects: ReadonlySet<Rejection>

@@ -1,13 +1,13 @@
 /** How a request ended, decided once: the first writer wins. And what each end is charged. Source: product.md "What is charged"; design.md "One request as data". */
 
-import { type Picos, picos, ZERO } from './money.ts'
+import { type Picos, ZERO } from './money.ts'
 import { finalUsage, type Observation, partialUsage } from './native/observation.ts'
 import { type Bounds, costOf, type Rates } from './pricing.ts'
 import type { Usage } from './usage.ts'
 
 /**
  * complete: the upstream's answer is whole · fault: the upstream broke · deadline: a time limit passed · leaver: the client went away ·
- * drain: this process had to stop · cut: the key was disabled or its limit used up while the answer ran · recovered: the process died.
+ * drain: this process had to stop · cut: the key or its account was disabled while the answer ran · recovered: the process died.
  */
 export const OUTCOMES = ['complete', 'fault', 'deadline', 'leaver', 'drain', 'cut', 'recovered'] as const
 export type Outcome = (typeof OUTCOMES)[number]
@@ -31,21 +31,31 @@ export class Ending {
   }
 }
 
-/** What an ended request costs. `void`: nothing was delivered or nothing is known; the hold is released and no receipt is written. */
-export type Charge = 'void' | Readonly<{ usage: Usage; source: UsageSource; costPicos: Picos; waivedPicos: Picos }>
+/**
+ * What an ended request costs. `void`: nothing was delivered or nothing is known; the hold is released and no receipt is written. `bytesPerToken`: what an
+ * estimate was made with; undefined where no figure is ours.
+ */
+export type Charge =
+  | 'void'
+  | Readonly<{ usage: Usage; source: UsageSource; bytesPerToken: number | undefined; costPicos: Picos; waivedPicos: Picos }>
 
 /** `cost + waived` is always the price of `usage`: a fault of ours or the upstream's is waived, anything else is charged. */
 export function chargeOf(outcome: Outcome, seen: Observation, bounds: Bounds, rates: Rates): Charge {
   if (outcome === 'complete') {
     const { usage, isEstimated } = finalUsage(seen, bounds)
-    return { usage, source: isEstimated ? 'estimated' : 'final', costPicos: costOf(usage, rates), waivedPicos: ZERO }
+    return { usage, ...sourceOf(isEstimated, 'final', bounds), costPicos: costOf(usage, rates), waivedPicos: ZERO }
   }
   const { usage, isEstimated } = partialUsage(seen, bounds)
   if (!seen.hasStarted) return 'void'
-  const source = isEstimated ? 'estimated' : seen.stopReason === undefined ? 'partial' : 'final'
-  const price = picos(costOf(usage, rates))
-  return isWaived(outcome) ? { usage, source, costPicos: ZERO, waivedPicos: price } : { usage, source, costPicos: price, waivedPicos: ZERO }
+  const source = sourceOf(isEstimated, seen.stopReason === undefined ? 'partial' : 'final', bounds)
+  const price = costOf(usage, rates)
+  return isWaived(outcome)
+    ? { usage, ...source, costPicos: ZERO, waivedPicos: price }
+    : { usage, ...source, costPicos: price, waivedPicos: ZERO }
 }
+
+const sourceOf = (isEstimated: boolean, told: 'partial' | 'final', { bytesPerToken }: Bounds) =>
+  isEstimated ? ({ source: 'estimated', bytesPerToken } as const) : { source: told, bytesPerToken: undefined }
 
 function isWaived(outcome: Exclude<Outcome, 'complete'>): boolean {
   switch (outcome) {

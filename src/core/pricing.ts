@@ -30,15 +30,28 @@ export type Bounds = Readonly<{
   bodyBytes: number
   /** Images, documents, URLs or server tools: their tokens are not bounded by the body, so the whole context window is. */
   hasOpaqueInput: boolean
+  /** How often the upstream may read the input again by itself: 0 to `PASSES_MAX`. */
+  passes: number
+  /** Uses of the upstream's own tools that the request allows. */
+  serverToolUsesMax: number
   /** The dearest cache write that the request asks for. */
   cacheWrites: 'none' | '5m' | '1h'
   outputTokensMax: number
+  /** What a token is taken for where the upstream gives no figure, as the model's configuration says. */
+  bytesPerToken: number
 }>
 
-/** The worst case of a request: input bound × the dearest input rate it can use + output cap × output rate. */
+/** More passes are not reserved for: what such a request really costs is counted when it is above its hold. */
+export const PASSES_MAX = 10
+
+/** The worst case of a request: input bound × passes over it × the dearest input rate it can use + output cap × output rate + uses of tools × their price. */
 export function holdFor(bounds: Bounds, rates: Rates, contextWindow: number): Picos {
-  const inputTokens = bounds.hasOpaqueInput ? contextWindow : Math.min(contextWindow, bounds.bodyBytes)
-  return picos(BigInt(inputTokens) * dearestInput(bounds.cacheWrites, rates) + BigInt(bounds.outputTokensMax) * rates.output)
+  const inputTokens = (bounds.hasOpaqueInput ? contextWindow : Math.min(contextWindow, bounds.bodyBytes)) * (1 + bounds.passes)
+  return picos(
+    BigInt(inputTokens) * dearestInput(bounds.cacheWrites, rates) +
+      BigInt(bounds.outputTokensMax) * rates.output +
+      BigInt(bounds.serverToolUsesMax) * rates.serverToolUse,
+  )
 }
 
 function dearestInput(cacheWrites: Bounds['cacheWrites'], rates: Rates): Picos {

@@ -51,7 +51,7 @@ export const NOT_REPORTED: ReportedUsage = {
  * broken upstream's; what it would cost must not reach an account.
  */
 const COUNTER_MAX = 20_000_000
-const SERVER_TOOL_USES_MAX = 10_000
+export const SERVER_TOOL_USES_MAX = 10_000
 /** Iteration types whose tokens the top-level totals exclude. */
 const HIDDEN_ITERATIONS = new Set(['compaction', 'advisor_message'])
 

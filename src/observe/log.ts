@@ -77,6 +77,8 @@ const fieldsOf = (line: RequestLine): Record<string, unknown> => ({
   server_tool_uses: line.usage?.serverToolUses,
   cost_usd: usdText(line.costPicos),
   waived_usd: usdText(line.waivedPicos),
+  bytes_per_token: line.bytesPerToken,
+  cost_over_hold_usd: usdText(line.costOverHoldPicos),
   upstream: line.upstream,
   cause: line.cause,
   alarm: line.isAlarm === true ? 'upstream' : undefined,

@@ -73,6 +73,7 @@ function instrumentsOf(registry: Registry) {
     cost: counter('tollgate_cost_usd_total', 'Charged; the ledger has the exact figure.', ['format', 'model']),
     waived: counter('tollgate_waived_usd_total', 'Used but not charged.', ['format', 'model']),
     estimated: counter('tollgate_estimated_total', 'Requests billed by at least one figure of our own estimate.', ['format', 'model']),
+    costOverHold: counter('tollgate_cost_over_hold_total', 'Receipts that cost more than was reserved for them.', ['format', 'model']),
     faults: counter('tollgate_upstream_faults_total', 'Requests that an upstream fault ended.', ['upstream', 'cause']),
     alarms: counter('tollgate_alarms_total', 'Findings that an operator must act on.', ['what']),
     firstByte: histogram(
@@ -117,6 +118,7 @@ function countUse(seen: Instruments, line: RequestLine): void {
   if (line.costPicos !== undefined) seen.cost.inc(labels, usd(line.costPicos))
   if (line.waivedPicos !== undefined) seen.waived.inc(labels, usd(line.waivedPicos))
   if (line.usageSource === 'estimated') seen.estimated.inc(labels)
+  if (line.costOverHoldPicos !== undefined) seen.costOverHold.inc(labels)
 }
 
 function tokenClasses({ usage }: RequestLine): readonly (readonly [string, number])[] {

@@ -23,6 +23,10 @@ export type RequestLine = Readonly<{
   usage?: Usage
   costPicos?: Picos
   waivedPicos?: Picos
+  /** What an estimate was made with. */
+  bytesPerToken?: number
+  /** How far the cost is above what was reserved for it; absent where it is not. */
+  costOverHoldPicos?: Picos
   upstream?: string
   /** A fault's cause: 'connect', 'status 529'. */
   cause?: string

@@ -1,7 +1,7 @@
 /** The end of every request that held money: its charge goes to the ledger exactly once. The only caller of `ledger.settle`. Source: product.md "Money". */
 
 import type { KeyRecord } from '../core/key.ts'
-import type { Picos } from '../core/money.ts'
+import { type Picos, picos } from '../core/money.ts'
 import type { Observation } from '../core/native/observation.ts'
 import { type Charge, chargeOf, type Outcome } from '../core/outcome.ts'
 import type { Bounds, Rates } from '../core/pricing.ts'
@@ -43,7 +43,7 @@ export async function settle(world: World, exchange: Exchange, held: Held, ended
   if (answer === 'already') world.log.alarm('a request was settled twice', { request_id: exchange.requestId })
   exchange.end({
     ...describe(held),
-    ...describeCharge(charge),
+    ...describeCharge(charge, held),
     outcome: ended.outcome,
     status: ended.status,
     ...ended.more,
@@ -86,7 +86,15 @@ function commit(
   })
 }
 
-function describeCharge(charge: Charge): Partial<RequestLine> {
+function describeCharge(charge: Charge, { amountPicos }: Held): Partial<RequestLine> {
   if (charge === 'void') return { usageSource: 'none' }
-  return { usageSource: charge.source, usage: charge.usage, costPicos: charge.costPicos, waivedPicos: charge.waivedPicos }
+  const { source, usage, costPicos, waivedPicos, bytesPerToken } = charge
+  return {
+    usageSource: source,
+    usage,
+    costPicos,
+    waivedPicos,
+    ...(bytesPerToken === undefined ? {} : { bytesPerToken }),
+    ...(costPicos > amountPicos ? { costOverHoldPicos: picos(costPicos - amountPicos) } : {}),
+  }
 }

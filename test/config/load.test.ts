@@ -138,6 +138,7 @@ cache_write_1h = "3"
 server_tool_use = "0.01"
 context_window = 1000
 max_output_tokens = 100
+bytes_per_token = 3.5
 rejects = ["sampling", "forced_tool_choice"]
 ${model({ id: '"slow"' })}
 [plans.default]
@@ -173,7 +174,13 @@ models = ["sl*"]
     },
   ])
   const fast = modelOf(config.catalog, 'default', 'fast')
-  expect(fast).toMatchObject({ upstreamModel: 'claude-haiku-5-5', upstreams: ['spare'], contextWindow: 1000, maxOutputTokens: 100 })
+  expect(fast).toMatchObject({
+    upstreamModel: 'claude-haiku-5-5',
+    upstreams: ['spare'],
+    contextWindow: 1000,
+    maxOutputTokens: 100,
+    bytesPerToken: 3.5,
+  })
   expect(fast?.rates).toEqual({
     input: picos(3_000_000n),
     output: picos(15_000_000n),
@@ -185,6 +192,7 @@ models = ["sl*"]
   expect([...(fast?.rejects ?? [])]).toEqual(['sampling', 'forced_tool_choice'])
   expect(modelOf(config.catalog, 'default', 'slow')).toBeUndefined()
   expect(modelOf(config.catalog, 's', 'slow')?.upstreams).toEqual(['main', 'spare'])
+  expect(modelOf(config.catalog, 's', 'slow')?.bytesPerToken).toBe(4)
   expect(modelsOf(config.catalog, 'all-of-it')).toHaveLength(2)
 })
 
@@ -230,6 +238,10 @@ test('every mistake is named with its path, what was expected and what was found
     [model({ input: '3.00' }), /^models\[0\]\.input: expected a decimal in quotes, such as "3\.00", found 3$/],
     [model({ input: '"-3"', output: '"1e3"' }), /^models\[0\]\.input: .*found "-3"$/, /^models\[0\]\.output: .*found "1e3"$/],
     [model({ context_window: '0', max_output_tokens: '"many"' }), /^models\[0\]\.context_window: /, /^models\[0\]\.max_output_tokens: /],
+    [model({ bytes_per_token: '0.5' }), /^models\[0\]\.bytes_per_token: expected a number from 1 to 100, such as 3\.5, found 0\.5$/],
+    [model({ bytes_per_token: 'inf' }), /^models\[0\]\.bytes_per_token: /],
+    [model({ bytes_per_token: 'nan' }), /^models\[0\]\.bytes_per_token: /],
+    [model({ bytes_per_token: '"4"' }), /^models\[0\]\.bytes_per_token: /],
     [model({ rejects: '["sampling", "tols"]' }), /^models\[0\]\.rejects\[1\]: expected one of sampling, tools, .*, found "tols"$/],
     [model() + model({ id: '"n"', output: 'true' }), /^models\[1\]\.output: .*found true$/],
     ['[[models]]', /models\[0\]\.id: /, /\.input: /, /\.output: /, /\.context_window: /, /\.max_output_tokens: /],
@@ -272,9 +284,13 @@ describe('prices', () => {
   })
 
   test('a price list under which one request could pass the largest balance is refused', () => {
-    expect(mistakes(model({ output: '"9999999"', max_output_tokens: '1000000000' }))).toEqual([
-      'models[0]: one request could cost more than an account can hold',
-    ])
+    const tooDear = ['models[0]: one request could cost more than an account can hold']
+    expect(mistakes(model({ output: '"9999999"', max_output_tokens: '1000000000' }))).toEqual(tooDear)
+    // Eleven passes over the window, and ten thousand uses of a tool: each of them alone would pass.
+    expect(mistakes(model({ input: '"3000000"', context_window: '1000000', cache_write_1h: '"2"' }))).toEqual(tooDear)
+    expect(mistakes(model({ input: '"300000"', context_window: '1000000', cache_write_1h: '"2"' }))).toEqual([])
+    expect(mistakes(model({ server_tool_use: '"1000"' }))).toEqual(tooDear)
+    expect(mistakes(model({ server_tool_use: '"100"' }))).toEqual([])
   })
 
   test('any accepted price is the price, to the last picodollar, and its worst case fits an account', () => {
@@ -291,7 +307,15 @@ describe('prices', () => {
         expect(found.rates.cacheWrite1h).toBe(picos(found.rates.input * 2n))
         const usage = { input: 1_000_000, output: 0, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, serverToolUses: 0 }
         expect(costOf(usage, found.rates)).toBe(picos(BigInt(hundredthsOfCents) * 100_000_000n))
-        const bounds = { bodyBytes: 1, hasOpaqueInput: true, cacheWrites: '1h', outputTokensMax: found.maxOutputTokens } as const
+        const bounds = {
+          bodyBytes: 1,
+          hasOpaqueInput: true,
+          passes: 0,
+          serverToolUsesMax: 0,
+          cacheWrites: '1h',
+          outputTokensMax: found.maxOutputTokens,
+          bytesPerToken: 4,
+        } as const
         expect(holdFor(bounds, found.rates, found.contextWindow) <= BALANCE_PICOS_MAX).toBeTrue()
       }),
       { numRuns: 50 },

@@ -36,6 +36,17 @@ describe('what an ended request is charged', () => {
     expect(charge('complete', seen(START, { stop_reason: 'end_turn' }))).toMatchObject({ source: 'estimated', usage: { output: 10 } })
   })
 
+  test('an estimate goes by the model’s bytes per token, and says so; a reported figure does not', () => {
+    const bounds = { ...GOLDEN_BOUNDS, bytesPerToken: 2.5 }
+    expect(chargeOf('complete', seen(undefined, { stop_reason: 'end_turn' }), bounds, rates)).toMatchObject({
+      source: 'estimated',
+      bytesPerToken: 2.5,
+      usage: { input: 160, output: 16 },
+    })
+    expect(chargeOf('leaver', cut, bounds, rates)).toMatchObject({ bytesPerToken: 2.5, usage: { input: 25, output: 16 } })
+    for (const outcome of OUTCOMES) expect(chargeOf(outcome, whole, bounds, rates)).toMatchObject({ bytesPerToken: undefined })
+  })
+
   test('cut by the client, a limit or the operator: exact input, output by what was delivered', () => {
     for (const outcome of ['leaver', 'deadline', 'cut', 'recovered'] as const) {
       const charged = charge(outcome, cut)

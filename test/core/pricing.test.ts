@@ -1,3 +1,5 @@
+/** The price of a request to the last picodollar, and a hold that covers whatever the request may come to. */
+
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { picos } from '../../src/core/money.ts'
@@ -87,19 +89,36 @@ test('every class of tokens costs its own rate', () => {
   for (const [name, cost] of one) expect(costOf({ ...NO_USAGE, [name]: 1 }, own)).toBe(picos(cost))
 })
 
+test('a hold reserves at the dearest rate that the request can use: 1 h writes, 5 m writes, plain input', () => {
+  const own: Rates = {
+    input: picos(3n),
+    output: picos(15n),
+    cacheRead: picos(1n),
+    cacheWrite5m: picos(4n),
+    cacheWrite1h: picos(6n),
+    serverToolUse: picos(100n),
+  }
+  const bounds = { bodyBytes: 1_000, hasOpaqueInput: false, passes: 0, serverToolUsesMax: 0, outputTokensMax: 10, bytesPerToken: 4 }
+  const hold = (cacheWrites: Bounds['cacheWrites']): bigint => holdFor({ ...bounds, cacheWrites }, own, 200_000)
+  expect([hold('1h'), hold('5m'), hold('none')]).toEqual([6_150n, 4_150n, 3_150n])
+})
+
 test('a hold covers every usage that stays within its bounds', () => {
   const bounds: fc.Arbitrary<Bounds> = fc.record({
     bodyBytes: fc.nat(400_000),
     hasOpaqueInput: fc.boolean(),
+    passes: fc.nat(10),
+    serverToolUsesMax: fc.nat(20),
     cacheWrites: fc.constantFrom('none', '5m', '1h'),
     outputTokensMax: fc.nat(128_000),
+    bytesPerToken: fc.constant(4),
   })
   const share = fc.double({ min: 0, max: 1, noNaN: true })
   const shares = fc.tuple(share, share, share, share, share)
   fc.assert(
     fc.property(bounds, rates, fc.nat(200_000), shares, (limit, drawn, contextWindow, [a, b, c, d, e]) => {
-      const known = { ...drawn, serverToolUse: picos(0n), cacheRead: limit.cacheWrites === 'none' ? picos(0n) : drawn.cacheRead }
-      let left = limit.hasOpaqueInput ? contextWindow : Math.min(contextWindow, limit.bodyBytes)
+      const known = { ...drawn, cacheRead: limit.cacheWrites === 'none' ? picos(0n) : drawn.cacheRead }
+      let left = (1 + limit.passes) * (limit.hasOpaqueInput ? contextWindow : Math.min(contextWindow, limit.bodyBytes))
       const take = (part: number, isAllowed = true): number => {
         const taken = isAllowed ? Math.floor(part * left) : 0
         left -= taken
@@ -111,7 +130,7 @@ test('a hold covers every usage that stays within its bounds', () => {
         cacheRead: take(c),
         input: take(d),
         output: Math.floor(e * limit.outputTokensMax),
-        serverToolUses: 0,
+        serverToolUses: Math.floor(e * limit.serverToolUsesMax),
       }
       expect(costOf(used, known) <= holdFor(limit, known, contextWindow)).toBe(true)
     }),

@@ -55,6 +55,12 @@ test('a request is one line of JSON with the product’s field names, money exac
   })
 })
 
+test('an estimate says what it was made with, and a cost above its hold by how much', () => {
+  const { log, lines } = makeLogMemory()
+  log.request({ ...WHOLE, usageSource: 'estimated', bytesPerToken: 3.5, costOverHoldPicos: picos(2_500_000n) })
+  expect(lines()[0]).toMatchObject({ bytes_per_token: 3.5, cost_over_hold_usd: '0.0000025' })
+})
+
 test('what is not known of a request is not in its line', () => {
   const { log, lines } = makeLogMemory()
   log.request({ requestId: 'req_2', route: 'unknown', status: 404, refusal: 'notFound', durationMs: 0 })

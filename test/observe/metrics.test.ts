@@ -44,6 +44,13 @@ test('requestEnded() counts the request, its tokens, its cost and its times once
   expect(seen.get('tollgate_request_duration_seconds_sum{route="/v1/messages",stream="true"}')).toBe(3)
 })
 
+test('a receipt above its hold is counted, one within it is not', async () => {
+  const metrics = makeMetrics()
+  metrics.requestEnded(LINE)
+  metrics.requestEnded({ ...LINE, costOverHoldPicos: picos(1n) })
+  expect((await samples(metrics.render())).get('tollgate_cost_over_hold_total{format="messages",model="sonnet"}')).toBe(1)
+})
+
 test('estimates, faults and alarms have counters of their own', async () => {
   const metrics = makeMetrics()
   metrics.requestEnded({

@@ -49,12 +49,21 @@ export const GOLDEN_MODEL: Model = {
   },
   contextWindow: 200_000,
   maxOutputTokens: 64_000,
+  bytesPerToken: 4,
   createdSeconds: 1_772_323_200,
   rejects: new Set(),
 }
 
 /** The request that the streams answer: 400 bytes, so an estimate of its input is 100 tokens. */
-export const GOLDEN_BOUNDS: Bounds = { bodyBytes: 400, hasOpaqueInput: false, cacheWrites: 'none', outputTokensMax: 30_000 }
+export const GOLDEN_BOUNDS: Bounds = {
+  bodyBytes: 400,
+  hasOpaqueInput: false,
+  passes: 0,
+  serverToolUsesMax: 0,
+  cacheWrites: 'none',
+  outputTokensMax: 30_000,
+  bytesPerToken: 4,
+}
 
 /** Compares with `folder/file`; with `GOLDEN=write` in the environment it is rewritten instead, and the difference printed. */
 export function expectGolden(folder: string, file: string, actual: Uint8Array | string): void {

@@ -133,6 +133,7 @@ export const makeTestModel = (more: Partial<Model> = {}): Model => ({
   },
   contextWindow: 200_000,
   maxOutputTokens: 64_000,
+  bytesPerToken: 4,
   createdSeconds: 1_759_104_000,
   rejects: new Set(),
   ...more,

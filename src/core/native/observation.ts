@@ -58,9 +58,6 @@ export function contentBytesOf({ text, thinking, input }: JsonObject): number {
   return [text, thinking, written].reduce<number>((sum, part) => sum + (typeof part === 'string' ? Buffer.byteLength(part) : 0), 0)
 }
 
-/** A token of text is taken for four bytes where the upstream gave no figure (product.md "What is charged"). */
-const BYTES_PER_TOKEN = 4
-
 /** Usage of a complete answer: what was reported, or an estimate where the upstream left it out. */
 export const finalUsage = (seen: Observation, bounds: Bounds): { usage: Usage; isEstimated: boolean } => ({
   usage: billedUsage(finalCounters(seen, bounds)),
@@ -87,7 +84,7 @@ const isTrusted = (reported: ReportedUsage): boolean => isReported(reported) && 
 
 const isExact = (seen: Observation): boolean => isTrusted(seen.reported) && seen.isOutputFinal
 
-const inputOf = (reported: ReportedUsage, bounds: Bounds): number => reported.input ?? Math.floor(bounds.bodyBytes / BYTES_PER_TOKEN)
+const inputOf = (reported: ReportedUsage, bounds: Bounds): number => reported.input ?? Math.floor(bounds.bodyBytes / bounds.bytesPerToken)
 
 /** A figure from the end is believed unless something in it was absurd. */
 function outputOf(seen: Observation, bounds: Bounds): number {
@@ -96,4 +93,4 @@ function outputOf(seen: Observation, bounds: Bounds): number {
 }
 
 const estimatedOutput = (seen: Observation, bounds: Bounds): number =>
-  Math.min(Math.floor(seen.contentBytes / BYTES_PER_TOKEN), bounds.outputTokensMax)
+  Math.min(Math.floor(seen.contentBytes / bounds.bytesPerToken), bounds.outputTokensMax)

@@ -7,6 +7,7 @@ import { chatFormat } from '../../../src/core/formats/chat/format.ts'
 import { messagesFormat } from '../../../src/core/formats/messages/format.ts'
 import { responsesFormat } from '../../../src/core/formats/responses/format.ts'
 import { membersOf } from '../../../src/core/json-scan.ts'
+import { type Picos, picos } from '../../../src/core/money.ts'
 import { type Bounds, holdFor } from '../../../src/core/pricing.ts'
 import { Refusal } from '../../../src/core/refusal.ts'
 import { GOLDEN_MODEL } from '../../support/golden.ts'
@@ -41,9 +42,7 @@ describe('input whose tokens its bytes do not bound reserves the whole context w
     for (const json of [
       { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
       { tools: [{ type: 'code_execution_20250825', name: 'code_execution' }] },
-      { tools: [{ type: 'computer_20250124', name: 'computer' }] },
       { mcp_servers: [{ type: 'url', url: 'https://a.example', name: 'a' }] },
-      { context_management: {} },
       { messages: said({ type: 'image', source: DATA }) },
       { messages: said({ type: 'document', source: { type: 'text', data: 'a' } }) },
       { messages: said({ type: 'tool_result', tool_use_id: 'a', content: [{ type: 'image', source: DATA }] }) },
@@ -54,6 +53,8 @@ describe('input whose tokens its bytes do not bound reserves the whole context w
       {},
       { tools: [{ name: 'f', input_schema: {} }] },
       { tools: [{ type: 'bash_20250124', name: 'bash' }] },
+      { tools: [{ type: 'computer_20250124', name: 'computer' }] },
+      { context_management: { edits: [{ type: 'clear_thinking_20251015' }] } },
       { messages: said(text()) },
     ])
       expect(messages(json).hasOpaqueInput, JSON.stringify(json)).toBe(false)
@@ -71,6 +72,58 @@ describe('input whose tokens its bytes do not bound reserves the whole context w
       expect(chat({ messages: list }).hasOpaqueInput, JSON.stringify(list)).toBe(true)
     expect(responses({ input: said({ type: 'input_image', image_url: 'https://a.example/a.png' }) }).hasOpaqueInput).toBe(true)
     expect(chat({}).hasOpaqueInput || responses({ tools: [{ type: 'web_search' }] }).hasOpaqueInput).toBe(false)
+  })
+})
+
+describe('input that the upstream may read several times is reserved for as often', () => {
+  const search = (more: Json = {}): Json => ({ type: 'web_search_20250305', name: 'web_search', ...more })
+  const fetches = (more: Json = {}): Json => ({ type: 'web_fetch_20250910', name: 'web_fetch', ...more })
+  const work = (json: Json): [number, number] => {
+    const { passes, serverToolUsesMax } = messages(json)
+    return [passes, serverToolUsesMax]
+  }
+
+  test('passes: the uses that a tool names, five where it names none, one for context management, ten at most', () => {
+    expect(work({})).toEqual([0, 0])
+    expect(
+      work({
+        tools: [
+          { name: 'f', input_schema: {} },
+          { type: 'bash_20250124', name: 'bash' },
+        ],
+      }),
+    ).toEqual([0, 0])
+    expect(work({ tools: [search({ max_uses: 3 })] })).toEqual([3, 3])
+    expect(work({ tools: [search({ max_uses: 3 }), fetches({ max_uses: 1 })] })).toEqual([4, 4])
+    expect(work({ tools: [search()] })).toEqual([5, 5])
+    for (const nonsense of [-1, 1.5, '3', null, {}]) expect(work({ tools: [search({ max_uses: nonsense })] })).toEqual([5, 5])
+    expect(work({ tools: [search({ max_uses: 0 })] })).toEqual([0, 0])
+    expect(work({ tools: [search({ max_uses: 8 }), fetches()] })).toEqual([10, 13])
+    expect(work({ tools: [search({ max_uses: 1e9 })] })).toEqual([10, 10_000])
+    expect(work({ context_management: { edits: [] } })).toEqual([1, 0])
+    expect(work({ compaction: {} })).toEqual([1, 0])
+    expect(work({ context_management: { edits: [{ type: 'compact_20260112' }] }, compaction: {} })).toEqual([1, 0])
+    expect(work({ context_management: null })).toEqual([0, 0])
+    expect(work({ tools: [search({ max_uses: 2 })], context_management: {} })).toEqual([3, 2])
+    expect(work({ tools: [{ type: 'advisor_20260301', name: 'advisor', max_uses: 2 }] })).toEqual([2, 2])
+    const servers = [{ type: 'url', url: 'https://a.example', name: 'a' }]
+    expect(work({ mcp_servers: servers })).toEqual([5, 5])
+    expect(work({ mcp_servers: servers, tools: [{ type: 'mcp_toolset', mcp_server_name: 'a' }] })).toEqual([5, 5])
+    expect(work({ mcp_servers: [] })).toEqual([0, 0])
+  })
+
+  test('the hold is input × (1 + passes) + output + uses × price', () => {
+    const rates = { ...GOLDEN_MODEL.rates, serverToolUse: picos(10_000_000_000n) }
+    const hold = (json: Json): Picos => holdFor(messages(json), rates, 200_000)
+    expect(hold({ tools: [search({ max_uses: 3 })] })).toBe(picos(4n * 200_000n * 3_000_000n + 10n * 15_000_000n + 3n * 10_000_000_000n))
+    const managed = { context_management: { edits: [] } }
+    const { bodyBytes } = messages(managed)
+    expect(hold(managed)).toBe(picos(2n * BigInt(bodyBytes) * 3_000_000n + 10n * 15_000_000n))
+  })
+
+  test('chat and responses have no tools of the upstream', () => {
+    for (const { passes, serverToolUsesMax } of [chat({}), responses({ tools: [{ type: 'web_search' }] })])
+      expect([passes, serverToolUsesMax]).toEqual([0, 0])
   })
 })
 

@@ -33,7 +33,15 @@ test('RS-01: a text is one user turn; the version is ours, no beta is sent, the 
     max_tokens: 16_000,
     messages: [{ role: 'user', content: 'hi' }],
   })
-  expect(bounds).toEqual({ bodyBytes: body.byteLength, hasOpaqueInput: false, cacheWrites: 'none', outputTokensMax: 16_000 })
+  expect(bounds).toEqual({
+    bodyBytes: body.byteLength,
+    hasOpaqueInput: false,
+    passes: 0,
+    serverToolUsesMax: 0,
+    cacheWrites: 'none',
+    outputTokensMax: 16_000,
+    bytesPerToken: 4,
+  })
   expect(nativeOf({ stream: true })).toMatchObject({ stream: true, max_tokens: 32_000 })
 })
 

@@ -1,20 +1,15 @@
 /** Whether a request's input may hold more tokens than its body has bytes. Source: product.md "Money" (reserve before the upstream call). */
 
-import { isGiven, isObject, type JsonObject } from '../../json.ts'
+import { isGiven, type JsonObject } from '../../json.ts'
 import type { Block } from './blocks.ts'
+import { serverToolsOf } from './server-tools.ts'
 
-/** True with anything but plain text and plain tools: images, documents, URLs, tools that the upstream runs, and what we do not know. */
-export function hasOpaqueInput(json: JsonObject, blocks: readonly Block[]): boolean {
-  const tools = Array.isArray(json['tools']) ? json['tools'] : []
-  return (
-    OPAQUE_FIELDS.some((name) => isGiven(json[name])) ||
-    tools.some((tool) => isObject(tool) && !isPlainTool(tool['type'])) ||
-    blocks.some(({ block }) => !PLAIN_BLOCKS.has(block['type']))
-  )
-}
-
-/** The upstream fetches, runs or rewrites something itself. */
-const OPAQUE_FIELDS = ['mcp_servers', 'context_management', 'compaction']
+/**
+ * True with anything but plain text and plain tools: images, documents, URLs, tools that the upstream runs and whose results it reads, and what we do not
+ * know. Context management only makes an input smaller.
+ */
+export const hasOpaqueInput = (json: JsonObject, blocks: readonly Block[]): boolean =>
+  isGiven(json['mcp_servers']) || serverToolsOf(json).length > 0 || blocks.some(({ block }) => !PLAIN_BLOCKS.has(block['type']))
 
 /** Blocks that are no longer in tokens than in bytes. */
 const PLAIN_BLOCKS = new Set<unknown>([
@@ -26,7 +21,3 @@ const PLAIN_BLOCKS = new Set<unknown>([
   'search_result',
   'tool_reference',
 ])
-
-/** Tools that the client runs. */
-const isPlainTool = (type: unknown): boolean =>
-  !isGiven(type) || type === 'custom' || (typeof type === 'string' && /^(bash|text_editor|memory)_\d+$/.test(type))

@@ -15,6 +15,7 @@ import { readCacheBreakpoints } from './cache-breakpoints.ts'
 import { checkFieldPolicy } from './field-policy.ts'
 import { readHeaders } from './headers.ts'
 import { hasOpaqueInput } from './opaque-input.ts'
+import { passesOf, serverToolUsesMaxOf } from './server-tools.ts'
 import { checkAnswerShape, checkShape } from './shape.ts'
 import { spliceMembers } from './splice.ts'
 import { type NormalizedToolChoice, normalizeToolChoice } from './tool-choice.ts'
@@ -41,6 +42,7 @@ export function readShaped(body: Body, context: ReadContext): Call<MessagesEcho>
   const toolChoice = readToolChoice(json, blocks, model)
   if (toolChoice instanceof Refusal) return toolChoice
   const native = spliceMembers(body, changesOf(body, model, toolChoice))
+  const serverToolUsesMax = serverToolUsesMaxOf(json)
   return {
     model,
     isStream: json['stream'] === true,
@@ -48,8 +50,11 @@ export function readShaped(body: Body, context: ReadContext): Call<MessagesEcho>
     bounds: {
       bodyBytes: native.byteLength,
       hasOpaqueInput: hasOpaqueInput(json, blocks),
+      passes: passesOf(json, serverToolUsesMax),
+      serverToolUsesMax,
       cacheWrites,
       outputTokensMax: Math.min(Number(json['max_tokens'] ?? 0), model.maxOutputTokens),
+      bytesPerToken: model.bytesPerToken,
     },
     ...headers,
     echo: undefined,

@@ -81,8 +81,11 @@ export function compose(request: Translated, model: Model): Composed | Refusal {
   const bounds = {
     bodyBytes: body.byteLength,
     hasOpaqueInput: turns.some(({ content }) => content.some((block) => isOpaque(block) || nestedBlocks(block).some(isOpaque))),
+    passes: 0,
+    serverToolUsesMax: 0,
     cacheWrites: cacheWritesOf(markers),
     outputTokensMax: maxTokens,
+    bytesPerToken: model.bytesPerToken,
   }
   return { body, bounds }
 }

@@ -269,7 +269,15 @@ describe('cache breakpoints', () => {
 
 test('bounds: outgoing bytes, the capped output, and input that bytes do not bound', () => {
   const bounds = (change: object): Call<MessagesEcho>['bounds'] => accepted({ ...N0, ...change }).bounds
-  expect(bounds({})).toEqual({ bodyBytes: JSON.stringify(N0).length, hasOpaqueInput: false, cacheWrites: 'none', outputTokensMax: 10 })
+  expect(bounds({})).toEqual({
+    bodyBytes: JSON.stringify(N0).length,
+    hasOpaqueInput: false,
+    passes: 0,
+    serverToolUsesMax: 0,
+    cacheWrites: 'none',
+    outputTokensMax: 10,
+    bytesPerToken: 4,
+  })
   expect(bounds({ max_tokens: 1_000_000 }).outputTokensMax).toBe(64_000)
   const renamed = accepted({ ...N0, model: 'stella-2' }, { model: GOLDEN_MODEL })
   expect(renamed.bounds.bodyBytes).toBe(renamed.body.byteLength)
@@ -281,8 +289,6 @@ test('bounds: outgoing bytes, the capped output, and input that bytes do not bou
     content({ type: 'hologram' }),
     { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
     { mcp_servers: [{ url: 'https://x.example' }] },
-    { context_management: { edits: [] } },
-    { compaction: {} },
   ]
   for (const change of opaque) expect(bounds(change).hasOpaqueInput).toBe(true)
   const plain: object[] = [TOOLS, { tools: [{ type: 'bash_20250124', name: 'bash' }] }, { system: [{ type: 'text', text: 'x' }] }]
