@@ -80,7 +80,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const memory = new ResponseMemory({ now: world.clock.monotonicMs })
   const relay = new Relay({ world, keyLimits, live, memory, timings: options.timings ?? TIMINGS })
   ledger.onKeyChange(({ keyId, stop }) => {
-    if (stop !== null) live.cutKey(keyId, stop).catch(() => undefined)
+    if (stop !== null) live.cutKey(keyId).catch(() => undefined)
   })
   world.metrics.gauge('tollgate_ledger_writable', 'Whether the ledger can commit.', () => (ledger.isWritable() ? 1 : 0))
   const listeners = await listen(options, world, relay, keyLimits)

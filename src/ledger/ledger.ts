@@ -71,5 +71,5 @@ export type KeyBalance = Readonly<{
   lastSyncedAt: number
 }>
 
-/** `stop`: why running answers of the key are cut, null where they go on. exhausted: its limit is used up. */
-export type KeyChange = Readonly<{ keyId: string; stop: 'disabled' | 'exhausted' | null }>
+/** `stop`: why running answers of the key are cut, null where they go on: a used-up balance or limit cuts nothing, its worst case was reserved. */
+export type KeyChange = Readonly<{ keyId: string; stop: 'disabled' | null }>

@@ -96,10 +96,9 @@ function ends(db: Database) {
       `UPDATE accounts SET held_picos = held_picos - $held, spent_picos = spent_picos + $cost, balance_picos = balance_picos - $cost
        WHERE id = $accountId`,
     ),
-    debitKey: db.query<{ is_used_up: bigint }, { keyId: string; held: Picos; cost: Picos; now: bigint }>(
+    debitKey: db.query<undefined, { keyId: string; held: Picos; cost: Picos; now: bigint }>(
       `UPDATE keys SET held_picos = held_picos - $held, spent_picos = spent_picos + $cost, last_synced_at = max(last_synced_at, $now)
-       WHERE id = $keyId
-       RETURNING limit_picos IS NOT NULL AND spent_picos >= limit_picos AS is_used_up`,
+       WHERE id = $keyId`,
     ),
     releaseOnAccount: db.query<undefined, { accountId: string; held: Picos }>(
       'UPDATE accounts SET held_picos = held_picos - $held WHERE id = $accountId',

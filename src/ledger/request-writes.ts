@@ -52,10 +52,8 @@ export function mark(statements: Statements, requestId: string, usage: Usage, no
   return 'marked'
 }
 
-export type Settled = Readonly<{ keyId: string; isLimitUsedUp: boolean }>
-
 /** The hold becomes a receipt and its money moves from held to spent, on the account, the key and the day's roll-up. */
-export function settle(statements: Statements, settlement: Settlement): Settled | 'already' {
+export function settle(statements: Statements, settlement: Settlement): 'settled' | 'already' {
   const { requestId, costPicos: cost, waivedPicos: waived } = settlement
   const counters = bound(settlement.usage)
   const now = BigInt(settlement.now)
@@ -75,9 +73,9 @@ export function settle(statements: Statements, settlement: Settlement): Settled 
   const { account_id: accountId, key_id: keyId, model_id: modelId, hold_picos: held } = receipt
   statements.deleteHold.run({ requestId })
   statements.debitAccount.run({ accountId, held, cost })
-  const key = statements.debitKey.get({ keyId, held, cost, now })
+  statements.debitKey.run({ keyId, held, cost, now })
   statements.addUsage.run({ accountId, keyId, day: BigInt(Math.floor(settlement.now / DAY_MS)), modelId, cost, waived, ...counters })
-  return { keyId, isLimitUsedUp: key?.is_used_up === 1n }
+  return 'settled'
 }
 
 export function release(statements: Statements, requestId: string): 'voided' | 'already' {

@@ -5,7 +5,7 @@
 
 import { type Database, SQLiteError } from 'bun:sqlite'
 import { proveWritable } from '../../db/open.ts'
-import { minPicos, picos, ZERO } from '../core/money.ts'
+import { minPicos, picos } from '../core/money.ts'
 import type { KeyBalance, KeyChange } from './ledger.ts'
 import { operate } from './operator-writes.ts'
 import { hold, mark, release, settle } from './request-writes.ts'
@@ -106,12 +106,8 @@ export class SqliteLedger {
         return hold(this.#statements, task.request, this.#bootId)
       case 'mark':
         return mark(this.#statements, task.requestId, task.usage, task.now)
-      case 'settle': {
-        const settled = settle(this.#statements, task.settlement)
-        if (settled === 'already') return settled
-        if (settled.isLimitUsedUp) changes.push({ keyId: settled.keyId, stop: 'exhausted' })
-        return 'settled'
-      }
+      case 'settle':
+        return settle(this.#statements, task.settlement)
       case 'void':
         return release(this.#statements, task.requestId)
       case 'operate': {
@@ -144,8 +140,7 @@ export class SqliteLedger {
 
   #stopOf(keyId: string): KeyChange['stop'] {
     const key = this.#statements.keyState.get({ keyId })
-    if (!key?.isActive || !key.isAccountActive) return 'disabled'
-    return key.limitPicos !== null && key.limitPicos - key.spentPicos <= ZERO ? 'exhausted' : null
+    return key?.isActive && key.isAccountActive ? null : 'disabled'
   }
 
   /** Between transactions only. A settle must survive power loss; a hold, a mark or a release need not. */

@@ -107,7 +107,7 @@ export class ClientStream implements LiveStream {
     this.#breakOff()
   }
 
-  stop(reason: 'disabled' | 'exhausted' | 'drain'): Promise<void> {
+  stop(reason: 'disabled' | 'drain'): Promise<void> {
     this.#parts.deadline.stop(reason)
     this.onStop()
     return this.whenEnded
@@ -185,7 +185,7 @@ export class ClientStream implements LiveStream {
 
   /** What stopped the upstream, as an end. */
   #stopped(): End {
-    return stoppedEnd(this.#parts.deadline.reason, this.#parts.world.dashboardUrl())
+    return stoppedEnd(this.#parts.deadline.reason)
   }
 
   /** Settles, then writes the closing bytes: the format's own end when the receipt is durable, else its error. */

@@ -1,7 +1,7 @@
 /** The time limits of one request, as one signal that aborts the upstream call. Source: spec "Limits"; product.md "Upstream". */
 
 /** Why an upstream call was aborted by us. */
-export type StopReason = 'deadline' | 'stall' | 'leaver' | 'drain' | 'disabled' | 'exhausted' | 'write-stall' | 'done'
+export type StopReason = 'deadline' | 'stall' | 'leaver' | 'drain' | 'disabled' | 'write-stall' | 'done'
 
 export class Deadline {
   readonly #controller = new AbortController()

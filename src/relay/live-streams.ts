@@ -5,7 +5,7 @@ export interface LiveStream {
   /** Called on every pulse with the monotonic time. */
   pulse(nowMs: number): void
   /** Ends the stream with its format's error, for this reason. Resolves when it is settled. */
-  stop(reason: 'disabled' | 'exhausted' | 'drain'): Promise<void>
+  stop(reason: 'disabled' | 'drain'): Promise<void>
 }
 
 /** Well below the shortest default limit, so that "within a second" holds. */
@@ -15,7 +15,7 @@ export class LiveStreams {
   readonly #streams = new Set<LiveStream>()
   readonly #monotonicMs: () => number
   /** Keys that were cut in this turn of the event loop. */
-  readonly #justCut = new Map<string, 'disabled' | 'exhausted'>()
+  readonly #justCut = new Set<string>()
   #timer: ReturnType<typeof setInterval> | undefined
   #isDraining = false
 
@@ -26,7 +26,7 @@ export class LiveStreams {
   /** `pulseMs` for limits in milliseconds, as tests set them. */
   add(stream: LiveStream, pulseMs = PULSE_MS): void {
     this.#streams.add(stream)
-    const reason = this.#isDraining ? 'drain' : this.#justCut.get(stream.keyId)
+    const reason = this.#isDraining ? 'drain' : this.#justCut.has(stream.keyId) ? 'disabled' : undefined
     if (reason !== undefined) stream.stop(reason).catch(() => undefined)
     this.#timer ??= setInterval(() => this.#pulse(), Math.max(5, Math.min(PULSE_MS, pulseMs)))
   }
@@ -42,11 +42,11 @@ export class LiveStreams {
     return this.#streams.size
   }
 
-  /** Also a stream whose hold was granted in the very commit that cut its key: it begins later in this turn. */
-  async cutKey(keyId: string, reason: 'disabled' | 'exhausted'): Promise<void> {
-    this.#justCut.set(keyId, reason)
+  /** The key, or its account, was disabled. Also a stream whose hold was granted in the very commit that cut its key: it begins later in this turn. */
+  async cutKey(keyId: string): Promise<void> {
+    this.#justCut.add(keyId)
     setImmediate(() => this.#justCut.delete(keyId))
-    await Promise.all([...this.#streams].filter((stream) => stream.keyId === keyId).map((stream) => stream.stop(reason)))
+    await Promise.all([...this.#streams].filter((stream) => stream.keyId === keyId).map((stream) => stream.stop('disabled')))
   }
 
   /** Also what begins later: a request that was still being read when the shutdown came. */

@@ -1,7 +1,7 @@
 /** How a stream ends: its outcome, what the client is told, what the log says. Source: product.md "What is charged" and the table under "Upstream". */
 
 import type { Outcome } from '../core/outcome.ts'
-import { insufficientBalance, Refusal, type RefusalName } from '../core/refusal.ts'
+import { Refusal, type RefusalName } from '../core/refusal.ts'
 import type { RequestLine } from '../observe/request-line.ts'
 import type { Fault } from '../upstream/upstream.ts'
 import type { StopReason } from './deadline.ts'
@@ -18,7 +18,7 @@ export const faultEnd = ({ refusal, upstream, cause, isAlarm }: Fault): End => (
 })
 
 /** The end of a stream whose upstream we have stopped. */
-export function stoppedEnd(reason: StopReason | undefined, dashboardUrl: string): End {
+export function stoppedEnd(reason: StopReason | undefined): End {
   switch (reason) {
     case 'deadline':
       return endWith('deadline', 'timedOut')
@@ -28,8 +28,6 @@ export function stoppedEnd(reason: StopReason | undefined, dashboardUrl: string)
       return endWith('drain', 'draining')
     case 'disabled':
       return endWith('cut', 'keyDisabled')
-    case 'exhausted':
-      return { outcome: 'cut', refusal: insufficientBalance(dashboardUrl) }
     case 'leaver':
     case 'write-stall':
       return { outcome: 'leaver' }

@@ -185,13 +185,13 @@ describe('settle and void', () => {
     expect(answers).toEqual(['unavailable', 'held', 'unavailable', 'unavailable', 'unavailable', 'settled'])
   })
 
-  test('using up the limit tells the running answers of the key to stop', () => {
+  test('using up the limit cuts nothing that runs: its worst case was reserved', () => {
     operate(createKey('key_a', { balanceUsd: '1', limitPicos: picos(30_000_000n) }))
     machine.askAll(holdTask('r1', 'key_a', usd('0.000001')), holdTask('r2', 'key_a', usd('0.000001')))
     const first = machine.ledger.apply([settleTask('r1', { output: 1 })])
     const second = machine.ledger.apply([settleTask('r2', { output: 1 })])
     expect(first).toMatchObject({ answers: ['settled'], changes: [] })
-    expect(second).toMatchObject({ answers: ['settled'], changes: [{ keyId: 'key_a', stop: 'exhausted' }] })
+    expect(second).toMatchObject({ answers: ['settled'], changes: [] })
   })
 
   test('receipts, top-ups and the audit log cannot be changed or deleted, accounts and keys not deleted', () => {
@@ -331,7 +331,7 @@ describe('the operator', () => {
     operate(createKey('key_2', { accountId: 'acc_1' }))
     expect(changesOf({ kind: 'setKeyActive', keyId: 'key_1', isActive: false, now: NOW })).toEqual([{ keyId: 'key_1', stop: 'disabled' }])
     expect(changesOf({ kind: 'setKeyActive', keyId: 'key_1', isActive: true, now: NOW })).toEqual([{ keyId: 'key_1', stop: null }])
-    expect(changesOf({ kind: 'setKeyLimit', keyId: 'key_1', limitPicos: ZERO, now: NOW })).toEqual([{ keyId: 'key_1', stop: 'exhausted' }])
+    expect(changesOf({ kind: 'setKeyLimit', keyId: 'key_1', limitPicos: ZERO, now: NOW })).toEqual([{ keyId: 'key_1', stop: null }])
     expect(changesOf({ kind: 'setAccountActive', accountId: 'acc_1', isActive: false, now: NOW })).toEqual([
       { keyId: 'key_1', stop: 'disabled' },
       { keyId: 'key_2', stop: 'disabled' },

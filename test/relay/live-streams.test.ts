@@ -15,7 +15,7 @@ test('a cut reaches every stream of its key and no other, also one that begins i
   const [running, other, granted, later] = [makeStream('key_a'), makeStream('key_b'), makeStream('key_a'), makeStream('key_a')]
   live.add(running.stream)
   live.add(other.stream)
-  await live.cutKey('key_a', 'disabled')
+  await live.cutKey('key_a')
   live.add(granted.stream)
   await new Promise((resolve) => setImmediate(resolve))
   live.add(later.stream)

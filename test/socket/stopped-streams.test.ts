@@ -60,26 +60,29 @@ test('a disabled key loses also the streams that wait for the upstream, and thos
   unread.reset()
 })
 
-test('a key whose limit is used up loses its running streams', async () => {
+test('a used-up limit or balance refuses the next request and cuts none that runs', async () => {
+  const usage = { input_tokens: 20, output_tokens: 10_000 }
+  const dear = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: 'end_turn', usage }
   for (const [index, format] of FORMATS.entries()) {
-    const id = `key_limit${index}`
-    const secret = await gateway.createKey({ id, limitUsd: '0.01' })
-    play(nativeStream(start, open, delta, STALL))
-    const running = await askRaw({ format, stream: true }, bearer(secret))
-    await running.until(hasText)
-    const usage = { input_tokens: 20, output_tokens: 10_000 }
-    play(nativeMessage({ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: 'end_turn', usage }))
-    const last = await askRaw({}, bearer(secret))
-    expect((await last.response()).status).toBe(200)
-    const answer = await running.response(1_000)
-    const message = 'Insufficient balance on this API key. Top up: https://cabinet.example/keys'
-    expect([format, endOf(format, answer.text)]).toEqual([
-      format,
-      { type: format === 'responses' ? 'insufficient_quota' : 'insufficient_balance', message },
-    ])
-    expect(await stage.receiptOf(answer.header('x-request-id') ?? '')).toMatchObject({ outcome: 'cut', costPicos: PRICE })
-    const refused = await askRaw({ format, stream: true }, bearer(secret))
-    expect([(await refused.response()).status, gateway.spendOf(id).heldPicos]).toEqual([429, 0n])
+    for (const funds of [{ limitUsd: '0.01' }, { balanceUsd: '0.01' }]) {
+      const id = `key_${Object.keys(funds)[0]}${index}`
+      const secret = await gateway.createKey({ id, ...funds })
+      const goOn = Promise.withResolvers<void>()
+      play(nativeStream(start, open, delta, { when: goOn.promise }, ...rest))
+      const running = await askRaw({ format, stream: true }, bearer(secret))
+      await running.until(hasText)
+      play(nativeMessage(dear))
+      const last = await askRaw({}, bearer(secret))
+      expect((await last.response()).status).toBe(200)
+      const refused = await askRaw({ format, stream: true }, bearer(secret))
+      expect((await refused.response()).json()).toMatchObject({ error: { type: 'insufficient_balance' } })
+      goOn.resolve()
+      const answer = await running.response()
+      expect([format, endOf(format, answer.text)]).toEqual([format, 'complete'])
+      const receipt = await stage.receiptOf(answer.header('x-request-id') ?? '')
+      expect(receipt).toMatchObject({ outcome: 'complete', inputTokens: 20, outputTokens: 9 })
+      expect(gateway.spendOf(id).heldPicos).toBe(0n)
+    }
   }
 })
 
