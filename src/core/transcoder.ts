@@ -11,14 +11,17 @@ export type Pushed = Readonly<{
   fault?: Refusal
 }>
 
+/** `broken`: reset, cut short, badly compressed. The answer may be whole all the same, when its upstream had told its final figures. */
+export type StreamClose = 'ended' | 'broken'
+
 /** What an answer leaves to be remembered: its items with those of its input. Only the responses format lets clients refer to them later. */
 export type Finished = Readonly<{ responseId: string; items: readonly unknown[] }>
 
 export interface Transcoder {
   /** Feeds one chunk of the upstream's body. Must not be called again after `last` or `fault`. */
   push(chunk: Uint8Array): Pushed
-  /** The upstream's body has ended: gives `last` when the answer is whole, else `fault`. */
-  end(): Pushed
+  /** The upstream's body has ended, in order or broken off: gives `last` when the answer is whole, else `fault`. */
+  end(how: StreamClose): Pushed
   /** The bytes that end the client's stream with an error: exactly one terminal form, nothing after it. */
   fail(refusal: Refusal): Uint8Array
   /** Bytes that keep an idle connection alive and mean nothing. */

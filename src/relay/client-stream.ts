@@ -4,7 +4,7 @@
  * Rules: product.md "Money" (what is charged), "Requests" (terminal events, heartbeats); reliability.md §0.3, §0.4, §2.3.
  */
 
-import { partialUsage } from '../core/native/observation.ts'
+import { isToldWhole, partialUsage } from '../core/native/observation.ts'
 import { Ending, type Outcome } from '../core/outcome.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Transcoder } from '../core/transcoder.ts'
@@ -127,7 +127,13 @@ export class ClientStream implements LiveStream {
       if (nowMs - this.#clientAtMs > world.limits().writeStallMs) this.#dropSlowClient()
       return
     }
-    if (transcoder.observation.hasStarted && nowMs - this.#upstreamAtMs > world.limits().stallTimeoutMs) this.#abort('stall')
+    const { observation } = transcoder
+    const { stallTimeoutMs } = world.limits()
+    const isWhole = isToldWhole(observation)
+    const isSilent = nowMs - this.#upstreamAtMs > (isWhole ? Math.min(timings.terminalWaitMs, stallTimeoutMs) : stallTimeoutMs)
+    // A whole answer ends as if its upstream had ended: what waits for its bytes reads the end of them.
+    if (isWhole && isSilent) this.#upstream?.cancel()
+    else if (observation.hasStarted && isSilent) this.#abort('stall')
     else if (nowMs - this.#clientAtMs > timings.heartbeatIdleMs && transcoder.isBetweenFrames) this.#enqueue(transcoder.heartbeat())
   }
 
@@ -168,8 +174,7 @@ export class ClientStream implements LiveStream {
       this.#upstreamAtMs = world.clock.monotonicMs()
       const read = await this.#upstream.read()
       if (deadline.reason !== undefined) return { end: this.#stopped() }
-      // A connection that breaks after the stop reason has delivered everything, as one that closes there has.
-      const pushed = read instanceof Uint8Array ? transcoder.push(read) : transcoder.end()
+      const pushed = read instanceof Uint8Array ? transcoder.push(read) : transcoder.end(read)
       this.#mark()
       const now = pushed.now === undefined ? {} : { now: pushed.now }
       const more = { upstream: opened.upstream }

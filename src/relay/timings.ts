@@ -5,6 +5,10 @@ import { FIRST_EVENT_WAIT_MS, HEARTBEAT_IDLE_MS } from '../core/limits.ts'
 export type Timings = Readonly<{
   firstEventWaitMs: number
   heartbeatIdleMs: number
+  /** How much longer, once the head of an upstream's error has come: for what its body says. */
+  errorTextWaitMs: number
+  /** Silence after the stop reason and the final figures: then the answer is complete without its terminal event. */
+  terminalWaitMs: number
   /** How long an upstream may still send its final figures after the client has left. */
   leaverGraceMs: number
   /** How often a running answer's progress is noted in the ledger. */
@@ -16,4 +20,6 @@ export const TIMINGS: Timings = {
   heartbeatIdleMs: HEARTBEAT_IDLE_MS,
   leaverGraceMs: 300,
   markEveryMs: 5_000,
+  errorTextWaitMs: 300,
+  terminalWaitMs: 5_000,
 }

@@ -1,3 +1,5 @@
+/** An upstream that breaks, errs or falls silent inside a stream: when the answer counts as whole, what the client is told, what is charged and what waived. */
+
 import { afterAll, expect, test } from 'bun:test'
 import type { FormatName } from '../../src/core/format.ts'
 import { frame, nativeStream, nativeStreamUntilClose, type Script, type StreamPiece, textFrames } from '../support/fake-upstream.ts'
@@ -10,7 +12,9 @@ const TIMED_OUT = { type: 'server_error', message: 'Service timed out; retry lat
 const stage = await startStage({ limits: { totalTimeoutMs: 250, stallTimeoutMs: 60_000 } })
 const stalling = await startStage({ limits: { stallTimeoutMs: 60 } })
 const patient = await startStage({ limits: { totalTimeoutMs: 150 }, timings: { firstEventWaitMs: 2_000 } })
-afterAll(() => Promise.all([stage.stop(), stalling.stop(), patient.stop()]))
+/** Takes silence after the final figures for the end. */
+const ending = await startStage({ timings: { terminalWaitMs: 60, heartbeatIdleMs: 30 }, limits: { stallTimeoutMs: 400 } })
+afterAll(() => Promise.all([stage.stop(), stalling.stop(), patient.stop(), ending.stop()]))
 
 /** 20 input tokens, and 40 bytes of text: ten tokens by estimate. */
 const TEXT = 'Forty bytes of text, no more and no less'
@@ -132,6 +136,45 @@ test('a stream that breaks off after its stop reason is complete and charged, ho
       const costPicos = 20n * 3_000_000n + 9n * 15_000_000n
       expect(await stage.receiptOf(answer)).toMatchObject({ outcome: 'complete', usageSource: 'final', costPicos, waivedPicos: 0n })
     }
+  }
+})
+
+/** A stop reason without figures: they may still be on their way. */
+const bareStopReason = frame('message_delta', { delta: { stop_reason: 'end_turn', stop_sequence: null } })
+
+test('a stream that breaks off after a stop reason without figures is a fault; one that ends in order is complete, by estimate', async () => {
+  const orderly = new Set(['the last chunk without a terminal event', 'a closed connection without chunks', 'half a frame'])
+  for (const [what, broken] of Object.entries(BREAKS)) {
+    for (const format of FORMATS) {
+      const { answer, text } = await askUntilBroken(format, () => broken(start, open, delta, close, bareStopReason))
+      const isWhole = orderly.has(what)
+      expect([what, format, endOf(format, text)]).toEqual([what, format, isWhole ? 'complete' : UNAVAILABLE])
+      const money = isWhole ? { costPicos: PRICE, waivedPicos: 0n } : { costPicos: 0n, waivedPicos: PRICE }
+      const receipt = { outcome: isWhole ? 'complete' : 'fault', usageSource: 'estimated', ...PARTIAL, ...money }
+      expect(await stage.receiptOf(answer)).toMatchObject(receipt)
+    }
+  }
+})
+
+test('silence after the stop reason and the figures is the end: complete, charged, with the terminal event', async () => {
+  for (const last of [stopReason, bareStopReason + stopReason, stopReason + stop.slice(0, 20)]) {
+    ending.play(nativeStream(start, open, delta, close, last, { stall: true }))
+    for (const format of FORMATS) {
+      const answer = await ending.ask({ format, stream: true })
+      expect([format, endOf(format, await answer.text())]).toEqual([format, 'complete'])
+      const costPicos = 20n * 3_000_000n + 9n * 15_000_000n
+      expect(await ending.receiptOf(answer)).toMatchObject({ outcome: 'complete', usageSource: 'final', costPicos, waivedPicos: 0n })
+      await until(() => ending.upstream.requests.at(-1)?.abortedAtMs !== undefined, 'the upstream to be left')
+    }
+  }
+})
+
+test('silence after a stop reason without figures is a stall, however long, and waived', async () => {
+  ending.play(nativeStream(start, open, delta, close, bareStopReason, { stall: true }))
+  for (const format of FORMATS) {
+    const answer = await ending.ask({ format, stream: true })
+    expect([format, endOf(format, await answer.text())]).toEqual([format, TIMED_OUT])
+    expect(await ending.receiptOf(answer)).toMatchObject({ outcome: 'fault', costPicos: 0n, waivedPicos: PRICE })
   }
 })
 

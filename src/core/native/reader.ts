@@ -7,9 +7,10 @@ import { type ByteString, encodeJson } from '../byte-string.ts'
 import { Refusal } from '../refusal.ts'
 import { type NativeEvent, readFrame, readNativeEvent } from '../sse/read-event.ts'
 import { FrameSplitter } from '../sse/split-frames.ts'
+import type { StreamClose } from '../transcoder.ts'
 import { type Delta, DeltaFinder, type DeltaKind, type Frame } from './delta.ts'
 import { readNativeError, refusalOfErrorEvent } from './error.ts'
-import { nothingSeen, type Observation, observe } from './observation.ts'
+import { isToldWhole, nothingSeen, type Observation, observe } from './observation.ts'
 
 export interface NativeSink {
   /** A piece of text, thinking or tool input. Delta and frame are only valid during the call. */
@@ -20,7 +21,7 @@ export interface NativeSink {
   ignored(frame: Frame): void
 }
 
-/** `complete`: `message_stop`, or an end after a stop reason. A refusal: the upstream failed, and this is what the client is told. */
+/** `complete`: `message_stop`, or an end after a stop reason (one that broke off: with the final figures, too). A refusal: the upstream failed, and this is what the client is told. */
 export type ReaderState = 'reading' | 'complete' | Refusal
 
 const SLOW_DELTAS: ReadonlyMap<unknown, { kind: DeltaKind; field: string }> = new Map([
@@ -48,13 +49,17 @@ export class NativeReader {
     if (!this.#splitter.push(chunk, this.#onFrame, this.#takeDelta)) this.state = new Refusal('upstreamBroken')
   }
 
-  /** The upstream's body has ended: a last frame without its blank line still counts, then an end before a stop reason is a fault. */
-  end(): void {
+  /**
+   * The upstream's body has ended: a last frame without its blank line still counts, then an end before a stop reason is a fault. So is a connection that
+   * broke off before the final figures: they may have been on their way.
+   */
+  end(how: StreamClose): void {
     if (this.state !== 'reading') return
     const rest = this.#splitter.rest()
     if (rest.trim() !== '') this.#closeLastFrame(rest)
     if (this.state !== 'reading') return
-    this.state = this.observation.stopReason === undefined ? new Refusal('upstreamBroken') : 'complete'
+    const isWhole = how === 'ended' ? this.observation.stopReason !== undefined : isToldWhole(this.observation)
+    this.state = isWhole ? 'complete' : new Refusal('upstreamBroken')
   }
 
   readonly #takeDelta = (text: ByteString, start: number): number => {

@@ -10,7 +10,7 @@ const NO_SINK: NativeSink = { delta: () => undefined, event: () => undefined, ig
 function usageOf(chunks: readonly Uint8Array[]): ExpectedUsage {
   const reader = new NativeReader(NO_SINK, GOLDEN_MODEL)
   for (const chunk of chunks) reader.push(chunk)
-  reader.end()
+  reader.end('ended')
   const { observation, state } = reader
   const end = state instanceof Refusal ? state.name : state
   if (end === 'reading') throw new Error('the stream never ended')

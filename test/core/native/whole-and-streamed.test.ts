@@ -11,7 +11,7 @@ const NO_SINK: NativeSink = { delta: () => undefined, event: () => undefined, ig
 function billedAsStream(native: Uint8Array): ReturnType<typeof finalUsage> {
   const reader = new NativeReader(NO_SINK, GOLDEN_MODEL)
   reader.push(native)
-  reader.end()
+  reader.end('ended')
   return finalUsage(reader.observation, GOLDEN_BOUNDS)
 }
 

@@ -69,7 +69,7 @@ export type Streamed = Readonly<{ now: string; last: string; fault: Refusal | un
 export function stream(chunks: readonly Uint8Array[], forCall: Call<ChatEcho> = call()): Streamed {
   const transcoder = chatFormat.transcoder(forCall, STAMP)
   const now: Uint8Array[] = []
-  for (const step of [...chunks.map((chunk) => () => transcoder.push(chunk)), () => transcoder.end()]) {
+  for (const step of [...chunks.map((chunk) => () => transcoder.push(chunk)), () => transcoder.end('ended')]) {
     const pushed = step()
     if (pushed.now !== undefined) now.push(pushed.now)
     if (pushed.last === undefined && pushed.fault === undefined) continue

@@ -23,7 +23,7 @@ export function run(chunks: Iterable<Uint8Array>, call: Call<ResponsesEcho>): Ru
     return pushed.last !== undefined || fault !== undefined
   }
   const isEnded = [...chunks].some((chunk) => isOver(transcoder.push(chunk)))
-  if (!isEnded) expect(isOver(transcoder.end())).toBe(true)
+  if (!isEnded) expect(isOver(transcoder.end('ended'))).toBe(true)
   const text = Buffer.concat(out).toString('utf8')
   return { text, events: readEvents(text), fault, transcoder }
 }

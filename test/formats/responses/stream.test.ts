@@ -156,7 +156,7 @@ test('parity with the native stream: text, thinking and tool arguments arrive le
       GOLDEN_CALL.model,
     )
     reader.push(native)
-    reader.end()
+    reader.end('ended')
     expect(deltasOf(events, 'response.output_text.delta'), name).toBe(seen.text)
     expect(deltasOf(events, 'response.reasoning_summary_text.delta'), name).toBe(seen.thinking)
     if (seen.json !== '') expect(deltasOf(events, 'response.function_call_arguments.delta').length, name).toBe(seen.json.length)
@@ -351,7 +351,7 @@ test('only the terminal event waits for the settle; content never does, also whe
   for (const { name, native } of streamCases()) {
     const transcoder = new ResponsesTranscoder(GOLDEN_CALL, STAMP)
     const pushed = transcoder.push(native)
-    const { last, now } = pushed.last === undefined && pushed.fault === undefined ? { ...pushed, ...transcoder.end() } : pushed
+    const { last, now } = pushed.last === undefined && pushed.fault === undefined ? { ...pushed, ...transcoder.end('ended') } : pushed
     const types =
       last === undefined
         ? []

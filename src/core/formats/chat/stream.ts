@@ -12,7 +12,7 @@ import { NativeReader, type NativeSink } from '../../native/reader.ts'
 import { Refusal } from '../../refusal.ts'
 import { errorBody } from '../../refusal-body.ts'
 import type { NativeEvent } from '../../sse/read-event.ts'
-import type { Pushed, Transcoder } from '../../transcoder.ts'
+import type { Pushed, StreamClose, Transcoder } from '../../transcoder.ts'
 import { exactInput, hasInput } from '../translate/tool-input.ts'
 import { ChunkWriter, type Template } from './chunk.ts'
 import { finishReason } from './finish-reason.ts'
@@ -44,8 +44,8 @@ export class ChatTranscoder implements Transcoder, NativeSink {
     return this.#take()
   }
 
-  end(): Pushed {
-    this.#reader.end()
+  end(how: StreamClose): Pushed {
+    this.#reader.end(how)
     return this.#take()
   }
 

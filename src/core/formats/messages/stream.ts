@@ -15,7 +15,7 @@ import { nativeErrorBody } from '../../refusal-body.ts'
 import { frameLines } from '../../sse/frame-lines.ts'
 import { type NativeEvent, readFrame } from '../../sse/read-event.ts'
 import { writeEvent, writeNativeEvent } from '../../sse/write-event.ts'
-import type { Pushed, Transcoder } from '../../transcoder.ts'
+import type { Pushed, StreamClose, Transcoder } from '../../transcoder.ts'
 import { countersOf, isShown, NOTHING_SHOWN, objectAt, usageEdits } from './counters.ts'
 import { modelEdits, modelLiteral } from './response.ts'
 import { applyEdits, type Edit } from './splice.ts'
@@ -49,9 +49,9 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
     return this.#pushed(chunk)
   }
 
-  end(): Pushed {
+  end(how: StreamClose): Pushed {
     this.#begin()
-    this.#reader.end()
+    this.#reader.end(how)
     const pushed = this.#pushed()
     return this.#reader.state === 'complete' && pushed.last === undefined ? { ...pushed, last: MESSAGE_STOP } : pushed
   }

@@ -11,7 +11,7 @@ import type { Observation } from '../../native/observation.ts'
 import { NativeReader, type NativeSink } from '../../native/reader.ts'
 import { Refusal } from '../../refusal.ts'
 import type { NativeEvent } from '../../sse/read-event.ts'
-import type { Finished, Pushed, Transcoder } from '../../transcoder.ts'
+import type { Finished, Pushed, StreamClose, Transcoder } from '../../transcoder.ts'
 import { exactInput, hasInput } from '../translate/tool-input.ts'
 import { EventWriter } from './event-writer.ts'
 import { type OpenItem, OpenReasoning } from './open-items.ts'
@@ -57,8 +57,8 @@ export class ResponsesTranscoder implements Transcoder {
     return this.#pushed()
   }
 
-  end(): Pushed {
-    this.#reader.end()
+  end(how: StreamClose): Pushed {
+    this.#reader.end(how)
     return this.#pushed()
   }
 

@@ -16,7 +16,7 @@ function relay(chunks: readonly Uint8Array[], model: Model): Relayed {
   const transcoder = new MessagesTranscoder(model, GOLDEN_BOUNDS)
   const sent: Uint8Array[] = []
   for (const chunk of [...chunks, undefined]) {
-    const { now, last, fault } = chunk === undefined ? transcoder.end() : transcoder.push(chunk)
+    const { now, last, fault } = chunk === undefined ? transcoder.end('ended') : transcoder.push(chunk)
     expect(transcoder.isBetweenFrames).toBe(true)
     if (now !== undefined) sent.push(now)
     const ending = last ?? (fault && transcoder.fail(fault))
