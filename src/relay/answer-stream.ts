@@ -42,6 +42,10 @@ function startStream<Echo>(run: Run<Echo>): ClientStream {
   const limits = world.limits()
   const transcoder = format.transcoder(call, stampOf(exchange))
   const deadline = new Deadline(limits.totalTimeoutMs - exchange.elapsedMs, () => stream.onStop())
+  let isFailing = false
+  const opening = callUpstream(run, deadline, () => {
+    isFailing = true
+  }).then((reply) => asEventStream(reply, deadline))
   const stream: ClientStream = new ClientStream({
     world,
     exchange,
@@ -50,7 +54,8 @@ function startStream<Echo>(run: Run<Echo>): ClientStream {
     transcoder,
     deadline,
     timings,
-    opening: callUpstream(run, deadline).then((reply) => asEventStream(reply, deadline)),
+    opening,
+    isFailing: () => isFailing,
     onEnd: (outcome, kept) => {
       release()
       live.remove(stream)

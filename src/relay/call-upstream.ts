@@ -10,11 +10,13 @@ import type { Run } from './run.ts'
 /** A whole answer is held in memory; one that is larger is a broken upstream. */
 const MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 
-export async function callUpstream<Echo>(run: Run<Echo>, deadline: Deadline): Promise<Reply | Fault> {
+/** `onErrorHead`: see the upstream's port. */
+export async function callUpstream<Echo>(run: Run<Echo>, deadline: Deadline, onErrorHead?: () => void): Promise<Reply | Fault> {
   const { model, body, version, betas } = run.call
   // The query is part of the native API (`?beta=true`); the other formats have none.
   const query = run.format.name === 'messages' ? queryOf(run.request.url) : ''
-  const reply = await run.parts.world.upstream.call({ path: '/v1/messages', query, model, body, version, betas }, deadline.signal)
+  const request = { path: '/v1/messages', query, model, body, version, betas } as const
+  const reply = await run.parts.world.upstream.call(request, deadline.signal, onErrorHead)
   const { reason } = deadline
   return reply.kind === 'fault' && (reason === 'deadline' || reason === 'drain') ? brokenReply(reply.upstream, reason, deadline) : reply
 }

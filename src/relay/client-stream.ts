@@ -26,6 +26,8 @@ export type ClientStreamParts = Readonly<{
   transcoder: Transcoder
   /** Resolves to the upstream's stream, or to why there is none. Never rejects. */
   opening: Promise<Reply | Fault>
+  /** The head of an upstream's error has come: `opening` will soon be a fault. */
+  isFailing: () => boolean
   deadline: Deadline
   timings: Timings
   /** Runs once, when the stream has ended and its money is settled, or could not be. */
@@ -60,12 +62,14 @@ export class ClientStream implements LiveStream {
     return this.#whenEnded.promise
   }
 
-  /** Waits for the first bytes, at most `waitMs`. A refusal: the upstream failed before any of them, so the answer can still have a status of its own. */
+  /**
+   * Waits for the first bytes, at most `waitMs`, and a little longer for the text of an error that has begun. A refusal: the upstream failed before any of
+   * them, so the answer can still have a status of its own.
+   */
   async first(waitMs: number): Promise<'begun' | 'waiting' | Refusal> {
-    const timer = Promise.withResolvers<undefined>()
-    const timeout = setTimeout(() => timer.resolve(undefined), waitMs)
-    const step = await Promise.race([this.#peek(), timer.promise])
-    clearTimeout(timeout)
+    const { isFailing, timings } = this.#parts
+    let step = await this.#peekWithin(waitMs)
+    if (step === undefined && isFailing()) step = await this.#peekWithin(timings.errorTextWaitMs)
     if (step === undefined) return 'waiting'
     if (step.end?.refusal === undefined || step.now !== undefined) return 'begun'
     await this.#close(step.end, step.end.refusal.row.status)
@@ -157,6 +161,15 @@ export class ClientStream implements LiveStream {
   }
 
   /** A bug kills this stream and nothing else: its hold is released, or what was delivered waived. */
+  /** Undefined when nothing comes within `waitMs`. */
+  async #peekWithin(waitMs: number): Promise<Step | undefined> {
+    const timer = Promise.withResolvers<undefined>()
+    const timeout = setTimeout(() => timer.resolve(undefined), waitMs)
+    const step = await Promise.race([this.#peek(), timer.promise])
+    clearTimeout(timeout)
+    return step
+  }
+
   #failed(error: unknown): Step {
     const { world, exchange } = this.#parts
     world.log.alarm('a stream failed by a bug', { request_id: exchange.requestId, error: error instanceof Error ? error.name : 'unknown' })

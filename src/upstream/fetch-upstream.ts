@@ -18,20 +18,22 @@ export type FetchUpstreamOptions = Readonly<{
 const USER_AGENT = 'tollgate'
 /** A reset this soon after sending means that the connection was dead before. */
 const STALE_MS = 1_000
-/** How much of an error body is read for the native error inside it, and how long it is waited for. */
+/** How much of an error body is read for the native error inside it. */
 const ERROR_BYTES_MAX = 64 * 1024
-const ERROR_WAIT_MS = 1_000
+/** It is waited for until the call is so old, or so long after its head: a stream's status waits for it a little longer than either. */
+const ERROR_CALL_MS = 1_000
+const ERROR_TEXT_MS = 250
 
 export function fetchUpstream(options: FetchUpstreamOptions): Upstream {
-  return { call: (request, signal) => call(options, request, signal, true) }
+  return {
+    call: (request, signal, onErrorHead) => call(options, { request, signal, onErrorHead, calledAtMs: performance.now() }, true),
+  }
 }
 
-async function call(
-  options: FetchUpstreamOptions,
-  request: UpstreamRequest,
-  signal: AbortSignal,
-  mayRetry: boolean,
-): Promise<Reply | Fault> {
+type Call = Readonly<{ request: UpstreamRequest; signal: AbortSignal; onErrorHead: (() => void) | undefined; calledAtMs: number }>
+
+async function call(options: FetchUpstreamOptions, asked: Call, mayRetry: boolean): Promise<Reply | Fault> {
+  const { request, signal } = asked
   const sentAtMs = performance.now()
   let response: Response
   try {
@@ -39,11 +41,12 @@ async function call(
   } catch (error) {
     // A pooled connection that the upstream had closed while it was idle fails at once; a later reset may have cost tokens and is not repeated.
     const isStale = codeOf(error) === 'ECONNRESET' && performance.now() - sentAtMs < STALE_MS
-    if (mayRetry && isStale && !signal.aborted) return call(options, request, signal, false)
+    if (mayRetry && isStale && !signal.aborted) return call(options, asked, false)
     return connectionFault(options.name, signal.aborted ? 'aborted' : causeOf(error))
   }
   if (response.status !== 200) {
-    const body = await readSome(response.body, ERROR_BYTES_MAX)
+    asked.onErrorHead?.()
+    const body = await readSome(response.body, Math.max(ERROR_TEXT_MS, asked.calledAtMs + ERROR_CALL_MS - performance.now()))
     return statusFault(options.name, request, response.status, body, response.headers.get('retry-after'))
   }
   const contentType = response.headers.get('content-type')?.toLowerCase() ?? ''
@@ -81,18 +84,18 @@ function requestInit(
   } as BunFetchRequestInit
 }
 
-async function readSome(body: ReadableStream<Uint8Array> | null, bytesMax: number): Promise<string> {
+async function readSome(body: ReadableStream<Uint8Array> | null, waitMs: number): Promise<string> {
   if (body === null) return ''
   const parts: Uint8Array[] = []
   let length = 0
   const reader = body.getReader()
   // What has come by then is read as all there is: the client waits for the status, not for its text.
-  const timer = setTimeout(() => reader.cancel().catch(() => undefined), ERROR_WAIT_MS)
+  const timer = setTimeout(() => reader.cancel().catch(() => undefined), waitMs)
   try {
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
       parts.push(read.value)
       length += read.value.byteLength
-      if (length > bytesMax) break
+      if (length > ERROR_BYTES_MAX) break
     }
   } catch {
     // A broken error body is as good as an empty one: the status says enough.

@@ -4,8 +4,11 @@ import type { Model } from '../core/catalog.ts'
 import type { Refusal } from '../core/refusal.ts'
 
 export interface Upstream {
-  /** Never rejects. `signal` aborts the call and the body; its reason is not read here. */
-  call(request: UpstreamRequest, signal: AbortSignal): Promise<Reply | Fault>
+  /**
+   * Never rejects. `signal` aborts the call and the body; its reason is not read here. `onErrorHead` is called as soon as it is clear that a fault will come
+   * of it, while the text that says which is still being read: for a quarter of a second at most, or until the call is a second old.
+   */
+  call(request: UpstreamRequest, signal: AbortSignal, onErrorHead?: () => void): Promise<Reply | Fault>
 }
 
 export type UpstreamRequest = Readonly<{

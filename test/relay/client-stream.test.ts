@@ -96,6 +96,7 @@ function makeStream(limits: Partial<Limits> = {}) {
     deadline,
     timings: { ...TIMINGS, leaverGraceMs: 0 },
     onEnd: (outcome) => ended.push(outcome),
+    isFailing: () => false,
   })
   return {
     stream,

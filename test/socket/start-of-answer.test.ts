@@ -1,3 +1,5 @@
+/** How an answer begins: what its status waits for, and what an upstream that is slow, strange or failing at the start comes out as. */
+
 import { afterAll, expect, test } from 'bun:test'
 import { constants, gzipSync } from 'node:zlib'
 import {
@@ -123,6 +125,46 @@ test('a whole answer that does not come within the start limit is 504, and the u
       expect(await stage.receiptOf(answer)).toBeUndefined()
     }
   }
+})
+
+test('an error whose head came while the status waited has a status of its own, however its text drips', async () => {
+  const patient = await startStage({ timings: { firstEventWaitMs: 800, errorTextWaitMs: 600 } })
+  const text = JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message: 'sonnet cannot do that' } })
+  const drip = (bytes: string, everyMs: number): Script => [...bytes].flatMap((byte) => [{ delayMs: everyMs }, { bytes: byte }])
+  const error = (status: number, length: number): Script => [
+    head(status, { 'content-type': 'application/json', 'content-length': String(length), 'retry-after': '7' }),
+  ]
+  const cases: readonly (readonly [what: string, script: Script, status: number, retryAfter: string | null])[] = [
+    ['a head at once, a text without end', [...error(529, 1_000), ...drip('x'.repeat(300), 10), { stall: true }], 503, '7'],
+    ['a late head, a text without end', [{ delayMs: 400 }, ...error(503, 1_000), ...drip('x'.repeat(300), 10)], 503, '7'],
+    ['a late head and nothing after it', [{ delayMs: 400 }, ...error(529, 1_000), { stall: true }], 503, '7'],
+    ['a text after the wait for a first event', [...error(400, text.length), { delayMs: 900 }, { bytes: text }], 400, null],
+    ['a text in time', [...error(400, text.length), { delayMs: 300 }, { bytes: text }], 400, null],
+  ]
+  // The requests are told apart by their output cap.
+  patient.play((request) => cases[(request.json() as { max_tokens: number }).max_tokens - 1]?.[1] ?? [])
+  await Promise.all(
+    cases.flatMap(([what, , status, retryAfter], index) =>
+      FORMATS.map(async (format) => {
+        const cap = { [format === 'responses' ? 'max_output_tokens' : 'max_tokens']: index + 1 }
+        const answer = await patient.ask({ format, stream: true, more: cap })
+        const told = [what, format, answer.status, answer.headers.get('retry-after')]
+        expect(told).toEqual([what, format, status, retryAfter])
+        expect(await answer.json()).toHaveProperty('error.message')
+      }),
+    ),
+  )
+  expect([patient.gateway.holds(), patient.gateway.receipts()]).toEqual([[], []])
+  await patient.stop()
+})
+
+test('the times as they are: a status waits a second, and for the text of an error that began in it', async () => {
+  const real = await startStage()
+  const answer = [head(529, { 'content-type': 'application/json', 'content-length': '1000', 'retry-after': '7' }), { stall: true }] as const
+  real.play([{ delayMs: 770 }, ...answer])
+  const failed = await real.ask({ stream: true })
+  expect([failed.status, failed.headers.get('retry-after')]).toEqual([503, '7'])
+  await real.stop()
 })
 
 test('an error whose text never ends is answered all the same', async () => {
