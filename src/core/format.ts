@@ -22,6 +22,9 @@ export type Call<Echo> = Readonly<{
   echo: Echo
 }>
 
+/** What of a call an answer needs: a stream outlives the body of its request. */
+export type Answered<Echo> = Omit<Call<Echo>, 'body'>
+
 export type ReadContext = Readonly<{
   headers: { get(name: string): string | null }
   /** The model under this id, if the key's plan has it. */
@@ -39,7 +42,7 @@ export interface Format<Echo> {
   read(body: Body, context: ReadContext): Call<Echo> | Refusal
   /** The client's body for a complete native message. */
   respond(message: NativeMessage, call: Call<Echo>, stamp: Stamp): Uint8Array
-  transcoder(call: Call<Echo>, stamp: Stamp): Transcoder
+  transcoder(call: Answered<Echo>, stamp: Stamp): Transcoder
   /** What the answer that `respond` gives leaves to be remembered; a stream's is the transcoder's `finished`. */
   finished?(message: NativeMessage, call: Call<Echo>, stamp: Stamp): Finished | undefined
 }

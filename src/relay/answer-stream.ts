@@ -37,15 +37,22 @@ export async function answerStream<Echo>(run: Run<Echo>): Promise<{ response: Re
 }
 
 function startStream<Echo>(run: Run<Echo>): ClientStream {
-  const { parts, format, call, connection, exchange, held, release } = run
-  const { world, live, keyLimits, timings } = parts
+  const { parts, format, call, request, connection, exchange, held, release, releaseBody } = run
+  const { world, live, timings } = parts
   const limits = world.limits()
-  const transcoder = format.transcoder(call, stampOf(exchange))
+  const { body: _sent, ...answered } = call
+  const transcoder = format.transcoder(answered, stampOf(exchange))
   const deadline = new Deadline(limits.totalTimeoutMs - exchange.elapsedMs, () => stream.onStop())
+  // Who has left before anything was sent costs nobody anything: a call that is aborted from the start never leaves.
+  if (request.signal.aborted) deadline.stop('leaver')
   let isFailing = false
   const opening = callUpstream(run, deadline, () => {
     isFailing = true
-  }).then((reply) => asEventStream(reply, deadline))
+  }).then((reply) => {
+    // The upstream has the whole body once it answers, and a stream lives long.
+    releaseBody()
+    return asEventStream(reply, deadline)
+  })
   const stream: ClientStream = new ClientStream({
     world,
     exchange,
@@ -61,10 +68,9 @@ function startStream<Echo>(run: Run<Echo>): ClientStream {
       live.remove(stream)
       world.metrics.streamEnded(format.name)
       if (outcome === 'complete' && kept === 'durable') remember(parts, held.key.id, () => transcoder.finished?.())
-      if (outcome === 'leaver' && !transcoder.observation.hasStarted) keyLimits.noteDroppedBeforeStart(held.key.id)
     },
   })
-  live.add(stream, Math.min(limits.stallTimeoutMs, limits.writeStallMs, timings.heartbeatIdleMs) / 4)
+  live.add(stream, Math.min(limits.stallTimeoutMs, limits.writeStallMs, timings.heartbeatIdleMs, timings.terminalWaitMs) / 4)
   world.metrics.streamStarted(format.name)
   return stream
 }

@@ -14,7 +14,7 @@ import type { Deadline, StopReason } from './deadline.ts'
 import type { Connection, Exchange } from './exchange.ts'
 import type { LiveStream } from './live-streams.ts'
 import { type Held, type Kept, settle } from './settle.ts'
-import { type End, endWith, faultEnd, stoppedEnd } from './stream-end.ts'
+import { type End, endWith, faultEnd, leaverEnd, stoppedEnd } from './stream-end.ts'
 import type { Timings } from './timings.ts'
 import { UpstreamBody } from './upstream-body.ts'
 
@@ -89,25 +89,31 @@ export class ClientStream implements LiveStream {
     })
   }
 
-  /** The client is gone: a moment's grace for the upstream's final figures, then it is aborted and what was delivered is charged. */
+  /**
+   * The client is gone. An answer that has begun gets a moment's grace for its final figures; one that has not is waited for until it begins, since its input
+   * is being paid for. Then the upstream is aborted, and the input and what was delivered are charged.
+   */
   async leave(reason: StopReason = 'leaver'): Promise<void> {
     if (this.#isLeaving || this.#ending.outcome !== undefined) return
     this.#isLeaving = true
-    const { observation } = this.#parts.transcoder
+    const { transcoder, timings, deadline } = this.#parts
+    const { observation } = transcoder
+    const { hasStarted: hadStarted, contentBytes: deliveredBytes } = observation
     // Behind a client that was slow lies a backlog, not the end.
-    const graceMs = observation.hasStarted && reason === 'leaver' ? this.#parts.timings.leaverGraceMs : 0
-    const deliveredBytes = observation.contentBytes
-    const grace = setTimeout(() => this.#abort(reason), graceMs)
-    if (graceMs === 0) this.#abort(reason)
+    const waitMs = !hadStarted ? timings.leaverStartWaitMs : reason === 'leaver' ? timings.leaverGraceMs : 0
+    const wait = setTimeout(() => this.#abort(reason), waitMs)
+    if (waitMs === 0) this.#abort(reason)
     let step = await this.#peek()
     while (step.end === undefined) {
+      if (!hadStarted && observation.hasStarted) this.#abort(reason)
       this.#pending = undefined
       step = await this.#peek()
     }
-    clearTimeout(grace)
+    clearTimeout(wait)
+    const hasFailed = !hadStarted && step.end.outcome === 'fault' && deadline.reason === undefined
     // What the upstream still wrote was for its final figures: an estimate counts only what was on its way to the client.
     if (observation.stopReason === undefined) observation.contentBytes = deliveredBytes
-    await this.#close({ outcome: 'leaver' }, 200)
+    await this.#close(leaverEnd(hasFailed ? 'fault' : 'leaver', step.end), 200)
     this.#breakOff()
   }
 
@@ -119,8 +125,9 @@ export class ClientStream implements LiveStream {
 
   /** The deadline has stopped the upstream. A client that does not read leaves no pull waiting; then the end is written behind what it has not taken. */
   onStop(): void {
-    if (this.#ending.outcome !== undefined || this.#isLeaving) return
+    if (this.#ending.outcome !== undefined) return
     this.#upstream?.cancel()
+    if (this.#isLeaving) return
     if (!this.#isPulled && this.#controller !== undefined) this.#finish(this.#stopped()).catch(() => undefined)
   }
 
@@ -154,13 +161,6 @@ export class ClientStream implements LiveStream {
     if (step.end !== undefined) await this.#finish(step.end)
   }
 
-  /** The next bytes or the end; the same promise until it is taken, so that a leaver can wait for what a pull began. */
-  #peek(): Promise<Step> {
-    this.#pending ??= this.#next().catch((error: unknown) => this.#failed(error))
-    return this.#pending
-  }
-
-  /** A bug kills this stream and nothing else: its hold is released, or what was delivered waived. */
   /** Undefined when nothing comes within `waitMs`. */
   async #peekWithin(waitMs: number): Promise<Step | undefined> {
     const timer = Promise.withResolvers<undefined>()
@@ -170,6 +170,13 @@ export class ClientStream implements LiveStream {
     return step
   }
 
+  /** The next bytes or the end; the same promise until it is taken, so that a leaver can wait for what a pull began. */
+  #peek(): Promise<Step> {
+    this.#pending ??= this.#next().catch((error: unknown) => this.#failed(error))
+    return this.#pending
+  }
+
+  /** A bug kills this stream and nothing else: its hold is released, or what was delivered waived. */
   #failed(error: unknown): Step {
     const { world, exchange } = this.#parts
     world.log.alarm('a stream failed by a bug', { request_id: exchange.requestId, error: error instanceof Error ? error.name : 'unknown' })
@@ -197,7 +204,7 @@ export class ClientStream implements LiveStream {
         const isAlarm = pushed.fault.name === 'upstreamAccount'
         return { ...now, end: { outcome: 'fault', refusal: pushed.fault, more: { ...more, cause, isAlarm } } }
       }
-      if (pushed.now !== undefined) return now
+      if (pushed.now !== undefined || this.#isLeaving) return now
     }
   }
 

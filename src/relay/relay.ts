@@ -108,7 +108,7 @@ export class Relay {
       release()
       throw error
     })
-    if (!(admitted instanceof Refusal)) return { ...admitted, release }
+    if (!(admitted instanceof Refusal)) return { ...admitted, releaseBody: lease.release, release }
     release()
     return admitted
   }
@@ -119,7 +119,7 @@ export class Relay {
     key: KeyRecord,
     exchange: Exchange,
     lease: BodyLease,
-  ): Promise<Omit<Admitted<Echo>, 'release'> | Refusal> {
+  ): Promise<Pick<Admitted<Echo>, 'call' | 'held'> | Refusal> {
     const { world } = this.#parts
     const body = await readBody(request, world.limits(), lease)
     if (body instanceof Refusal) return body

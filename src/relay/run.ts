@@ -18,8 +18,11 @@ export type RelayParts = Readonly<{
   timings: Timings
 }>
 
-/** A request that may call the upstream: what it asks, what is held for it, and its place among the key's concurrent requests. */
-export type Admitted<Echo> = Readonly<{ call: Call<Echo>; held: Held; release: () => void }>
+/**
+ * A request that may call the upstream: what it asks, what is held for it, and its place among the key's concurrent requests. `releaseBody` gives back the
+ * memory of its body alone; `release` all that it has taken.
+ */
+export type Admitted<Echo> = Readonly<{ call: Call<Echo>; held: Held; releaseBody: () => void; release: () => void }>
 
 export type Run<Echo> = Admitted<Echo> &
   Readonly<{ parts: RelayParts; format: Format<Echo>; request: Request; connection: Connection; exchange: Exchange }>

@@ -17,6 +17,12 @@ export const faultEnd = ({ refusal, upstream, cause, isAlarm }: Fault): End => (
   more: { upstream, cause, isAlarm },
 })
 
+/** The end of a stream whose client has left: nobody is told. A `fault` that the upstream ended it by is logged as one. */
+export const leaverEnd = (outcome: 'leaver' | 'fault', { more }: End): End => ({
+  outcome,
+  ...(outcome === 'leaver' || more === undefined ? {} : { more }),
+})
+
 /** The end of a stream whose upstream we have stopped. */
 export function stoppedEnd(reason: StopReason | undefined): End {
   switch (reason) {

@@ -11,6 +11,8 @@ export type Timings = Readonly<{
   terminalWaitMs: number
   /** How long an upstream may still send its final figures after the client has left. */
   leaverGraceMs: number
+  /** How long an upstream may take to begin the answer for a client that has left. */
+  leaverStartWaitMs: number
   /** How often a running answer's progress is noted in the ledger. */
   markEveryMs: number
 }>
@@ -18,8 +20,9 @@ export type Timings = Readonly<{
 export const TIMINGS: Timings = {
   firstEventWaitMs: FIRST_EVENT_WAIT_MS,
   heartbeatIdleMs: HEARTBEAT_IDLE_MS,
-  leaverGraceMs: 300,
-  markEveryMs: 5_000,
   errorTextWaitMs: 300,
   terminalWaitMs: 5_000,
+  leaverGraceMs: 300,
+  leaverStartWaitMs: 60_000,
+  markEveryMs: 5_000,
 }

@@ -55,31 +55,6 @@ test('a request refused for concurrency does not use up the minute', () => {
   admitted(limits.admit('key_1'))
 })
 
-test('more than 20 streams dropped in a minute close the key until the oldest of them is a minute old', () => {
-  const { clock, limits } = make(10_000, 10_000)
-  for (let i = 0; i < 20; i++) {
-    limits.noteDroppedBeforeStart('key_1')
-    clock.now += 1_000
-  }
-  admitted(limits.admit('key_1'))
-  limits.noteDroppedBeforeStart('key_1')
-  expect((limits.admit('key_1') as Refusal).retryAfterSeconds).toBe(30)
-  admitted(limits.admit('key_2'))
-  clock.now = 59_999
-  expect((limits.admit('key_1') as Refusal).retryAfterSeconds).toBe(1)
-  clock.now = 60_000
-  admitted(limits.admit('key_1'))
-})
-
-test('twenty drops a minute, for ever, close nothing', () => {
-  const { clock, limits } = make(10_000, 10_000)
-  for (let i = 0; i < 200; i++) {
-    admitted(limits.admit('key_1')).release()
-    limits.noteDroppedBeforeStart('key_1')
-    clock.now += 3_000
-  }
-})
-
 test('whatever the order of comings and goings, running requests never pass the bound and every place comes back', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 5 }), fc.array(fc.nat(9), { maxLength: 200 }), (bound, moves) => {

@@ -1,13 +1,18 @@
+/** What a client that goes away pays, whenever it goes: what its upstream had begun to be paid for, exactly, and never what the upstream failed to give. */
+
 import { afterAll, expect, test } from 'bun:test'
 import type { FormatName } from '../../src/core/format.ts'
-import { nativeMessage, nativeStream, type Script, textFrames } from '../support/fake-upstream.ts'
+import { bodyMemoryOf } from '../../src/relay/body-memory.ts'
+import { errorAnswer, frame, nativeMessage, nativeStream, type Script, textFrames } from '../support/fake-upstream.ts'
 import { MODEL_ID, type ReceiptRow, startTestGateway } from '../support/gateway.ts'
 import { connectRaw, type RawConnection, rawRequest } from '../support/raw-client.ts'
 import { FORMATS, startStage, until } from '../support/stage.ts'
 
-const stage = await startStage({ timings: { leaverGraceMs: 60, firstEventWaitMs: 20 } })
+const stage = await startStage({ timings: { leaverGraceMs: 60, firstEventWaitMs: 20, leaverStartWaitMs: 2_000 } })
 const { gateway, upstream, play, askRaw } = stage
-afterAll(() => stage.stop())
+/** Waits for an answer's beginning no longer than a test can. */
+const hasty = await startStage({ timings: { firstEventWaitMs: 20, leaverStartWaitMs: 100 } })
+afterAll(() => Promise.all([stage.stop(), hasty.stop()]))
 
 /** Forty bytes of text: ten tokens by estimate. */
 const [start = '', open = '', delta = '', close = '', stopReason = '', stop = ''] = textFrames(
@@ -45,13 +50,122 @@ async function leaving(
   })
 }
 
-test('who leaves before the upstream has answered or begun pays nothing, and the upstream is let go', async () => {
+/** Moves after which the client may have left: it waits for the test's word. */
+let gone = Promise.withResolvers<void>()
+const onceGone = () => {
+  gone = Promise.withResolvers()
+  return { when: gone.promise } as const
+}
+
+test('who leaves before the answer began is waited for until it does, and pays the exact input', async () => {
+  const begun = { outcome: 'leaver', usageSource: 'partial', inputTokens: 20, cacheReadTokens: 7, outputTokens: 1, waivedPicos: 0n }
   for (const format of FORMATS) {
     for (const leave of DEPARTURES) {
-      expect(await leaving(format, [STALL], undefined, leave)).toEqual([])
-      expect(await leaving(format, [STALL], ': ok', leave)).toEqual([])
-      expect(await leaving(format, nativeStream(STALL), ': ok', leave)).toEqual([])
+      for (const seen of [undefined, ': ok']) {
+        for (const script of [
+          () => [onceGone(), ...nativeStream(start, open, STALL)],
+          () => nativeStream(onceGone(), start, STALL),
+          // What is written by the time that the upstream is let go is not charged by estimate.
+          () => nativeStream(onceGone(), start + open + delta + delta, STALL),
+        ]) {
+          const [receipt] = await leaving(format, script(), seen, (raw) => {
+            leave(raw)
+            setTimeout(() => gone.resolve(), 20)
+          })
+          expect(receipt).toMatchObject({ ...begun, costPicos: INPUT + 15_000_000n })
+        }
+      }
     }
+  }
+})
+
+test('an answer that does not begin within a minute of its leaver costs nothing, and its upstream is let go', async () => {
+  for (const format of FORMATS) {
+    for (const script of [[STALL], nativeStream(STALL)] as const) {
+      const index = hasty.upstream.requests.length
+      hasty.play(script)
+      const receipts = await hasty.receiptsOf(async () => {
+        const raw = await hasty.askRaw({ format, stream: true })
+        const request = await hasty.upstream.arrival(index)
+        raw.reset()
+        await until(() => request.abortedAtMs !== undefined, 'the upstream to be let go', 2_000)
+      })
+      expect(receipts).toEqual([])
+    }
+  }
+})
+
+test('an upstream that fails for a client that has left before the answer began stays free, begun or not', async () => {
+  const error = frame('error', { error: { type: 'overloaded_error', message: 'busy' } })
+  for (const format of FORMATS) {
+    const failures: readonly (readonly [script: () => Script, receipt?: object])[] = [
+      [() => [onceGone(), ...errorAnswer(529, '')]],
+      [() => [onceGone(), { reset: true }]],
+      [() => nativeStream(onceGone(), error)],
+      [() => nativeStream(onceGone(), start + error), { outcome: 'fault', costPicos: 0n, inputTokens: 20 }],
+    ]
+    for (const [script, receipt] of failures) {
+      play(script())
+      const index = upstream.requests.length
+      const receipts = await stage.receiptsOf(async () => {
+        const raw = await askRaw({ format, stream: true })
+        await upstream.arrival(index)
+        raw.reset()
+        await Bun.sleep(20)
+        gone.resolve()
+        await gateway.idle()
+      })
+      expect(receipts).toMatchObject(receipt === undefined ? [] : [receipt])
+      expect(receipts).toHaveLength(receipt === undefined ? 0 : 1)
+    }
+  }
+})
+
+test('a client that left keeps its place among the key’s requests until the answer began', async () => {
+  const narrow = await startStage({ limits: { concurrentRequests: 1 }, timings: { firstEventWaitMs: 20 } })
+  narrow.play(nativeStream(onceGone(), start, STALL))
+  const raw = await narrow.askRaw({ stream: true })
+  const request = await narrow.upstream.arrival(0)
+  raw.reset()
+  await Bun.sleep(50)
+  expect((await narrow.ask({ stream: true })).status).toBe(429)
+  gone.resolve()
+  await until(() => request.abortedAtMs !== undefined, 'the upstream to be let go')
+  await narrow.gateway.idle()
+  narrow.play(nativeStream(start, open, delta, close, stopReason, stop))
+  await until(() => narrow.gateway.receipts().length === 1, 'the receipt')
+  const next = await narrow.ask({ stream: true })
+  expect([next.status, await next.text()]).toMatchObject([200, expect.stringContaining('Forty')])
+  await narrow.stop()
+})
+
+test('a shutdown does not wait out the minute of a client that has left', async () => {
+  const closing = await startStage({ limits: { drainMs: 100 }, timings: { firstEventWaitMs: 20 } })
+  closing.play([STALL])
+  const raw = await closing.askRaw({ stream: true })
+  await closing.upstream.arrival(0)
+  raw.reset()
+  await Bun.sleep(20)
+  const beganMs = performance.now()
+  await closing.gateway.drain()
+  expect(performance.now() - beganMs).toBeLessThan(5_000)
+  expect([closing.gateway.holds(), closing.gateway.receipts(), closing.gateway.verify()]).toEqual([[], [], []])
+  await closing.stop()
+})
+
+test('a stream holds the memory of its body only until the upstream answers', async () => {
+  const memory = bodyMemoryOf(gateway.world)
+  for (const format of FORMATS) {
+    play(nativeStream(onceGone(), start, STALL))
+    const raw = await askRaw({ format, stream: true })
+    await upstream.arrival(upstream.requests.length - 1)
+    await raw.until(has(': ok'))
+    gone.resolve()
+    await raw.until(has('\n\n'))
+    await until(() => memory.bytes === 0, 'the memory of the body', 1_000).catch(() => undefined)
+    expect([format, memory.bytes, gateway.holds().length]).toEqual([format, 0, 1])
+    raw.reset()
+    await gateway.idle()
   }
 })
 
@@ -186,29 +300,6 @@ test('200 streams dropped at once are all settled, and the gateway goes on', asy
   play(nativeStream(start, open, delta, close, stopReason, stop))
   expect((await (await stage.ask({ stream: true })).text()).endsWith('{"type":"message_stop"}\n\n')).toBe(true)
   expect(gateway.logLines().filter(({ alarm }) => alarm !== undefined)).toEqual([])
-}, 30_000)
-
-test('a key that drops more than 20 streams a minute before they begin has to wait, and no other key', async () => {
-  const secret = await gateway.createKey({ id: 'key_dropper' })
-  const headers = { authorization: `Bearer ${secret}` }
-  play([STALL])
-  for (let n = 0; n < 21; n++) {
-    const index = upstream.requests.length
-    const raw = await askRaw({ stream: true }, headers)
-    const request = await upstream.arrival(index)
-    raw.reset()
-    await until(() => request.abortedAtMs !== undefined, 'the upstream to be let go')
-    await gateway.idle()
-  }
-  const refused = await askRaw({ stream: true }, headers)
-  const answer = await refused.response()
-  expect([answer.status, answer.json()]).toMatchObject([429, { error: { type: 'rate_limit_error' } }])
-  expect(Number(answer.header('retry-after'))).toBeGreaterThanOrEqual(1)
-  refused.reset()
-  play(nativeStream(start, open, delta, close, stopReason, stop))
-  const other = await stage.ask({ stream: true })
-  expect(other.status).toBe(200)
-  await other.text()
 }, 30_000)
 
 test('the embedded simulator is let go like any upstream', async () => {

@@ -4,7 +4,7 @@
  */
 
 import { type ByteString, EMPTY, encodeJson, toBytes } from '../../byte-string.ts'
-import type { Call, Stamp } from '../../format.ts'
+import type { Answered, Stamp } from '../../format.ts'
 import { isObject, type JsonObject } from '../../json.ts'
 import type { Delta, Frame } from '../../native/delta.ts'
 import type { Observation } from '../../native/observation.ts'
@@ -22,7 +22,7 @@ import { chatUsage } from './usage.ts'
 import { type ChatEcho, completionId } from './wire.ts'
 
 export class ChatTranscoder implements Transcoder, NativeSink {
-  readonly #call: Call<ChatEcho>
+  readonly #call: Answered<ChatEcho>
   readonly #stamp: Stamp
   readonly #reader: NativeReader
   /** Made with the role chunk, since it holds the answer's id. */
@@ -33,7 +33,7 @@ export class ChatTranscoder implements Transcoder, NativeSink {
   readonly #open = new Map<unknown, OpenTool | OpenThinking>()
   #toolCount = 0
 
-  constructor(call: Call<ChatEcho>, stamp: Stamp) {
+  constructor(call: Answered<ChatEcho>, stamp: Stamp) {
     this.#call = call
     this.#stamp = stamp
     this.#reader = new NativeReader(this, call.model)

@@ -1,12 +1,12 @@
 /** The response object: in the answer of a whole request and in the first and last events of a stream. Source: wire.md §7.5. */
 
 import { type ByteString, encodeJson } from '../../byte-string.ts'
-import type { Call, Stamp } from '../../format.ts'
+import type { Answered, Stamp } from '../../format.ts'
 import type { EndStatus } from './status.ts'
 import type { ResponseStatus, ResponsesEcho, ResponsesUsage } from './wire.ts'
 
 /** What is known of an answer before its end. */
-export type Opening = Readonly<{ id: string; createdSeconds: number; call: Call<ResponsesEcho> }>
+export type Opening = Readonly<{ id: string; createdSeconds: number; call: Answered<ResponsesEcho> }>
 
 export type Ending = Readonly<{
   status: ResponseStatus

@@ -4,7 +4,7 @@
  */
 
 import { type ByteString, EMPTY, encodeJson, toBytes } from '../../byte-string.ts'
-import type { Call, Stamp } from '../../format.ts'
+import type { Answered, Stamp } from '../../format.ts'
 import { isObject, type JsonObject } from '../../json.ts'
 import type { Delta, Frame } from '../../native/delta.ts'
 import type { Observation } from '../../native/observation.ts'
@@ -34,14 +34,14 @@ export class ResponsesTranscoder implements Transcoder {
   readonly isBetweenFrames = true
   readonly #reader: NativeReader
   readonly #events = new EventWriter()
-  readonly #call: Call<ResponsesEcho>
+  readonly #call: Answered<ResponsesEcho>
   readonly #stamp: Stamp
   readonly #blocks = new Map<number, Block>()
   /** Undefined until `response.created` was written. */
   #started: Readonly<{ responseId: string; output: Output }> | undefined
   #isFinished = false
 
-  constructor(call: Call<ResponsesEcho>, stamp: Stamp) {
+  constructor(call: Answered<ResponsesEcho>, stamp: Stamp) {
     this.#call = call
     this.#stamp = stamp
     const sink: NativeSink = {
