@@ -1,3 +1,5 @@
+/** One stream between a client and an upstream that the test moves: its heartbeats, stalls, ends and their races, on a clock that the test moves, too. */
+
 import { expect, test } from 'bun:test'
 import type { Limits } from '../../src/core/limits.ts'
 import { picos } from '../../src/core/money.ts'
@@ -15,7 +17,7 @@ import { makeTestModel, makeTestWorld } from '../support/world.ts'
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const text = (value: Uint8Array | undefined): string => new TextDecoder().decode(value)
 
-/** Passes bytes through; `!` is a bug, `#` begins the answer, `.` ends it. */
+/** Passes bytes through; `!` is a bug, `#` begins the answer, `~` says nothing to the client, `$` states the final figures, `.` ends it. */
 function plainTranscoder(): Transcoder {
   const observation: Observation = nothingSeen()
   return {
@@ -29,6 +31,8 @@ function plainTranscoder(): Transcoder {
         observation.hasStarted = true
         observation.reported = { ...observation.reported, input: 5, output: 1 }
       }
+      if (said.startsWith('~')) return {}
+      if (said.startsWith('$')) Object.assign(observation, { stopReason: 'end_turn', isOutputFinal: true })
       return said.endsWith('.') ? { now: chunk, last: bytes('END') } : { now: chunk }
     },
     end: () => ({ last: bytes('END') }),
@@ -92,11 +96,11 @@ function makeStream(limits: Partial<Limits> = {}) {
       amountPicos: picos(1n),
     },
     transcoder: plainTranscoder(),
+    isFailing: () => false,
     opening: Promise.resolve({ kind: 'reply', upstream: 'primary', isEventStream: true, body }),
     deadline,
     timings: { ...TIMINGS, leaverGraceMs: 0 },
     onEnd: (outcome) => ended.push(outcome),
-    isFailing: () => false,
   })
   return {
     stream,
@@ -171,6 +175,65 @@ test('a client is kept alive once it has got nothing for the heartbeat limit', a
   pass(200)
   expect(text((await next).value)).toBe('beat')
   await stream.leave()
+})
+
+test('the heartbeat goes by what the client got, not by what the upstream sent or did not send', async () => {
+  const { stream, say, pass } = makeStream({ stallTimeoutMs: 60_000 })
+  say('#one')
+  await stream.first(1_000)
+  const reader = stream.body(undefined).getReader()
+  expect(text((await reader.read()).value)).toBe('#one')
+  const got: string[] = []
+  const listen = async (): Promise<void> => {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) got.push(text(read.value))
+  }
+  const listening = listen().catch(() => undefined)
+  // The upstream speaks all the time, and nothing of it is for the client.
+  for (let n = 0; n < 4; n++) {
+    await turn()
+    pass(4_000)
+    say('~ping')
+  }
+  await turn()
+  expect(got).toEqual(['beat'])
+  // Silence of the upstream makes no second one before its time.
+  pass(5_000)
+  pass(9_000)
+  await turn()
+  expect(got).toEqual(['beat'])
+  pass(2_000)
+  await turn()
+  expect(got).toEqual(['beat', 'beat'])
+  await stream.leave()
+  await listening
+})
+
+test('five seconds of silence after the final figures are the end of the answer, less are not, and a shorter stall limit is', async () => {
+  for (const [stallTimeoutMs, limitMs] of [
+    [60_000, 5_000],
+    [1_000, 1_000],
+  ] as const) {
+    const { stream, say, pass, ended, settled } = makeStream({ stallTimeoutMs })
+    say('#one')
+    await stream.first(1_000)
+    const reader = stream.body(undefined).getReader()
+    expect(text((await reader.read()).value)).toBe('#one')
+    say('$figures')
+    expect(text((await reader.read()).value)).toBe('$figures')
+    await turn()
+    pass(limitMs - 100)
+    await turn()
+    expect([limitMs, ended]).toEqual([limitMs, []])
+    let last = ''
+    const next = reader.read().then(({ value }) => {
+      last = text(value)
+    })
+    pass(200)
+    for (let n = 0; n < 3; n++) await turn()
+    expect([last, ended]).toEqual(['END', ['complete']])
+    await next
+    expect([await reader.read(), settled]).toMatchObject([{ done: true }, [{ outcome: 'complete' }]])
+  }
 })
 
 test('a bug in a transcoder ends its stream, releases what it held, and stays in its stream', async () => {
