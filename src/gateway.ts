@@ -10,6 +10,7 @@ import type { Config } from './config/config.ts'
 import { reloadable } from './config/reloadable.ts'
 import { IDLE_SECONDS } from './http/connection.ts'
 import { operatorApp } from './http/health.ts'
+import { limitWrites } from './http/write-limit.ts'
 import { KeyStore } from './ledger/key-store.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import { openLedger } from './ledger/open-ledger.ts'
@@ -89,6 +90,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     return listeners
   }
   state.url = listeners.url
+  if (!listeners.limitWrites()) log.notice('this system cannot be told to reset clients that do not read: they are closed')
   const hurry = Promise.withResolvers<void>()
   return {
     url: listeners.url,
@@ -98,6 +100,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
       const { config: taken, ignored } = reloadable(state.config, next)
       state.config = taken
       state.upstreams = upstreamsOf(taken)
+      listeners.limitWrites()
       return ignored
     },
     async drain() {
@@ -160,6 +163,8 @@ function upstreamsOf(config: Config): ReadonlyMap<string, Upstream> {
 type Listeners = Readonly<{
   url: string
   operatorUrl: string
+  /** Hands the limit of writes to the kernel, for connections that come from now on. */
+  limitWrites(): boolean
   /** Takes no new connection; resolves when the last has ended. The operator's listener stays, so that `/readyz` can say that the gateway drains. */
   stop(): Promise<void>
   /** Breaks whatever connection is left. */
@@ -179,7 +184,13 @@ async function listen(options: GatewayOptions, world: World, relay: Relay, keyLi
     const main = await listenWith(buildApp(world, relay, keyLimits), host, port)
     opened.push({ close: () => main.stop(true) })
     opened.push(listenOnOperatorSocket(socketPathOf(config.ledgerPath), world.ledger))
-    return { url: urlOf(main), operatorUrl: urlOf(operator), stop: () => main.stop(), close }
+    return {
+      url: urlOf(main),
+      operatorUrl: urlOf(operator),
+      limitWrites: () => limitWrites(main.port ?? 0, world.limits().writeStallMs),
+      stop: () => main.stop(),
+      close,
+    }
   } catch (error) {
     await close()
     return { problem: 'listen', message: error instanceof Error ? error.message : String(error) }

@@ -262,6 +262,7 @@ export class ClientStream implements LiveStream {
 
   #dropSlowClient(): void {
     this.leave('write-stall').catch(() => undefined)
+    this.#parts.connection.drop()
     this.#breakOff()
   }
 

@@ -14,6 +14,8 @@ export type Connection = Readonly<{
   /** Suspends the server's own idle limit while we answer; `restore` brings it back, so that idle keep-alive sockets are closed again. */
   keepOpen(): void
   restore(): void
+  /** Closes the connection of a client that takes no bytes. */
+  drop(): void
 }>
 
 export class Exchange {

@@ -46,6 +46,7 @@ function makeStream(limits: Partial<Limits> = {}) {
   const { world: still, advance, logLines } = makeTestWorld({ limits: { stallTimeoutMs: 1_000, writeStallMs: 5_000, ...limits } })
   const settled: Settlement[] = []
   const voided: string[] = []
+  const drops: string[] = []
   const world: World = {
     ...still,
     ledger: {
@@ -68,7 +69,7 @@ function makeStream(limits: Partial<Limits> = {}) {
   const stream: ClientStream = new ClientStream({
     world,
     exchange: new Exchange(world, '/v1/messages', 'messages'),
-    connection: { client: 'a', origin: null, keepOpen: () => undefined, restore: () => undefined },
+    connection: { client: 'a', origin: null, keepOpen: () => undefined, restore: () => undefined, drop: () => void drops.push('dropped') },
     held: {
       key: {
         id: 'key_1',
@@ -106,6 +107,7 @@ function makeStream(limits: Partial<Limits> = {}) {
     stream,
     settled,
     voided,
+    drops,
     ended,
     logLines,
     /** Ignored by a stream that has let the upstream go. */
@@ -141,7 +143,7 @@ test('the upstream is not called silent for the time in which the client did not
 })
 
 test('a client that takes nothing for the write limit is dropped as one that left, whatever its upstream does', async () => {
-  const { stream, say, pass, ended, settled } = makeStream()
+  const { stream, say, pass, ended, settled, drops } = makeStream()
   say('#one')
   await stream.first(1_000)
   const reader = stream.body(undefined).getReader()
@@ -150,7 +152,7 @@ test('a client that takes nothing for the write limit is dropped as one that lef
   expect(ended).toEqual([])
   pass(200)
   await stream.whenEnded
-  expect([ended, settled.map(({ outcome }) => outcome)]).toEqual([['leaver'], ['leaver']])
+  expect([ended, settled.map(({ outcome }) => outcome), drops]).toEqual([['leaver'], ['leaver'], ['dropped']])
   expect(
     await reader.read().then(
       () => reader.read(),
