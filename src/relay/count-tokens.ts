@@ -38,6 +38,10 @@ export async function countTokens(
       const headers = { 'content-type': 'application/json', ...answerHeaders(exchange.requestId, world.corsOrigins(), connection.origin) }
       return new Response(counted as Uint8Array<ArrayBuffer>, { headers })
     }
+    if (counted === 'left') {
+      exchange.end({ status: 200, outcome: 'leaver', ...keyOf(identified) })
+      return new Response(null)
+    }
     const refusal = counted instanceof Refusal ? counted : counted.refusal
     const fault = counted instanceof Refusal ? {} : { upstream: counted.upstream, cause: counted.cause, isAlarm: counted.isAlarm }
     return await refuseAfterBody(request, () => exchange.refuse(refusal, connection.origin, { ...keyOf(identified), ...fault }))
@@ -49,7 +53,9 @@ export async function countTokens(
 
 const keyOf = (key: KeyRecord | Refusal) => (key instanceof Refusal ? {} : { keyId: key.id, accountId: key.accountId })
 
-/** The upstream's bytes, a refusal of ours, or the upstream's fault. */
+/** The upstream's bytes, a refusal of ours, or the upstream's fault; `left`: nobody is there to be told. */
+type Counted = Uint8Array | Refusal | Fault | 'left'
+
 async function count(
   world: World,
   keyLimits: KeyLimits,
@@ -57,7 +63,7 @@ async function count(
   key: KeyRecord | Refusal,
   lease: BodyLease,
   exchange: Exchange,
-): Promise<Uint8Array | Refusal | Fault> {
+): Promise<Counted> {
   if (key instanceof Refusal) return key
   if (world.isDraining()) return new Refusal('draining')
   const slot = keyLimits.admit(key.id)
@@ -69,13 +75,7 @@ async function count(
   }
 }
 
-async function forward(
-  world: World,
-  request: Request,
-  key: KeyRecord,
-  lease: BodyLease,
-  exchange: Exchange,
-): Promise<Uint8Array | Refusal | Fault> {
+async function forward(world: World, request: Request, key: KeyRecord, lease: BodyLease, exchange: Exchange): Promise<Counted> {
   const limits = world.limits()
   const body = await readBody(request, limits, lease)
   if (body instanceof Refusal) return body
@@ -87,13 +87,18 @@ async function forward(
   })
   if (call instanceof Refusal) return call
   const deadline = new Deadline(Math.min(limits.startTimeoutMs, limits.totalTimeoutMs - exchange.elapsedMs))
+  const leave = (): void => deadline.stop('leaver')
+  request.signal.addEventListener('abort', leave)
+  if (request.signal.aborted) leave()
   try {
     const query = queryOf(request.url)
     const { model, body: native, version, betas } = call
     const reply = await world.upstream.call({ path: ROUTE, query, model, body: native, version, betas }, deadline.signal)
     const counted = reply.kind === 'fault' ? reply : ((await readCount(reply.body)) ?? new Refusal('upstreamBroken'))
+    if (deadline.reason === 'leaver') return 'left'
     return counted instanceof Uint8Array || deadline.reason !== 'deadline' ? counted : new Refusal('timedOut')
   } finally {
+    request.signal.removeEventListener('abort', leave)
     deadline.stop('done')
   }
 }

@@ -14,6 +14,7 @@ import {
 } from '../support/fake-upstream.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { addKey } from '../support/ledger.ts'
+import { connectRaw, rawRequest } from '../support/raw-client.ts'
 
 const PATH = '/v1/messages/count_tokens'
 const BODY = { model: MODEL_ID, messages: [{ role: 'user' as const, content: 'Hi' }] }
@@ -123,6 +124,30 @@ test('an upstream that hangs is 504, before its head and after it', async () => 
   }
   script = nativeMessage({ input_tokens: 42 })
   await hasty.stop()
+})
+
+test('a client that leaves takes its upstream call with it, and its place among the key’s requests is free again', async () => {
+  const narrow = await startTestGateway({ upstreams: [upstream.url], limits: { concurrentRequests: 1 } })
+  const key = await narrow.createKey()
+  const half = [head(200, { 'content-type': 'application/json', 'content-length': '100' }), { bytes: '{' }]
+  for (const next of [[{ stall: true }], [...half, { stall: true }]] as Script[]) {
+    script = next
+    const index = upstream.requests.length
+    const client = await connectRaw(narrow.url)
+    await client.send(rawRequest('POST', PATH, { authorization: `Bearer ${key}` }, JSON.stringify(BODY)))
+    const request = await upstream.arrival(index)
+    await Bun.sleep(50)
+    expect([request.abortedAtMs, (await count(BODY, narrow, key)).status]).toEqual([undefined, 429])
+    client.reset()
+    for (let waitedMs = 0; request.abortedAtMs === undefined && waitedMs < 2_000; waitedMs += 5) await Bun.sleep(5)
+    expect(request.abortedAtMs).toBeDefined()
+    script = nativeMessage({ input_tokens: 42 })
+    expect((await count(BODY, narrow, key)).status).toBe(200)
+  }
+  const lines = narrow.logLines().filter(({ outcome }) => outcome === 'leaver')
+  expect(lines).toMatchObject([{ route: PATH }, { route: PATH }])
+  expect(lines.some((line) => 'cause' in line || 'refusal' in line)).toBe(false)
+  await narrow.stop()
 })
 
 test('it is validated as messages are, without `max_tokens`', async () => {
