@@ -14,6 +14,8 @@ import { limitWrites } from './http/write-limit.ts'
 import { KeyStore } from './ledger/key-store.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import { openLedger } from './ledger/open-ledger.ts'
+import type { LedgerFault } from './ledger/task.ts'
+import { describeBug } from './observe/bug.ts'
 import { makeLog } from './observe/log.ts'
 import { makeMetrics } from './observe/metrics.ts'
 import { listenOnOperatorSocket, socketPathOf } from './operator/operator-socket.ts'
@@ -61,7 +63,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const { startThread, config } = options
   const metrics = makeMetrics()
   const log = makeLog({ write: options.log, onAlarm: (what) => metrics.alarm(what) })
-  const onFault = (fault: string): void => log.alarm('ledger', { fault })
+  const onFault = ({ problem, bug }: LedgerFault): void =>
+    log.alarm('ledger', { fault: problem, ...(bug === undefined ? {} : describeBug(bug)) })
   const opened = await openLedger({
     path: config.ledgerPath,
     create: true,

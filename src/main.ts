@@ -4,6 +4,7 @@
 import { isMainThread } from 'node:worker_threads'
 import { runCli } from './cli/program.ts'
 import { runLedgerThread } from './ledger/thread.ts'
+import { describeBug } from './observe/bug.ts'
 
 function main(): void {
   runCli(process.argv.slice(2), {
@@ -19,7 +20,7 @@ function main(): void {
       process.exitCode = exitCode
     },
     (error: unknown) => {
-      process.stderr.write(`tollgate: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
+      process.stderr.write(`tollgate: a bug: ${Object.values(describeBug(error)).join(' ')}\n`)
       process.exitCode = 1
       // A bug may have left a thread or a listener behind.
       setTimeout(() => process.exit(), LINGER_MS).unref()

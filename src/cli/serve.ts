@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { type ConfigProblems, textOfProblem } from '../config/problems.ts'
 import { type Gateway, startGateway } from '../gateway.ts'
+import { makeLog } from '../observe/log.ts'
 import { lineWriter } from '../observe/stderr.ts'
 import { guardAgainstBugs } from './bug-guard.ts'
 import { type CliEnvironment, EXIT, type ExitCode } from './environment.ts'
@@ -13,8 +14,8 @@ export type ServeOptions = Readonly<{ config: string | undefined; port: number |
 
 /** Resolves with the exit code when the gateway has drained. */
 export async function serve(options: ServeOptions, environment: CliEnvironment): Promise<ExitCode> {
-  reexecute(environment)
   const { startThread, stdout, stderr } = environment
+  reexecute(environment.env, (notice) => makeLog({ write: stderr }).notice(notice))
   const load = (): Config | ConfigProblems => loadConfig({ file: options.config, folder: environment.folder, env: environment.env })
   const config = load()
   if ('problems' in config) {
@@ -27,10 +28,10 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
     return gateway.problem === 'ledger' ? EXIT.ledger : EXIT.finding
   }
   guardAgainstBugs(gateway.world.log)
-  process.on('SIGHUP', () => reload(gateway, load(), stderr))
+  process.on('SIGHUP', () => reload(gateway, load()))
   const stopped = untilStopped(gateway)
   gateway.world.log.notice('listening', { url: gateway.url, operator_url: gateway.operatorUrl })
-  if (config.upstreams.length === 0) stderr('tollgate: no upstream is configured, the embedded simulator answers\n')
+  if (config.upstreams.length === 0) gateway.world.log.notice('no upstream is configured, the embedded simulator answers')
   // The last step of a start: who reads this line may send a signal at once.
   stdout(`tollgate listening on ${gateway.url}\n`)
   await stopped
@@ -66,13 +67,15 @@ function drained(gateway: Gateway): Promise<void> {
   })
 }
 
-function reload(gateway: Gateway, config: Config | ConfigProblems, stderr: (text: string) => void): void {
+function reload(gateway: Gateway, config: Config | ConfigProblems): void {
+  const { log } = gateway.world
   if ('problems' in config) {
-    stderr(`${explain(config)}tollgate: the configuration that was running stays in force\n`)
+    const { file = '', problems } = config
+    log.alarm('the configuration that was running stays in force', { file, problems: problems.map(textOfProblem).join('; ') })
     return
   }
   const ignored = gateway.reload(config)
-  gateway.world.log.notice('configuration reloaded', ignored.length === 0 ? {} : { needs_restart: ignored.join(', ') })
+  log.notice('configuration reloaded', ignored.length === 0 ? {} : { needs_restart: ignored.join(', ') })
 }
 
 const explain = ({ file, problems }: ConfigProblems): string =>

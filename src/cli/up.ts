@@ -16,7 +16,7 @@ const DEMO_USD = '5'
 const MODEL = 'claude-sonnet-5-5'
 
 async function up(): Promise<number> {
-  reexecute({ env: process.env, stderr: (text) => process.stderr.write(text) })
+  reexecute(process.env, (notice) => process.stderr.write(`tollgate: ${notice}\n`))
   const gateway = await start()
   if (typeof gateway === 'string') {
     process.stderr.write(`tollgate: ${gateway}\n`)

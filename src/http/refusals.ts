@@ -5,25 +5,16 @@
 
 import { Elysia } from 'elysia'
 import { Refusal } from '../core/refusal.ts'
+import { describeBug } from '../observe/bug.ts'
 import { refuseAfterBody } from '../relay/drain.ts'
 import { Exchange } from '../relay/exchange.ts'
 import type { World } from '../world.ts'
-
-const STACK_LINES = 4
 
 export const refusals = (world: World) =>
   new Elysia({ name: 'refusals' }).onError({ as: 'global' }, ({ code, error, request }) => {
     const exchange = new Exchange(world, 'unknown')
     const isBug = code !== 'NOT_FOUND'
-    if (isBug) world.log.alarm('a route failed by a bug', { request_id: exchange.requestId, ...whereabouts(error) })
+    if (isBug) world.log.alarm('a route failed by a bug', { request_id: exchange.requestId, ...describeBug(error) })
     const refusal = new Refusal(isBug ? 'internal' : 'notFound')
     return refuseAfterBody(request, () => exchange.refuse(refusal, request.headers.get('origin')))
   })
-
-/** Where the bug is, never what it says: an error's message may quote a body or a header. */
-function whereabouts(error: unknown): Record<string, string> {
-  if (!(error instanceof Error)) return { error: typeof error }
-  const frames = (error.stack ?? '').split('\n').map((line) => line.trim())
-  const calls = frames.filter((line) => line.startsWith('at '))
-  return { error: error.name, at: calls.slice(0, STACK_LINES).join(' < ') }
-}

@@ -115,7 +115,7 @@ export class CommitLoop {
       kind: 'committed',
       answers: batch.map(({ number, task }): Numbered<{ answer: Answer }> => ({ number, answer: unavailable(task) })),
       changes: [],
-      faults: wasWritable ? [`commit: ${this.#lastProblem}`] : [],
+      faults: wasWritable ? [{ problem: `commit: ${this.#lastProblem}` }] : [],
       isWritable: false,
     })
   }

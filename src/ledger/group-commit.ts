@@ -171,7 +171,8 @@ export class GroupCommit implements Ledger {
   #releaseLeft(): void {
     const left = [...this.#unreleased]
     this.#unreleased.clear()
-    for (const requestId of left) this.#release(requestId).catch((error: unknown) => this.#options.onFault(String(error)))
+    for (const requestId of left)
+      this.#release(requestId).catch((bug: unknown) => this.#options.onFault({ problem: 'a release failed by a bug', bug }))
   }
 
   /** Once more when the storage fails again; a release that breaks a rule of the database is a bug, and told as one. */
@@ -186,8 +187,8 @@ export class GroupCommit implements Ledger {
       this.#closing.resolve()
       return
     }
-    this.#options.onFault('ledger thread: it ended; starting another')
-    this.#restart().catch((error: unknown) => this.#options.onFault(`ledger thread: ${String(error)}`))
+    this.#options.onFault({ problem: 'ledger thread: it ended; starting another' })
+    this.#restart().catch((bug: unknown) => this.#options.onFault({ problem: 'ledger thread: its restart failed by a bug', bug }))
   }
 
   /** What was asked meanwhile waits for the new thread; when that cannot open the file, it is answered `unavailable` and the next attempt follows. */
@@ -204,7 +205,7 @@ export class GroupCommit implements Ledger {
     }
     this.#isWritable = false
     this.#refusePending()
-    this.#options.onFault(`ledger thread: ${opened.message}`)
+    this.#options.onFault({ problem: `ledger thread: ${opened.message}` })
     if (this.#closing !== undefined) {
       this.#closing.resolve()
       return

@@ -22,7 +22,7 @@ export function recover(ledger: SqliteLedger, now: number): number | NotApplied 
   const released = ledger.apply(refused.map(({ requestId }) => ({ kind: 'void', requestId })))
   if (released.kind === 'failed') return released
   const [fault] = released.faults
-  return fault === undefined ? left.length : { kind: 'failed', problem: fault }
+  return fault === undefined ? left.length : { kind: 'failed', problem: fault.problem }
 }
 
 function endOf(hold: LeftHold, now: number): Task {

@@ -10,10 +10,15 @@ import type { KeyBalance, KeyChange } from './ledger.ts'
 import { operate } from './operator-writes.ts'
 import { hold, mark, release, settle } from './request-writes.ts'
 import { prepareStatements, type Statements } from './statements.ts'
-import { type Answer, isRead, type ReadTask, type Task, unavailable, type WriteTask } from './task.ts'
+import { type Answer, isRead, type LedgerFault, type ReadTask, type Task, unavailable, type WriteTask } from './task.ts'
 
 /** `faults`: tasks that broke a rule of the database, which only a bug can do. They were answered `unavailable` and changed nothing. */
-export type Applied = Readonly<{ kind: 'applied'; answers: readonly Answer[]; changes: readonly KeyChange[]; faults: readonly string[] }>
+export type Applied = Readonly<{
+  kind: 'applied'
+  answers: readonly Answer[]
+  changes: readonly KeyChange[]
+  faults: readonly LedgerFault[]
+}>
 /** Nothing was committed, so nothing has changed. The whole call may be repeated. */
 export type NotApplied = Readonly<{ kind: 'failed'; problem: string }>
 
@@ -34,7 +39,7 @@ export class SqliteLedger {
   apply(tasks: readonly Task[]): Applied | NotApplied {
     const answers = new Array<Answer>(tasks.length)
     const changes: KeyChange[] = []
-    const faults: string[] = []
+    const faults: LedgerFault[] = []
     const writes = tasks.filter((task): task is WriteTask => !isRead(task))
     try {
       if (writes.length > 0) {
@@ -84,7 +89,7 @@ export class SqliteLedger {
     this.#db.close()
   }
 
-  #write(task: WriteTask, changes: KeyChange[], faults: string[]): Answer {
+  #write(task: WriteTask, changes: KeyChange[], faults: LedgerFault[]): Answer {
     this.#db.run('SAVEPOINT task')
     try {
       const answer = this.#perform(task, changes)
@@ -95,7 +100,7 @@ export class SqliteLedger {
       if (isStorageFailure(error)) throw error
       this.#db.run('ROLLBACK TO task')
       this.#db.run('RELEASE task')
-      faults.push(`${task.kind}: ${describe(error)}`)
+      faults.push(faultOf(task, error))
       return unavailable(task)
     }
   }
@@ -119,13 +124,13 @@ export class SqliteLedger {
     }
   }
 
-  #read(task: ReadTask, faults: string[]): Answer {
+  #read(task: ReadTask, faults: LedgerFault[]): Answer {
     try {
       return task.kind === 'findKey'
         ? this.#statements.keyOfSecret.get({ hash: Buffer.from(task.secretHash) })
         : this.#balanceOf(task.keyId)
     } catch (error) {
-      faults.push(`${task.kind}: ${describe(error)}`)
+      faults.push(faultOf(task, error))
       return 'unavailable'
     }
   }
@@ -170,6 +175,10 @@ function isKept(answer: Answer): boolean {
 /** SQLite's results that a statement or its values cause; every other one is the storage's. */
 const RULE_CODES = new Set([1, 18, 19, 20, 21, 25]) // ERROR, TOOBIG, CONSTRAINT, MISMATCH, MISUSE, RANGE
 
-const isStorageFailure = (error: unknown): boolean => error instanceof SQLiteError && !RULE_CODES.has(error.errno & 0xff)
+const isStorageFailure = (error: unknown): error is SQLiteError => error instanceof SQLiteError && !RULE_CODES.has(error.errno & 0xff)
 
-const describe = (error: unknown): string => (error instanceof SQLiteError ? `${error.code ?? ''} ${error.message}` : String(error))
+/** SQLite's words name tables, rules and files; values are bound and never in them. */
+const describe = ({ code = '', message }: SQLiteError): string => `${code} ${message}`
+
+const faultOf = ({ kind }: Task, error: unknown): LedgerFault =>
+  error instanceof SQLiteError ? { problem: `${kind}: ${describe(error)}` } : { problem: `${kind}: it failed by a bug`, bug: error }

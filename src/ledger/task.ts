@@ -49,14 +49,18 @@ export type FromThread =
   | Readonly<{ kind: 'opened'; recovered: number }>
   | Readonly<{ kind: 'problem'; problem: OpenProblem }>
   | Committed
+  | Readonly<{ kind: 'fault'; fault: LedgerFault }>
   | Readonly<{ kind: 'closed' }>
 
-/** What came of some tasks. `faults` are for the operator's log: broken rules of the database (bugs) and failed commits. */
+/** For the operator's log: a broken rule of the database, a failed commit, a thread that died. `bug`: what was thrown, where our code is to blame. */
+export type LedgerFault = Readonly<{ problem: string; bug?: unknown }>
+
+/** What came of some tasks. */
 export type Committed = Readonly<{
   kind: 'committed'
   answers: readonly Numbered<{ answer: Answer }>[]
   changes: readonly KeyChange[]
-  faults: readonly string[]
+  faults: readonly LedgerFault[]
   isWritable: boolean
 }>
 

@@ -1,6 +1,6 @@
 /** The ledger thread as the gateway holds it: a Worker that was told to open the file, and what is heard of it. */
 
-import type { Committed, FromThread, OpenProblem, ToThread } from './task.ts'
+import type { Committed, FromThread, LedgerFault, OpenProblem, ToThread } from './task.ts'
 
 export type ThreadOptions = Readonly<{
   path: string
@@ -10,8 +10,7 @@ export type ThreadOptions = Readonly<{
   now: () => number
   /** How long a failing commit is tried again before its tasks are answered `unavailable`. */
   retryMs: number
-  /** Words for the operator's log: a bug that the database caught, a commit that failed, a thread that died. */
-  onFault: (problem: string) => void
+  onFault: (fault: LedgerFault) => void
 }>
 
 export type ThreadHandle = Readonly<{
@@ -32,7 +31,6 @@ export function enterThread(options: ThreadOptions, create: boolean, listener: T
   const { path, bootId, retryMs, now, startThread, onFault } = options
   const { promise: opened, resolve } = Promise.withResolvers<Readonly<{ recovered: number }> | OpenProblem>()
   const worker = startThread()
-  let lastError = ''
   worker.addEventListener('message', (event: MessageEvent<FromThread>) => {
     const message = event.data
     switch (message.kind) {
@@ -42,16 +40,16 @@ export function enterThread(options: ThreadOptions, create: boolean, listener: T
         return resolve(message.problem)
       case 'committed':
         return listener.onCommitted(message)
+      case 'fault':
+        return onFault(message.fault)
       case 'closed':
         return listener.onClosed()
     }
   })
-  worker.addEventListener('error', (event) => {
-    lastError = event.message
-    onFault(`ledger thread: ${event.message}`)
-  })
+  // The event has only words, which may quote what was written: the thread tells its own bugs, and this is for what it could not.
+  worker.addEventListener('error', () => onFault({ problem: 'ledger thread: it failed' }))
   worker.addEventListener('close', () => {
-    resolve({ problem: 'unwritable', message: `${path}: the ledger thread ended while it opened the file ${lastError}` })
+    resolve({ problem: 'unwritable', message: `${path}: the ledger thread ended while it opened the file` })
     listener.onEnd()
   })
   // Only values that structured clone copies: no functions, no classes of ours.

@@ -12,7 +12,7 @@ export function runLedgerThread(): void {
   if (port === null) throw new Error('the ledger thread runs in a Worker only')
   const say = (message: FromThread): void => port.postMessage(message)
   let loop: CommitLoop | undefined
-  port.on('message', (message: ToThread) => {
+  const obey = (message: ToThread) => {
     switch (message.kind) {
       case 'open': {
         const opened = open(message, say)
@@ -25,6 +25,19 @@ export function runLedgerThread(): void {
       case 'close':
         loop?.close()
         return say({ kind: 'closed' })
+    }
+  }
+  // Ends this thread and nothing else; the gateway starts another.
+  const die = (bug: unknown): never => {
+    say({ kind: 'fault', fault: { problem: 'ledger thread: it failed by a bug', bug } })
+    process.exit(1)
+  }
+  process.on('uncaughtException', die)
+  port.on('message', (message: ToThread) => {
+    try {
+      obey(message)
+    } catch (bug) {
+      die(bug)
     }
   })
 }

@@ -8,6 +8,7 @@ import { isToldWhole, partialUsage } from '../core/native/observation.ts'
 import { Ending, type Outcome } from '../core/outcome.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Transcoder } from '../core/transcoder.ts'
+import { describeBug } from '../observe/bug.ts'
 import type { Fault, Reply } from '../upstream/upstream.ts'
 import type { World } from '../world.ts'
 import type { Deadline, StopReason } from './deadline.ts'
@@ -42,6 +43,7 @@ export class ClientStream implements LiveStream {
   readonly #whenEnded = Promise.withResolvers<void>()
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
   #upstream: UpstreamBody | undefined
+  #upstreamName: string | undefined
   #pending: Promise<Step> | undefined
   #isLeaving = false
   #isPulled = false
@@ -179,13 +181,14 @@ export class ClientStream implements LiveStream {
   /** A bug kills this stream and nothing else: its hold is released, or what was delivered waived. */
   #failed(error: unknown): Step {
     const { world, exchange } = this.#parts
-    world.log.alarm('a stream failed by a bug', { request_id: exchange.requestId, error: error instanceof Error ? error.name : 'unknown' })
+    world.log.alarm('a stream failed by a bug', { request_id: exchange.requestId, ...describeBug(error) })
     return { end: { ...endWith('fault', 'internal'), more: { cause: 'bug' } } }
   }
 
   async #next(): Promise<Step> {
     const { opening, deadline, transcoder, world } = this.#parts
     const opened = await opening
+    this.#upstreamName = opened.upstream
     if (deadline.reason !== undefined) return { end: this.#stopped() }
     if (opened.kind === 'fault') return { end: faultEnd(opened) }
     this.#upstream ??= new UpstreamBody(opened.body)
@@ -210,7 +213,7 @@ export class ClientStream implements LiveStream {
 
   /** What stopped the upstream, as an end. */
   #stopped(): End {
-    return stoppedEnd(this.#parts.deadline.reason)
+    return stoppedEnd(this.#parts.deadline.reason, this.#upstreamName)
   }
 
   /** Settles, then writes the closing bytes: the format's own end when the receipt is durable, else its error. */

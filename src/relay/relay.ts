@@ -9,6 +9,7 @@ import type { KeyRecord } from '../core/key.ts'
 import { holdFor } from '../core/pricing.ts'
 import { insufficientBalance, Refusal } from '../core/refusal.ts'
 import type { HoldAnswer } from '../ledger/ledger.ts'
+import { describeBug } from '../observe/bug.ts'
 import { answerStream } from './answer-stream.ts'
 import { answerWhole } from './answer-whole.ts'
 import { type BodyLease, bodyMemoryOf } from './body-memory.ts'
@@ -38,10 +39,7 @@ export class Relay {
     const exchange = new Exchange(world, route, format.name)
     connection.keepOpen()
     const work = this.#answer(format, request, identified, connection, exchange).catch(async (error: unknown) => {
-      world.log.alarm('a request failed by a bug', {
-        request_id: exchange.requestId,
-        error: error instanceof Error ? error.name : 'unknown',
-      })
+      world.log.alarm('a request failed by a bug', { request_id: exchange.requestId, ...describeBug(error) })
       await world.ledger.void(exchange.requestId)
       connection.restore()
       return exchange.refuse(new Refusal('internal'), connection.origin)

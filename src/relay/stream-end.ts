@@ -23,8 +23,13 @@ export const leaverEnd = (outcome: 'leaver' | 'fault', { more }: End): End => ({
   ...(outcome === 'leaver' || more === undefined ? {} : { more }),
 })
 
-/** The end of a stream whose upstream we have stopped. */
-export function stoppedEnd(reason: StopReason | undefined): End {
+/** The end of a stream whose upstream we have stopped. `upstream`: its name, once it has answered. */
+export function stoppedEnd(reason: StopReason | undefined, upstream: string | undefined): End {
+  const end = endBy(reason)
+  return upstream === undefined ? end : { ...end, more: { ...end.more, upstream } }
+}
+
+function endBy(reason: StopReason | undefined): End {
   switch (reason) {
     case 'deadline':
       return endWith('deadline', 'timedOut')

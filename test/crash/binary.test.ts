@@ -58,6 +58,14 @@ async function serveBefore({
   return { gateway, books, key: await createKey() }
 }
 
+/** Everything that a running gateway says is a line of JSON. */
+const linesOf = (gateway: GatewayProcess): readonly Readonly<Record<string, unknown>>[] =>
+  gateway
+    .err()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+
 const readyz = async (gateway: GatewayProcess): Promise<number> => (await fetch(`${gateway.operatorUrl}/readyz`)).status
 type ErrorBody = { error: { message: string } }
 
@@ -84,7 +92,7 @@ test('without any file it serves the simulator, says one line, makes keys by its
   gateway.signal('SIGINT')
   expect(await gateway.exited).toEqual({ code: 0, signal: null })
   expect(gateway.out()).toBe(`tollgate listening on ${gateway.url}\n`)
-  expect(gateway.err()).toContain('the embedded simulator answers')
+  expect(linesOf(gateway).map(({ notice }) => notice)).toContain('no upstream is configured, the embedded simulator answers')
   expect([existsSync(`${place.ledgerPath}-wal`), existsSync(`${place.ledgerPath}.sock`)]).toEqual([false, false])
   await place.verify()
 })
@@ -188,7 +196,11 @@ test('told to reload, it takes new prices, models, plans and limits; a running s
     place.write('tollgate.toml', broken)
     gateway.signal('SIGHUP')
     await gateway.said('the configuration that was running stays in force', offset)
-    expect(gateway.err().slice(offset)).toContain(join(place.folder, 'tollgate.toml'))
+    expect(linesOf(gateway).at(-1)).toMatchObject({
+      level: 'error',
+      file: join(place.folder, 'tollgate.toml'),
+      problems: expect.any(String),
+    })
     expect(await askIn('responses', gateway.url, key.key)).toBeDefined()
   }
 })
@@ -204,7 +216,7 @@ test('proxies of the environment are refused aloud: they see no request and no k
   expect(metrics).toContain('tollgate_')
   expect(secrets.filter((secret) => metrics.includes(secret))).toEqual([])
   expect(new Set(books.calls.map(({ apiKey }) => apiKey))).toEqual(new Set([UPSTREAM_ENV.UPSTREAM_API_KEY]))
-  expect(gateway.err()).toContain('tollgate: HTTP_PROXY, https_proxy, ALL_PROXY ignored')
+  expect(linesOf(gateway)[0]?.['notice']).toStartWith('HTTP_PROXY, https_proxy, ALL_PROXY ignored')
   proxy.stop(true)
 })
 

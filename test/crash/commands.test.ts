@@ -135,6 +135,17 @@ test('a long list arrives whole through a pipe that is read slowly', async () =>
   expect(await pipe.exited).toBe(0)
 })
 
+test('a command that fails by a bug says where, and does not quote it', async () => {
+  place.write('bug.ts', `Date.now = () => { throw new Error('sk-quoted-by-a-bug') }`)
+  const [bun = '', main = ''] = SOURCE
+  const broken = new Place([bun, '--preload', join(place.folder, 'bug.ts'), main])
+  const { code, err } = await broken.run('keys', 'create')
+  await broken.remove()
+  expect(code).toBe(1)
+  expect(err).toMatch(/^tollgate: a bug: Error .*src\/cli\/\S+\.ts:\d+:\d+.*\n$/)
+  expect(err).not.toContain('sk-quoted-by-a-bug')
+})
+
 test('a bug that nobody caught takes no stream with it: it is an alarm, whose words do not quote it', async () => {
   const { promise: gate, resolve: open } = Promise.withResolvers<void>()
   const books = keepBooks((_, step) => (step === 2 ? gate : undefined))

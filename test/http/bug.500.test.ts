@@ -23,6 +23,11 @@ test('a bug in a route is our 500, logged by where it is and not by what it says
   }
   expect(logLines().filter(({ alarm }) => alarm !== undefined)).toHaveLength(3)
   expect(logLines().filter(({ status }) => status === 500)).toHaveLength(3)
-  expect(logLines()[0]).toMatchObject({ level: 'error', error: 'TypeError' })
+  const at = expect.stringMatching(/^test\/http\/bug\.500\.test\.ts:\d+:\d+/)
+  expect(logLines().filter(({ alarm }) => alarm !== undefined)).toMatchObject([
+    { level: 'error', error: 'TypeError', at },
+    { level: 'error', error: 'Error', at },
+    { level: 'error', error: 'string', at: '' },
+  ])
   expect(JSON.stringify(logLines())).not.toContain('canary')
 })

@@ -59,7 +59,7 @@ test('without space writes are unavailable within the bound, reads go on, and wh
   expect(new Set(await answers)).toEqual(new Set(['unavailable']))
   expect(performance.now() - began).toBeGreaterThan(RETRY_MS - 50)
   expect(performance.now() - began).toBeLessThan(RETRY_MS * 5)
-  expect(told.at(-1)).toMatchObject({ isWritable: false, faults: [expect.stringContaining('SQLITE_FULL')] })
+  expect(told.at(-1)).toMatchObject({ isWritable: false, faults: [{ problem: expect.stringContaining('SQLITE_FULL') }] })
   expect(machine.differences()).toEqual([])
   expect(machine.db.query('SELECT count(*) AS n FROM holds').get()).toEqual({ n: 0n })
 

@@ -167,7 +167,7 @@ describe('settle and void', () => {
     if (applied.kind === 'failed') throw new Error(applied.problem)
     expect(applied.answers).toEqual(['settled', 'unavailable', 'settled'])
     expect(applied.faults).toHaveLength(1)
-    expect(applied.faults[0]).toContain('exact_price')
+    expect(applied.faults[0]?.problem).toContain('exact_price')
     expect(row('SELECT held_picos, spent_picos FROM accounts')).toEqual({ held_picos: usd('0.1'), spent_picos: 60_000_000n })
     expect(row('SELECT count(*) AS n FROM receipts')).toEqual({ n: 2n })
   })

@@ -252,7 +252,9 @@ test('a bug in a transcoder ends its stream, releases what it held, and stays in
   expect(text((await reader.read()).value)).toBe('FAIL internal')
   expect(await reader.read()).toMatchObject({ done: true })
   expect(late.settled).toMatchObject([{ outcome: 'fault', costPicos: 0n }])
-  expect(late.logLines()).toContainEqual(expect.objectContaining({ alarm: 'a stream failed by a bug' }))
+  expect(late.logLines()).toContainEqual(
+    expect.objectContaining({ alarm: 'a stream failed by a bug', error: 'Error', at: expect.stringMatching(/client-stream\.test\.ts:\d/) }),
+  )
 })
 
 test('however many ends race, the stream is settled once', async () => {

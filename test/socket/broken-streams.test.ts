@@ -184,6 +184,7 @@ test('an upstream that falls silent is cut off at the stall limit, and waived', 
     const answer = await stalling.ask({ format, stream: true })
     expect([format, endOf(format, await answer.text())]).toEqual([format, TIMED_OUT])
     expect(await stalling.receiptOf(answer)).toMatchObject({ outcome: 'fault', costPicos: 0n, waivedPicos: PRICE })
+    expect(stalling.gateway.logLines().at(-1)).toMatchObject({ outcome: 'fault', cause: 'stall', upstream: 'upstream-0' })
     await until(() => stalling.upstream.requests.at(-1)?.abortedAtMs !== undefined, 'the upstream to be left')
   }
 })

@@ -59,7 +59,7 @@ export async function openTestLedger(options: Partial<LedgerOptions> = {}): Prom
     bootId: 'boot-1',
     startThread,
     now: () => NOW,
-    onFault: (problem) => faults.push(problem),
+    onFault: ({ problem }) => faults.push(problem),
     ...options,
     path,
   })
