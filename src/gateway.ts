@@ -115,6 +115,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
       await within(LAST_WAIT_MS, stopped)
       await listeners.close()
       await ledger.close()
+      log.flush()
     },
     hurry: () => hurry.resolve(),
   }

@@ -21,8 +21,10 @@ type Identify = (world: World, headers: Headers, clientIp: string) => Identified
 export function dashboardRoutes(world: World) {
   const route =
     (path: string, identifyKey: Identify, shape: Shape) =>
-    ({ request, server }: { request: Request; server: Server<unknown> | null }): Promise<Response> =>
-      answerSmall(world, path, request, () => findBalance(world, request.headers, clientIpOf(world, request, server), identifyKey, shape))
+    ({ request, server }: { request: Request; server: Server<unknown> | null }): Promise<Response> => {
+      const clientIp = clientIpOf(world, request, server)
+      return answerSmall(world, path, request, clientIp, () => findBalance(world, request.headers, clientIp, identifyKey, shape))
+    }
   return new Elysia({ name: 'dashboard' })
     .get('/v1/dashboard/balance', route('/v1/dashboard/balance', identifyEvenDisabled, balanceShape))
     .get('/v1/dashboard/billing/subscription', route('/v1/dashboard/billing/subscription', identifyBearer, subscriptionShape))

@@ -20,7 +20,7 @@ const TOKENS_PRICED = 1_000_000n
 
 export function modelRoutes(world: World, keyLimits: KeyLimits) {
   const answer = (route: string, request: Request, clientIp: string, documentFor: (key: KeyRecord) => Finding['document']) =>
-    answerSmall(world, route, request, async () => {
+    answerSmall(world, route, request, clientIp, async () => {
       const key = await identify(world, request.headers, 'either', clientIp)
       return key instanceof Refusal ? { document: key } : { key, document: keyLimits.count(key.id) ?? documentFor(key) }
     })

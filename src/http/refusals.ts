@@ -9,12 +9,15 @@ import { describeBug } from '../observe/bug.ts'
 import { refuseAfterBody } from '../relay/drain.ts'
 import { Exchange } from '../relay/exchange.ts'
 import type { World } from '../world.ts'
+import { pathOf } from './answers.ts'
+import { clientIpOf } from './client-address.ts'
 
 export const refusals = (world: World) =>
-  new Elysia({ name: 'refusals' }).onError({ as: 'global' }, ({ code, error, request }) => {
+  new Elysia({ name: 'refusals' }).onError({ as: 'global' }, ({ code, error, request, server }) => {
     const exchange = new Exchange(world, 'unknown')
     const isBug = code !== 'NOT_FOUND'
     if (isBug) world.log.alarm('a route failed by a bug', { request_id: exchange.requestId, ...describeBug(error) })
     const refusal = new Refusal(isBug ? 'internal' : 'notFound')
-    return refuseAfterBody(request, () => exchange.refuse(refusal, request.headers.get('origin')))
+    const asked = { client: clientIpOf(world, request, server), ...(isBug ? {} : { path: pathOf(request) }) }
+    return refuseAfterBody(request, () => exchange.refuse(refusal, request.headers.get('origin'), asked))
   })

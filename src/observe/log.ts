@@ -5,6 +5,7 @@
 
 import pino from 'pino'
 import { type Picos, toExactUsdText } from '../core/money.ts'
+import { isKeylessRefusal, KeylessRefusals } from './keyless-refusals.ts'
 import type { RequestLine } from './request-line.ts'
 
 export interface Log {
@@ -14,6 +15,8 @@ export interface Log {
   alarm(what: string, fields?: LogFields): void
   /** Something worth knowing once: started, reloaded, draining. */
   notice(text: string, fields?: LogFields): void
+  /** Says what is only counted so far. Nothing is lost that comes later. */
+  flush(): void
 }
 
 type LogFields = Readonly<Record<string, string | number>>
@@ -26,20 +29,25 @@ export type LogOptions = Readonly<{
   level?: LogLevel
   /** Told of every alarm that is not a request's own: `metrics.alarm`. */
   onAlarm?: (what: string) => void
+  /** Milliseconds that never jump. */
+  now?: () => number
 }>
 
-export function makeLog({ write, level = 'info', onAlarm }: LogOptions): Log {
+export function makeLog({ write, level = 'info', onAlarm, now = () => performance.now() }: LogOptions): Log {
   const sink = pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } },
     { write },
   )
+  const tell = (line: RequestLine): void => sink[levelOf(line)](fieldsOf(line))
+  const keyless = new KeylessRefusals(tell, now)
   return {
-    request: (line) => sink[levelOf(line)](fieldsOf(line)),
+    request: (line) => (isKeylessRefusal(line) ? keyless.add(line) : tell(line)),
     alarm(what, fields) {
       sink.error({ alarm: what, ...fields })
       onAlarm?.(what)
     },
     notice: (text, fields) => sink.info({ notice: text, ...fields }),
+    flush: () => keyless.flush(),
   }
 }
 
@@ -60,6 +68,7 @@ function levelOf(line: RequestLine): 'error' | 'warn' | 'info' {
 const fieldsOf = (line: RequestLine): Record<string, unknown> => ({
   request_id: line.requestId,
   route: line.route,
+  path: line.path,
   format: line.format,
   key_id: line.keyId,
   account_id: line.accountId,
@@ -67,6 +76,8 @@ const fieldsOf = (line: RequestLine): Record<string, unknown> => ({
   stream: line.isStream,
   status: line.status,
   refusal: line.refusal,
+  client: line.client,
+  count: line.count,
   outcome: line.outcome,
   usage_source: line.usageSource,
   input_tokens: line.usage?.input,

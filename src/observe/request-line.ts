@@ -10,6 +10,12 @@ export type RequestLine = Readonly<{
   requestId: string
   /** Route pattern, such as `/v1/messages`: never the raw path. */
   route: string
+  /** What was asked for where no route answers; without query or secrets. */
+  path?: string
+  /** Key of the per-client limits, where there is no key of ours to name. */
+  client?: string
+  /** Requests that the line stands for, where it may be more than its own. */
+  count?: number
   format?: FormatName
   keyId?: string
   accountId?: string

@@ -34,24 +34,27 @@ export async function countTokens(
   try {
     const counted = await count(world, keyLimits, request, identified, lease, exchange)
     if (counted instanceof Uint8Array) {
-      exchange.end({ status: 200, ...keyOf(identified) })
+      exchange.end({ status: 200, ...ownerOf(identified, connection) })
       const headers = { 'content-type': 'application/json', ...answerHeaders(exchange.requestId, world.corsOrigins(), connection.origin) }
       return new Response(counted as Uint8Array<ArrayBuffer>, { headers })
     }
     if (counted === 'left') {
-      exchange.end({ status: 200, outcome: 'leaver', ...keyOf(identified) })
+      exchange.end({ status: 200, outcome: 'leaver', ...ownerOf(identified, connection) })
       return new Response(null)
     }
     const refusal = counted instanceof Refusal ? counted : counted.refusal
     const fault = counted instanceof Refusal ? {} : { upstream: counted.upstream, cause: counted.cause, isAlarm: counted.isAlarm }
-    return await refuseAfterBody(request, () => exchange.refuse(refusal, connection.origin, { ...keyOf(identified), ...fault }))
+    return await refuseAfterBody(request, () =>
+      exchange.refuse(refusal, connection.origin, { ...ownerOf(identified, connection), ...fault }),
+    )
   } finally {
     lease.release()
     connection.restore()
   }
 }
 
-const keyOf = (key: KeyRecord | Refusal) => (key instanceof Refusal ? {} : { keyId: key.id, accountId: key.accountId })
+const ownerOf = (key: KeyRecord | Refusal, { client }: Connection) =>
+  key instanceof Refusal ? { client } : { keyId: key.id, accountId: key.accountId }
 
 /** The upstream's bytes, a refusal of ours, or the upstream's fault; `left`: nobody is there to be told. */
 type Counted = Uint8Array | Refusal | Fault | 'left'

@@ -67,7 +67,7 @@ export class Relay {
   ): Promise<Response> {
     const admitted = await this.#admit(format, request, identified, exchange)
     if (admitted instanceof Refusal) {
-      const key = identified instanceof Refusal ? {} : { keyId: identified.id, accountId: identified.accountId }
+      const key = identified instanceof Refusal ? { client: connection.client } : { keyId: identified.id, accountId: identified.accountId }
       const response = await refuseAfterBody(request, () => exchange.refuse(admitted, connection.origin, key))
       connection.restore()
       return response

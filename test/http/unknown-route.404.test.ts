@@ -41,10 +41,18 @@ test('another method on a path of ours is the same 404, with a body or without',
     }
 })
 
-test('a 404 is one log line without the path', async () => {
-  const { world, logLines } = makeTestWorld()
-  await ask(smallApp(world), '/wp-admin/canary')
-  expect(logLines()).toHaveLength(1)
-  expect(logLines()[0]).toMatchObject({ route: 'unknown', status: 404, refusal: 'notFound' })
-  expect(JSON.stringify(logLines())).not.toContain('canary')
+test('a 404 is one log line with the path, and without what may be a secret in it', async () => {
+  const asked: readonly (readonly [path: string, method: string, shown: string])[] = [
+    ['/v1/v1/messages?key=canary', 'GET', '/v1/v1/messages'],
+    ['/v1/sk-canary0123/messages', 'POST', '/v1/***/messages'],
+    ['/v1/models/x', 'HEAD', '/v1/models/x'],
+  ]
+  const lines = []
+  for (const [path, method, shown] of asked) {
+    const { world, logLines } = makeTestWorld()
+    await ask(smallApp(world), path, { method })
+    expect(logLines()).toMatchObject([{ route: 'unknown', status: 404, refusal: 'notFound', path: shown, client: 'unknown', count: 1 }])
+    lines.push(...logLines())
+  }
+  expect(JSON.stringify(lines)).not.toContain('canary')
 })

@@ -63,8 +63,17 @@ test('an estimate says what it was made with, and a cost above its hold by how m
 
 test('what is not known of a request is not in its line', () => {
   const { log, lines } = makeLogMemory()
-  log.request({ requestId: 'req_2', route: 'unknown', status: 404, refusal: 'notFound', durationMs: 0 })
-  expect(Object.keys(lines()[0] ?? {}).sort()).toEqual(['duration_ms', 'level', 'refusal', 'request_id', 'route', 'status', 'time'])
+  log.request({ requestId: 'req_2', route: 'unknown', keyId: 'key_1', status: 404, refusal: 'notFound', durationMs: 0 })
+  expect(Object.keys(lines()[0] ?? {}).sort()).toEqual([
+    'duration_ms',
+    'key_id',
+    'level',
+    'refusal',
+    'request_id',
+    'route',
+    'status',
+    'time',
+  ])
 })
 
 test('the level says who must care: an operator for an alarm, someone for a 5xx, nobody else', () => {

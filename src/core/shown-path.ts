@@ -1,0 +1,29 @@
+/**
+ * The path of a request that no route answers, as a log may show it: without its query, printable, short, and without what may be a secret that somebody
+ * pasted into it. Source: product.md "Operator" (the log never holds a secret).
+ */
+
+const LENGTH_MAX = 200
+/** Keys of ours and of most vendors, whatever follows; and any run as long as a secret, which no path of an API has. */
+const SECRETS = /\b(?:sk|pk|rk|ak|key|token|bearer|basic)[-_: ]+[^/]*|[^/]{40,}|[0-9A-Za-z+=_-]{32,}/gi
+const MASK = '***'
+const ESCAPE = /%[0-9a-f]{2}/i
+const ESCAPES = /%([0-9a-f]{2})/gi
+const ROUNDS_MAX = 5
+
+/** `path` is a URL's path, still percent-encoded. */
+export const shownPath = (path: string): string => {
+  const [shown = ''] = decoded(path).split(/[?#]/)
+  return shown
+    .replace(SECRETS, MASK)
+    .replace(/[^ -~]/g, '?')
+    .slice(0, LENGTH_MAX)
+}
+
+/** Until nothing is left to decode: what was encoded twice is no less a secret. Bytes, not characters: only ASCII is shown. */
+function decoded(path: string): string {
+  let text = path
+  for (let round = 0; round < ROUNDS_MAX && ESCAPE.test(text); round++)
+    text = text.replace(ESCAPES, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return text
+}
