@@ -25,7 +25,7 @@ export class FrameSplitter {
   #tail = ''
   #atStart = true
 
-  /** False when the open frame has passed `EVENT_BYTES_MAX`: the upstream is broken and the splitter must not be fed again. */
+  /** False when a frame, whole or open, has passed `EVENT_BYTES_MAX`: the upstream is broken and the splitter must not be fed again. */
   push(chunk: Uint8Array, onFrame: OnFrame, takeKnown: TakeKnown = NONE_IS_KNOWN): boolean {
     if (chunk.length === 0) return true
     let text = fromBytes(chunk)
@@ -38,9 +38,10 @@ export class FrameSplitter {
       const seam = this.#tail + text
       const end = frameEnd(seam, 0, seam.includes('\r'))
       if (end === -1) return this.#keep(text)
-      const carried = this.#openBytes - this.#tail.length
+      start = this.#openBytes - this.#tail.length + end
+      if (start > FRAME_BYTES_MAX) return false
       text = this.#take(text)
-      start = carried + end
+      if (isTooLong(text, 0, start)) return false
       if (takeKnown(text, 0) === -1) onFrame(text, 0, start)
     }
     let hasCr: boolean | undefined
@@ -50,8 +51,9 @@ export class FrameSplitter {
         hasCr ??= text.includes('\r')
         end = frameEnd(text, start, hasCr)
         if (end === -1) return this.#keep(start === 0 ? text : (text.slice(start) as ByteString))
+        if (isTooLong(text, start, end)) return false
         onFrame(text, start, end)
-      }
+      } else if (isTooLong(text, start, end)) return false
       start = end
     }
     return true
@@ -71,7 +73,7 @@ export class FrameSplitter {
     this.#open.push(text)
     this.#openBytes += text.length
     this.#tail = (this.#tail + text).slice(-3)
-    return this.#openBytes <= EVENT_BYTES_MAX
+    return this.#openBytes <= EVENT_BYTES_MAX + UNFINISHED_BLANK_BYTES_MAX
   }
 
   #take(next: ByteString): ByteString {
@@ -95,6 +97,19 @@ export class FrameSplitter {
 }
 
 const BOM = '\xef\xbb\xbf'
+/** `\r\n\r`, of which only the rest of the stream can tell that it is one. */
+const UNFINISHED_BLANK_BYTES_MAX = 3
+const BLANK_BYTES_MAX = 4
+const FRAME_BYTES_MAX = EVENT_BYTES_MAX + BLANK_BYTES_MAX
+
+/** Measured without the blank line: how long that is may depend on the cut, the event may not. */
+function isTooLong(text: string, start: number, end: number): boolean {
+  if (end - start <= EVENT_BYTES_MAX) return false
+  const blank = CLOSING.exec(text.slice(end - BLANK_BYTES_MAX, end))?.[0] ?? ''
+  return end - start - blank.length > EVENT_BYTES_MAX
+}
+
+const CLOSING = /(?:\r\n|\n|\r){2}$/
 
 /** Where the frame that starts at `from` ends, past its blank line; -1 while it is open. Upstreams that never send CR take the plain search. */
 function frameEnd(text: string, from: number, hasCr: boolean): number {

@@ -4,7 +4,7 @@ import { decode, encode } from '../../../src/core/byte-string.ts'
 import { EVENT_BYTES_MAX } from '../../../src/core/limits.ts'
 import { frameLines } from '../../../src/core/sse/frame-lines.ts'
 import { readFrame } from '../../../src/core/sse/read-event.ts'
-import { FrameSplitter } from '../../../src/core/sse/split-frames.ts'
+import { FrameSplitter, type TakeKnown } from '../../../src/core/sse/split-frames.ts'
 import { runs } from '../../support/property-runs.ts'
 
 /** The events of a stream as the standard describes them, from the whole text: the oracle. */
@@ -148,6 +148,53 @@ test('SF-19 an open frame is refused at 8 MiB, a stream of short ones never is',
   const closed = new FrameSplitter()
   piece.set([0x0a, 0x0a], piece.length - 2)
   for (let i = 0; i < 2 * pieces; i++) expect(closed.push(piece, () => undefined)).toBe(true)
+})
+
+/** Whether the splitter stays sound to the end, and the lengths of the frames that it gave. */
+function feed(chunks: readonly Uint8Array[], takeKnown?: TakeKnown): { isSound: boolean; lengths: readonly number[] } {
+  const splitter = new FrameSplitter()
+  const lengths: number[] = []
+  const isSound = chunks.every((chunk) => splitter.push(chunk, (_, start, end) => lengths.push(end - start), takeKnown))
+  return { isSound, lengths }
+}
+
+/** A small frame, a large one of so many bytes before its blank line, and a small one; and where the large one is about to end. */
+function withLargeFrame(bytes: number, blankLine: string): { stream: Buffer; end: number } {
+  const before = Buffer.from('data: a\n\n')
+  const end = before.length + bytes
+  return { stream: Buffer.concat([before, Buffer.alloc(bytes, 'x'), Buffer.from(`${blankLine}data: b\n\n`)]), end }
+}
+
+const blankLines = ['\n\n', '\r\n\r\n', '\r\r', '\n\r\n', '\r\n\n', '\r\r\n', '\n\r'] as const
+
+test('an event of more than 8 MiB is refused, one of 8 MiB is not, however the network cuts them', () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...blankLines),
+      fc.constantFrom(-1, 0, 1, 2, 1_000_000),
+      fc.array(fc.integer({ min: -6, max: 9 }), { maxLength: 6 }),
+      fc.array(fc.integer({ min: 1, max: EVENT_BYTES_MAX + 2_000_000 }), { maxLength: 6 }),
+      (blankLine, over, nearEnd, anywhere) => {
+        const { stream, end } = withLargeFrame(EVENT_BYTES_MAX + over, blankLine)
+        const places = [...new Set([...nearEnd.map((at) => end + at), ...anywhere])]
+          .filter((at) => at < stream.length)
+          .sort((a, b) => a - b)
+        const chunks = [0, ...places].map((at, index) => stream.subarray(at, places[index]))
+        const { isSound, lengths } = feed(chunks)
+        expect(isSound).toBe(over <= 0)
+        if (over > 0) expect(lengths).toEqual([9])
+        else expect(lengths.reduce((sum, length) => sum + length, 0)).toBe(stream.length)
+      },
+    ),
+    { numRuns: runs(60) },
+  )
+})
+
+test('an event that is known by sight is measured like any other', () => {
+  for (const over of [0, 1]) {
+    const { stream } = withLargeFrame(EVENT_BYTES_MAX + over, '\n\n')
+    expect(feed([stream], (text, start) => text.indexOf('\n\n', start) + 2).isSound).toBe(over === 0)
+  }
 })
 
 test('a frame that comes byte by byte is joined once, not once a byte', () => {
