@@ -8,8 +8,9 @@ import type { AnyElysia } from 'elysia'
 import { buildApp } from './app.ts'
 import type { Config } from './config/config.ts'
 import { reloadable } from './config/reloadable.ts'
-import { IDLE_SECONDS } from './http/connection.ts'
+import { idleSeconds } from './http/connection.ts'
 import { operatorApp } from './http/health.ts'
+import { connectionsOn } from './http/kernel-sockets.ts'
 import { limitWrites } from './http/write-limit.ts'
 import { KeyStore } from './ledger/key-store.ts'
 import type { Ledger } from './ledger/ledger.ts'
@@ -93,7 +94,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     return listeners
   }
   state.url = listeners.url
-  if (!listeners.limitWrites()) log.notice('this system cannot be told to reset clients that do not read: they are closed')
+  if ((await listeners.connections()) !== undefined)
+    metrics.gauge('tollgate_client_connections', 'Open connections of clients.', async () => (await listeners.connections()) ?? 0)
+  if (!(await listeners.limitWrites())) log.notice('this system cannot be told to reset clients that do not read: they are closed')
   const hurry = Promise.withResolvers<void>()
   return {
     url: listeners.url,
@@ -103,7 +106,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
       const { config: taken, ignored } = reloadable(state.config, next)
       state.config = taken
       state.upstreams = upstreamsOf(taken)
-      listeners.limitWrites()
+      listeners.limitWrites().catch(() => undefined)
       return ignored
     },
     async drain() {
@@ -168,7 +171,9 @@ type Listeners = Readonly<{
   url: string
   operatorUrl: string
   /** Hands the limit of writes to the kernel, for connections that come from now on. */
-  limitWrites(): boolean
+  limitWrites(): Promise<boolean>
+  /** Open connections of clients; undefined where the kernel does not tell. */
+  connections(): Promise<number | undefined>
   /** Takes no new connection; resolves when the last has ended. The operator's listener stays, so that `/readyz` can say that the gateway drains. */
   stop(): Promise<void>
   /** Breaks whatever connection is left. */
@@ -178,19 +183,21 @@ type Listeners = Readonly<{
 /** The operator's listener, the clients' and the operator's socket: all of them or none. */
 async function listen(options: GatewayOptions, world: World, relay: Relay, keyLimits: KeyLimits): Promise<Listeners | GatewayProblem> {
   const { config, host = config.server.host, port = config.server.port } = options
+  const idle = idleSeconds(config.limits.idleMs)
   const opened: { close(): Promise<void> }[] = []
   const close = async (): Promise<void> => {
     await Promise.all(opened.map((one) => one.close()))
   }
   try {
-    const operator = await listenWith(operatorApp(world), config.operator.host, config.operator.port)
+    const operator = await listenWith(operatorApp(world), config.operator.host, config.operator.port, idle)
     opened.push({ close: () => operator.stop(true) })
-    const main = await listenWith(buildApp(world, relay, keyLimits), host, port)
+    const main = await listenWith(buildApp(world, relay, keyLimits), host, port, idle)
     opened.push({ close: () => main.stop(true) })
     opened.push(listenOnOperatorSocket(socketPathOf(config.ledgerPath), world.ledger))
     return {
       url: urlOf(main),
       operatorUrl: urlOf(operator),
+      connections: () => connectionsOn(main.port ?? 0),
       limitWrites: () => limitWrites(main.port ?? 0, world.limits().writeStallMs),
       stop: () => main.stop(),
       close,
@@ -203,11 +210,11 @@ async function listen(options: GatewayOptions, world: World, relay: Relay, keyLi
 
 const urlOf = ({ hostname = '', port }: Server<unknown>): string => `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`
 
-function listenWith(app: AnyElysia, hostname: string, port: number): Promise<Server<unknown>> {
+function listenWith(app: AnyElysia, hostname: string, port: number, idleTimeout: number): Promise<Server<unknown>> {
   return new Promise((resolve, reject) => {
     try {
       app.listen(
-        { hostname, port, idleTimeout: IDLE_SECONDS, maxRequestBodySize: SERVER_BODY_BYTES_MAX, development: false, reusePort: false },
+        { hostname, port, idleTimeout, maxRequestBodySize: SERVER_BODY_BYTES_MAX, development: false, reusePort: false },
         (server) => resolve(server as Server<unknown>),
       )
     } catch (error) {

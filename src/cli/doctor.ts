@@ -7,7 +7,9 @@ import { problemOf } from '../../db/open.ts'
 import type { Config, UpstreamConfig } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { type ConfigProblems, textOfProblem } from '../config/problems.ts'
+import { holderOf } from '../ledger/lock.ts'
 import { openReport } from '../ledger/report.ts'
+import { descriptorLimit } from '../observe/descriptors.ts'
 import { isGatewayRunning } from '../operator/operator-socket.ts'
 import { summaryText } from './check-config.ts'
 import { configOption, printer, withJson } from './command-context.ts'
@@ -21,6 +23,8 @@ const BUN_VERSION_MIN = '>=1.4.5'
 const MIB = 1024 * 1024
 const DISK_WARNING_BYTES = 1024 * MIB
 const DISK_PROBLEM_BYTES = 64 * MIB
+/** Two thousand streams take this many: a client's and an upstream's connection each. */
+const DESCRIPTORS_MIN = 4_096
 const OTHERS = 0o077
 const WRITABLE_BY_OTHERS = 0o022
 const REACH_TIMEOUT_MS = 3_000
@@ -29,7 +33,7 @@ const CLOCK_MAX = Date.UTC(2100, 0)
 
 export function addDoctor(program: Command, environment: CliEnvironment, setExitCode: (code: ExitCode) => void): void {
   const doctor = withJson(program.command('doctor'))
-    .description('check configuration, ledger, disk, modes, clock and upstreams; 1 when something is wrong')
+    .description('check configuration, ledger, disk, modes, descriptors, clock and upstreams; 1 when something is wrong')
     .addOption(new Option('--no-network', 'do not call the upstreams'))
   doctor.action(async (options: { network: boolean }) => {
     const file = configOption(doctor)
@@ -56,7 +60,7 @@ async function examine(environment: CliEnvironment, file: string | undefined, ca
   if ('problems' in config) return [...mistakes(strict), ...machine]
   return [
     ...('problems' in strict ? mistakes(strict) : [configuration(config)]),
-    await gateway(config),
+    ...(await gateway(config)),
     ...ledger(config, now),
     disk(config),
     ...machine,
@@ -77,9 +81,20 @@ function configuration(config: Config): Finding {
     : { check: 'configuration', status: 'ok', detail }
 }
 
-async function gateway(config: Config): Promise<Finding> {
+/** Whether one runs, and how many connections it could have: the running one, or one that were started from here. */
+async function gateway(config: Config): Promise<readonly Finding[]> {
   const isRunning = await isGatewayRunning(config.ledgerPath)
-  return { check: 'gateway', status: 'ok', detail: isRunning ? 'one is running on this ledger' : 'none is running on this ledger' }
+  const detail = isRunning ? 'one is running on this ledger' : 'none is running on this ledger'
+  return [{ check: 'gateway', status: 'ok', detail }, ...descriptors(isRunning ? holderOf(config.ledgerPath) : 'self')]
+}
+
+function descriptors(pid: number | 'self' | undefined): readonly Finding[] {
+  const limit = pid === undefined ? undefined : descriptorLimit(pid)
+  if (limit === undefined) return []
+  const detail = `${limit} may be open at once${pid === 'self' ? '' : ` in pid ${pid}`}`
+  if (limit >= DESCRIPTORS_MIN) return [{ check: 'descriptors', status: 'ok', detail }]
+  const raise = 'each connection takes one: `ulimit -n 65536` before the start, or LimitNOFILE=65536 in the systemd unit'
+  return [{ check: 'descriptors', status: 'warning', detail: `${detail}; ${raise}` }]
 }
 
 /** The file's mode, and what `verify` finds in it. A ledger that is not made yet is no problem: `serve` makes it. */

@@ -87,4 +87,5 @@ const limitsOf = (limits: NonNullable<ConfigFile['limits']>): Config['limits'] =
   concurrentRequests: limits.concurrent_requests ?? LIMITS.concurrentRequests,
   dashboardPerMinute: limits.dashboard_per_minute ?? LIMITS.dashboardPerMinute,
   drainMs: limits.drain_ms ?? LIMITS.drainMs,
+  idleMs: limits.idle_ms ?? LIMITS.idleMs,
 })

@@ -1,4 +1,4 @@
-/** What a reload may change. Host, port, ledger path, the operator's address and secrets stay as they were at start. Rules: product.md "Operator". */
+/** What a reload may change. Host, port, ledger path, the operator's address, the idle limit and secrets stay as they were at start. Rules: product.md "Operator". */
 
 import type { Config, UpstreamConfig } from './config.ts'
 import { deepFreeze } from './freeze.ts'
@@ -21,6 +21,7 @@ export function reloadable(before: Config, after: Config): { config: Config; ign
       host: keep('operator.host', before.operator.host, after.operator.host),
       port: keep('operator.port', before.operator.port, after.operator.port),
     },
+    limits: { ...after.limits, idleMs: keep('limits.idle_ms', before.limits.idleMs, after.limits.idleMs) },
     ledgerPath: keep('ledger.path', before.ledgerPath, after.ledgerPath),
     upstreams: after.upstreams.map((upstream, index) => {
       const old = before.upstreams.find(({ name }) => name === upstream.name)

@@ -9,6 +9,8 @@ const CLOSED = { additionalProperties: false }
 const TIMER_MS_MAX = 2_147_483_647
 const COUNT_MAX = 1_000_000_000
 const BYTES_PER_TOKEN_MAX = 100
+/** Bun counts idle connections up to 255 seconds, of which its resolution takes four. */
+const IDLE_MS_MAX = 250_000
 
 const port = Type.Integer({ minimum: 0, maximum: 65_535, description: 'a port from 0 to 65535' })
 const host = Type.String({ pattern: '^[0-9A-Za-z.:_-]{1,253}$', description: 'a host name or an address' })
@@ -122,6 +124,13 @@ export const CONFIG_FILE = Type.Object(
           concurrent_requests: Type.Optional(positive),
           dashboard_per_minute: Type.Optional(positive),
           drain_ms: Type.Optional(milliseconds),
+          idle_ms: Type.Optional(
+            Type.Integer({
+              minimum: 1_000,
+              maximum: IDLE_MS_MAX,
+              description: `a whole number of milliseconds from 1000 to ${IDLE_MS_MAX}`,
+            }),
+          ),
         } satisfies Record<Snake<keyof Limits>, unknown>,
         { ...CLOSED, description: 'a table, written [limits]' },
       ),

@@ -21,6 +21,8 @@ export type Limits = Readonly<{
   concurrentRequests: number
   dashboardPerMinute: number
   drainMs: number
+  /** A keep-alive connection without a request. */
+  idleMs: number
 }>
 
 export const LIMITS: Limits = {
@@ -33,4 +35,5 @@ export const LIMITS: Limits = {
   concurrentRequests: 200,
   dashboardPerMinute: 120,
   drainMs: 600_000,
+  idleMs: 75_000,
 }

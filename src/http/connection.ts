@@ -5,8 +5,15 @@ import type { Connection } from '../relay/exchange.ts'
 import type { World } from '../world.ts'
 import { clientIpOf } from './client-address.ts'
 
-/** Idle keep-alive sockets are closed after this. Bun counts it from the head of a request, so it is lifted while we answer. */
-export const IDLE_SECONDS = 30
+/** Bun counts in seconds and looks at a socket every four. */
+const RESOLUTION_SECONDS = 4
+
+/**
+ * The server's idle limit, never less than was set: a proxy in front that keeps a connection for less must not find it closed. Bun counts it from the head
+ * of a request, so it is lifted while we answer.
+ */
+export const idleSeconds = (idleMs: number): number => Math.ceil(idleMs / 1000) + RESOLUTION_SECONDS
+
 /** Bun gives no hand on a socket but its idle limit, which also counts while bytes wait that nobody takes; the shortest there is. */
 const DROP_SECONDS = 1
 
@@ -15,6 +22,6 @@ export const connectionOf = (world: World, request: Request, server: Server<unkn
   client: clientIpOf(world, request, server),
   origin: request.headers.get('origin'),
   keepOpen: () => server?.timeout(request, 0),
-  restore: () => server?.timeout(request, IDLE_SECONDS),
+  restore: () => server?.timeout(request, idleSeconds(world.limits().idleMs)),
   drop: () => server?.timeout(request, DROP_SECONDS),
 })

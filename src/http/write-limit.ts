@@ -5,12 +5,11 @@
  */
 
 import { dlopen, FFIType, ptr } from 'bun:ffi'
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { listenersOn } from './kernel-sockets.ts'
 
 const IPPROTO_TCP = 6
 const TCP_USER_TIMEOUT = 18
 const TCP_NOTSENT_LOWAT = 25
-const LISTENING = '0A'
 const LIBRARIES = ['libc.so.6', `libc.musl-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}.so.1`]
 
 /** Unsent bytes that the kernel takes for one client; its own bound would be 4 MiB. Above what is under way, so a fast reader is as fast. */
@@ -19,11 +18,11 @@ const UNSENT_BYTES_MAX = 256 * 1024
 const AFTER_OURS_MS = 1_000
 
 /** For connections that `port` of this process accepts from now on. False where the kernel cannot be told. */
-export function limitWrites(port: number, writeStallMs: number): boolean {
+export async function limitWrites(port: number, writeStallMs: number): Promise<boolean> {
   if (process.platform !== 'linux') return false
   const set = openSetsockopt()
   if (set === undefined) return false
-  const listeners = listenersOn(port)
+  const listeners = await listenersOn(port)
   const areSet = listeners.map(
     (fd) => set(fd, TCP_USER_TIMEOUT, writeStallMs + AFTER_OURS_MS) && set(fd, TCP_NOTSENT_LOWAT, UNSENT_BYTES_MAX),
   )
@@ -44,36 +43,4 @@ function openSetsockopt(): SetOption | undefined {
     }
   }
   return undefined
-}
-
-/** Descriptors of this process that listen on a port. Source: proc(5), `/proc/net/tcp`. */
-function listenersOn(port: number): readonly number[] {
-  const ours = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
-  const inodes = new Set<string>()
-  for (const table of ['tcp', 'tcp6'])
-    for (const line of readLines(`/proc/self/net/${table}`)) {
-      const [, local = '', , state, , , , , , inode = ''] = line.trim().split(/\s+/)
-      if (state === LISTENING && local.endsWith(ours)) inodes.add(`socket:[${inode}]`)
-    }
-  return readdirSync('/proc/self/fd')
-    .filter((fd) => inodes.has(targetOf(fd)))
-    .map(Number)
-}
-
-/** Nothing where there is no IPv6. */
-function readLines(path: string): readonly string[] {
-  try {
-    return readFileSync(path, 'utf8').split('\n')
-  } catch {
-    return []
-  }
-}
-
-/** The descriptor that read the folder is gone by now. */
-function targetOf(fd: string): string {
-  try {
-    return readlinkSync(`/proc/self/fd/${fd}`)
-  } catch {
-    return ''
-  }
 }

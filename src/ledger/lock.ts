@@ -43,6 +43,17 @@ export function takeLock(path: string): Lock | Locked {
   }
 }
 
+/** The process that holds the ledger's lock, or held it last; undefined when that cannot be read. */
+export function holderOf(path: string): number | undefined {
+  const file = join(dirname(path), `${basename(path)}.lock`)
+  try {
+    const real = realpathSync(file)
+    return heldHere.has(real) ? process.pid : readHolder(real)
+  } catch {
+    return undefined
+  }
+}
+
 function readHolder(file: string): number | undefined {
   const handle = openSync(file, 'r')
   try {

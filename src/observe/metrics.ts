@@ -20,7 +20,7 @@ export interface Metrics {
   /** An alarm that is not a request's own. `what` is a constant of the code. */
   alarm(what: string): void
   /** A gauge that is read when the metrics are: `gauge('tollgate_ledger_writable', '…', () => (ledger.isWritable() ? 1 : 0))`. Names are unique. */
-  gauge(name: string, help: string, read: () => number): void
+  gauge(name: string, help: string, read: () => number | Promise<number>): void
   /** The text to answer with, under `contentType`. */
   render(): Promise<string>
   readonly contentType: string
@@ -50,8 +50,8 @@ export function makeMetrics(): Metrics {
         name,
         help,
         registers: [registry],
-        collect() {
-          this.set(read())
+        async collect() {
+          this.set(await read())
         },
       })
     },

@@ -1,7 +1,8 @@
-/** What the process itself uses: memory, processor time, and how long its event loop is held up. Names are the Prometheus client convention's. */
+/** What the process itself uses: memory, descriptors, processor time, and how long its event loop is held up. Names are the Prometheus client convention's. */
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, type Registry } from 'prom-client'
+import { descriptorLimit, openDescriptors } from './descriptors.ts'
 
 const LOOP_RESOLUTION_MS = 20
 const NANOSECONDS = 1e9
@@ -20,6 +21,9 @@ export function registerProcessMetrics(registry: Registry): void {
   const startSeconds = Math.round(Date.now() / 1000 - process.uptime())
   gauge('process_start_time_seconds', 'Unix time at which the process started.', () => startSeconds)
   gauge('process_resident_memory_bytes', 'Memory that the process occupies.', () => process.memoryUsage.rss())
+  const limit = descriptorLimit()
+  if (limit !== undefined) gauge('process_max_fds', 'Descriptors that may be open at once.', () => limit)
+  if (openDescriptors() !== undefined) gauge('process_open_fds', 'Open descriptors: a connection is one.', () => openDescriptors() ?? 0)
   gauge('process_heap_bytes', 'Memory in use by the JavaScript heap.', () => process.memoryUsage().heapUsed)
   new Counter({
     name: 'process_cpu_seconds_total',

@@ -189,7 +189,16 @@ describe('doctor', () => {
     const { ok, data } = await place.json<Doctor>('doctor')
     expect(ok).toBeTrue()
     expect(data.filter(({ status }) => status !== 'ok')).toEqual([])
-    expect(data.map(({ check }) => check)).toEqual(['configuration', 'gateway', 'ledger', 'ledger mode', 'disk', 'bun', 'clock'])
+    expect(data.map(({ check }) => check)).toEqual([
+      'configuration',
+      'gateway',
+      'descriptors',
+      'ledger',
+      'ledger mode',
+      'disk',
+      'bun',
+      'clock',
+    ])
   })
 
   test('finds open modes, mistakes of the configuration, a wrong clock and silent upstreams', async () => {

@@ -117,6 +117,7 @@ requests_per_minute = 5
 concurrent_requests = 6
 dashboard_per_minute = 7
 drain_ms = 8
+idle_ms = 9000
 [[upstreams]]
 name = "main"
 base_url = "https://llm.example.com/v1/"
@@ -160,7 +161,7 @@ models = ["sl*"]
   })
   expect(config.operator).toEqual({ host: '127.0.0.2', port: 9191 })
   expect(config.ledgerPath).toBe(join(folder, 'money/tollgate.db'))
-  expect(Object.values(config.limits)).toEqual([1000, 1, 2, 3, 4, 5, 6, 7, 8])
+  expect(Object.values(config.limits)).toEqual([1000, 1, 2, 3, 4, 5, 6, 7, 8, 9000])
   expect(config.upstreams).toEqual([
     { name: 'main', baseUrl: 'https://llm.example.com', apiKey: 'sk-up', weight: 2, priority: 1, maxConcurrent: 10, connectTimeoutMs: 11 },
     {
@@ -220,6 +221,8 @@ test('every mistake is named with its path, what was expected and what was found
     ['[ledger]\npath = ""', /^ledger\.path: .*found ""$/],
     ['[limits]\nbody_bytes = 33554433', /^limits\.body_bytes: expected .* 33554432, found 33554433$/],
     ['[limits]\nbody_bytes = 0\ndrain_ms = 2147483648', /^limits\.body_bytes: .*found 0$/, /^limits\.drain_ms: .*found 2147483648$/],
+    ['[limits]\nidle_ms = 999', /^limits\.idle_ms: expected a whole number of milliseconds from 1000 to 250000, found 999$/],
+    ['[limits]\nidle_ms = 250001', /^limits\.idle_ms: .*found 250001$/],
     ['[limits]\nrequests_per_minute = nan', /^limits\.requests_per_minute: .*found NaN$/],
     ['[upstreams]\nname = "main"', /^upstreams: expected an array of tables, written \[\[upstreams\]\], found a table$/],
     ['[[upstreams]]', /^upstreams\[0\]\.name: expected .*, found nothing$/, /^upstreams\[0\]\.base_url: expected .*, found nothing$/],
@@ -377,12 +380,20 @@ test('a reload changes models, plans, limits and upstreams, but no address, ledg
   const before = good(`${UPSTREAM}api_key_env = "A"\n${model()}`, { env: { A: 'old' } })
   const after = good(
     `[server]\nhost = "0.0.0.0"\nport = 1\ncors_origins = ["https://a.example"]\n[operator]\nhost = "::1"\nport = 2\n[ledger]\npath = "other.db"\n` +
-      `[limits]\ndrain_ms = 5\n${UPSTREAM}weight = 7\napi_key_env = "B"\n${UPSTREAM.replace('main', 'new')}api_key_env = "B"\n${model({ id: '"n"' })}`,
+      `[limits]\ndrain_ms = 5\nidle_ms = 5000\n${UPSTREAM}weight = 7\napi_key_env = "B"\n${UPSTREAM.replace('main', 'new')}api_key_env = "B"\n${model({ id: '"n"' })}`,
     { env: { B: 'new' } },
   )
   const { config, ignored } = reloadable(before, after)
-  expect(ignored).toEqual(['server.host', 'server.port', 'operator.host', 'operator.port', 'ledger.path', 'upstreams[0].api_key_env'])
-  expect(config).toMatchObject({ operator: before.operator, ledgerPath: before.ledgerPath, limits: { drainMs: 5 } })
+  expect(ignored).toEqual([
+    'server.host',
+    'server.port',
+    'operator.host',
+    'operator.port',
+    'limits.idle_ms',
+    'ledger.path',
+    'upstreams[0].api_key_env',
+  ])
+  expect(config).toMatchObject({ operator: before.operator, ledgerPath: before.ledgerPath, limits: { drainMs: 5, idleMs: 75_000 } })
   expect(config.server).toEqual({ ...before.server, corsOrigins: ['https://a.example'] })
   expect(config.upstreams.map(({ name, apiKey, weight }) => [name, apiKey, weight])).toEqual([
     ['main', 'old', 7],

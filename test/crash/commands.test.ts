@@ -135,6 +135,24 @@ test('a long list arrives whole through a pipe that is read slowly', async () =>
   expect(await pipe.exited).toBe(0)
 })
 
+test('doctor warns of too few descriptors, its own or those of the gateway that runs, and says how to have more', async () => {
+  type Doctor = { ok: boolean; data: { check: string; status: string; detail: string }[] }
+  const few: readonly string[] = ['sh', '-c', 'ulimit -n 4095; exec "$@"', 'sh', ...SOURCE]
+  const seenBy = async (at: Place): Promise<Doctor['data'][number] | undefined> =>
+    (await at.json<Doctor>('doctor', '--no-network')).data.find(({ check }) => check === 'descriptors')
+  const narrow = new Place(few)
+  const warning = { status: 'warning', detail: expect.stringMatching(/^4095 may be open at once.*ulimit -n 65536.*LimitNOFILE=65536/) }
+  expect(await seenBy(narrow)).toMatchObject(warning)
+  await narrow.remove()
+  expect(await seenBy(place)).toMatchObject({ status: 'ok' })
+  place.write('tollgate.toml', '[operator]\nport = 0\n')
+  const gateway = await place.serve({ program: few })
+  expect(await seenBy(place)).toMatchObject({
+    ...warning,
+    detail: expect.stringContaining(`4095 may be open at once in pid ${gateway.pid};`),
+  })
+})
+
 test('a command that fails by a bug says where, and does not quote it', async () => {
   place.write('bug.ts', `Date.now = () => { throw new Error('sk-quoted-by-a-bug') }`)
   const [bun = '', main = ''] = SOURCE

@@ -1,0 +1,35 @@
+/** What the kernel knows of this process's sockets. Source: proc(5), `/proc/net/tcp` and `/proc/pid/fd`. Linux only: elsewhere there are none to be seen. */
+
+import { readdir, readFile, readlink } from 'node:fs/promises'
+
+/** `inode` is the socket's number, by which a descriptor names it. */
+type KernelSocket = Readonly<{ state: string; inode: string }>
+
+const LISTEN = '0A'
+const TIME_WAIT = '06'
+
+/** Descriptors of this process that listen on a port. */
+export async function listenersOn(port: number): Promise<readonly number[]> {
+  const listeners = (await socketsOn(port)).filter(({ state }) => state === LISTEN)
+  const names = new Set(listeners.map(({ inode }) => `socket:[${inode}]`))
+  const descriptors = await readdir('/proc/self/fd').catch(() => [])
+  const targets = await Promise.all(descriptors.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')))
+  return descriptors.filter((_, index) => names.has(targets[index] ?? '')).map(Number)
+}
+
+/** Connections of clients to a port, those too that are closed but still have bytes to send; undefined where the kernel does not tell. */
+export async function connectionsOn(port: number): Promise<number | undefined> {
+  const sockets = await socketsOn(port)
+  return sockets.length === 0 ? undefined : sockets.filter(({ state }) => state !== LISTEN && state !== TIME_WAIT).length
+}
+
+async function socketsOn(port: number): Promise<readonly KernelSocket[]> {
+  const ours = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
+  const tables = await Promise.all(['tcp', 'tcp6'].map((table) => readFile(`/proc/self/net/${table}`, 'latin1').catch(() => '')))
+  return tables.flatMap((table) =>
+    table.split('\n').flatMap((line) => {
+      const [, local = '', , state = '', , , , , , inode = ''] = line.trim().split(/\s+/)
+      return local.endsWith(ours) ? [{ state, inode }] : []
+    }),
+  )
+}

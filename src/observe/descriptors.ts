@@ -1,0 +1,28 @@
+/** Descriptors of a process, as the kernel counts them: every connection is one. Source: proc(5), getrlimit(2). */
+
+import { readdirSync, readFileSync } from 'node:fs'
+
+/** How many may be open at once: the soft limit, which Bun raises to the hard one at start. Undefined where the system does not tell. */
+export function descriptorLimit(pid: number | 'self' = 'self'): number | undefined {
+  const text = readLimits(pid)
+  const soft = /^Max open files +(\S+)/m.exec(text)?.[1] ?? ''
+  if (soft === 'unlimited') return Number.POSITIVE_INFINITY
+  return /^\d+$/.test(soft) ? Number(soft) : undefined
+}
+
+/** Those of this process, without the one that looks. */
+export function openDescriptors(): number | undefined {
+  try {
+    return readdirSync('/proc/self/fd').length - 1
+  } catch {
+    return undefined
+  }
+}
+
+function readLimits(pid: number | 'self'): string {
+  try {
+    return readFileSync(`/proc/${pid}/limits`, 'latin1')
+  } catch {
+    return ''
+  }
+}
