@@ -19,6 +19,12 @@ test('an ordinary path is shown as it is', () => {
   for (const path of paths) expect(shownPath(path)).toBe(path)
 })
 
+/** What a reader of the log could make of it. */
+const fullyDecoded = (text: string): string => {
+  const next = text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return next === text ? text : fullyDecoded(next)
+}
+
 test('a key that was pasted into a path is masked, wherever it stands and however it is written', () => {
   const keys = [
     makeSecret(() => randomBytes(64)),
@@ -31,7 +37,7 @@ test('a key that was pasted into a path is masked, wherever it stands and howeve
   for (const key of keys)
     for (const written of [key, every(key), every(every(key)), `%zz-${every(key)}`, `Bearer%20${key}`, `key=${key}`, `${key}.json`])
       for (const path of [`/${written}`, `/v1/${written}/models`, `/v1/models/x${'/y'.repeat(95)}/${written}`])
-        expect([written, shownPath(path).includes(key.slice(0, 12))]).toEqual([written, false])
+        expect([written, fullyDecoded(shownPath(path)).includes(key.slice(0, 8))]).toEqual([written, false])
   expect(shownPath(`/v1/${keys[0]}/models`)).toBe('/v1/***/models')
 })
 

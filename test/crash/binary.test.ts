@@ -64,7 +64,10 @@ const linesOf = (gateway: GatewayProcess): readonly Readonly<Record<string, unkn
     .err()
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line))
+    .map((line) => {
+      expect(line).toMatch(/^\{.*\}$/)
+      return JSON.parse(line)
+    })
 
 const readyz = async (gateway: GatewayProcess): Promise<number> => (await fetch(`${gateway.operatorUrl}/readyz`)).status
 type ErrorBody = { error: { message: string } }
