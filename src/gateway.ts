@@ -193,7 +193,8 @@ async function listen(options: GatewayOptions, world: World, relay: Relay, keyLi
     opened.push({ close: () => operator.stop(true) })
     const main = await listenWith(buildApp(world, relay, keyLimits), host, port, idle)
     opened.push({ close: () => main.stop(true) })
-    opened.push(listenOnOperatorSocket(socketPathOf(config.ledgerPath), world.ledger))
+    const onBug = (bug: unknown): void => world.log.alarm('an operation failed by a bug', describeBug(bug))
+    opened.push(listenOnOperatorSocket(socketPathOf(config.ledgerPath), world.ledger, onBug))
     return {
       url: urlOf(main),
       operatorUrl: urlOf(operator),

@@ -25,12 +25,25 @@ export function socketPathOf(ledgerPath: string): string {
   return join(tmpdir(), `tollgate-${hash}.sock`)
 }
 
-/** Call it with the ledger's lock held: a socket file that is still there then belongs to a dead process. */
-export function listenOnOperatorSocket(path: string, ledger: Ledger): { close(): Promise<void> } {
+/** Call it with the ledger's lock held: a socket file that is still there then belongs to a dead process. `onBug` is told what an operation threw. */
+export function listenOnOperatorSocket(
+  path: string,
+  ledger: Ledger,
+  onBug: (bug: unknown) => void = () => undefined,
+): { close(): Promise<void> } {
   removeSocket(path)
   const umask = process.umask(UMASK)
   try {
-    const server = Bun.serve({ unix: path, maxRequestBodySize: BODY_BYTES_MAX, fetch: (request) => answer(request, ledger) })
+    const server = Bun.serve({
+      unix: path,
+      maxRequestBodySize: BODY_BYTES_MAX,
+      fetch: (request) => answer(request, ledger),
+      // Bun's own would write the error's message to the log.
+      error(bug) {
+        onBug(bug)
+        return new Response(null, { status: 500 })
+      },
+    })
     return {
       async close() {
         await server.stop(true)

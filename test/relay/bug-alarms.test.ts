@@ -6,6 +6,7 @@
 import { expect, test } from 'bun:test'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { describeBug } from '../../src/observe/bug.ts'
+import { operateThroughSocket } from '../../src/operator/operator-socket.ts'
 import { remember } from '../../src/relay/remember.ts'
 import type { RelayParts } from '../../src/relay/run.ts'
 import { MODEL_ID, startTestGateway } from '../support/gateway.ts'
@@ -17,11 +18,13 @@ const fail = (): never => {
   throw new RangeError('canary\n    at canary (/src/canary.ts:1:1)')
 }
 
-const breakHold = (ledger: Ledger): Ledger =>
-  new Proxy(ledger, { get: (target, name) => (name === 'hold' ? fail : Reflect.get(target, name).bind(target)) })
+const withBugIn =
+  (method: keyof Ledger) =>
+  (ledger: Ledger): Ledger =>
+    new Proxy(ledger, { get: (target, name) => (name === method ? fail : Reflect.get(target, name).bind(target)) })
 
 test('a request that fails by a bug is a 500 whose alarm says where', async () => {
-  const gateway = await startTestGateway({ wrapLedger: breakHold })
+  const gateway = await startTestGateway({ wrapLedger: withBugIn('hold') })
   const secret = await gateway.createKey()
   const answer = await gateway.post('/v1/messages', secret, { model: MODEL_ID, max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] })
   expect(answer.status).toBe(500)
@@ -34,6 +37,17 @@ test('a request that fails by a bug is a 500 whose alarm says where', async () =
       request_id: answer.headers.get('request-id'),
     },
   ])
+  expect(JSON.stringify(gateway.logLines())).not.toContain('canary')
+  await gateway.stop()
+})
+
+test('an operator’s command that meets a bug in the gateway is told so, and the alarm says where', async () => {
+  const gateway = await startTestGateway({ wrapLedger: withBugIn('operate') })
+  const operation = { kind: 'createAccount', accountId: 'acc_1', name: 'acme', now: 1 } as const
+  expect(await operateThroughSocket(gateway.ledgerPath, operation)).toEqual({ result: 'unavailable' })
+  expect(gateway.logLines()).toContainEqual(
+    expect.objectContaining({ alarm: 'an operation failed by a bug', error: 'RangeError', at: expect.stringMatching(HERE) }),
+  )
   expect(JSON.stringify(gateway.logLines())).not.toContain('canary')
   await gateway.stop()
 })
