@@ -21,6 +21,8 @@ export type World = Readonly<{
   catalog(): Catalog
   limits(): Limits
   dashboardUrl(): string
+  /** Where clients reach this gateway: an origin, as the operator knows it. */
+  publicUrl(): string
   trustedProxies(): readonly string[]
   corsOrigins(): readonly string[]
   isDraining(): boolean

@@ -11,6 +11,8 @@ export type Config = Readonly<{
     port: number
     /** Goes into the balance error; undefined: the gateway's own address. */
     dashboardUrl: string | undefined
+    /** Where clients reach the gateway, an origin; undefined: the address it listens on. */
+    publicUrl: string | undefined
     trustedProxies: readonly string[]
     corsOrigins: readonly string[]
   }>

@@ -11,10 +11,17 @@ export function makeServer(entry: NonNullable<ConfigFile['server']>, problems: C
   const dashboardUrl = entry.dashboard_url
   if (dashboardUrl !== undefined && !isHttpUrl(dashboardUrl))
     problems.push({ path: 'server.dashboard_url', message: `expected an http or https address, found ${describe(dashboardUrl)}` })
+  const publicUrl = entry.public_url === undefined ? undefined : originOf(entry.public_url)
+  if (entry.public_url !== undefined && publicUrl === undefined)
+    problems.push({
+      path: 'server.public_url',
+      message: `expected an http or https address without a path, such as "https://api.example.com", found ${describe(entry.public_url)}`,
+    })
   return {
     host: entry.host ?? SERVER.host,
     port: entry.port ?? SERVER.port,
     dashboardUrl,
+    publicUrl,
     trustedProxies: (entry.trusted_proxies ?? []).map((text, index) => {
       const range = rangeOf(text)
       if (range === undefined)
@@ -35,9 +42,17 @@ export function makeServer(entry: NonNullable<ConfigFile['server']>, problems: C
   }
 }
 
-function isHttpUrl(text: string): boolean {
+const isHttpUrl = (text: string): boolean => httpUrlOf(text) !== undefined
+
+function httpUrlOf(text: string): URL | undefined {
   const url = URL.parse(text)
-  return url !== null && (url.protocol === 'http:' || url.protocol === 'https:')
+  return url !== null && (url.protocol === 'http:' || url.protocol === 'https:') ? url : undefined
+}
+
+/** The origin, when the address has nothing else: routes are strict, so a path before them would lead nowhere. */
+function originOf(text: string): string | undefined {
+  const url = httpUrlOf(text)
+  return url !== undefined && url.href === `${url.origin}/` ? url.origin : undefined
 }
 
 /** As browsers send it: lower case, no path; extensions have schemes of their own. */

@@ -100,6 +100,7 @@ export const CONFIG_FILE = Type.Object(
           host: Type.Optional(host),
           port: Type.Optional(port),
           dashboard_url: Type.Optional(text('an http or https address')),
+          public_url: Type.Optional(text('an http or https address without a path')),
           trusted_proxies: Type.Optional(texts('an address or a range, such as "10.0.0.0/8"', 'an array of addresses or ranges')),
           cors_origins: Type.Optional(texts('an origin, such as "https://chat.example.com", or "*"', 'an array of origins, or ["*"]')),
         },

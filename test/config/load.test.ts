@@ -47,7 +47,14 @@ describe('without a file', () => {
     const config = loadConfig({ file: undefined, folder, env: {} })
     if ('problems' in config) throw new Error('the defaults must load')
     expect(config.file).toBeUndefined()
-    expect(config.server).toEqual({ host: '127.0.0.1', port: 8080, dashboardUrl: undefined, trustedProxies: [], corsOrigins: ['*'] })
+    expect(config.server).toEqual({
+      host: '127.0.0.1',
+      port: 8080,
+      dashboardUrl: undefined,
+      publicUrl: undefined,
+      trustedProxies: [],
+      corsOrigins: ['*'],
+    })
     expect(config.operator).toEqual({ host: '127.0.0.1', port: 9090 })
     expect(config.ledgerPath).toBe(join(folder, 'data/tollgate.db'))
     expect(config.limits).toEqual(LIMITS)
@@ -100,6 +107,7 @@ test('every name of the product page is read, and means what the page says', () 
 host = "0.0.0.0"
 port = 0
 dashboard_url = "https://pay.example.com/keys"
+public_url = "https://LLM.example.com:443/"
 trusted_proxies = ["10.0.0.0/8", "192.0.2.1", "2001:db8::1", "2001:db8::/32"]
 cors_origins = ["https://chat.example.com"]
 [operator]
@@ -156,6 +164,7 @@ models = ["sl*"]
     host: '0.0.0.0',
     port: 0,
     dashboardUrl: 'https://pay.example.com/keys',
+    publicUrl: 'https://llm.example.com',
     trustedProxies: ['10.0.0.0/8', '192.0.2.1/32', '2001:db8::1/128', '2001:db8::/32'],
     corsOrigins: ['https://chat.example.com'],
   })
@@ -209,6 +218,9 @@ test('every mistake is named with its path, what was expected and what was found
     ['[server]\nport = 1979-05-27', /^server\.port: .*found a date$/],
     ['server = 1', /^server: expected a table, written \[server\], found 1$/],
     ['[server]\nhost = ""', /^server\.host: .*found ""$/],
+    ['[server]\npublic_url = "llm.example.com"', /^server\.public_url: expected an http or https address without a path/],
+    ['[server]\npublic_url = "https://llm.example.com/api"', /^server\.public_url: expected an http or https address without a path/],
+    ['[server]\npublic_url = "https://user:secret@llm.example.com"', /^server\.public_url: /],
     ['[server]\ndashboard_url = "pay.example.com"', /^server\.dashboard_url: expected an http or https address/],
     [
       '[server]\ntrusted_proxies = ["10.0.0.0/33", "10.1", "proxy"]',

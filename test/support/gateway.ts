@@ -42,6 +42,7 @@ export type TestGatewayOptions = Readonly<{
   models?: readonly Partial<Model>[]
   corsOrigins?: readonly string[]
   dashboardUrl?: string
+  publicUrl?: string
   /** Stands between the gateway and its ledger: delays, refusals. */
   wrapLedger?: (ledger: Ledger) => Ledger
 }>
@@ -81,6 +82,8 @@ export type TestGateway = Readonly<{
   /** Waits until no hold is left: every request has settled. Throws after `timeoutMs`. */
   idle(timeoutMs?: number): Promise<void>
   logLines(): readonly Readonly<Record<string, unknown>>[]
+  /** As SIGHUP does, with what has changed in the file. */
+  reload(changed: Partial<Parameters<typeof startGateway>[0]['config']>): void
   /** Begins a shutdown and resolves when it is over; `stop` may follow. */
   drain(): Promise<void>
   /** Ends what runs and removes the folder. */
@@ -91,8 +94,9 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-'))
   const ledgerPath = join(folder, 'ledger.db')
   const lines: Record<string, unknown>[] = []
+  const config = configOf(options, ledgerPath)
   const gateway = await startGateway({
-    config: configOf(options, ledgerPath),
+    config,
     startThread,
     host: undefined,
     port: undefined,
@@ -133,6 +137,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       }),
     ...reading,
     logLines: () => lines,
+    reload: (changed) => void gateway.reload({ ...config, ...changed }),
     drain,
     stop: async () => {
       gateway.hurry()
@@ -181,7 +186,8 @@ function open(path: string) {
 }
 
 function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<typeof startGateway>[0]['config'] {
-  const { upstreams = [], limits = {}, models = [{}], corsOrigins = ['*'], dashboardUrl = 'https://cabinet.example/keys' } = options
+  const { upstreams = [], limits = {}, models = [{}], corsOrigins = ['*'], publicUrl } = options
+  const { dashboardUrl = 'https://cabinet.example/keys' } = options
   const names = upstreams.map((_, index) => `upstream-${index}`)
   const catalog: Catalog = {
     models: new Map(models.map((model) => makeTestModel({ upstreams: names, ...model })).map((model) => [model.id, model])),
@@ -192,7 +198,7 @@ function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<t
   }
   return {
     file: undefined,
-    server: { host: '127.0.0.1', port: 0, dashboardUrl, trustedProxies: [], corsOrigins },
+    server: { host: '127.0.0.1', port: 0, dashboardUrl, publicUrl, trustedProxies: [], corsOrigins },
     operator: { host: '127.0.0.1', port: 0 },
     ledgerPath,
     limits: { ...LIMITS, requestsPerMinute: 100_000, concurrentRequests: 1_000, ...limits },

@@ -66,6 +66,7 @@ export function makeTestWorld(options: TestWorldOptions = {}): TestWorld {
     catalog: () => options.catalog ?? makeTestCatalog(),
     limits: () => ({ ...LIMITS, ...options.limits }),
     dashboardUrl: () => 'https://cabinet.example/keys',
+    publicUrl: () => 'https://gateway.example',
     trustedProxies: () => options.trustedProxies ?? [],
     corsOrigins: () => options.corsOrigins ?? ['*'],
     isDraining: () => isDraining,
