@@ -5,6 +5,7 @@ import { absoluteUrl } from './http/absolute-url.ts'
 import { preflight } from './http/cors.ts'
 import { countTokensRoutes } from './http/count-tokens.ts'
 import { dashboardRoutes } from './http/dashboard.ts'
+import { docsRoutes } from './http/docs.ts'
 import { generateRoutes } from './http/generate.ts'
 import { publicHealth } from './http/health.ts'
 import { modelRoutes } from './http/models.ts'
@@ -25,4 +26,5 @@ export const buildApp = (world: World, relay: Relay, keyLimits: KeyLimits) =>
     .use(countTokensRoutes(world, keyLimits))
     .use(dashboardRoutes(world))
     .use(modelRoutes(world, keyLimits))
+    .use(docsRoutes(world))
     .use(publicHealth(world))

@@ -10,6 +10,7 @@ const LAYER: Readonly<Record<string, number>> = {
   simulator: 2,
   observe: 2,
   config: 2,
+  docs: 2,
   operator: 3,
   world: 3,
   relay: 3,
