@@ -1,0 +1,113 @@
+/**
+ * The guide in a real browser: axe-core finds nothing serious in either theme at either width, nothing breaks the policy, no page is wider than the screen
+ * (360 px and up), the menu and the skip link work by keyboard. The browser comes out of an npm package; without it the test fails.
+ */
+
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import axe from 'axe-core'
+import type { Browser, Page } from 'playwright-core'
+import { guidePaths, sampleGateway } from '../docs/sample-gateway.ts'
+import type { TestGateway } from '../support/gateway.ts'
+import { openBrowser } from './chromium.ts'
+
+const START_TIMEOUT_MS = 60_000
+const TEST_TIMEOUT_MS = 60_000
+
+let gateway: TestGateway
+let browser: Browser
+beforeAll(async () => {
+  gateway = await sampleGateway()
+  browser = await openBrowser()
+}, START_TIMEOUT_MS)
+afterAll(async () => {
+  await browser.close()
+  await gateway.stop()
+})
+
+type Look = Readonly<{ colorScheme: 'light' | 'dark'; width: number }>
+
+/** Visits every page, the missing one too; gives what the browser complained about. */
+async function visit({ colorScheme, width }: Look, look: (page: Page, path: string) => Promise<void>): Promise<readonly string[]> {
+  const page = await browser.newPage({ colorScheme, viewport: { width, height: 800 } })
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    if (message.type() !== 'log' && !message.text().includes('404')) complaints.push(message.text())
+  })
+  page.on('pageerror', ({ message }) => complaints.push(message))
+  page.on('request', (request) => {
+    if (!request.url().startsWith(`${gateway.url}/`)) complaints.push(request.url())
+  })
+  for (const path of [...guidePaths(gateway.world), '/docs/nothing']) {
+    await page.goto(`${gateway.url}${path}`)
+    await look(page, path)
+  }
+  await page.close()
+  return complaints
+}
+
+for (const look of [
+  { colorScheme: 'light', width: 1280 },
+  { colorScheme: 'dark', width: 390 },
+] as const)
+  test(
+    `axe-core finds nothing serious: ${look.colorScheme}, ${look.width} px`,
+    async () => {
+      let rules = 0
+      const complaints = await visit(look, async (page, path) => {
+        await page.evaluate(axe.source)
+        const { violations, passes } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run())
+        const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        expect(serious.map(({ id, nodes }) => `${path}: ${id}: ${nodes[0]?.html}`)).toEqual([])
+        rules += passes.length
+      })
+      expect(complaints).toEqual([])
+      expect(rules).toBeGreaterThan(100)
+    },
+    TEST_TIMEOUT_MS,
+  )
+
+for (const look of [
+  { colorScheme: 'light', width: 360 },
+  { colorScheme: 'dark', width: 1280 },
+] as const)
+  test(
+    `no page is wider than a screen of ${look.width} px, and each has the colours of its theme`,
+    async () => {
+      const complaints = await visit(look, async (page, path) => {
+        const seen = await page.evaluate(`({
+        isWider: document.documentElement.scrollWidth > document.documentElement.clientWidth,
+        paper: getComputedStyle(document.body).backgroundColor,
+        current: [...document.querySelectorAll('nav [aria-current]')].filter((link) => link.checkVisibility()).map((link) => link.getAttribute('href')),
+      })`)
+        const isPhone = look.width < 500
+        expect(seen, path).toEqual({
+          isWider: false,
+          paper: look.colorScheme === 'dark' ? 'rgb(18, 21, 20)' : 'rgb(255, 255, 255)',
+          current: isPhone || path === '/docs/nothing' ? [] : [path],
+        })
+      })
+      expect(complaints).toEqual([])
+    },
+    TEST_TIMEOUT_MS,
+  )
+
+test(
+  'by keyboard: the first Tab shows the skip link, which leads to the text; the menu of a phone opens and leads on',
+  async () => {
+    const page = await browser.newPage({ viewport: { width: 390, height: 800 } })
+    await page.goto(`${gateway.url}/docs`)
+    await page.keyboard.press('Tab')
+    const skip = page.locator(':focus')
+    expect(await skip.textContent()).toBe('Skip to content')
+    expect((await skip.boundingBox())?.y).toBeGreaterThanOrEqual(0)
+    await page.keyboard.press('Enter')
+    expect(await page.evaluate(`document.activeElement.id`)).toBe('content')
+    await page.locator('.menu summary').focus()
+    await page.keyboard.press('Enter')
+    await page.locator('.menu a', { hasText: 'Billing' }).click()
+    expect(new URL(page.url()).pathname).toBe('/docs/billing')
+    expect(await page.locator('h1').textContent()).toBe('Billing')
+    await page.close()
+  },
+  TEST_TIMEOUT_MS,
+)
