@@ -100,6 +100,8 @@ What is left on the key, and the models it may use:
   curl ${url}/v1/dashboard/balance -H "authorization: Bearer $KEY"
   curl ${url}/v1/models -H "authorization: Bearer $KEY"
 
+The guide, for a browser: ${url}/docs
+
 Ctrl-C stops it.
 `
 

@@ -95,7 +95,10 @@ function valuesOf({ baseUrl, dashboardUrl, catalog, limits: bounds }: Facts): Re
     dashboard_url: codeInCell(`Insufficient balance on this API key. Top up: ${dashboardUrl}`),
     model: example?.id ?? 'MODEL_ID',
     models: modelTable(shown),
+    context_window: String(example?.contextWindow ?? 0),
+    max_output_tokens: String(example?.maxOutputTokens ?? 0),
     example: example === undefined ? '' : workedExample(example.rates),
+    example_reserve: example === undefined ? '' : longestReserve(example),
     body_size: `${Math.round((bounds.bodyBytes / MIB) * 100) / 100} MiB`,
     body_bytes: count(bounds.bodyBytes),
     start_timeout: duration(bounds.startTimeoutMs),
@@ -156,6 +159,9 @@ const workedExample = (rates: Rates): string =>
   ]
     .map((cells) => `| ${cells.join(' | ')} |`)
     .join('\n')
+
+const longestReserve = ({ id, maxOutputTokens, rates }: Model): string =>
+  `With \`${id}\`, \`"max_tokens": ${maxOutputTokens}\` alone reserves ${dollars(picos(BigInt(maxOutputTokens) * rates.output))}.`
 
 const perMillion = (rate: Picos): string => dollars(picos(rate * TOKENS_PRICED))
 

@@ -109,6 +109,8 @@ test('limits, prices and the worked example are those of the installation', () =
   expect(textOf('/docs/models')).toContain('| `sonnet` | $3.00 | $15.00 | $0.30 | $3.75 | $6.00 |')
   // 1,200 × 3 + 300 × 15 + 10,000 × 0.3, a million tokens each.
   expect(textOf('/docs/billing')).toContain('| **Total** |  |  | **$0.0111** |')
+  const { maxOutputTokens } = makeTestModel()
+  expect(textOf('/docs/billing')).toContain(`"max_tokens": ${maxOutputTokens}\` alone reserves $${(maxOutputTokens * 15) / 1e6}`)
   const dear = { ...makeTestModel().rates, serverToolUse: picos(10_000_000_000n) }
   expect(textOf('/docs/models', { ...FACTS, catalog: makeTestCatalog([{ rates: dear }, { id: 'plain' }]) })).toContain(
     '| Server tool, a use |',
