@@ -33,7 +33,7 @@ export function docsRoutes(world: World) {
     const path = pathOf(request)
     const content = shelf.find(path)
     if (content !== undefined) return answer(request, content)
-    const page = PLAIN_PATHS.get(path) ?? path.replace(/\/+$/, '')
+    const page = PLAIN_PATHS.get(path) ?? (path.endsWith('/') ? path.slice(0, -1) : path)
     if (page !== path && shelf.find(page) !== undefined) return new Response(null, { status: 308, headers: { location: page } })
     return answer(request, shelf.missing(), 404)
   }
