@@ -1,6 +1,6 @@
 /**
  * The guide in a real browser: axe-core finds nothing serious in either theme at either width, nothing breaks the policy, no page is wider than the screen
- * (360 px and up), the menu and the skip link work by keyboard. The browser comes out of an npm package; without it the test fails.
+ * (360 px and up), print is dark on white, the menu and the skip link work by keyboard. The browser comes out of an npm package; without it the test fails.
  */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
@@ -90,6 +90,25 @@ for (const look of [
     },
     TEST_TIMEOUT_MS,
   )
+
+test(
+  'printed, it is black on white in either theme, without menus',
+  async () => {
+    const page = await browser.newPage({ colorScheme: 'dark', viewport: { width: 800, height: 800 } })
+    await page.emulateMedia({ media: 'print' })
+    await page.goto(`${gateway.url}/docs/errors`)
+    const parts = ['body', 'h2', 'td', 'pre', 'td code']
+    const looks = await page.evaluate(`${JSON.stringify(parts)}.map((name) => {
+      const { color, backgroundColor } = getComputedStyle(document.querySelector(name))
+      return [color, backgroundColor === 'rgba(0, 0, 0, 0)' ? 'rgb(255, 255, 255)' : backgroundColor]
+    })`)
+    expect(looks).toEqual(parts.map(() => ['rgb(0, 0, 0)', 'rgb(255, 255, 255)']))
+    expect(await page.evaluate(`getComputedStyle(document.querySelector('th')).backgroundColor`)).toBe('rgb(255, 255, 255)')
+    expect(await page.locator('nav:visible').count()).toBe(0)
+    await page.close()
+  },
+  TEST_TIMEOUT_MS,
+)
 
 test(
   'by keyboard: the first Tab shows the skip link, which leads to the text; the menu of a phone opens and leads on',
