@@ -1,6 +1,10 @@
-/** A client's request body, read once: the bytes as they came, and what they parse to. */
+/** A client's request body, read once: the bytes as they came, and what they parse to. Source: product.md "Requests", "JSON bounds". */
 
-import type { Member } from './json-scan.ts'
+import { type ByteString, fromBytes } from './byte-string.ts'
+import { isObject } from './json.ts'
+import { type Member, scanJson } from './json-scan.ts'
+import { JSON_DEPTH_MAX, JSON_SEPARATORS_MAX } from './limits.ts'
+import { Refusal } from './refusal.ts'
 
 export type Body = Readonly<{
   bytes: Uint8Array
@@ -8,3 +12,34 @@ export type Body = Readonly<{
   /** Where each top-level member's value stands in `bytes`, in order of appearance; a repeated name has several spans. */
   members: readonly Member[]
 }>
+
+const PARSER_TEXT_LENGTH_MAX = 200
+
+/** Bytes to a body, or the 400 that says what is wrong with them. A byte order mark is left out. */
+export function parseBody(received: Uint8Array): Body | Refusal {
+  if (received.byteLength === 0) return bad('Invalid JSON: the request body is empty')
+  const bytes = withoutBom(received)
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return bad('Invalid JSON: the request body is not valid UTF-8')
+  }
+  // As many characters as bytes: it is ASCII, and needs no copy with a character for each byte.
+  const scanned = scanJson(text.length === bytes.byteLength ? (text as ByteString) : fromBytes(bytes))
+  if (scanned === 'too-deep') return bad(`Invalid JSON: nesting deeper than ${JSON_DEPTH_MAX} levels`)
+  if (scanned === 'too-many-separators') return bad(`Invalid JSON: more than ${JSON_SEPARATORS_MAX} commas, colons, arrays and objects`)
+  try {
+    const json: unknown = JSON.parse(text)
+    return isObject(json) ? { bytes, json, members: scanned.members } : bad('Request body must be a JSON object')
+  } catch (error) {
+    return bad(`Invalid JSON: ${error instanceof Error ? reasonOf(error) : 'it cannot be parsed'}`)
+  }
+}
+
+const reasonOf = ({ message }: Error): string => message.replace(/^JSON Parse error: /, '').slice(0, PARSER_TEXT_LENGTH_MAX)
+
+const bad = (message: string): Refusal => new Refusal('invalidRequest', { message })
+
+const withoutBom = (bytes: Uint8Array): Uint8Array =>
+  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes

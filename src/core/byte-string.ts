@@ -18,7 +18,9 @@ export const toBytes = (text: ByteString): Uint8Array => Buffer.from(text, 'lati
 export const encode = (text: string): ByteString => Buffer.from(text, 'utf8').toString('latin1') as ByteString
 
 /** Ordinary text from UTF-8 bytes; what is not UTF-8 becomes U+FFFD. */
-export const decode = (text: string): string => Buffer.from(text, 'latin1').toString('utf8')
+export const decode = (text: string): string => (NOT_ASCII.test(text) ? Buffer.from(text, 'latin1').toString('utf8') : text)
+
+const NOT_ASCII = /[\x80-\xff]/
 
 /** A value as JSON, as bytes. */
 export const encodeJson = (value: unknown): ByteString => encode(JSON.stringify(value))

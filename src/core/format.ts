@@ -31,7 +31,11 @@ export type ReadContext = Readonly<{
   find(modelId: string): Model | undefined
   /** Items of an earlier answer of the same key, by response id or item id (responses only). */
   recall(id: string): readonly unknown[] | undefined
+  sha256Hex: Sha256Hex
 }>
+
+/** SHA-256 of a text's UTF-8, in hexadecimal: the engine's own, handed in, since a client decides how long the text is. */
+export type Sha256Hex = (text: string) => string
 
 /** What the answer needs that is not pure: the time and the request's id. */
 export type Stamp = Readonly<{ createdSeconds: number; requestId: string }>

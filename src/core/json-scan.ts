@@ -1,84 +1,128 @@
 /**
- * One pass over JSON text before it is parsed: bounds nesting and the number of separators (both stall `JSON.parse` long before 32 MB), and notes where the
- * top-level members' values stand, so that a value can be replaced without touching another byte. Source: product.md "Requests"; reliability.md §0.9.
+ * One pass over JSON text before it is parsed: bounds nesting and what the parser has to make (both stall `JSON.parse` long before 32 MB), and notes where the
+ * top-level members' values stand, so that a value can be replaced without touching another byte. Source: product.md "JSON bounds".
  */
 
 import type { ByteString } from './byte-string.ts'
 import { decode } from './byte-string.ts'
 import { JSON_DEPTH_MAX, JSON_SEPARATORS_MAX } from './limits.ts'
 
-/** Byte offsets, `end` exclusive. */
+/** Offsets of characters, which in a byte string are bytes; `end` exclusive. */
 export type Span = Readonly<{ start: number; end: number }>
 
 /** A top-level member: its name, and where its value stands. */
 export type Member = Readonly<{ name: string; value: Span }>
 
-export type Scanned = Readonly<{ members: readonly Member[] }> | 'too-deep' | 'too-many-separators'
+/** `separators`: commas, colons, and opened arrays and objects, outside strings. */
+export type Scanned = Readonly<{ members: readonly Member[]; separators: number }> | 'too-deep' | 'too-many-separators'
 
-/** Trusts nothing but brackets and quotes: whether the text is JSON at all is for `JSON.parse` to say. Spans are meant for text that parses. */
-export const scanJson = (text: ByteString): Scanned => scan(text, JSON_DEPTH_MAX, JSON_SEPARATORS_MAX)
+/**
+ * Trusts nothing but brackets and quotes, and stops where `JSON.parse` will: whether the text is JSON at all is for that to say. Spans are meant for text that
+ * parses.
+ */
+export const scanJson = (text: ByteString): Scanned => scan(text, JSON_DEPTH_MAX, JSON_SEPARATORS_MAX, 1)
+
+/** The same for text of any kind, of which only the bounds matter: no members are noted. */
+export const checkJsonBounds = (text: string, separatorsMax: number): Scanned => scan(text, JSON_DEPTH_MAX, separatorsMax, 0)
 
 /** The top-level members of JSON text that parsed; their spans count from the start of the text. */
 export function membersOf(text: ByteString): readonly Member[] {
-  const scanned = scan(text, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY)
+  const scanned = scan(text, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 1)
   return typeof scanned === 'string' ? [] : scanned.members
 }
 
-function scan(text: ByteString, depthMax: number, separatorsMax: number): Scanned {
+/** After so many characters that mean nothing here, the engine's own search, which looks at many at once, is worth its call. */
+const NEAR = 64
+const STRUCTURE = /["[\]{},:]/g
+
+/** `memberDepth`: at which depth the members stand that are noted; 0 is none. */
+function scan(text: string, depthMax: number, separatorsMax: number, memberDepth: 0 | 1): Scanned {
   const members: Member[] = []
+  const { length } = text
   let depth = 0
   let separators = 0
+  let idle = 0
+  /** Between two strings something must stand. */
+  let isAfterString = false
   let name: string | undefined
-  let lastString: Span | undefined
+  let stringStart = -1
+  let stringEnd = -1
   let valueStart = -1
-  const closeMember = (end: number): void => {
-    if (name === undefined) return
-    members.push({ name, value: trimmed(text, valueStart, end) })
-    name = undefined
-  }
-  for (let at = 0; at < text.length; at++) {
-    switch (text.charCodeAt(at)) {
+  for (let at = 0; at < length; at++) {
+    const code = text.charCodeAt(at)
+    switch (code) {
       case 0x22: {
-        const end = skipString(text, at)
-        if (depth === 1 && name === undefined) lastString = { start: at, end }
-        at = end - 1
+        if (isAfterString) return { members, separators }
+        isAfterString = true
+        stringStart = at
+        stringEnd = skipString(text, at)
+        at = stringEnd - 1
         break
       }
       case 0x7b:
       case 0x5b:
         if (++depth > depthMax) return 'too-deep'
+        if (++separators > separatorsMax) return 'too-many-separators'
+        isAfterString = false
+        stringStart = -1
         break
       case 0x7d:
       case 0x5d:
-        if (depth === 1) closeMember(at)
-        depth--
+        if (depth === 1 && name !== undefined) members.push({ name, value: trimmed(text, valueStart, at) })
+        if (--depth <= 0) return { members, separators }
+        isAfterString = false
         break
       case 0x3a:
-        if (depth === 1 && name === undefined && lastString !== undefined) {
-          name = memberName(text, lastString)
+      case 0x2c:
+        if (++separators > separatorsMax) return 'too-many-separators'
+        isAfterString = false
+        if (depth !== memberDepth) break
+        if (code === 0x2c) {
+          if (name !== undefined) members.push({ name, value: trimmed(text, valueStart, at) })
+          name = undefined
+        } else if (name === undefined && stringStart !== -1) {
+          name = memberName(text, stringStart, stringEnd)
           valueStart = at + 1
         }
-        if (++separators > separatorsMax) return 'too-many-separators'
         break
-      case 0x2c:
-        if (depth === 1) closeMember(at)
-        if (++separators > separatorsMax) return 'too-many-separators'
+      default:
+        if (++idle % NEAR === 0) at = find(STRUCTURE, text, at + 1) - 1
     }
   }
-  return { members }
+  return { members, separators }
 }
+
+const ESCAPE_OR_END = /["\\]/g
+
+/** Where escapes are denser than this, the engine's search would stop at each of them. */
+const ESCAPES_NEAR_MAX = 2
 
 /** Past the closing quote of the string that opens at `from`; the end of the text when it never closes. */
 function skipString(text: string, from: number): number {
-  for (let at = text.indexOf('"', from + 1); at !== -1; at = text.indexOf('"', at + 1)) {
-    let backslashes = 0
-    while (text.charCodeAt(at - 1 - backslashes) === 0x5c) backslashes++
-    if (backslashes % 2 === 0) return at + 1
+  let at = from + 1
+  while (at < text.length) {
+    const near = Math.min(text.length, at + NEAR)
+    let escapes = 0
+    for (; at < near; at++) {
+      const code = text.charCodeAt(at)
+      if (code === 0x22) return at + 1
+      if (code === 0x5c) {
+        at++
+        escapes++
+      }
+    }
+    if (escapes <= ESCAPES_NEAR_MAX) at = find(ESCAPE_OR_END, text, at)
   }
   return text.length
 }
 
-function memberName(text: string, { start, end }: Span): string {
+/** Where the pattern next stands from `from` on; the end of the text when it does not. */
+function find(pattern: RegExp, text: string, from: number): number {
+  pattern.lastIndex = from
+  return pattern.test(text) ? pattern.lastIndex - 1 : text.length
+}
+
+function memberName(text: string, start: number, end: number): string {
   const literal = text.slice(start, end)
   if (!literal.includes('\\')) return decode(literal.slice(1, -1))
   try {

@@ -15,6 +15,7 @@ import { type Connection, Exchange } from './exchange.ts'
 import type { KeyLimits } from './key-limits.ts'
 import { queryOf } from './query.ts'
 import { readBody } from './read-body.ts'
+import { sha256Hex } from './sha256.ts'
 
 const ROUTE = '/v1/messages/count_tokens'
 
@@ -87,6 +88,7 @@ async function forward(world: World, request: Request, key: KeyRecord, lease: Bo
     headers: request.headers,
     find: (modelId) => modelOf(catalog, key.plan, modelId),
     recall: () => undefined,
+    sha256Hex,
   })
   if (call instanceof Refusal) return call
   const deadline = new Deadline(Math.min(limits.startTimeoutMs, limits.totalTimeoutMs - exchange.elapsedMs))

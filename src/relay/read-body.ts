@@ -3,11 +3,8 @@
  * §9 A1–A20.
  */
 
-import type { Body } from '../core/body.ts'
-import { fromBytes } from '../core/byte-string.ts'
-import { isObject } from '../core/json.ts'
-import { scanJson } from '../core/json-scan.ts'
-import { JSON_DEPTH_MAX, JSON_SEPARATORS_MAX, type Limits } from '../core/limits.ts'
+import { type Body, parseBody } from '../core/body.ts'
+import type { Limits } from '../core/limits.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { BodyLease } from './body-memory.ts'
 import { inflate, isEncoding } from './inflate.ts'
@@ -28,8 +25,16 @@ export async function readBody(request: Request, bounds: Bounds, lease: BodyLeas
   if (!isEncoding(encoding)) return bad('content-encoding: Input should be one of gzip, deflate, br, zstd')
   const sent = await collect(request, bounds, lease, pace)
   const bytes = sent instanceof Refusal ? sent : await inflate(sent, encoding, bounds.bodyBytes, lease)
-  return bytes instanceof Refusal ? bytes : parse(withoutBom(bytes))
+  if (bytes instanceof Refusal || bytes.byteLength < LARGE_BYTES) return bytes instanceof Refusal ? bytes : parseBody(bytes)
+  await nextTurn()
+  const body = parseBody(bytes)
+  await nextTurn()
+  return body
 }
+
+/** Of a body as large as this, each step of its reading has a turn of the event loop to itself, so that streams go on between. */
+const LARGE_BYTES = 1024 * 1024
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 async function collect(request: Request, bounds: Bounds, lease: BodyLease, pace: Pace): Promise<Uint8Array | Refusal> {
   if (request.body === null) return new Uint8Array()
@@ -70,29 +75,5 @@ function watch(totalMs: number, { windowMs, windowBytesMin }: Pace, length: () =
   return () => {
     clearInterval(window)
     clearTimeout(total)
-  }
-}
-
-const withoutBom = (bytes: Uint8Array): Uint8Array =>
-  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes
-
-function parse(bytes: Uint8Array): Body | Refusal {
-  if (bytes.byteLength === 0) return bad('Invalid JSON: the request body is empty')
-  const scanned = scanJson(fromBytes(bytes))
-  if (scanned === 'too-deep') return bad(`Invalid JSON: nesting deeper than ${JSON_DEPTH_MAX} levels`)
-  if (scanned === 'too-many-separators') return bad(`Invalid JSON: more than ${JSON_SEPARATORS_MAX} commas and colons`)
-  let text: string
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    return bad('Invalid JSON: the request body is not valid UTF-8')
-  }
-  try {
-    const json: unknown = JSON.parse(text)
-    return isObject(json) ? { bytes, json, members: scanned.members } : bad('Request body must be a JSON object')
-  } catch (error) {
-    return bad(
-      `Invalid JSON: ${error instanceof Error ? error.message.replace(/^JSON Parse error: /, '').slice(0, 200) : 'it cannot be parsed'}`,
-    )
   }
 }

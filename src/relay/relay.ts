@@ -18,6 +18,7 @@ import { type Connection, Exchange } from './exchange.ts'
 import { readBody } from './read-body.ts'
 import type { Admitted, RelayParts } from './run.ts'
 import type { Held } from './settle.ts'
+import { sha256Hex } from './sha256.ts'
 
 export class Relay {
   readonly #parts: RelayParts
@@ -153,6 +154,7 @@ export class Relay {
       headers: request.headers,
       find: (modelId) => modelOf(catalog, key.plan, modelId),
       recall: (id) => memory.recall(key.id, id),
+      sha256Hex,
     }
   }
 }

@@ -31,7 +31,7 @@ describe('the members of an object', () => {
         const found = membersOf(bytes)
         expect(found.map((m) => m.name)).toEqual(members.map(({ key }) => key))
         expect(found.map(({ value: { start, end } }) => decode(bytes.slice(start, end)))).toEqual(members.map((m) => m.text))
-        expect(scanJson(bytes)).toEqual({ members: found })
+        expect(scanJson(bytes)).toHaveProperty('members', found)
       }),
       { numRuns: runs(500) },
     )
@@ -68,8 +68,8 @@ describe('what would stall the parser is refused before it is parsed', () => {
   })
 
   test('separators, exactly at the bound, and none inside strings', () => {
-    expect(scanJson(encode(`[${'1,'.repeat(JSON_SEPARATORS_MAX)}1]`))).toEqual({ members: [] })
-    expect(scanJson(encode(`[${'1,'.repeat(JSON_SEPARATORS_MAX + 1)}1]`))).toBe('too-many-separators')
+    expect(scanJson(encode(`[${'1,'.repeat(JSON_SEPARATORS_MAX - 1)}1]`))).toEqual({ members: [], separators: JSON_SEPARATORS_MAX })
+    expect(scanJson(encode(`[${'1,'.repeat(JSON_SEPARATORS_MAX)}1]`))).toBe('too-many-separators')
     expect(scanJson(encode(JSON.stringify({ a: ',:'.repeat(JSON_SEPARATORS_MAX) })))).toHaveProperty('members.0.name', 'a')
   })
 
@@ -77,7 +77,7 @@ describe('what would stall the parser is refused before it is parsed', () => {
     const started = performance.now()
     for (const text of ['\\'.repeat(1_000_000), '"'.repeat(1_000_000), '\\"'.repeat(1_000_000)])
       expect(scanJson(encode(JSON.stringify({ a: text })))).toHaveProperty('members.0.name', 'a')
-    expect(scanJson(encode(`{"a":"${'\\'.repeat(1_000_001)}`))).toEqual({ members: [] })
+    expect(scanJson(encode(`{"a":"${'\\'.repeat(1_000_001)}`))).toHaveProperty('members', [])
     expect(performance.now() - started).toBeLessThan(2_000)
   })
 })

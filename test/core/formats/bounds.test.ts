@@ -10,6 +10,7 @@ import { membersOf } from '../../../src/core/json-scan.ts'
 import { type Picos, picos } from '../../../src/core/money.ts'
 import { type Bounds, holdFor } from '../../../src/core/pricing.ts'
 import { Refusal } from '../../../src/core/refusal.ts'
+import { sha256Hex } from '../../../src/relay/sha256.ts'
 import { GOLDEN_MODEL } from '../../support/golden.ts'
 
 type Json = Record<string, unknown>
@@ -17,7 +18,7 @@ type Json = Record<string, unknown>
 function read<Echo>(format: Format<Echo>, json: Json) {
   const bytes = Buffer.from(JSON.stringify({ model: GOLDEN_MODEL.id, ...json }))
   const body = { bytes, json: JSON.parse(bytes.toString()), members: membersOf(fromBytes(bytes)) }
-  return format.read(body, { headers: new Headers(), find: () => GOLDEN_MODEL, recall: () => undefined })
+  return format.read(body, { headers: new Headers(), find: () => GOLDEN_MODEL, recall: () => undefined, sha256Hex })
 }
 
 function bounds<Echo>(format: Format<Echo>, json: Json): Bounds {

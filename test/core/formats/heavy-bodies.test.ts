@@ -1,42 +1,83 @@
-/** Bodies that a client may send within the bounds of product.md "Requests" and that would stall the process if reading them took more than linear time. */
+/**
+ * Bodies that a client may send and that would hold the thread, and with it every other stream, if reading them took more than a few passes: as many members,
+ * calls and parts as the bounds of product.md "JSON bounds" let through, single strings of 32 MiB, and what is no JSON at all.
+ */
 
 import { expect, test } from 'bun:test'
-import type { Body } from '../../../src/core/body.ts'
-import { fromBytes } from '../../../src/core/byte-string.ts'
+import { parseBody } from '../../../src/core/body.ts'
 import type { Format } from '../../../src/core/format.ts'
 import { chatFormat } from '../../../src/core/formats/chat/format.ts'
 import { messagesFormat } from '../../../src/core/formats/messages/format.ts'
 import { responsesFormat } from '../../../src/core/formats/responses/format.ts'
-import { scanJson } from '../../../src/core/json-scan.ts'
 import { JSON_DEPTH_MAX, LIMITS } from '../../../src/core/limits.ts'
 import { Refusal } from '../../../src/core/refusal.ts'
+import { sha256Hex } from '../../../src/relay/sha256.ts'
 import { GOLDEN_MODEL } from '../../support/golden.ts'
 
-/** Linear reading takes 0.1–0.6 s of it; the quadratic ways that this guards against took from 10 s to hours. */
-const MS_MAX = 3_000
+/** Against the time that `JSON.parse` takes of the same text in the same run, the best of three each: what else the machine does hits both. */
+const TIMES_PARSE_MAX = 3
+const MORE_MS_MAX = 50
+const ROUNDS = 3
 
 type Json = Record<string, unknown>
 
-/** The time to read a body, once it stands in memory; that the body itself is within the bounds is part of the test. */
-function readMs<Echo>(format: Format<Echo>, json: Json): { ms: number; read: unknown } {
-  const bytes = Buffer.from(JSON.stringify({ model: GOLDEN_MODEL.id, max_tokens: 10, ...json }))
+const CONTEXT = { headers: new Headers(), find: () => GOLDEN_MODEL, recall: () => undefined, sha256Hex }
+
+type Held = Readonly<{ read: unknown; heldMs: number; parseMs: number }>
+
+/** How long the longer of the two turns holds the thread that the gateway reads a body in: its JSON, then what its format makes of it. */
+function hold<Echo>(format: Format<Echo>, bytes: Uint8Array): Held {
   expect(bytes.byteLength).toBeLessThanOrEqual(LIMITS.bodyBytes)
-  const start = performance.now()
-  const scanned = scanJson(fromBytes(bytes))
-  if (typeof scanned === 'string') throw new Error(scanned)
-  const body: Body = { bytes, json: JSON.parse(bytes.toString()), members: scanned.members }
-  const context = { headers: new Headers(), find: () => GOLDEN_MODEL, recall: () => undefined }
-  const read = format.read(body, context)
-  return { ms: performance.now() - start, read }
+  const text = new TextDecoder().decode(bytes)
+  let best: Held = { read: undefined, heldMs: Number.POSITIVE_INFINITY, parseMs: Number.POSITIVE_INFINITY }
+  for (let round = 0; round < ROUNDS; round++) {
+    const parseMs = msOf(() => parsed(text))
+    let body: ReturnType<typeof parseBody> | undefined
+    const bodyMs = msOf(() => {
+      body = parseBody(bytes)
+    })
+    let read: unknown = body
+    const readMs = msOf(() => {
+      if (body !== undefined && !(body instanceof Refusal)) read = format.read(body, CONTEXT)
+    })
+    best = { read, heldMs: Math.min(best.heldMs, Math.max(bodyMs, readMs)), parseMs: Math.min(best.parseMs, parseMs) }
+    if (best.heldMs <= heldMsMax(best)) return best
+  }
+  return best
 }
 
-function expectRead<Echo>(name: string, format: Format<Echo>, json: Json, outcome: 'accepted' | 'refused'): void {
+const heldMsMax = ({ parseMs }: Held): number => TIMES_PARSE_MAX * parseMs + MORE_MS_MAX
+
+function msOf(work: () => void): number {
+  const start = performance.now()
+  work()
+  return performance.now() - start
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+type Outcome = 'accepted' | 'refused'
+
+function expectBytes<Echo>(name: string, format: Format<Echo>, make: () => Uint8Array, outcome: Outcome): void {
   test(`${format.name}: ${name}`, () => {
-    const { ms, read } = readMs(format, json)
+    const held = hold(format, make())
+    const { read, heldMs } = held
     expect(read instanceof Refusal ? 'refused' : 'accepted', read instanceof Refusal ? read.message.slice(0, 500) : '').toBe(outcome)
     if (read instanceof Refusal) expect(read.message.length).toBeLessThan(2_000)
-    expect(ms).toBeLessThan(MS_MAX)
+    expect(heldMs).toBeLessThanOrEqual(heldMsMax(held))
   })
+}
+
+const bytesOf = (json: Json): Uint8Array => Buffer.from(JSON.stringify({ model: GOLDEN_MODEL.id, max_tokens: 10, ...json }))
+
+function expectRead<Echo>(name: string, format: Format<Echo>, json: Json, outcome: Outcome): void {
+  expectBytes(name, format, () => bytesOf(json), outcome)
 }
 
 const times = <Value>(count: number, make: (index: number) => Value): Value[] => Array.from({ length: count }, (_, index) => make(index))
@@ -58,7 +99,7 @@ const messagesCalls = (ids: readonly string[]): Json[] => [
   { role: 'user', content: ids.map((id) => ({ type: 'tool_result', tool_use_id: id, content: 'r' })) },
 ]
 
-const CALLS = 60_000
+const CALLS = 40_000
 const DISTINCT = times(CALLS, (index) => `call_${index}`)
 /** Cleaned and cut to length they are all alike, so that each needs a number of its own. */
 const ALIKE = times(CALLS / 2, (index) => `${'a'.repeat(200)}${index}`)
@@ -75,13 +116,12 @@ for (const [name, ids] of [
   expectRead(`many tool calls and results, ${name}`, messagesFormat, { messages: [user('u'), ...messagesCalls(ids)] }, 'accepted')
 }
 
-test('chat: many calls of one older function are answered in order, in linear time', () => {
-  const call = { role: 'assistant', tool_calls: times(CALLS, (index) => ({ id: `c${index}`, function: { name: 'f', arguments: '{}' } })) }
-  const results = times(CALLS, () => ({ role: 'function', name: 'f', content: 'r' }))
-  const { ms, read } = readMs(chatFormat, chat([user('u'), call, ...results]))
-  expect(read).not.toBeInstanceOf(Refusal)
-  expect(ms).toBeLessThan(MS_MAX)
-})
+const OLDER_CALLS = {
+  role: 'assistant',
+  tool_calls: times(CALLS, (index) => ({ id: `c${index}`, function: { name: 'f', arguments: '{}' } })),
+}
+const OLDER_RESULTS = times(CALLS, () => ({ role: 'function', name: 'f', content: 'r' }))
+expectRead('many calls of one older function', chatFormat, chat([user('u'), OLDER_CALLS, ...OLDER_RESULTS]), 'accepted')
 
 const tools = <Tool>(make: (name: string) => Tool): Tool[] => times(CALLS, (index) => make(`tool_${index}`))
 const functions = tools((name) => ({ type: 'function', function: { name } }))
@@ -105,11 +145,13 @@ expectRead(
   'refused',
 )
 
-const MESSAGES = times(100_000, (index) => ({ role: index % 2 === 0 ? 'user' : 'assistant', content: 'a' }))
-const PARTS = times(200_000, () => ({ type: 'text', text: 'a' }))
+const alternating = (count: number): Json[] => times(count, (index) => ({ role: index % 2 === 0 ? 'user' : 'assistant', content: 'a' }))
+/** As many as the bounds let through. */
+const MESSAGES = alternating(199_990)
+const PARTS = times(165_000, () => ({ type: 'text', text: 'a' }))
 for (const format of [chatFormat, messagesFormat]) {
   expectRead('many messages', format as Format<unknown>, chat(MESSAGES), 'accepted')
-  expectRead('many messages of one role', format as Format<unknown>, chat(times(100_000, () => user('a'))), 'accepted')
+  expectRead('many messages of one role', format as Format<unknown>, chat(times(199_990, () => user('a'))), 'accepted')
   expectRead('many parts', format as Format<unknown>, chat([user(PARTS)]), 'accepted')
 }
 expectRead('many messages', responsesFormat, { input: MESSAGES }, 'accepted')
@@ -118,14 +160,14 @@ expectRead('many parts of a system message', chatFormat, chat([{ role: 'system',
 expectRead('many parts of a system message', responsesFormat, { input: [{ role: 'system', content: PARTS }, user('u')] }, 'accepted')
 expectRead('many parts of an answer', chatFormat, chat([user('u'), { role: 'assistant', content: PARTS }, user('u')]), 'accepted')
 
-const MARKED = times(100_000, () => ({ type: 'text', text: 'a', ...marker }))
+const MARKED = times(90_000, () => ({ type: 'text', text: 'a', ...marker }))
 expectRead('many cache markers', chatFormat, chat([user(MARKED)]), 'refused')
 expectRead('many cache markers', responsesFormat, { input: [user(MARKED)] }, 'refused')
 expectRead('many cache markers', messagesFormat, { messages: [user(MARKED)] }, 'refused')
 expectRead(
   'many blank marked parts',
   chatFormat,
-  chat([user([...times(100_000, () => ({ type: 'text', text: ' ', ...marker })), { type: 'text', text: 'a' }])]),
+  chat([user([...times(90_000, () => ({ type: 'text', text: ' ', ...marker })), { type: 'text', text: 'a' }])]),
   'accepted',
 )
 
@@ -173,9 +215,85 @@ expectRead(
 )
 let block: Json = { type: 'text', text: 'a' }
 for (let level = 0; level < (JSON_DEPTH_MAX - 8) / 2; level++) block = { type: 'tool_result', tool_use_id: 'c', content: [block] }
-expectRead('many deep blocks', messagesFormat, { messages: [user(times(2_500, () => block))] }, 'accepted')
+expectRead('many deep blocks', messagesFormat, { messages: [user(times(1_700, () => block))] }, 'accepted')
 
 const dataUrls = (url: string): Json => user([{ type: 'file', file: { file_data: url, filename: 'a.txt' } }])
 expectRead('a data URL with many parameters', chatFormat, chat([dataUrls(`data:${';'.repeat(30_000_000)},a`)]), 'refused')
 expectRead('a data URL with many escapes', chatFormat, chat([dataUrls(`data:text/plain,${'%41'.repeat(10_000_000)}`)]), 'accepted')
 expectRead('base64 of padding', chatFormat, chat([dataUrls('='.repeat(30_000_000))]), 'refused')
+
+for (const [format, make] of [
+  [chatFormat, chat],
+  [messagesFormat, chat],
+  [responsesFormat, (input: Json[]): Json => ({ input })],
+] as const) {
+  const read = (name: string, messages: Json[], outcome: Outcome): void =>
+    expectRead(name, format as Format<unknown>, make(messages), outcome)
+  read('240,000 messages', alternating(240_000), 'refused')
+  read(
+    'many messages of one part',
+    times(90_000, (index) => ({ role: index % 2 === 0 ? 'user' : 'assistant', content: PARTS.slice(0, 1) })),
+    'accepted',
+  )
+  read('28 MB of escaped line ends', [user(`a${'\n'.repeat(14_000_000)}`)], 'accepted')
+  read('28 MB of escaped quotes', [user('"'.repeat(14_000_000))], 'accepted')
+  read('28 MB of backslashes', [user('\\'.repeat(14_000_000))], 'accepted')
+  read('escapes by number', [user('\u0001'.repeat(4_600_000))], 'accepted')
+  read('one string of 32 MB', [user('x'.repeat(32_000_000))], 'accepted')
+  read('one string of 30 MB that is not ASCII', [user('é'.repeat(15_000_000))], 'accepted')
+  read('one string of 30 MB of the larger characters', [user('😀'.repeat(7_500_000))], 'accepted')
+}
+
+const MOST = 'x'.repeat(32_000_000)
+expectRead('a user of 32 MB', chatFormat, chat([user('u')], { user: MOST }), 'accepted')
+expectRead('a user in metadata of 32 MB', chatFormat, chat([user('u')], { metadata: { user_id: MOST } }), 'accepted')
+expectRead('a user in metadata of 32 MB', messagesFormat, chat([user('u')], { metadata: { user_id: MOST } }), 'accepted')
+expectRead('a safety identifier of 32 MB', responsesFormat, { input: 'u', safety_identifier: MOST }, 'accepted')
+const namedTool = (name: string): Json => ({ type: 'namespace', name: 'n', tools: [{ type: 'function', name }] })
+expectRead('a tool name of 32 MB', responsesFormat, { input: 'u', tools: [namedTool(MOST)] }, 'accepted')
+const argued = (text: string): Json => {
+  const [call, ...results] = chatCalls(['c'])
+  const calls = [{ id: 'c', function: { name: 'f', arguments: text } }]
+  return chat([user('u'), { ...call, tool_calls: calls }, ...results])
+}
+expectRead('arguments with a string of 30 MB', chatFormat, argued(JSON.stringify({ a: 'x'.repeat(30_000_000) })), 'accepted')
+expectRead('arguments that are no JSON', chatFormat, argued('x'.repeat(30_000_000)), 'accepted')
+expectRead(
+  'arguments of many arrays',
+  chatFormat,
+  argued(
+    `{"a":[${times(120_000, () => nested(100))
+      .map((value) => JSON.stringify(value))
+      .join(',')}]}`,
+  ),
+  'accepted',
+)
+expectRead('arguments full of escapes', chatFormat, argued(JSON.stringify({ a: '"'.repeat(7_000_000) })), 'accepted')
+const sealed = Buffer.from(`{"v":1,"m":"m","b":[${times(100_000, () => '['.repeat(100) + ']'.repeat(100)).join(',')}]}`).toString(
+  'base64url',
+)
+expectRead(
+  'a sealed thought of many arrays',
+  responsesFormat,
+  { input: [user('u'), { type: 'reasoning', encrypted_content: sealed }] },
+  'accepted',
+)
+const picture = `data:image/png;base64,iVBORw0KGgo${'A'.repeat(30_000_001)}`
+expectRead('a large picture', chatFormat, chat([user([{ type: 'image_url', image_url: { url: picture } }])]), 'accepted')
+expectRead('a large text as base64', chatFormat, chat([dataUrls(`data:text/plain;base64,${'QUFB'.repeat(7_500_000)}`)]), 'accepted')
+
+const full =
+  (fill: string): (() => Uint8Array) =>
+  () =>
+    Buffer.alloc(LIMITS.bodyBytes, fill)
+const deepArrays = `{"x":[${times(113_000, () => '['.repeat(126) + ']'.repeat(126)).join(',')}]}`
+expectBytes('14.4 million nested arrays', messagesFormat, () => Buffer.from(deepArrays), 'refused')
+for (const fill of ['x', ' ', '1', '"', '\\', 'x"', '" ', ']', '[]', '[', '{}', '\xff', 'é'])
+  expectBytes(`nothing but ${JSON.stringify(fill)}`, messagesFormat, full(fill), 'refused')
+for (const fill of ['1', ' ', '\\\\', '"" '])
+  expectBytes(
+    `an object, then nothing but ${JSON.stringify(fill)}`,
+    messagesFormat,
+    () => Buffer.from(`{"x":"${fill.repeat(33_000_000 / fill.length)}`),
+    'refused',
+  )

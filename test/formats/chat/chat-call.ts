@@ -6,6 +6,7 @@ import type { Call, Stamp } from '../../../src/core/format.ts'
 import { chatFormat } from '../../../src/core/formats/chat/format.ts'
 import type { ChatEcho } from '../../../src/core/formats/chat/wire.ts'
 import { Refusal } from '../../../src/core/refusal.ts'
+import { sha256Hex } from '../../../src/relay/sha256.ts'
 import { GOLDEN_BOUNDS, GOLDEN_MODEL } from '../../support/golden.ts'
 
 /** JSON of a shape that the test states by reading it. */
@@ -19,7 +20,12 @@ export function read(json: unknown, rejects: readonly string[] = [], more: Parti
   const text = JSON.stringify(json)
   const model = { ...GOLDEN_MODEL, ...more, rejects: new Set(rejects) } as Model
   const body = { bytes: Buffer.from(text), json: JSON.parse(text), members: [] }
-  const context = { headers: new Headers(), find: (id: string) => (id === model.id ? model : undefined), recall: () => undefined }
+  const context = {
+    headers: new Headers(),
+    find: (id: string) => (id === model.id ? model : undefined),
+    recall: () => undefined,
+    sha256Hex,
+  }
   return chatFormat.read(body, context)
 }
 

@@ -24,24 +24,25 @@ export function readContent(content: unknown, role: ContentRole, path: string): 
   if (!Array.isArray(content)) return invalid(path, 'Input should be a string or an array of parts')
   const blocks: Block[] = []
   for (const [index, part] of content.entries()) {
-    const read = readPart(part, role, `${path}[${index}]`)
-    if (read instanceof Refusal) return read
-    blocks.push(...read)
+    const block = readPart(part, role, `${path}[${index}]`)
+    if (block instanceof Refusal) return block
+    if (block !== undefined) blocks.push(block)
   }
   return blocks
 }
 
-function readPart(part: unknown, role: ContentRole, path: string): Block[] | Refusal {
+/** Undefined: thinking that cannot be sent back. */
+function readPart(part: unknown, role: ContentRole, path: string): Block | undefined | Refusal {
   if (!isObject(part)) return invalid(path, NOT_AN_OBJECT)
   const { type } = part
   if (typeof type !== 'string') return invalid(`${path}.type`, isGiven(type) ? NOT_A_STRING : REQUIRED)
   if (!PART_TYPES[role].has(type)) return invalid(path, `${type.slice(0, 100)} content is not supported in ${role} messages`)
-  if (type === 'thinking' || type === 'redacted_thinking') return thinkingBlocks([part])
-  if (type === 'tool_use' || type === 'tool_result') return [{ ...part, type } as Block]
+  if (type === 'thinking' || type === 'redacted_thinking') return thinkingBlocks([part])[0]
+  if (type === 'tool_use' || type === 'tool_result') return { ...part, type } as Block
   const block = readBlock(type, part, path)
   if (block instanceof Refusal) return block
   const marker = readPartMarker(part, path)
-  return marker instanceof Refusal ? marker : [marked(block, marker)]
+  return marker instanceof Refusal ? marker : marked(block, marker)
 }
 
 function readBlock(type: string, part: JsonObject, path: string): Block | Refusal {

@@ -11,8 +11,14 @@ import { readContent } from './content.ts'
 export const ROLES = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const
 type Role = (typeof ROLES)[number]
 
+export const isRole = (value: unknown): value is Role => KNOWN_ROLES.has(value)
+const KNOWN_ROLES = new Set<unknown>(ROLES)
+
 /** A message whose shape has been checked: an object with a known role. */
-export type Message = Readonly<{ role: Role; fields: JsonObject; path: string }>
+export type Message = Readonly<{ role: Role; fields: JsonObject; index: number }>
+
+/** As refusals name it. */
+const pathOf = ({ index }: Message): string => `messages[${index}]`
 
 export type ReadMessages = Readonly<{ system: readonly TextBlock[]; turns: readonly Turn[] }>
 
@@ -21,8 +27,16 @@ export function readMessages(messages: readonly Message[], needsUserFirst: boole
   const system: TextBlock[] = []
   const conversation = new Conversation()
   const onlySystem = messages.every(isSystem)
-  for (const [index, message] of messages.entries()) {
-    const marker = readCacheControl(message.fields['cache_control'], `${message.path}.cache_control`)
+  for (const message of messages) {
+    const { role, fields, index } = message
+    const { content } = fields
+    if ((role === 'user' || role === 'assistant') && typeof content === 'string' && Object.keys(fields).length === 2) {
+      conversation.addText(role, content)
+      continue
+    }
+    const marker = isGiven(fields['cache_control'])
+      ? readCacheControl(fields['cache_control'], `${pathOf(message)}.cache_control`)
+      : undefined
     if (marker instanceof Refusal) return marker
     const isHoisted = isSystem(message) && !(onlySystem && index === messages.length - 1)
     const problem = isHoisted ? addSystem(system, message, marker) : addMessage(conversation, message, marker)
@@ -34,7 +48,9 @@ export function readMessages(messages: readonly Message[], needsUserFirst: boole
 
 const isSystem = ({ role }: Message): boolean => role === 'system' || role === 'developer'
 
-function addSystem(system: TextBlock[], { fields, path }: Message, marker: CacheControl | undefined): Refusal | undefined {
+function addSystem(system: TextBlock[], message: Message, marker: CacheControl | undefined): Refusal | undefined {
+  const { fields } = message
+  const path = pathOf(message)
   const blocks = readContent(fields['content'], 'system', `${path}.content`)
   if (blocks instanceof Refusal) return blocks
   markLast(blocks, marker)
@@ -56,7 +72,9 @@ function addMessage(conversation: Conversation, message: Message, marker: CacheC
   }
 }
 
-function addUser(conversation: Conversation, { fields, path }: Message, marker: CacheControl | undefined): Refusal | undefined {
+function addUser(conversation: Conversation, message: Message, marker: CacheControl | undefined): Refusal | undefined {
+  const { fields } = message
+  const path = pathOf(message)
   const blocks = readContent(fields['content'], 'user', `${path}.content`)
   if (blocks instanceof Refusal) return blocks
   markLast(blocks, marker)
@@ -65,9 +83,11 @@ function addUser(conversation: Conversation, { fields, path }: Message, marker: 
     const problem = addNativeResult(conversation, block, `${path}.content[${index}]`)
     if (problem !== undefined) return problem
   }
-  conversation.addUser(blocks.filter(({ type }) => type !== 'tool_result'))
+  conversation.addUser(blocks.some(isResult) ? blocks.filter((block) => !isResult(block)) : blocks)
   return undefined
 }
+
+const isResult = ({ type }: Block): boolean => type === 'tool_result'
 
 /** A native `tool_result` part, as clients that keep native history send it. */
 function addNativeResult(conversation: Conversation, block: Block, path: string): Refusal | undefined {
@@ -88,7 +108,9 @@ function addNativeResult(conversation: Conversation, block: Block, path: string)
   return undefined
 }
 
-function addResult(conversation: Conversation, { role, fields, path }: Message, marker: CacheControl | undefined): Refusal | undefined {
+function addResult(conversation: Conversation, message: Message, marker: CacheControl | undefined): Refusal | undefined {
+  const { role, fields } = message
+  const path = pathOf(message)
   const key = role === 'tool' ? 'tool_call_id' : 'name'
   const called = fields[key] ?? ''
   if (typeof called !== 'string') return invalid(`${path}.${key}`, NOT_A_STRING)
@@ -106,12 +128,14 @@ function addResult(conversation: Conversation, { role, fields, path }: Message, 
   return undefined
 }
 
-function addAssistant(conversation: Conversation, { fields, path }: Message, marker: CacheControl | undefined): Refusal | undefined {
+function addAssistant(conversation: Conversation, message: Message, marker: CacheControl | undefined): Refusal | undefined {
+  const { fields } = message
+  const path = pathOf(message)
   const content = readContent(fields['content'], 'assistant', `${path}.content`)
   if (content instanceof Refusal) return content
   const calls = readCalls(content, fields, path)
   if (calls instanceof Refusal) return calls
-  const blocks = content.filter(({ type }) => type !== 'tool_use')
+  const blocks = calls.length === 0 ? content : content.filter((block) => !isUse(block))
   const kept = withoutBlankText(blocks.some(isThinking) ? blocks : [...signedThinking(fields), ...blocks])
   if (calls.length === 0) markLast(kept, marker)
   if (calls.length > 0 || !kept.every(isThinking)) conversation.addAssistant(kept)
@@ -138,10 +162,10 @@ function signedThinking(fields: JsonObject): Block[] {
 /** Calls of a message: native `tool_use` parts that `tool_calls` does not repeat, then `tool_calls`, else the older `function_call`. */
 function readCalls(content: readonly Block[], fields: JsonObject, path: string): ToolCall[] | Refusal {
   const listed = readToolCalls(fields, path)
-  if (listed instanceof Refusal) return listed
+  if (listed instanceof Refusal || !content.some(isUse)) return listed
   const known = new Set(listed.map(({ rawId }) => rawId))
   const calls: ToolCall[] = []
-  for (const block of content.filter(({ type }) => type === 'tool_use')) {
+  for (const block of content.filter(isUse)) {
     const { id, name, input } = block
     const call = toolCall(id, name, input, path, `${path}.content`)
     if (call instanceof Refusal) return call
@@ -149,6 +173,8 @@ function readCalls(content: readonly Block[], fields: JsonObject, path: string):
   }
   return [...calls, ...listed]
 }
+
+const isUse = ({ type }: Block): boolean => type === 'tool_use'
 
 function readToolCalls(fields: JsonObject, path: string): ToolCall[] | Refusal {
   const entries = fields['tool_calls'] ?? []

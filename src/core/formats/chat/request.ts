@@ -23,7 +23,7 @@ import { compose } from '../translate/compose.ts'
 import { jsonHint } from '../translate/json-hint.ts'
 import { readBudget, readEffort, readNativeThinking, type ThinkingWish } from '../translate/thinking.ts'
 import { userIdOf } from '../translate/user-id.ts'
-import { type Message, ROLES, readMessages } from './messages.ts'
+import { isRole, type Message, ROLES, readMessages } from './messages.ts'
 import { readResponseFormat } from './response-format.ts'
 import { readTools } from './tools.ts'
 import type { ChatEcho } from './wire.ts'
@@ -60,7 +60,12 @@ export function readChatRequest({ json }: Body, context: ReadContext): Call<Chat
       thinking,
       sampling: { temperature: numberOf(json['temperature']), topP: numberOf(json['top_p']), topK: numberOf(json['top_k']) },
       stopSequences: shape.stopSequences,
-      userId: userIdOf(json['safety_identifier'], json['user'], isObject(json['metadata']) ? json['metadata']['user_id'] : undefined),
+      userId: userIdOf(
+        context.sha256Hex,
+        json['safety_identifier'],
+        json['user'],
+        isObject(json['metadata']) ? json['metadata']['user_id'] : undefined,
+      ),
       wishesCaching: wishesCaching(json),
       cacheControl,
     },
@@ -93,12 +98,11 @@ function readMessageShapes(messages: unknown): Message[] | Refusal {
   if (messages.length === 0) return invalid('messages', 'at least one message is required')
   const read: Message[] = []
   for (const [index, fields] of messages.entries()) {
-    const path = `messages[${index}]`
-    if (!isObject(fields)) return invalid(path, NOT_AN_OBJECT)
-    if (!isGiven(fields['role'])) return invalid(`${path}.role`, REQUIRED)
-    const role = ROLES.find((known) => known === fields['role'])
-    if (role === undefined) return invalid(`${path}.role`, `Input should be one of ${ROLES.join(', ')}`)
-    read.push({ role, fields, path })
+    if (!isObject(fields)) return invalid(`messages[${index}]`, NOT_AN_OBJECT)
+    const { role } = fields
+    if (!isGiven(role)) return invalid(`messages[${index}].role`, REQUIRED)
+    if (!isRole(role)) return invalid(`messages[${index}].role`, `Input should be one of ${ROLES.join(', ')}`)
+    read.push({ role, fields, index })
   }
   return read
 }

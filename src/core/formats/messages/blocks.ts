@@ -5,33 +5,34 @@
 
 import { isObject, type JsonObject } from '../../json.ts'
 
-/** `path` is as refusals name it: "messages.0.content.2". */
-export type Block = Readonly<{ path: string; block: JsonObject }>
+/** `path` gives it as refusals name it: "messages.0.content.2". It is made when one does: a body may hold a quarter of a million blocks. */
+export type Block = Readonly<{ path: Path; block: JsonObject }>
+type Path = () => string
 
 export function blocksOf(json: JsonObject): readonly Block[] {
   const found: Block[] = []
-  collect(json['system'], 'system', found)
+  collect(json['system'], () => 'system', found)
   const { messages } = json
   if (!Array.isArray(messages)) return found
   messages.forEach((message, index) => {
-    if (isObject(message)) collect(message['content'], `messages.${index}.content`, found)
+    if (isObject(message) && typeof message['content'] === 'object') collect(message['content'], () => `messages.${index}.content`, found)
   })
   return found
 }
 
 /** Nesting is bounded: the body was refused if it was deeper than `JSON_DEPTH_MAX`. */
-function collect(content: unknown, path: string, found: Block[]): void {
+function collect(content: unknown, path: Path, found: Block[]): void {
   if (Array.isArray(content)) {
     content.forEach((block, index) => {
-      addBlock(block, `${path}.${index}`, found)
+      addBlock(block, () => `${path()}.${index}`, found)
     })
   } else addBlock(content, path, found)
 }
 
-function addBlock(block: unknown, path: string, found: Block[]): void {
+function addBlock(block: unknown, path: Path, found: Block[]): void {
   if (!isObject(block)) return
   found.push({ path, block })
   const { content, source } = block
-  if (content !== undefined) collect(content, `${path}.content`, found)
-  if (isObject(source) && source['content'] !== undefined) collect(source['content'], `${path}.source.content`, found)
+  if (content !== undefined) collect(content, () => `${path()}.content`, found)
+  if (isObject(source) && source['content'] !== undefined) collect(source['content'], () => `${path()}.source.content`, found)
 }

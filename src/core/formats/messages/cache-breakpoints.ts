@@ -6,14 +6,14 @@ import type { Bounds } from '../../pricing.ts'
 import { invalid, Refusal } from '../../refusal.ts'
 import type { Block } from './blocks.ts'
 
-type Marker = Readonly<{ path: string; value: unknown }>
+type Marker = Readonly<{ path: () => string; value: unknown }>
 
 /** The dearest cache write that the markers on tools, blocks and the body itself ask for. */
 export function readCacheBreakpoints(json: JsonObject, blocks: readonly Block[]): Bounds['cacheWrites'] | Refusal {
   const markers = markersOf(json, blocks)
   for (const { path, value } of markers) {
-    if (!isObject(value)) return invalid(path, 'Input should be an object with the type "ephemeral"')
-    if (value['type'] !== 'ephemeral') return invalid(`${path}.type`, 'Input should be "ephemeral"')
+    if (!isObject(value)) return invalid(path(), 'Input should be an object with the type "ephemeral"')
+    if (value['type'] !== 'ephemeral') return invalid(`${path()}.type`, 'Input should be "ephemeral"')
   }
   const tooMany = checkBreakpointCount(markers.length)
   if (tooMany instanceof Refusal) return tooMany
@@ -28,13 +28,15 @@ export const checkBreakpointCount = (found: number): Refusal | undefined =>
     : invalid('cache_control', `A maximum of ${CACHE_BREAKPOINTS_MAX} blocks with cache_control may be provided. Found ${found}.`)
 
 function markersOf(json: JsonObject, blocks: readonly Block[]): readonly Marker[] {
-  const tools = Array.isArray(json['tools']) ? json['tools'] : []
-  const holders = [
-    { path: 'cache_control', holder: json },
-    ...tools.map((tool: unknown, index) => ({ path: `tools.${index}.cache_control`, holder: isObject(tool) ? tool : {} })),
-    ...blocks.map(({ path, block }) => ({ path: `${path}.cache_control`, holder: block })),
-  ]
-  return holders.map(({ path, holder }) => ({ path, value: holder['cache_control'] })).filter(({ value }) => isGiven(value))
+  const markers: Marker[] = []
+  const add = ({ cache_control: value }: JsonObject, path: () => string): void => {
+    if (isGiven(value)) markers.push({ path, value })
+  }
+  add(json, () => 'cache_control')
+  const tools: readonly unknown[] = Array.isArray(json['tools']) ? json['tools'] : []
+  for (const [index, tool] of tools.entries()) if (isObject(tool)) add(tool, () => `tools.${index}.cache_control`)
+  for (const { path, block } of blocks) add(block, () => `${path()}.cache_control`)
+  return markers
 }
 
 /** Five minutes is the vendor's default; a lifetime that we do not know is reserved for as if it were the dearest. */

@@ -52,8 +52,8 @@ function firstUnsupportedTool(json: JsonObject): Refusal | undefined {
 function firstUnsupportedBlock(blocks: readonly Block[]): Refusal | undefined {
   for (const { path, block } of blocks) {
     const { type, source } = block
-    if (type === 'container_upload') return unsupported(`${path}: container_upload`)
-    if (isObject(source) && (source['type'] === 'file' || isGiven(source['file_id']))) return unsupported(`${path}.source: file`)
+    if (type === 'container_upload') return unsupported(`${path()}: container_upload`)
+    if (isObject(source) && (source['type'] === 'file' || isGiven(source['file_id']))) return unsupported(`${path()}.source: file`)
   }
   return undefined
 }

@@ -59,7 +59,7 @@ function checkMessages(messages: unknown): Refusal | undefined {
   if (!Array.isArray(messages)) return invalid('messages', NOT_AN_ARRAY)
   if (messages.length === 0) return invalid('messages', 'at least one message is required')
   for (const [index, message] of messages.entries()) {
-    const refusal = checkMessage(message, `messages.${index}`)
+    const refusal = checkMessage(message, index)
     if (refusal !== undefined) return refusal
   }
   return undefined
@@ -68,15 +68,15 @@ function checkMessages(messages: unknown): Refusal | undefined {
 const ROLES = new Set<unknown>(['user', 'assistant', 'system'])
 
 /** A system message inside `messages` may do without content: clients use it to change settings between turns. */
-function checkMessage(message: unknown, path: string): Refusal | undefined {
-  if (!isObject(message)) return invalid(path, NOT_AN_OBJECT)
+function checkMessage(message: unknown, index: number): Refusal | undefined {
+  if (!isObject(message)) return invalid(`messages.${index}`, NOT_AN_OBJECT)
   const { role, content } = message
-  if (!isGiven(role)) return invalid(`${path}.role`, REQUIRED)
-  if (!ROLES.has(role)) return invalid(`${path}.role`, 'Input should be "user", "assistant" or "system"')
-  if (!isGiven(content)) return role === 'system' ? undefined : invalid(`${path}.content`, REQUIRED)
+  if (!isGiven(role)) return invalid(`messages.${index}.role`, REQUIRED)
+  if (!ROLES.has(role)) return invalid(`messages.${index}.role`, 'Input should be "user", "assistant" or "system"')
+  if (!isGiven(content)) return role === 'system' ? undefined : invalid(`messages.${index}.content`, REQUIRED)
   return typeof content === 'string' || Array.isArray(content)
     ? undefined
-    : invalid(`${path}.content`, 'Input should be a string or an array of content blocks')
+    : invalid(`messages.${index}.content`, 'Input should be a string or an array of content blocks')
 }
 
 const checkSystem = (system: unknown): Refusal | undefined =>

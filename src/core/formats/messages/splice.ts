@@ -25,9 +25,11 @@ const within = (edits: readonly Edit[], from: number, to: number): readonly Edit
  * every parser reads what was checked. Nothing to change gives the very same bytes.
  */
 export function spliceMembers(body: Body, changes: ReadonlyMap<string, ByteString | undefined>): Uint8Array {
-  const last = new Map(body.members.map(({ name }, index) => [name, index]))
+  // As many members as names: none is repeated.
+  const isRepeated = body.members.length > Object.keys(body.json).length
+  const last = isRepeated ? new Map(body.members.map(({ name }, index) => [name, index])) : undefined
   const isKept = ({ name }: { name: string }, index: number): boolean =>
-    last.get(name) === index && (!changes.has(name) || changes.get(name) !== undefined)
+    (last === undefined || last.get(name) === index) && (!changes.has(name) || changes.get(name) !== undefined)
   const edits = [...removals(body, isKept)]
   body.members.forEach((member, index) => {
     const text = changes.get(member.name)

@@ -5,10 +5,13 @@
 
 import { type ByteString, encodeJson } from '../../byte-string.ts'
 import { isObject } from '../../json.ts'
+import { checkJsonBounds } from '../../json-scan.ts'
 import type { Block } from '../translate/block.ts'
 import { thinkingBlocks } from '../translate/turns.ts'
 
 const VERSION = 1
+/** Of an envelope of ours there are 13; what stands inside strings was not bounded with the body. */
+const SEPARATORS_MAX = 32
 
 /** The envelope around a native block that is given as JSON. `modelId` is public: another model's thinking must not be sent to this one. */
 export function seal(modelId: string, block: ByteString): string {
@@ -26,9 +29,11 @@ export const redactedJson = (data: string): ByteString => encodeJson({ type: 're
 /** The blocks of an envelope of ours for this model; none for anything else. */
 export function unseal(modelId: string, sealed: unknown): readonly Block[] {
   if (typeof sealed !== 'string') return []
+  const text = Buffer.from(sealed, 'base64url').toString('utf8')
+  if (typeof checkJsonBounds(text, SEPARATORS_MAX) === 'string') return []
   let envelope: unknown
   try {
-    envelope = JSON.parse(Buffer.from(sealed, 'base64url').toString('utf8'))
+    envelope = JSON.parse(text)
   } catch {
     return []
   }

@@ -1,5 +1,6 @@
 /** Input items to the system prompt and native turns. Source: wire.md §7.3, with the shared rules of §3.3 in translate/turns.ts. */
 
+import type { Sha256Hex } from '../../format.ts'
 import { isGiven, isObject, type JsonObject, NOT_A_STRING, NOT_AN_OBJECT, REQUIRED } from '../../json.ts'
 import { invalid, Refusal } from '../../refusal.ts'
 import { append, type Block, type TextBlock, withoutBlankText } from '../translate/block.ts'
@@ -7,10 +8,10 @@ import { readArguments } from '../translate/tool-arguments.ts'
 import { Conversation } from '../translate/turns.ts'
 import { readContent, unsupported } from './content-parts.ts'
 import { unseal } from './envelope.ts'
-import type { Item } from './input.ts'
+import { type Item, pathOf } from './input.ts'
 import { type FlatNames, flatName } from './tools.ts'
 
-export type ItemContext = Readonly<{ modelId: string; flatNames: FlatNames }>
+export type ItemContext = Readonly<{ modelId: string; flatNames: FlatNames; sha256Hex: Sha256Hex }>
 
 export type Conversed = Readonly<{ system: readonly TextBlock[]; conversation: Conversation }>
 
@@ -23,15 +24,15 @@ export function readConversation(items: readonly Item[], context: ItemContext): 
   const leading = lead === -1 ? items : items.slice(0, lead)
   const conversation = new Conversation()
   const system: TextBlock[] = []
-  for (const [index, { item, path }] of leading.entries()) {
-    const blocks = readContent((item as JsonObject)['content'], `${path}.content`, 'text')
+  for (const [index, entry] of leading.entries()) {
+    const blocks = readContent((entry.item as JsonObject)['content'], `${pathOf(entry)}.content`, 'text')
     if (blocks instanceof Refusal) return blocks
     const isOnlyPrompt = lead === -1 && index === leading.length - 1
     if (isOnlyPrompt) conversation.addUser(blocks)
     else append(system, withoutBlankText(blocks as readonly TextBlock[]))
   }
-  for (const { item, path } of items.slice(leading.length)) {
-    const problem = addItem(conversation, item, path, context)
+  for (const entry of items.slice(leading.length)) {
+    const problem = addItem(conversation, entry, context)
     if (problem !== undefined) return problem
   }
   return { system, conversation }
@@ -61,9 +62,16 @@ const DROPPED: ReadonlySet<unknown> = new Set([
   'configuration_update',
 ])
 
-function addItem(conversation: Conversation, item: unknown, path: string, context: ItemContext): Refusal | undefined {
+function addItem(conversation: Conversation, entry: Item, context: ItemContext): Refusal | undefined {
+  const { item } = entry
+  if (isMessage(item)) {
+    const { role, content } = item
+    if ((role !== 'user' && role !== 'assistant') || typeof content !== 'string') return addMessage(conversation, item, pathOf(entry))
+    conversation.addText(role, content)
+    return undefined
+  }
+  const path = pathOf(entry)
   if (!isObject(item)) return invalid(path, NOT_AN_OBJECT)
-  if (isMessage(item)) return addMessage(conversation, item, path)
   const { type } = item
   switch (type) {
     case 'reasoning':
@@ -104,14 +112,14 @@ function addMessage(conversation: Conversation, item: JsonObject, path: string):
 
 const reminder = (block: Block): Block => ({ ...block, text: `<system-reminder>\n${String(block['text'])}\n</system-reminder>` })
 
-function addCall(conversation: Conversation, item: JsonObject, path: string, { flatNames }: ItemContext): Refusal | undefined {
+function addCall(conversation: Conversation, item: JsonObject, path: string, context: ItemContext): Refusal | undefined {
   const { name, namespace } = item
   if (!isGiven(name)) return invalid(`${path}.name`, REQUIRED)
   if (typeof name !== 'string') return invalid(`${path}.name`, NOT_A_STRING)
   const rawId = readCallId(item, path)
   if (rawId instanceof Refusal) return rawId
   const input = item['type'] === 'custom_tool_call' ? { input: item['input'] ?? '' } : readArguments(item['arguments'])
-  conversation.addToolCall({ rawId, name: flatName(name, namespace, flatNames), input, path })
+  conversation.addToolCall({ rawId, name: flatName(name, namespace, context), input, path })
   return undefined
 }
 

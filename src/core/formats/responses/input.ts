@@ -3,8 +3,11 @@
 import { isGiven, isObject, type JsonObject, NOT_A_STRING, REQUIRED } from '../../json.ts'
 import { invalid, Refusal } from '../../refusal.ts'
 
-/** An item and the field that a refusal names. */
-export type Item = Readonly<{ item: unknown; path: string }>
+/** An item and where it stands: at an index of `input`, or in the field of this name. */
+export type Item = Readonly<{ item: unknown; place: number | string }>
+
+/** As refusals name it. */
+export const pathOf = ({ place }: Item): string => (typeof place === 'number' ? `input.${place}` : place)
 
 export type Recall = (id: string) => readonly unknown[] | undefined
 
@@ -25,8 +28,8 @@ export function readItems(body: JsonObject, recall: Recall): readonly Item[] | R
     else if (!seen.has(id)) {
       seen.add(id)
       const found = recall(id)
-      if (found === undefined && !id.startsWith('rs_')) return unresolved(id, entry.path)
-      for (const item of found ?? []) items.push({ item, path: entry.path })
+      if (found === undefined && !id.startsWith('rs_')) return unresolved(id, pathOf(entry))
+      for (const item of found ?? []) items.push({ item, place: entry.place })
     }
   }
   return items
@@ -42,14 +45,14 @@ function readEarlier(id: unknown, recall: Recall): readonly Item[] | Refusal {
   if (!isGiven(id)) return []
   if (typeof id !== 'string') return invalid(path, NOT_A_STRING)
   const items = recall(id)
-  return items === undefined ? invalid(path, 'not found; send the full input (store: false)') : items.map((item) => ({ item, path }))
+  return items === undefined ? invalid(path, 'not found; send the full input (store: false)') : items.map((item) => ({ item, place: path }))
 }
 
 function readOwn(input: unknown): readonly Item[] | Refusal {
   if (!isGiven(input)) return invalid('input', REQUIRED)
-  if (typeof input === 'string') return [{ item: { type: 'message', role: 'user', content: input }, path: 'input' }]
+  if (typeof input === 'string') return [{ item: { type: 'message', role: 'user', content: input }, place: 'input' }]
   if (!Array.isArray(input)) return invalid('input', 'Input should be a valid string or array')
-  return input.length === 0 ? invalid('input', REQUIRED) : input.map((item, index) => ({ item, path: `input.${index}` }))
+  return input.length === 0 ? invalid('input', REQUIRED) : input.map((item, index) => ({ item, place: index }))
 }
 
 /** The id that a reference names; a reference may leave its type out. */

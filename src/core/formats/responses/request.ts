@@ -1,7 +1,7 @@
 /** A responses request to a native call. Source: wire.md §7.2; product.md "Requests" (Responses, Chat). Unknown fields are ignored. */
 
 import type { Body } from '../../body.ts'
-import type { Call, ReadContext } from '../../format.ts'
+import type { Call, ReadContext, Sha256Hex } from '../../format.ts'
 import {
   checkBoolean,
   checkInteger,
@@ -31,15 +31,15 @@ const VERSION = '2023-06-01'
 /** A larger request is not remembered: its input would stay in memory while the answer runs, to push everything else out of the memory. */
 const REMEMBERED_BYTES_MAX = 8 * 1024 * 1024
 
-export function readRequest({ bytes, json: body }: Body, { find, recall }: ReadContext): Call<ResponsesEcho> | Refusal {
-  const settings = readSettings(body)
+export function readRequest({ bytes, json: body }: Body, { find, recall, sha256Hex }: ReadContext): Call<ResponsesEcho> | Refusal {
+  const settings = readSettings(body, sha256Hex)
   if (settings instanceof Refusal) return settings
-  const tools = readTools(body['tools'])
+  const tools = readTools(body['tools'], sha256Hex)
   if (tools instanceof Refusal) return tools
   const items = readItems(body, recall)
   if (items instanceof Refusal) return items
   const { modelId } = settings
-  const read = readConversation(items, { modelId, flatNames: tools.flatNames })
+  const read = readConversation(items, { modelId, flatNames: tools.flatNames, sha256Hex })
   if (read instanceof Refusal) return read
 
   const model = find(modelId)
@@ -65,7 +65,7 @@ export function readRequest({ bytes, json: body }: Body, { find, recall }: ReadC
 }
 
 /** The settings that need no model, in the order in which mistakes are named. */
-function readSettings(body: JsonObject) {
+function readSettings(body: JsonObject, sha256Hex: Sha256Hex) {
   const { model: modelId } = body
   if (!isGiven(modelId)) return invalid('model', REQUIRED)
   if (typeof modelId !== 'string') return invalid('model', NOT_A_STRING)
@@ -88,7 +88,7 @@ function readSettings(body: JsonObject) {
     thinking,
     sampling: { temperature: numberOf(body['temperature']), topP: numberOf(body['top_p']), topK: undefined },
     stopSequences: [],
-    userId: userIdOf(body['safety_identifier'], body['user']),
+    userId: userIdOf(sha256Hex, body['safety_identifier'], body['user']),
     wishesCaching: wishesCaching(body),
     cacheControl,
   }

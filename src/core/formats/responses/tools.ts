@@ -3,11 +3,11 @@
  * Source: wire.md §7.4, §2.4; product.md "Requests" (hosted tools are dropped).
  */
 
+import type { Sha256Hex } from '../../format.ts'
 import { isGiven, isObject, type JsonObject, NOT_A_STRING, NOT_AN_ARRAY, NOT_AN_OBJECT, REQUIRED } from '../../json.ts'
 import { invalid, Refusal } from '../../refusal.ts'
 import type { NativeTool } from '../translate/block.ts'
 import { readCacheControl } from '../translate/caching.ts'
-import { sha256Hex } from '../translate/sha256.ts'
 import { cleanToolName } from '../translate/tool-arguments.ts'
 import { customTool, functionTool } from '../translate/tool-definition.ts'
 import type { ToolName } from './wire.ts'
@@ -24,7 +24,7 @@ export type Tools = Readonly<{
   droppedTypes: readonly string[]
 }>
 
-export function readTools(value: unknown): Tools | Refusal {
+export function readTools(value: unknown, sha256Hex: Sha256Hex): Tools | Refusal {
   const tools: NativeTool[] = []
   const names = new Map<string, ToolName>()
   const flatNames = new Map<string, string>()
@@ -37,7 +37,7 @@ export function readTools(value: unknown): Tools | Refusal {
       droppedTypes.push(kind.dropped)
       continue
     }
-    const tool = readTool(kind, definition as JsonObject, path, namespace)
+    const tool = readTool(kind, definition as JsonObject, { path, namespace, sha256Hex })
     if (tool instanceof Refusal) return tool
     tools.push(tool)
     const name = String((definition as JsonObject)['name'])
@@ -68,11 +68,14 @@ function kindOf(definition: unknown, path: string): ToolName['kind'] | { dropped
   return type === 'function' || type === 'custom' ? type : { dropped: type }
 }
 
-function readTool(kind: ToolName['kind'], definition: JsonObject, path: string, namespace: string | undefined): NativeTool | Refusal {
+type Place = Readonly<{ path: string; namespace: string | undefined; sha256Hex: Sha256Hex }>
+
+function readTool(kind: ToolName['kind'], definition: JsonObject, { path, namespace, sha256Hex }: Place): NativeTool | Refusal {
   const marker = readCacheControl(definition['cache_control'], `${path}.cache_control`)
   if (marker instanceof Refusal) return marker
   const { name } = definition
-  const flat = namespace !== undefined && typeof name === 'string' ? { ...definition, name: joinName(namespace, name) } : definition
+  const flat =
+    namespace !== undefined && typeof name === 'string' ? { ...definition, name: joinName(namespace, name, sha256Hex) } : definition
   return kind === 'custom' ? customTool(flat, path, marker) : functionTool(flat, path, marker)
 }
 
@@ -81,21 +84,24 @@ const NAME_LENGTH_MAX = 128
 const HASH_LENGTH = 8
 
 /** `namespace__name`; where native would refuse that, a cleaned and shortened one with a hash of the whole, so that it stays unique. */
-function joinName(namespace: string, name: string): string {
+function joinName(namespace: string, name: string, sha256Hex: Sha256Hex): string {
   const joined = `${namespace}__${name}`
   if (NAME.test(joined)) return joined
-  const hash = sha256Hex(Buffer.from(joined, 'utf8')).slice(0, HASH_LENGTH)
+  const hash = sha256Hex(joined).slice(0, HASH_LENGTH)
   return `${cleanToolName(joined).slice(0, NAME_LENGTH_MAX - HASH_LENGTH - 1)}_${hash}`
 }
 
 /** Where a tool of a namespace, or of none, is found. */
 const nameKey = (name: string, namespace: unknown): string => JSON.stringify([namespace ?? null, name])
 
+/** What a name is found by, and made from. */
+type Naming = Readonly<{ flatNames: FlatNames; sha256Hex: Sha256Hex }>
+
 /** The flat name of a tool that the client names: as declared, else as it would have been. */
-export function flatName(name: string, namespace: unknown, flatNames: FlatNames): string {
+export function flatName(name: string, namespace: unknown, { flatNames, sha256Hex }: Naming): string {
   const known = declaredName(name, namespace, flatNames)
   if (known !== undefined) return known
-  return typeof namespace === 'string' && namespace !== '' ? joinName(namespace, name) : cleanToolName(name)
+  return typeof namespace === 'string' && namespace !== '' ? joinName(namespace, name, sha256Hex) : cleanToolName(name)
 }
 
 /** Without a namespace, a tool of none is meant, else the first of that name. */

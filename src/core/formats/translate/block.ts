@@ -22,7 +22,10 @@ export const textBlock = (text: string, cacheControl?: CacheControl): TextBlock 
 export const marked = <B extends Block | TextBlock>(block: B, cacheControl: CacheControl | undefined): B =>
   cacheControl === undefined || block.cache_control !== undefined ? block : { ...block, cache_control: cacheControl }
 
-export const isBlank = (text: string): boolean => text.trim() === ''
+export const isBlank = (text: string): boolean => !VISIBLE.test(text)
+
+/** Stops at the first such character; a trimmed copy of a long text takes longer than to read it. */
+const VISIBLE = /\S/
 
 /** A text block without a visible character, which native refuses (K1). */
 const isBlankText = (block: Block): boolean => block.type === 'text' && (typeof block['text'] !== 'string' || isBlank(block['text']))

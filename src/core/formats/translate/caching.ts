@@ -31,15 +31,20 @@ export const wishesCaching = (body: JsonObject): boolean =>
 /** What carries markers. */
 export type Markable = Readonly<{ system: readonly TextBlock[]; tools: readonly NativeTool[]; turns: readonly Turn[] }>
 
-/** Every marker of a request, those inside tool results too. */
-export function markersOf({ system, tools, turns }: Markable): readonly CacheControl[] {
-  const blocks = turns.flatMap(({ content }) => content.flatMap((block) => [block, ...nestedBlocks(block)]))
-  return [...tools, ...system, ...blocks].flatMap(({ cache_control }) => (cache_control === undefined ? [] : [cache_control]))
+type Carrier = Readonly<{ cache_control?: CacheControl }>
+
+/** The markers of some blocks or tools, in order. */
+export function markersOf(items: readonly Carrier[]): CacheControl[] {
+  const markers: CacheControl[] = []
+  for (const { cache_control } of items) if (cache_control !== undefined) markers.push(cache_control)
+  return markers
 }
 
 /** Blocks inside a tool result. */
 export const nestedBlocks = (block: Block): readonly Block[] =>
-  block.type === 'tool_result' && Array.isArray(block['content']) ? (block['content'] as readonly Block[]) : []
+  block.type === 'tool_result' && Array.isArray(block['content']) ? (block['content'] as readonly Block[]) : NONE
+
+const NONE: readonly Block[] = []
 
 /** Two markers: on the last system block or, without system, the last tool; and on the last block of the last user turn. */
 export function withAutomaticMarkers({ system, tools, turns }: Markable): Markable {

@@ -9,14 +9,14 @@ import type { Bounds } from '../../pricing.ts'
 import { Refusal } from '../../refusal.ts'
 import { checkBreakpointCount } from '../messages/cache-breakpoints.ts'
 import { normalizeToolChoice, type ToolChoice } from '../messages/tool-choice.ts'
-import { type Block, type CacheControl, type NativeTool, type TextBlock, type Turn, textBlock } from './block.ts'
-import { cacheWritesOf, markersOf, nestedBlocks, withAutomaticMarkers, withMarkedTurn } from './caching.ts'
+import { append, type Block, type CacheControl, type NativeTool, type TextBlock, type Turn, textBlock } from './block.ts'
+import { cacheWritesOf, type Markable, markersOf, nestedBlocks, withAutomaticMarkers, withMarkedTurn } from './caching.ts'
 import { maxTokensOf } from './max-tokens.ts'
 import { type Sampling, samplingFor } from './sampling.ts'
 import { type ThinkingWish, thinkingFor } from './thinking.ts'
-import { nativeJson } from './tool-arguments.ts'
+import { hasRawInput, nativeJson } from './tool-arguments.ts'
 import { checkUniqueNames } from './tool-definition.ts'
-import { forbidsManualThinking, hasToolBlocks, usedToolNames } from './turns.ts'
+import { forbidsManualThinking, usedToolNames } from './turns.ts'
 
 export type Translated = Readonly<{
   isStream: boolean
@@ -48,10 +48,10 @@ export type Translated = Readonly<{
 export type Composed = Readonly<{ body: Uint8Array; bounds: Bounds }>
 
 export function compose(request: Translated, model: Model): Composed | Refusal {
-  const toolset = toolsFor(request, model)
+  const found = survey(request.turns)
+  const toolset = toolsFor(request, model, found.hasTools)
   if (toolset instanceof Refusal) return toolset
-  const { system, tools, turns } = withMarkers(request, toolset.tools)
-  const markers = markersOf({ system, tools, turns })
+  const { system, tools, turns, markers } = withMarkers(request, toolset.tools, found.markers)
   const tooMany = checkBreakpointCount(markers.length)
   if (tooMany !== undefined) return tooMany
 
@@ -80,7 +80,7 @@ export function compose(request: Translated, model: Model): Composed | Refusal {
   )
   const bounds = {
     bodyBytes: body.byteLength,
-    hasOpaqueInput: turns.some(({ content }) => content.some((block) => isOpaque(block) || nestedBlocks(block).some(isOpaque))),
+    hasOpaqueInput: found.isOpaque,
     passes: 0,
     serverToolUsesMax: 0,
     cacheWrites: cacheWritesOf(markers),
@@ -90,10 +90,30 @@ export function compose(request: Translated, model: Model): Composed | Refusal {
   return { body, bounds }
 }
 
+type Survey = Readonly<{ hasTools: boolean; isOpaque: boolean; markers: readonly CacheControl[] }>
+
+/** What price and tools depend on, in one walk: a body may hold a quarter of a million blocks, and each walk must fetch them all from memory. */
+function survey(turns: readonly Turn[]): Survey {
+  let hasTools = false
+  let hasOpaque = false
+  const markers: CacheControl[] = []
+  for (const { content } of turns) {
+    for (const block of content) {
+      const { type, cache_control } = block
+      if (cache_control !== undefined) markers.push(cache_control)
+      if (type === 'text') continue
+      if (type === 'tool_use' || type === 'tool_result') hasTools = true
+      if (type === 'tool_result') append(markers, markersOf(nestedBlocks(block)))
+      if (isOpaque(block)) hasOpaque = true
+    }
+  }
+  return { hasTools, isOpaque: hasOpaque, markers }
+}
+
 type Toolset = Readonly<{ tools: readonly NativeTool[]; choice: ToolChoice | undefined }>
 
 /** Tools and choice as this model takes them. History with tool blocks needs definitions even where the client sends none (K8). */
-function toolsFor(request: Translated, { rejects }: Model): Toolset | Refusal {
+function toolsFor(request: Translated, { rejects }: Model, hasToolBlocks: boolean): Toolset | Refusal {
   const problem = checkUniqueNames(request.tools)
   if (problem !== undefined) return problem
   const normalized = normalizeToolChoice(request.toolChoice, {
@@ -112,26 +132,33 @@ function toolsFor(request: Translated, { rejects }: Model): Toolset | Refusal {
   const kept = onlyTools === undefined ? undefined : new Set(onlyTools)
   const tools = kept === undefined ? request.tools : request.tools.filter(({ name }) => kept.has(name))
   const toolset: Toolset =
-    tools.length === 0 && hasToolBlocks(request.turns)
+    tools.length === 0 && hasToolBlocks
       ? { tools: usedToolNames(request.turns).map(placeholder), choice: { type: 'none' } }
       : { tools, choice }
-  return rejects.has('tool_choice') ? withoutChoice(toolset, request.turns) : toolset
+  return rejects.has('tool_choice') ? withoutChoice(toolset, hasToolBlocks) : toolset
 }
 
 /** A model that takes no choice can only be kept from its tools by not naming them, unless the history needs them. */
-const withoutChoice = ({ tools, choice }: Toolset, turns: readonly Turn[]): Toolset => ({
-  tools: choice?.type === 'none' && !hasToolBlocks(turns) ? [] : tools,
+const withoutChoice = ({ tools, choice }: Toolset, hasToolBlocks: boolean): Toolset => ({
+  tools: choice?.type === 'none' && !hasToolBlocks ? [] : tools,
   choice: undefined,
 })
 
 const placeholder = (name: string): NativeTool => ({ name, input_schema: { type: 'object' } })
 
-function withMarkers(request: Translated, tools: readonly NativeTool[]) {
-  const { system, cacheControl } = request
-  const turns = cacheControl === undefined ? request.turns : withMarkedTurn(request.turns, cacheControl, () => true)
-  const isMarked = markersOf({ system, tools, turns }).length > 0
-  return request.wishesCaching && !isMarked ? withAutomaticMarkers({ system, tools, turns }) : { system, tools, turns }
+/** `markers`: those on the blocks of the turns, as the client set them. */
+function withMarkers(request: Translated, tools: readonly NativeTool[], markers: readonly CacheControl[]): Marked {
+  const { system, turns, cacheControl, wishesCaching } = request
+  const own = [...markersOf(tools), ...markersOf(system), ...markers]
+  if (cacheControl === undefined && (own.length > 0 || !wishesCaching)) return { system, tools, turns, markers: own }
+  const marked =
+    cacheControl === undefined
+      ? withAutomaticMarkers({ system, tools, turns })
+      : { system, tools, turns: withMarkedTurn(turns, cacheControl, () => true) }
+  return { ...marked, markers: [...markersOf(marked.tools), ...markersOf(marked.system), ...survey(marked.turns).markers] }
 }
+
+type Marked = Markable & Readonly<{ markers: readonly CacheControl[] }>
 
 /** One string, or blocks as soon as one of them carries a marker. */
 function systemField(system: readonly TextBlock[], hint: string | undefined): JsonObject {
@@ -140,19 +167,40 @@ function systemField(system: readonly TextBlock[], hint: string | undefined): Js
   return { system: blocks.some(({ cache_control }) => cache_control !== undefined) ? blocks : blocks.map(({ text }) => text).join('\n') }
 }
 
-/** The messages are written block by block, so that the arguments of calls keep their letters. */
-const encodeBody = (head: JsonObject, turns: readonly Turn[]): Uint8Array =>
-  Buffer.from(`${JSON.stringify(head).slice(0, -1)},"messages":[${turns.map(turnJson).join(',')}]}`, 'utf8')
-
-/** A turn of one plain text is a string. */
-function turnJson({ role, content }: Turn): string {
-  const [only, ...more] = content
-  const isPlain = more.length === 0 && only?.type === 'text' && only.cache_control === undefined && Object.keys(only).length === 2
-  return `{"role":"${role}","content":${isPlain ? JSON.stringify(only['text']) : `[${content.map(nativeJson).join(',')}]`}}`
+/** Messages are written many at once, and block by block where a call's arguments must keep their letters. */
+function encodeBody(head: JsonObject, turns: readonly Turn[]): Uint8Array {
+  const pieces: string[] = []
+  let plain: PlainMessage[] = []
+  for (const turn of turns) {
+    if (!turn.content.some(hasRawInput)) {
+      plain.push(plainMessage(turn))
+      continue
+    }
+    if (plain.length > 0) pieces.push(JSON.stringify(plain).slice(1, -1))
+    plain = []
+    pieces.push(`{"role":"${turn.role}","content":[${turn.content.map(nativeJson).join(',')}]}`)
+  }
+  // Nearly always there is nothing to keep: one text, written once, since each copy of a large body takes as long as reading it.
+  if (pieces.length === 0) return Buffer.from(JSON.stringify({ ...head, messages: plain }), 'utf8')
+  if (plain.length > 0) pieces.push(JSON.stringify(plain).slice(1, -1))
+  return Buffer.from(`${JSON.stringify(head).slice(0, -1)},"messages":[${pieces.join(',')}]}`, 'utf8')
 }
 
-/** Images, documents and links: their tokens are not bounded by their bytes. */
-function isOpaque({ type, source }: Block): boolean {
+type PlainMessage = Readonly<{ role: Turn['role']; content: unknown }>
+
+/** A turn of one plain text is a string. */
+function plainMessage({ role, content }: Turn): PlainMessage {
+  const only = content.length === 1 ? content[0] : undefined
+  return { role, content: only !== undefined && isPlainText(only) ? only['text'] : content }
+}
+
+/** A text block has no other fields than these. */
+const isPlainText = ({ type, cache_control }: Block): boolean => type === 'text' && cache_control === undefined
+
+/** Images, documents and links, inside tool results too: their tokens are not bounded by their bytes. */
+function isOpaque(block: Block): boolean {
+  const { type, source } = block
   if (type === 'image') return true
+  if (type === 'tool_result') return nestedBlocks(block).some(isOpaque)
   return type === 'document' && (source as JsonObject)['type'] !== 'text'
 }

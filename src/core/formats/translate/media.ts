@@ -69,17 +69,25 @@ function bareBase64(text: string): Payload | undefined {
 
 /** Standard, padded base64 from what clients send: line breaks, the URL-safe alphabet, no padding. */
 function cleanBase64(text: string): string | undefined {
+  // As it should be, it is looked at once: each further pass over a large image takes as long as reading it.
+  if (text.length % 4 === 0 && !NOT_BASE64.test(text)) return text
   const bare = text
     .replace(/[\t\n\f\r ]+/g, '')
     .replaceAll('-', '+')
     .replaceAll('_', '/')
     .replace(/={1,2}$/, '')
-  if (bare.length % 4 === 1 || !/^[A-Za-z0-9+/]*$/.test(bare)) return undefined
+  if (bare.length % 4 === 1 || NOT_BASE64.test(bare)) return undefined
   return bare.padEnd(Math.ceil(bare.length / 4) * 4, '=')
 }
 
+const NOT_BASE64 = /[^A-Za-z0-9+/]/
+
 const PERCENT = 0x25
-const HEX = /^[0-9a-fA-F]{2}$/
+/** The value of a hexadecimal digit by its code; anything else is 16. */
+const HEX = Uint8Array.from({ length: 256 }, (_, code) => {
+  const digit = Number.parseInt(String.fromCharCode(code), 16)
+  return Number.isNaN(digit) ? 16 : digit
+})
 
 /** The bytes that a text escapes; what is not an escape stays as it is. */
 function percentDecoded(text: string): Buffer {
@@ -87,10 +95,10 @@ function percentDecoded(text: string): Buffer {
   let length = 0
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at] ?? 0
-    const digits = byte === PERCENT ? bytes.toString('latin1', at + 1, at + 3) : ''
-    const isEscape = HEX.test(digits)
-    bytes[length++] = isEscape ? Number.parseInt(digits, 16) : byte
-    if (isEscape) at += 2
+    const high = byte === PERCENT ? (HEX[bytes[at + 1] ?? 0] ?? 16) : 16
+    const low = high < 16 ? (HEX[bytes[at + 2] ?? 0] ?? 16) : 16
+    bytes[length++] = low < 16 ? high * 16 + low : byte
+    if (low < 16) at += 2
   }
   return bytes.subarray(0, length)
 }

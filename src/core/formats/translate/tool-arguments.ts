@@ -3,9 +3,8 @@
  * it is. Source: wire.md §3.3.6, RT-14…17; bounds of JSON: product.md "Requests".
  */
 
-import { encode } from '../../byte-string.ts'
 import { isGiven, isObject, type JsonObject } from '../../json.ts'
-import { scanJson } from '../../json-scan.ts'
+import { checkJsonBounds } from '../../json-scan.ts'
 import { JSON_SEPARATORS_MAX } from '../../limits.ts'
 
 /** Arguments as the client has them: an object, or text that nobody has looked at yet. */
@@ -46,8 +45,10 @@ export class InputMaker {
   input(args: Arguments): JsonObject | RawJson {
     if (!(args instanceof ArgumentText)) return args
     const { text } = args
-    this.#separatorsLeft -= separators(text)
-    if (this.#separatorsLeft < 0 || typeof scanJson(encode(text)) === 'string') return { _raw_arguments: text }
+    const scanned = checkJsonBounds(text, this.#separatorsLeft)
+    if (scanned === 'too-many-separators') this.#separatorsLeft = 0
+    if (typeof scanned === 'string') return { _raw_arguments: text }
+    this.#separatorsLeft -= scanned.separators
     let value: unknown
     try {
       value = JSON.parse(text)
@@ -59,23 +60,14 @@ export class InputMaker {
   }
 }
 
-/** Commas, colons and brackets, inside strings too: never fewer than the parser will meet. */
-function separators(text: string): number {
-  let count = 0
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === 0x2c || code === 0x3a || code === 0x5b || code === 0x7b) count++
-  }
-  return count
-}
+export const hasRawInput = (block: JsonObject): boolean => block['input'] instanceof RawJson
 
-/** An object as JSON; a member that is `RawJson` is written as its text. */
-export function nativeJson(value: JsonObject): string {
-  const raw = Object.entries(value).flatMap(([name, member]) => (member instanceof RawJson ? [[name, member.text] as const] : []))
-  if (raw.length === 0) return JSON.stringify(value)
-  const plain = Object.fromEntries(Object.entries(value).filter(([, member]) => !(member instanceof RawJson)))
-  const members = raw.map(([name, text]) => `${JSON.stringify(name)}:${text}`)
-  return `${JSON.stringify(plain).slice(0, -1)},${members.join(',')}}`
+/** A block as JSON; its `input` is written as its text where it is `RawJson`. */
+export function nativeJson(block: JsonObject): string {
+  const { input } = block
+  return input instanceof RawJson
+    ? `${JSON.stringify({ ...block, input: undefined }).slice(0, -1)},"input":${input.text}}`
+    : JSON.stringify(block)
 }
 
 const NAME_LENGTH_MAX = 128

@@ -22,7 +22,8 @@ export type ToolResult = Readonly<{
   cacheControl?: CacheControl | undefined
 }>
 
-type OpenTurn = { readonly role: 'user' | 'assistant'; readonly results: Block[]; readonly blocks: Block[] }
+/** `results` go before the content when all is read. */
+type OpenTurn = { readonly role: 'user' | 'assistant'; readonly content: Block[]; readonly results: Block[] | undefined }
 
 export class Conversation {
   readonly #turns: OpenTurn[] = []
@@ -32,23 +33,28 @@ export class Conversation {
   #calls = new OpenCalls()
   #problem: Refusal | undefined
 
+  /** Adds a message of one text. */
+  addText(role: 'user' | 'assistant', text: string): void {
+    if (!isBlank(text)) this.#turn(role).content.push(textBlock(text))
+  }
+
   /** Adds a user message's blocks. Blank text is dropped; nothing left adds nothing. */
   addUser(blocks: readonly Block[]): void {
     const kept = withoutBlankText(blocks)
-    if (kept.length > 0) append(this.#turn('user').blocks, kept)
+    if (kept.length > 0) append(this.#turn('user').content, kept)
   }
 
   /** Adds an assistant message's blocks (text, thinking), without its tool calls. Blank text is dropped; nothing left adds nothing. */
   addAssistant(blocks: readonly Block[]): void {
     const kept = withoutBlankText(blocks)
-    if (kept.length > 0) append(this.#turn('assistant').blocks, kept)
+    if (kept.length > 0) append(this.#turn('assistant').content, kept)
   }
 
   addToolCall(call: ToolCall): void {
     const turn = this.#turn('assistant')
     const id = this.#ids.assign(call.rawId, `call_${this.#turns.length}_${this.#calls.count}`)
     this.#calls.add({ rawId: call.rawId, name: call.name, id, path: call.path, resultIndex: undefined })
-    turn.blocks.push(marked({ type: 'tool_use', id, name: call.name, input: this.#inputs.input(call.input) }, call.cacheControl))
+    turn.content.push(marked({ type: 'tool_use', id, name: call.name, input: this.#inputs.input(call.input) }, call.cacheControl))
   }
 
   /** A second result of one call replaces the first. A result that answers no call of the latest assistant turn refuses the request. */
@@ -58,7 +64,7 @@ export class Conversation {
       this.#problem ??= invalid(result.path, 'no matching tool call')
       return
     }
-    const { results } = this.#turn('user')
+    const results = this.#results()
     call.resultIndex ??= results.length
     results[call.resultIndex] = resultBlock(call.id, result)
   }
@@ -68,7 +74,9 @@ export class Conversation {
     this.#requireResults()
     if (this.#problem !== undefined) return this.#problem
     this.#trimEnd()
-    const turns = this.#turns.map(({ role, results, blocks }): Turn => ({ role, content: [...results, ...blocks] }))
+    const turns = this.#turns.map(
+      (turn): Turn => (turn.results === undefined ? turn : { role: 'user', content: [...turn.results, ...turn.content] }),
+    )
     const first = turns[0]
     if (first === undefined) return new Refusal('invalidRequest', { message: `${path}: at least one message with content is required` })
     return first.role === 'assistant' && needsUserFirst ? [{ role: 'user', content: [textBlock('.')] }, ...turns] : turns
@@ -77,17 +85,25 @@ export class Conversation {
   #turn(role: 'user' | 'assistant'): OpenTurn {
     const last = this.#turns.at(-1)
     if (last?.role === role) return last
-    if (role === 'user' && last?.blocks.every(isThinking)) {
+    if (role === 'user' && last !== undefined && isThinkingOnly(last)) {
       this.#turns.pop()
       return this.#turn('user')
     }
     if (role === 'assistant') {
       this.#requireResults()
-      this.#calls = new OpenCalls()
+      if (this.#calls.count > 0) this.#calls = new OpenCalls()
     }
-    const turn: OpenTurn = { role, results: [], blocks: [] }
+    const turn: OpenTurn = { role, content: [], results: undefined }
     this.#turns.push(turn)
     return turn
+  }
+
+  #results(): Block[] {
+    const turn = this.#turn('user')
+    if (turn.results !== undefined) return turn.results
+    const results: Block[] = []
+    this.#turns[this.#turns.length - 1] = { ...turn, results }
+    return results
   }
 
   #requireResults(): void {
@@ -100,9 +116,9 @@ export class Conversation {
   #trimEnd(): void {
     const turn = this.#turns.at(-1)
     if (turn?.role !== 'assistant') return
-    const last = turn.blocks.at(-1)
-    if (last?.type === 'text') turn.blocks[turn.blocks.length - 1] = { ...last, text: String(last['text']).trimEnd() }
-    if (turn.blocks.every(isThinking)) this.#turns.pop()
+    const last = turn.content.at(-1)
+    if (last?.type === 'text') turn.content[turn.content.length - 1] = { ...last, text: String(last['text']).trimEnd() }
+    if (isThinkingOnly(turn)) this.#turns.pop()
   }
 }
 
@@ -121,10 +137,10 @@ function resultBlock(id: string, { content, isError, cacheControl }: ToolResult)
   )
 }
 
-const isThinking = (block: Block): boolean => block.type === 'thinking' || block.type === 'redacted_thinking'
+/** The first block tells it of nearly every turn. */
+const isThinkingOnly = ({ content }: OpenTurn): boolean => (content[0] === undefined || isThinking(content[0])) && content.every(isThinking)
 
-export const hasToolBlocks = (turns: readonly Turn[]): boolean =>
-  turns.some(({ content }) => content.some(({ type }) => type === 'tool_use' || type === 'tool_result'))
+const isThinking = (block: Block): boolean => block.type === 'thinking' || block.type === 'redacted_thinking'
 
 /** Names of the tools that the history used, each once, in order. */
 export const usedToolNames = (turns: readonly Turn[]): readonly string[] => [

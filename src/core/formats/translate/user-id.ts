@@ -1,12 +1,12 @@
 /** The client's name for its own user, as native `metadata.user_id`. Source: wire.md §3.1; native takes at most 256 characters. */
 
-import { sha256Hex } from './sha256.ts'
+import type { Sha256Hex } from '../../format.ts'
 
 const USER_ID_LENGTH_MAX = 256
 
 /** The first string that says something; a longer one than native takes becomes its SHA-256 in hex. */
-export function userIdOf(...candidates: readonly unknown[]): string | undefined {
+export function userIdOf(sha256Hex: Sha256Hex, ...candidates: readonly unknown[]): string | undefined {
   const id = candidates.find((candidate) => typeof candidate === 'string' && candidate.trim() !== '')
   if (typeof id !== 'string') return undefined
-  return id.length <= USER_ID_LENGTH_MAX ? id : sha256Hex(Buffer.from(id, 'utf8'))
+  return id.length <= USER_ID_LENGTH_MAX ? id : sha256Hex(id)
 }

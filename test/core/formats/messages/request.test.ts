@@ -8,6 +8,7 @@ import { messagesFormat, readCountTokens } from '../../../../src/core/formats/me
 import type { MessagesEcho } from '../../../../src/core/formats/messages/request.ts'
 import { membersOf } from '../../../../src/core/json-scan.ts'
 import { Refusal } from '../../../../src/core/refusal.ts'
+import { sha256Hex } from '../../../../src/relay/sha256.ts'
 import { GOLDEN_MODEL } from '../../../support/golden.ts'
 import { runs } from '../../../support/property-runs.ts'
 
@@ -27,6 +28,7 @@ function read(body: unknown, options: Options = {}, reader = messagesFormat.read
     headers: { get: (name) => options.headers?.[name] ?? null },
     find: (id) => (id === model.id ? model : undefined),
     recall: () => undefined,
+    sha256Hex,
   })
 }
 
@@ -59,7 +61,7 @@ describe('the bytes that reach the upstream', () => {
 
   test('NM-01 nothing to change: the very same bytes object', () => {
     const body = bodyOf(odd)
-    const call = messagesFormat.read(body, { headers: new Headers(), find: () => SAME, recall: () => undefined })
+    const call = messagesFormat.read(body, { headers: new Headers(), find: () => SAME, recall: () => undefined, sha256Hex })
     expect((call as Call<MessagesEcho>).body).toBe(body.bytes)
   })
 
