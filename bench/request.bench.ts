@@ -10,6 +10,8 @@ import { buildApp } from '../src/app.ts'
 import { LIMITS } from '../src/core/limits.ts'
 import { KeyStore } from '../src/ledger/key-store.ts'
 import type { Ledger } from '../src/ledger/ledger.ts'
+import { BodyMemory } from '../src/relay/body-memory.ts'
+import { Funds } from '../src/relay/funds.ts'
 import { KeyLimits } from '../src/relay/key-limits.ts'
 import { LiveStreams } from '../src/relay/live-streams.ts'
 import { Relay } from '../src/relay/relay.ts'
@@ -65,12 +67,14 @@ function gatewayWith(keptBy: Ledger): Handler {
     ledger: keptBy,
     keys: new KeyStore(keptBy, { now: base.clock.now }),
     upstream: fetchUpstream({ name: 'north', baseUrl: 'http://north.example', apiKey: undefined, fetch: instant }),
-    limits: () => ({ ...LIMITS, requestsPerMinute: 1e12, concurrentRequests: 1e6 }),
+    limits: () => ({ ...LIMITS, requestsPerMinute: 1e12, bodyBytesPerMinute: 1e15, concurrentRequests: 1e6 }),
   }
   const now = world.clock.monotonicMs
   const keyLimits = new KeyLimits({ limits: world.limits, now })
-  const relay = new Relay({ world, keyLimits, live: new LiveStreams(now), memory: new ResponseMemory({ now }), timings: TIMINGS })
-  const app = buildApp(world, relay, keyLimits)
+  const funds = new Funds({ ledger: keptBy, now })
+  const bodies = new BodyMemory({ poolBytes: 512 * 1024 * 1024, limits: world.limits, hasFunds: (key) => funds.hasFunds(key), now })
+  const relay = new Relay({ world, keyLimits, live: new LiveStreams(now), memory: new ResponseMemory({ now }), bodies, timings: TIMINGS })
+  const app = buildApp(world, relay, keyLimits, bodies)
   return async (request) => app.handle(request)
 }
 

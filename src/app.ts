@@ -10,6 +10,7 @@ import { generateRoutes } from './http/generate.ts'
 import { publicHealth } from './http/health.ts'
 import { modelRoutes } from './http/models.ts'
 import { refusals } from './http/refusals.ts'
+import type { BodyMemory } from './relay/body-memory.ts'
 import type { KeyLimits } from './relay/key-limits.ts'
 import type { Relay } from './relay/relay.ts'
 import type { World } from './world.ts'
@@ -17,13 +18,13 @@ import type { World } from './world.ts'
 /** Strict paths: a doubled or missing `/v1` and a trailing slash are 404. `standardHostname` off: Elysia would look for the path behind the Host header. */
 const APP_OPTIONS = { strictPath: true, handler: { standardHostname: false } } as const
 
-export const buildApp = (world: World, relay: Relay, keyLimits: KeyLimits) =>
+export const buildApp = (world: World, relay: Relay, keyLimits: KeyLimits, bodies: BodyMemory) =>
   new Elysia(APP_OPTIONS)
     .use(absoluteUrl())
     .use(refusals(world))
     .use(preflight(world))
     .use(generateRoutes(world, relay))
-    .use(countTokensRoutes(world, keyLimits))
+    .use(countTokensRoutes(world, keyLimits, bodies))
     .use(dashboardRoutes(world))
     .use(modelRoutes(world, keyLimits))
     .use(docsRoutes(world))

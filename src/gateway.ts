@@ -19,7 +19,10 @@ import type { LedgerFault } from './ledger/task.ts'
 import { describeBug } from './observe/bug.ts'
 import { makeLog } from './observe/log.ts'
 import { makeMetrics } from './observe/metrics.ts'
+import { processMemoryBytes } from './observe/process-memory.ts'
 import { listenOnOperatorSocket, socketPathOf } from './operator/operator-socket.ts'
+import { BodyMemory, poolBytesOf } from './relay/body-memory.ts'
+import { Funds } from './relay/funds.ts'
 import { KeyLimits } from './relay/key-limits.ts'
 import { LiveStreams } from './relay/live-streams.ts'
 import { Relay } from './relay/relay.ts'
@@ -40,6 +43,8 @@ export type GatewayOptions = Readonly<{
   /** Takes whole log lines. */
   log: (line: string) => void
   timings?: Timings
+  /** What the process may use; default: what its control groups and the machine say. */
+  memoryBytes?: number
   /** Stands between the gateway and its ledger. */
   wrapLedger?: (ledger: Ledger) => Ledger
 }>
@@ -50,6 +55,7 @@ export type Gateway = Readonly<{
   /** Where `/metrics` is. */
   operatorUrl: string
   world: World
+  bodies: BodyMemory
   /** Takes over what a reload may change; names what it may not. */
   reload(config: Config): readonly string[]
   /** Refuses new requests, lets streams finish for `drain_ms`, ends the rest with their format's error, flushes the ledger. */
@@ -82,13 +88,20 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   if (recovered > 0) log.notice('requests of a dead process were settled', { recovered })
   const live = new LiveStreams(world.clock.monotonicMs)
   const keyLimits = new KeyLimits({ limits: world.limits, now: world.clock.monotonicMs })
+  const funds = new Funds({ ledger, now: world.clock.monotonicMs })
+  const bodies = new BodyMemory({
+    poolBytes: poolBytesOf(options.memoryBytes ?? processMemoryBytes()),
+    limits: world.limits,
+    hasFunds: (key) => funds.hasFunds(key),
+    now: world.clock.monotonicMs,
+  })
   const memory = new ResponseMemory({ now: world.clock.monotonicMs })
-  const relay = new Relay({ world, keyLimits, live, memory, timings: options.timings ?? TIMINGS })
+  const relay = new Relay({ world, keyLimits, live, memory, bodies, timings: options.timings ?? TIMINGS })
   ledger.onKeyChange(({ keyId, stop }) => {
     if (stop !== null) live.cutKey(keyId).catch(() => undefined)
   })
   world.metrics.gauge('tollgate_ledger_writable', 'Whether the ledger can commit.', () => (ledger.isWritable() ? 1 : 0))
-  const listeners = await listen(options, world, relay, keyLimits)
+  const listeners = await listen(options, buildApp(world, relay, keyLimits, bodies), world)
   if ('problem' in listeners) {
     await ledger.close()
     return listeners
@@ -102,6 +115,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     url: listeners.url,
     operatorUrl: listeners.operatorUrl,
     world,
+    bodies,
     reload(next) {
       const { config: taken, ignored } = reloadable(state.config, next)
       state.config = taken
@@ -182,7 +196,7 @@ type Listeners = Readonly<{
 }>
 
 /** The operator's listener, the clients' and the operator's socket: all of them or none. */
-async function listen(options: GatewayOptions, world: World, relay: Relay, keyLimits: KeyLimits): Promise<Listeners | GatewayProblem> {
+async function listen(options: GatewayOptions, app: AnyElysia, world: World): Promise<Listeners | GatewayProblem> {
   const { config, host = config.server.host, port = config.server.port } = options
   const idle = idleSeconds(config.limits.idleMs)
   const opened: { close(): Promise<void> }[] = []
@@ -192,7 +206,7 @@ async function listen(options: GatewayOptions, world: World, relay: Relay, keyLi
   try {
     const operator = await listenWith(operatorApp(world), config.operator.host, config.operator.port, idle)
     opened.push({ close: () => operator.stop(true) })
-    const main = await listenWith(buildApp(world, relay, keyLimits), host, port, idle)
+    const main = await listenWith(app, host, port, idle)
     opened.push({ close: () => main.stop(true) })
     const onBug = (bug: unknown): void => world.log.alarm('an operation failed by a bug', describeBug(bug))
     opened.push(listenOnOperatorSocket(socketPathOf(config.ledgerPath), world.ledger, onBug))

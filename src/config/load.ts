@@ -79,6 +79,7 @@ function configOf(entry: ConfigFile, file: string | undefined, options: LoadOpti
 
 const limitsOf = (limits: NonNullable<ConfigFile['limits']>): Config['limits'] => ({
   bodyBytes: limits.body_bytes ?? LIMITS.bodyBytes,
+  bodyBytesPerMinute: limits.body_bytes_per_minute ?? LIMITS.bodyBytesPerMinute,
   startTimeoutMs: limits.start_timeout_ms ?? LIMITS.startTimeoutMs,
   totalTimeoutMs: limits.total_timeout_ms ?? LIMITS.totalTimeoutMs,
   stallTimeoutMs: limits.stall_timeout_ms ?? LIMITS.stallTimeoutMs,

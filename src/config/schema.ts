@@ -117,6 +117,9 @@ export const CONFIG_FILE = Type.Object(
       Type.Object(
         {
           body_bytes: Type.Optional(count(`a whole number of bytes from 1 to ${LIMITS.bodyBytes}`, LIMITS.bodyBytes)),
+          body_bytes_per_minute: Type.Optional(
+            count(`a whole number of bytes from 1 to ${Number.MAX_SAFE_INTEGER}`, Number.MAX_SAFE_INTEGER),
+          ),
           start_timeout_ms: Type.Optional(milliseconds),
           total_timeout_ms: Type.Optional(milliseconds),
           stall_timeout_ms: Type.Optional(milliseconds),

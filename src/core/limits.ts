@@ -13,6 +13,8 @@ export const FIRST_EVENT_WAIT_MS = 1_000
 
 export type Limits = Readonly<{
   bodyBytes: number
+  /** Of an account. */
+  bodyBytesPerMinute: number
   startTimeoutMs: number
   totalTimeoutMs: number
   stallTimeoutMs: number
@@ -27,6 +29,7 @@ export type Limits = Readonly<{
 
 export const LIMITS: Limits = {
   bodyBytes: 33_554_432,
+  bodyBytesPerMinute: 1_073_741_824,
   startTimeoutMs: 360_000,
   totalTimeoutMs: 600_000,
   stallTimeoutMs: 300_000,

@@ -19,12 +19,13 @@ const MINUTE_MS = 60_000
 const SLACK_MS = 0.1
 
 /**
- * One request at `now` (milliseconds). `tat` is the state that the last step gave; undefined for a client that was never seen. The state is never believed
+ * One request at `now` (milliseconds), or as many `units` of something at once. `tat` is the state that the last step gave; undefined for a client that was never seen. The state is never believed
  * to be further ahead than a full burst, so that a clock that jumps back locks nobody out for longer than one interval.
  */
-export function step(tat: number | undefined, now: number, { perMinute, burst }: RateRule): RateStep {
-  const intervalMs = MINUTE_MS / perMinute
-  const burstMs = burst * intervalMs
+export function step(tat: number | undefined, now: number, { perMinute, burst }: RateRule, units = 1): RateStep {
+  const unitMs = MINUTE_MS / perMinute
+  const intervalMs = units * unitMs
+  const burstMs = burst * unitMs
   const from = Math.min(Math.max(tat ?? now, now), now + burstMs)
   const waitMs = from + intervalMs - burstMs - now
   if (waitMs > SLACK_MS) return { tat: from, isAllowed: false, retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) }

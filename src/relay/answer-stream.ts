@@ -37,7 +37,7 @@ export async function answerStream<Echo>(run: Run<Echo>): Promise<{ response: Re
 }
 
 function startStream<Echo>(run: Run<Echo>): ClientStream {
-  const { parts, format, call, request, connection, exchange, held, release, releaseBody } = run
+  const { parts, format, call, request, connection, exchange, held, lease, release } = run
   const { world, live, timings } = parts
   const limits = world.limits()
   const { body: _sent, ...answered } = call
@@ -50,8 +50,8 @@ function startStream<Echo>(run: Run<Echo>): ClientStream {
     isFailing = true
   }).then((reply) => {
     // The upstream has the whole body once it answers, and a stream lives long.
-    releaseBody()
-    return asEventStream(reply, deadline)
+    lease.release()
+    return asEventStream(reply, deadline, lease)
   })
   const stream: ClientStream = new ClientStream({
     world,

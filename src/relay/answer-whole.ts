@@ -19,7 +19,7 @@ export async function answerWhole<Echo>(run: Run<Echo>): Promise<Response> {
   live.add(stoppable)
   try {
     const reply = await callUpstream(run, deadline)
-    const answer = reply.kind === 'fault' ? reply : await readReply(reply, deadline)
+    const answer = reply.kind === 'fault' ? reply : await readReply(reply, deadline, run.lease)
     const outcome = deadline.reason === 'deadline' || deadline.reason === 'drain' ? deadline.reason : 'fault'
     deadline.stop('done')
     return await (answer.kind === 'fault' ? refuse(run, answer, outcome) : respond(run, answer))

@@ -1,53 +1,134 @@
 /**
- * Bytes of request bodies in memory at once, over all requests: read, parsed, or kept for the upstream call. Beyond the bound a request is refused, not queued.
- * Source: reliability.md §5 (overload); product.md, the table under "Upstream" (our own overload).
+ * Bytes of bodies in memory at once, requests' and whole answers', and how many an account may send in a minute. What does not fit is refused, not queued: an
+ * account's own share by 429, the pool of all by 503. Rules: product.md "Shares are per account", `body_bytes_per_minute`.
  */
 
-import type { World } from '../world.ts'
+import { LRUCache } from 'lru-cache'
+import type { KeyRecord } from '../core/key.ts'
+import type { Limits } from '../core/limits.ts'
+import { step } from '../core/rate-limit.ts'
+import { Refusal } from '../core/refusal.ts'
 
-/** One request's share. */
+/** One request's place in the memory. */
 export type BodyLease = Readonly<{
-  /** Takes or gives back until the share is `bytes`. False: it would not fit, and nothing has changed. */
-  resize(bytes: number): boolean
+  /** So many bytes of the body are here by now; the refusal when they do not fit, and then nothing has changed. */
+  grow(bytes: number): Refusal | undefined
+  /** An answer of so many bytes is here beside the body. The account's share does not bind it, since it has been paid for upstream; the pool does. */
+  growAnswer(bytes: number): Refusal | undefined
   /** Gives everything back; may be called any number of times. */
   release(): void
 }>
 
-/** Sixteen bodies of the largest size; parsing makes each of them several times larger, but only one is parsed at a time. */
-const BODY_MEMORY_BYTES_MAX = 512 * 1024 * 1024
+type Payer = Pick<KeyRecord, 'id' | 'accountId'>
+
+type BodyMemoryOptions = Readonly<{
+  poolBytes: number
+  limits: () => Pick<Limits, 'bodyBytesPerMinute'>
+  /** Whether the key can pay, as far as is known at once. */
+  hasFunds: (key: Payer) => boolean
+  /** Milliseconds that never jump. */
+  now: () => number
+}>
+
+const MIB = 1024 * 1024
+const POOL_BYTES_MAX = 512 * MIB
+const SHARE_BYTES_MAX = 128 * MIB
+/** The largest body and a little. */
+const SHARE_BYTES_MIN = 33 * MIB
+/** All that cannot pay have one share together. Ids of accounts are never empty. */
+const UNFUNDED = ''
+const ACCOUNTS_MAX = 100_000
+const SHARE_RETRY_SECONDS = 1
+
+/** The pool of a process that may use so much memory: parsing makes a body several times larger, but only one is parsed at a time. */
+export const poolBytesOf = (memoryBytes: number): number => Math.min(POOL_BYTES_MAX, Math.floor(memoryBytes / 4))
 
 export class BodyMemory {
-  readonly #bytesMax: number
+  readonly #options: BodyMemoryOptions
+  readonly #shareBytes: number
+  readonly #shares = new Map<string, number>()
+  /** The state of each account's budget, in the terms of the rate limit. */
+  readonly #budgets = new LRUCache<string, number>({ max: ACCOUNTS_MAX })
   #bytes = 0
 
-  constructor(bytesMax = BODY_MEMORY_BYTES_MAX) {
-    this.#bytesMax = bytesMax
+  constructor(options: BodyMemoryOptions) {
+    this.#options = options
+    this.#shareBytes = Math.max(SHARE_BYTES_MIN, Math.min(SHARE_BYTES_MAX, options.poolBytes / 4))
   }
 
+  /** Of all requests, now. */
   get bytes(): number {
     return this.#bytes
   }
 
-  lease(): BodyLease {
-    let share = 0
-    const resize = (bytes: number): boolean => {
-      const total = this.#bytes - share + bytes
-      if (bytes > share && total > this.#bytesMax) return false
-      this.#bytes = total
-      share = bytes
-      return true
+  lease(key: Payer): BodyLease {
+    let share = this.#shareOf(key)
+    let body = 0
+    let answer = 0
+    /** An account that has paid, or has used up what it had, while its body came in, is counted where it belongs now. */
+    const move = (): void => {
+      const now = this.#shareOf(key)
+      if (now === share) return
+      this.#add(share, -body)
+      share = now
+      this.#add(share, body)
     }
-    return { resize, release: () => void resize(0) }
+    return {
+      grow: (bytes) => {
+        move()
+        const more = bytes - body
+        const refusal = more > 0 ? (this.#refuse(share, more) ?? this.#spend(key, more)) : undefined
+        if (refusal !== undefined) return refusal
+        this.#take(share, more)
+        body = bytes
+        return undefined
+      },
+      growAnswer: (bytes) => {
+        const more = bytes - answer
+        if (this.#isFull(more)) return new Refusal('overloaded')
+        this.#bytes += more
+        answer = bytes
+        return undefined
+      },
+      release: () => {
+        this.#take(share, -body)
+        this.#bytes -= answer
+        body = 0
+        answer = 0
+      },
+    }
   }
-}
 
-const memoryOfWorlds = new WeakMap<World, BodyMemory>()
+  #shareOf(key: Payer): string {
+    return this.#options.hasFunds(key) ? key.accountId : UNFUNDED
+  }
 
-/** The memory of this world: all routes share the same one. */
-export function bodyMemoryOf(world: World): BodyMemory {
-  const known = memoryOfWorlds.get(world)
-  if (known !== undefined) return known
-  const memory = new BodyMemory()
-  memoryOfWorlds.set(world, memory)
-  return memory
+  #isFull(more: number): boolean {
+    return this.#bytes + more > this.#options.poolBytes
+  }
+
+  #refuse(share: string, more: number): Refusal | undefined {
+    if ((this.#shares.get(share) ?? 0) + more > this.#shareBytes)
+      return new Refusal('rateLimited', { retryAfterSeconds: SHARE_RETRY_SECONDS })
+    return this.#isFull(more) ? new Refusal('overloaded') : undefined
+  }
+
+  #spend({ accountId }: Payer, bytes: number): Refusal | undefined {
+    const perMinute = this.#options.limits().bodyBytesPerMinute
+    const state = this.#budgets.get(accountId)
+    const { tat, isAllowed, retryAfterSeconds } = step(state, this.#options.now(), { perMinute, burst: perMinute }, bytes)
+    this.#budgets.set(accountId, tat)
+    return isAllowed ? undefined : new Refusal('rateLimited', { retryAfterSeconds })
+  }
+
+  #take(share: string, more: number): void {
+    this.#add(share, more)
+    this.#bytes += more
+  }
+
+  #add(share: string, more: number): void {
+    const bytes = (this.#shares.get(share) ?? 0) + more
+    if (bytes > 0) this.#shares.set(share, bytes)
+    else this.#shares.delete(share)
+  }
 }

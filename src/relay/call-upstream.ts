@@ -2,7 +2,9 @@
 
 import { type NativeMessage, readMessage, streamOfMessage } from '../core/native/message.ts'
 import { Refusal, type RefusalName } from '../core/refusal.ts'
+import { readWhole } from '../upstream/read-chunks.ts'
 import type { Fault, Reply } from '../upstream/upstream.ts'
+import type { BodyLease } from './body-memory.ts'
 import type { Deadline } from './deadline.ts'
 import { queryOf } from './query.ts'
 import type { Run } from './run.ts'
@@ -23,22 +25,24 @@ export async function callUpstream<Echo>(run: Run<Echo>, deadline: Deadline, onE
 
 export type MessageReply = Readonly<{ kind: 'message'; upstream: string; message: NativeMessage }>
 
-/** The whole message of a reply; event streams and anything that is no message are faults. */
-export async function readReply(reply: Reply, deadline: Deadline): Promise<MessageReply | Fault> {
+/** The whole message of a reply; event streams, anything that is no message, and one that has no room in memory are faults. */
+export async function readReply(reply: Reply, deadline: Deadline, lease: BodyLease): Promise<MessageReply | Fault> {
   if (reply.isEventStream) {
     await reply.body.cancel().catch(() => undefined)
     return brokenReply(reply.upstream, 'content-type', deadline)
   }
-  const bytes = await readBytes(reply.body)
-  if (bytes === undefined) return brokenReply(reply.upstream, deadline.reason ?? 'reset', deadline)
+  const bytes = await readWhole(reply.body, MESSAGE_BYTES_MAX, (length) => lease.growAnswer(length))
+  if (bytes instanceof Refusal) return { ...brokenReply(reply.upstream, 'memory', deadline), refusal: bytes }
+  if (typeof bytes === 'string')
+    return brokenReply(reply.upstream, deadline.reason ?? (bytes === 'broken' ? 'reset' : 'too-large'), deadline)
   const message = readMessage(bytes)
   return message === undefined ? brokenReply(reply.upstream, 'malformed', deadline) : { kind: 'message', upstream: reply.upstream, message }
 }
 
 /** An upstream that answers a stream request with a whole message is taken at its word: the stream is made from it. */
-export async function asEventStream(reply: Reply | Fault, deadline: Deadline): Promise<Reply | Fault> {
+export async function asEventStream(reply: Reply | Fault, deadline: Deadline, lease: BodyLease): Promise<Reply | Fault> {
   if (reply.kind === 'fault' || reply.isEventStream) return reply
-  const whole = await readReply(reply, deadline)
+  const whole = await readReply(reply, deadline, lease)
   if (whole.kind === 'fault') return whole
   return { ...reply, isEventStream: true, body: new Blob([streamOfMessage(whole.message) as Uint8Array<ArrayBuffer>]).stream() }
 }
@@ -54,23 +58,4 @@ const brokenReply = (upstream: string, cause: string, deadline: Deadline): Fault
 function refusalBy({ reason }: Deadline): RefusalName {
   if (reason === 'deadline') return 'timedOut'
   return reason === 'drain' ? 'draining' : 'upstreamBroken'
-}
-
-async function readBytes(body: ReadableStream<Uint8Array>): Promise<Uint8Array | undefined> {
-  const reader = body.getReader()
-  const parts: Uint8Array[] = []
-  let length = 0
-  try {
-    for (let read = await reader.read(); !read.done; read = await reader.read()) {
-      parts.push(read.value)
-      length += read.value.byteLength
-      if (length > MESSAGE_BYTES_MAX) {
-        await reader.cancel()
-        return undefined
-      }
-    }
-  } catch {
-    return undefined
-  }
-  return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)
 }

@@ -5,10 +5,11 @@ import { readCountTokens } from '../core/formats/messages/format.ts'
 import { isObject } from '../core/json.ts'
 import type { KeyRecord } from '../core/key.ts'
 import { Refusal } from '../core/refusal.ts'
+import { readWhole } from '../upstream/read-chunks.ts'
 import type { Fault } from '../upstream/upstream.ts'
 import type { World } from '../world.ts'
 import { answerHeaders } from './answers.ts'
-import { type BodyLease, bodyMemoryOf } from './body-memory.ts'
+import type { BodyLease, BodyMemory } from './body-memory.ts'
 import { Deadline } from './deadline.ts'
 import { refuseAfterBody } from './drain.ts'
 import { type Connection, Exchange } from './exchange.ts'
@@ -25,15 +26,15 @@ const ANSWER_BYTES_MAX = 64 * 1024
 export async function countTokens(
   world: World,
   keyLimits: KeyLimits,
+  bodies: BodyMemory,
   request: Request,
   identified: KeyRecord | Refusal,
   connection: Connection,
 ): Promise<Response> {
   const exchange = new Exchange(world, ROUTE, 'messages')
-  const lease = bodyMemoryOf(world).lease()
   connection.keepOpen()
   try {
-    const counted = await count(world, keyLimits, request, identified, lease, exchange)
+    const counted = await count(world, keyLimits, bodies, request, identified, exchange)
     if (counted instanceof Uint8Array) {
       exchange.end({ status: 200, ...ownerOf(identified, connection) })
       const headers = { 'content-type': 'application/json', ...answerHeaders(exchange.requestId, world.corsOrigins(), connection.origin) }
@@ -49,7 +50,6 @@ export async function countTokens(
       exchange.refuse(refusal, connection.origin, { ...ownerOf(identified, connection), ...fault }),
     )
   } finally {
-    lease.release()
     connection.restore()
   }
 }
@@ -63,18 +63,20 @@ type Counted = Uint8Array | Refusal | Fault | 'left'
 async function count(
   world: World,
   keyLimits: KeyLimits,
+  bodies: BodyMemory,
   request: Request,
   key: KeyRecord | Refusal,
-  lease: BodyLease,
   exchange: Exchange,
 ): Promise<Counted> {
   if (key instanceof Refusal) return key
   if (world.isDraining()) return new Refusal('draining')
   const slot = keyLimits.admit(key.id)
   if (slot instanceof Refusal) return slot
+  const lease = bodies.lease(key)
   try {
     return await forward(world, request, key, lease, exchange)
   } finally {
+    lease.release()
     slot.release()
   }
 }
@@ -110,16 +112,10 @@ async function forward(world: World, request: Request, key: KeyRecord, lease: Bo
 
 /** The answer's bytes when they say how many tokens; undefined for anything else, a reset too. */
 async function readCount(body: ReadableStream<Uint8Array>): Promise<Uint8Array | undefined> {
-  const parts: Uint8Array[] = []
-  let length = 0
+  const bytes = await readWhole(body, ANSWER_BYTES_MAX)
+  if (typeof bytes === 'string') return undefined
   try {
-    for await (const part of body) {
-      length += part.byteLength
-      if (length > ANSWER_BYTES_MAX) return undefined
-      parts.push(part)
-    }
-    const bytes = Buffer.concat(parts)
-    const json: unknown = JSON.parse(bytes.toString('utf8'))
+    const json: unknown = JSON.parse(new TextDecoder().decode(bytes))
     return isObject(json) && Number.isSafeInteger(json['input_tokens']) ? bytes : undefined
   } catch {
     return undefined

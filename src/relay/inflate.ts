@@ -1,44 +1,67 @@
 /**
- * Undoes a body's `content-encoding`, off this thread and never past the size limit: a kilobyte may stand for gigabytes. Rules: product.md "Requests";
- * reliability.md §9 A19; wire.md NM-16.
+ * Undoes a body's `content-encoding` while it comes in, off this thread: what comes out is taken piece by piece, so that a kilobyte that stands for gigabytes is
+ * stopped at the bound and never held beyond it. Rules: product.md "Requests", "Compressed bodies are decoded as a stream".
  */
 
-import { brotliDecompress, gunzip, inflate as inflateZlib, zstdDecompress } from 'node:zlib'
+import type { Transform } from 'node:stream'
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
 import { Refusal } from '../core/refusal.ts'
-import type { BodyLease } from './body-memory.ts'
 
-type Decode = (bytes: Uint8Array, options: { maxOutputLength: number }, done: (error: Error | null, bytes: Buffer) => void) => void
+/** Of what comes out at once. */
+const CHUNK = { chunkSize: 64 * 1024 }
 
 const DECODERS = {
-  gzip: gunzip,
-  'x-gzip': gunzip,
-  deflate: inflateZlib,
-  br: brotliDecompress,
-  zstd: zstdDecompress,
-} as const satisfies Record<string, Decode>
+  gzip: () => createGunzip(CHUNK),
+  'x-gzip': () => createGunzip(CHUNK),
+  deflate: () => createInflate(CHUNK),
+  br: () => createBrotliDecompress(CHUNK),
+  zstd: () => createZstdDecompress(CHUNK),
+} as const satisfies Record<string, () => Transform>
 
 /** `''` and `identity`: the bytes are the body. */
 export type Encoding = keyof typeof DECODERS | 'identity' | ''
 
 export const isEncoding = (name: string): name is Encoding => name === '' || name === 'identity' || Object.hasOwn(DECODERS, name)
 
-export async function inflate(bytes: Uint8Array, encoding: Encoding, bytesMax: number, lease: BodyLease): Promise<Uint8Array | Refusal> {
-  if (encoding === '' || encoding === 'identity') return bytes
-  if (!lease.resize(bytes.byteLength + bytesMax)) return new Refusal('overloaded')
-  const decoded = await decode(DECODERS[encoding], bytes, bytesMax)
-  if (!(decoded instanceof Refusal)) lease.resize(decoded.byteLength)
-  return decoded
-}
+/** Takes a body as it was sent, chunk by chunk, and gives its bytes on. */
+export type Decoder = Readonly<{
+  /** Resolves when all that the chunk stands for has come out; the refusal when it cannot be decoded, or is not wanted. */
+  write(chunk: Uint8Array): Promise<Refusal | undefined> | Refusal | undefined
+  /** The body has come to its end. */
+  end(): Promise<Refusal | undefined> | Refusal | undefined
+  /** Nothing more is wanted. */
+  close(): void
+}>
 
-const decode = (run: Decode, bytes: Uint8Array, bytesMax: number): Promise<Uint8Array | Refusal> =>
-  new Promise((resolve) => {
-    run(bytes, { maxOutputLength: bytesMax }, (error, decoded) => {
-      if (error === null) return resolve(decoded)
-      const isTooLarge = 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE'
-      resolve(
-        isTooLarge
-          ? new Refusal('bodyTooLarge')
-          : new Refusal('invalidRequest', { message: 'content-encoding: the request body cannot be decoded' }),
-      )
-    })
+/** `take` gets what comes out, and may refuse it. */
+export function makeDecoder(encoding: Encoding, take: (bytes: Uint8Array) => Refusal | undefined): Decoder {
+  if (encoding === '' || encoding === 'identity') return { write: take, end: () => undefined, close: () => undefined }
+  const stream: Transform = DECODERS[encoding]()
+  let refusal: Refusal | undefined
+  const { promise: closed, resolve: close } = Promise.withResolvers<void>()
+  stream.on('data', (bytes: Uint8Array) => {
+    refusal ??= take(bytes)
+    if (refusal !== undefined) stream.destroy()
   })
+  stream.on('error', () => {
+    refusal ??= new Refusal('invalidRequest', { message: 'content-encoding: the request body cannot be decoded' })
+    close()
+  })
+  stream.on('close', close)
+  stream.on('end', close)
+  return {
+    write: async (chunk) => {
+      if (refusal !== undefined) return refusal
+      const { promise: written, resolve } = Promise.withResolvers<void>()
+      stream.write(chunk, () => resolve())
+      await Promise.race([written, closed])
+      return refusal
+    },
+    end: async () => {
+      stream.end()
+      await closed
+      return refusal
+    },
+    close: () => void stream.destroy(),
+  }
+}

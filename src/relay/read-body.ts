@@ -6,8 +6,9 @@
 import { type Body, parseBody } from '../core/body.ts'
 import type { Limits } from '../core/limits.ts'
 import { Refusal } from '../core/refusal.ts'
+import { Parts, readChunks } from '../upstream/read-chunks.ts'
 import type { BodyLease } from './body-memory.ts'
-import { inflate, isEncoding } from './inflate.ts'
+import { type Encoding, isEncoding, makeDecoder } from './inflate.ts'
 
 /** A body must bring at least this much in every window (reliability.md A10); one that has stalled is not waited for, however much of it is here. */
 export type Pace = Readonly<{ windowMs: number; windowBytesMin: number }>
@@ -23,8 +24,7 @@ export async function readBody(request: Request, bounds: Bounds, lease: BodyLeas
   if (Number(request.headers.get('content-length') ?? 0) > bounds.bodyBytes) return new Refusal('bodyTooLarge')
   const encoding = (request.headers.get('content-encoding') ?? '').trim().toLowerCase()
   if (!isEncoding(encoding)) return bad('content-encoding: Input should be one of gzip, deflate, br, zstd')
-  const sent = await collect(request, bounds, lease, pace)
-  const bytes = sent instanceof Refusal ? sent : await inflate(sent, encoding, bounds.bodyBytes, lease)
+  const bytes = await collect(request, encoding, bounds, lease, pace)
   if (bytes instanceof Refusal || bytes.byteLength < LARGE_BYTES) return bytes instanceof Refusal ? bytes : parseBody(bytes)
   await nextTurn()
   const body = parseBody(bytes)
@@ -36,32 +36,34 @@ export async function readBody(request: Request, bounds: Bounds, lease: BodyLeas
 const LARGE_BYTES = 1024 * 1024
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-async function collect(request: Request, bounds: Bounds, lease: BodyLease, pace: Pace): Promise<Uint8Array | Refusal> {
+async function collect(request: Request, encoding: Encoding, bounds: Bounds, lease: BodyLease, pace: Pace): Promise<Uint8Array | Refusal> {
   if (request.body === null) return new Uint8Array()
   const reader = request.body.getReader()
-  const parts: Uint8Array[] = []
-  let length = 0
   let stopped: Refusal | undefined
-  const unwatch = watch(bounds.totalTimeoutMs, pace, () => length, stop)
+  let sentLength = 0
+  const unwatch = watch(bounds.totalTimeoutMs, pace, () => sentLength, stop)
   function stop(refusal: Refusal): void {
     stopped ??= refusal
     reader.cancel().catch(() => undefined)
   }
-  try {
-    for (let read = await reader.read(); !read.done; read = await reader.read()) {
-      length += read.value.byteLength
-      if (length > bounds.bodyBytes) return new Refusal('bodyTooLarge')
-      if (!lease.resize(length)) return new Refusal('overloaded')
-      parts.push(read.value)
-    }
-  } catch {
-    return stopped ?? bad('Invalid request body: it could not be read')
-  } finally {
-    unwatch()
-    reader.releaseLock()
-  }
-  if (stopped !== undefined) return stopped
-  return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)
+  const parts = new Parts()
+  const decoder = makeDecoder(encoding, (bytes) => {
+    const length = parts.length + bytes.byteLength
+    if (length > bounds.bodyBytes) return new Refusal('bodyTooLarge')
+    const full = lease.grow(length)
+    if (full === undefined) parts.add(bytes)
+    return full
+  })
+  const end = await readChunks(reader, (chunk) => {
+    sentLength += chunk.byteLength
+    return decoder.write(chunk)
+  })
+  unwatch()
+  reader.releaseLock()
+  const refusal = stopped ?? (end === 'ended' ? await decoder.end() : end)
+  decoder.close()
+  if (refusal === 'broken') return bad('Invalid request body: it could not be read')
+  return refusal ?? parts.joined()
 }
 
 /** Stops a body that is too slow, and one that takes as long as a whole request may. Gives the function that ends the watch. */

@@ -12,7 +12,7 @@ import type { HoldAnswer } from '../ledger/ledger.ts'
 import { describeBug } from '../observe/bug.ts'
 import { answerStream } from './answer-stream.ts'
 import { answerWhole } from './answer-whole.ts'
-import { type BodyLease, bodyMemoryOf } from './body-memory.ts'
+import type { BodyLease } from './body-memory.ts'
 import { refuseAfterBody } from './drain.ts'
 import { type Connection, Exchange } from './exchange.ts'
 import { readBody } from './read-body.ts'
@@ -92,13 +92,13 @@ export class Relay {
     key: KeyRecord | Refusal,
     exchange: Exchange,
   ): Promise<Admitted<Echo> | Refusal> {
-    const { world, keyLimits } = this.#parts
+    const { world, keyLimits, bodies } = this.#parts
     if (key instanceof Refusal) return key
     if (world.isDraining()) return new Refusal('draining')
     if (!world.ledger.isWritable()) return new Refusal('storageUnavailable')
     const slot = keyLimits.admit(key.id)
     if (slot instanceof Refusal) return slot
-    const lease = bodyMemoryOf(world).lease()
+    const lease = bodies.lease(key)
     const release = (): void => {
       slot.release()
       lease.release()
@@ -107,7 +107,7 @@ export class Relay {
       release()
       throw error
     })
-    if (!(admitted instanceof Refusal)) return { ...admitted, releaseBody: lease.release, release }
+    if (!(admitted instanceof Refusal)) return { ...admitted, lease, release }
     release()
     return admitted
   }

@@ -2,6 +2,7 @@
 
 import type { Call, Format, Stamp } from '../core/format.ts'
 import type { World } from '../world.ts'
+import type { BodyLease, BodyMemory } from './body-memory.ts'
 import type { Connection, Exchange } from './exchange.ts'
 import type { KeyLimits } from './key-limits.ts'
 import type { LiveStreams } from './live-streams.ts'
@@ -15,14 +16,15 @@ export type RelayParts = Readonly<{
   keyLimits: KeyLimits
   live: LiveStreams
   memory: ResponseMemory
+  bodies: BodyMemory
   timings: Timings
 }>
 
 /**
- * A request that may call the upstream: what it asks, what is held for it, and its place among the key's concurrent requests. `releaseBody` gives back the
- * memory of its body alone; `release` all that it has taken.
+ * A request that may call the upstream: what it asks, what is held for it, and its place among the key's concurrent requests. `lease` is the memory of its
+ * body and answer alone; `release` gives back all that it has taken.
  */
-export type Admitted<Echo> = Readonly<{ call: Call<Echo>; held: Held; releaseBody: () => void; release: () => void }>
+export type Admitted<Echo> = Readonly<{ call: Call<Echo>; held: Held; lease: BodyLease; release: () => void }>
 
 export type Run<Echo> = Admitted<Echo> &
   Readonly<{ parts: RelayParts; format: Format<Echo>; request: Request; connection: Connection; exchange: Exchange }>

@@ -4,6 +4,7 @@
  */
 
 import { connectionFault, statusFault } from './fault.ts'
+import { Parts, readChunks } from './read-chunks.ts'
 import type { Fault, Reply, Upstream, UpstreamRequest } from './upstream.ts'
 
 export type FetchUpstreamOptions = Readonly<{
@@ -86,23 +87,17 @@ function requestInit(
 
 async function readSome(body: ReadableStream<Uint8Array> | null, waitMs: number): Promise<string> {
   if (body === null) return ''
-  const parts: Uint8Array[] = []
-  let length = 0
+  const parts = new Parts()
   const reader = body.getReader()
-  // What has come by then is read as all there is: the client waits for the status, not for its text.
+  // What has come by then is read as all there is: the client waits for the status, not for its text. A broken error body is as good as an empty one.
   const timer = setTimeout(() => reader.cancel().catch(() => undefined), waitMs)
-  try {
-    for (let read = await reader.read(); !read.done; read = await reader.read()) {
-      parts.push(read.value)
-      length += read.value.byteLength
-      if (length > ERROR_BYTES_MAX) break
-    }
-  } catch {
-    // A broken error body is as good as an empty one: the status says enough.
-  }
+  await readChunks(reader, (chunk) => {
+    parts.add(chunk)
+    return parts.length > ERROR_BYTES_MAX ? 'enough' : undefined
+  })
   clearTimeout(timer)
   await reader.cancel().catch(() => undefined)
-  return Buffer.concat(parts).toString('utf8')
+  return new TextDecoder().decode(parts.joined())
 }
 
 const CAUSES: Readonly<Record<string, string>> = {

@@ -117,6 +117,7 @@ port = 9191
 path = "money/tollgate.db"
 [limits]
 body_bytes = 1000
+body_bytes_per_minute = 2000
 start_timeout_ms = 1
 total_timeout_ms = 2
 stall_timeout_ms = 3
@@ -170,7 +171,7 @@ models = ["sl*"]
   })
   expect(config.operator).toEqual({ host: '127.0.0.2', port: 9191 })
   expect(config.ledgerPath).toBe(join(folder, 'money/tollgate.db'))
-  expect(Object.values(config.limits)).toEqual([1000, 1, 2, 3, 4, 5, 6, 7, 8, 9000])
+  expect(Object.values(config.limits)).toEqual([1000, 2000, 1, 2, 3, 4, 5, 6, 7, 8, 9000])
   expect(config.upstreams).toEqual([
     { name: 'main', baseUrl: 'https://llm.example.com', apiKey: 'sk-up', weight: 2, priority: 1, maxConcurrent: 10, connectTimeoutMs: 11 },
     {

@@ -1,12 +1,17 @@
-/** Bodies in memory at once are bounded over all clients; beyond the bound a request is refused and told to come back. Source: reliability.md §5. */
+/**
+ * Bodies in memory at once are bounded for each account and over all of them: what one sends costs another nothing, and beyond the bounds a request is refused
+ * and told to come back. Rules: product.md "Shares are per account", "Compressed bodies are decoded as a stream".
+ */
 
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import fc from 'fast-check'
+import { LIMITS } from '../../src/core/limits.ts'
 import type { HoldAnswer, HoldRequest, Ledger } from '../../src/ledger/ledger.ts'
-import { BodyMemory, bodyMemoryOf } from '../../src/relay/body-memory.ts'
+import { BodyMemory, poolBytesOf } from '../../src/relay/body-memory.ts'
 import { type FakeUpstream, nativeMessage, type Script, startFakeUpstream } from '../support/fake-upstream.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
+import { connectRaw } from '../support/raw-client.ts'
 
 const MIB = 1024 * 1024
 const BOUND = 512 * MIB
@@ -22,6 +27,7 @@ const MESSAGE = {
 }
 const FIELDS = { model: MODEL_ID, max_tokens: 8, messages: [{ role: 'user', content: 'Hi' }] }
 const OVERLOADED = '{"type":"error","error":{"type":"server_error","message":"Service temporarily unavailable; retry later"}}'
+const RATE_LIMITED = '{"type":"error","error":{"type":"rate_limit_error","message":"Rate limit exceeded; retry later"}}'
 
 let upstream: FakeUpstream
 let gateway: TestGateway
@@ -68,25 +74,37 @@ function padded(length: number): Buffer {
 
 /** Takes all but `freeBytes` of the gateway's memory for bodies, as other clients would. */
 function occupyAllBut(freeBytes: number): () => void {
-  const lease = bodyMemoryOf(gateway.world).lease()
-  expect(lease.resize(BOUND - freeBytes)).toBe(true)
+  const lease = gateway.bodies.lease({ id: 'key_other', accountId: 'acc_other' })
+  expect(lease.growAnswer(BOUND - freeBytes)).toBeUndefined()
   return lease.release
 }
 
-test('shares never pass the bound, whatever grows and shrinks, and what is given back is there again', () => {
-  const step = fc.record({ lease: fc.nat(4), bytes: fc.nat(150) })
+test('neither a share nor the pool is ever passed, whatever grows and shrinks, and what is given back is there again', () => {
+  const step = fc.record({ lease: fc.nat(5), bytes: fc.nat(60) })
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const memory = new BodyMemory(300)
-      const leases = Array.from({ length: 5 }, () => memory.lease())
-      const shares = [0, 0, 0, 0, 0]
+    fc.property(fc.array(step, { maxLength: 80 }), fc.array(fc.boolean(), { minLength: 3, maxLength: 3 }), (steps, funded) => {
+      // Two leases an account; accounts without funds have one share together.
+      const accountOf = (lease: number): string => `acc_${lease % 3}`
+      const shareOf = (lease: number): string => (funded[lease % 3] === true ? accountOf(lease) : '')
+      const memory = new BodyMemory({
+        poolBytes: 160 * MIB,
+        limits: () => ({ bodyBytesPerMinute: Number.MAX_SAFE_INTEGER }),
+        hasFunds: ({ accountId }) => funded[Number(accountId.at(-1))] === true,
+        now: () => 0,
+      })
+      const leases = Array.from({ length: 6 }, (_, lease) => memory.lease({ id: `key_${lease}`, accountId: accountOf(lease) }))
+      const held = [0, 0, 0, 0, 0, 0]
+      const sum = (isCounted: (lease: number) => boolean): number =>
+        held.reduce((total, mib, lease) => total + (isCounted(lease) ? mib : 0), 0)
       for (const { lease, bytes } of steps) {
-        const others = shares.reduce((sum, share) => sum + share, 0) - (shares[lease] ?? 0)
-        const fits = bytes <= (shares[lease] ?? 0) || others + bytes <= 300
-        expect(leases[lease]?.resize(bytes)).toBe(fits)
-        if (fits) shares[lease] = bytes
-        expect(memory.bytes).toBe(shares.reduce((sum, share) => sum + share, 0))
-        expect(memory.bytes).toBeLessThanOrEqual(300)
+        const old = held[lease] ?? 0
+        held[lease] = bytes
+        const isOverShare = sum((other) => shareOf(other) === shareOf(lease)) > 40
+        const isOverPool = sum(() => true) > 160
+        const expected = bytes <= old ? undefined : isOverShare ? 'rateLimited' : isOverPool ? 'overloaded' : undefined
+        expect(leases[lease]?.grow(bytes * MIB)?.name).toBe(expected)
+        if (expected !== undefined) held[lease] = old
+        expect(memory.bytes).toBe(sum(() => true) * MIB)
       }
       for (const lease of leases) {
         lease.release()
@@ -95,6 +113,20 @@ test('shares never pass the bound, whatever grows and shrinks, and what is given
       expect(memory.bytes).toBe(0)
     }),
   )
+})
+
+test('the pool is 512 MiB or a quarter of the memory, a share at most 128 MiB and at least one body', () => {
+  expect([poolBytesOf(64 * 1024 * MIB), poolBytesOf(1024 * MIB)]).toEqual([BOUND, 256 * MIB])
+  for (const [poolMib, shareMib] of [
+    [512, 128],
+    [400, 100],
+    [64, 33],
+  ] as const) {
+    const memory = new BodyMemory({ poolBytes: poolMib * MIB, limits: () => LIMITS, hasFunds: () => true, now: () => 0 })
+    expect(memory.lease({ id: 'k', accountId: 'a' }).grow(shareMib * MIB)).toBeUndefined()
+    expect(memory.lease({ id: 'k2', accountId: 'a' }).grow(1)).toMatchObject({ name: 'rateLimited', retryAfterSeconds: 1 })
+    expect(memory.lease({ id: 'k3', accountId: 'b' }).grow(1)).toBeUndefined()
+  }
 })
 
 test('a body that does not fit any more is 503 with Retry-After on every route; small ones and other routes go on', async () => {
@@ -109,7 +141,7 @@ test('a body that does not fit any more is 503 with Retry-After on every route; 
   release()
   expect((await gateway.post('/v1/messages', secret, padded(2 * MIB))).status).toBe(200)
   await gateway.idle()
-  expect(bodyMemoryOf(gateway.world).bytes).toBe(0)
+  expect(gateway.bodies.bytes).toBe(0)
 })
 
 test('of many large bodies at once as many are taken as fit, and all of them afterwards', async () => {
@@ -122,13 +154,13 @@ test('of many large bodies at once as many are taken as fit, and all of them aft
   while (statuses.length + waiting < 20) await Bun.sleep(5)
   expect(waiting).toBeLessThanOrEqual(5)
   expect(new Set(statuses)).toEqual(new Set([503]))
-  expect(bodyMemoryOf(gateway.world).bytes).toBe(BOUND - (5 - waiting) * MIB)
+  expect(gateway.bodies.bytes).toBe(BOUND - (5 - waiting) * MIB)
   open()
   await Promise.all(answers)
   release()
   for (let i = 0; i < 6; i++) expect((await gateway.post('/v1/messages', secret, body)).status).toBe(200)
   await gateway.idle()
-  expect(bodyMemoryOf(gateway.world).bytes).toBe(0)
+  expect(gateway.bodies.bytes).toBe(0)
 })
 
 test('a body counts as long as its request runs', async () => {
@@ -136,19 +168,145 @@ test('a body counts as long as its request runs', async () => {
   const calls = upstream.requests.length
   const answer = gateway.post('/v1/messages', secret, padded(MIB))
   await upstream.arrival(calls)
-  expect(bodyMemoryOf(gateway.world).bytes).toBe(MIB)
+  expect(gateway.bodies.bytes).toBe(MIB)
   expect((await answer).status).toBe(200)
   script = nativeMessage(MESSAGE)
   await gateway.idle()
-  expect(bodyMemoryOf(gateway.world).bytes).toBe(0)
+  expect(gateway.bodies.bytes).toBe(0)
 })
 
-test('a compressed body needs room for the largest that it may become', async () => {
-  const release = occupyAllBut(20 * MIB)
-  const body = gzipSync(padded(MIB))
-  const send = async (): Promise<number> =>
-    (await gateway.post('/v1/messages', secret, body, { headers: { 'x-api-key': secret, 'content-encoding': 'gzip' } })).status
-  expect(await send()).toBe(503)
+test('an answer in one piece counts beside the body; one that has no room is 503, and nothing is charged', async () => {
+  script = nativeMessage({ ...MESSAGE, content: [{ type: 'text', text: 'x'.repeat(3 * MIB) }] })
+  const release = occupyAllBut(2 * MIB)
+  const before = gateway.receipts().length
+  const response = await gateway.post('/v1/messages', secret, padded(1_000))
+  expect([response.status, await response.text()]).toEqual([503, OVERLOADED])
+  await gateway.idle()
+  expect(
+    gateway
+      .receipts()
+      .slice(before)
+      .filter(({ costPicos }) => costPicos > 0n),
+  ).toEqual([])
   release()
-  expect(await send()).toBe(200)
+  expect((await gateway.post('/v1/messages', secret, padded(1_000))).status).toBe(200)
+  script = nativeMessage(MESSAGE)
+  await gateway.idle()
+  expect(gateway.bodies.bytes).toBe(0)
+})
+
+test.each([
+  ['gzip', gzipSync],
+  ['deflate', deflateSync],
+  ['br', brotliCompressSync],
+  ['zstd', zstdCompressSync],
+] as const)('many small bodies in %s at once need no more room than they take', async (encoding, compress) => {
+  const release = occupyAllBut(20 * MIB)
+  const body = compress(padded(MIB))
+  const headers = { 'x-api-key': secret, 'content-encoding': encoding }
+  const answers = Array.from({ length: 17 }, async () => (await gateway.post('/v1/messages', secret, body, { headers })).status)
+  expect(await Promise.all(answers)).toEqual(Array.from({ length: 17 }, () => 200))
+  release()
+  await gateway.idle()
+  expect(gateway.bodies.bytes).toBe(0)
+})
+
+test.each([
+  ['gzip', gzipSync],
+  ['br', brotliCompressSync],
+  ['zstd', zstdCompressSync],
+] as const)('a bomb in %s is 413 at the bound and never holds more', async (encoding, compress) => {
+  const bomb = compress(Buffer.alloc(40 * MIB, 0x20))
+  let most = 0
+  const watch = setInterval(() => (most = Math.max(most, gateway.bodies.bytes)), 1)
+  const headers = { 'x-api-key': secret, 'content-encoding': encoding }
+  const answers = Array.from({ length: 3 }, async () => (await gateway.post('/v1/messages', secret, bomb, { headers })).status)
+  expect(await Promise.all(answers)).toEqual([413, 413, 413])
+  clearInterval(watch)
+  expect(most).toBeLessThanOrEqual(3 * LIMITS.bodyBytes)
+  await gateway.idle()
+  expect(gateway.bodies.bytes).toBe(0)
+})
+
+describe('in a process of 640 MiB, whose pool is 160 MiB and a share 40 MiB', () => {
+  let small: TestGateway
+  beforeAll(async () => {
+    small = await startTestGateway({ upstreams: [upstream.url], memoryBytes: 640 * MIB })
+  })
+  afterAll(() => small.stop())
+
+  /** Begins uploads that never end, one after the other, and gives the answers that came all the same. */
+  async function uploadSlowly(key: string, count: number): Promise<{ answers: Promise<unknown>[]; stop(): void }> {
+    const connections = await Promise.all(Array.from({ length: count }, () => connectRaw(small.url)))
+    const answers = connections.map((connection) => connection.response().catch(() => undefined))
+    const head = `POST /v1/messages HTTP/1.1\r\nHost: a\r\nx-api-key: ${key}\r\nContent-Length: ${20 * MIB}\r\n\r\n`
+    await Promise.all(connections.map((connection) => connection.send(head + ' '.repeat(10 * MIB))))
+    return { answers, stop: () => connections.forEach((connection) => void connection.reset()) }
+  }
+
+  async function settled(bytesMin: number): Promise<void> {
+    for (let waits = 0; small.bodies.bytes < bytesMin && waits < 500; waits++) await Bun.sleep(10)
+    await Bun.sleep(50)
+  }
+
+  test('slow uploads of a key without funds take nothing from another’s, nor from those of a third', async () => {
+    const poor = await small.createKey({ balanceUsd: '0.000001' })
+    const alsoPoor = await small.createKey({ balanceUsd: '0.000001' })
+    const rich = await small.createKey()
+    for (const key of [poor, alsoPoor]) await spendAll(key)
+    // What is known of a key's funds is a second old at most.
+    await Bun.sleep(1_100)
+    const uploads = await uploadSlowly(poor, 17)
+    await settled(30 * MIB)
+    expect(small.bodies.bytes).toBeLessThanOrEqual(40 * MIB)
+    for (let i = 0; i < 4; i++) expect((await small.post('/v1/messages', rich, padded(9 * MIB))).status).toBe(200)
+    const refused = await small.post('/v1/messages', alsoPoor, padded(15 * MIB))
+    expect([refused.status, await refused.text()]).toEqual([429, RATE_LIMITED])
+    expect(refused.headers.get('retry-after')).toMatch(/^([1-9]|[12]\d|30)$/)
+    expect(refused.headers.get('x-should-retry')).toBeNull()
+    uploads.stop()
+    await emptied()
+  }, 20_000)
+
+  test('an account with funds has one share, however many keys send for it', async () => {
+    const rich = await small.createKey({ id: 'key_rich' })
+    const other = await small.createKey({ id: 'key_beside' })
+    await small.post('/v1/messages', rich, padded(1_000))
+    await small.post('/v1/messages', other, padded(1_000))
+    const uploads = await uploadSlowly(rich, 5)
+    await settled(30 * MIB)
+    expect(small.bodies.bytes).toBeLessThanOrEqual(40 * MIB)
+    expect((await small.post('/v1/messages', rich, padded(15 * MIB))).status).toBe(429)
+    expect((await small.post('/v1/messages', other, padded(15 * MIB))).status).toBe(200)
+    uploads.stop()
+    await emptied()
+  })
+
+  /** The only thing that an account without funds may still do is be refused. */
+  async function spendAll(key: string): Promise<void> {
+    await small.post('/v1/messages', key, padded(1_000))
+    await small.idle()
+    expect((await small.post('/v1/messages', key, padded(1_000))).status).toBe(429)
+  }
+
+  async function emptied(): Promise<void> {
+    for (let waits = 0; small.bodies.bytes > 0 && waits < 500; waits++) await Bun.sleep(10)
+    expect(small.bodies.bytes).toBe(0)
+  }
+})
+
+test('an account sends so many bytes of bodies in a minute; more is 429 until some of it has passed, and another is not touched', async () => {
+  const limited = await startTestGateway({ upstreams: [upstream.url], limits: { bodyBytesPerMinute: 3 * MIB } })
+  const [one, other] = [await limited.createKey(), await limited.createKey()]
+  for (const key of [one, other]) {
+    expect((await limited.post('/v1/messages', key, padded(MIB))).status).toBe(200)
+    expect(
+      (await limited.post('/v1/messages', key, gzipSync(padded(MIB)), { headers: { 'x-api-key': key, 'content-encoding': 'gzip' } }))
+        .status,
+    ).toBe(200)
+    const refused = await limited.post('/v1/messages/count_tokens', key, padded(2 * MIB))
+    expect([refused.status, await refused.text()]).toEqual([429, RATE_LIMITED])
+    expect(refused.headers.get('retry-after')).toMatch(/^([1-9]|[12]\d|30)$/)
+  }
+  await limited.stop()
 })

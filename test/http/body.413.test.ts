@@ -5,7 +5,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LIMITS } from '../../src/core/limits.ts'
-import { bodyMemoryOf } from '../../src/relay/body-memory.ts'
 import { drain } from '../../src/relay/drain.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { connectRaw, rawRequest } from '../support/raw-client.ts'
@@ -53,7 +52,7 @@ test('exactly 32 MiB is answered, with its length and in chunks', async () => {
     await response.arrayBuffer()
   }
   await gateway.idle()
-  expect(bodyMemoryOf(gateway.world).bytes).toBe(0)
+  expect(gateway.bodies.bytes).toBe(0)
 }, 20_000)
 
 test('one byte more is 413 on every route that reads a body, with its length and in chunks', async () => {
@@ -65,7 +64,7 @@ test('one byte more is 413 on every route that reads a body, with its length and
       expect(response.headers.get('x-should-retry')).toBe('false')
     }
   }
-  expect(bodyMemoryOf(gateway.world).bytes).toBe(0)
+  expect(gateway.bodies.bytes).toBe(0)
 })
 
 type Refused = Readonly<{ name: string; file: () => string; secret: () => string; path: string; status: number }>

@@ -7,7 +7,6 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { buildApp } from '../../src/app.ts'
 import { LIMITS } from '../../src/core/limits.ts'
 import { Refusal } from '../../src/core/refusal.ts'
-import { BodyMemory } from '../../src/relay/body-memory.ts'
 import { drain } from '../../src/relay/drain.ts'
 import { KeyLimits } from '../../src/relay/key-limits.ts'
 import { LiveStreams } from '../../src/relay/live-streams.ts'
@@ -18,6 +17,7 @@ import { TIMINGS } from '../../src/relay/timings.ts'
 import { startFakeUpstream } from '../support/fake-upstream.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { connectRaw, type RawConnection } from '../support/raw-client.ts'
+import { makeTestBodies } from '../support/world.ts'
 
 const BODY = JSON.stringify({ model: MODEL_ID, max_tokens: 8, messages: [{ role: 'user', content: 'Hi' }] })
 const headFor = (length: number, secret = ''): string =>
@@ -33,12 +33,12 @@ afterAll(() => gateway.stop())
 
 /** A server that only reads bodies, in milliseconds where the gateway takes seconds. */
 function serveReadBody(pace: Pace, totalTimeoutMs = 60_000) {
-  const memory = new BodyMemory()
+  const memory = makeTestBodies()
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     fetch: async (request) => {
-      const lease = memory.lease()
+      const lease = memory.lease({ id: 'key_slow', accountId: 'acc_slow' })
       const body = await readBody(request, { bodyBytes: LIMITS.bodyBytes, totalTimeoutMs }, lease, pace)
       if (body instanceof Refusal) await drain(request)
       lease.release()
@@ -133,11 +133,18 @@ test('slow clients do not slow others', async () => {
 
 /** Bun's idle limit, which is a deadline for the first byte of the answer, has a resolution of four seconds: this cannot be shown in less. */
 test('an upload that is steady but longer than the server’s idle limit is answered', async () => {
-  const { world } = gateway
+  const { world, bodies } = gateway
   const keyLimits = new KeyLimits({ limits: world.limits, now: world.clock.monotonicMs })
   const live = new LiveStreams(world.clock.monotonicMs)
-  const relay = new Relay({ world, keyLimits, live, memory: new ResponseMemory({ now: world.clock.monotonicMs }), timings: TIMINGS })
-  const app = buildApp(world, relay, keyLimits).listen({ port: 0, hostname: '127.0.0.1', idleTimeout: 1 })
+  const relay = new Relay({
+    world,
+    keyLimits,
+    live,
+    memory: new ResponseMemory({ now: world.clock.monotonicMs }),
+    bodies,
+    timings: TIMINGS,
+  })
+  const app = buildApp(world, relay, keyLimits, bodies).listen({ port: 0, hostname: '127.0.0.1', idleTimeout: 1 })
   const url = `http://127.0.0.1:${app.server?.port}`
   const secret = await gateway.createKey({ id: 'key_steady' })
   const statuses = ['/v1/messages', '/v1/messages/count_tokens'].map(async (path) => {

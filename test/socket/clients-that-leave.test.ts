@@ -2,7 +2,6 @@
 
 import { afterAll, expect, test } from 'bun:test'
 import type { FormatName } from '../../src/core/format.ts'
-import { bodyMemoryOf } from '../../src/relay/body-memory.ts'
 import { errorAnswer, frame, nativeMessage, nativeStream, type Script, textFrames } from '../support/fake-upstream.ts'
 import { MODEL_ID, type ReceiptRow, startTestGateway } from '../support/gateway.ts'
 import { connectRaw, type RawConnection, rawRequest } from '../support/raw-client.ts'
@@ -155,7 +154,7 @@ test('a shutdown does not wait out the minute of a client that has left', async 
 })
 
 test('a stream holds the memory of its body only until the upstream answers', async () => {
-  const memory = bodyMemoryOf(gateway.world)
+  const memory = gateway.bodies
   for (const format of FORMATS) {
     play(nativeStream(onceGone(), start, STALL))
     const raw = await askRaw({ format, stream: true })

@@ -24,6 +24,7 @@ import { startGateway } from '../../src/gateway.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import type { Operation } from '../../src/ledger/operation.ts'
 import { type Difference, differences } from '../../src/ledger/verify.ts'
+import type { BodyMemory } from '../../src/relay/body-memory.ts'
 import { TIMINGS, type Timings } from '../../src/relay/timings.ts'
 import type { World } from '../../src/world.ts'
 import { sha256, startThread, usd } from './ledger.ts'
@@ -43,6 +44,8 @@ export type TestGatewayOptions = Readonly<{
   corsOrigins?: readonly string[]
   dashboardUrl?: string
   publicUrl?: string
+  /** What the process may use: a quarter is the pool for bodies. */
+  memoryBytes?: number
   /** Stands between the gateway and its ledger: delays, refusals. */
   wrapLedger?: (ledger: Ledger) => Ledger
 }>
@@ -64,6 +67,7 @@ export type HoldRow = typeof holds.$inferSelect
 export type TestGateway = Readonly<{
   url: string
   world: World
+  bodies: BodyMemory
   /** As the gateway uses it: wrapped, if it was. */
   ledger: Ledger
   ledgerPath: string
@@ -102,6 +106,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     port: undefined,
     log: (line) => lines.push(JSON.parse(line)),
     timings: { ...TIMINGS, ...options.timings },
+    ...(options.memoryBytes === undefined ? {} : { memoryBytes: options.memoryBytes }),
     ...(options.wrapLedger === undefined ? {} : { wrapLedger: options.wrapLedger }),
   })
   if ('problem' in gateway) throw new Error(`${gateway.problem}: ${gateway.message}`)
@@ -120,6 +125,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   return {
     url: gateway.url,
     world: gateway.world,
+    bodies: gateway.bodies,
     ledger,
     ledgerPath,
     createKey: async (key = {}) => {

@@ -12,6 +12,7 @@ import { KeyStore } from '../../src/ledger/key-store.ts'
 import type { KeyBalance, Ledger } from '../../src/ledger/ledger.ts'
 import { makeLogMemory } from '../../src/observe/log.ts'
 import { makeMetrics } from '../../src/observe/metrics.ts'
+import { BodyMemory } from '../../src/relay/body-memory.ts'
 import type { World } from '../../src/world.ts'
 
 /** 2027-01-15T08:00:00Z */
@@ -107,6 +108,10 @@ export function makeTestWorld(options: TestWorldOptions = {}): TestWorld {
     logLines: lines,
   }
 }
+
+/** Memory for bodies in which everybody has funds. */
+export const makeTestBodies = (poolBytes = 512 * 1024 * 1024): BodyMemory =>
+  new BodyMemory({ poolBytes, limits: () => LIMITS, hasFunds: () => true, now: () => performance.now() })
 
 /** Two plans: `default` has every model, `small` has none. Ids have the letters that make paths difficult. */
 export const makeTestCatalog = (
