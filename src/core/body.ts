@@ -2,7 +2,7 @@
 
 import { type ByteString, fromBytes } from './byte-string.ts'
 import { isObject } from './json.ts'
-import { type Member, scanJson } from './json-scan.ts'
+import { checkJsonBounds, type Member, membersOf, scanJson } from './json-scan.ts'
 import { JSON_DEPTH_MAX, JSON_SEPARATORS_MAX } from './limits.ts'
 import { Refusal } from './refusal.ts'
 
@@ -26,12 +26,14 @@ export function parseBody(received: Uint8Array): Body | Refusal {
     return bad('Invalid JSON: the request body is not valid UTF-8')
   }
   // As many characters as bytes: it is ASCII, and needs no copy with a character for each byte.
-  const scanned = scanJson(text.length === bytes.byteLength ? (text as ByteString) : fromBytes(bytes))
+  const isAscii = text.length === bytes.byteLength
+  const scanned = isAscii ? scanJson(text as ByteString) : checkJsonBounds(text, JSON_SEPARATORS_MAX)
   if (scanned === 'too-deep') return bad(`Invalid JSON: nesting deeper than ${JSON_DEPTH_MAX} levels`)
   if (scanned === 'too-many-separators') return bad(`Invalid JSON: more than ${JSON_SEPARATORS_MAX} commas, colons, arrays and objects`)
   try {
     const json: unknown = JSON.parse(text)
-    return isObject(json) ? { bytes, json, members: scanned.members } : bad('Request body must be a JSON object')
+    if (!isObject(json)) return bad('Request body must be a JSON object')
+    return { bytes, json, members: isAscii ? scanned.members : membersOf(fromBytes(bytes)) }
   } catch (error) {
     return bad(`Invalid JSON: ${error instanceof Error ? reasonOf(error) : 'it cannot be parsed'}`)
   }

@@ -17,14 +17,17 @@ const PART_TYPES: Readonly<Record<ContentRole, ReadonlySet<string>>> = {
   tool: new Set(['text', 'image_url', 'file', 'image', 'document']),
 }
 
+/** Gives the place of a content or part when a refusal names it: nearly none does, and there may be a quarter of a million. */
+type Path = () => string
+
 /** Blocks in order, blank text included. Content that is not given is refused in system and user messages, and nothing elsewhere. */
-export function readContent(content: unknown, role: ContentRole, path: string): Block[] | Refusal {
+export function readContent(content: unknown, role: ContentRole, path: Path): Block[] | Refusal {
   if (typeof content === 'string') return [textBlock(content)]
-  if (!isGiven(content)) return role === 'assistant' || role === 'tool' ? [] : invalid(path, REQUIRED)
-  if (!Array.isArray(content)) return invalid(path, 'Input should be a string or an array of parts')
+  if (!isGiven(content)) return role === 'assistant' || role === 'tool' ? [] : invalid(path(), REQUIRED)
+  if (!Array.isArray(content)) return invalid(path(), 'Input should be a string or an array of parts')
   const blocks: Block[] = []
   for (const [index, part] of content.entries()) {
-    const block = readPart(part, role, `${path}[${index}]`)
+    const block = readPart(part, role, () => `${path()}[${index}]`)
     if (block instanceof Refusal) return block
     if (block !== undefined) blocks.push(block)
   }
@@ -32,11 +35,11 @@ export function readContent(content: unknown, role: ContentRole, path: string): 
 }
 
 /** Undefined: thinking that cannot be sent back. */
-function readPart(part: unknown, role: ContentRole, path: string): Block | undefined | Refusal {
-  if (!isObject(part)) return invalid(path, NOT_AN_OBJECT)
+function readPart(part: unknown, role: ContentRole, path: Path): Block | undefined | Refusal {
+  if (!isObject(part)) return invalid(path(), NOT_AN_OBJECT)
   const { type } = part
-  if (typeof type !== 'string') return invalid(`${path}.type`, isGiven(type) ? NOT_A_STRING : REQUIRED)
-  if (!PART_TYPES[role].has(type)) return invalid(path, `${type.slice(0, 100)} content is not supported in ${role} messages`)
+  if (typeof type !== 'string') return invalid(`${path()}.type`, isGiven(type) ? NOT_A_STRING : REQUIRED)
+  if (!PART_TYPES[role].has(type)) return invalid(path(), `${type.slice(0, 100)} content is not supported in ${role} messages`)
   if (type === 'thinking' || type === 'redacted_thinking') return thinkingBlocks([part])[0]
   if (type === 'tool_use' || type === 'tool_result') return { ...part, type } as Block
   const block = readBlock(type, part, path)
@@ -45,21 +48,21 @@ function readPart(part: unknown, role: ContentRole, path: string): Block | undef
   return marker instanceof Refusal ? marker : marked(block, marker)
 }
 
-function readBlock(type: string, part: JsonObject, path: string): Block | Refusal {
+function readBlock(type: string, part: JsonObject, path: Path): Block | Refusal {
   switch (type) {
     case 'text':
     case 'refusal': {
       const text = part[type]
-      return typeof text === 'string' ? textBlock(text) : invalid(`${path}.${type}`, isGiven(text) ? NOT_A_STRING : REQUIRED)
+      return typeof text === 'string' ? textBlock(text) : invalid(`${path()}.${type}`, isGiven(text) ? NOT_A_STRING : REQUIRED)
     }
     case 'image_url': {
       const image = part['image_url']
-      return isObject(image) ? imageBlock(image['url'], `${path}.image_url.url`) : imageBlock(image, `${path}.image_url`)
+      return isObject(image) ? imageBlock(image['url'], `${path()}.image_url.url`) : imageBlock(image, `${path()}.image_url`)
     }
     case 'file':
-      return readFile(part['file'], `${path}.file`)
+      return readFile(part['file'], `${path()}.file`)
     default:
-      return nativeMedia(type, part, path)
+      return nativeMedia(type, part, path())
   }
 }
 
@@ -97,6 +100,6 @@ function nativeMedia(type: string, part: JsonObject, path: string): Block | Refu
 /** A document's own blocks follow the rules of all others. Their markers go: they would be written to the cache, and paid, uncounted. */
 function nestedContent(content: unknown, path: string): unknown {
   if (typeof content === 'string') return content
-  const blocks = readContent(content, 'tool', path)
+  const blocks = readContent(content, 'tool', () => path)
   return blocks instanceof Refusal ? blocks : blocks.map(({ cache_control: _marker, ...block }) => block)
 }

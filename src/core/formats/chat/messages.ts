@@ -50,8 +50,7 @@ const isSystem = ({ role }: Message): boolean => role === 'system' || role === '
 
 function addSystem(system: TextBlock[], message: Message, marker: CacheControl | undefined): Refusal | undefined {
   const { fields } = message
-  const path = pathOf(message)
-  const blocks = readContent(fields['content'], 'system', `${path}.content`)
+  const blocks = readContent(fields['content'], 'system', () => `${pathOf(message)}.content`)
   if (blocks instanceof Refusal) return blocks
   markLast(blocks, marker)
   append(system, withoutBlankText(blocks) as unknown as TextBlock[])
@@ -74,13 +73,12 @@ function addMessage(conversation: Conversation, message: Message, marker: CacheC
 
 function addUser(conversation: Conversation, message: Message, marker: CacheControl | undefined): Refusal | undefined {
   const { fields } = message
-  const path = pathOf(message)
-  const blocks = readContent(fields['content'], 'user', `${path}.content`)
+  const blocks = readContent(fields['content'], 'user', () => `${pathOf(message)}.content`)
   if (blocks instanceof Refusal) return blocks
   markLast(blocks, marker)
   for (const [index, block] of blocks.entries()) {
     if (block.type !== 'tool_result') continue
-    const problem = addNativeResult(conversation, block, `${path}.content[${index}]`)
+    const problem = addNativeResult(conversation, block, `${pathOf(message)}.content[${index}]`)
     if (problem !== undefined) return problem
   }
   conversation.addUser(blocks.some(isResult) ? blocks.filter((block) => !isResult(block)) : blocks)
@@ -95,14 +93,14 @@ function addNativeResult(conversation: Conversation, block: Block, path: string)
   const marker = readCacheControl(cache_control, `${path}.cache_control`)
   if (marker instanceof Refusal) return marker
   if (typeof rawId !== 'string') return invalid(`${path}.tool_use_id`, isGiven(rawId) ? NOT_A_STRING : REQUIRED)
-  const read = readContent(content, 'tool', `${path}.content`)
+  const read = readContent(content, 'tool', () => `${path}.content`)
   if (read instanceof Refusal) return read
   const answers = { rawId }
   conversation.addToolResult({
     answers,
     content: typeof content === 'string' ? content : read,
     isError: isError === true,
-    path: `${path}.tool_use_id`,
+    path: () => `${path}.tool_use_id`,
     cacheControl: marker,
   })
   return undefined
@@ -110,19 +108,23 @@ function addNativeResult(conversation: Conversation, block: Block, path: string)
 
 function addResult(conversation: Conversation, message: Message, marker: CacheControl | undefined): Refusal | undefined {
   const { role, fields } = message
-  const path = pathOf(message)
   const key = role === 'tool' ? 'tool_call_id' : 'name'
   const called = fields[key] ?? ''
-  if (typeof called !== 'string') return invalid(`${path}.${key}`, NOT_A_STRING)
+  if (typeof called !== 'string') return invalid(`${pathOf(message)}.${key}`, NOT_A_STRING)
+  const answers = role === 'tool' ? { rawId: called } : { name: cleanToolName(called) }
+  const isError = fields['is_error'] === true
   const { content } = fields
-  const read = readContent(content, 'tool', `${path}.content`)
+  const result = { answers, isError, path: () => `${pathOf(message)}.${key}` }
+  if (typeof content === 'string') {
+    conversation.addToolResult({ ...result, content, cacheControl: marker })
+    return undefined
+  }
+  const read = readContent(content, 'tool', () => `${pathOf(message)}.content`)
   if (read instanceof Refusal) return read
   const partMarker = read.findLast(({ cache_control }) => cache_control !== undefined)?.cache_control
   conversation.addToolResult({
-    answers: role === 'tool' ? { rawId: called } : { name: cleanToolName(called) },
-    content: typeof content === 'string' ? content : read.map(({ cache_control: _moved, ...block }) => block as Block),
-    isError: fields['is_error'] === true,
-    path: `${path}.${key}`,
+    ...result,
+    content: read.map(({ cache_control: _moved, ...block }) => block as Block),
     cacheControl: marker ?? partMarker,
   })
   return undefined
@@ -130,17 +132,16 @@ function addResult(conversation: Conversation, message: Message, marker: CacheCo
 
 function addAssistant(conversation: Conversation, message: Message, marker: CacheControl | undefined): Refusal | undefined {
   const { fields } = message
-  const path = pathOf(message)
-  const content = readContent(fields['content'], 'assistant', `${path}.content`)
+  const content = readContent(fields['content'], 'assistant', () => `${pathOf(message)}.content`)
   if (content instanceof Refusal) return content
-  const calls = readCalls(content, fields, path)
+  const calls = hasCalls(content, fields) ? readCalls(content, fields, () => pathOf(message)) : NO_CALLS
   if (calls instanceof Refusal) return calls
   const blocks = calls.length === 0 ? content : content.filter((block) => !isUse(block))
   const kept = withoutBlankText(blocks.some(isThinking) ? blocks : [...signedThinking(fields), ...blocks])
   if (calls.length === 0) markLast(kept, marker)
   if (calls.length > 0 || !kept.every(isThinking)) conversation.addAssistant(kept)
-  for (const [index, call] of calls.entries())
-    conversation.addToolCall(index === calls.length - 1 ? { ...call, cacheControl: marker } : call)
+  const last = marker === undefined ? undefined : calls.at(-1)
+  for (const call of calls) conversation.addToolCall(call === last ? { ...call, cacheControl: marker } : call)
   return undefined
 }
 
@@ -159,15 +160,20 @@ function signedThinking(fields: JsonObject): Block[] {
   )
 }
 
+const NO_CALLS: readonly ToolCall[] = []
+
+const hasCalls = (content: readonly Block[], fields: JsonObject): boolean =>
+  isGiven(fields['tool_calls']) || isGiven(fields['function_call']) || content.some(isUse)
+
 /** Calls of a message: native `tool_use` parts that `tool_calls` does not repeat, then `tool_calls`, else the older `function_call`. */
-function readCalls(content: readonly Block[], fields: JsonObject, path: string): ToolCall[] | Refusal {
+function readCalls(content: readonly Block[], fields: JsonObject, path: () => string): ToolCall[] | Refusal {
   const listed = readToolCalls(fields, path)
   if (listed instanceof Refusal || !content.some(isUse)) return listed
   const known = new Set(listed.map(({ rawId }) => rawId))
   const calls: ToolCall[] = []
   for (const block of content.filter(isUse)) {
     const { id, name, input } = block
-    const call = toolCall(id, name, input, path, `${path}.content`)
+    const call = toolCall(id, name, input, path, () => `${path()}.content`)
     if (call instanceof Refusal) return call
     if (!known.has(call.rawId)) calls.push(call)
   }
@@ -176,40 +182,40 @@ function readCalls(content: readonly Block[], fields: JsonObject, path: string):
 
 const isUse = ({ type }: Block): boolean => type === 'tool_use'
 
-function readToolCalls(fields: JsonObject, path: string): ToolCall[] | Refusal {
+function readToolCalls(fields: JsonObject, path: () => string): ToolCall[] | Refusal {
   const entries = fields['tool_calls'] ?? []
-  if (!Array.isArray(entries)) return invalid(`${path}.tool_calls`, NOT_AN_ARRAY)
+  if (!Array.isArray(entries)) return invalid(`${path()}.tool_calls`, NOT_AN_ARRAY)
   if (entries.length === 0 && isGiven(fields['function_call'])) {
-    const call = readFunction(undefined, fields['function_call'], path, `${path}.function_call`)
+    const call = readFunction(undefined, fields['function_call'], path, () => `${path()}.function_call`)
     return call instanceof Refusal ? call : [call]
   }
   const calls: ToolCall[] = []
   for (const [index, entry] of entries.entries()) {
-    const call = readToolCall(entry, path, `${path}.tool_calls[${index}]`)
+    const call = readToolCall(entry, path, () => `${path()}.tool_calls[${index}]`)
     if (call instanceof Refusal) return call
     calls.push(call)
   }
   return calls
 }
 
-function readToolCall(entry: unknown, path: string, callPath: string): ToolCall | Refusal {
-  if (!isObject(entry)) return invalid(callPath, NOT_AN_OBJECT)
+function readToolCall(entry: unknown, path: () => string, callPath: () => string): ToolCall | Refusal {
+  if (!isObject(entry)) return invalid(callPath(), NOT_AN_OBJECT)
   const kind = entry['type'] ?? 'function'
-  if (kind === 'function') return readFunction(entry['id'], entry['function'], path, `${callPath}.function`)
-  if (kind !== 'custom') return invalid(`${callPath}.type`, 'Input should be one of function, custom')
+  if (kind === 'function') return readFunction(entry['id'], entry['function'], path, () => `${callPath()}.function`)
+  if (kind !== 'custom') return invalid(`${callPath()}.type`, 'Input should be one of function, custom')
   const { custom } = entry
-  if (!isObject(custom)) return invalid(`${callPath}.custom`, NOT_AN_OBJECT)
-  return toolCall(entry['id'], custom['name'], { input: custom['input'] ?? '' }, path, `${callPath}.custom`)
+  if (!isObject(custom)) return invalid(`${callPath()}.custom`, NOT_AN_OBJECT)
+  return toolCall(entry['id'], custom['name'], { input: custom['input'] ?? '' }, path, () => `${callPath()}.custom`)
 }
 
-function readFunction(id: unknown, called: unknown, path: string, callPath: string): ToolCall | Refusal {
-  if (!isObject(called)) return invalid(callPath, NOT_AN_OBJECT)
+function readFunction(id: unknown, called: unknown, path: () => string, callPath: () => string): ToolCall | Refusal {
+  if (!isObject(called)) return invalid(callPath(), NOT_AN_OBJECT)
   return toolCall(id, called['name'], called['arguments'], path, callPath)
 }
 
 /** `path` names the message, for a call that is never answered; `callPath` the object that holds the call's fields. */
-function toolCall(id: unknown, name: unknown, input: unknown, path: string, callPath: string): ToolCall | Refusal {
-  if (isGiven(id) && typeof id !== 'string') return invalid(`${callPath}.id`, NOT_A_STRING)
-  if (typeof name !== 'string' || name === '') return invalid(`${callPath}.name`, isGiven(name) && name !== '' ? NOT_A_STRING : REQUIRED)
+function toolCall(id: unknown, name: unknown, input: unknown, path: () => string, callPath: () => string): ToolCall | Refusal {
+  if (isGiven(id) && typeof id !== 'string') return invalid(`${callPath()}.id`, NOT_A_STRING)
+  if (typeof name !== 'string' || name === '') return invalid(`${callPath()}.name`, isGiven(name) && name !== '' ? NOT_A_STRING : REQUIRED)
   return { rawId: typeof id === 'string' ? id : '', name: cleanToolName(name), input: readArguments(input), path }
 }

@@ -25,7 +25,7 @@ export function readContent(content: unknown, path: string, allowed: Allowed): r
 
 function readPart(part: unknown, path: string, allowed: Allowed): Block | Refusal {
   if (!isObject(part)) return invalid(path, NOT_AN_OBJECT)
-  const marker = readPartMarker(part, path)
+  const marker = readPartMarker(part, () => path)
   if (marker instanceof Refusal) return marker
   const block = readBlock(part, path, allowed)
   return block instanceof Refusal ? block : marked(block, marker)

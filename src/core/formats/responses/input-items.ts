@@ -70,8 +70,7 @@ function addItem(conversation: Conversation, entry: Item, context: ItemContext):
     conversation.addText(role, content)
     return undefined
   }
-  const path = pathOf(entry)
-  if (!isObject(item)) return invalid(path, NOT_AN_OBJECT)
+  if (!isObject(item)) return invalid(pathOf(entry), NOT_AN_OBJECT)
   const { type } = item
   switch (type) {
     case 'reasoning':
@@ -79,13 +78,13 @@ function addItem(conversation: Conversation, entry: Item, context: ItemContext):
       return undefined
     case 'function_call':
     case 'custom_tool_call':
-      return addCall(conversation, item, path, context)
+      return addCall(conversation, item, () => pathOf(entry), context)
     case 'function_call_output':
     case 'custom_tool_call_output':
-      return addOutput(conversation, item, path)
+      return addOutput(conversation, item, () => pathOf(entry))
     default:
-      if (!isGiven(type)) return invalid(`${path}.type`, REQUIRED)
-      return DROPPED.has(type) ? undefined : unsupported(type, path)
+      if (!isGiven(type)) return invalid(`${pathOf(entry)}.type`, REQUIRED)
+      return DROPPED.has(type) ? undefined : unsupported(type, pathOf(entry))
   }
 }
 
@@ -112,10 +111,10 @@ function addMessage(conversation: Conversation, item: JsonObject, path: string):
 
 const reminder = (block: Block): Block => ({ ...block, text: `<system-reminder>\n${String(block['text'])}\n</system-reminder>` })
 
-function addCall(conversation: Conversation, item: JsonObject, path: string, context: ItemContext): Refusal | undefined {
+function addCall(conversation: Conversation, item: JsonObject, path: () => string, context: ItemContext): Refusal | undefined {
   const { name, namespace } = item
-  if (!isGiven(name)) return invalid(`${path}.name`, REQUIRED)
-  if (typeof name !== 'string') return invalid(`${path}.name`, NOT_A_STRING)
+  if (!isGiven(name)) return invalid(`${path()}.name`, REQUIRED)
+  if (typeof name !== 'string') return invalid(`${path()}.name`, NOT_A_STRING)
   const rawId = readCallId(item, path)
   if (rawId instanceof Refusal) return rawId
   const input = item['type'] === 'custom_tool_call' ? { input: item['input'] ?? '' } : readArguments(item['arguments'])
@@ -123,19 +122,19 @@ function addCall(conversation: Conversation, item: JsonObject, path: string, con
   return undefined
 }
 
-function addOutput(conversation: Conversation, item: JsonObject, path: string): Refusal | undefined {
+function addOutput(conversation: Conversation, item: JsonObject, path: () => string): Refusal | undefined {
   const rawId = readCallId(item, path)
   if (rawId instanceof Refusal) return rawId
   const { output } = item
-  const content = typeof output === 'string' ? output : readContent(output, `${path}.output`, 'media')
+  const content = typeof output === 'string' ? output : readContent(output, `${path()}.output`, 'media')
   if (content instanceof Refusal) return content
-  conversation.addToolResult({ answers: { rawId }, content, isError: false, path: `${path}.call_id` })
+  conversation.addToolResult({ answers: { rawId }, content, isError: false, path: () => `${path()}.call_id` })
   return undefined
 }
 
 /** '' when there is none: a call without an id is answered by a result without one. */
-function readCallId(item: JsonObject, path: string): string | Refusal {
+function readCallId(item: JsonObject, path: () => string): string | Refusal {
   const { call_id: callId } = item
   if (!isGiven(callId)) return ''
-  return typeof callId === 'string' ? callId : invalid(`${path}.call_id`, NOT_A_STRING)
+  return typeof callId === 'string' ? callId : invalid(`${path()}.call_id`, NOT_A_STRING)
 }

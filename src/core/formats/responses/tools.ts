@@ -106,7 +106,7 @@ export function flatName(name: string, namespace: unknown, { flatNames, sha256He
 
 /** Without a namespace, a tool of none is meant, else the first of that name. */
 const declaredName = (name: string, namespace: unknown, flatNames: FlatNames): string | undefined =>
-  flatNames.get(nameKey(name, namespace)) ?? (isGiven(namespace) ? undefined : flatNames.get(name))
+  flatNames.size === 0 ? undefined : (flatNames.get(nameKey(name, namespace)) ?? (isGiven(namespace) ? undefined : flatNames.get(name)))
 
 /** A tool choice with the client's names replaced by flat ones. A name that was not declared stays, as do shapes that name no tool: refusals show them. */
 export function flattenChoice(choice: unknown, flatNames: FlatNames): unknown {

@@ -17,8 +17,9 @@ export function readCacheControl(value: unknown, path: string): CacheControl | u
 }
 
 /** A part's marker: `cache_control`, or `prompt_cache_breakpoint: {"mode":"explicit"}`. */
-export function readPartMarker(part: JsonObject, path: string): CacheControl | undefined | Refusal {
-  const marker = readCacheControl(part['cache_control'], `${path}.cache_control`)
+export function readPartMarker(part: JsonObject, path: () => string): CacheControl | undefined | Refusal {
+  const own = part['cache_control']
+  const marker = isGiven(own) ? readCacheControl(own, `${path()}.cache_control`) : undefined
   if (marker !== undefined) return marker
   const breakpoint = part['prompt_cache_breakpoint']
   return isObject(breakpoint) && breakpoint['mode'] === 'explicit' ? EPHEMERAL : undefined

@@ -70,15 +70,18 @@ function bareBase64(text: string): Payload | undefined {
 /** Standard, padded base64 from what clients send: line breaks, the URL-safe alphabet, no padding. */
 function cleanBase64(text: string): string | undefined {
   // As it should be, it is looked at once: each further pass over a large image takes as long as reading it.
-  if (text.length % 4 === 0 && !NOT_BASE64.test(text)) return text
-  const bare = text
-    .replace(/[\t\n\f\r ]+/g, '')
-    .replaceAll('-', '+')
-    .replaceAll('_', '/')
-    .replace(/={1,2}$/, '')
+  if (text.length % 4 === 0 && !NOT_BASE64.test(withoutPadding(text))) return text
+  const bare = withoutPadding(
+    text
+      .replace(/[\t\n\f\r ]+/g, '')
+      .replaceAll('-', '+')
+      .replaceAll('_', '/'),
+  )
   if (bare.length % 4 === 1 || NOT_BASE64.test(bare)) return undefined
   return bare.padEnd(Math.ceil(bare.length / 4) * 4, '=')
 }
+
+const withoutPadding = (text: string): string => (text.endsWith('==') ? text.slice(0, -2) : text.endsWith('=') ? text.slice(0, -1) : text)
 
 const NOT_BASE64 = /[^A-Za-z0-9+/]/
 

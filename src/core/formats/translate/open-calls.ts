@@ -6,7 +6,7 @@ export type OpenCall = {
   /** The id that native knows the call by. */
   readonly id: string
   /** The message or item that a refusal names. */
-  readonly path: string
+  readonly path: () => string
   /** Where its result stands in the user turn; undefined while it has none. */
   resultIndex: number | undefined
 }
@@ -20,7 +20,8 @@ type Queue = { readonly calls: OpenCall[]; next: number }
 export class OpenCalls {
   readonly #calls: OpenCall[] = []
   readonly #byRawId = new Map<string, Queue>()
-  readonly #byName = new Map<string, Queue>()
+  /** Made for the first result that names its call so: hardly a client does. */
+  #byName: Map<string, Queue> | undefined
 
   get count(): number {
     return this.#calls.length
@@ -29,15 +30,22 @@ export class OpenCalls {
   add(call: OpenCall): void {
     this.#calls.push(call)
     enqueue(this.#byRawId, call.rawId, call)
-    enqueue(this.#byName, call.name, call)
+    if (this.#byName !== undefined) enqueue(this.#byName, call.name, call)
   }
 
   /** Equal ids are answered in their order; when all are answered, it is the last one's result that is replaced. */
   find(answers: Answers): OpenCall | undefined {
-    const queue = 'rawId' in answers ? this.#byRawId.get(answers.rawId) : this.#byName.get(answers.name)
+    const queue = 'rawId' in answers ? this.#byRawId.get(answers.rawId) : this.#queuesByName().get(answers.name)
     if (queue === undefined) return undefined
     while (queue.calls[queue.next]?.resultIndex !== undefined) queue.next++
     return queue.calls[queue.next] ?? queue.calls.at(-1)
+  }
+
+  #queuesByName(): Map<string, Queue> {
+    if (this.#byName !== undefined) return this.#byName
+    this.#byName = new Map()
+    for (const call of this.#calls) enqueue(this.#byName, call.name, call)
+    return this.#byName
   }
 
   firstUnanswered(): OpenCall | undefined {

@@ -62,15 +62,18 @@ export class InputMaker {
 
 export const hasRawInput = (block: JsonObject): boolean => block['input'] instanceof RawJson
 
-/** A block as JSON; its `input` is written as its text where it is `RawJson`. */
+/** A block as JSON. Only a call's `input` may be `RawJson`, which is written as its text. */
 export function nativeJson(block: JsonObject): string {
-  const { input } = block
-  return input instanceof RawJson
-    ? `${JSON.stringify({ ...block, input: undefined }).slice(0, -1)},"input":${input.text}}`
-    : JSON.stringify(block)
+  const { type, id, name, input, cache_control: marker } = block
+  if (!(input instanceof RawJson)) return JSON.stringify(block)
+  const markerJson = marker === undefined ? '' : `,"cache_control":${JSON.stringify(marker)}`
+  return `{"type":${JSON.stringify(type)},"id":${JSON.stringify(id)},"name":${JSON.stringify(name)}${markerJson},"input":${input.text}}`
 }
 
 const NAME_LENGTH_MAX = 128
 
 /** The name of a call in the history: characters that native refuses (K6) become `_`. */
-export const cleanToolName = (name: string): string => name.slice(0, NAME_LENGTH_MAX).replace(/[^A-Za-z0-9_-]/g, '_')
+export const cleanToolName = (name: string): string =>
+  NAME.test(name) ? name : name.slice(0, NAME_LENGTH_MAX).replace(/[^A-Za-z0-9_-]/g, '_')
+
+const NAME = /^[A-Za-z0-9_-]{1,128}$/

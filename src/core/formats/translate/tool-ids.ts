@@ -10,9 +10,9 @@ export class ToolIds {
   /** The last number tried after a stem: starting over from 2 would take quadratic time. */
   readonly #numbers = new Map<string, number>()
 
-  /** The id that a call gets: its own when it is valid and unseen, else a cleaned one; `fallback` for an empty one. */
-  assign(rawId: string, fallback: string): string {
-    const base = rawId === '' ? fallback : VALID.test(rawId) ? rawId : rawId.slice(0, ID_LENGTH_MAX).replace(/[^A-Za-z0-9_-]/g, '_')
+  /** The id that a call gets: its own when it is valid and unseen, else a cleaned one. */
+  assign(rawId: string): string {
+    const base = VALID.test(rawId) ? rawId : rawId.slice(0, ID_LENGTH_MAX).replace(/[^A-Za-z0-9_-]/g, '_')
     const id = this.#used.has(base) ? this.#numbered(base.slice(0, STEM_LENGTH_MAX)) : base
     this.#used.add(id)
     return id

@@ -11,14 +11,20 @@ import { type Arguments, InputMaker } from './tool-arguments.ts'
 import { ToolIds } from './tool-ids.ts'
 
 /** A call as the client's history has it. `rawId` '' when it has none; `path` names the message or item in a refusal. */
-export type ToolCall = Readonly<{ rawId: string; name: string; input: Arguments; path: string; cacheControl?: CacheControl | undefined }>
+export type ToolCall = Readonly<{
+  rawId: string
+  name: string
+  input: Arguments
+  path: () => string
+  cacheControl?: CacheControl | undefined
+}>
 
 /** A result. `path` names the field that holds what it answers. Content: a string, or text, image and document blocks. */
 export type ToolResult = Readonly<{
   answers: Answers
   content: string | readonly Block[]
   isError: boolean
-  path: string
+  path: () => string
   cacheControl?: CacheControl | undefined
 }>
 
@@ -52,16 +58,17 @@ export class Conversation {
 
   addToolCall(call: ToolCall): void {
     const turn = this.#turn('assistant')
-    const id = this.#ids.assign(call.rawId, `call_${this.#turns.length}_${this.#calls.count}`)
-    this.#calls.add({ rawId: call.rawId, name: call.name, id, path: call.path, resultIndex: undefined })
-    turn.content.push(marked({ type: 'tool_use', id, name: call.name, input: this.#inputs.input(call.input) }, call.cacheControl))
+    const { rawId, name, path, input, cacheControl } = call
+    const id = this.#ids.assign(rawId === '' ? `call_${this.#turns.length}_${this.#calls.count}` : rawId)
+    this.#calls.add({ rawId, name, id, path, resultIndex: undefined })
+    turn.content.push(marked({ type: 'tool_use', id, name, input: this.#inputs.input(input) }, cacheControl))
   }
 
   /** A second result of one call replaces the first. A result that answers no call of the latest assistant turn refuses the request. */
   addToolResult(result: ToolResult): void {
     const call = this.#calls.find(result.answers)
     if (call === undefined) {
-      this.#problem ??= invalid(result.path, 'no matching tool call')
+      this.#problem ??= invalid(result.path(), 'no matching tool call')
       return
     }
     const results = this.#results()
@@ -109,7 +116,7 @@ export class Conversation {
   #requireResults(): void {
     const open = this.#calls.firstUnanswered()
     if (open !== undefined)
-      this.#problem ??= invalid(open.path, `tool call "${(open.rawId || open.name).slice(0, ID_LENGTH_SHOWN_MAX)}" has no result`)
+      this.#problem ??= invalid(open.path(), `tool call "${(open.rawId || open.name).slice(0, ID_LENGTH_SHOWN_MAX)}" has no result`)
   }
 
   /** An assistant turn that ends the conversation must not end with whitespace (K2) and must say something. */
@@ -126,15 +133,9 @@ const ID_LENGTH_SHOWN_MAX = 100
 
 function resultBlock(id: string, { content, isError, cacheControl }: ToolResult): Block {
   const kept = typeof content === 'string' ? (isBlank(content) ? '' : content) : withoutBlankText(content)
-  return marked(
-    {
-      type: 'tool_result',
-      tool_use_id: id,
-      ...(kept.length === 0 ? {} : { content: kept }),
-      ...(isError ? { is_error: true } : {}),
-    },
-    cacheControl,
-  )
+  const result = { type: 'tool_result', tool_use_id: id }
+  const block: Block = kept.length === 0 ? result : { ...result, content: kept }
+  return marked(isError ? { ...block, is_error: true } : block, cacheControl)
 }
 
 /** The first block tells it of nearly every turn. */
