@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildApp } from '../src/app.ts'
 import { LIMITS } from '../src/core/limits.ts'
+import { ClientLimits } from '../src/http/client-limit.ts'
 import { KeyStore } from '../src/ledger/key-store.ts'
 import type { Ledger } from '../src/ledger/ledger.ts'
 import { BodyMemory } from '../src/relay/body-memory.ts'
@@ -74,7 +75,7 @@ function gatewayWith(keptBy: Ledger): Handler {
   const funds = new Funds({ ledger: keptBy, now })
   const bodies = new BodyMemory({ poolBytes: 512 * 1024 * 1024, limits: world.limits, hasFunds: (key) => funds.hasFunds(key), now })
   const relay = new Relay({ world, keyLimits, live: new LiveStreams(now), memory: new ResponseMemory({ now }), bodies, timings: TIMINGS })
-  const app = buildApp(world, relay, keyLimits, bodies)
+  const app = buildApp(world, relay, keyLimits, new ClientLimits({ limits: world.limits, now }), bodies)
   return async (request) => app.handle(request)
 }
 

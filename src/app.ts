@@ -2,6 +2,7 @@
 
 import { Elysia } from 'elysia'
 import { absoluteUrl } from './http/absolute-url.ts'
+import type { ClientLimits } from './http/client-limit.ts'
 import { preflight } from './http/cors.ts'
 import { countTokensRoutes } from './http/count-tokens.ts'
 import { dashboardRoutes } from './http/dashboard.ts'
@@ -18,14 +19,17 @@ import type { World } from './world.ts'
 /** Strict paths: a doubled or missing `/v1` and a trailing slash are 404. `standardHostname` off: Elysia would look for the path behind the Host header. */
 const APP_OPTIONS = { strictPath: true, handler: { standardHostname: false } } as const
 
-export const buildApp = (world: World, relay: Relay, keyLimits: KeyLimits, bodies: BodyMemory) =>
+export const buildApp = (world: World, relay: Relay, keyLimits: KeyLimits, clientLimits: ClientLimits, bodies: BodyMemory) =>
   new Elysia(APP_OPTIONS)
     .use(absoluteUrl())
     .use(refusals(world))
     .use(preflight(world))
-    .use(generateRoutes(world, relay))
-    .use(countTokensRoutes(world, keyLimits, bodies))
-    .use(dashboardRoutes(world))
-    .use(modelRoutes(world, keyLimits))
+    .use(generateRoutes(world, relay, clientLimits))
+    .use(countTokensRoutes(world, keyLimits, clientLimits, bodies))
+    .use(dashboardRoutes(world, clientLimits))
+    .use(modelRoutes(world, keyLimits, clientLimits))
     .use(docsRoutes(world))
     .use(publicHealth(world))
+
+/** The routes with the types of what they take and answer, for clients in TypeScript (Eden). */
+export type App = ReturnType<typeof buildApp>

@@ -5,9 +5,10 @@
 
 import type { Server } from 'bun'
 import type { AnyElysia } from 'elysia'
-import { buildApp } from './app.ts'
+import { type App, buildApp } from './app.ts'
 import type { Config } from './config/config.ts'
 import { reloadable } from './config/reloadable.ts'
+import { ClientLimits } from './http/client-limit.ts'
 import { idleSeconds } from './http/connection.ts'
 import { operatorApp } from './http/health.ts'
 import { connectionsOn } from './http/kernel-sockets.ts'
@@ -95,13 +96,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     hasFunds: (key) => funds.hasFunds(key),
     now: world.clock.monotonicMs,
   })
+  const clientLimits = new ClientLimits({ limits: world.limits, now: world.clock.monotonicMs })
   const memory = new ResponseMemory({ now: world.clock.monotonicMs })
   const relay = new Relay({ world, keyLimits, live, memory, bodies, timings: options.timings ?? TIMINGS })
   ledger.onKeyChange(({ keyId, stop }) => {
     if (stop !== null) live.cutKey(keyId).catch(() => undefined)
   })
   world.metrics.gauge('tollgate_ledger_writable', 'Whether the ledger can commit.', () => (ledger.isWritable() ? 1 : 0))
-  const listeners = await listen(options, buildApp(world, relay, keyLimits, bodies), world)
+  const listeners = await listen(options, world, buildApp(world, relay, keyLimits, clientLimits, bodies))
   if ('problem' in listeners) {
     await ledger.close()
     return listeners
@@ -196,7 +198,7 @@ type Listeners = Readonly<{
 }>
 
 /** The operator's listener, the clients' and the operator's socket: all of them or none. */
-async function listen(options: GatewayOptions, app: AnyElysia, world: World): Promise<Listeners | GatewayProblem> {
+async function listen(options: GatewayOptions, world: World, app: App): Promise<Listeners | GatewayProblem> {
   const { config, host = config.server.host, port = config.server.port } = options
   const idle = idleSeconds(config.limits.idleMs)
   const opened: { close(): Promise<void> }[] = []

@@ -7,7 +7,6 @@ import { LRUCache } from 'lru-cache'
 import type { Limits } from '../core/limits.ts'
 import { type RateRule, step } from '../core/rate-limit.ts'
 import { Refusal } from '../core/refusal.ts'
-import type { World } from '../world.ts'
 
 type ClientLimitsOptions = Readonly<{
   limits: () => Limits
@@ -19,6 +18,7 @@ const CLIENTS_MAX = 100_000
 /** Well-formed keys that are not ours: nobody mistypes a key with the right checksum, so this is someone trying keys, or a revoked deployment. */
 const UNKNOWN_KEYS: RateRule = { perMinute: 60, burst: 120 }
 
+/** One for all routes: `gateway.ts` makes it. */
 export class ClientLimits {
   readonly #limits: () => Limits
   readonly #now: () => number
@@ -46,15 +46,4 @@ export class ClientLimits {
     tats.set(clientIp, tat)
     return isAllowed ? undefined : new Refusal('rateLimited', { retryAfterSeconds })
   }
-}
-
-const limitsOfWorlds = new WeakMap<World, ClientLimits>()
-
-/** The limits of this world: all routes count into the same ones. */
-export function clientLimitsOf(world: World): ClientLimits {
-  const known = limitsOfWorlds.get(world)
-  if (known !== undefined) return known
-  const limits = new ClientLimits({ limits: world.limits, now: () => world.clock.monotonicMs() })
-  limitsOfWorlds.set(world, limits)
-  return limits
 }

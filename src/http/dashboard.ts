@@ -12,18 +12,20 @@ import type { KeyBalance } from '../ledger/ledger.ts'
 import type { World } from '../world.ts'
 import { answerSmall, type Finding } from './answers.ts'
 import { clientIpOf } from './client-address.ts'
-import { clientLimitsOf } from './client-limit.ts'
+import type { ClientLimits } from './client-limit.ts'
 import { type Identified, identify, identifyEvenDisabled } from './key.ts'
 
 type Shape = (key: KeyRecord, balance: KeyBalance) => Record<string, unknown>
-type Identify = (world: World, headers: Headers, clientIp: string) => Identified
+type Identify = (world: World, clientLimits: ClientLimits, headers: Headers, clientIp: string) => Identified
 
-export function dashboardRoutes(world: World) {
+export function dashboardRoutes(world: World, clientLimits: ClientLimits) {
   const route =
     (path: string, identifyKey: Identify, shape: Shape) =>
     ({ request, server }: { request: Request; server: Server<unknown> | null }): Promise<Response> => {
       const clientIp = clientIpOf(world, request, server)
-      return answerSmall(world, path, request, clientIp, () => findBalance(world, request.headers, clientIp, identifyKey, shape))
+      return answerSmall(world, path, request, clientIp, () =>
+        findBalance(world, clientLimits, request.headers, clientIp, identifyKey, shape),
+      )
     }
   return new Elysia({ name: 'dashboard' })
     .get('/v1/dashboard/balance', route('/v1/dashboard/balance', identifyEvenDisabled, balanceShape))
@@ -32,15 +34,22 @@ export function dashboardRoutes(world: World) {
     .get('/v1/dashboard/billing/credit_grants', route('/v1/dashboard/billing/credit_grants', identifyBearer, creditGrantsShape))
 }
 
-async function findBalance(world: World, headers: Headers, clientIp: string, identifyKey: Identify, shape: Shape): Promise<Finding> {
-  const key = clientLimitsOf(world).countDashboard(clientIp) ?? (await identifyKey(world, headers, clientIp))
+async function findBalance(
+  world: World,
+  clientLimits: ClientLimits,
+  headers: Headers,
+  clientIp: string,
+  identifyKey: Identify,
+  shape: Shape,
+): Promise<Finding> {
+  const key = clientLimits.countDashboard(clientIp) ?? (await identifyKey(world, clientLimits, headers, clientIp))
   if (key instanceof Refusal) return { document: key }
   const balance = await world.ledger.balanceOf(key.id)
   if (balance === 'unavailable') return { key, document: new Refusal('storageUnavailable') }
   return { key, document: balance === undefined ? new Refusal('keyInvalid') : shape(key, balance) }
 }
 
-const identifyBearer: Identify = (world, headers, clientIp) => identify(world, headers, 'bearer', clientIp)
+const identifyBearer: Identify = (world, clientLimits, headers, clientIp) => identify(world, clientLimits, headers, 'bearer', clientIp)
 
 const balanceShape: Shape = (key, { availablePicos, lastSyncedAt }) => ({
   object: 'balance',

@@ -8,15 +8,16 @@ import { messagesFormat } from '../core/formats/messages/format.ts'
 import { responsesFormat } from '../core/formats/responses/format.ts'
 import type { Relay } from '../relay/relay.ts'
 import type { World } from '../world.ts'
+import type { ClientLimits } from './client-limit.ts'
 import { connectionOf } from './connection.ts'
 import { identify } from './key.ts'
 
-export function generateRoutes(world: World, relay: Relay) {
+export function generateRoutes(world: World, relay: Relay, clientLimits: ClientLimits) {
   const route =
     <Echo>(path: string, format: Format<Echo>) =>
     async ({ request, server }: { request: Request; server: Server<unknown> | null }): Promise<Response> => {
       const connection = connectionOf(world, request, server)
-      const key = await identify(world, request.headers, 'either', connection.client)
+      const key = await identify(world, clientLimits, request.headers, 'either', connection.client)
       return relay.answer(format, path, request, key, connection)
     }
   // Elysia would otherwise read the body itself, and drop the fields that it does not know.

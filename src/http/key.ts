@@ -6,7 +6,7 @@
 import { isSecret, type KeyRecord, stateOf } from '../core/key.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { World } from '../world.ts'
-import { clientLimitsOf } from './client-limit.ts'
+import type { ClientLimits } from './client-limit.ts'
 
 /** Which headers may carry the key: the model routes take `x-api-key` or Bearer, the dashboard Bearer only. */
 export type Carrier = 'either' | 'bearer'
@@ -28,8 +28,8 @@ export function readCredential(headers: Headers, carrier: Carrier): string | Ref
 }
 
 /** The key, if it may be used now: 401, 403, 429 for a client that keeps sending unknown keys, or 503 when the ledger cannot say. */
-export function identify(world: World, headers: Headers, carrier: Carrier, clientIp: string): Identified {
-  return andThen(knownKey(world, headers, carrier, clientIp), (key) => {
+export function identify(world: World, clientLimits: ClientLimits, headers: Headers, carrier: Carrier, clientIp: string): Identified {
+  return andThen(knownKey(world, clientLimits, headers, carrier, clientIp), (key) => {
     if (key instanceof Refusal) return key
     switch (stateOf(key, world.clock.now())) {
       case 'live':
@@ -43,8 +43,8 @@ export function identify(world: World, headers: Headers, carrier: Carrier, clien
 }
 
 /** The same for `GET /v1/dashboard/balance`, which answers a disabled key; an expired one gets its 403 there, too, disabled or not. */
-export function identifyEvenDisabled(world: World, headers: Headers, clientIp: string): Identified {
-  return andThen(knownKey(world, headers, 'bearer', clientIp), (key) => {
+export function identifyEvenDisabled(world: World, clientLimits: ClientLimits, headers: Headers, clientIp: string): Identified {
+  return andThen(knownKey(world, clientLimits, headers, 'bearer', clientIp), (key) => {
     if (key instanceof Refusal) return key
     const state = stateOf({ ...key, isActive: true, isAccountActive: true }, world.clock.now())
     return state === 'expired' ? new Refusal('keyExpired') : key
@@ -57,12 +57,12 @@ function bearerOf(authorization: string): string {
   return authorization.startsWith(' ', 6) ? authorization.slice(7) : authorization.slice(6)
 }
 
-function knownKey(world: World, headers: Headers, carrier: Carrier, clientIp: string): Identified {
+function knownKey(world: World, clientLimits: ClientLimits, headers: Headers, carrier: Carrier, clientIp: string): Identified {
   const secret = readCredential(headers, carrier)
   if (secret instanceof Refusal) return secret
   return andThen(world.keys.find(secret), (found) => {
     if (found === 'unavailable') return new Refusal('storageUnavailable')
-    return found ?? clientLimitsOf(world).countUnknownKey(clientIp) ?? new Refusal('keyInvalid')
+    return found ?? clientLimits.countUnknownKey(clientIp) ?? new Refusal('keyInvalid')
   })
 }
 

@@ -12,16 +12,17 @@ import type { KeyLimits } from '../relay/key-limits.ts'
 import type { World } from '../world.ts'
 import { answerSmall, type Finding } from './answers.ts'
 import { clientIpOf } from './client-address.ts'
+import type { ClientLimits } from './client-limit.ts'
 import { identify } from './key.ts'
 
 const LIST = '/v1/models'
 const ONE = '/v1/models/{id}'
 const TOKENS_PRICED = 1_000_000n
 
-export function modelRoutes(world: World, keyLimits: KeyLimits) {
+export function modelRoutes(world: World, keyLimits: KeyLimits, clientLimits: ClientLimits) {
   const answer = (route: string, request: Request, clientIp: string, documentFor: (key: KeyRecord) => Finding['document']) =>
     answerSmall(world, route, request, clientIp, async () => {
-      const key = await identify(world, request.headers, 'either', clientIp)
+      const key = await identify(world, clientLimits, request.headers, 'either', clientIp)
       return key instanceof Refusal ? { document: key } : { key, document: keyLimits.count(key.id) ?? documentFor(key) }
     })
   const one = (request: Request, clientIp: string) =>

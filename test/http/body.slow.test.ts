@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { buildApp } from '../../src/app.ts'
 import { LIMITS } from '../../src/core/limits.ts'
 import { Refusal } from '../../src/core/refusal.ts'
+import { ClientLimits } from '../../src/http/client-limit.ts'
 import { drain } from '../../src/relay/drain.ts'
 import { KeyLimits } from '../../src/relay/key-limits.ts'
 import { LiveStreams } from '../../src/relay/live-streams.ts'
@@ -135,6 +136,7 @@ test('slow clients do not slow others', async () => {
 test('an upload that is steady but longer than the server’s idle limit is answered', async () => {
   const { world, bodies } = gateway
   const keyLimits = new KeyLimits({ limits: world.limits, now: world.clock.monotonicMs })
+  const clientLimits = new ClientLimits({ limits: world.limits, now: world.clock.monotonicMs })
   const live = new LiveStreams(world.clock.monotonicMs)
   const relay = new Relay({
     world,
@@ -144,7 +146,7 @@ test('an upload that is steady but longer than the server’s idle limit is answ
     bodies,
     timings: TIMINGS,
   })
-  const app = buildApp(world, relay, keyLimits, bodies).listen({ port: 0, hostname: '127.0.0.1', idleTimeout: 1 })
+  const app = buildApp(world, relay, keyLimits, clientLimits, bodies).listen({ port: 0, hostname: '127.0.0.1', idleTimeout: 1 })
   const url = `http://127.0.0.1:${app.server?.port}`
   const secret = await gateway.createKey({ id: 'key_steady' })
   const statuses = ['/v1/messages', '/v1/messages/count_tokens'].map(async (path) => {

@@ -3,6 +3,7 @@
 import { connect } from 'node:net'
 import { Elysia } from 'elysia'
 import { absoluteUrl } from '../../src/http/absolute-url.ts'
+import { ClientLimits } from '../../src/http/client-limit.ts'
 import { preflight } from '../../src/http/cors.ts'
 import { dashboardRoutes } from '../../src/http/dashboard.ts'
 import { publicHealth } from '../../src/http/health.ts'
@@ -12,14 +13,17 @@ import { KeyLimits } from '../../src/relay/key-limits.ts'
 import type { World } from '../../src/world.ts'
 
 /** Everything but the routes that spend. */
-export const smallApp = (world: World) =>
-  new Elysia({ strictPath: true, handler: { standardHostname: false } })
+export function smallApp(world: World) {
+  const clocked = { limits: world.limits, now: world.clock.monotonicMs }
+  const clientLimits = new ClientLimits(clocked)
+  return new Elysia({ strictPath: true, handler: { standardHostname: false } })
     .use(absoluteUrl())
     .use(refusals(world))
     .use(preflight(world))
-    .use(dashboardRoutes(world))
-    .use(modelRoutes(world, new KeyLimits({ limits: world.limits, now: world.clock.monotonicMs })))
+    .use(dashboardRoutes(world, clientLimits))
+    .use(modelRoutes(world, new KeyLimits(clocked), clientLimits))
     .use(publicHealth(world))
+}
 
 type Handles = { handle(request: Request): Promise<Response> | Response }
 
