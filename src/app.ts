@@ -9,6 +9,7 @@ import { dashboardRoutes } from './http/dashboard.ts'
 import { docsRoutes } from './http/docs.ts'
 import { generateRoutes } from './http/generate.ts'
 import { publicHealth } from './http/health.ts'
+import { keyMacro } from './http/key.ts'
 import { modelRoutes } from './http/models.ts'
 import { refusals } from './http/refusals.ts'
 import type { BodyMemory } from './relay/body-memory.ts'
@@ -19,17 +20,19 @@ import type { World } from './world.ts'
 /** Strict paths: a doubled or missing `/v1` and a trailing slash are 404. `standardHostname` off: Elysia would look for the path behind the Host header. */
 const APP_OPTIONS = { strictPath: true, handler: { standardHostname: false } } as const
 
-export const buildApp = (world: World, relay: Relay, keyLimits: KeyLimits, clientLimits: ClientLimits, bodies: BodyMemory) =>
-  new Elysia(APP_OPTIONS)
+export function buildApp(world: World, relay: Relay, keyLimits: KeyLimits, clientLimits: ClientLimits, bodies: BodyMemory) {
+  const macro = keyMacro(world, keyLimits, clientLimits)
+  return new Elysia(APP_OPTIONS)
     .use(absoluteUrl())
     .use(refusals(world))
     .use(preflight(world))
     .use(generateRoutes(world, relay, clientLimits))
     .use(countTokensRoutes(world, keyLimits, clientLimits, bodies))
-    .use(dashboardRoutes(world, clientLimits))
-    .use(modelRoutes(world, keyLimits, clientLimits))
+    .use(dashboardRoutes(world, macro))
+    .use(modelRoutes(world, macro))
     .use(docsRoutes(world))
     .use(publicHealth(world))
+}
 
 /** The routes with the types of what they take and answer, for clients in TypeScript (Eden). */
 export type App = ReturnType<typeof buildApp>

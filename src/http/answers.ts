@@ -5,33 +5,35 @@ import { Refusal } from '../core/refusal.ts'
 import { shownPath } from '../core/shown-path.ts'
 import { answerHeaders } from '../relay/answers.ts'
 import { refuseAfterBody } from '../relay/drain.ts'
-import { Exchange } from '../relay/exchange.ts'
+import type { Exchange } from '../relay/exchange.ts'
 import type { World } from '../world.ts'
 
-/** What a small route found: the document to answer with, and whose it is when that is known. */
-export type Finding = Readonly<{ document: Record<string, unknown> | Refusal; key?: KeyRecord }>
+/** Who asks a small route, as the `key` macro found it: a key that may be answered, or what it is refused, with the key where one was known. */
+/** `client`: whom refusals without a key are counted for. */
+export type Asker = Readonly<{ request: Request; client: string; exchange: Exchange }> & Admission
+export type Admission = Readonly<{ key: KeyRecord; refusal?: undefined } | { key?: KeyRecord; refusal: Refusal }>
 
-/** Answers one small GET. `route` is the pattern for the log, `client` whom its refusals without a key are counted for. Elysia gives HEAD to GET routes; the spec has no HEAD, so it is a 404. */
-export async function answerSmall(
+/** Answers one small GET with the document that `find` has for the key. */
+export async function answerSmall<Document>(
   world: World,
-  route: string,
-  request: Request,
-  client: string,
-  find: () => Promise<Finding>,
+  asker: Asker,
+  find: (key: KeyRecord) => Document | Refusal | Promise<Document | Refusal>,
 ): Promise<Response> {
-  const origin = request.headers.get('origin')
-  if (request.method === 'HEAD')
-    return new Exchange(world, 'unknown').refuse(new Refusal('notFound'), origin, { client, path: pathOf(request) })
-  const exchange = new Exchange(world, route)
-  const { document, key } = await find()
-  const owner = key === undefined ? { client } : { keyId: key.id, accountId: key.accountId }
-  if (document instanceof Refusal) {
-    const path = document.name === 'notFound' ? { path: pathOf(request) } : {}
-    return refuseAfterBody(request, () => exchange.refuse(document, origin, { ...owner, ...path }))
-  }
-  exchange.end({ ...owner, status: 200 })
-  return answerJson(document, 200, answerHeaders(exchange.requestId, world.corsOrigins(), origin))
+  if (asker.refusal !== undefined) return refuseAsker(asker, asker.refusal)
+  const { request, exchange, key } = asker
+  const document = await find(key)
+  if (document instanceof Refusal) return refuseAsker(asker, document)
+  exchange.end({ ...ownerOf(asker), status: 200 })
+  return answerJson(document, 200, answerHeaders(exchange.requestId, world.corsOrigins(), request.headers.get('origin')))
 }
+
+export function refuseAsker(asker: Asker, refusal: Refusal): Promise<Response> {
+  const { request, exchange } = asker
+  const path = refusal.name === 'notFound' ? { path: pathOf(request) } : {}
+  return refuseAfterBody(request, () => exchange.refuse(refusal, request.headers.get('origin'), { ...ownerOf(asker), ...path }))
+}
+
+const ownerOf = ({ key, client }: Asker) => (key === undefined ? { client } : { keyId: key.id, accountId: key.accountId })
 
 /** What a 404's log line says that it was. */
 export const pathOf = (request: Request): string => shownPath(URL.parse(request.url)?.pathname ?? '')

@@ -3,55 +3,106 @@
  * Rules: spec "Balance object", "Endpoints"; product.md "Balance and keys", "Requests".
  */
 
-import type { Server } from 'bun'
-import { Elysia } from 'elysia'
+import { Elysia, type Static, t } from 'elysia'
 import type { KeyRecord } from '../core/key.ts'
 import { toUsd } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { KeyBalance } from '../ledger/ledger.ts'
 import type { World } from '../world.ts'
-import { answerSmall, type Finding } from './answers.ts'
-import { clientIpOf } from './client-address.ts'
-import type { ClientLimits } from './client-limit.ts'
-import { type Identified, identify, identifyEvenDisabled } from './key.ts'
+import { type Asker, answerSmall } from './answers.ts'
+import { KEY_HEADERS, type keyMacro } from './key.ts'
 
-type Shape = (key: KeyRecord, balance: KeyBalance) => Record<string, unknown>
-type Identify = (world: World, clientLimits: ClientLimits, headers: Headers, clientIp: string) => Identified
+const usd = (description: string) => t.Number({ description: `USD, ${description}` })
 
-export function dashboardRoutes(world: World, clientLimits: ClientLimits) {
-  const route =
-    (path: string, identifyKey: Identify, shape: Shape) =>
-    ({ request, server }: { request: Request; server: Server<unknown> | null }): Promise<Response> => {
-      const clientIp = clientIpOf(world, request, server)
-      return answerSmall(world, path, request, clientIp, () =>
-        findBalance(world, clientLimits, request.headers, clientIp, identifyKey, shape),
-      )
-    }
+export const BALANCE = t.Object(
+  {
+    object: t.Literal('balance'),
+    balance_usd: usd('what the key may still spend: the lesser of its account’s balance and what its spend limit leaves'),
+    expires_at: t.Union([t.String({ format: 'date-time' }), t.Null()], { description: 'UTC; null when the key has no expiry' }),
+    is_active: t.Boolean({ description: 'false when the key is disabled or its account suspended' }),
+    last_synced_at: t.String({ format: 'date-time', description: 'UTC; when the balance last changed' }),
+  },
+  { description: 'The balance of the key' },
+)
+
+/** Front-ends show `hard_limit_usd − total_usage / 100`, so the limit is what is left and the usage is nothing. */
+export const SUBSCRIPTION = t.Object(
+  {
+    object: t.Literal('billing_subscription'),
+    has_payment_method: t.Literal(true),
+    soft_limit_usd: usd('the remaining balance'),
+    hard_limit_usd: usd('the remaining balance'),
+    system_hard_limit_usd: usd('the remaining balance'),
+    access_until: t.Integer({ description: 'When the key expires, in Unix seconds; 0 when it does not' }),
+  },
+  { description: 'The remaining balance as a limit' },
+)
+
+export const USAGE = t.Object(
+  { object: t.Literal('list'), total_usage: t.Literal(0, { description: 'In cents. Always 0: the limit is what is left' }) },
+  { description: 'Always 0' },
+)
+
+export const CREDIT_GRANTS = t.Object(
+  {
+    object: t.Literal('credit_summary'),
+    total_granted: usd('the remaining balance'),
+    total_used: t.Literal(0),
+    total_available: usd('the remaining balance'),
+  },
+  { description: 'The remaining balance as a grant' },
+)
+
+export function dashboardRoutes(world: World, macro: ReturnType<typeof keyMacro>) {
+  const answer = <Document>(asker: Asker, shape: (key: KeyRecord, balance: KeyBalance) => Document): Promise<Response> =>
+    answerSmall(world, asker, async (key) => {
+      const balance = await world.ledger.balanceOf(key.id)
+      if (balance === 'unavailable') return new Refusal('storageUnavailable')
+      return balance === undefined ? new Refusal('keyInvalid') : shape(key, balance)
+    })
+  const about = (operationId: string, summary: string, description: string) => ({ operationId, tags: ['Balance'], summary, description })
+  const headers = KEY_HEADERS.bearer
   return new Elysia({ name: 'dashboard' })
-    .get('/v1/dashboard/balance', route('/v1/dashboard/balance', identifyEvenDisabled, balanceShape))
-    .get('/v1/dashboard/billing/subscription', route('/v1/dashboard/billing/subscription', identifyBearer, subscriptionShape))
-    .get('/v1/dashboard/billing/usage', route('/v1/dashboard/billing/usage', identifyBearer, usageShape))
-    .get('/v1/dashboard/billing/credit_grants', route('/v1/dashboard/billing/credit_grants', identifyBearer, creditGrantsShape))
+    .use(macro)
+    .get('/v1/dashboard/balance', ({ asker }) => answer(asker, balanceShape), {
+      key: 'balance',
+      headers,
+      response: { 200: BALANCE },
+      detail: about(
+        'getBalance',
+        'Get the balance',
+        'What the key may still spend. A disabled key is answered, too, with `is_active: false`.',
+      ),
+    })
+    .get('/v1/dashboard/billing/subscription', ({ asker }) => answer(asker, subscriptionShape), {
+      key: 'dashboard',
+      headers,
+      response: { 200: SUBSCRIPTION },
+      detail: about(
+        'getSubscription',
+        'Get the subscription',
+        'The remaining balance in the shape of an older billing API, for chat front-ends.',
+      ),
+    })
+    .get('/v1/dashboard/billing/usage', ({ asker }) => answer(asker, usageShape), {
+      key: 'dashboard',
+      headers,
+      response: { 200: USAGE },
+      detail: about('getUsage', 'Get the usage', 'Always 0, so that front-ends that subtract it from the limit show what is left.'),
+    })
+    .get('/v1/dashboard/billing/credit_grants', ({ asker }) => answer(asker, creditGrantsShape), {
+      key: 'dashboard',
+      headers,
+      response: { 200: CREDIT_GRANTS },
+      detail: about(
+        'getCreditGrants',
+        'Get the credit grants',
+        'The remaining balance in the shape of an older billing API, for chat front-ends.',
+      ),
+    })
 }
 
-async function findBalance(
-  world: World,
-  clientLimits: ClientLimits,
-  headers: Headers,
-  clientIp: string,
-  identifyKey: Identify,
-  shape: Shape,
-): Promise<Finding> {
-  const key = clientLimits.countDashboard(clientIp) ?? (await identifyKey(world, clientLimits, headers, clientIp))
-  if (key instanceof Refusal) return { document: key }
-  const balance = await world.ledger.balanceOf(key.id)
-  if (balance === 'unavailable') return { key, document: new Refusal('storageUnavailable') }
-  return { key, document: balance === undefined ? new Refusal('keyInvalid') : shape(key, balance) }
-}
-
-const identifyBearer: Identify = (world, clientLimits, headers, clientIp) => identify(world, clientLimits, headers, 'bearer', clientIp)
-
-const balanceShape: Shape = (key, { availablePicos, lastSyncedAt }) => ({
+const balanceShape = (key: KeyRecord, { availablePicos, lastSyncedAt }: KeyBalance): Static<typeof BALANCE> => ({
   object: 'balance',
   balance_usd: toUsd(availablePicos),
   expires_at: key.expiresAt === null ? null : isoTime(key.expiresAt),
@@ -59,8 +110,7 @@ const balanceShape: Shape = (key, { availablePicos, lastSyncedAt }) => ({
   last_synced_at: isoTime(lastSyncedAt),
 })
 
-/** The older shapes: front-ends show `hard_limit_usd − total_usage / 100`, so the limit is what is left and the usage is nothing. */
-const subscriptionShape: Shape = (key, { availablePicos }) => ({
+const subscriptionShape = (key: KeyRecord, { availablePicos }: KeyBalance): Static<typeof SUBSCRIPTION> => ({
   object: 'billing_subscription',
   has_payment_method: true,
   soft_limit_usd: toUsd(availablePicos),
@@ -69,10 +119,9 @@ const subscriptionShape: Shape = (key, { availablePicos }) => ({
   access_until: key.expiresAt === null ? 0 : Math.floor(key.expiresAt / 1000),
 })
 
-/** In cents. */
-const usageShape: Shape = () => ({ object: 'list', total_usage: 0 })
+const usageShape = (): Static<typeof USAGE> => ({ object: 'list', total_usage: 0 })
 
-const creditGrantsShape: Shape = (_key, { availablePicos }) => ({
+const creditGrantsShape = (_key: KeyRecord, { availablePicos }: KeyBalance): Static<typeof CREDIT_GRANTS> => ({
   object: 'credit_summary',
   total_granted: toUsd(availablePicos),
   total_used: 0,

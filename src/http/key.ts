@@ -1,15 +1,31 @@
 /**
- * Who asks: the credential in the headers, and the key it names. All of it happens before a body is read.
+ * Who asks: the credential in the headers, and the key it names. All of it happens before a body is read and before a query is judged.
  * Rules: spec "Authentication"; product.md "Balance and keys"; reliability.md B1–B7.
  */
 
+import type { Server } from 'bun'
+import { Elysia, t } from 'elysia'
 import { isSecret, type KeyRecord, stateOf } from '../core/key.ts'
 import { Refusal } from '../core/refusal.ts'
+import { Exchange } from '../relay/exchange.ts'
+import type { KeyLimits } from '../relay/key-limits.ts'
 import type { World } from '../world.ts'
+import { type Admission, type Asker, refuseAsker } from './answers.ts'
+import { clientIpOf } from './client-address.ts'
 import type { ClientLimits } from './client-limit.ts'
+import { invalidQuery } from './query.ts'
 
 /** Which headers may carry the key: the model routes take `x-api-key` or Bearer, the dashboard Bearer only. */
 export type Carrier = 'either' | 'bearer'
+
+const SECRET = t.String({ description: 'The raw key, `sk-…`' })
+const BEARER = t.String({ description: '`Bearer sk-…`' })
+
+/** For documents and typed clients: which headers are looked at, and what they mean, is decided below, in the contract's words. */
+export const KEY_HEADERS = {
+  either: t.NoValidate(t.Object({ authorization: t.Optional(BEARER), 'x-api-key': t.Optional(SECRET) })),
+  bearer: t.NoValidate(t.Object({ authorization: BEARER })),
+} as const
 
 /** A key in the cache is found without a promise. */
 export type Identified = KeyRecord | Refusal | Promise<KeyRecord | Refusal>
@@ -68,3 +84,45 @@ function knownKey(world: World, clientLimits: ClientLimits, headers: Headers, ca
 
 const andThen = <T, R>(value: T | Promise<T>, next: (value: T) => R): R | Promise<R> =>
   value instanceof Promise ? value.then(next) : next(value)
+
+/** What a small GET asks of its key. `balance` is the dashboard's, and answers a disabled key, too. */
+type Door = 'models' | 'dashboard' | 'balance'
+
+/**
+ * `key: door` on a GET route: its handler gets the `asker`, with the key or with what is refused. Elysia judges a query before it resolves anything, so a wrong
+ * query is answered here, too: after the limits and the key, as product.md "Balance and keys" orders the checks.
+ */
+export function keyMacro(world: World, keyLimits: KeyLimits, clientLimits: ClientLimits) {
+  const admit = async (door: Door, headers: Headers, clientIp: string): Promise<Admission> => {
+    const limited = door === 'models' ? undefined : clientLimits.countDashboard(clientIp)
+    if (limited !== undefined) return { refusal: limited }
+    const found = await identifyAt(door, headers, clientIp)
+    if (found instanceof Refusal) return { refusal: found }
+    const counted = door === 'models' ? keyLimits.count(found.id) : undefined
+    return counted === undefined ? { key: found } : { key: found, refusal: counted }
+  }
+  const identifyAt = (door: Door, headers: Headers, clientIp: string): Identified =>
+    door === 'balance'
+      ? identifyEvenDisabled(world, clientLimits, headers, clientIp)
+      : identify(world, clientLimits, headers, door === 'models' ? 'either' : 'bearer', clientIp)
+  /** Elysia gives HEAD to GET routes; the contract has no HEAD, so it is a 404. */
+  const ask = async (door: Door, route: string, request: Request, server: Server<unknown> | null): Promise<Asker> => {
+    const client = clientIpOf(world, request, server)
+    return request.method === 'HEAD'
+      ? { request, client, exchange: new Exchange(world, 'unknown'), refusal: new Refusal('notFound') }
+      : { request, client, exchange: new Exchange(world, patternOf(route)), ...(await admit(door, request.headers, client)) }
+  }
+  return new Elysia({ name: 'key' }).macro({
+    key: (door: Door) => ({
+      resolve: async ({ route, request, server }) => ({ asker: await ask(door, route, request, server) }),
+      error: async ({ code, error, route, request, server }) => {
+        if (code !== 'VALIDATION') return undefined
+        const asker = await ask(door, route, request, server)
+        return refuseAsker(asker, asker.refusal ?? invalidQuery(error))
+      },
+    }),
+  })
+}
+
+/** The route for the log, as the contract writes it: `/v1/models/{id}`. */
+const patternOf = (route: string): string => route.replace(/:(\w+)(?:\/\*)?$/, '{$1}')

@@ -3,39 +3,94 @@
  * Rules: spec "Endpoints"; product.md "Requests"; wire.md §8.
  */
 
-import { Elysia } from 'elysia'
+import { Elysia, type Static, t } from 'elysia'
 import { type Model, modelOf, modelsOf } from '../core/catalog.ts'
-import type { KeyRecord } from '../core/key.ts'
 import { type Picos, picos, toExactUsdText, toUsd, ZERO } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
-import type { KeyLimits } from '../relay/key-limits.ts'
 import type { World } from '../world.ts'
-import { answerSmall, type Finding } from './answers.ts'
-import { clientIpOf } from './client-address.ts'
-import type { ClientLimits } from './client-limit.ts'
-import { identify } from './key.ts'
+import { answerSmall } from './answers.ts'
+import { KEY_HEADERS, type keyMacro } from './key.ts'
 
 const LIST = '/v1/models'
-const ONE = '/v1/models/{id}'
 const TOKENS_PRICED = 1_000_000n
 
-export function modelRoutes(world: World, keyLimits: KeyLimits, clientLimits: ClientLimits) {
-  const answer = (route: string, request: Request, clientIp: string, documentFor: (key: KeyRecord) => Finding['document']) =>
-    answerSmall(world, route, request, clientIp, async () => {
-      const key = await identify(world, clientLimits, request.headers, 'either', clientIp)
-      return key instanceof Refusal ? { document: key } : { key, document: keyLimits.count(key.id) ?? documentFor(key) }
-    })
-  const one = (request: Request, clientIp: string) =>
-    answer(ONE, request, clientIp, (key) => {
-      const model = modelOf(world.catalog(), key.plan, idOf(request))
+const price = (description: string) => t.Number({ description: `USD per million ${description}` })
+
+export const MODEL = t.Object(
+  {
+    id: t.String({ description: 'What a request names in `model`' }),
+    object: t.Literal('model'),
+    type: t.Literal('model'),
+    created: t.Integer({ description: 'Unix seconds' }),
+    created_at: t.String({ format: 'date-time' }),
+    owned_by: t.String(),
+    name: t.String(),
+    display_name: t.String(),
+    max_input_tokens: t.Integer({ description: 'The context window' }),
+    max_tokens: t.Integer({ description: 'The longest answer' }),
+    context_length: t.Integer({ description: 'The context window' }),
+    pricing: t.Object({
+      input: price('input tokens'),
+      output: price('output tokens'),
+      cache_read: price('tokens read from the prompt cache'),
+      cache_write: price('tokens written to the prompt cache for 5 minutes'),
+      cache_write_1h: price('tokens written to the prompt cache for 1 hour'),
+      server_tool_use: t.Optional(t.Number({ description: 'USD per use of a tool that runs upstream; left out when such use is free' })),
+    }),
+  },
+  { description: 'A model in the shape that the SDKs of both vendors read' },
+)
+
+export const MODEL_LIST = t.Object(
+  {
+    object: t.Literal('list'),
+    data: t.Array(MODEL, { description: 'Newest first' }),
+    has_more: t.Literal(false, { description: 'Everything is one page' }),
+    first_id: t.Union([t.String(), t.Null()]),
+    last_id: t.Union([t.String(), t.Null()]),
+  },
+  { description: 'The models that the key’s plan allows' },
+)
+
+/** The vendor's cursors. A `limit` is judged and not needed: everything is one page. A pattern, since Elysia's own integers lose the field's name when they fail. */
+const CURSORS = t.Object({
+  after_id: t.Optional(t.String({ description: 'Only what stands after this model' })),
+  before_id: t.Optional(t.String({ description: 'Only what stands before this model' })),
+  limit: t.Optional(t.String({ pattern: '^[1-9][0-9]*$', description: 'a whole number, 1 or more' })),
+})
+
+export function modelRoutes(world: World, macro: ReturnType<typeof keyMacro>) {
+  const one = (asker: Parameters<typeof answerSmall>[1]): Promise<Response> =>
+    answerSmall(world, asker, (key) => {
+      const model = modelOf(world.catalog(), key.plan, idOf(asker.request))
       return model === undefined ? new Refusal('notFound') : modelShape(model)
     })
   return new Elysia({ name: 'models' })
-    .get('/v1/models', ({ request, server, query }) =>
-      answer(LIST, request, clientIpOf(world, request, server), (key) => listOf(modelsOf(world.catalog(), key.plan), query)),
-    )
-    .get('/v1/models/:id', ({ request, server }) => one(request, clientIpOf(world, request, server)))
-    .get('/v1/models/:id/*', ({ request, server }) => one(request, clientIpOf(world, request, server)))
+    .use(macro)
+    .get('/v1/models', ({ asker, query }) => answerSmall(world, asker, (key) => listOf(modelsOf(world.catalog(), key.plan), query)), {
+      key: 'models',
+      headers: KEY_HEADERS.either,
+      query: CURSORS,
+      response: { 200: MODEL_LIST },
+      detail: {
+        operationId: 'listModels',
+        tags: ['Models'],
+        summary: 'List models',
+        description: 'The models of the key’s plan. Paginators of both vendors’ SDKs end after this one page.',
+      },
+    })
+    .get('/v1/models/:id', ({ asker }) => one(asker), {
+      key: 'models',
+      headers: KEY_HEADERS.either,
+      response: { 200: MODEL },
+      detail: {
+        operationId: 'retrieveModel',
+        tags: ['Models'],
+        summary: 'Retrieve a model',
+        description: 'One model of the key’s plan. An id may contain slashes, written as they are or as `%2F`.',
+      },
+    })
+    .get('/v1/models/:id/*', ({ asker }) => one(asker), { key: 'models', headers: KEY_HEADERS.either, detail: { hide: true } })
 }
 
 /**
@@ -52,10 +107,7 @@ function idOf(request: Request): string {
   }
 }
 
-/** The vendor's cursors. A `limit` is accepted and not needed. */
-type Cursors = Readonly<{ after_id?: string; before_id?: string }>
-
-function listOf(models: readonly Model[], { after_id, before_id }: Cursors): Record<string, unknown> {
+function listOf(models: readonly Model[], { after_id, before_id }: Static<typeof CURSORS>): Static<typeof MODEL_LIST> {
   const page = between(models, after_id, before_id)
   return { object: 'list', data: page.map(modelShape), has_more: false, first_id: page.at(0)?.id ?? null, last_id: page.at(-1)?.id ?? null }
 }
@@ -68,7 +120,7 @@ function between(models: readonly Model[], afterId: string | undefined, beforeId
   return (afterId !== undefined && start === 0) || end === -1 ? [] : models.slice(start, end)
 }
 
-const modelShape = (model: Model): Record<string, unknown> => ({
+const modelShape = (model: Model): Static<typeof MODEL> => ({
   id: model.id,
   object: 'model',
   type: 'model',

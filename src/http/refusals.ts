@@ -14,6 +14,8 @@ import { clientIpOf } from './client-address.ts'
 
 export const refusals = (world: World) =>
   new Elysia({ name: 'refusals' }).onError({ as: 'global' }, ({ code, error, request, server }) => {
+    // A wrong query is answered by the key macro, which asks for the key first.
+    if (code === 'VALIDATION') return undefined
     const exchange = new Exchange(world, 'unknown')
     const isBug = code !== 'NOT_FOUND'
     if (isBug) world.log.alarm('a route failed by a bug', { request_id: exchange.requestId, ...describeBug(error) })

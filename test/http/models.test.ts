@@ -53,8 +53,31 @@ test('200: cursors end a paginator instead of starting it again', async () => {
   expect(await ids('before_id=c')).toEqual(['a', 'b'])
   expect(await ids('before_id=a')).toEqual([])
   for (const odd of ['after_id=unknown', 'before_id=unknown', 'after_id=']) expect(await ids(odd)).toEqual([])
-  for (const odd of ['after_id=a&after_id=c', 'after_id[]=a', 'limit=-1', 'limit=x', '%', '__proto__=1', '&&&='])
+  for (const odd of ['after_id=a&after_id=c', 'after_id[]=a', 'limit=1', 'limit=1000', '%', '__proto__=1', '&&&='])
     expect(Array.isArray(await ids(odd))).toBe(true)
+})
+
+test('400 names the query’s field, after the limits and the key were asked, and quotes nothing of the value', async () => {
+  const { world, addKey, logLines } = makeTestWorld({ limits: { requestsPerMinute: 6 } })
+  const app = smallApp(world)
+  const headers = bearer(addKey())
+  const wrong = { status: 400, type: 'invalid_request_error', message: 'limit: Input should be a whole number, 1 or more' }
+  for (const query of ['limit=0', 'limit=-1', 'limit=canary', 'limit=1.5', 'limit=', 'after_id=a&limit=NaN']) {
+    const response = await ask(app, `/v1/models?${query}`, { headers })
+    expect(response.headers.get('x-should-retry')).toBe('false')
+    expect([query, await errorOf(response)]).toEqual([query, wrong])
+  }
+  expect(logLines()).toHaveLength(6)
+  expect(logLines()[2]).toMatchObject({ route: '/v1/models', status: 400, refusal: 'invalidRequest', key_id: 'key_1' })
+  expect(JSON.stringify(logLines())).not.toContain('canary')
+  const path = '/v1/models?limit=x'
+  expect(await errorOf(await ask(app, path))).toMatchObject({ status: 401, message: 'API key is required' })
+  expect(await errorOf(await ask(app, path, { headers: bearer(addKey({ isActive: false })) }))).toMatchObject({
+    message: 'API key is disabled',
+  })
+  expect(await errorOf(await ask(app, path, { headers: bearer(addKey({ expiresAt: START })) }))).toMatchObject({ status: 403 })
+  expect(await errorOf(await ask(app, path, { headers }))).toMatchObject({ status: 429 })
+  expect((await ask(app, path, { method: 'HEAD', headers })).status).toBe(404)
 })
 
 test('200: one model by its id, however the id is written in the path', async () => {

@@ -7,6 +7,7 @@ import { ClientLimits } from '../../src/http/client-limit.ts'
 import { preflight } from '../../src/http/cors.ts'
 import { dashboardRoutes } from '../../src/http/dashboard.ts'
 import { publicHealth } from '../../src/http/health.ts'
+import { keyMacro } from '../../src/http/key.ts'
 import { modelRoutes } from '../../src/http/models.ts'
 import { refusals } from '../../src/http/refusals.ts'
 import { KeyLimits } from '../../src/relay/key-limits.ts'
@@ -15,13 +16,13 @@ import type { World } from '../../src/world.ts'
 /** Everything but the routes that spend. */
 export function smallApp(world: World) {
   const clocked = { limits: world.limits, now: world.clock.monotonicMs }
-  const clientLimits = new ClientLimits(clocked)
+  const macro = keyMacro(world, new KeyLimits(clocked), new ClientLimits(clocked))
   return new Elysia({ strictPath: true, handler: { standardHostname: false } })
     .use(absoluteUrl())
     .use(refusals(world))
     .use(preflight(world))
-    .use(dashboardRoutes(world, clientLimits))
-    .use(modelRoutes(world, new KeyLimits(clocked), clientLimits))
+    .use(dashboardRoutes(world, macro))
+    .use(modelRoutes(world, macro))
     .use(publicHealth(world))
 }
 
