@@ -11,6 +11,7 @@ import { generateRoutes } from './http/generate.ts'
 import { publicHealth } from './http/health.ts'
 import { keyMacro } from './http/key.ts'
 import { modelRoutes } from './http/models.ts'
+import { openApiRoutes } from './http/openapi/routes.ts'
 import { refusals } from './http/refusals.ts'
 import type { BodyMemory } from './relay/body-memory.ts'
 import type { KeyLimits } from './relay/key-limits.ts'
@@ -22,7 +23,7 @@ const APP_OPTIONS = { strictPath: true, handler: { standardHostname: false } } a
 
 export function buildApp(world: World, relay: Relay, keyLimits: KeyLimits, clientLimits: ClientLimits, bodies: BodyMemory) {
   const macro = keyMacro(world, keyLimits, clientLimits)
-  return new Elysia(APP_OPTIONS)
+  const app = new Elysia(APP_OPTIONS)
     .use(absoluteUrl())
     .use(refusals(world))
     .use(preflight(world))
@@ -32,6 +33,7 @@ export function buildApp(world: World, relay: Relay, keyLimits: KeyLimits, clien
     .use(modelRoutes(world, macro))
     .use(docsRoutes(world))
     .use(publicHealth(world))
+  return app.use(openApiRoutes(world, app))
 }
 
 /** The routes with the types of what they take and answer, for clients in TypeScript (Eden). */

@@ -9,6 +9,7 @@ import type { World } from '../world.ts'
 import type { ClientLimits } from './client-limit.ts'
 import { connectionOf } from './connection.ts'
 import { identify } from './key.ts'
+import { COUNT_TOKENS } from './openapi/messages.ts'
 
 export const countTokensRoutes = (world: World, keyLimits: KeyLimits, clientLimits: ClientLimits, bodies: BodyMemory) =>
   new Elysia({ name: 'count-tokens' }).post(
@@ -18,5 +19,5 @@ export const countTokensRoutes = (world: World, keyLimits: KeyLimits, clientLimi
       const key = await identify(world, clientLimits, request.headers, 'either', connection.client)
       return countTokens(world, keyLimits, bodies, request, key, connection)
     },
-    { parse: 'none' },
+    { parse: 'none', detail: COUNT_TOKENS },
   )

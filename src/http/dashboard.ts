@@ -14,7 +14,7 @@ import { KEY_HEADERS, type keyMacro } from './key.ts'
 
 const usd = (description: string) => t.Number({ description: `USD, ${description}` })
 
-export const BALANCE = t.Object(
+const BALANCE = t.Object(
   {
     object: t.Literal('balance'),
     balance_usd: usd('what the key may still spend: the lesser of its account’s balance and what its spend limit leaves'),
@@ -22,11 +22,11 @@ export const BALANCE = t.Object(
     is_active: t.Boolean({ description: 'false when the key is disabled or its account suspended' }),
     last_synced_at: t.String({ format: 'date-time', description: 'UTC; when the balance last changed' }),
   },
-  { description: 'The balance of the key' },
+  { title: 'Balance', description: 'The balance of the key' },
 )
 
 /** Front-ends show `hard_limit_usd − total_usage / 100`, so the limit is what is left and the usage is nothing. */
-export const SUBSCRIPTION = t.Object(
+const SUBSCRIPTION = t.Object(
   {
     object: t.Literal('billing_subscription'),
     has_payment_method: t.Literal(true),
@@ -35,22 +35,22 @@ export const SUBSCRIPTION = t.Object(
     system_hard_limit_usd: usd('the remaining balance'),
     access_until: t.Integer({ description: 'When the key expires, in Unix seconds; 0 when it does not' }),
   },
-  { description: 'The remaining balance as a limit' },
+  { title: 'Subscription', description: 'The remaining balance as a limit' },
 )
 
-export const USAGE = t.Object(
+const USAGE = t.Object(
   { object: t.Literal('list'), total_usage: t.Literal(0, { description: 'In cents. Always 0: the limit is what is left' }) },
-  { description: 'Always 0' },
+  { title: 'BillingUsage', description: 'Always 0' },
 )
 
-export const CREDIT_GRANTS = t.Object(
+const CREDIT_GRANTS = t.Object(
   {
     object: t.Literal('credit_summary'),
     total_granted: usd('the remaining balance'),
     total_used: t.Literal(0),
     total_available: usd('the remaining balance'),
   },
-  { description: 'The remaining balance as a grant' },
+  { title: 'CreditGrants', description: 'The remaining balance as a grant' },
 )
 
 export function dashboardRoutes(world: World, macro: ReturnType<typeof keyMacro>) {

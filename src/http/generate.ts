@@ -11,6 +11,9 @@ import type { World } from '../world.ts'
 import type { ClientLimits } from './client-limit.ts'
 import { connectionOf } from './connection.ts'
 import { identify } from './key.ts'
+import { CHAT } from './openapi/chat.ts'
+import { MESSAGES } from './openapi/messages.ts'
+import { RESPONSES } from './openapi/responses.ts'
 
 export function generateRoutes(world: World, relay: Relay, clientLimits: ClientLimits) {
   const route =
@@ -23,7 +26,7 @@ export function generateRoutes(world: World, relay: Relay, clientLimits: ClientL
   // Elysia would otherwise read the body itself, and drop the fields that it does not know.
   const raw = { parse: 'none' } as const
   return new Elysia({ name: 'generate' })
-    .post('/v1/messages', route('/v1/messages', messagesFormat), raw)
-    .post('/v1/chat/completions', route('/v1/chat/completions', chatFormat), raw)
-    .post('/v1/responses', route('/v1/responses', responsesFormat), raw)
+    .post('/v1/messages', route('/v1/messages', messagesFormat), { ...raw, detail: MESSAGES })
+    .post('/v1/chat/completions', route('/v1/chat/completions', chatFormat), { ...raw, detail: CHAT })
+    .post('/v1/responses', route('/v1/responses', responsesFormat), { ...raw, detail: RESPONSES })
 }

@@ -3,20 +3,41 @@
  * every second and are not logged. Source: product.md "Operator".
  */
 
-import { Elysia } from 'elysia'
+import { Elysia, t } from 'elysia'
 import type { World } from '../world.ts'
 import { absoluteUrl } from './absolute-url.ts'
 import { answerJson } from './answers.ts'
 import { refusals } from './refusals.ts'
 
+const LIVE = t.Object({ status: t.Literal('ok') }, { title: 'Live', description: 'All is well' })
+const NOT_READY = t.Object(
+  { status: t.Union([t.Literal('draining'), t.Literal('ledger is not writable')]) },
+  { title: 'NotReady', description: 'Send new requests elsewhere' },
+)
+
 /** `/livez`: 200 while the process answers. `/readyz`: 503 while it drains or cannot write, so that a load balancer looks elsewhere. */
 export const publicHealth = (world: World) =>
   new Elysia({ name: 'health' })
-    .get('/livez', () => answerJson({ status: 'ok' }, 200, idsOf(world.requestId())))
-    .get('/readyz', () => {
-      const status = readiness(world)
-      return answerJson({ status }, status === 'ok' ? 200 : 503, idsOf(world.requestId()))
+    .get('/livez', () => answerJson({ status: 'ok' }, 200, idsOf(world.requestId())), {
+      response: { 200: LIVE },
+      detail: { operationId: 'getLiveness', tags: ['Health'], summary: 'Is it alive?', description: '200 while the process answers.' },
     })
+    .get(
+      '/readyz',
+      () => {
+        const status = readiness(world)
+        return answerJson({ status }, status === 'ok' ? 200 : 503, idsOf(world.requestId()))
+      },
+      {
+        response: { 200: LIVE, 503: NOT_READY },
+        detail: {
+          operationId: 'getReadiness',
+          tags: ['Health'],
+          summary: 'Does it take requests?',
+          description: '503 while it shuts down or cannot write its ledger, so that a load balancer looks elsewhere.',
+        },
+      },
+    )
 
 /** The whole application of the operator's listener. */
 export const operatorApp = (world: World) =>

@@ -59,7 +59,7 @@ export function identify(world: World, clientLimits: ClientLimits, headers: Head
 }
 
 /** The same for `GET /v1/dashboard/balance`, which answers a disabled key; an expired one gets its 403 there, too, disabled or not. */
-export function identifyEvenDisabled(world: World, clientLimits: ClientLimits, headers: Headers, clientIp: string): Identified {
+function identifyEvenDisabled(world: World, clientLimits: ClientLimits, headers: Headers, clientIp: string): Identified {
   return andThen(knownKey(world, clientLimits, headers, 'bearer', clientIp), (key) => {
     if (key instanceof Refusal) return key
     const state = stateOf({ ...key, isActive: true, isAccountActive: true }, world.clock.now())

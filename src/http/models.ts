@@ -16,7 +16,7 @@ const TOKENS_PRICED = 1_000_000n
 
 const price = (description: string) => t.Number({ description: `USD per million ${description}` })
 
-export const MODEL = t.Object(
+const MODEL = t.Object(
   {
     id: t.String({ description: 'What a request names in `model`' }),
     object: t.Literal('model'),
@@ -38,10 +38,10 @@ export const MODEL = t.Object(
       server_tool_use: t.Optional(t.Number({ description: 'USD per use of a tool that runs upstream; left out when such use is free' })),
     }),
   },
-  { description: 'A model in the shape that the SDKs of both vendors read' },
+  { title: 'Model', description: 'A model in the shape that the SDKs of both vendors read' },
 )
 
-export const MODEL_LIST = t.Object(
+const MODEL_LIST = t.Object(
   {
     object: t.Literal('list'),
     data: t.Array(MODEL, { description: 'Newest first' }),
@@ -49,7 +49,7 @@ export const MODEL_LIST = t.Object(
     first_id: t.Union([t.String(), t.Null()]),
     last_id: t.Union([t.String(), t.Null()]),
   },
-  { description: 'The models that the key’s plan allows' },
+  { title: 'ModelList', description: 'The models that the key’s plan allows' },
 )
 
 /** The vendor's cursors. A `limit` is judged and not needed: everything is one page. A pattern, since Elysia's own integers lose the field's name when they fail. */

@@ -1,0 +1,146 @@
+/**
+ * The OpenAPI description of every route, made from the routes themselves by the plugin's generator and completed with what all of them share: the two ways
+ * to send a key, the request's ids, the error table. Source: OpenAPI 3.1.1; spec "Authentication", "Errors".
+ */
+
+import { toOpenAPISchema } from '@elysiajs/openapi/openapi'
+import type { AnyElysia } from 'elysia'
+import manifest from '../../../package.json'
+import small from './examples/small.json'
+import { refusalsOf } from './refusals.ts'
+
+export type OpenApiDocument = Readonly<{
+  openapi: string
+  info: Readonly<Record<string, string>>
+  servers: readonly Readonly<{ url: string }>[]
+  tags: readonly Readonly<{ name: string; description: string }>[]
+  paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  components: Readonly<Record<string, Readonly<Record<string, Json>>>>
+}>
+
+export type Operation = Readonly<{
+  operationId: string
+  tags: readonly string[]
+  summary: string
+  description: string
+  security: readonly Readonly<Record<string, readonly string[]>>[]
+  parameters?: readonly Json[]
+  requestBody?: Json
+  responses: Readonly<Record<string, Json>>
+}>
+
+export type Json = Readonly<Record<string, unknown>>
+
+/** The id of the examples; the document names a model of this installation in its place. */
+const EXAMPLE_MODEL = 'claude-sonnet-4-5'
+
+const VERSION = '3.1.1'
+/** Pages for people are no part of the API. */
+const PAGES = [/^\/docs/]
+
+const TAGS = [
+  { name: 'Generate', description: 'Model replies in three formats, over the same models at the same price' },
+  { name: 'Models', description: 'What the key may use, and its prices' },
+  { name: 'Balance', description: 'What the key may still spend. Limited per client address' },
+  { name: 'Health', description: 'For load balancers; without a key' },
+]
+
+const SECURITY_SCHEMES = {
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The raw key, `Authorization: Bearer sk-…`. Send this or `x-api-key`, never both',
+  },
+  apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'The raw key, `x-api-key: sk-…`. Not on the balance paths' },
+}
+
+const REQUEST_ID = { description: 'The request’s id, the same in both headers', schema: { type: 'string', pattern: '^req_[0-9a-f]{32}$' } }
+const HEADERS = {
+  'x-request-id': REQUEST_ID,
+  'request-id': REQUEST_ID,
+  'retry-after': {
+    description: 'Whole seconds to wait at least, on errors that may be retried',
+    schema: { type: 'integer', minimum: 1, maximum: 30 },
+  },
+  'x-should-retry': { description: '`false` on errors that must not be retried', schema: { type: 'string', const: 'false' } },
+}
+const IDS = { 'x-request-id': { $ref: '#/components/headers/x-request-id' }, 'request-id': { $ref: '#/components/headers/request-id' } }
+
+/** `baseUrl`: the gateway's own address as its operator knows it, never what a request's Host says. `modelId`: what the examples name. */
+export function openApiDocument(app: AnyElysia, { baseUrl, modelId }: Readonly<{ baseUrl: string; modelId: string }>): OpenApiDocument {
+  const generated = toOpenAPISchema(app, { paths: PAGES }, undefined, undefined, VERSION)
+  const schemas = new Map<string, unknown>()
+  const paths = Object.entries(generated.paths as unknown as Readonly<Record<string, Readonly<Record<string, Operation>>>>).map(
+    ([path, methods]) => [
+      path,
+      Object.fromEntries(Object.entries(methods).map(([method, operation]) => [method, hoist(complete(operation), schemas)])),
+    ],
+  )
+  const document = {
+    openapi: VERSION,
+    info: {
+      title: 'Tollgate',
+      version: manifest.version,
+      description: 'A prepaid gateway for language models: one key, three formats, one price.',
+    },
+    servers: [{ url: baseUrl }],
+    tags: TAGS,
+    paths: Object.fromEntries(paths),
+    components: { schemas: Object.fromEntries(schemas), headers: HEADERS, securitySchemes: SECURITY_SCHEMES },
+  }
+  // The configuration allows no character in an id that JSON would have to escape.
+  return JSON.parse(JSON.stringify(document).replaceAll(EXAMPLE_MODEL, () => modelId))
+}
+
+/** What is the same for every operation of a kind, and the rows of the error table that it can meet. */
+function complete(operation: Operation): Operation {
+  const { operationId, tags } = operation
+  const answered = Object.entries<Answer>({ ...operation.responses, ...refusalsOf(operationId) })
+  const example = (small as Readonly<Record<string, unknown>>)[operationId]
+  return {
+    ...operation,
+    security: securityOf(tags[0]),
+    ...(operation.parameters === undefined ? {} : { parameters: operation.parameters.filter(({ name }) => !KEY_HEADER_NAMES.has(name)) }),
+    responses: Object.fromEntries(
+      answered.map(([status, answer]) => [
+        status,
+        {
+          ...(status === '200' && example !== undefined ? withExample(answer, example) : answer),
+          headers: { ...IDS, ...answer.headers },
+        },
+      ]),
+    ),
+  }
+}
+
+/** Said by the security schemes. */
+const KEY_HEADER_NAMES: ReadonlySet<unknown> = new Set(['authorization', 'x-api-key'])
+
+function securityOf(tag: string | undefined): Operation['security'] {
+  if (tag === 'Health') return []
+  return tag === 'Balance' ? [{ bearer: [] }] : [{ bearer: [] }, { apiKey: [] }]
+}
+
+type Answer = Json & Readonly<{ headers?: Json; content?: Readonly<Record<string, Json>> }>
+
+function withExample(answer: Answer, value: unknown): Answer {
+  const content = Object.entries(answer.content ?? {}).map(([type, media]) => [type, { ...media, examples: { example: { value } } }])
+  return { ...answer, content: Object.fromEntries(content) }
+}
+
+/** Moves named schemas to the components, each once, and leaves out what Elysia adds for its own run time: an answer may get new fields. */
+function hoist(value: unknown, schemas: Map<string, unknown>): unknown {
+  if (Array.isArray(value)) return value.map((item) => hoist(item, schemas))
+  if (typeof value !== 'object' || value === null) return value
+  const { title, ...rest } = value as Readonly<Record<string, unknown>>
+  const members = Object.entries(typeof title === 'string' ? rest : value)
+    .filter(([name, member]) => name !== 'additionalProperties' || member !== false)
+    .map(([name, member]) => [name, VALUES.has(name) ? member : hoist(member, schemas)])
+  const plain = Object.fromEntries(members)
+  if (typeof title !== 'string') return plain
+  schemas.set(title, plain)
+  return { $ref: `#/components/schemas/${title}` }
+}
+
+/** What stands under these is no schema. */
+const VALUES = new Set(['examples', 'const', 'enum', 'default'])
