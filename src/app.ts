@@ -11,7 +11,7 @@ import { generateRoutes } from './http/generate.ts'
 import { publicHealth } from './http/health.ts'
 import { keyMacro } from './http/key.ts'
 import { modelRoutes } from './http/models.ts'
-import { openApiRoutes } from './http/openapi/routes.ts'
+import { openApiDocument } from './http/openapi/document.ts'
 import { refusals } from './http/refusals.ts'
 import type { BodyMemory } from './relay/body-memory.ts'
 import type { KeyLimits } from './relay/key-limits.ts'
@@ -31,9 +31,8 @@ export function buildApp(world: World, relay: Relay, keyLimits: KeyLimits, clien
     .use(countTokensRoutes(world, keyLimits, clientLimits, bodies))
     .use(dashboardRoutes(world, macro))
     .use(modelRoutes(world, macro))
-    .use(docsRoutes(world))
     .use(publicHealth(world))
-  return app.use(openApiRoutes(world, app))
+  return app.use(docsRoutes(world, (facts) => openApiDocument(app, facts)))
 }
 
 /** The routes with the types of what they take and answer, for clients in TypeScript (Eden). */

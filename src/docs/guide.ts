@@ -73,6 +73,9 @@ ${lines.join('\n')}
 `
 }
 
+/** The model that examples name. */
+export const exampleModelOf = (catalog: Catalog): Model | undefined => modelsOf(catalog, PUBLIC_PLAN).find(({ id }) => PLAIN_ID.test(id))
+
 /** One pass: what a value holds is not looked at again. */
 const fill = (source: string, values: Readonly<Record<string, string>>): string =>
   source.replaceAll(PLACEHOLDER, (whole, name: string) => values[name] ?? whole)
@@ -80,6 +83,8 @@ const fill = (source: string, values: Readonly<Record<string, string>>): string 
 const PLACEHOLDER = /\{\{(\w+)\}\}/g
 /** Every key has this plan unless its owner was told otherwise; models of other plans are not shown to everybody. */
 const PUBLIC_PLAN = 'default'
+/** What examples name where there is no model. */
+export const NO_MODEL_ID = 'MODEL_ID'
 /** A model id that needs no escaping in a shell, in JSON and in the configuration files of clients. */
 const PLAIN_ID = /^[\w./:@-]+$/
 const TOKENS_PRICED = 1_000_000n
@@ -89,11 +94,11 @@ const EXAMPLE = { ...NO_USAGE, input: 1_200, output: 300, cacheRead: 10_000 }
 
 function valuesOf({ baseUrl, dashboardUrl, catalog, limits: bounds }: Facts): Readonly<Record<string, string>> {
   const shown = modelsOf(catalog, PUBLIC_PLAN)
-  const example = shown.find(({ id }) => PLAIN_ID.test(id))
+  const example = exampleModelOf(catalog)
   return {
     base_url: baseUrl,
     dashboard_url: codeInCell(`Insufficient balance on this API key. Top up: ${dashboardUrl}`),
-    model: example?.id ?? 'MODEL_ID',
+    model: example?.id ?? NO_MODEL_ID,
     models: modelTable(shown),
     context_window: String(example?.contextWindow ?? 0),
     max_output_tokens: String(example?.maxOutputTokens ?? 0),

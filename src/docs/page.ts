@@ -28,6 +28,21 @@ export function pageHtml(page: GuidePage, { pages, stylesheet }: Frame): string 
   return documentHtml({ title: page.title, lede: page.lede, path: page.path, links, headings, article, stylesheet })
 }
 
+/** The API reference, which stands after the guide. `article` is HTML. */
+export function referenceHtml(
+  { article, headings }: Readonly<{ article: string; headings: readonly Heading[] }>,
+  { pages, stylesheet }: Frame,
+): string {
+  const links = [...pages, API_REFERENCE]
+  const lede = 'Every endpoint with its fields, examples and errors.'
+  const after = `<footer class="after">
+<nav class="turn" aria-label="Previous page">${turnTo(pages.at(-1), 'Previous', 'prev')}</nav>
+<p>For programs: <a href="/openapi.json">openapi.json</a>, <a href="/llms.txt">llms.txt</a></p>
+</footer>`
+  const top = `<h1>${API_REFERENCE.title}</h1>\n<p class="lede">${lede}</p>\n`
+  return documentHtml({ ...API_REFERENCE, lede, links, headings, article: `${top}${article}${after}`, stylesheet })
+}
+
 /** What a path without a page shows. */
 export function missingHtml({ pages, stylesheet }: Frame): string {
   const links = [...pages, API_REFERENCE]

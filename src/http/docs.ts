@@ -1,20 +1,26 @@
 /**
- * `/docs`, `/docs/{page}`, the same as Markdown, and `/llms.txt`. Each is rendered when it is first asked for and kept until a reload brings other models,
+ * `/docs`, `/docs/{page}`, the same as Markdown, `/llms.txt`, and the API as `/openapi.json` and `/docs/api`. Each is rendered when it is first asked for and kept until a reload brings other models,
  * limits or addresses: as many documents as the guide has pages, whoever asks for what. Nobody is named and nothing is spent, so a page has no log line.
  * Source: product.md "Docs".
  */
 
 import { Elysia } from 'elysia'
-import { type Facts, type GuidePage, guideOf, llmsTextOf } from '../docs/guide.ts'
-import { type Frame, missingHtml, pageHtml } from '../docs/page.ts'
+import { API_REFERENCE, type Facts, type GuidePage, guideOf, llmsTextOf } from '../docs/guide.ts'
+import { type Frame, missingHtml, pageHtml, referenceHtml } from '../docs/page.ts'
+import { answerHeaders } from '../relay/answers.ts'
 import icon from '../web/icon.svg' with { type: 'text' }
 import css from '../web/style.css' with { type: 'text' }
 import type { World } from '../world.ts'
+import type { OpenApiDocument } from './openapi/document.ts'
+import { referenceOf } from './openapi/reference.ts'
 import { answerStatic, digestOf, makeStatic, type StaticContent } from './static-answer.ts'
 
 const HTML = 'text/html; charset=utf-8'
 /** Browsers show it, where they would download `text/markdown`. */
 const TEXT = 'text/plain; charset=utf-8'
+
+const JSON_TYPE = 'application/json'
+const API_DOCUMENT = '/openapi.json'
 
 const CSS = { text: css, type: 'text/css; charset=utf-8' }
 const STYLESHEET = makeStatic({ ...CSS, caching: 'immutable' })
@@ -23,11 +29,15 @@ const OTHER_STYLESHEET = makeStatic({ ...CSS, caching: 'revalidate' })
 const STYLESHEET_ADDRESS = `/docs/style.css?v=${digestOf(css)}`
 const ICON = makeStatic({ text: icon, type: 'image/svg+xml', caching: 'revalidate' })
 
-export function docsRoutes(world: World) {
-  const shelf = new Shelf(world)
+/** Describes the API as it is under these facts. */
+type Describe = (facts: Facts) => OpenApiDocument
+
+export function docsRoutes(world: World, describe: Describe) {
+  const shelf = new Shelf(world, describe)
   const answer = (request: Request, content: StaticContent, status?: number): Response => {
     const id = world.requestId()
-    return answerStatic(request, content, { 'x-request-id': id, 'request-id': id }, status)
+    const headers = answerHeaders(id, world.corsOrigins(), request.headers.get('origin'))
+    return answerStatic(request, content, 'vary' in headers ? { ...headers, vary: 'origin, accept-encoding' } : headers, status)
   }
   const answerPage = ({ request }: { request: Request }): Response => {
     const path = pathOf(request)
@@ -41,6 +51,7 @@ export function docsRoutes(world: World) {
     .get('/docs', answerPage)
     .get('/docs/*', answerPage)
     .get('/llms.txt', answerPage)
+    .get(API_DOCUMENT, answerPage)
     .get('/docs/style.css', ({ request }) => answer(request, request.url.endsWith(STYLESHEET_ADDRESS) ? STYLESHEET : OTHER_STYLESHEET))
     .get('/docs/icon.svg', ({ request }) => answer(request, ICON))
 }
@@ -61,20 +72,22 @@ function pathOf({ url }: Request): string {
 /** The documents of one catalogue, each made at its first use. */
 class Shelf {
   readonly #world: World
+  readonly #describe: Describe
   #facts: Facts | undefined
   #frame: Frame = { pages: [], stylesheet: STYLESHEET_ADDRESS }
   #missing: StaticContent | undefined
   readonly #made = new Map<string, StaticContent>()
 
-  constructor(world: World) {
+  constructor(world: World, describe: Describe) {
     this.#world = world
+    this.#describe = describe
   }
 
   find(path: string): StaticContent | undefined {
-    this.#renew()
+    const facts = this.#renew()
     const made = this.#made.get(path)
     if (made !== undefined) return made
-    const content = this.#make(path)
+    const content = this.#make(path, facts)
     if (content !== undefined) this.#made.set(path, content)
     return content
   }
@@ -85,18 +98,22 @@ class Shelf {
     return this.#missing
   }
 
-  #renew(): void {
+  #renew(): Facts {
     const facts = factsOf(this.#world)
-    if (this.#facts !== undefined && isSame(facts, this.#facts)) return
+    if (this.#facts !== undefined && isSame(facts, this.#facts)) return facts
     this.#facts = facts
     this.#frame = { ...this.#frame, pages: guideOf(facts) }
     this.#missing = undefined
     this.#made.clear()
+    return facts
   }
 
-  #make(path: string): StaticContent | undefined {
+  #make(path: string, facts: Facts): StaticContent | undefined {
     const { pages } = this.#frame
-    if (path === '/llms.txt') return makeStatic({ text: llmsTextOf(pages, this.#world.publicUrl()), type: TEXT, caching: 'revalidate' })
+    if (path === '/llms.txt') return makeStatic({ text: llmsTextOf(pages, facts.baseUrl), type: TEXT, caching: 'revalidate' })
+    if (path === API_DOCUMENT) return makeStatic({ text: JSON.stringify(this.#describe(facts)), type: JSON_TYPE, caching: 'revalidate' })
+    if (path === API_REFERENCE.path)
+      return makeStatic({ text: referenceHtml(referenceOf(this.#describe(facts)), this.#frame), type: HTML, caching: 'revalidate' })
     const page = pages.find((one) => one.path === path || one.markdownPath === path)
     return page && makeStatic(this.#contentOf(page, path))
   }

@@ -1,6 +1,7 @@
 /**
- * The guide in a real browser: axe-core finds nothing serious in either theme at either width, nothing breaks the policy, no page is wider than the screen
- * (360 px and up), print is dark on white, the menu and the skip link work by keyboard. The browser comes out of an npm package; without it the test fails.
+ * The guide and the API reference in a real browser: axe-core finds nothing serious in either theme at either width, nothing breaks the policy, no page is
+ * wider than the screen (360 px and up), print is dark on white, the menu and the skip link work by keyboard. The browser comes out of an npm package;
+ * without it the test fails.
  */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
@@ -37,8 +38,10 @@ async function visit({ colorScheme, width }: Look, look: (page: Page, path: stri
   page.on('request', (request) => {
     if (!request.url().startsWith(`${gateway.url}/`)) complaints.push(request.url())
   })
-  for (const path of [...guidePaths(gateway.world), '/docs/nothing']) {
+  for (const path of [...guidePaths(gateway.world), '/docs/api', '/docs/nothing']) {
     await page.goto(`${gateway.url}${path}`)
+    // What is folded is read, too.
+    await page.evaluate(`document.querySelectorAll('main details').forEach((one) => { one.open = true })`)
     await look(page, path)
   }
   await page.close()

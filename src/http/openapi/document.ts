@@ -6,6 +6,7 @@
 import { toOpenAPISchema } from '@elysiajs/openapi/openapi'
 import type { AnyElysia } from 'elysia'
 import manifest from '../../../package.json'
+import { exampleModelOf, type Facts, NO_MODEL_ID } from '../../docs/guide.ts'
 import small from './examples/small.json'
 import { refusalsOf } from './refusals.ts'
 
@@ -66,8 +67,8 @@ const HEADERS = {
 }
 const IDS = { 'x-request-id': { $ref: '#/components/headers/x-request-id' }, 'request-id': { $ref: '#/components/headers/request-id' } }
 
-/** `baseUrl`: the gateway's own address as its operator knows it, never what a request's Host says. `modelId`: what the examples name. */
-export function openApiDocument(app: AnyElysia, { baseUrl, modelId }: Readonly<{ baseUrl: string; modelId: string }>): OpenApiDocument {
+/** Of the routes that `app` has, at the address that the operator gave it, with examples that name a model of this installation. */
+export function openApiDocument(app: AnyElysia, { baseUrl, catalog }: Pick<Facts, 'baseUrl' | 'catalog'>): OpenApiDocument {
   const generated = toOpenAPISchema(app, { paths: PAGES }, undefined, undefined, VERSION)
   const schemas = new Map<string, unknown>()
   const paths = Object.entries(generated.paths as unknown as Readonly<Record<string, Readonly<Record<string, Operation>>>>).map(
@@ -88,6 +89,7 @@ export function openApiDocument(app: AnyElysia, { baseUrl, modelId }: Readonly<{
     paths: Object.fromEntries(paths),
     components: { schemas: Object.fromEntries(schemas), headers: HEADERS, securitySchemes: SECURITY_SCHEMES },
   }
+  const modelId = exampleModelOf(catalog)?.id ?? NO_MODEL_ID
   // The configuration allows no character in an id that JSON would have to escape.
   return JSON.parse(JSON.stringify(document).replaceAll(EXAMPLE_MODEL, () => modelId))
 }
