@@ -134,11 +134,14 @@ test('it is OpenAPI 3.1, valid, the same for every Host, and any origin may read
 /** Served and no part of the API: preflights, a second pattern of a documented path, and the pages about it. */
 const UNDESCRIBED = new Set(['OPTIONS /v1/*', 'GET /v1/models/:id/*', 'GET /openapi.json'])
 
-test('every route of the application is in it, and none that is not served', async () => {
+const routesOf = () => {
   const { world } = makeTestWorld()
   const clocked = { limits: world.limits, now: world.clock.monotonicMs }
-  const app = buildApp(world, undefined as unknown as Relay, new KeyLimits(clocked), new ClientLimits(clocked), gateway.bodies)
-  const routes = app.routes
+  return buildApp(world, undefined as unknown as Relay, new KeyLimits(clocked), new ClientLimits(clocked), gateway.bodies).routes
+}
+
+test('every route of the application is in it, and none that is not served', async () => {
+  const routes = routesOf()
     .map(({ method, path }) => `${method} ${path}`)
     .filter((route) => !UNDESCRIBED.has(route) && !route.startsWith('GET /docs') && route !== 'GET /llms.txt')
   const described = operations.map(({ method, path }) => `${method.toUpperCase()} ${path.replace('{id}', ':id')}`)
@@ -148,6 +151,22 @@ test('every route of the application is in it, and none that is not served', asy
       operation.path,
       operation.operation.security.length === 0 ? 200 : 401,
     ])
+})
+
+test('a model route has nothing that Elysia would judge or read, and whoever judges a query asks for the key first', () => {
+  const posts = routesOf().filter(({ method }) => method === 'POST')
+  expect(posts).toHaveLength(4)
+  for (const { path, hooks } of posts) {
+    expect([path, ['body', 'headers', 'query', 'params', 'response', 'cookie'].filter((part) => hooks[part] !== undefined)]).toEqual([
+      path,
+      [],
+    ])
+    expect([path, hooks.parse?.map(({ fn }: { fn: unknown }) => fn)]).toEqual([path, ['none']])
+  }
+  const judging = routesOf().filter(({ hooks }) => hooks.query !== undefined)
+  expect(judging.map(({ path }) => path)).toContain('/v1/models')
+  // The first is that of unknown paths and bugs, which leaves a query alone; the second is the key macro's.
+  for (const { path, hooks } of judging) expect([path, hooks.error?.length]).toEqual([path, 2])
 })
 
 test('each operation says how the key is sent, and its refusal of no key is the one that really comes', async () => {
