@@ -5,6 +5,7 @@ import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { parseUsd } from '../core/money.ts'
 import { type Gateway, startGateway } from '../gateway.ts'
+import { describeBug } from '../observe/bug.ts'
 import { lineWriter } from '../observe/stderr.ts'
 import { guardAgainstBugs } from './bug-guard.ts'
 import { newId } from './new-id.ts'
@@ -110,7 +111,7 @@ up().then(
     process.exitCode = exitCode
   },
   (error: unknown) => {
-    process.stderr.write(`tollgate: ${error instanceof Error ? error.message : String(error)}\n`)
+    process.stderr.write(`tollgate: a bug: ${Object.values(describeBug(error)).join(' ')}\n`)
     process.exitCode = 1
   },
 )
