@@ -1,4 +1,4 @@
-/** A client's request body, read once: the bytes as they came, and what they parse to. Source: product.md "Requests", "JSON bounds". */
+/** A client's request body, read once: the bytes as they came, and what they parse to. Rules: requests.md "Bodies", "JSON bounds". */
 
 import { type ByteString, fromBytes } from './byte-string.ts'
 import { isObject } from './json.ts'

@@ -1,6 +1,7 @@
 /**
- * Byte strings: text whose every character is one byte (WebIDL `ByteString`). Making one copies bytes without decoding them, so no UTF-8 sequence can
- * be broken by where the network cut it, and the engine's string search then finds frames about twice as fast as a search over the bytes (perf.md §4c).
+ * Byte strings: text whose every character is one byte (https://webidl.spec.whatwg.org/#idl-ByteString). Making one copies bytes without decoding them, so no
+ * UTF-8 sequence can be broken by where the network cut it, and the engine's string search then finds frames about twice as fast as a search over the bytes.
+ * Rules: platform.md "Byte strings".
  */
 
 declare const unit: unique symbol

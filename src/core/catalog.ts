@@ -1,4 +1,4 @@
-/** Models, plans and what a key may use of them. Rules: product.md "Requests", "Operator"; capabilities: wire.md §1.4. */
+/** Models, plans and what a key may use of them. Rules: requests.md "Models"; native.md "What models refuse". */
 
 import type { Rates } from './pricing.ts'
 

@@ -1,4 +1,4 @@
-/** Who may read an answer from a browser. Keys travel in headers, never in cookies. Source: product.md "Requests"; Fetch standard, "CORS protocol". */
+/** Who may read an answer from a browser. Keys travel in headers, never in cookies. Rules: requests.md "Browsers". */
 
 const EXPOSED = 'x-request-id, request-id, retry-after, x-should-retry'
 

@@ -1,6 +1,6 @@
 /**
  * JSON that keeps its numbers letter by letter: `12345678901234567890` and `1.0` survive parsing and writing, which plain `JSON.parse` would change.
- * Source: TC39 "JSON.parse source text access" (`context.source`, `JSON.rawJSON`); wire.md §2.1, §4.4.
+ * Rules: requests.md "Exact bytes"; https://github.com/tc39/proposal-json-parse-with-source.
  */
 
 /** Parses; a number that would print differently is kept as a raw JSON value that only `JSON.stringify` understands. Throws like `JSON.parse`. */

@@ -1,4 +1,4 @@
-/** What a wire format provides: how its request becomes a native call, and how the native answer becomes its own. Source: design.md "One request as data". */
+/** What a wire format provides: how its request becomes a native call, and how the native answer becomes its own. Rules: house.md "One request". */
 
 import type { Body } from './body.ts'
 import type { Model } from './catalog.ts'

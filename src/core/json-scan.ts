@@ -1,6 +1,6 @@
 /**
  * One pass over JSON text before it is parsed: bounds nesting and what the parser has to make (both stall `JSON.parse` long before 32 MB), and notes where the
- * top-level members' values stand, so that a value can be replaced without touching another byte. Source: product.md "JSON bounds".
+ * top-level members' values stand, so that a value can be replaced without touching another byte. Rules: requests.md "JSON bounds".
  */
 
 import type { ByteString } from './byte-string.ts'

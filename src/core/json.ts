@@ -1,4 +1,7 @@
-/** Readers of unknown JSON that name the path that is wrong, as the vendor does: "messages.0.content: …". Source: spec "Errors" (400); wire.md §2.3. */
+/**
+ * Readers of unknown JSON that name the path that is wrong, as the vendor does: "messages.0.content: …".
+ * Rules: contract.md "Errors"; messages.md "Refused fields".
+ */
 
 import { invalid, type Refusal } from './refusal.ts'
 

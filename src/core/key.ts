@@ -1,4 +1,4 @@
-/** Keys: the secret's form, what is stored of it, and when it may be used. Rules: spec "API key attributes", product.md "Balance and keys". */
+/** Keys: the secret's form, what is stored of it, and when it may be used. Rules: contract.md "Keys"; keys.md "Secrets", "Expiry and rotation". */
 
 import type { Picos } from './money.ts'
 
@@ -21,7 +21,7 @@ export type KeyRecord = Readonly<{
 
 export type KeyState = 'live' | 'disabled' | 'expired'
 
-/** Disabled is looked at before expired (product.md: order of checks). A key expires at the very millisecond of `expiresAt`. */
+/** Disabled is looked at before expired: keys.md "Order of checks". A key expires at the very millisecond of `expiresAt`. */
 export function stateOf(key: KeyRecord, now: number): KeyState {
   if (!key.isActive || !key.isAccountActive) return 'disabled'
   if (key.expiresAt !== null && now >= key.expiresAt) return 'expired'
@@ -55,7 +55,7 @@ function base62(randomBytes: () => Uint8Array, length: number): string {
   return text
 }
 
-/** CRC-32 (ISO 3309) of the body in 6 base62 characters. */
+/** CRC-32 (https://www.rfc-editor.org/rfc/rfc1952#section-8) of the body in 6 base62 characters. */
 function checksum(body: string): string {
   let crc = 0xffffffff
   for (let i = 0; i < body.length; i++) {

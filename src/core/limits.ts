@@ -1,6 +1,6 @@
-/** Bounds of the contract that no configuration changes, and the defaults of those it may. Source: spec "Limits"; product.md "Requests", "Operator". */
+/** Bounds of the contract that no configuration changes, and the defaults of those it may. Rules: contract.md "Limits"; requests.md "Bodies", "JSON bounds". */
 
-/** Deeper or busier JSON is refused before it is parsed: both stall the process (reliability.md §0.9). */
+/** Deeper or busier JSON is refused before it is parsed: both stall every stream. */
 export const JSON_DEPTH_MAX = 128
 export const JSON_SEPARATORS_MAX = 1_000_000
 export const CACHE_BREAKPOINTS_MAX = 4

@@ -1,4 +1,4 @@
-/** Money: whole picodollars (10⁻¹² USD) in a branded bigint, dollars only at the edge. Rules: product.md "Money"; spec "Billing rule". */
+/** Money: whole picodollars (10⁻¹² USD) in a branded bigint, dollars only at the edge. Rules: money.md "Unit". */
 
 declare const unit: unique symbol
 /** An amount in picodollars. Every price per token with its cache multipliers is a whole number of them. */

@@ -1,4 +1,4 @@
-/** How a request ended, decided once: the first writer wins. And what each end is charged. Source: product.md "What is charged"; design.md "One request as data". */
+/** How a request ended, decided once: the first writer wins. And what each end is charged. Rules: money.md "Charges"; house.md "One request". */
 
 import { type Picos, ZERO } from './money.ts'
 import { finalUsage, type Observation, partialUsage } from './native/observation.ts'

@@ -1,4 +1,4 @@
-/** What a request costs and what is reserved for it. Rules: spec "Billing rule", product.md "Money". */
+/** What a request costs and what is reserved for it. Rules: contract.md "Price"; money.md "Holds". */
 
 import { maxPicos, type Picos, picos } from './money.ts'
 import type { Usage } from './usage.ts'

@@ -1,6 +1,6 @@
 /**
- * The rate limit as a pure function: GCRA (generic cell rate algorithm, ITU-T I.371), whose whole state is one number. A rule of `perMinute` and `burst`
- * lets `burst` requests through at once and `perMinute` a minute after that. Source: product.md "Balance and keys"; reliability.md B16, B18.
+ * The rate limit as a pure function: GCRA (generic cell rate algorithm), whose whole state is one number. A rule of `perMinute` and `burst` lets `burst`
+ * requests through at once and `perMinute` a minute after that. Rules: keys.md "Rate limits"; https://www.itu.int/rec/T-REC-I.371.
  */
 
 /** Both are greater than 0. */

@@ -1,4 +1,4 @@
-/** A refusal on the wire: the standard error body and the headers that go with it. Source: spec "Error object", "Retry rules"; wire.md §6.1. */
+/** A refusal on the wire: the standard error body and the headers that go with it. Rules: contract.md "Errors", "Retries"; requests.md "Retry signals". */
 
 import type { Refusal } from './refusal.ts'
 
@@ -23,7 +23,7 @@ export function errorBody(refusal: Refusal): ErrorBody {
 
 /**
  * The data of an `error` event on messages: the standard body, and the vendor's own type beside ours where the request may be sent again. Its clients look
- * for that type before they retry a stream that broke. Source: product.md "In-stream errors on messages".
+ * for that type before they retry a stream that broke. Rules: messages.md "Error events".
  */
 export function nativeErrorBody(refusal: Refusal): ErrorBody {
   const { type, error } = errorBody(refusal)

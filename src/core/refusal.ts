@@ -1,7 +1,6 @@
 /**
  * Refusals: the answers given instead of a model's reply. A refusal is a value; only bugs are thrown. One row an error, its name is its metric label.
- * Source: spec "Errors"; product.md
- * "Requests", the table under "Upstream", and "In-stream errors on messages".
+ * Rules: contract.md "Errors"; faults.md "Before the first byte", "Our own".
  */
 
 /** `nativeType`: what the vendor would call it, said beside our type in the error events of messages. Only on rows that may be retried. */

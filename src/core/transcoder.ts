@@ -1,4 +1,4 @@
-/** A stream rewriter without a stream: upstream bytes in, client bytes out. The relay owns the I/O, the time and the money. Source: design.md "One request as data". */
+/** A stream rewriter without a stream: upstream bytes in, client bytes out. The relay owns the I/O, the time and the money. Rules: house.md "One stage". */
 
 import type { Observation } from './native/observation.ts'
 import type { Refusal } from './refusal.ts'

@@ -1,6 +1,6 @@
 /**
- * Token usage: the native counters as the wire reports them, merged over a stream, and as they are billed. Rules: product.md "Money" and "Changed after
- * measuring" (usage of a stream).
+ * Token usage: the native counters as the wire reports them, merged over a stream, and as they are billed.
+ * Rules: money.md "Usage that is billed"; native.md "Usage".
  */
 
 import { isObject } from './json.ts'

@@ -1,7 +1,7 @@
 /**
  * The hot path: finds a delta's frame and the JSON string literal in it without parsing or decoding. It accepts only the shape that native upstreams really
  * send, letter by letter (with their padding of spaces before the last brace); anything else is left to the slow path, where `JSON.parse` decides.
- * Source: wire.md §1.6, §5.2.
+ * Rules: native.md "Stream"; house.md "One stage".
  */
 
 import { type ByteString, EMPTY } from '../byte-string.ts'

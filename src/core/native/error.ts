@@ -1,4 +1,4 @@
-/** A native error to the refusal that the client gets. Source: product.md, table under "Upstream"; wire.md §1.9, §6.2, §6.3. */
+/** A native error to the refusal that the client gets. Rules: native.md "Errors"; faults.md "Before the first byte", "In a stream". */
 
 import { isObject } from '../json.ts'
 import { Refusal } from '../refusal.ts'

@@ -1,6 +1,6 @@
 /**
- * An upstream's words on their way to a customer: whose business they are, and what must not be in them. Source: product.md "Upstream" (a 400 passes with our
- * model id, unless it is about our account), "Requests" (no upstream header, host, key or error text leaks); wire.md §6.2.
+ * An upstream's words on their way to a customer: whose business they are, and what must not be in them.
+ * Rules: requests.md "What never leaks"; faults.md "Words of an upstream".
  */
 
 /** A refusal's text needs no more, and what is searched below must be short. */

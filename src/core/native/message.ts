@@ -1,4 +1,4 @@
-/** A complete native answer. Source: wire.md §1.5, which also says how little of it may be assumed. */
+/** A complete native answer. Rules: native.md "Answer". */
 
 import { type ByteString, fromBytes, toBytes } from '../byte-string.ts'
 import { parseExact } from '../exact-json.ts'

@@ -1,6 +1,6 @@
 /**
  * Reads a native stream for a transcoder: cuts frames, lifts deltas without parsing them, parses the few other events, keeps the observation, and
- * decides how the stream ends. Source: wire.md §1.6 (grammar), §1.8 (framing), §4.6 (truncation); product.md "Requests".
+ * decides how the stream ends. Rules: requests.md "Terminal events"; native.md "Stream", "Frames".
  */
 
 import { type ByteString, encodeJson } from '../byte-string.ts'

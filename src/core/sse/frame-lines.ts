@@ -1,4 +1,4 @@
-/** Where the lines of a frame stand, for splicing one of them without touching the others. Source: WHATWG HTML "Server-sent events"; wire.md §1.8. */
+/** Where the lines of a frame stand, for splicing one of them without touching the others. Rules: native.md "Frames". */
 
 import type { ByteString } from '../byte-string.ts'
 import type { Span } from '../json-scan.ts'

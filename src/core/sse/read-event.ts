@@ -1,4 +1,4 @@
-/** A frame's lines to its event: the fields `event` and `data`. Source: WHATWG HTML "Server-sent events", wire.md §1.8. */
+/** A frame's lines to its event: the fields `event` and `data`. Rules: native.md "Frames". */
 
 import { type ByteString, decode, EMPTY } from '../byte-string.ts'
 import { scanJson } from '../json-scan.ts'

@@ -1,7 +1,6 @@
 /**
  * Bytes to whole server-sent events, wherever the network cut them. A frame runs to the end of the blank line that closes it. Lines end with LF, CRLF
- * or CR, also mixed. Source: WHATWG HTML "Server-sent events"; wire.md §1.8. Linear: every byte is searched once, or twice in a frame that was cut;
- * an open frame is joined once.
+ * or CR, also mixed. Rules: native.md "Frames". Linear: every byte is searched once, or twice in a frame that was cut; an open frame is joined once.
  */
 
 import { type ByteString, EMPTY, fromBytes } from '../byte-string.ts'

@@ -1,4 +1,4 @@
-/** A server-sent event as we write it: LF, one `data:` line, one blank line. Source: wire.md §1.6. */
+/** A server-sent event as we write it: LF, one `data:` line, one blank line. Rules: native.md "Stream". */
 
 import { type ByteString, encodeJson } from '../byte-string.ts'
 

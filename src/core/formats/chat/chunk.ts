@@ -1,6 +1,6 @@
 /**
  * Chat chunks as bytes around what changes in them. All of a chunk but its delta is the same for a whole stream, so it is encoded once; a delta's JSON string
- * literal is put between two halves as it came from the upstream. Source: wire.md §5.2, §5.4, §5.5.
+ * literal is put between two halves as it came from the upstream. Rules: chat.md "Chunks", "End".
  */
 
 import { type ByteString, encodeJson } from '../../byte-string.ts'

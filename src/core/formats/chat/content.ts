@@ -1,4 +1,7 @@
-/** Chat's message content, a string or parts, to native blocks. Source: wire.md §3.3.5, §3.7. Nothing is lost silently: a part that native has no block for is refused. */
+/**
+ * Chat's message content, a string or parts, to native blocks.
+ * Rules: chat.md "Messages"; translation.md "Media". Nothing is lost silently: a part that native has no block for is refused.
+ */
 
 import { isGiven, isObject, type JsonObject, NOT_A_STRING, NOT_AN_OBJECT, REQUIRED } from '../../json.ts'
 import { invalid, Refusal } from '../../refusal.ts'

@@ -1,4 +1,4 @@
-/** Native stop reasons to chat's. Source: wire.md §4.2. A reason that chat does not know is never passed on: typed clients fail on it. */
+/** Native stop reasons to chat's. Rules: translation.md "Ends". A reason that chat does not know is never passed on: typed clients fail on it. */
 
 import type { FinishReason } from './wire.ts'
 

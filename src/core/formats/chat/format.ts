@@ -1,4 +1,4 @@
-/** The chat completions format. Source: spec "Endpoints" (`POST /v1/chat/completions`). */
+/** The chat completions format. Rules: contract.md "Endpoints". */
 
 import type { Format } from '../../format.ts'
 import { readChatRequest } from './request.ts'

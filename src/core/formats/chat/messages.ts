@@ -1,4 +1,4 @@
-/** Chat's messages to a native system prompt and turns. Source: wire.md §3.3; product.md "Requests" (Chat): system and developer messages are hoisted in order. */
+/** Chat's messages to a native system prompt and turns. Rules: chat.md "Messages"; translation.md "System prompt", "Turns". */
 
 import { isGiven, isObject, type JsonObject, NOT_A_STRING, NOT_AN_ARRAY, NOT_AN_OBJECT, REQUIRED } from '../../json.ts'
 import { invalid, Refusal } from '../../refusal.ts'

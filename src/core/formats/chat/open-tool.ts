@@ -1,4 +1,4 @@
-/** A tool call while its arguments stream. Source: wire.md §5.3. Id, type and name are sent once; a call without arguments ends as `{}`. */
+/** A tool call while its arguments stream. Rules: chat.md "Chunks". Id, type and name are sent once; a call without arguments ends as `{}`. */
 
 import { type ByteString, decode, EMPTY, encodeJson } from '../../byte-string.ts'
 import type { JsonObject } from '../../json.ts'

@@ -1,4 +1,4 @@
-/** A chat request to a native call. Source: spec "Chat-completions request"; product.md "Requests" (Chat); wire.md §3. */
+/** A chat request to a native call. Rules: contract.md "Chat request"; chat.md "Request". */
 
 import type { Body } from '../../body.ts'
 import type { Call, ReadContext } from '../../format.ts'
@@ -76,7 +76,7 @@ export function readChatRequest({ json }: Body, context: ReadContext): Call<Chat
   return { model, isStream, ...composed, version: NATIVE_VERSION, betas: '', echo }
 }
 
-/** Newer versions refuse sampling parameters altogether (wire.md §0.2). */
+/** Newer versions refuse sampling parameters altogether: native.md "Versions". */
 const NATIVE_VERSION = '2023-06-01'
 
 type Shape = Readonly<{ modelId: string; messages: readonly Message[]; stopSequences: readonly string[] }>
@@ -122,7 +122,7 @@ const checkFields = (json: JsonObject): Refusal | undefined =>
     isGiven(json['stream_options']) && !isObject(json['stream_options']) ? invalid('stream_options', NOT_AN_OBJECT) : undefined,
   )
 
-/** One string or several; those without a visible character, which native refuses (K10), and repetitions are left out. */
+/** One string or several; those without a visible character, which native refuses, and repetitions are left out. */
 function readStop(stop: unknown): readonly string[] | Refusal {
   if (!isGiven(stop)) return []
   const entries: readonly unknown[] = Array.isArray(stop) ? stop : [stop]

@@ -1,4 +1,4 @@
-/** Chat's `response_format` to a JSON mode. Source: spec "Chat-completions request", wire.md §3.5. */
+/** Chat's `response_format` to a JSON mode. Rules: contract.md "Chat request"; translation.md "JSON modes". */
 
 import { isGiven, isObject, NOT_AN_OBJECT } from '../../json.ts'
 import { invalid, type Refusal } from '../../refusal.ts'

@@ -1,4 +1,4 @@
-/** A complete native message to a chat completion. Source: spec "Chat-completions response", wire.md §4. */
+/** A complete native message to a chat completion. Rules: contract.md "Chat answer"; chat.md "Answer". */
 
 import type { Call, Stamp } from '../../format.ts'
 import type { JsonObject } from '../../json.ts'

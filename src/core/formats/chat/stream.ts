@@ -1,6 +1,6 @@
 /**
  * A native stream to chat chunks, on the fly. A delta costs no parsing and no decoding: its string literal is lifted between the halves of a chunk.
- * Source: spec "Events", wire.md §5; product.md "Requests" (Chat, heartbeats).
+ * Rules: chat.md "Chunks", "End", "Errors in a stream".
  */
 
 import { type ByteString, EMPTY, encodeJson, toBytes } from '../../byte-string.ts'
@@ -51,7 +51,7 @@ export class ChatTranscoder implements Transcoder, NativeSink {
 
   /**
    * The standard error body, in bytes that every known client takes for an error: go-openai looks for `data: {"error":` in the first line, eino and
-   * langchain4j for the name of the event, which must not stand before the data. Source: product.md "In-stream error on chat".
+   * langchain4j for the name of the event, which must not stand before the data. Rules: chat.md "Errors in a stream".
    */
   fail(refusal: Refusal): Uint8Array {
     const { error, type } = errorBody(refusal)

@@ -1,4 +1,4 @@
-/** One native `tool_use` block to the call that chat shows, complete or as the head of a stream of it. Source: wire.md §4.1, §5.3. */
+/** One native `tool_use` block to the call that chat shows, complete or as the head of a stream of it. Rules: chat.md "Answer", "Chunks". */
 
 import { argumentsText, customInput } from '../translate/tool-input.ts'
 import type { FunctionCall, ToolCall } from './wire.ts'

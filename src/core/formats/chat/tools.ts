@@ -1,4 +1,4 @@
-/** Chat's `tools` and its older `functions` to native tools. Source: wire.md §3.1, §3.4. */
+/** Chat's `tools` and its older `functions` to native tools. Rules: chat.md "Request"; translation.md "Tools". */
 
 import { isGiven, isObject, type JsonObject, NOT_AN_ARRAY, NOT_AN_OBJECT } from '../../json.ts'
 import { invalid, Refusal } from '../../refusal.ts'

@@ -1,4 +1,4 @@
-/** Chat's usage object. Source: product.md "Requests" (Chat), wire.md §4.3: `prompt_tokens` counts cache tokens too, so the cost can be recomputed. */
+/** Chat's usage object. Rules: contract.md "Usage"; chat.md "Usage"; translation.md "Shown usage". */
 
 import type { Observation } from '../../native/observation.ts'
 import type { Bounds } from '../../pricing.ts'

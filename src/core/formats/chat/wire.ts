@@ -1,4 +1,6 @@
-/** What chat clients get: the complete answer, the chunks of a stream, and what of the request their writing needs. Source: wire.md §4.1, §4.3, §5.2–5.5. */
+/**
+ * What chat clients get: the complete answer, the chunks of a stream, and what of the request their writing needs. Rules: chat.md "Answer", "Usage", "Chunks".
+ */
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call'
 

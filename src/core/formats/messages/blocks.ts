@@ -1,6 +1,6 @@
 /**
  * The content blocks of a native request, wherever they stand: in system, in messages, and inside other blocks. What a model or a tool has written (tool
- * input) is data and is not walked. Source: wire.md §1.2.
+ * input) is data and is not walked. Rules: native.md "Request fields".
  */
 
 import { isObject, type JsonObject } from '../../json.ts'

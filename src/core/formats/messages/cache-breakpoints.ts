@@ -1,4 +1,4 @@
-/** Cache breakpoints: at most four, all ephemeral, wherever they stand. Source: spec "Messages request" (prompt caching), "Limits"; product.md "Requests". */
+/** Cache breakpoints: at most four, all ephemeral, wherever they stand. Rules: contract.md "Prompt caching", "Limits"; messages.md "Refused fields". */
 
 import { isGiven, isObject, type JsonObject } from '../../json.ts'
 import { CACHE_BREAKPOINTS_MAX } from '../../limits.ts'

@@ -1,6 +1,6 @@
 /**
  * The four token counters that clients of messages compute cost from: what the upstream left out of its `usage` is added, what it contradicts later is
- * corrected, so that what is shown is what is billed. Source: spec "Usage object"; product.md "Requests"; wire.md §1.7, §2.6.
+ * corrected, so that what is shown is what is billed. Rules: contract.md "Usage"; money.md "Usage that is billed"; messages.md "What an upstream forgets".
  */
 
 import { type ByteString, encode, encodeJson } from '../../byte-string.ts'

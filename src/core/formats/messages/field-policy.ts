@@ -1,6 +1,6 @@
 /**
  * Native fields that one upstream account must not forward for many customers: what belongs to another tenant, and what costs another price than the
- * price list's. They are refused, never stripped. Source: product.md "Requests" (known deviations from the vendor); wire.md §2.5.
+ * price list's. They are refused, never stripped. Rules: messages.md "Tenancy and price".
  */
 
 import { isGiven, isObject, type JsonObject } from '../../json.ts'

@@ -1,4 +1,4 @@
-/** The messages format: the vendor's own, passed through. Source: spec "Messages request", "Messages response"; product.md "Requests". */
+/** The messages format: the vendor's own, passed through. Rules: contract.md "Messages request", "Messages answer"; messages.md "Pass-through". */
 
 import type { Body } from '../../body.ts'
 import type { Call, Format, ReadContext } from '../../format.ts'
@@ -15,6 +15,9 @@ export const messagesFormat: Format<MessagesEcho> = {
   transcoder: ({ model, bounds }) => new MessagesTranscoder(model, bounds),
 }
 
-/** `POST /v1/messages/count_tokens`: the same request without what only an answer needs. Its bounds are not used: counting is free. Source: wire.md §2.7. */
+/**
+ * `POST /v1/messages/count_tokens`: the same request without what only an answer needs. Its bounds are not used: counting is free.
+ * Rules: messages.md "Refused fields".
+ */
 export const readCountTokens = (body: Body, context: ReadContext): Call<MessagesEcho> | Refusal =>
   checkShape(body.json) ?? readShaped(body, context)

@@ -1,13 +1,13 @@
-/** The two client headers that reach the upstream, cleaned. Source: spec "Versioning"; product.md "Requests"; wire.md §2.2, §2.5. */
+/** The two client headers that reach the upstream, cleaned. Rules: contract.md "Versions"; messages.md "Headers". */
 
 import type { Model } from '../../catalog.ts'
 import type { ReadContext } from '../../format.ts'
 import { invalid, Refusal } from '../../refusal.ts'
 
-/** The version that the spec shows, and the only one that every native upstream knows. */
+/** The version that the contract shows, and the only one that every native upstream knows. */
 const NATIVE_VERSION = '2023-06-01'
 
-/** `anthropic-version` is the vendor's own name; `vendor-version` is how the spec writes it. */
+/** `anthropic-version` is the vendor's own name; `vendor-version` is how the contract writes it. */
 const VERSION_HEADERS = ['anthropic-version', 'vendor-version'] as const
 const VERSION_LENGTH_SHOWN_MAX = 50
 

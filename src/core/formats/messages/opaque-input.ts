@@ -1,4 +1,4 @@
-/** Whether a request's input may hold more tokens than its body has bytes. Source: product.md "Money" (reserve before the upstream call). */
+/** Whether a request's input may hold more tokens than its body has bytes. Rules: money.md "Holds". */
 
 import { isGiven, type JsonObject } from '../../json.ts'
 import type { Block } from './blocks.ts'

@@ -1,6 +1,6 @@
 /**
  * A messages request, passed through: validated, its `model` and `tool_choice` spliced where they differ, every other byte as the client sent it.
- * Source: spec "Messages request"; product.md "Requests"; wire.md §2.
+ * Rules: contract.md "Messages request"; messages.md "Pass-through".
  */
 
 import type { Body } from '../../body.ts'

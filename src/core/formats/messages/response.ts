@@ -1,4 +1,7 @@
-/** A complete native answer, passed through: its `model` and missing usage counters spliced, every other byte as the upstream sent it. Source: wire.md §2.1. */
+/**
+ * A complete native answer, passed through: its `model` and missing usage counters spliced, every other byte as the upstream sent it.
+ * Rules: contract.md "Messages answer"; messages.md "Pass-through".
+ */
 
 import { type ByteString, encodeJson, fromBytes, toBytes } from '../../byte-string.ts'
 import type { Model } from '../../catalog.ts'

@@ -1,7 +1,4 @@
-/**
- * What a request lets the upstream do by itself: run its own tools, and pass over the input again for each use. Source: product.md "Changed after measuring"
- * (holds).
- */
+/** What a request lets the upstream do by itself: run its own tools, and pass over the input again for each use. Rules: money.md "Holds". */
 
 import { isGiven, isObject, type JsonObject } from '../../json.ts'
 import { PASSES_MAX } from '../../pricing.ts'

@@ -1,4 +1,4 @@
-/** The shape of a messages request: what is refused before any model is looked at. Source: product.md "Requests" (messages, refused with 400); wire.md §2.3. */
+/** The shape of a messages request: what is refused before any model is looked at. Rules: messages.md "Refused fields". */
 
 import {
   checkArray,

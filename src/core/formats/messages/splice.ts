@@ -1,4 +1,4 @@
-/** Replaces pieces of text or bytes and leaves every other byte alone. Source: wire.md §2.1 (why the client's bytes are never written anew). */
+/** Replaces pieces of text or bytes and leaves every other byte alone. Rules: requests.md "Exact bytes". */
 
 import type { Body } from '../../body.ts'
 import { type ByteString, EMPTY } from '../../byte-string.ts'

@@ -1,6 +1,6 @@
 /**
  * A native stream, passed through: whole frames leave as they came, and only what an upstream got wrong is spliced (model, `event:` lines, usage counters,
- * the end). Source: product.md "Requests" (messages, towards the client); wire.md §2.6, §4.6, §4.7.
+ * the end). Rules: requests.md "Terminal events", "Heartbeats"; messages.md "Pass-through", "What an upstream forgets", "Error events".
  */
 
 import { type ByteString, EMPTY, encode, encodeJson, toBytes } from '../../byte-string.ts'

@@ -1,6 +1,6 @@
 /**
  * `tool_choice` in every shape that clients of the three formats send, made native: one function for all of them, so that the same choice means the same
- * everywhere. Source: spec "Messages request" (`tool_choice` is normalized); wire.md §2.4, §10.2; product.md "Requests" (a model that cannot be forced).
+ * everywhere. Rules: contract.md "Messages request"; translation.md "Tool choice".
  */
 
 import { isGiven, isObject, NOT_A_BOOLEAN } from '../../json.ts'

@@ -1,4 +1,4 @@
-/** Parts of a message or of a tool's output to native blocks. Source: wire.md §7.3, §3.3.5; parts that would be lost silently are refused. */
+/** Parts of a message or of a tool's output to native blocks. Rules: responses.md "Items"; translation.md "Media". */
 
 import { isGiven, isObject, type JsonObject, NOT_A_STRING, NOT_AN_OBJECT, REQUIRED } from '../../json.ts'
 import { invalid, Refusal } from '../../refusal.ts'

@@ -1,6 +1,6 @@
 /**
  * `encrypted_content` of a reasoning item: an envelope around the native thinking block, so that a client that returns the item returns the block, letter
- * by letter as it was signed, whatever it did to the summary. Opaque to clients, not secret. Source: wire.md §7.3 "Reasoning envelope".
+ * by letter as it was signed, whatever it did to the summary. Opaque to clients, not secret. Rules: responses.md "Sealed reasoning".
  */
 
 import { type ByteString, encodeJson } from '../../byte-string.ts'

@@ -1,4 +1,4 @@
-/** Numbered server-sent events of the responses format, collected until they are taken. Source: wire.md §7.6: `sequence_number` runs from 0 without gaps. */
+/** Numbered server-sent events of the responses format, collected until they are taken. Rules: responses.md "Events". */
 
 import { type ByteString, EMPTY, toBytes } from '../../byte-string.ts'
 

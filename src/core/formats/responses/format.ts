@@ -1,4 +1,4 @@
-/** The responses format. Source: wire.md §7; product.md "Requests". */
+/** The responses format. Rules: contract.md "Endpoints". */
 
 import type { Format } from '../../format.ts'
 import { readRequest } from './request.ts'

@@ -1,4 +1,4 @@
-/** Input items to the system prompt and native turns. Source: wire.md §7.3, with the shared rules of §3.3 in translate/turns.ts. */
+/** Input items to the system prompt and native turns. Rules: responses.md "Items"; translation.md "Turns". */
 
 import type { Sha256Hex } from '../../format.ts'
 import { isGiven, isObject, type JsonObject, NOT_A_STRING, NOT_AN_OBJECT, REQUIRED } from '../../json.ts'

@@ -1,4 +1,4 @@
-/** The items of a request: its own and those that it refers to, as one list. Source: wire.md §7.2, D-7; product.md "Requests" (Responses). */
+/** The items of a request: its own and those that it refers to, as one list. Rules: requests.md "Remembered answers"; responses.md "References". */
 
 import { isGiven, isObject, type JsonObject, NOT_A_STRING, REQUIRED } from '../../json.ts'
 import { invalid, Refusal } from '../../refusal.ts'

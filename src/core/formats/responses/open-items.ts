@@ -1,4 +1,4 @@
-/** Output items while they are written: each knows the events of its kind, in order. Source: wire.md §7.6. */
+/** Output items while they are written: each knows the events of its kind, in order. Rules: responses.md "Events". */
 
 import { type ByteString, decode, encodeJson } from '../../byte-string.ts'
 import { redactedJson, seal, thinkingJson } from './envelope.ts'

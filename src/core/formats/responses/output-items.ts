@@ -1,6 +1,6 @@
 /**
  * Output items as JSON, made from the string literals of the native answer, so that the stream and the whole answer write them alike.
- * Source: wire.md §7.5, §7.6.
+ * Rules: responses.md "Object", "Events".
  */
 
 import { type ByteString, encodeJson } from '../../byte-string.ts'

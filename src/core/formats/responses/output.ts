@@ -1,4 +1,4 @@
-/** The output of one streamed answer: opens its items in order, closes each at the right moment, and keeps what is closed. Source: wire.md §7.6, §7.7. */
+/** The output of one streamed answer: opens its items in order, closes each at the right moment, and keeps what is closed. Rules: responses.md "Events". */
 
 import type { ByteString } from '../../byte-string.ts'
 import type { JsonObject } from '../../json.ts'

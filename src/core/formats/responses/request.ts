@@ -1,4 +1,4 @@
-/** A responses request to a native call. Source: wire.md §7.2; product.md "Requests" (Responses, Chat). Unknown fields are ignored. */
+/** A responses request to a native call. Rules: responses.md "Request". Unknown fields are ignored. */
 
 import type { Body } from '../../body.ts'
 import type { Call, ReadContext, Sha256Hex } from '../../format.ts'
@@ -26,7 +26,7 @@ import { readConversation } from './input-items.ts'
 import { flattenChoice, readTools, shownChoice } from './tools.ts'
 import type { Echoed, ResponsesEcho } from './wire.ts'
 
-/** Translated formats always speak this version upstream (product.md). */
+/** Translated formats always speak this version upstream: native.md "Versions". */
 const VERSION = '2023-06-01'
 /** A larger request is not remembered: its input would stay in memory while the answer runs, to push everything else out of the memory. */
 const REMEMBERED_BYTES_MAX = 8 * 1024 * 1024

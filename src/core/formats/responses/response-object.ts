@@ -1,4 +1,4 @@
-/** The response object: in the answer of a whole request and in the first and last events of a stream. Source: wire.md §7.5. */
+/** The response object: in the answer of a whole request and in the first and last events of a stream. Rules: responses.md "Object". */
 
 import { type ByteString, encodeJson } from '../../byte-string.ts'
 import type { Answered, Stamp } from '../../format.ts'

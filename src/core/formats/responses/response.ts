@@ -1,4 +1,4 @@
-/** A complete native message to the response object. Source: wire.md §7.5, §4.4 (tool inputs keep their digits); parity with stream.ts: §10.9 PF-02. */
+/** A complete native message to the response object. Rules: responses.md "Object"; translation.md "Calls", "Parity". */
 
 import { type ByteString, decode, encodeJson, toBytes } from '../../byte-string.ts'
 import type { Call, Stamp } from '../../format.ts'

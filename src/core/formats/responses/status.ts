@@ -1,4 +1,4 @@
-/** How a native end reads in the responses format: status, reason, and the code of a failure. Source: wire.md §4.2, §7.8. */
+/** How a native end reads in the responses format: status, reason, and the code of a failure. Rules: responses.md "Failures"; translation.md "Ends". */
 
 import type { Refusal } from '../../refusal.ts'
 

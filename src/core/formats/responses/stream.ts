@@ -1,6 +1,6 @@
 /**
  * A native stream to responses events: which native event opens, feeds and ends which item. The deltas' literals are lifted, never parsed.
- * Source: wire.md §7.6, §7.7, §7.8; product.md "Requests" (heartbeats, one terminal event).
+ * Rules: requests.md "Heartbeats"; responses.md "Events", "Failures".
  */
 
 import { type ByteString, EMPTY, encodeJson, toBytes } from '../../byte-string.ts'

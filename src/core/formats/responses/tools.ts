@@ -1,6 +1,6 @@
 /**
  * Tools of a responses request: functions, custom tools and namespaces become native tools under flat names; hosted tools that we do not run are left out.
- * Source: wire.md §7.4, §2.4; product.md "Requests" (hosted tools are dropped).
+ * Rules: responses.md "Tools"; translation.md "Tools".
  */
 
 import type { Sha256Hex } from '../../format.ts'

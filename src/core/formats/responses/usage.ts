@@ -1,4 +1,4 @@
-/** Token usage in the responses format. Source: wire.md §7.5; product.md "Requests" (Chat: one-hour writes are shown when there are any). */
+/** Token usage in the responses format. Rules: translation.md "Shown usage". */
 
 import type { Observation } from '../../native/observation.ts'
 import type { Bounds } from '../../pricing.ts'

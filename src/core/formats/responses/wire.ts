@@ -1,7 +1,4 @@
-/**
- * Shapes of the responses format: what is echoed of a request and what an answer is made of. Source: wire.md §7.5; the field list is the union of what the
- * vendor's SDK types and the Open Responses schema require.
- */
+/** Shapes of the responses format: what is echoed of a request and what an answer is made of. Rules: responses.md "Object". */
 
 export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed'
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'

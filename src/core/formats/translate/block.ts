@@ -1,4 +1,4 @@
-/** The native content blocks, turns and tools that translated requests are made of. Source: wire.md §1.2, constraints §1.3. */
+/** The native content blocks, turns and tools that translated requests are made of. Rules: native.md "Request fields", "What native refuses". */
 
 import type { JsonObject } from '../../json.ts'
 
@@ -27,10 +27,10 @@ export const isBlank = (text: string): boolean => !VISIBLE.test(text)
 /** Stops at the first such character; a trimmed copy of a long text takes longer than to read it. */
 const VISIBLE = /\S/
 
-/** A text block without a visible character, which native refuses (K1). */
+/** A text block without a visible character, which native refuses. */
 const isBlankText = (block: Block): boolean => block.type === 'text' && (typeof block['text'] !== 'string' || isBlank(block['text']))
 
-/** One message's blocks without blank text. A dropped block's marker moves to the block kept before it, else it is lost (wire.md §3.7). */
+/** One message's blocks without blank text. A dropped block's marker moves to the block kept before it, else it is lost: translation.md "Caching". */
 export function withoutBlankText<B extends Block | TextBlock>(blocks: readonly B[]): B[] {
   const kept: B[] = []
   for (const block of blocks) {

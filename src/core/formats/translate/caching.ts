@@ -1,4 +1,7 @@
-/** Prompt cache markers: read from the client, counted, and set when a client signals caching without marking. Source: wire.md §3.7; spec "Limits". */
+/**
+ * Prompt cache markers: read from the client, counted, and set when a client signals caching without marking.
+ * Rules: contract.md "Limits"; translation.md "Caching".
+ */
 
 import { isGiven, isObject, type JsonObject } from '../../json.ts'
 import type { Bounds } from '../../pricing.ts'

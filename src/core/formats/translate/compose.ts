@@ -1,6 +1,6 @@
 /**
  * What chat and responses have read, to the one native body that the upstream gets, adapted to what the model accepts, encoded once, with the bounds of its
- * price. Source: wire.md §2.4, §3.3.1, §3.4–3.7, K8, K9, K11, K12; product.md "Requests", "Money".
+ * price. Rules: money.md "Holds"; native.md "What native refuses", "What models refuse"; translation.md "System prompt".
  */
 
 import type { Model } from '../../catalog.ts'
@@ -112,7 +112,7 @@ function survey(turns: readonly Turn[]): Survey {
 
 type Toolset = Readonly<{ tools: readonly NativeTool[]; choice: ToolChoice | undefined }>
 
-/** Tools and choice as this model takes them. History with tool blocks needs definitions even where the client sends none (K8). */
+/** Tools and choice as this model takes them. History with tool blocks needs definitions even where the client sends none. */
 function toolsFor(request: Translated, { rejects }: Model, hasToolBlocks: boolean): Toolset | Refusal {
   const problem = checkUniqueNames(request.tools)
   if (problem !== undefined) return problem

@@ -1,4 +1,4 @@
-/** JSON modes as a hint in the system prompt. Source: spec "response_format", product.md "Requests" (a schema is a hint too, never enforced); wire.md §3.5. */
+/** JSON modes as a hint in the system prompt. Rules: contract.md "Chat request"; translation.md "JSON modes". */
 
 export type JsonMode = Readonly<{ kind: 'text' }> | Readonly<{ kind: 'object' }> | Readonly<{ kind: 'schema'; schema: unknown }>
 

@@ -1,6 +1,6 @@
-/** How much an answer may say. Source: product.md "Requests" (Chat): the client's figure, else a default, never above the model's maximum. */
+/** How much an answer may say. Rules: translation.md "Output cap". */
 
-/** A stream may run ten minutes, a complete answer must start within six (spec "Limits"). */
+/** A stream may run ten minutes, a complete answer must start within six: contract.md "Limits". */
 const DEFAULT_STREAM = 32_000
 const DEFAULT_COMPLETE = 16_000
 

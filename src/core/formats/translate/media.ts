@@ -1,6 +1,6 @@
 /**
- * Images and documents: data URLs, bare base64 and links to native sources. The media type is what the bytes say (K14), since native refuses a wrong one.
- * Source: RFC 2397 (data URLs), wire.md §3.3.5.
+ * Images and documents: data URLs, bare base64 and links to native sources. The media type is what the bytes say, since native refuses a wrong one.
+ * Rules: translation.md "Media".
  */
 
 import { invalid, type Refusal } from '../../refusal.ts'

@@ -1,4 +1,4 @@
-/** The calls of one assistant turn and which of them are answered. Source: constraints K4 and K5 (wire.md §1.3). Linear however many calls share a name or an id. */
+/** The calls of one assistant turn and which of them are answered. Rules: translation.md "Turns". Linear however many calls share a name or an id. */
 
 export type OpenCall = {
   readonly rawId: string

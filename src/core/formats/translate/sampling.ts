@@ -1,4 +1,4 @@
-/** Temperature, top_p and top_k towards native. Source: wire.md §3.1, K11–K13; product.md "Requests": 0…2 is accepted and capped at 1. */
+/** Temperature, top_p and top_k towards native. Rules: native.md "What native refuses"; translation.md "Sampling". */
 
 import type { Model } from '../../catalog.ts'
 

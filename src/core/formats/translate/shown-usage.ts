@@ -1,4 +1,4 @@
-/** The usage that the translated formats show: the very figures that are billed. Source: product.md "Requests" (Chat), spec "Usage object"; wire.md §4.3. */
+/** The usage that the translated formats show: the very figures that are billed. Rules: contract.md "Usage"; translation.md "Shown usage". */
 
 import { finalUsage, type Observation } from '../../native/observation.ts'
 import type { Bounds } from '../../pricing.ts'

@@ -1,4 +1,4 @@
-/** What a client wishes of thinking to what its model accepts. Source: wire.md §3.6 (table), K11, K12; capabilities: `rejects` of the model. */
+/** What a client wishes of thinking to what its model accepts. Rules: native.md "What models refuse"; translation.md "Thinking". */
 
 import type { Model } from '../../catalog.ts'
 import { isGiven, isObject } from '../../json.ts'

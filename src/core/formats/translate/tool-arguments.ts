@@ -1,6 +1,6 @@
 /**
  * The arguments of a call in a client's history to a native `input`, number by number as they were written: text that is JSON goes into the native body as
- * it is. Source: wire.md §3.3.6, RT-14…17; bounds of JSON: product.md "Requests".
+ * it is. Rules: requests.md "JSON bounds"; translation.md "Calls".
  */
 
 import { isGiven, isObject, type JsonObject } from '../../json.ts'
@@ -72,7 +72,7 @@ export function nativeJson(block: JsonObject): string {
 
 const NAME_LENGTH_MAX = 128
 
-/** The name of a call in the history: characters that native refuses (K6) become `_`. */
+/** The name of a call in the history: characters that native refuses become `_`. */
 export const cleanToolName = (name: string): string =>
   NAME.test(name) ? name : name.slice(0, NAME_LENGTH_MAX).replace(/[^A-Za-z0-9_-]/g, '_')
 

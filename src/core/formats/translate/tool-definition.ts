@@ -1,4 +1,7 @@
-/** Tool definitions of the translated formats to native ones. Source: wire.md §3.4, K6, K7. Keys of a schema that we do not know are kept. */
+/**
+ * Tool definitions of the translated formats to native ones.
+ * Rules: native.md "What native refuses"; translation.md "Tools". Keys of a schema that we do not know are kept.
+ */
 
 import { isGiven, isObject, type JsonObject, NOT_A_STRING, NOT_AN_OBJECT, REQUIRED } from '../../json.ts'
 import { invalid, Refusal } from '../../refusal.ts'
@@ -32,7 +35,7 @@ export function checkToolName(name: unknown, path: string): Refusal | undefined 
   return NAME.test(name) ? undefined : invalid(path, `String should match pattern '${NAME.source}'`)
 }
 
-/** Native refuses two tools of one name (K6). */
+/** Native refuses two tools of one name. */
 export function checkUniqueNames(tools: readonly NativeTool[]): Refusal | undefined {
   const seen = new Set<string>()
   for (const { name } of tools) {

@@ -1,4 +1,4 @@
-/** Tool call ids that native accepts: `[A-Za-z0-9_-]`, unique in the conversation. Source: K5, wire.md §3.3.7. Some models' ids are `functions.f:0`. */
+/** Tool call ids that native accepts: `[A-Za-z0-9_-]`, unique in the conversation. Rules: translation.md "Call ids". Some models' ids are `functions.f:0`. */
 
 const ID_LENGTH_MAX = 128
 const VALID = /^[A-Za-z0-9_-]{1,128}$/

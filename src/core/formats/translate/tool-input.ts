@@ -1,6 +1,6 @@
 /**
- * A native `input` to the argument text of the translated formats, with its numbers as the upstream wrote them. What comes here was bounded in depth when it was
- * read. Source: wire.md §4.1, §4.4, §5.3.
+ * A native `input` to the argument text of the translated formats, with its numbers as the upstream wrote them. What comes here was bounded in depth when it
+ * was read. Rules: requests.md "Exact bytes"; translation.md "Calls".
  */
 
 import { decode } from '../../byte-string.ts'

@@ -1,6 +1,6 @@
 /**
  * Builds native turns from a client's messages or items: same-role neighbours become one turn, tool results come first in theirs, every call is paired
- * with exactly one result, nothing empty remains. Source: constraints K1–K5 and K15 (wire.md §1.3), rules §3.3.2–3.3.9; product.md "Requests".
+ * with exactly one result, nothing empty remains. Rules: native.md "What native refuses"; translation.md "Turns".
  */
 
 import { isObject } from '../../json.ts'
@@ -35,7 +35,7 @@ export class Conversation {
   readonly #turns: OpenTurn[] = []
   readonly #ids = new ToolIds()
   readonly #inputs = new InputMaker()
-  /** Calls of the latest assistant turn: only the user turn right after it may answer them (K4). */
+  /** Calls of the latest assistant turn: only the user turn right after it may answer them. */
   #calls = new OpenCalls()
   #problem: Refusal | undefined
 
@@ -119,7 +119,7 @@ export class Conversation {
       this.#problem ??= invalid(open.path(), `tool call "${(open.rawId || open.name).slice(0, ID_LENGTH_SHOWN_MAX)}" has no result`)
   }
 
-  /** An assistant turn that ends the conversation must not end with whitespace (K2) and must say something. */
+  /** An assistant turn that ends the conversation must not end with whitespace and must say something. */
   #trimEnd(): void {
     const turn = this.#turns.at(-1)
     if (turn?.role !== 'assistant') return
@@ -149,8 +149,8 @@ export const usedToolNames = (turns: readonly Turn[]): readonly string[] => [
 ]
 
 /**
- * True when manual thinking would be refused (K11): the conversation ends with an assistant turn, or in tool results whose assistant turn does not begin
- * with its thinking.
+ * True when manual thinking would be refused: the conversation ends with an assistant turn, or in tool results whose assistant turn does not begin with its
+ * thinking.
  */
 export function forbidsManualThinking(turns: readonly Turn[]): boolean {
   const last = turns.at(-1)

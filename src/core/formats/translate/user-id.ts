@@ -1,4 +1,4 @@
-/** The client's name for its own user, as native `metadata.user_id`. Source: wire.md §3.1; native takes at most 256 characters. */
+/** The client's name for its own user, as native `metadata.user_id`. Rules: translation.md "User ids". */
 
 import type { Sha256Hex } from '../../format.ts'
 
