@@ -1,4 +1,4 @@
-/** Small GET routes: an id, a document or a refusal, one log line. Rules: spec "Errors"; product.md "Requests" (ids on every answer). */
+/** Small GET routes: an id, a document or a refusal, one log line. Rules: contract.md "Errors"; requests.md "Request ids". */
 
 import type { KeyRecord } from '../core/key.ts'
 import { Refusal } from '../core/refusal.ts'

@@ -1,6 +1,6 @@
 /**
  * Whom a per-client limit counts: the address of the client, as far as it can be trusted. It is parsed by ipaddr.js, so it lives here and not in core.
- * Rules: product.md "Operator" (`trusted_proxies`); reliability.md G9; IPv6 by /64, since a client is given at least that (RFC 6177).
+ * Rules: keys.md "Client addresses".
  */
 
 import type { Server } from 'bun'

@@ -1,6 +1,6 @@
 /**
  * Limits per client address: every request to the dashboard, before its key is looked at; and unknown keys, of which a client that keeps sending them gets
- * 429 instead of 401 while good keys behind the same address are untouched. Rules: product.md "Balance and keys"; reliability.md B17, G6.
+ * 429 instead of 401 while good keys behind the same address are untouched. Rules: contract.md "Limits"; keys.md "Client addresses".
  */
 
 import { LRUCache } from 'lru-cache'

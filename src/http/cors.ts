@@ -1,4 +1,4 @@
-/** The preflight of browsers. Rules: product.md "Requests" (CORS); Fetch standard, "CORS protocol". */
+/** The preflight of browsers. Rules: requests.md "Browsers". */
 
 import { Elysia } from 'elysia'
 import { answerHeaders } from '../relay/answers.ts'

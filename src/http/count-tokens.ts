@@ -1,4 +1,4 @@
-/** The route that counts tokens. Source: wire.md §2.7. */
+/** The route that counts tokens. Rules: requests.md "Token counts". */
 
 import type { Server } from 'bun'
 import { Elysia } from 'elysia'

@@ -1,6 +1,6 @@
 /**
  * The balance of a key, in its own shape and in the three older shapes that chat front-ends read. Order: limit per client address, key, answer.
- * Rules: spec "Balance object", "Endpoints"; product.md "Balance and keys", "Requests".
+ * Rules: contract.md "Endpoints", "Balance"; keys.md "Balance of a key", "Order of checks".
  */
 
 import { Elysia, type Static, t } from 'elysia'

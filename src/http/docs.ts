@@ -1,7 +1,7 @@
 /**
  * `/docs`, `/docs/{page}`, the same as Markdown, `/llms.txt`, and the API as `/openapi.json` and `/docs/api`. Each is rendered when it is first asked for and kept until a reload brings other models,
  * limits or addresses: as many documents as the guide has pages, whoever asks for what. Nobody is named and nothing is spent, so a page has no log line.
- * Source: product.md "Docs".
+ * Rules: requests.md "Documents".
  */
 
 import { Elysia } from 'elysia'

@@ -1,4 +1,4 @@
-/** The three routes that generate: one wire format each, one relay. Source: spec "Endpoints". */
+/** The three routes that generate: one wire format each, one relay. Rules: contract.md "Endpoints". */
 
 import type { Server } from 'bun'
 import { Elysia } from 'elysia'

@@ -1,6 +1,6 @@
 /**
  * Whether the process lives, whether it takes requests, and its metrics: the first two on both listeners, the metrics on the operator's only. Probes come
- * every second and are not logged. Source: product.md "Operator".
+ * every second and are not logged. Rules: operator.md "Health".
  */
 
 import { Elysia, t } from 'elysia'

@@ -1,6 +1,6 @@
 /**
  * Who asks: the credential in the headers, and the key it names. All of it happens before a body is read and before a query is judged.
- * Rules: spec "Authentication"; product.md "Balance and keys"; reliability.md B1–B7.
+ * Rules: contract.md "Authentication"; keys.md "Credentials", "Order of checks".
  */
 
 import type { Server } from 'bun'
@@ -90,7 +90,7 @@ type Door = 'models' | 'dashboard' | 'balance'
 
 /**
  * `key: door` on a GET route: its handler gets the `asker`, with the key or with what is refused. Elysia judges a query before it resolves anything, so a wrong
- * query is answered here, too: after the limits and the key, as product.md "Balance and keys" orders the checks.
+ * query is answered here, too: after the limits and the key, as keys.md "Order of checks" has it.
  */
 export function keyMacro(world: World, keyLimits: KeyLimits, clientLimits: ClientLimits) {
   const admit = async (door: Door, headers: Headers, clientIp: string): Promise<Admission> => {

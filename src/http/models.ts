@@ -1,6 +1,6 @@
 /**
  * The models of the key's plan, in one shape that both vendors' SDKs read. Everything is one page; the cursors are answered so that paginators end.
- * Rules: spec "Endpoints"; product.md "Requests"; wire.md §8.
+ * Rules: contract.md "Endpoints"; requests.md "Model list".
  */
 
 import { Elysia, type Static, t } from 'elysia'

@@ -1,4 +1,4 @@
-/** A query that its route's schema does not take, as the contract's 400 that names the field. Rules: spec "Errors" (a disallowed value, the message names it). */
+/** A query that its route's schema does not take, as the contract's 400 that names the field. Rules: contract.md "Errors". */
 
 import type { ValidationError } from 'elysia'
 import { invalid, type Refusal } from '../core/refusal.ts'

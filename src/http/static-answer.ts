@@ -1,6 +1,6 @@
 /**
- * Answers that are the same for everybody until a reload: bytes made once, gzipped once, named by an entity tag. Rules: RFC 9110 §8.8.3 and §13.1.2 (tags),
- * §12.5.3 (encodings); Content Security Policy Level 3. Nothing is loaded from another host, no inline style or script is obeyed.
+ * Answers that are the same for everybody until a reload: bytes made once, gzipped once, named by an entity tag. Rules: requests.md "Documents";
+ * https://www.rfc-editor.org/rfc/rfc9110#section-8.8.3; https://www.w3.org/TR/CSP3/. Nothing is loaded from another host, no inline style or script is obeyed.
  */
 
 /** `revalidate`: kept, and asked about each time, so that a reload shows at once. `immutable`: its address changes with its content. */

@@ -1,4 +1,7 @@
-/** A streamed answer: its status waits a moment for the upstream's first event, so that an early failure still has a status of its own. Source: product.md "Requests". */
+/**
+ * A streamed answer: its status waits a moment for the upstream's first event, so that an early failure still has a status of its own.
+ * Rules: requests.md "First event".
+ */
 
 import { Refusal } from '../core/refusal.ts'
 import { answerHeaders } from './answers.ts'

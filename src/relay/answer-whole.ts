@@ -1,4 +1,4 @@
-/** An answer in one piece. A client that leaves does not stop it: the upstream finishes, and it is billed exactly. Source: product.md "What is charged". */
+/** An answer in one piece. A client that leaves does not stop it: the upstream finishes, and it is billed exactly. Rules: money.md "Charges". */
 
 import { Refusal } from '../core/refusal.ts'
 import type { Fault } from '../upstream/upstream.ts'

@@ -1,4 +1,4 @@
-/** The headers that every answer carries, and a refusal as an answer. Rules: spec "Errors"; product.md "Requests" (ids on every answer). */
+/** The headers that every answer carries, and a refusal as an answer. Rules: contract.md "Errors"; requests.md "Request ids", "Retry signals". */
 
 import { corsHeaders } from '../core/cors.ts'
 import type { Refusal } from '../core/refusal.ts'

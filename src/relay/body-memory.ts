@@ -1,6 +1,6 @@
 /**
  * Bytes of bodies in memory at once, requests' and whole answers', and how many an account may send in a minute. What does not fit is refused, not queued: an
- * account's own share by 429, the pool of all by 503. Rules: product.md "Shares are per account", `body_bytes_per_minute`.
+ * account's own share by 429, the pool of all by 503. Rules: requests.md "Memory of bodies".
  */
 
 import { LRUCache } from 'lru-cache'

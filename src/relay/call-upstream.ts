@@ -1,4 +1,4 @@
-/** The one call to the upstream, and the shapes of answer that are taken from it. Source: product.md "Upstream"; wire.md §6.2. */
+/** The one call to the upstream, and the shapes of answer that are taken from it. Rules: faults.md "Before the first byte". */
 
 import { type NativeMessage, readMessage, streamOfMessage } from '../core/native/message.ts'
 import { Refusal, type RefusalName } from '../core/refusal.ts'

@@ -1,7 +1,7 @@
 /**
  * One streamed answer while it runs: pulls the upstream, pushes the transcoder, and ends exactly once, whichever of the ends that race comes first. Content
  * leaves at once; the final bytes wait for the ledger. Nothing is read from the upstream before the client asks for more.
- * Rules: product.md "Money" (what is charged), "Requests" (terminal events, heartbeats); reliability.md §0.3, §0.4, §2.3.
+ * Rules: money.md "Settle", "Charges"; requests.md "Terminal events", "Heartbeats", "Backpressure"; house.md "One stage".
  */
 
 import { isToldWhole, partialUsage } from '../core/native/observation.ts'

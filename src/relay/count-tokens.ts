@@ -1,4 +1,4 @@
-/** `POST /v1/messages/count_tokens`: forwarded, never billed, needs no balance, counts in the rate limit. Source: product.md "Requests"; wire.md §2.7. */
+/** `POST /v1/messages/count_tokens`: forwarded, never billed, needs no balance, counts in the rate limit. Rules: requests.md "Token counts". */
 
 import { modelOf } from '../core/catalog.ts'
 import { readCountTokens } from '../core/formats/messages/format.ts'

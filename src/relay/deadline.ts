@@ -1,4 +1,4 @@
-/** The time limits of one request, as one signal that aborts the upstream call. Source: spec "Limits"; product.md "Upstream". */
+/** The time limits of one request, as one signal that aborts the upstream call. Rules: contract.md "Limits"; faults.md "Time limits". */
 
 /** Why an upstream call was aborted by us. */
 export type StopReason = 'deadline' | 'stall' | 'leaver' | 'drain' | 'disabled' | 'write-stall' | 'done'

@@ -1,6 +1,6 @@
 /**
  * Throws away the body of a request that was refused before it was read: a client that is still sending would otherwise see a reset instead of the answer.
- * Source: product.md "Requests" (413 that clients really receive); reliability.md §0.2, §9 A5–A8.
+ * Rules: requests.md "Bodies"; platform.md "Bun's server".
  */
 
 export type DrainBounds = Readonly<{

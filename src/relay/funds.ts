@@ -1,6 +1,6 @@
 /**
  * Whether a key can pay, told at once, before its body is read: what the ledger said last, and asked again in the background when that is old. It decides in
- * whose share of the memory a body counts and nothing else; whether a request is admitted is the ledger's to say. Rules: product.md "Shares are per account".
+ * whose share of the memory a body counts and nothing else; whether a request is admitted is the ledger's to say. Rules: requests.md "Memory of bodies".
  */
 
 import { LRUCache } from 'lru-cache'

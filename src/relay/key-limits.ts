@@ -1,4 +1,4 @@
-/** What a key may ask for at once and in a minute. Rules: product.md "Balance and keys"; the limits are in `[limits]`. */
+/** What a key may ask for at once and in a minute. Rules: keys.md "Rate limits". */
 
 import { LRUCache } from 'lru-cache'
 import type { Limits } from '../core/limits.ts'

@@ -1,6 +1,6 @@
 /**
- * Reads a client's body once: bounded in bytes, memory and time, decoded, checked. Source: spec "Limits"; product.md "Requests"; reliability.md §0.1, §0.9,
- * §9 A1–A20.
+ * Reads a client's body once: bounded in bytes, memory and time, decoded, checked.
+ * Rules: contract.md "Limits"; requests.md "Bodies", "JSON bounds", "Slow bodies".
  */
 
 import { type Body, parseBody } from '../core/body.ts'
@@ -10,7 +10,7 @@ import { Parts, readChunks } from '../upstream/read-chunks.ts'
 import type { BodyLease } from './body-memory.ts'
 import { type Encoding, isEncoding, makeDecoder } from './inflate.ts'
 
-/** A body must bring at least this much in every window (reliability.md A10); one that has stalled is not waited for, however much of it is here. */
+/** A body must bring at least this much in every window (requests.md "Slow bodies"); one that has stalled is not waited for, however much of it is here. */
 export type Pace = Readonly<{ windowMs: number; windowBytesMin: number }>
 
 const PACE: Pace = { windowMs: 10_000, windowBytesMin: 5_120 }

@@ -1,6 +1,6 @@
 /**
  * The life of one request, in order: read, admit, hold, call, answer, settle. Any step may refuse; a refusal becomes an answer in one place. A bug kills one
- * request: its hold is released and the client gets a 500. Source: design.md "One request as data"; product.md "Balance and keys" (order of checks).
+ * request: its hold is released and the client gets a 500. Rules: keys.md "Order of checks"; house.md "One request".
  */
 
 import { modelOf } from '../core/catalog.ts'

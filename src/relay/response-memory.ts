@@ -1,6 +1,6 @@
 /**
  * Finished answers of the responses format, for an hour, in memory only: what `previous_response_id` and `item_reference` resolve from. A key sees only
- * its own. Kept as JSON text, so that the bound in bytes is what is really held. Source: product.md "Requests" (Responses); wire.md D-7.
+ * its own. Kept as JSON text, so that the bound in bytes is what is really held. Rules: requests.md "Remembered answers".
  */
 
 import { LRUCache } from 'lru-cache'

@@ -1,4 +1,7 @@
-/** How a stream ends: its outcome, what the client is told, what the log says. Source: product.md "What is charged" and the table under "Upstream". */
+/**
+ * How a stream ends: its outcome, what the client is told, what the log says.
+ * Rules: contract.md "Errors in a stream"; money.md "Charges"; faults.md "In a stream".
+ */
 
 import type { Outcome } from '../core/outcome.ts'
 import { Refusal, type RefusalName } from '../core/refusal.ts'

@@ -1,4 +1,7 @@
-/** Waits that no operator needs to set, gathered so that tests can run them at milliseconds. Source: product.md "Money", "Requests". */
+/**
+ * Waits that no operator needs to set, gathered so that tests can run them at milliseconds.
+ * Rules: money.md "Charges", "Crashes"; requests.md "First event", "Heartbeats".
+ */
 
 import { FIRST_EVENT_WAIT_MS, HEARTBEAT_IDLE_MS } from '../core/limits.ts'
 

@@ -1,4 +1,4 @@
-/** An upstream's body while it is read: its chunks, and how it is let go without a rejection that nobody sees. Source: reliability.md §0.4, §6. */
+/** An upstream's body while it is read: its chunks, and how it is let go without a rejection that nobody sees. Rules: platform.md "Rejections". */
 
 /** What can be read: chunks of bytes. */
 type Reader = { read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>; cancel(): Promise<void> }

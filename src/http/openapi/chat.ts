@@ -1,4 +1,4 @@
-/** `POST /v1/chat/completions` in the document. Rules: spec "Chat-completions request", "Chat-completions response"; product.md "Requests" (Chat). */
+/** `POST /v1/chat/completions` in the document. Rules: contract.md "Chat request", "Chat answer"; requests.md "Documents". */
 
 import { t } from 'elysia'
 import examples from './examples/chat.json'

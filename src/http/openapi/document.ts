@@ -1,6 +1,6 @@
 /**
  * The OpenAPI description of every route, made from the routes themselves by the plugin's generator and completed with what all of them share: the two ways
- * to send a key, the request's ids, the error table. Source: OpenAPI 3.1.1; spec "Authentication", "Errors".
+ * to send a key, the request's ids, the error table. Rules: contract.md "Authentication", "Errors"; https://spec.openapis.org/oas/v3.1.1.html.
  */
 
 import { toOpenAPISchema } from '@elysiajs/openapi/openapi'

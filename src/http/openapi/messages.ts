@@ -1,6 +1,6 @@
 /**
- * `POST /v1/messages` and its `count_tokens` in the document. Rules: spec "Messages request", "Messages response", "Usage object", "Versioning"; product.md
- * "Requests". What the vendor's format has beyond it passes through and is the vendor's to describe.
+ * `POST /v1/messages` and its `count_tokens` in the document. Rules: contract.md "Messages request", "Messages answer", "Usage", "Versions". What the vendor's
+ * format has beyond it passes through and is the vendor's to describe.
  */
 
 import { t } from 'elysia'

@@ -1,6 +1,7 @@
 /**
  * A model route in the document: what it takes and answers, in one piece and as a stream, and its examples. None of it is looked at while a request runs: a
- * body schema would make Elysia read the body and drop the fields that it does not know. Source: OpenAPI 3.1, "Operation Object"; design.md "Elysia".
+ * body schema would make Elysia read the body and drop the fields that it does not know.
+ * Rules: platform.md "Elysia"; https://spec.openapis.org/oas/v3.1.1.html#operation-object.
  */
 
 import { type TSchema, type TUnsafe, Type } from '@sinclair/typebox'

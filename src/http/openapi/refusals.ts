@@ -1,6 +1,6 @@
 /**
  * Which rows of the error table each operation can answer with, and when: taken from the table itself, so that status, type, message and headers are its own.
- * Source: spec "Errors", "Retry rules"; product.md "Balance and keys", "Requests" and the table under "Upstream".
+ * Rules: contract.md "Errors", "Retries"; keys.md "Order of checks"; faults.md "Before the first byte".
  */
 
 import { t } from 'elysia'

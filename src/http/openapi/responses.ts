@@ -1,4 +1,4 @@
-/** `POST /v1/responses` in the document. Rules: spec "Endpoints", "Events"; product.md "Requests" (Responses). */
+/** `POST /v1/responses` in the document. Rules: contract.md "Endpoints", "Errors in a stream"; responses.md "Request". */
 
 import { t } from 'elysia'
 import examples from './examples/responses.json'
