@@ -1,6 +1,6 @@
 /**
  * Opening the ledger's file: the pragmas, in the order in which they work, and the refusals of a file that is not a sound ledger of this version.
- * Rules: design.md "SQLite"; reliability.md §4, §9 E12–E16.
+ * Rules: ledger.md "Files"; platform.md "SQLite".
  */
 
 import { type Database, SQLiteError } from 'bun:sqlite'

@@ -1,6 +1,6 @@
 /**
  * Group commit, the thread's side: whatever has arrived is committed at once, and acknowledged after that. A commit that fails is tried again for a short
- * time; then its tasks are answered `unavailable`, and the ledger counts as unwritable until a commit works. Rules: design.md "Group commit", reliability.md §2.2.
+ * time; then its tasks are answered `unavailable`, and the ledger counts as unwritable until a commit works. Rules: ledger.md "Group commit", "Failing writes".
  */
 
 import type { SqliteLedger } from './sqlite-ledger.ts'

@@ -1,6 +1,6 @@
 /**
  * Group commit, the gateway's side: the ledger's port over a Worker. What is asked in one turn travels in one message; answers resolve after the commit.
- * A thread that dies is started again and asked again: every write is the same by its id when it comes twice. Rules: design.md; reliability.md §2.4.
+ * A thread that dies is started again and asked again: every write is the same by its id when it comes twice. Rules: ledger.md "Group commit", "Twice is once".
  */
 
 import type { Usage } from '../core/usage.ts'

@@ -1,6 +1,6 @@
 /**
  * Key records in memory: a known secret is found without waiting, an unknown one asks the ledger once. Never a balance, which only the ledger decides on.
- * Rules: product.md "Balance and keys"; reliability.md §3 I11. A changed key is forgotten in the same turn in which its change is committed.
+ * Rules: keys.md "Key records". A changed key is forgotten in the same turn in which its change is committed.
  */
 
 import { LRUCache } from 'lru-cache'

@@ -1,6 +1,6 @@
 /**
  * The ledger's port: what the gateway asks of whoever keeps the money. SQLite on a thread of its own answers it here; Postgres may answer it elsewhere.
- * Rules: product.md "Money"; design.md "One request as data". Nothing here throws: a ledger that cannot write says `unavailable`. What a request that was
+ * Rules: money.md "Holds", "Settle"; ledger.md "Failing writes". Nothing here throws: a ledger that cannot write says `unavailable`. What a request that was
  * answered so may still hold is released uncharged once the ledger can write again; nobody need ask for it.
  */
 

@@ -1,6 +1,6 @@
 /**
  * The writer's lock: a side file that one process holds under an exclusive SQLite lock. The kernel frees it with the process, `kill -9` too.
- * Rules: product.md "Money" (exactly one process writes); design.md "Lifecycle".
+ * Rules: ledger.md "One writer".
  */
 
 import { Database, SQLiteError } from 'bun:sqlite'

@@ -1,4 +1,7 @@
-/** Opening the ledger for writing: the lock first, then the thread that opens the file and recovers what an earlier run left. Rules: design.md "Lifecycle". */
+/**
+ * Opening the ledger for writing: the lock first, then the thread that opens the file and recovers what an earlier run left.
+ * Rules: ledger.md "One writer", "Recovery"; platform.md "Process".
+ */
 
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'

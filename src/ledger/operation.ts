@@ -1,4 +1,4 @@
-/** The operator's writes as data: what the CLI sends through the operator socket, and what comes back. Rules: product.md "Balance and keys", "Operator". */
+/** The operator's writes as data: what the CLI sends through the operator socket, and what comes back. Rules: operator.md "Keys and accounts". */
 
 import type { Picos } from '../core/money.ts'
 

@@ -1,4 +1,4 @@
-/** The statements of the operator's writes: accounts, keys, secrets, top-ups, and the audit log. Rules: product.md "Balance and keys", "Operator". */
+/** The statements of the operator's writes: accounts, keys, secrets, top-ups, and the audit log. Rules: ledger.md "Guards"; operator.md "Keys and accounts". */
 
 import type { Database } from 'bun:sqlite'
 import { sql } from 'drizzle-orm'

@@ -1,6 +1,6 @@
 /**
  * The operator's writes, each with its line in the audit log. Sent twice, an operation is done once; what cannot be done is refused in words.
- * Rules: product.md "Balance and keys", "Operator". A refusal leaves half-made rows behind: `SqliteLedger` rolls its savepoint back.
+ * Rules: ledger.md "Twice is once"; operator.md "Keys and accounts". A refusal leaves half-made rows behind: `SqliteLedger` rolls its savepoint back.
  */
 
 import { KEY_EXPIRY_DAYS_MAX } from '../core/limits.ts'

@@ -1,4 +1,4 @@
-/** What a dead process left in flight: settled at its last mark, or released where there is none. Rules: product.md "Money" (`kill -9`); reliability.md §2.4. */
+/** What a dead process left in flight: settled at its last mark, or released where there is none. Rules: money.md "Crashes"; ledger.md "Recovery". */
 
 import { ZERO } from '../core/money.ts'
 import { costOf, type Rates } from '../core/pricing.ts'

@@ -1,4 +1,4 @@
-/** The ledger as the command line reads it, beside a running gateway: a read-only connection of its own. Rules: product.md "Operator". */
+/** The ledger as the command line reads it, beside a running gateway: a read-only connection of its own. Rules: ledger.md "One writer". */
 
 import type { Database } from 'bun:sqlite'
 import { closeSync, existsSync, fsyncSync, openSync, rmSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
  * The statements of a request's life: hold, mark, settle, void. A guard stands in the WHERE of the UPDATE that it guards: no row back means not granted.
- * Rules: product.md "Money"; reliability.md §4.
+ * Rules: ledger.md "Guards".
  */
 
 import type { Database } from 'bun:sqlite'

@@ -1,6 +1,6 @@
 /**
  * The life of a request in the ledger: hold, mark, settle or void. Each runs inside a savepoint that `SqliteLedger` opens.
- * Rules: product.md "Money"; reliability.md §2.2. A duplicate changes nothing.
+ * Rules: money.md "Holds", "Settle"; ledger.md "Twice is once". A duplicate changes nothing.
  */
 
 import { type Picos, ZERO } from '../core/money.ts'

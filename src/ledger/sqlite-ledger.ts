@@ -1,6 +1,6 @@
 /**
  * The ledger as a synchronous state machine over SQLite: tasks in, answers out. All writes of a call share one transaction, each in a savepoint of its own,
- * so that one that breaks a rule of the database takes no neighbour with it. Rules: design.md "Group commit".
+ * so that one that breaks a rule of the database takes no neighbour with it. Rules: ledger.md "Group commit".
  */
 
 import { type Database, SQLiteError } from 'bun:sqlite'

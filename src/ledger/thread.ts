@@ -1,4 +1,7 @@
-/** The ledger thread: the one connection that writes. `src/main.ts` calls this when it finds itself in a Worker. Rules: design.md "Lifecycle". */
+/**
+ * The ledger thread: the one connection that writes. `src/main.ts` calls this when it finds itself in a Worker.
+ * Rules: ledger.md "One writer"; platform.md "Process".
+ */
 
 import { parentPort } from 'node:worker_threads'
 import { openDatabase } from '../../db/open.ts'

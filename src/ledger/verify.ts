@@ -1,4 +1,4 @@
-/** Recomputes everything that the ledger keeps twice, and names what differs. Rules: product.md "Money" (`verify`); the queries are db/invariants.sql. */
+/** Recomputes everything that the ledger keeps twice, and names what differs. Rules: money.md "Verify". */
 
 import type { Database } from 'bun:sqlite'
 import invariants from '../../db/invariants.sql' with { type: 'text' }
