@@ -1,4 +1,4 @@
-/** All routes as one Elysia. No environment, no listening: tests call it as it is. Rules: design.md "Elysia, Bun, SQLite". */
+/** All routes as one Elysia. No environment, no listening: tests call it as it is. Rules: platform.md "Elysia". */
 
 import { Elysia } from 'elysia'
 import { absoluteUrl } from './http/absolute-url.ts'

@@ -1,6 +1,6 @@
 /**
  * A running gateway: the real world, its listeners, its reload and its end. `serve` and `up` start one, and so do the tests that need a whole process.
- * Source: product.md "Operator"; design.md "Lifecycle".
+ * Rules: operator.md "Reload", "Shutdown"; platform.md "Process"; house.md "Long-lived things".
  */
 
 import type { Server } from 'bun'
@@ -142,7 +142,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
 
 /** What a stream that was just ended, or a socket that is closing, may still take. */
 const LAST_WAIT_MS = 2_000
-/** Above every limit of ours, which answer in the spec's words; Bun's own 413 is empty. */
+/** Above every limit of ours, which answer in the contract's words; Bun's own 413 is empty. */
 const SERVER_BODY_BYTES_MAX = Number.MAX_SAFE_INTEGER
 
 /** Waits for the first of these, at most `waitMs`; leaves no timer behind, which would keep the process. */

@@ -1,4 +1,4 @@
-/** `tollgate accounts …`: the balances that keys spend from. Rules: product.md "Operator", "Balance and keys". */
+/** `tollgate accounts …`: the balances that keys spend from. Rules: operator.md "Keys and accounts". */
 
 import type { Command } from 'commander'
 import { type Picos, toUsd, ZERO } from '../core/money.ts'

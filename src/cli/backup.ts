@@ -1,4 +1,4 @@
-/** `tollgate backup FILE`: a whole and consistent copy of the ledger while the gateway runs. Rules: product.md "Operator". */
+/** `tollgate backup FILE`: a whole and consistent copy of the ledger while the gateway runs. Rules: ledger.md "Files". */
 
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'

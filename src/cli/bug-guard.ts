@@ -1,6 +1,4 @@
-/**
- * One bug must not take the process and every other stream with it: what nobody caught becomes an alarm. Source: design.md "Elysia, Bun, SQLite"; reliability.md §0.4, §9 E23.
- */
+/** One bug must not take the process and every other stream with it: what nobody caught becomes an alarm. Rules: platform.md "Rejections". */
 
 import { describeBug } from '../observe/bug.ts'
 import type { Log } from '../observe/log.ts'

@@ -1,4 +1,4 @@
-/** `tollgate check-config`: every mistake of the configuration, secrets included, or what it says. Rules: product.md "Operator". */
+/** `tollgate check-config`: every mistake of the configuration, secrets included, or what it says. Rules: operator.md "Configuration", "Commands". */
 
 import type { Command } from 'commander'
 import type { Config } from '../config/config.ts'

@@ -1,4 +1,4 @@
-/** `tollgate doctor`: looks at everything that a gateway stands on, and says what is wrong with it. Rules: product.md "Operator". */
+/** `tollgate doctor`: looks at everything that a gateway stands on, and says what is wrong with it. Rules: operator.md "Commands". */
 
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'

@@ -14,7 +14,7 @@ export type CliEnvironment = Readonly<{
   now: () => number
 }>
 
-/** 0 ok · 1 a finding · 2 wrong use · 3 no ledger, or it is locked. Source: product.md "Operator". */
+/** 0 ok · 1 a finding · 2 wrong use · 3 no ledger, or it is locked. Rules: operator.md "Commands". */
 export const EXIT = { ok: 0, finding: 1, usage: 2, ledger: 3 } as const
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 

@@ -1,4 +1,4 @@
-/** A key as the CLI shows it: JSON with the API's names, or text. Rules: product.md "Operator", "Balance and keys". */
+/** A key as the CLI shows it: JSON with the API's names, or text. Rules: keys.md "Balance of a key"; operator.md "Commands". */
 
 import { stateOf } from '../core/key.ts'
 import { toUsd } from '../core/money.ts'

@@ -1,4 +1,7 @@
-/** `tollgate keys …`: makes, shows and changes keys. A secret is printed once, by create and rotate. Rules: product.md "Operator", "Balance and keys". */
+/**
+ * `tollgate keys …`: makes, shows and changes keys. A secret is printed once, by create and rotate.
+ * Rules: keys.md "Expiry and rotation"; operator.md "Keys and accounts".
+ */
 
 import type { Command } from 'commander'
 import { KEY_EXPIRY_DAYS_MAX } from '../core/limits.ts'

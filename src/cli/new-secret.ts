@@ -1,4 +1,4 @@
-/** A key's secret and what the ledger keeps of it. Source: product.md "Balance and keys". */
+/** A key's secret and what the ledger keeps of it. Rules: keys.md "Secrets". */
 
 import { displayOf, makeSecret } from '../core/key.ts'
 import { hashOf } from '../ledger/secret-hash.ts'

@@ -1,4 +1,4 @@
-/** An operator's write: by the running gateway's socket, else on the file itself under the same lock. Rules: product.md "Operator", "Money" (one writer). */
+/** An operator's write: by the running gateway's socket, else on the file itself under the same lock. Rules: ledger.md "One writer"; operator.md "Socket". */
 
 import { openLedger } from '../ledger/open-ledger.ts'
 import type { Operation, OperationResult } from '../ledger/operation.ts'

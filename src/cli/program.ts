@@ -1,4 +1,4 @@
-/** The command line: which commands there are, and how a run becomes an exit code. Rules: product.md "Operator". */
+/** The command line: which commands there are, and how a run becomes an exit code. Rules: operator.md "Commands". */
 
 import { Command, CommanderError } from 'commander'
 import packageFile from '../../package.json' with { type: 'json' }

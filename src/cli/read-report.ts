@@ -1,4 +1,4 @@
-/** Reads of the ledger, on a read-only connection that is closed before the command goes on. Rules: product.md "Operator". */
+/** Reads of the ledger, on a read-only connection that is closed before the command goes on. Rules: ledger.md "One writer". */
 
 import { problemOf } from '../../db/open.ts'
 import { type AccountReport, type KeyReport, openReport, type Report, type ReportProblem } from '../ledger/report.ts'

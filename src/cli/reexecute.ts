@@ -1,6 +1,6 @@
 /**
  * Replaces the process by itself, once, with an environment that can only be set before it starts. Same pid, so a supervisor notices nothing.
- * Must run before any thread, lock or open file. Source: design.md "Lifecycle"; reliability.md §0.5 (256 connections a process), §0.6 (proxies see our key).
+ * Must run before any thread, lock or open file. Rules: platform.md "Bun's fetch", "Process".
  */
 
 import type { CliEnvironment } from './environment.ts'

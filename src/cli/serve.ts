@@ -1,4 +1,4 @@
-/** `tollgate serve`: one process, from its re-execution to its last flush. Source: product.md "Operator"; design.md "Lifecycle". */
+/** `tollgate serve`: one process, from its re-execution to its last flush. Rules: operator.md "Shutdown"; platform.md "Process". */
 
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'

@@ -1,4 +1,4 @@
-/** `tollgate simulate`: the embedded upstream as a server of its own, for tests and load. Rules: product.md "The embedded default", "Operator". */
+/** `tollgate simulate`: the embedded upstream as a server of its own, for tests and load. Rules: faults.md "Simulator". */
 
 import type { Command } from 'commander'
 import { wholeNumber } from './arguments.ts'

@@ -1,4 +1,4 @@
-/** How the commands write: tables without colour or frames, and amounts and times in the units of the edge. Rules: product.md "Operator", "Money". */
+/** How the commands write: tables without colour or frames, and amounts and times in the units of the edge. Rules: money.md "Unit"; operator.md "Commands". */
 
 import Table from 'cli-table3'
 import { type Picos, toUsd, toUsdText } from '../core/money.ts'

@@ -1,4 +1,4 @@
-/** `tollgate usage`: what was spent, a row a day, key and model. Rules: product.md "Operator". */
+/** `tollgate usage`: what was spent, a row a day, key and model. Rules: operator.md "Commands". */
 
 import type { Command } from 'commander'
 import { sumPicos, toUsd } from '../core/money.ts'

@@ -1,4 +1,4 @@
-/** `tollgate verify`: recomputes every balance, cost and roll-up, and shows the rows that differ. Rules: product.md "Money". */
+/** `tollgate verify`: recomputes every balance, cost and roll-up, and shows the rows that differ. Rules: money.md "Verify". */
 
 import type { Command } from 'commander'
 import type { Difference } from '../ledger/verify.ts'

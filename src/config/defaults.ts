@@ -1,7 +1,7 @@
 /**
  * What serves without a configuration: a sample catalogue of the vendor's models with its public list prices (USD per million tokens, November 2026) and
- * what each refuses. An operator's own `[[models]]` replace all of it. Source: the vendor's page of each model (`/docs/en/models/<name>/overview`) and
- * the catalogue inside its own coding client (2.1.330), which agree. A model whose end has been announced is left out, and so is one by invitation only.
+ * what each refuses. An operator's own `[[models]]` replace all of it. Rules: native.md "What models refuse";
+ * https://platform.claude.com/docs/en/about-claude/pricing. A model whose end has been announced is left out, and so is one by invitation only.
  */
 
 import type { Rejection } from '../core/catalog.ts'

@@ -1,6 +1,6 @@
 /**
  * From `tollgate.toml` and the environment to a frozen configuration, or to every mistake in it. No file at all: the simulator and the sample catalogue.
- * Rules: product.md "Operator".
+ * Rules: operator.md "Configuration".
  */
 
 import { readFileSync } from 'node:fs'

@@ -1,4 +1,7 @@
-/** The file's models and plans as the catalogue that requests are checked against, with the checks between its entries. Rules: product.md "Operator", "Money". */
+/**
+ * The file's models and plans as the catalogue that requests are checked against, with the checks between its entries.
+ * Rules: money.md "Prices"; operator.md "Configuration".
+ */
 
 import type { Catalog, Model, Plan } from '../core/catalog.ts'
 import { BYTES_PER_TOKEN, SAMPLE_MODELS } from './defaults.ts'

@@ -1,4 +1,7 @@
-/** The `[server]` table: listener, addresses of proxies that may name the client, and origins of browsers. Rules: product.md "Operator", "Requests" (CORS). */
+/**
+ * The `[server]` table: listener, addresses of proxies that may name the client, and origins of browsers.
+ * Rules: keys.md "Client addresses"; requests.md "Browsers".
+ */
 
 import ipaddr from 'ipaddr.js'
 import type { Config } from './config.ts'

@@ -1,4 +1,4 @@
-/** The `[[upstreams]]` and their secrets, which come from the environment only. Rules: product.md "Operator". */
+/** The `[[upstreams]]` and their secrets, which come from the environment only. Rules: operator.md "Configuration". */
 
 import type { UpstreamConfig } from './config.ts'
 import { UPSTREAM_DEFAULTS } from './defaults.ts'

@@ -1,6 +1,6 @@
 /**
  * From the price list to rates: exact, or refused by name. A dollar a million tokens is a million picodollars a token; a multiplier applies to the input
- * price. Rules: product.md "Money"; spec "Billing rule" (the multipliers 0.10 and 1.25).
+ * price. Rules: contract.md "Price"; money.md "Prices".
  */
 
 import { BALANCE_PICOS_MAX, type Picos, parseUsd, picos, ZERO } from '../core/money.ts'

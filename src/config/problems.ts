@@ -1,4 +1,4 @@
-/** Mistakes in a configuration: where, what was expected, what stands there. Never the value of a secret. Rules: product.md "Operator". */
+/** Mistakes in a configuration: where, what was expected, what stands there. Never the value of a secret. Rules: operator.md "Configuration". */
 
 import type { TSchema } from '@sinclair/typebox'
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value'

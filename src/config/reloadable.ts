@@ -1,4 +1,7 @@
-/** What a reload may change. Host, port, ledger path, the operator's address, the idle limit and secrets stay as they were at start. Rules: product.md "Operator". */
+/**
+ * What a reload may change. Host, port, ledger path, the operator's address, the idle limit and secrets stay as they were at start.
+ * Rules: operator.md "Reload".
+ */
 
 import type { Config, UpstreamConfig } from './config.ts'
 import { deepFreeze } from './freeze.ts'

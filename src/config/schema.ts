@@ -1,4 +1,4 @@
-/** `tollgate.toml` as a shape: every name that may stand in it, and in `description` what is expected there. Source: product.md "Operator". */
+/** `tollgate.toml` as a shape: every name that may stand in it, and in `description` what is expected there. Rules: operator.md "Configuration". */
 
 import { type Static, Type } from '@sinclair/typebox'
 import { REJECTIONS } from '../core/catalog.ts'

@@ -1,6 +1,6 @@
 /**
  * The guide for people who hold a key: its pages in reading order, with this installation's address, models, prices and limits filled in.
- * Source: product.md "Docs"; llmstxt.org for the list of pages that agents read.
+ * Rules: requests.md "Documents"; https://llmstxt.org.
  */
 
 import { type Catalog, type Model, modelsOf } from '../core/catalog.ts'

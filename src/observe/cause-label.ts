@@ -1,4 +1,4 @@
-/** A fault's cause as a metric label: few values, whatever an upstream does. Source: product.md "Operator"; the Prometheus manual's advice on labels. */
+/** A fault's cause as a metric label: few values, whatever an upstream does. Rules: operator.md "Metrics". */
 
 const STATUS = /^status ([1-5])\d\d$/
 /** Statuses that tell an operator something of their own; the others are counted by their hundred. */

@@ -1,6 +1,6 @@
 /**
  * The log: one JSON line a request, and few others. Field names are part of the product: snake_case, money as exact decimal text, never a body or a secret.
- * Source: product.md "Operator"; reliability.md G1, G17.
+ * Rules: requests.md "What never leaks"; operator.md "Log".
  */
 
 import pino from 'pino'

@@ -1,6 +1,6 @@
 /**
  * The metrics, in Prometheus' text format on the operator's listener. Every label has few values: routes, formats, models of the catalogue, statuses,
- * refusal names, outcomes, configured upstreams. Nothing that a client or an upstream can invent becomes a label. Source: product.md "Operator".
+ * refusal names, outcomes, configured upstreams. Nothing that a client or an upstream can invent becomes a label. Rules: operator.md "Metrics".
  */
 
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'

@@ -1,6 +1,6 @@
 /**
  * Where the log goes: standard error, without ever waiting for who reads it. A reader that stands still costs log lines, not requests or memory; one that
- * has gone costs the log. Source: product.md "Operator" (logs and notices go to stderr).
+ * has gone costs the log. Rules: operator.md "Log".
  */
 
 const PENDING_BYTES_MAX = 16 * 1024 * 1024

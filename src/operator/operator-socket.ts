@@ -1,6 +1,6 @@
 /**
  * The operator's way to a running gateway: a unix socket beside the ledger, for its owner only. One operation in, its result out. It is made by whoever
- * holds the ledger's lock. Rules: product.md "Money" (one writer), "Operator"; design.md "lifecycle".
+ * holds the ledger's lock. Rules: ledger.md "One writer"; operator.md "Socket".
  */
 
 import { lstatSync, type Stats, unlinkSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** The script of an answer: its blocks, why it stops, and what it cost, before a byte of it is sent. Source: wire.md §1.5; product.md "Upstream". */
+/** The script of an answer: its blocks, why it stops, and what it cost, before a byte of it is sent. Rules: native.md "Answer"; faults.md "Simulator". */
 
 import type { JsonObject } from '../core/json.ts'
 import { jsonAnswer } from './json-answer.ts'

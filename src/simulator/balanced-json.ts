@@ -1,4 +1,7 @@
-/** Where a JSON value that stands inside other text ends: for directives and for schemas that a system prompt quotes. Source: RFC 8259. */
+/**
+ * Where a JSON value that stands inside other text ends: for directives and for schemas that a system prompt quotes.
+ * Rules: https://www.rfc-editor.org/rfc/rfc8259.
+ */
 
 type FoundJson = Readonly<{ value: unknown; end: number }>
 

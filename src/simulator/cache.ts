@@ -1,6 +1,6 @@
 /**
  * The prompt cache: what stands before a `cache_control` marker is written once and read while it lives, as `usage` then shows. A prefix that was written is
- * found again wherever the markers of the next request stand. Source: wire.md §1.2, §1.3 (K9), §1.7; spec "Prompt caching".
+ * found again wherever the markers of the next request stand. Rules: contract.md "Prompt caching"; native.md "What native refuses", "Usage".
  */
 
 import { LRUCache } from 'lru-cache'

@@ -1,4 +1,4 @@
-/** What a native upstream demands of the turns: text that is not blank, and a result for every tool call. Source: wire.md §1.3 (K1, K2, K4, K5). */
+/** What a native upstream demands of the turns: text that is not blank, and a result for every tool call. Rules: native.md "What native refuses". */
 
 import type { JsonObject } from '../core/json.ts'
 import type { NativeRequest, Turn } from './request.ts'

@@ -1,4 +1,4 @@
-/** Native shapes, letter by letter: the message, its blocks, and the frames of a stream. Source: wire.md §1.5, §1.6, §1.7. */
+/** Native shapes, letter by letter: the message, its blocks, and the frames of a stream. Rules: native.md "Answer", "Stream", "Usage". */
 
 import type { Answer, Block } from './answer.ts'
 import type { InputTokens } from './cache.ts'

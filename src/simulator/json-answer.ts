@@ -1,4 +1,4 @@
-/** Structured answers: whether a request wants JSON, and the object that it gets. Source: wire.md §1.2 (`output_config`), §3.5 (the hint in the system prompt). */
+/** Structured answers: whether a request wants JSON, and the object that it gets. Rules: native.md "Request fields"; translation.md "JSON modes". */
 
 import { isObject, type JsonObject } from '../core/json.ts'
 import { readBalancedJson } from './balanced-json.ts'

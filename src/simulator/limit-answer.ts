@@ -1,4 +1,7 @@
-/** Where an answer ends before its own end: `max_tokens` and `stop_sequences`, and how many tokens it has then. Source: wire.md §1.5; spec "Messages request". */
+/**
+ * Where an answer ends before its own end: `max_tokens` and `stop_sequences`, and how many tokens it has then.
+ * Rules: contract.md "Messages request"; native.md "Answer".
+ */
 
 import type { Answer, Block } from './answer.ts'
 import type { NativeRequest } from './request.ts'

@@ -1,4 +1,4 @@
-/** Errors as a native upstream words and shapes them. Source: wire.md §1.9. */
+/** Errors as a native upstream words and shapes them. Rules: native.md "Errors". */
 
 /** Why a request is refused, in the simulator's words. */
 export class Problem {

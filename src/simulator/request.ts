@@ -1,4 +1,4 @@
-/** A native request, checked as a native upstream checks it. Source: wire.md §1.2 (fields), §1.3 (constraints K1 to K11). */
+/** A native request, checked as a native upstream checks it. Rules: native.md "Request fields", "What native refuses". */
 
 import { isObject, type JsonObject } from '../core/json.ts'
 import { checkConversation } from './conversation.ts'

@@ -1,4 +1,6 @@
-/** Everything that looks random in the simulator: a keyed hash, and dice thrown from it. Same seed and same words, same answer. Rules: product.md "Upstream". */
+/**
+ * Everything that looks random in the simulator: a keyed hash, and dice thrown from it. Same seed and same words, same answer. Rules: faults.md "Simulator".
+ */
 
 export interface Seed {
   /** 16 hexadecimal digits. */

@@ -1,6 +1,6 @@
 /**
  * The embedded upstream: a native-format server as a function from Request to Response, so that it runs inside the process as the gateway's upstream, behind
- * a port, and in tests. It keeps a cache and counters, nothing else. Rules: product.md "Upstream"; wire.md §1.
+ * a port, and in tests. It keeps a cache and counters, nothing else. Rules: faults.md "Simulator".
  */
 
 import { LRUCache } from 'lru-cache'

@@ -1,4 +1,4 @@
-/** An answer as the steps of its stream, with the faults that the prompt asked for put between them. Source: wire.md §1.6 (grammar); product.md "Upstream". */
+/** An answer as the steps of its stream, with the faults that the prompt asked for put between them. Rules: native.md "Stream"; faults.md "Simulator". */
 
 import type { Answer, Block } from './answer.ts'
 import {

@@ -1,4 +1,7 @@
-/** Counting tokens: four bytes of UTF-8 are one, so that a figure can be checked with a pencil. The same rule as the gateway's own estimate (product.md "Money"). */
+/**
+ * Counting tokens: four bytes of UTF-8 are one, so that a figure can be checked with a pencil. The same rule as the gateway's own estimate
+ * (money.md "Estimates").
+ */
 
 import { isObject, type JsonObject } from '../core/json.ts'
 

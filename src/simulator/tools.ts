@@ -1,4 +1,7 @@
-/** The tools of a request: whether a native upstream would take them, and which of them the simulator may call. Source: wire.md §1.2, §1.3 (K6, K7, K8). */
+/**
+ * The tools of a request: whether a native upstream would take them, and which of them the simulator may call.
+ * Rules: native.md "Request fields", "What native refuses".
+ */
 
 import { isObject, type JsonObject } from '../core/json.ts'
 import type { NativeRequest } from './request.ts'

@@ -1,4 +1,4 @@
-/** An upstream's failure before its first byte to what the client is told. Source: product.md, the table under "Upstream". */
+/** An upstream's failure before its first byte to what the client is told. Rules: faults.md "Before the first byte". */
 
 import { readNativeError, refusalOfInvalidRequest } from '../core/native/error.ts'
 import { Refusal, type RefusalName } from '../core/refusal.ts'
@@ -46,7 +46,7 @@ function fault(upstream: string, name: RefusalName, cause: string, seconds?: num
   return { kind: 'fault', upstream, refusal, cause, isAlarm: false }
 }
 
-/** Only the seconds form of RFC 9110 §10.2.3; a date or nonsense counts as not given. */
+/** Only the seconds form (https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3); a date or nonsense counts as not given. */
 function retryAfterSeconds(header: string | null): number | undefined {
   const seconds = header === null || header.trim() === '' ? Number.NaN : Number(header)
   return Number.isFinite(seconds) ? seconds : undefined

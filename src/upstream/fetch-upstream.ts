@@ -1,6 +1,6 @@
 /**
  * A native upstream over HTTP. What leaves: our own credentials, the version, the cleaned betas, nothing else of the client's headers. What comes back: the
- * body, never a header. Rules: product.md "Upstream", "Requests"; measured traps of fetch: reliability.md §0.5, §0.6, §6.
+ * body, never a header. Rules: faults.md "Upstream calls", "Second tries"; platform.md "Bun's fetch".
  */
 
 import { connectionFault, statusFault } from './fault.ts'

@@ -1,4 +1,4 @@
-/** The upstream's port: one native call. The relay sees an answer or a fault, never a network. Rules: product.md "Upstream". */
+/** The upstream's port: one native call. The relay sees an answer or a fault, never a network. Rules: faults.md "Upstream calls". */
 
 import type { Model } from '../core/catalog.ts'
 import type { Refusal } from '../core/refusal.ts'
