@@ -1,6 +1,6 @@
 /**
- * The tables of spec.md, row by row, on a running gateway: endpoints, errors, limits. A row that has no test here, or whose words change, breaks the contract.
- * The finer cases of each row stand in test/http.
+ * The tables of contract.md "Endpoints", "Errors" and "Limits", row by row, on a running gateway: endpoints, errors, limits. A row that has no test here, or
+ * whose words change, breaks the contract. The finer cases of each row stand in test/http.
  */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'

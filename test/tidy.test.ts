@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { Glob } from 'bun'
 
-/** Layers of design.md: a folder imports from its own layer's folder or from below, never from above or from a neighbour of the same layer. */
+/** house.md "Layers": a folder imports from its own layer's folder or from below, never from above or from a neighbour of the same layer. */
 const LAYER: Readonly<Record<string, number>> = {
   core: 0,
   db: 1,

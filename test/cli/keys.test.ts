@@ -1,4 +1,6 @@
-/** `tollgate keys` and `accounts`: what they make, what they print, and what they refuse. Rules: product.md "Operator", "Balance and keys". */
+/**
+ * `tollgate keys` and `accounts`: what they make, what they print, and what they refuse. Rules: keys.md "Expiry and rotation"; operator.md "Keys and accounts".
+ */
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** The command line as a whole: exit codes, usage errors, check-config, doctor, verify, backup and simulate. Rules: product.md "Operator". */
+/** The command line as a whole: exit codes, usage errors, check-config, doctor, verify, backup and simulate. Rules: operator.md "Commands". */
 
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'

@@ -1,4 +1,7 @@
-/** `tollgate.toml`: every mistake is named, prices are exact, secrets come from the environment and are never shown. Rules: product.md "Operator", "Money". */
+/**
+ * `tollgate.toml`: every mistake is named, prices are exact, secrets come from the environment and are never shown.
+ * Rules: money.md "Prices"; operator.md "Configuration".
+ */
 
 import { afterAll, describe, expect, spyOn, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -34,7 +34,7 @@ const fraction = (decimal: string): Fraction => {
 const times = (a: Fraction, b: Fraction): Fraction => ({ over: a.over * b.over, under: a.under * b.under })
 const plus = (a: Fraction, b: Fraction): Fraction => ({ over: a.over * b.under + b.over * a.under, under: a.under * b.under })
 
-test("the spec's formula, computed in fractions of dollars per million tokens, gives the same cost to the last digit", () => {
+test("the contract's formula, computed in fractions of dollars per million tokens, gives the same cost to the last digit", () => {
   const price = fc.tuple(fc.nat(99), fc.nat(99)).map(([dollars, cents]) => `${dollars}.${String(cents).padStart(2, '0')}`)
   const perToken = (usdPerMillion: Fraction): bigint => {
     const scaled = usdPerMillion.over * 10n ** 6n

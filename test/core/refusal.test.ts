@@ -5,7 +5,7 @@ import { errorBody, errorHeaders } from '../../src/core/refusal-body.ts'
 
 const names = Object.keys(REFUSALS) as RefusalName[]
 
-/** The spec's table of errors, word by word. */
+/** The contract's table of errors, word by word: contract.md "Errors". */
 const SPEC: readonly [number, string, string][] = [
   [400, 'invalid_request_error', 'Model x is not available on this API key'],
   [401, 'authentication_error', 'Invalid API key'],
@@ -23,13 +23,13 @@ const SPEC: readonly [number, string, string][] = [
   [504, 'server_error', 'Service timed out; retry later'],
 ]
 
-test('ER-01 every row of the spec is there, with its exact status, type and message', () => {
+test('every row of the contract is there, with its exact status, type and message', () => {
   const refusals = [...names.map((name) => new Refusal(name)), modelUnavailable('x'), insufficientBalance('https://top.up')]
   const rows = refusals.map((refusal) => [refusal.row.status, refusal.row.type, refusal.message])
   for (const row of SPEC) expect(rows).toContainEqual(row)
 })
 
-test('the body has the one shape of the spec; a code only on the balance error, details only where they are given', () => {
+test('the body has the one shape of the contract; a code only on the balance error, details only where they are given', () => {
   fc.assert(
     fc.property(
       fc.constantFrom(...names),
@@ -49,7 +49,7 @@ test('the body has the one shape of the spec; a code only on the balance error, 
   )
 })
 
-test('ER-02, ER-03 what must not be retried says so; what may be retried says when, in whole seconds from 1 to 30', () => {
+test('what must not be retried says so; what may be retried says when, in whole seconds from 1 to 30', () => {
   fc.assert(
     fc.property(fc.constantFrom(...names), fc.option(fc.oneof(fc.double(), fc.integer()), { nil: undefined }), (name, seconds) => {
       const refusal = new Refusal(name, seconds === undefined ? {} : { retryAfterSeconds: seconds })

@@ -1,4 +1,4 @@
-/** The path that a 404's log line shows: enough to see what a client is set to, nothing that must not be in a log. Rules: product.md "Operator". */
+/** The path that a 404's log line shows: enough to see what a client is set to, nothing that must not be in a log. Rules: operator.md "Log". */
 
 import { expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'

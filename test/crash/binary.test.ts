@@ -1,6 +1,6 @@
 /**
  * The compiled program as an operator runs it: its one line, its signals, its reload, its lock, its connections, and what it never says.
- * Rules: product.md "Operator", "Money"; design.md "Lifecycle"; reliability.md §0.5, §0.6, §9 E3–E5, E11, C27.
+ * Rules: ledger.md "One writer"; operator.md "Reload", "Shutdown"; platform.md "Bun's fetch", "Process".
  */
 
 import { afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'

@@ -1,6 +1,6 @@
 /**
  * The operator's commands as processes: beside a running gateway and without one, each ends by itself with its code; what they print arrives whole however
- * slowly it is read. Rules: product.md "Operator".
+ * slowly it is read. Rules: operator.md "Commands".
  */
 
 import { Database } from 'bun:sqlite'

@@ -1,7 +1,7 @@
 /**
  * Files that cannot be written or read: while the gateway runs it stops spending and comes back by itself; at start it refuses, and says what to do.
- * Rules: product.md "Money", "Operator"; reliability.md §2.2, §9 E6, E12, E13, E16. The disk that is full: a limit on the size of the process's files,
- * which needs no rights and can be lifted while it runs. SQLite's own SQLITE_FULL is met in test/ledger/full-disk.test.ts.
+ * Rules: ledger.md "Failing writes", "Files". The disk that is full: a limit on the size of the process's files, which needs no rights and can be lifted while
+ * it runs. SQLite's own SQLITE_FULL is met in test/ledger/full-disk.test.ts.
  */
 
 import { Database } from 'bun:sqlite'

@@ -1,6 +1,6 @@
 /**
  * `kill -9` of a whole gateway under load, in all formats: whatever a client saw complete is in the ledger with the same figures, and the upstream's own books
- * agree. Rules: product.md "Money"; reliability.md §2.4, §3 I7, I9, §9 E1. `KILL_ROUNDS` sets how often.
+ * agree. Rules: money.md "Settle", "Crashes". `KILL_ROUNDS` sets how often.
  */
 
 import { expect, test } from 'bun:test'

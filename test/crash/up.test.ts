@@ -1,4 +1,7 @@
-/** The newcomer's first command: every line that it prints to paste works as it stands, on a free port if need be, the second time too. Rules: product.md "Operator". */
+/**
+ * The newcomer's first command: every line that it prints to paste works as it stands, on a free port if need be, the second time too.
+ * Rules: operator.md "Set-up".
+ */
 
 import { expect, test } from 'bun:test'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
  * The guide holds together: nothing is left to fill in, every page is in every menu, every link leads somewhere, every error and limit of the code is on its
- * page, and no name of a model or address of an installation becomes markup or a command. Source: product.md "Docs".
+ * page, and no name of a model or address of an installation becomes markup or a command. Rules: requests.md "Documents".
  */
 
 import { expect, test } from 'bun:test'

@@ -1,4 +1,6 @@
-/** Who may spend, in which order that is decided, and how much. Source: spec "Authentication"; product.md "Balance and keys", "Money"; reliability.md B1–B16, G6, G7; wire.md NM-09. */
+/**
+ * Who may spend, in which order that is decided, and how much. Rules: contract.md "Authentication"; keys.md "Credentials", "Order of checks"; money.md "Holds".
+ */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'

@@ -1,6 +1,6 @@
 /**
  * Bodies in memory at once are bounded for each account and over all of them: what one sends costs another nothing, and beyond the bounds a request is refused
- * and told to come back. Rules: product.md "Shares are per account", "Compressed bodies are decoded as a stream".
+ * and told to come back. Rules: requests.md "Memory of bodies".
  */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'

@@ -1,4 +1,7 @@
-/** Bodies that are refused before anything is held or called, and odd ones that are not. Source: product.md "Requests"; reliability.md A1–A3, A18–A26; wire.md NM-11, NM-16. */
+/**
+ * Bodies that are refused before anything is held or called, and odd ones that are not.
+ * Rules: requests.md "Bodies", "Encodings", "JSON bounds"; messages.md "Refused fields".
+ */
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'

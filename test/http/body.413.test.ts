@@ -1,4 +1,4 @@
-/** The largest body, and one byte more: what real clients see of the answer. Source: spec "Limits"; product.md "Requests"; reliability.md §0.2, A4–A9. */
+/** The largest body, and one byte more: what real clients see of the answer. Rules: contract.md "Limits"; requests.md "Bodies". */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

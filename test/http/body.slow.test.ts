@@ -1,6 +1,6 @@
 /**
  * Bodies that take their time: a steady one is waited for, a stalled one is not, and neither decides how long the gateway listens to others.
- * Source: spec "Limits"; reliability.md §0.1, A8, A10, A12.
+ * Rules: contract.md "Limits"; requests.md "Slow bodies"; platform.md "Bun's server".
  */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'

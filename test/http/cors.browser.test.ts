@@ -1,4 +1,4 @@
-/** A chat front-end in a browser: what the browser asks first, and what it then lets the page read. Source: product.md "Requests" (CORS); Fetch standard, "CORS protocol". */
+/** A chat front-end in a browser: what the browser asks first, and what it then lets the page read. Rules: requests.md "Browsers". */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { LIMITS } from '../../src/core/limits.ts'

@@ -1,4 +1,4 @@
-/** Counting tokens: forwarded, free, limited like any request, and absent when the upstream has none. Source: product.md "Requests"; wire.md §2.7. */
+/** Counting tokens: forwarded, free, limited like any request, and absent when the upstream has none. Rules: requests.md "Token counts". */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'

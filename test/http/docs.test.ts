@@ -1,6 +1,6 @@
 /**
  * The guide over HTTP: pages, their Markdown, llms.txt; who may cache what; a policy under which no script runs and nothing comes from elsewhere; what is no
- * page. A page never repeats what a request says. Source: product.md "Docs"; RFC 9110.
+ * page. A page never repeats what a request says. Rules: requests.md "Documents".
  */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
@@ -139,7 +139,7 @@ test('HEAD is the head of GET, also where there is no page', async () => {
   }
 })
 
-test('what is no page is a page that says so; a slash too many leads to the page; other methods and paths are the spec’s 404', async () => {
+test('what is no page is a page that says so; a slash too many leads to the page; other methods and paths are the contract’s 404', async () => {
   for (const path of [
     '/docs/nothing',
     '/docs/nothing/',

@@ -1,4 +1,4 @@
-/** How requests are cut out of a connection: what a smuggler tries, what old or odd clients send. Source: reliability.md §6, A11, A13–A17, A21; wire.md NM-14. */
+/** How requests are cut out of a connection: what a smuggler tries, what old or odd clients send. Rules: platform.md "Bun's server", "Elysia". */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type FakeUpstream, nativeMessage, startFakeUpstream } from '../support/fake-upstream.ts'

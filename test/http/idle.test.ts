@@ -1,6 +1,6 @@
 /**
  * Connections without a request: they are kept for `idle_ms`, never less, so that a proxy in front does not find one closed that it is about to use, and not
- * for ever. And what of them an operator can see. Rules: product.md "Changed after measuring" (idle keep-alive); README `idle_ms`, "Connections".
+ * for ever. And what of them an operator can see. Rules: requests.md "Idle connections".
  */
 
 import { afterAll, expect, test } from 'bun:test'

@@ -89,7 +89,7 @@ test('200: one model by its id, however the id is written in the path', async ()
     expect(await (await ask(app, `/v1/models/${written}`, { headers })).json()).toMatchObject({ id: 'vendor/model:v1@2.5' })
 })
 
-test('404 with the spec’s sentence: an unknown model, one outside the plan, an empty or broken id', async () => {
+test('404 with the contract’s sentence: an unknown model, one outside the plan, an empty or broken id', async () => {
   const { world, addKey } = makeTestWorld()
   const app = smallApp(world)
   const missing = { status: 404, type: 'not_found_error', message: 'The requested API endpoint does not exist' }

@@ -1,4 +1,7 @@
-/** Valid requests with random damage: whatever arrives, the answer is one of the contract's, and the money is right afterwards. Source: reliability.md A25. */
+/**
+ * Valid requests with random damage: whatever arrives, the answer is one of the contract's, and the money is right afterwards.
+ * Rules: contract.md "Errors"; money.md "Verify".
+ */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'

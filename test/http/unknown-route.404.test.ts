@@ -4,7 +4,7 @@ import { makeTestWorld } from '../support/world.ts'
 
 const MISSING = { status: 404, type: 'not_found_error', message: 'The requested API endpoint does not exist' }
 
-test('a path that is not ours is the spec’s 404, whoever asks', async () => {
+test('a path that is not ours is the contract’s 404, whoever asks', async () => {
   const { world, addKey } = makeTestWorld()
   const app = smallApp(world)
   const headers = bearer(addKey())

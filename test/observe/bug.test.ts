@@ -1,4 +1,4 @@
-/** What an alarm tells of a bug: its name and its places, and nothing that somebody sent. Rules: design.md "Tree" (`observe/bug`); product.md "Operator". */
+/** What an alarm tells of a bug: its name and its places, and nothing that somebody sent. Rules: requests.md "What never leaks"; platform.md "Rejections". */
 
 import { expect, test } from 'bun:test'
 import { describeBug } from '../../src/observe/bug.ts'

@@ -1,7 +1,4 @@
-/**
- * Who has no key can fill neither the log nor the memory: a line a second and address, whatever is sent; nothing goes uncounted.
- * Rules: product.md "Operator"; README "Operate" (Log).
- */
+/** Who has no key can fill neither the log nor the memory: a line a second and address, whatever is sent; nothing goes uncounted. Rules: operator.md "Log". */
 
 import { afterAll, beforeAll, expect, jest, test } from 'bun:test'
 import { makeLog } from '../../src/observe/log.ts'

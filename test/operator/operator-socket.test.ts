@@ -1,4 +1,7 @@
-/** Operations through a running gateway's socket: the same as on the file, for its owner only, and nothing else gets in. Rules: product.md "Money", "Operator". */
+/**
+ * Operations through a running gateway's socket: the same as on the file, for its owner only, and nothing else gets in.
+ * Rules: ledger.md "One writer"; operator.md "Socket".
+ */
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { statSync, writeFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
  * A bug behind a request is told to the operator by its name and its places, and none of its words: they may quote what a customer sent.
- * Rules: design.md "Tree" (`observe/bug`); product.md "Operator".
+ * Rules: requests.md "What never leaks"; platform.md "Rejections".
  */
 
 import { expect, test } from 'bun:test'

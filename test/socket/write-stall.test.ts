@@ -1,6 +1,6 @@
 /**
  * A client that stops reading keeps nothing of ours: at the write-stall limit its socket is reset, and the kernel holds no bytes for it any more. Looked at
- * from outside, in the kernel's own table of sockets (proc(5)). Rules: product.md "Changed after measuring"; README `write_stall_ms`.
+ * from outside, in the kernel's own table of sockets (proc(5)). Rules: requests.md "Backpressure".
  */
 
 import { afterAll, expect, test } from 'bun:test'

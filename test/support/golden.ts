@@ -1,6 +1,6 @@
 /**
  * The golden streams: one folder a case under test/streams, with the native stream, what it bills, and what each format makes of it. Written by us in the
- * shapes of wire.md §1.6, for the cases of wire.md §10.5 and §10.6. `GOLDEN=write bun test` rewrites the expected files and prints what changed.
+ * shapes of native.md "Stream". `GOLDEN=write bun test` rewrites the expected files and prints what changed.
  */
 
 import { expect } from 'bun:test'

@@ -1,4 +1,4 @@
-/** What a request reserves in the worst case, on all three formats. Source: product.md "Money" (hold). */
+/** What a request reserves in the worst case, on all three formats. Rules: money.md "Holds". */
 
 import { describe, expect, test } from 'bun:test'
 import { fromBytes } from '../../../src/core/byte-string.ts'

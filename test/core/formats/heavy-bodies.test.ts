@@ -1,6 +1,6 @@
 /**
  * Bodies that a client may send and that would hold the thread, and with it every other stream, if reading them took more than a few passes: as many members,
- * calls and parts as the bounds of product.md "JSON bounds" let through, single strings of 32 MiB, and what is no JSON at all.
+ * calls and parts as the bounds of requests.md "JSON bounds" let through, single strings of 32 MiB, and what is no JSON at all.
  */
 
 import { expect, test } from 'bun:test'

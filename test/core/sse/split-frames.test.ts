@@ -68,7 +68,7 @@ function cut(bytes: Uint8Array, lengths: readonly number[]): Uint8Array[] {
 }
 
 describe('frames with any line ends, however the network cuts them', () => {
-  test('SF-01 to SF-11 the events are those of the standard', () => {
+  test('the events are those of the standard', () => {
     fc.assert(
       fc.property(stream, fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1 }), (text, lengths) => {
         const bytes = Buffer.from(text)
@@ -105,7 +105,7 @@ describe('frames with any line ends, however the network cuts them', () => {
   })
 })
 
-test('SF-04 a CRLF that the network cut in half stays in its frame', () => {
+test('a CRLF that the network cut in half stays in its frame', () => {
   for (const [first, second] of [
     ['data: x\r\n\r', '\n'],
     ['data: x\r\n', '\r\n'],
@@ -139,7 +139,7 @@ test('between frames is told from inside one, also after an empty chunk', () => 
   ])
 })
 
-test('SF-19 an open frame is refused at 8 MiB, a stream of short ones never is', () => {
+test('an open frame is refused at 8 MiB, a stream of short ones never is', () => {
   const piece = new Uint8Array(1024 * 1024).fill(0x61)
   const open = new FrameSplitter()
   const pieces = EVENT_BYTES_MAX / piece.length

@@ -1,6 +1,6 @@
 /**
  * The slow and obvious way from a whole native stream to chat chunks: every frame parsed, every chunk an object, everything stringified. The transcoder must
- * say the same. Written from wire.md §1.8 and §5 alone; it shares only the arithmetic of usage with the code it checks.
+ * say the same. Written from native.md "Frames" and chat.md "Chunks" alone; it shares only the arithmetic of usage with the code it checks.
  */
 
 import { parseExact } from '../../../src/core/exact-json.ts'

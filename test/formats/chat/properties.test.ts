@@ -1,4 +1,7 @@
-/** Laws that hold for every input: PF-01, PF-02, PF-03 and PF-05 of wire.md §10.9, and the parity of stream and complete answer (§4.5). */
+/**
+ * Laws that hold for every input: nothing throws, stream and complete answer agree, and what goes upstream is what native takes.
+ * Rules: native.md "What native refuses"; translation.md "Parity".
+ */
 
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
@@ -207,7 +210,7 @@ const cutAt = (native: Uint8Array, places: readonly number[]): Uint8Array[] => {
 const ECHOES = fc.constantFrom<Partial<ChatEcho>>({}, { includesUsageChunk: true }, { isLegacy: true }, { customTools: new Set(['g']) })
 
 describe('any native stream', () => {
-  test('PF-02 says what the oracle says, frame for frame, however it is written and cut', () => {
+  test('says what the oracle says, frame for frame, however it is written and cut', () => {
     fc.assert(
       fc.property(
         answers,
@@ -238,7 +241,7 @@ describe('any native stream', () => {
     )
   })
 
-  test('PF-02 parity: the chunks add up to the complete answer of the same message', () => {
+  test('parity: the chunks add up to the complete answer of the same message', () => {
     fc.assert(
       fc.property(answers, fc.array(styles, { minLength: 1, maxLength: 3 }), ECHOES, (answer, frameStyles, echo) => {
         const folded = fold(chunksOf(stream(whole(nativeStream(answer, frameStyles)), call(echo)).text))
@@ -253,7 +256,7 @@ describe('any native stream', () => {
   })
 })
 
-test("PF-05 the SDK's own accumulator takes every complete golden stream and finds the same answer", async () => {
+test("the SDK's own accumulator takes every complete golden stream and finds the same answer", async () => {
   for (const { name, native, usage } of streamCases()) {
     if (usage.end !== 'complete') continue
     const chunks = chunksOf(stream(whole(native)).text)
@@ -267,7 +270,7 @@ test("PF-05 the SDK's own accumulator takes every complete golden stream and fin
 })
 
 describe('any request', () => {
-  test('PF-01 any JSON is answered: a native body or a refusal, never an exception', () => {
+  test('any JSON is answered: a native body or a refusal, never an exception', () => {
     const keys = [
       'model',
       'messages',
@@ -369,7 +372,7 @@ describe('any request', () => {
     { maxLength: 6 },
   )
 
-  test('PF-01 any messages of about the right shape', () => {
+  test('any messages of about the right shape', () => {
     fc.assert(
       fc.property(messages, (list) => {
         const answer = read({ model: GOLDEN_MODEL.id, messages: list })
@@ -401,7 +404,7 @@ describe('any request', () => {
     { minLength: 1, maxLength: 8 },
   )
 
-  test('PF-03 what goes upstream keeps the native rules K1, K2, K4 … K10 and alternates roles', () => {
+  test('what goes upstream keeps the native rules and alternates roles', () => {
     let reached = 0
     fc.assert(
       fc.property(loops, fc.constantFrom<unknown>(undefined, 'x', [' ', 'x', 'x']), fc.boolean(), (list, stop, caches) => {

@@ -1,4 +1,4 @@
-/** A chat request to its native body, case by case (RT-01 … RT-55). Pairs of whole requests are in test/requests. */
+/** A chat request to its native body, case by case; pairs of whole requests are in test/requests. Rules: chat.md "Request", "Messages". */
 
 import { describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
@@ -17,7 +17,7 @@ const EPHEMERAL = { type: 'ephemeral' }
 const F = { type: 'function', function: { name: 'f' } }
 
 describe('system messages are hoisted and turns are what native accepts', () => {
-  test('RT-01 the smallest request', () => {
+  test('the smallest request', () => {
     expect(native({})).toEqual({
       model: 'stella-2-20260301',
       max_tokens: 16_000,
@@ -27,7 +27,7 @@ describe('system messages are hoisted and turns are what native accepts', () => 
     expect([version, betas, isStream, echo.includesUsageChunk]).toEqual(['2023-06-01', '', false, false])
   })
 
-  test('RT-02 two system messages, wherever they stand', () => {
+  test('two system messages, wherever they stand', () => {
     const body = native({ messages: [system('A'), user('x'), system('B'), user('y')] })
     expect(body['system']).toBe('A\nB')
     expect(body['messages']).toEqual([
@@ -41,7 +41,7 @@ describe('system messages are hoisted and turns are what native accepts', () => 
     ])
   })
 
-  test('RT-03 a marker keeps system in blocks', () => {
+  test('a marker keeps system in blocks', () => {
     const developer = { role: 'developer', content: [{ type: 'text', text: 'A', cache_control: EPHEMERAL }] }
     expect(native({ messages: [developer, system('B'), user('x')] })['system']).toEqual([
       { type: 'text', text: 'A', cache_control: EPHEMERAL },
@@ -49,14 +49,14 @@ describe('system messages are hoisted and turns are what native accepts', () => 
     ])
   })
 
-  test('RT-04 the last system message becomes the user turn when there is no other', () => {
+  test('the last system message becomes the user turn when there is no other', () => {
     const alone = native({ messages: [system('Write a title')] })
     expect([alone['system'], alone['messages']]).toEqual([undefined, [{ role: 'user', content: 'Write a title' }]])
     const two = native({ messages: [system('Be terse'), { role: 'developer', content: 'Write a title' }] })
     expect([two['system'], two['messages']]).toEqual(['Be terse', [{ role: 'user', content: 'Write a title' }]])
   })
 
-  test('RT-05, RT-06, RT-07 what is not a conversation is refused with its path', () => {
+  test('what is not a conversation is refused with its path', () => {
     for (const messages of [[], undefined, null, 'hi', 5, {}]) expect(refused({ messages })).toStartWith('messages: ')
     expect(refused({ messages: [null] })).toStartWith('messages[0]: ')
     expect(refused({ messages: [{ content: 'x' }] })).toBe('messages[0].role: Field required')
@@ -71,7 +71,7 @@ describe('system messages are hoisted and turns are what native accepts', () => 
     )
   })
 
-  test('RT-08, RT-09, RT-10 empty and blank assistant turns leave nothing behind', () => {
+  test('empty and blank assistant turns leave nothing behind', () => {
     const blocks = ['a', 'b'].map((text) => ({ type: 'text', text }))
     for (const content of ['', '  \n ', null, []]) {
       const { messages } = native({ messages: [user('a'), { role: 'assistant', content }, user('b')] })
@@ -84,7 +84,7 @@ describe('system messages are hoisted and turns are what native accepts', () => 
     expect(native({ messages: [user('a'), { role: 'assistant', content: '   ' }] })['messages']).toHaveLength(1)
   })
 
-  test('RT-11 a user turn is invented only for a model that rejects an assistant turn first', () => {
+  test('a user turn is invented only for a model that rejects an assistant turn first', () => {
     const messages = [{ role: 'assistant', content: 'hello' }, user('x')]
     expect(native({ messages })['messages'][0]).toEqual({ role: 'assistant', content: 'hello' })
     expect(native({ messages }, ['assistant_first'])['messages']).toEqual([
@@ -106,7 +106,7 @@ describe('system messages are hoisted and turns are what native accepts', () => 
 describe('tool calls and results', () => {
   const last = (messages: Json[], tools: unknown = [F]): Json => native({ tools, messages: [user('go'), ...messages] })['messages']
 
-  test('RT-12 results are paired by id and come first', () => {
+  test('results are paired by id and come first', () => {
     const turns = last([calls(['a', '{"x":1}'], ['b', '']), result('b', 'B'), result('a', 'A'), user('ok')])
     expect(turns[1].content).toEqual([
       { type: 'tool_use', id: 'a', name: 'f', input: { x: 1 } },
@@ -119,12 +119,12 @@ describe('tool calls and results', () => {
     ])
   })
 
-  test('RT-13 user text between results stands after them', () => {
+  test('user text between results stands after them', () => {
     const turns = last([calls(['a'], ['b']), result('a'), user('mid'), result('b')])
     expect(turns[2].content.map((block: Json) => block['tool_use_id'] ?? block['text'])).toEqual(['a', 'b', 'mid'])
   })
 
-  test('RT-14, RT-15 arguments that are not a JSON object are kept, never dropped', () => {
+  test('arguments that are not a JSON object are kept, never dropped', () => {
     const input = (args: unknown): Json => last([calls(['a', args]), result('a')])[1].content[0].input
     expect(input('not json')).toEqual({ _raw_arguments: 'not json' })
     expect(input('{"a":')).toEqual({ _raw_arguments: '{"a":' })
@@ -142,7 +142,7 @@ describe('tool calls and results', () => {
     expect(inputs.map((block: Json) => Object.keys(block['input']))).toEqual([['value'], ['_raw_arguments'], ['_raw_arguments']])
   })
 
-  test('RT-16 numbers in arguments keep their letters', () => {
+  test('numbers in arguments keep their letters', () => {
     const text = nativeText({ tools: [F], messages: [user('go'), calls(['a', '{"id":12345678901234567890,"f":1.0}']), result('a')] })
     expect(text).toContain('{"id":12345678901234567890,"f":1.0}')
     expect(nativeText({ messages: [user('go'), calls(['a', '12345678901234567890']), result('a')] })).toContain(
@@ -150,14 +150,14 @@ describe('tool calls and results', () => {
     )
   })
 
-  test('RT-17 names like __proto__ are data', () => {
+  test('names like __proto__ are data', () => {
     const text = nativeText({ messages: [user('go'), calls(['a', '{"__proto__":{"x":1},"constructor":2}']), result('a')] })
     expect(text).toContain('{"__proto__":{"x":1},"constructor":2}')
     expect(({} as Json)['x']).toBeUndefined()
     expect(nativeText({ messages: [user('go'), calls(['a', '{"\ud800":1}']), result('a')] })).toContain('{"\\ud800":1}')
   })
 
-  test('RT-18, RT-19, RT-20, RT-21 ids become valid and unique, and stay paired', () => {
+  test('ids become valid and unique, and stay paired', () => {
     const ids = (messages: Json[]): string[] =>
       (last(messages) as unknown as Json[]).flatMap(({ content }: Json) =>
         (Array.isArray(content) ? content : []).map((b: Json) => b['id'] ?? b['tool_use_id']),
@@ -182,7 +182,7 @@ describe('tool calls and results', () => {
     expect([one, two]).toEqual([three, four])
   })
 
-  test('RT-22, RT-23 a result without a call and a call without a result are refused with their message', () => {
+  test('a result without a call and a call without a result are refused with their message', () => {
     expect(refused({ messages: [user('go'), calls(['a']), result('zzz')] })).toBe('messages[2].tool_call_id: no matching tool call')
     expect(refused({ messages: [user('go'), result('a')] })).toBe('messages[1].tool_call_id: no matching tool call')
     expect(refused({ messages: [user('go'), calls(['a'], ['b']), result('a'), user('x')] })).toBe(
@@ -196,7 +196,7 @@ describe('tool calls and results', () => {
     )
   })
 
-  test('RT-24, RT-25, RT-26 what a result holds', () => {
+  test('what a result holds', () => {
     const results = (...messages: Json[]): Json[] => last([calls(['a']), ...messages])[2].content
     expect(results(result('a', '1'), result('a', '2'))).toEqual([{ type: 'tool_result', tool_use_id: 'a', content: '2' }])
     const parts = [
@@ -224,7 +224,7 @@ describe('tool calls and results', () => {
     })
   })
 
-  test('RT-27 legacy functions', () => {
+  test('legacy functions', () => {
     const fields = {
       functions: [{ name: 'f', parameters: { type: 'object', properties: {} } }],
       function_call: { name: 'f' },
@@ -284,7 +284,7 @@ describe('images and files', () => {
   const file = (fields: Json): Json => ({ type: 'file', file: fields })
   const base64 = (text: string): string => Buffer.from(text).toString('base64')
 
-  test('RT-28, RT-30 the media type is what the bytes say, and base64 is cleaned', () => {
+  test('the media type is what the bytes say, and base64 is cleaned', () => {
     const png = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } }
     expect(part(image(`data:image/jpeg;charset=utf-8;base64,${PNG}`))).toEqual(png)
     expect(part(image(`data:image/jpg;base64,${PNG}`))).toEqual(png)
@@ -308,7 +308,7 @@ describe('images and files', () => {
     }
   })
 
-  test('RT-29, RT-31 links are sources, anything else is refused', () => {
+  test('links are sources, anything else is refused', () => {
     expect(part(image('https://x/y.png'))).toEqual({ type: 'image', source: { type: 'url', url: 'https://x/y.png' } })
     expect(part({ type: 'image_url', image_url: 'http://x/y.png' })['source']).toEqual({ type: 'url', url: 'http://x/y.png' })
     expect(wrong(image('data:image/svg+xml;base64,PHN2Zy'))).toBe('messages[0].content[1].image_url.url: unsupported image type')
@@ -316,7 +316,7 @@ describe('images and files', () => {
       expect(wrong(image(url))).toStartWith('messages[0].content[1].image_url.url: ')
   })
 
-  test('RT-32 PDFs and text files are documents', () => {
+  test('PDFs and text files are documents', () => {
     const pdf = base64('%PDF-1.7 x')
     const document = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: pdf } }
     expect(part(file({ file_data: `data:application/pdf;base64,${pdf}` }))).toEqual(document)
@@ -330,7 +330,7 @@ describe('images and files', () => {
     expect(part(file({ file_url: 'https://x/a.pdf' }))).toEqual({ type: 'document', source: { type: 'url', url: 'https://x/a.pdf' } })
   })
 
-  test('RT-33 parts that native has no block for are refused, never lost', () => {
+  test('parts that native has no block for are refused, never lost', () => {
     expect(wrong({ type: 'input_audio', input_audio: {} })).toBe(
       'messages[0].content[1]: input_audio content is not supported in user messages',
     )
@@ -357,7 +357,7 @@ describe('images and files', () => {
 })
 
 describe('numbers and switches', () => {
-  test('RT-34 temperature 0 … 2, capped at 1', () => {
+  test('temperature 0 … 2, capped at 1', () => {
     for (const [asked, sent] of [
       [0, 0],
       [1.7, 1],
@@ -371,7 +371,7 @@ describe('numbers and switches', () => {
     expect(native({ temperature: null, top_p: null, top_k: 5 })).toMatchObject({ top_k: 5 })
   })
 
-  test('RT-35, RT-36 one of temperature and top_p, none for a model that rejects sampling', () => {
+  test('one of temperature and top_p, none for a model that rejects sampling', () => {
     const sampling = (fields: Json, rejects: string[] = []): Json => {
       const { temperature, top_p, top_k } = native(fields, rejects)
       return { temperature, top_p, top_k }
@@ -383,7 +383,7 @@ describe('numbers and switches', () => {
     expect(sampling({ temperature: 0.2, top_p: 0.9, top_k: 4 }, ['sampling'])).toEqual({})
   })
 
-  test('RT-37 stop sequences', () => {
+  test('stop sequences', () => {
     const stop = (value: unknown): unknown => native({ stop: value })['stop_sequences']
     expect(stop('END')).toEqual(['END'])
     expect(stop(['a', ' ', 'a', ''])).toEqual(['a'])
@@ -391,7 +391,7 @@ describe('numbers and switches', () => {
     for (const bad of [[1], 5, {}, [null]]) expect(refused({ stop: bad })).toStartWith('stop: ')
   })
 
-  test('RT-38 max_tokens: the newer name first, a default, never above the model', () => {
+  test('max_tokens: the newer name first, a default, never above the model', () => {
     const max = (fields: Json): number => native(fields)['max_tokens']
     expect(max({ max_tokens: 50, max_completion_tokens: 70 })).toBe(70)
     expect(max({ max_tokens: null })).toBe(16_000)
@@ -403,7 +403,7 @@ describe('numbers and switches', () => {
     expect(accepted({ ...C0, max_tokens: 1e9 }).bounds.outputTokensMax).toBe(64_000)
   })
 
-  test('RT-52 n, seed and the like are taken and go no further', () => {
+  test('n, seed and the like are taken and go no further', () => {
     const body = native({
       n: 3,
       logprobs: true,
@@ -436,7 +436,7 @@ describe('numbers and switches', () => {
     expect(refused({ parallel_tool_calls: 'no' })).toStartWith('parallel_tool_calls: ')
   })
 
-  test('RT-53 the user id: as it is, or hashed when native would refuse its length', () => {
+  test('the user id: as it is, or hashed when native would refuse its length', () => {
     const id = (fields: Json): unknown => native(fields)['metadata']?.user_id
     const long = 'ü'.repeat(300)
     expect(id({ user: 'u-7' })).toBe('u-7')
@@ -446,7 +446,7 @@ describe('numbers and switches', () => {
     for (const user of ['', null, 5, ' ']) expect(id({ user })).toBeUndefined()
   })
 
-  test('RT-54 a lone surrogate stays valid JSON', () => {
+  test('a lone surrogate stays valid JSON', () => {
     expect(nativeText({ messages: [user('\ud800')] })).toContain('"\\ud800"')
   })
 
@@ -463,7 +463,7 @@ describe('tools', () => {
   const schema = (parameters: unknown): unknown =>
     native({ tools: [{ type: 'function', function: { name: 'f', parameters } }] })['tools'][0].input_schema
 
-  test('RT-39 schemas keep every key and become objects', () => {
+  test('schemas keep every key and become objects', () => {
     for (const empty of [undefined, null, {}]) expect(schema(empty)).toEqual({ type: 'object', properties: {} })
     expect(schema({ properties: { a: {} } })).toEqual({ type: 'object', properties: { a: {} } })
     const rich = { type: 'object', $defs: { x: {} }, additionalProperties: false, anyOf: [{}], $schema: 'https://x', required: [] }
@@ -505,7 +505,7 @@ describe('tools', () => {
     )
   })
 
-  test('RT-40, RT-41 no tools: no choice; but history with tool blocks needs definitions', () => {
+  test('no tools: no choice; but history with tool blocks needs definitions', () => {
     expect(Object.keys(native({ tools: [], tool_choice: 'auto' }))).toEqual(['model', 'max_tokens', 'messages'])
     const history = { messages: [user('go'), calls(['a']), result('a')] }
     for (const more of [{}, { tools: [] }, { tool_choice: 'auto' }])
@@ -525,40 +525,49 @@ describe('tools', () => {
   })
 })
 
-describe('tool_choice (TC-01 … TC-17)', () => {
+describe('tool_choice', () => {
   const tools = [F, { type: 'function', function: { name: 'g' } }]
   const choice = (tool_choice: unknown, more: Json = {}, rejects: string[] = []): unknown =>
     native({ tools, tool_choice, ...more }, rejects)['tool_choice']
 
   test.each([
-    ['TC-01', 'auto', { type: 'auto' }],
-    ['TC-02', 'required', { type: 'any' }],
-    ['TC-02', 'any', { type: 'any' }],
-    ['TC-02', { type: 'required' }, { type: 'any' }],
-    ['TC-03', 'none', { type: 'none' }],
-    ['TC-03', { type: 'none', disable_parallel_tool_use: true }, { type: 'none' }],
-    ['TC-04', { type: 'function', function: { name: 'f' } }, { type: 'tool', name: 'f' }],
-    ['TC-05', { type: 'function', name: 'f' }, { type: 'tool', name: 'f' }],
-    ['TC-06', { type: 'tool', name: 'f', disable_parallel_tool_use: true }, { type: 'tool', name: 'f', disable_parallel_tool_use: true }],
-    ['TC-08', 'f', { type: 'tool', name: 'f' }],
-    ['TC-17', null, undefined],
-  ])('%s %j', (_, given, expected) => {
+    ['auto', { type: 'auto' }],
+    ['required', { type: 'any' }],
+    ['any', { type: 'any' }],
+    [{ type: 'required' }, { type: 'any' }],
+    ['none', { type: 'none' }],
+    [{ type: 'none', disable_parallel_tool_use: true }, { type: 'none' }],
+    [
+      { type: 'function', function: { name: 'f' } },
+      { type: 'tool', name: 'f' },
+    ],
+    [
+      { type: 'function', name: 'f' },
+      { type: 'tool', name: 'f' },
+    ],
+    [
+      { type: 'tool', name: 'f', disable_parallel_tool_use: true },
+      { type: 'tool', name: 'f', disable_parallel_tool_use: true },
+    ],
+    ['f', { type: 'tool', name: 'f' }],
+    [null, undefined],
+  ])('%j', (given, expected) => {
     expect(choice(given)).toEqual(expected)
   })
 
-  test('TC-07, TC-08, TC-10, TC-11 what cannot be chosen is refused', () => {
+  test('what cannot be chosen is refused', () => {
     for (const bad of [{ type: 'tool', name: 'zzz' }, 'zzz', 5, [], {}, { type: 'tool' }, { type: 'banana' }])
       expect(refused({ tools, tool_choice: bad })).toStartWith('tool_choice: ')
     expect(refused({ tool_choice: { type: 'tool', name: 'f' } })).toStartWith('tool_choice: ')
   })
 
-  test('TC-12, TC-13, TC-14 parallel_tool_calls', () => {
+  test('parallel_tool_calls', () => {
     expect(choice(undefined, { parallel_tool_calls: false })).toEqual({ type: 'auto', disable_parallel_tool_use: true })
     expect(choice('none', { parallel_tool_calls: false })).toEqual({ type: 'none' })
     expect(choice('required', { parallel_tool_calls: true })).toEqual({ type: 'any' })
   })
 
-  test('TC-15, TC-16 a subset, and a model that cannot be forced', () => {
+  test('a subset, and a model that cannot be forced', () => {
     const subset = { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [{ type: 'function', function: { name: 'g' } }] } }
     const body = native({ tools, tool_choice: subset })
     expect([body['tools'].map(({ name }: Json) => name), body['tool_choice']]).toEqual([['g'], { type: 'any' }])
@@ -568,7 +577,7 @@ describe('tool_choice (TC-01 … TC-17)', () => {
 })
 
 describe('JSON modes are hints in the system prompt', () => {
-  test('RT-42 json_object', () => {
+  test('json_object', () => {
     const fields = { response_format: { type: 'json_object' } }
     const without = native(fields)
     expect(without['system']).toContain('JSON object')
@@ -579,7 +588,7 @@ describe('JSON modes are hints in the system prompt', () => {
     expect(native({ response_format: { type: 'text' } })['system']).toBeUndefined()
   })
 
-  test('RT-43 json_schema: the schema in the hint, never enforced', () => {
+  test('json_schema: the schema in the hint, never enforced', () => {
     const json_schema = { name: 'x', strict: true, schema: { type: 'object', properties: { a: { type: 'integer' } } } }
     const body = native({ response_format: { type: 'json_schema', json_schema } })
     expect(body['system']).toContain(JSON.stringify(json_schema.schema))
@@ -596,7 +605,7 @@ describe('thinking follows the effort as far as the model can', () => {
     return { thinking, output_config, temperature }
   }
 
-  test('RT-44, RT-45 manual models get a budget, never above four fifths of max_tokens', () => {
+  test('manual models get a budget, never above four fifths of max_tokens', () => {
     expect(thinking({ reasoning_effort: 'low', max_tokens: 8000, temperature: 0.5 }, MANUAL)).toEqual({
       thinking: { type: 'enabled', budget_tokens: 2048 },
     })
@@ -605,7 +614,7 @@ describe('thinking follows the effort as far as the model can', () => {
     expect(thinking({ reasoning: { max_tokens: 5000 } })['thinking']).toEqual({ type: 'enabled', budget_tokens: 5000 })
   })
 
-  test('RT-46 adaptive models get the effort', () => {
+  test('adaptive models get the effort', () => {
     const adaptive = { type: 'adaptive', display: 'summarized' }
     expect(thinking({ reasoning_effort: 'high', temperature: 0.5 })).toEqual({ thinking: adaptive, output_config: { effort: 'high' } })
     expect(thinking({ reasoning_effort: 'minimal' })['output_config']).toEqual({ effort: 'low' })
@@ -626,7 +635,7 @@ describe('thinking follows the effort as far as the model can', () => {
     expect(thinking({ reasoning_effort: null })).toEqual({})
   })
 
-  test('RT-47, RT-48 manual thinking yields to a forced choice and to history without its thinking', () => {
+  test('manual thinking yields to a forced choice and to history without its thinking', () => {
     const forced = native({ reasoning_effort: 'high', tools: [F], tool_choice: 'required' }, MANUAL)
     expect([forced['tool_choice'], forced['thinking']]).toEqual([{ type: 'any' }, undefined])
     const loop = (assistant: Json): Json =>
@@ -661,7 +670,7 @@ describe('thinking follows the effort as far as the model can', () => {
 })
 
 describe('prompt caching', () => {
-  test('RT-49 a marker on a message goes to its last block', () => {
+  test('a marker on a message goes to its last block', () => {
     const content = native({ messages: [{ ...user('x'), cache_control: { type: 'ephemeral', ttl: '1h', scope: 'x' } }] })['messages'][0]
       .content
     expect(content).toEqual([{ type: 'text', text: 'x', cache_control: { type: 'ephemeral', ttl: '1h' } }])
@@ -681,7 +690,7 @@ describe('prompt caching', () => {
     expect(native({ messages: [user(explicit)] })['messages'][0].content[0].cache_control).toEqual(EPHEMERAL)
   })
 
-  test('RT-50 more than four markers, and markers of another kind', () => {
+  test('more than four markers, and markers of another kind', () => {
     const parts = Array.from({ length: 5 }, (_, index) => ({ type: 'text', text: `${index}`, cache_control: EPHEMERAL }))
     expect(refused({ messages: [user(parts)] })).toContain('A maximum of 4 blocks with cache_control may be provided. Found 5.')
     for (const cache_control of [5, { type: 'forever' }, { type: 'ephemeral', ttl: '1d' }])
@@ -690,7 +699,7 @@ describe('prompt caching', () => {
       )
   })
 
-  test('RT-51 a client that signals caching without marking gets two markers', () => {
+  test('a client that signals caching without marking gets two markers', () => {
     const count = (body: Json): number => JSON.stringify(body).split('cache_control').length - 1
     for (const field of ['prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention']) {
       const body = native({ [field]: 'x', messages: [system('A'), system('B'), user('x'), { role: 'assistant', content: 'y' }, user('z')] })

@@ -1,4 +1,4 @@
-/** A complete native message to a chat completion, case by case (RM-01 … RM-13). */
+/** A complete native message to a chat completion, case by case. Rules: chat.md "Answer", "Usage". */
 
 import { describe, expect, test } from 'bun:test'
 import type { Call } from '../../../src/core/format.ts'
@@ -34,7 +34,7 @@ function respond(native: string | Json, forCall: Call<ChatEcho> = call()): { bod
 const choice = (native: Json, echo: Partial<ChatEcho> = {}): Json => respond(native, call(echo)).body['choices'][0]
 
 describe('a completion', () => {
-  test('RM-01, RM-13 is the documented body, with our model id', () => {
+  test('is the documented body, with our model id', () => {
     expect(respond({}).raw).toBe(
       '{"id":"chatcmpl-01X","object":"chat.completion","created":1764000000,"model":"stella-2","choices":[{"index":0,' +
         '"message":{"role":"assistant","content":"Hi","refusal":null},"logprobs":null,"finish_reason":"stop"}],' +
@@ -44,7 +44,7 @@ describe('a completion', () => {
     expect(respond({ id: undefined }).body['id']).toBe('chatcmpl-0190')
   })
 
-  test('RM-02 joins all texts, in order, and tells reasoning and calls apart', () => {
+  test('joins all texts, in order, and tells reasoning and calls apart', () => {
     const thinking = { type: 'thinking', thinking: 'hm', signature: 'sig' }
     const { message, finish_reason } = choice({ content: [thinking, text('A'), use({ x: 1 }), text('B')], stop_reason: 'tool_use' })
     expect(message).toEqual({
@@ -59,7 +59,7 @@ describe('a completion', () => {
     expect(choice({ content: [thinking, text('A'), use({ x: 1 }), text('B')] })['finish_reason']).toBe('stop')
   })
 
-  test('RM-03, RM-04 content is a string and arguments are never empty', () => {
+  test('content is a string and arguments are never empty', () => {
     for (const input of [{}, null, undefined]) {
       const { message } = choice({ content: [use(input)], stop_reason: 'tool_use' })
       expect([message.content, message.tool_calls[0].function.arguments]).toEqual(['', '{}'])
@@ -67,12 +67,12 @@ describe('a completion', () => {
     expect(choice({ content: [] })).toMatchObject({ message: { content: '' }, finish_reason: 'stop' })
   })
 
-  test('RM-05 a refusal is a content_filter and leaves message.refusal null', () => {
+  test('a refusal is a content_filter and leaves message.refusal null', () => {
     const refusal = { content: [], stop_reason: 'refusal', stop_details: { category: 'x' } }
     expect(choice(refusal)).toMatchObject({ message: { content: '', refusal: null }, finish_reason: 'content_filter' })
   })
 
-  test('RM-06 every stop reason has a finish reason, and none passes unknown', () => {
+  test('every stop reason has a finish reason, and none passes unknown', () => {
     const reasons: [unknown, string, string][] = [
       ['end_turn', 'stop', 'stop'],
       ['stop_sequence', 'stop', 'stop'],
@@ -92,7 +92,7 @@ describe('a completion', () => {
     expect(choice({ stop_reason: 'stop_sequence', stop_sequence: 'END' })['message'].refusal).toBeNull()
   })
 
-  test('RM-07, RM-08 usage counts cache tokens in the prompt, and only whole numbers', () => {
+  test('usage counts cache tokens in the prompt, and only whole numbers', () => {
     const usage = (native: Json): Json => respond({ usage: native }).body['usage']
     expect(usage({ input_tokens: 10, cache_creation_input_tokens: 4, cache_read_input_tokens: 6, output_tokens: 30 })).toEqual({
       prompt_tokens: 20,
@@ -114,7 +114,7 @@ describe('a completion', () => {
     })
   })
 
-  test('RM-09, RM-10 blocks that chat has no field for are left out', () => {
+  test('blocks that chat has no field for are left out', () => {
     const content = [
       { type: 'server_tool_use', id: 's', name: 'web_search', input: { query: 'x' } },
       { type: 'web_search_tool_result', tool_use_id: 's', content: [] },
@@ -124,7 +124,7 @@ describe('a completion', () => {
     expect(choice({ content })['message']).toEqual({ role: 'assistant', content: 'yes', refusal: null })
   })
 
-  test('RM-11 tool input keeps its numbers letter by letter', () => {
+  test('tool input keeps its numbers letter by letter', () => {
     const native =
       '{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{"id":12345678901234567890,"f":1.0}}],' +
       '"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":1}}'

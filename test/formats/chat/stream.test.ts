@@ -1,4 +1,4 @@
-/** A native stream to chat chunks, case by case (CS-*, and the streaming defects S1–S23 of other gateways); whole streams are in streams.test.ts. */
+/** A native stream to chat chunks, case by case; whole streams are in streams.test.ts. Rules: chat.md "Chunks", "End", "Errors in a stream". */
 
 import { describe, expect, spyOn, test } from 'bun:test'
 import { toBytes } from '../../../src/core/byte-string.ts'
@@ -46,7 +46,7 @@ const reasons = (answer: Streamed): unknown[] =>
 describe('the shape of a stream', () => {
   const plain = [start(), open(0, { type: 'text', text: '' }), text('Hel'), text('lo'), close(), stopped(), done]
 
-  test('CS-01, S1, S2 the documented bytes; only the end waits for the settle', () => {
+  test('the documented bytes; only the end waits for the settle', () => {
     const { now, last } = streamed(plain)
     const head =
       'data: {"id":"chatcmpl-01GE2","object":"chat.completion.chunk","created":1764000000,"model":"stella-2","choices":[{"index":0,"delta":'
@@ -59,7 +59,7 @@ describe('the shape of a stream', () => {
     )
   })
 
-  test('CS-02, S5, S12 include_usage: one chunk without choices, null elsewhere', () => {
+  test('include_usage: one chunk without choices, null elsewhere', () => {
     const { now, last } = streamed(plain, { includesUsageChunk: true })
     expect(chunksOf(now).map((chunk) => chunk['usage'])).toEqual([null, null, null])
     const [finish, usage, end] = dataOf(last)
@@ -68,7 +68,7 @@ describe('the shape of a stream', () => {
     expect(end).toBe('[DONE]')
   })
 
-  test('S12 role and id stand once, finish_reason is null until the end', () => {
+  test('role and id stand once, finish_reason is null until the end', () => {
     const answer = streamed(plain)
     expect(deltas(answer).filter((fields) => 'role' in fields)).toHaveLength(1)
     expect(reasons(answer)).toEqual([null, null, null, 'stop'])
@@ -89,7 +89,7 @@ describe('the shape of a stream', () => {
     expect([Buffer.from(transcoder.heartbeat()).toString(), transcoder.isBetweenFrames]).toEqual([': keep-alive\n\n', true])
   })
 
-  test('CS-32 without message_start the role chunk still comes first, with the id of the request', () => {
+  test('without message_start the role chunk still comes first, with the id of the request', () => {
     const answer = streamed([text('Hi'), stopped(), done])
     expect(deltas(answer)).toEqual([{ role: 'assistant', content: '' }, { content: 'Hi' }, {}])
     expect(new Set(chunksOf(answer.text).map(({ id }) => id))).toEqual(new Set(['chatcmpl-0190']))
@@ -114,7 +114,7 @@ describe('tool calls', () => {
     done,
   ]
 
-  test('CS-04, S3, S7 calls are counted from 0, head first, without arguments', () => {
+  test('calls are counted from 0, head first, without arguments', () => {
     const answer = streamed(twoTools)
     expect(deltas(answer)).toEqual([
       { role: 'assistant', content: '' },
@@ -128,7 +128,7 @@ describe('tool calls', () => {
     expect(reasons(answer).at(-1)).toBe('tool_calls')
   })
 
-  test('CS-05 whatever stands before the calls', () => {
+  test('whatever stands before the calls', () => {
     const thinking = { type: 'thinking', thinking: '', signature: '' }
     const frames = [
       open(0, thinking),
@@ -144,7 +144,7 @@ describe('tool calls', () => {
     expect([argumentsOf(answer, 0), argumentsOf(answer, 1)]).toEqual(['{}', '{}'])
   })
 
-  test("CS-06, S21 the upstream's own tools and unknown blocks leak nothing", () => {
+  test("the upstream's own tools and unknown blocks leak nothing", () => {
     const own = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }
     const answer = streamed([
       start(),
@@ -161,7 +161,7 @@ describe('tool calls', () => {
     expect([argumentsOf(answer, 0), argumentsOf(answer, 1), content(answer)]).toEqual(['{}', '', ''])
   })
 
-  test('CS-07, CS-08, CS-09 arguments are {} when there are none, whole when they come with the block', () => {
+  test('arguments are {} when there are none, whole when they come with the block', () => {
     const call = (...frames: string[]): string => argumentsOf(streamed([start(), ...frames, stopped('tool_use'), done]), 0)
     expect(call(open(0, tool('f')), json(''), close())).toBe('{}')
     expect(call(open(0, tool('f')), close())).toBe('{}')
@@ -172,7 +172,7 @@ describe('tool calls', () => {
     expect(call(open(0, tool('f', { a: 1 })), json('{"b":2}'), close())).toBe('{"b":2}')
   })
 
-  test('CS-26, CS-29 cut by max_tokens: partial arguments; no stop reason: tool_calls', () => {
+  test('cut by max_tokens: partial arguments; no stop reason: tool_calls', () => {
     const cut = streamed([start(), open(0, tool('f')), json('{"a":'), close(), stopped('max_tokens'), done])
     expect([argumentsOf(cut, 0), reasons(cut).at(-1)]).toEqual(['{"a":', 'length'])
     expect(reasons(streamed([start(), open(0, tool('f')), close(), stopped(null), done])).at(-1)).toBe('tool_calls')
@@ -203,11 +203,11 @@ describe('tool calls', () => {
 })
 
 describe('text and thinking', () => {
-  test('CS-10 text that comes with its block', () => {
+  test('text that comes with its block', () => {
     expect(content(streamed([start(), open(0, { type: 'text', text: 'He' }), text('llo'), close(), stopped(), done]))).toBe('Hello')
   })
 
-  test('S9 thinking is reasoning_content; a signed block can be sent back, a signature is never text', () => {
+  test('thinking is reasoning_content; a signed block can be sent back, a signature is never text', () => {
     const thinking = (value: string): string => delta(0, { type: 'thinking_delta', thinking: value })
     const block = open(0, { type: 'thinking', thinking: '', signature: '' })
     const signed = [block, thinking('h\n'), thinking('"m'), delta(0, { type: 'signature_delta', signature: 'si+g' }), close()]
@@ -224,7 +224,7 @@ describe('text and thinking', () => {
     })
   })
 
-  test('CS-16 unknown events and deltas say nothing', () => {
+  test('unknown events and deltas say nothing', () => {
     const odd = [
       ev('comet', { x: 1 }),
       delta(0, { type: 'citations_delta', citation: {} }),
@@ -246,7 +246,7 @@ describe('text and thinking', () => {
     expect(deltas(answer)).toEqual([{ role: 'assistant', content: '' }, { content: 'a' }, {}])
   })
 
-  test('CS-17, CS-18 any JSON spelling of a delta gives the same content', () => {
+  test('any JSON spelling of a delta gives the same content', () => {
     const spelled = [
       'data: {"index":0,"delta":{"text":"p","type":"text_delta"},"type":"content_block_delta"}\n\n',
       'data: { "type" : "content_block_delta", "index" : 0, "delta" : { "type" : "text_delta", "text" : "q" } }\n\n',
@@ -256,7 +256,7 @@ describe('text and thinking', () => {
     expect(content(streamed([start(), ...spelled, stopped(), done]))).toBe('pq/é\u2028😀\u0000"text":"x"\\\\"')
   })
 
-  test('CS-19, S13 a delta of five megabytes arrives whole', () => {
+  test('a delta of five megabytes arrives whole', () => {
     const long = 'harbour '.repeat(5 * 131_072)
     const answer = stream(whole(bytes([start(), text(long), stopped(), done].join(''))))
     expect(content(answer)).toBe(long)
@@ -266,7 +266,7 @@ describe('text and thinking', () => {
 describe('usage and the end', () => {
   const usage = (...frames: string[]): Json => chunksOf(streamed([...frames, done]).last)[0]?.['usage']
 
-  test('CS-11 … CS-14, S23 counters are totals: the newest wins, 0 does not', () => {
+  test('counters are totals: the newest wins, 0 does not', () => {
     const both = streamed([start(), open(0, tool('f')), close(), stopped(null), stopped('tool_use', { output_tokens: 9 }), done])
     expect([reasons(both).filter(Boolean), chunksOf(both.last)[0]?.['usage'].completion_tokens]).toEqual([['tool_calls'], 9])
     expect(
@@ -279,7 +279,7 @@ describe('usage and the end', () => {
     ).toBe(100)
   })
 
-  test('CS-20, S6 an error after text: the standard body, no finish, no [DONE], nothing more', () => {
+  test('an error after text: the standard body, no finish, no [DONE], nothing more', () => {
     const error = ev('error', { error: { type: 'overloaded_error', message: 'Overloaded' } })
     const { now, last, fault } = streamed([start(), text('a'), error, text('b'), done])
     expect([chunksOf(now).length, fault?.name]).toEqual([2, 'upstreamBusy'])
@@ -299,14 +299,14 @@ describe('usage and the end', () => {
     }
   })
 
-  test('CS-22, CS-24, S17, S20 an end before a stop reason is a fault, after it a finish', () => {
+  test('an end before a stop reason is a fault, after it a finish', () => {
     expect(streamed([start(), text('a')]).fault).toBeInstanceOf(Refusal)
     expect(streamed([start(), text('a')]).text).not.toContain('[DONE]')
     expect(streamed([start(), text('a'), stopped()]).text).toEndWith('data: [DONE]\n\n')
     expect(streamed([]).fault?.name).toBe('upstreamBroken')
   })
 
-  test('CS-25, CS-30, CS-31 one end, whatever follows it', () => {
+  test('one end, whatever follows it', () => {
     const refusal = streamed([start(), stopped('refusal'), done])
     expect([deltas(refusal).length, reasons(refusal).at(-1)]).toEqual([2, 'content_filter'])
     const more = streamed([start(), stopped(), done, 'data: [DONE]\n\n', text('late'), done])
@@ -314,7 +314,7 @@ describe('usage and the end', () => {
     expect(content(more)).toBe('')
   })
 
-  test('CS-28 a complete message becomes a proper stream', () => {
+  test('a complete message becomes a proper stream', () => {
     const message = readMessage(
       bytes(
         JSON.stringify({

@@ -1,4 +1,7 @@
-/** Random native streams that keep the grammar of wire.md §1.6, in the shapes of upstreams that differ in how they write it, and the message they amount to. */
+/**
+ * Random native streams that keep the grammar of native.md "Stream", in the shapes of upstreams that differ in how they write it, and the message they amount
+ * to.
+ */
 
 import fc from 'fast-check'
 

@@ -1,6 +1,6 @@
 /**
  * The slow, obvious translation of a whole native stream, for comparison: every frame parsed, every event an object of the vendor's own types. Nothing is
- * shared with the transcoder but the wire catalogue (wire.md §7.5–7.8) and the billed usage.
+ * shared with the transcoder but the rules (responses.md "Object", "Events", "Failures") and the billed usage.
  */
 
 import type * as Vendor from 'openai/resources/responses/responses'

@@ -30,7 +30,7 @@ const REQUIRED =
     ' ',
   )
 
-test('RS-01: the response object has every field that clients require, our model id, and the usage that is billed', () => {
+test('the response object has every field that clients require, our model id, and the usage that is billed', () => {
   const answer = answerOf({ content: [{ type: 'text', text: 'Bonjour' }] })
   for (const field of REQUIRED) expect(answer[field], field).not.toBeUndefined()
   expect(answer).toMatchObject({
@@ -102,7 +102,7 @@ test('texts with nothing shown between them are one message; tools, thinking and
   })
 })
 
-test('RS-07: reasoning that comes back becomes the very block that the upstream signed', () => {
+test('reasoning that comes back becomes the very block that the upstream signed', () => {
   const blocks = [
     { type: 'thinking', thinking: 'Hm, "é" 漢字 \u2028 \ud83d', signature: 'EqQB+/=' },
     { type: 'redacted_thinking', data: 'abc+/=' },
@@ -114,7 +114,7 @@ test('RS-07: reasoning that comes back becomes the very block that the upstream 
   expect(native.messages[1]).toEqual({ role: 'assistant', content: blocks })
 })
 
-test('RS-11, RS-12: each stop reason has its status; what was cut short is incomplete', () => {
+test('each stop reason has its status; what was cut short is incomplete', () => {
   const reasons: readonly [string | null, string, string | null][] = [
     ['end_turn', 'completed', null],
     ['stop_sequence', 'completed', null],

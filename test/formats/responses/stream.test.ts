@@ -44,7 +44,7 @@ test('the slow and obvious translation gives the same events: golden streams', (
   }
 })
 
-/** The table of wire.md §7.8. */
+/** The table of responses.md "Failures". */
 function codeOf({ message, row }: Refusal): 'server_error' | 'invalid_prompt' {
   if (row.type === 'server_error') return 'server_error'
   return message.startsWith('prompt is too long') ? ('context_length_exceeded' as 'invalid_prompt') : 'invalid_prompt'
@@ -182,7 +182,7 @@ test('parity with the native stream: text, thinking and tool arguments arrive le
 const deltasOf = (events: readonly WireEvent[], type: string): string =>
   events.map((event) => (event.type === type && 'delta' in event ? String(event.delta) : '')).join('')
 
-test('RS-04: text is announced, streamed, and ended in the order that clients require', () => {
+test('text is announced, streamed, and ended in the order that clients require', () => {
   expect(typesOf('text')).toEqual([
     'response.created',
     'response.in_progress',
@@ -205,7 +205,7 @@ function golden(name: string): Uint8Array {
   return found.native
 }
 
-test('RS-05: thinking, text and two tools are four items in order; a call without arguments is {}', () => {
+test('thinking, text and two tools are four items in order; a call without arguments is {}', () => {
   const blocks = [
     { type: 'thinking', thinking: 'Hm.', signature: 'sig' },
     { type: 'text', text: 'So: ' },
@@ -247,7 +247,7 @@ function outputOf(events: readonly WireEvent[]): Record<string, unknown>[] {
   return last.response.output as unknown as Record<string, unknown>[]
 }
 
-test('RS-06: thinking with a signature alone is a reasoning item without a summary, and can be sent back', () => {
+test('thinking with a signature alone is a reasoning item without a summary, and can be sent back', () => {
   const { events } = run([golden('thinking-signature-only')], GOLDEN_CALL)
   const [item] = outputOf(events)
   expect(item).toMatchObject({ type: 'reasoning', summary: [] })
@@ -255,7 +255,7 @@ test('RS-06: thinking with a signature alone is a reasoning item without a summa
   expect(events.some(({ type }) => type.startsWith('response.reasoning_summary'))).toBe(false)
 })
 
-test('RS-09: the input of a custom tool is decoded and arrives once', () => {
+test('the input of a custom tool is decoded and arrives once', () => {
   const patch = '*** Begin Patch\n+ "quoted" \\ 漢字 👩‍👧\t\u0000\n*** End Patch'
   const json = JSON.stringify({ input: patch })
   const literal = (part: string): string => JSON.stringify({ type: 'input_json_delta', partial_json: part })
@@ -272,12 +272,12 @@ test('RS-09: the input of a custom tool is decoded and arrives once', () => {
   expect(deltasOf(events, 'response.custom_tool_call_input.delta')).toBe(patch)
 })
 
-test('RS-10: a call of a namespaced tool carries the name and the namespace of the client', () => {
+test('a call of a namespaced tool carries the name and the namespace of the client', () => {
   const { events } = run([streamOf([{ type: 'tool_use', id: 'toolu_1', name: 'agents__spawn', input: {} }], 'tool_use')], GOLDEN_CALL)
   expect(outputOf(events)).toMatchObject([{ type: 'function_call', name: 'spawn', namespace: 'agents' }])
 })
 
-test('RS-11: what max_tokens cut short is incomplete, what came before it is complete', () => {
+test('what max_tokens cut short is incomplete, what came before it is complete', () => {
   const blocks = [
     { type: 'text', text: 'one' },
     { type: 'tool_use', id: 'toolu_1', name: 'f', input: { a: 1 } },
@@ -292,13 +292,13 @@ test('RS-11: what max_tokens cut short is incomplete, what came before it is com
   expect(outputOf(events).map(({ status }) => status)).toEqual(['completed', 'completed', 'incomplete'])
 })
 
-test('RS-12: a refusal without content is incomplete by the content filter, with an empty output', () => {
+test('a refusal without content is incomplete by the content filter, with an empty output', () => {
   const { events } = run([golden('refusal-without-blocks')], GOLDEN_CALL)
   expect(events.map(({ type }) => type)).toEqual(['response.created', 'response.in_progress', 'response.incomplete'])
   expect(events.at(-1)).toMatchObject({ response: { output: [], incomplete_details: { reason: 'content_filter' } } })
 })
 
-test('RS-13, RS-14: a failure is response.failed with the code that tells clients whether to retry, and nothing after it', () => {
+test('a failure is response.failed with the code that tells clients whether to retry, and nothing after it', () => {
   const cases: readonly [RefusalName, string, string][] = [
     ['upstreamBroken', '', 'server_error'],
     ['upstreamBusy', '', 'server_error'],
@@ -328,7 +328,7 @@ test('RS-13, RS-14: a failure is response.failed with the code that tells client
   }
 })
 
-test('RS-22: a heartbeat is an event with the next number; before the first event, when clients accept none, a comment', () => {
+test('a heartbeat is an event with the next number; before the first event, when clients accept none, a comment', () => {
   const transcoder = new ResponsesTranscoder(GOLDEN_CALL, STAMP)
   expect(Buffer.from(transcoder.heartbeat()).toString()).toBe(': keep-alive\n\n')
   const out: (Uint8Array | undefined)[] = []

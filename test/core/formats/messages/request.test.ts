@@ -59,13 +59,13 @@ describe('the bytes that reach the upstream', () => {
   const odd =
     '\n{ "messages" :[{"role":"user","content":"caf\\u00e9 \\"tool_choice\\":\\"auto\\" 漢"}] ,"max_tokens":10,\t"model":"same", "x":{"a":1.0,"b":12345678901234567890 }}\r\n'
 
-  test('NM-01 nothing to change: the very same bytes object', () => {
+  test('nothing to change: the very same bytes object', () => {
     const body = bodyOf(odd)
     const call = messagesFormat.read(body, { headers: new Headers(), find: () => SAME, recall: () => undefined, sha256Hex })
     expect((call as Call<MessagesEcho>).body).toBe(body.bytes)
   })
 
-  test('NM-02, NM-03 only the values of model and tool_choice differ', () => {
+  test('only the values of model and tool_choice differ', () => {
     const tools = '"tools":[{"name":"f","note":"\\u00e9","n":1.0}],'
     const text = odd.replace('"max_tokens"', `${tools}"tool_choice" : "required" ,"max_tokens"`)
     expect(sent(text)).toBe(text.replace('"required"', '{"type":"any"}'))
@@ -75,14 +75,14 @@ describe('the bytes that reach the upstream', () => {
     )
   })
 
-  test('TC-06 a native tool_choice keeps its bytes, whatever its spacing and order', () => {
+  test('a native tool_choice keeps its bytes, whatever its spacing and order', () => {
     for (const choice of ['{ "name":"f" , "type": "tool","disable_parallel_tool_use":true}', '{"type":"auto"}', '{"type" : "none"}']) {
       const text = `{"tool_choice":${choice},${JSON.stringify({ ...N0, ...TOOLS }).slice(1)}`
       expect(sent(text)).toBe(text)
     }
   })
 
-  test('TC-09, TC-17 a tool_choice that means nothing is removed with its comma, wherever it stands', () => {
+  test('a tool_choice that means nothing is removed with its comma, wherever it stands', () => {
     const rest = JSON.stringify(N0).slice(1, -1)
     for (const choice of ['null', '"auto"', '{"type":"none"}']) {
       expect(sent(`{"tool_choice":${choice},${rest}}`)).toBe(`{${rest}}`)
@@ -91,7 +91,7 @@ describe('the bytes that reach the upstream', () => {
     }
   })
 
-  test('NM-04 of a repeated name only the last occurrence is sent, so every parser reads what was checked', () => {
+  test('of a repeated name only the last occurrence is sent, so every parser reads what was checked', () => {
     const rest = JSON.stringify(N0).slice(1, -1)
     expect(sent(`{"model":"other",${rest}}`)).toBe(`{${rest}}`)
     expect(sent(`{"speed":"fast","x":1,"x":2, "speed":null,${rest},"x":3}`)).toBe(`{ "speed":null,${rest},"x":3}`)
@@ -100,7 +100,7 @@ describe('the bytes that reach the upstream', () => {
     expect(refusal(`{${rest},"\\u0073peed":"fast"}`).message).toBe('speed is not supported by this service')
   })
 
-  test('TC-16 a model that cannot be forced gets the named tool alone, numbers letter by letter', () => {
+  test('a model that cannot be forced gets the named tool alone, numbers letter by letter', () => {
     const text = JSON.stringify({ ...N0, tool_choice: { type: 'tool', name: 'g' } }).replace(
       '{',
       '{"tools":[{"name":"f"},{"name":"g","input_schema":{"type":"object","maximum":12345678901234567890,"minimum":1.0}}],',
@@ -137,7 +137,7 @@ describe('the bytes that reach the upstream', () => {
   })
 })
 
-describe('NM-11: what is refused with 400 names the field', () => {
+describe('what is refused with 400 names the field', () => {
   const cases: [Record<string, unknown>, string][] = [
     [{ model: undefined }, 'model: Field required'],
     [{ model: null }, 'model: Field required'],
@@ -198,7 +198,7 @@ describe('NM-11: what is refused with 400 names the field', () => {
   })
 })
 
-test('NM-05, NM-06 what we do not know passes: fields, block types, system messages, betas', () => {
+test('what we do not know passes: fields, block types, system messages, betas', () => {
   const body = {
     ...N0,
     future_field: { a: [1] },
@@ -212,7 +212,7 @@ test('NM-05, NM-06 what we do not know passes: fields, block types, system messa
   expect(sent(body, { headers: { 'anthropic-beta': 'never-heard-2031-01-01' } })).toBe(JSON.stringify(body))
 })
 
-test('NM-15 what belongs to another tenant or costs another price is refused', () => {
+test('what belongs to another tenant or costs another price is refused', () => {
   const source = { type: 'file', file_id: 'file_1' }
   const inContent = (block: unknown): Record<string, unknown> => ({ messages: [{ role: 'user', content: [block] }] })
   const cases: [Record<string, unknown>, string][] = [
@@ -243,7 +243,7 @@ describe('cache breakpoints', () => {
   const cache_control = { type: 'ephemeral' }
   const text = { type: 'text', text: 'x', cache_control }
 
-  test('NM-12 at most four, wherever they stand', () => {
+  test('at most four, wherever they stand', () => {
     const nested = { type: 'tool_result', tool_use_id: 't', content: [text] }
     const places = {
       cache_control,
@@ -302,7 +302,7 @@ describe('headers', () => {
   const version = (headers: Record<string, string>, rejects: Rejection[] = []): string => accepted(N0, { headers, rejects }).version
   const betas = (value: string, options: Options = {}): string => accepted(N0, { ...options, headers: { 'anthropic-beta': value } }).betas
 
-  test('NM-07 the version: a date goes on, none means 2023-06-01, anything else is refused by name', () => {
+  test('the version: a date goes on, none means 2023-06-01, anything else is refused by name', () => {
     expect(version({})).toBe('2023-06-01')
     expect(version({ 'anthropic-version': '2026-10-21' })).toBe('2026-10-21')
     expect(version({ 'vendor-version': '2026-10-21' })).toBe('2026-10-21')
@@ -312,7 +312,7 @@ describe('headers', () => {
         expect(refusal(N0, { headers: { [name]: value } }).message).toBe(`${name}: "${value}" is not a valid version`)
   })
 
-  test('NM-08 betas: joined, trimmed, once each, in order', () => {
+  test('betas: joined, trimmed, once each, in order', () => {
     expect(betas('a,b, b, c')).toBe('a,b,c')
     expect(betas('')).toBe('')
     expect(betas(' , x y,ü,ok-2025-01-01,')).toBe('ok-2025-01-01')
@@ -336,7 +336,7 @@ test('count_tokens: the same checks without what only an answer needs', () => {
     expect(read({ ...counted, ...change }, {}, readCountTokens)).toBeInstanceOf(Refusal)
 })
 
-test('PF-01 any JSON object is read or refused with 400, never thrown', () => {
+test('any JSON object is read or refused with 400, never thrown', () => {
   const field = fc.constantFrom(
     'model',
     'messages',

@@ -29,7 +29,7 @@ function relay(chunks: readonly Uint8Array[], model: Model): Relayed {
 
 const sha256 = (bytes: string | Uint8Array): string => new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
 
-describe('NM-17, SF-01 to SF-18: frames are relayed byte for byte but for what an upstream got wrong', () => {
+describe('frames are relayed byte for byte but for what an upstream got wrong', () => {
   for (const { name, folder, native, usage } of streamCases()) {
     test(name, () => {
       const original = Buffer.from(native).toString('utf8')
@@ -74,7 +74,7 @@ function fold(text: string): { counters: Record<string, number>; stopReason: str
   return { counters, stopReason, types }
 }
 
-test('PF-06: what the client is shown is what is billed, in every complete golden stream', () => {
+test('what the client is shown is what is billed, in every complete golden stream', () => {
   for (const { name, native, usage } of streamCases()) {
     if (usage.end !== 'complete') continue
     const { counters, stopReason } = fold(relay([native], GOLDEN_MODEL).text)
@@ -106,7 +106,7 @@ test('every stream ends in exactly one terminal event, and it alone waits for th
   }
 })
 
-test('NM-18: an alias changes the model of message_start and no other byte', () => {
+test('an alias changes the model of message_start and no other byte', () => {
   for (const { name, native, usage } of streamCases()) {
     if (usage.end !== 'complete' || name === 'start-missing') continue
     const renamed = relay([native], GOLDEN_MODEL).text
@@ -159,13 +159,13 @@ test('content never waits for the end: what a chunk holds before message_stop is
   expect(Buffer.from(last ?? []).toString()).toBe('event: message_stop\ndata: {"type":"message_stop"}\n\n')
 })
 
-test('NM-20: an end after a stop reason gets the terminal event that the upstream forgot', () => {
+test('an end after a stop reason gets the terminal event that the upstream forgot', () => {
   const { text, fault } = relay([golden('cut-after-stop-reason')], GOLDEN_MODEL)
   expect(fault).toBeUndefined()
   expect(text).toEndWith('event: message_stop\ndata: {"type":"message_stop"}\n\n')
 })
 
-test('NM-21: an end before a stop reason is an error event, never a quiet end', () => {
+test('an end before a stop reason is an error event, never a quiet end', () => {
   const { text, fault } = relay([golden('cut-after-text')], GOLDEN_MODEL)
   expect(fault?.name).toBe('upstreamBroken')
   expect(text).toEndWith(
@@ -196,7 +196,7 @@ test("an error names our model, not the upstream's", () => {
   expect(text).toEndWith('"error":{"type":"invalid_request_error","message":"messages.0: too long for stella-2"}}\n\n')
 })
 
-test('SF-19: an event without an end is a fault before it fills the memory', () => {
+test('an event without an end is a fault before it fills the memory', () => {
   const transcoder = new MessagesTranscoder(GOLDEN_MODEL, GOLDEN_BOUNDS)
   const piece = new Uint8Array(1024 * 1024).fill(0x61)
   const pushed = Array.from({ length: 9 }, () => transcoder.push(piece))

@@ -36,18 +36,18 @@ const nativeChoice = (choice: unknown, more: Partial<ToolChoiceContext> = {}): u
 }
 
 describe('every shape of a choice becomes the native one', () => {
-  test('TC-01 auto', () => {
+  test('auto', () => {
     for (const choice of ['auto', { type: 'auto' }, { type: 'auto', name: 'f', extra: 1 }])
       expect(nativeChoice(choice)).toEqual({ type: 'auto' })
   })
-  test('TC-02 any and required', () => {
+  test('any and required', () => {
     for (const choice of ['required', 'any', { type: 'required' }, { type: 'any' }]) expect(nativeChoice(choice)).toEqual({ type: 'any' })
   })
-  test('TC-03 none never carries disable_parallel_tool_use', () => {
+  test('none never carries disable_parallel_tool_use', () => {
     for (const choice of ['none', { type: 'none' }, { type: 'none', disable_parallel_tool_use: true }])
       expect(nativeChoice(choice)).toStrictEqual({ type: 'none' })
   })
-  test('TC-04, TC-05, TC-08 a named tool', () => {
+  test('a named tool', () => {
     const shapes: unknown[] = [
       'f',
       { type: 'tool', name: 'f' },
@@ -60,7 +60,7 @@ describe('every shape of a choice becomes the native one', () => {
     ]
     for (const choice of shapes) expect(nativeChoice(choice)).toStrictEqual({ type: 'tool', name: 'f' })
   })
-  test('TC-06 disable_parallel_tool_use is kept where native has it', () => {
+  test('disable_parallel_tool_use is kept where native has it', () => {
     for (const disable of [true, false]) {
       const choices: ToolChoice[] = [
         { type: 'auto', disable_parallel_tool_use: disable },
@@ -72,29 +72,29 @@ describe('every shape of a choice becomes the native one', () => {
     expect(nativeChoice({ type: 'auto', disable_parallel_tool_use: null })).toStrictEqual({ type: 'auto' })
     expect(refused({ type: 'auto', disable_parallel_tool_use: 'yes' })).toStartWith('tool_choice.disable_parallel_tool_use: ')
   })
-  test('TC-17 absent and null stay absent', () => {
+  test('absent and null stay absent', () => {
     for (const choice of [null, undefined]) expect(nativeChoice(choice)).toBeUndefined()
   })
 })
 
 describe('what cannot be a choice is refused, naming the field', () => {
-  test('TC-07, TC-08 a tool that is not there', () => {
+  test('a tool that is not there', () => {
     for (const choice of ['zzz', { type: 'tool', name: 'zzz' }, { type: 'function', function: { name: 'zzz' } }])
       expect(refused(choice)).toBe('tool_choice: tool "zzz" is not defined in tools')
     expect(refused('zzz', { path: 'function_call' })).toStartWith('function_call: ')
     expect(refused('z'.repeat(10_000)).length).toBeLessThan(300)
   })
-  test('TC-10 a named tool without any tools', () => {
+  test('a named tool without any tools', () => {
     expect(refused({ type: 'tool', name: 'f' }, NO_TOOLS)).toBe('tool_choice: tool "f" is not defined in tools')
   })
-  test('TC-11 shapes that nobody has', () => {
+  test('shapes that nobody has', () => {
     const shapes: unknown[] = [5, true, '', [], ['auto'], {}, { type: 'tool' }, { type: 'tool', name: 5 }, { type: 'tool', name: '' }]
     shapes.push({ type: 'banana' }, { type: 'banana', name: 'f' }, { type: 5, name: 'f' }, { type: 'function', function: { name: null } })
     for (const choice of shapes) expect(refused(choice)).toBe('tool_choice: Input should be one of auto, any, tool, none')
   })
 })
 
-test('TC-09 without tools a choice means nothing and is dropped', () => {
+test('without tools a choice means nothing and is dropped', () => {
   for (const choice of ['auto', 'none', 'required', { type: 'any' }]) expect(nativeChoice(choice, NO_TOOLS)).toBeUndefined()
 })
 
@@ -109,14 +109,14 @@ test('tools that the body does not name leave existence to the upstream', () => 
 })
 
 describe('parallel_tool_calls', () => {
-  test('TC-12 false without a choice forbids parallel calls under auto', () => {
+  test('false without a choice forbids parallel calls under auto', () => {
     expect(nativeChoice(undefined, { parallelToolCalls: false })).toEqual({ type: 'auto', disable_parallel_tool_use: true })
     expect(nativeChoice(undefined, { parallelToolCalls: false, ...NO_TOOLS })).toBeUndefined()
   })
-  test('TC-13 none stays none', () => {
+  test('none stays none', () => {
     expect(nativeChoice('none', { parallelToolCalls: false })).toStrictEqual({ type: 'none' })
   })
-  test('TC-14 true adds nothing', () => {
+  test('true adds nothing', () => {
     expect(nativeChoice('required', { parallelToolCalls: true })).toStrictEqual({ type: 'any' })
     expect(nativeChoice(undefined, { parallelToolCalls: true })).toBeUndefined()
   })
@@ -126,7 +126,7 @@ describe('parallel_tool_calls', () => {
   })
 })
 
-describe('TC-15 allowed_tools', () => {
+describe('allowed_tools', () => {
   const chat = (mode: unknown, names: string[]): unknown => ({
     type: 'allowed_tools',
     allowed_tools: { mode, tools: names.map((name) => ({ type: 'function', function: { name } })) },
@@ -156,7 +156,7 @@ describe('TC-15 allowed_tools', () => {
   })
 })
 
-test('TC-16 a model that cannot be forced chooses freely, among the named tool alone', () => {
+test('a model that cannot be forced chooses freely, among the named tool alone', () => {
   const canForce = false
   expect(normalized({ type: 'function', function: { name: 'f' } }, { canForce })).toEqual({ choice: { type: 'auto' }, onlyTools: ['f'] })
   expect(normalized({ type: 'tool', name: 'g', disable_parallel_tool_use: true }, { canForce })).toEqual({
@@ -176,7 +176,7 @@ test('a hosted tool that was dropped means auto, any other hosted tool is refuse
   refused({ type: 'web_search' })
 })
 
-test('PF-04 normalizing twice changes nothing, whatever the choice', () => {
+test('normalizing twice changes nothing, whatever the choice', () => {
   const word = fc.constantFrom('auto', 'any', 'required', 'none', 'f', 'g', 'zzz', 'tool', 'function', 'allowed_tools', 'web_search')
   const named = fc.record({ name: word }, { requiredKeys: [] })
   const choice = fc.oneof(
