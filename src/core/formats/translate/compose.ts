@@ -169,21 +169,31 @@ function systemField(system: readonly TextBlock[], hint: string | undefined): Js
 
 /** Messages are written many at once, and block by block where a call's arguments must keep their letters. */
 function encodeBody(head: JsonObject, turns: readonly Turn[]): Uint8Array {
-  const pieces: string[] = []
+  let written = ''
   let plain: PlainMessage[] = []
+  // Added up and never joined: the engine then copies a large text once, when it is encoded.
+  const write = (json: string): void => {
+    written += written === '' ? json : `,${json}`
+  }
+  const writePlain = (): void => {
+    if (plain.length > 0) write(JSON.stringify(plain).slice(1, -1))
+    plain = []
+  }
   for (const turn of turns) {
     if (!turn.content.some(hasRawInput)) {
       plain.push(plainMessage(turn))
       continue
     }
-    if (plain.length > 0) pieces.push(JSON.stringify(plain).slice(1, -1))
-    plain = []
-    pieces.push(`{"role":"${turn.role}","content":[${turn.content.map(nativeJson).join(',')}]}`)
+    writePlain()
+    write(`{"role":"${turn.role}","content":[`)
+    turn.content.forEach((block, index) => {
+      written += index === 0 ? nativeJson(block) : `,${nativeJson(block)}`
+    })
+    written += ']}'
   }
-  // Nearly always there is nothing to keep: one text, written once, since each copy of a large body takes as long as reading it.
-  if (pieces.length === 0) return Buffer.from(JSON.stringify({ ...head, messages: plain }), 'utf8')
-  if (plain.length > 0) pieces.push(JSON.stringify(plain).slice(1, -1))
-  return Buffer.from(`${JSON.stringify(head).slice(0, -1)},"messages":[${pieces.join(',')}]}`, 'utf8')
+  if (written === '') return Buffer.from(JSON.stringify({ ...head, messages: plain }), 'utf8')
+  writePlain()
+  return Buffer.from(`${JSON.stringify(head).slice(0, -1)},"messages":[${written}]}`, 'utf8')
 }
 
 type PlainMessage = Readonly<{ role: Turn['role']; content: unknown }>
