@@ -89,13 +89,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   if (recovered > 0) log.notice('requests of a dead process were settled', { recovered })
   const live = new LiveStreams(world.clock.monotonicMs)
   const keyLimits = new KeyLimits({ limits: world.limits, now: world.clock.monotonicMs })
-  const funds = new Funds({ ledger, now: world.clock.monotonicMs })
-  const bodies = new BodyMemory({
-    poolBytes: poolBytesOf(options.memoryBytes ?? processMemoryBytes()),
-    limits: world.limits,
-    hasFunds: (key) => funds.hasFunds(key),
-    now: world.clock.monotonicMs,
-  })
+  const bodies = bodyMemoryOf(world, options.memoryBytes ?? processMemoryBytes())
   const clientLimits = new ClientLimits({ limits: world.limits, now: world.clock.monotonicMs })
   const memory = new ResponseMemory({ now: world.clock.monotonicMs })
   const relay = new Relay({ world, keyLimits, live, memory, bodies, timings: options.timings ?? TIMINGS })
@@ -138,6 +132,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     },
     hurry: () => hurry.resolve(),
   }
+}
+
+function bodyMemoryOf({ ledger, limits, clock }: World, memoryBytes: number): BodyMemory {
+  const now = clock.monotonicMs
+  const funds = new Funds({ ledger, now })
+  return new BodyMemory({ poolBytes: poolBytesOf(memoryBytes), limits, hasFunds: (key) => funds.hasFunds(key), now })
 }
 
 /** What a stream that was just ended, or a socket that is closing, may still take. */
