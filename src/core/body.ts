@@ -33,9 +33,22 @@ export function parseBody(received: Uint8Array): Body | Refusal {
   try {
     const json: unknown = JSON.parse(text)
     if (!isObject(json)) return bad('Request body must be a JSON object')
-    return { bytes, json, members: isAscii ? scanned.members : membersOf(fromBytes(bytes)) }
+    return isAscii ? { bytes, json, members: scanned.members } : withMembers(bytes, json)
   } catch (error) {
     return bad(`Invalid JSON: ${error instanceof Error ? reasonOf(error) : 'it cannot be parsed'}`)
+  }
+}
+
+/** Only messages, which forwards the client's bytes, asks where its members stand. */
+function withMembers(bytes: Uint8Array, json: Body['json']): Body {
+  let found: Body['members'] | undefined
+  return {
+    bytes,
+    json,
+    get members() {
+      found ??= membersOf(fromBytes(bytes))
+      return found
+    },
   }
 }
 
