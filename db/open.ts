@@ -7,7 +7,7 @@ import { type Database, SQLiteError } from 'bun:sqlite'
 import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { connect } from './connection.ts'
-import { APPLICATION_ID, migrate, SCHEMA_VERSION } from './migrate.ts'
+import { APPLICATION_ID, migrate, OLDEST_VERSION, SCHEMA_VERSION } from './migrate.ts'
 
 export type DatabaseProblem = Readonly<{ problem: 'missing' | 'locked' | 'newer' | 'older' | 'corrupt' | 'unwritable'; message: string }>
 
@@ -91,6 +91,10 @@ function inspect(db: Database, path: string, isReadOnly: boolean): DatabaseProbl
   const version = readInteger(db, 'user_version')
   if (version > SCHEMA_VERSION) {
     return { problem: 'newer', message: `${path} has schema version ${version}; this program knows ${SCHEMA_VERSION}: use a newer program` }
+  }
+  if (version < OLDEST_VERSION) {
+    const message = `${path} has schema version ${version}, of a preview of this program, which cannot be read; it was left as it is: move the file away to begin a new ledger`
+    return { problem: 'older', message }
   }
   if (isReadOnly) {
     return version === SCHEMA_VERSION

@@ -8,6 +8,7 @@ import type { AnyElysia } from 'elysia'
 import { type App, buildApp } from './app.ts'
 import type { Config } from './config/config.ts'
 import { reloadable } from './config/reloadable.ts'
+import { sumPicos, toUsd } from './core/money.ts'
 import { ClientLimits } from './http/client-limit.ts'
 import { idleSeconds } from './http/connection.ts'
 import { operatorApp } from './http/health.ts'
@@ -97,6 +98,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     if (stop !== null) live.cutKey(keyId).catch(() => undefined)
   })
   world.metrics.gauge('tollgate_ledger_writable', 'Whether the ledger can commit.', () => (ledger.isWritable() ? 1 : 0))
+  world.metrics.gauge('tollgate_holds', 'Requests for which money is reserved.', () => ledger.holds().length)
+  world.metrics.gauge('tollgate_held_usd', 'Reserved for them.', () => heldUsd(ledger))
   const listeners = await listen(options, world, buildApp(world, relay, keyLimits, clientLimits, bodies))
   if ('problem' in listeners) {
     await ledger.close()
@@ -152,6 +155,9 @@ async function within(waitMs: number, ...ends: readonly Promise<unknown>[]): Pro
   await Promise.race([...ends, late])
   clearTimeout(timer)
 }
+
+/** A metric may be a float: what must be exact is in the ledger. */
+const heldUsd = (ledger: Ledger): number => toUsd(sumPicos(...ledger.holds().map(({ amountPicos }) => amountPicos)))
 
 type State = { config: Config; upstreams: ReadonlyMap<string, Upstream>; isDraining: boolean; url: string }
 

@@ -80,6 +80,7 @@ function faulty(ledger: Ledger): Ledger {
     settle: (settlement) => ledger.settle(settlement),
     void: (...args) => ledger.void(...args),
     operate: (operation) => ledger.operate(operation),
+    holds: () => ledger.holds(),
     isWritable: () => ledger.isWritable(),
     onKeyChange: (listener) => ledger.onKeyChange(listener),
     close: () => ledger.close(),

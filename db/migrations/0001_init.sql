@@ -1,83 +1,140 @@
 -- The ledger's tables. Money is whole picodollars (10^-12 USD) in int64 columns that end in _picos; times are Unix milliseconds; flags are 0 or 1.
--- The CHECKs and triggers are the invariants: no code can break them, not even ours. db/schema.ts describes the same tables to drizzle.
+-- What the outside names by text (id, name) has a number inside, so that a receipt is short. The CHECKs and triggers are the invariants: no code can break
+-- them, not even ours. db/schema.ts describes the same tables to drizzle; a test compares the two.
+
+-- What this file is: `node`, made with the file; `boot`, the process that opened it last; `schema`, the version that made it.
+CREATE TABLE meta (
+  name TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO meta (name, value) VALUES ('schema', '2'), ('node', 'node_' || lower(hex(randomblob(8))));
+
+-- Every process that opened the file for writing. A mark of a boot that is not the present one belongs to a dead process.
+CREATE TABLE boots (
+  number INTEGER PRIMARY KEY,
+  id TEXT NOT NULL,
+  node TEXT NOT NULL,
+  started_at INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX boots_id ON boots (id);
 
 CREATE TABLE accounts (
-  id TEXT PRIMARY KEY,
+  number INTEGER PRIMARY KEY,
+  id TEXT NOT NULL,
   name TEXT NOT NULL,
   credited_picos INTEGER NOT NULL DEFAULT 0 CHECK (credited_picos BETWEEN -9000000000000000000 AND 9000000000000000000),
   spent_picos INTEGER NOT NULL DEFAULT 0 CHECK (spent_picos >= 0),
   balance_picos INTEGER NOT NULL DEFAULT 0,
-  held_picos INTEGER NOT NULL DEFAULT 0 CHECK (held_picos >= 0),
   is_active INTEGER NOT NULL DEFAULT 1 CHECK (is_active IN (0, 1)),
   topped_up_at INTEGER,
   created_at INTEGER NOT NULL,
-  CHECK (balance_picos = credited_picos - spent_picos)
+  -- Head of the chain of lane 0: how many receipts and credits are in it, and the hash of the last one.
+  chain_count INTEGER NOT NULL DEFAULT 0 CHECK (chain_count >= 0),
+  chain_hash BLOB CHECK (length(chain_hash) = 32),
+  CHECK (balance_picos = credited_picos - spent_picos),
+  CHECK ((chain_count = 0) = (chain_hash IS NULL))
 ) STRICT;
+CREATE UNIQUE INDEX accounts_id ON accounts (id);
 -- People type names where an id would do, so a name means one account.
 CREATE UNIQUE INDEX accounts_name ON accounts (name) WHERE name <> '';
 
 CREATE TABLE keys (
-  id TEXT PRIMARY KEY,
-  account_id TEXT NOT NULL REFERENCES accounts (id),
+  number INTEGER PRIMARY KEY,
+  id TEXT NOT NULL,
+  account_number INTEGER NOT NULL REFERENCES accounts (number),
   name TEXT NOT NULL,
   plan TEXT NOT NULL,
   limit_picos INTEGER CHECK (limit_picos >= 0),
   spent_picos INTEGER NOT NULL DEFAULT 0 CHECK (spent_picos >= 0),
-  held_picos INTEGER NOT NULL DEFAULT 0 CHECK (held_picos >= 0),
   expires_at INTEGER,
   is_active INTEGER NOT NULL DEFAULT 1 CHECK (is_active IN (0, 1)),
   last_synced_at INTEGER NOT NULL,
   created_at INTEGER NOT NULL
 ) STRICT;
+CREATE UNIQUE INDEX keys_id ON keys (id);
 CREATE UNIQUE INDEX keys_name ON keys (name) WHERE name <> '';
-CREATE INDEX keys_account ON keys (account_id);
+CREATE INDEX keys_account ON keys (account_number);
 
 -- Secrets by their SHA-256. A rotated key has two until the overlap ends.
 CREATE TABLE key_secrets (
   hash BLOB PRIMARY KEY CHECK (length(hash) = 32),
-  key_id TEXT NOT NULL REFERENCES keys (id),
+  key_number INTEGER NOT NULL REFERENCES keys (number),
   display TEXT NOT NULL,
   valid_until INTEGER,
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX key_secrets_key ON key_secrets (key_id);
+CREATE INDEX key_secrets_key ON key_secrets (key_number);
 
--- Requests in flight, and how far each had come at its last mark (marked_at is null before the first).
-CREATE TABLE holds (
-  request_id TEXT PRIMARY KEY,
-  account_id TEXT NOT NULL REFERENCES accounts (id),
-  key_id TEXT NOT NULL REFERENCES keys (id),
-  model_id TEXT NOT NULL,
-  format TEXT NOT NULL CHECK (format IN ('messages', 'chat', 'responses')),
-  is_stream INTEGER NOT NULL CHECK (is_stream IN (0, 1)),
-  amount_picos INTEGER NOT NULL CHECK (amount_picos >= 0),
+CREATE TABLE models (
+  number INTEGER PRIMARY KEY,
+  id TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX models_id ON models (id);
+
+-- What a model cost from some day on. A request keeps the version that it began with, whatever the configuration says later.
+CREATE TABLE price_versions (
+  number INTEGER PRIMARY KEY,
+  model_number INTEGER NOT NULL REFERENCES models (number),
   input_rate_picos INTEGER NOT NULL CHECK (input_rate_picos >= 0),
   output_rate_picos INTEGER NOT NULL CHECK (output_rate_picos >= 0),
   cache_read_rate_picos INTEGER NOT NULL CHECK (cache_read_rate_picos >= 0),
   cache_write_5m_rate_picos INTEGER NOT NULL CHECK (cache_write_5m_rate_picos >= 0),
   cache_write_1h_rate_picos INTEGER NOT NULL CHECK (cache_write_1h_rate_picos >= 0),
-  server_tool_use_rate_picos INTEGER NOT NULL CHECK (server_tool_use_rate_picos >= 0),
-  boot_id TEXT NOT NULL,
+  server_tool_use_rate_picos INTEGER NOT NULL CHECK (server_tool_use_rate_picos >= 0)
+) STRICT;
+CREATE UNIQUE INDEX price_versions_rates ON price_versions (
+  model_number, input_rate_picos, output_rate_picos, cache_read_rate_picos, cache_write_5m_rate_picos, cache_write_1h_rate_picos,
+  server_tool_use_rate_picos
+);
+
+-- An upstream of the configuration, and the model that it was asked for.
+CREATE TABLE upstreams (
+  number INTEGER PRIMARY KEY,
+  name TEXT NOT NULL,
+  model TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX upstreams_name ON upstreams (name, model);
+
+-- Requests in flight for more than a second, and how far each had come at its last mark. Younger ones are known to the gateway's memory alone.
+CREATE TABLE marks (
+  request_id TEXT PRIMARY KEY,
+  key_number INTEGER NOT NULL REFERENCES keys (number),
+  price_number INTEGER NOT NULL REFERENCES price_versions (number),
+  boot_number INTEGER NOT NULL REFERENCES boots (number),
+  upstream_number INTEGER REFERENCES upstreams (number),
+  format TEXT NOT NULL CHECK (format IN ('messages', 'chat', 'responses')),
+  is_stream INTEGER NOT NULL CHECK (is_stream IN (0, 1)),
+  hold_picos INTEGER NOT NULL CHECK (hold_picos >= 0),
   started_at INTEGER NOT NULL,
-  marked_at INTEGER,
-  marked_input_tokens INTEGER NOT NULL DEFAULT 0 CHECK (marked_input_tokens >= 0),
-  marked_output_tokens INTEGER NOT NULL DEFAULT 0 CHECK (marked_output_tokens >= 0),
-  marked_cache_read_tokens INTEGER NOT NULL DEFAULT 0 CHECK (marked_cache_read_tokens >= 0),
-  marked_cache_write_5m_tokens INTEGER NOT NULL DEFAULT 0 CHECK (marked_cache_write_5m_tokens >= 0),
-  marked_cache_write_1h_tokens INTEGER NOT NULL DEFAULT 0 CHECK (marked_cache_write_1h_tokens >= 0),
-  marked_server_tool_uses INTEGER NOT NULL DEFAULT 0 CHECK (marked_server_tool_uses >= 0)
+  marked_at INTEGER NOT NULL,
+  basis TEXT NOT NULL CHECK (basis IN ('final', 'partial', 'estimated', 'none')),
+  bytes_per_token_thousandths INTEGER CHECK (bytes_per_token_thousandths > 0),
+  input_tokens INTEGER NOT NULL CHECK (input_tokens >= 0),
+  output_tokens INTEGER NOT NULL CHECK (output_tokens >= 0),
+  cache_read_tokens INTEGER NOT NULL CHECK (cache_read_tokens >= 0),
+  cache_write_5m_tokens INTEGER NOT NULL CHECK (cache_write_5m_tokens >= 0),
+  cache_write_1h_tokens INTEGER NOT NULL CHECK (cache_write_1h_tokens >= 0),
+  server_tool_uses INTEGER NOT NULL CHECK (server_tool_uses >= 0)
 ) STRICT, WITHOUT ROWID;
 
--- One immutable row a settled request, also where the cost is 0.
+-- One immutable row a settled request, also where the cost is 0. Its only attempt is the row itself; any other has a row in `attempts`.
 CREATE TABLE receipts (
   request_id TEXT PRIMARY KEY,
-  account_id TEXT NOT NULL REFERENCES accounts (id),
-  key_id TEXT NOT NULL REFERENCES keys (id),
-  model_id TEXT NOT NULL,
+  account_number INTEGER NOT NULL REFERENCES accounts (number),
+  key_number INTEGER NOT NULL REFERENCES keys (number),
+  price_number INTEGER NOT NULL REFERENCES price_versions (number),
+  boot_number INTEGER NOT NULL REFERENCES boots (number),
+  -- The upstream that answered; null where none did.
+  upstream_number INTEGER REFERENCES upstreams (number),
+  upstream_message_id TEXT,
+  upstream_request_id TEXT,
+  attempts INTEGER NOT NULL CHECK (attempts >= 0),
   format TEXT NOT NULL CHECK (format IN ('messages', 'chat', 'responses')),
   is_stream INTEGER NOT NULL CHECK (is_stream IN (0, 1)),
   outcome TEXT NOT NULL CHECK (outcome IN ('complete', 'fault', 'deadline', 'leaver', 'drain', 'cut', 'recovered')),
-  usage_source TEXT NOT NULL CHECK (usage_source IN ('final', 'partial', 'estimated', 'none')),
+  basis TEXT NOT NULL CHECK (basis IN ('final', 'partial', 'estimated', 'none')),
+  -- What an estimate took for a token; null where nothing was estimated.
+  bytes_per_token_thousandths INTEGER CHECK (bytes_per_token_thousandths IS NULL OR (bytes_per_token_thousandths > 0 AND basis = 'estimated')),
   status INTEGER NOT NULL,
   input_tokens INTEGER NOT NULL CHECK (input_tokens >= 0),
   output_tokens INTEGER NOT NULL CHECK (output_tokens >= 0),
@@ -85,73 +142,142 @@ CREATE TABLE receipts (
   cache_write_5m_tokens INTEGER NOT NULL CHECK (cache_write_5m_tokens >= 0),
   cache_write_1h_tokens INTEGER NOT NULL CHECK (cache_write_1h_tokens >= 0),
   server_tool_uses INTEGER NOT NULL CHECK (server_tool_uses >= 0),
-  input_rate_picos INTEGER NOT NULL,
-  output_rate_picos INTEGER NOT NULL,
-  cache_read_rate_picos INTEGER NOT NULL,
-  cache_write_5m_rate_picos INTEGER NOT NULL,
-  cache_write_1h_rate_picos INTEGER NOT NULL,
-  server_tool_use_rate_picos INTEGER NOT NULL,
   cost_picos INTEGER NOT NULL CHECK (cost_picos >= 0),
   waived_picos INTEGER NOT NULL CHECK (waived_picos >= 0),
-  hold_picos INTEGER NOT NULL,
-  boot_id TEXT NOT NULL,
+  hold_picos INTEGER NOT NULL CHECK (hold_picos >= 0),
+  -- Of the conversation, salted with the account; null where the request names none.
+  session_hash BLOB CHECK (length(session_hash) = 32),
   started_at INTEGER NOT NULL,
   settled_at INTEGER NOT NULL,
+  -- Whole UTC days since 1970, under which the roll-ups count it: that of the settle, for what a dead process left that of the start.
+  day INTEGER NOT NULL,
   first_byte_ms INTEGER,
   duration_ms INTEGER NOT NULL,
-  CONSTRAINT exact_price CHECK (
-    cost_picos + waived_picos = input_tokens * input_rate_picos + output_tokens * output_rate_picos
-      + cache_read_tokens * cache_read_rate_picos + cache_write_5m_tokens * cache_write_5m_rate_picos
-      + cache_write_1h_tokens * cache_write_1h_rate_picos + server_tool_uses * server_tool_use_rate_picos
-  )
+  -- Its place in the account's chain; null where the row is not chained.
+  lane INTEGER NOT NULL DEFAULT 0 CHECK (lane >= 0),
+  seq INTEGER CHECK (seq > 0),
+  hash BLOB CHECK (length(hash) = 32),
+  CONSTRAINT charged_or_waived CHECK (cost_picos = 0 OR waived_picos = 0),
+  CONSTRAINT day_of_start_or_settle CHECK (day = settled_at / 86400000 OR (day = started_at / 86400000 AND outcome = 'recovered')),
+  CHECK ((seq IS NULL) = (hash IS NULL))
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE top_ups (
+-- Upstream calls that may have cost us money and are not the one of the receipt, whatever the client paid.
+CREATE TABLE attempts (
+  request_id TEXT NOT NULL,
+  attempt INTEGER NOT NULL CHECK (attempt > 0),
+  account_number INTEGER NOT NULL REFERENCES accounts (number),
+  key_number INTEGER NOT NULL REFERENCES keys (number),
+  price_number INTEGER NOT NULL REFERENCES price_versions (number),
+  boot_number INTEGER NOT NULL REFERENCES boots (number),
+  upstream_number INTEGER NOT NULL REFERENCES upstreams (number),
+  upstream_message_id TEXT,
+  upstream_request_id TEXT,
+  status INTEGER,
+  cause TEXT NOT NULL,
+  basis TEXT NOT NULL CHECK (basis IN ('final', 'partial', 'estimated', 'none')),
+  input_tokens INTEGER NOT NULL CHECK (input_tokens >= 0),
+  output_tokens INTEGER NOT NULL CHECK (output_tokens >= 0),
+  cache_read_tokens INTEGER NOT NULL CHECK (cache_read_tokens >= 0),
+  cache_write_5m_tokens INTEGER NOT NULL CHECK (cache_write_5m_tokens >= 0),
+  cache_write_1h_tokens INTEGER NOT NULL CHECK (cache_write_1h_tokens >= 0),
+  server_tool_uses INTEGER NOT NULL CHECK (server_tool_uses >= 0),
+  price_picos INTEGER NOT NULL CHECK (price_picos >= 0),
+  started_at INTEGER NOT NULL,
+  duration_ms INTEGER NOT NULL,
+  PRIMARY KEY (request_id, attempt)
+) STRICT, WITHOUT ROWID;
+
+-- Money that an operator or a payment put on an account, or took from it.
+CREATE TABLE credits (
   id TEXT PRIMARY KEY,
-  account_id TEXT NOT NULL REFERENCES accounts (id),
+  account_number INTEGER NOT NULL REFERENCES accounts (number),
+  kind TEXT NOT NULL CHECK (kind IN ('top-up', 'refund', 'correction')),
   amount_picos INTEGER NOT NULL CHECK (amount_picos <> 0),
   ref TEXT NOT NULL,
-  created_at INTEGER NOT NULL
-) STRICT;
+  actor TEXT NOT NULL DEFAULT '',
+  reason TEXT NOT NULL DEFAULT '',
+  created_at INTEGER NOT NULL,
+  lane INTEGER NOT NULL DEFAULT 0 CHECK (lane >= 0),
+  seq INTEGER CHECK (seq > 0),
+  hash BLOB CHECK (length(hash) = 32),
+  CONSTRAINT top_up_adds CHECK (kind <> 'top-up' OR amount_picos > 0),
+  CHECK ((seq IS NULL) = (hash IS NULL))
+) STRICT, WITHOUT ROWID;
 -- A payment's reference is credited once; '' is no reference.
-CREATE UNIQUE INDEX top_ups_ref ON top_ups (ref) WHERE ref <> '';
+CREATE UNIQUE INDEX credits_ref ON credits (ref) WHERE ref <> '';
+CREATE INDEX credits_account ON credits (account_number);
 
--- Roll-ups of the receipts. day = settled_at / 86400000: whole UTC days since 1970.
+-- Roll-ups of the receipts.
 CREATE TABLE usage_daily (
-  account_id TEXT NOT NULL,
-  key_id TEXT NOT NULL,
+  key_number INTEGER NOT NULL REFERENCES keys (number),
   day INTEGER NOT NULL,
-  model_id TEXT NOT NULL,
+  model_number INTEGER NOT NULL REFERENCES models (number),
   requests INTEGER NOT NULL CHECK (requests > 0),
-  input_tokens INTEGER NOT NULL,
-  output_tokens INTEGER NOT NULL,
-  cache_read_tokens INTEGER NOT NULL,
-  cache_write_5m_tokens INTEGER NOT NULL,
-  cache_write_1h_tokens INTEGER NOT NULL,
-  server_tool_uses INTEGER NOT NULL,
-  cost_picos INTEGER NOT NULL,
-  waived_picos INTEGER NOT NULL,
-  PRIMARY KEY (account_id, key_id, day, model_id)
+  input_tokens INTEGER NOT NULL CHECK (input_tokens >= 0),
+  output_tokens INTEGER NOT NULL CHECK (output_tokens >= 0),
+  cache_read_tokens INTEGER NOT NULL CHECK (cache_read_tokens >= 0),
+  cache_write_5m_tokens INTEGER NOT NULL CHECK (cache_write_5m_tokens >= 0),
+  cache_write_1h_tokens INTEGER NOT NULL CHECK (cache_write_1h_tokens >= 0),
+  server_tool_uses INTEGER NOT NULL CHECK (server_tool_uses >= 0),
+  cost_picos INTEGER NOT NULL CHECK (cost_picos >= 0),
+  waived_picos INTEGER NOT NULL CHECK (waived_picos >= 0),
+  PRIMARY KEY (key_number, day, model_number)
 ) STRICT, WITHOUT ROWID;
 
--- What the operator did. Never a secret, nor its hash.
+-- Which request a client's Idempotency-Key was used by, for a day. Hashes: SHA-256 of the header, and of the body with its route.
+CREATE TABLE idempotency (
+  key_number INTEGER NOT NULL REFERENCES keys (number),
+  header_hash BLOB NOT NULL CHECK (length(header_hash) = 32),
+  body_hash BLOB NOT NULL CHECK (length(body_hash) = 32),
+  request_id TEXT NOT NULL,
+  expires_at INTEGER NOT NULL,
+  PRIMARY KEY (key_number, header_hash)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX idempotency_expiry ON idempotency (expires_at);
+
+-- Who did what, and how it was before and after, as JSON. Never a secret, nor its hash.
 CREATE TABLE audit_log (
   id INTEGER PRIMARY KEY,
   at INTEGER NOT NULL,
+  actor TEXT NOT NULL DEFAULT '',
+  address TEXT NOT NULL DEFAULT '',
   action TEXT NOT NULL,
   target TEXT NOT NULL,
-  detail TEXT NOT NULL
+  reason TEXT NOT NULL DEFAULT '',
+  before TEXT NOT NULL DEFAULT '',
+  after TEXT NOT NULL
 ) STRICT;
 
+-- Cost and waiver are the tokens at the rates of the price version, to the picodollar.
+CREATE TRIGGER receipts_exact_price BEFORE INSERT ON receipts
+WHEN NEW.cost_picos + NEW.waived_picos IS NOT (
+  SELECT NEW.input_tokens * input_rate_picos + NEW.output_tokens * output_rate_picos
+    + NEW.cache_read_tokens * cache_read_rate_picos + NEW.cache_write_5m_tokens * cache_write_5m_rate_picos
+    + NEW.cache_write_1h_tokens * cache_write_1h_rate_picos + NEW.server_tool_uses * server_tool_use_rate_picos
+  FROM price_versions WHERE number = NEW.price_number
+)
+BEGIN SELECT RAISE(ABORT, 'exact_price: cost and waiver are not the tokens at their rates'); END;
+
 -- A request is in flight or settled, never both.
-CREATE TRIGGER holds_not_settled BEFORE INSERT ON holds
+CREATE TRIGGER marks_not_settled BEFORE INSERT ON marks
 WHEN EXISTS (SELECT 1 FROM receipts WHERE request_id = NEW.request_id)
 BEGIN SELECT RAISE(ABORT, 'the request is already settled'); END;
 
 CREATE TRIGGER receipts_no_update BEFORE UPDATE ON receipts BEGIN SELECT RAISE(ABORT, 'receipts are immutable'); END;
 CREATE TRIGGER receipts_no_delete BEFORE DELETE ON receipts BEGIN SELECT RAISE(ABORT, 'receipts are immutable'); END;
-CREATE TRIGGER top_ups_no_update BEFORE UPDATE ON top_ups BEGIN SELECT RAISE(ABORT, 'top-ups are immutable'); END;
-CREATE TRIGGER top_ups_no_delete BEFORE DELETE ON top_ups BEGIN SELECT RAISE(ABORT, 'top-ups are immutable'); END;
+CREATE TRIGGER attempts_no_update BEFORE UPDATE ON attempts BEGIN SELECT RAISE(ABORT, 'attempts are immutable'); END;
+CREATE TRIGGER attempts_no_delete BEFORE DELETE ON attempts BEGIN SELECT RAISE(ABORT, 'attempts are immutable'); END;
+CREATE TRIGGER credits_no_update BEFORE UPDATE ON credits BEGIN SELECT RAISE(ABORT, 'credits are immutable'); END;
+CREATE TRIGGER credits_no_delete BEFORE DELETE ON credits BEGIN SELECT RAISE(ABORT, 'credits are immutable'); END;
+CREATE TRIGGER price_versions_no_update BEFORE UPDATE ON price_versions BEGIN SELECT RAISE(ABORT, 'price versions are immutable'); END;
+CREATE TRIGGER price_versions_no_delete BEFORE DELETE ON price_versions BEGIN SELECT RAISE(ABORT, 'price versions are immutable'); END;
+CREATE TRIGGER models_no_update BEFORE UPDATE ON models BEGIN SELECT RAISE(ABORT, 'models are immutable'); END;
+CREATE TRIGGER models_no_delete BEFORE DELETE ON models BEGIN SELECT RAISE(ABORT, 'models are immutable'); END;
+CREATE TRIGGER upstreams_no_update BEFORE UPDATE ON upstreams BEGIN SELECT RAISE(ABORT, 'upstreams are immutable'); END;
+CREATE TRIGGER upstreams_no_delete BEFORE DELETE ON upstreams BEGIN SELECT RAISE(ABORT, 'upstreams are immutable'); END;
+CREATE TRIGGER boots_no_update BEFORE UPDATE ON boots BEGIN SELECT RAISE(ABORT, 'boots are immutable'); END;
+CREATE TRIGGER boots_no_delete BEFORE DELETE ON boots BEGIN SELECT RAISE(ABORT, 'boots are immutable'); END;
 CREATE TRIGGER audit_log_no_update BEFORE UPDATE ON audit_log BEGIN SELECT RAISE(ABORT, 'the audit log is append only'); END;
 CREATE TRIGGER audit_log_no_delete BEFORE DELETE ON audit_log BEGIN SELECT RAISE(ABORT, 'the audit log is append only'); END;
 CREATE TRIGGER accounts_no_delete BEFORE DELETE ON accounts BEGIN SELECT RAISE(ABORT, 'accounts are disabled, never deleted'); END;

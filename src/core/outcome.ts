@@ -61,11 +61,11 @@ function isWaived(outcome: Exclude<Outcome, 'complete'>): boolean {
   switch (outcome) {
     case 'fault':
     case 'drain':
+    case 'recovered':
       return true
     case 'deadline':
     case 'leaver':
     case 'cut':
-    case 'recovered':
       return false
   }
 }

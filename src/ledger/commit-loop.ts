@@ -4,7 +4,7 @@
  */
 
 import type { SqliteLedger } from './sqlite-ledger.ts'
-import { type Answer, type Committed, isRead, type Numbered, type Task, unavailable } from './task.ts'
+import { type Answer, type Committed, isRead, type Numbered, type PriceVersion, type Task, unavailable } from './task.ts'
 
 export type NumberedTask = Numbered<{ task: Task }>
 
@@ -31,7 +31,8 @@ export class CommitLoop {
     this.#retryMs = retryMs
   }
 
-  add(tasks: readonly NumberedTask[]): void {
+  add(tasks: readonly NumberedTask[], prices: readonly PriceVersion[] = []): void {
+    this.#ledger.define(prices)
     this.#queue.push(...tasks)
     if (this.#firstFailureMs === undefined) this.#schedule()
   }

@@ -1,7 +1,14 @@
 /**
- * The ledger's port: what the gateway asks of whoever keeps the money. SQLite on a thread of its own answers it here; Postgres may answer it elsewhere.
- * Rules: money.md "Holds", "Settle"; ledger.md "Failing writes". Nothing here throws: a ledger that cannot write says `unavailable`. What a request that was
- * answered so may still hold is released uncharged once the ledger can write again; nobody need ask for it.
+ * The ledger's port: what the gateway asks of whoever keeps the money. SQLite on a thread of its own answers it here. Rules: money.md "Holds", "Settle";
+ * ledger.md "Failing writes". Nothing here throws: a ledger that cannot write says `unavailable`.
+ *
+ * What must hold of any ledger behind it, also of one that several nodes share (each node then admits only what a lease of the account's balance covers, and
+ * asks the database for the rest):
+ * - `hold` decides on amounts that no other writer can spend meanwhile. Here that is the one writer's memory, there the node's lease.
+ * - What is settled counts as spent from the moment it is sent, and is put back only when it is certain that no row was written.
+ * - A receipt is written once a request id, and `settle` resolves after it would survive a loss of power.
+ * - A request that is a second old is known to the storage, so that whoever finds it after its process has died can waive it.
+ * - Operators' writes change what `hold` sees before they resolve, on every node.
  */
 
 import type { FormatName } from '../core/format.ts'
@@ -13,14 +20,14 @@ import type { Usage } from '../core/usage.ts'
 import type { Operation, OperationResult } from './operation.ts'
 
 export interface Ledger {
-  /** Reserves the worst case of a request, if the key and its account may still spend. Survives `kill -9`; need not survive power loss. */
-  hold(request: HoldRequest): Promise<HoldAnswer>
-  /** Notes how far a running answer has come, for recovery. Not acknowledged; rides in the next commit. */
-  mark(requestId: string, usage: Usage): void
+  /** Reserves the worst case of a request, if the key and its account may still spend. At once where the key is in memory, as it is after `findKey`. */
+  hold(request: HoldRequest): HoldAnswer | Promise<HoldAnswer>
+  /** Notes how far a running answer has come, for recovery. Kept in memory until the request is a second old; never waited for. */
+  mark(requestId: string, progress: Progress): void
   /** Turns a hold into an immutable receipt. Resolves after the commit is on disk. `already`: settled or voided before; nothing was changed. */
   settle(settlement: Settlement): Promise<'settled' | 'already' | 'unavailable'>
-  /** Releases a hold; nothing is charged and no receipt is written. */
-  void(requestId: string): Promise<'voided' | 'already' | 'unavailable'>
+  /** Releases a hold at once; nothing is charged and no receipt is written. `already`: nothing is held under this id. */
+  void(requestId: string): 'voided' | 'already'
   /** The key of a secret, by the SHA-256 of the secret. */
   findKey(secretHash: Uint8Array): Promise<KeyRecord | undefined | 'unavailable'>
   balanceOf(keyId: string): Promise<KeyBalance | undefined | 'unavailable'>
@@ -28,6 +35,8 @@ export interface Ledger {
   operate(operation: Operation): Promise<OperationResult>
   /** Called after every commit that changed what a key may do. */
   onKeyChange(listener: (change: KeyChange) => void): void
+  /** What is held now, oldest first: requests in flight, and those whose settle is not on disk yet. */
+  holds(): readonly Hold[]
   /** False while commits fail: the gateway then refuses new requests and says so on `/readyz`. */
   isWritable(): boolean
   /** Commits what is queued, checkpoints and releases the file. */
@@ -49,12 +58,30 @@ export type HoldRequest = Readonly<{
 /** exhausted: balance or limit is used up · reserved: what is left is held by running requests. */
 export type HoldAnswer = 'held' | 'exhausted' | 'reserved' | 'disabled' | 'expired' | 'unavailable'
 
+export type Hold = Readonly<{
+  requestId: string
+  keyId: string
+  accountId: string
+  modelId: string
+  format: FormatName
+  isStream: boolean
+  amountPicos: Picos
+  /** Unix milliseconds. */
+  startedAt: number
+}>
+
+/** How far an answer has come, and what its figures rest on. */
+export type Progress = Readonly<{ usage: Usage; usageSource: UsageSource; upstream?: UpstreamCall; bytesPerToken?: number }>
+
+/** An upstream of the configuration, the id under which it knows the model, and its own ids of the answer where it gave any. */
+export type UpstreamCall = Readonly<{ name: string; model: string; messageId?: string; requestId?: string }>
+
 export type Settlement = Readonly<{
   requestId: string
   outcome: Outcome
   usageSource: UsageSource
   usage: Usage
-  /** `cost + waived` must be the price of `usage` at the rates of the hold; the database checks it. */
+  /** `cost + waived` must be the price of `usage` at the rates of the hold; the database checks it. One of them is 0. */
   costPicos: Picos
   waivedPicos: Picos
   /** HTTP status that the client got. */
@@ -62,6 +89,14 @@ export type Settlement = Readonly<{
   firstByteMs: number | null
   durationMs: number
   now: number
+  /** The upstream that answered; absent where none did. */
+  upstream?: UpstreamCall
+  /** Upstream calls that were made, default 1. */
+  attempts?: number
+  /** What an estimate took for a token; only with the source `estimated`. */
+  bytesPerToken?: number
+  /** SHA-256 of the conversation's id, salted with the account. */
+  sessionHash?: Uint8Array
 }>
 
 export type KeyBalance = Readonly<{
@@ -71,5 +106,5 @@ export type KeyBalance = Readonly<{
   lastSyncedAt: number
 }>
 
-/** `stop`: why running answers of the key are cut, null where they go on: a used-up balance or limit cuts nothing, its worst case was reserved. */
+/** `stop`: why running answers of the key are cut, null where they go on. */
 export type KeyChange = Readonly<{ keyId: string; stop: 'disabled' | null }>

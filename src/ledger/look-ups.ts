@@ -3,7 +3,7 @@
 import type { Database } from 'bun:sqlite'
 import { eq, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
-import { accounts, keySecrets, keys, topUps } from '../../db/schema.ts'
+import { accounts, credits, keySecrets, keys } from '../../db/schema.ts'
 
 export const lookUps = (db: Database) => ({ ...keyReads(db), ...operatorReads(db) })
 
@@ -15,7 +15,7 @@ function keyReads(db: Database) {
     keyOfSecret: orm
       .select({
         id: keys.id,
-        accountId: keys.accountId,
+        accountId: accounts.id,
         name: keys.name,
         display: keySecrets.display,
         plan: keys.plan,
@@ -24,15 +24,23 @@ function keyReads(db: Database) {
         isActive: keys.isActive,
         isAccountActive: accounts.isActive,
         secretValidUntil: keySecrets.validUntil,
+        keyNumber: keys.number,
+        accountNumber: accounts.number,
+        spentPicos: keys.spentPicos,
+        balancePicos: accounts.balancePicos,
       })
       .from(keySecrets)
-      .innerJoin(keys, eq(keys.id, keySecrets.keyId))
-      .innerJoin(accounts, eq(accounts.id, keys.accountId))
+      .innerJoin(keys, eq(keys.number, keySecrets.keyNumber))
+      .innerJoin(accounts, eq(accounts.number, keys.accountNumber))
       .where(eq(keySecrets.hash, given('hash')))
       .prepare(),
     /** The key with its account: what it may do and what is left. */
     keyState: orm
       .select({
+        keyId: keys.id,
+        keyNumber: keys.number,
+        accountId: accounts.id,
+        accountNumber: accounts.number,
         isActive: keys.isActive,
         isAccountActive: accounts.isActive,
         expiresAt: keys.expiresAt,
@@ -43,7 +51,7 @@ function keyReads(db: Database) {
         toppedUpAt: accounts.toppedUpAt,
       })
       .from(keys)
-      .innerJoin(accounts, eq(accounts.id, keys.accountId))
+      .innerJoin(accounts, eq(accounts.number, keys.accountNumber))
       .where(eq(keys.id, given('keyId')))
       .prepare(),
   }
@@ -63,7 +71,7 @@ function operatorReads(db: Database) {
       .where(eq(accounts.name, given('name')))
       .prepare(),
     keyById: orm
-      .select({ id: keys.id })
+      .select()
       .from(keys)
       .where(eq(keys.id, given('keyId')))
       .prepare(),
@@ -75,22 +83,23 @@ function operatorReads(db: Database) {
     keyIdsOfAccount: orm
       .select({ id: keys.id })
       .from(keys)
-      .where(eq(keys.accountId, given('accountId')))
+      .where(eq(keys.accountNumber, given('account')))
       .prepare(),
     secretOwner: orm
-      .select({ keyId: keySecrets.keyId })
+      .select({ keyId: keys.id })
       .from(keySecrets)
+      .innerJoin(keys, eq(keys.number, keySecrets.keyNumber))
       .where(eq(keySecrets.hash, given('hash')))
       .prepare(),
-    topUpById: orm
+    creditById: orm
       .select()
-      .from(topUps)
-      .where(eq(topUps.id, given('id')))
+      .from(credits)
+      .where(eq(credits.id, given('id')))
       .prepare(),
-    topUpByRef: orm
+    creditByRef: orm
       .select()
-      .from(topUps)
-      .where(eq(topUps.ref, given('ref')))
+      .from(credits)
+      .where(eq(credits.ref, given('ref')))
       .prepare(),
   }
 }

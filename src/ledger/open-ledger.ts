@@ -6,19 +6,21 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { problemOf } from '../../db/open.ts'
-import { GroupCommit } from './group-commit.ts'
+import { GroupCommit, type GroupCommitOptions } from './group-commit.ts'
 import type { Ledger } from './ledger.ts'
 import { type Lock, takeLock } from './lock.ts'
 import type { OpenProblem } from './task.ts'
-import type { ThreadOptions } from './thread-handle.ts'
 
-export type LedgerOptions = Omit<ThreadOptions, 'retryMs' | 'onFault'> & Partial<Pick<ThreadOptions, 'retryMs' | 'onFault'>>
+type Defaulted = 'retryMs' | 'onFault' | 'markAfterMs'
+export type LedgerOptions = Omit<GroupCommitOptions, Defaulted | 'onClosed'> & Partial<Pick<GroupCommitOptions, Defaulted>>
 
-/** `recovered`: requests of a dead process that were settled at their last mark or released. */
+/** `recovered`: requests of a dead process that were waived at their last mark. */
 export type OpenedLedger = Readonly<{ ledger: Ledger; recovered: number }>
 
 /** Within it a client still waits for the end of its answer. */
 const RETRY_MS = 2_000
+/** Requests younger than this leave no row when the process dies (money.md "Crashes"). */
+const MARK_AFTER_MS = 1_000
 
 /** `create` makes a new ledger only where nothing is. `startThread` makes a Worker that calls `runLedgerThread`. */
 export async function openLedger(options: LedgerOptions): Promise<OpenedLedger | OpenProblem> {
@@ -26,7 +28,13 @@ export async function openLedger(options: LedgerOptions): Promise<OpenedLedger |
   if (!create && !existsSync(path)) return { problem: 'missing', message: `there is no ledger at ${path}` }
   const lock = lockOf(path, create)
   if ('problem' in lock) return lock
-  const ledger = new GroupCommit({ retryMs: RETRY_MS, onFault: () => undefined, ...options, onClosed: () => lock.release() })
+  const ledger = new GroupCommit({
+    retryMs: RETRY_MS,
+    markAfterMs: MARK_AFTER_MS,
+    onFault: () => undefined,
+    ...options,
+    onClosed: () => lock.release(),
+  })
   const opened = await ledger.start()
   if ('recovered' in opened) return { ledger, recovered: opened.recovered }
   lock.release()

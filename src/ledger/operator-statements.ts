@@ -3,7 +3,7 @@
 import type { Database } from 'bun:sqlite'
 import { sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
-import { accounts, auditLog, keySecrets, keys, topUps } from '../../db/schema.ts'
+import { accounts, auditLog, credits, keySecrets, keys } from '../../db/schema.ts'
 import type { Picos } from '../core/money.ts'
 
 export const operatorStatements = (db: Database) => ({ ...accountWrites(db), ...keyWrites(db) })
@@ -21,21 +21,28 @@ function accountWrites(db: Database) {
         createdAt: given('now'),
       })
       .prepare(),
-    setAccountActive: db.query<undefined, { accountId: string; isActive: bigint }>(
+    setAccountActive: db.query<undefined, { accountId: string; isActive: number }>(
       'UPDATE accounts SET is_active = $isActive WHERE id = $accountId AND is_active <> $isActive',
     ),
-    creditAccount: db.query<undefined, { accountId: string; amount: Picos; now: bigint }>(
+    creditAccount: db.query<undefined, { account: number; amount: Picos; now: number }>(
       `UPDATE accounts SET credited_picos = credited_picos + $amount, balance_picos = balance_picos + $amount,
          topped_up_at = max(coalesce(topped_up_at, 0), $now)
-       WHERE id = $accountId`,
+       WHERE number = $account`,
     ),
-    insertTopUp: orm
-      .insert(topUps)
-      .values({ id: given('id'), accountId: given('accountId'), amountPicos: given('amount'), ref: given('ref'), createdAt: given('now') })
+    insertCredit: orm
+      .insert(credits)
+      .values({
+        id: given('id'),
+        accountNumber: given('account'),
+        kind: given('kind'),
+        amountPicos: given('amount'),
+        ref: given('ref'),
+        createdAt: given('now'),
+      })
       .prepare(),
     insertAudit: orm
       .insert(auditLog)
-      .values({ at: given('now'), action: given('action'), target: given('target'), detail: given('detail') })
+      .values({ at: given('now'), action: given('action'), target: given('target'), before: given('before'), after: given('after') })
       .prepare(),
   }
 }
@@ -47,7 +54,7 @@ function keyWrites(db: Database) {
       .insert(keys)
       .values({
         id: given('id'),
-        accountId: given('accountId'),
+        accountNumber: given('account'),
         name: given('name'),
         plan: given('plan'),
         limitPicos: given('limit'),
@@ -58,19 +65,19 @@ function keyWrites(db: Database) {
       .prepare(),
     insertSecret: orm
       .insert(keySecrets)
-      .values({ hash: given('hash'), keyId: given('keyId'), display: given('display'), createdAt: given('now') })
+      .values({ hash: given('hash'), keyNumber: given('key'), display: given('display'), createdAt: given('now') })
       .prepare(),
     /** Of the key's secrets that still run longer. */
-    endSecrets: db.query<undefined, { keyId: string; until: bigint }>(
-      'UPDATE key_secrets SET valid_until = $until WHERE key_id = $keyId AND (valid_until IS NULL OR valid_until > $until)',
+    endSecrets: db.query<undefined, { key: number; until: number }>(
+      'UPDATE key_secrets SET valid_until = $until WHERE key_number = $key AND (valid_until IS NULL OR valid_until > $until)',
     ),
-    setKeyActive: db.query<undefined, { keyId: string; isActive: bigint }>(
+    setKeyActive: db.query<undefined, { keyId: string; isActive: number }>(
       'UPDATE keys SET is_active = $isActive WHERE id = $keyId AND is_active <> $isActive',
     ),
-    setKeyLimit: db.query<undefined, { keyId: string; limit: Picos | null; now: bigint }>(
+    setKeyLimit: db.query<undefined, { keyId: string; limit: Picos | null; now: number }>(
       'UPDATE keys SET limit_picos = $limit, last_synced_at = max(last_synced_at, $now) WHERE id = $keyId AND limit_picos IS NOT $limit',
     ),
-    setKeyExpiry: db.query<undefined, { keyId: string; expiresAt: bigint | null }>(
+    setKeyExpiry: db.query<undefined, { keyId: string; expiresAt: number | null }>(
       'UPDATE keys SET expires_at = $expiresAt WHERE id = $keyId AND expires_at IS NOT $expiresAt',
     ),
   }

@@ -10,15 +10,17 @@ import type { Statements } from './statements.ts'
 
 type OperationOf<K extends Operation['kind']> = Extract<Operation, { kind: K }>
 
-/** `changed`: the keys that may now do more or less than before. */
-export type Operated = Readonly<{ result: 'done'; changed: readonly string[] }> | Readonly<{ result: 'refused'; problem: string }>
+/** `isNew`: it had not been done before. `changed`: the keys that may now do more or less than before. */
+export type Performed =
+  | Readonly<{ result: 'done'; isNew: boolean; changed: readonly string[] }>
+  | Readonly<{ result: 'refused'; problem: string }>
 
 const DAY_MS = 86_400_000
-const UNCHANGED: Operated = { result: 'done', changed: [] }
-const done = (...changed: readonly string[]): Operated => ({ result: 'done', changed })
-const refused = (problem: string): Operated => ({ result: 'refused', problem })
+const UNCHANGED: Performed = { result: 'done', isNew: false, changed: [] }
+const done = (...changed: readonly string[]): Performed => ({ result: 'done', isNew: true, changed })
+const refused = (problem: string): Performed => ({ result: 'refused', problem })
 
-export function operate(statements: Statements, operation: Operation): Operated {
+export function operate(statements: Statements, operation: Operation): Performed {
   switch (operation.kind) {
     case 'createAccount':
       return createAccount(statements, operation)
@@ -37,12 +39,12 @@ export function operate(statements: Statements, operation: Operation): Operated 
   }
 }
 
-function createAccount(statements: Statements, { kind, accountId, name, now }: OperationOf<'createAccount'>): Operated {
+function createAccount(statements: Statements, { kind, accountId, name, now }: OperationOf<'createAccount'>): Performed {
   const existing = statements.account.get({ accountId })
   if (existing !== undefined) return existing.name === name ? UNCHANGED : refused(`the account id ${accountId} is taken`)
   if (name !== '' && statements.accountByName.get({ name }) !== undefined) return refused(`an account named "${name}" exists`)
   statements.insertAccount.run({ id: accountId, name, now })
-  audit(statements, now, kind, accountId, { name })
+  audit(statements, now, kind, accountId, {}, { name })
   return done()
 }
 
@@ -50,35 +52,38 @@ function createAccount(statements: Statements, { kind, accountId, name, now }: O
 function topUp(
   statements: Statements,
   { kind, topUpId, accountId, amountPicos: amount, ref, now }: Omit<OperationOf<'topUp'>, 'kind'> & { kind: string },
-): Operated {
-  const existing = statements.topUpById.get({ id: topUpId })
+): Performed {
+  const account = statements.account.get({ accountId })
+  const existing = statements.creditById.get({ id: topUpId })
   if (existing !== undefined) {
-    const isSame = existing.accountId === accountId && existing.amountPicos === amount && existing.ref === ref
+    const isSame = existing.accountNumber === account?.number && existing.amountPicos === amount && existing.ref === ref
     return isSame ? UNCHANGED : refused(`the top-up id ${topUpId} is taken`)
   }
   if (amount === ZERO) return refused('a top-up must not be 0')
-  const account = statements.account.get({ accountId })
   if (account === undefined) return refused(`there is no account ${accountId}`)
-  const earlier = ref === '' ? undefined : statements.topUpByRef.get({ ref })
+  const earlier = ref === '' ? undefined : statements.creditByRef.get({ ref })
   if (earlier !== undefined) return refused(`the reference "${ref}" was used by top-up ${earlier.id}`)
   const credited = account.creditedPicos + amount
   if (credited > BALANCE_PICOS_MAX || credited < -BALANCE_PICOS_MAX) {
     return refused(`an account's top-ups may come to ${toExactUsdText(BALANCE_PICOS_MAX)} USD at most`)
   }
-  statements.insertTopUp.run({ id: topUpId, accountId, amount, ref, now })
-  statements.creditAccount.run({ accountId, amount, now: BigInt(now) })
-  audit(statements, now, kind, accountId, { topUpId, usd: toExactUsdText(amount), ref })
+  const { number } = account
+  statements.insertCredit.run({ id: topUpId, account: number, kind: amount > ZERO ? 'top-up' : 'correction', amount, ref, now })
+  statements.creditAccount.run({ account: number, amount, now })
+  const before = { balanceUsd: toExactUsdText(account.balancePicos) }
+  audit(statements, now, kind, accountId, before, { topUpId, usd: toExactUsdText(amount), ref })
   return done()
 }
 
-function setAccountActive(statements: Statements, { kind, accountId, isActive, now }: OperationOf<'setAccountActive'>): Operated {
-  if (statements.account.get({ accountId }) === undefined) return refused(`there is no account ${accountId}`)
-  if (statements.setAccountActive.run({ accountId, isActive: isActive ? 1n : 0n }).changes === 0) return UNCHANGED
-  audit(statements, now, kind, accountId, { isActive })
-  return done(...statements.keyIdsOfAccount.all({ accountId }).map((key) => key.id))
+function setAccountActive(statements: Statements, { kind, accountId, isActive, now }: OperationOf<'setAccountActive'>): Performed {
+  const account = statements.account.get({ accountId })
+  if (account === undefined) return refused(`there is no account ${accountId}`)
+  if (statements.setAccountActive.run({ accountId, isActive: isActive ? 1 : 0 }).changes === 0) return UNCHANGED
+  audit(statements, now, kind, accountId, { isActive: account.isActive }, { isActive })
+  return done(...statements.keyIdsOfAccount.all({ account: account.number }).map((key) => key.id))
 }
 
-function createKey(statements: Statements, operation: OperationOf<'createKey'>): Operated {
+function createKey(statements: Statements, operation: OperationOf<'createKey'>): Performed {
   const { kind, keyId, name, plan, limitPicos, expiresAt, topUp: credit, now } = operation
   const hash = Buffer.from(operation.secretHash)
   const owner = statements.secretOwner.get({ hash })
@@ -92,51 +97,56 @@ function createKey(statements: Statements, operation: OperationOf<'createKey'>):
   if (operation.accountId === null) {
     const own = createAccount(statements, { kind: 'createAccount', accountId, name, now })
     if (own.result === 'refused') return refused(`${own.problem}: name the key otherwise, or put it on that account`)
-  } else if (statements.account.get({ accountId }) === undefined) return refused(`there is no account ${accountId}`)
-  statements.insertKey.run({ id: keyId, accountId, name, plan, limit: limitPicos, expiresAt, now })
-  statements.insertSecret.run({ hash, keyId, display: operation.display, now })
-  audit(statements, now, kind, keyId, { accountId, name, plan, limitUsd: usdOrNull(limitPicos), expiresAt })
+  }
+  const account = statements.account.get({ accountId })
+  if (account === undefined) return refused(`there is no account ${accountId}`)
+  statements.insertKey.run({ id: keyId, account: account.number, name, plan, limit: limitPicos, expiresAt, now })
+  const key = statements.keyById.get({ keyId })
+  statements.insertSecret.run({ hash, key: key?.number, display: operation.display, now })
+  audit(statements, now, kind, keyId, {}, { accountId, name, plan, limitUsd: usdOrNull(limitPicos), expiresAt })
 
   const credited = credit === null ? UNCHANGED : topUp(statements, { kind: 'topUp', accountId, ...credit, now })
   return credited.result === 'refused' ? credited : done(keyId)
 }
 
 /** The old secrets end at `oldValidUntil`, or earlier where an earlier rotation said so. */
-function rotateKey(statements: Statements, { kind, keyId, secretHash, display, oldValidUntil, now }: OperationOf<'rotateKey'>): Operated {
-  if (statements.keyById.get({ keyId }) === undefined) return refused(`there is no key ${keyId}`)
+function rotateKey(statements: Statements, { kind, keyId, secretHash, display, oldValidUntil, now }: OperationOf<'rotateKey'>): Performed {
+  const key = statements.keyById.get({ keyId })
+  if (key === undefined) return refused(`there is no key ${keyId}`)
   const hash = Buffer.from(secretHash)
   const owner = statements.secretOwner.get({ hash })
   if (owner !== undefined) return owner.keyId === keyId ? UNCHANGED : refused('the new secret is taken')
-  statements.endSecrets.run({ keyId, until: BigInt(oldValidUntil) })
-  statements.insertSecret.run({ hash, keyId, display, now })
-  audit(statements, now, kind, keyId, { display, oldValidUntil })
+  statements.endSecrets.run({ key: key.number, until: oldValidUntil })
+  statements.insertSecret.run({ hash, key: key.number, display, now })
+  audit(statements, now, kind, keyId, {}, { display, oldValidUntil })
   return done(keyId)
 }
 
-function setOnKey(statements: Statements, operation: OperationOf<'setKeyActive' | 'setKeyLimit' | 'setKeyExpiry'>): Operated {
+function setOnKey(statements: Statements, operation: OperationOf<'setKeyActive' | 'setKeyLimit' | 'setKeyExpiry'>): Performed {
   const { kind, keyId, now } = operation
-  if (statements.keyById.get({ keyId }) === undefined) return refused(`there is no key ${keyId}`)
+  const key = statements.keyById.get({ keyId })
+  if (key === undefined) return refused(`there is no key ${keyId}`)
   switch (kind) {
     case 'setKeyActive': {
       const { isActive } = operation
-      if (statements.setKeyActive.run({ keyId, isActive: isActive ? 1n : 0n }).changes === 0) return UNCHANGED
-      audit(statements, now, kind, keyId, { isActive })
+      if (statements.setKeyActive.run({ keyId, isActive: isActive ? 1 : 0 }).changes === 0) return UNCHANGED
+      audit(statements, now, kind, keyId, { isActive: key.isActive }, { isActive })
       return done(keyId)
     }
     case 'setKeyLimit': {
       const { limitPicos: limit } = operation
       const problem = problemOfLimit(limit)
       if (problem !== undefined) return refused(problem)
-      if (statements.setKeyLimit.run({ keyId, limit, now: BigInt(now) }).changes === 0) return UNCHANGED
-      audit(statements, now, kind, keyId, { limitUsd: usdOrNull(limit) })
+      if (statements.setKeyLimit.run({ keyId, limit, now }).changes === 0) return UNCHANGED
+      audit(statements, now, kind, keyId, { limitUsd: usdOrNull(key.limitPicos) }, { limitUsd: usdOrNull(limit) })
       return done(keyId)
     }
     case 'setKeyExpiry': {
       const { expiresAt } = operation
       const problem = problemOfExpiry(expiresAt, now)
       if (problem !== undefined) return refused(problem)
-      if (statements.setKeyExpiry.run({ keyId, expiresAt: expiresAt === null ? null : BigInt(expiresAt) }).changes === 0) return UNCHANGED
-      audit(statements, now, kind, keyId, { expiresAt })
+      if (statements.setKeyExpiry.run({ keyId, expiresAt }).changes === 0) return UNCHANGED
+      audit(statements, now, kind, keyId, { expiresAt: key.expiresAt }, { expiresAt })
       return done(keyId)
     }
   }
@@ -154,6 +164,8 @@ const problemOfExpiry = (expiresAt: number | null, now: number): string | undefi
 
 const usdOrNull = (amount: Picos | null): string | null => (amount === null ? null : toExactUsdText(amount))
 
-function audit(statements: Statements, at: number, action: string, target: string, detail: Readonly<Record<string, unknown>>): void {
-  statements.insertAudit.run({ now: at, action, target, detail: JSON.stringify(detail) })
+type Facts = Readonly<Record<string, unknown>>
+
+function audit(statements: Statements, now: number, action: string, target: string, before: Facts, after: Facts): void {
+  statements.insertAudit.run({ now, action, target, before: JSON.stringify(before), after: JSON.stringify(after) })
 }

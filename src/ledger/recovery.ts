@@ -1,64 +1,57 @@
-/** What a dead process left in flight: settled at its last mark, or released where there is none. Rules: money.md "Crashes"; ledger.md "Recovery". */
+/**
+ * What a dead process left in flight: waived, with its tokens at the last mark. By boot, never by age, so that a clock that jumped releases nothing.
+ * Rules: money.md "Crashes"; ledger.md "Recovery".
+ */
 
-import { ZERO } from '../core/money.ts'
+import { picos, ZERO } from '../core/money.ts'
 import { costOf, type Rates } from '../core/pricing.ts'
 import type { Usage } from '../core/usage.ts'
-import type { NotApplied, SqliteLedger } from './sqlite-ledger.ts'
-import type { Task } from './task.ts'
+import type { Statements } from './statements.ts'
+import type { Debit } from './task.ts'
 
-type LeftHold = ReturnType<SqliteLedger['holdsOfOtherBoots']>[number]
+export type LeftMark = ReturnType<Statements['marksOfOtherBoots']['all']>[number]
 
-/**
- * By boot, never by age, so that a clock that jumped releases nothing. A mark that the database refuses (a broken upstream's figures) is released
- * instead: one bad hold must not keep the ledger closed. Returns how many holds there were.
- */
-export function recover(ledger: SqliteLedger, now: number): number | NotApplied {
-  const left = ledger.holdsOfOtherBoots()
-  if (left.length === 0) return 0
-  const settled = ledger.apply(left.map((hold) => endOf(hold, now)))
-  if (settled.kind === 'failed') return settled
-  const refused = ledger.holdsOfOtherBoots()
-  if (refused.length === 0) return left.length
-  const released = ledger.apply(refused.map(({ requestId }) => ({ kind: 'void', requestId })))
-  if (released.kind === 'failed') return released
-  const [fault] = released.faults
-  return fault === undefined ? left.length : { kind: 'failed', problem: fault.problem }
-}
-
-function endOf(hold: LeftHold, now: number): Task {
-  if (hold.markedAt === null) return { kind: 'void', requestId: hold.requestId }
-  const usage = usageOf(hold)
+/** The receipt of a request that died; its price number is that of the mark. */
+export function recoveredDebit({ mark, accountNumber, price, upstream }: LeftMark, now: number): Debit {
+  const usage = usageOf(mark)
   return {
-    kind: 'settle',
-    settlement: {
-      requestId: hold.requestId,
-      outcome: 'recovered',
-      usageSource: 'partial',
-      usage,
-      costPicos: costOf(usage, ratesOf(hold)),
-      waivedPicos: ZERO,
-      status: 200,
-      firstByteMs: null,
-      durationMs: hold.markedAt - hold.startedAt,
-      now,
-    },
+    requestId: mark.requestId,
+    accountNumber,
+    keyNumber: mark.keyNumber,
+    price: mark.priceNumber,
+    format: mark.format,
+    isStream: mark.isStream,
+    holdPicos: mark.holdPicos,
+    startedAt: mark.startedAt,
+    isMarked: true,
+    outcome: 'recovered',
+    usageSource: mark.basis,
+    ...(mark.bytesPerTokenThousandths === null ? {} : { bytesPerToken: mark.bytesPerTokenThousandths / 1000 }),
+    usage,
+    costPicos: ZERO,
+    waivedPicos: picos(costOf(usage, ratesOf(price))),
+    status: 200,
+    firstByteMs: null,
+    durationMs: mark.markedAt - mark.startedAt,
+    now,
+    ...(upstream === null ? {} : { upstream }),
   }
 }
 
-const usageOf = (hold: LeftHold): Usage => ({
-  input: hold.markedInputTokens,
-  output: hold.markedOutputTokens,
-  cacheRead: hold.markedCacheReadTokens,
-  cacheWrite5m: hold.markedCacheWrite5mTokens,
-  cacheWrite1h: hold.markedCacheWrite1hTokens,
-  serverToolUses: hold.markedServerToolUses,
+const usageOf = (mark: LeftMark['mark']): Usage => ({
+  input: mark.inputTokens,
+  output: mark.outputTokens,
+  cacheRead: mark.cacheReadTokens,
+  cacheWrite5m: mark.cacheWrite5mTokens,
+  cacheWrite1h: mark.cacheWrite1hTokens,
+  serverToolUses: mark.serverToolUses,
 })
 
-const ratesOf = (hold: LeftHold): Rates => ({
-  input: hold.inputRatePicos,
-  output: hold.outputRatePicos,
-  cacheRead: hold.cacheReadRatePicos,
-  cacheWrite5m: hold.cacheWrite5mRatePicos,
-  cacheWrite1h: hold.cacheWrite1hRatePicos,
-  serverToolUse: hold.serverToolUseRatePicos,
+const ratesOf = (price: LeftMark['price']): Rates => ({
+  input: price.inputRatePicos,
+  output: price.outputRatePicos,
+  cacheRead: price.cacheReadRatePicos,
+  cacheWrite5m: price.cacheWrite5mRatePicos,
+  cacheWrite1h: price.cacheWrite1hRatePicos,
+  serverToolUse: price.serverToolUseRatePicos,
 })

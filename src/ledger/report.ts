@@ -5,7 +5,7 @@ import { closeSync, existsSync, fsyncSync, openSync, rmSync } from 'node:fs'
 import { eq, or, type SQL, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { type DatabaseProblem, openDatabase, problemOf } from '../../db/open.ts'
-import { accounts, keys, usageDaily } from '../../db/schema.ts'
+import { accounts, keys, models, usageDaily } from '../../db/schema.ts'
 import type { KeyRecord } from '../core/key.ts'
 import { minPicos, type Picos, picos } from '../core/money.ts'
 import { type Difference, differences } from './verify.ts'
@@ -16,6 +16,7 @@ export type KeyReport = KeyRecord &
   Readonly<{
     accountName: string
     spentPicos: Picos
+    /** Of requests that run for more than a second. */
     heldPicos: Picos
     /** min(account balance, limit − spent), as the balance endpoints show it. */
     availablePicos: Picos
@@ -29,6 +30,7 @@ export type AccountReport = Readonly<{
   creditedPicos: Picos
   spentPicos: Picos
   balancePicos: Picos
+  /** Of requests that run for more than a second. */
   heldPicos: Picos
   isActive: boolean
   keyCount: number
@@ -94,9 +96,11 @@ export class Report {
     return this.#orm
       .select(usageColumns)
       .from(usageDaily)
-      .innerJoin(keys, eq(keys.id, usageDaily.keyId))
-      .where(keyId === undefined ? undefined : eq(usageDaily.keyId, keyId))
-      .orderBy(sql`${usageDaily.day} desc, ${keys.createdAt}, ${usageDaily.modelId}`)
+      .innerJoin(keys, eq(keys.number, usageDaily.keyNumber))
+      .innerJoin(accounts, eq(accounts.number, keys.accountNumber))
+      .innerJoin(models, eq(models.number, usageDaily.modelNumber))
+      .where(keyId === undefined ? undefined : eq(keys.id, keyId))
+      .orderBy(sql`${usageDaily.day} desc, ${keys.createdAt}, ${models.id}`)
       .all()
       .map((row) => ({ ...row, day: new Date(row.day * DAY_MS).toISOString().slice(0, 10) }))
   }
@@ -130,7 +134,7 @@ export class Report {
     return this.#orm
       .select(keyColumns)
       .from(keys)
-      .innerJoin(accounts, eq(accounts.id, keys.accountId))
+      .innerJoin(accounts, eq(accounts.number, keys.accountNumber))
       .where(condition)
       .orderBy(keys.createdAt, keys.id)
       .all()
@@ -146,17 +150,21 @@ export class Report {
   }
 }
 
+/** What requests in flight have reserved, as far as the file knows: those that are older than a second have a mark in it. */
+const heldBy = (condition: SQL) =>
+  sql<Picos>`(select coalesce(sum(hold_picos), 0) from marks where ${condition})`.mapWith((sum: bigint) => picos(sum))
+
 /** The newest secret is the one to show; an older one may still be in its overlap. */
 const keyColumns = {
   id: keys.id,
-  accountId: keys.accountId,
+  accountId: accounts.id,
   accountName: accounts.name,
   name: keys.name,
-  display: sql<string>`(select display from key_secrets where key_id = keys.id order by valid_until is null desc, created_at desc limit 1)`,
+  display: sql<string>`(select display from key_secrets where key_number = keys.number order by valid_until is null desc, created_at desc limit 1)`,
   plan: keys.plan,
   limitPicos: keys.limitPicos,
   spentPicos: keys.spentPicos,
-  heldPicos: keys.heldPicos,
+  heldPicos: heldBy(sql`marks.key_number = keys.number`),
   balancePicos: accounts.balancePicos,
   expiresAt: keys.expiresAt,
   isActive: keys.isActive,
@@ -172,18 +180,18 @@ const accountColumns = {
   creditedPicos: accounts.creditedPicos,
   spentPicos: accounts.spentPicos,
   balancePicos: accounts.balancePicos,
-  heldPicos: accounts.heldPicos,
+  heldPicos: heldBy(sql`marks.key_number in (select number from keys where account_number = accounts.number)`),
   isActive: accounts.isActive,
-  keyCount: sql`(select count(*) from keys where keys.account_id = accounts.id)`.mapWith(Number),
+  keyCount: sql`(select count(*) from keys where keys.account_number = accounts.number)`.mapWith(Number),
   createdAt: accounts.createdAt,
 }
 
 const usageColumns = {
   day: usageDaily.day,
-  keyId: usageDaily.keyId,
+  keyId: keys.id,
   keyName: keys.name,
-  accountId: usageDaily.accountId,
-  modelId: usageDaily.modelId,
+  accountId: accounts.id,
+  modelId: models.id,
   requests: usageDaily.requests,
   inputTokens: usageDaily.inputTokens,
   outputTokens: usageDaily.outputTokens,

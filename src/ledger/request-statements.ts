@@ -1,124 +1,116 @@
-/**
- * The statements of a request's life: hold, mark, settle, void. A guard stands in the WHERE of the UPDATE that it guards: no row back means not granted.
- * Rules: ledger.md "Guards".
- */
+/** The statements of a request's end: a receipt, the sums of a group on account, key and day, and the marks before it. Rules: ledger.md "Guards". */
 
 import type { Database } from 'bun:sqlite'
-import { ne, sql } from 'drizzle-orm'
+import { eq, ne, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
-import { holds } from '../../db/schema.ts'
-import type { Picos } from '../core/money.ts'
+import { accounts, boots, keys, marks, models, priceVersions, receipts, upstreams } from '../../db/schema.ts'
 
-const RATES =
-  'input_rate_picos, output_rate_picos, cache_read_rate_picos, cache_write_5m_rate_picos, cache_write_1h_rate_picos, server_tool_use_rate_picos'
 const COUNTERS = 'input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, server_tool_uses'
-const COUNTER_VALUES = '$input, $output, $cacheRead, $cacheWrite5m, $cacheWrite1h, $serverToolUses'
 
-/** Counters as they are bound. */
-export type BoundUsage = Record<'input' | 'output' | 'cacheRead' | 'cacheWrite5m' | 'cacheWrite1h' | 'serverToolUses', bigint>
-type BoundRates = Record<
-  'inputRate' | 'outputRate' | 'cacheReadRate' | 'cacheWrite5mRate' | 'cacheWrite1hRate' | 'serverToolUseRate',
-  Picos
->
+const RECEIPT_COLUMNS = `request_id, account_number, key_number, price_number, boot_number, upstream_number, upstream_message_id, upstream_request_id, attempts,
+  format, is_stream, outcome, basis, bytes_per_token_thousandths, status, ${COUNTERS}, cost_picos, waived_picos, hold_picos, session_hash, started_at, settled_at,
+  day, first_byte_ms, duration_ms`
 
-export function requestStatements(db: Database) {
-  return { ...grants(db), ...ends(db) }
-}
+const MARK_COLUMNS = `request_id, key_number, price_number, boot_number, upstream_number, format, is_stream, hold_picos, started_at, marked_at, basis,
+  bytes_per_token_thousandths, ${COUNTERS}`
 
-function grants(db: Database) {
+export const requestStatements = (db: Database) => ({ ...debitStatements(db), ...markStatements(db), ...numberStatements(db) })
+
+function debitStatements(db: Database) {
   return {
-    isHeld: db.query<{ one: bigint }, { requestId: string }>('SELECT 1 AS one FROM holds WHERE request_id = $requestId'),
-    holdOnKey: db.query<{ account_id: string }, { keyId: string; amount: Picos; now: bigint }>(
-      `UPDATE keys SET held_picos = held_picos + $amount
-       WHERE id = $keyId AND is_active = 1 AND (expires_at IS NULL OR expires_at > $now)
-         AND (limit_picos IS NULL OR limit_picos - spent_picos - held_picos > 0)
-       RETURNING account_id`,
+    /** A receipt that is there already stays as it is, and `changes` is 0. */
+    insertReceipt: db.prepare(
+      `INSERT INTO receipts (${RECEIPT_COLUMNS}) VALUES (${places(RECEIPT_COLUMNS)}) ON CONFLICT (request_id) DO NOTHING`,
     ),
-    holdOnAccount: db.query<{ id: string }, { accountId: string; amount: Picos }>(
-      `UPDATE accounts SET held_picos = held_picos + $amount
-       WHERE id = $accountId AND is_active = 1 AND balance_picos - held_picos > 0
-       RETURNING id`,
+    /** account, cost */
+    debitAccount: db.prepare<undefined, [number, bigint]>(
+      'UPDATE accounts SET spent_picos = spent_picos + ?2, balance_picos = balance_picos - ?2 WHERE number = ?1',
     ),
-    insertHold: db.query<
-      undefined,
-      {
-        requestId: string
-        accountId: string
-        keyId: string
-        modelId: string
-        format: string
-        isStream: bigint
-        amount: Picos
-        bootId: string
-        now: bigint
-      } & BoundRates
-    >(
-      `INSERT INTO holds (request_id, account_id, key_id, model_id, format, is_stream, amount_picos, ${RATES}, boot_id, started_at)
-       VALUES ($requestId, $accountId, $keyId, $modelId, $format, $isStream, $amount,
-         $inputRate, $outputRate, $cacheReadRate, $cacheWrite5mRate, $cacheWrite1hRate, $serverToolUseRate, $bootId, $now)`,
+    /** key, cost, time */
+    debitKey: db.prepare<undefined, [number, bigint, number]>(
+      'UPDATE keys SET spent_picos = spent_picos + ?2, last_synced_at = max(last_synced_at, ?3) WHERE number = ?1',
     ),
-    markHold: db.query<undefined, { requestId: string; now: bigint } & BoundUsage>(
-      `UPDATE holds SET marked_at = $now, marked_input_tokens = $input, marked_output_tokens = $output, marked_cache_read_tokens = $cacheRead,
-         marked_cache_write_5m_tokens = $cacheWrite5m, marked_cache_write_1h_tokens = $cacheWrite1h, marked_server_tool_uses = $serverToolUses
-       WHERE request_id = $requestId`,
+    /** key, day, price (its model counts), requests, the six counters, cost, waived */
+    addUsage: db.prepare(
+      `INSERT INTO usage_daily (key_number, day, model_number, requests, ${COUNTERS}, cost_picos, waived_picos)
+       VALUES (?1, ?2, (SELECT model_number FROM price_versions WHERE number = ?3), ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+       ON CONFLICT DO UPDATE SET requests = requests + ?4, input_tokens = input_tokens + ?5, output_tokens = output_tokens + ?6,
+         cache_read_tokens = cache_read_tokens + ?7, cache_write_5m_tokens = cache_write_5m_tokens + ?8,
+         cache_write_1h_tokens = cache_write_1h_tokens + ?9, server_tool_uses = server_tool_uses + ?10,
+         cost_picos = cost_picos + ?11, waived_picos = waived_picos + ?12`,
     ),
   }
 }
 
-function ends(db: Database) {
+function markStatements(db: Database) {
+  const orm = drizzle(db)
   return {
-    /** The receipt takes over what the hold says of the request, its rates too; no hold, no receipt. */
-    insertReceipt: db.query<
-      { account_id: string; key_id: string; model_id: string; hold_picos: Picos },
-      {
-        requestId: string
-        outcome: string
-        usageSource: string
-        status: bigint
-        cost: Picos
-        waived: Picos
-        now: bigint
-        firstByteMs: bigint | null
-        durationMs: bigint
-      } & BoundUsage
-    >(
-      `INSERT INTO receipts (request_id, account_id, key_id, model_id, format, is_stream, ${RATES}, hold_picos, boot_id, started_at,
-         outcome, usage_source, status, ${COUNTERS}, cost_picos, waived_picos, settled_at, first_byte_ms, duration_ms)
-       SELECT request_id, account_id, key_id, model_id, format, is_stream, ${RATES}, amount_picos, boot_id, started_at,
-         $outcome, $usageSource, $status, ${COUNTER_VALUES}, $cost, $waived, $now, $firstByteMs, $durationMs
-       FROM holds WHERE request_id = $requestId
-       RETURNING account_id, key_id, model_id, hold_picos`,
-    ),
-    deleteHold: db.query<{ account_id: string; key_id: string; amount_picos: Picos }, { requestId: string }>(
-      'DELETE FROM holds WHERE request_id = $requestId RETURNING account_id, key_id, amount_picos',
-    ),
-    debitAccount: db.query<undefined, { accountId: string; held: Picos; cost: Picos }>(
-      `UPDATE accounts SET held_picos = held_picos - $held, spent_picos = spent_picos + $cost, balance_picos = balance_picos - $cost
-       WHERE id = $accountId`,
-    ),
-    debitKey: db.query<undefined, { keyId: string; held: Picos; cost: Picos; now: bigint }>(
-      `UPDATE keys SET held_picos = held_picos - $held, spent_picos = spent_picos + $cost, last_synced_at = max(last_synced_at, $now)
-       WHERE id = $keyId`,
-    ),
-    releaseOnAccount: db.query<undefined, { accountId: string; held: Picos }>(
-      'UPDATE accounts SET held_picos = held_picos - $held WHERE id = $accountId',
-    ),
-    releaseOnKey: db.query<undefined, { keyId: string; held: Picos }>('UPDATE keys SET held_picos = held_picos - $held WHERE id = $keyId'),
-    addUsage: db.query<
-      undefined,
-      { accountId: string; keyId: string; day: bigint; modelId: string; cost: Picos; waived: Picos } & BoundUsage
-    >(
-      `INSERT INTO usage_daily (account_id, key_id, day, model_id, requests, ${COUNTERS}, cost_picos, waived_picos)
-       VALUES ($accountId, $keyId, $day, $modelId, 1, ${COUNTER_VALUES}, $cost, $waived)
-       ON CONFLICT DO UPDATE SET requests = requests + 1, input_tokens = input_tokens + $input, output_tokens = output_tokens + $output,
-         cache_read_tokens = cache_read_tokens + $cacheRead, cache_write_5m_tokens = cache_write_5m_tokens + $cacheWrite5m,
-         cache_write_1h_tokens = cache_write_1h_tokens + $cacheWrite1h, server_tool_uses = server_tool_uses + $serverToolUses,
-         cost_picos = cost_picos + $cost, waived_picos = waived_picos + $waived`,
-    ),
-    holdsOfOtherBoots: drizzle(db)
-      .select()
-      .from(holds)
-      .where(ne(holds.bootId, sql.placeholder('bootId')))
+    putMark: db.prepare(`INSERT INTO marks (${MARK_COLUMNS}) VALUES (${places(MARK_COLUMNS)}) ON CONFLICT (request_id) DO UPDATE SET
+      ${['upstream_number', 'marked_at', 'basis', 'bytes_per_token_thousandths', ...COUNTERS.split(', ')].map((name) => `${name} = excluded.${name}`).join(', ')}`),
+    deleteMark: db.prepare<undefined, [string]>('DELETE FROM marks WHERE request_id = ?'),
+    isSettled: orm
+      .select({ requestId: receipts.requestId })
+      .from(receipts)
+      .where(eq(receipts.requestId, sql.placeholder('requestId')))
+      .prepare(),
+    marksOfOtherBoots: orm
+      .select({ mark: marks, accountNumber: accounts.number, modelId: models.id, price: priceVersions, upstream: upstreams })
+      .from(marks)
+      .innerJoin(keys, eq(keys.number, marks.keyNumber))
+      .innerJoin(accounts, eq(accounts.number, keys.accountNumber))
+      .innerJoin(priceVersions, eq(priceVersions.number, marks.priceNumber))
+      .innerJoin(models, eq(models.number, priceVersions.modelNumber))
+      .leftJoin(upstreams, eq(upstreams.number, marks.upstreamNumber))
+      .where(ne(marks.bootNumber, sql.placeholder('boot')))
       .prepare(),
   }
 }
+
+/** What has a number inside: each is inserted once, where it is not there yet, and then asked for. */
+function numberStatements(db: Database) {
+  const number = <Params extends (string | bigint | number)[]>(text: string) => db.prepare<{ number: bigint }, Params>(text)
+  const orm = drizzle(db)
+  return {
+    insertBoot: orm
+      .insert(boots)
+      .values({ id: sql.placeholder('id'), node: sql.placeholder('node'), startedAt: sql.placeholder('startedAt') })
+      .onConflictDoNothing()
+      .prepare(),
+    bootNumber: number<[string]>('SELECT number FROM boots WHERE id = ?'),
+    insertModel: orm
+      .insert(models)
+      .values({ id: sql.placeholder('id') })
+      .onConflictDoNothing()
+      .prepare(),
+    modelNumber: number<[string]>('SELECT number FROM models WHERE id = ?'),
+    insertPrice: orm
+      .insert(priceVersions)
+      .values({
+        modelNumber: sql.placeholder('model'),
+        inputRatePicos: sql.placeholder('input'),
+        outputRatePicos: sql.placeholder('output'),
+        cacheReadRatePicos: sql.placeholder('cacheRead'),
+        cacheWrite5mRatePicos: sql.placeholder('cacheWrite5m'),
+        cacheWrite1hRatePicos: sql.placeholder('cacheWrite1h'),
+        serverToolUseRatePicos: sql.placeholder('serverToolUse'),
+      })
+      .onConflictDoNothing()
+      .prepare(),
+    priceNumber: number<[number, bigint, bigint, bigint, bigint, bigint, bigint]>(
+      `SELECT number FROM price_versions WHERE model_number = ? AND input_rate_picos = ? AND output_rate_picos = ? AND cache_read_rate_picos = ?
+         AND cache_write_5m_rate_picos = ? AND cache_write_1h_rate_picos = ? AND server_tool_use_rate_picos = ?`,
+    ),
+    insertUpstream: orm
+      .insert(upstreams)
+      .values({ name: sql.placeholder('name'), model: sql.placeholder('model') })
+      .onConflictDoNothing()
+      .prepare(),
+    upstreamNumber: number<[string, string]>('SELECT number FROM upstreams WHERE name = ? AND model = ?'),
+  }
+}
+
+const places = (columns: string): string =>
+  columns
+    .split(',')
+    .map(() => '?')
+    .join(', ')

@@ -1,16 +1,30 @@
 /**
- * The ledger as a synchronous state machine over SQLite: tasks in, answers out. All writes of a call share one transaction, each in a savepoint of its own,
- * so that one that breaks a rule of the database takes no neighbour with it. Rules: ledger.md "Group commit".
+ * The ledger as a synchronous state machine over SQLite: tasks in, answers out. All writes of a call share one transaction. One that breaks a rule of the database
+ * breaks the group: it is rolled back and replayed, each task in a savepoint of its own, which names the culprit and takes no neighbour with it.
+ * Rules: ledger.md "Group commit".
  */
 
-import { type Database, SQLiteError } from 'bun:sqlite'
+import { type Database, SQLiteError, type Statement } from 'bun:sqlite'
 import { proveWritable } from '../../db/open.ts'
 import { minPicos, picos } from '../core/money.ts'
+import { Debits } from './debits.ts'
 import type { KeyBalance, KeyChange } from './ledger.ts'
+import { Numbers, numberIn } from './numbers.ts'
 import { operate } from './operator-writes.ts'
-import { hold, mark, release, settle } from './request-writes.ts'
+import { recoveredDebit } from './recovery.ts'
 import { prepareStatements, type Statements } from './statements.ts'
-import { type Answer, isRead, type LedgerFault, type ReadTask, type Task, unavailable, type WriteTask } from './task.ts'
+import {
+  type Answer,
+  type FoundKey,
+  isRead,
+  type KeyState,
+  type LedgerFault,
+  type PriceVersion,
+  type ReadTask,
+  type Task,
+  unavailable,
+  type WriteTask,
+} from './task.ts'
 
 /** `faults`: tasks that broke a rule of the database, which only a bug can do. They were answered `unavailable` and changed nothing. */
 export type Applied = Readonly<{
@@ -22,48 +36,66 @@ export type Applied = Readonly<{
 /** Nothing was committed, so nothing has changed. The whole call may be repeated. */
 export type NotApplied = Readonly<{ kind: 'failed'; problem: string }>
 
+type Written = { answers: Answer[]; changes: KeyChange[]; faults: LedgerFault[] }
+
 export class SqliteLedger {
   readonly #db: Database
   readonly #statements: Statements
-  readonly #bootId: string
+  readonly #numbers: Numbers
+  readonly #boot: number
+  readonly #debits: Debits
+  readonly #begin: Statement
+  readonly #commit: Statement
   #isSynchronousFull = true
 
-  /** `db` is a writer's connection from db/open.ts. */
-  constructor(db: Database, bootId: string) {
+  /** `db` is a writer's connection from db/open.ts. Names the process in the file. `now`: Unix milliseconds. Throws what SQLite says. */
+  constructor(db: Database, bootId: string, now: number) {
     this.#db = db
     this.#statements = prepareStatements(db)
-    this.#bootId = bootId
+    this.#numbers = new Numbers(this.#statements)
+    this.#begin = db.prepare('BEGIN IMMEDIATE')
+    this.#commit = db.prepare('COMMIT')
+    this.#boot = this.#registerBoot(bootId, now)
+    this.#debits = new Debits(this.#statements, this.#numbers, this.#boot)
+  }
+
+  /** Price versions that later debits and marks name by their place in the list of all that were defined. */
+  define(prices: readonly PriceVersion[]): void {
+    this.#numbers.define(prices)
   }
 
   /** Answers stand in the order of the tasks. Reads see what the writes of the same call did. */
   apply(tasks: readonly Task[]): Applied | NotApplied {
-    const answers = new Array<Answer>(tasks.length)
-    const changes: KeyChange[] = []
-    const faults: LedgerFault[] = []
-    const writes = tasks.filter((task): task is WriteTask => !isRead(task))
-    try {
-      if (writes.length > 0) {
-        this.#setSynchronous(writes.some((task) => task.kind === 'settle' || task.kind === 'operate'))
-        this.#db.run('BEGIN IMMEDIATE')
-        tasks.forEach((task, index) => {
-          if (!isRead(task)) answers[index] = this.#write(task, changes, faults)
-        })
-        this.#db.run('COMMIT')
-      }
-    } catch (error) {
-      this.#abandon()
-      if (!isStorageFailure(error)) throw error
-      return { kind: 'failed', problem: describe(error) }
+    const written: Written = { answers: new Array<Answer>(tasks.length), changes: [], faults: [] }
+    if (tasks.some((task) => !isRead(task))) {
+      this.#setSynchronous(tasks.some((task) => task.kind === 'settle' || task.kind === 'operate'))
+      const problem = this.#inTransaction(() => this.#writeGroup(tasks, written), 'may replay')
+      const again = problem === 'replay' ? this.#inTransaction(() => this.#replay(tasks, written), 'final') : problem
+      if (again !== undefined) return { kind: 'failed', problem: again }
     }
     tasks.forEach((task, index) => {
-      if (isRead(task)) answers[index] = this.#read(task, faults)
+      if (isRead(task)) written.answers[index] = this.#read(task, written.faults)
     })
-    return { kind: 'applied', answers, changes, faults }
+    return { kind: 'applied', ...written }
   }
 
-  /** Requests that a process left in flight when it died, for recovery. */
-  holdsOfOtherBoots(): ReturnType<Statements['holdsOfOtherBoots']['all']> {
-    return this.#statements.holdsOfOtherBoots.all({ bootId: this.#bootId })
+  /**
+   * Waives what other boots left in flight. A mark that the database refuses (a broken upstream's figures) is dropped instead: one bad mark must not keep the ledger
+   * closed. Returns how many there were.
+   */
+  recover(now: number): number | NotApplied {
+    const left = this.#statements.marksOfOtherBoots.all({ boot: this.#boot })
+    if (left.length === 0) return 0
+    this.#setSynchronous(true)
+    const problem = this.#inTransaction(() => {
+      for (const mark of left) {
+        const debit = recoveredDebit(mark, now)
+        const failure = this.#inSavepoint(() => this.#debits.insertRecovered(debit, debit.price))
+        if (failure !== undefined) this.#statements.deleteMark.run(debit.requestId)
+        else this.#debits.flush()
+      }
+    }, 'final')
+    return problem === undefined ? left.length : { kind: 'failed', problem }
   }
 
   /** A small commit to disk: true when the storage takes writes again. */
@@ -89,50 +121,136 @@ export class SqliteLedger {
     this.#db.close()
   }
 
-  #write(task: WriteTask, changes: KeyChange[], faults: LedgerFault[]): Answer {
+  #registerBoot(id: string, now: number): number {
+    return this.#db
+      .transaction(() => {
+        const node = this.#db.query<{ value: string }, []>("SELECT value FROM meta WHERE name = 'node'").get()?.value ?? ''
+        this.#statements.insertBoot.run({ id, node, startedAt: now })
+        this.#db.query("INSERT OR REPLACE INTO meta (name, value) VALUES ('boot', ?)").run(id)
+        return numberIn(this.#statements.bootNumber.get(id))
+      })
+      .immediate()
+  }
+
+  /** Undefined when it was committed, else why not. `replay`: a rule of the database was broken, nothing is wrong with the storage. */
+  #inTransaction(write: () => void, mode: 'may replay' | 'final'): 'replay' | string | undefined {
+    this.#debits.forget()
+    try {
+      this.#begin.run()
+      write()
+      this.#commit.run()
+      this.#numbers.committed()
+      return undefined
+    } catch (error) {
+      this.#abandon()
+      this.#numbers.rolledBack()
+      if (isStorageFailure(error)) return describe(error)
+      if (mode === 'may replay') return 'replay'
+      throw error
+    }
+  }
+
+  /** All at once, the sums at the end: any broken rule breaks the group. */
+  #writeGroup(tasks: readonly Task[], { answers, changes }: Written): void {
+    for (let index = 0; index < tasks.length; index++) {
+      const task = tasks[index]
+      if (task !== undefined && !isRead(task)) answers[index] = this.#perform(task, changes)
+    }
+    this.#debits.flush()
+  }
+
+  #replay(tasks: readonly Task[], written: Written): void {
+    written.changes.length = 0
+    tasks.forEach((task, index) => {
+      if (isRead(task)) return
+      const failure = this.#inSavepoint(() => {
+        written.answers[index] = this.#perform(task, written.changes)
+        this.#debits.flush()
+      })
+      if (failure === undefined) return
+      written.faults.push(faultOf(task, failure.error))
+      written.answers[index] = unavailable(task)
+    })
+  }
+
+  /** What undid it, or undefined. A failing storage is thrown on. */
+  #inSavepoint(write: () => void): Readonly<{ error: unknown }> | undefined {
     this.#db.run('SAVEPOINT task')
     try {
-      const answer = this.#perform(task, changes)
-      if (!isKept(answer)) this.#db.run('ROLLBACK TO task')
+      write()
       this.#db.run('RELEASE task')
-      return answer
+      return undefined
     } catch (error) {
       if (isStorageFailure(error)) throw error
       this.#db.run('ROLLBACK TO task')
       this.#db.run('RELEASE task')
-      faults.push(faultOf(task, error))
-      return unavailable(task)
+      this.#debits.forget()
+      this.#numbers.rolledBack()
+      return { error }
     }
   }
 
   #perform(task: WriteTask, changes: KeyChange[]): Answer {
     switch (task.kind) {
-      case 'hold':
-        return hold(this.#statements, task.request, this.#bootId)
-      case 'mark':
-        return mark(this.#statements, task.requestId, task.usage, task.now)
       case 'settle':
-        return settle(this.#statements, task.settlement)
-      case 'void':
-        return release(this.#statements, task.requestId)
-      case 'operate': {
-        const operated = operate(this.#statements, task.operation)
-        if (operated.result === 'refused') return operated
-        for (const keyId of operated.changed) changes.push({ keyId, stop: this.#stopOf(keyId) })
-        return { result: 'done' }
-      }
+        return this.#debits.insert(task.debit) ? 'settled' : 'already'
+      case 'mark':
+        this.#debits.putMark(task.mark, task.now)
+        return 'marked'
+      case 'unmark':
+        this.#statements.deleteMark.run(task.requestId)
+        return this.#statements.isSettled.get({ requestId: task.requestId }) === undefined ? 'absent' : 'settled'
+      case 'operate':
+        return this.#operate(task, changes)
     }
+  }
+
+  /** A refusal may leave half-made rows behind: they are rolled back. What the group spent before is written first, so that an operation sees it. */
+  #operate({ operation }: Extract<WriteTask, { kind: 'operate' }>, changes: KeyChange[]): Answer {
+    this.#debits.flush()
+    this.#db.run('SAVEPOINT operation')
+    const performed = operate(this.#statements, operation)
+    if (performed.result === 'refused') this.#db.run('ROLLBACK TO operation')
+    this.#db.run('RELEASE operation')
+    if (performed.result === 'refused') return performed
+    for (const keyId of performed.changed) changes.push({ keyId, stop: this.#stopOf(keyId) })
+    return { result: 'done', isNew: performed.isNew }
   }
 
   #read(task: ReadTask, faults: LedgerFault[]): Answer {
     try {
-      return task.kind === 'findKey'
-        ? this.#statements.keyOfSecret.get({ hash: Buffer.from(task.secretHash) })
-        : this.#balanceOf(task.keyId)
+      switch (task.kind) {
+        case 'findKey':
+          return this.#findKey(task.secretHash)
+        case 'keyStates':
+          return task.keyIds.map((keyId) => this.#statements.keyState.get({ keyId })).filter((state) => state !== undefined)
+        case 'balanceOf':
+          return this.#balanceOf(task.keyId)
+      }
     } catch (error) {
       faults.push(faultOf(task, error))
       return 'unavailable'
     }
+  }
+
+  #findKey(secretHash: Uint8Array): FoundKey | undefined {
+    const found = this.#statements.keyOfSecret.get({ hash: Buffer.from(secretHash) })
+    if (found === undefined) return undefined
+    const { keyNumber, accountNumber, spentPicos, balancePicos, ...record } = found
+    const { id: keyId, accountId, isActive, isAccountActive, expiresAt, limitPicos } = record
+    const state: KeyState = {
+      keyId,
+      keyNumber,
+      accountId,
+      accountNumber,
+      isActive,
+      isAccountActive,
+      expiresAt,
+      limitPicos,
+      spentPicos,
+      balancePicos,
+    }
+    return { record, state }
   }
 
   #balanceOf(keyId: string): KeyBalance | undefined {
@@ -148,7 +266,7 @@ export class SqliteLedger {
     return key?.isActive && key.isAccountActive ? null : 'disabled'
   }
 
-  /** Between transactions only. A settle must survive power loss; a hold, a mark or a release need not. */
+  /** Between transactions only. A settle must survive power loss; a mark need not. */
   #setSynchronous(isFull: boolean): void {
     if (isFull === this.#isSynchronousFull) return
     this.#db.run(`PRAGMA synchronous = ${isFull ? 'FULL' : 'NORMAL'}`)
@@ -164,12 +282,6 @@ export class SqliteLedger {
       if (!isStorageFailure(error)) throw error
     }
   }
-}
-
-/** Only these answers stand for a change; the others undo what they tried. */
-function isKept(answer: Answer): boolean {
-  if (typeof answer === 'object') return 'result' in answer && answer.result === 'done'
-  return answer === 'held' || answer === 'marked' || answer === 'settled' || answer === 'voided'
 }
 
 /** SQLite's results that a statement or its values cause; every other one is the storage's. */

@@ -1,38 +1,80 @@
 /** What the ledger thread is asked and what it answers, as data that crosses threads. */
 
+import type { FormatName } from '../core/format.ts'
 import type { KeyRecord } from '../core/key.ts'
-import type { Usage } from '../core/usage.ts'
-import type { HoldAnswer, HoldRequest, KeyBalance, KeyChange, Settlement } from './ledger.ts'
+import type { Picos } from '../core/money.ts'
+import type { Rates } from '../core/pricing.ts'
+import type { KeyBalance, KeyChange, Progress, Settlement } from './ledger.ts'
 import type { Operation, OperationResult } from './operation.ts'
 
+export type PriceVersion = Readonly<{ modelId: string; rates: Rates }>
+
+/** Whose request it is, at which price; `price` is a place in the list of price versions that the thread was told. */
+type RequestFacts = Readonly<{
+  requestId: string
+  keyNumber: number
+  price: number
+  format: FormatName
+  isStream: boolean
+  holdPicos: Picos
+  /** Unix milliseconds. */
+  startedAt: number
+}>
+
+/** A receipt to write. `isMarked`: a mark of the request goes with it. */
+export type Debit = RequestFacts & Settlement & Readonly<{ accountNumber: number; isMarked: boolean }>
+
+export type Mark = RequestFacts & Progress
+
+/** What a wallet is made of. */
+export type KeyState = Readonly<{
+  keyId: string
+  keyNumber: number
+  accountId: string
+  accountNumber: number
+  isActive: boolean
+  isAccountActive: boolean
+  /** Unix milliseconds; null: never. */
+  expiresAt: number | null
+  limitPicos: Picos | null
+  spentPicos: Picos
+  balancePicos: Picos
+}>
+
 export type Task =
-  | Readonly<{ kind: 'hold'; request: HoldRequest }>
-  | Readonly<{ kind: 'mark'; requestId: string; usage: Usage; now: number }>
-  | Readonly<{ kind: 'settle'; settlement: Settlement }>
-  | Readonly<{ kind: 'void'; requestId: string }>
+  | Readonly<{ kind: 'settle'; debit: Debit }>
+  | Readonly<{ kind: 'mark'; mark: Mark; now: number }>
+  /** Takes the mark of a request away that ended without a receipt, and says whether it has one after all. */
+  | Readonly<{ kind: 'unmark'; requestId: string }>
   | Readonly<{ kind: 'operate'; operation: Operation }>
   | Readonly<{ kind: 'findKey'; secretHash: Uint8Array }>
+  | Readonly<{ kind: 'keyStates'; keyIds: readonly string[] }>
   | Readonly<{ kind: 'balanceOf'; keyId: string }>
 
 type TaskKind = Task['kind']
 
 /** The answer to each kind of task. */
 export type Answers = {
-  hold: HoldAnswer
-  mark: 'marked' | 'unavailable'
   settle: 'settled' | 'already' | 'unavailable'
-  void: 'voided' | 'already' | 'unavailable'
-  operate: OperationResult
-  findKey: KeyRecord | undefined | 'unavailable'
+  mark: 'marked' | 'unavailable'
+  unmark: 'absent' | 'settled' | 'unavailable'
+  operate: Operated
+  findKey: FoundKey | undefined | 'unavailable'
+  keyStates: readonly KeyState[] | 'unavailable'
   balanceOf: KeyBalance | undefined | 'unavailable'
 }
 
+/** `isNew`: the operation had not been done before. */
+type Operated = Exclude<OperationResult, { result: 'done' }> | Readonly<{ result: 'done'; isNew: boolean }>
+
+export type FoundKey = Readonly<{ record: KeyRecord; state: KeyState }>
+
 export type Answer = Answers[TaskKind]
 
-export type ReadTask = Extract<Task, { kind: 'findKey' | 'balanceOf' }>
+export type ReadTask = Extract<Task, { kind: 'findKey' | 'keyStates' | 'balanceOf' }>
 export type WriteTask = Exclude<Task, ReadTask>
 
-export const isRead = (task: Task): task is ReadTask => task.kind === 'findKey' || task.kind === 'balanceOf'
+export const isRead = (task: Task): task is ReadTask => task.kind === 'findKey' || task.kind === 'keyStates' || task.kind === 'balanceOf'
 
 /** What a task is answered when the storage fails. */
 export const unavailable = (task: Task): Answer => (task.kind === 'operate' ? { result: 'unavailable' } : 'unavailable')
@@ -42,7 +84,8 @@ export type Numbered<T> = Readonly<{ number: number }> & T
 
 export type ToThread =
   | Readonly<{ kind: 'open'; path: string; create: boolean; bootId: string; now: number; retryMs: number }>
-  | Readonly<{ kind: 'tasks'; tasks: readonly Numbered<{ task: Task }>[] }>
+  /** `prices`: versions that follow those told before. */
+  | Readonly<{ kind: 'tasks'; tasks: readonly Numbered<{ task: Task }>[]; prices: readonly PriceVersion[] }>
   | Readonly<{ kind: 'close' }>
 
 export type FromThread =
@@ -64,4 +107,4 @@ export type Committed = Readonly<{
   isWritable: boolean
 }>
 
-export type OpenProblem = Readonly<{ problem: 'missing' | 'locked' | 'newer' | 'corrupt' | 'unwritable'; message: string }>
+export type OpenProblem = Readonly<{ problem: 'missing' | 'locked' | 'newer' | 'older' | 'corrupt' | 'unwritable'; message: string }>

@@ -6,7 +6,6 @@
 import { parentPort } from 'node:worker_threads'
 import { openDatabase } from '../../db/open.ts'
 import { CommitLoop } from './commit-loop.ts'
-import { recover } from './recovery.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
 import type { FromThread, OpenProblem, ToThread } from './task.ts'
 
@@ -24,7 +23,7 @@ export function runLedgerThread(): void {
         return say({ kind: 'opened', recovered: opened.recovered })
       }
       case 'tasks':
-        return loop?.add(message.tasks)
+        return loop?.add(message.tasks, message.prices)
       case 'close':
         loop?.close()
         return say({ kind: 'closed' })
@@ -52,12 +51,9 @@ function open(
   say: (message: FromThread) => void,
 ): Opened | OpenProblem {
   const db = openDatabase(path, create ? 'create' : 'write')
-  if ('problem' in db) {
-    // Only a reader's connection can find a file that is too old: a writer brings it up to date.
-    return db.problem === 'older' ? { problem: 'corrupt', message: db.message } : { problem: db.problem, message: db.message }
-  }
-  const ledger = new SqliteLedger(db, bootId)
-  const recovered = recover(ledger, now)
+  if ('problem' in db) return db
+  const ledger = new SqliteLedger(db, bootId, now)
+  const recovered = ledger.recover(now)
   if (typeof recovered === 'number') return { loop: new CommitLoop(ledger, say, retryMs), recovered }
   ledger.close()
   return { problem: 'unwritable', message: `${path}: requests of an earlier run cannot be settled (${recovered.problem})` }

@@ -1,7 +1,8 @@
 /** Recomputes everything that the ledger keeps twice, and names what differs. Rules: money.md "Verify". */
 
-import type { Database } from 'bun:sqlite'
+import { Database } from 'bun:sqlite'
 import invariants from '../../db/invariants.sql' with { type: 'text' }
+import { migrate } from '../../db/migrate.ts'
 
 /** `stored` is what a table says, `recomputed` what its parts add up to. Amounts are picodollars. */
 export type Difference = Readonly<{ rule: string; subject: string; stored: string; recomputed: string }>
@@ -17,7 +18,11 @@ const QUERIES = invariants
 
 /** Empty for a sound ledger. One read transaction, so that a gateway that writes meanwhile makes no differences. */
 export function differences(db: Database): readonly Difference[] {
-  return db.transaction(() => [...storageFindings(db), ...QUERIES.flatMap((query) => db.query<Row, []>(query).all().map(differenceOf))])()
+  return db.transaction(() => [
+    ...storageFindings(db),
+    ...schemaFindings(db),
+    ...QUERIES.flatMap((query) => db.query<Row, []>(query).all().map(differenceOf)),
+  ])()
 }
 
 function storageFindings(db: Database): readonly Difference[] {
@@ -35,6 +40,28 @@ function storageFindings(db: Database): readonly Difference[] {
     })),
   ]
 }
+
+/** A table, CHECK, index or trigger that was changed or dropped guards nothing any more. */
+function schemaFindings(db: Database): readonly Difference[] {
+  const fresh = new Database(':memory:', { safeIntegers: true })
+  migrate(fresh, 0)
+  const [actual, expected] = [schemaOf(db), schemaOf(fresh)]
+  fresh.close()
+  return [...new Set([...actual.keys(), ...expected.keys()])]
+    .filter((name) => actual.get(name) !== expected.get(name))
+    .map((name) => {
+      const [stored = 'absent', recomputed = 'absent'] = [actual.get(name), expected.get(name)]
+      return { rule: 'the schema is that of this program', subject: name, stored, recomputed }
+    })
+}
+
+const schemaOf = (db: Database): ReadonlyMap<string, string> =>
+  new Map(
+    db
+      .query<{ name: string; sql: string }, []>("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'")
+      .all()
+      .map(({ name, sql }) => [name, sql]),
+  )
 
 const differenceOf = ({ rule, subject, stored, high, low }: Row): Difference => ({
   rule,

@@ -37,14 +37,9 @@ const stoppableBy = <Echo>(stop: (reason: StopReason) => void, { held }: Run<Ech
   stop: async (reason) => stop(reason),
 })
 
-async function refuse<Echo>(
-  { parts, exchange, connection, held }: Run<Echo>,
-  fault: Fault,
-  outcome: 'deadline' | 'drain' | 'fault',
-): Promise<Response> {
-  const released = await parts.world.ledger.void(exchange.requestId)
-  const refusal = released === 'unavailable' ? new Refusal('storageUnavailable') : fault.refusal
-  const { upstream, cause, isAlarm } = fault
+function refuse<Echo>({ parts, exchange, connection, held }: Run<Echo>, fault: Fault, outcome: 'deadline' | 'drain' | 'fault'): Response {
+  parts.world.ledger.void(exchange.requestId)
+  const { refusal, upstream, cause, isAlarm } = fault
   return exchange.refuse(refusal, connection.origin, { ...describe(held), upstream, cause, isAlarm, outcome })
 }
 

@@ -14,7 +14,7 @@ import type { World } from '../world.ts'
 import type { Deadline, StopReason } from './deadline.ts'
 import type { Connection, Exchange } from './exchange.ts'
 import type { LiveStream } from './live-streams.ts'
-import { type Held, type Kept, settle } from './settle.ts'
+import { type Held, type Kept, settle, upstreamOf } from './settle.ts'
 import { type End, endWith, faultEnd, leaverEnd, stoppedEnd } from './stream-end.ts'
 import type { Timings } from './timings.ts'
 import { UpstreamBody } from './upstream-body.ts'
@@ -294,6 +294,10 @@ export class ClientStream implements LiveStream {
     const nowMs = world.clock.monotonicMs()
     if (this.#markedAtMs !== undefined && nowMs - this.#markedAtMs < timings.markEveryMs) return
     this.#markedAtMs = nowMs
-    world.ledger.mark(exchange.requestId, partialUsage(transcoder.observation, held.bounds).usage)
+    const { usage, isEstimated } = partialUsage(transcoder.observation, held.bounds)
+    const basis = isEstimated
+      ? ({ usageSource: 'estimated', bytesPerToken: held.bounds.bytesPerToken } as const)
+      : ({ usageSource: 'partial' } as const)
+    world.ledger.mark(exchange.requestId, { usage, ...basis, ...upstreamOf(held, this.#upstreamName) })
   }
 }

@@ -39,9 +39,9 @@ export class Relay {
     const { world } = this.#parts
     const exchange = new Exchange(world, route, format.name)
     connection.keepOpen()
-    const work = this.#answer(format, request, identified, connection, exchange).catch(async (error: unknown) => {
+    const work = this.#answer(format, request, identified, connection, exchange).catch((error: unknown) => {
       world.log.alarm('a request failed by a bug', { request_id: exchange.requestId, ...describeBug(error) })
-      await world.ledger.void(exchange.requestId)
+      world.ledger.void(exchange.requestId)
       connection.restore()
       return exchange.refuse(new Refusal('internal'), connection.origin)
     })
@@ -128,6 +128,7 @@ export class Relay {
     const held: Held = {
       key,
       modelId,
+      upstreamModel: call.model.upstreamModel,
       isStream: call.isStream,
       bounds: call.bounds,
       rates,

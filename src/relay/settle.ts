@@ -6,6 +6,7 @@ import type { Observation } from '../core/native/observation.ts'
 import { type Charge, chargeOf, type Outcome } from '../core/outcome.ts'
 import type { Bounds, Rates } from '../core/pricing.ts'
 import { Refusal } from '../core/refusal.ts'
+import type { UpstreamCall } from '../ledger/ledger.ts'
 import type { RequestLine } from '../observe/request-line.ts'
 import type { World } from '../world.ts'
 import type { Exchange } from './exchange.ts'
@@ -14,6 +15,8 @@ import type { Exchange } from './exchange.ts'
 export type Held = Readonly<{
   key: KeyRecord
   modelId: string
+  /** As the upstream knows it. */
+  upstreamModel: string
   isStream: boolean
   bounds: Bounds
   rates: Rates
@@ -39,7 +42,7 @@ export type Kept = 'durable' | 'unavailable'
 /** Settles or voids. */
 export async function settle(world: World, exchange: Exchange, held: Held, ended: Ended): Promise<Kept> {
   const charge = chargeOf(ended.isWhole === true ? 'complete' : ended.outcome, ended.observation, held.bounds, held.rates)
-  const answer = charge === 'void' ? await world.ledger.void(exchange.requestId) : await commit(world, exchange, charge, ended)
+  const answer = charge === 'void' ? world.ledger.void(exchange.requestId) : await commit(world, exchange, held, charge, ended)
   if (answer === 'already') world.log.alarm('a request was settled twice', { request_id: exchange.requestId })
   exchange.end({
     ...describe(held),
@@ -69,9 +72,11 @@ export const describe = (held: Held): Partial<RequestLine> => ({
 function commit(
   world: World,
   exchange: Exchange,
+  held: Held,
   charge: Exclude<Charge, 'void'>,
   ended: Ended,
 ): Promise<'settled' | 'already' | 'unavailable'> {
+  const { bytesPerToken } = charge
   return world.ledger.settle({
     requestId: exchange.requestId,
     outcome: ended.outcome,
@@ -83,8 +88,14 @@ function commit(
     firstByteMs: exchange.firstByteMs,
     durationMs: exchange.elapsedMs,
     now: world.clock.now(),
+    ...upstreamOf(held, ended.more?.upstream),
+    ...(bytesPerToken === undefined ? {} : { bytesPerToken }),
   })
 }
+
+/** The upstream that answered, as the ledger records it. */
+export const upstreamOf = ({ upstreamModel }: Held, name: string | undefined): Readonly<{ upstream?: UpstreamCall }> =>
+  name === undefined ? {} : { upstream: { name, model: upstreamModel } }
 
 function describeCharge(charge: Charge, { amountPicos }: Held): Partial<RequestLine> {
   if (charge === 'void') return { usageSource: 'none' }

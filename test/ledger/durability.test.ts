@@ -4,6 +4,7 @@
  */
 
 import { expect, test } from 'bun:test'
+import { NO_USAGE } from '../../src/core/usage.ts'
 import { createKey, holdTask, openMachine, operateTask, settleTask, usd } from '../support/ledger.ts'
 
 const FULL = 2n
@@ -12,7 +13,7 @@ const FULL = 2n
 function openWatched() {
   const machine = openMachine()
   machine.db.run('CREATE TEMP TABLE seen (place TEXT, level INTEGER)')
-  for (const place of ['receipts', 'keys', 'top_ups']) {
+  for (const place of ['receipts', 'keys', 'credits']) {
     machine.db.run(
       `CREATE TEMP TRIGGER see_${place} AFTER INSERT ON main.${place}
        BEGIN INSERT INTO seen SELECT '${place}', synchronous FROM pragma_synchronous; END`,
@@ -36,7 +37,7 @@ test('a settle is flushed before it is acknowledged, whatever was committed befo
   machine.askAll(holdTask('r1', 'key_a', usd('0.1')), holdTask('r2', 'key_a', usd('0.1')), holdTask('r3', 'key_a', usd('0.1')))
   machine.ask(settleTask('r1', { output: 1 }))
   expect(seen()).toEqual([receipt])
-  machine.ask({ kind: 'mark', requestId: 'r2', usage: settleUsage(), now: 1 })
+  machine.ask({ kind: 'mark', requestId: 'r2', progress: { usage: NO_USAGE, usageSource: 'none' }, now: 1 })
   machine.askAll(holdTask('r4', 'key_a', usd('0.1')), settleTask('r2', { output: 1 }), { kind: 'void', requestId: 'r4' })
   expect(seen()).toEqual([receipt])
   machine.ask({ kind: 'void', requestId: 'none' })
@@ -46,13 +47,16 @@ test('a settle is flushed before it is acknowledged, whatever was committed befo
   machine.close()
 })
 
-const settleUsage = () => ({ input: 1, output: 0, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, serverToolUses: 0 })
-
 test('an operator’s write is flushed, also after commits that were not', () => {
   const { machine, seen } = openWatched()
   machine.ask(operateTask(createKey('key_a', { balanceUsd: '1' })))
   expect(seen().map(({ level }) => level)).toEqual([FULL, FULL])
-  machine.ask(holdTask('r1', 'key_a', usd('0.1')))
+  machine.askAll(holdTask('r1', 'key_a', usd('0.1')), {
+    kind: 'mark',
+    requestId: 'r1',
+    progress: { usage: NO_USAGE, usageSource: 'none' },
+    now: 1,
+  })
   machine.ask(operateTask(createKey('key_b', { balanceUsd: '1' })))
   expect(seen().map(({ level }) => level)).toEqual([FULL, FULL])
   machine.close()

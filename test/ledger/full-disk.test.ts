@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { CommitLoop } from '../../src/ledger/commit-loop.ts'
 import type { Answer, Committed, Task } from '../../src/ledger/task.ts'
 import {
+  type Ask,
   addKey,
   createKey,
   holdRequest,
@@ -21,7 +22,7 @@ import {
 
 const RETRY_MS = 200
 
-/** Feeds a commit loop and waits for the answers of what it was fed. */
+/** Feeds a commit loop and waits for the answers of what it was fed; a settle is held first. */
 function loopOver(machine: ReturnType<typeof openMachine>) {
   const told: Committed[] = []
   const waiting = new Map<number, (answer: Answer) => void>()
@@ -34,10 +35,20 @@ function loopOver(machine: ReturnType<typeof openMachine>) {
     RETRY_MS,
   )
   let last = 0
-  const ask = (...tasks: readonly Task[]): Promise<readonly Answer[]> => {
+  let pricesTold = 0
+  const taskOf = (asked: Ask | Task): Task => {
+    if (asked.kind !== 'settle' || !('settlement' in asked)) return asked as Task
+    machine.ask(holdTask(asked.settlement.requestId, 'key_a', usd('0.001')))
+    const debit = machine.wallets.settle(asked.settlement)
+    if (debit === undefined) throw new Error('not held')
+    return { kind: 'settle', debit }
+  }
+  const ask = (...asked: readonly (Ask | Task)[]): Promise<readonly Answer[]> => {
+    const tasks = asked.map(taskOf)
     const numbered = tasks.map((task) => ({ number: ++last, task }))
     const answers = numbered.map(({ number }) => new Promise<Answer>((resolve) => waiting.set(number, resolve)))
-    loop.add(numbered)
+    loop.add(numbered, machine.wallets.prices.slice(pricesTold))
+    pricesTold = machine.wallets.prices.length
     return Promise.all(answers)
   }
   return { ask, told, close: () => loop.close() }
@@ -53,7 +64,7 @@ test('without space writes are unavailable within the bound, reads go on, and wh
   limitPages(machine, Number(pages))
   const ids = Array.from({ length: 200 }, (_, n) => `req_${n}`)
   const began = performance.now()
-  const answers = ask(...ids.map((id) => holdTask(id, 'key_a', usd('0.001'))))
+  const answers = ask(...ids.map((id) => settleTask(id, { input: 1 })))
   const read = await ask({ kind: 'balanceOf', keyId: 'key_a' })
   expect(read).toEqual([{ availablePicos: usd('10'), lastSyncedAt: expect.any(Number) }])
   expect(new Set(await answers)).toEqual(new Set(['unavailable']))
@@ -61,11 +72,10 @@ test('without space writes are unavailable within the bound, reads go on, and wh
   expect(performance.now() - began).toBeLessThan(RETRY_MS * 5)
   expect(told.at(-1)).toMatchObject({ isWritable: false, faults: [{ problem: expect.stringContaining('SQLITE_FULL') }] })
   expect(machine.differences()).toEqual([])
-  expect(machine.db.query('SELECT count(*) AS n FROM holds').get()).toEqual({ n: 0n })
+  expect(machine.db.query('SELECT count(*) AS n FROM receipts').get()).toEqual({ n: 0n })
 
   limitPages(machine, 1_000_000)
-  expect(new Set(await ask(...ids.map((id) => holdTask(id, 'key_a', usd('0.001')))))).toEqual(new Set(['held']))
-  expect(await ask(settleTask('req_0', { input: 1 }))).toEqual(['settled'])
+  expect(new Set(await ask(...ids.map((id) => settleTask(`again_${id}`, { input: 1 }))))).toEqual(new Set(['settled']))
   expect(told.at(-1)?.isWritable).toBe(true)
   expect(machine.differences()).toEqual([])
   close()
@@ -78,7 +88,7 @@ test('reads that go on meanwhile do not keep writes waiting past the bound', asy
   const { ask, close } = loopOver(machine)
   limitPages(machine, Number(pages))
   const reading = setInterval(() => void ask({ kind: 'balanceOf', keyId: 'key_a' }), RETRY_MS / 8)
-  const writes = ask(...Array.from({ length: 200 }, (_, n) => holdTask(`req_${n}`, 'key_a', usd('0.001'))))
+  const writes = ask(...Array.from({ length: 200 }, (_, n) => settleTask(`req_${n}`, { input: 1 })))
   const late = Bun.sleep(RETRY_MS * 10).then(() => ['still waiting'] as const)
   expect(new Set<string>((await Promise.race([writes, late])) as readonly string[])).toEqual(new Set(['unavailable']))
   clearInterval(reading)
@@ -91,9 +101,9 @@ test('a commit that fails for less than the bound is never noticed', async () =>
   const [[pages]] = machine.db.query('PRAGMA page_count').values() as [[bigint]]
   const { ask, told, close } = loopOver(machine)
   limitPages(machine, Number(pages))
-  const answers = ask(...Array.from({ length: 200 }, (_, n) => holdTask(`req_${n}`, 'key_a', usd('0.001'))))
+  const answers = ask(...Array.from({ length: 200 }, (_, n) => settleTask(`req_${n}`, { input: 1 })))
   setTimeout(() => limitPages(machine, 1_000_000), RETRY_MS / 3)
-  expect(new Set(await answers)).toEqual(new Set(['held']))
+  expect(new Set(await answers)).toEqual(new Set(['settled']))
   expect(told.map(({ isWritable }) => isWritable)).not.toContain(false)
   close()
 })
@@ -129,7 +139,7 @@ test('a full file system stops the spending and nothing else; the ledger comes b
   const machine = openMachine(join(disk.folder, 'ledger.db'))
   expect(machine.differences()).toEqual([])
   expect(machine.db.query('SELECT count(*) AS n FROM receipts').get()).toEqual({ n: BigInt(settled.length + 1) })
-  expect(machine.db.query('SELECT count(*) AS n FROM holds').get()).toEqual({ n: 0n })
+  expect(machine.db.query('SELECT count(*) AS n FROM marks').get()).toEqual({ n: 0n })
   machine.close()
 }, 30_000)
 

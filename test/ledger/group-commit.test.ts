@@ -5,8 +5,8 @@ import { expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { picos, ZERO } from '../../src/core/money.ts'
-import { NO_USAGE } from '../../src/core/usage.ts'
-import type { KeyChange } from '../../src/ledger/ledger.ts'
+import { NO_USAGE, type Usage } from '../../src/core/usage.ts'
+import type { KeyChange, Ledger, Progress } from '../../src/ledger/ledger.ts'
 import { openReport } from '../../src/ledger/report.ts'
 import { addKey, createKey, holdRequest, makePath, NOW, openTestLedger, settlement, sha256, startThread, usd } from '../support/ledger.ts'
 
@@ -55,15 +55,13 @@ test('the hold of a settle that could not be written is released, uncharged', as
   await addKey(ledger, 'key_a', { balanceUsd: '1' })
   await ledger.hold(holdRequest('a', 'key_a', usd('5')))
   expect(await ledger.settle(settlement('a', { input: 1 }, { costPicos: ZERO }))).toBe('unavailable')
-  // The release rides with the next commit.
-  await ledger.void('none')
   expect(await ledger.hold(holdRequest('b', 'key_a', usd('5')))).toBe('held')
   expect(await ledger.settle(settlement('a', { input: 1 }))).toBe('already')
   await ledger.close()
   expect(differencesAt(path)).toEqual([])
 })
 
-test('a change is told before the operator’s write resolves; a settle that uses up the limit is none', async () => {
+test('a change is told before the operator’s write resolves; a settle that uses up the limit changes nothing that runs', async () => {
   const { ledger } = await openTestLedger()
   const changes: KeyChange[] = []
   ledger.onKeyChange((change) => changes.push(change))
@@ -84,10 +82,9 @@ test('a change is told before the operator’s write resolves; a settle that use
 test('closing commits what was asked, leaves no log behind, and answers later questions with unavailable', async () => {
   const { ledger, path } = await openTestLedger()
   await addKey(ledger, 'key_a', { balanceUsd: '1' })
-  const held = ledger.hold(holdRequest('a', 'key_a', usd('0.1')))
+  expect(await ledger.hold(holdRequest('a', 'key_a', usd('0.1')))).toBe('held')
   const settled = ledger.settle(settlement('a', { input: 1 }))
   await Promise.all([ledger.close(), ledger.close()])
-  expect(await held).toBe('held')
   expect(await settled).toBe('settled')
   expect(ledger.isWritable()).toBe(false)
   expect(await ledger.hold(holdRequest('b', 'key_a', usd('0.1')))).toBe('unavailable')
@@ -136,36 +133,60 @@ test('while no thread can be had everything is unavailable; the next one that op
   await addKey(ledger, 'key_a', { balanceUsd: '10' })
   isBroken = true
   workers[0]?.terminate()
-  expect(await ledger.hold(holdRequest('a', 'key_a', usd('0.001')))).toBe('unavailable')
+  expect(await ledger.balanceOf('key_a')).toBe('unavailable')
   expect(ledger.isWritable()).toBe(false)
+  expect(await ledger.hold(holdRequest('a', 'key_a', usd('0.001')))).toBe('unavailable')
   isBroken = false
   while (!ledger.isWritable()) await Bun.sleep(20)
   expect(await ledger.hold(holdRequest('a', 'key_a', usd('0.001')))).toBe('held')
   await ledger.close()
 })
 
-test('what an earlier run left in flight is settled at its last mark or released, once', async () => {
-  const path = makePath()
-  const first = await openTestLedger({ path, bootId: 'boot-1' })
-  await addKey(first.ledger, 'key_a', { balanceUsd: '1' })
-  for (const id of ['marked', 'unmarked', 'ended']) await first.ledger.hold(holdRequest(id, 'key_a', usd('0.1')))
-  first.ledger.mark('marked', { ...NO_USAGE, input: 10, output: 1 })
-  first.ledger.mark('marked', { ...NO_USAGE, input: 10, output: 7, serverToolUses: 1 })
-  await first.ledger.settle(settlement('ended', { input: 1 }))
-  await first.ledger.close()
+const partial = (usage: Partial<Usage>): Progress => ({ usage: { ...NO_USAGE, ...usage }, usageSource: 'partial' })
 
-  const second = await openTestLedger({ path, bootId: 'boot-2' })
+/** Holds some requests, lets them grow older than a mark needs, and leaves without ending them. */
+async function leaveInFlight(path: string, ids: readonly string[], work: (ledger: Ledger) => Promise<unknown> | unknown): Promise<void> {
+  const { ledger } = await openTestLedger({ path, bootId: 'boot-1', markAfterMs: 40 })
+  await addKey(ledger, 'key_a', { balanceUsd: '1' })
+  for (const id of ids) expect(await ledger.hold(holdRequest(id, 'key_a', usd('0.01')))).toBe('held')
+  await work(ledger)
+  await ledger.close()
+}
+
+test('what an earlier run left in flight is waived at its last mark, once; what was younger leaves no row', async () => {
+  const path = makePath()
+  await leaveInFlight(path, ['marked', 'silent', 'ended', 'voided'], async (ledger) => {
+    ledger.mark('marked', partial({ input: 10, output: 1 }))
+    await Bun.sleep(100)
+    ledger.mark('marked', { ...partial({ input: 10, output: 7, serverToolUses: 1 }), upstream: { name: 'main', model: 'vendor-1' } })
+    await ledger.settle(settlement('ended', { input: 1 }))
+    ledger.void('voided')
+    await ledger.hold(holdRequest('young', 'key_a', usd('0.1')))
+    ledger.mark('young', partial({ input: 10 }))
+  })
+  const nextDay = NOW + 86_400_000
+  const second = await openTestLedger({ path, bootId: 'boot-2', now: () => nextDay })
   expect(second.recovered).toBe(2)
-  const cost = 3_000_000n + 10n * 3_000_000n + 7n * 15_000_000n + 10_000_000_000n
-  expect(await second.ledger.balanceOf('key_a')).toMatchObject({ availablePicos: picos(usd('1') - cost) })
-  expect(await second.ledger.settle(settlement('marked', { input: 1 }))).toBe('already')
+  // The customer pays only for the one that it saw the end of.
+  expect(await second.ledger.balanceOf('key_a')).toMatchObject({ availablePicos: picos(usd('1') - 3_000_000n) })
   await second.ledger.close()
   const db = new Database(path, { readonly: true })
-  expect(db.query("SELECT outcome, usage_source, output_tokens FROM receipts WHERE request_id = 'marked'").get()).toEqual({
-    outcome: 'recovered',
-    usage_source: 'partial',
-    output_tokens: 7,
-  })
+  const query = `SELECT request_id, outcome, basis, output_tokens, cost_picos, waived_picos, day, settled_at, u.name FROM receipts
+    LEFT JOIN upstreams u ON u.number = upstream_number WHERE request_id <> 'ended' ORDER BY 1`
+  const day = Math.floor(NOW / 86_400_000)
+  const recovered = { outcome: 'recovered', cost_picos: 0, day, settled_at: nextDay }
+  expect(db.query(query).all()).toEqual([
+    {
+      ...recovered,
+      request_id: 'marked',
+      basis: 'partial',
+      output_tokens: 7,
+      waived_picos: 10 * 3_000_000 + 7 * 15_000_000 + 10_000_000_000,
+      name: 'main',
+    },
+    { ...recovered, request_id: 'silent', basis: 'none', output_tokens: 0, waived_picos: 0, name: null },
+  ])
+  expect(db.query('SELECT count(*) AS n FROM marks').get()).toEqual({ n: 0 })
   db.close()
   const third = await openTestLedger({ path, bootId: 'boot-3' })
   expect(third.recovered).toBe(0)
@@ -173,19 +194,47 @@ test('what an earlier run left in flight is settled at its last mark or released
   expect(differencesAt(path)).toEqual([])
 })
 
-test('a mark whose cost no ledger can hold is released at the next start, and does not keep the others from being settled', async () => {
+test('a mark whose price no ledger can hold is dropped at the next start, and does not keep the others from being recovered', async () => {
   const path = makePath()
-  const first = await openTestLedger({ path, bootId: 'boot-1' })
-  await addKey(first.ledger, 'key_a', { balanceUsd: '1' })
-  for (const id of ['absurd', 'sound']) await first.ledger.hold(holdRequest(id, 'key_a', usd('0.1')))
-  first.ledger.mark('absurd', { ...NO_USAGE, input: 1_000_000_000_000, output: 1_000_000_000_000 })
-  first.ledger.mark('sound', { ...NO_USAGE, input: 10 })
-  await first.ledger.close()
-
+  await leaveInFlight(path, ['absurd', 'sound'], async (ledger) => {
+    ledger.mark('absurd', partial({ input: 1_000_000_000_000, output: 1_000_000_000_000 }))
+    ledger.mark('sound', partial({ input: 10 }))
+    await Bun.sleep(100)
+  })
   const second = await openTestLedger({ path, bootId: 'boot-2' })
   expect(second.recovered).toBe(2)
-  expect(await second.ledger.balanceOf('key_a')).toMatchObject({ availablePicos: picos(usd('1') - 10n * 3_000_000n) })
+  expect(await second.ledger.balanceOf('key_a')).toMatchObject({ availablePicos: usd('1') })
   await second.ledger.close()
+  const db = new Database(path, { readonly: true })
+  expect(db.query('SELECT request_id FROM receipts').all()).toEqual([{ request_id: 'sound' }])
+  expect(db.query('SELECT count(*) AS n FROM marks').get()).toEqual({ n: 0 })
+  db.close()
+  expect(differencesAt(path)).toEqual([])
+})
+
+test('an operator’s write that a dying thread may or may not have committed counts once for the requests that follow', async () => {
+  const workers: Worker[] = []
+  const { ledger, path } = await openTestLedger({
+    startThread: () => {
+      const worker = startThread()
+      workers.push(worker)
+      return worker
+    },
+  })
+  await addKey(ledger, 'key_a', { balanceUsd: '0.02' })
+  for (let round = 1; round <= 4; round++) {
+    expect(await ledger.hold(holdRequest(`warm_${round}`, 'key_a', usd('0.01')))).toBe('held')
+    const settled = ledger.settle(settlement(`warm_${round}`, { input: 1 }))
+    const topUp = ledger.operate({ kind: 'topUp', topUpId: `t${round}`, accountId: 'acc_a', amountPicos: usd('0.01'), ref: '', now: NOW })
+    if (round > 1) await Bun.sleep(round)
+    workers.at(-1)?.terminate()
+    expect([await settled, await topUp]).toEqual(['settled', { result: 'done' }])
+    await ledger.balanceOf('key_a')
+  }
+  // 0.06 USD less four times 3 microdollars: five cents fit wholly, the sixth begins on what is left, the seventh finds nothing.
+  const answers = Array.from({ length: 7 }, (_, n) => ledger.hold(holdRequest(`req_${n}`, 'key_a', usd('0.01'))))
+  expect(await Promise.all(answers)).toEqual([...Array.from({ length: 6 }, () => 'held' as const), 'reserved'])
+  await ledger.close()
   expect(differencesAt(path)).toEqual([])
 })
 
@@ -194,7 +243,8 @@ test('a writer from outside delays the commit and loses nothing, and the gateway
   await addKey(ledger, 'key_a', { balanceUsd: '1' })
   const other = new Database(path)
   other.run('BEGIN IMMEDIATE')
-  const held = ledger.hold(holdRequest('a', 'key_a', usd('0.1')))
+  expect(await ledger.hold(holdRequest('a', 'key_a', usd('0.1')))).toBe('held')
+  const settled = ledger.settle(settlement('a', { input: 1 }))
   let longestMs = 0
   for (let last = performance.now(), end = last + 300; last < end; ) {
     await Bun.sleep(5)
@@ -204,7 +254,7 @@ test('a writer from outside delays the commit and loses nothing, and the gateway
   }
   other.run('ROLLBACK')
   other.close()
-  expect(await held).toBe('held')
+  expect(await settled).toBe('settled')
   expect(longestMs).toBeLessThan(200)
   await ledger.close()
 })

@@ -3,8 +3,19 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { picos, ZERO } from '../../src/core/money.ts'
 import type { Operation } from '../../src/ledger/operation.ts'
-import type { Task } from '../../src/ledger/task.ts'
-import { createKey, holdTask, type Machine, NOW, openMachine, operateTask, RATES, settleTask, sha256, usd } from '../support/ledger.ts'
+import {
+  type Ask,
+  createKey,
+  holdTask,
+  type Machine,
+  NOW,
+  openMachine,
+  operateTask,
+  RATES,
+  settleTask,
+  sha256,
+  usd,
+} from '../support/ledger.ts'
 
 let machine: Machine
 beforeEach(() => {
@@ -17,16 +28,28 @@ afterEach(() => {
 
 const operate = (operation: Operation) => machine.ask(operateTask(operation))
 const balance = (keyId: string) => machine.ask({ kind: 'balanceOf', keyId })
+const RATE_COLUMNS = {
+  input_rate_picos: RATES.input,
+  output_rate_picos: RATES.output,
+  cache_read_rate_picos: RATES.cacheRead,
+  cache_write_5m_rate_picos: RATES.cacheWrite5m,
+  cache_write_1h_rate_picos: RATES.cacheWrite1h,
+  server_tool_use_rate_picos: RATES.serverToolUse,
+}
 const row = (query: string): Record<string, unknown> | null => machine.db.query<Record<string, unknown>, []>(query).get()
-const voidTask = (requestId: string): Task => ({ kind: 'void', requestId })
+const held = () => machine.wallets.holds().map(({ keyId, amountPicos }) => [keyId, amountPicos])
+const voidTask = (requestId: string): Ask => ({ kind: 'void', requestId })
 
 describe('hold', () => {
   test('is granted while anything is left, and reserves the whole amount even beyond the balance', () => {
     operate(createKey('key_a', { balanceUsd: '1' }))
     expect(machine.ask(holdTask('r1', 'key_a', usd('0.4')))).toBe('held')
     expect(machine.ask(holdTask('r2', 'key_a', usd('5')))).toBe('held')
-    expect(row('SELECT held_picos FROM accounts')).toEqual({ held_picos: usd('5.4') })
-    expect(row('SELECT held_picos FROM keys')).toEqual({ held_picos: usd('5.4') })
+    expect(held()).toEqual([
+      ['key_a', usd('0.4')],
+      ['key_a', usd('5')],
+    ])
+    expect(machine.ask(holdTask('r3', 'key_a', usd('0.1')))).toBe('reserved')
   })
 
   test('says why nothing was granted, and leaves nothing behind', () => {
@@ -44,7 +67,7 @@ describe('hold', () => {
     operate({ kind: 'setKeyActive', keyId: 'key_off', isActive: false, now: NOW })
     operate({ kind: 'setKeyActive', keyId: 'key_off_and_old', isActive: false, now: NOW })
     operate({ kind: 'setAccountActive', accountId: 'acc_account', isActive: false, now: NOW })
-    const before = machine.db.query('SELECT id, held_picos FROM keys').all()
+    const before = held()
     const reasons = {
       key_empty: 'exhausted',
       key_held: 'reserved',
@@ -60,8 +83,7 @@ describe('hold', () => {
     for (const [keyId, reason] of Object.entries(reasons)) {
       expect(`${keyId} ${String(machine.ask(holdTask(`req_${keyId}`, keyId, usd('0.001'))))}`).toBe(`${keyId} ${reason}`)
     }
-    expect(machine.db.query('SELECT id, held_picos FROM keys').all()).toEqual(before)
-    expect(row("SELECT count(*) AS n FROM holds WHERE request_id LIKE 'req_%'")).toEqual({ n: 0n })
+    expect(held()).toEqual(before)
   })
 
   test('a key lives until the millisecond of its expiry', () => {
@@ -73,13 +95,17 @@ describe('hold', () => {
   test('sent twice it reserves once, also when nothing would be granted any more', () => {
     operate(createKey('key_a', { balanceUsd: '1' }))
     expect(machine.askAll(holdTask('r1', 'key_a', usd('2')), holdTask('r1', 'key_a', usd('2')))).toEqual(['held', 'held'])
-    expect(row('SELECT held_picos FROM accounts')).toEqual({ held_picos: usd('2') })
+    expect(held()).toEqual([['key_a', usd('2')]])
   })
 
-  test('a request that was settled cannot be held again', () => {
+  test('a request that was settled and is held again cannot be charged again, and what was taken for it is put back', () => {
     operate(createKey('key_a', { balanceUsd: '1' }))
     machine.askAll(holdTask('r1', 'key_a', usd('0.1')), settleTask('r1', { input: 1 }))
-    expect(machine.ask(holdTask('r1', 'key_a', usd('0.1')))).toBe('unavailable')
+    const [left] = machine.db.query('SELECT balance_picos FROM accounts').values() as [[bigint]]
+    machine.ask(holdTask('r1', 'key_a', usd('0.1')))
+    expect(machine.ask(settleTask('r1', { input: 300_000 }))).toBe('already')
+    expect(machine.db.query('SELECT balance_picos FROM accounts').values()).toEqual([left])
+    expect(machine.ask(holdTask('r2', 'key_a', usd('0.1')))).toBe('held')
   })
 })
 
@@ -90,15 +116,49 @@ describe('settle and void', () => {
     const usage = { input: 1_000, output: 200, cacheRead: 30, cacheWrite5m: 4, cacheWrite1h: 5, serverToolUses: 1 }
     expect(machine.ask(settleTask('r1', usage))).toBe('settled')
     const cost = 3_000_000_000n + 3_000_000_000n + 9_000_000n + 15_000_000n + 30_000_000n + 10_000_000_000n
-    expect(row('SELECT * FROM receipts')).toEqual({
+    const session = sha256('session')
+    const upstream = { name: 'main', model: 'vendor-1', messageId: 'msg_1', requestId: 'req_vendor' }
+    machine.ask(holdTask('r2', 'key_a', usd('0.5')))
+    machine.ask(
+      settleTask('r2', { output: 1 }, { usageSource: 'estimated', bytesPerToken: 3.5, attempts: 2, upstream, sessionHash: session }),
+    )
+    expect(row("SELECT * FROM receipts JOIN upstreams ON number = upstream_number WHERE request_id = 'r2'")).toMatchObject({
+      basis: 'estimated',
+      bytes_per_token_thousandths: 3_500n,
+      attempts: 2n,
+      name: 'main',
+      model: 'vendor-1',
+      upstream_message_id: 'msg_1',
+      upstream_request_id: 'req_vendor',
+      session_hash: session,
+    })
+    const query = `SELECT r.*, a.id AS account, k.id AS key, m.id AS model, b.id AS boot, ${Object.keys(RATE_COLUMNS).join(', ')} FROM receipts r
+      JOIN accounts a ON a.number = r.account_number JOIN keys k ON k.number = r.key_number JOIN price_versions p ON p.number = r.price_number
+      JOIN models m ON m.number = p.model_number JOIN boots b ON b.number = r.boot_number WHERE request_id = 'r1'`
+    expect(row(query)).toEqual({
       request_id: 'r1',
-      account_id: 'acc_a',
-      key_id: 'key_a',
-      model_id: 'sample-large',
+      account_number: 1n,
+      account: 'acc_a',
+      key_number: 1n,
+      key: 'key_a',
+      price_number: 1n,
+      model: 'sample-large',
+      boot_number: 1n,
+      boot: 'boot-1',
+      upstream_number: null,
+      upstream_message_id: null,
+      upstream_request_id: null,
+      attempts: 1n,
+      bytes_per_token_thousandths: null,
+      session_hash: null,
+      day: BigInt(Math.floor((NOW + 1_000) / 86_400_000)),
+      lane: 0n,
+      seq: null,
+      hash: null,
       format: 'messages',
       is_stream: 1n,
       outcome: 'complete',
-      usage_source: 'final',
+      basis: 'final',
       status: 200n,
       input_tokens: 1_000n,
       output_tokens: 200n,
@@ -106,28 +166,19 @@ describe('settle and void', () => {
       cache_write_5m_tokens: 4n,
       cache_write_1h_tokens: 5n,
       server_tool_uses: 1n,
-      input_rate_picos: RATES.input,
-      output_rate_picos: RATES.output,
-      cache_read_rate_picos: RATES.cacheRead,
-      cache_write_5m_rate_picos: RATES.cacheWrite5m,
-      cache_write_1h_rate_picos: RATES.cacheWrite1h,
-      server_tool_use_rate_picos: RATES.serverToolUse,
+      ...RATE_COLUMNS,
       cost_picos: cost,
       waived_picos: 0n,
       hold_picos: usd('0.5'),
-      boot_id: 'boot-1',
       started_at: BigInt(NOW),
       settled_at: BigInt(NOW + 1_000),
       first_byte_ms: 12n,
       duration_ms: 346n,
     })
-    expect(row('SELECT held_picos, spent_picos, balance_picos FROM accounts')).toEqual({
-      held_picos: 0n,
-      spent_picos: cost,
-      balance_picos: usd('1') - cost,
-    })
-    expect(row('SELECT count(*) AS n FROM holds')).toEqual({ n: 0n })
-    expect(balance('key_a')).toEqual({ availablePicos: picos(usd('1') - cost), lastSyncedAt: NOW + 1_000 })
+    const spent = cost + 15_000_000n
+    expect(row('SELECT spent_picos, balance_picos FROM accounts')).toEqual({ spent_picos: spent, balance_picos: usd('1') - spent })
+    expect(held()).toEqual([])
+    expect(balance('key_a')).toEqual({ availablePicos: picos(usd('1') - spent), lastSyncedAt: NOW + 1_000 })
   })
 
   test('what comes second changes nothing and says so', () => {
@@ -163,51 +214,54 @@ describe('settle and void', () => {
     operate(createKey('key_a', { balanceUsd: '1' }))
     machine.askAll(holdTask('r1', 'key_a', usd('0.1')), holdTask('r2', 'key_a', usd('0.1')), holdTask('r3', 'key_a', usd('0.1')))
     const bad = settleTask('r2', { output: 2 }, { costPicos: picos(29_999_999n) })
-    const applied = machine.ledger.apply([settleTask('r1', { output: 1 }), bad, settleTask('r3', { output: 3 })])
-    if (applied.kind === 'failed') throw new Error(applied.problem)
+    const applied = machine.commit(settleTask('r1', { output: 1 }), bad, settleTask('r3', { output: 3 }))
     expect(applied.answers).toEqual(['settled', 'unavailable', 'settled'])
     expect(applied.faults).toHaveLength(1)
     expect(applied.faults[0]?.problem).toContain('exact_price')
-    expect(row('SELECT held_picos, spent_picos FROM accounts')).toEqual({ held_picos: usd('0.1'), spent_picos: 60_000_000n })
+    expect(row('SELECT spent_picos FROM accounts')).toEqual({ spent_picos: 60_000_000n })
+    expect(row('SELECT spent_picos FROM keys')).toEqual({ spent_picos: 60_000_000n })
+    expect(row('SELECT requests, output_tokens FROM usage_daily')).toEqual({ requests: 2n, output_tokens: 4n })
+    expect(held()).toEqual([])
     expect(row('SELECT count(*) AS n FROM receipts')).toEqual({ n: 2n })
   })
 
   test('numbers that no column can hold harm only their own task', () => {
     operate(createKey('key_a', { balanceUsd: '1' }))
+    const ids = ['r2', 'r3', 'r4', 'r5', 'r6', 'r7']
+    expect(machine.askAll(...ids.map((id) => holdTask(id, 'key_a', usd('0.1'))))).toEqual(ids.map(() => 'held'))
     const answers = machine.askAll(
       holdTask('r1', 'key_a', picos(2n ** 70n)),
-      holdTask('r2', 'key_a', usd('0.1')),
+      holdTask('r0', 'key_a', picos(-5n)),
       settleTask('r2', { output: 1 }, { durationMs: Number.NaN }),
-      settleTask('r2', { output: -1 }, { costPicos: ZERO }),
-      holdTask('r3', 'key_a', picos(-5n)),
-      settleTask('r2', { output: 1 }),
+      settleTask('r3', { output: -1 }, { costPicos: ZERO }),
+      settleTask('r4', { output: 1 }, { status: 200.5 }),
+      settleTask('r5', { input: 2 ** 62, output: 2 ** 62 }, { costPicos: ZERO }),
+      settleTask('r6', { output: 1 }, { costPicos: picos(2n ** 64n + 15_000_000n) }),
+      settleTask('r7', { output: 1 }),
     )
-    expect(answers).toEqual(['unavailable', 'held', 'unavailable', 'unavailable', 'unavailable', 'settled'])
+    expect(answers).toEqual([...Array.from({ length: 7 }, () => 'unavailable'), 'settled'])
+    expect(balance('key_a')).toMatchObject({ availablePicos: picos(usd('1') - 15_000_000n) })
+    expect(held()).toEqual([])
   })
 
-  test('using up the limit cuts nothing that runs: its worst case was reserved', () => {
-    operate(createKey('key_a', { balanceUsd: '1', limitPicos: picos(30_000_000n) }))
-    machine.askAll(holdTask('r1', 'key_a', usd('0.000001')), holdTask('r2', 'key_a', usd('0.000001')))
-    const first = machine.ledger.apply([settleTask('r1', { output: 1 })])
-    const second = machine.ledger.apply([settleTask('r2', { output: 1 })])
-    expect(first).toMatchObject({ answers: ['settled'], changes: [] })
-    expect(second).toMatchObject({ answers: ['settled'], changes: [] })
-  })
-
-  test('receipts, top-ups and the audit log cannot be changed or deleted, accounts and keys not deleted', () => {
+  test('receipts, credits, prices and the audit log cannot be changed or deleted, accounts and keys not deleted', () => {
     operate(createKey('key_a', { balanceUsd: '1' }))
-    machine.askAll(holdTask('r1', 'key_a', usd('0.1')), settleTask('r1', { output: 1 }))
+    const upstream = { name: 'main', model: 'vendor-1' }
+    machine.askAll(holdTask('r1', 'key_a', usd('0.1')), settleTask('r1', { output: 1 }, { upstream }))
     for (const sql of [
       'UPDATE receipts SET status = 500',
       'DELETE FROM receipts',
-      'UPDATE top_ups SET ref = 1',
-      'DELETE FROM top_ups',
-      "UPDATE audit_log SET detail = ''",
+      "UPDATE credits SET ref = '1'",
+      'DELETE FROM credits',
+      "UPDATE audit_log SET after = ''",
       'DELETE FROM audit_log',
       'DELETE FROM accounts',
       'DELETE FROM keys',
       'UPDATE accounts SET balance_picos = balance_picos + 1',
-      'UPDATE accounts SET held_picos = -1',
+      'UPDATE price_versions SET output_rate_picos = 0',
+      'DELETE FROM models',
+      'DELETE FROM boots',
+      'DELETE FROM upstreams',
     ]) {
       expect(() => machine.db.run(sql)).toThrow()
     }
@@ -245,7 +299,7 @@ describe('the operator', () => {
       'setKeyActive',
       'setAccountActive',
     ])
-    const audit = JSON.stringify(machine.db.query('SELECT detail FROM audit_log').all())
+    const audit = JSON.stringify(machine.db.query('SELECT before, after FROM audit_log').all())
     expect(audit).not.toContain(Buffer.from(sha256('new')).toString('hex'))
   })
 
@@ -324,8 +378,7 @@ describe('the operator', () => {
   test('changes name the keys that may do more or less, and whether running answers must stop', () => {
     operate({ kind: 'createAccount', accountId: 'acc_1', name: '', now: NOW })
     const changesOf = (operation: Operation) => {
-      const applied = machine.ledger.apply([operateTask(operation)])
-      return applied.kind === 'applied' ? applied.changes : []
+      return machine.commit(operateTask(operation)).changes
     }
     expect(changesOf(createKey('key_1', { accountId: 'acc_1' }))).toEqual([{ keyId: 'key_1', stop: null }])
     operate(createKey('key_2', { accountId: 'acc_1' }))

@@ -5,10 +5,12 @@ import { expect, test } from 'bun:test'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Picos, picos, ZERO } from '../../src/core/money.ts'
+import { NO_USAGE } from '../../src/core/usage.ts'
 import { openReport, type Report } from '../../src/ledger/report.ts'
-import { createKey, holdTask, makePath, NOW, openMachine, operateTask, settleTask, sha256, usd } from '../support/ledger.ts'
+import { type Ask, createKey, holdTask, makePath, NOW, openMachine, operateTask, settleTask, sha256, usd } from '../support/ledger.ts'
 
 const DAY_MS = 86_400_000
+const markTask = (requestId: string): Ask => ({ kind: 'mark', requestId, progress: { usage: NO_USAGE, usageSource: 'none' }, now: NOW })
 
 function reportAt(path: string): Report {
   const report = openReport(path)
@@ -16,7 +18,7 @@ function reportAt(path: string): Report {
   return report
 }
 
-/** Two keys on one account and one on its own, a few receipts over two days, one hold. */
+/** Two keys on one account and one on its own, a few receipts over two days, one request in flight for more than a second. */
 function makeLedger(): string {
   const path = makePath()
   const machine = openMachine(path)
@@ -40,6 +42,7 @@ function makeLedger(): string {
     holdTask('d', 'key_3', usd('0.01')),
     holdTask('e', 'key_2', usd('0.02')),
   )
+  machine.ask(markTask('e'))
   machine.askAll(
     settleTask('a', { input: 100, output: 10 }),
     settleTask('b', { input: 1, cacheRead: 5 }),
@@ -134,21 +137,24 @@ test('verify is silent on a sound ledger and names each thing that was tampered 
     ['UPDATE accounts SET credited_picos = credited_picos + 1, balance_picos = balance_picos + 1', 'credits are the sum'],
     ['UPDATE accounts SET spent_picos = spent_picos + 1, balance_picos = balance_picos - 1', 'spend is the sum'],
     ['UPDATE accounts SET balance_picos = balance_picos + 1', 'balance is its credits'],
-    ['UPDATE accounts SET held_picos = held_picos + 1', "account's held amount"],
     ['UPDATE keys SET spent_picos = spent_picos + 1', "key's spend"],
-    ['UPDATE keys SET held_picos = held_picos + 1', "key's held amount"],
     ["UPDATE receipts SET cost_picos = cost_picos + 1 WHERE request_id = 'a'", 'tokens at its rates'],
     ["UPDATE receipts SET output_tokens = output_tokens + 1 WHERE request_id = 'a'", 'counts (requests'],
     ["DELETE FROM receipts WHERE request_id = 'a'", 'amounts are the sums'],
-    ["UPDATE usage_daily SET cost_picos = cost_picos + 1 WHERE key_id = 'key_1'", 'amounts are the sums'],
-    ["UPDATE usage_daily SET waived_picos = waived_picos - 1 WHERE key_id = 'key_3'", 'amounts are the sums'],
-    ["UPDATE usage_daily SET requests = requests + 1 WHERE key_id = 'key_3'", 'counts (requests'],
-    ["DELETE FROM usage_daily WHERE key_id = 'key_3'", 'counts (requests'],
-    ["UPDATE receipts SET settled_at = settled_at + 86400000 WHERE request_id = 'd'", 'amounts are the sums'],
-    ["UPDATE receipts SET account_id = 'acc_3' WHERE request_id = 'a'", "its key's account"],
-    ["UPDATE holds SET request_id = 'a'", 'in flight or settled'],
-    ["UPDATE holds SET key_id = 'key_gone'", 'every row has its parent'],
-    ["DELETE FROM top_ups WHERE id = 'top_1'", 'credits are the sum'],
+    ['UPDATE usage_daily SET cost_picos = cost_picos + 1 WHERE key_number = 1', 'amounts are the sums'],
+    ['UPDATE usage_daily SET waived_picos = waived_picos - 1 WHERE key_number = 3', 'amounts are the sums'],
+    ['UPDATE usage_daily SET requests = requests + 1 WHERE key_number = 3', 'counts (requests'],
+    ['DELETE FROM usage_daily WHERE key_number = 3', 'counts (requests'],
+    ["UPDATE receipts SET day = day + 1 WHERE request_id = 'd'", 'amounts are the sums'],
+    ["UPDATE receipts SET account_number = 2 WHERE request_id = 'a'", "its key's account"],
+    ["UPDATE marks SET request_id = 'a'", 'in flight or settled'],
+    ['UPDATE marks SET key_number = 99', 'every row has its parent'],
+    ["DELETE FROM credits WHERE id = 'top_1'", 'credits are the sum'],
+    ["UPDATE receipts SET waived_picos = 5 WHERE request_id = 'a'", 'is not waived'],
+    ['UPDATE price_versions SET output_rate_picos = output_rate_picos + 1', 'tokens at its rates'],
+    ['UPDATE receipts SET price_number = 9', 'tokens at its rates'],
+    ['DELETE FROM audit_log WHERE id = 2', 'no gap'],
+    ['SELECT 1', 'the schema is that of this program'],
   ]
   const sound = reportAt(makeLedger())
   expect(sound.verify()).toEqual([])
@@ -200,7 +206,7 @@ test('sums beyond int64 are compared exactly', () => {
   machine.db.run("UPDATE accounts SET credited_picos = credited_picos - 1, balance_picos = balance_picos - 1 WHERE id = 'acc_1'")
   expect(machine.differences()).toEqual([
     {
-      rule: "an account's credits are the sum of its top-ups",
+      rule: "an account's credits are the sum of its top-ups, refunds and corrections",
       subject: 'acc_1',
       stored: String(8_000_000_000_000_000_000n - most),
       recomputed: String(8_000_000_000_000_000_001n - most),
@@ -214,9 +220,9 @@ test('a backup beside a running writer is whole, verified and a ledger of its ow
   const machine = openMachine(path)
   const report = reportAt(path)
   const file = `${path}.backup`
-  machine.ask(holdTask('f', 'key_1', usd('0.01')))
+  machine.askAll(holdTask('f', 'key_1', usd('0.01')), markTask('f'))
   expect(report.backup(file)).toEqual([])
-  machine.ask(holdTask('g', 'key_1', usd('0.01')))
+  machine.askAll(holdTask('g', 'key_1', usd('0.01')), markTask('g'))
   expect(report.backup(file)).toMatchObject({ problem: 'unwritable', message: expect.stringContaining('never replaces') })
   const elsewhere = `${dirname(path)}/missing/backup.db`
   expect(report.backup(elsewhere)).toMatchObject({ problem: 'unwritable' })
@@ -225,7 +231,7 @@ test('a backup beside a running writer is whole, verified and a ledger of its ow
   machine.close()
   const restored = openMachine(file, 'boot-2')
   expect(restored.differences()).toEqual([])
-  expect(restored.db.query('SELECT request_id FROM holds ORDER BY 1').values().flat()).toEqual(['e', 'f'])
+  expect(restored.db.query('SELECT request_id FROM marks ORDER BY 1').values().flat()).toEqual(['e', 'f'])
   restored.close()
 })
 

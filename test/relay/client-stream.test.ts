@@ -58,7 +58,7 @@ function makeStream(limits: Partial<Limits> = {}) {
       },
       void: (requestId) => {
         voided.push(requestId)
-        return Promise.resolve('voided')
+        return 'voided'
       },
     },
   }
@@ -83,6 +83,7 @@ function makeStream(limits: Partial<Limits> = {}) {
         isAccountActive: true,
       },
       modelId: 'sonnet',
+      upstreamModel: 'vendor-sonnet-1',
       isStream: true,
       bounds: {
         bodyBytes: 100,

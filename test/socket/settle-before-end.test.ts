@@ -23,7 +23,7 @@ const delayed = (ledger: Ledger): Ledger => ({
     settles++
     await gate.promise
     if (!isBroken) return ledger.settle(settlement)
-    await ledger.void(settlement.requestId)
+    ledger.void(settlement.requestId)
     return 'unavailable'
   },
   void: (requestId) => ledger.void(requestId),
@@ -31,6 +31,7 @@ const delayed = (ledger: Ledger): Ledger => ({
   balanceOf: (keyId) => ledger.balanceOf(keyId),
   operate: (operation) => ledger.operate(operation),
   onKeyChange: (listener) => ledger.onKeyChange(listener),
+  holds: () => ledger.holds(),
   isWritable: () => ledger.isWritable(),
   close: () => ledger.close(),
 })

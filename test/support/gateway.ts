@@ -14,14 +14,15 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { eq } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { openDatabase } from '../../db/open.ts'
-import { holds, keys, receipts } from '../../db/schema.ts'
+import { accounts, boots, keys, models, priceVersions, receipts, upstreams } from '../../db/schema.ts'
 import type { Catalog, Model } from '../../src/core/catalog.ts'
 import { displayOf, makeSecret } from '../../src/core/key.ts'
 import { LIMITS, type Limits } from '../../src/core/limits.ts'
 import { startGateway } from '../../src/gateway.ts'
-import type { Ledger } from '../../src/ledger/ledger.ts'
+import type { Hold, Ledger } from '../../src/ledger/ledger.ts'
 import type { Operation } from '../../src/ledger/operation.ts'
 import { type Difference, differences } from '../../src/ledger/verify.ts'
 import type { BodyMemory } from '../../src/relay/body-memory.ts'
@@ -61,8 +62,8 @@ export type TestKey = Readonly<{
   expiresAt?: number
 }>
 
-export type ReceiptRow = typeof receipts.$inferSelect
-export type HoldRow = typeof holds.$inferSelect
+/** A receipt with what its numbers stand for. */
+export type ReceiptRow = ReturnType<typeof receiptsIn>[number]
 
 export type TestGateway = Readonly<{
   url: string
@@ -79,8 +80,9 @@ export type TestGateway = Readonly<{
   post(path: string, secret: string, body: unknown, init?: RequestInit): Promise<Response>
   /** Oldest first. Read by a connection of their own, as everything below. */
   receipts(): readonly ReceiptRow[]
-  holds(): readonly HoldRow[]
-  /** Spent and held picodollars of a key. */
+  /** From the gateway's memory. */
+  holds(): readonly Hold[]
+  /** Picodollars of a key: spent on disk, held in memory. */
   spendOf(keyId: string): Readonly<{ spentPicos: bigint; heldPicos: bigint }>
   verify(): readonly Difference[]
   /** Waits until no hold is left: every request has settled. Throws after `timeoutMs`. */
@@ -121,7 +123,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     const result = await ledger.operate(operation)
     if (result.result !== 'done') throw new Error(JSON.stringify(result))
   }
-  const reading = readingOf(ledgerPath)
+  const reading = readingOf(ledgerPath, ledger)
   return {
     url: gateway.url,
     world: gateway.world,
@@ -155,7 +157,30 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
 
 type Reading = Pick<TestGateway, 'receipts' | 'holds' | 'spendOf' | 'verify' | 'idle'>
 
-function readingOf(path: string): Reading {
+/** Also for files that no gateway of this process has open. */
+export const receiptsIn = (db: ReturnType<typeof open>) =>
+  drizzle(db)
+    .select({
+      receipt: receipts,
+      price: priceVersions,
+      keyId: keys.id,
+      accountId: accounts.id,
+      modelId: models.id,
+      bootId: boots.id,
+      upstream: upstreams,
+    })
+    .from(receipts)
+    .innerJoin(keys, eq(keys.number, receipts.keyNumber))
+    .innerJoin(accounts, eq(accounts.number, receipts.accountNumber))
+    .innerJoin(priceVersions, eq(priceVersions.number, receipts.priceNumber))
+    .innerJoin(models, eq(models.number, priceVersions.modelNumber))
+    .innerJoin(boots, eq(boots.number, receipts.bootNumber))
+    .leftJoin(upstreams, eq(upstreams.number, receipts.upstreamNumber))
+    .orderBy(receipts.startedAt, receipts.requestId)
+    .all()
+    .map(({ receipt, price, ...named }) => ({ ...price, ...receipt, ...named, usageSource: receipt.basis }))
+
+function readingOf(path: string, ledger: Ledger): Reading {
   const reading = <Result>(read: (db: ReturnType<typeof open>) => Result): Result => {
     const db = open(path)
     try {
@@ -164,21 +189,21 @@ function readingOf(path: string): Reading {
       db.close()
     }
   }
-  const readHolds = (): readonly HoldRow[] => reading((db) => drizzle(db).select().from(holds).all())
   return {
-    receipts: () => reading((db) => drizzle(db).select().from(receipts).orderBy(receipts.startedAt, receipts.requestId).all()),
-    holds: readHolds,
+    receipts: () => reading(receiptsIn),
+    holds: () => ledger.holds(),
     spendOf: (keyId) => {
       const rows = reading((db) => drizzle(db).select().from(keys).all())
       const row = rows.find(({ id }) => id === keyId)
       if (row === undefined) throw new Error(`no key ${keyId}`)
-      return { spentPicos: row.spentPicos, heldPicos: row.heldPicos }
+      const held = ledger.holds().filter((hold) => hold.keyId === keyId)
+      return { spentPicos: row.spentPicos, heldPicos: held.reduce((sum, { amountPicos }) => sum + amountPicos, 0n) }
     },
     verify: () => reading(differences),
     idle: async (timeoutMs = 5_000) => {
       const deadlineMs = performance.now() + timeoutMs
-      while (readHolds().length > 0) {
-        if (performance.now() > deadlineMs) throw new Error(`still held after ${timeoutMs} ms: ${readHolds().length}`)
+      while (ledger.holds().length > 0) {
+        if (performance.now() > deadlineMs) throw new Error(`still held after ${timeoutMs} ms: ${ledger.holds().length}`)
         await Bun.sleep(5)
       }
     },

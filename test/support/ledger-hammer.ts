@@ -5,7 +5,7 @@ import { NO_USAGE } from '../../src/core/usage.ts'
 import { createKey, holdRequest, openTestLedger, settlement, usd } from './ledger.ts'
 
 const [path = '', bootId = ''] = process.argv.slice(2)
-const { ledger } = await openTestLedger({ path, bootId })
+const { ledger } = await openTestLedger({ path, bootId, markAfterMs: 10 })
 // The first round makes the key; for the others it is the same operation again.
 await ledger.operate(createKey('key_a', { balanceUsd: '1000' }))
 
@@ -15,11 +15,11 @@ async function work(lane: number): Promise<never> {
     const answer = await ledger.hold(holdRequest(requestId, 'key_a', usd('0.01')))
     if (answer !== 'held') throw new Error(`${requestId}: ${answer}`)
     if (n % 2 === 0) {
-      ledger.mark(requestId, { ...NO_USAGE, input: 1 })
-      // Lanes out of step: at any moment some requests are marked and not yet settled.
-      await Bun.sleep(20 * Math.random())
+      ledger.mark(requestId, { usage: { ...NO_USAGE, input: 1 }, usageSource: 'partial' })
+      // Lanes out of step: at any moment some requests are old enough to be marked and not yet settled.
+      await Bun.sleep(40 * Math.random())
     }
-    if (n % 7 === 6) await ledger.void(requestId)
+    if (n % 7 === 6) ledger.void(requestId)
     else if ((await ledger.settle(settlement(requestId, { input: 1, output: n % 50 }))) === 'settled') writeSync(1, `${requestId}\n`)
   }
 }

@@ -11,12 +11,13 @@ import { displayOf, makeSecret } from '../../src/core/key.ts'
 import { type Picos, parseUsd, picos, ZERO } from '../../src/core/money.ts'
 import { costOf, type Rates } from '../../src/core/pricing.ts'
 import { NO_USAGE, type Usage } from '../../src/core/usage.ts'
-import type { HoldRequest, Ledger, Settlement } from '../../src/ledger/ledger.ts'
+import type { HoldRequest, KeyChange, Ledger, Progress, Settlement } from '../../src/ledger/ledger.ts'
 import { type LedgerOptions, openLedger } from '../../src/ledger/open-ledger.ts'
 import type { Operation } from '../../src/ledger/operation.ts'
 import { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts'
-import type { Answer, Task } from '../../src/ledger/task.ts'
+import type { LedgerFault, Task } from '../../src/ledger/task.ts'
 import { differences } from '../../src/ledger/verify.ts'
+import { Wallets } from '../../src/ledger/wallets.ts'
 
 /** 2027-01-15T08:00:00Z */
 export const NOW = 1_800_000_000_000
@@ -67,14 +68,25 @@ export async function openTestLedger(options: Partial<LedgerOptions> = {}): Prom
   return { ...opened, path, faults }
 }
 
-/** The state machine on a connection of its own, without thread or lock. */
+/** What the whole ledger is asked, as data. */
+export type Ask =
+  | Readonly<{ kind: 'hold'; request: HoldRequest }>
+  /** Leaves a mark also of requests that are younger than a second: of all that are held. */
+  | Readonly<{ kind: 'mark'; requestId: string; progress: Progress; now: number }>
+  | Readonly<{ kind: 'settle'; settlement: Settlement }>
+  | Readonly<{ kind: 'void'; requestId: string }>
+  | Extract<Task, { kind: 'operate' | 'findKey' | 'balanceOf' }>
+
+/** Wallets and the state machine on a connection of its own, without thread or lock. */
 export type Machine = Readonly<{
   ledger: SqliteLedger
+  wallets: Wallets
   db: Database
-  /** One task in one transaction. */
-  ask(task: Task): Answer
-  /** Several tasks in one transaction. */
-  askAll(...tasks: readonly Task[]): readonly Answer[]
+  ask(asked: Ask): unknown
+  /** The writes among them in one transaction, after what is asked of the memory. */
+  askAll(...asked: readonly Ask[]): readonly unknown[]
+  /** The same, with the faults and changes. Throws when the storage fails. */
+  commit(...asked: readonly Ask[]): Readonly<{ answers: readonly unknown[]; faults: readonly LedgerFault[]; changes: readonly KeyChange[] }>
   differences(): ReturnType<typeof differences>
   close(): void
 }>
@@ -82,13 +94,82 @@ export type Machine = Readonly<{
 export function openMachine(path: string = makePath(), bootId = 'boot-1'): Machine {
   const db = openDatabase(path, 'create')
   if ('problem' in db) throw new Error(db.message)
-  const ledger = new SqliteLedger(db, bootId)
-  const askAll = (...tasks: readonly Task[]): readonly Answer[] => {
+  const ledger = new SqliteLedger(db, bootId, NOW)
+  const wallets = new Wallets()
+  let told = 0
+  const apply = (tasks: readonly Task[]) => {
+    ledger.define(wallets.prices.slice(told))
+    told = wallets.prices.length
     const applied = ledger.apply(tasks)
     if (applied.kind === 'failed') throw new Error(applied.problem)
-    return applied.answers
+    return applied
   }
-  return { ledger, db, askAll, ask: (task) => askAll(task)[0], differences: () => differences(db), close: () => ledger.close() }
+  const hold = (request: HoldRequest): unknown => {
+    const answer = wallets.hold(request, 0)
+    if (answer !== 'unknown') return answer
+    const [states] = apply([{ kind: 'keyStates', keyIds: [request.keyId] }]).answers
+    for (const state of states as Parameters<Wallets['load']>[0][]) wallets.load(state)
+    const again = wallets.hold(request, 0)
+    return again === 'unknown' ? 'disabled' : again
+  }
+  const commit: Machine['commit'] = (...asked) => {
+    const answers: unknown[] = []
+    const tasks: { task: Task; index: number }[] = []
+    const send = (index: number, ...sent: readonly Task[]) => tasks.push(...sent.map((task) => ({ task, index })))
+    asked.forEach((ask, index) => {
+      switch (ask.kind) {
+        case 'hold':
+          answers[index] = hold(ask.request)
+          return
+        case 'mark': {
+          const { requestId, now } = ask
+          const mark = wallets.mark(requestId, ask.progress)
+          const marks = [...wallets.due(Number.POSITIVE_INFINITY), ...(mark === undefined ? [] : [mark])]
+          answers[index] = 'marked'
+          send(index, ...marks.map((row) => ({ kind: 'mark', mark: row, now }) as const))
+          return
+        }
+        case 'settle': {
+          const debit = wallets.settle(ask.settlement)
+          if (debit === undefined) answers[index] = 'already'
+          else send(index, { kind: 'settle', debit })
+          return
+        }
+        case 'void': {
+          const voided = wallets.void(ask.requestId)
+          answers[index] = voided === undefined ? 'already' : 'voided'
+          if (voided?.isMarked) send(index, { kind: 'unmark', requestId: ask.requestId })
+          return
+        }
+        default:
+          send(index, ask)
+      }
+    })
+    const applied = apply(tasks.map(({ task }) => task))
+    tasks.forEach(({ task, index }, place) => {
+      const answer = applied.answers[place]
+      if (task.kind === 'settle') {
+        if (answer === 'settled') wallets.settled(task.debit.requestId)
+        else wallets.putBack(task.debit.requestId)
+      }
+      if (task.kind === 'operate' && typeof answer === 'object' && 'isNew' in answer) {
+        wallets.apply(task.operation, answer.isNew)
+        answers[index] = { result: 'done' }
+      } else if (task.kind === 'findKey') answers[index] = typeof answer === 'object' && 'record' in answer ? answer.record : answer
+      else if (task.kind !== 'unmark') answers[index] = answer
+    })
+    return { answers, faults: applied.faults, changes: applied.changes }
+  }
+  return {
+    ledger,
+    wallets,
+    db,
+    commit,
+    askAll: (...asked) => commit(...asked).answers,
+    ask: (asked) => commit(asked).answers[0],
+    differences: () => differences(db),
+    close: () => ledger.close(),
+  }
 }
 
 type CreateKey = Extract<Operation, { kind: 'createKey' }>
@@ -152,6 +233,6 @@ export const settlement = (requestId: string, usage: Partial<Usage> = {}, more: 
   }
 }
 
-export const holdTask = (...args: Parameters<typeof holdRequest>): Task => ({ kind: 'hold', request: holdRequest(...args) })
-export const settleTask = (...args: Parameters<typeof settlement>): Task => ({ kind: 'settle', settlement: settlement(...args) })
-export const operateTask = (operation: Operation): Task => ({ kind: 'operate', operation })
+export const holdTask = (...args: Parameters<typeof holdRequest>): Ask => ({ kind: 'hold', request: holdRequest(...args) })
+export const settleTask = (...args: Parameters<typeof settlement>): Ask => ({ kind: 'settle', settlement: settlement(...args) })
+export const operateTask = (operation: Operation): Ask => ({ kind: 'operate', operation })

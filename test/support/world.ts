@@ -146,10 +146,11 @@ export const makeTestModel = (more: Partial<Model> = {}): Model => ({
 })
 
 const SPENDS_NOTHING = {
-  hold: () => Promise.resolve('unavailable'),
+  hold: () => 'unavailable',
   mark: () => undefined,
   settle: () => Promise.resolve('unavailable'),
-  void: () => Promise.resolve('unavailable'),
+  void: () => 'already',
+  holds: () => [],
   operate: () => Promise.resolve({ result: 'unavailable' }),
   onKeyChange: () => undefined,
   close: () => Promise.resolve(),

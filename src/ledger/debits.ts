@@ -1,0 +1,185 @@
+/**
+ * Debits of a group: one insert a receipt; account, key and day each updated once with the sums. Rules: ledger.md "Group commit"; a debit's cost is a row of
+ * bench/ledger.bench.ts. Runs inside the caller's transaction: what breaks a rule of the database is thrown, and the caller rolls back.
+ */
+
+import type { Usage } from '../core/usage.ts'
+import type { Numbers } from './numbers.ts'
+import type { Statements } from './statements.ts'
+import type { Debit, Mark } from './task.ts'
+
+const DAY_MS = 86_400_000
+
+type Sums = {
+  readonly key: number
+  readonly day: number
+  readonly price: number
+  requests: number
+  input: number
+  output: number
+  cacheRead: number
+  cacheWrite5m: number
+  cacheWrite1h: number
+  serverToolUses: number
+  cost: bigint
+  waived: bigint
+}
+
+type KeySums = { cost: bigint; at: number }
+
+/** The sums of the receipts that were written since the last `flush`. */
+export class Debits {
+  readonly #statements: Statements
+  readonly #numbers: Numbers
+  readonly #boot: number
+  readonly #accounts = new Map<number, bigint>()
+  readonly #keys = new Map<number, KeySums>()
+  /** By key, price and day; a group rarely has more than one of a key. */
+  readonly #usage: Sums[] = []
+
+  constructor(statements: Statements, numbers: Numbers, boot: number) {
+    this.#statements = statements
+    this.#numbers = numbers
+    this.#boot = boot
+  }
+
+  /** False: the request has a receipt already; nothing was written. */
+  insert(debit: Debit): boolean {
+    return this.#insert(debit, this.#numbers.priceAt(debit.price), Math.floor(debit.now / DAY_MS))
+  }
+
+  /** The receipt of a request whose process died: it counts for the day on which it began. */
+  insertRecovered(debit: Debit, price: number): boolean {
+    return this.#insert(debit, price, Math.floor(debit.startedAt / DAY_MS))
+  }
+
+  putMark({ requestId, keyNumber, price, format, isStream, holdPicos, startedAt, usage, usageSource, ...more }: Mark, now: number): void {
+    const { upstream, bytesPerToken } = more
+    this.#statements.putMark.run(
+      requestId,
+      keyNumber,
+      this.#numbers.priceAt(price),
+      this.#boot,
+      this.#numbers.upstreamOf(upstream),
+      format,
+      isStream ? 1 : 0,
+      holdPicos,
+      startedAt,
+      now,
+      usageSource,
+      thousandths(bytesPerToken),
+      ...countersOf(usage),
+    )
+  }
+
+  #insert(debit: Debit, price: number, day: number): boolean {
+    const { keyNumber, accountNumber, usage, costPicos, waivedPicos, upstream } = debit
+    const { changes } = this.#statements.insertReceipt.run(
+      debit.requestId,
+      accountNumber,
+      keyNumber,
+      price,
+      this.#boot,
+      this.#numbers.upstreamOf(upstream),
+      upstream?.messageId ?? null,
+      upstream?.requestId ?? null,
+      debit.attempts ?? 1,
+      debit.format,
+      debit.isStream ? 1 : 0,
+      debit.outcome,
+      debit.usageSource,
+      thousandths(debit.bytesPerToken),
+      debit.status,
+      usage.input,
+      usage.output,
+      usage.cacheRead,
+      usage.cacheWrite5m,
+      usage.cacheWrite1h,
+      usage.serverToolUses,
+      costPicos,
+      waivedPicos,
+      debit.holdPicos,
+      debit.sessionHash ?? null,
+      debit.startedAt,
+      debit.now,
+      day,
+      debit.firstByteMs === null ? null : wholeMs(debit.firstByteMs),
+      wholeMs(debit.durationMs),
+    )
+    if (debit.isMarked) this.#statements.deleteMark.run(debit.requestId)
+    if (changes === 0) return false
+    this.#accounts.set(accountNumber, (this.#accounts.get(accountNumber) ?? 0n) + costPicos)
+    this.#addToKey(keyNumber, costPicos, debit.now)
+    this.#addToUsage(this.#sumsOf(keyNumber, day, price), usage, costPicos, waivedPicos)
+    return true
+  }
+
+  /** Writes the sums. */
+  flush(): void {
+    const { debitAccount, debitKey, addUsage } = this.#statements
+    for (const [account, cost] of this.#accounts) debitAccount.run(account, cost)
+    for (const [key, { cost, at }] of this.#keys) debitKey.run(key, cost, at)
+    for (const { key, day, price, requests, cost, waived, ...usage } of this.#usage) {
+      addUsage.run(key, day, price, requests, ...countersOf(usage), cost, waived)
+    }
+    this.forget()
+  }
+
+  /** Drops the sums: the receipts were rolled back. */
+  forget(): void {
+    this.#accounts.clear()
+    this.#keys.clear()
+    this.#usage.length = 0
+  }
+
+  #addToKey(key: number, cost: bigint, at: number): void {
+    const sums = this.#keys.get(key)
+    if (sums === undefined) this.#keys.set(key, { cost, at })
+    else {
+      sums.cost += cost
+      if (at > sums.at) sums.at = at
+    }
+  }
+
+  #sumsOf(key: number, day: number, price: number): Sums {
+    // From the end: neighbours are most often alike.
+    for (let index = this.#usage.length - 1; index >= 0; index--) {
+      const sums = this.#usage[index]
+      if (sums?.key === key && sums.day === day && sums.price === price) return sums
+      if (this.#usage.length - index >= LOOKS_BACK_MAX) break
+    }
+    const sums: Sums = { key, day, price, requests: 0, ...NO_SUMS }
+    this.#usage.push(sums)
+    return sums
+  }
+
+  #addToUsage(sums: Sums, usage: Usage, cost: bigint, waived: bigint): void {
+    sums.requests++
+    sums.input += usage.input
+    sums.output += usage.output
+    sums.cacheRead += usage.cacheRead
+    sums.cacheWrite5m += usage.cacheWrite5m
+    sums.cacheWrite1h += usage.cacheWrite1h
+    sums.serverToolUses += usage.serverToolUses
+    sums.cost += cost
+    sums.waived += waived
+  }
+}
+
+/** Beyond so many others in between, a key's sums are written in two parts. */
+const LOOKS_BACK_MAX = 64
+const NO_SUMS = { input: 0, output: 0, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, serverToolUses: 0, cost: 0n, waived: 0n }
+
+const countersOf = (usage: Usage): readonly [number, number, number, number, number, number] => [
+  usage.input,
+  usage.output,
+  usage.cacheRead,
+  usage.cacheWrite5m,
+  usage.cacheWrite1h,
+  usage.serverToolUses,
+]
+
+/** Durations are measured by a clock with fractions. */
+const wholeMs = (durationMs: number): number => Math.max(0, Math.round(durationMs))
+const thousandths = (bytesPerToken: number | undefined): number | null =>
+  bytesPerToken === undefined ? null : Math.round(bytesPerToken * 1000)

@@ -1,0 +1,77 @@
+/**
+ * The numbers under which rows name a price version and an upstream. A number that was given inside a transaction counts once that is committed; after a rollback
+ * it is asked for again. Rules: money.md "Prices".
+ */
+
+import type { UpstreamCall } from './ledger.ts'
+import type { Statements } from './statements.ts'
+import type { PriceVersion } from './task.ts'
+
+export class Numbers {
+  readonly #statements: Statements
+  readonly #versions: PriceVersion[] = []
+  readonly #prices = new Map<PriceVersion, number>()
+  readonly #upstreams = new Map<string, number>()
+  readonly #freshPrices: PriceVersion[] = []
+  readonly #freshUpstreams: string[] = []
+
+  constructor(statements: Statements) {
+    this.#statements = statements
+  }
+
+  /** Versions that requests name by their place in this list. */
+  define(versions: readonly PriceVersion[]): void {
+    this.#versions.push(...versions)
+  }
+
+  /** Of the version at this place. Throws when it was not defined, which only a bug can do. */
+  priceAt(index: number): number {
+    const version = this.#versions[index]
+    if (version === undefined) throw new Error(`no price version ${index}`)
+    return this.priceOf(version)
+  }
+
+  priceOf(version: PriceVersion): number {
+    const known = this.#prices.get(version)
+    if (known !== undefined) return known
+    const { insertModel, modelNumber, insertPrice, priceNumber } = this.#statements
+    const { modelId, rates } = version
+    insertModel.run({ id: modelId })
+    const model = numberIn(modelNumber.get(modelId))
+    insertPrice.run({ model, ...rates })
+    const { input, output, cacheRead, cacheWrite5m, cacheWrite1h, serverToolUse } = rates
+    const number = numberIn(priceNumber.get(model, input, output, cacheRead, cacheWrite5m, cacheWrite1h, serverToolUse))
+    this.#prices.set(version, number)
+    this.#freshPrices.push(version)
+    return number
+  }
+
+  upstreamOf(call: UpstreamCall | undefined): number | null {
+    if (call === undefined) return null
+    const { name, model } = call
+    const text = `${name}\n${model}`
+    const known = this.#upstreams.get(text)
+    if (known !== undefined) return known
+    this.#statements.insertUpstream.run({ name, model })
+    const number = numberIn(this.#statements.upstreamNumber.get(name, model))
+    this.#upstreams.set(text, number)
+    this.#freshUpstreams.push(text)
+    return number
+  }
+
+  committed(): void {
+    this.#freshPrices.length = 0
+    this.#freshUpstreams.length = 0
+  }
+
+  rolledBack(): void {
+    for (const version of this.#freshPrices) this.#prices.delete(version)
+    for (const text of this.#freshUpstreams) this.#upstreams.delete(text)
+    this.committed()
+  }
+}
+
+export function numberIn(row: { number: bigint } | null): number {
+  if (row === null) throw new Error('a row that was just made is not there')
+  return Number(row.number)
+}

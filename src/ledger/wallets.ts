@@ -1,0 +1,281 @@
+/**
+ * The money of the keys in use, in the one writer's memory: balance, limit, spend, and what is held for requests in flight. Pure state: it sends nothing and
+ * knows no clock. Rules: money.md "Holds"; ledger.md "Wallets".
+ */
+
+import { type Picos, picos, ZERO } from '../core/money.ts'
+import { NO_USAGE } from '../core/usage.ts'
+import type { Hold, HoldAnswer, HoldRequest, Progress, Settlement } from './ledger.ts'
+import type { Operation } from './operation.ts'
+import { PriceBook } from './price-book.ts'
+import type { Debit, KeyState, Mark, PriceVersion } from './task.ts'
+
+type AccountWallet = { id: string; number: number; isActive: boolean; balancePicos: bigint; heldPicos: bigint; keys: number }
+
+type KeyWallet = {
+  id: string
+  number: number
+  account: AccountWallet
+  isActive: boolean
+  expiresAt: number | null
+  limitPicos: bigint | null
+  spentPicos: bigint
+  heldPicos: bigint
+  pins: number
+}
+
+type Request = {
+  readonly key: KeyWallet
+  readonly hold: Hold
+  readonly price: number
+  readonly heldAtMs: number
+  progress: Progress
+  /** A mark of it was sent, so its end must take the row away. */
+  isMarked: boolean
+}
+
+type Settling = Readonly<{ key: KeyWallet; hold: Hold; costPicos: Picos }>
+
+/** A wallet is some 300 bytes; a key that is not in memory costs one read. */
+const WALLETS_MAX = 200_000
+/** How many of the oldest wallets are looked at to make room for a new one. */
+const LOOKS_MAX = 16
+const INT64_MAX = 2n ** 63n - 1n
+const NO_PROGRESS: Progress = { usage: NO_USAGE, usageSource: 'none' }
+
+export class Wallets {
+  readonly #accounts = new Map<string, AccountWallet>()
+  /** In the order in which they were loaded, or last found in use when room was needed. */
+  readonly #keys = new Map<string, KeyWallet>()
+  readonly #requests = new Map<string, Request>()
+  readonly #settling = new Map<string, Settling>()
+  readonly #prices = new PriceBook()
+  readonly #walletsMax: number
+
+  constructor(walletsMax = WALLETS_MAX) {
+    this.#walletsMax = walletsMax
+  }
+
+  /** The price versions that requests name by their place in this list. It only grows. */
+  get prices(): readonly PriceVersion[] {
+    return this.#prices.versions
+  }
+
+  /** `unknown`: the key must be loaded first. `nowMs`: monotonic. */
+  hold(request: HoldRequest, nowMs: number): HoldAnswer | 'unknown' {
+    const { requestId, amountPicos } = request
+    if (this.#requests.has(requestId)) return 'held'
+    if (this.#settling.has(requestId)) return 'unavailable'
+    if (amountPicos < ZERO || amountPicos > INT64_MAX) return 'unavailable'
+    const key = this.#keys.get(request.keyId)
+    if (key === undefined) return 'unknown'
+    const reason = reasonAgainst(key, request.now)
+    if (reason !== undefined) return reason
+    const { keyId, modelId, format, isStream } = request
+    const hold = { requestId, keyId, accountId: key.account.id, modelId, format, isStream, amountPicos, startedAt: request.now }
+    const price = this.#prices.indexOf(modelId, request.rates)
+    this.#requests.set(requestId, { key, hold, price, heldAtMs: nowMs, progress: NO_PROGRESS, isMarked: false })
+    key.heldPicos += amountPicos
+    key.account.heldPicos += amountPicos
+    key.pins++
+    return 'held'
+  }
+
+  /** Moves the money from held to spent; `settled` or `putBack` must follow. Undefined: nothing is held under this id. */
+  settle(settlement: Settlement): Debit | undefined {
+    const request = this.#release(settlement.requestId)
+    if (request === undefined) return undefined
+    const { key, hold, isMarked } = request
+    const { costPicos } = settlement
+    key.spentPicos += costPicos
+    key.account.balancePicos -= costPicos
+    this.#settling.set(settlement.requestId, { key, hold, costPicos })
+    return { ...settlement, ...factsOf(request), accountNumber: key.account.number, isMarked }
+  }
+
+  /** The receipt is on disk. */
+  settled(requestId: string): void {
+    const settling = this.#settling.get(requestId)
+    if (settling === undefined) return
+    this.#settling.delete(requestId)
+    settling.key.pins--
+  }
+
+  /** No receipt was written, and none will be. */
+  putBack(requestId: string): void {
+    const settling = this.#settling.get(requestId)
+    if (settling === undefined) return
+    const { key, costPicos } = settling
+    key.spentPicos -= costPicos
+    key.account.balancePicos += costPicos
+    this.settled(requestId)
+  }
+
+  isSettling(requestId: string): boolean {
+    return this.#settling.has(requestId)
+  }
+
+  /** Undefined: nothing is held under this id. `isMarked`: its mark must be removed. */
+  void(requestId: string): Readonly<{ isMarked: boolean }> | undefined {
+    const request = this.#release(requestId)
+    if (request === undefined) return undefined
+    request.key.pins--
+    return request
+  }
+
+  /** The row to write, once the request is old enough to leave one. */
+  mark(requestId: string, progress: Progress): Mark | undefined {
+    const request = this.#requests.get(requestId)
+    if (request === undefined) return undefined
+    request.progress = progress
+    return request.isMarked ? markOf(request) : undefined
+  }
+
+  /** First marks of the requests that were held at `heldUntilMs` or before. */
+  due(heldUntilMs: number): readonly Mark[] {
+    const marks: Mark[] = []
+    for (const request of this.#requests.values()) {
+      if (request.heldAtMs > heldUntilMs) break
+      if (request.isMarked) continue
+      request.isMarked = true
+      marks.push(markOf(request))
+    }
+    return marks
+  }
+
+  /** All marks again, for a storage that may have lost the last ones. */
+  marks(): readonly Mark[] {
+    return [...this.#requests.values()].filter(({ isMarked }) => isMarked).map(markOf)
+  }
+
+  get isIdle(): boolean {
+    return this.#requests.size === 0
+  }
+
+  holds(): readonly Hold[] {
+    return [...this.#settling.values(), ...this.#requests.values()].map(({ hold }) => hold)
+  }
+
+  has(keyId: string): boolean {
+    return this.#keys.has(keyId)
+  }
+
+  /** What a row of the ledger says of a key that is not in memory. */
+  load(state: KeyState): void {
+    if (this.#keys.has(state.keyId)) return
+    this.#makeRoom()
+    const account = this.#accounts.get(state.accountId) ?? accountOf(state)
+    account.keys++
+    this.#accounts.set(account.id, account)
+    const { keyId: id, keyNumber: number, isActive, expiresAt, limitPicos, spentPicos } = state
+    this.#keys.set(id, { id, number, account, isActive, expiresAt, limitPicos, spentPicos, heldPicos: 0n, pins: 0 })
+  }
+
+  keyIds(): readonly string[] {
+    return [...this.#keys.keys()]
+  }
+
+  /**
+   * After a writer died and another took over: what was sent to the first may have been committed or not. Rows that were read behind all that the second one has
+   * acknowledged; what is not acknowledged yet is not in them.
+   */
+  resync(states: readonly KeyState[]): void {
+    const unsettledOf = (isOf: (settling: Settling) => boolean): bigint =>
+      [...this.#settling.values()].filter(isOf).reduce((sum, { costPicos }) => sum + costPicos, 0n)
+    for (const state of states) {
+      const key = this.#keys.get(state.keyId)
+      if (key === undefined) continue
+      Object.assign(key, { isActive: state.isActive, expiresAt: state.expiresAt, limitPicos: state.limitPicos })
+      key.spentPicos = state.spentPicos + unsettledOf((settling) => settling.key === key)
+      key.account.isActive = state.isAccountActive
+      key.account.balancePicos = state.balancePicos - unsettledOf((settling) => settling.key.account === key.account)
+    }
+  }
+
+  /** An operator's write that is on disk. `isNew` is false where it had been done before. */
+  apply(operation: Operation, isNew: boolean): void {
+    switch (operation.kind) {
+      case 'topUp':
+        if (isNew) this.#credit(operation.accountId, operation.amountPicos)
+        break
+      case 'createKey':
+        if (isNew) this.#credit(operation.accountId ?? operation.ownAccountId, operation.topUp?.amountPicos ?? ZERO)
+        break
+      case 'setAccountActive':
+        set(this.#accounts.get(operation.accountId), { isActive: operation.isActive })
+        break
+      case 'setKeyActive':
+        set(this.#keys.get(operation.keyId), { isActive: operation.isActive })
+        break
+      case 'setKeyLimit':
+        set(this.#keys.get(operation.keyId), { limitPicos: operation.limitPicos })
+        break
+      case 'setKeyExpiry':
+        set(this.#keys.get(operation.keyId), { expiresAt: operation.expiresAt })
+        break
+      case 'createAccount':
+      case 'rotateKey':
+    }
+  }
+
+  #credit(accountId: string, amount: Picos): void {
+    const account = this.#accounts.get(accountId)
+    if (account !== undefined) account.balancePicos += amount
+  }
+
+  /** Takes a request and what it held out of the wallet; its pin stays. */
+  #release(requestId: string): Request | undefined {
+    const request = this.#requests.get(requestId)
+    if (request === undefined) return undefined
+    this.#requests.delete(requestId)
+    const { key, hold } = request
+    key.heldPicos -= hold.amountPicos
+    key.account.heldPicos -= hold.amountPicos
+    return request
+  }
+
+  #makeRoom(): void {
+    let looks = 0
+    for (const key of this.#keys.values()) {
+      if (this.#keys.size < this.#walletsMax || ++looks > LOOKS_MAX) return
+      this.#keys.delete(key.id)
+      if (key.pins > 0) this.#keys.set(key.id, key)
+      else if (--key.account.keys === 0) this.#accounts.delete(key.account.id)
+    }
+  }
+}
+
+/** The rule of admission, tested before the hold is added. */
+function reasonAgainst(key: KeyWallet, now: number): Exclude<HoldAnswer, 'held' | 'unavailable'> | undefined {
+  const { account, limitPicos } = key
+  if (!key.isActive || !account.isActive) return 'disabled'
+  if (key.expiresAt !== null && key.expiresAt <= now) return 'expired'
+  if (account.balancePicos <= 0n || (limitPicos !== null && limitPicos - key.spentPicos <= 0n)) return 'exhausted'
+  const isReserved =
+    account.balancePicos - account.heldPicos <= 0n || (limitPicos !== null && limitPicos - key.spentPicos - key.heldPicos <= 0n)
+  return isReserved ? 'reserved' : undefined
+}
+
+const accountOf = (state: KeyState): AccountWallet => ({
+  id: state.accountId,
+  number: state.accountNumber,
+  isActive: state.isAccountActive,
+  balancePicos: state.balancePicos,
+  heldPicos: 0n,
+  keys: 0,
+})
+
+const factsOf = ({ key, hold, price }: Request) => ({
+  keyNumber: key.number,
+  price,
+  format: hold.format,
+  isStream: hold.isStream,
+  holdPicos: picos(hold.amountPicos),
+  startedAt: hold.startedAt,
+})
+
+const markOf = (request: Request): Mark => ({ requestId: request.hold.requestId, ...factsOf(request), ...request.progress })
+
+function set<T extends object>(wallet: T | undefined, values: Partial<T>): void {
+  if (wallet !== undefined) Object.assign(wallet, values)
+}
