@@ -83,7 +83,7 @@ export class CommitLoop {
     }
     this.#tell({
       kind: 'committed',
-      answers: batch.map(({ number }, index) => ({ number, answer: applied.answers[index] })),
+      ...answersTo(batch, applied.answers),
       changes: applied.changes,
       faults: applied.faults,
       isWritable: this.#isWritable,
@@ -114,6 +114,7 @@ export class CommitLoop {
     this.#isWritable = false
     this.#tell({
       kind: 'committed',
+      settled: new Float64Array(),
       answers: batch.map(({ number, task }): Numbered<{ answer: Answer }> => ({ number, answer: unavailable(task) })),
       changes: [],
       faults: wasWritable ? [{ problem: `commit: ${this.#lastProblem}` }] : [],
@@ -129,7 +130,19 @@ export class CommitLoop {
       if (this.#isWritable) return
       if (!this.#ledger.canWrite()) return this.#probe()
       this.#isWritable = true
-      this.#tell({ kind: 'committed', answers: [], changes: [], faults: [], isWritable: true })
+      this.#tell({ kind: 'committed', settled: new Float64Array(), answers: [], changes: [], faults: [], isWritable: true })
     }, PROBE_PAUSE_MS)
   }
+}
+
+function answersTo(batch: readonly NumberedTask[], all: readonly Answer[]): Pick<Committed, 'settled' | 'answers'> {
+  const settled: number[] = []
+  const answers: Numbered<{ answer: Answer }>[] = []
+  batch.forEach(({ number, task }, index) => {
+    const answer = all[index]
+    if (task.kind === 'settle' && answer === 'settled') settled.push(number)
+    // Nobody waits for a task without a number.
+    else if (number !== 0) answers.push({ number, answer })
+  })
+  return { settled: Float64Array.from(settled), answers }
 }

@@ -5,6 +5,7 @@
  */
 
 import type { KeyRecord } from '../core/key.ts'
+import { fitsRecord, writeDebits } from './debit-records.ts'
 import type { Hold, HoldAnswer, HoldRequest, KeyBalance, KeyChange, Ledger, Progress, Settlement } from './ledger.ts'
 import type { Operation, OperationResult } from './operation.ts'
 import { type Answer, type Answers, type Committed, type Mark, type Numbered, type OpenProblem, type Task, unavailable } from './task.ts'
@@ -19,6 +20,7 @@ export type GroupCommitOptions = ThreadOptions &
     onClosed: () => void
   }>
 
+type Heard = Readonly<{ pending: Pending; answer: Answer }>
 type Pending = { task: Task; resolve: (answer: Answer) => void; sends: number }
 
 /** A task that has killed this many threads is answered `unavailable`. */
@@ -192,7 +194,11 @@ export class GroupCommit implements Ledger {
     }
     const prices = this.#wallets.prices.slice(this.#pricesTold)
     this.#pricesTold += prices.length
-    this.#thread.post({ kind: 'tasks', tasks, prices })
+    const debits = tasks.flatMap(({ number, task }) =>
+      task.kind === 'settle' && fitsRecord(task.debit) ? [{ number, debit: task.debit }] : [],
+    )
+    const others = tasks.filter(({ task }) => task.kind !== 'settle' || !fitsRecord(task.debit))
+    this.#thread.post({ kind: 'tasks', tasks: others, debits: writeDebits(debits), prices })
   }
 
   async #open(create: boolean): Promise<Readonly<{ recovered: number }> | OpenProblem> {
@@ -216,14 +222,12 @@ export class GroupCommit implements Ledger {
     return opened
   }
 
-  #onCommitted({ answers, changes, faults, isWritable }: Committed): void {
+  #onCommitted({ settled, answers, changes, faults, isWritable }: Committed): void {
     for (const fault of faults) this.#options.onFault(fault)
     this.#isWritable = isWritable
-    const known = answers.flatMap(({ number, answer }) => {
-      const pending = this.#pending.get(number)
-      this.#pending.delete(number)
-      return pending === undefined ? [] : [{ pending, answer: pending.sends > 1 ? asFirstAnswer(pending.task, answer) : answer }]
-    })
+    const known: Heard[] = []
+    for (const number of settled) this.#hear(number, 'settled', known)
+    for (const { number, answer } of answers) this.#hear(number, answer, known)
     // Writes first: a row that was read in the same commit has them in it, and must find them done or no wallet to do them to.
     for (const { pending, answer } of known) this.#learn(pending.task, answer, pending.sends > 1 ? 'doubtful' : 'certain')
     for (const { pending, answer } of known) this.#load(pending.task, answer)
@@ -231,6 +235,13 @@ export class GroupCommit implements Ledger {
     for (const change of changes) for (const listener of this.#listeners) listener(change)
     for (const { pending, answer } of known) pending.resolve(answer)
     if (isWritable) this.#settleDoubts()
+  }
+
+  #hear(number: number, answer: Answer, known: Heard[]): void {
+    const pending = this.#pending.get(number)
+    if (pending === undefined) return
+    this.#pending.delete(number)
+    known.push({ pending, answer: pending.sends > 1 ? asFirstAnswer(pending.task, answer) : answer })
   }
 
   /** What an answer to a write says of the money in memory, in the very turn in which it came. `doubtful`: a thread died with it, and may have committed it. */

@@ -84,8 +84,8 @@ export type Numbered<T> = Readonly<{ number: number }> & T
 
 export type ToThread =
   | Readonly<{ kind: 'open'; path: string; create: boolean; bootId: string; now: number; retryMs: number }>
-  /** `prices`: versions that follow those told before. */
-  | Readonly<{ kind: 'tasks'; tasks: readonly Numbered<{ task: Task }>[]; prices: readonly PriceVersion[] }>
+  /** `debits`: settles as debit-records.ts writes them, after the other tasks. `prices`: versions that follow those told before. */
+  | Readonly<{ kind: 'tasks'; tasks: readonly Numbered<{ task: Task }>[]; debits: Uint8Array; prices: readonly PriceVersion[] }>
   | Readonly<{ kind: 'close' }>
 
 export type FromThread =
@@ -101,6 +101,8 @@ export type LedgerFault = Readonly<{ problem: string; bug?: unknown }>
 /** What came of some tasks. */
 export type Committed = Readonly<{
   kind: 'committed'
+  /** Numbers of the settles that were done, which most tasks are; all others have their answers. */
+  settled: Float64Array
   answers: readonly Numbered<{ answer: Answer }>[]
   changes: readonly KeyChange[]
   faults: readonly LedgerFault[]

@@ -5,7 +5,8 @@
 
 import { parentPort } from 'node:worker_threads'
 import { openDatabase } from '../../db/open.ts'
-import { CommitLoop } from './commit-loop.ts'
+import { CommitLoop, type NumberedTask } from './commit-loop.ts'
+import { type NumberedDebit, readDebits } from './debit-records.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
 import type { FromThread, OpenProblem, ToThread } from './task.ts'
 
@@ -23,7 +24,7 @@ export function runLedgerThread(): void {
         return say({ kind: 'opened', recovered: opened.recovered })
       }
       case 'tasks':
-        return loop?.add(message.tasks, message.prices)
+        return loop?.add([...message.tasks, ...readDebits(message.debits).map(asTask)], message.prices)
       case 'close':
         loop?.close()
         return say({ kind: 'closed' })
@@ -43,6 +44,8 @@ export function runLedgerThread(): void {
     }
   })
 }
+
+const asTask = ({ number, debit }: NumberedDebit): NumberedTask => ({ number, task: { kind: 'settle', debit } })
 
 type Opened = Readonly<{ loop: CommitLoop; recovered: number }>
 

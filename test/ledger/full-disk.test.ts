@@ -31,6 +31,7 @@ function loopOver(machine: ReturnType<typeof openMachine>) {
     (committed) => {
       told.push(committed)
       for (const { number, answer } of committed.answers) waiting.get(number)?.(answer)
+      for (const number of committed.settled) waiting.get(number)?.('settled')
     },
     RETRY_MS,
   )

@@ -236,7 +236,7 @@ test('an operator’s write that a dying thread may or may not have committed co
   expect(await Promise.all(answers)).toEqual([...Array.from({ length: 6 }, () => 'held' as const), 'reserved'])
   await ledger.close()
   expect(differencesAt(path)).toEqual([])
-})
+}, 30_000)
 
 test('a writer from outside delays the commit and loses nothing, and the gateway’s own loop never waits for it', async () => {
   const { ledger, path } = await openTestLedger()

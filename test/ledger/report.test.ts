@@ -173,7 +173,7 @@ test('verify is silent on a sound ledger and names each thing that was tampered 
     for (const { stored, recomputed } of found) expect(stored).not.toBe(recomputed)
     report.close()
   }
-})
+}, 30_000)
 
 test('sums beyond int64 are compared exactly', () => {
   const path = makePath()

@@ -90,7 +90,7 @@ test('a ledger thread that dies of a bug says where before another takes its pla
   for (let waitedMs = 0; told.length < 2 && waitedMs < 5_000; waitedMs += 5) await Bun.sleep(5)
   const [died, again] = told
   expect([died?.problem, again?.problem]).toEqual(['ledger thread: it failed by a bug', 'ledger thread: it ended; starting another'])
-  expect(describeBug(died?.bug)).toMatchObject({ error: 'TypeError', at: expect.stringMatching(/^src\/ledger\/commit-loop\.ts:\d/) })
+  expect(describeBug(died?.bug)).toMatchObject({ error: 'TypeError', at: expect.stringMatching(/^src\/ledger\/thread\.ts:\d/) })
   expect(await ledger.findKey(new Uint8Array(32))).toBeUndefined()
   await ledger.close()
 })

@@ -1,0 +1,174 @@
+/**
+ * Debits as binary records, one buffer a turn: what the loop spends on a message is the copy of the objects in it, and a receipt has thirty values. Measured, a
+ * settle in groups of 16 with a thread that only decodes: objects 6.9 µs of CPU on both sides, one flat array 3.2, records 2.2, records in a ring of shared
+ * memory 1.6, which is not worth a thread that sleeps in `Atomics.wait` and hears no other message.
+ *
+ * A record: numbers as float64 (NaN for null), amounts as int64, a presence flag and 32 bytes for the session's hash, then strings with their byte length.
+ */
+
+import type { FormatName } from '../core/format.ts'
+import { picos } from '../core/money.ts'
+import { OUTCOMES, type UsageSource } from '../core/outcome.ts'
+import type { UpstreamCall } from './ledger.ts'
+import type { Debit, Numbered } from './task.ts'
+
+export type NumberedDebit = Numbered<{ debit: Debit }>
+
+const FORMATS: readonly FormatName[] = ['messages', 'chat', 'responses']
+const SOURCES: readonly UsageSource[] = ['final', 'partial', 'estimated', 'none']
+
+const FLOATS = 24
+const AMOUNTS_AT = FLOATS * 8
+const HASH_AT = AMOUNTS_AT + 3 * 8
+const STRINGS_AT = HASH_AT + 32
+const STRINGS = 5
+/** A UTF-16 unit takes three bytes of UTF-8 at most. */
+const BYTES_PER_UNIT_MAX = 3
+const ABSENT = 0xffff
+
+/** A record holds what the ledger's columns hold; anything else travels as an object, so that the database can refuse it. */
+export const fitsRecord = ({ costPicos, waivedPicos, holdPicos, requestId, upstream }: Debit): boolean =>
+  isInt64(costPicos) &&
+  isInt64(waivedPicos) &&
+  isInt64(holdPicos) &&
+  [requestId, upstream?.name, upstream?.model, upstream?.messageId, upstream?.requestId].every(
+    (text) => text === undefined || text.length * BYTES_PER_UNIT_MAX < ABSENT,
+  )
+
+const isInt64 = (amount: bigint): boolean => BigInt.asIntN(64, amount) === amount
+
+export function writeDebits(debits: readonly NumberedDebit[]): Uint8Array {
+  const lengths = debits.map(({ debit }) => recordBytesMax(debit))
+  const bytes = Buffer.allocUnsafeSlow(lengths.reduce((sum, length) => sum + length, 0))
+  const view = new DataView(bytes.buffer)
+  let end = 0
+  for (const { number, debit } of debits) end = writeDebit(bytes, view, end, number, debit)
+  return bytes.subarray(0, end)
+}
+
+function recordBytesMax({ requestId, upstream }: Debit): number {
+  const units =
+    upstream === undefined ? 0 : upstream.name.length + upstream.model.length + unitsOf(upstream.messageId) + unitsOf(upstream.requestId)
+  return STRINGS_AT + STRINGS * 2 + (requestId.length + units) * BYTES_PER_UNIT_MAX + 8
+}
+
+const unitsOf = (text: string | undefined): number => text?.length ?? 0
+
+function writeDebit(bytes: Buffer, view: DataView, start: number, number: number, debit: Debit): number {
+  const { usage, upstream } = debit
+  let at = start
+  const put = (value: number): void => {
+    view.setFloat64(at, value, true)
+    at += 8
+  }
+  put(number)
+  put(debit.accountNumber)
+  put(debit.keyNumber)
+  put(debit.price)
+  put(FORMATS.indexOf(debit.format))
+  put(debit.isStream ? 1 : 0)
+  put(debit.isMarked ? 1 : 0)
+  put(OUTCOMES.indexOf(debit.outcome))
+  put(SOURCES.indexOf(debit.usageSource))
+  put(usage.input)
+  put(usage.output)
+  put(usage.cacheRead)
+  put(usage.cacheWrite5m)
+  put(usage.cacheWrite1h)
+  put(usage.serverToolUses)
+  put(debit.status)
+  put(debit.firstByteMs ?? Number.NaN)
+  put(debit.durationMs)
+  put(debit.startedAt)
+  put(debit.now)
+  put(debit.attempts ?? Number.NaN)
+  put(debit.bytesPerToken ?? Number.NaN)
+  put(upstream === undefined ? 0 : 1)
+  put(debit.sessionHash === undefined ? 0 : 1)
+  view.setBigInt64(at, debit.costPicos, true)
+  view.setBigInt64(at + 8, debit.waivedPicos, true)
+  view.setBigInt64(at + 16, debit.holdPicos, true)
+  if (debit.sessionHash !== undefined) bytes.set(debit.sessionHash.subarray(0, 32), start + HASH_AT)
+  at = start + STRINGS_AT
+  at = writeText(bytes, view, at, debit.requestId)
+  if (upstream === undefined) return aligned(at)
+  at = writeText(bytes, view, at, upstream.name)
+  at = writeText(bytes, view, at, upstream.model)
+  at = writeText(bytes, view, at, upstream.messageId)
+  return aligned(writeText(bytes, view, at, upstream.requestId))
+}
+
+function writeText(bytes: Buffer, view: DataView, at: number, text: string | undefined): number {
+  if (text === undefined) {
+    view.setUint16(at, ABSENT, true)
+    return at + 2
+  }
+  const length = bytes.write(text, at + 2)
+  view.setUint16(at, length, true)
+  return at + 2 + length
+}
+
+const aligned = (at: number): number => Math.ceil(at / 8) * 8
+
+export function readDebits(given: Uint8Array): readonly NumberedDebit[] {
+  const bytes = Buffer.from(given.buffer, given.byteOffset, given.byteLength)
+  const view = new DataView(given.buffer, given.byteOffset, given.byteLength)
+  const debits: NumberedDebit[] = []
+  for (let at = 0; at < bytes.length; ) at = readDebit(bytes, view, at, debits)
+  return debits
+}
+
+function readDebit(bytes: Buffer, view: DataView, start: number, debits: NumberedDebit[]): number {
+  const float = (place: number): number => view.getFloat64(start + place * 8, true)
+  const amount = (place: number) => picos(view.getBigInt64(start + AMOUNTS_AT + place * 8, true))
+  const [firstByteMs, attempts, bytesPerToken] = [float(16), float(20), float(21)]
+  let at = start + STRINGS_AT
+  const text = (): string | undefined => {
+    const length = view.getUint16(at, true)
+    at += 2
+    if (length === ABSENT) return undefined
+    at += length
+    return bytes.toString('utf8', at - length, at)
+  }
+  const requestId = text() ?? ''
+  const upstream =
+    float(22) === 1
+      ? { name: text() ?? '', model: text() ?? '', ...optional('messageId', text()), ...optional('requestId', text()) }
+      : undefined
+  const debit: Debit = {
+    requestId,
+    accountNumber: float(1),
+    keyNumber: float(2),
+    price: float(3),
+    format: FORMATS[float(4)] ?? 'messages',
+    isStream: float(5) === 1,
+    isMarked: float(6) === 1,
+    outcome: OUTCOMES[float(7)] ?? 'fault',
+    usageSource: SOURCES[float(8)] ?? 'none',
+    usage: {
+      input: float(9),
+      output: float(10),
+      cacheRead: float(11),
+      cacheWrite5m: float(12),
+      cacheWrite1h: float(13),
+      serverToolUses: float(14),
+    },
+    status: float(15),
+    firstByteMs: Number.isNaN(firstByteMs) ? null : firstByteMs,
+    durationMs: float(17),
+    startedAt: float(18),
+    now: float(19),
+    costPicos: amount(0),
+    waivedPicos: amount(1),
+    holdPicos: amount(2),
+    ...(Number.isNaN(attempts) ? {} : { attempts }),
+    ...(Number.isNaN(bytesPerToken) ? {} : { bytesPerToken }),
+    ...(upstream === undefined ? {} : { upstream: upstream satisfies UpstreamCall }),
+    ...(float(23) === 1 ? { sessionHash: new Uint8Array(bytes.subarray(start + HASH_AT, start + STRINGS_AT)) } : {}),
+  }
+  debits.push({ number: float(0), debit })
+  return aligned(at)
+}
+
+const optional = <Name extends string>(name: Name, text: string | undefined): { [K in Name]?: string } =>
+  (text === undefined ? {} : { [name]: text }) as { [K in Name]?: string }
