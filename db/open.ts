@@ -18,6 +18,8 @@ export type Access = 'read' | 'write' | 'create'
 const SQLITE_VERSION_MIN = '3.51.3'
 const BUSY_TIMEOUT_MS = 5_000
 const WAL_BYTES_KEPT = 64 * 1024 * 1024
+/** The log is moved into the database from another connection (src/ledger/checkpointer.ts); should that be gone, by the commit that makes it this long. */
+const WAL_PAGES_MAX = 16_384
 const RESTORE_HINT = 'restore a backup, or move the file away to begin a new ledger'
 
 /** An open connection with every pragma set and checked, or why there is none. Integers are bigints on it. */
@@ -111,6 +113,7 @@ function setPragmas(db: Database): void {
   db.run('PRAGMA cell_size_check = ON')
   db.run('PRAGMA journal_mode = WAL')
   db.run('PRAGMA synchronous = FULL')
+  db.run(`PRAGMA wal_autocheckpoint = ${WAL_PAGES_MAX}`)
   db.run(`PRAGMA journal_size_limit = ${WAL_BYTES_KEPT}`)
   const asserted = {
     journal_mode: 'wal',
@@ -118,6 +121,7 @@ function setPragmas(db: Database): void {
     foreign_keys: '1',
     trusted_schema: '0',
     busy_timeout: `${BUSY_TIMEOUT_MS}`,
+    wal_autocheckpoint: `${WAL_PAGES_MAX}`,
     journal_size_limit: `${WAL_BYTES_KEPT}`,
   }
   for (const [pragma, expected] of Object.entries(asserted)) {

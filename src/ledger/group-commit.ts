@@ -5,6 +5,7 @@
  */
 
 import type { KeyRecord } from '../core/key.ts'
+import { Checkpointer } from './checkpointer.ts'
 import { fitsRecord, writeDebits } from './debit-records.ts'
 import type { Hold, HoldAnswer, HoldRequest, KeyBalance, KeyChange, Ledger, Progress, Settlement } from './ledger.ts'
 import type { Operation, OperationResult } from './operation.ts'
@@ -31,6 +32,7 @@ const SWEEP_MS_MAX = 250
 export class GroupCommit implements Ledger {
   readonly #options: GroupCommitOptions
   readonly #wallets = new Wallets()
+  readonly #checkpointer: Checkpointer
   readonly #listeners: ((change: KeyChange) => void)[] = []
   readonly #pending = new Map<number, Pending>()
   /** The answers to come of settles that were sent, for one that is asked twice. */
@@ -49,6 +51,7 @@ export class GroupCommit implements Ledger {
 
   constructor(options: GroupCommitOptions) {
     this.#options = options
+    this.#checkpointer = new Checkpointer(options.path, options.startThread)
   }
 
   /** Opens the file in a new thread. Once. */
@@ -123,6 +126,7 @@ export class GroupCommit implements Ledger {
     this.#settleDoubts()
     this.#closing = Promise.withResolvers()
     this.#flush()
+    await this.#checkpointer.close()
     if (this.#thread === undefined) this.#closing.resolve()
     else this.#thread.post({ kind: 'close' })
     await this.#closing.promise
@@ -235,6 +239,7 @@ export class GroupCommit implements Ledger {
     for (const change of changes) for (const listener of this.#listeners) listener(change)
     for (const { pending, answer } of known) pending.resolve(answer)
     if (isWritable) this.#settleDoubts()
+    this.#checkpointer.noteCommit(settled.length)
   }
 
   #hear(number: number, answer: Answer, known: Heard[]): void {

@@ -86,6 +86,8 @@ export type ToThread =
   | Readonly<{ kind: 'open'; path: string; create: boolean; bootId: string; now: number; retryMs: number }>
   /** `debits`: settles as debit-records.ts writes them, after the other tasks. `prices`: versions that follow those told before. */
   | Readonly<{ kind: 'tasks'; tasks: readonly Numbered<{ task: Task }>[]; debits: Uint8Array; prices: readonly PriceVersion[] }>
+  /** To a thread that does nothing else: moves the log of the ledger at `path` into it. */
+  | Readonly<{ kind: 'checkpoint'; path: string }>
   | Readonly<{ kind: 'close' }>
 
 export type FromThread =
@@ -93,6 +95,7 @@ export type FromThread =
   | Readonly<{ kind: 'problem'; problem: OpenProblem }>
   | Committed
   | Readonly<{ kind: 'fault'; fault: LedgerFault }>
+  | Readonly<{ kind: 'checkpointed' }>
   | Readonly<{ kind: 'closed' }>
 
 /** For the operator's log: a broken rule of the database, a failed commit, a thread that died. `bug`: what was thrown, where our code is to blame. */

@@ -40,6 +40,8 @@ export function enterThread(options: ThreadOptions, create: boolean, listener: T
         return resolve(message.problem)
       case 'committed':
         return listener.onCommitted(message)
+      case 'checkpointed':
+        return
       case 'fault':
         return onFault(message.fault)
       case 'closed':

@@ -1,10 +1,11 @@
 /**
- * The ledger thread: the one connection that writes. `src/main.ts` calls this when it finds itself in a Worker.
+ * The ledger thread: the one connection that writes, or the one that only checkpoints. `src/main.ts` calls this when it finds itself in a Worker.
  * Rules: ledger.md "One writer"; platform.md "Process".
  */
 
 import { parentPort } from 'node:worker_threads'
 import { openDatabase } from '../../db/open.ts'
+import { CheckpointConnection } from './checkpointer.ts'
 import { CommitLoop, type NumberedTask } from './commit-loop.ts'
 import { type NumberedDebit, readDebits } from './debit-records.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
@@ -15,6 +16,7 @@ export function runLedgerThread(): void {
   if (port === null) throw new Error('the ledger thread runs in a Worker only')
   const say = (message: FromThread): void => port.postMessage(message)
   let loop: CommitLoop | undefined
+  const checkpoints = new CheckpointConnection()
   const obey = (message: ToThread) => {
     switch (message.kind) {
       case 'open': {
@@ -25,7 +27,11 @@ export function runLedgerThread(): void {
       }
       case 'tasks':
         return loop?.add([...message.tasks, ...readDebits(message.debits).map(asTask)], message.prices)
+      case 'checkpoint':
+        checkpoints.run(message.path)
+        return say({ kind: 'checkpointed' })
       case 'close':
+        checkpoints.close()
         loop?.close()
         return say({ kind: 'closed' })
     }

@@ -22,8 +22,17 @@ function makeLedger(): string {
 test('a connection has every pragma that the ledger relies on', () => {
   const db = openDatabase(makePath(), 'create')
   if ('problem' in db) throw new Error(db.message)
-  const pragmas = ['journal_mode', 'synchronous', 'foreign_keys', 'trusted_schema', 'busy_timeout', 'journal_size_limit', 'cell_size_check']
-  expect(pragmas.map((pragma) => readText(db, pragma))).toEqual(['wal', '2', '1', '0', '5000', '67108864', '1'])
+  const pragmas = [
+    'journal_mode',
+    'synchronous',
+    'foreign_keys',
+    'trusted_schema',
+    'busy_timeout',
+    'journal_size_limit',
+    'cell_size_check',
+    'wal_autocheckpoint',
+  ]
+  expect(pragmas.map((pragma) => readText(db, pragma))).toEqual(['wal', '2', '1', '0', '5000', '67108864', '1', '16384'])
   expect(db.query<{ n: unknown }, []>('SELECT 9007199254740993 AS n').get()?.n).toBe(9_007_199_254_740_993n)
   db.close()
 })
