@@ -1,70 +1,149 @@
 /**
- * Debits: a hold and a durable settle, through the ledger thread with its group commit, against the same two tasks with a transaction each; for one key and
- * for a thousand. Run: `bun bench/ledger.bench.ts [debits] [rounds]`.
+ * What money costs: admission in memory; a debit (receipt, account, key, roll-up, flushed) in groups of 1 to 256 by CPU, on the state machine alone; and the way through
+ * the ledger's thread, for one request at a time and for many. The sums are checked at the end. Run: `bun bench/ledger.bench.ts [debits] [rounds]`.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createKey, holdRequest, holdTask, openMachine, openTestLedger, settlement, settleTask, usd } from '../test/support/ledger.ts'
+import { readDebits, writeDebits } from '../src/ledger/debit-records.ts'
+import type { Debit } from '../src/ledger/task.ts'
+import { createKey, holdRequest, openMachine, openTestLedger, operateTask, settlement, usd } from '../test/support/ledger.ts'
 import { bestOf, print } from './measure.ts'
 
-const DEBITS = Number(process.argv[2] ?? 2_000)
+const DEBITS = Number(process.argv[2] ?? 8_192)
 const ROUNDS = Number(process.argv[3] ?? 5)
 const KEYS = 1_000
-/** Requests that run at the same time. */
-const LANES = 64
+const GROUPS = [1, 4, 16, 64, 256]
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
 const { ledger } = await openTestLedger({ path: join(folder, 'thread.db') })
 const machine = openMachine(join(folder, 'machine.db'))
-const keyIds = Array.from({ length: KEYS }, (_, index) => `key_${index}`)
-for (const keyId of keyIds) {
-  const operation = createKey(keyId, { balanceUsd: '1000000' })
+for (let index = 0; index < KEYS; index++) {
+  const operation = createKey(`key_${index}`, { balanceUsd: '1000000' })
   await ledger.operate(operation)
-  machine.ask({ kind: 'operate', operation })
+  machine.ask(operateTask(operation))
 }
 
 const HOLD = usd('0.000001')
-const USED = { input: 1, output: 2 }
+const USED = { input: 1_000, output: 200, cacheRead: 50 }
+const UPSTREAM = {
+  name: 'main',
+  model: 'vendor-model',
+  messageId: 'msg_01XFDUDYJgAACzvnptvVoYEL',
+  requestId: 'req_011CSHoEeqs5C35K2UUqR7Fy',
+}
 let requests = 0
+/** In order, as the gateway's are. */
+const newId = (): string => `req_${String(++requests).padStart(32, '0')}`
 
-/** `keys`: over how many keys the debits go. */
-async function withGroupCommit(keys: number, lanes: number, debits = DEBITS): Promise<number> {
+/** Held in the machine's memory and settled there: what is left to do is to write. */
+function debit(keys: number): Debit {
+  const requestId = newId()
+  const keyId = `key_${requests % keys}`
+  if (!machine.wallets.has(keyId)) machine.ask({ kind: 'hold', request: holdRequest(`first_${keyId}`, keyId, HOLD) })
+  machine.wallets.hold(holdRequest(requestId, keyId, HOLD), 0)
+  const held = machine.wallets.settle(settlement(requestId, USED, { upstream: UPSTREAM }))
+  if (held === undefined) throw new Error('not held')
+  machine.wallets.settled(requestId)
+  return held
+}
+
+function inMemory(): number {
+  for (let n = 0; n < DEBITS * 4; n++) {
+    const requestId = newId()
+    if (machine.wallets.hold(holdRequest(requestId, 'key_0', HOLD), 0) !== 'held') throw new Error('not held')
+    machine.wallets.void(requestId)
+  }
+  return DEBITS * 4
+}
+
+/** Made before the clock starts. */
+const ready = (keys: number): readonly Debit[] => Array.from({ length: DEBITS }, () => debit(keys))
+
+let told = 0
+function write(debits: readonly Debit[], group: number): number {
+  machine.ledger.define(machine.wallets.prices.slice(told))
+  told = machine.wallets.prices.length
+  for (let at = 0; at < debits.length; at += group) {
+    const applied = machine.ledger.apply(debits.slice(at, at + group).map((one) => ({ kind: 'settle', debit: one })))
+    if (applied.kind === 'failed' || applied.answers.some((answer) => answer !== 'settled')) throw new Error('not settled')
+  }
+  return debits.length
+}
+
+/** CPU of writes alone: what each round writes is made outside its time. */
+function cpuOfWrites(): Promise<ReadonlyMap<string, number>> {
+  const made = new Map<string, (readonly Debit[])[]>()
+  const row = (name: string, keys: number, group: number) => {
+    made.set(
+      name,
+      Array.from({ length: ROUNDS + 2 }, () => ready(keys)),
+    )
+    return { name, run: () => write(made.get(name)?.pop() ?? [], group) }
+  }
+  const rows = [
+    ...GROUPS.map((group) => row(`a debit, one key, groups of ${group}`, 1, group)),
+    row(`a debit, ${KEYS} keys, groups of 16`, KEYS, 16),
+  ]
+  return bestOf(rows, ROUNDS, 'cpu')
+}
+
+function throughRecords(): number {
+  const debits = recordsReady.map((one, number) => ({ number, debit: one }))
+  for (let at = 0; at < debits.length; at += 16) readDebits(writeDebits(debits.slice(at, at + 16)))
+  return debits.length
+}
+
+async function throughThread(lanes: number, debits: number): Promise<number> {
   const lane = async (): Promise<void> => {
     for (let n = 0; n < debits / lanes; n++) {
-      const requestId = `req_${++requests}`
-      const answer = await ledger.hold(holdRequest(requestId, `key_${requests % keys}`, HOLD))
+      const requestId = newId()
+      const answer = await ledger.hold(holdRequest(requestId, `key_${requests % KEYS}`, HOLD))
       if (answer !== 'held') throw new Error(answer)
-      if ((await ledger.settle(settlement(requestId, USED))) !== 'settled') throw new Error('not settled')
+      if ((await ledger.settle(settlement(requestId, USED, { upstream: UPSTREAM }))) !== 'settled') throw new Error('not settled')
     }
   }
   await Promise.all(Array.from({ length: lanes }, lane))
   return debits
 }
 
-function withoutGroups(keys: number): number {
-  for (let n = 0; n < DEBITS; n++) {
-    const requestId = `req_${++requests}`
-    machine.ask(holdTask(requestId, `key_${requests % keys}`, HOLD))
-    machine.ask(settleTask(requestId, USED))
-  }
-  return DEBITS
-}
-
-const REFERENCE = 'a transaction each, one key'
-const best = await bestOf(
-  [
-    { name: REFERENCE, run: () => withoutGroups(1) },
-    { name: 'a transaction each, 1,000 keys', run: () => withoutGroups(KEYS) },
-    { name: `group commit, ${LANES} at a time, one key`, run: () => withGroupCommit(1, LANES) },
-    { name: `group commit, ${LANES} at a time, 1,000 keys`, run: () => withGroupCommit(KEYS, LANES) },
-    { name: 'group commit, one at a time', run: () => withGroupCommit(1, 1, DEBITS / 10) },
-  ],
-  ROUNDS,
+console.log(
+  `${DEBITS} debits a round, synchronous=FULL, best of ${ROUNDS} rounds after 2 for warming up\n\nCPU on the state machine alone:`,
 )
-console.log(`${DEBITS} debits a round (hold + settle, synchronous=FULL), best of ${ROUNDS} rounds after 2 for warming up`)
-print(best, 'debit', REFERENCE)
+const cpu = await cpuOfWrites()
+print(cpu, 'debit', 'a debit, one key, groups of 16')
+const recordsReady = ready(KEYS)
+console.log('\nCPU of the gateway’s side:')
+print(
+  await bestOf(
+    [
+      { name: 'admission and release in memory', run: inMemory },
+      { name: 'a debit written and read as a record', run: throughRecords },
+    ],
+    ROUNDS,
+    'cpu',
+  ),
+  'request',
+  'admission and release in memory',
+)
+console.log('\nTime through the thread, hold to acknowledged settle:')
+const ONE = 'one at a time'
+print(
+  await bestOf(
+    [
+      { name: ONE, run: () => throughThread(1, DEBITS / 16) },
+      { name: '16 at a time', run: () => throughThread(16, DEBITS) },
+      { name: '64 at a time', run: () => throughThread(64, DEBITS) },
+      { name: '256 at a time', run: () => throughThread(256, DEBITS) },
+    ],
+    ROUNDS,
+  ),
+  'debit',
+  ONE,
+)
+const differences = machine.differences()
+if (differences.length > 0) throw new Error(JSON.stringify(differences))
 machine.close()
 await ledger.close()
 rmSync(folder, { recursive: true, force: true })

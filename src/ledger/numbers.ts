@@ -11,7 +11,8 @@ export class Numbers {
   readonly #statements: Statements
   readonly #versions: PriceVersion[] = []
   readonly #prices = new Map<PriceVersion, number>()
-  readonly #upstreams = new Map<string, number>()
+  /** By name, then by model. */
+  readonly #upstreams = new Map<string, Map<string, number>>()
   readonly #freshPrices: PriceVersion[] = []
   readonly #freshUpstreams: string[] = []
 
@@ -49,13 +50,13 @@ export class Numbers {
   upstreamOf(call: UpstreamCall | undefined): number | null {
     if (call === undefined) return null
     const { name, model } = call
-    const text = `${name}\n${model}`
-    const known = this.#upstreams.get(text)
+    const known = this.#upstreams.get(name)?.get(model)
     if (known !== undefined) return known
     this.#statements.insertUpstream.run({ name, model })
     const number = numberIn(this.#statements.upstreamNumber.get(name, model))
-    this.#upstreams.set(text, number)
-    this.#freshUpstreams.push(text)
+    const models = this.#upstreams.get(name) ?? new Map<string, number>()
+    this.#upstreams.set(name, models.set(model, number))
+    this.#freshUpstreams.push(name)
     return number
   }
 
@@ -66,7 +67,7 @@ export class Numbers {
 
   rolledBack(): void {
     for (const version of this.#freshPrices) this.#prices.delete(version)
-    for (const text of this.#freshUpstreams) this.#upstreams.delete(text)
+    for (const name of this.#freshUpstreams) this.#upstreams.delete(name)
     this.committed()
   }
 }
