@@ -47,16 +47,19 @@ async function collect(request: Request, encoding: Encoding, bounds: Bounds, lea
     reader.cancel().catch(() => undefined)
   }
   const parts = new Parts()
+  // What was sent counts where more of it came than came out: bytes of which nothing comes are a load, too, and have no other end.
+  const refuse = (length: number): Refusal | undefined => {
+    const bytes = Math.max(length, sentLength)
+    return bytes > bounds.bodyBytes ? new Refusal('bodyTooLarge') : lease.grow(bytes)
+  }
   const decoder = makeDecoder(encoding, (bytes) => {
-    const length = parts.length + bytes.byteLength
-    if (length > bounds.bodyBytes) return new Refusal('bodyTooLarge')
-    const full = lease.grow(length)
-    if (full === undefined) parts.add(bytes)
-    return full
+    const refusal = refuse(parts.length + bytes.byteLength)
+    if (refusal === undefined) parts.add(bytes)
+    return refusal
   })
   const end = await readChunks(reader, (chunk) => {
     sentLength += chunk.byteLength
-    return decoder.write(chunk)
+    return refuse(parts.length) ?? decoder.write(chunk)
   })
   unwatch()
   reader.releaseLock()

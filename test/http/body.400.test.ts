@@ -187,6 +187,37 @@ test('bombs of every encoding are 413, before they are inflated past the limit',
   expectUntouched()
 }, 30_000)
 
+test('what is sent is bounded, too: bytes behind a compressed body of which nothing comes out are 413, without a content-length', async () => {
+  const plain = JSON.stringify(NATIVE)
+  const fill = (piece: Uint8Array): Buffer => Buffer.alloc(1024 * 1024, piece)
+  const skipped = Buffer.concat([Buffer.from([0x50, 0x2a, 0x4d, 0x18, 0xf8, 0xff, 0x0f, 0x00]), Buffer.alloc(1024 * 1024 - 8)])
+  const bodies: [encoding: string, body: Buffer, behind: Buffer][] = [
+    ['gzip', gzipSync(plain), Buffer.concat(Array<Buffer>(50_000).fill(gzipSync('')))],
+    ['gzip', gzipSync(plain), fill(Buffer.from([0]))],
+    ['deflate', deflateSync(plain), fill(Buffer.from('x'))],
+    ['br', brotliCompressSync(plain), fill(Buffer.from('x'))],
+    ['zstd', zstdCompressSync(plain), skipped],
+  ]
+  for (const [encoding, body, behind] of bodies) {
+    let left = 40
+    const stream = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(body),
+      pull: (controller) => (left-- > 0 ? controller.enqueue(behind) : controller.close()),
+    })
+    const response = await fetch(`${gateway.url}/v1/messages`, {
+      method: 'POST',
+      headers: { 'x-api-key': secret, 'content-encoding': encoding },
+      body: stream,
+    })
+    expect([encoding, response.status, await response.json()]).toMatchObject([
+      encoding,
+      413,
+      { error: { message: 'request body exceeds size limit' } },
+    ])
+  }
+  expectUntouched()
+}, 30_000)
+
 test('an encoding that is unknown, doubled or broken is 400 naming the header', async () => {
   const body = JSON.stringify(NATIVE)
   for (const encoding of ['compress', 'gzip, br', 'gzip,gzip', 'utf-8', '__proto__', 'constructor'])
