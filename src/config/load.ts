@@ -65,16 +65,25 @@ function configOf(entry: ConfigFile, file: string | undefined, options: LoadOpti
   const server = makeServer(entry.server ?? {}, problems)
   const upstreams = makeUpstreams(entry.upstreams ?? [], options.needsSecrets === false ? undefined : options.env, problems)
   const catalog = makeCatalog(entry, problems)
+  const limits = limitsOf(entry.limits ?? {})
+  problems.push(...bodyProblems(limits))
   if (problems.length > 0) return { file, problems }
   return deepFreeze<Config>({
     file,
     server,
     operator: { ...OPERATOR, ...entry.operator },
     ledgerPath: resolve(file === undefined ? options.folder : dirname(file), entry.ledger?.path ?? LEDGER_PATH),
-    limits: limitsOf(entry.limits ?? {}),
+    limits,
     upstreams,
     catalog,
   })
+}
+
+/** A body that is allowed must fit into a minute: else it would be told to come back for ever. */
+function bodyProblems({ bodyBytes, bodyBytesPerMinute }: Config['limits']): readonly ConfigProblem[] {
+  if (bodyBytesPerMinute >= bodyBytes) return []
+  const message = `expected at least as many bytes as limits.body_bytes allows for one body (${bodyBytes}), found ${bodyBytesPerMinute}`
+  return [{ path: 'limits.body_bytes_per_minute', message }]
 }
 
 const limitsOf = (limits: NonNullable<ConfigFile['limits']>): Config['limits'] => ({

@@ -237,6 +237,11 @@ test('every mistake is named with its path, what was expected and what was found
     ['[ledger]\npath = ""', /^ledger\.path: .*found ""$/],
     ['[limits]\nbody_bytes = 33554433', /^limits\.body_bytes: expected .* 33554432, found 33554433$/],
     ['[limits]\nbody_bytes = 0\ndrain_ms = 2147483648', /^limits\.body_bytes: .*found 0$/, /^limits\.drain_ms: .*found 2147483648$/],
+    [
+      '[limits]\nbody_bytes = 2000\nbody_bytes_per_minute = 1999',
+      /^limits\.body_bytes_per_minute: expected at least as many bytes as limits\.body_bytes allows for one body \(2000\), found 1999$/,
+    ],
+    ['[limits]\nbody_bytes_per_minute = 33554431', /^limits\.body_bytes_per_minute: .*\(33554432\), found 33554431$/],
     ['[limits]\nidle_ms = 999', /^limits\.idle_ms: expected a whole number of milliseconds from 1000 to 250000, found 999$/],
     ['[limits]\nidle_ms = 250001', /^limits\.idle_ms: .*found 250001$/],
     ['[limits]\nrequests_per_minute = nan', /^limits\.requests_per_minute: .*found NaN$/],
