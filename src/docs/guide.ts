@@ -104,12 +104,14 @@ function valuesOf({ baseUrl, dashboardUrl, catalog, limits: bounds }: Facts): Re
     max_output_tokens: String(example?.maxOutputTokens ?? 0),
     example: example === undefined ? '' : workedExample(example.rates),
     example_reserve: example === undefined ? '' : longestReserve(example),
-    body_size: `${Math.round((bounds.bodyBytes / MIB) * 100) / 100} MiB`,
+    body_size: size(bounds.bodyBytes),
     body_bytes: count(bounds.bodyBytes),
+    body_size_per_minute: size(bounds.bodyBytesPerMinute),
     start_timeout: duration(bounds.startTimeoutMs),
     total_timeout: duration(bounds.totalTimeoutMs),
     stall_timeout: duration(bounds.stallTimeoutMs),
     write_stall: duration(bounds.writeStallMs),
+    idle: duration(bounds.idleMs),
     requests_per_minute: count(bounds.requestsPerMinute),
     concurrent_requests: count(bounds.concurrentRequests),
     dashboard_per_minute: count(bounds.dashboardPerMinute),
@@ -177,6 +179,9 @@ function dollars(amount: Picos): string {
 }
 
 const count = (value: number): string => value.toLocaleString('en-US')
+
+/** "32 MiB", "0.95 MiB". */
+const size = (bytes: number): string => `${count(Math.round((bytes / MIB) * 100) / 100)} MiB`
 
 /** "6 minutes", "90 seconds", "250 milliseconds": the largest unit that leaves a whole number. */
 function duration(ms: number): string {

@@ -98,13 +98,25 @@ test('limits, prices and the worked example are those of the installation', () =
   const limits = {
     ...LIMITS,
     bodyBytes: 1_000_000,
+    bodyBytesPerMinute: 2_202_009_600,
+    idleMs: 31_000,
     startTimeoutMs: 90_000,
     totalTimeoutMs: 1_500,
     requestsPerMinute: 1_234,
     dashboardPerMinute: 7,
   }
   const text = textOf('/docs/limits', { ...FACTS, limits }).replaceAll(/ +/g, ' ')
-  for (const words of ['1,000,000 bytes', '90 seconds', '1,500 milliseconds', '| 1,234 |', '| 7 |', '5 minutes', '1 minute |'])
+  for (const words of [
+    '1,000,000 bytes',
+    'Request bodies a minute | 2,100 MiB |',
+    'An idle connection | 31 seconds |',
+    '90 seconds',
+    '1,500 milliseconds',
+    '| 1,234 |',
+    '| 7 |',
+    '5 minutes',
+    '1 minute |',
+  ])
     expect(text).toContain(words)
   expect(textOf('/docs/models')).toContain('| `sonnet` | $3.00 | $15.00 | $0.30 | $3.75 | $6.00 |')
   // 1,200 × 3 + 300 × 15 + 10,000 × 0.3, a million tokens each.
