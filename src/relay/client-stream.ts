@@ -75,6 +75,8 @@ export class ClientStream implements LiveStream {
     if (step === undefined) return 'waiting'
     if (step.end?.refusal === undefined || step.now !== undefined) return 'begun'
     await this.#close(step.end, step.end.refusal.row.status)
+    // Where its client has left as well, `leave` may be the one that ends it: the request's line is the one of that end.
+    await this.whenEnded
     return step.end.refusal
   }
 

@@ -11,7 +11,9 @@ const stage = await startStage({ timings: { leaverGraceMs: 60, firstEventWaitMs:
 const { gateway, upstream, play, askRaw } = stage
 /** Waits for an answer's beginning no longer than a test can. */
 const hasty = await startStage({ timings: { firstEventWaitMs: 20, leaverStartWaitMs: 100 } })
-afterAll(() => Promise.all([stage.stop(), hasty.stop()]))
+/** Its status waits for the first event longer than the test takes. */
+const patient = await startStage({ timings: { firstEventWaitMs: 10_000 } })
+afterAll(() => Promise.all([stage.stop(), hasty.stop(), patient.stop()]))
 
 /** Forty bytes of text: ten tokens by estimate. */
 const [start = '', open = '', delta = '', close = '', stopReason = '', stop = ''] = textFrames(
@@ -117,6 +119,23 @@ test('an upstream that fails for a client that has left before the answer began 
       expect(receipts).toMatchObject(receipt === undefined ? [] : [receipt])
       expect(receipts).toHaveLength(receipt === undefined ? 0 : 1)
     }
+  }
+})
+
+test('an upstream that refuses us is named in the line of its request and alarms, though the client left before there was a status', async () => {
+  for (const format of FORMATS) {
+    patient.play([onceGone(), ...errorAnswer(401, '')])
+    const index = patient.upstream.requests.length
+    const lines = patient.gateway.logLines().length
+    const raw = await patient.askRaw({ format, stream: true })
+    await patient.upstream.arrival(index)
+    raw.reset()
+    await Bun.sleep(20)
+    gone.resolve()
+    await patient.gateway.idle()
+    expect(patient.gateway.logLines().slice(lines)).toMatchObject([
+      { alarm: 'upstream', key_id: expect.any(String), format, outcome: 'fault', upstream: expect.any(String), cause: 'status 401' },
+    ])
   }
 })
 
