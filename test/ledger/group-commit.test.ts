@@ -50,6 +50,17 @@ test('one task that the database refuses leaves its neighbours in the same commi
   await ledger.close()
 })
 
+test('a settle that is asked for twice at once is answered twice when it is known whether it was written', async () => {
+  const { ledger } = await openTestLedger()
+  await addKey(ledger, 'key_a', { balanceUsd: '1' })
+  for (const id of ['good', 'bad']) await ledger.hold(holdRequest(id, 'key_a', usd('0.1')))
+  const good = settlement('good', { input: 1 })
+  const bad = settlement('bad', { input: 1 }, { costPicos: ZERO })
+  const answers = await Promise.all([good, good, bad, bad].map((one) => ledger.settle(one)))
+  expect(answers).toEqual(['settled', 'already', 'unavailable', 'unavailable'])
+  await ledger.close()
+})
+
 test('the hold of a settle that could not be written is released, uncharged', async () => {
   const { ledger, path } = await openTestLedger()
   await addKey(ledger, 'key_a', { balanceUsd: '1' })

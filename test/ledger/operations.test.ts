@@ -225,6 +225,18 @@ describe('settle and void', () => {
     expect(row('SELECT count(*) AS n FROM receipts')).toEqual({ n: 2n })
   })
 
+  test('a receipt whose sums no account can hold goes with them; its neighbours stay', () => {
+    operate(createKey('key_a', { balanceUsd: '8000000' }))
+    operate(createKey('key_b', { balanceUsd: '1' }))
+    const ids = ['a1', 'a2', 'b1']
+    machine.askAll(...ids.map((id) => holdTask(id, `key_${id.charAt(0)}`, usd('0.1'))))
+    const dear = { output: 400_000_000_000 }
+    expect(machine.ask(settleTask('a1', dear))).toBe('settled')
+    expect(machine.askAll(settleTask('a2', dear), settleTask('b1', { output: 1 }))).toEqual(['unavailable', 'settled'])
+    expect(row('SELECT group_concat(request_id) AS ids FROM receipts')).toEqual({ ids: 'a1,b1' })
+    expect(machine.askAll(holdTask('b2', 'key_b', usd('0.1')), settleTask('b2', { output: 1 }))).toEqual(['held', 'settled'])
+  })
+
   test('numbers that no column can hold harm only their own task', () => {
     operate(createKey('key_a', { balanceUsd: '1' }))
     const ids = ['r2', 'r3', 'r4', 'r5', 'r6', 'r7']

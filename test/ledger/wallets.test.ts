@@ -7,6 +7,7 @@ import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { picos } from '../../src/core/money.ts'
+import { NO_USAGE } from '../../src/core/usage.ts'
 import type { HoldAnswer } from '../../src/ledger/ledger.ts'
 import type { Operation } from '../../src/ledger/operation.ts'
 import type { KeyState } from '../../src/ledger/task.ts'
@@ -314,10 +315,42 @@ test('what holds, or waits for its acknowledgement, is never forgotten; what res
   expect(wallets.keyIds()).toEqual(['key_58', 'key_59', 'key_60'])
 })
 
+test('what could not be written is put back: to the balance, and to what a limit leaves', () => {
+  for (const limitPicos of [null, picos(100n)]) {
+    const wallets = new Wallets()
+    wallets.load({ ...new Oracle().state('key_alone', 0n, 0n), limitPicos })
+    wallets.hold(holdRequest('a', 'key_alone', picos(100n)), 0)
+    wallets.settle(settlement('a', {}, { costPicos: picos(100n) }))
+    expect(wallets.hold(holdRequest('b', 'key_alone', picos(1n)), 0)).toBe('exhausted')
+    wallets.putBack('a')
+    expect(wallets.hold(holdRequest('c', 'key_alone', picos(99n)), 0)).toBe('held')
+    expect(wallets.hold(holdRequest('d', 'key_alone', picos(99n)), 0)).toBe('held')
+    expect(wallets.hold(holdRequest('e', 'key_alone', picos(1n)), 0)).toBe('reserved')
+  }
+})
+
+test('a request leaves a mark when it is old enough, with how far it had come, and not before', () => {
+  const wallets = new Wallets()
+  wallets.load(new Oracle().state('key_alone', 0n, 0n))
+  wallets.hold(holdRequest('old', 'key_alone', picos(1n)), 0)
+  wallets.hold(holdRequest('young', 'key_alone', picos(1n)), 100)
+  const progress = { usage: { ...NO_USAGE, input: 7 }, usageSource: 'partial' } as const
+  expect(wallets.mark('young', progress)).toBeUndefined()
+  expect(wallets.due(99)).toMatchObject([{ requestId: 'old', usageSource: 'none' }])
+  expect(wallets.due(99)).toEqual([])
+  expect(wallets.mark('old', progress)).toMatchObject({ requestId: 'old', ...progress })
+  expect(wallets.due(100)).toMatchObject([{ requestId: 'young', ...progress }])
+  expect(wallets.marks().map(({ requestId }) => requestId)).toEqual(['old', 'young'])
+  expect(wallets.void('old')).toMatchObject({ isMarked: true })
+  expect(wallets.settle(settlement('young'))).toMatchObject({ isMarked: true })
+  expect(wallets.mark('young', progress)).toBeUndefined()
+})
+
 test('an operator’s write that was done before adds nothing', () => {
   const wallets = new Wallets()
   const oracle = new Oracle()
   wallets.load(oracle.state('key_alone', 0n, 0n))
+  wallets.apply({ kind: 'topUp', topUpId: 't', accountId: 'acc_alone', amountPicos: picos(7n), ref: '', now: NOW }, false)
   const topUp = createKey('key_new', { accountId: 'acc_alone', topUp: { topUpId: 't', amountPicos: picos(50n), ref: '' } })
   wallets.apply(topUp, false)
   wallets.hold(holdRequest('a', 'key_alone', picos(100n)), 0)

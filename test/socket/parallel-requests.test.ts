@@ -85,6 +85,9 @@ test('of a hundred requests at once on a balance for ten, ten are let in, and ev
   expect(answers.filter((status) => status === '429')).toHaveLength(90)
   expect(upstream.requests.length - before).toBe(10)
   expect(gateway.spendOf('key_ten').heldPicos).toBe(10n * amountPicos)
+  const metrics = await gateway.world.metrics.render()
+  expect(metrics).toContain('\ntollgate_holds 10\n')
+  expect(Number(/\ntollgate_held_usd (\S+)\n/.exec(metrics)?.[1])).toBeCloseTo(Number(10n * amountPicos) / 1e12, 6)
   const receipts = await stage.receiptsOf(async () => {
     for (const raw of clients) raw.reset()
     await gateway.idle()
