@@ -1,17 +1,16 @@
 /**
- * Group commit, the gateway's side: the ledger's port over the wallets in memory and a Worker that writes. What is asked in one turn travels in one message;
- * answers resolve after the commit. A thread that dies is started again and asked again: every write is the same by its id when it comes twice.
- * Rules: money.md "Holds", "Settle"; ledger.md "Group commit", "Twice is once".
+ * The ledger's port over the wallets in memory and the thread that writes: what is held, settled and marked goes through the wallets, and what the thread answers is
+ * learned by them in the very turn in which it comes. Rules: money.md "Holds", "Settle", "Crashes"; ledger.md "Wallets", "Group commit".
  */
 
 import type { KeyRecord } from '../core/key.ts'
 import { Checkpointer } from './checkpointer.ts'
-import { fitsRecord, writeDebits } from './debit-records.ts'
 import type { Hold, HoldAnswer, HoldRequest, KeyBalance, KeyChange, Ledger, Progress, Settlement } from './ledger.ts'
 import type { Operation, OperationResult } from './operation.ts'
-import { type Answer, type Answers, type Committed, type Mark, type Numbered, type OpenProblem, type Task, unavailable } from './task.ts'
-import { enterThread, type ThreadHandle, type ThreadOptions } from './thread-handle.ts'
+import type { Answer, Answers, Committed, Mark, OpenProblem, Task } from './task.ts'
+import type { ThreadOptions } from './thread-handle.ts'
 import { Wallets } from './wallets.ts'
+import { type Heard, Writer } from './writer.ts'
 
 export type GroupCommitOptions = ThreadOptions &
   Readonly<{
@@ -21,42 +20,34 @@ export type GroupCommitOptions = ThreadOptions &
     onClosed: () => void
   }>
 
-type Heard = Readonly<{ pending: Pending; answer: Answer }>
-type Pending = { task: Task; resolve: (answer: Answer) => void; sends: number }
-
-/** A task that has killed this many threads is answered `unavailable`. */
-const SENDS_MAX = 3
-const RESTART_PAUSE_MS = 500
 const SWEEP_MS_MAX = 250
 
 export class GroupCommit implements Ledger {
   readonly #options: GroupCommitOptions
   readonly #wallets = new Wallets()
+  readonly #writer: Writer
   readonly #checkpointer: Checkpointer
   readonly #listeners: ((change: KeyChange) => void)[] = []
-  readonly #pending = new Map<number, Pending>()
   /** The answers to come of settles that were sent, for one that is asked twice. */
   readonly #settles = new Map<string, Promise<Answers['settle']>>()
   /** Ended without a receipt as far as is known: when the storage works again, it says whether that is so, and their marks go. */
   readonly #doubtful = new Set<string>()
-  #outbox: Numbered<{ task: Task }>[] = []
-  #lastNumber = 0
-  #pricesTold = 0
-  #thread: ThreadHandle | undefined
   #sweep: ReturnType<typeof setInterval> | undefined
-  #isOpen = false
-  #isWritable = false
-  #closing: PromiseWithResolvers<void> | undefined
   #closed: Promise<void> | undefined
 
   constructor(options: GroupCommitOptions) {
     this.#options = options
     this.#checkpointer = new Checkpointer(options.path, options.startThread)
+    this.#writer = new Writer(options, {
+      prices: () => this.#wallets.prices,
+      onAnswers: (heard, committed) => this.#onAnswers(heard, committed),
+      onTakeOver: () => this.#onTakeOver(),
+    })
   }
 
   /** Opens the file in a new thread. Once. */
   start(): Promise<Readonly<{ recovered: number }> | OpenProblem> {
-    return this.#open(this.#options.create)
+    return this.#writer.start()
   }
 
   hold(request: HoldRequest): HoldAnswer | Promise<HoldAnswer> {
@@ -76,7 +67,7 @@ export class GroupCommit implements Ledger {
       const first = await this.#settles.get(requestId)
       return first === 'unavailable' ? 'unavailable' : 'already'
     }
-    const settled = this.#ask({ kind: 'settle', debit })
+    const settled = this.#writer.ask({ kind: 'settle', debit })
     this.#settles.set(requestId, settled)
     const answer = await settled
     this.#settles.delete(requestId)
@@ -91,16 +82,16 @@ export class GroupCommit implements Ledger {
   }
 
   async findKey(secretHash: Uint8Array): Promise<KeyRecord | undefined | 'unavailable'> {
-    const found = await this.#ask({ kind: 'findKey', secretHash })
+    const found = await this.#writer.ask({ kind: 'findKey', secretHash })
     return typeof found === 'object' ? found.record : found
   }
 
   balanceOf(keyId: string): Promise<KeyBalance | undefined | 'unavailable'> {
-    return this.#ask({ kind: 'balanceOf', keyId })
+    return this.#writer.ask({ kind: 'balanceOf', keyId })
   }
 
   async operate(operation: Operation): Promise<OperationResult> {
-    const operated = await this.#ask({ kind: 'operate', operation })
+    const operated = await this.#writer.ask({ kind: 'operate', operation })
     return operated.result === 'done' ? { result: 'done' } : operated
   }
 
@@ -113,7 +104,7 @@ export class GroupCommit implements Ledger {
   }
 
   isWritable(): boolean {
-    return this.#isWritable
+    return this.#writer.isWritable
   }
 
   close(): Promise<void> {
@@ -124,21 +115,12 @@ export class GroupCommit implements Ledger {
   async #close(): Promise<void> {
     clearInterval(this.#sweep)
     this.#settleDoubts()
-    this.#closing = Promise.withResolvers()
-    this.#flush()
-    await this.#checkpointer.close()
-    if (this.#thread === undefined) this.#closing.resolve()
-    else this.#thread.post({ kind: 'close' })
-    await this.#closing.promise
-    this.#isWritable = false
-    this.#thread?.terminate()
-    this.#thread = undefined
-    this.#refusePending()
+    await this.#writer.close(() => this.#checkpointer.close())
     this.#options.onClosed()
   }
 
   #holdInMemory(request: HoldRequest): HoldAnswer | 'unknown' {
-    if (!this.#isWritable || this.#closing !== undefined) return 'unavailable'
+    if (!this.#writer.isWritable || this.#writer.isClosing) return 'unavailable'
     const answer = this.#wallets.hold(request, performance.now())
     if (answer === 'held') this.#watchAges()
     return answer
@@ -146,7 +128,7 @@ export class GroupCommit implements Ledger {
 
   /** The key had to leave the memory since it was found. What is loaded is there when the answer is awaited, unless the ledger has no such key. */
   async #loadAndHold(request: HoldRequest): Promise<HoldAnswer> {
-    const states = await this.#ask({ kind: 'keyStates', keyIds: [request.keyId] })
+    const states = await this.#writer.ask({ kind: 'keyStates', keyIds: [request.keyId] })
     if (states === 'unavailable') return 'unavailable'
     const answer = this.#holdInMemory(request)
     return answer === 'unknown' ? 'disabled' : answer
@@ -165,92 +147,29 @@ export class GroupCommit implements Ledger {
   }
 
   #sendMark(mark: Mark): void {
-    if (this.#thread !== undefined) this.#send({ kind: 'mark', mark, now: this.#options.now() }, 0)
+    this.#writer.tell({ kind: 'mark', mark, now: this.#options.now() })
   }
 
-  /** The answer's type follows from the task's: the thread answers each kind in kind. */
-  #ask<K extends Task['kind']>(task: Extract<Task, { kind: K }>): Promise<Answers[K]> {
-    const { promise, resolve } = Promise.withResolvers<Answer>()
-    if (this.#thread === undefined || this.#closing !== undefined) {
-      const answer = unavailable(task)
-      this.#learn(task, answer, 'certain')
-      resolve(answer)
-    } else {
-      const number = ++this.#lastNumber
-      this.#pending.set(number, { task, resolve, sends: 0 })
-      this.#send(task, number)
-    }
-    return promise as Promise<Answers[K]>
-  }
-
-  #send(task: Task, number: number): void {
-    this.#outbox.push({ number, task })
-    if (this.#outbox.length === 1) queueMicrotask(() => this.#flush())
-  }
-
-  #flush(): void {
-    const tasks = this.#outbox
-    if (tasks.length === 0 || this.#thread === undefined || !this.#isOpen) return
-    this.#outbox = []
-    for (const { number } of tasks) {
-      const pending = this.#pending.get(number)
-      if (pending !== undefined) pending.sends++
-    }
-    const prices = this.#wallets.prices.slice(this.#pricesTold)
-    this.#pricesTold += prices.length
-    const debits = tasks.flatMap(({ number, task }) =>
-      task.kind === 'settle' && fitsRecord(task.debit) ? [{ number, debit: task.debit }] : [],
-    )
-    const others = tasks.filter(({ task }) => task.kind !== 'settle' || !fitsRecord(task.debit))
-    this.#thread.post({ kind: 'tasks', tasks: others, debits: writeDebits(debits), prices })
-  }
-
-  async #open(create: boolean): Promise<Readonly<{ recovered: number }> | OpenProblem> {
-    const thread = enterThread(this.#options, create, {
-      onCommitted: (committed) => this.#onCommitted(committed),
-      onClosed: () => this.#closing?.resolve(),
-      onEnd: () => {
-        if (this.#thread === thread && this.#isOpen) this.#onDeath()
-      },
-    })
-    this.#thread = thread
-    this.#isOpen = false
-    this.#pricesTold = 0
-    const opened = await thread.opened
-    this.#isOpen = 'recovered' in opened
-    if (this.#isOpen) this.#isWritable = true
-    else {
-      thread.terminate()
-      this.#thread = undefined
-    }
-    return opened
-  }
-
-  #onCommitted({ settled, answers, changes, faults, isWritable }: Committed): void {
-    for (const fault of faults) this.#options.onFault(fault)
-    this.#isWritable = isWritable
-    const known: Heard[] = []
-    for (const number of settled) this.#hear(number, 'settled', known)
-    for (const { number, answer } of answers) this.#hear(number, answer, known)
+  #onAnswers(heard: readonly Heard[], committed: Committed | undefined): void {
     // Writes first: a row that was read in the same commit has them in it, and must find them done or no wallet to do them to.
-    for (const { pending, answer } of known) this.#learn(pending.task, answer, pending.sends > 1 ? 'doubtful' : 'certain')
-    for (const { pending, answer } of known) this.#load(pending.task, answer)
+    for (const { task, answer, failure } of heard) this.#learn(task, answer, failure)
+    for (const { task, answer } of heard) this.#load(task, answer)
+    if (committed === undefined) return
     // Before the answers: who awaits an operator's write must not meet the old record afterwards.
-    for (const change of changes) for (const listener of this.#listeners) listener(change)
-    for (const { pending, answer } of known) pending.resolve(answer)
-    if (isWritable) this.#settleDoubts()
-    this.#checkpointer.noteCommit(settled.length)
+    for (const change of committed.changes) for (const listener of this.#listeners) listener(change)
+    if (committed.isWritable) this.#settleDoubts()
+    this.#checkpointer.noteCommit(committed.settled.length)
   }
 
-  #hear(number: number, answer: Answer, known: Heard[]): void {
-    const pending = this.#pending.get(number)
-    if (pending === undefined) return
-    this.#pending.delete(number)
-    known.push({ pending, answer: pending.sends > 1 ? asFirstAnswer(pending.task, answer) : answer })
+  #onTakeOver(): void {
+    for (const mark of this.#wallets.marks()) this.#sendMark(mark)
+    this.#settleDoubts()
+    // Behind all these: what the dead thread had committed and not said is in the rows.
+    this.#resync()
   }
 
-  /** What an answer to a write says of the money in memory, in the very turn in which it came. `doubtful`: a thread died with it, and may have committed it. */
-  #learn(task: Task, answer: Answer, failure: 'certain' | 'doubtful'): void {
+  /** What an answer to a write says of the money in memory, in the very turn in which it came. */
+  #learn(task: Task, answer: Answer, failure: Heard['failure']): void {
     switch (task.kind) {
       case 'settle': {
         const { requestId, isMarked } = task.debit
@@ -295,64 +214,15 @@ export class GroupCommit implements Ledger {
 
   #settleDoubt(requestId: string): void {
     this.#doubtful.delete(requestId)
-    this.#ask({ kind: 'unmark', requestId }).catch((bug: unknown) =>
-      this.#options.onFault({ problem: 'an end in doubt failed by a bug', bug }),
-    )
+    this.#writer
+      .ask({ kind: 'unmark', requestId })
+      .catch((bug: unknown) => this.#options.onFault({ problem: 'an end in doubt failed by a bug', bug }))
   }
 
   #resync(): void {
     const keyIds = this.#wallets.keyIds()
-    this.#ask({ kind: 'keyStates', keyIds }).catch((bug: unknown) =>
-      this.#options.onFault({ problem: 'reading the wallets again failed by a bug', bug }),
-    )
-  }
-
-  #onDeath(): void {
-    this.#isOpen = false
-    if (this.#closing !== undefined) {
-      this.#closing.resolve()
-      return
-    }
-    this.#options.onFault({ problem: 'ledger thread: it ended; starting another' })
-    this.#restart().catch((bug: unknown) => this.#options.onFault({ problem: 'ledger thread: its restart failed by a bug', bug }))
-  }
-
-  /** What was asked meanwhile waits for the new thread; when that cannot open the file, it is answered `unavailable` and the next attempt follows. */
-  async #restart(): Promise<void> {
-    const worn = [...this.#pending].filter(([, { sends }]) => sends >= SENDS_MAX)
-    for (const [number, pending] of worn) this.#refuse(number, pending)
-    const opened = await this.#open(false)
-    if ('recovered' in opened) {
-      this.#outbox = [...this.#pending].map(([number, { task }]) => ({ number, task }))
-      for (const mark of this.#wallets.marks()) this.#sendMark(mark)
-      this.#settleDoubts()
-      // Behind all these: what the dead thread had committed and not said is in the rows.
-      this.#resync()
-      return this.#flush()
-    }
-    this.#isWritable = false
-    this.#refusePending()
-    this.#options.onFault({ problem: `ledger thread: ${opened.message}` })
-    if (this.#closing !== undefined) {
-      this.#closing.resolve()
-      return
-    }
-    await Bun.sleep(RESTART_PAUSE_MS)
-    if (this.#closing === undefined) await this.#restart()
-  }
-
-  #refusePending(): void {
-    this.#outbox = []
-    for (const [number, pending] of this.#pending) this.#refuse(number, pending)
-  }
-
-  #refuse(number: number, pending: Pending): void {
-    this.#pending.delete(number)
-    const answer = unavailable(pending.task)
-    this.#learn(pending.task, answer, pending.sends > 0 ? 'doubtful' : 'certain')
-    pending.resolve(answer)
+    this.#writer
+      .ask({ kind: 'keyStates', keyIds })
+      .catch((bug: unknown) => this.#options.onFault({ problem: 'reading the wallets again failed by a bug', bug }))
   }
 }
-
-/** Asked again after a thread's death, the answer `already` means that the first time was committed but not acknowledged. */
-const asFirstAnswer = (task: Task, answer: Answer): Answer => (task.kind === 'settle' && answer === 'already' ? 'settled' : answer)

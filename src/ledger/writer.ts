@@ -1,0 +1,216 @@
+/**
+ * The thread that writes, as the gateway asks it: numbered tasks, those of one turn in one message, each answered after its commit. A thread that dies is started
+ * again and asked again: every write is the same by its id when it comes twice. Rules: ledger.md "Group commit", "Twice is once".
+ */
+
+import { fitsRecord, writeDebits } from './debit-records.ts'
+import {
+  type Answer,
+  type Answers,
+  type Committed,
+  type Numbered,
+  type OpenProblem,
+  type PriceVersion,
+  type Task,
+  unavailable,
+} from './task.ts'
+import { enterThread, type ThreadHandle, type ThreadOptions } from './thread-handle.ts'
+
+/** `doubtful`: a thread died with the task and may have committed it; what it is answered now, if that is `unavailable`, says nothing of that. */
+export type Heard = Readonly<{ task: Task; answer: Answer; failure: 'certain' | 'doubtful' }>
+
+export type WriterListener = Readonly<{
+  /** All price versions that tasks name by their place; the list only grows. */
+  prices(): readonly PriceVersion[]
+  /** In the turn in which the answers came, before anybody who asked hears of them. `committed` is absent where no thread could be asked. */
+  onAnswers(heard: readonly Heard[], committed?: Committed): void
+  /** Another thread has taken over and is being asked again; what is told or asked now comes behind that. */
+  onTakeOver(): void
+}>
+
+type Pending = { task: Task; resolve: (answer: Answer) => void; sends: number }
+
+/** A task that has killed this many threads is answered `unavailable`. */
+const SENDS_MAX = 3
+const RESTART_PAUSE_MS = 500
+
+export class Writer {
+  readonly #options: ThreadOptions
+  readonly #listener: WriterListener
+  readonly #pending = new Map<number, Pending>()
+  #outbox: Numbered<{ task: Task }>[] = []
+  #lastNumber = 0
+  #pricesTold = 0
+  #thread: ThreadHandle | undefined
+  #isOpen = false
+  #isWritable = false
+  #closing: PromiseWithResolvers<void> | undefined
+
+  constructor(options: ThreadOptions, listener: WriterListener) {
+    this.#options = options
+    this.#listener = listener
+  }
+
+  /** Opens the file in a new thread. Once. */
+  start(): Promise<Readonly<{ recovered: number }> | OpenProblem> {
+    return this.#open(this.#options.create)
+  }
+
+  /** False while commits fail, or no thread can be had. */
+  get isWritable(): boolean {
+    return this.#isWritable
+  }
+
+  get isClosing(): boolean {
+    return this.#closing !== undefined
+  }
+
+  /** The answer's type follows from the task's: the thread answers each kind in kind. */
+  ask<K extends Task['kind']>(task: Extract<Task, { kind: K }>): Promise<Answers[K]> {
+    const { promise, resolve } = Promise.withResolvers<Answer>()
+    const pending = { task, resolve, sends: 0 }
+    if (this.#thread === undefined || this.#closing !== undefined) this.#refuse([pending])
+    else {
+      const number = ++this.#lastNumber
+      this.#pending.set(number, pending)
+      this.#send(task, number)
+    }
+    return promise as Promise<Answers[K]>
+  }
+
+  /** Nobody waits for what comes of it. */
+  tell(task: Task): void {
+    if (this.#thread !== undefined) this.#send(task, 0)
+  }
+
+  /** Commits what was asked and closes the file. `before` happens in between: nothing is asked any more, and all is sent. */
+  async close(before: () => Promise<void>): Promise<void> {
+    this.#closing = Promise.withResolvers()
+    this.#flush()
+    await before()
+    if (this.#thread === undefined) this.#closing.resolve()
+    else this.#thread.post({ kind: 'close' })
+    await this.#closing.promise
+    this.#isWritable = false
+    this.#thread?.terminate()
+    this.#thread = undefined
+    this.#refuseAll()
+  }
+
+  #send(task: Task, number: number): void {
+    this.#outbox.push({ number, task })
+    if (this.#outbox.length === 1) queueMicrotask(() => this.#flush())
+  }
+
+  #flush(): void {
+    const tasks = this.#outbox
+    if (tasks.length === 0 || this.#thread === undefined || !this.#isOpen) return
+    this.#outbox = []
+    for (const { number } of tasks) {
+      const pending = this.#pending.get(number)
+      if (pending !== undefined) pending.sends++
+    }
+    const prices = this.#listener.prices().slice(this.#pricesTold)
+    this.#pricesTold += prices.length
+    const debits = tasks.flatMap(({ number, task }) =>
+      task.kind === 'settle' && fitsRecord(task.debit) ? [{ number, debit: task.debit }] : [],
+    )
+    const others = tasks.filter(({ task }) => task.kind !== 'settle' || !fitsRecord(task.debit))
+    this.#thread.post({ kind: 'tasks', tasks: others, debits: writeDebits(debits), prices })
+  }
+
+  async #open(create: boolean): Promise<Readonly<{ recovered: number }> | OpenProblem> {
+    const thread = enterThread(this.#options, create, {
+      onCommitted: (committed) => this.#onCommitted(committed),
+      onClosed: () => this.#closing?.resolve(),
+      onEnd: () => {
+        if (this.#thread === thread && this.#isOpen) this.#onDeath()
+      },
+    })
+    this.#thread = thread
+    this.#isOpen = false
+    this.#pricesTold = 0
+    const opened = await thread.opened
+    this.#isOpen = 'recovered' in opened
+    if (this.#isOpen) this.#isWritable = true
+    else {
+      thread.terminate()
+      this.#thread = undefined
+    }
+    return opened
+  }
+
+  #onCommitted(committed: Committed): void {
+    const { settled, answers, faults, isWritable } = committed
+    for (const fault of faults) this.#options.onFault(fault)
+    this.#isWritable = isWritable
+    const taken: Pending[] = []
+    const heard: Heard[] = []
+    const hear = (number: number, answer: Answer): void => {
+      const pending = this.#pending.get(number)
+      if (pending === undefined) return
+      this.#pending.delete(number)
+      taken.push(pending)
+      heard.push(heardBy(pending, answer))
+    }
+    for (const number of settled) hear(number, 'settled')
+    for (const { number, answer } of answers) hear(number, answer)
+    this.#listener.onAnswers(heard, committed)
+    taken.forEach(({ resolve }, index) => {
+      resolve(heard[index]?.answer)
+    })
+  }
+
+  #onDeath(): void {
+    this.#isOpen = false
+    if (this.#closing !== undefined) {
+      this.#closing.resolve()
+      return
+    }
+    this.#options.onFault({ problem: 'ledger thread: it ended; starting another' })
+    this.#restart().catch((bug: unknown) => this.#options.onFault({ problem: 'ledger thread: its restart failed by a bug', bug }))
+  }
+
+  /** What was asked meanwhile waits for the new thread; when that cannot open the file, it is answered `unavailable` and the next attempt follows. */
+  async #restart(): Promise<void> {
+    const worn = [...this.#pending].filter(([, { sends }]) => sends >= SENDS_MAX)
+    for (const [number] of worn) this.#pending.delete(number)
+    this.#refuse(worn.map(([, pending]) => pending))
+    const opened = await this.#open(false)
+    if ('recovered' in opened) {
+      this.#outbox = [...this.#pending].map(([number, { task }]) => ({ number, task }))
+      this.#listener.onTakeOver()
+      return this.#flush()
+    }
+    this.#isWritable = false
+    this.#refuseAll()
+    this.#options.onFault({ problem: `ledger thread: ${opened.message}` })
+    if (this.#closing !== undefined) {
+      this.#closing.resolve()
+      return
+    }
+    await Bun.sleep(RESTART_PAUSE_MS)
+    if (this.#closing === undefined) await this.#restart()
+  }
+
+  #refuseAll(): void {
+    this.#outbox = []
+    const all = [...this.#pending.values()]
+    this.#pending.clear()
+    this.#refuse(all)
+  }
+
+  #refuse(refused: readonly Pending[]): void {
+    const heard = refused.map(
+      ({ task, sends }): Heard => ({ task, answer: unavailable(task), failure: sends > 0 ? 'doubtful' : 'certain' }),
+    )
+    this.#listener.onAnswers(heard)
+    for (const { task, resolve } of refused) resolve(unavailable(task))
+  }
+}
+
+/** Asked again after a thread's death, the answer `already` means that the first time was committed but not acknowledged. */
+function heardBy({ task, sends }: Pending, answer: Answer): Heard {
+  if (sends <= 1) return { task, answer, failure: 'certain' }
+  return { task, answer: task.kind === 'settle' && answer === 'already' ? 'settled' : answer, failure: 'doubtful' }
+}
