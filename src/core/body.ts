@@ -1,8 +1,8 @@
 /** A client's request body, read once: the bytes as they came, and what they parse to. Rules: requests.md "Bodies", "JSON bounds". */
 
-import { type ByteString, fromBytes } from './byte-string.ts'
+import { type ByteString, fromBytes } from './bytes/byte-string.ts'
+import { checkJsonBounds, type Member, membersOf, scanJson } from './bytes/json-scan.ts'
 import { isObject } from './json.ts'
-import { checkJsonBounds, type Member, membersOf, scanJson } from './json-scan.ts'
 import { JSON_DEPTH_MAX, JSON_SEPARATORS_MAX } from './limits.ts'
 import { Refusal } from './refusal.ts'
 

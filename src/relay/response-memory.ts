@@ -4,7 +4,7 @@
  */
 
 import { LRUCache } from 'lru-cache'
-import { parseExact } from '../core/exact-json.ts'
+import { parseExact } from '../core/bytes/exact-json.ts'
 import { isObject } from '../core/json.ts'
 import type { Finished } from '../core/transcoder.ts'
 

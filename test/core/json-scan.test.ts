@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { decode, encode } from '../../src/core/byte-string.ts'
-import { membersOf, scanJson } from '../../src/core/json-scan.ts'
+import { decode, encode } from '../../src/core/bytes/byte-string.ts'
+import { membersOf, scanJson } from '../../src/core/bytes/json-scan.ts'
 import { JSON_DEPTH_MAX, JSON_SEPARATORS_MAX } from '../../src/core/limits.ts'
 import { runs } from '../support/property-runs.ts'
 

@@ -4,7 +4,7 @@
  * Rules: native.md "Stream"; house.md "One stage".
  */
 
-import { type ByteString, EMPTY } from '../byte-string.ts'
+import { type ByteString, EMPTY } from '../bytes/byte-string.ts'
 
 export type DeltaKind = 'text' | 'json' | 'thinking'
 

@@ -1,9 +1,9 @@
 /** A complete native answer. Rules: native.md "Answer". */
 
-import { type ByteString, fromBytes, toBytes } from '../byte-string.ts'
-import { parseExact } from '../exact-json.ts'
+import { type ByteString, fromBytes, toBytes } from '../bytes/byte-string.ts'
+import { parseExact } from '../bytes/exact-json.ts'
+import { scanJson } from '../bytes/json-scan.ts'
 import { isObject } from '../json.ts'
-import { scanJson } from '../json-scan.ts'
 import { writeNativeEvent } from '../sse/write-event.ts'
 import { mergeUsage, NOT_REPORTED } from '../usage.ts'
 import { contentBytesOf, type Observation } from './observation.ts'

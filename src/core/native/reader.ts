@@ -3,7 +3,7 @@
  * decides how the stream ends. Rules: requests.md "Terminal events"; native.md "Stream", "Frames".
  */
 
-import { type ByteString, encodeJson } from '../byte-string.ts'
+import { type ByteString, encodeJson } from '../bytes/byte-string.ts'
 import { Refusal } from '../refusal.ts'
 import { type NativeEvent, readFrame, readNativeEvent } from '../sse/read-event.ts'
 import { FrameSplitter } from '../sse/split-frames.ts'

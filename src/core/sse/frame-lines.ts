@@ -1,7 +1,7 @@
 /** Where the lines of a frame stand, for splicing one of them without touching the others. Rules: native.md "Frames". */
 
-import type { ByteString } from '../byte-string.ts'
-import type { Span } from '../json-scan.ts'
+import type { ByteString } from '../bytes/byte-string.ts'
+import type { Span } from '../bytes/json-scan.ts'
 
 /** A line of a frame without its line end: its field, and where line and value stand in the text. A comment's field is ''. */
 export type FrameLine = Readonly<{ field: string; line: Span; value: Span }>

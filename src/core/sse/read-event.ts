@@ -1,7 +1,7 @@
 /** A frame's lines to its event: the fields `event` and `data`. Rules: native.md "Frames". */
 
-import { type ByteString, decode, EMPTY } from '../byte-string.ts'
-import { scanJson } from '../json-scan.ts'
+import { type ByteString, decode, EMPTY } from '../bytes/byte-string.ts'
+import { scanJson } from '../bytes/json-scan.ts'
 import { JSON_DEPTH_MAX } from '../limits.ts'
 
 export type RawEvent = Readonly<{ event: ByteString; data: ByteString; hasEventLine: boolean }>

@@ -1,6 +1,6 @@
 /** A server-sent event as we write it: LF, one `data:` line, one blank line. Rules: native.md "Stream". */
 
-import { type ByteString, encodeJson } from '../byte-string.ts'
+import { type ByteString, encodeJson } from '../bytes/byte-string.ts'
 
 export const writeEvent = (type: string, data: ByteString): ByteString => `event: ${type}\ndata: ${data}\n\n` as ByteString
 

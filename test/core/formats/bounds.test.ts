@@ -1,12 +1,12 @@
 /** What a request reserves in the worst case, on all three formats. Rules: money.md "Holds". */
 
 import { describe, expect, test } from 'bun:test'
-import { fromBytes } from '../../../src/core/byte-string.ts'
+import { fromBytes } from '../../../src/core/bytes/byte-string.ts'
+import { membersOf } from '../../../src/core/bytes/json-scan.ts'
 import type { Format } from '../../../src/core/format.ts'
 import { chatFormat } from '../../../src/core/formats/chat/format.ts'
 import { messagesFormat } from '../../../src/core/formats/messages/format.ts'
 import { responsesFormat } from '../../../src/core/formats/responses/format.ts'
-import { membersOf } from '../../../src/core/json-scan.ts'
 import { type Picos, picos } from '../../../src/core/money.ts'
 import { type Bounds, holdFor } from '../../../src/core/pricing.ts'
 import { Refusal } from '../../../src/core/refusal.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { decode, encode } from '../../../src/core/byte-string.ts'
+import { decode, encode } from '../../../src/core/bytes/byte-string.ts'
 import { DeltaFinder, stringEnd } from '../../../src/core/native/delta.ts'
 import { NativeReader } from '../../../src/core/native/reader.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { decode, encode } from '../../../src/core/byte-string.ts'
+import { decode, encode } from '../../../src/core/bytes/byte-string.ts'
 import { EVENT_BYTES_MAX } from '../../../src/core/limits.ts'
 import { frameLines } from '../../../src/core/sse/frame-lines.ts'
 import { readFrame } from '../../../src/core/sse/read-event.ts'

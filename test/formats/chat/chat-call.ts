@@ -1,7 +1,7 @@
 /** A chat request to a call, and a stream through the transcoder: what every chat test starts from. */
 
+import { parseExact } from '../../../src/core/bytes/exact-json.ts'
 import type { Model } from '../../../src/core/catalog.ts'
-import { parseExact } from '../../../src/core/exact-json.ts'
 import type { Call, Stamp } from '../../../src/core/format.ts'
 import { chatFormat } from '../../../src/core/formats/chat/format.ts'
 import type { ChatEcho } from '../../../src/core/formats/chat/wire.ts'

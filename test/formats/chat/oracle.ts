@@ -3,7 +3,7 @@
  * say the same. Written from native.md "Frames" and chat.md "Chunks" alone; it shares only the arithmetic of usage with the code it checks.
  */
 
-import { parseExact } from '../../../src/core/exact-json.ts'
+import { parseExact } from '../../../src/core/bytes/exact-json.ts'
 import type { Call, Stamp } from '../../../src/core/format.ts'
 import { finishReason } from '../../../src/core/formats/chat/finish-reason.ts'
 import { chatUsage } from '../../../src/core/formats/chat/usage.ts'

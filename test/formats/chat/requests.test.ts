@@ -6,7 +6,7 @@
 import { describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseExact } from '../../../src/core/exact-json.ts'
+import { parseExact } from '../../../src/core/bytes/exact-json.ts'
 import { accepted } from './chat-call.ts'
 
 const REQUESTS = join(import.meta.dir, '..', '..', 'requests')

@@ -1,7 +1,7 @@
 /** A native stream to chat chunks, case by case; whole streams are in streams.test.ts. Rules: chat.md "Chunks", "End", "Errors in a stream". */
 
 import { describe, expect, spyOn, test } from 'bun:test'
-import { toBytes } from '../../../src/core/byte-string.ts'
+import { toBytes } from '../../../src/core/bytes/byte-string.ts'
 import { chatFormat } from '../../../src/core/formats/chat/format.ts'
 import type { ChatEcho } from '../../../src/core/formats/chat/wire.ts'
 import { readMessage, streamOfMessage } from '../../../src/core/native/message.ts'

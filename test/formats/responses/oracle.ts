@@ -4,7 +4,7 @@
  */
 
 import type * as Vendor from 'openai/resources/responses/responses'
-import { parseExact } from '../../../src/core/exact-json.ts'
+import { parseExact } from '../../../src/core/bytes/exact-json.ts'
 import type { Call, Stamp } from '../../../src/core/format.ts'
 import type { ResponsesEcho } from '../../../src/core/formats/responses/wire.ts'
 import { finalUsage, type Observation } from '../../../src/core/native/observation.ts'

@@ -3,7 +3,7 @@
  * literal is put between two halves as it came from the upstream. Rules: chat.md "Chunks", "End".
  */
 
-import { type ByteString, encodeJson } from '../../byte-string.ts'
+import { type ByteString, encodeJson } from '../../bytes/byte-string.ts'
 import type { ChatChunk, ChatDelta, ChatUsage, FinishReason } from './wire.ts'
 
 /** What comes before and after a JSON string literal. */

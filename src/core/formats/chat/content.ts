@@ -4,8 +4,8 @@
  */
 
 import { isGiven, isObject, type JsonObject, NOT_A_STRING, NOT_AN_OBJECT, REQUIRED } from '../../json.ts'
+import { type Block, marked, textBlock } from '../../native/shapes.ts'
 import { invalid, Refusal } from '../../refusal.ts'
-import { type Block, marked, textBlock } from '../translate/block.ts'
 import { readPartMarker } from '../translate/caching.ts'
 import { documentLink, fileBlock, imageBlock, isLink } from '../translate/media.ts'
 import { thinkingBlocks } from '../translate/turns.ts'

@@ -1,10 +1,10 @@
 /** Chat's messages to a native system prompt and turns. Rules: chat.md "Messages"; translation.md "System prompt", "Turns". */
 
 import { isGiven, isObject, type JsonObject, NOT_A_STRING, NOT_AN_ARRAY, NOT_AN_OBJECT, REQUIRED } from '../../json.ts'
+import { append, type Block, type CacheControl, markLast, type TextBlock, type Turn, withoutBlankText } from '../../native/shapes.ts'
 import { invalid, Refusal } from '../../refusal.ts'
-import { append, type Block, type CacheControl, markLast, type TextBlock, type Turn, withoutBlankText } from '../translate/block.ts'
+import { cleanToolName, readArguments } from '../translate/arguments.ts'
 import { readCacheControl } from '../translate/caching.ts'
-import { cleanToolName, readArguments } from '../translate/tool-arguments.ts'
 import { Conversation, type ToolCall, thinkingBlocks } from '../translate/turns.ts'
 import { readContent } from './content.ts'
 

@@ -1,6 +1,6 @@
 /** A thinking block while it streams. Its text goes out as it comes; when it is signed, the block goes out whole at its end, so that the client can send it back. */
 
-import { type ByteString, EMPTY, encodeJson } from '../../byte-string.ts'
+import { type ByteString, EMPTY, encodeJson } from '../../bytes/byte-string.ts'
 import type { JsonObject } from '../../json.ts'
 import type { ChunkWriter } from './chunk.ts'
 

@@ -16,10 +16,10 @@ import {
   NOT_AN_OBJECT,
   REQUIRED,
 } from '../../json.ts'
+import { isBlank } from '../../native/shapes.ts'
 import { invalid, modelUnavailable, Refusal } from '../../refusal.ts'
-import { isBlank } from '../translate/block.ts'
+import { compose } from '../translate/body.ts'
 import { readCacheControl, wishesCaching } from '../translate/caching.ts'
-import { compose } from '../translate/compose.ts'
 import { jsonHint } from '../translate/json-hint.ts'
 import { readBudget, readEffort, readNativeThinking, type ThinkingWish } from '../translate/thinking.ts'
 import { userIdOf } from '../translate/user-id.ts'

@@ -3,7 +3,7 @@
  * Rules: chat.md "Chunks", "End", "Errors in a stream".
  */
 
-import { type ByteString, EMPTY, encodeJson, toBytes } from '../../byte-string.ts'
+import { type ByteString, EMPTY, encodeJson, toBytes } from '../../bytes/byte-string.ts'
 import type { Answered, Stamp } from '../../format.ts'
 import { isObject, type JsonObject } from '../../json.ts'
 import type { Delta, Frame } from '../../native/delta.ts'
@@ -16,8 +16,8 @@ import type { Pushed, StreamClose, Transcoder } from '../../transcoder.ts'
 import { exactInput, hasInput } from '../translate/tool-input.ts'
 import { ChunkWriter, type Template } from './chunk.ts'
 import { finishReason } from './finish-reason.ts'
+import { OpenTool } from './open-blocks.ts'
 import { OpenThinking } from './open-thinking.ts'
-import { OpenTool } from './open-tool.ts'
 import { chatUsage } from './usage.ts'
 import { type ChatEcho, completionId } from './wire.ts'
 

@@ -1,10 +1,10 @@
 /** Chat's `tools` and its older `functions` to native tools. Rules: chat.md "Request"; translation.md "Tools". */
 
 import { isGiven, isObject, type JsonObject, NOT_AN_ARRAY, NOT_AN_OBJECT } from '../../json.ts'
+import type { NativeTool } from '../../native/shapes.ts'
 import { invalid, Refusal } from '../../refusal.ts'
-import type { NativeTool } from '../translate/block.ts'
 import { readCacheControl } from '../translate/caching.ts'
-import { checkToolName, customTool, functionTool } from '../translate/tool-definition.ts'
+import { checkToolName, customTool, functionTool } from '../translate/tools.ts'
 
 export type ChatTools = Readonly<{
   tools: readonly NativeTool[]

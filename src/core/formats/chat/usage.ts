@@ -2,7 +2,7 @@
 
 import type { Observation } from '../../native/observation.ts'
 import type { Bounds } from '../../pricing.ts'
-import { shownUsage } from '../translate/shown-usage.ts'
+import { shownUsage } from '../translate/usage.ts'
 import type { ChatUsage } from './wire.ts'
 
 export function chatUsage(seen: Observation, bounds: Bounds): ChatUsage {

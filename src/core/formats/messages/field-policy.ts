@@ -4,8 +4,8 @@
  */
 
 import { isGiven, isObject, type JsonObject } from '../../json.ts'
+import type { Block } from '../../native/request-blocks.ts'
 import { Refusal } from '../../refusal.ts'
-import type { Block } from './blocks.ts'
 
 /** Undefined when every field may be forwarded. */
 export function checkFieldPolicy(json: JsonObject, blocks: readonly Block[]): Refusal | undefined {

@@ -1,7 +1,7 @@
 /** Whether a request's input may hold more tokens than its body has bytes. Rules: money.md "Holds". */
 
 import { isGiven, type JsonObject } from '../../json.ts'
-import type { Block } from './blocks.ts'
+import type { Block } from '../../native/request-blocks.ts'
 import { serverToolsOf } from './server-tools.ts'
 
 /**

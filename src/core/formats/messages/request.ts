@@ -4,21 +4,21 @@
  */
 
 import type { Body } from '../../body.ts'
-import { type ByteString, decode, encodeJson, fromBytes } from '../../byte-string.ts'
+import { type ByteString, decode, encodeJson, fromBytes } from '../../bytes/byte-string.ts'
+import { parseExact } from '../../bytes/exact-json.ts'
+import { spliceMembers } from '../../bytes/splice.ts'
 import type { Model } from '../../catalog.ts'
-import { parseExact } from '../../exact-json.ts'
 import type { Call, ReadContext } from '../../format.ts'
 import { isGiven, isObject, type JsonObject } from '../../json.ts'
+import { readCacheBreakpoints } from '../../native/cache-breakpoints.ts'
+import { type Block, blocksOf } from '../../native/request-blocks.ts'
+import { type NormalizedToolChoice, normalizeToolChoice } from '../../native/tool-choice.ts'
+import { readHeaders } from '../../native/versions.ts'
 import { modelUnavailable, Refusal } from '../../refusal.ts'
-import { type Block, blocksOf } from './blocks.ts'
-import { readCacheBreakpoints } from './cache-breakpoints.ts'
 import { checkFieldPolicy } from './field-policy.ts'
-import { readHeaders } from './headers.ts'
 import { hasOpaqueInput } from './opaque-input.ts'
 import { passesOf, serverToolUsesMaxOf } from './server-tools.ts'
 import { checkAnswerShape, checkShape } from './shape.ts'
-import { spliceMembers } from './splice.ts'
-import { type NormalizedToolChoice, normalizeToolChoice } from './tool-choice.ts'
 
 /** The answer needs nothing of the request but its model. */
 export type MessagesEcho = undefined

@@ -3,15 +3,15 @@
  * Rules: contract.md "Messages answer"; messages.md "Pass-through".
  */
 
-import { type ByteString, encodeJson, fromBytes, toBytes } from '../../byte-string.ts'
+import { type ByteString, encodeJson, fromBytes, toBytes } from '../../bytes/byte-string.ts'
+import type { Span } from '../../bytes/json-scan.ts'
+import { applyEdits, type Edit } from '../../bytes/splice.ts'
 import type { Model } from '../../catalog.ts'
 import type { Call } from '../../format.ts'
-import type { Span } from '../../json-scan.ts'
 import type { NativeMessage } from '../../native/message.ts'
 import { finalCounters } from '../../native/observation.ts'
-import { countersOf, NOTHING_SHOWN, type ObjectAt, objectAt, usageEdits } from './counters.ts'
 import type { MessagesEcho } from './request.ts'
-import { applyEdits, type Edit } from './splice.ts'
+import { countersOf, NOTHING_SHOWN, type ObjectAt, objectAt, usageEdits } from './usage.ts'
 
 export function respond(message: NativeMessage, call: Call<MessagesEcho>): Uint8Array {
   const text = fromBytes(message.bytes)

@@ -3,9 +3,10 @@
  * the end). Rules: requests.md "Terminal events", "Heartbeats"; messages.md "Pass-through", "What an upstream forgets", "Error events".
  */
 
-import { type ByteString, EMPTY, encode, encodeJson, toBytes } from '../../byte-string.ts'
+import { type ByteString, EMPTY, encode, encodeJson, toBytes } from '../../bytes/byte-string.ts'
+import type { Span } from '../../bytes/json-scan.ts'
+import { applyEdits, type Edit } from '../../bytes/splice.ts'
 import type { Model } from '../../catalog.ts'
-import type { Span } from '../../json-scan.ts'
 import type { Delta, Frame } from '../../native/delta.ts'
 import { finalCounters, type Observation } from '../../native/observation.ts'
 import { NativeReader, type NativeSink } from '../../native/reader.ts'
@@ -16,9 +17,8 @@ import { frameLines } from '../../sse/frame-lines.ts'
 import { type NativeEvent, readFrame } from '../../sse/read-event.ts'
 import { writeEvent, writeNativeEvent } from '../../sse/write-event.ts'
 import type { Pushed, StreamClose, Transcoder } from '../../transcoder.ts'
-import { countersOf, isShown, NOTHING_SHOWN, objectAt, usageEdits } from './counters.ts'
 import { modelEdits, modelLiteral } from './response.ts'
-import { applyEdits, type Edit } from './splice.ts'
+import { countersOf, isShown, NOTHING_SHOWN, objectAt, usageEdits } from './usage.ts'
 
 const MESSAGE_STOP = toBytes(writeNativeEvent('message_stop'))
 const HEARTBEAT = toBytes(writeEvent('ping', encode('{"type": "ping"}')))

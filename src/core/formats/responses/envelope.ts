@@ -3,10 +3,10 @@
  * by letter as it was signed, whatever it did to the summary. Opaque to clients, not secret. Rules: responses.md "Sealed reasoning".
  */
 
-import { type ByteString, encodeJson } from '../../byte-string.ts'
+import { type ByteString, encodeJson } from '../../bytes/byte-string.ts'
+import { checkJsonBounds } from '../../bytes/json-scan.ts'
 import { isObject } from '../../json.ts'
-import { checkJsonBounds } from '../../json-scan.ts'
-import type { Block } from '../translate/block.ts'
+import type { Block } from '../../native/shapes.ts'
 import { thinkingBlocks } from '../translate/turns.ts'
 
 const VERSION = 1

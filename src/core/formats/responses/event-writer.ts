@@ -1,6 +1,6 @@
 /** Numbered server-sent events of the responses format, collected until they are taken. Rules: responses.md "Events". */
 
-import { type ByteString, EMPTY, toBytes } from '../../byte-string.ts'
+import { type ByteString, EMPTY, toBytes } from '../../bytes/byte-string.ts'
 
 /** An event that comes again and again: everything but its number and its literal, made once. */
 export type DeltaTemplate = Readonly<{ head: string; place: string; tail: string }>

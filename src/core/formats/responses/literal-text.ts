@@ -3,7 +3,7 @@
  * surrogates was cut in two. The bytes are copied, since a slice would keep the whole chunk that it came in alive.
  */
 
-import type { ByteString } from '../../byte-string.ts'
+import type { ByteString } from '../../bytes/byte-string.ts'
 
 const FIRST_BYTES = 512
 

@@ -1,6 +1,6 @@
 /** Output items while they are written: each knows the events of its kind, in order. Rules: responses.md "Events". */
 
-import { type ByteString, decode, encodeJson } from '../../byte-string.ts'
+import { type ByteString, decode, encodeJson } from '../../bytes/byte-string.ts'
 import { redactedJson, seal, thinkingJson } from './envelope.ts'
 import { type DeltaTemplate, deltaTemplate, type EventWriter } from './event-writer.ts'
 import { LiteralText } from './literal-text.ts'

@@ -3,7 +3,7 @@
  * Rules: responses.md "Object", "Events".
  */
 
-import { type ByteString, encodeJson } from '../../byte-string.ts'
+import { type ByteString, encodeJson } from '../../bytes/byte-string.ts'
 import { argumentsText, customInput, hasInput } from '../translate/tool-input.ts'
 import type { ItemStatus, ToolName } from './wire.ts'
 

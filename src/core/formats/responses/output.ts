@@ -1,6 +1,6 @@
 /** The output of one streamed answer: opens its items in order, closes each at the right moment, and keeps what is closed. Rules: responses.md "Events". */
 
-import type { ByteString } from '../../byte-string.ts'
+import type { ByteString } from '../../bytes/byte-string.ts'
 import type { JsonObject } from '../../json.ts'
 import type { EventWriter } from './event-writer.ts'
 import { OpenCall, type OpenItem, OpenMessage, OpenReasoning, type Place, writeRedacted } from './open-items.ts'

@@ -14,15 +14,15 @@ import {
   NOT_AN_OBJECT,
   REQUIRED,
 } from '../../json.ts'
+import { isBlank, type TextBlock, textBlock } from '../../native/shapes.ts'
 import { invalid, modelUnavailable, Refusal } from '../../refusal.ts'
-import { isBlank, type TextBlock, textBlock } from '../translate/block.ts'
+import { compose } from '../translate/body.ts'
 import { readCacheControl, wishesCaching } from '../translate/caching.ts'
-import { compose } from '../translate/compose.ts'
 import { type JsonMode, jsonHint } from '../translate/json-hint.ts'
 import { readEffort, type ThinkingWish } from '../translate/thinking.ts'
 import { userIdOf } from '../translate/user-id.ts'
-import { readItems } from './input.ts'
-import { readConversation } from './input-items.ts'
+import { readConversation } from './items.ts'
+import { readItems } from './references.ts'
 import { flattenChoice, readTools, shownChoice } from './tools.ts'
 import type { Echoed, ResponsesEcho } from './wire.ts'
 

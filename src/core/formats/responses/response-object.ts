@@ -1,6 +1,6 @@
 /** The response object: in the answer of a whole request and in the first and last events of a stream. Rules: responses.md "Object". */
 
-import { type ByteString, encodeJson } from '../../byte-string.ts'
+import { type ByteString, encodeJson } from '../../bytes/byte-string.ts'
 import type { Answered, Stamp } from '../../format.ts'
 import type { EndStatus } from './status.ts'
 import type { ResponseStatus, ResponsesEcho, ResponsesUsage } from './wire.ts'

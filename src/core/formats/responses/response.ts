@@ -1,6 +1,6 @@
 /** A complete native message to the response object. Rules: responses.md "Object"; translation.md "Calls", "Parity". */
 
-import { type ByteString, decode, encodeJson, toBytes } from '../../byte-string.ts'
+import { type ByteString, decode, encodeJson, toBytes } from '../../bytes/byte-string.ts'
 import type { Call, Stamp } from '../../format.ts'
 import type { JsonObject } from '../../json.ts'
 import type { NativeMessage } from '../../native/message.ts'

@@ -3,7 +3,7 @@
  * Rules: requests.md "Heartbeats"; responses.md "Events", "Failures".
  */
 
-import { type ByteString, EMPTY, encodeJson, toBytes } from '../../byte-string.ts'
+import { type ByteString, EMPTY, encodeJson, toBytes } from '../../bytes/byte-string.ts'
 import type { Answered, Stamp } from '../../format.ts'
 import { isObject, type JsonObject } from '../../json.ts'
 import type { Delta, Frame } from '../../native/delta.ts'

@@ -5,11 +5,11 @@
 
 import type { Sha256Hex } from '../../format.ts'
 import { isGiven, isObject, type JsonObject, NOT_A_STRING, NOT_AN_ARRAY, NOT_AN_OBJECT, REQUIRED } from '../../json.ts'
+import type { NativeTool } from '../../native/shapes.ts'
 import { invalid, Refusal } from '../../refusal.ts'
-import type { NativeTool } from '../translate/block.ts'
+import { cleanToolName } from '../translate/arguments.ts'
 import { readCacheControl } from '../translate/caching.ts'
-import { cleanToolName } from '../translate/tool-arguments.ts'
-import { customTool, functionTool } from '../translate/tool-definition.ts'
+import { customTool, functionTool } from '../translate/tools.ts'
 import type { ToolName } from './wire.ts'
 
 /** Flat names by the client's: by `nameKey`, and by the name alone, of the first tool that has it. */

@@ -2,7 +2,7 @@
 
 import type { Observation } from '../../native/observation.ts'
 import type { Bounds } from '../../pricing.ts'
-import { shownUsage } from '../translate/shown-usage.ts'
+import { shownUsage } from '../translate/usage.ts'
 import type { ResponsesUsage } from './wire.ts'
 
 /** `input_tokens` counts cache tokens too; the details say which they are, so that the cost can be recomputed. */

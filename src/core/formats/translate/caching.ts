@@ -4,9 +4,9 @@
  */
 
 import { isGiven, isObject, type JsonObject } from '../../json.ts'
+import type { Block, CacheControl, NativeTool, TextBlock, Turn } from '../../native/shapes.ts'
 import type { Bounds } from '../../pricing.ts'
 import { invalid, type Refusal } from '../../refusal.ts'
-import type { Block, CacheControl, NativeTool, TextBlock, Turn } from './block.ts'
 
 const EPHEMERAL: CacheControl = { type: 'ephemeral' }
 

@@ -3,8 +3,8 @@
  * Rules: translation.md "Media".
  */
 
+import type { Block } from '../../native/shapes.ts'
 import { invalid, type Refusal } from '../../refusal.ts'
-import type { Block } from './block.ts'
 
 /** The payload of a data URL as standard base64, with the type that it claims, in lower case. */
 type Payload = Readonly<{ mediaType: string; base64: string }>

@@ -3,8 +3,8 @@
  * was read. Rules: requests.md "Exact bytes"; translation.md "Calls".
  */
 
-import { decode } from '../../byte-string.ts'
-import { parseExact } from '../../exact-json.ts'
+import { decode } from '../../bytes/byte-string.ts'
+import { parseExact } from '../../bytes/exact-json.ts'
 import { isObject, type JsonObject } from '../../json.ts'
 import type { Frame } from '../../native/delta.ts'
 import type { NativeMessage } from '../../native/message.ts'

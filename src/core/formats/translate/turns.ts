@@ -4,10 +4,10 @@
  */
 
 import { isObject } from '../../json.ts'
+import { append, type Block, type CacheControl, isBlank, marked, type Turn, textBlock, withoutBlankText } from '../../native/shapes.ts'
 import { invalid, Refusal } from '../../refusal.ts'
-import { append, type Block, type CacheControl, isBlank, marked, type Turn, textBlock, withoutBlankText } from './block.ts'
-import { type Answers, OpenCalls } from './open-calls.ts'
-import { type Arguments, InputMaker } from './tool-arguments.ts'
+import { type Arguments, InputMaker } from './arguments.ts'
+import { type Answers, OpenCalls } from './tool-calls.ts'
 import { ToolIds } from './tool-ids.ts'
 
 /** A call as the client's history has it. `rawId` '' when it has none; `path` names the message or item in a refusal. */

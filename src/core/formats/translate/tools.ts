@@ -4,8 +4,8 @@
  */
 
 import { isGiven, isObject, type JsonObject, NOT_A_STRING, NOT_AN_OBJECT, REQUIRED } from '../../json.ts'
+import type { CacheControl, NativeTool } from '../../native/shapes.ts'
 import { invalid, Refusal } from '../../refusal.ts'
-import type { CacheControl, NativeTool } from './block.ts'
 
 const NAME = /^[A-Za-z0-9_-]{1,128}$/
 

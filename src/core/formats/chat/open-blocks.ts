@@ -1,6 +1,6 @@
 /** A tool call while its arguments stream. Rules: chat.md "Chunks". Id, type and name are sent once; a call without arguments ends as `{}`. */
 
-import { type ByteString, decode, EMPTY, encodeJson } from '../../byte-string.ts'
+import { type ByteString, decode, EMPTY, encodeJson } from '../../bytes/byte-string.ts'
 import type { JsonObject } from '../../json.ts'
 import { argumentsText, customInput } from '../translate/tool-input.ts'
 import type { ChunkWriter, Template } from './chunk.ts'

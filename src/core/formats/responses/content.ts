@@ -1,8 +1,8 @@
 /** Parts of a message or of a tool's output to native blocks. Rules: responses.md "Items"; translation.md "Media". */
 
 import { isGiven, isObject, type JsonObject, NOT_A_STRING, NOT_AN_OBJECT, REQUIRED } from '../../json.ts'
+import { type Block, isBlank, marked, textBlock } from '../../native/shapes.ts'
 import { invalid, Refusal } from '../../refusal.ts'
-import { type Block, isBlank, marked, textBlock } from '../translate/block.ts'
 import { readPartMarker } from '../translate/caching.ts'
 import { documentLink, fileBlock, imageBlock } from '../translate/media.ts'
 

@@ -1,10 +1,10 @@
 /** Cache breakpoints: at most four, all ephemeral, wherever they stand. Rules: contract.md "Prompt caching", "Limits"; messages.md "Refused fields". */
 
-import { isGiven, isObject, type JsonObject } from '../../json.ts'
-import { CACHE_BREAKPOINTS_MAX } from '../../limits.ts'
-import type { Bounds } from '../../pricing.ts'
-import { invalid, Refusal } from '../../refusal.ts'
-import type { Block } from './blocks.ts'
+import { isGiven, isObject, type JsonObject } from '../json.ts'
+import { CACHE_BREAKPOINTS_MAX } from '../limits.ts'
+import type { Bounds } from '../pricing.ts'
+import { invalid, Refusal } from '../refusal.ts'
+import type { Block } from './request-blocks.ts'
 
 type Marker = Readonly<{ path: () => string; value: unknown }>
 

@@ -3,8 +3,8 @@
  * everywhere. Rules: contract.md "Messages request"; translation.md "Tool choice".
  */
 
-import { isGiven, isObject, NOT_A_BOOLEAN } from '../../json.ts'
-import { invalid, Refusal } from '../../refusal.ts'
+import { isGiven, isObject, NOT_A_BOOLEAN } from '../json.ts'
+import { invalid, Refusal } from '../refusal.ts'
 
 export type ToolChoice =
   | Readonly<{ type: 'auto' | 'any'; disable_parallel_tool_use?: boolean }>

@@ -3,11 +3,11 @@
  * corrected, so that what is shown is what is billed. Rules: contract.md "Usage"; money.md "Usage that is billed"; messages.md "What an upstream forgets".
  */
 
-import { type ByteString, encode, encodeJson } from '../../byte-string.ts'
-import type { Member } from '../../json-scan.ts'
-import { membersOf, type Span } from '../../json-scan.ts'
+import { type ByteString, encode, encodeJson } from '../../bytes/byte-string.ts'
+import type { Member } from '../../bytes/json-scan.ts'
+import { membersOf, type Span } from '../../bytes/json-scan.ts'
+import type { Edit } from '../../bytes/splice.ts'
 import { cacheCreationOf, type ReportedUsage } from '../../usage.ts'
-import type { Edit } from './splice.ts'
 
 const NAMES = ['input_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens', 'output_tokens'] as const
 type CounterName = (typeof NAMES)[number]

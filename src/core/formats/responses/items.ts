@@ -2,13 +2,13 @@
 
 import type { Sha256Hex } from '../../format.ts'
 import { isGiven, isObject, type JsonObject, NOT_A_STRING, NOT_AN_OBJECT, REQUIRED } from '../../json.ts'
+import { append, type Block, type TextBlock, withoutBlankText } from '../../native/shapes.ts'
 import { invalid, Refusal } from '../../refusal.ts'
-import { append, type Block, type TextBlock, withoutBlankText } from '../translate/block.ts'
-import { readArguments } from '../translate/tool-arguments.ts'
+import { readArguments } from '../translate/arguments.ts'
 import { Conversation } from '../translate/turns.ts'
-import { readContent, unsupported } from './content-parts.ts'
+import { readContent, unsupported } from './content.ts'
 import { unseal } from './envelope.ts'
-import { type Item, pathOf } from './input.ts'
+import { type Item, pathOf } from './references.ts'
 import { type FlatNames, flatName } from './tools.ts'
 
 export type ItemContext = Readonly<{ modelId: string; flatNames: FlatNames; sha256Hex: Sha256Hex }>

@@ -3,8 +3,8 @@
  * it is. Rules: requests.md "JSON bounds"; translation.md "Calls".
  */
 
+import { checkJsonBounds } from '../../bytes/json-scan.ts'
 import { isGiven, isObject, type JsonObject } from '../../json.ts'
-import { checkJsonBounds } from '../../json-scan.ts'
 import { JSON_SEPARATORS_MAX } from '../../limits.ts'
 
 /** Arguments as the client has them: an object, or text that nobody has looked at yet. */

@@ -3,7 +3,7 @@
  * input) is data and is not walked. Rules: native.md "Request fields".
  */
 
-import { isObject, type JsonObject } from '../../json.ts'
+import { isObject, type JsonObject } from '../json.ts'
 
 /** `path` gives it as refusals name it: "messages.0.content.2". It is made when one does: a body may hold a quarter of a million blocks. */
 export type Block = Readonly<{ path: Path; block: JsonObject }>

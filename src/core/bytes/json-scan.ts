@@ -3,9 +3,9 @@
  * top-level members' values stand, so that a value can be replaced without touching another byte. Rules: requests.md "JSON bounds".
  */
 
+import { JSON_DEPTH_MAX, JSON_SEPARATORS_MAX } from '../limits.ts'
 import type { ByteString } from './byte-string.ts'
 import { decode } from './byte-string.ts'
-import { JSON_DEPTH_MAX, JSON_SEPARATORS_MAX } from './limits.ts'
 
 /** Offsets of characters, which in a byte string are bytes; `end` exclusive. */
 export type Span = Readonly<{ start: number; end: number }>

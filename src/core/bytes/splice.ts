@@ -1,7 +1,7 @@
 /** Replaces pieces of text or bytes and leaves every other byte alone. Rules: requests.md "Exact bytes". */
 
-import type { Body } from '../../body.ts'
-import { type ByteString, EMPTY } from '../../byte-string.ts'
+import type { Body } from '../body.ts'
+import { type ByteString, EMPTY } from './byte-string.ts'
 
 /** `text` takes the place of `[start, end)`. */
 export type Edit = Readonly<{ start: number; end: number; text: ByteString }>

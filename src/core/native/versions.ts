@@ -1,8 +1,8 @@
 /** The two client headers that reach the upstream, cleaned. Rules: contract.md "Versions"; messages.md "Headers". */
 
-import type { Model } from '../../catalog.ts'
-import type { ReadContext } from '../../format.ts'
-import { invalid, Refusal } from '../../refusal.ts'
+import type { Model } from '../catalog.ts'
+import type { ReadContext } from '../format.ts'
+import { invalid, Refusal } from '../refusal.ts'
 
 /** The version that the contract shows, and the only one that every native upstream knows. */
 const NATIVE_VERSION = '2023-06-01'

@@ -1,6 +1,6 @@
 /** The native content blocks, turns and tools that translated requests are made of. Rules: native.md "Request fields", "What native refuses". */
 
-import type { JsonObject } from '../../json.ts'
+import type { JsonObject } from '../json.ts'
 
 /** `{"type":"ephemeral"}`, with a time to live where the client named one. */
 export type CacheControl = Readonly<{ type: 'ephemeral'; ttl?: '5m' | '1h' }>

@@ -5,17 +5,17 @@
 
 import type { Model } from '../../catalog.ts'
 import type { JsonObject } from '../../json.ts'
+import { checkBreakpointCount } from '../../native/cache-breakpoints.ts'
+import { append, type Block, type CacheControl, type NativeTool, type TextBlock, type Turn, textBlock } from '../../native/shapes.ts'
+import { normalizeToolChoice, type ToolChoice } from '../../native/tool-choice.ts'
 import type { Bounds } from '../../pricing.ts'
 import { Refusal } from '../../refusal.ts'
-import { checkBreakpointCount } from '../messages/cache-breakpoints.ts'
-import { normalizeToolChoice, type ToolChoice } from '../messages/tool-choice.ts'
-import { append, type Block, type CacheControl, type NativeTool, type TextBlock, type Turn, textBlock } from './block.ts'
+import { hasRawInput, nativeJson } from './arguments.ts'
 import { cacheWritesOf, type Markable, markersOf, nestedBlocks, withAutomaticMarkers, withMarkedTurn } from './caching.ts'
 import { maxTokensOf } from './max-tokens.ts'
 import { type Sampling, samplingFor } from './sampling.ts'
 import { type ThinkingWish, thinkingFor } from './thinking.ts'
-import { hasRawInput, nativeJson } from './tool-arguments.ts'
-import { checkUniqueNames } from './tool-definition.ts'
+import { checkUniqueNames } from './tools.ts'
 import { forbidsManualThinking, usedToolNames } from './turns.ts'
 
 export type Translated = Readonly<{
