@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { buildApp } from '../src/app.ts'
+import { buildApp } from '../src/http/app.ts'
 import { LIMITS } from '../src/core/limits.ts'
 import { ClientLimits } from '../src/http/client-limit.ts'
 import { KeyStore } from '../src/ledger/key-store.ts'

@@ -5,7 +5,7 @@
 
 import type { Server } from 'bun'
 import type { AnyElysia } from 'elysia'
-import { type App, buildApp } from './app.ts'
+import { type App, buildApp } from './http/app.ts'
 import type { Config } from './config/config.ts'
 import { reloadable } from './config/reloadable.ts'
 import { sumPicos, toUsd } from './core/money.ts'

@@ -15,14 +15,13 @@ const LAYER: Readonly<Record<string, number>> = {
   world: 3,
   relay: 3,
   http: 4,
-  app: 5,
   gateway: 5,
   cli: 5,
   main: 5,
 }
 const MAY_IMPORT_DB = new Set(['db', 'ledger', 'cli'])
 /** The edges do not know each other; relay and http share the world. */
-const NEIGHBOURS_ALLOWED = new Set(['relay world', 'cli gateway', 'gateway app', 'main cli'])
+const NEIGHBOURS_ALLOWED = new Set(['relay world', 'cli gateway', 'main cli'])
 
 const BANNED: readonly { text: RegExp; instead: string }[] = [
   { text: /\bTODO\b|\bFIXME\b|\bXXX\b/, instead: 'nothing: finish it or leave it out' },

@@ -3,8 +3,8 @@
 import type { KeyRecord } from '../core/key.ts'
 import { Refusal } from '../core/refusal.ts'
 import { shownPath } from '../core/shown-path.ts'
-import { answerHeaders } from '../relay/answers.ts'
-import { refuseAfterBody } from '../relay/drain.ts'
+import { answerHeaders } from '../relay/answer-headers.ts'
+import { refuseAfterBody } from '../relay/refuse-after-body.ts'
 import type { Exchange } from '../relay/exchange.ts'
 import type { World } from '../world.ts'
 

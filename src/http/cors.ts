@@ -1,7 +1,7 @@
 /** The preflight of browsers. Rules: requests.md "Browsers". */
 
 import { Elysia } from 'elysia'
-import { answerHeaders } from '../relay/answers.ts'
+import { answerHeaders } from '../relay/answer-headers.ts'
 import type { World } from '../world.ts'
 
 const METHODS = 'GET, POST, OPTIONS'

@@ -7,7 +7,7 @@
 import { Elysia } from 'elysia'
 import { API_REFERENCE, type Facts, type GuidePage, guideOf, llmsTextOf } from '../docs/guide.ts'
 import { type Frame, missingHtml, pageHtml, referenceHtml } from '../docs/page.ts'
-import { answerHeaders } from '../relay/answers.ts'
+import { answerHeaders } from '../relay/answer-headers.ts'
 import icon from '../web/icon.svg' with { type: 'text' }
 import css from '../web/style.css' with { type: 'text' }
 import type { World } from '../world.ts'

@@ -6,7 +6,7 @@
 import { Elysia } from 'elysia'
 import { Refusal } from '../core/refusal.ts'
 import { describeBug } from '../observe/bug.ts'
-import { refuseAfterBody } from '../relay/drain.ts'
+import { refuseAfterBody } from '../relay/refuse-after-body.ts'
 import { Exchange } from '../relay/exchange.ts'
 import type { World } from '../world.ts'
 import { pathOf } from './answers.ts'

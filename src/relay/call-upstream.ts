@@ -7,7 +7,7 @@ import type { Fault, Reply } from '../upstream/upstream.ts'
 import type { BodyLease } from './body-memory.ts'
 import type { Deadline } from './deadline.ts'
 import { queryOf } from './query.ts'
-import type { Run } from './run.ts'
+import type { Run } from './admitted.ts'
 
 /** A whole answer is held in memory; one that is larger is a broken upstream. */
 const MESSAGE_BYTES_MAX = 64 * 1024 * 1024

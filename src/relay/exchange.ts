@@ -4,7 +4,7 @@ import type { FormatName } from '../core/format.ts'
 import type { Refusal } from '../core/refusal.ts'
 import type { RequestLine } from '../observe/request-line.ts'
 import type { World } from '../world.ts'
-import { refuse } from './answers.ts'
+import { refuse } from './answer-headers.ts'
 
 /** The client's side of a request, as the HTTP layer knows it. */
 export type Connection = Readonly<{

@@ -2,7 +2,7 @@
 
 import type { Finished } from '../core/transcoder.ts'
 import { describeBug } from '../observe/bug.ts'
-import type { RelayParts } from './run.ts'
+import type { RelayParts } from './admitted.ts'
 
 export function remember({ world, memory }: RelayParts, keyId: string, finish: () => Finished | undefined): void {
   try {

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LIMITS } from '../../src/core/limits.ts'
-import { drain } from '../../src/relay/drain.ts'
+import { drain } from '../../src/relay/refuse-after-body.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { connectRaw, rawRequest } from '../support/raw-client.ts'
 

@@ -4,11 +4,11 @@
  */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { buildApp } from '../../src/app.ts'
+import { buildApp } from '../../src/http/app.ts'
 import { LIMITS } from '../../src/core/limits.ts'
 import { Refusal } from '../../src/core/refusal.ts'
 import { ClientLimits } from '../../src/http/client-limit.ts'
-import { drain } from '../../src/relay/drain.ts'
+import { drain } from '../../src/relay/refuse-after-body.ts'
 import { KeyLimits } from '../../src/relay/key-limits.ts'
 import { LiveStreams } from '../../src/relay/live-streams.ts'
 import { type Pace, readBody } from '../../src/relay/read-body.ts'

@@ -5,7 +5,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { treaty } from '@elysiajs/eden'
-import type { App } from '../../src/app.ts'
+import type { App } from '../../src/http/app.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
 
 let gateway: TestGateway

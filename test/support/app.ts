@@ -1,4 +1,4 @@
-/** Routes under test as one application, as src/app.ts composes them, and the same behind a real socket for what only a socket shows. */
+/** Routes under test as one application, as src/http/app.ts composes them, and the same behind a real socket for what only a socket shows. */
 
 import { connect } from 'node:net'
 import { Elysia } from 'elysia'
