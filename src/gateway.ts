@@ -5,10 +5,10 @@
 
 import type { Server } from 'bun'
 import type { AnyElysia } from 'elysia'
-import { type App, buildApp } from './http/app.ts'
 import type { Config } from './config/config.ts'
 import { reloadable } from './config/reloadable.ts'
 import { sumPicos, toUsd } from './core/money.ts'
+import { type App, buildApp } from './http/app.ts'
 import { ClientLimits } from './http/client-limit.ts'
 import { idleSeconds } from './http/connection.ts'
 import { operatorApp } from './http/health.ts'

@@ -4,8 +4,8 @@ import type { KeyRecord } from '../core/key.ts'
 import { Refusal } from '../core/refusal.ts'
 import { shownPath } from '../core/shown-path.ts'
 import { answerHeaders } from '../relay/answer-headers.ts'
-import { refuseAfterBody } from '../relay/refuse-after-body.ts'
 import type { Exchange } from '../relay/exchange.ts'
+import { refuseAfterBody } from '../relay/refuse-after-body.ts'
 import type { World } from '../world.ts'
 
 /** Who asks a small route, as the `key` macro found it: a key that may be answered, or what it is refused, with the key where one was known. */

@@ -1,6 +1,10 @@
 /** All routes as one Elysia. No environment, no listening: tests call it as it is. Rules: platform.md "Elysia". */
 
 import { Elysia } from 'elysia'
+import type { BodyMemory } from '../relay/body-memory.ts'
+import type { KeyLimits } from '../relay/key-limits.ts'
+import type { Relay } from '../relay/relay.ts'
+import type { World } from '../world.ts'
 import { absoluteUrl } from './absolute-url.ts'
 import type { ClientLimits } from './client-limit.ts'
 import { preflight } from './cors.ts'
@@ -13,10 +17,6 @@ import { keyMacro } from './key.ts'
 import { modelRoutes } from './models.ts'
 import { openApiDocument } from './openapi/document.ts'
 import { refusals } from './refusals.ts'
-import type { BodyMemory } from '../relay/body-memory.ts'
-import type { KeyLimits } from '../relay/key-limits.ts'
-import type { Relay } from '../relay/relay.ts'
-import type { World } from '../world.ts'
 
 /** Strict paths: a doubled or missing `/v1` and a trailing slash are 404. `standardHostname` off: Elysia would look for the path behind the Host header. */
 const APP_OPTIONS = { strictPath: true, handler: { standardHostname: false } } as const

@@ -4,12 +4,12 @@
  */
 
 import { Refusal } from '../core/refusal.ts'
+import { type Run, stampOf } from './admitted.ts'
 import { answerHeaders } from './answer-headers.ts'
 import { asEventStream, callUpstream } from './call-upstream.ts'
 import { ClientStream } from './client-stream.ts'
 import { Deadline } from './deadline.ts'
 import { remember } from './remember.ts'
-import { type Run, stampOf } from './admitted.ts'
 
 /** A comment: the stream has begun, though the upstream has not. */
 const OPENING = new TextEncoder().encode(': ok\n\n')

@@ -2,12 +2,12 @@
 
 import { Refusal } from '../core/refusal.ts'
 import type { Fault } from '../upstream/upstream.ts'
+import { type Run, stampOf } from './admitted.ts'
 import { answerHeaders } from './answer-headers.ts'
 import { callUpstream, type MessageReply, readReply } from './call-upstream.ts'
 import { Deadline, type StopReason } from './deadline.ts'
 import type { LiveStream } from './live-streams.ts'
 import { remember } from './remember.ts'
-import { type Run, stampOf } from './admitted.ts'
 import { describe, settle } from './settle.ts'
 
 export async function answerWhole<Echo>(run: Run<Echo>): Promise<Response> {

@@ -4,10 +4,10 @@ import { type NativeMessage, readMessage, streamOfMessage } from '../core/native
 import { Refusal, type RefusalName } from '../core/refusal.ts'
 import { readWhole } from '../upstream/read-chunks.ts'
 import type { Fault, Reply } from '../upstream/upstream.ts'
+import type { Run } from './admitted.ts'
 import type { BodyLease } from './body-memory.ts'
 import type { Deadline } from './deadline.ts'
 import { queryOf } from './query.ts'
-import type { Run } from './admitted.ts'
 
 /** A whole answer is held in memory; one that is larger is a broken upstream. */
 const MESSAGE_BYTES_MAX = 64 * 1024 * 1024

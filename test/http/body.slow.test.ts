@@ -4,14 +4,14 @@
  */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { buildApp } from '../../src/http/app.ts'
 import { LIMITS } from '../../src/core/limits.ts'
 import { Refusal } from '../../src/core/refusal.ts'
+import { buildApp } from '../../src/http/app.ts'
 import { ClientLimits } from '../../src/http/client-limit.ts'
-import { drain } from '../../src/relay/refuse-after-body.ts'
 import { KeyLimits } from '../../src/relay/key-limits.ts'
 import { LiveStreams } from '../../src/relay/live-streams.ts'
 import { type Pace, readBody } from '../../src/relay/read-body.ts'
+import { drain } from '../../src/relay/refuse-after-body.ts'
 import { Relay } from '../../src/relay/relay.ts'
 import { ResponseMemory } from '../../src/relay/response-memory.ts'
 import { TIMINGS } from '../../src/relay/timings.ts'

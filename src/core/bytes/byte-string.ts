@@ -5,9 +5,26 @@
  */
 
 declare const unit: unique symbol
-export type ByteString = string & { readonly [unit]: 'ByteString' }
+/** A piece of one is one. `+` and template literals forget that: `concat`, `join` and `ascii` do not. */
+export type ByteString = Readonly<{ [unit]: 'ByteString'; slice(start?: number, end?: number): ByteString }> & string
 
 export const EMPTY = '' as ByteString
+
+/** Three at most: it stands on the hot path, where a list of arguments would be made for each delta. */
+export const concat = (first: ByteString, second: ByteString, third: ByteString = EMPTY): ByteString =>
+  (first + second + third) as ByteString
+
+export const join = (parts: readonly ByteString[], separator: ByteString = EMPTY): ByteString => parts.join(separator) as ByteString
+
+/** ASCII of ours with byte strings in it: ascii`{"id":${encodeJson(id)}}`. */
+export function ascii(text: TemplateStringsArray, ...holes: readonly (ByteString | number)[]): ByteString {
+  let whole = text[0] ?? ''
+  for (const [index, hole] of holes.entries()) whole += `${hole}${text[index + 1]}`
+  return whole as ByteString
+}
+
+/** A number as JSON writes it. */
+export const digits = (value: number): ByteString => String(value) as ByteString
 
 /** The bytes, one character each. */
 export const fromBytes = (bytes: Uint8Array): ByteString =>
@@ -17,6 +34,9 @@ export const toBytes = (text: ByteString): Uint8Array => Buffer.from(text, 'lati
 
 /** The UTF-8 bytes of ordinary text, one character each. */
 export const encode = (text: string): ByteString => Buffer.from(text, 'utf8').toString('latin1') as ByteString
+
+/** A JSON string literal from its inside. */
+export const quoted = (inside: ByteString): ByteString => ascii`"${inside}"`
 
 /** Ordinary text from UTF-8 bytes; what is not UTF-8 becomes U+FFFD. */
 export const decode = (text: string): string => (NOT_ASCII.test(text) ? Buffer.from(text, 'latin1').toString('utf8') : text)

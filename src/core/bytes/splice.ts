@@ -1,20 +1,20 @@
 /** Replaces pieces of text or bytes and leaves every other byte alone. Rules: requests.md "Exact bytes". */
 
 import type { Body } from '../body.ts'
-import { type ByteString, EMPTY } from './byte-string.ts'
+import { type ByteString, concat, EMPTY, join } from './byte-string.ts'
 
 /** `text` takes the place of `[start, end)`. */
 export type Edit = Readonly<{ start: number; end: number; text: ByteString }>
 
 /** The text between `from` and `to`, edited. Edits may come in any order but must not overlap; those that start outside are not looked at. */
 export function applyEdits(text: ByteString, edits: readonly Edit[], from = 0, to: number = text.length): ByteString {
-  const parts: string[] = []
+  const parts: ByteString[] = []
   let at = from
   for (const edit of within(edits, from, to)) {
     parts.push(text.slice(at, edit.start), edit.text)
     at = edit.end
   }
-  return `${parts.join('')}${text.slice(at, to)}` as ByteString
+  return concat(join(parts), text.slice(at, to))
 }
 
 const within = (edits: readonly Edit[], from: number, to: number): readonly Edit[] =>

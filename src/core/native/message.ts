@@ -1,11 +1,11 @@
 /** A complete native answer. Rules: native.md "Answer". */
 
-import { type ByteString, fromBytes, toBytes } from '../bytes/byte-string.ts'
+import { fromBytes, join, toBytes } from '../bytes/byte-string.ts'
 import { parseExact } from '../bytes/exact-json.ts'
 import { scanJson } from '../bytes/json-scan.ts'
 import { isObject } from '../json.ts'
-import { writeNativeEvent } from '../sse/write-event.ts'
 import { mergeUsage, NOT_REPORTED } from '../usage.ts'
+import { writeNativeEvent } from './event.ts'
 import { contentBytesOf, type Observation } from './observation.ts'
 
 export type NativeMessage = Readonly<{
@@ -61,5 +61,5 @@ export function streamOfMessage(message: NativeMessage): Uint8Array {
     }),
     writeNativeEvent('message_stop'),
   ]
-  return toBytes(frames.join('') as ByteString)
+  return toBytes(join(frames))
 }

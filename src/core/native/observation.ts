@@ -2,8 +2,8 @@
 
 import { isObject, type JsonObject } from '../json.ts'
 import type { Bounds } from '../pricing.ts'
-import type { NativeEvent } from '../sse/read-event.ts'
 import { billedUsage, isReported, mergeUsage, NO_USAGE, NOT_REPORTED, type ReportedUsage, type Usage } from '../usage.ts'
+import type { NativeEvent } from './event.ts'
 
 export type Observation = {
   /** `message_start` was seen: from here on an ended stream is billed. */

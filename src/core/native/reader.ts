@@ -3,13 +3,14 @@
  * decides how the stream ends. Rules: requests.md "Terminal events"; native.md "Stream", "Frames".
  */
 
-import { type ByteString, encodeJson } from '../bytes/byte-string.ts'
+import { ascii, type ByteString, encodeJson } from '../bytes/byte-string.ts'
 import { Refusal } from '../refusal.ts'
-import { type NativeEvent, readFrame, readNativeEvent } from '../sse/read-event.ts'
+import { readFrame } from '../sse/read-event.ts'
 import { FrameSplitter } from '../sse/split-frames.ts'
 import type { StreamClose } from '../transcoder.ts'
 import { type Delta, DeltaFinder, type DeltaKind, type Frame } from './delta.ts'
 import { readNativeError, refusalOfErrorEvent } from './error.ts'
+import { type NativeEvent, readNativeEvent } from './event.ts'
 import { isToldWhole, nothingSeen, type Observation, observe } from './observation.ts'
 
 export interface NativeSink {
@@ -110,13 +111,15 @@ export class NativeReader {
   #closeLastFrame(rest: ByteString): void {
     const event = readNativeEvent(readFrame(rest, 0, rest.length))
     if (event === undefined || event === 'malformed' || !CLOSING.has(event.type)) return
-    const text = `${rest.replace(LAST_LINE_ENDS, '')}\n\n` as ByteString
+    const text = ascii`${withoutLineEnds(rest)}\n\n`
     this.#readSlowly({ text, start: 0, end: text.length })
   }
 }
 
 /** Not `trimEnd`: in a byte string it would eat the second half of a letter. */
-const LAST_LINE_ENDS = /[\r\n]+$/
+const withoutLineEnds = (text: ByteString): ByteString => text.slice(0, text.search(LAST_LINE_ENDS))
+
+const LAST_LINE_ENDS = /[\r\n]*$/
 
 const CLOSING = new Set(['message_delta', 'message_stop', 'error'])
 

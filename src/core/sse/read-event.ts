@@ -1,50 +1,44 @@
-/** A frame's lines to its event: the fields `event` and `data`. Rules: native.md "Frames". */
+/** The lines of a frame: what its event says, and where each stands, for splicing one without touching the others. Rules: native.md "Frames". */
 
-import { type ByteString, decode, EMPTY } from '../bytes/byte-string.ts'
-import { scanJson } from '../bytes/json-scan.ts'
-import { JSON_DEPTH_MAX } from '../limits.ts'
+import { ascii, type ByteString, concat, EMPTY } from '../bytes/byte-string.ts'
+import type { Span } from '../bytes/json-scan.ts'
 
-export type RawEvent = Readonly<{ event: ByteString; data: ByteString; hasEventLine: boolean }>
+export type RawEvent = Readonly<{ event: ByteString; data: ByteString }>
 
 /** Comments, `id`, `retry` and unknown fields are ignored; several data lines join with LF. A frame without data has `data` ''. */
 export function readFrame(text: ByteString, start: number, end: number): RawEvent {
   let event = EMPTY
-  let data: string | undefined
-  let hasEventLine = false
-  for (const line of text.slice(start, end).split(LINE_END)) {
-    const colon = line.indexOf(':')
-    const field = colon === -1 ? line : line.slice(0, colon)
-    const value = colon === -1 ? '' : line.slice(line.charCodeAt(colon + 1) === 32 ? colon + 2 : colon + 1)
-    if (field === 'data') data = data === undefined ? value : `${data}\n${value}`
-    else if (field === 'event') {
-      event = value as ByteString
-      hasEventLine = true
-    }
+  let data: ByteString | undefined
+  for (const { field, value } of frameLines(text, start, end)) {
+    const said = text.slice(value.start, value.end)
+    if (field === 'data') data = data === undefined ? said : concat(data, LF, said)
+    else if (field === 'event') event = said
   }
-  return { event, data: (data ?? '') as ByteString, hasEventLine }
+  return { event, data: data ?? EMPTY }
 }
 
-const LINE_END = /\r\n|\n|\r/
+const LF = ascii`\n`
 
-export type NativeEvent = Readonly<{ type: string; body: Record<string, unknown> }>
+/** A line of a frame without its line end: its field, and where line and value stand in the text. A comment's field is ''. */
+export type FrameLine = Readonly<{ field: string; line: Span; value: Span }>
 
-/** Too short to be too deep, as most events are: each level opens and closes. */
-const SHALLOW_LENGTH_MAX = 2 * JSON_DEPTH_MAX
-
-/**
- * The native event of a frame: its JSON with the `type` it names, else the type of its `event:` line. `undefined`: nothing to act on (no data, `[DONE]`);
- * `'malformed'`: data that is not a JSON object, or one deeper or busier than a client's may be: what is made of an event is written by recursion.
- */
-export function readNativeEvent(raw: RawEvent): NativeEvent | 'malformed' | undefined {
-  if (raw.data.trim() === '' || raw.data.trim() === '[DONE]') return undefined
-  if (raw.data.length > SHALLOW_LENGTH_MAX && typeof scanJson(raw.data) === 'string') return 'malformed'
-  let body: unknown
-  try {
-    body = JSON.parse(decode(raw.data))
-  } catch {
-    return 'malformed'
+export function frameLines(text: ByteString, start: number, end: number): readonly FrameLine[] {
+  const lines: FrameLine[] = []
+  for (let at = start; at < end; ) {
+    LINE_END.lastIndex = at
+    const stop = LINE_END.exec(text)
+    const lineEnd = stop === null ? end : Math.min(end, stop.index)
+    if (lineEnd > at) lines.push(lineAt(text, at, lineEnd))
+    at = stop === null ? end : LINE_END.lastIndex
   }
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return 'malformed'
-  const fields = body as Record<string, unknown>
-  return { type: typeof fields['type'] === 'string' ? fields['type'] : decode(raw.event), body: fields }
+  return lines
+}
+
+const LINE_END = /\r\n|\n|\r/g
+
+function lineAt(text: ByteString, start: number, end: number): FrameLine {
+  const colon = text.indexOf(':', start)
+  if (colon === -1 || colon >= end) return { field: text.slice(start, end), line: { start, end }, value: { start: end, end } }
+  const valueStart = text.charCodeAt(colon + 1) === 32 && colon + 1 < end ? colon + 2 : colon + 1
+  return { field: text.slice(start, colon), line: { start, end }, value: { start: valueStart, end } }
 }

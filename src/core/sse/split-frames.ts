@@ -3,7 +3,7 @@
  * or CR, also mixed. Rules: native.md "Frames". Linear: every byte is searched once, or twice in a frame that was cut; an open frame is joined once.
  */
 
-import { type ByteString, EMPTY, fromBytes } from '../bytes/byte-string.ts'
+import { type ByteString, concat, EMPTY, fromBytes, join } from '../bytes/byte-string.ts'
 import { EVENT_BYTES_MAX } from '../limits.ts'
 
 /** Called with the text that holds the frame and where in it the frame starts and ends (past its blank line). */
@@ -49,7 +49,7 @@ export class FrameSplitter {
       if (end === -1) {
         hasCr ??= text.includes('\r')
         end = frameEnd(text, start, hasCr)
-        if (end === -1) return this.#keep(start === 0 ? text : (text.slice(start) as ByteString))
+        if (end === -1) return this.#keep(start === 0 ? text : text.slice(start))
         if (isTooLong(text, start, end)) return false
         onFrame(text, start, end)
       } else if (isTooLong(text, start, end)) return false
@@ -76,7 +76,7 @@ export class FrameSplitter {
   }
 
   #take(next: ByteString): ByteString {
-    const text = (this.#open.join('') + next) as ByteString
+    const text = concat(join(this.#open), next)
     this.#open = []
     this.#openBytes = 0
     this.#tail = ''
@@ -91,7 +91,7 @@ export class FrameSplitter {
       return EMPTY
     }
     this.#atStart = false
-    return (known.startsWith(BOM) ? known.slice(BOM.length) : known) as ByteString
+    return known.startsWith(BOM) ? known.slice(BOM.length) : known
   }
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
+import { writeNativeEvent } from '../../../src/core/native/event.ts'
 import { partialUsage } from '../../../src/core/native/observation.ts'
 import { NativeReader, type NativeSink } from '../../../src/core/native/reader.ts'
 import { Refusal } from '../../../src/core/refusal.ts'
-import { writeNativeEvent } from '../../../src/core/sse/write-event.ts'
 import { GOLDEN_BOUNDS, GOLDEN_MODEL } from '../../support/golden.ts'
 
 const NOWHERE: NativeSink = { delta: () => undefined, event: () => undefined, ignored: () => undefined }

@@ -3,7 +3,7 @@
  * literal is put between two halves as it came from the upstream. Rules: chat.md "Chunks", "End".
  */
 
-import { type ByteString, encodeJson } from '../../bytes/byte-string.ts'
+import { ascii, type ByteString, concat, EMPTY, encodeJson } from '../../bytes/byte-string.ts'
 import type { ChatChunk, ChatDelta, ChatUsage, FinishReason } from './wire.ts'
 
 /** What comes before and after a JSON string literal. */
@@ -12,7 +12,8 @@ export type Template = Readonly<{ before: ByteString; after: ByteString }>
 /** The members of a chunk before `choices`. */
 export type ChunkHead = Readonly<Omit<ChatChunk, 'choices' | 'usage'>>
 
-const DONE = 'data: [DONE]\n\n' as ByteString
+const BRACE = ascii`}`
+const DONE = ascii`data: [DONE]\n\n`
 
 export class ChunkWriter {
   readonly content: Template
@@ -23,29 +24,29 @@ export class ChunkWriter {
   readonly #includesUsageChunk: boolean
 
   constructor(head: ChunkHead, includesUsageChunk: boolean) {
-    this.#head = `data: ${encodeJson(head).slice(0, -1)},"choices":[` as ByteString
-    this.#open = `${this.#head}{"index":0,"delta":` as ByteString
-    this.#close = `,"logprobs":null,"finish_reason":null}]${includesUsageChunk ? ',"usage":null' : ''}}\n\n` as ByteString
+    this.#head = ascii`data: ${encodeJson(head).slice(0, -1)},"choices":[`
+    this.#open = ascii`${this.#head}{"index":0,"delta":`
+    this.#close = ascii`,"logprobs":null,"finish_reason":null}]${includesUsageChunk ? ascii`,"usage":null` : EMPTY}}\n\n`
     this.#includesUsageChunk = includesUsageChunk
-    this.content = this.template('{"content":', '}')
-    this.reasoning = this.template('{"reasoning_content":', '}')
+    this.content = this.template(ascii`{"content":`, BRACE)
+    this.reasoning = this.template(ascii`{"reasoning_content":`, BRACE)
   }
 
-  /** A chunk whose delta is `deltaHead`, a string literal, `deltaTail`. Both are ASCII. */
-  template(deltaHead: string, deltaTail: string): Template {
-    return { before: (this.#open + deltaHead) as ByteString, after: (deltaTail + this.#close) as ByteString }
+  /** A chunk whose delta is `deltaHead`, a string literal, `deltaTail`. */
+  template(deltaHead: ByteString, deltaTail: ByteString): Template {
+    return { before: concat(this.#open, deltaHead), after: concat(deltaTail, this.#close) }
   }
 
   /** A chunk with a whole delta. */
   delta(delta: ChatDelta): ByteString {
-    return (this.#open + encodeJson(delta) + this.#close) as ByteString
+    return concat(this.#open, encodeJson(delta), this.#close)
   }
 
   /** The finish chunk, the usage where the client wants it, and `[DONE]`. */
   finish(reason: FinishReason, usage: ChatUsage): ByteString {
     const figures = encodeJson(usage)
-    const finish = `${this.#open}{},"logprobs":null,"finish_reason":"${reason}"}],"usage":`
-    if (!this.#includesUsageChunk) return `${finish}${figures}}\n\n${DONE}` as ByteString
-    return `${finish}null}\n\n${this.#head}],"usage":${figures}}\n\n${DONE}` as ByteString
+    const finish = ascii`${this.#open}{},"logprobs":null,"finish_reason":${encodeJson(reason)}}],"usage":`
+    if (!this.#includesUsageChunk) return ascii`${finish}${figures}}\n\n${DONE}`
+    return ascii`${finish}null}\n\n${this.#head}],"usage":${figures}}\n\n${DONE}`
   }
 }

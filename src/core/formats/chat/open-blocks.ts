@@ -1,19 +1,23 @@
-/** A tool call while its arguments stream. Rules: chat.md "Chunks". Id, type and name are sent once; a call without arguments ends as `{}`. */
+/**
+ * Blocks while they stream: a tool call, whose arguments go out as they come, and thinking, which goes out once more as a whole when it is signed, so that the
+ * client can send it back. Rules: chat.md "Chunks".
+ */
 
-import { type ByteString, decode, EMPTY, encodeJson } from '../../bytes/byte-string.ts'
+import { ascii, type ByteString, concat, decode, EMPTY, encodeJson, quoted } from '../../bytes/byte-string.ts'
 import type { JsonObject } from '../../json.ts'
 import { argumentsText, customInput } from '../translate/tool-input.ts'
 import type { ChunkWriter, Template } from './chunk.ts'
 import { calledOf } from './tool-call.ts'
 import type { ChatEcho } from './wire.ts'
 
-export class OpenTool {
+/** A tool call: id, type and name are sent once; a call without arguments ends as `{}`. */
+export class OpenToolCall {
   /** The chunk that opens the call. */
   readonly first: ByteString
   readonly #more: Template
   readonly #input: unknown
   /** The argument text of a custom tool so far, as the inside of a JSON string: its free text can only be read when it is whole. */
-  #buffered: string | undefined
+  #buffered: ByteString | undefined
   #hasArguments = false
 
   /** `position` counts tool calls from 0, whatever other blocks there are. `input`: arguments that came with the block, exact. */
@@ -21,10 +25,10 @@ export class OpenTool {
     const called = calledOf(block, position)
     const isCustom = !isLegacy && customTools.has(called.name)
     this.#input = input
-    this.#buffered = isCustom ? '' : undefined
+    this.#buffered = isCustom ? EMPTY : undefined
     if (isLegacy) {
       this.first = writer.delta({ function_call: { name: called.name, arguments: '' } })
-      this.#more = writer.template('{"function_call":{"arguments":', '}}')
+      this.#more = writer.template(ascii`{"function_call":{"arguments":`, ascii`}}`)
       return
     }
     const kind = isCustom
@@ -32,26 +36,64 @@ export class OpenTool {
       : ({ type: 'function', function: { name: called.name, arguments: '' } } as const)
     this.first = writer.delta({ tool_calls: [{ index: position, id: called.id, ...kind }] })
     this.#more = writer.template(
-      `{"tool_calls":[{"index":${position},${isCustom ? '"custom":{"input":' : '"function":{"arguments":'}`,
-      '}}]}',
+      ascii`{"tool_calls":[{"index":${position},${isCustom ? ascii`"custom":{"input":` : ascii`"function":{"arguments":`}`,
+      ascii`}}]}`,
     )
   }
 
   /** The chunk for a piece of arguments, whose literal is `text[from, to)`; '' when there is nothing to show yet. */
-  add(text: string, from: number, to: number): string {
+  add(text: ByteString, from: number, to: number): ByteString {
     if (to - from === 2) return EMPTY
     this.#hasArguments = true
-    if (this.#buffered === undefined) return this.#more.before + text.slice(from, to) + this.#more.after
-    this.#buffered += text.slice(from + 1, to - 1)
+    if (this.#buffered === undefined) return this.#shown(text.slice(from, to))
+    this.#buffered = concat(this.#buffered, text.slice(from + 1, to - 1))
     return EMPTY
   }
 
   /** The chunk that is still owed when the block ends. */
-  end(): string {
+  end(): ByteString {
     if (this.#buffered !== undefined) {
-      const whole = this.#hasArguments ? String(JSON.parse(decode(`"${this.#buffered}"`))) : argumentsText(this.#input)
-      return this.#more.before + encodeJson(customInput(whole)) + this.#more.after
+      const whole = this.#hasArguments ? String(JSON.parse(decode(quoted(this.#buffered)))) : argumentsText(this.#input)
+      return this.#shown(encodeJson(customInput(whole)))
     }
-    return this.#hasArguments ? EMPTY : this.#more.before + encodeJson(argumentsText(this.#input)) + this.#more.after
+    return this.#hasArguments ? EMPTY : this.#shown(encodeJson(argumentsText(this.#input)))
+  }
+
+  #shown(literal: ByteString): ByteString {
+    return concat(this.#more.before, literal, this.#more.after)
+  }
+}
+
+/** Thinking: shown as it comes, kept for its end. */
+export class OpenThinking {
+  /** The inside of the JSON string of all the thinking, as bytes. */
+  #inside: ByteString
+  #signature: string
+  readonly #data: string | undefined
+
+  constructor({ type, thinking, signature, data }: JsonObject) {
+    this.#inside = typeof thinking === 'string' ? encodeJson(thinking).slice(1, -1) : EMPTY
+    this.#signature = typeof signature === 'string' ? signature : ''
+    this.#data = type === 'redacted_thinking' && typeof data === 'string' ? data : undefined
+  }
+
+  add(text: ByteString, from: number, to: number): void {
+    this.#inside = concat(this.#inside, text.slice(from + 1, to - 1))
+  }
+
+  /** Takes the signature of a `signature_delta`; any other delta says nothing. */
+  sign({ type, signature }: JsonObject): void {
+    if (type === 'signature_delta' && typeof signature === 'string') this.#signature += signature
+  }
+
+  /** The chunk with the whole block; nothing when it could not be sent back. */
+  end(writer: ChunkWriter): ByteString {
+    if (this.#data !== undefined) return writer.delta({ thinking_blocks: [{ type: 'redacted_thinking', data: this.#data }] })
+    if (this.#signature === '') return EMPTY
+    const { before, after } = writer.template(
+      ascii`{"thinking_blocks":[{"type":"thinking","thinking":`,
+      ascii`,"signature":${encodeJson(this.#signature)}}]}`,
+    )
+    return concat(before, quoted(this.#inside), after)
   }
 }

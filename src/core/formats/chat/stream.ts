@@ -3,21 +3,20 @@
  * Rules: chat.md "Chunks", "End", "Errors in a stream".
  */
 
-import { type ByteString, EMPTY, encodeJson, toBytes } from '../../bytes/byte-string.ts'
+import { ascii, type ByteString, concat, EMPTY, encodeJson, toBytes } from '../../bytes/byte-string.ts'
 import type { Answered, Stamp } from '../../format.ts'
 import { isObject, type JsonObject } from '../../json.ts'
 import type { Delta, Frame } from '../../native/delta.ts'
+import type { NativeEvent } from '../../native/event.ts'
 import type { Observation } from '../../native/observation.ts'
 import { NativeReader, type NativeSink } from '../../native/reader.ts'
 import { Refusal } from '../../refusal.ts'
 import { errorBody } from '../../refusal-body.ts'
-import type { NativeEvent } from '../../sse/read-event.ts'
 import type { Pushed, StreamClose, Transcoder } from '../../transcoder.ts'
 import { exactInput, hasInput } from '../translate/tool-input.ts'
 import { ChunkWriter, type Template } from './chunk.ts'
 import { finishReason } from './finish-reason.ts'
-import { OpenTool } from './open-blocks.ts'
-import { OpenThinking } from './open-thinking.ts'
+import { OpenThinking, OpenToolCall } from './open-blocks.ts'
 import { chatUsage } from './usage.ts'
 import { type ChatEcho, completionId } from './wire.ts'
 
@@ -28,9 +27,9 @@ export class ChatTranscoder implements Transcoder, NativeSink {
   /** Made with the role chunk, since it holds the answer's id. */
   #writer: ChunkWriter | undefined
   /** Output of the current push. */
-  #out: string = EMPTY
+  #out = EMPTY
   /** Blocks that are open, by native index. Text needs no state. */
-  readonly #open = new Map<unknown, OpenTool | OpenThinking>()
+  readonly #open = new Map<unknown, OpenToolCall | OpenThinking>()
   #toolCount = 0
 
   constructor(call: Answered<ChatEcho>, stamp: Stamp) {
@@ -55,7 +54,7 @@ export class ChatTranscoder implements Transcoder, NativeSink {
    */
   fail(refusal: Refusal): Uint8Array {
     const { error, type } = errorBody(refusal)
-    return toBytes(`data: ${encodeJson({ error, type })}\nevent: error\n\n` as ByteString)
+    return toBytes(ascii`data: ${encodeJson({ error, type })}\nevent: error\n\n`)
   }
 
   heartbeat(): Uint8Array {
@@ -76,8 +75,9 @@ export class ChatTranscoder implements Transcoder, NativeSink {
     }
     const { kind, index, literal, from, to } = delta
     const open = this.#open.get(index)
-    if (kind === 'json') this.#out += open instanceof OpenTool ? open.add(literal, from, to) : EMPTY
-    else {
+    if (kind === 'json') {
+      if (open instanceof OpenToolCall) this.#write(open.add(literal, from, to))
+    } else {
       if (open instanceof OpenThinking) open.add(literal, from, to)
       this.#lift((this.#writer ?? this.#started()).reasoning, delta)
     }
@@ -85,7 +85,7 @@ export class ChatTranscoder implements Transcoder, NativeSink {
 
   /** The hot path: the literal between the halves of a chunk. An empty one says nothing. */
   #lift({ before, after }: Template, { literal, from, to }: Delta): void {
-    if (to - from > 2) this.#out += before + literal.slice(from, to) + after
+    if (to - from > 2) this.#out = concat(this.#out, concat(before, literal.slice(from, to), after))
   }
 
   event({ type, body }: NativeEvent, frame: Frame): void {
@@ -108,13 +108,17 @@ export class ChatTranscoder implements Transcoder, NativeSink {
 
   ignored(): void {}
 
-  /** The writer; the role chunk goes out before it is used for the first time. Never call it inside `#out +=`: that would take the role chunk back. */
+  #write(chunk: ByteString): void {
+    this.#out = concat(this.#out, chunk)
+  }
+
+  /** The writer; the role chunk goes out before it is used for the first time. */
   #started(nativeId?: unknown): ChunkWriter {
     if (this.#writer !== undefined) return this.#writer
     const id = completionId(nativeId, this.#stamp.requestId)
     const head = { id, object: 'chat.completion.chunk', created: this.#stamp.createdSeconds, model: this.#call.model.id } as const
     this.#writer = new ChunkWriter(head, this.#call.echo.includesUsageChunk)
-    this.#out += this.#writer.delta({ role: 'assistant', content: '' })
+    this.#write(this.#writer.delta({ role: 'assistant', content: '' }))
     return this.#writer
   }
 
@@ -139,9 +143,9 @@ export class ChatTranscoder implements Transcoder, NativeSink {
     const position = this.#toolCount++
     if (this.#call.echo.isLegacy && position > 0) return
     const input = hasInput(block['input']) ? exactInput(frame, block['input']) : undefined
-    const tool = new OpenTool(block, position, input, this.#call.echo, this.#started())
+    const tool = new OpenToolCall(block, position, input, this.#call.echo, this.#started())
     this.#open.set(index, tool)
-    this.#out += tool.first
+    this.#write(tool.first)
   }
 
   #closeBlock(index: unknown): void {
@@ -149,13 +153,13 @@ export class ChatTranscoder implements Transcoder, NativeSink {
     if (open === undefined) return
     this.#open.delete(index)
     const writer = this.#started()
-    this.#out += open.end(writer)
+    this.#write(open.end(writer))
   }
 
   #show(field: 'content' | 'reasoning_content', text: unknown): void {
     if (typeof text !== 'string' || text === '') return
     const writer = this.#started()
-    this.#out += writer.delta({ [field]: text })
+    this.#write(writer.delta({ [field]: text }))
   }
 
   /** What this push has made, in one piece, and how the stream goes on. */
@@ -169,7 +173,7 @@ export class ChatTranscoder implements Transcoder, NativeSink {
   }
 
   #flush(): Uint8Array {
-    const bytes = toBytes(this.#out as ByteString)
+    const bytes = toBytes(this.#out)
     this.#out = EMPTY
     return bytes
   }
@@ -184,4 +188,4 @@ export class ChatTranscoder implements Transcoder, NativeSink {
 }
 
 const NOTHING: Pushed = {}
-const HEARTBEAT = toBytes(': keep-alive\n\n' as ByteString)
+const HEARTBEAT = toBytes(ascii`: keep-alive\n\n`)

@@ -24,7 +24,7 @@ export function respond(message: NativeMessage, call: Call<MessagesEcho>): Uint8
 /** What the upstream calls the model in this object, as it stands there: often a snapshot of the name that it was asked for. */
 export function modelLiteral(text: ByteString, { members }: ObjectAt): ByteString | undefined {
   const value = members.findLast(({ name }) => name === 'model')?.value
-  return value === undefined || text[value.start] !== '"' ? undefined : (text.slice(value.start, value.end) as ByteString)
+  return value === undefined || text[value.start] !== '"' ? undefined : text.slice(value.start, value.end)
 }
 
 /**

@@ -3,19 +3,19 @@
  * the end). Rules: requests.md "Terminal events", "Heartbeats"; messages.md "Pass-through", "What an upstream forgets", "Error events".
  */
 
-import { type ByteString, EMPTY, encode, encodeJson, toBytes } from '../../bytes/byte-string.ts'
+import { ascii, type ByteString, EMPTY, encode, encodeJson, toBytes } from '../../bytes/byte-string.ts'
 import type { Span } from '../../bytes/json-scan.ts'
 import { applyEdits, type Edit } from '../../bytes/splice.ts'
 import type { Model } from '../../catalog.ts'
 import type { Delta, Frame } from '../../native/delta.ts'
+import { type NativeEvent, writeNativeEvent } from '../../native/event.ts'
 import { finalCounters, type Observation } from '../../native/observation.ts'
 import { NativeReader, type NativeSink } from '../../native/reader.ts'
 import type { Bounds } from '../../pricing.ts'
 import type { Refusal } from '../../refusal.ts'
 import { nativeErrorBody } from '../../refusal-body.ts'
-import { frameLines } from '../../sse/frame-lines.ts'
-import { type NativeEvent, readFrame } from '../../sse/read-event.ts'
-import { writeEvent, writeNativeEvent } from '../../sse/write-event.ts'
+import { frameLines, readFrame } from '../../sse/read-event.ts'
+import { writeEvent } from '../../sse/write-event.ts'
 import type { Pushed, StreamClose, Transcoder } from '../../transcoder.ts'
 import { modelEdits, modelLiteral } from './response.ts'
 import { countersOf, isShown, NOTHING_SHOWN, objectAt, usageEdits } from './usage.ts'
@@ -111,7 +111,7 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
     const event = lines.findLast(({ field }) => field === 'event')
     if (event !== undefined && text.slice(event.value.start, event.value.end) === name) return
     const place = event?.line ?? startOf(lines.find(({ field }) => field === 'data')?.line)
-    if (place !== undefined) this.#edits.push({ ...place, text: `event: ${name}${event === undefined ? '\n' : ''}` as ByteString })
+    if (place !== undefined) this.#edits.push({ ...place, text: ascii`event: ${name}${event === undefined ? ascii`\n` : EMPTY}` })
   }
 
   /** Edits the JSON of a frame in its place; JSON that spreads over several lines is first put on one. */
@@ -122,7 +122,7 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
       this.#edits.push(...editsOf(frame.text, trimmed(frame.text, only.value)))
       return
     }
-    const data = readFrame(frame.text, frame.start, frame.end).data.replaceAll('\n', ' ').trim() as ByteString
+    const data = onOneLine(readFrame(frame.text, frame.start, frame.end).data)
     const edits = editsOf(data, { start: 0, end: data.length })
     if (edits.length === 0) return
     this.#edits = this.#edits.filter(({ start }) => start < frame.start)
@@ -181,6 +181,8 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
 }
 
 const LINE_END = /[\r\n]/
+
+const onOneLine = (json: ByteString): ByteString => json.replaceAll('\n', ' ').trim() as ByteString
 
 const startOf = (span: Span | undefined): Span | undefined => span && { start: span.start, end: span.start }
 

@@ -77,7 +77,7 @@ export type ObjectAt = Readonly<{ span: Span; members: readonly Member[] }>
 
 export const objectAt = (text: ByteString, span: Span): ObjectAt => ({
   span,
-  members: membersOf(text.slice(span.start, span.end) as ByteString).map(({ name, value }) => ({
+  members: membersOf(text.slice(span.start, span.end)).map(({ name, value }) => ({
     name,
     value: { start: value.start + span.start, end: value.end + span.start },
   })),

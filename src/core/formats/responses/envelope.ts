@@ -3,7 +3,7 @@
  * by letter as it was signed, whatever it did to the summary. Opaque to clients, not secret. Rules: responses.md "Sealed reasoning".
  */
 
-import { type ByteString, encodeJson } from '../../bytes/byte-string.ts'
+import { ascii, type ByteString, encodeJson } from '../../bytes/byte-string.ts'
 import { checkJsonBounds } from '../../bytes/json-scan.ts'
 import { isObject } from '../../json.ts'
 import type { Block } from '../../native/shapes.ts'
@@ -21,7 +21,7 @@ export function seal(modelId: string, block: ByteString): string {
 
 /** The thinking block as JSON, from literals. */
 export const thinkingJson = (thinking: ByteString, signature: ByteString): ByteString =>
-  `{"type":"thinking","thinking":${thinking},"signature":${signature}}` as ByteString
+  ascii`{"type":"thinking","thinking":${thinking},"signature":${signature}}`
 
 /** The redacted block as JSON. */
 export const redactedJson = (data: string): ByteString => encodeJson({ type: 'redacted_thinking', data })

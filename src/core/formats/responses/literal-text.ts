@@ -3,7 +3,7 @@
  * surrogates was cut in two. The bytes are copied, since a slice would keep the whole chunk that it came in alive.
  */
 
-import type { ByteString } from '../../bytes/byte-string.ts'
+import { type ByteString, fromBytes, quoted } from '../../bytes/byte-string.ts'
 
 const FIRST_BYTES = 512
 
@@ -12,7 +12,7 @@ export class LiteralText {
   #length = 0
 
   /** Adds a whole literal, quotes included. */
-  add(literal: string): void {
+  add(literal: ByteString): void {
     const size = literal.length - 2
     if (this.#length + size > this.#bytes.length) this.#grow(this.#length + size)
     this.#length += this.#bytes.write(literal.slice(1, -1), this.#length, 'latin1')
@@ -24,7 +24,7 @@ export class LiteralText {
 
   /** All of it as one literal. */
   literal(): ByteString {
-    return `"${this.#bytes.toString('latin1', 0, this.#length)}"` as ByteString
+    return quoted(fromBytes(this.#bytes.subarray(0, this.#length)))
   }
 
   #grow(bytes: number): void {

@@ -1,6 +1,6 @@
 /** Output items while they are written: each knows the events of its kind, in order. Rules: responses.md "Events". */
 
-import { type ByteString, decode, encodeJson } from '../../bytes/byte-string.ts'
+import { ascii, type ByteString, decode, EMPTY, encodeJson } from '../../bytes/byte-string.ts'
 import { redactedJson, seal, thinkingJson } from './envelope.ts'
 import { type DeltaTemplate, deltaTemplate, type EventWriter } from './event-writer.ts'
 import { LiteralText } from './literal-text.ts'
@@ -21,14 +21,14 @@ export interface OpenItem {
   close(status: ItemStatus): ByteString
 }
 
-const itemFields = ({ id, outputIndex }: Place): string => `,"item_id":${encodeJson(id)},"output_index":${outputIndex}`
+const itemFields = ({ id, outputIndex }: Place): ByteString => ascii`,"item_id":${encodeJson(id)},"output_index":${outputIndex}`
 
 function added({ outputIndex, events }: Place, item: ByteString): void {
-  events.event('response.output_item.added', `,"output_index":${outputIndex},"item":${item}`)
+  events.event('response.output_item.added', ascii`,"output_index":${outputIndex},"item":${item}`)
 }
 
 function done({ outputIndex, events }: Place, item: ByteString): ByteString {
-  events.event('response.output_item.done', `,"output_index":${outputIndex},"item":${item}`)
+  events.event('response.output_item.done', ascii`,"output_index":${outputIndex},"item":${item}`)
   return item
 }
 
@@ -37,17 +37,17 @@ export class OpenMessage implements OpenItem {
   readonly outputIndex: number
   isStopped = false
   readonly #place: Place
-  readonly #fields: string
+  readonly #fields: ByteString
   readonly #delta: DeltaTemplate
   readonly #text = new LiteralText()
 
   constructor(place: Place) {
     this.#place = place
     this.outputIndex = place.outputIndex
-    this.#fields = `${itemFields(place)},"content_index":0`
-    this.#delta = deltaTemplate('response.output_text.delta', this.#fields, ',"logprobs":[]')
-    added(place, messageItem(place.id, 'in_progress', ''))
-    place.events.event('response.content_part.added', `${this.#fields},"part":${textPart(NOTHING)}`)
+    this.#fields = ascii`${itemFields(place)},"content_index":0`
+    this.#delta = deltaTemplate('response.output_text.delta', this.#fields, ascii`,"logprobs":[]`)
+    added(place, messageItem(place.id, 'in_progress', EMPTY))
+    place.events.event('response.content_part.added', ascii`${this.#fields},"part":${textPart(NOTHING)}`)
   }
 
   add(literal: ByteString): void {
@@ -58,8 +58,8 @@ export class OpenMessage implements OpenItem {
   close(status: ItemStatus): ByteString {
     const text = this.#text.literal()
     const part = textPart(text)
-    this.#place.events.event('response.output_text.done', `${this.#fields},"text":${text},"logprobs":[]`)
-    this.#place.events.event('response.content_part.done', `${this.#fields},"part":${part}`)
+    this.#place.events.event('response.output_text.done', ascii`${this.#fields},"text":${text},"logprobs":[]`)
+    this.#place.events.event('response.content_part.done', ascii`${this.#fields},"part":${part}`)
     return done(this.#place, messageItem(this.#place.id, status, part))
   }
 }
@@ -72,7 +72,7 @@ export class OpenReasoning implements OpenItem {
   signature = ''
   readonly #place: Place
   readonly #modelId: string
-  readonly #fields: string
+  readonly #fields: ByteString
   readonly #delta: DeltaTemplate
   readonly #text = new LiteralText()
 
@@ -80,14 +80,14 @@ export class OpenReasoning implements OpenItem {
     this.#place = place
     this.#modelId = modelId
     this.outputIndex = place.outputIndex
-    this.#fields = `${itemFields(place)},"summary_index":0`
-    this.#delta = deltaTemplate('response.reasoning_summary_text.delta', this.#fields, '')
-    added(place, reasoningItem(place.id, '', null))
+    this.#fields = ascii`${itemFields(place)},"summary_index":0`
+    this.#delta = deltaTemplate('response.reasoning_summary_text.delta', this.#fields, EMPTY)
+    added(place, reasoningItem(place.id, EMPTY, null))
   }
 
   add(literal: ByteString): void {
     if (this.#text.isEmpty) {
-      this.#place.events.event('response.reasoning_summary_part.added', `${this.#fields},"part":${summaryPart(NOTHING)}`)
+      this.#place.events.event('response.reasoning_summary_part.added', ascii`${this.#fields},"part":${summaryPart(NOTHING)}`)
     }
     this.#text.add(literal)
     this.#place.events.delta(this.#delta, literal)
@@ -95,10 +95,10 @@ export class OpenReasoning implements OpenItem {
 
   close(): ByteString {
     const text = this.#text.literal()
-    const part = this.#text.isEmpty ? '' : summaryPart(text)
-    if (part !== '') {
-      this.#place.events.event('response.reasoning_summary_text.done', `${this.#fields},"text":${text}`)
-      this.#place.events.event('response.reasoning_summary_part.done', `${this.#fields},"part":${part}`)
+    const part = this.#text.isEmpty ? EMPTY : summaryPart(text)
+    if (part !== EMPTY) {
+      this.#place.events.event('response.reasoning_summary_text.done', ascii`${this.#fields},"text":${text}`)
+      this.#place.events.event('response.reasoning_summary_part.done', ascii`${this.#fields},"part":${part}`)
     }
     const sealed = this.signature === '' ? null : seal(this.#modelId, thinkingJson(text, encodeJson(this.signature)))
     return done(this.#place, reasoningItem(this.#place.id, part, sealed))
@@ -107,11 +107,11 @@ export class OpenReasoning implements OpenItem {
 
 /** Thinking that the vendor hides: complete at once. Gives the item as JSON. */
 export function writeRedacted(place: Place, modelId: string, data: string): ByteString {
-  added(place, reasoningItem(place.id, '', null))
-  return done(place, reasoningItem(place.id, '', seal(modelId, redactedJson(data))))
+  added(place, reasoningItem(place.id, EMPTY, null))
+  return done(place, reasoningItem(place.id, EMPTY, seal(modelId, redactedJson(data))))
 }
 
-export class OpenCall implements OpenItem {
+export class OpenToolCall implements OpenItem {
   readonly kind = 'json'
   readonly outputIndex: number
   isStopped = false
@@ -127,7 +127,7 @@ export class OpenCall implements OpenItem {
     this.#call = { id: place.id, ...call }
     this.#wholeInput = wholeInput
     this.outputIndex = place.outputIndex
-    this.#delta = deltaTemplate(this.#isCustom ? `${CUSTOM}.delta` : `${FUNCTION}.delta`, itemFields(place), '')
+    this.#delta = deltaTemplate(this.#isCustom ? `${CUSTOM}.delta` : `${FUNCTION}.delta`, itemFields(place), EMPTY)
     added(place, callItem(this.#call, 'in_progress', NOTHING))
   }
 
@@ -141,8 +141,8 @@ export class OpenCall implements OpenItem {
     const literal = this.#content()
     if (this.#isCustom || this.#json.isEmpty) this.#place.events.delta(this.#delta, literal)
     const name = encodeJson(this.#call.tool.name)
-    const [type, content] = this.#isCustom ? [CUSTOM, `"input":${literal}`] : [FUNCTION, `"name":${name},"arguments":${literal}`]
-    this.#place.events.event(`${type}.done`, `${itemFields(this.#place)},${content}`)
+    const [type, content] = this.#isCustom ? [CUSTOM, ascii`"input":${literal}`] : [FUNCTION, ascii`"name":${name},"arguments":${literal}`]
+    this.#place.events.event(`${type}.done`, ascii`${itemFields(this.#place)},${content}`)
     return done(this.#place, callItem(this.#call, status, literal))
   }
 

@@ -3,35 +3,34 @@
  * Rules: responses.md "Object", "Events".
  */
 
-import { type ByteString, encodeJson } from '../../bytes/byte-string.ts'
+import { ascii, type ByteString, EMPTY, encodeJson } from '../../bytes/byte-string.ts'
 import { argumentsText, customInput, hasInput } from '../translate/tool-input.ts'
 import type { ItemStatus, ToolName } from './wire.ts'
 
 /** The literal of an empty string. */
-export const NOTHING = '""' as ByteString
+export const NOTHING = ascii`""`
 
 /** `text` is a string literal. */
-export const textPart = (text: ByteString): ByteString =>
-  `{"type":"output_text","text":${text},"annotations":[],"logprobs":[]}` as ByteString
+export const textPart = (text: ByteString): ByteString => ascii`{"type":"output_text","text":${text},"annotations":[],"logprobs":[]}`
 
 /** `parts` are the content parts without their brackets. */
-export const messageItem = (id: string, status: ItemStatus, parts: string): ByteString =>
-  `{"id":${encodeJson(id)},"type":"message","status":"${status}","role":"assistant","content":[${parts}]}` as ByteString
+export const messageItem = (id: string, status: ItemStatus, parts: ByteString): ByteString =>
+  ascii`{"id":${encodeJson(id)},"type":"message","status":${encodeJson(status)},"role":"assistant","content":[${parts}]}`
 
 /** `text` is a string literal. */
-export const summaryPart = (text: ByteString): ByteString => `{"type":"summary_text","text":${text}}` as ByteString
+export const summaryPart = (text: ByteString): ByteString => ascii`{"type":"summary_text","text":${text}}`
 
 /** `parts` are the summary's parts without their brackets; `sealed` is an envelope, or null while there is none. */
-export const reasoningItem = (id: string, parts: string, sealed: string | null): ByteString =>
-  `{"id":${encodeJson(id)},"type":"reasoning","summary":[${parts}],"encrypted_content":${encodeJson(sealed)}}` as ByteString
+export const reasoningItem = (id: string, parts: ByteString, sealed: string | null): ByteString =>
+  ascii`{"id":${encodeJson(id)},"type":"reasoning","summary":[${parts}],"encrypted_content":${encodeJson(sealed)}}`
 
 /** `content` is a string literal: the arguments of a function, the input of a custom tool. */
 export function callItem(call: { id: string; callId: string; tool: ToolName }, status: ItemStatus, content: ByteString): ByteString {
   const { kind, name, namespace } = call.tool
   const [type, field] = kind === 'custom' ? ['custom_tool_call', 'input'] : ['function_call', 'arguments']
-  const where = namespace === undefined ? '' : `,"namespace":${encodeJson(namespace)}`
-  const head = `{"id":${encodeJson(call.id)},"type":"${type}","status":"${status}","call_id":${encodeJson(call.callId)}`
-  return `${head},"name":${encodeJson(name)}${where},"${field}":${content}}` as ByteString
+  const where = namespace === undefined ? EMPTY : ascii`,"namespace":${encodeJson(namespace)}`
+  const head = ascii`{"id":${encodeJson(call.id)},"type":${encodeJson(type)},"status":${encodeJson(status)},"call_id":${encodeJson(call.callId)}`
+  return ascii`${head},"name":${encodeJson(name)}${where},${encodeJson(field)}:${content}}`
 }
 
 /** A native input as JSON text; '' for none, since the `{}` of a block's start stands for "deltas follow". */

@@ -3,7 +3,7 @@
 import type { ByteString } from '../../bytes/byte-string.ts'
 import type { JsonObject } from '../../json.ts'
 import type { EventWriter } from './event-writer.ts'
-import { OpenCall, type OpenItem, OpenMessage, OpenReasoning, type Place, writeRedacted } from './open-items.ts'
+import { type OpenItem, OpenMessage, OpenReasoning, OpenToolCall, type Place, writeRedacted } from './open-items.ts'
 import { callIdOf, itemId, toolOf } from './output-items.ts'
 import type { ItemStatus, ToolName } from './wire.ts'
 
@@ -44,13 +44,13 @@ export class Output {
     this.#closed.set(place.outputIndex, writeRedacted(place, this.#modelId, data))
   }
 
-  /** `wholeInput`: see `OpenCall`. */
-  call(block: JsonObject, wholeInput: string): OpenCall {
+  /** `wholeInput`: see `OpenToolCall`. */
+  call(block: JsonObject, wholeInput: string): OpenToolCall {
     this.#closeMessage()
     const tool = toolOf(block['name'], this.#tools)
     const place = this.#place(tool.kind)
     const callId = callIdOf(block['id'], this.#usedCallIds, this.#suffix, place.outputIndex)
-    return this.#opened(new OpenCall(place, { callId, tool }, wholeInput))
+    return this.#opened(new OpenToolCall(place, { callId, tool }, wholeInput))
   }
 
   /** Another block starts: what ended before it was not cut short. */

@@ -1,6 +1,6 @@
 /** The response object: in the answer of a whole request and in the first and last events of a stream. Rules: responses.md "Object". */
 
-import { type ByteString, encodeJson } from '../../bytes/byte-string.ts'
+import { ascii, type ByteString, encodeJson, join } from '../../bytes/byte-string.ts'
 import type { Answered, Stamp } from '../../format.ts'
 import type { EndStatus } from './status.ts'
 import type { ResponseStatus, ResponsesEcho, ResponsesUsage } from './wire.ts'
@@ -20,6 +20,8 @@ export type Ending = Readonly<{
 /** `resp_` + the native message's id; an upstream that gives none leaves the request's. */
 export const suffixOf = (nativeId: unknown, stamp: Stamp): string =>
   typeof nativeId === 'string' && nativeId !== '' ? nativeId.replace(/^msg_/, '') : stamp.requestId.replace(/^req_/, '')
+
+const COMMA = ascii`,`
 
 export function responseObject({ id, createdSeconds, call }: Opening, ending: Ending): ByteString {
   const { fields } = call.echo
@@ -47,5 +49,5 @@ export function responseObject({ id, createdSeconds, call }: Opening, ending: En
     truncation: 'disabled',
     usage: ending.usage,
   })
-  return `${rest.slice(0, -1)},"output":[${ending.output.join(',')}]}` as ByteString
+  return ascii`${rest.slice(0, -1)},"output":[${join(ending.output, COMMA)}]}`
 }

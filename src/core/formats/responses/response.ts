@@ -1,6 +1,6 @@
 /** A complete native message to the response object. Rules: responses.md "Object"; translation.md "Calls", "Parity". */
 
-import { type ByteString, decode, encodeJson, toBytes } from '../../bytes/byte-string.ts'
+import { type ByteString, decode, EMPTY, encodeJson, toBytes } from '../../bytes/byte-string.ts'
 import type { Call, Stamp } from '../../format.ts'
 import type { JsonObject } from '../../json.ts'
 import type { NativeMessage } from '../../native/message.ts'
@@ -14,6 +14,7 @@ import {
   inputText,
   itemId,
   messageItem,
+  NOTHING,
   reasoningItem,
   summaryPart,
   textPart,
@@ -69,7 +70,7 @@ function outputItem(block: JsonObject, index: number, { call, suffix, usedCallId
     case 'thinking':
       return thinkingItem(itemId('reasoning', suffix, index), block, call.model.id)
     case 'redacted_thinking':
-      return reasoningItem(itemId('reasoning', suffix, index), '', seal(call.model.id, redactedJson(stringOf(block['data']))))
+      return reasoningItem(itemId('reasoning', suffix, index), EMPTY, seal(call.model.id, redactedJson(stringOf(block['data']))))
     default: {
       const tool = toolOf(block['name'], call.echo.tools)
       const id = itemId(tool.kind, suffix, index)
@@ -82,7 +83,7 @@ function outputItem(block: JsonObject, index: number, { call, suffix, usedCallId
 function thinkingItem(id: string, block: JsonObject, modelId: string): ByteString {
   const thinking = encodeJson(stringOf(block['thinking']))
   const signature = stringOf(block['signature'])
-  const parts = thinking === '""' ? '' : summaryPart(thinking)
+  const parts = thinking === NOTHING ? EMPTY : summaryPart(thinking)
   return reasoningItem(id, parts, signature === '' ? null : seal(modelId, thinkingJson(thinking, encodeJson(signature))))
 }
 

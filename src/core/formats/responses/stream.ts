@@ -3,14 +3,14 @@
  * Rules: requests.md "Heartbeats"; responses.md "Events", "Failures".
  */
 
-import { type ByteString, EMPTY, encodeJson, toBytes } from '../../bytes/byte-string.ts'
+import { ascii, type ByteString, EMPTY, encodeJson, toBytes } from '../../bytes/byte-string.ts'
 import type { Answered, Stamp } from '../../format.ts'
 import { isObject, type JsonObject } from '../../json.ts'
 import type { Delta, Frame } from '../../native/delta.ts'
+import type { NativeEvent } from '../../native/event.ts'
 import type { Observation } from '../../native/observation.ts'
 import { NativeReader, type NativeSink } from '../../native/reader.ts'
 import { Refusal } from '../../refusal.ts'
-import type { NativeEvent } from '../../sse/read-event.ts'
 import type { Finished, Pushed, StreamClose, Transcoder } from '../../transcoder.ts'
 import { exactInput, hasInput } from '../translate/tool-input.ts'
 import { EventWriter } from './event-writer.ts'
@@ -27,7 +27,7 @@ import type { ResponsesEcho } from './wire.ts'
 type Block = OpenItem | 'text' | 'ignored'
 
 /** Before `response.created` clients accept no event: a comment keeps the connection alive. */
-const COMMENT = ': keep-alive\n\n' as ByteString
+const COMMENT = ascii`: keep-alive\n\n`
 
 export class ResponsesTranscoder implements Transcoder {
   /** Only whole events are written. */
@@ -99,7 +99,7 @@ export class ResponsesTranscoder implements Transcoder {
   }
 
   #onDelta(delta: Delta): void {
-    if (delta.to - delta.from > 2) this.#itemOf(delta)?.add(delta.literal.slice(delta.from, delta.to) as ByteString)
+    if (delta.to - delta.from > 2) this.#itemOf(delta)?.add(delta.literal.slice(delta.from, delta.to))
   }
 
   /** Text and thinking are taken also from a block that never started. */
@@ -183,8 +183,8 @@ export class ResponsesTranscoder implements Transcoder {
     const { model, echo } = this.#call
     this.#started = { responseId: `resp_${suffix}`, output: new Output(this.#events, suffix, model.id, echo.tools) }
     const response = this.#response({ status: 'in_progress', output: [], usage: null })
-    this.#events.event('response.created', `,"response":${response}`)
-    this.#events.event('response.in_progress', `,"response":${response}`)
+    this.#events.event('response.created', ascii`,"response":${response}`)
+    this.#events.event('response.in_progress', ascii`,"response":${response}`)
     return this.#started
   }
 
@@ -194,7 +194,7 @@ export class ResponsesTranscoder implements Transcoder {
   }
 
   #terminal(type: string, ending: Ending): Uint8Array {
-    this.#events.event(type, `,"response":${this.#response(ending)}`)
+    this.#events.event(type, ascii`,"response":${this.#response(ending)}`)
     return this.#taken()
   }
 
