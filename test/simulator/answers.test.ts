@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { jsonHint } from '../../src/core/formats/translate/json-hint.ts'
+import { jsonHint } from '../../src/core/formats/translate/body.ts'
 import { tokensOf } from '../../src/simulator/tokens.ts'
 import { ask, askStream, assistant, deltasOf, messageOf, quick, READ, requestOf, typesOf, user, WRITE } from './ask.ts'
 

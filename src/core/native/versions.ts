@@ -1,11 +1,11 @@
-/** The two client headers that reach the upstream, cleaned. Rules: contract.md "Versions"; messages.md "Headers". */
+/** The two client headers that reach the upstream, cleaned. Rules: contract.md "Versions"; messages.md "Headers"; native.md "Versions". */
 
 import type { Model } from '../catalog.ts'
 import type { ReadContext } from '../format.ts'
 import { invalid, Refusal } from '../refusal.ts'
 
-/** The version that the contract shows, and the only one that every native upstream knows. */
-const NATIVE_VERSION = '2023-06-01'
+/** The version that the contract shows, and the only one that every native upstream knows: translated formats always speak it. */
+export const NATIVE_VERSION = '2023-06-01'
 
 /** `anthropic-version` is the vendor's own name; `vendor-version` is how the contract writes it. */
 const VERSION_HEADERS = ['anthropic-version', 'vendor-version'] as const

@@ -5,7 +5,7 @@
 
 import { parseExact } from '../../../src/core/bytes/exact-json.ts'
 import type { Call, Stamp } from '../../../src/core/format.ts'
-import { finishReason } from '../../../src/core/formats/chat/finish-reason.ts'
+import { finishReason } from '../../../src/core/formats/chat/response.ts'
 import { chatUsage } from '../../../src/core/formats/chat/usage.ts'
 import type { ChatEcho } from '../../../src/core/formats/chat/wire.ts'
 import { nothingSeen, observe } from '../../../src/core/native/observation.ts'

@@ -8,7 +8,7 @@ import { type Block, marked, textBlock } from '../../native/shapes.ts'
 import { invalid, Refusal } from '../../refusal.ts'
 import { readPartMarker } from '../translate/caching.ts'
 import { documentLink, fileBlock, imageBlock, isLink } from '../translate/media.ts'
-import { thinkingBlocks } from '../translate/turns.ts'
+import { thinkingBlocks } from '../translate/thinking.ts'
 
 export type ContentRole = 'system' | 'user' | 'assistant' | 'tool'
 

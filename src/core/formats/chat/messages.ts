@@ -1,11 +1,13 @@
 /** Chat's messages to a native system prompt and turns. Rules: chat.md "Messages"; translation.md "System prompt", "Turns". */
 
 import { isGiven, isObject, type JsonObject, NOT_A_STRING, NOT_AN_ARRAY, NOT_AN_OBJECT, REQUIRED } from '../../json.ts'
+import { cleanName } from '../../native/names.ts'
 import { append, type Block, type CacheControl, markLast, type TextBlock, type Turn, withoutBlankText } from '../../native/shapes.ts'
 import { invalid, Refusal } from '../../refusal.ts'
-import { cleanToolName, readArguments } from '../translate/arguments.ts'
+import { readArguments } from '../translate/arguments.ts'
 import { readCacheControl } from '../translate/caching.ts'
-import { Conversation, type ToolCall, thinkingBlocks } from '../translate/turns.ts'
+import { thinkingBlocks } from '../translate/thinking.ts'
+import { Conversation, type ToolCall } from '../translate/turns.ts'
 import { readContent } from './content.ts'
 
 export const ROLES = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const
@@ -111,7 +113,7 @@ function addResult(conversation: Conversation, message: Message, marker: CacheCo
   const key = role === 'tool' ? 'tool_call_id' : 'name'
   const called = fields[key] ?? ''
   if (typeof called !== 'string') return invalid(`${pathOf(message)}.${key}`, NOT_A_STRING)
-  const answers = role === 'tool' ? { rawId: called } : { name: cleanToolName(called) }
+  const answers = role === 'tool' ? { rawId: called } : { name: cleanName(called) }
   const isError = fields['is_error'] === true
   const { content } = fields
   const result = { answers, isError, path: () => `${pathOf(message)}.${key}` }
@@ -217,5 +219,5 @@ function readFunction(id: unknown, called: unknown, path: () => string, callPath
 function toolCall(id: unknown, name: unknown, input: unknown, path: () => string, callPath: () => string): ToolCall | Refusal {
   if (isGiven(id) && typeof id !== 'string') return invalid(`${callPath()}.id`, NOT_A_STRING)
   if (typeof name !== 'string' || name === '') return invalid(`${callPath()}.name`, isGiven(name) && name !== '' ? NOT_A_STRING : REQUIRED)
-  return { rawId: typeof id === 'string' ? id : '', name: cleanToolName(name), input: readArguments(input), path }
+  return { rawId: typeof id === 'string' ? id : '', name: cleanName(name), input: readArguments(input), path }
 }

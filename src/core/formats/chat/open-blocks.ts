@@ -5,9 +5,9 @@
 
 import { ascii, type ByteString, concat, decode, EMPTY, encodeJson, quoted } from '../../bytes/byte-string.ts'
 import type { JsonObject } from '../../json.ts'
-import { argumentsText, customInput } from '../translate/tool-input.ts'
+import { argumentsText, customInput } from '../translate/arguments.ts'
 import type { ChunkWriter, Template } from './chunk.ts'
-import { calledOf } from './tool-call.ts'
+import { calledOf } from './tools.ts'
 import type { ChatEcho } from './wire.ts'
 
 /** A tool call: id, type and name are sent once; a call without arguments ends as `{}`. */

@@ -1,4 +1,4 @@
-/** A chat request to a native call. Rules: contract.md "Chat request"; chat.md "Request". */
+/** A chat request to a native call. Rules: contract.md "Chat request"; chat.md "Request"; translation.md "JSON modes". */
 
 import type { Body } from '../../body.ts'
 import type { Call, ReadContext } from '../../format.ts'
@@ -17,14 +17,12 @@ import {
   REQUIRED,
 } from '../../json.ts'
 import { isBlank } from '../../native/shapes.ts'
+import { NATIVE_VERSION } from '../../native/versions.ts'
 import { invalid, modelUnavailable, Refusal } from '../../refusal.ts'
-import { compose } from '../translate/body.ts'
+import { compose, type JsonMode, jsonHint, userIdOf } from '../translate/body.ts'
 import { readCacheControl, wishesCaching } from '../translate/caching.ts'
-import { jsonHint } from '../translate/json-hint.ts'
 import { readBudget, readEffort, readNativeThinking, type ThinkingWish } from '../translate/thinking.ts'
-import { userIdOf } from '../translate/user-id.ts'
 import { isRole, type Message, ROLES, readMessages } from './messages.ts'
-import { readResponseFormat } from './response-format.ts'
 import { readTools } from './tools.ts'
 import type { ChatEcho } from './wire.ts'
 
@@ -75,9 +73,6 @@ export function readChatRequest({ json }: Body, context: ReadContext): Call<Chat
   const echo = { includesUsageChunk: includesUsageChunk(json), isLegacy: named.isLegacy, customTools: named.customTools }
   return { model, isStream, ...composed, version: NATIVE_VERSION, betas: '', echo }
 }
-
-/** Newer versions refuse sampling parameters altogether: native.md "Versions". */
-const NATIVE_VERSION = '2023-06-01'
 
 type Shape = Readonly<{ modelId: string; messages: readonly Message[]; stopSequences: readonly string[] }>
 
@@ -159,6 +154,24 @@ function readThinking(json: JsonObject): ThinkingWish | undefined | Refusal {
   const base = { display: 'summarized', isExplicit: false } as const
   if (tokens !== undefined) return { ...base, kind: 'budget', tokens }
   return effort === undefined ? undefined : { ...base, kind: 'effort', effort }
+}
+
+function readResponseFormat(value: unknown): JsonMode | Refusal {
+  if (!isGiven(value)) return { kind: 'text' }
+  if (!isObject(value)) return invalid('response_format', NOT_AN_OBJECT)
+  switch (value['type']) {
+    case 'text':
+      return { kind: 'text' }
+    case 'json_object':
+      return { kind: 'object' }
+    case 'json_schema': {
+      const named = value['json_schema']
+      if (!isObject(named)) return invalid('response_format.json_schema', NOT_AN_OBJECT)
+      return { kind: 'schema', schema: named['schema'] }
+    }
+    default:
+      return invalid('response_format.type', 'Input should be one of text, json_object, json_schema')
+  }
 }
 
 const includesUsageChunk = (json: JsonObject): boolean =>

@@ -1,13 +1,12 @@
-/** A complete native message to a chat completion. Rules: contract.md "Chat answer"; chat.md "Answer". */
+/** A complete native message to a chat completion. Rules: contract.md "Chat answer"; chat.md "Answer"; translation.md "Ends". */
 
 import type { Call, Stamp } from '../../format.ts'
 import type { JsonObject } from '../../json.ts'
 import type { NativeMessage } from '../../native/message.ts'
-import { exactContent } from '../translate/tool-input.ts'
-import { finishReason } from './finish-reason.ts'
-import { calledOf, functionCall, toolCall } from './tool-call.ts'
+import { exactContent } from '../translate/arguments.ts'
+import { calledOf, functionCall, toolCall } from './tools.ts'
 import { chatUsage } from './usage.ts'
-import { type ChatCompletion, type ChatEcho, type ChatMessage, completionId, type ThinkingBlock } from './wire.ts'
+import { type ChatCompletion, type ChatEcho, type ChatMessage, completionId, type FinishReason, type ThinkingBlock } from './wire.ts'
 
 export function chatCompletion(message: NativeMessage, call: Call<ChatEcho>, stamp: Stamp): ChatCompletion {
   const content = exactContent(message)
@@ -61,4 +60,25 @@ function signedThinking({ type, thinking, signature, data }: JsonObject): Thinki
   if (type === 'thinking' && typeof signature === 'string' && signature !== '')
     return [{ type, thinking: typeof thinking === 'string' ? thinking : '', signature }]
   return type === 'redacted_thinking' && typeof data === 'string' ? [{ type, data }] : []
+}
+
+/** Native stop reasons to chat's. One that chat does not know is never passed on: typed clients fail on it. */
+export function finishReason(stopReason: string | undefined, hasToolCall: boolean, isLegacy: boolean): FinishReason {
+  const forTools = isLegacy ? 'function_call' : 'tool_calls'
+  switch (stopReason) {
+    case 'end_turn':
+    case 'stop_sequence':
+    case 'pause_turn':
+    case 'compaction':
+      return 'stop'
+    case 'tool_use':
+      return forTools
+    case 'max_tokens':
+    case 'model_context_window_exceeded':
+      return 'length'
+    case 'refusal':
+      return 'content_filter'
+    default:
+      return hasToolCall ? forTools : 'stop'
+  }
 }

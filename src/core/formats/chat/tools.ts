@@ -1,10 +1,12 @@
-/** Chat's `tools` and its older `functions` to native tools. Rules: chat.md "Request"; translation.md "Tools". */
+/** Chat's `tools` and its older `functions` to native tools, and native calls to chat's. Rules: chat.md "Request", "Answer", "Chunks"; translation.md "Tools". */
 
 import { isGiven, isObject, type JsonObject, NOT_AN_ARRAY, NOT_AN_OBJECT } from '../../json.ts'
 import type { NativeTool } from '../../native/shapes.ts'
 import { invalid, Refusal } from '../../refusal.ts'
+import { argumentsText, customInput } from '../translate/arguments.ts'
 import { readCacheControl } from '../translate/caching.ts'
 import { checkToolName, customTool, functionTool } from '../translate/tools.ts'
+import type { FunctionCall, ToolCall } from './wire.ts'
 
 export type ChatTools = Readonly<{
   tools: readonly NativeTool[]
@@ -63,4 +65,21 @@ function readNativeTool(entry: JsonObject, path: string): NativeTool | Refusal {
     input_schema: { ...schema, type: 'object' },
     ...(marker === undefined ? {} : { cache_control: marker }),
   }
+}
+
+/** Of a native `tool_use` block: what chat shows of the call, complete or as the head of a stream of it. */
+export type Called = Readonly<{ id: string; name: string }>
+
+/** `position` counts tool calls from 0 and stands in for an id that the upstream forgot. */
+export const calledOf = (block: Readonly<Record<string, unknown>>, position: number): Called => ({
+  id: typeof block['id'] === 'string' && block['id'] !== '' ? block['id'] : `call_${position}`,
+  name: typeof block['name'] === 'string' ? block['name'] : '',
+})
+
+export const functionCall = ({ name }: Called, input: unknown): FunctionCall => ({ name, arguments: argumentsText(input) })
+
+export function toolCall(called: Called, input: unknown, customTools: ReadonlySet<string>): ToolCall {
+  const { id, name } = called
+  if (!customTools.has(name)) return { id, type: 'function', function: functionCall(called, input) }
+  return { id, type: 'custom', custom: { name, input: customInput(argumentsText(input)) } }
 }

@@ -7,7 +7,7 @@ import { ascii, type ByteString, encodeJson } from '../../bytes/byte-string.ts'
 import { checkJsonBounds } from '../../bytes/json-scan.ts'
 import { isObject } from '../../json.ts'
 import type { Block } from '../../native/shapes.ts'
-import { thinkingBlocks } from '../translate/turns.ts'
+import { thinkingBlocks } from '../translate/thinking.ts'
 
 const VERSION = 1
 /** Of an envelope of ours there are 13; what stands inside strings was not bounded with the body. */

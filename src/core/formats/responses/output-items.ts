@@ -4,7 +4,7 @@
  */
 
 import { ascii, type ByteString, EMPTY, encodeJson } from '../../bytes/byte-string.ts'
-import { argumentsText, customInput, hasInput } from '../translate/tool-input.ts'
+import { argumentsText, customInput, hasInput } from '../translate/arguments.ts'
 import type { ItemStatus, ToolName } from './wire.ts'
 
 /** The literal of an empty string. */

@@ -15,19 +15,16 @@ import {
   REQUIRED,
 } from '../../json.ts'
 import { isBlank, type TextBlock, textBlock } from '../../native/shapes.ts'
+import { NATIVE_VERSION } from '../../native/versions.ts'
 import { invalid, modelUnavailable, Refusal } from '../../refusal.ts'
-import { compose } from '../translate/body.ts'
+import { compose, type JsonMode, jsonHint, userIdOf } from '../translate/body.ts'
 import { readCacheControl, wishesCaching } from '../translate/caching.ts'
-import { type JsonMode, jsonHint } from '../translate/json-hint.ts'
 import { readEffort, type ThinkingWish } from '../translate/thinking.ts'
-import { userIdOf } from '../translate/user-id.ts'
 import { readConversation } from './items.ts'
 import { readItems } from './references.ts'
 import { flattenChoice, readTools, shownChoice } from './tools.ts'
 import type { Echoed, ResponsesEcho } from './wire.ts'
 
-/** Translated formats always speak this version upstream: native.md "Versions". */
-const VERSION = '2023-06-01'
 /** A larger request is not remembered: its input would stay in memory while the answer runs, to push everything else out of the memory. */
 const REMEMBERED_BYTES_MAX = 8 * 1024 * 1024
 
@@ -61,7 +58,14 @@ export function readRequest({ bytes, json: body }: Body, { find, recall, sha256H
   const isForgotten = body['store'] === false || bytes.byteLength > REMEMBERED_BYTES_MAX
   const remembered = isForgotten ? undefined : items.map(({ item }) => item)
   const { isStream } = settings.translated
-  return { model, isStream, ...composed, version: VERSION, betas: '', echo: { fields: echoed(body), tools: tools.names, remembered } }
+  return {
+    model,
+    isStream,
+    ...composed,
+    version: NATIVE_VERSION,
+    betas: '',
+    echo: { fields: echoed(body), tools: tools.names, remembered },
+  }
 }
 
 /** The settings that need no model, in the order in which mistakes are named. */

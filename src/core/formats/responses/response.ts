@@ -5,7 +5,7 @@ import type { Call, Stamp } from '../../format.ts'
 import type { JsonObject } from '../../json.ts'
 import type { NativeMessage } from '../../native/message.ts'
 import type { Finished } from '../../transcoder.ts'
-import { exactContent } from '../translate/tool-input.ts'
+import { exactContent } from '../translate/arguments.ts'
 import { redactedJson, seal, thinkingJson } from './envelope.ts'
 import {
   callIdOf,
@@ -20,8 +20,7 @@ import {
   textPart,
   toolOf,
 } from './output-items.ts'
-import { responseObject, suffixOf } from './response-object.ts'
-import { statusOf } from './status.ts'
+import { responseObject, statusOf, suffixOf } from './response-object.ts'
 import { responsesUsage } from './usage.ts'
 import type { ItemStatus, ResponsesEcho } from './wire.ts'
 

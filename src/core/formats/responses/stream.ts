@@ -12,19 +12,18 @@ import type { Observation } from '../../native/observation.ts'
 import { NativeReader, type NativeSink } from '../../native/reader.ts'
 import { Refusal } from '../../refusal.ts'
 import type { Finished, Pushed, StreamClose, Transcoder } from '../../transcoder.ts'
-import { exactInput, hasInput } from '../translate/tool-input.ts'
+import { exactInput, hasInput } from '../translate/arguments.ts'
 import { EventWriter } from './event-writer.ts'
 import { type OpenItem, OpenReasoning } from './open-items.ts'
 import { Output } from './output.ts'
 import { inputText } from './output-items.ts'
 import { parseItems, stringOf } from './response.ts'
-import { type Ending, responseObject, suffixOf } from './response-object.ts'
-import { failureCode, statusOf } from './status.ts'
+import { type Ending, failureCode, responseObject, statusOf, suffixOf } from './response-object.ts'
 import { responsesUsage } from './usage.ts'
 import type { ResponsesEcho } from './wire.ts'
 
 /** A native block: its item, `text` for one that feeds whichever message is open, `ignored` for one that clients of this format never see. */
-type Block = OpenItem | 'text' | 'ignored'
+type BlockTarget = OpenItem | 'text' | 'ignored'
 
 /** Before `response.created` clients accept no event: a comment keeps the connection alive. */
 const COMMENT = ascii`: keep-alive\n\n`
@@ -36,7 +35,7 @@ export class ResponsesTranscoder implements Transcoder {
   readonly #events = new EventWriter()
   readonly #call: Answered<ResponsesEcho>
   readonly #stamp: Stamp
-  readonly #blocks = new Map<number, Block>()
+  readonly #blocks = new Map<number, BlockTarget>()
   /** Undefined until `response.created` was written. */
   #started: Readonly<{ responseId: string; output: Output }> | undefined
   #isFinished = false

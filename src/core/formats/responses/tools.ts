@@ -5,9 +5,9 @@
 
 import type { Sha256Hex } from '../../format.ts'
 import { isGiven, isObject, type JsonObject, NOT_A_STRING, NOT_AN_ARRAY, NOT_AN_OBJECT, REQUIRED } from '../../json.ts'
+import { cleanName, NAME, NAME_LENGTH_MAX } from '../../native/names.ts'
 import type { NativeTool } from '../../native/shapes.ts'
 import { invalid, Refusal } from '../../refusal.ts'
-import { cleanToolName } from '../translate/arguments.ts'
 import { readCacheControl } from '../translate/caching.ts'
 import { customTool, functionTool } from '../translate/tools.ts'
 import type { ToolName } from './wire.ts'
@@ -79,8 +79,6 @@ function readTool(kind: ToolName['kind'], definition: JsonObject, { path, namesp
   return kind === 'custom' ? customTool(flat, path, marker) : functionTool(flat, path, marker)
 }
 
-const NAME = /^[A-Za-z0-9_-]{1,128}$/
-const NAME_LENGTH_MAX = 128
 const HASH_LENGTH = 8
 
 /** `namespace__name`; where native would refuse that, a cleaned and shortened one with a hash of the whole, so that it stays unique. */
@@ -88,7 +86,7 @@ function joinName(namespace: string, name: string, sha256Hex: Sha256Hex): string
   const joined = `${namespace}__${name}`
   if (NAME.test(joined)) return joined
   const hash = sha256Hex(joined).slice(0, HASH_LENGTH)
-  return `${cleanToolName(joined).slice(0, NAME_LENGTH_MAX - HASH_LENGTH - 1)}_${hash}`
+  return `${cleanName(joined).slice(0, NAME_LENGTH_MAX - HASH_LENGTH - 1)}_${hash}`
 }
 
 /** Where a tool of a namespace, or of none, is found. */
@@ -101,7 +99,7 @@ type Naming = Readonly<{ flatNames: FlatNames; sha256Hex: Sha256Hex }>
 export function flatName(name: string, namespace: unknown, { flatNames, sha256Hex }: Naming): string {
   const known = declaredName(name, namespace, flatNames)
   if (known !== undefined) return known
-  return typeof namespace === 'string' && namespace !== '' ? joinName(namespace, name, sha256Hex) : cleanToolName(name)
+  return typeof namespace === 'string' && namespace !== '' ? joinName(namespace, name, sha256Hex) : cleanName(name)
 }
 
 /** Without a namespace, a tool of none is meant, else the first of that name. */

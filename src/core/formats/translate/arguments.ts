@@ -1,11 +1,16 @@
 /**
- * The arguments of a call in a client's history to a native `input`, number by number as they were written: text that is JSON goes into the native body as
- * it is. Rules: requests.md "JSON bounds"; translation.md "Calls".
+ * The arguments of a call, both ways: from a client's history to a native `input`, and from a native `input` to the argument text of the translated formats.
+ * Numbers stay as they were written: text that is JSON goes on as it is. Rules: requests.md "JSON bounds", "Exact bytes"; translation.md "Calls".
  */
 
+import { decode } from '../../bytes/byte-string.ts'
+import { parseExact } from '../../bytes/exact-json.ts'
 import { checkJsonBounds } from '../../bytes/json-scan.ts'
 import { isGiven, isObject, type JsonObject } from '../../json.ts'
 import { JSON_SEPARATORS_MAX } from '../../limits.ts'
+import type { Frame } from '../../native/delta.ts'
+import type { NativeMessage } from '../../native/message.ts'
+import { readFrame } from '../../sse/read-event.ts'
 
 /** Arguments as the client has them: an object, or text that nobody has looked at yet. */
 export type Arguments = JsonObject | ArgumentText
@@ -70,10 +75,31 @@ export function nativeJson(block: JsonObject): string {
   return `{"type":${JSON.stringify(type)},"id":${JSON.stringify(id)},"name":${JSON.stringify(name)}${markerJson},"input":${input.text}}`
 }
 
-const NAME_LENGTH_MAX = 128
+/** The blocks of a complete message; with exact numbers where there is a tool call, which only `JSON.stringify` may read. */
+export function exactContent(message: NativeMessage): readonly JsonObject[] {
+  if (!message.content.some(({ type }) => type === 'tool_use')) return message.content
+  const json = parseExact(new TextDecoder().decode(message.bytes))
+  return isObject(json) && Array.isArray(json['content']) ? json['content'].filter(isObject) : message.content
+}
 
-/** The name of a call in the history: characters that native refuses become `_`. */
-export const cleanToolName = (name: string): string =>
-  NAME.test(name) ? name : name.slice(0, NAME_LENGTH_MAX).replace(/[^A-Za-z0-9_-]/g, '_')
+/** The `input` of the block in a `content_block_start` frame, exact as above; `read` is the same input as it was parsed. */
+export function exactInput({ text, start, end }: Frame, read: unknown): unknown {
+  const event = parseExact(decode(readFrame(text, start, end).data))
+  return isObject(event) && isObject(event['content_block']) ? event['content_block']['input'] : read
+}
 
-const NAME = /^[A-Za-z0-9_-]{1,128}$/
+/** True when a block came with its arguments and not only with the `{}` that stands for "deltas follow". */
+export const hasInput = (input: unknown): boolean => isObject(input) && Object.keys(input).length > 0
+
+/** A call without arguments is `{}`: clients take an empty text for an error. */
+export const argumentsText = (input: unknown): string => (isObject(input) ? JSON.stringify(input) : '{}')
+
+/** The free text of a custom tool's call from its argument text; arguments of another shape are given as they are. */
+export function customInput(argumentText: string): string {
+  try {
+    const input: unknown = JSON.parse(argumentText)
+    return isObject(input) && typeof input['input'] === 'string' ? input['input'] : argumentText
+  } catch {
+    return argumentText
+  }
+}

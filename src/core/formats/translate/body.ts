@@ -1,55 +1,46 @@
 /**
  * What chat and responses have read, to the one native body that the upstream gets, adapted to what the model accepts, encoded once, with the bounds of its
- * price. Rules: money.md "Holds"; native.md "What native refuses", "What models refuse"; translation.md "System prompt".
+ * price. Rules: money.md "Holds"; native.md "What native refuses", "What models refuse"; translation.md "System prompt", "Output cap", "Sampling", "JSON modes", "User ids".
  */
 
 import type { Model } from '../../catalog.ts'
+import type { Sha256Hex } from '../../format.ts'
 import type { JsonObject } from '../../json.ts'
 import { checkBreakpointCount } from '../../native/cache-breakpoints.ts'
 import { append, type Block, type CacheControl, type NativeTool, type TextBlock, type Turn, textBlock } from '../../native/shapes.ts'
-import { normalizeToolChoice, type ToolChoice } from '../../native/tool-choice.ts'
 import type { Bounds } from '../../pricing.ts'
 import { Refusal } from '../../refusal.ts'
 import { hasRawInput, nativeJson } from './arguments.ts'
 import { cacheWritesOf, type Markable, markersOf, nestedBlocks, withAutomaticMarkers, withMarkedTurn } from './caching.ts'
-import { maxTokensOf } from './max-tokens.ts'
-import { type Sampling, samplingFor } from './sampling.ts'
 import { type ThinkingWish, thinkingFor } from './thinking.ts'
-import { checkUniqueNames } from './tools.ts'
-import { forbidsManualThinking, usedToolNames } from './turns.ts'
+import { type ToolWish, toolsFor } from './tools.ts'
+import { forbidsManualThinking } from './turns.ts'
 
-export type Translated = Readonly<{
-  isStream: boolean
-  /** As the client asked; undefined takes the default. */
-  maxTokens: number | undefined
-  /** In order, without blank text. Joined to one string when none carries a marker. */
-  system: readonly TextBlock[]
-  /** Appended to the system prompt, never marked. */
-  jsonHint: string | undefined
-  turns: readonly Turn[]
-  tools: readonly NativeTool[]
-  /** As the client wrote it, in any shape. */
-  toolChoice: unknown
-  /** The field that a refusal of the choice names. */
-  toolChoicePath: string
-  parallelToolCalls: boolean | undefined
-  /** Types of hosted tools that were left out: a choice of one of them means auto. */
-  droppedToolTypes: readonly string[]
-  thinking: ThinkingWish | undefined
-  sampling: Sampling
-  stopSequences: readonly string[]
-  userId: string | undefined
-  /** The client signalled caching: markers are set when it set none itself. */
-  wishesCaching: boolean
-  /** A marker for the last block of the conversation. */
-  cacheControl: CacheControl | undefined
-}>
+export type Translated = ToolWish &
+  Readonly<{
+    isStream: boolean
+    /** As the client asked; undefined takes the default. */
+    maxTokens: number | undefined
+    /** In order, without blank text. Joined to one string when none carries a marker. */
+    system: readonly TextBlock[]
+    /** Appended to the system prompt, never marked. */
+    jsonHint: string | undefined
+    turns: readonly Turn[]
+    thinking: ThinkingWish | undefined
+    sampling: Sampling
+    stopSequences: readonly string[]
+    userId: string | undefined
+    /** The client signalled caching: markers are set when it set none itself. */
+    wishesCaching: boolean
+    /** A marker for the last block of the conversation. */
+    cacheControl: CacheControl | undefined
+  }>
 
 export type Composed = Readonly<{ body: Uint8Array; bounds: Bounds }>
 
 export function compose(request: Translated, model: Model): Composed | Refusal {
   const found = survey(request.turns)
-  const toolset = toolsFor(request, model, found.hasTools)
+  const toolset = toolsFor(request, model, { turns: request.turns, hasTools: found.hasTools })
   if (toolset instanceof Refusal) return toolset
   const { system, tools, turns, markers } = withMarkers(request, toolset.tools, found.markers)
   const tooMany = checkBreakpointCount(markers.length)
@@ -109,42 +100,6 @@ function survey(turns: readonly Turn[]): Survey {
   }
   return { hasTools, isOpaque: hasOpaque, markers }
 }
-
-type Toolset = Readonly<{ tools: readonly NativeTool[]; choice: ToolChoice | undefined }>
-
-/** Tools and choice as this model takes them. History with tool blocks needs definitions even where the client sends none. */
-function toolsFor(request: Translated, { rejects }: Model, hasToolBlocks: boolean): Toolset | Refusal {
-  const problem = checkUniqueNames(request.tools)
-  if (problem !== undefined) return problem
-  const normalized = normalizeToolChoice(request.toolChoice, {
-    path: request.toolChoicePath,
-    toolNames: request.tools.map(({ name }) => name),
-    hasTools: request.tools.length > 0,
-    hasImplicitTools: false,
-    allowsSubset: true,
-    parallelToolCalls: request.parallelToolCalls,
-    canForce: !rejects.has('forced_tool_choice') && !rejects.has('tool_choice'),
-    droppedToolTypes: request.droppedToolTypes,
-  })
-  if (normalized instanceof Refusal) return normalized
-  if (rejects.has('tools')) return { tools: [], choice: undefined }
-  const { choice, onlyTools } = normalized
-  const kept = onlyTools === undefined ? undefined : new Set(onlyTools)
-  const tools = kept === undefined ? request.tools : request.tools.filter(({ name }) => kept.has(name))
-  const toolset: Toolset =
-    tools.length === 0 && hasToolBlocks
-      ? { tools: usedToolNames(request.turns).map(placeholder), choice: { type: 'none' } }
-      : { tools, choice }
-  return rejects.has('tool_choice') ? withoutChoice(toolset, hasToolBlocks) : toolset
-}
-
-/** A model that takes no choice can only be kept from its tools by not naming them, unless the history needs them. */
-const withoutChoice = ({ tools, choice }: Toolset, hasToolBlocks: boolean): Toolset => ({
-  tools: choice?.type === 'none' && !hasToolBlocks ? [] : tools,
-  choice: undefined,
-})
-
-const placeholder = (name: string): NativeTool => ({ name, input_schema: { type: 'object' } })
 
 /** `markers`: those on the blocks of the turns, as the client set them. */
 function withMarkers(request: Translated, tools: readonly NativeTool[], markers: readonly CacheControl[]): Marked {
@@ -213,4 +168,48 @@ function isOpaque(block: Block): boolean {
   if (type === 'image') return true
   if (type === 'tool_result') return nestedBlocks(block).some(isOpaque)
   return type === 'document' && (source as JsonObject)['type'] !== 'text'
+}
+
+/** A stream may run ten minutes, a complete answer must start within six: contract.md "Limits". */
+const DEFAULT_STREAM = 32_000
+const DEFAULT_COMPLETE = 16_000
+
+const maxTokensOf = (asked: number | undefined, isStream: boolean, model: { maxOutputTokens: number }): number =>
+  Math.min(asked ?? (isStream ? DEFAULT_STREAM : DEFAULT_COMPLETE), model.maxOutputTokens)
+
+type Sampling = Readonly<{ temperature: number | undefined; topP: number | undefined; topK: number | undefined }>
+
+type NativeSampling = { temperature?: number; top_p?: number; top_k?: number }
+
+/** Nothing for a model that rejects sampling and while it thinks. Several models refuse temperature beside top_p: the one that says less goes. */
+function samplingFor(wish: Sampling, model: Pick<Model, 'rejects'>, isThinking: boolean): NativeSampling {
+  if (model.rejects.has('sampling') || isThinking) return {}
+  const temperature = wish.temperature === undefined ? undefined : Math.min(1, wish.temperature)
+  const hasBoth = temperature !== undefined && wish.topP !== undefined
+  const keepsTopP = !hasBoth || (temperature === 1 && wish.topP < 1)
+  return {
+    ...(temperature === undefined || (hasBoth && keepsTopP) ? {} : { temperature }),
+    ...(wish.topP === undefined || !keepsTopP ? {} : { top_p: wish.topP }),
+    ...(wish.topK === undefined ? {} : { top_k: wish.topK }),
+  }
+}
+
+export type JsonMode = Readonly<{ kind: 'text' }> | Readonly<{ kind: 'object' }> | Readonly<{ kind: 'schema'; schema: unknown }>
+
+const OBJECT = 'Respond with a single valid JSON object and nothing else: no prose, no Markdown code fences.'
+
+/** Undefined when the answer may be plain text. A mode without a schema asks for any JSON object. */
+export function jsonHint(mode: JsonMode): string | undefined {
+  if (mode.kind === 'text') return undefined
+  if (mode.kind === 'object' || mode.schema === undefined || mode.schema === null) return OBJECT
+  return `Respond with a single valid JSON value and nothing else: no prose, no Markdown code fences. It must conform to this JSON Schema: ${JSON.stringify(mode.schema)}`
+}
+
+const USER_ID_LENGTH_MAX = 256
+
+/** The first string that says something; a longer one than native takes becomes its SHA-256 in hex. */
+export function userIdOf(sha256Hex: Sha256Hex, ...candidates: readonly unknown[]): string | undefined {
+  const id = candidates.find((candidate) => typeof candidate === 'string' && candidate.trim() !== '')
+  if (typeof id !== 'string') return undefined
+  return id.length <= USER_ID_LENGTH_MAX ? id : sha256Hex(id)
 }

@@ -1,7 +1,11 @@
-/** What a client wishes of thinking to what its model accepts. Rules: native.md "What models refuse"; translation.md "Thinking". */
+/**
+ * Thinking: what a client wishes of it to what its model accepts, and what it gives back of earlier answers.
+ * Rules: native.md "What models refuse"; translation.md "Thinking".
+ */
 
 import type { Model } from '../../catalog.ts'
 import { isGiven, isObject } from '../../json.ts'
+import type { Block } from '../../native/shapes.ts'
 import { invalid, Refusal } from '../../refusal.ts'
 
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
@@ -125,4 +129,15 @@ const effortConfig = (effort: string, rejects: Model['rejects']): NativeThinking
 function nativeEffort(effort: Exclude<Effort, 'none'>, rejects: Model['rejects']): string {
   if (effort === 'minimal') return 'low'
   return effort === 'xhigh' && rejects.has('xhigh_effort') ? 'max' : effort
+}
+
+/** Signed thinking blocks as native wants them back; what has no signature cannot be sent back and is left out. */
+export function thinkingBlocks(values: unknown): Block[] {
+  if (!Array.isArray(values)) return []
+  return values.filter(isObject).flatMap((value): Block[] => {
+    const { type, thinking, signature, data } = value
+    if (type === 'thinking' && typeof thinking === 'string' && typeof signature === 'string' && signature !== '')
+      return [{ type, thinking, signature }]
+    return type === 'redacted_thinking' && typeof data === 'string' && data !== '' ? [{ type, data }] : []
+  })
 }

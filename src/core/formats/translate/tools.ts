@@ -1,13 +1,14 @@
 /**
- * Tool definitions of the translated formats to native ones.
- * Rules: native.md "What native refuses"; translation.md "Tools". Keys of a schema that we do not know are kept.
+ * Tools of the translated formats to native ones: their definitions, and which of them a model gets with which choice. Keys of a schema that we do not know are
+ * kept. Rules: native.md "What native refuses"; translation.md "Tools".
  */
 
+import type { Model } from '../../catalog.ts'
 import { isGiven, isObject, type JsonObject, NOT_A_STRING, NOT_AN_OBJECT, REQUIRED } from '../../json.ts'
-import type { CacheControl, NativeTool } from '../../native/shapes.ts'
+import { NAME } from '../../native/names.ts'
+import type { CacheControl, NativeTool, Turn } from '../../native/shapes.ts'
+import { normalizeToolChoice, type ToolChoice } from '../../native/tool-choice.ts'
 import { invalid, Refusal } from '../../refusal.ts'
-
-const NAME = /^[A-Za-z0-9_-]{1,128}$/
 
 /** What a function definition holds, whether chat nests it in `function` or responses writes it flat. */
 type Definition = JsonObject
@@ -36,7 +37,7 @@ export function checkToolName(name: unknown, path: string): Refusal | undefined 
 }
 
 /** Native refuses two tools of one name. */
-export function checkUniqueNames(tools: readonly NativeTool[]): Refusal | undefined {
+function checkUniqueNames(tools: readonly NativeTool[]): Refusal | undefined {
   const seen = new Set<string>()
   for (const { name } of tools) {
     if (seen.has(name)) return invalid('tools', `tool names must be unique, "${name}" is not`)
@@ -82,3 +83,59 @@ function grammarText(format: unknown): string | undefined {
     ? `The input must match this ${typeof syntax === 'string' ? syntax : 'formal'} grammar:\n${definition}`
     : undefined
 }
+
+/** What a client wants of its tools. */
+export type ToolWish = Readonly<{
+  tools: readonly NativeTool[]
+  /** As the client wrote it, in any shape. */
+  toolChoice: unknown
+  /** The field that a refusal of the choice names. */
+  toolChoicePath: string
+  parallelToolCalls: boolean | undefined
+  /** Types of hosted tools that were left out: a choice of one of them means auto. */
+  droppedToolTypes: readonly string[]
+}>
+
+/** The conversation, and whether any tool was used in it. */
+type History = Readonly<{ turns: readonly Turn[]; hasTools: boolean }>
+
+type Toolset = Readonly<{ tools: readonly NativeTool[]; choice: ToolChoice | undefined }>
+
+/** Tools and choice as this model takes them. History with tool blocks needs definitions even where the client sends none. */
+export function toolsFor(wish: ToolWish, { rejects }: Model, history: History): Toolset | Refusal {
+  const problem = checkUniqueNames(wish.tools)
+  if (problem !== undefined) return problem
+  const normalized = normalizeToolChoice(wish.toolChoice, {
+    path: wish.toolChoicePath,
+    toolNames: wish.tools.map(({ name }) => name),
+    hasTools: wish.tools.length > 0,
+    hasImplicitTools: false,
+    allowsSubset: true,
+    parallelToolCalls: wish.parallelToolCalls,
+    canForce: !rejects.has('forced_tool_choice') && !rejects.has('tool_choice'),
+    droppedToolTypes: wish.droppedToolTypes,
+  })
+  if (normalized instanceof Refusal) return normalized
+  if (rejects.has('tools')) return { tools: [], choice: undefined }
+  const { choice, onlyTools } = normalized
+  const kept = onlyTools === undefined ? undefined : new Set(onlyTools)
+  const tools = kept === undefined ? wish.tools : wish.tools.filter(({ name }) => kept.has(name))
+  const toolset: Toolset =
+    tools.length === 0 && history.hasTools
+      ? { tools: usedToolNames(history.turns).map(placeholder), choice: { type: 'none' } }
+      : { tools, choice }
+  return rejects.has('tool_choice') ? withoutChoice(toolset, history) : toolset
+}
+
+/** A model that takes no choice can only be kept from its tools by not naming them, unless the history needs them. */
+const withoutChoice = ({ tools, choice }: Toolset, history: History): Toolset => ({
+  tools: choice?.type === 'none' && !history.hasTools ? [] : tools,
+  choice: undefined,
+})
+
+/** Names of the tools that the history used, each once, in order. */
+const usedToolNames = (turns: readonly Turn[]): readonly string[] => [
+  ...new Set(turns.flatMap(({ content }) => content.filter(({ type }) => type === 'tool_use').map((block) => String(block['name'])))),
+]
+
+const placeholder = (name: string): NativeTool => ({ name, input_schema: { type: 'object' } })

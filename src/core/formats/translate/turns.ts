@@ -3,12 +3,10 @@
  * with exactly one result, nothing empty remains. Rules: native.md "What native refuses"; translation.md "Turns".
  */
 
-import { isObject } from '../../json.ts'
 import { append, type Block, type CacheControl, isBlank, marked, type Turn, textBlock, withoutBlankText } from '../../native/shapes.ts'
 import { invalid, Refusal } from '../../refusal.ts'
 import { type Arguments, InputMaker } from './arguments.ts'
-import { type Answers, OpenCalls } from './tool-calls.ts'
-import { ToolIds } from './tool-ids.ts'
+import { type CallReference, OpenToolCalls, ToolIds } from './tool-calls.ts'
 
 /** A call as the client's history has it. `rawId` '' when it has none; `path` names the message or item in a refusal. */
 export type ToolCall = Readonly<{
@@ -21,7 +19,7 @@ export type ToolCall = Readonly<{
 
 /** A result. `path` names the field that holds what it answers. Content: a string, or text, image and document blocks. */
 export type ToolResult = Readonly<{
-  answers: Answers
+  answers: CallReference
   content: string | readonly Block[]
   isError: boolean
   path: () => string
@@ -36,7 +34,7 @@ export class Conversation {
   readonly #ids = new ToolIds()
   readonly #inputs = new InputMaker()
   /** Calls of the latest assistant turn: only the user turn right after it may answer them. */
-  #calls = new OpenCalls()
+  #calls = new OpenToolCalls()
   #problem: Refusal | undefined
 
   /** Adds a message of one text. */
@@ -98,7 +96,7 @@ export class Conversation {
     }
     if (role === 'assistant') {
       this.#requireResults()
-      if (this.#calls.count > 0) this.#calls = new OpenCalls()
+      if (this.#calls.count > 0) this.#calls = new OpenToolCalls()
     }
     const turn: OpenTurn = { role, content: [], results: undefined }
     this.#turns.push(turn)
@@ -143,11 +141,6 @@ const isThinkingOnly = ({ content }: OpenTurn): boolean => (content[0] === undef
 
 const isThinking = (block: Block): boolean => block.type === 'thinking' || block.type === 'redacted_thinking'
 
-/** Names of the tools that the history used, each once, in order. */
-export const usedToolNames = (turns: readonly Turn[]): readonly string[] => [
-  ...new Set(turns.flatMap(({ content }) => content.filter(({ type }) => type === 'tool_use').map((block) => String(block['name'])))),
-]
-
 /**
  * True when manual thinking would be refused: the conversation ends with an assistant turn, or in tool results whose assistant turn does not begin with its
  * thinking.
@@ -160,14 +153,3 @@ export function forbidsManualThinking(turns: readonly Turn[]): boolean {
 }
 
 const startsWithThinking = ({ content }: Turn): boolean => content[0] !== undefined && isThinking(content[0])
-
-/** Signed thinking blocks as native wants them back; what has no signature cannot be sent back and is left out. */
-export function thinkingBlocks(values: unknown): Block[] {
-  if (!Array.isArray(values)) return []
-  return values.filter(isObject).flatMap((value): Block[] => {
-    const { type, thinking, signature, data } = value
-    if (type === 'thinking' && typeof thinking === 'string' && typeof signature === 'string' && signature !== '')
-      return [{ type, thinking, signature }]
-    return type === 'redacted_thinking' && typeof data === 'string' && data !== '' ? [{ type, data }] : []
-  })
-}
