@@ -76,6 +76,18 @@ test('imports point down the layers, and the edges do not know each other', asyn
   expect(wrong).toEqual([])
 })
 
+test('what the formats share of the vendor’s wire is in core/native: no format imports from another', async () => {
+  const formatOf = (path: string): string | undefined => /^src\/core\/formats\/(\w+)\//.exec(path)?.[1]
+  const isWrong = (from: string | undefined, to: string | undefined): boolean =>
+    to !== undefined && from !== to && (from === undefined || to !== 'translate' || from === 'messages')
+  const wrong: string[] = []
+  for (const { path, folder, imports } of await sources()) {
+    if (folder !== 'core') continue
+    for (const target of imports) if (isWrong(formatOf(path), formatOf(target))) wrong.push(`${path} imports ${target}`)
+  }
+  expect(wrong).toEqual([])
+})
+
 test('core is pure, and no source has a word that the house has banned', async () => {
   const wrong: string[] = []
   for (const { path, text, folder } of await sources()) {

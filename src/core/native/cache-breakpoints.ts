@@ -4,12 +4,12 @@ import { isGiven, isObject, type JsonObject } from '../json.ts'
 import { CACHE_BREAKPOINTS_MAX } from '../limits.ts'
 import type { Bounds } from '../pricing.ts'
 import { invalid, Refusal } from '../refusal.ts'
-import type { Block } from './request-blocks.ts'
+import type { PlacedBlock } from './request-blocks.ts'
 
 type Marker = Readonly<{ path: () => string; value: unknown }>
 
 /** The dearest cache write that the markers on tools, blocks and the body itself ask for. */
-export function readCacheBreakpoints(json: JsonObject, blocks: readonly Block[]): Bounds['cacheWrites'] | Refusal {
+export function readCacheBreakpoints(json: JsonObject, blocks: readonly PlacedBlock[]): Bounds['cacheWrites'] | Refusal {
   const markers = markersOf(json, blocks)
   for (const { path, value } of markers) {
     if (!isObject(value)) return invalid(path(), 'Input should be an object with the type "ephemeral"')
@@ -27,7 +27,7 @@ export const checkBreakpointCount = (found: number): Refusal | undefined =>
     ? undefined
     : invalid('cache_control', `A maximum of ${CACHE_BREAKPOINTS_MAX} blocks with cache_control may be provided. Found ${found}.`)
 
-function markersOf(json: JsonObject, blocks: readonly Block[]): readonly Marker[] {
+function markersOf(json: JsonObject, blocks: readonly PlacedBlock[]): readonly Marker[] {
   const markers: Marker[] = []
   const add = ({ cache_control: value }: JsonObject, path: () => string): void => {
     if (isGiven(value)) markers.push({ path, value })

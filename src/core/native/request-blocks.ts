@@ -6,11 +6,11 @@
 import { isObject, type JsonObject } from '../json.ts'
 
 /** `path` gives it as refusals name it: "messages.0.content.2". It is made when one does: a body may hold a quarter of a million blocks. */
-export type Block = Readonly<{ path: Path; block: JsonObject }>
+export type PlacedBlock = Readonly<{ path: Path; block: JsonObject }>
 type Path = () => string
 
-export function blocksOf(json: JsonObject): readonly Block[] {
-  const found: Block[] = []
+export function blocksOf(json: JsonObject): readonly PlacedBlock[] {
+  const found: PlacedBlock[] = []
   collect(json['system'], () => 'system', found)
   const { messages } = json
   if (!Array.isArray(messages)) return found
@@ -21,7 +21,7 @@ export function blocksOf(json: JsonObject): readonly Block[] {
 }
 
 /** Nesting is bounded: the body was refused if it was deeper than `JSON_DEPTH_MAX`. */
-function collect(content: unknown, path: Path, found: Block[]): void {
+function collect(content: unknown, path: Path, found: PlacedBlock[]): void {
   if (Array.isArray(content)) {
     content.forEach((block, index) => {
       addBlock(block, () => `${path()}.${index}`, found)
@@ -29,7 +29,7 @@ function collect(content: unknown, path: Path, found: Block[]): void {
   } else addBlock(content, path, found)
 }
 
-function addBlock(block: unknown, path: Path, found: Block[]): void {
+function addBlock(block: unknown, path: Path, found: PlacedBlock[]): void {
   if (!isObject(block)) return
   found.push({ path, block })
   const { content, source } = block

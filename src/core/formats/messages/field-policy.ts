@@ -4,11 +4,11 @@
  */
 
 import { isGiven, isObject, type JsonObject } from '../../json.ts'
-import type { Block } from '../../native/request-blocks.ts'
+import type { PlacedBlock } from '../../native/request-blocks.ts'
 import { Refusal } from '../../refusal.ts'
 
 /** Undefined when every field may be forwarded. */
-export function checkFieldPolicy(json: JsonObject, blocks: readonly Block[]): Refusal | undefined {
+export function checkFieldPolicy(json: JsonObject, blocks: readonly PlacedBlock[]): Refusal | undefined {
   const thread = THREAD_FIELDS.find((name) => isGiven(json[name]))
   if (thread !== undefined) return threadUnsupported(thread)
   const field = Object.keys(json).find((name) => isRefused(name, json[name]))
@@ -49,7 +49,7 @@ function firstUnsupportedTool(json: JsonObject): Refusal | undefined {
   return index === -1 ? undefined : unsupported(`tools.${index}.model`)
 }
 
-function firstUnsupportedBlock(blocks: readonly Block[]): Refusal | undefined {
+function firstUnsupportedBlock(blocks: readonly PlacedBlock[]): Refusal | undefined {
   for (const { path, block } of blocks) {
     const { type, source } = block
     if (type === 'container_upload') return unsupported(`${path()}: container_upload`)

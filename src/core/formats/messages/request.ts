@@ -4,21 +4,20 @@
  */
 
 import type { Body } from '../../body.ts'
-import { type ByteString, decode, encodeJson, fromBytes } from '../../bytes/byte-string.ts'
-import { parseExact } from '../../bytes/exact-json.ts'
+import { type ByteString, encodeJson } from '../../bytes/byte-string.ts'
 import { spliceMembers } from '../../bytes/splice.ts'
 import type { Model } from '../../catalog.ts'
 import type { Call, ReadContext } from '../../format.ts'
 import { isGiven, isObject, type JsonObject } from '../../json.ts'
 import { readCacheBreakpoints } from '../../native/cache-breakpoints.ts'
-import { type Block, blocksOf } from '../../native/request-blocks.ts'
-import { type NormalizedToolChoice, normalizeToolChoice } from '../../native/tool-choice.ts'
+import { blocksOf } from '../../native/request-blocks.ts'
+import type { NormalizedToolChoice } from '../../native/tool-choice.ts'
 import { readHeaders } from '../../native/versions.ts'
 import { modelUnavailable, Refusal } from '../../refusal.ts'
+import { boundsOf } from './bounds.ts'
 import { checkFieldPolicy } from './field-policy.ts'
-import { hasOpaqueInput } from './opaque-input.ts'
-import { passesOf, serverToolUsesMaxOf } from './server-tools.ts'
 import { checkAnswerShape, checkShape } from './shape.ts'
+import { isKept, keptTools, readToolChoice } from './tools.ts'
 
 /** The answer needs nothing of the request but its model. */
 export type MessagesEcho = undefined
@@ -42,44 +41,15 @@ export function readShaped(body: Body, context: ReadContext): Call<MessagesEcho>
   const toolChoice = readToolChoice(json, blocks, model)
   if (toolChoice instanceof Refusal) return toolChoice
   const native = spliceMembers(body, changesOf(body, model, toolChoice))
-  const serverToolUsesMax = serverToolUsesMaxOf(json)
   return {
     model,
     isStream: json['stream'] === true,
     body: native,
-    bounds: {
-      bodyBytes: native.byteLength,
-      hasOpaqueInput: hasOpaqueInput(json, blocks),
-      passes: passesOf(json, serverToolUsesMax),
-      serverToolUsesMax,
-      cacheWrites,
-      outputTokensMax: Math.min(Number(json['max_tokens'] ?? 0), model.maxOutputTokens),
-      bytesPerToken: model.bytesPerToken,
-    },
+    bounds: boundsOf(json, blocks, model, { bodyBytes: native.byteLength, cacheWrites }),
     ...headers,
     echo: undefined,
   }
 }
-
-function readToolChoice(json: JsonObject, blocks: readonly Block[], model: Model): NormalizedToolChoice | Refusal {
-  const tools: readonly unknown[] = Array.isArray(json['tools']) ? json['tools'] : []
-  const toolNames = tools.map(nameOf).filter((name) => name !== undefined)
-  return normalizeToolChoice(json['tool_choice'], {
-    path: 'tool_choice',
-    toolNames,
-    hasTools: tools.length > 0,
-    hasImplicitTools:
-      toolNames.length < tools.length || hasGivenServers(json) || blocks.some(({ block }) => block['type'] === 'tool_addition'),
-    allowsSubset: false,
-    parallelToolCalls: undefined,
-    canForce: !model.rejects.has('forced_tool_choice'),
-    droppedToolTypes: [],
-  })
-}
-
-const nameOf = (tool: unknown): string | undefined => (isObject(tool) && typeof tool['name'] === 'string' ? tool['name'] : undefined)
-
-const hasGivenServers = (json: JsonObject): boolean => Array.isArray(json['mcp_servers']) && json['mcp_servers'].length > 0
 
 /** The members that the upstream must get otherwise than the client wrote them; undefined removes one. */
 function changesOf(body: Body, model: Model, { choice, onlyTools }: NormalizedToolChoice): ReadonlyMap<string, ByteString | undefined> {
@@ -91,15 +61,6 @@ function changesOf(body: Body, model: Model, { choice, onlyTools }: NormalizedTo
   if (onlyTools !== undefined && Array.isArray(json['tools']) && json['tools'].some((tool) => !isKept(tool, onlyTools)))
     changes.set('tools', keptTools(body, onlyTools))
   return changes
-}
-
-const isKept = (tool: unknown, names: readonly string[]): boolean => names.includes(nameOf(tool) ?? '')
-
-/** The tools that may still be called, their numbers letter by letter. */
-function keptTools({ bytes, members }: Body, names: readonly string[]): ByteString {
-  const value = members.findLast(({ name }) => name === 'tools')?.value
-  const tools = parseExact(decode(fromBytes(bytes.subarray(value?.start, value?.end)))) as readonly unknown[]
-  return encodeJson(tools.filter((tool) => isKept(tool, names)))
 }
 
 /** Equal but for the order of members; a member that is null counts as absent only where it is absent in both. */

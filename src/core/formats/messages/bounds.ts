@@ -1,0 +1,73 @@
+/**
+ * What may make a request dearer than its body looks: input that holds more tokens than bytes, and what it lets the upstream do by itself. Rules: money.md "Holds".
+ */
+
+import type { Model } from '../../catalog.ts'
+import { isGiven, isObject, type JsonObject } from '../../json.ts'
+import type { PlacedBlock } from '../../native/request-blocks.ts'
+import { type Bounds, PASSES_MAX } from '../../pricing.ts'
+import { SERVER_TOOL_USES_MAX } from '../../usage.ts'
+
+/** `bodyBytes`: of the native body. */
+export function boundsOf(
+  json: JsonObject,
+  blocks: readonly PlacedBlock[],
+  model: Model,
+  { bodyBytes, cacheWrites }: Pick<Bounds, 'bodyBytes' | 'cacheWrites'>,
+): Bounds {
+  const serverToolUsesMax = serverToolUsesMaxOf(json)
+  return {
+    bodyBytes,
+    hasOpaqueInput: hasOpaqueInput(json, blocks),
+    passes: passesOf(json, serverToolUsesMax),
+    serverToolUsesMax,
+    cacheWrites,
+    outputTokensMax: Math.min(Number(json['max_tokens'] ?? 0), model.maxOutputTokens),
+    bytesPerToken: model.bytesPerToken,
+  }
+}
+
+/**
+ * True with anything but plain text and plain tools: images, documents, URLs, tools that the upstream runs and whose results it reads, and what we do not
+ * know. Context management only makes an input smaller.
+ */
+const hasOpaqueInput = (json: JsonObject, blocks: readonly PlacedBlock[]): boolean =>
+  isGiven(json['mcp_servers']) || serverToolsOf(json).length > 0 || blocks.some(({ block }) => !PLAIN_BLOCKS.has(block['type']))
+
+/** Blocks that are no longer in tokens than in bytes. */
+const PLAIN_BLOCKS = new Set<unknown>([
+  'text',
+  'thinking',
+  'redacted_thinking',
+  'tool_use',
+  'tool_result',
+  'search_result',
+  'tool_reference',
+])
+
+/** Where a tool names no `max_uses`. */
+const USES_UNNAMED = 5
+
+/** Tools that the upstream runs, and what we do not know. */
+const serverToolsOf = (json: JsonObject): readonly JsonObject[] =>
+  (Array.isArray(json['tools']) ? json['tools'] : []).filter((tool) => isObject(tool) && !isPlainTool(tool['type']))
+
+/** Tools that the client runs. */
+const isPlainTool = (type: unknown): boolean =>
+  !isGiven(type) || type === 'custom' || (typeof type === 'string' && /^(bash|text_editor|memory|computer)_\d+$/.test(type))
+
+/** Uses of the upstream's tools that the request allows. A toolset is a part of its MCP server, which counts as one tool. */
+function serverToolUsesMaxOf(json: JsonObject): number {
+  const tools = serverToolsOf(json).filter(({ type }) => type !== 'mcp_toolset')
+  const servers = Array.isArray(json['mcp_servers']) ? json['mcp_servers'].length : 0
+  const uses = tools.reduce((sum, tool) => sum + usesMaxOf(tool), servers * USES_UNNAMED)
+  return Math.min(uses, SERVER_TOOL_USES_MAX)
+}
+
+const usesMaxOf = ({ max_uses: uses }: JsonObject): number => (Number.isInteger(uses) && Number(uses) >= 0 ? Number(uses) : USES_UNNAMED)
+
+/** How often the upstream may read the input once more: for each use of a tool of its own, and to make the context smaller. */
+const passesOf = (json: JsonObject, serverToolUsesMax: number): number =>
+  Math.min(PASSES_MAX, serverToolUsesMax + (CONTEXT_FIELDS.some((name) => isGiven(json[name])) ? 1 : 0))
+
+const CONTEXT_FIELDS = ['context_management', 'compaction']
