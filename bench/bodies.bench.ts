@@ -10,7 +10,7 @@ import { messagesFormat } from '../src/core/formats/messages/format.ts'
 import { responsesFormat } from '../src/core/formats/responses/format.ts'
 import { Refusal } from '../src/core/refusal.ts'
 import type { Transcoder } from '../src/core/transcoder.ts'
-import { sha256Hex } from '../src/relay/sha256.ts'
+import { sha256Hex } from '../src/relay/read-context.ts'
 import { GOLDEN_BOUNDS, GOLDEN_MODEL } from '../test/support/golden.ts'
 
 const ROUNDS = Number(process.argv[2] ?? 5)

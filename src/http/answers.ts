@@ -3,37 +3,34 @@
 import type { KeyRecord } from '../core/key.ts'
 import { Refusal } from '../core/refusal.ts'
 import { shownPath } from '../core/shown-path.ts'
-import { answerHeaders } from '../relay/answer-headers.ts'
-import type { Exchange } from '../relay/exchange.ts'
+import { type Exchange, ownerOf } from '../relay/exchange.ts'
 import { refuseAfterBody } from '../relay/refuse-after-body.ts'
-import type { World } from '../world.ts'
 
-/** Who asks a small route, as the `key` macro found it: a key that may be answered, or what it is refused, with the key where one was known. */
-/** `client`: whom refusals without a key are counted for. */
+/**
+ * Who asks a small route, as the `key` macro found it: a key that may be answered, or what it is refused, with the key where one was known. `client`: whom
+ * refusals without a key are counted for.
+ */
 export type Asker = Readonly<{ request: Request; client: string; exchange: Exchange }> & Admission
 export type Admission = Readonly<{ key: KeyRecord; refusal?: undefined } | { key?: KeyRecord; refusal: Refusal }>
 
 /** Answers one small GET with the document that `find` has for the key. */
 export async function answerSmall<Document>(
-  world: World,
   asker: Asker,
   find: (key: KeyRecord) => Document | Refusal | Promise<Document | Refusal>,
 ): Promise<Response> {
   if (asker.refusal !== undefined) return refuseAsker(asker, asker.refusal)
-  const { request, exchange, key } = asker
+  const { request, exchange, key, client } = asker
   const document = await find(key)
   if (document instanceof Refusal) return refuseAsker(asker, document)
-  exchange.end({ ...ownerOf(asker), status: 200 })
-  return answerJson(document, 200, answerHeaders(exchange.requestId, world.corsOrigins(), request.headers.get('origin')))
+  exchange.end({ ...ownerOf(key, client), status: 200 })
+  return answerJson(document, 200, exchange.headers(request.headers.get('origin')))
 }
 
 export function refuseAsker(asker: Asker, refusal: Refusal): Promise<Response> {
-  const { request, exchange } = asker
+  const { request, exchange, key, client } = asker
   const path = refusal.name === 'notFound' ? { path: pathOf(request) } : {}
-  return refuseAfterBody(request, () => exchange.refuse(refusal, request.headers.get('origin'), { ...ownerOf(asker), ...path }))
+  return refuseAfterBody(request, () => exchange.refuse(refusal, request.headers.get('origin'), { ...ownerOf(key, client), ...path }))
 }
-
-const ownerOf = ({ key, client }: Asker) => (key === undefined ? { client } : { keyId: key.id, accountId: key.accountId })
 
 /** What a 404's log line says that it was. */
 export const pathOf = (request: Request): string => shownPath(URL.parse(request.url)?.pathname ?? '')

@@ -8,7 +8,6 @@ import type { World } from '../world.ts'
 import { absoluteUrl } from './absolute-url.ts'
 import type { ClientLimits } from './client-limit.ts'
 import { preflight } from './cors.ts'
-import { countTokensRoutes } from './count-tokens.ts'
 import { dashboardRoutes } from './dashboard.ts'
 import { docsRoutes } from './docs.ts'
 import { generateRoutes } from './generate.ts'
@@ -21,14 +20,17 @@ import { refusals } from './refusals.ts'
 /** Strict paths: a doubled or missing `/v1` and a trailing slash are 404. `standardHostname` off: Elysia would look for the path behind the Host header. */
 const APP_OPTIONS = { strictPath: true, handler: { standardHostname: false } } as const
 
-export function buildApp(world: World, relay: Relay, keyLimits: KeyLimits, clientLimits: ClientLimits, bodies: BodyMemory) {
+/** What the routes answer with; the gateway makes each of them once. */
+export type AppParts = Readonly<{ world: World; relay: Relay; keyLimits: KeyLimits; clientLimits: ClientLimits; bodies: BodyMemory }>
+
+export function buildApp(parts: AppParts) {
+  const { world, keyLimits, clientLimits } = parts
   const macro = keyMacro(world, keyLimits, clientLimits)
   const app = new Elysia(APP_OPTIONS)
     .use(absoluteUrl())
     .use(refusals(world))
     .use(preflight(world))
-    .use(generateRoutes(world, relay, clientLimits))
-    .use(countTokensRoutes(world, keyLimits, clientLimits, bodies))
+    .use(generateRoutes(parts))
     .use(dashboardRoutes(world, macro))
     .use(modelRoutes(world, macro))
     .use(publicHealth(world))

@@ -55,7 +55,7 @@ const CREDIT_GRANTS = t.Object(
 
 export function dashboardRoutes(world: World, macro: ReturnType<typeof keyMacro>) {
   const answer = <Document>(asker: Asker, shape: (key: KeyRecord, balance: KeyBalance) => Document): Promise<Response> =>
-    answerSmall(world, asker, async (key) => {
+    answerSmall(asker, async (key) => {
       const balance = await world.ledger.balanceOf(key.id)
       if (balance === 'unavailable') return new Refusal('storageUnavailable')
       return balance === undefined ? new Refusal('keyInvalid') : shape(key, balance)

@@ -8,6 +8,7 @@ import { Elysia } from 'elysia'
 import { API_REFERENCE, type Facts, type GuidePage, guideOf, llmsTextOf } from '../docs/guide.ts'
 import { type Frame, missingHtml, pageHtml, referenceHtml } from '../docs/page.ts'
 import { answerHeaders } from '../relay/answer-headers.ts'
+import { pathOf } from '../relay/request-target.ts'
 import icon from '../web/icon.svg' with { type: 'text' }
 import css from '../web/style.css' with { type: 'text' }
 import type { World } from '../world.ts'
@@ -40,7 +41,7 @@ export function docsRoutes(world: World, describe: Describe) {
     return answerStatic(request, content, 'vary' in headers ? { ...headers, vary: 'origin, accept-encoding' } : headers, status)
   }
   const answerPage = ({ request }: { request: Request }): Response => {
-    const path = pathOf(request)
+    const path = pathOf(request.url)
     const content = shelf.find(path)
     if (content !== undefined) return answer(request, content)
     const page = PLAIN_PATHS.get(path) ?? (path.endsWith('/') ? path.slice(0, -1) : path)
@@ -62,12 +63,6 @@ const PLAIN_PATHS: ReadonlyMap<string, string> = new Map([
   ['/docs/index.md', '/docs/quick-start.md'],
   ['/docs/llms.txt', '/llms.txt'],
 ])
-
-/** Read by hand: `new URL` throws on hosts that Bun lets through. */
-function pathOf({ url }: Request): string {
-  const [target = ''] = url.split(/[?#]/, 1)
-  return target.slice(target.indexOf('/', target.indexOf('://') + '://'.length))
-}
 
 /** The documents of one catalogue, each made at its first use. */
 class Shelf {

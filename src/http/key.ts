@@ -4,16 +4,15 @@
  */
 
 import type { Server } from 'bun'
-import { Elysia, t } from 'elysia'
+import { Elysia, t, type ValidationError } from 'elysia'
 import { isSecret, type KeyRecord, stateOf } from '../core/key.ts'
-import { Refusal } from '../core/refusal.ts'
+import { invalid, Refusal } from '../core/refusal.ts'
 import { Exchange } from '../relay/exchange.ts'
 import type { KeyLimits } from '../relay/key-limits.ts'
 import type { World } from '../world.ts'
 import { type Admission, type Asker, refuseAsker } from './answers.ts'
 import { clientIpOf } from './client-address.ts'
 import type { ClientLimits } from './client-limit.ts'
-import { invalidQuery } from './query.ts'
 
 /** Which headers may carry the key: the model routes take `x-api-key` or Bearer, the dashboard Bearer only. */
 export type Carrier = 'either' | 'bearer'
@@ -126,3 +125,13 @@ export function keyMacro(world: World, keyLimits: KeyLimits, clientLimits: Clien
 
 /** The route for the log, as the contract writes it: `/v1/models/{id}`. */
 const patternOf = (route: string): string => route.replace(/:(\w+)(?:\/\*)?$/, '{$1}')
+
+/** Elysia's finding, without what it says of the value: a message of ours quotes nothing that a client sent. */
+function invalidQuery({ valueError }: Readonly<Pick<ValidationError, 'valueError'>>): Refusal {
+  const path = valueError?.path.slice(1).replaceAll('/', '.')
+  const expected = valueError?.schema.description
+  return invalid(
+    path === undefined || path === '' ? 'query' : path,
+    expected === undefined ? 'Input is not allowed' : `Input should be ${expected}`,
+  )
+}

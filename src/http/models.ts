@@ -7,8 +7,9 @@ import { Elysia, type Static, t } from 'elysia'
 import { type Model, modelOf, modelsOf } from '../core/catalog.ts'
 import { type Picos, picos, toExactUsdText, toUsd, ZERO } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
+import { pathOf } from '../relay/request-target.ts'
 import type { World } from '../world.ts'
-import { answerSmall } from './answers.ts'
+import { type Asker, answerSmall } from './answers.ts'
 import { KEY_HEADERS, type keyMacro } from './key.ts'
 
 const LIST = '/v1/models'
@@ -60,14 +61,14 @@ const CURSORS = t.Object({
 })
 
 export function modelRoutes(world: World, macro: ReturnType<typeof keyMacro>) {
-  const one = (asker: Parameters<typeof answerSmall>[1]): Promise<Response> =>
-    answerSmall(world, asker, (key) => {
+  const one = (asker: Asker): Promise<Response> =>
+    answerSmall(asker, (key) => {
       const model = modelOf(world.catalog(), key.plan, idOf(asker.request))
       return model === undefined ? new Refusal('notFound') : modelShape(model)
     })
   return new Elysia({ name: 'models' })
     .use(macro)
-    .get('/v1/models', ({ asker, query }) => answerSmall(world, asker, (key) => listOf(modelsOf(world.catalog(), key.plan), query)), {
+    .get('/v1/models', ({ asker, query }) => answerSmall(asker, (key) => listOf(modelsOf(world.catalog(), key.plan), query)), {
       key: 'models',
       headers: KEY_HEADERS.either,
       query: CURSORS,
@@ -93,15 +94,10 @@ export function modelRoutes(world: World, macro: ReturnType<typeof keyMacro>) {
     .get('/v1/models/:id/*', ({ asker }) => one(asker), { key: 'models', headers: KEY_HEADERS.either, detail: { hide: true } })
 }
 
-/**
- * An id may have any letter, `/` and `%` too, so it is read from the path itself, by hand: `new URL` throws on hosts that Bun lets through (`Host: a]b`).
- * A broken escape is no model's id.
- */
+/** An id may have any letter, `/` and `%` too, so it is read from the path itself. A broken escape is no model's id. */
 function idOf(request: Request): string {
-  const [target = ''] = request.url.split(/[?#]/, 1)
-  const path = target.slice(target.indexOf('/', target.indexOf('://') + '://'.length))
   try {
-    return decodeURIComponent(path.slice(`${LIST}/`.length))
+    return decodeURIComponent(pathOf(request.url).slice(`${LIST}/`.length))
   } catch {
     return ''
   }

@@ -24,9 +24,10 @@ export type RelayParts = Readonly<{
  * A request that may call the upstream: what it asks, what is held for it, and its place among the key's concurrent requests. `lease` is the memory of its
  * body and answer alone; `release` gives back all that it has taken.
  */
-export type Admitted<Echo> = Readonly<{ call: Call<Echo>; held: Held; lease: BodyLease; release: () => void }>
+export type Grant<Echo> = Readonly<{ call: Call<Echo>; held: Held; lease: BodyLease; release: () => void }>
 
-export type Run<Echo> = Admitted<Echo> &
+/** A granted request with whom and what answers it. */
+export type Admitted<Echo> = Grant<Echo> &
   Readonly<{ parts: RelayParts; format: Format<Echo>; request: Request; connection: Connection; exchange: Exchange }>
 
 export const stampOf = (exchange: Exchange): Stamp => ({

@@ -1,8 +1,7 @@
-/** The headers that every answer carries, and a refusal as an answer. Rules: contract.md "Errors"; requests.md "Request ids", "Retry signals". */
-
-import { corsHeaders } from '../core/cors.ts'
-import type { Refusal } from '../core/refusal.ts'
-import { errorBody, errorHeaders } from '../core/refusal-body.ts'
+/**
+ * The headers that every answer carries: its id, and who may read it from a browser. Keys travel in headers, never in cookies.
+ * Rules: requests.md "Request ids", "Browsers".
+ */
 
 export const answerHeaders = (requestId: string, allowedOrigins: readonly string[], origin: string | null): Record<string, string> => ({
   'x-request-id': requestId,
@@ -10,8 +9,11 @@ export const answerHeaders = (requestId: string, allowedOrigins: readonly string
   ...corsHeaders(origin, allowedOrigins),
 })
 
-export const refuse = (refusal: Refusal, requestId: string, allowedOrigins: readonly string[], origin: string | null): Response =>
-  new Response(JSON.stringify(errorBody(refusal)), {
-    status: refusal.row.status,
-    headers: { ...errorHeaders(refusal), 'cache-control': 'no-store', ...answerHeaders(requestId, allowedOrigins, origin) },
-  })
+const EXPOSED = 'x-request-id, request-id, retry-after, x-should-retry'
+
+/** Headers of every answer under `/v1`. `allowed`: origins, or `*` among them for all. */
+export function corsHeaders(origin: string | null, allowed: readonly string[]): Record<string, string> {
+  if (allowed.includes('*')) return { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED }
+  if (origin === null || !allowed.includes(origin)) return { vary: 'origin' }
+  return { 'access-control-allow-origin': origin, 'access-control-expose-headers': EXPOSED, vary: 'origin' }
+}

@@ -4,12 +4,11 @@
  */
 
 import { Refusal } from '../core/refusal.ts'
-import { type Run, stampOf } from './admitted.ts'
-import { answerHeaders } from './answer-headers.ts'
+import { type Admitted, stampOf } from './admitted.ts'
 import { asEventStream, callUpstream } from './call-upstream.ts'
 import { ClientStream } from './client-stream.ts'
 import { Deadline } from './deadline.ts'
-import { remember } from './remember.ts'
+import { remember } from './response-memory.ts'
 
 /** A comment: the stream has begun, though the upstream has not. */
 const OPENING = new TextEncoder().encode(': ok\n\n')
@@ -21,9 +20,9 @@ const STREAM_HEADERS = {
 }
 
 /** `whenEnded` resolves when the stream is settled, which may be long after the response was handed over. */
-export async function answerStream<Echo>(run: Run<Echo>): Promise<{ response: Response; whenEnded: Promise<void> }> {
-  const { parts, request, connection, exchange } = run
-  const stream = startStream(run)
+export async function answerStream<Echo>(admitted: Admitted<Echo>): Promise<{ response: Response; whenEnded: Promise<void> }> {
+  const { parts, request, connection, exchange } = admitted
+  const stream = startStream(admitted)
   const leave = (): void => void stream.leave().catch(() => undefined)
   request.signal.addEventListener('abort', leave)
   if (request.signal.aborted) leave()
@@ -34,13 +33,13 @@ export async function answerStream<Echo>(run: Run<Echo>): Promise<{ response: Re
     return { response: exchange.refuse(first, connection.origin), whenEnded }
   }
   const response = new Response(stream.body(first === 'waiting' ? OPENING : undefined), {
-    headers: { ...STREAM_HEADERS, ...answerHeaders(exchange.requestId, parts.world.corsOrigins(), connection.origin) },
+    headers: { ...STREAM_HEADERS, ...exchange.headers(connection.origin) },
   })
   return { response, whenEnded }
 }
 
-function startStream<Echo>(run: Run<Echo>): ClientStream {
-  const { parts, format, call, request, connection, exchange, held, lease, release } = run
+function startStream<Echo>(admitted: Admitted<Echo>): ClientStream {
+  const { parts, format, call, request, connection, exchange, held, lease, release } = admitted
   const { world, live, timings } = parts
   const limits = world.limits()
   const { body: _sent, ...answered } = call
@@ -49,7 +48,7 @@ function startStream<Echo>(run: Run<Echo>): ClientStream {
   // Who has left before anything was sent costs nobody anything: a call that is aborted from the start never leaves.
   if (request.signal.aborted) deadline.stop('leaver')
   let isFailing = false
-  const opening = callUpstream(run, deadline, () => {
+  const opening = callUpstream(admitted, deadline, () => {
     isFailing = true
   }).then((reply) => {
     // The upstream has the whole body once it answers, and a stream lives long.

@@ -2,52 +2,55 @@
 
 import { Refusal } from '../core/refusal.ts'
 import type { Fault } from '../upstream/upstream.ts'
-import { type Run, stampOf } from './admitted.ts'
-import { answerHeaders } from './answer-headers.ts'
+import { type Admitted, stampOf } from './admitted.ts'
 import { callUpstream, type MessageReply, readReply } from './call-upstream.ts'
 import { Deadline, type StopReason } from './deadline.ts'
 import type { LiveStream } from './live-streams.ts'
-import { remember } from './remember.ts'
+import { remember } from './response-memory.ts'
 import { describe, settle } from './settle.ts'
 
-export async function answerWhole<Echo>(run: Run<Echo>): Promise<Response> {
-  const { startTimeoutMs, totalTimeoutMs } = run.parts.world.limits()
-  const deadline = new Deadline(Math.min(startTimeoutMs, totalTimeoutMs - run.exchange.elapsedMs))
-  const { live } = run.parts
+export async function answerWhole<Echo>(admitted: Admitted<Echo>): Promise<Response> {
+  const { startTimeoutMs, totalTimeoutMs } = admitted.parts.world.limits()
+  const deadline = new Deadline(Math.min(startTimeoutMs, totalTimeoutMs - admitted.exchange.elapsedMs))
+  const { live } = admitted.parts
   // A disabled key's whole answer is finished and billed; only a shutdown cannot wait for it.
-  const stoppable = stoppableBy((reason) => reason === 'drain' && deadline.stop(reason), run)
+  const stoppable = stoppableBy((reason) => reason === 'drain' && deadline.stop(reason), admitted)
   live.add(stoppable)
   try {
-    const reply = await callUpstream(run, deadline)
-    const answer = reply.kind === 'fault' ? reply : await readReply(reply, deadline, run.lease)
+    const reply = await callUpstream(admitted, deadline)
+    const answer = reply.kind === 'fault' ? reply : await readReply(reply, deadline, admitted.lease)
     const outcome = deadline.reason === 'deadline' || deadline.reason === 'drain' ? deadline.reason : 'fault'
     deadline.stop('done')
-    return await (answer.kind === 'fault' ? refuse(run, answer, outcome) : respond(run, answer))
+    return await (answer.kind === 'fault' ? refuse(admitted, answer, outcome) : respond(admitted, answer))
   } finally {
     deadline.stop('done')
     live.remove(stoppable)
-    run.release()
-    run.connection.restore()
+    admitted.release()
+    admitted.connection.restore()
   }
 }
 
-const stoppableBy = <Echo>(stop: (reason: StopReason) => void, { held }: Run<Echo>): LiveStream => ({
+const stoppableBy = <Echo>(stop: (reason: StopReason) => void, { held }: Admitted<Echo>): LiveStream => ({
   keyId: held.key.id,
   pulse: () => undefined,
   stop: async (reason) => stop(reason),
 })
 
-function refuse<Echo>({ parts, exchange, connection, held }: Run<Echo>, fault: Fault, outcome: 'deadline' | 'drain' | 'fault'): Response {
+function refuse<Echo>(
+  { parts, exchange, connection, held }: Admitted<Echo>,
+  fault: Fault,
+  outcome: 'deadline' | 'drain' | 'fault',
+): Response {
   parts.world.ledger.void(exchange.requestId)
   const { refusal, upstream, cause, isAlarm } = fault
   return exchange.refuse(refusal, connection.origin, { ...describe(held), upstream, cause, isAlarm, outcome })
 }
 
-async function respond<Echo>(run: Run<Echo>, { message, upstream }: MessageReply): Promise<Response> {
-  const { parts, format, call, held, exchange, connection } = run
+async function respond<Echo>(admitted: Admitted<Echo>, { message, upstream }: MessageReply): Promise<Response> {
+  const { parts, format, call, held, exchange, connection } = admitted
   const bytes = format.respond(message, call, stampOf(exchange))
   exchange.noteFirstByte()
-  const outcome = run.request.signal.aborted ? 'leaver' : 'complete'
+  const outcome = admitted.request.signal.aborted ? 'leaver' : 'complete'
   const kept = await settle(parts.world, exchange, held, {
     outcome,
     observation: message.observation,
@@ -58,6 +61,6 @@ async function respond<Echo>(run: Run<Echo>, { message, upstream }: MessageReply
   if (kept === 'unavailable') return exchange.refuse(new Refusal('storageUnavailable'), connection.origin)
   remember(parts, held.key.id, () => format.finished?.(message, call, stampOf(exchange)))
   return new Response(bytes as Uint8Array<ArrayBuffer>, {
-    headers: { 'content-type': 'application/json', ...answerHeaders(exchange.requestId, parts.world.corsOrigins(), connection.origin) },
+    headers: { 'content-type': 'application/json', ...exchange.headers(connection.origin) },
   })
 }

@@ -4,21 +4,21 @@ import { type NativeMessage, readMessage, streamOfMessage } from '../core/native
 import { Refusal, type RefusalName } from '../core/refusal.ts'
 import { readWhole } from '../upstream/read-chunks.ts'
 import type { Fault, Reply } from '../upstream/upstream.ts'
-import type { Run } from './admitted.ts'
+import type { Admitted } from './admitted.ts'
 import type { BodyLease } from './body-memory.ts'
 import type { Deadline } from './deadline.ts'
-import { queryOf } from './query.ts'
+import { queryOf } from './request-target.ts'
 
 /** A whole answer is held in memory; one that is larger is a broken upstream. */
 const MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 
 /** `onErrorHead`: see the upstream's port. */
-export async function callUpstream<Echo>(run: Run<Echo>, deadline: Deadline, onErrorHead?: () => void): Promise<Reply | Fault> {
-  const { model, body, version, betas } = run.call
+export async function callUpstream<Echo>(admitted: Admitted<Echo>, deadline: Deadline, onErrorHead?: () => void): Promise<Reply | Fault> {
+  const { model, body, version, betas } = admitted.call
   // The query is part of the native API (`?beta=true`); the other formats have none.
-  const query = run.format.name === 'messages' ? queryOf(run.request.url) : ''
+  const query = admitted.format.name === 'messages' ? queryOf(admitted.request.url) : ''
   const request = { path: '/v1/messages', query, model, body, version, betas } as const
-  const reply = await run.parts.world.upstream.call(request, deadline.signal, onErrorHead)
+  const reply = await admitted.parts.world.upstream.call(request, deadline.signal, onErrorHead)
   const { reason } = deadline
   return reply.kind === 'fault' && (reason === 'deadline' || reason === 'drain') ? brokenReply(reply.upstream, reason, deadline) : reply
 }

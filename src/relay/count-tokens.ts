@@ -1,6 +1,5 @@
 /** `POST /v1/messages/count_tokens`: forwarded, never billed, needs no balance, counts in the rate limit. Rules: requests.md "Token counts". */
 
-import { modelOf } from '../core/catalog.ts'
 import { readCountTokens } from '../core/formats/messages/format.ts'
 import { isObject } from '../core/json.ts'
 import type { KeyRecord } from '../core/key.ts'
@@ -8,62 +7,56 @@ import { Refusal } from '../core/refusal.ts'
 import { readWhole } from '../upstream/read-chunks.ts'
 import type { Fault } from '../upstream/upstream.ts'
 import type { World } from '../world.ts'
-import { answerHeaders } from './answer-headers.ts'
-import type { BodyLease, BodyMemory } from './body-memory.ts'
+import type { RelayParts } from './admitted.ts'
+import type { BodyLease } from './body-memory.ts'
 import { Deadline } from './deadline.ts'
-import { type Connection, Exchange } from './exchange.ts'
-import type { KeyLimits } from './key-limits.ts'
-import { queryOf } from './query.ts'
+import { type Connection, Exchange, ownerOf } from './exchange.ts'
 import { readBody } from './read-body.ts'
+import { readContext } from './read-context.ts'
 import { refuseAfterBody } from './refuse-after-body.ts'
-import { sha256Hex } from './sha256.ts'
+import { queryOf } from './request-target.ts'
 
 const ROUTE = '/v1/messages/count_tokens'
 
 /** An answer holds one number. */
 const ANSWER_BYTES_MAX = 64 * 1024
 
+type Parts = Pick<RelayParts, 'world' | 'keyLimits' | 'bodies'>
+
 export async function countTokens(
-  world: World,
-  keyLimits: KeyLimits,
-  bodies: BodyMemory,
+  parts: Parts,
   request: Request,
   identified: KeyRecord | Refusal,
   connection: Connection,
 ): Promise<Response> {
-  const exchange = new Exchange(world, ROUTE, 'messages')
+  const exchange = new Exchange(parts.world, ROUTE, 'messages')
   connection.keepOpen()
   try {
-    const counted = await count(world, keyLimits, bodies, request, identified, exchange)
+    const counted = await count(parts, request, identified, exchange)
     if (counted instanceof Uint8Array) {
-      exchange.end({ status: 200, ...ownerOf(identified, connection) })
-      const headers = { 'content-type': 'application/json', ...answerHeaders(exchange.requestId, world.corsOrigins(), connection.origin) }
+      exchange.end({ status: 200, ...ownerOf(identified, connection.client) })
+      const headers = { 'content-type': 'application/json', ...exchange.headers(connection.origin) }
       return new Response(counted as Uint8Array<ArrayBuffer>, { headers })
     }
     if (counted === 'left') {
-      exchange.end({ status: 200, outcome: 'leaver', ...ownerOf(identified, connection) })
+      exchange.end({ status: 200, outcome: 'leaver', ...ownerOf(identified, connection.client) })
       return new Response(null)
     }
     const refusal = counted instanceof Refusal ? counted : counted.refusal
     const fault = counted instanceof Refusal ? {} : { upstream: counted.upstream, cause: counted.cause, isAlarm: counted.isAlarm }
     return await refuseAfterBody(request, () =>
-      exchange.refuse(refusal, connection.origin, { ...ownerOf(identified, connection), ...fault }),
+      exchange.refuse(refusal, connection.origin, { ...ownerOf(identified, connection.client), ...fault }),
     )
   } finally {
     connection.restore()
   }
 }
 
-const ownerOf = (key: KeyRecord | Refusal, { client }: Connection) =>
-  key instanceof Refusal ? { client } : { keyId: key.id, accountId: key.accountId }
-
 /** The upstream's bytes, a refusal of ours, or the upstream's fault; `left`: nobody is there to be told. */
 type Counted = Uint8Array | Refusal | Fault | 'left'
 
 async function count(
-  world: World,
-  keyLimits: KeyLimits,
-  bodies: BodyMemory,
+  { world, keyLimits, bodies }: Parts,
   request: Request,
   key: KeyRecord | Refusal,
   exchange: Exchange,
@@ -85,13 +78,10 @@ async function forward(world: World, request: Request, key: KeyRecord, lease: Bo
   const limits = world.limits()
   const body = await readBody(request, limits, lease)
   if (body instanceof Refusal) return body
-  const catalog = world.catalog()
-  const call = readCountTokens(body, {
-    headers: request.headers,
-    find: (modelId) => modelOf(catalog, key.plan, modelId),
-    recall: () => undefined,
-    sha256Hex,
-  })
+  const call = readCountTokens(
+    body,
+    readContext(world, request, key, () => undefined),
+  )
   if (call instanceof Refusal) return call
   const deadline = new Deadline(Math.min(limits.startTimeoutMs, limits.totalTimeoutMs - exchange.elapsedMs))
   const leave = (): void => deadline.stop('leaver')

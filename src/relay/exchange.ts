@@ -1,10 +1,15 @@
-/** One request from the outside: its id, its times, what its log line says, and the answer that ends it without a stream. */
+/**
+ * One request from the outside: its id, its times, what its log line says, and the refusal that ends it without a stream.
+ * Rules: contract.md "Errors"; requests.md "Retry signals".
+ */
 
 import type { FormatName } from '../core/format.ts'
-import type { Refusal } from '../core/refusal.ts'
+import type { KeyRecord } from '../core/key.ts'
+import { Refusal } from '../core/refusal.ts'
+import { errorBody, errorHeaders } from '../core/refusal-body.ts'
 import type { RequestLine } from '../observe/request-line.ts'
 import type { World } from '../world.ts'
-import { refuse } from './answer-headers.ts'
+import { answerHeaders } from './answer-headers.ts'
 
 /** The client's side of a request, as the HTTP layer knows it. */
 export type Connection = Readonly<{
@@ -17,6 +22,10 @@ export type Connection = Readonly<{
   /** Closes the connection of a client that takes no bytes. */
   drop(): void
 }>
+
+/** Whom a log line names: the key and its account, or the client where no key was known. */
+export const ownerOf = (key: KeyRecord | Refusal | undefined, client: string): Pick<RequestLine, 'client' | 'keyId' | 'accountId'> =>
+  key === undefined || key instanceof Refusal ? { client } : { keyId: key.id, accountId: key.accountId }
 
 export class Exchange {
   readonly requestId: string
@@ -63,9 +72,17 @@ export class Exchange {
     this.#world.metrics.requestEnded(line)
   }
 
+  /** Those of every answer; `origin` is the client's. */
+  headers(origin: string | null): Record<string, string> {
+    return answerHeaders(this.requestId, this.#world.corsOrigins(), origin)
+  }
+
   /** Ends the exchange with a refusal. */
   refuse(refusal: Refusal, origin: string | null, fields: Partial<RequestLine> = {}): Response {
     this.end({ ...fields, status: refusal.row.status, refusal: refusal.name })
-    return refuse(refusal, this.requestId, this.#world.corsOrigins(), origin)
+    return new Response(JSON.stringify(errorBody(refusal)), {
+      status: refusal.row.status,
+      headers: { ...errorHeaders(refusal), 'cache-control': 'no-store', ...this.headers(origin) },
+    })
   }
 }

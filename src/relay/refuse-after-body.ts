@@ -3,7 +3,7 @@
  * Rules: requests.md "Bodies"; platform.md "Bun's server".
  */
 
-export type DrainBounds = Readonly<{
+export type DiscardBounds = Readonly<{
   /** Past these a client that keeps sending is cut off after all. */
   bytesMax: number
   totalMs: number
@@ -11,18 +11,18 @@ export type DrainBounds = Readonly<{
   idleMs: number
 }>
 
-const DRAIN_BOUNDS: DrainBounds = { bytesMax: 128 * 1024 * 1024, totalMs: 30_000, idleMs: 3_000 }
+const DISCARD_BOUNDS: DiscardBounds = { bytesMax: 128 * 1024 * 1024, totalMs: 30_000, idleMs: 3_000 }
 
 /** The refusal, once the client has sent its body and listens. One that does not come to an end gets it, too, and loses its connection. */
 export async function refuseAfterBody(request: Request, refuse: () => Response): Promise<Response> {
-  const isEnded = await drain(request)
+  const isEnded = await discardBody(request)
   const response = refuse()
   if (!isEnded) response.headers.set('connection', 'close')
   return response
 }
 
 /** Reads what is left of a body into nothing. False: the client had not sent all of it. Never rejects; a body that somebody else reads is left alone. */
-export async function drain(request: Request, bounds: DrainBounds = DRAIN_BOUNDS): Promise<boolean> {
+export async function discardBody(request: Request, bounds: DiscardBounds = DISCARD_BOUNDS): Promise<boolean> {
   if (request.body === null || request.body.locked) return true
   const reader = request.body.getReader()
   let isCutOff = false

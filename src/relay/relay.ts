@@ -3,22 +3,21 @@
  * request: its hold is released and the client gets a 500. Rules: keys.md "Order of checks"; house.md "One request".
  */
 
-import { modelOf } from '../core/catalog.ts'
-import type { Format, ReadContext } from '../core/format.ts'
+import type { Format } from '../core/format.ts'
 import type { KeyRecord } from '../core/key.ts'
 import { holdFor } from '../core/pricing.ts'
 import { insufficientBalance, Refusal } from '../core/refusal.ts'
 import type { HoldAnswer } from '../ledger/ledger.ts'
 import { describeBug } from '../observe/bug.ts'
-import type { Admitted, RelayParts } from './admitted.ts'
+import type { Admitted, Grant, RelayParts } from './admitted.ts'
 import { answerStream } from './answer-stream.ts'
 import { answerWhole } from './answer-whole.ts'
 import type { BodyLease } from './body-memory.ts'
-import { type Connection, Exchange } from './exchange.ts'
+import { type Connection, Exchange, ownerOf } from './exchange.ts'
 import { readBody } from './read-body.ts'
+import { readContext } from './read-context.ts'
 import { refuseAfterBody } from './refuse-after-body.ts'
 import type { Held } from './settle.ts'
-import { sha256Hex } from './sha256.ts'
 
 export class Relay {
   readonly #parts: RelayParts
@@ -66,32 +65,28 @@ export class Relay {
     connection: Connection,
     exchange: Exchange,
   ): Promise<Response> {
-    const admitted = await this.#admit(format, request, identified, exchange)
-    if (admitted instanceof Refusal) {
-      const key = identified instanceof Refusal ? { client: connection.client } : { keyId: identified.id, accountId: identified.accountId }
-      const response = await refuseAfterBody(request, () => exchange.refuse(admitted, connection.origin, key))
+    const grant = await this.#admit(format, request, identified, exchange)
+    if (grant instanceof Refusal) {
+      const response = await refuseAfterBody(request, () =>
+        exchange.refuse(grant, connection.origin, ownerOf(identified, connection.client)),
+      )
       connection.restore()
       return response
     }
-    const run = { parts: this.#parts, format, request, connection, exchange, ...admitted }
+    const admitted: Admitted<Echo> = { parts: this.#parts, format, request, connection, exchange, ...grant }
     try {
-      if (!admitted.call.isStream) return await answerWhole(run)
-      const { response, whenEnded } = await answerStream(run)
+      if (!grant.call.isStream) return await answerWhole(admitted)
+      const { response, whenEnded } = await answerStream(admitted)
       this.#track(whenEnded)
       return response
     } catch (error) {
-      admitted.release()
+      grant.release()
       connection.restore()
       throw error
     }
   }
 
-  async #admit<Echo>(
-    format: Format<Echo>,
-    request: Request,
-    key: KeyRecord | Refusal,
-    exchange: Exchange,
-  ): Promise<Admitted<Echo> | Refusal> {
+  async #admit<Echo>(format: Format<Echo>, request: Request, key: KeyRecord | Refusal, exchange: Exchange): Promise<Grant<Echo> | Refusal> {
     const { world, keyLimits, bodies } = this.#parts
     if (key instanceof Refusal) return key
     if (world.isDraining()) return new Refusal('draining')
@@ -103,13 +98,13 @@ export class Relay {
       slot.release()
       lease.release()
     }
-    const admitted = await this.#hold(format, request, key, exchange, lease).catch((error: unknown) => {
+    const held = await this.#hold(format, request, key, exchange, lease).catch((error: unknown) => {
       release()
       throw error
     })
-    if (!(admitted instanceof Refusal)) return { ...admitted, lease, release }
+    if (!(held instanceof Refusal)) return { ...held, lease, release }
     release()
-    return admitted
+    return held
   }
 
   async #hold<Echo>(
@@ -118,11 +113,14 @@ export class Relay {
     key: KeyRecord,
     exchange: Exchange,
     lease: BodyLease,
-  ): Promise<Pick<Admitted<Echo>, 'call' | 'held'> | Refusal> {
-    const { world } = this.#parts
+  ): Promise<Pick<Grant<Echo>, 'call' | 'held'> | Refusal> {
+    const { world, memory } = this.#parts
     const body = await readBody(request, world.limits(), lease)
     if (body instanceof Refusal) return body
-    const call = format.read(body, this.#readContext(request, key))
+    const call = format.read(
+      body,
+      readContext(world, request, key, (id) => memory.recall(key.id, id)),
+    )
     if (call instanceof Refusal) return call
     const { rates, contextWindow, id: modelId } = call.model
     const held: Held = {
@@ -146,17 +144,6 @@ export class Relay {
       now: world.clock.now(),
     })
     return holdRefusal(answer, world.dashboardUrl()) ?? { call, held }
-  }
-
-  #readContext(request: Request, key: KeyRecord): ReadContext {
-    const { world, memory } = this.#parts
-    const catalog = world.catalog()
-    return {
-      headers: request.headers,
-      find: (modelId) => modelOf(catalog, key.plan, modelId),
-      recall: (id) => memory.recall(key.id, id),
-      sha256Hex,
-    }
   }
 }
 

@@ -7,6 +7,8 @@ import { LRUCache } from 'lru-cache'
 import { parseExact } from '../core/bytes/exact-json.ts'
 import { isObject } from '../core/json.ts'
 import type { Finished } from '../core/transcoder.ts'
+import { describeBug } from '../observe/bug.ts'
+import type { World } from '../world.ts'
 
 /** An answer's items, each as JSON, or where an item stands: in which answer, at which place. */
 type Entry = readonly string[] | Readonly<{ answer: string; index: number }>
@@ -52,6 +54,20 @@ export class ResponseMemory {
     if (!('answer' in entry)) return entry.map((item) => parseExact(item))
     const items = this.#entries.get(entry.answer)
     return items === undefined || 'answer' in items ? undefined : items.slice(entry.index, entry.index + 1).map((item) => parseExact(item))
+  }
+}
+
+/** Keeps a finished answer. It is paid for by then: whatever goes wrong here must not take it from its client. */
+export function remember(
+  { world, memory }: Readonly<{ world: World; memory: ResponseMemory }>,
+  keyId: string,
+  finish: () => Finished | undefined,
+): void {
+  try {
+    const finished = finish()
+    if (finished !== undefined) memory.remember(keyId, finished)
+  } catch (error) {
+    world.log.alarm('an answer could not be remembered', describeBug(error))
   }
 }
 

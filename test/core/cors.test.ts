@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { corsHeaders } from '../../src/core/cors.ts'
+import { corsHeaders } from '../../src/relay/answer-headers.ts'
 
 const LISTED = ['https://chat.example', 'https://other.example']
 

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LIMITS } from '../../src/core/limits.ts'
-import { drain } from '../../src/relay/refuse-after-body.ts'
+import { discardBody } from '../../src/relay/refuse-after-body.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { connectRaw, rawRequest } from '../support/raw-client.ts'
 
@@ -204,7 +204,7 @@ test('a client that pauses for less than the bound is waited for', async () => {
     port: 0,
     hostname: '127.0.0.1',
     fetch: async (request) => {
-      isEnded = await drain(request, { bytesMax: 1_000, totalMs: 10_000, idleMs: 1_000 })
+      isEnded = await discardBody(request, { bytesMax: 1_000, totalMs: 10_000, idleMs: 1_000 })
       return new Response('refused', { status: 413 })
     },
   })

@@ -11,7 +11,7 @@ import { ClientLimits } from '../../src/http/client-limit.ts'
 import { KeyLimits } from '../../src/relay/key-limits.ts'
 import { LiveStreams } from '../../src/relay/live-streams.ts'
 import { type Pace, readBody } from '../../src/relay/read-body.ts'
-import { drain } from '../../src/relay/refuse-after-body.ts'
+import { discardBody } from '../../src/relay/refuse-after-body.ts'
 import { Relay } from '../../src/relay/relay.ts'
 import { ResponseMemory } from '../../src/relay/response-memory.ts'
 import { TIMINGS } from '../../src/relay/timings.ts'
@@ -41,7 +41,7 @@ function serveReadBody(pace: Pace, totalTimeoutMs = 60_000) {
     fetch: async (request) => {
       const lease = memory.lease({ id: 'key_slow', accountId: 'acc_slow' })
       const body = await readBody(request, { bodyBytes: LIMITS.bodyBytes, totalTimeoutMs }, lease, pace)
-      if (body instanceof Refusal) await drain(request)
+      if (body instanceof Refusal) await discardBody(request)
       lease.release()
       return body instanceof Refusal ? new Response(body.message, { status: body.row.status }) : new Response('read')
     },
@@ -146,7 +146,7 @@ test('an upload that is steady but longer than the server’s idle limit is answ
     bodies,
     timings: TIMINGS,
   })
-  const app = buildApp(world, relay, keyLimits, clientLimits, bodies).listen({ port: 0, hostname: '127.0.0.1', idleTimeout: 1 })
+  const app = buildApp({ world, relay, keyLimits, clientLimits, bodies }).listen({ port: 0, hostname: '127.0.0.1', idleTimeout: 1 })
   const url = `http://127.0.0.1:${app.server?.port}`
   const secret = await gateway.createKey({ id: 'key_steady' })
   const statuses = ['/v1/messages', '/v1/messages/count_tokens'].map(async (path) => {

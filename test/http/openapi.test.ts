@@ -137,7 +137,13 @@ const UNDESCRIBED = new Set(['OPTIONS /v1/*', 'GET /v1/models/:id/*', 'GET /open
 const routesOf = () => {
   const { world } = makeTestWorld()
   const clocked = { limits: world.limits, now: world.clock.monotonicMs }
-  return buildApp(world, undefined as unknown as Relay, new KeyLimits(clocked), new ClientLimits(clocked), gateway.bodies).routes
+  return buildApp({
+    world,
+    relay: undefined as unknown as Relay,
+    keyLimits: new KeyLimits(clocked),
+    clientLimits: new ClientLimits(clocked),
+    bodies: gateway.bodies,
+  }).routes
 }
 
 test('every route of the application is in it, and none that is not served', async () => {

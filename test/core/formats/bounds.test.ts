@@ -10,7 +10,7 @@ import { responsesFormat } from '../../../src/core/formats/responses/format.ts'
 import { type Picos, picos } from '../../../src/core/money.ts'
 import { type Bounds, holdFor } from '../../../src/core/pricing.ts'
 import { Refusal } from '../../../src/core/refusal.ts'
-import { sha256Hex } from '../../../src/relay/sha256.ts'
+import { sha256Hex } from '../../../src/relay/read-context.ts'
 import { GOLDEN_MODEL } from '../../support/golden.ts'
 
 type Json = Record<string, unknown>

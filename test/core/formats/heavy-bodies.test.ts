@@ -11,7 +11,7 @@ import { messagesFormat } from '../../../src/core/formats/messages/format.ts'
 import { responsesFormat } from '../../../src/core/formats/responses/format.ts'
 import { JSON_DEPTH_MAX, LIMITS } from '../../../src/core/limits.ts'
 import { Refusal } from '../../../src/core/refusal.ts'
-import { sha256Hex } from '../../../src/relay/sha256.ts'
+import { sha256Hex } from '../../../src/relay/read-context.ts'
 import { GOLDEN_MODEL } from '../../support/golden.ts'
 
 /** Against the time that `JSON.parse` takes of the same text in the same run, the best of three each, and of three more where the collector was busy. */

@@ -6,7 +6,7 @@ import type { Call, Stamp } from '../../../src/core/format.ts'
 import { chatFormat } from '../../../src/core/formats/chat/format.ts'
 import type { ChatEcho } from '../../../src/core/formats/chat/wire.ts'
 import { Refusal } from '../../../src/core/refusal.ts'
-import { sha256Hex } from '../../../src/relay/sha256.ts'
+import { sha256Hex } from '../../../src/relay/read-context.ts'
 import { GOLDEN_BOUNDS, GOLDEN_MODEL } from '../../support/golden.ts'
 
 /** JSON of a shape that the test states by reading it. */

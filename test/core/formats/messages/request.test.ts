@@ -8,7 +8,7 @@ import type { Call } from '../../../../src/core/format.ts'
 import { messagesFormat, readCountTokens } from '../../../../src/core/formats/messages/format.ts'
 import type { MessagesEcho } from '../../../../src/core/formats/messages/request.ts'
 import { Refusal } from '../../../../src/core/refusal.ts'
-import { sha256Hex } from '../../../../src/relay/sha256.ts'
+import { sha256Hex } from '../../../../src/relay/read-context.ts'
 import { GOLDEN_MODEL } from '../../../support/golden.ts'
 import { runs } from '../../../support/property-runs.ts'
 

@@ -1,0 +1,15 @@
+/** What reading a request may ask for beside its body. Rules: house.md "One request"; requests.md "Remembered answers". */
+
+import { modelOf } from '../core/catalog.ts'
+import type { ReadContext } from '../core/format.ts'
+import type { KeyRecord } from '../core/key.ts'
+import type { World } from '../world.ts'
+
+/** Models are those of the catalogue as it is now, whatever a reload brings while the request is read. */
+export function readContext(world: World, request: Request, key: KeyRecord, recall: ReadContext['recall']): ReadContext {
+  const catalog = world.catalog()
+  return { headers: request.headers, find: (modelId) => modelOf(catalog, key.plan, modelId), recall, sha256Hex }
+}
+
+/** The engine's own: some 30 MiB of a client's text take it a fiftieth of a second. */
+export const sha256Hex = (text: string): string => new Bun.CryptoHasher('sha256').update(text).digest('hex')
