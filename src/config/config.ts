@@ -1,4 +1,4 @@
-/** The configuration after checking: frozen, complete, in the units of the code. Rules: operator.md "Configuration". */
+/** The configuration after checking: complete, never changed, in the units of the code. Rules: operator.md "Configuration". */
 
 import type { Catalog } from '../core/catalog.ts'
 import type { Limits } from '../core/limits.ts'

@@ -1,5 +1,5 @@
 /**
- * From `tollgate.toml` and the environment to a frozen configuration, or to every mistake in it. No file at all: the simulator and the sample catalogue.
+ * From `tollgate.toml` and the environment to a configuration, or to every mistake in it. No file at all: the simulator and the sample catalogue.
  * Rules: operator.md "Configuration".
  */
 
@@ -9,7 +9,6 @@ import { parse, TomlError } from 'smol-toml'
 import { LIMITS } from '../core/limits.ts'
 import type { Config } from './config.ts'
 import { LEDGER_PATH, OPERATOR } from './defaults.ts'
-import { deepFreeze } from './freeze.ts'
 import { makeCatalog } from './make-catalog.ts'
 import { makeServer } from './make-server.ts'
 import { type Environment, makeUpstreams } from './make-upstreams.ts'
@@ -68,7 +67,7 @@ function configOf(entry: ConfigFile, file: string | undefined, options: LoadOpti
   const limits = limitsOf(entry.limits ?? {})
   problems.push(...bodyProblems(limits))
   if (problems.length > 0) return { file, problems }
-  return deepFreeze<Config>({
+  return {
     file,
     server,
     operator: { ...OPERATOR, ...entry.operator },
@@ -76,7 +75,7 @@ function configOf(entry: ConfigFile, file: string | undefined, options: LoadOpti
     limits,
     upstreams,
     catalog,
-  })
+  }
 }
 
 /** A body that is allowed must fit into a minute: else it would be told to come back for ever. */

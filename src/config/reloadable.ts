@@ -4,7 +4,6 @@
  */
 
 import type { Config, UpstreamConfig } from './config.ts'
-import { deepFreeze } from './freeze.ts'
 
 /** `config` is `after` with what must not change taken from `before`; `ignored` names those fields, as they are called in the file. */
 export function reloadable(before: Config, after: Config): { config: Config; ignored: string[] } {
@@ -31,7 +30,7 @@ export function reloadable(before: Config, after: Config): { config: Config; ign
       return old === undefined ? upstream : withSecretOf(old, upstream, () => ignored.push(`upstreams[${index}].api_key_env`))
     }),
   }
-  return { config: deepFreeze(config), ignored }
+  return { config, ignored }
 }
 
 /** A new upstream brings its secret; a known one keeps the secret it started with. */
