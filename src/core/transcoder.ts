@@ -24,10 +24,8 @@ export interface Transcoder {
   end(how: StreamClose): Pushed
   /** The bytes that end the client's stream with an error: exactly one terminal form, nothing after it. */
   fail(refusal: Refusal): Uint8Array
-  /** Bytes that keep an idle connection alive and mean nothing. */
+  /** Bytes that keep an idle connection alive and mean nothing. They may be written between any two pushes, each of which gives whole frames only. */
   heartbeat(): Uint8Array
-  /** True where `heartbeat` may be written: no client frame is open. */
-  readonly isBetweenFrames: boolean
   readonly observation: Observation
   /** After `last` was given; undefined when the client forbade to remember. */
   finished?(): Finished | undefined

@@ -149,7 +149,7 @@ export class ClientStream implements LiveStream {
     // A whole answer ends as if its upstream had ended: what waits for its bytes reads the end of them.
     if (isWhole && isSilent) this.#upstream?.cancel()
     else if (observation.hasStarted && isSilent) this.#abort('stall')
-    else if (nowMs - this.#clientAtMs > timings.heartbeatIdleMs && transcoder.isBetweenFrames) this.#enqueue(transcoder.heartbeat())
+    else if (nowMs - this.#clientAtMs > timings.heartbeatIdleMs) this.#enqueue(transcoder.heartbeat())
   }
 
   async #pull(): Promise<void> {

@@ -22,7 +22,6 @@ function plainTranscoder(): Transcoder {
   const observation: Observation = nothingSeen()
   return {
     observation,
-    isBetweenFrames: true,
     push(chunk) {
       const said = text(chunk)
       if (said.includes('!')) throw new Error('a bug')

@@ -58,11 +58,6 @@ export class FrameSplitter {
     return true
   }
 
-  /** True between two frames: nothing is open, so bytes of ours may be written here. */
-  get isBetweenFrames(): boolean {
-    return this.#open.length === 0
-  }
-
   /** The open frame when the upstream has ended; empty when there is none. */
   rest(): ByteString {
     return this.#take(EMPTY)

@@ -61,9 +61,6 @@ export class ChatTranscoder implements Transcoder, NativeSink {
     return HEARTBEAT
   }
 
-  /** Only whole chunks are ever written. */
-  readonly isBetweenFrames = true
-
   get observation(): Observation {
     return this.#reader.observation
   }

@@ -64,11 +64,6 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
     return HEARTBEAT
   }
 
-  /** Always: an open frame of the upstream is kept until it is whole. */
-  get isBetweenFrames(): boolean {
-    return true
-  }
-
   get observation(): Observation {
     return this.#reader.observation
   }

@@ -29,8 +29,6 @@ type BlockTarget = OpenItem | 'text' | 'ignored'
 const COMMENT = ascii`: keep-alive\n\n`
 
 export class ResponsesTranscoder implements Transcoder {
-  /** Only whole events are written. */
-  readonly isBetweenFrames = true
   readonly #reader: NativeReader
   readonly #events = new EventWriter()
   readonly #call: Answered<ResponsesEcho>
