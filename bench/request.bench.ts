@@ -76,7 +76,7 @@ function gatewayWith(keptBy: Ledger): Handler {
   const funds = new Funds({ ledger: keptBy, now })
   const bodies = new BodyMemory({ poolBytes: 512 * 1024 * 1024, limits: world.limits, hasFunds: (key) => funds.hasFunds(key), now })
   const relay = new Relay({ world, keyLimits, live: new LiveStreams(now), memory: new ResponseMemory({ now }), bodies, timings: TIMINGS })
-  const app = buildApp({ world, relay, keyLimits, clientLimits: new ClientLimits({ limits: world.limits, now }), bodies })
+  const app = buildApp({ world, relay, keyLimits, clientLimits: new ClientLimits({ limits: world.limits, now }) })
   return async (request) => app.handle(request)
 }
 

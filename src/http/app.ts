@@ -1,7 +1,6 @@
 /** All routes as one Elysia. No environment, no listening: tests call it as it is. Rules: platform.md "Elysia". */
 
 import { Elysia } from 'elysia'
-import type { BodyMemory } from '../relay/body-memory.ts'
 import type { KeyLimits } from '../relay/key-limits.ts'
 import type { Relay } from '../relay/relay.ts'
 import type { World } from '../world.ts'
@@ -21,16 +20,15 @@ import { refusals } from './refusals.ts'
 const APP_OPTIONS = { strictPath: true, handler: { standardHostname: false } } as const
 
 /** What the routes answer with; the gateway makes each of them once. */
-export type AppParts = Readonly<{ world: World; relay: Relay; keyLimits: KeyLimits; clientLimits: ClientLimits; bodies: BodyMemory }>
+export type AppParts = Readonly<{ world: World; relay: Relay; keyLimits: KeyLimits; clientLimits: ClientLimits }>
 
-export function buildApp(parts: AppParts) {
-  const { world, keyLimits, clientLimits } = parts
+export function buildApp({ world, relay, keyLimits, clientLimits }: AppParts) {
   const macro = keyMacro(world, keyLimits, clientLimits)
   const app = new Elysia(APP_OPTIONS)
     .use(absoluteUrl())
     .use(refusals(world))
     .use(preflight(world))
-    .use(generateRoutes(parts))
+    .use(generateRoutes(world, relay, clientLimits))
     .use(dashboardRoutes(world, macro))
     .use(modelRoutes(world, macro))
     .use(publicHealth(world))

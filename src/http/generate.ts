@@ -11,9 +11,10 @@ import { messagesFormat } from '../core/formats/messages/format.ts'
 import { responsesFormat } from '../core/formats/responses/format.ts'
 import type { KeyRecord } from '../core/key.ts'
 import type { Refusal } from '../core/refusal.ts'
-import { countTokens } from '../relay/count-tokens.ts'
 import type { Connection } from '../relay/exchange.ts'
-import type { AppParts } from './app.ts'
+import type { Relay } from '../relay/relay.ts'
+import type { World } from '../world.ts'
+import type { ClientLimits } from './client-limit.ts'
 import { connectionOf } from './connection.ts'
 import { identify } from './key.ts'
 import { CHAT } from './openapi/chat.ts'
@@ -22,7 +23,7 @@ import { RESPONSES } from './openapi/responses.ts'
 
 type Answer = (request: Request, identified: KeyRecord | Refusal, connection: Connection) => Promise<Response>
 
-export function generateRoutes({ world, relay, keyLimits, clientLimits, bodies }: AppParts) {
+export function generateRoutes(world: World, relay: Relay, clientLimits: ClientLimits) {
   const route =
     (answer: Answer) =>
     async ({ request, server }: { request: Request; server: Server<unknown> | null }): Promise<Response> => {
@@ -32,7 +33,7 @@ export function generateRoutes({ world, relay, keyLimits, clientLimits, bodies }
     }
   const generate = <Echo>(path: string, format: Format<Echo>) =>
     route((request, key, connection) => relay.answer(format, path, request, key, connection))
-  const count = route((request, key, connection) => countTokens({ world, keyLimits, bodies }, request, key, connection))
+  const count = route((request, key, connection) => relay.countTokens(request, key, connection))
   // Elysia would otherwise read the body itself, and drop the fields that it does not know.
   const raw = { parse: 'none' } as const
   return new Elysia({ name: 'generate' })

@@ -51,14 +51,6 @@ export function makeLog({ write, level = 'info', onAlarm, now = () => performanc
   }
 }
 
-export type LogMemory = Readonly<{ log: Log; lines: () => readonly Readonly<Record<string, unknown>>[] }>
-
-/** A log that keeps its lines, parsed, for tests. */
-export function makeLogMemory(): LogMemory {
-  const lines: Record<string, unknown>[] = []
-  return { log: makeLog({ write: (line) => lines.push(JSON.parse(line)), level: 'debug' }), lines: () => lines }
-}
-
 function levelOf(line: RequestLine): 'error' | 'warn' | 'info' {
   if (line.isAlarm === true) return 'error'
   return line.status >= 500 ? 'warn' : 'info'

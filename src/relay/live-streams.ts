@@ -38,10 +38,6 @@ export class LiveStreams {
     this.#timer = undefined
   }
 
-  get count(): number {
-    return this.#streams.size
-  }
-
   /** The key, or its account, was disabled. Also a stream whose hold was granted in the very commit that cut its key: it begins later in this turn. */
   async cutKey(keyId: string): Promise<void> {
     this.#justCut.add(keyId)

@@ -13,6 +13,7 @@ import type { Admitted, Grant, RelayParts } from './admitted.ts'
 import { answerStream } from './answer-stream.ts'
 import { answerWhole } from './answer-whole.ts'
 import type { BodyLease } from './body-memory.ts'
+import { countTokens } from './count-tokens.ts'
 import { type Connection, Exchange, ownerOf } from './exchange.ts'
 import { readBody } from './read-body.ts'
 import { readContext } from './read-context.ts'
@@ -46,6 +47,11 @@ export class Relay {
     })
     this.#track(work)
     return work
+  }
+
+  /** Counts the tokens of one request: nothing is held, nothing is billed. Never rejects by what a client or an upstream sends. */
+  countTokens(request: Request, identified: KeyRecord | Refusal, connection: Connection): Promise<Response> {
+    return countTokens(this.#parts, request, identified, connection)
   }
 
   /** Waits for what a shutdown must not cut off: requests without a stream, also those whose client has left. */

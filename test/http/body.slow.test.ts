@@ -146,7 +146,7 @@ test('an upload that is steady but longer than the server’s idle limit is answ
     bodies,
     timings: TIMINGS,
   })
-  const app = buildApp({ world, relay, keyLimits, clientLimits, bodies }).listen({ port: 0, hostname: '127.0.0.1', idleTimeout: 1 })
+  const app = buildApp({ world, relay, keyLimits, clientLimits }).listen({ port: 0, hostname: '127.0.0.1', idleTimeout: 1 })
   const url = `http://127.0.0.1:${app.server?.port}`
   const secret = await gateway.createKey({ id: 'key_steady' })
   const statuses = ['/v1/messages', '/v1/messages/count_tokens'].map(async (path) => {

@@ -142,7 +142,6 @@ const routesOf = () => {
     relay: undefined as unknown as Relay,
     keyLimits: new KeyLimits(clocked),
     clientLimits: new ClientLimits(clocked),
-    bodies: gateway.bodies,
   }).routes
 }
 

@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test'
 import { picos } from '../../src/core/money.ts'
-import { makeLog, makeLogMemory } from '../../src/observe/log.ts'
+import { makeLog } from '../../src/observe/log.ts'
 import type { RequestLine } from '../../src/observe/request-line.ts'
+import { makeLogMemory } from '../support/log-memory.ts'
 
 const WHOLE: RequestLine = {
   requestId: 'req_1',

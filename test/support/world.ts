@@ -10,10 +10,10 @@ import { LIMITS, type Limits } from '../../src/core/limits.ts'
 import { type Picos, parseUsd, picos } from '../../src/core/money.ts'
 import { KeyStore } from '../../src/ledger/key-store.ts'
 import type { KeyBalance, Ledger } from '../../src/ledger/ledger.ts'
-import { makeLogMemory } from '../../src/observe/log.ts'
 import { makeMetrics } from '../../src/observe/metrics.ts'
 import { BodyMemory } from '../../src/relay/body-memory.ts'
 import type { World } from '../../src/world.ts'
+import { makeLogMemory } from './log-memory.ts'
 
 /** 2027-01-15T08:00:00Z */
 export const START = 1_800_000_000_000
