@@ -11,7 +11,7 @@ import { chatFormat } from '../src/core/formats/chat/format.ts'
 import type { ChatEcho } from '../src/core/formats/chat/wire.ts'
 import { MessagesTranscoder } from '../src/core/formats/messages/stream.ts'
 import type { Transcoder } from '../src/core/transcoder.ts'
-import { oracle } from '../test/formats/chat/oracle.ts'
+import { oracle } from '../test/core/formats/chat/oracle.ts'
 import { GOLDEN_BOUNDS, GOLDEN_MODEL } from '../test/support/golden.ts'
 import { bestOf, type Contestant, print } from './measure.ts'
 

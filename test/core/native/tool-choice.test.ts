@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { normalizeToolChoice, type ToolChoice, type ToolChoiceContext } from '../../../../src/core/native/tool-choice.ts'
-import { Refusal } from '../../../../src/core/refusal.ts'
-import { runs } from '../../../support/property-runs.ts'
+import { normalizeToolChoice, type ToolChoice, type ToolChoiceContext } from '../../../src/core/native/tool-choice.ts'
+import { Refusal } from '../../../src/core/refusal.ts'
+import { runs } from '../../support/property-runs.ts'
 
 const BASE: ToolChoiceContext = {
   path: 'tool_choice',

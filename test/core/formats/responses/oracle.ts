@@ -4,10 +4,10 @@
  */
 
 import type * as Vendor from 'openai/resources/responses/responses'
-import { parseExact } from '../../../src/core/bytes/exact-json.ts'
-import type { Call, Stamp } from '../../../src/core/format.ts'
-import type { ResponsesEcho } from '../../../src/core/formats/responses/wire.ts'
-import { finalUsage, type Observation } from '../../../src/core/native/observation.ts'
+import { parseExact } from '../../../../src/core/bytes/exact-json.ts'
+import type { Call, Stamp } from '../../../../src/core/format.ts'
+import type { ResponsesEcho } from '../../../../src/core/formats/responses/wire.ts'
+import { finalUsage, type Observation } from '../../../../src/core/native/observation.ts'
 
 type NativeEvent = Record<string, unknown> & { type: string }
 

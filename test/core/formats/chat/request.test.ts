@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import type { Refusal } from '../../../src/core/refusal.ts'
+import type { Refusal } from '../../../../src/core/refusal.ts'
 import { accepted, C0, type Json, native, nativeText, read, refused, user } from './chat-call.ts'
 
 const PNG = 'iVBORw0KGgoAAAANSUhEUg=='

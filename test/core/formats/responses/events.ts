@@ -1,11 +1,11 @@
 /** Runs the transcoder and reads what it wrote, as a client would. */
 
 import { expect } from 'bun:test'
-import type { Call } from '../../../src/core/format.ts'
-import { ResponsesTranscoder } from '../../../src/core/formats/responses/stream.ts'
-import type { ResponsesEcho } from '../../../src/core/formats/responses/wire.ts'
-import type { Refusal } from '../../../src/core/refusal.ts'
-import type { Pushed } from '../../../src/core/transcoder.ts'
+import type { Call } from '../../../../src/core/format.ts'
+import { ResponsesTranscoder } from '../../../../src/core/formats/responses/stream.ts'
+import type { ResponsesEcho } from '../../../../src/core/formats/responses/wire.ts'
+import type { Refusal } from '../../../../src/core/refusal.ts'
+import type { Pushed } from '../../../../src/core/transcoder.ts'
 import { STAMP } from './calls.ts'
 import type { WireEvent } from './oracle.ts'
 

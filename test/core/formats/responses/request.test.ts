@@ -2,11 +2,11 @@ import { expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { Refusal } from '../../../src/core/refusal.ts'
-import { expectGolden } from '../../support/golden.ts'
+import { Refusal } from '../../../../src/core/refusal.ts'
+import { expectGolden } from '../../../support/golden.ts'
 import { nativeOf, read, readFine, refusalOf } from './calls.ts'
 
-const REQUESTS = join(import.meta.dir, '..', '..', 'requests')
+const REQUESTS = join(import.meta.dir, '../../../requests')
 const PNG = 'data:image/jpeg;base64,iVBORw0KGgoAAAANSUhEUg=='
 const user = (text: string) => ({ role: 'user', content: text })
 const call = (id: string, more: object = {}) => ({ type: 'function_call', call_id: id, name: 'f', arguments: '{}', ...more })

@@ -3,12 +3,12 @@
  * say the same. Written from native.md "Frames" and chat.md "Chunks" alone; it shares only the arithmetic of usage with the code it checks.
  */
 
-import { parseExact } from '../../../src/core/bytes/exact-json.ts'
-import type { Call, Stamp } from '../../../src/core/format.ts'
-import { finishReason } from '../../../src/core/formats/chat/response.ts'
-import { chatUsage } from '../../../src/core/formats/chat/usage.ts'
-import type { ChatEcho } from '../../../src/core/formats/chat/wire.ts'
-import { nothingSeen, observe } from '../../../src/core/native/observation.ts'
+import { parseExact } from '../../../../src/core/bytes/exact-json.ts'
+import type { Call, Stamp } from '../../../../src/core/format.ts'
+import { finishReason } from '../../../../src/core/formats/chat/response.ts'
+import { chatUsage } from '../../../../src/core/formats/chat/usage.ts'
+import type { ChatEcho } from '../../../../src/core/formats/chat/wire.ts'
+import { nothingSeen, observe } from '../../../../src/core/native/observation.ts'
 import type { Json } from './chat-call.ts'
 
 type Block = { type: string; position: number; called: Json; text: string; signature: string; data?: string; input: Json }

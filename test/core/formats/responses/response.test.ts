@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import OpenAI from 'openai'
-import { responsesFormat } from '../../../src/core/formats/responses/format.ts'
-import { readMessage } from '../../../src/core/native/message.ts'
-import { GOLDEN_BOUNDS } from '../../support/golden.ts'
+import { responsesFormat } from '../../../../src/core/formats/responses/format.ts'
+import { readMessage } from '../../../../src/core/native/message.ts'
+import { GOLDEN_BOUNDS } from '../../../support/golden.ts'
 import { GOLDEN_CALL, readFine, STAMP } from './calls.ts'
 
 const HEAD = { id: 'msg_01Whole', type: 'message', role: 'assistant', model: 'stella-2-20260301', stop_sequence: null }

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { decode, encode, fromBytes, toBytes } from '../../src/core/bytes/byte-string.ts'
-import { parseExact } from '../../src/core/bytes/exact-json.ts'
+import { decode, encode, fromBytes, toBytes } from '../../../src/core/bytes/byte-string.ts'
+import { parseExact } from '../../../src/core/bytes/exact-json.ts'
 
 test('numbers keep every letter, everything else is as JSON.parse reads it', () => {
   const number = fc.constantFrom('12345678901234567890', '1.0', '-0', '1e5', '1E+05', '0.10', '5', '-7', '1e400', '0.1')

@@ -6,10 +6,10 @@
 import { describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseExact } from '../../../src/core/bytes/exact-json.ts'
+import { parseExact } from '../../../../src/core/bytes/exact-json.ts'
 import { accepted } from './chat-call.ts'
 
-const REQUESTS = join(import.meta.dir, '..', '..', 'requests')
+const REQUESTS = join(import.meta.dir, '../../../requests')
 const text = (path: string): string => readFileSync(path, 'utf8')
 
 const cases = readdirSync(REQUESTS)

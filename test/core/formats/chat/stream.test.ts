@@ -1,12 +1,12 @@
 /** A native stream to chat chunks, case by case; whole streams are in streams.test.ts. Rules: chat.md "Chunks", "End", "Errors in a stream". */
 
 import { describe, expect, spyOn, test } from 'bun:test'
-import { toBytes } from '../../../src/core/bytes/byte-string.ts'
-import { chatFormat } from '../../../src/core/formats/chat/format.ts'
-import type { ChatEcho } from '../../../src/core/formats/chat/wire.ts'
-import { readMessage, streamOfMessage } from '../../../src/core/native/message.ts'
-import { REFUSALS, Refusal } from '../../../src/core/refusal.ts'
-import { byteByByte, whole } from '../../support/chunks.ts'
+import { toBytes } from '../../../../src/core/bytes/byte-string.ts'
+import { chatFormat } from '../../../../src/core/formats/chat/format.ts'
+import type { ChatEcho } from '../../../../src/core/formats/chat/wire.ts'
+import { readMessage, streamOfMessage } from '../../../../src/core/native/message.ts'
+import { REFUSALS, Refusal } from '../../../../src/core/refusal.ts'
+import { byteByByte, whole } from '../../../support/chunks.ts'
 import { bytes, call, chunksOf, dataOf, ev, type Json, STAMP, type Streamed, stream } from './chat-call.ts'
 
 const start = (usage: Json = { input_tokens: 10, output_tokens: 1 }): string =>

@@ -1,13 +1,13 @@
 /** A chat request to a call, and a stream through the transcoder: what every chat test starts from. */
 
-import { parseExact } from '../../../src/core/bytes/exact-json.ts'
-import type { Model } from '../../../src/core/catalog.ts'
-import type { Call, Stamp } from '../../../src/core/format.ts'
-import { chatFormat } from '../../../src/core/formats/chat/format.ts'
-import type { ChatEcho } from '../../../src/core/formats/chat/wire.ts'
-import { Refusal } from '../../../src/core/refusal.ts'
-import { sha256Hex } from '../../../src/relay/read-context.ts'
-import { GOLDEN_BOUNDS, GOLDEN_MODEL } from '../../support/golden.ts'
+import { parseExact } from '../../../../src/core/bytes/exact-json.ts'
+import type { Model } from '../../../../src/core/catalog.ts'
+import type { Call, Stamp } from '../../../../src/core/format.ts'
+import { chatFormat } from '../../../../src/core/formats/chat/format.ts'
+import type { ChatEcho } from '../../../../src/core/formats/chat/wire.ts'
+import { Refusal } from '../../../../src/core/refusal.ts'
+import { sha256Hex } from '../../../../src/relay/read-context.ts'
+import { GOLDEN_BOUNDS, GOLDEN_MODEL } from '../../../support/golden.ts'
 
 /** JSON of a shape that the test states by reading it. */
 // biome-ignore lint/suspicious/noExplicitAny: a wrong path fails the test that takes it

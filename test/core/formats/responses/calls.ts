@@ -1,12 +1,12 @@
 /** Calls as the responses format reads them, for tests: under the golden model and bounds, so that goldens and properties share one request. */
 
-import type { Model } from '../../../src/core/catalog.ts'
-import type { Call, ReadContext, Stamp } from '../../../src/core/format.ts'
-import { responsesFormat } from '../../../src/core/formats/responses/format.ts'
-import type { ResponsesEcho } from '../../../src/core/formats/responses/wire.ts'
-import { Refusal } from '../../../src/core/refusal.ts'
-import { sha256Hex } from '../../../src/relay/read-context.ts'
-import { GOLDEN_BOUNDS, GOLDEN_MODEL } from '../../support/golden.ts'
+import type { Model } from '../../../../src/core/catalog.ts'
+import type { Call, ReadContext, Stamp } from '../../../../src/core/format.ts'
+import { responsesFormat } from '../../../../src/core/formats/responses/format.ts'
+import type { ResponsesEcho } from '../../../../src/core/formats/responses/wire.ts'
+import { Refusal } from '../../../../src/core/refusal.ts'
+import { sha256Hex } from '../../../../src/relay/read-context.ts'
+import { GOLDEN_BOUNDS, GOLDEN_MODEL } from '../../../support/golden.ts'
 
 export const STAMP: Stamp = { createdSeconds: 1_800_000_000, requestId: 'req_0195f0000000700080000000000000aa' }
 

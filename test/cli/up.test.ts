@@ -7,7 +7,7 @@ import { expect, test } from 'bun:test'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PROCESS_TIMEOUT_MS, ROOT } from './process.ts'
+import { PROCESS_TIMEOUT_MS, ROOT } from '../crash/process.ts'
 
 type Pasted = Readonly<{ url: string; headers: Record<string, string>; body: string | undefined }>
 

@@ -1,10 +1,10 @@
 /** A complete native message to a chat completion, case by case. Rules: chat.md "Answer", "Usage". */
 
 import { describe, expect, test } from 'bun:test'
-import type { Call } from '../../../src/core/format.ts'
-import { chatFormat } from '../../../src/core/formats/chat/format.ts'
-import type { ChatEcho } from '../../../src/core/formats/chat/wire.ts'
-import { readMessage } from '../../../src/core/native/message.ts'
+import type { Call } from '../../../../src/core/format.ts'
+import { chatFormat } from '../../../../src/core/formats/chat/format.ts'
+import type { ChatEcho } from '../../../../src/core/formats/chat/wire.ts'
+import { readMessage } from '../../../../src/core/native/message.ts'
 import { call, type Json, STAMP } from './chat-call.ts'
 
 const text = (value: string): Json => ({ type: 'text', text: value })

@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { byteByByte, everySplit, randomCuts, whole } from '../../support/chunks.ts'
-import { expectGolden, streamCases } from '../../support/golden.ts'
-import { runs } from '../../support/property-runs.ts'
+import { byteByByte, everySplit, randomCuts, whole } from '../../../support/chunks.ts'
+import { expectGolden, streamCases } from '../../../support/golden.ts'
+import { runs } from '../../../support/property-runs.ts'
 import { call, chunksOf, dataOf, STAMP, stream } from './chat-call.ts'
 import { oracle } from './oracle.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { ResponseMemory } from '../../../src/relay/response-memory.ts'
+import { ResponseMemory } from '../../src/relay/response-memory.ts'
 
 const MINUTE_MS = 60_000
 const ITEMS = [

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { decode, encode } from '../../src/core/bytes/byte-string.ts'
-import { membersOf, scanJson } from '../../src/core/bytes/json-scan.ts'
-import { JSON_DEPTH_MAX, JSON_SEPARATORS_MAX } from '../../src/core/limits.ts'
-import { runs } from '../support/property-runs.ts'
+import { decode, encode } from '../../../src/core/bytes/byte-string.ts'
+import { membersOf, scanJson } from '../../../src/core/bytes/json-scan.ts'
+import { JSON_DEPTH_MAX, JSON_SEPARATORS_MAX } from '../../../src/core/limits.ts'
+import { runs } from '../../support/property-runs.ts'
 
 /** JSON with spaces wherever they may stand, names escaped at will, and names repeated. */
 const space = fc.constantFrom('', ' ', '\n', '\t \r\n')
