@@ -4,7 +4,7 @@
  */
 
 import { LRUCache } from 'lru-cache'
-import { type Answer, writeAnswer } from './answer.ts'
+import type { Answer } from './answer.ts'
 import { makePromptCache, promptTokens } from './cache.ts'
 import { type MessageHead, wholeMessage } from './frames.ts'
 import type { Instructions, WantedRefusal } from './instructions.ts'
@@ -12,9 +12,11 @@ import { outputTokens } from './limit-answer.ts'
 import { errorResponse, Problem } from './native-error.ts'
 import { durationMs, pacedBody, SIMULATOR_CLOCK, type SimulatorClock } from './pace.ts'
 import { type Prompt, readPrompt } from './prompt.ts'
-import { type NativeRequest, readRequest } from './request.ts'
+import { readRequest } from './read-request.ts'
+import type { NativeRequest } from './request.ts'
 import { makeSeed } from './seed.ts'
 import { answerSteps, brokenSteps, faultySteps } from './steps.ts'
+import { writeAnswer } from './write-answer.ts'
 
 export type SimulatorOptions = Readonly<{
   /** Default 0. */
