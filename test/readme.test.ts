@@ -1,3 +1,5 @@
+/** What the README shows is what the program takes: its configuration, its models, its names. */
+
 import { expect, test } from 'bun:test'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

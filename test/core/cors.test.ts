@@ -1,3 +1,5 @@
+/** Which web pages may read an answer: any, or the listed origins, and never a wrong one out of a cache. Rules: requests.md "Browsers". */
+
 import { expect, test } from 'bun:test'
 import { corsHeaders } from '../../src/relay/answer-headers.ts'
 

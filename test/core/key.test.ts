@@ -1,3 +1,5 @@
+/** A secret is recognized, a mistyped one is not, and a key is live to the millisecond of its expiry. Rules: keys.md "Secrets". */
+
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { displayOf, isSecret, type KeyRecord, makeSecret, stateOf } from '../../src/core/key.ts'

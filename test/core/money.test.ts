@@ -1,3 +1,5 @@
+/** Amounts are exact from the text of a person to the text that is shown. Rules: money.md "Unit". */
+
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { maxPicos, minPicos, parseUsd, picos, sumPicos, toExactUsdText, toUsd, toUsdText, ZERO } from '../../src/core/money.ts'

@@ -1,3 +1,5 @@
+/** What an ended request is charged, by how it ended and who ended it. Rules: money.md "Charges", "Estimates". */
+
 import { describe, expect, test } from 'bun:test'
 import { ZERO } from '../../src/core/money.ts'
 import { nothingSeen, type Observation, observe } from '../../src/core/native/observation.ts'

@@ -1,3 +1,5 @@
+/** A rate is never passed and never refuses more than it must, whatever the clock does. Rules: keys.md "Rate limits". */
+
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type RateRule, step } from '../../src/core/rate-limit.ts'

@@ -1,3 +1,5 @@
+/** The table of errors, word by word, and what each says about a retry. Rules: contract.md "Errors"; requests.md "Retry signals". */
+
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { insufficientBalance, invalid, modelUnavailable, REFUSALS, Refusal, type RefusalName } from '../../src/core/refusal.ts'

@@ -1,3 +1,5 @@
+/** A bug of ours is one client’s 500, and its words stay with us. Rules: requests.md "What never leaks". */
+
 import { expect, test } from 'bun:test'
 import { Elysia } from 'elysia'
 import { refusals } from '../../src/http/refusals.ts'

@@ -1,3 +1,5 @@
+/** Whose request it is by address: nobody takes another’s by a header. Rules: keys.md "Client addresses". */
+
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { clientAddress } from '../../src/http/client-address.ts'

@@ -1,3 +1,5 @@
+/** What a browser asks before a request is answered without a key, and refusals can be read as answers can. Rules: requests.md "Browsers". */
+
 import { expect, test } from 'bun:test'
 import { ask, bearer, smallApp } from '../support/app.ts'
 import { makeTestWorld } from '../support/world.ts'

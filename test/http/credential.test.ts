@@ -1,3 +1,5 @@
+/** Where a key may stand in a request, and what is no key. Rules: keys.md "Credentials". */
+
 import { expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { makeSecret } from '../../src/core/key.ts'

@@ -1,3 +1,5 @@
+/** What a client is shown of its balance, in each of the shapes that clients know. Rules: contract.md "Balance"; keys.md "Balance of a key". */
+
 import { expect, test } from 'bun:test'
 import { ask, bearer, smallApp } from '../support/app.ts'
 import { makeTestWorld, START } from '../support/world.ts'

@@ -1,3 +1,5 @@
+/** Who is not shown a balance, and that asking often brings nothing. Rules: contract.md "Balance"; keys.md "Rate limits". */
+
 import { expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { makeSecret } from '../../src/core/key.ts'

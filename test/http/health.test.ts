@@ -1,3 +1,5 @@
+/** What a supervisor asks: whether the process lives and is ready, and what its listener has beside that. Rules: operator.md "Health", "Metrics". */
+
 import { expect, test } from 'bun:test'
 import { operatorApp } from '../../src/http/health.ts'
 import { ask, errorOf, smallApp } from '../support/app.ts'

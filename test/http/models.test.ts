@@ -1,3 +1,5 @@
+/** The models of a key, in the shape of the client that asks. Rules: requests.md "Model list", "Models". */
+
 import { expect, test } from 'bun:test'
 import { ask, bearer, errorOf, smallApp } from '../support/app.ts'
 import { makeTestCatalog, makeTestWorld, START } from '../support/world.ts'

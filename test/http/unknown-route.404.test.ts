@@ -1,3 +1,5 @@
+/** Every path and method that is none of ours is the contract’s 404. Rules: contract.md "Errors". */
+
 import { expect, test } from 'bun:test'
 import { ask, bearer, errorOf, smallApp } from '../support/app.ts'
 import { makeTestWorld } from '../support/world.ts'

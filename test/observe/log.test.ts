@@ -1,3 +1,5 @@
+/** The log has one line a request, with what an operator needs and no content. Rules: operator.md "Log". */
+
 import { expect, test } from 'bun:test'
 import { picos } from '../../src/core/money.ts'
 import { makeLog } from '../../src/observe/log.ts'

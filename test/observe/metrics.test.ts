@@ -1,3 +1,5 @@
+/** Every metric has its value after the event that it counts, under names and labels that nobody can invent. Rules: operator.md "Metrics". */
+
 import { expect, test } from 'bun:test'
 import { picos } from '../../src/core/money.ts'
 import { makeMetrics } from '../../src/observe/metrics.ts'

@@ -1,3 +1,5 @@
+/** A log that nobody reads is dropped beyond a bound and said so; neither that nor a reader that is gone stops the gateway. Rules: operator.md "Log". */
+
 import { expect, test } from 'bun:test'
 import { EventEmitter } from 'node:events'
 import { lineWriter } from '../../src/observe/stderr.ts'

@@ -1,3 +1,5 @@
+/** A key has so many requests a minute and so many at once, and each place comes back. Rules: keys.md "Rate limits". */
+
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { LIMITS } from '../../src/core/limits.ts'

@@ -1,3 +1,5 @@
+/** A cut reaches the streams that it is for, all of them and no others. Rules: keys.md "Key records". */
+
 import { expect, test } from 'bun:test'
 import { type LiveStream, LiveStreams } from '../../src/relay/live-streams.ts'
 

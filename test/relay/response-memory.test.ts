@@ -1,3 +1,5 @@
+/** Answers that later requests refer to: only for their key, for an hour, within a bound. Rules: requests.md "Remembered answers". */
+
 import { expect, test } from 'bun:test'
 import { ResponseMemory } from '../../src/relay/response-memory.ts'
 

@@ -1,3 +1,5 @@
+/** An agent of the OpenAI Agents SDK works with the gateway as with its vendor, and pays what it is shown. */
+
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { Agent, OpenAIProvider, Runner, setTracingDisabled, tool, type Usage } from '@openai/agents'
 import OpenAI from 'openai'

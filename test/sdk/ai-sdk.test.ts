@@ -1,3 +1,5 @@
+/** The AI SDK with each of its providers works with the gateway as with their vendors, and pays what it is shown. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'

@@ -1,3 +1,5 @@
+/** The Anthropic SDK works with the gateway as with its vendor: helpers, tools, errors, retries, and the price that it is shown. */
+
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'
 import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod'

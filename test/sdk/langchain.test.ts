@@ -1,3 +1,5 @@
+/** LangChain with each of its models works with the gateway as with their vendors, and pays what it is shown. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { ChatAnthropic } from '@langchain/anthropic'
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models'

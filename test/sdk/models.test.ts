@@ -1,3 +1,5 @@
+/** The vendors’ SDKs list and retrieve the models of a key, and read our refusals as their own errors. Rules: requests.md "Model list". */
+
 import { afterAll, expect, test } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'

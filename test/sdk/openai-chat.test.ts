@@ -1,3 +1,5 @@
+/** The OpenAI SDK’s chat completions work with the gateway as with its vendor: helpers, tools, errors, retries, and the price that it is shown. */
+
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import OpenAI from 'openai'
 import { zodResponseFormat } from 'openai/helpers/zod'

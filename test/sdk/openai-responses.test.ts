@@ -1,3 +1,5 @@
+/** The OpenAI SDK’s responses work with the gateway as with its vendor: helpers, tools, references, errors, and the price that it is shown. */
+
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import OpenAI from 'openai'
 import { zodTextFormat } from 'openai/helpers/zod'

@@ -1,3 +1,5 @@
+/** One prompt has one price, whichever format and transport a client chose. Rules: translation.md "Parity". */
+
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'

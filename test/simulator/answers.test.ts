@@ -1,3 +1,8 @@
+/**
+ * What the simulator says: an answer of the native grammar that does what the prompt and the tools ask, the same each time. Rules: native.md
+ * "Answer"; faults.md "Simulator".
+ */
+
 import { expect, test } from 'bun:test'
 import { jsonHint } from '../../src/core/formats/translate/body.ts'
 import { tokensOf } from '../../src/simulator/tokens.ts'

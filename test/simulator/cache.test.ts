@@ -1,3 +1,5 @@
+/** The simulator’s prompt cache counts writes and reads as a native upstream does. Rules: native.md "Usage"; faults.md "Simulator". */
+
 import { expect, test } from 'bun:test'
 import { makeSimulator } from '../../src/simulator/simulator.ts'
 import { ask, askStream, assistant, type Fields, jumpingClock, messageOf, quick, requestOf, user } from './ask.ts'

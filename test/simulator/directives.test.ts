@@ -1,3 +1,5 @@
+/** The words by which a prompt commands the simulator are understood or answered with their list, never ignored. Rules: faults.md "Simulator". */
+
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { DIRECTIVES, findDirectives } from '../../src/simulator/directives.ts'

@@ -1,3 +1,5 @@
+/** The simulator breaks as upstreams break: by status, by frame, by connection, by silence. Rules: faults.md "Simulator". */
+
 import { afterAll, expect, test } from 'bun:test'
 import { makeSimulator } from '../../src/simulator/simulator.ts'
 import { connectRaw, rawRequest } from '../support/raw-client.ts'

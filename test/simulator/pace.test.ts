@@ -1,3 +1,5 @@
+/** The simulator takes the time that it is told to, no longer, and only for who still reads. Rules: faults.md "Simulator". */
+
 import { expect, test } from 'bun:test'
 import { makeSimulator } from '../../src/simulator/simulator.ts'
 import { bodyOf, jumpingClock, requestOf } from './ask.ts'

@@ -1,3 +1,5 @@
+/** The simulator refuses what a native upstream refuses, and nothing else. Rules: native.md "What native refuses". */
+
 import { expect, test } from 'bun:test'
 import { assistant, type Fields, quick, READ, requestOf, user } from './ask.ts'
 

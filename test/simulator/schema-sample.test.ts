@@ -1,3 +1,5 @@
+/** What the simulator makes for a schema fits that schema, whatever its shape. Rules: faults.md "Simulator". */
+
 import { expect, test } from 'bun:test'
 import { type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'

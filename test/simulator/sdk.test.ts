@@ -1,3 +1,5 @@
+/** The vendor’s own client takes the simulator for its vendor. Rules: faults.md "Simulator". */
+
 import { afterAll, expect, test } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'
 import { makeSimulator } from '../../src/simulator/simulator.ts'

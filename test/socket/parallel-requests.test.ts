@@ -1,3 +1,8 @@
+/**
+ * Requests at once never pass the limit of a key or the balance of an account, and leave no hold behind. Rules: keys.md "Rate limits"; money.md
+ * "Holds".
+ */
+
 import { afterAll, expect, test } from 'bun:test'
 import { nativeMessage, nativeStream, textFrames } from '../support/fake-upstream.ts'
 import { startStage, until } from '../support/stage.ts'

@@ -1,3 +1,8 @@
+/**
+ * What passes between client and upstream and what does not: headers, query, versions, names, bytes. Rules: messages.md "Headers", "Pass-through";
+ * requests.md "What never leaks".
+ */
+
 import { afterAll, expect, test } from 'bun:test'
 import { chunk, EVENT_STREAM, errorAnswer, head, LAST_CHUNK, nativeMessage, nativeStream, textFrames } from '../support/fake-upstream.ts'
 import { UPSTREAM_API_KEY } from '../support/gateway.ts'

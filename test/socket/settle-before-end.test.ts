@@ -1,3 +1,5 @@
+/** A client sees the end of its answer only when the ledger has it. Rules: money.md "Settle"; requests.md "Terminal events". */
+
 import { afterAll, beforeEach, expect, test } from 'bun:test'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { nativeMessage, nativeStream, textFrames } from '../support/fake-upstream.ts'

@@ -1,3 +1,5 @@
+/** A client that reads slowly costs no memory and nobody else’s time. Rules: requests.md "Backpressure". */
+
 import { afterAll, expect, test } from 'bun:test'
 import { frame, nativeStream, type StreamPiece, textFrames } from '../support/fake-upstream.ts'
 import { FORMATS, startStage, until } from '../support/stage.ts'

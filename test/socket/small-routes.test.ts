@@ -1,3 +1,5 @@
+/** The routes that spend nothing, behind a real socket: odd paths, hosts, headers and proxies. Rules: platform.md "Elysia"; contract.md "Errors". */
+
 import { afterAll, expect, test } from 'bun:test'
 import { bearer, errorOf, exchangeRaw, smallApp } from '../support/app.ts'
 import { makeTestWorld } from '../support/world.ts'

@@ -1,3 +1,7 @@
+/**
+ * Streams that the operator stops: by a key, by an account, by a shutdown, with the right price. Rules: money.md "Charges"; operator.md "Shutdown".
+ */
+
 import { afterAll, expect, test } from 'bun:test'
 import { nativeMessage, nativeStream, textFrames } from '../support/fake-upstream.ts'
 import { endOf, FORMATS, startStage, until } from '../support/stage.ts'

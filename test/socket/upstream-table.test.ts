@@ -1,3 +1,7 @@
+/**
+ * Every way in which an upstream answers before a stream begins, and what the client is told and charged. Rules: faults.md "Before the first byte".
+ */
+
 import { afterAll, beforeEach, expect, test } from 'bun:test'
 import { chunk, errorAnswer, head, nativeMessage, type Script } from '../support/fake-upstream.ts'
 import { UPSTREAM_API_KEY } from '../support/gateway.ts'

@@ -1,3 +1,5 @@
+/** Numbers that a client or a model wrote reach the other side letter by letter. Rules: requests.md "Exact bytes"; platform.md "Byte strings". */
+
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { decode, encode, fromBytes, toBytes } from '../../../src/core/bytes/byte-string.ts'

@@ -1,3 +1,8 @@
+/**
+ * The scan that finds the members of a body agrees with JSON.parse, and bodies that would stall the parser are refused before it. Rules: requests.md
+ * "JSON bounds".
+ */
+
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { decode, encode } from '../../../src/core/bytes/byte-string.ts'

@@ -1,3 +1,5 @@
+/** The fast path of a delta delivers what JSON.parse would, and leaves alone what is not exactly of its shape. Rules: native.md "Frames". */
+
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { decode, encode } from '../../../src/core/bytes/byte-string.ts'

@@ -1,3 +1,5 @@
+/** What a client is told of an upstream’s 400: its own mistake in full, nothing about our account. Rules: faults.md "Words of an upstream". */
+
 import { describe, expect, test } from 'bun:test'
 import { refusalOfInvalidRequest } from '../../../src/core/native/error.ts'
 

@@ -1,3 +1,5 @@
+/** Every golden stream bills what was worked out for it with a pencil, however the network cuts it. Rules: native.md "Stream", "Usage". */
+
 import { describe, expect, test } from 'bun:test'
 import { finalUsage, partialUsage } from '../../../src/core/native/observation.ts'
 import { NativeReader, type NativeSink } from '../../../src/core/native/reader.ts'

@@ -1,3 +1,5 @@
+/** An answer in one piece is bounded and counted as its stream would be. Rules: native.md "Answer". */
+
 import { describe, expect, test } from 'bun:test'
 import { readMessage, streamOfMessage } from '../../../src/core/native/message.ts'
 import { NativeReader } from '../../../src/core/native/reader.ts'

@@ -1,3 +1,5 @@
+/** A stream that says too little is no answer, and all that was delivered counts. Rules: native.md "Stream". */
+
 import { describe, expect, test } from 'bun:test'
 import { writeNativeEvent } from '../../../src/core/native/event.ts'
 import { partialUsage } from '../../../src/core/native/observation.ts'

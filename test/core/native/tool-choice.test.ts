@@ -1,3 +1,5 @@
+/** Every shape of a tool choice means one native choice, and what cannot be one is refused by its name. Rules: translation.md "Tool choice". */
+
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { normalizeToolChoice, type ToolChoice, type ToolChoiceContext } from '../../../src/core/native/tool-choice.ts'

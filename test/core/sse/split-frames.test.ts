@@ -1,3 +1,5 @@
+/** Frames are found in bytes as the standard has it, none is lost or invented, and none fills the memory. Rules: native.md "Frames". */
+
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { decode, EMPTY, encode } from '../../../src/core/bytes/byte-string.ts'

@@ -1,3 +1,8 @@
+/**
+ * A native request goes on as the bytes that came, but for what must change; what cannot be answered is refused by the name of its field. Rules:
+ * messages.md "Pass-through", "Refused fields", "Tenancy and price".
+ */
+
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { Body } from '../../../../src/core/body.ts'

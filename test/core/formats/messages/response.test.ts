@@ -1,3 +1,8 @@
+/**
+ * A complete native answer goes on as the bytes that came; only the model is named as the client knows it. Rules: messages.md "Pass-through", "What
+ * an upstream forgets".
+ */
+
 import { describe, expect, test } from 'bun:test'
 import type { Call } from '../../../../src/core/format.ts'
 import { messagesFormat } from '../../../../src/core/formats/messages/format.ts'

@@ -1,3 +1,8 @@
+/**
+ * A native stream goes on frame by frame in its own bytes, ends in one terminal event, and shows what is billed. Rules: messages.md "Pass-through",
+ * "Error events".
+ */
+
 import { describe, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

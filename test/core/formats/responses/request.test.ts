@@ -1,3 +1,7 @@
+/**
+ * A responses request becomes the native body that means the same, or is refused by the name of its field. Rules: responses.md "Request", "Items".
+ */
+
 import { expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,3 +1,5 @@
+/** A complete native answer becomes a response object with every field that clients require. Rules: responses.md "Object", "Sealed reasoning". */
+
 import { expect, test } from 'bun:test'
 import OpenAI from 'openai'
 import { responsesFormat } from '../../../../src/core/formats/responses/format.ts'

@@ -1,3 +1,8 @@
+/**
+ * A native stream becomes numbered events in the order that clients require, however the network cuts it, and equal to the slow translation. Rules:
+ * responses.md "Events"; translation.md "Parity".
+ */
+
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import OpenAI from 'openai'
