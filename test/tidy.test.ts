@@ -1,4 +1,11 @@
+/**
+ * The house keeps its form: imports point down and never in a circle, the core is pure, every file says what it holds and every test file what it protects,
+ * the tests stand as the sources do, and each command has a test file. Rules: house.md "Layers".
+ */
+
 import { expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { Glob } from 'bun'
 
 /** house.md "Layers": a folder imports from its own layer's folder or from below, never from above or from a neighbour of the same layer. */
@@ -88,6 +95,21 @@ test('what the formats share of the vendor’s wire is in core/native: no format
   expect(wrong).toEqual([])
 })
 
+test('no file imports itself by way of others', async () => {
+  const importsOf = new Map((await sources()).map(({ path, imports }) => [path, imports]))
+  const done = new Set<string>()
+  const circles: string[] = []
+  const follow = (path: string, way: readonly string[]): void => {
+    const met = way.indexOf(path)
+    if (met !== -1) circles.push([...way.slice(met), path].join(' → '))
+    if (met !== -1 || done.has(path)) return
+    for (const target of importsOf.get(path) ?? []) follow(target, [...way, path])
+    done.add(path)
+  }
+  for (const path of importsOf.keys()) follow(path, [])
+  expect(circles).toEqual([])
+})
+
 test('core is pure, and no source has a word that the house has banned', async () => {
   const wrong: string[] = []
   for (const { path, text, folder } of await sources()) {
@@ -101,6 +123,29 @@ test('core is pure, and no source has a word that the house has banned', async (
 test('every file opens with a comment that says what it holds', async () => {
   const silent = (await sources()).filter(({ text }) => !/^(?:#!.*\n)?\/\*\*/.test(text)).map(({ path }) => path)
   expect(silent).toEqual([])
+})
+
+/** What tests share and what is protected from outside of the process or across all layers; everything else mirrors a folder of src. */
+const TEST_FOLDERS = ['streams', 'requests', 'sdk', 'socket', 'crash', 'browser', 'support']
+
+test('every test file opens with a comment that says what it protects', async () => {
+  const paths = [...new Glob('test/**/*.ts').scanSync('.')]
+  const texts = await Promise.all(paths.map((path) => Bun.file(path).text()))
+  expect(paths.length).toBeGreaterThan(100)
+  expect(paths.filter((_, index) => !/^\/\*\*[\s*]+\S+ \S+/.test(texts[index] ?? ''))).toEqual([])
+})
+
+test('the tests stand in the folders of what they protect', () => {
+  const folders = new Set([...new Glob('test/**/*.ts').scanSync('.')].map((path) => dirname(path).split('/').slice(1).join('/')))
+  const lost = [...folders].filter((folder) => !TEST_FOLDERS.includes(folder.split('/')[0] ?? '') && !existsSync(`src/${folder}`))
+  expect(lost).toEqual([])
+})
+
+test('every command has a test file of its own', async () => {
+  const texts = await Promise.all([...new Glob('src/cli/*.ts').scanSync('.')].map((path) => Bun.file(path).text()))
+  const commands = texts.flatMap((text) => [...text.matchAll(/\bprogram\s*\.command\('([a-z-]+)'\)/g)].map(([, name = '']) => name))
+  expect(commands.length).toBeGreaterThan(8)
+  expect([...commands, 'up'].filter((name) => !existsSync(`test/cli/${name}.test.ts`))).toEqual([])
 })
 
 test('the top level holds what the customer named and nothing else', () => {

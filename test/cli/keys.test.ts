@@ -1,5 +1,5 @@
 /**
- * `tollgate keys` and `accounts`: what they make, what they print, and what they refuse. Rules: keys.md "Expiry and rotation"; operator.md "Keys and accounts".
+ * `tollgate keys`: what they make, what they print, and what they refuse. Rules: keys.md "Expiry and rotation"; operator.md "Keys and accounts".
  */
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
@@ -172,60 +172,4 @@ describe('keys', () => {
     expect(out).not.toContain('\u001b')
     expect((await place.run('keys', 'show', 'app')).out).toMatch(/^balance +\$25\.000000$/m)
   })
-})
-
-describe('accounts', () => {
-  test('create, top up, correct, disable and enable', async () => {
-    const made = await place.json<Account>('accounts', 'create', '--name', 'acme')
-    expect(made).toMatchObject({ name: 'acme', balance_usd: 0, is_active: true })
-    expect(await place.json('accounts', 'top-up', 'acme', '25', '--ref', 'invoice-7')).toMatchObject({ balance_usd: 25 })
-    expect(await place.json('accounts', 'top-up', made.id, '-5')).toMatchObject({ balance_usd: 20 })
-    await place.json('keys', 'create', '--name', 'app', '--account', 'acme')
-    expect(await place.json('accounts', 'disable', 'acme')).toMatchObject({ is_active: false })
-    expect(await place.json('keys', 'show', 'app')).toMatchObject({ is_active: true, is_account_active: false, state: 'disabled' })
-    expect(await place.json('accounts', 'enable', 'acme')).toMatchObject({ is_active: true })
-  })
-
-  test("a payment's reference is credited once", async () => {
-    await place.json('accounts', 'create', 'acme')
-    await place.json('accounts', 'top-up', 'acme', '25', '--ref', 'invoice-7')
-    const again = await place.run('accounts', 'top-up', 'acme', '25', '--ref', 'invoice-7')
-    expect(again.code).toBe(2)
-    expect(again.err).toContain('invoice-7')
-    expect((await place.json<{ data: Account[] }>('accounts', 'list')).data).toMatchObject([{ name: 'acme', balance_usd: 25 }])
-  })
-
-  test('refuses what cannot be', async () => {
-    await place.json('accounts', 'create', 'acme')
-    for (const argv of [
-      ['create', 'acme'],
-      ['create', 'a', '--name', 'b'],
-      ['top-up', 'nobody', '1'],
-      ['top-up', 'acme', '0'],
-      ['top-up', 'acme', 'many'],
-      ['top-up', 'acme'],
-      ['disable', 'nobody'],
-    ])
-      expect((await place.run('accounts', ...argv)).code, argv.join(' ')).toBe(2)
-  })
-})
-
-test('reads and changes need a ledger; only create makes one', async () => {
-  for (const argv of [
-    ['keys', 'list'],
-    ['keys', 'show', 'x'],
-    ['keys', 'disable', 'x'],
-    ['keys', 'create', '--account', 'x'],
-    ['accounts', 'list'],
-    ['accounts', 'top-up', 'x', '1'],
-    ['usage'],
-    ['verify'],
-    ['backup', 'copy.db'],
-  ]) {
-    const { code, out, err } = await place.run(...argv)
-    expect(code, argv.join(' ')).toBe(3)
-    expect(out).toBe('')
-    expect(err).toMatch(/^tollgate: .+\n$/)
-  }
-  expect(existsSync(place.ledgerPath)).toBeFalse()
 })

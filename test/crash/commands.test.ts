@@ -67,15 +67,6 @@ test('without a gateway commands use the file itself, and end by themselves all 
   await live(DAY.filter(([command]) => /keys (limit|show nobody)|accounts create|verify|usage/.test(command)))
 })
 
-test('without a ledger what reads one ends with 3, and nothing is made', async () => {
-  for (const command of ['keys list', 'accounts top-up acme 5', 'usage', 'verify', 'backup copy.db']) {
-    const { code, out, err } = await place.run(...command.split(' '))
-    expect({ command, code, out }).toEqual({ command, code: 3, out: '' })
-    expect(err).toMatch(/^tollgate: there is no ledger at .*\n$/)
-  }
-  expect((await place.run('doctor', '--no-network')).code).toBe(0)
-})
-
 test('commands take effect in the running gateway with the next request', async () => {
   const books = keepBooks()
   place.write('tollgate.toml', configurationOf({ upstreamUrl: books.url }))
@@ -133,24 +124,6 @@ test('a long list arrives whole through a pipe that is read slowly', async () =>
   const { data } = (await new Response(pipe.stdout).json()) as { data: unknown[] }
   expect(data).toHaveLength(5_001)
   expect(await pipe.exited).toBe(0)
-})
-
-test('doctor warns of too few descriptors, its own or those of the gateway that runs, and says how to have more', async () => {
-  type Doctor = { ok: boolean; data: { check: string; status: string; detail: string }[] }
-  const few: readonly string[] = ['sh', '-c', 'ulimit -n 4095; exec "$@"', 'sh', ...SOURCE]
-  const seenBy = async (at: Place): Promise<Doctor['data'][number] | undefined> =>
-    (await at.json<Doctor>('doctor', '--no-network')).data.find(({ check }) => check === 'descriptors')
-  const narrow = new Place(few)
-  const warning = { status: 'warning', detail: expect.stringMatching(/^4095 may be open at once.*ulimit -n 65536.*LimitNOFILE=65536/) }
-  expect(await seenBy(narrow)).toMatchObject(warning)
-  await narrow.remove()
-  expect(await seenBy(place)).toMatchObject({ status: 'ok' })
-  place.write('tollgate.toml', '[operator]\nport = 0\n')
-  const gateway = await place.serve({ program: few })
-  expect(await seenBy(place)).toMatchObject({
-    ...warning,
-    detail: expect.stringContaining(`4095 may be open at once in pid ${gateway.pid};`),
-  })
 })
 
 test('a command that fails by a bug says where, and does not quote it', async () => {

@@ -1,0 +1,78 @@
+/** `tollgate accounts`: what they make, credit and print, and what they refuse. Rules: operator.md "Keys and accounts". */
+
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { Workplace } from './run.ts'
+
+type Account = { id: string; name: string; balance_usd: number; is_active: boolean }
+
+let place: Workplace
+beforeEach(() => {
+  place = new Workplace()
+})
+afterEach(() => place.remove())
+
+test('create, top up, correct, disable and enable', async () => {
+  const made = await place.json<Account>('accounts', 'create', '--name', 'acme')
+  expect(made).toMatchObject({ name: 'acme', balance_usd: 0, is_active: true })
+  expect(await place.json('accounts', 'top-up', 'acme', '25', '--ref', 'invoice-7')).toMatchObject({ balance_usd: 25 })
+  expect(await place.json('accounts', 'top-up', made.id, '-5')).toMatchObject({ balance_usd: 20 })
+  await place.json('keys', 'create', '--name', 'app', '--account', 'acme')
+  expect(await place.json('accounts', 'disable', 'acme')).toMatchObject({ is_active: false })
+  expect(await place.json('keys', 'show', 'app')).toMatchObject({ is_active: true, is_account_active: false, state: 'disabled' })
+  expect(await place.json('accounts', 'enable', 'acme')).toMatchObject({ is_active: true })
+})
+
+test("a payment's reference is credited once", async () => {
+  await place.json('accounts', 'create', 'acme')
+  await place.json('accounts', 'top-up', 'acme', '25', '--ref', 'invoice-7')
+  const again = await place.run('accounts', 'top-up', 'acme', '25', '--ref', 'invoice-7')
+  expect(again.code).toBe(2)
+  expect(again.err).toContain('invoice-7')
+  expect((await place.json<{ data: Account[] }>('accounts', 'list')).data).toMatchObject([{ name: 'acme', balance_usd: 25 }])
+})
+
+test('refuses what cannot be', async () => {
+  await place.json('accounts', 'create', 'acme')
+  for (const argv of [
+    ['create', 'acme'],
+    ['create', 'a', '--name', 'b'],
+    ['top-up', 'nobody', '1'],
+    ['top-up', 'acme', '0'],
+    ['top-up', 'acme', 'many'],
+    ['top-up', 'acme'],
+    ['disable', 'nobody'],
+  ])
+    expect((await place.run('accounts', ...argv)).code, argv.join(' ')).toBe(2)
+})
+
+test('refused names, amounts and accounts change nothing', async () => {
+  await place.json('accounts', 'create', 'acme', '--balance', '5')
+  const before = await place.json('accounts', 'list')
+  for (const [argv, message] of [
+    [['create', 'acme'], 'acme'],
+    [['create', 'acc_1'], 'kept for ids'],
+    [['create', 'b', '--balance', '-1'], '0 USD or more'],
+    [['top-up', 'acme', '0'], 'another amount than 0'],
+    [['top-up', 'acme', '99999999'], 'at most 9000000 USD'],
+    [['top-up', 'nobody', '1'], 'there is no account nobody'],
+    [['enable', 'nobody'], 'there is no account nobody'],
+  ] as const) {
+    const { code, out, err } = await place.run('accounts', ...argv)
+    expect({ argv, code, out }).toEqual({ argv, code: 2, out: '' })
+    expect(err).toMatch(/^tollgate: [^\n]+\n$/)
+    expect(err).toContain(message)
+  }
+  expect(await place.json('accounts', 'list')).toEqual(before)
+})
+
+test('tables and facts are for people: no colour, a line an account', async () => {
+  await place.json('keys', 'create')
+  const { out } = await place.run('accounts', 'list')
+  const [head = '', row = '', ...rest] = out.split('\n')
+  expect(head.split(/ {2,}/)).toEqual(['ID', 'NAME', 'BALANCE', 'CREDITED', 'SPENT', 'HELD', 'KEYS', 'STATE'])
+  expect(row).toMatch(/ 1 +live$/)
+  expect(rest).toEqual([''])
+  expect(out).not.toContain('\u001b')
+  const { out: facts } = await place.run('accounts', 'create', 'acme', '--balance', '12.50')
+  expect(facts).toMatch(/^name +acme\nbalance +\$12\.500000\ncredited +\$12\.500000$/m)
+})

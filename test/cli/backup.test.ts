@@ -1,0 +1,48 @@
+/** `tollgate backup`: a whole copy that is in order, for its owner only, which overwrites nothing. Rules: ledger.md "Files"; operator.md "Commands". */
+
+import { Database } from 'bun:sqlite'
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { Workplace } from './run.ts'
+
+let place: Workplace
+beforeEach(async () => {
+  place = new Workplace()
+  await place.json('keys', 'create', '--name', 'app', '--balance', '25')
+})
+afterEach(() => place.remove())
+
+test('backup makes a whole copy for its owner only, and overwrites nothing', async () => {
+  const copy = join(place.folder, 'copy.db')
+  expect(await place.json('backup', 'copy.db')).toEqual({ ok: true, file: copy, bytes: statSync(copy).size, data: [] })
+  expect(statSync(copy).mode & 0o077).toBe(0)
+  place.write('copy.toml', '[ledger]\npath = "copy.db"\n')
+  expect(await place.json('keys', 'show', 'app', '--config', 'copy.toml')).toMatchObject({ name: 'app', balance_usd: 25 })
+  expect(await place.json('verify', '--config', 'copy.toml')).toEqual({ ok: true, data: [] })
+  expect(await place.run('backup', 'copy.db')).toMatchObject({ code: 2, err: expect.stringContaining('exists already') })
+})
+
+test('people read where the copy is and that it is in order', async () => {
+  const { code, out, err } = await place.run('backup', 'copy.db')
+  expect([code, err]).toEqual([0, ''])
+  expect(out).toMatch(/^The ledger was copied to .*copy\.db \(\d+ bytes\), and the copy is in order\.\n$/)
+})
+
+test('a copy whose rows differ is made, and is 1 with the rows', async () => {
+  const db = new Database(place.ledgerPath)
+  db.run('UPDATE accounts SET credited_picos = credited_picos + 1, balance_picos = balance_picos + 1')
+  db.close()
+  expect(await place.run('backup', 'copy.db')).toMatchObject({ code: 1, out: expect.stringContaining('but rows of it differ:\nRULE') })
+  const { code, out } = await place.run('backup', 'again.db', '--json')
+  expect([code, JSON.parse(out)]).toMatchObject([1, { ok: false, file: join(place.folder, 'again.db') }])
+})
+
+test('where no file can be, nothing is made and it is wrong use', async () => {
+  place.write('file', '')
+  const { code, out, err } = await place.run('backup', 'file/copy.db')
+  expect([code, out]).toEqual([2, ''])
+  expect(err).toMatch(/^tollgate: .*file\/copy\.db cannot be opened.*\n$/)
+  expect(await place.run('backup')).toMatchObject({ code: 2, err: expect.stringContaining("missing required argument 'FILE'") })
+  expect(existsSync(join(place.folder, 'file/copy.db'))).toBeFalse()
+})

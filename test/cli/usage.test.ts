@@ -1,0 +1,76 @@
+/** `tollgate usage`: what was spent, a row a day, key and model, as the receipts have it. Rules: operator.md "Commands". */
+
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { picos } from '../../src/core/money.ts'
+import { costOf } from '../../src/core/pricing.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { NOW, startThread, Workplace } from './run.ts'
+
+let place: Workplace
+beforeEach(async () => {
+  place = new Workplace()
+  await place.json('keys', 'create', '--name', 'app', '--balance', '25')
+})
+afterEach(() => place.remove())
+
+test('usage is an empty list before the first request', async () => {
+  expect(await place.json('usage')).toEqual({ data: [] })
+  expect(await place.json('usage', '--key', 'app')).toEqual({ data: [] })
+  expect(await place.run('usage')).toMatchObject({ code: 0, out: 'Nothing was used yet.\n' })
+  expect(await place.run('usage', '--key', 'x')).toMatchObject({ code: 2 })
+})
+
+test('usage has a row a day, key and model, and its costs are the receipts', async () => {
+  const { id } = await place.json<{ id: string }>('keys', 'show', 'app')
+  const opened = await openLedger({ path: place.ledgerPath, create: false, bootId: 'gateway', startThread, now: () => NOW })
+  if ('problem' in opened) throw new Error(opened.message)
+  const rates = { input: picos(3_000_000n), output: picos(15_000_000n), cacheRead: picos(300_000n), cacheWrite5m: picos(3_750_000n) }
+  const usage = { input: 1000, output: 200, cacheRead: 30, cacheWrite5m: 4, cacheWrite1h: 5, serverToolUses: 0 }
+  const allRates = { ...rates, cacheWrite1h: picos(6_000_000n), serverToolUse: picos(0n) }
+  const hold = {
+    keyId: id,
+    modelId: 'claude-sonnet-5-5',
+    format: 'chat',
+    isStream: true,
+    rates: allRates,
+    amountPicos: picos(1_000_000_000_000n),
+  } as const
+  for (const requestId of ['req_1', 'req_2']) {
+    expect(await opened.ledger.hold({ ...hold, requestId, now: NOW })).toBe('held')
+    const cost = { costPicos: costOf(usage, allRates), waivedPicos: picos(0n) }
+    const settlement = {
+      requestId,
+      outcome: 'complete',
+      usageSource: 'final',
+      usage,
+      ...cost,
+      status: 200,
+      firstByteMs: 1,
+      durationMs: 2,
+      now: NOW,
+    } as const
+    expect(await opened.ledger.settle(settlement)).toBe('settled')
+  }
+  await opened.ledger.close()
+  const [row, ...rest] = (await place.json<{ data: Record<string, unknown>[] }>('usage', '--key', 'app')).data
+  expect(rest).toEqual([])
+  expect(row).toMatchObject({
+    day: '2026-11-21',
+    key_id: id,
+    key_name: 'app',
+    model: 'claude-sonnet-5-5',
+    requests: 2,
+    input_tokens: 2000,
+    output_tokens: 400,
+    cache_read_input_tokens: 60,
+    cache_creation_input_tokens: 18,
+    cost_usd: 0.012108,
+    waived_usd: 0,
+  })
+  const { out } = await place.run('usage')
+  expect(out).toMatch(/^DAY +KEY +MODEL +REQUESTS +INPUT +OUTPUT +CACHE READ +CACHE WRITE +COST +WAIVED$/m)
+  expect(out).toMatch(/^2026-11-21 +app +claude-sonnet-5-5 +2 +2000 +400 +60 +18 +\$0\.012108 +\$0\.000000$/m)
+  expect(out).toMatch(/^total .*\$0\.012108 +\$0\.000000$/m)
+  expect(await place.json('keys', 'show', 'app')).toMatchObject({ balance_usd: 24.987892, spent_usd: 0.012108 })
+  expect(await place.json('verify')).toEqual({ ok: true, data: [] })
+})
