@@ -8,43 +8,36 @@ import { displayOf, makeSecret } from '../../src/core/key.ts'
 import { LIMITS } from '../../src/core/limits.ts'
 import { picos } from '../../src/core/money.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
-import { type FakeUpstream, nativeMessage, type Script, startFakeUpstream } from '../support/fake-upstream.ts'
+import { type AnsweredGateway, MESSAGE, startAnsweredGateway } from '../support/answered-gateway.ts'
+import { nativeMessage, type Script } from '../support/fake-upstream.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { addKey, sha256, usd } from '../support/ledger.ts'
 import { rawRequest, sendRaw } from '../support/raw-client.ts'
 
-const MESSAGE = {
-  id: 'msg_1',
-  type: 'message',
-  role: 'assistant',
-  model: 'vendor-sonnet-1',
-  content: [{ type: 'text', text: 'Hello' }],
-  stop_reason: 'end_turn',
-  stop_sequence: null,
-  usage: { input_tokens: 10, output_tokens: 5 },
-}
 const BODY = { model: MODEL_ID, max_tokens: 1_000, messages: [{ role: 'user', content: 'a canary prompt' }] }
 const MODEL_PATHS = ['/v1/messages', '/v1/chat/completions', '/v1/responses', '/v1/messages/count_tokens']
 const DASHBOARD_PATHS = ['balance', 'billing/subscription', 'billing/usage', 'billing/credit_grants'].map((path) => `/v1/dashboard/${path}`)
 
-let upstream: FakeUpstream
-let gateway: TestGateway
+let upstream: AnsweredGateway['upstream']
+let gateway: AnsweredGateway['gateway']
+let stop: AnsweredGateway['stop']
 /** One request a minute and one at a time. */
 let strict: TestGateway
 let script: Script = nativeMessage(MESSAGE)
 let lookUps = 0
 
 beforeAll(async () => {
-  upstream = await startFakeUpstream({
-    answer: ({ path }) => (path.endsWith('count_tokens') ? nativeMessage({ input_tokens: 7 }) : script),
-  })
-  gateway = await startTestGateway({ upstreams: [upstream.url], wrapLedger: counting, limits: { dashboardPerMinute: 100_000 } })
+  ;({ upstream, gateway, stop } = await startAnsweredGateway({
+    wrapLedger: counting,
+    limits: { dashboardPerMinute: 100_000 },
+    script: () => script,
+  }))
   strict = await startTestGateway({ upstreams: [upstream.url], limits: { requestsPerMinute: 1 } })
 })
 
 afterAll(async () => {
-  await Promise.all([gateway.stop(), strict.stop()])
-  upstream.stop()
+  await strict.stop()
+  await stop()
 })
 
 const counting = (ledger: Ledger): Ledger =>

@@ -9,46 +9,31 @@ import fc from 'fast-check'
 import { LIMITS } from '../../src/core/limits.ts'
 import type { HoldAnswer, HoldRequest, Ledger } from '../../src/ledger/ledger.ts'
 import { BodyMemory, poolBytesOf } from '../../src/relay/body-memory.ts'
-import { type FakeUpstream, nativeMessage, type Script, startFakeUpstream } from '../support/fake-upstream.ts'
+import { type AnsweredGateway, MESSAGE, startAnsweredGateway } from '../support/answered-gateway.ts'
+import { nativeMessage, type Script } from '../support/fake-upstream.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { connectRaw } from '../support/raw-client.ts'
 
 const MIB = 1024 * 1024
 const BOUND = 512 * MIB
-const MESSAGE = {
-  id: 'msg_1',
-  type: 'message',
-  role: 'assistant',
-  model: 'vendor-sonnet-1',
-  content: [{ type: 'text', text: 'Hello' }],
-  stop_reason: 'end_turn',
-  stop_sequence: null,
-  usage: { input_tokens: 10, output_tokens: 5 },
-}
 const FIELDS = { model: MODEL_ID, max_tokens: 8, messages: [{ role: 'user', content: 'Hi' }] }
 const OVERLOADED = '{"type":"error","error":{"type":"server_error","message":"Service temporarily unavailable; retry later"}}'
 const RATE_LIMITED = '{"type":"error","error":{"type":"rate_limit_error","message":"Rate limit exceeded; retry later"}}'
 
-let upstream: FakeUpstream
-let gateway: TestGateway
-let secret: string
+let upstream: AnsweredGateway['upstream']
+let gateway: AnsweredGateway['gateway']
+let stop: AnsweredGateway['stop']
+let secret: AnsweredGateway['secret']
 let script: Script = nativeMessage(MESSAGE)
 /** Requests whose body is read wait here before they are held. */
 let gate: Promise<void> = Promise.resolve()
 let waiting = 0
 
 beforeAll(async () => {
-  upstream = await startFakeUpstream({
-    answer: ({ path }) => (path.endsWith('count_tokens') ? nativeMessage({ input_tokens: 7 }) : script),
-  })
-  gateway = await startTestGateway({ upstreams: [upstream.url], wrapLedger: gated })
-  secret = await gateway.createKey()
+  ;({ upstream, gateway, secret, stop } = await startAnsweredGateway({ wrapLedger: gated, script: () => script }))
 })
 
-afterAll(async () => {
-  await gateway.stop()
-  upstream.stop()
-})
+afterAll(() => stop())
 
 const gated = (ledger: Ledger): Ledger =>
   new Proxy(ledger, {

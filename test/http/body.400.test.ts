@@ -5,19 +5,9 @@
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
-import { type FakeUpstream, nativeMessage, startFakeUpstream } from '../support/fake-upstream.ts'
-import { MODEL_ID, startTestGateway, type TestGateway, UPSTREAM_API_KEY } from '../support/gateway.ts'
+import { type AnsweredGateway, startAnsweredGateway } from '../support/answered-gateway.ts'
+import { MODEL_ID, UPSTREAM_API_KEY } from '../support/gateway.ts'
 
-const MESSAGE = {
-  id: 'msg_1',
-  type: 'message',
-  role: 'assistant',
-  model: 'vendor-sonnet-1',
-  content: [{ type: 'text', text: 'Hello' }],
-  stop_reason: 'end_turn',
-  stop_sequence: null,
-  usage: { input_tokens: 10, output_tokens: 5 },
-}
 const PATHS = ['/v1/messages', '/v1/chat/completions', '/v1/responses', '/v1/messages/count_tokens']
 const NATIVE = { model: MODEL_ID, max_tokens: 8, messages: [{ role: 'user', content: 'Hi' }] }
 const CHAT = { model: MODEL_ID, messages: [{ role: 'user', content: 'Hi' }] }
@@ -25,25 +15,21 @@ const RESPONSES = { model: MODEL_ID, input: 'Hi' }
 /** A bomb or a flood may cost a moment, not a minute, whatever else the machine does. */
 const PROMPT_MS = 8_000
 
-let upstream: FakeUpstream
-let gateway: TestGateway
-let secret: string
+let upstream: AnsweredGateway['upstream']
+let gateway: AnsweredGateway['gateway']
+let stop: AnsweredGateway['stop']
+let secret: AnsweredGateway['secret']
 let callsBefore = 0
 
 beforeAll(async () => {
-  upstream = await startFakeUpstream({ answer: () => nativeMessage(MESSAGE) })
-  gateway = await startTestGateway({ upstreams: [upstream.url] })
-  secret = await gateway.createKey()
+  ;({ upstream, gateway, secret, stop } = await startAnsweredGateway())
 })
 
 beforeEach(() => {
   callsBefore = upstream.requests.length
 })
 
-afterAll(async () => {
-  await gateway.stop()
-  upstream.stop()
-})
+afterAll(() => stop())
 
 type Answer = { status: number; message: string }
 

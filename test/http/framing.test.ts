@@ -1,37 +1,23 @@
 /** How requests are cut out of a connection: what a smuggler tries, what old or odd clients send. Rules: platform.md "Bun's server", "Elysia". */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type FakeUpstream, nativeMessage, startFakeUpstream } from '../support/fake-upstream.ts'
-import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
+import { type AnsweredGateway, startAnsweredGateway } from '../support/answered-gateway.ts'
+import { MODEL_ID } from '../support/gateway.ts'
 import { connectRaw, rawRequest, sendRaw } from '../support/raw-client.ts'
 
-const MESSAGE = {
-  id: 'msg_1',
-  type: 'message',
-  role: 'assistant',
-  model: 'vendor-sonnet-1',
-  content: [{ type: 'text', text: 'Hello' }],
-  stop_reason: 'end_turn',
-  stop_sequence: null,
-  usage: { input_tokens: 10, output_tokens: 5 },
-}
 const BODY = JSON.stringify({ model: MODEL_ID, max_tokens: 8, messages: [{ role: 'user', content: 'Hi' }] })
 const SMUGGLED = JSON.stringify({ model: MODEL_ID, max_tokens: 8, messages: [{ role: 'user', content: 'smuggled' }] })
 
-let upstream: FakeUpstream
-let gateway: TestGateway
-let secret: string
+let upstream: AnsweredGateway['upstream']
+let gateway: AnsweredGateway['gateway']
+let stop: AnsweredGateway['stop']
+let secret: AnsweredGateway['secret']
 
 beforeAll(async () => {
-  upstream = await startFakeUpstream({ answer: () => nativeMessage(MESSAGE) })
-  gateway = await startTestGateway({ upstreams: [upstream.url] })
-  secret = await gateway.createKey()
+  ;({ upstream, gateway, secret, stop } = await startAnsweredGateway())
 })
 
-afterAll(async () => {
-  await gateway.stop()
-  upstream.stop()
-})
+afterAll(() => stop())
 
 const post = (body: string, headers: Record<string, string> = {}): Uint8Array =>
   rawRequest('POST', '/v1/messages', { 'x-api-key': secret, ...headers }, body)

@@ -5,8 +5,9 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { type FakeUpstream, nativeMessage, startFakeUpstream } from '../support/fake-upstream.ts'
-import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
+import { type AnsweredGateway, startAnsweredGateway } from '../support/answered-gateway.ts'
+import { nativeMessage } from '../support/fake-upstream.ts'
+import { MODEL_ID } from '../support/gateway.ts'
 import { connectRaw } from '../support/raw-client.ts'
 
 const MESSAGE = {
@@ -87,20 +88,15 @@ const ODD: readonly unknown[] = [
   { __proto__: null, constructor: 1 },
 ]
 
-let upstream: FakeUpstream
-let gateway: TestGateway
-let secret: string
+let gateway: AnsweredGateway['gateway']
+let stop: AnsweredGateway['stop']
+let secret: AnsweredGateway['secret']
 
 beforeAll(async () => {
-  upstream = await startFakeUpstream({ answer: () => nativeMessage(MESSAGE) })
-  gateway = await startTestGateway({ upstreams: [upstream.url] })
-  secret = await gateway.createKey({ balanceUsd: '1000' })
+  ;({ gateway, secret, stop } = await startAnsweredGateway({ balanceUsd: '1000', script: () => nativeMessage(MESSAGE) }))
 })
 
-afterAll(async () => {
-  await gateway.stop()
-  upstream.stop()
-})
+afterAll(() => stop())
 
 /** Every place in a document: its parent and the name it has there. */
 function placesOf(value: unknown, places: [Record<string, unknown>, string][] = []): [Record<string, unknown>, string][] {
