@@ -1,13 +1,9 @@
 /**
- * Files that cannot be written or read: while the gateway runs it stops spending and comes back by itself; at start it refuses, and says what to do.
- * Rules: ledger.md "Failing writes", "Files". The disk that is full: a limit on the size of the process's files, which needs no rights and can be lifted while
+ * Files that cannot be written any more: the gateway stops spending and comes back by itself. Rules: ledger.md "Failing writes". The disk that is full: a limit on the size of the process's files, which needs no rights and can be lifted while
  * it runs. SQLite's own SQLITE_FULL is met in test/ledger/full-disk.test.ts.
  */
 
-import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
-import { copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { type Call, keepBooks } from './book-keeper.ts'
 import { configurationOf, UPSTREAM_ENV } from './configuration.ts'
 import { ALL_WAYS, askIn, MODEL_ID, openStream, PROMPT, post } from './load.ts'
@@ -70,80 +66,3 @@ test('without space no answer is given away: running ones end in an error, new o
   expect(place.leaked([PROMPT, key.slice(3, -4), UPSTREAM_ENV.UPSTREAM_API_KEY])).toEqual([])
   await books.stop()
 })
-
-test('a ledger that cannot be trusted or made is refused with 3 and what to do, by the gateway and by commands, and stays as it was', async () => {
-  await place.createKey()
-  const sound = join(place.folder, 'sound.db')
-  copyFileSync(place.ledgerPath, sound)
-  const make = (name: string, change: (path: string) => void): string => {
-    const path = join(place.folder, name)
-    copyFileSync(sound, path)
-    change(path)
-    return path
-  }
-  const damage = (path: string): void => {
-    const bytes = readFileSync(path)
-    bytes.fill(0xa5, 4_096 * 2, 4_096 * 12)
-    writeFileSync(path, bytes)
-  }
-  const upgrade = (path: string): void => {
-    const db = new Database(path)
-    db.run('PRAGMA user_version = 99')
-    db.run('PRAGMA wal_checkpoint(TRUNCATE)')
-    db.close()
-  }
-  const lost = make('lost.db', (path) => {
-    rmSync(path)
-    writeFileSync(`${path}-wal`, 'frames of a ledger that is gone')
-  })
-  const damaged = make('damaged.db', damage)
-  const cases: readonly (readonly [path: string, hint: string])[] = [
-    [damaged, 'restore a backup'],
-    [make('truncated.db', (path) => truncateSync(path, 20_000)), 'restore a backup'],
-    [make('foreign.db', (path) => writeFileSync(path, 'somebody’s notes\n'.repeat(1_000))), 'restore a backup'],
-    [make('empty.db', (path) => writeFileSync(path, '')), 'restore a backup'],
-    [make('newer.db', upgrade), 'use a newer program'],
-    [lost, 'put the file back'],
-    [join(sound, 'tollgate.db'), 'cannot be opened'],
-    ['/proc/tollgate/tollgate.db', 'cannot be opened'],
-  ]
-  const refuse = async (path: string, hint: string, ...command: readonly string[]): Promise<void> => {
-    place.write('tollgate.toml', `[operator]\nport = 0\n[ledger]\npath = "${path}"\n`)
-    const { code, out, err } = await place.run(...command)
-    expect({ command, path, code, out }).toEqual({ command, path, code: 3, out: '' })
-    expect(err).toStartWith('tollgate: ')
-    expect(err).toContain(path)
-    expect(err).toContain(hint)
-  }
-  for (const [path, hint] of cases) {
-    const before = await contentOf(path)
-    await refuse(path, hint, 'serve', '--port', '0')
-    expect(await contentOf(path)).toBe(before)
-  }
-  await refuse(damaged, 'restore a backup', 'keys', 'create')
-  await refuse(join(sound, 'tollgate.db'), 'cannot be opened', 'keys', 'create')
-
-  place.write('tollgate.toml', `[ledger]\npath = "${damaged}"\n`)
-  // Damage that can still be read around is a finding.
-  const verified = await place.run('verify')
-  expect([1, 3]).toContain(verified.code)
-  expect(verified.err).not.toContain('\n    at ')
-  expect(await place.run('doctor')).toMatchObject({ code: 1, err: '', out: expect.stringMatching(/ledger +problem/) })
-})
-
-test('where no ledger can be, doctor says so; where no backup can be, backup is wrong use', async () => {
-  await place.createKey()
-  place.write('file', '')
-  const { code, err } = await place.run('backup', 'file/copy.db')
-  expect([code, err]).toEqual([2, expect.stringContaining('file/copy.db cannot be opened')])
-  place.write('tollgate.toml', `[ledger]\npath = "file/tollgate.db"\n`)
-  expect(await place.run('doctor')).toMatchObject({ code: 1, out: expect.stringMatching(/disk +problem +nothing can be written/) })
-})
-
-const contentOf = (path: string): Promise<string | undefined> =>
-  Bun.file(path)
-    .bytes()
-    .then(
-      (bytes) => Bun.hash(bytes).toString(),
-      () => undefined,
-    )
