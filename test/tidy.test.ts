@@ -135,6 +135,12 @@ test('every test file opens with a comment that says what it protects', async ()
   expect(paths.filter((_, index) => !/^\/\*\*[\s*]+\S+ \S+/.test(texts[index] ?? ''))).toEqual([])
 })
 
+test('what is random in a test has a seed', async () => {
+  const paths = [...new Glob('{test,bench}/**/*.ts').scanSync('.')]
+  const texts = await Promise.all(paths.map((path) => Bun.file(path).text()))
+  expect(paths.filter((_, index) => /Math\.random\(/.test(texts[index] ?? ''))).toEqual([])
+})
+
 test('the tests stand in the folders of what they protect', () => {
   const folders = new Set([...new Glob('test/**/*.ts').scanSync('.')].map((path) => dirname(path).split('/').slice(1).join('/')))
   const lost = [...folders].filter((folder) => !TEST_FOLDERS.includes(folder.split('/')[0] ?? '') && !existsSync(`src/${folder}`))

@@ -9,6 +9,7 @@ import { openDatabase } from '../../db/open.ts'
 import { marks } from '../../db/schema.ts'
 import { ZERO } from '../../src/core/money.ts'
 import { type ReceiptRow, receiptsIn } from '../support/gateway.ts'
+import { seeded } from '../support/seed.ts'
 import { type Call, FIRST_INPUT_TOKENS, keepBooks } from './book-keeper.ts'
 import { configurationOf, UPSTREAM_ENV } from './configuration.ts'
 import { type Answer, countsOf, load, PROMPT } from './load.ts'
@@ -21,10 +22,10 @@ type Receipt = ReceiptRow
 
 test(
   'killed at any moment, no answer that a client saw whole is missing, no figure differs, nothing stays held',
-  async () => {
+  seeded(async (random) => {
     const place = new Place()
     // Some streams are in flight for more than a second, so that they leave a mark.
-    const books = keepBooks(({ number, isStream }) => Bun.sleep(isStream && number % 8 === 0 ? 500 : Math.random() * 20))
+    const books = keepBooks(({ number, isStream }) => Bun.sleep(isStream && number % 8 === 0 ? 500 : random() * 20))
     place.write('tollgate.toml', configurationOf({ upstreamUrl: books.url }))
     let gateway = await place.serve({ env: UPSTREAM_ENV })
     const { key } = await place.createKey()
@@ -36,7 +37,7 @@ test(
       const running = load(gateway.url, key, WIDTH, () => isOver)
       // It runs at full width; the moment after that is random.
       while (books.calls.length < firstCall + 2 * WIDTH) await Bun.sleep(5)
-      await Bun.sleep(1_400 + Math.random() * 200)
+      await Bun.sleep(1_400 + random() * 200)
       isOver = true
       gateway.signal('SIGKILL')
       expect((await gateway.exited).signal).toBe('SIGKILL')
@@ -59,7 +60,7 @@ test(
     expect(place.leaked([PROMPT, UPSTREAM_ENV.UPSTREAM_API_KEY, key.slice(3, -4)])).toEqual([])
     await books.stop()
     await place.remove()
-  },
+  }),
   (ROUNDS + 2) * PROCESS_TIMEOUT_MS,
 )
 

@@ -5,23 +5,24 @@ import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { openReport } from '../../src/ledger/report.ts'
 import { makePath, openTestLedger } from '../support/ledger.ts'
+import { seeded } from '../support/seed.ts'
 
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 6)
 
 test(
   'nothing acknowledged is lost and nothing is left half done, however often the process is killed',
-  async () => {
+  seeded(async (random) => {
     const path = makePath()
     const acknowledged: string[] = []
     for (let round = 1; round <= ROUNDS; round++) {
-      const child = Bun.spawn([process.execPath, join(import.meta.dir, '../support/ledger-hammer.ts'), path, `boot_${round}`], {
-        stderr: 'inherit',
-      })
+      const hammer = join(import.meta.dir, '../support/ledger-hammer.ts')
+      const seed = Math.floor(random() * 2 ** 31)
+      const child = Bun.spawn([process.execPath, hammer, path, `boot_${round}`, String(seed)], { stderr: 'inherit' })
       const decoder = new TextDecoder()
       let text = ''
       for await (const chunk of child.stdout) {
         // The first acknowledgement proves that it runs; the moment after it is random.
-        if (text === '') setTimeout(() => child.kill('SIGKILL'), 20 + Math.random() * 300)
+        if (text === '') setTimeout(() => child.kill('SIGKILL'), 20 + random() * 300)
         text += decoder.decode(chunk)
       }
       await child.exited
@@ -50,6 +51,6 @@ test(
     if ('problem' in report) throw new Error(report.message)
     expect(report.verify()).toEqual([])
     report.close()
-  },
+  }),
   ROUNDS * 10_000,
 )

@@ -3,13 +3,15 @@
 import { writeSync } from 'node:fs'
 import { NO_USAGE } from '../../src/core/usage.ts'
 import { createKey, holdRequest, openTestLedger, settlement, usd } from './ledger.ts'
+import { randomFrom } from './seed.ts'
 
-const [path = '', bootId = ''] = process.argv.slice(2)
+const [path = '', bootId = '', seed = ''] = process.argv.slice(2)
 const { ledger } = await openTestLedger({ path, bootId, markAfterMs: 10 })
 // The first round makes the key; for the others it is the same operation again.
 await ledger.operate(createKey('key_a', { balanceUsd: '1000' }))
 
 async function work(lane: number): Promise<never> {
+  const random = randomFrom(Number(seed) + lane)
   for (let n = 0; ; n++) {
     const requestId = `${bootId}_${lane}_${n}`
     const answer = await ledger.hold(holdRequest(requestId, 'key_a', usd('0.01')))
@@ -17,7 +19,7 @@ async function work(lane: number): Promise<never> {
     if (n % 2 === 0) {
       ledger.mark(requestId, { usage: { ...NO_USAGE, input: 1 }, usageSource: 'partial' })
       // Lanes out of step: at any moment some requests are old enough to be marked and not yet settled.
-      await Bun.sleep(40 * Math.random())
+      await Bun.sleep(40 * random())
     }
     if (n % 7 === 6) ledger.void(requestId)
     else if ((await ledger.settle(settlement(requestId, { input: 1, output: n % 50 }))) === 'settled') writeSync(1, `${requestId}\n`)

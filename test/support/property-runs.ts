@@ -1,9 +1,13 @@
-/** How often properties are tried: `FC_RUNS` decides where it is set. Runs before every test file; a property with a count of its own takes it from `runs`. */
+/**
+ * How often properties are tried, and from which seed: `FC_RUNS` and `TEST_SEED` decide where they are set. Runs before every test file; a property with a count
+ * of its own takes it from `runs`.
+ */
 
 import fc from 'fast-check'
+import { ASKED_SEED } from './seed.ts'
 
 const asked = Number(process.env['FC_RUNS'] ?? 0)
-if (asked > 0) fc.configureGlobal({ numRuns: asked })
+fc.configureGlobal({ ...(asked > 0 ? { numRuns: asked } : {}), ...(ASKED_SEED === undefined ? {} : { seed: ASKED_SEED }) })
 
 /** `usual` unless `FC_RUNS` asks for more. */
 export const runs = (usual: number): number => Math.max(asked, usual)

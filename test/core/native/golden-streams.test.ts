@@ -4,7 +4,8 @@ import { describe, expect, test } from 'bun:test'
 import { finalUsage, partialUsage } from '../../../src/core/native/observation.ts'
 import { NativeReader, type NativeSink } from '../../../src/core/native/reader.ts'
 import { Refusal } from '../../../src/core/refusal.ts'
-import { cuts, type ExpectedUsage, GOLDEN_BOUNDS, GOLDEN_MODEL, splitsInTwo, streamCases } from '../../support/golden.ts'
+import { cuts, splitsInTwo } from '../../support/chunks.ts'
+import { type ExpectedUsage, GOLDEN_BOUNDS, GOLDEN_MODEL, streamCases } from '../../support/golden.ts'
 
 const NO_SINK: NativeSink = { delta: () => undefined, event: () => undefined, ignored: () => undefined }
 

@@ -9,7 +9,8 @@ import { join } from 'node:path'
 import type { Model } from '../../../../src/core/catalog.ts'
 import { MessagesTranscoder } from '../../../../src/core/formats/messages/stream.ts'
 import { REFUSALS, Refusal, type RefusalName } from '../../../../src/core/refusal.ts'
-import { cuts, expectGolden, GOLDEN_BOUNDS, GOLDEN_MODEL, splitsInTwo, streamCases } from '../../../support/golden.ts'
+import { cuts, splitsInTwo } from '../../../support/chunks.ts'
+import { expectGolden, GOLDEN_BOUNDS, GOLDEN_MODEL, streamCases } from '../../../support/golden.ts'
 
 /** The public id is the upstream's: nothing to rename. */
 const SAME_NAME: Model = { ...GOLDEN_MODEL, id: GOLDEN_MODEL.upstreamModel }
