@@ -6,6 +6,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { CACHE_BREAKPOINTS_MAX, KEY_EXPIRY_DAYS_MAX, LIMITS } from '../src/core/limits.ts'
 import type { Ledger } from '../src/ledger/ledger.ts'
+import { MESSAGE } from './support/answered-gateway.ts'
 import {
   errorAnswer,
   type FakeUpstream,
@@ -18,16 +19,7 @@ import {
 import { MODEL_ID, startTestGateway, type TestGateway, type TestKey } from './support/gateway.ts'
 import { usd } from './support/ledger.ts'
 
-const MESSAGE = {
-  id: 'msg_1',
-  type: 'message',
-  role: 'assistant',
-  model: 'vendor-sonnet-1',
-  content: [{ type: 'text', text: 'Hello' }],
-  stop_reason: 'end_turn',
-  stop_sequence: null,
-  usage: { input_tokens: 10, output_tokens: 5, cache_creation_input_tokens: 3, cache_read_input_tokens: 2 },
-}
+const ANSWER = { ...MESSAGE, usage: { ...MESSAGE.usage, cache_creation_input_tokens: 3, cache_read_input_tokens: 2 } }
 const USAGE = { input_tokens: 10, output_tokens: 1, cache_creation_input_tokens: 3, cache_read_input_tokens: 2 }
 const DASHBOARD_URL = 'https://cabinet.example/keys'
 const DAY_MS = 86_400_000
@@ -54,7 +46,7 @@ beforeAll(async () => {
   upstream = await startFakeUpstream({
     answer: (request) => {
       const isStream = (request.json() as { stream?: boolean }).stream === true
-      return script ?? (isStream ? nativeStream(...textFrames('Hello', USAGE)) : nativeMessage(MESSAGE))
+      return script ?? (isStream ? nativeStream(...textFrames('Hello', USAGE)) : nativeMessage(ANSWER))
     },
   })
   const upstreams = [upstream.url]
@@ -190,7 +182,7 @@ describe('endpoints', () => {
     for (const headers of carriers) {
       const response = await gateway.post(MESSAGES.path, secret, MESSAGES.request(), { headers })
       expect(response.status).toBe(200)
-      expect(await response.json()).toEqual({ ...MESSAGE, model: MODEL_ID })
+      expect(await response.json()).toEqual({ ...ANSWER, model: MODEL_ID })
     }
   })
 

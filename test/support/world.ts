@@ -7,12 +7,13 @@ import { randomBytes } from 'node:crypto'
 import type { Catalog, Model } from '../../src/core/catalog.ts'
 import { displayOf, type KeyRecord, makeSecret } from '../../src/core/key.ts'
 import { LIMITS, type Limits } from '../../src/core/limits.ts'
-import { type Picos, parseUsd, picos } from '../../src/core/money.ts'
+import { type Picos, parseUsd } from '../../src/core/money.ts'
 import { KeyStore } from '../../src/ledger/key-store.ts'
 import type { KeyBalance, Ledger } from '../../src/ledger/ledger.ts'
 import { makeMetrics } from '../../src/observe/metrics.ts'
 import { BodyMemory } from '../../src/relay/body-memory.ts'
 import type { World } from '../../src/world.ts'
+import { GOLDEN_MODEL } from './golden.ts'
 import { makeLogMemory } from './log-memory.ts'
 
 /** 2027-01-15T08:00:00Z */
@@ -129,14 +130,7 @@ export const makeTestModel = (more: Partial<Model> = {}): Model => ({
   displayName: 'Sonnet',
   upstreamModel: 'vendor-sonnet-1',
   upstreams: ['primary'],
-  rates: {
-    input: picos(3_000_000n),
-    output: picos(15_000_000n),
-    cacheRead: picos(300_000n),
-    cacheWrite5m: picos(3_750_000n),
-    cacheWrite1h: picos(6_000_000n),
-    serverToolUse: picos(0n),
-  },
+  rates: GOLDEN_MODEL.rates,
   contextWindow: 200_000,
   maxOutputTokens: 64_000,
   bytesPerToken: 4,
