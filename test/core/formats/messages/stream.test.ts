@@ -174,6 +174,12 @@ test('an end after a stop reason gets the terminal event that the upstream forgo
   expect(text).toEndWith('event: message_stop\ndata: {"type":"message_stop"}\n\n')
 })
 
+test('a terminal event whose blank line is missing or cut gets exactly one', () => {
+  const native = golden('text')
+  const whole = relay([native], SAME_NAME).text
+  for (const missing of [1, 2]) expect(relay([native.subarray(0, -missing)], SAME_NAME).text, `${missing} bytes`).toBe(whole)
+})
+
 test('an end before a stop reason is an error event, never a quiet end', () => {
   const { text, fault } = relay([golden('cut-after-text')], GOLDEN_MODEL)
   expect(fault?.name).toBe('upstreamBroken')
