@@ -1,6 +1,6 @@
 /** Keys: the secret's form, what is stored of it, and when it may be used. Rules: contract.md "Keys"; keys.md "Secrets", "Expiry and rotation". */
 
-import type { Picos } from './money.ts'
+import { minPicos, type Picos, picos } from './money.ts'
 
 /** What the gateway knows of a key. Never the secret: that is shown once and stored as SHA-256. */
 export type KeyRecord = Readonly<{
@@ -18,6 +18,10 @@ export type KeyRecord = Readonly<{
   /** Unix milliseconds at which the secret that was looked up ends after a rotation; null or absent: it does not. */
   secretValidUntil?: number | null
 }>
+
+/** What a key may still spend: min(account's balance, limit − spent). What running requests hold is not subtracted, and it is not clamped at 0. */
+export const availableOf = (of: Readonly<{ balancePicos: Picos; limitPicos: Picos | null; spentPicos: Picos }>): Picos =>
+  of.limitPicos === null ? of.balancePicos : minPicos(of.balancePicos, picos(of.limitPicos - of.spentPicos))
 
 export type KeyState = 'live' | 'disabled' | 'expired'
 

@@ -6,8 +6,8 @@ import { eq, or, type SQL, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { type DatabaseProblem, openDatabase, problemOf } from '../../db/open.ts'
 import { accounts, keys, models, usageDaily } from '../../db/schema.ts'
-import type { KeyRecord } from '../core/key.ts'
-import { minPicos, type Picos, picos } from '../core/money.ts'
+import { availableOf, type KeyRecord } from '../core/key.ts'
+import { type Picos, picos } from '../core/money.ts'
 import { type Difference, differences } from './verify.ts'
 
 export type ReportProblem = DatabaseProblem | Readonly<{ problem: 'unknown' | 'ambiguous'; message: string }>
@@ -140,7 +140,7 @@ export class Report {
       .all()
       .map(({ balancePicos, toppedUpAt, ...key }) => ({
         ...key,
-        availablePicos: key.limitPicos === null ? balancePicos : minPicos(balancePicos, picos(key.limitPicos - key.spentPicos)),
+        availablePicos: availableOf({ ...key, balancePicos }),
         lastSyncedAt: Math.max(key.lastSyncedAt, toppedUpAt ?? 0),
       }))
   }

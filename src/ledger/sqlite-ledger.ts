@@ -6,7 +6,7 @@
 
 import { type Database, SQLiteError, type Statement } from 'bun:sqlite'
 import { proveWritable } from '../../db/open.ts'
-import { minPicos, picos } from '../core/money.ts'
+import { availableOf } from '../core/key.ts'
 import { Debits } from './debits.ts'
 import type { KeyBalance, KeyChange } from './ledger.ts'
 import { Numbers, numberIn } from './numbers.ts'
@@ -256,9 +256,7 @@ export class SqliteLedger {
   #balanceOf(keyId: string): KeyBalance | undefined {
     const key = this.#statements.keyState.get({ keyId })
     if (key === undefined) return undefined
-    const { balancePicos, limitPicos, spentPicos, lastSyncedAt, toppedUpAt } = key
-    const availablePicos = limitPicos === null ? balancePicos : minPicos(balancePicos, picos(limitPicos - spentPicos))
-    return { availablePicos, lastSyncedAt: Math.max(lastSyncedAt, toppedUpAt ?? 0) }
+    return { availablePicos: availableOf(key), lastSyncedAt: Math.max(key.lastSyncedAt, key.toppedUpAt ?? 0) }
   }
 
   #stopOf(keyId: string): KeyChange['stop'] {
