@@ -154,6 +154,7 @@ test('a body counts as long as its request runs', async () => {
   const answer = gateway.post('/v1/messages', secret, padded(MIB))
   await upstream.arrival(calls)
   expect(gateway.bodies.bytes).toBe(MIB)
+  expect(await gateway.world.metrics.render()).toContain(`\ntollgate_body_bytes ${MIB}\n`)
   expect((await answer).status).toBe(200)
   script = nativeMessage(MESSAGE)
   await gateway.idle()
