@@ -10,8 +10,6 @@ import { insufficientBalance, Refusal } from '../core/refusal.ts'
 import type { HoldAnswer } from '../ledger/ledger.ts'
 import { describeBug } from '../observe/bug.ts'
 import type { Admitted, Grant, RelayParts } from './admitted.ts'
-import { answerStream } from './answer-stream.ts'
-import { answerWhole } from './answer-whole.ts'
 import type { BodyLease } from './body-memory.ts'
 import { countTokens } from './count-tokens.ts'
 import { type Connection, Exchange, ownerOf } from './exchange.ts'
@@ -19,6 +17,8 @@ import { readBody } from './read-body.ts'
 import { readContext } from './read-context.ts'
 import { refuseAfterBody } from './refuse-after-body.ts'
 import type { Held } from './settle.ts'
+import { answerStream } from './stream-start.ts'
+import { answerWhole } from './whole.ts'
 
 export class Relay {
   readonly #parts: RelayParts

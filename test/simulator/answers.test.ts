@@ -4,7 +4,7 @@
  */
 
 import { expect, test } from 'bun:test'
-import { jsonHint } from '../../src/core/formats/translate/body.ts'
+import { jsonHint } from '../../src/core/formats/translate/json-mode.ts'
 import { tokensOf } from '../../src/simulator/tokens.ts'
 import { ask, askStream, assistant, deltasOf, messageOf, quick, READ, requestOf, typesOf, user, WRITE } from './ask.ts'
 

@@ -2,7 +2,7 @@
 
 import { isObject } from '../json.ts'
 import { Refusal } from '../refusal.ts'
-import { forwardedText, isAboutOurAccount } from './forwarded-text.ts'
+import { isAboutOurAccount, scrubbedText } from './scrubbed-text.ts'
 
 export type NativeError = Readonly<{ type: string; message: string }>
 
@@ -15,7 +15,7 @@ export function readNativeError(body: unknown): NativeError {
 /** A 400 of the upstream: its own words with our model id, unless they are about our account. */
 export function refusalOfInvalidRequest(error: NativeError, model: { id: string; upstreamModel: string }): Refusal {
   if (error.type !== 'invalid_request_error' || isAboutOurAccount(error.message)) return new Refusal('upstreamAccount')
-  const message = forwardedText(error.message, model)
+  const message = scrubbedText(error.message, model)
   return new Refusal('upstreamInvalidRequest', message === '' ? {} : { message })
 }
 

@@ -1,6 +1,6 @@
 /**
  * What chat and responses have read, to the one native body that the upstream gets, adapted to what the model accepts, encoded once, with the bounds of its
- * price. Rules: money.md "Holds"; native.md "What native refuses", "What models refuse"; translation.md "System prompt", "Output cap", "Sampling", "JSON modes", "User ids".
+ * price. Rules: money.md "Holds"; native.md "What native refuses", "What models refuse"; translation.md "System prompt", "Output cap", "Sampling", "User ids".
  */
 
 import type { Model } from '../../catalog.ts'
@@ -192,17 +192,6 @@ function samplingFor(wish: Sampling, model: Pick<Model, 'rejects'>, isThinking: 
     ...(wish.topP === undefined || !keepsTopP ? {} : { top_p: wish.topP }),
     ...(wish.topK === undefined ? {} : { top_k: wish.topK }),
   }
-}
-
-export type JsonMode = Readonly<{ kind: 'text' }> | Readonly<{ kind: 'object' }> | Readonly<{ kind: 'schema'; schema: unknown }>
-
-const OBJECT = 'Respond with a single valid JSON object and nothing else: no prose, no Markdown code fences.'
-
-/** Undefined when the answer may be plain text. A mode without a schema asks for any JSON object. */
-export function jsonHint(mode: JsonMode): string | undefined {
-  if (mode.kind === 'text') return undefined
-  if (mode.kind === 'object' || mode.schema === undefined || mode.schema === null) return OBJECT
-  return `Respond with a single valid JSON value and nothing else: no prose, no Markdown code fences. It must conform to this JSON Schema: ${JSON.stringify(mode.schema)}`
 }
 
 const USER_ID_LENGTH_MAX = 256

@@ -7,9 +7,9 @@ import { nothingSeen, type Observation } from '../../src/core/native/observation
 import type { Outcome } from '../../src/core/outcome.ts'
 import type { Transcoder } from '../../src/core/transcoder.ts'
 import type { Settlement } from '../../src/ledger/ledger.ts'
-import { ClientStream } from '../../src/relay/client-stream.ts'
 import { Deadline } from '../../src/relay/deadline.ts'
 import { Exchange } from '../../src/relay/exchange.ts'
+import { ClientStream } from '../../src/relay/stream.ts'
 import { TIMINGS } from '../../src/relay/timings.ts'
 import type { World } from '../../src/world.ts'
 import { makeTestModel, makeTestWorld } from '../support/world.ts'
@@ -253,7 +253,7 @@ test('a bug in a transcoder ends its stream, releases what it held, and stays in
   expect(await reader.read()).toMatchObject({ done: true })
   expect(late.settled).toMatchObject([{ outcome: 'fault', costPicos: 0n }])
   expect(late.logLines()).toContainEqual(
-    expect.objectContaining({ alarm: 'a stream failed by a bug', error: 'Error', at: expect.stringMatching(/client-stream\.test\.ts:\d/) }),
+    expect.objectContaining({ alarm: 'a stream failed by a bug', error: 'Error', at: expect.stringMatching(/stream\.test\.ts:\d/) }),
   )
 })
 

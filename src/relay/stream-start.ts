@@ -6,9 +6,9 @@
 import { Refusal } from '../core/refusal.ts'
 import { type Admitted, stampOf } from './admitted.ts'
 import { asEventStream, callUpstream } from './call-upstream.ts'
-import { ClientStream } from './client-stream.ts'
 import { Deadline } from './deadline.ts'
 import { remember } from './response-memory.ts'
+import { ClientStream } from './stream.ts'
 
 /** A comment: the stream has begun, though the upstream has not. */
 const OPENING = new TextEncoder().encode(': ok\n\n')

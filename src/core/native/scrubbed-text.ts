@@ -47,7 +47,7 @@ const HOSTS = /\b(?:[a-z0-9-]{1,63}\.){1,8}(?:com|net|org|io|ai|dev|cloud|intern
 const NAMING_FIELD = /^(?:messages|system|tools|tool_choice|metadata|mcp_servers|output_config|output_format)\.[\w.[\]-]+: /
 
 /** The text with our id for the model, and without hosts, addresses, keys and ids of the upstream's. */
-export function forwardedText(message: string, model: Readonly<{ id: string; upstreamModel: string }>): string {
+export function scrubbedText(message: string, model: Readonly<{ id: string; upstreamModel: string }>): string {
   const text = SECRETS.reduce((shown, secret) => shown.replace(secret, NOT_SHOWN), message.slice(0, LENGTH_MAX))
   const path = NAMING_FIELD.exec(text)?.[0] ?? ''
   return withPublicId(path + text.slice(path.length).replace(HOSTS, NOT_SHOWN), model)

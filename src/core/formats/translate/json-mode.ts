@@ -1,0 +1,12 @@
+/** JSON modes as a hint in the system prompt; a schema is a hint, too, never enforced. Rules: translation.md "JSON modes". */
+
+export type JsonMode = Readonly<{ kind: 'text' }> | Readonly<{ kind: 'object' }> | Readonly<{ kind: 'schema'; schema: unknown }>
+
+const OBJECT = 'Respond with a single valid JSON object and nothing else: no prose, no Markdown code fences.'
+
+/** Undefined when the answer may be plain text. A mode without a schema asks for any JSON object. */
+export function jsonHint(mode: JsonMode): string | undefined {
+  if (mode.kind === 'text') return undefined
+  if (mode.kind === 'object' || mode.schema === undefined || mode.schema === null) return OBJECT
+  return `Respond with a single valid JSON value and nothing else: no prose, no Markdown code fences. It must conform to this JSON Schema: ${JSON.stringify(mode.schema)}`
+}
