@@ -105,8 +105,11 @@ function createKey(statements: Statements, operation: OperationOf<'createKey'>):
   statements.insertSecret.run({ hash, key: key?.number, display: operation.display, now })
   audit(statements, now, kind, keyId, {}, { accountId, name, plan, limitUsd: usdOrNull(limitPicos), expiresAt })
 
-  const credited = credit === null ? UNCHANGED : topUp(statements, { kind: 'topUp', accountId, ...credit, now })
-  return credited.result === 'refused' ? credited : done(keyId)
+  if (credit === null) return done(keyId)
+  const credited = topUp(statements, { kind: 'topUp', accountId, ...credit, now })
+  if (credited.result === 'refused') return credited
+  // A new key's top-up is new: one that was done before would be credited in memory again.
+  return credited.isNew ? done(keyId) : refused(`the top-up id ${credit.topUpId} is taken`)
 }
 
 /** The old secrets end at `oldValidUntil`, or earlier where an earlier rotation said so. */

@@ -347,6 +347,10 @@ describe('the operator', () => {
       [createKey('key_2', { limitPicos: picos(-1n) }), 'a limit is between'],
       [createKey('key_2', { expiresAt: NOW + 90 * 86_400_000 + 1 }), 'at most 90 days'],
       [createKey('key_2', { topUp: { topUpId: 'top_3', amountPicos: usd('1'), ref: 'invoice 1' } }), 'was used by top-up top_1'],
+      [
+        createKey('key_2', { accountId: 'acc_1', topUp: { topUpId: 'top_1', amountPicos: usd('10'), ref: 'invoice 1' } }),
+        'the top-up id top_1 is taken',
+      ],
       [{ kind: 'setKeyActive', keyId: 'key_9', isActive: true, now: NOW }, 'there is no key key_9'],
       [{ kind: 'setKeyLimit', keyId: 'key_1', limitPicos: picos(-1n), now: NOW }, 'a limit is between'],
       [{ kind: 'setKeyExpiry', keyId: 'key_1', expiresAt: NOW + 91 * 86_400_000, now: NOW }, 'at most 90 days'],
