@@ -90,9 +90,11 @@ export class SqliteLedger {
     const problem = this.#inTransaction(() => {
       for (const mark of left) {
         const debit = recoveredDebit(mark, now)
-        const failure = this.#inSavepoint(() => this.#debits.insertRecovered(debit, debit.price))
+        const failure = this.#inSavepoint(() => {
+          this.#debits.insertRecovered(debit, debit.price)
+          this.#debits.flush()
+        })
         if (failure !== undefined) this.#statements.deleteMark.run(debit.requestId)
-        else this.#debits.flush()
       }
     }, 'final')
     return problem === undefined ? left.length : { kind: 'failed', problem }

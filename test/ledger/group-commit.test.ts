@@ -223,6 +223,25 @@ test('a mark whose price no ledger can hold is dropped at the next start, and do
   expect(differencesAt(path)).toEqual([])
 })
 
+test('marks whose prices fit each, but not together into a day, do not keep the ledger closed', async () => {
+  const path = makePath()
+  await leaveInFlight(path, ['first', 'second', 'sound'], async (ledger) => {
+    ledger.mark('first', partial({ input: 2_000_000_000_000 }))
+    ledger.mark('second', partial({ input: 2_000_000_000_000 }))
+    ledger.mark('sound', partial({ input: 10 }))
+    await Bun.sleep(100)
+  })
+  const second = await openTestLedger({ path, bootId: 'boot-2' })
+  expect(second.recovered).toBe(3)
+  expect(await second.ledger.balanceOf('key_a')).toMatchObject({ availablePicos: usd('1') })
+  await second.ledger.close()
+  const db = new Database(path, { readonly: true })
+  expect(db.query('SELECT request_id FROM receipts ORDER BY 1').all()).toEqual([{ request_id: 'first' }, { request_id: 'sound' }])
+  expect(db.query('SELECT count(*) AS n FROM marks').get()).toEqual({ n: 0 })
+  db.close()
+  expect(differencesAt(path)).toEqual([])
+})
+
 test('an operator’s write that a dying thread may or may not have committed counts once for the requests that follow', async () => {
   const workers: Worker[] = []
   const { ledger, path } = await openTestLedger({
