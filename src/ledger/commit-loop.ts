@@ -91,20 +91,25 @@ export class CommitLoop {
     return true
   }
 
-  /** Reads need no commit: they are answered now. Writes wait for the next attempt, or no longer. */
+  /**
+   * Reads need no commit: they are answered now, but for wallets, which are read behind the writes that were sent before them. Writes wait for the next attempt, or
+   * no longer.
+   */
   #afterFailure(batch: readonly NumberedTask[]): void {
-    const reads = batch.filter(({ task }) => isRead(task))
+    const reads = batch.filter(({ task }) => isRead(task) && task.kind !== 'keyStates')
+    const walletReads = batch.filter(({ task }) => task.kind === 'keyStates')
     const writes = batch.filter(({ task }) => !isRead(task))
     if (reads.length > 0) this.#commit(reads)
     const now = performance.now()
     this.#firstFailureMs ??= now
     if (this.#isWritable && now - this.#firstFailureMs < this.#retryMs) {
-      this.#queue = [...writes, ...this.#queue]
+      this.#queue = [...writes, ...walletReads, ...this.#queue]
       setTimeout(() => this.#flush(), RETRY_PAUSE_MS)
       return
     }
     this.#firstFailureMs = undefined
     this.#refuse(writes)
+    if (walletReads.length > 0) this.#commit(walletReads)
     if (this.#queue.length > 0) this.#schedule()
     this.#probe()
   }

@@ -109,6 +109,26 @@ test('a commit that fails for less than the bound is never noticed', async () =>
   close()
 })
 
+test('a wallet that is read behind writes has them in it, also where their first commit failed', async () => {
+  const machine = openMachine()
+  machine.ask(operateTask(createKey('key_a', { balanceUsd: '10' })))
+  const [[pages]] = machine.db.query('PRAGMA page_count').values() as [[bigint]]
+  const { ask, close } = loopOver(machine)
+  limitPages(machine, Number(pages))
+  const settles = Array.from({ length: 200 }, (_, n) => settleTask(`req_${n}`, { input: 1 }))
+  const answers = ask(...settles, { kind: 'keyStates', keyIds: ['key_a'] })
+  setTimeout(() => limitPages(machine, 1_000_000), RETRY_MS / 3)
+  expect((await answers).at(-1)).toMatchObject([{ spentPicos: 200n * 3_000_000n }])
+  // Where they fail for good it is read all the same.
+  const [[now]] = machine.db.query('PRAGMA page_count').values() as [[bigint]]
+  limitPages(machine, Number(now))
+  const late = Array.from({ length: 500 }, (_, n) => settleTask(`late_${n}`, { input: 1 }))
+  const refused = await ask(...late, { kind: 'keyStates', keyIds: ['key_a'] })
+  expect(refused[0]).toBe('unavailable')
+  expect(refused.at(-1)).toMatchObject([{ spentPicos: 200n * 3_000_000n }])
+  close()
+})
+
 test('a full file system stops the spending and nothing else; the ledger comes back with the space', async () => {
   // Where nothing can be mounted, the two tests above stand for this one: they meet the same SQLITE_FULL.
   const disk = smallDisk()
