@@ -1,4 +1,4 @@
-/** `tollgate check-config`: every mistake of the configuration, secrets included, or what it says. Rules: operator.md "Configuration", "Commands". */
+/** `tollgate check-config`: every mistake of the configuration, secrets included, or what it says and what of it has no effect yet. Rules: operator.md "Configuration", "Commands". */
 
 import type { Command } from 'commander'
 import type { Config } from '../config/config.ts'
@@ -22,7 +22,10 @@ function checkConfig(command: Command, environment: CliEnvironment): ExitCode {
     )
     return EXIT.finding
   }
-  say({ ok: true, file: config.file ?? null, problems: [], ...summaryOf(config) }, () => summaryText(config))
+  const { file = null, withoutEffect } = config
+  say({ ok: true, file, problems: [], without_effect: withoutEffect, ...summaryOf(config) }, () =>
+    [summaryText(config), ...withoutEffect.map((setting) => `  ${textOfProblem(setting)}`)].join('\n'),
+  )
   return EXIT.ok
 }
 

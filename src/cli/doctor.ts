@@ -60,6 +60,7 @@ async function examine(environment: CliEnvironment, file: string | undefined, ca
   if ('problems' in config) return [...mistakes(strict), ...machine]
   return [
     ...('problems' in strict ? mistakes(strict) : [configuration(config)]),
+    ...config.withoutEffect.map((setting) => ({ check: 'configuration', status: 'warning', detail: textOfProblem(setting) }) as const),
     ...(await gateway(config)),
     ...ledger(config, now),
     disk(config),

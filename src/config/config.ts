@@ -2,6 +2,7 @@
 
 import type { Catalog } from '../core/catalog.ts'
 import type { Limits } from '../core/limits.ts'
+import type { ConfigProblem } from './problems.ts'
 
 export type Config = Readonly<{
   /** Absolute path of the file it was read from; undefined: defaults. */
@@ -23,6 +24,8 @@ export type Config = Readonly<{
   /** Empty: the embedded simulator serves every model. */
   upstreams: readonly UpstreamConfig[]
   catalog: Catalog
+  /** What the file sets and nothing obeys yet. */
+  withoutEffect: readonly ConfigProblem[]
 }>
 
 export type UpstreamConfig = Readonly<{

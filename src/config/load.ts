@@ -14,6 +14,7 @@ import { makeServer } from './make-server.ts'
 import { type Environment, makeUpstreams } from './make-upstreams.ts'
 import { type ConfigProblem, type ConfigProblems, shapeProblems } from './problems.ts'
 import { CONFIG_FILE, type ConfigFile } from './schema.ts'
+import { settingsWithoutEffect } from './without-effect.ts'
 
 export type LoadOptions = Readonly<{
   /** What `--config` names, seen from `folder`; undefined: `tollgate.toml` in it, if there is one. */
@@ -75,6 +76,7 @@ function configOf(entry: ConfigFile, file: string | undefined, options: LoadOpti
     limits,
     upstreams,
     catalog,
+    withoutEffect: settingsWithoutEffect(entry),
   }
 }
 

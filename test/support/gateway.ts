@@ -243,6 +243,7 @@ function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<t
       connectTimeoutMs: 10_000,
     })),
     catalog,
+    withoutEffect: [],
   }
 }
 
