@@ -87,7 +87,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const ledger = options.wrapLedger?.(opened.ledger) ?? opened.ledger
   const state = { config, upstreams: upstreamsOf(config), isDraining: false, url: '' }
   const world = worldOf(state, ledger, log, metrics)
-  if (recovered > 0) log.notice('requests of a dead process were settled', { recovered })
+  if (recovered > 0) log.notice('requests of a dead process were waived', { recovered })
   const live = new LiveStreams(world.clock.monotonicMs)
   const keyLimits = new KeyLimits({ limits: world.limits, now: world.clock.monotonicMs })
   const bodies = bodyMemoryOf(world, options.memoryBytes ?? processMemoryBytes())
