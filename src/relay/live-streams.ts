@@ -38,7 +38,7 @@ export class LiveStreams {
     this.#timer = undefined
   }
 
-  /** The key, or its account, was disabled. Also a stream whose hold was granted in the very commit that cut its key: it begins later in this turn. */
+  /** The key, or its account, was disabled. Also a stream whose hold was granted before and that begins later in this turn. */
   async cutKey(keyId: string): Promise<void> {
     this.#justCut.add(keyId)
     setImmediate(() => this.#justCut.delete(keyId))

@@ -35,7 +35,7 @@ export type Ended = Readonly<{
 
 /**
  * `durable`: the receipt, or the release, is kept; the client may see the end. `unavailable`: the ledger could not write, so the client must not get an
- * answer that was not paid for; the ledger releases the hold, uncharged, when it can write again.
+ * answer that was not paid for; the ledger has put the money back, or does when it knows that no receipt was written.
  */
 export type Kept = 'durable' | 'unavailable'
 
