@@ -179,8 +179,10 @@ export class Writer {
     const opened = await this.#open(false)
     if ('recovered' in opened) {
       this.#outbox = [...this.#pending].map(([number, { task }]) => ({ number, task }))
+      // In a message before what follows: the settles of a message stand behind its other tasks.
+      this.#flush()
       this.#listener.onTakeOver()
-      return this.#flush()
+      return
     }
     this.#isWritable = false
     this.#refuseAll()

@@ -268,6 +268,42 @@ test('an operator’s write that a dying thread may or may not have committed co
   expect(differencesAt(path)).toEqual([])
 }, 30_000)
 
+test('settles that a dying thread committed without a word are spent once in memory, however many were on their way', async () => {
+  let isMute = false
+  const { ledger, path } = await openTestLedger({
+    markAfterMs: 10,
+    startThread: () => {
+      const worker = startThread()
+      const listen = worker.addEventListener.bind(worker) as (kind: string, listener: (event: MessageEvent) => void) => void
+      const hear = (kind: string, listener: (event: MessageEvent) => void): void =>
+        listen(kind, (event) => {
+          if (!isMute || kind !== 'message') return listener(event)
+          isMute = false
+          worker.terminate()
+        })
+      worker.addEventListener = hear as typeof worker.addEventListener
+      return worker
+    },
+  })
+  await addKey(ledger, 'key_a', { balanceUsd: '10' })
+  const running = Array.from({ length: 1_500 }, (_, n) => `run_${n}`)
+  const ending = Array.from({ length: 1_200 }, (_, n) => `end_${n}`)
+  for (const id of [...running, ...ending]) expect(await ledger.hold(holdRequest(id, 'key_a', picos(1n)))).toBe('held')
+  // Their marks are sent again before what waits, so that it takes several commits.
+  await Bun.sleep(400)
+  await ledger.balanceOf('key_a')
+  isMute = true
+  expect(new Set(await Promise.all(ending.map((id) => ledger.settle(settlement(id, { input: 1_000 })))))).toEqual(new Set(['settled']))
+  for (const id of running) ledger.void(id)
+  const leftPicos = usd('10') - 1_200n * 3_000_000_000n
+  expect(await ledger.balanceOf('key_a')).toMatchObject({ availablePicos: leftPicos })
+  expect(await ledger.hold(holdRequest('most', 'key_a', picos(leftPicos - 1n)))).toBe('held')
+  expect(await ledger.hold(holdRequest('last', 'key_a', picos(1n)))).toBe('held')
+  expect(await ledger.hold(holdRequest('none', 'key_a', picos(1n)))).toBe('reserved')
+  await ledger.close()
+  expect(differencesAt(path)).toEqual([])
+}, 30_000)
+
 test('the log is moved into the database by another connection while the writer goes on, and closing leaves none behind', async () => {
   let threads = 0
   const { ledger, path } = await openTestLedger({
