@@ -53,7 +53,8 @@ function feed(transcoder: Transcoder, chunks: readonly Uint8Array[]): number {
   let written = 0
   for (const chunk of chunks) {
     const { now, last } = transcoder.push(chunk)
-    written += (now?.byteLength ?? 0) + (last?.byteLength ?? 0)
+    for (const pieces of [now, last])
+      for (const { byteLength } of pieces instanceof Uint8Array ? [pieces] : (pieces ?? [])) written += byteLength
   }
   return written > 0 ? EVENTS : 0
 }

@@ -3,10 +3,13 @@
 import type { Observation } from './native/observation.ts'
 import type { Refusal } from './refusal.ts'
 
+/** Bytes for the client, in order: several pieces where a long text is written once more without being copied. */
+export type Written = Uint8Array | readonly Uint8Array[]
+
 /** What one push makes. `now` leaves at once. Then at most one of: `last`, which waits until the settle is durable and ends the client's stream; `fault`. */
-export type Pushed = Readonly<{
-  now?: Uint8Array
-  last?: Uint8Array
+export type Pushed<Bytes extends Written = Written> = Readonly<{
+  now?: Bytes
+  last?: Bytes
   /** The upstream failed: the relay settles, then writes `fail(fault)`. */
   fault?: Refusal
 }>

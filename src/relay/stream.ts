@@ -7,7 +7,7 @@
 import { isToldWhole, partialUsage } from '../core/native/observation.ts'
 import { Ending, type Outcome } from '../core/outcome.ts'
 import { Refusal } from '../core/refusal.ts'
-import type { Transcoder } from '../core/transcoder.ts'
+import type { Transcoder, Written } from '../core/transcoder.ts'
 import { describeBug } from '../observe/bug.ts'
 import type { Fault, Reply } from '../upstream/upstream.ts'
 import type { World } from '../world.ts'
@@ -35,7 +35,7 @@ export type ClientStreamParts = Readonly<{
   onEnd: (outcome: Outcome, kept: Kept) => void
 }>
 
-type Step = Readonly<{ now?: Uint8Array; end?: End }>
+type Step = Readonly<{ now?: Written; end?: End }>
 
 export class ClientStream implements LiveStream {
   readonly #parts: ClientStreamParts
@@ -280,10 +280,10 @@ export class ClientStream implements LiveStream {
     }
   }
 
-  #enqueue(bytes: Uint8Array): void {
+  #enqueue(written: Written): void {
     this.#clientAtMs = this.#parts.world.clock.monotonicMs()
     try {
-      this.#controller?.enqueue(bytes)
+      for (const bytes of written instanceof Uint8Array ? [written] : written) this.#controller?.enqueue(bytes)
     } catch {
       // Cancelled in the same moment: `leave` settles.
     }

@@ -23,9 +23,6 @@ export function ascii(text: TemplateStringsArray, ...holes: readonly (ByteString
   return whole as ByteString
 }
 
-/** A number as JSON writes it. */
-export const digits = (value: number): ByteString => String(value) as ByteString
-
 /** The bytes, one character each. */
 export const fromBytes = (bytes: Uint8Array): ByteString =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1') as ByteString

@@ -57,7 +57,11 @@ export class DeltaFinder implements Delta, Frame {
     const from = text.startsWith(this.#prefix, start) ? start + this.#prefix.length : this.#readPrefix(text, start)
     const to = from === -1 ? -1 : stringEnd(text, from)
     const end = to === -1 ? -1 : frameEnd(text, to)
-    if (end === -1) return false
+    if (end === -1) {
+      // A long one is not kept until another delta comes.
+      this.text = EMPTY
+      return false
+    }
     this.text = text
     this.start = start
     this.end = end

@@ -3,7 +3,7 @@
  * or CR, also mixed. Rules: native.md "Frames". Linear: every byte is searched once, or twice in a frame that was cut; an open frame is joined once.
  */
 
-import { type ByteString, concat, EMPTY, fromBytes, join } from '../bytes/byte-string.ts'
+import { type ByteString, EMPTY, fromBytes, join } from '../bytes/byte-string.ts'
 import { EVENT_BYTES_MAX } from '../limits.ts'
 
 /** Called with the text that holds the frame and where in it the frame starts and ends (past its blank line). */
@@ -71,7 +71,8 @@ export class FrameSplitter {
   }
 
   #take(next: ByteString): ByteString {
-    const text = concat(join(this.#open), next)
+    this.#open.push(next)
+    const text = join(this.#open)
     this.#open = []
     this.#openBytes = 0
     this.#tail = ''

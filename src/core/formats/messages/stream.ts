@@ -43,13 +43,13 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
     this.#reader = new NativeReader(this, model)
   }
 
-  push(chunk: Uint8Array): Pushed {
+  push(chunk: Uint8Array): Pushed<Uint8Array> {
     this.#begin()
     this.#reader.push(chunk)
     return this.#pushed(chunk)
   }
 
-  end(how: StreamClose): Pushed {
+  end(how: StreamClose): Pushed<Uint8Array> {
     this.#begin()
     this.#reader.end(how)
     const pushed = this.#pushed()
@@ -148,7 +148,7 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
   }
 
   /** What this push may send: as bytes of the chunk itself where nothing had to change and no frame was open before it. */
-  #pushed(chunk?: Uint8Array): Pushed {
+  #pushed(chunk?: Uint8Array): Pushed<Uint8Array> {
     const { state } = this.#reader
     const isUntouched = this.#edits.length === 0 && chunk !== undefined && chunk.length === this.#text.length
     if (isUntouched && state === 'reading') return { now: this.#end === chunk.length ? chunk : chunk.subarray(0, this.#end) }

@@ -3,28 +3,29 @@
  * by letter as it was signed, whatever it did to the summary. Opaque to clients, not secret. Rules: responses.md "Sealed reasoning".
  */
 
-import { ascii, type ByteString, encodeJson } from '../../bytes/byte-string.ts'
+import { type ByteString, encodeJson } from '../../bytes/byte-string.ts'
 import { checkJsonBounds } from '../../bytes/json-scan.ts'
 import { isObject } from '../../json.ts'
 import type { Block } from '../../native/shapes.ts'
 import { thinkingBlocks } from '../translate/thinking.ts'
+import { bytesOf, type Pieces, pieces, shared } from './pieces.ts'
 
 const VERSION = 1
 /** Of an envelope of ours there are 13; what stands inside strings was not bounded with the body. */
 const SEPARATORS_MAX = 32
 
 /** The envelope around a native block that is given as JSON. `modelId` is public: another model's thinking must not be sent to this one. */
-export function seal(modelId: string, block: ByteString): string {
-  const envelope = `{"v":${VERSION},"m":${encodeJson(modelId)},"b":[${block}]}`
-  return Buffer.from(envelope, 'latin1').toString('base64url')
+export function seal(modelId: string, block: Pieces): Pieces {
+  const envelope = bytesOf(pieces`{"v":${VERSION},"m":${encodeJson(modelId)},"b":[${block}]}`)
+  return shared(Buffer.from(envelope.buffer, envelope.byteOffset, envelope.byteLength).toString('base64url') as ByteString)
 }
 
 /** The thinking block as JSON, from literals. */
-export const thinkingJson = (thinking: ByteString, signature: ByteString): ByteString =>
-  ascii`{"type":"thinking","thinking":${thinking},"signature":${signature}}`
+export const thinkingJson = (thinking: Pieces, signature: ByteString): Pieces =>
+  pieces`{"type":"thinking","thinking":${thinking},"signature":${signature}}`
 
 /** The redacted block as JSON. */
-export const redactedJson = (data: string): ByteString => encodeJson({ type: 'redacted_thinking', data })
+export const redactedJson = (data: string): Pieces => [encodeJson({ type: 'redacted_thinking', data })]
 
 /** The blocks of an envelope of ours for this model; none for anything else. */
 export function unseal(modelId: string, sealed: unknown): readonly Block[] {

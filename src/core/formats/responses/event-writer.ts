@@ -1,6 +1,8 @@
 /** Numbered server-sent events of the responses format, collected until they are taken. Rules: responses.md "Events". */
 
-import { ascii, type ByteString, concat, digits, EMPTY, encode, toBytes } from '../../bytes/byte-string.ts'
+import { ascii, type ByteString, EMPTY, encode, toBytes } from '../../bytes/byte-string.ts'
+import type { Written } from '../../transcoder.ts'
+import type { Pieces } from './pieces.ts'
 
 /** An event that comes again and again: everything but its number and its literal, made once. */
 export type DeltaTemplate = Readonly<{ head: ByteString; place: ByteString; tail: ByteString }>
@@ -19,22 +21,48 @@ function headOf(name: string): ByteString {
 
 export class EventWriter {
   #next = 0
-  #out = EMPTY
+  /** Comes after the pieces. */
+  #out = ''
+  #pieces: Uint8Array[] = []
 
   /** `fields`: JSON members with their leading comma. */
-  event(type: string, fields: ByteString): void {
-    this.#out = concat(this.#out, ascii`${headOf(type)}${this.#next++}${fields}}\n\n`)
+  event(type: string, fields: string | Pieces): void {
+    this.#out += `${headOf(type)}${this.#next++}`
+    this.#write(fields)
+    this.#out += '}\n\n'
   }
 
-  delta({ head, place, tail }: DeltaTemplate, literal: ByteString): void {
-    this.#out = concat(this.#out, concat(head, digits(this.#next++), place), concat(literal, tail))
+  delta({ head, place, tail }: DeltaTemplate, literal: ByteString | Pieces): void {
+    if (typeof literal === 'string') {
+      this.#out += head + this.#next++ + place + literal + tail
+      return
+    }
+    this.#out += head + this.#next++ + place
+    this.#write(literal)
+    this.#out += tail
   }
 
   /** What was written since the last take; undefined when that is nothing. */
-  take(): Uint8Array | undefined {
-    if (this.#out === EMPTY) return undefined
-    const bytes = toBytes(this.#out)
+  take(): Written | undefined {
+    const bytes = this.#out === '' ? undefined : toBytes(this.#out as ByteString)
     this.#out = EMPTY
-    return bytes
+    if (this.#pieces.length === 0) return bytes
+    const taken = bytes === undefined ? this.#pieces : [...this.#pieces, bytes]
+    this.#pieces = []
+    return taken
+  }
+
+  #write(written: string | Pieces): void {
+    if (typeof written === 'string') {
+      this.#out += written
+      return
+    }
+    for (const piece of written) {
+      if (typeof piece === 'string') this.#out += piece
+      else {
+        this.#pieces.push(toBytes(this.#out as ByteString), piece)
+        this.#out = EMPTY
+      }
+    }
   }
 }

@@ -1,35 +1,55 @@
 /**
  * Text that arrives in pieces of JSON string literals, joined without decoding: the inside of literals may be concatenated, also where a pair of escaped
- * surrogates was cut in two. The bytes are copied, since a slice would keep the whole chunk that it came in alive.
+ * surrogates was cut in two. The bytes are copied once, since a slice would keep the whole chunk that it came in alive, and never again.
  */
 
-import { type ByteString, fromBytes, quoted } from '../../bytes/byte-string.ts'
+import type { ByteString } from '../../bytes/byte-string.ts'
+import { type Pieces, pieces, SHARED_BYTES_MIN } from './pieces.ts'
 
 const FIRST_BYTES = 512
 
 export class LiteralText {
-  #bytes = Buffer.alloc(0)
+  /** What is full, and literals that were long by themselves. */
+  readonly #full: Uint8Array[] = []
+  #last = Buffer.alloc(0)
   #length = 0
 
-  /** Adds a whole literal, quotes included. */
-  add(literal: ByteString): void {
+  /** Adds a whole literal, quotes included; gives it as it is best written: a long one shares the bytes that are kept. */
+  add(literal: ByteString): ByteString | Pieces {
     const size = literal.length - 2
-    if (this.#length + size > this.#bytes.length) this.#grow(this.#length + size)
-    this.#length += this.#bytes.write(literal.slice(1, -1), this.#length, 'latin1')
+    if (size >= SHARED_BYTES_MIN) return this.#addLong(literal)
+    if (this.#length + size > this.#last.length) this.#makeRoom(size)
+    this.#length += this.#last.write(literal.slice(1, -1), this.#length, 'latin1')
+    return literal
   }
 
   get isEmpty(): boolean {
-    return this.#length === 0
+    return this.#length === 0 && this.#full.length === 0
   }
 
   /** All of it as one literal. */
-  literal(): ByteString {
-    return quoted(fromBytes(this.#bytes.subarray(0, this.#length)))
+  literal(): Pieces {
+    if (this.#full.length === 0) return pieces`"${this.#last.toString('latin1', 0, this.#length)}"`
+    return pieces`"${[...this.#full, this.#last.subarray(0, this.#length)]}"`
   }
 
-  #grow(bytes: number): void {
-    const grown = Buffer.alloc(Math.max(FIRST_BYTES, 2 ** Math.ceil(Math.log2(bytes))))
-    this.#bytes.copy(grown, 0, 0, this.#length)
-    this.#bytes = grown
+  #addLong(literal: ByteString): Pieces {
+    this.#close()
+    const inside = [Buffer.from(literal.slice(1, -1), 'latin1')]
+    this.#full.push(...inside)
+    return pieces`"${inside}"`
+  }
+
+  #makeRoom(size: number): void {
+    if (this.#length + size > SHARED_BYTES_MIN) this.#close()
+    const room = Buffer.alloc(Math.max(FIRST_BYTES, 2 ** Math.ceil(Math.log2(this.#length + size))))
+    this.#last.copy(room, 0, 0, this.#length)
+    this.#last = room
+  }
+
+  #close(): void {
+    if (this.#length > 0) this.#full.push(this.#last.subarray(0, this.#length))
+    this.#last = Buffer.alloc(0)
+    this.#length = 0
   }
 }

@@ -5,6 +5,7 @@ import { redactedJson, seal, thinkingJson } from './envelope.ts'
 import { type DeltaTemplate, deltaTemplate, type EventWriter } from './event-writer.ts'
 import { LiteralText } from './literal-text.ts'
 import { callItem, contentLiteral, messageItem, NOTHING, reasoningItem, summaryPart, textPart } from './output-items.ts'
+import { type Pieces, pieces, textOf } from './pieces.ts'
 import type { ItemStatus, ToolName } from './wire.ts'
 
 /** Where an item stands in the answer, and where its events go. */
@@ -18,17 +19,19 @@ export interface OpenItem {
   /** Takes a delta's literal, quotes included; never an empty one. */
   add(literal: ByteString): void
   /** Writes the events that end it; gives the item as JSON. */
-  close(status: ItemStatus): ByteString
+  close(status: ItemStatus): Pieces
 }
+
+const NONE: Pieces = []
 
 const itemFields = ({ id, outputIndex }: Place): ByteString => ascii`,"item_id":${encodeJson(id)},"output_index":${outputIndex}`
 
-function added({ outputIndex, events }: Place, item: ByteString): void {
-  events.event('response.output_item.added', ascii`,"output_index":${outputIndex},"item":${item}`)
+function added({ outputIndex, events }: Place, item: Pieces): void {
+  events.event('response.output_item.added', pieces`,"output_index":${outputIndex},"item":${item}`)
 }
 
-function done({ outputIndex, events }: Place, item: ByteString): ByteString {
-  events.event('response.output_item.done', ascii`,"output_index":${outputIndex},"item":${item}`)
+function done({ outputIndex, events }: Place, item: Pieces): Pieces {
+  events.event('response.output_item.done', pieces`,"output_index":${outputIndex},"item":${item}`)
   return item
 }
 
@@ -46,20 +49,19 @@ export class OpenMessage implements OpenItem {
     this.outputIndex = place.outputIndex
     this.#fields = ascii`${itemFields(place)},"content_index":0`
     this.#delta = deltaTemplate('response.output_text.delta', this.#fields, ascii`,"logprobs":[]`)
-    added(place, messageItem(place.id, 'in_progress', EMPTY))
-    place.events.event('response.content_part.added', ascii`${this.#fields},"part":${textPart(NOTHING)}`)
+    added(place, messageItem(place.id, 'in_progress', NONE))
+    place.events.event('response.content_part.added', pieces`${this.#fields},"part":${textPart(NOTHING)}`)
   }
 
   add(literal: ByteString): void {
-    this.#text.add(literal)
-    this.#place.events.delta(this.#delta, literal)
+    this.#place.events.delta(this.#delta, this.#text.add(literal))
   }
 
-  close(status: ItemStatus): ByteString {
+  close(status: ItemStatus): Pieces {
     const text = this.#text.literal()
     const part = textPart(text)
-    this.#place.events.event('response.output_text.done', ascii`${this.#fields},"text":${text},"logprobs":[]`)
-    this.#place.events.event('response.content_part.done', ascii`${this.#fields},"part":${part}`)
+    this.#place.events.event('response.output_text.done', pieces`${this.#fields},"text":${text},"logprobs":[]`)
+    this.#place.events.event('response.content_part.done', pieces`${this.#fields},"part":${part}`)
     return done(this.#place, messageItem(this.#place.id, status, part))
   }
 }
@@ -82,23 +84,22 @@ export class OpenReasoning implements OpenItem {
     this.outputIndex = place.outputIndex
     this.#fields = ascii`${itemFields(place)},"summary_index":0`
     this.#delta = deltaTemplate('response.reasoning_summary_text.delta', this.#fields, EMPTY)
-    added(place, reasoningItem(place.id, EMPTY, null))
+    added(place, reasoningItem(place.id, NONE, null))
   }
 
   add(literal: ByteString): void {
     if (this.#text.isEmpty) {
-      this.#place.events.event('response.reasoning_summary_part.added', ascii`${this.#fields},"part":${summaryPart(NOTHING)}`)
+      this.#place.events.event('response.reasoning_summary_part.added', pieces`${this.#fields},"part":${summaryPart(NOTHING)}`)
     }
-    this.#text.add(literal)
-    this.#place.events.delta(this.#delta, literal)
+    this.#place.events.delta(this.#delta, this.#text.add(literal))
   }
 
-  close(): ByteString {
+  close(): Pieces {
     const text = this.#text.literal()
-    const part = this.#text.isEmpty ? EMPTY : summaryPart(text)
-    if (part !== EMPTY) {
-      this.#place.events.event('response.reasoning_summary_text.done', ascii`${this.#fields},"text":${text}`)
-      this.#place.events.event('response.reasoning_summary_part.done', ascii`${this.#fields},"part":${part}`)
+    const part = this.#text.isEmpty ? NONE : summaryPart(text)
+    if (part !== NONE) {
+      this.#place.events.event('response.reasoning_summary_text.done', pieces`${this.#fields},"text":${text}`)
+      this.#place.events.event('response.reasoning_summary_part.done', pieces`${this.#fields},"part":${part}`)
     }
     const sealed = this.signature === '' ? null : seal(this.#modelId, thinkingJson(text, encodeJson(this.signature)))
     return done(this.#place, reasoningItem(this.#place.id, part, sealed))
@@ -106,9 +107,9 @@ export class OpenReasoning implements OpenItem {
 }
 
 /** Thinking that the vendor hides: complete at once. Gives the item as JSON. */
-export function writeRedacted(place: Place, modelId: string, data: string): ByteString {
-  added(place, reasoningItem(place.id, EMPTY, null))
-  return done(place, reasoningItem(place.id, EMPTY, seal(modelId, redactedJson(data))))
+export function writeRedacted(place: Place, modelId: string, data: string): Pieces {
+  added(place, reasoningItem(place.id, NONE, null))
+  return done(place, reasoningItem(place.id, NONE, seal(modelId, redactedJson(data))))
 }
 
 export class OpenToolCall implements OpenItem {
@@ -133,16 +134,18 @@ export class OpenToolCall implements OpenItem {
 
   /** A function's arguments pass as they come; a custom tool's input is read from its JSON when it is whole. */
   add(literal: ByteString): void {
-    this.#json.add(literal)
-    if (!this.#isCustom) this.#place.events.delta(this.#delta, literal)
+    const kept = this.#json.add(literal)
+    if (!this.#isCustom) this.#place.events.delta(this.#delta, kept)
   }
 
-  close(status: ItemStatus): ByteString {
+  close(status: ItemStatus): Pieces {
     const literal = this.#content()
     if (this.#isCustom || this.#json.isEmpty) this.#place.events.delta(this.#delta, literal)
     const name = encodeJson(this.#call.tool.name)
-    const [type, content] = this.#isCustom ? [CUSTOM, ascii`"input":${literal}`] : [FUNCTION, ascii`"name":${name},"arguments":${literal}`]
-    this.#place.events.event(`${type}.done`, ascii`${itemFields(this.#place)},${content}`)
+    const [type, content] = this.#isCustom
+      ? [CUSTOM, pieces`"input":${literal}`]
+      : [FUNCTION, pieces`"name":${name},"arguments":${literal}`]
+    this.#place.events.event(`${type}.done`, pieces`${itemFields(this.#place)},${content}`)
     return done(this.#place, callItem(this.#call, status, literal))
   }
 
@@ -150,10 +153,10 @@ export class OpenToolCall implements OpenItem {
     return this.#call.tool.kind === 'custom'
   }
 
-  #content(): ByteString {
+  #content(): Pieces {
     if (this.#json.isEmpty) return contentLiteral(this.#call.tool, this.#wholeInput)
     const literal = this.#json.literal()
-    return this.#isCustom ? contentLiteral(this.#call.tool, JSON.parse(decode(literal))) : literal
+    return this.#isCustom ? contentLiteral(this.#call.tool, JSON.parse(decode(textOf(literal)))) : literal
   }
 }
 

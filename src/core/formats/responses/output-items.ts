@@ -3,42 +3,43 @@
  * Rules: responses.md "Object", "Events".
  */
 
-import { ascii, type ByteString, EMPTY, encodeJson } from '../../bytes/byte-string.ts'
+import { type ByteString, encodeJson } from '../../bytes/byte-string.ts'
 import { argumentsText, customInput, hasInput } from '../translate/arguments.ts'
+import { type Pieces, pieces, shared } from './pieces.ts'
 import type { ItemStatus, ToolName } from './wire.ts'
 
 /** The literal of an empty string. */
-export const NOTHING = ascii`""`
+export const NOTHING: Pieces = ['""' as ByteString]
 
 /** `text` is a string literal. */
-export const textPart = (text: ByteString): ByteString => ascii`{"type":"output_text","text":${text},"annotations":[],"logprobs":[]}`
+export const textPart = (text: Pieces): Pieces => pieces`{"type":"output_text","text":${text},"annotations":[],"logprobs":[]}`
 
 /** `parts` are the content parts without their brackets. */
-export const messageItem = (id: string, status: ItemStatus, parts: ByteString): ByteString =>
-  ascii`{"id":${encodeJson(id)},"type":"message","status":${encodeJson(status)},"role":"assistant","content":[${parts}]}`
+export const messageItem = (id: string, status: ItemStatus, parts: Pieces): Pieces =>
+  pieces`{"id":${encodeJson(id)},"type":"message","status":"${status}","role":"assistant","content":[${parts}]}`
 
 /** `text` is a string literal. */
-export const summaryPart = (text: ByteString): ByteString => ascii`{"type":"summary_text","text":${text}}`
+export const summaryPart = (text: Pieces): Pieces => pieces`{"type":"summary_text","text":${text}}`
 
 /** `parts` are the summary's parts without their brackets; `sealed` is an envelope, or null while there is none. */
-export const reasoningItem = (id: string, parts: ByteString, sealed: string | null): ByteString =>
-  ascii`{"id":${encodeJson(id)},"type":"reasoning","summary":[${parts}],"encrypted_content":${encodeJson(sealed)}}`
+export const reasoningItem = (id: string, parts: Pieces, sealed: Pieces | null): Pieces =>
+  pieces`{"id":${encodeJson(id)},"type":"reasoning","summary":[${parts}],"encrypted_content":${sealed === null ? 'null' : pieces`"${sealed}"`}}`
 
 /** `content` is a string literal: the arguments of a function, the input of a custom tool. */
-export function callItem(call: { id: string; callId: string; tool: ToolName }, status: ItemStatus, content: ByteString): ByteString {
+export function callItem(call: { id: string; callId: string; tool: ToolName }, status: ItemStatus, content: Pieces): Pieces {
   const { kind, name, namespace } = call.tool
   const [type, field] = kind === 'custom' ? ['custom_tool_call', 'input'] : ['function_call', 'arguments']
-  const where = namespace === undefined ? EMPTY : ascii`,"namespace":${encodeJson(namespace)}`
-  const head = ascii`{"id":${encodeJson(call.id)},"type":${encodeJson(type)},"status":${encodeJson(status)},"call_id":${encodeJson(call.callId)}`
-  return ascii`${head},"name":${encodeJson(name)}${where},${encodeJson(field)}:${content}}`
+  const where = namespace === undefined ? '' : `,"namespace":${encodeJson(namespace)}`
+  const head = `{"id":${encodeJson(call.id)},"type":"${type}","status":"${status}","call_id":${encodeJson(call.callId)}`
+  return pieces`${head},"name":${encodeJson(name)}${where},"${field}":${content}}`
 }
 
 /** A native input as JSON text; '' for none, since the `{}` of a block's start stands for "deltas follow". */
 export const inputText = (input: unknown): string => (hasInput(input) ? argumentsText(input) : '')
 
 /** The literal that a call's item ends with, from its input as JSON text. */
-export const contentLiteral = (tool: ToolName, text: string): ByteString =>
-  encodeJson(tool.kind === 'custom' ? customInput(text) : text === '' ? '{}' : text)
+export const contentLiteral = (tool: ToolName, text: string): Pieces =>
+  shared(encodeJson(tool.kind === 'custom' ? customInput(text) : text === '' ? '{}' : text))
 
 const PREFIXES = { reasoning: 'rs', message: 'msg', function: 'fc', custom: 'ctc' } as const
 

@@ -1,10 +1,10 @@
 /** The output of one streamed answer: opens its items in order, closes each at the right moment, and keeps what is closed. Rules: responses.md "Events". */
 
-import type { ByteString } from '../../bytes/byte-string.ts'
 import type { JsonObject } from '../../json.ts'
 import type { EventWriter } from './event-writer.ts'
 import { type OpenItem, OpenMessage, OpenReasoning, OpenToolCall, type Place, writeRedacted } from './open-items.ts'
 import { callIdOf, itemId, toolOf } from './output-items.ts'
+import type { Pieces } from './pieces.ts'
 import type { ItemStatus, ToolName } from './wire.ts'
 
 export class Output {
@@ -15,7 +15,7 @@ export class Output {
   readonly #tools: ReadonlyMap<string, ToolName>
   readonly #open = new Set<OpenItem>()
   /** By output index. */
-  readonly #closed = new Map<number, ByteString>()
+  readonly #closed = new Map<number, Pieces>()
   readonly #usedCallIds = new Set<string>()
   #message: OpenMessage | undefined
   #count = 0
@@ -65,7 +65,7 @@ export class Output {
   }
 
   /** The closed items as JSON, in order. */
-  items(): readonly ByteString[] {
+  items(): readonly Pieces[] {
     return [...this.#closed].sort(([a], [b]) => a - b).map(([, item]) => item)
   }
 

@@ -3,9 +3,10 @@
  * Rules: responses.md "Object", "Failures"; translation.md "Ends".
  */
 
-import { ascii, type ByteString, encodeJson, join } from '../../bytes/byte-string.ts'
+import { encodeJson } from '../../bytes/byte-string.ts'
 import type { Answered, Stamp } from '../../format.ts'
 import type { Refusal } from '../../refusal.ts'
+import { listed, type Pieces, pieces } from './pieces.ts'
 import type { ResponseStatus, ResponsesEcho, ResponsesUsage } from './wire.ts'
 
 /** What is known of an answer before its end. */
@@ -16,7 +17,7 @@ export type Ending = Readonly<{
   incompleteReason?: EndStatus['incompleteReason']
   error?: Readonly<{ code: string; message: string }>
   /** Each item as JSON. */
-  output: readonly ByteString[]
+  output: readonly Pieces[]
   usage: ResponsesUsage | null
 }>
 
@@ -24,9 +25,7 @@ export type Ending = Readonly<{
 export const suffixOf = (nativeId: unknown, stamp: Stamp): string =>
   typeof nativeId === 'string' && nativeId !== '' ? nativeId.replace(/^msg_/, '') : stamp.requestId.replace(/^req_/, '')
 
-const COMMA = ascii`,`
-
-export function responseObject({ id, createdSeconds, call }: Opening, ending: Ending): ByteString {
+export function responseObject({ id, createdSeconds, call }: Opening, ending: Ending): Pieces {
   const { fields } = call.echo
   const { incompleteReason } = ending
   const rest = encodeJson({
@@ -52,7 +51,7 @@ export function responseObject({ id, createdSeconds, call }: Opening, ending: En
     truncation: 'disabled',
     usage: ending.usage,
   })
-  return ascii`${rest.slice(0, -1)},"output":[${join(ending.output, COMMA)}]}`
+  return pieces`${rest.slice(0, -1)},"output":[${listed(ending.output)}]}`
 }
 
 export type EndStatus = Readonly<{

@@ -1,6 +1,6 @@
 /** A complete native message to the response object. Rules: responses.md "Object"; translation.md "Calls", "Parity". */
 
-import { type ByteString, decode, EMPTY, encodeJson, toBytes } from '../../bytes/byte-string.ts'
+import { decode, encodeJson } from '../../bytes/byte-string.ts'
 import type { Call, Stamp } from '../../format.ts'
 import type { JsonObject } from '../../json.ts'
 import type { NativeMessage } from '../../native/message.ts'
@@ -14,12 +14,12 @@ import {
   inputText,
   itemId,
   messageItem,
-  NOTHING,
   reasoningItem,
   summaryPart,
   textPart,
   toolOf,
 } from './output-items.ts'
+import { bytesOf, type Pieces, textOf } from './pieces.ts'
 import { responseObject, statusOf, suffixOf } from './response-object.ts'
 import { responsesUsage } from './usage.ts'
 import type { ItemStatus, ResponsesEcho } from './wire.ts'
@@ -34,7 +34,7 @@ export function respond(message: NativeMessage, call: Call<ResponsesEcho>, stamp
       usage: responsesUsage(message.observation, call.bounds),
     },
   )
-  return toBytes(object)
+  return bytesOf(object)
 }
 
 /** What the memory keeps of the answer that `respond` gave; undefined when the request forbade it. */
@@ -46,9 +46,9 @@ export function finishedResponse(message: NativeMessage, call: Call<ResponsesEch
 }
 
 /** Items that were written as JSON, as objects. */
-export const parseItems = (items: readonly ByteString[]): readonly unknown[] => items.map((item) => JSON.parse(decode(item)))
+export const parseItems = (items: readonly Pieces[]): readonly unknown[] => items.map((item) => JSON.parse(decode(textOf(item))))
 
-function outputItems(message: NativeMessage, call: Call<ResponsesEcho>, suffix: string): readonly ByteString[] {
+function outputItems(message: NativeMessage, call: Call<ResponsesEcho>, suffix: string): readonly Pieces[] {
   const content = exactContent(message)
   const drafts = joinTexts(content)
   const last = drafts.at(-1)
@@ -62,14 +62,14 @@ function outputItems(message: NativeMessage, call: Call<ResponsesEcho>, suffix: 
 
 type Context = Readonly<{ call: Call<ResponsesEcho>; suffix: string; usedCallIds: Set<string>; status: ItemStatus }>
 
-function outputItem(block: JsonObject, index: number, { call, suffix, usedCallIds, status }: Context): ByteString {
+function outputItem(block: JsonObject, index: number, { call, suffix, usedCallIds, status }: Context): Pieces {
   switch (block['type']) {
     case 'text':
-      return messageItem(itemId('message', suffix, index), status, textPart(encodeJson(block['text'])))
+      return messageItem(itemId('message', suffix, index), status, textPart([encodeJson(block['text'])]))
     case 'thinking':
       return thinkingItem(itemId('reasoning', suffix, index), block, call.model.id)
     case 'redacted_thinking':
-      return reasoningItem(itemId('reasoning', suffix, index), EMPTY, seal(call.model.id, redactedJson(stringOf(block['data']))))
+      return reasoningItem(itemId('reasoning', suffix, index), [], seal(call.model.id, redactedJson(stringOf(block['data']))))
     default: {
       const tool = toolOf(block['name'], call.echo.tools)
       const id = itemId(tool.kind, suffix, index)
@@ -79,11 +79,11 @@ function outputItem(block: JsonObject, index: number, { call, suffix, usedCallId
   }
 }
 
-function thinkingItem(id: string, block: JsonObject, modelId: string): ByteString {
+function thinkingItem(id: string, block: JsonObject, modelId: string): Pieces {
   const thinking = encodeJson(stringOf(block['thinking']))
   const signature = stringOf(block['signature'])
-  const parts = thinking === NOTHING ? EMPTY : summaryPart(thinking)
-  return reasoningItem(id, parts, signature === '' ? null : seal(modelId, thinkingJson(thinking, encodeJson(signature))))
+  const parts = thinking === '""' ? [] : summaryPart([thinking])
+  return reasoningItem(id, parts, signature === '' ? null : seal(modelId, thinkingJson([thinking], encodeJson(signature))))
 }
 
 const SHOWN_TYPES: ReadonlySet<unknown> = new Set(['text', 'thinking', 'redacted_thinking', 'tool_use'])

@@ -3,7 +3,7 @@
  * Rules: requests.md "Heartbeats"; responses.md "Events", "Failures".
  */
 
-import { ascii, type ByteString, EMPTY, encodeJson, toBytes } from '../../bytes/byte-string.ts'
+import { ascii, EMPTY, encodeJson, toBytes } from '../../bytes/byte-string.ts'
 import type { Answered, Stamp } from '../../format.ts'
 import { isObject, type JsonObject } from '../../json.ts'
 import type { Delta, Frame } from '../../native/delta.ts'
@@ -11,12 +11,13 @@ import type { NativeEvent } from '../../native/event.ts'
 import type { Observation } from '../../native/observation.ts'
 import { NativeReader, type NativeSink } from '../../native/reader.ts'
 import { Refusal } from '../../refusal.ts'
-import type { Finished, Pushed, StreamClose, Transcoder } from '../../transcoder.ts'
+import type { Finished, Pushed, StreamClose, Transcoder, Written } from '../../transcoder.ts'
 import { exactInput, hasInput } from '../translate/arguments.ts'
 import { EventWriter } from './event-writer.ts'
 import { type OpenItem, OpenReasoning } from './open-items.ts'
 import { Output } from './output.ts'
 import { inputText } from './output-items.ts'
+import { type Pieces, pieces } from './pieces.ts'
 import { parseItems, stringOf } from './response.ts'
 import { type Ending, failureCode, responseObject, statusOf, suffixOf } from './response-object.ts'
 import { responsesUsage } from './usage.ts'
@@ -62,13 +63,13 @@ export class ResponsesTranscoder implements Transcoder {
   /** Open items are left open: what a client has of them is incomplete. */
   fail(refusal: Refusal): Uint8Array {
     const error = { code: failureCode(refusal), message: refusal.message }
-    return this.#terminal('response.failed', { status: 'failed', error, output: this.#output.items(), usage: null })
+    return inOnePiece(this.#terminal('response.failed', { status: 'failed', error, output: this.#output.items(), usage: null }))
   }
 
   heartbeat(): Uint8Array {
     if (this.#started === undefined) return toBytes(COMMENT)
     this.#events.event('keepalive', EMPTY)
-    return this.#taken()
+    return inOnePiece(this.#taken())
   }
 
   get observation(): Observation {
@@ -180,25 +181,27 @@ export class ResponsesTranscoder implements Transcoder {
     const { model, echo } = this.#call
     this.#started = { responseId: `resp_${suffix}`, output: new Output(this.#events, suffix, model.id, echo.tools) }
     const response = this.#response({ status: 'in_progress', output: [], usage: null })
-    this.#events.event('response.created', ascii`,"response":${response}`)
-    this.#events.event('response.in_progress', ascii`,"response":${response}`)
+    this.#events.event('response.created', pieces`,"response":${response}`)
+    this.#events.event('response.in_progress', pieces`,"response":${response}`)
     return this.#started
   }
 
-  #response(ending: Ending): ByteString {
+  #response(ending: Ending): Pieces {
     const id = this.#start().responseId
     return responseObject({ id, createdSeconds: this.#stamp.createdSeconds, call: this.#call }, ending)
   }
 
-  #terminal(type: string, ending: Ending): Uint8Array {
-    this.#events.event(type, ascii`,"response":${this.#response(ending)}`)
+  #terminal(type: string, ending: Ending): Written {
+    this.#events.event(type, pieces`,"response":${this.#response(ending)}`)
     return this.#taken()
   }
 
-  #taken(): Uint8Array {
+  #taken(): Written {
     return this.#events.take() ?? toBytes(EMPTY)
   }
 }
+
+const inOnePiece = (written: Written): Uint8Array => (written instanceof Uint8Array ? written : Buffer.concat(written))
 
 function addString(item: OpenItem, value: unknown): void {
   if (typeof value === 'string' && value !== '') item.add(encodeJson(value))

@@ -8,6 +8,7 @@ import type { ChatEcho } from '../../../../src/core/formats/chat/wire.ts'
 import { Refusal } from '../../../../src/core/refusal.ts'
 import { sha256Hex } from '../../../../src/relay/read-context.ts'
 import { GOLDEN_BOUNDS, GOLDEN_MODEL } from '../../../support/golden.ts'
+import { inOnePiece } from '../../../support/written.ts'
 
 /** JSON of a shape that the test states by reading it. */
 // biome-ignore lint/suspicious/noExplicitAny: a wrong path fails the test that takes it
@@ -77,9 +78,9 @@ export function stream(chunks: readonly Uint8Array[], forCall: Call<ChatEcho> = 
   const now: Uint8Array[] = []
   for (const step of [...chunks.map((chunk) => () => transcoder.push(chunk)), () => transcoder.end('ended')]) {
     const pushed = step()
-    if (pushed.now !== undefined) now.push(pushed.now)
+    if (pushed.now !== undefined) now.push(inOnePiece(pushed.now))
     if (pushed.last === undefined && pushed.fault === undefined) continue
-    const last = pushed.fault === undefined ? (pushed.last as Uint8Array) : transcoder.fail(pushed.fault)
+    const last = pushed.fault === undefined ? inOnePiece(pushed.last) : transcoder.fail(pushed.fault)
     const parts = { now: Buffer.concat(now).toString('utf8'), last: Buffer.from(last).toString('utf8') }
     return { ...parts, fault: pushed.fault, text: parts.now + parts.last }
   }

@@ -7,6 +7,7 @@ import type { ChatEcho } from '../../../../src/core/formats/chat/wire.ts'
 import { readMessage, streamOfMessage } from '../../../../src/core/native/message.ts'
 import { REFUSALS, Refusal } from '../../../../src/core/refusal.ts'
 import { byteByByte, whole } from '../../../support/chunks.ts'
+import { inOnePiece } from '../../../support/written.ts'
 import { bytes, call, chunksOf, dataOf, ev, type Json, STAMP, type Streamed, stream } from './chat-call.ts'
 
 const start = (usage: Json = { input_tokens: 10, output_tokens: 1 }): string =>
@@ -78,7 +79,7 @@ describe('the shape of a stream', () => {
     const transcoder = chatFormat.transcoder(call(), STAMP)
     expect(transcoder.push(bytes(ev('ping')))).toEqual({})
     const pushed = transcoder.push(bytes(plain.slice(0, 5).join('')))
-    expect(chunksOf(Buffer.from(pushed.now ?? []).toString())).toHaveLength(3)
+    expect(chunksOf(inOnePiece(pushed.now).toString())).toHaveLength(3)
     expect(Object.keys(pushed)).toEqual(['now'])
     expect(Object.keys(transcoder.push(bytes(stopped() + done)))).toEqual(['last'])
   })
@@ -340,7 +341,7 @@ test('a delta is lifted, never parsed: 1,000 deltas cost no JSON.parse', () => {
   transcoder.push(bytes(start() + open(0, { type: 'text', text: '' })))
   const parse = spyOn(JSON, 'parse')
   const stringify = spyOn(JSON, 'stringify')
-  const lengths = frames.map((frame) => transcoder.push(frame).now?.byteLength ?? 0)
+  const lengths = frames.map((frame) => inOnePiece(transcoder.push(frame).now).byteLength)
   const called = [parse.mock.calls.length, stringify.mock.calls.length]
   parse.mockRestore()
   stringify.mockRestore()

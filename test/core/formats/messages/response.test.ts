@@ -10,6 +10,7 @@ import type { MessagesEcho } from '../../../../src/core/formats/messages/request
 import { readMessage, streamOfMessage } from '../../../../src/core/native/message.ts'
 import { finalUsage } from '../../../../src/core/native/observation.ts'
 import { GOLDEN_BOUNDS, GOLDEN_MODEL } from '../../../support/golden.ts'
+import { inOnePiece } from '../../../support/written.ts'
 
 const CALL: Call<MessagesEcho> = {
   model: GOLDEN_MODEL,
@@ -104,8 +105,8 @@ test('an answer in one piece to a stream request becomes the stream that it woul
   const stream = streamOfMessage(whole)
   const transcoder = messagesFormat.transcoder(CALL, STAMP)
   const { now, last } = transcoder.push(stream)
-  expect(Buffer.from(now ?? []).toString()).toContain('"input":{"n":12345678901234567890,"x":1.0,')
-  expect(Buffer.from(last ?? []).toString()).toContain('message_stop')
+  expect(inOnePiece(now).toString()).toContain('"input":{"n":12345678901234567890,"x":1.0,')
+  expect(inOnePiece(last).toString()).toContain('message_stop')
   expect(finalUsage(transcoder.observation, GOLDEN_BOUNDS)).toEqual(finalUsage(whole.observation, GOLDEN_BOUNDS))
   expect(transcoder.observation.stopReason).toBe('tool_use')
 })

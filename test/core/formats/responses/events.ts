@@ -6,6 +6,7 @@ import { ResponsesTranscoder } from '../../../../src/core/formats/responses/stre
 import type { ResponsesEcho } from '../../../../src/core/formats/responses/wire.ts'
 import type { Refusal } from '../../../../src/core/refusal.ts'
 import type { Pushed } from '../../../../src/core/transcoder.ts'
+import { inOnePiece } from '../../../support/written.ts'
 import { STAMP } from './calls.ts'
 import type { WireEvent } from './oracle.ts'
 
@@ -17,7 +18,7 @@ export function run(chunks: Iterable<Uint8Array>, call: Call<ResponsesEcho>): Ru
   const out: Uint8Array[] = []
   let fault: Refusal | undefined
   const isOver = (pushed: Pushed): boolean => {
-    for (const bytes of [pushed.now, pushed.last]) if (bytes !== undefined) out.push(bytes)
+    for (const bytes of [pushed.now, pushed.last]) if (bytes !== undefined) out.push(inOnePiece(bytes))
     fault = pushed.fault
     if (fault !== undefined) out.push(transcoder.fail(fault))
     return pushed.last !== undefined || fault !== undefined

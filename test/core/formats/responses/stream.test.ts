@@ -14,6 +14,7 @@ import { Refusal, type RefusalName } from '../../../../src/core/refusal.ts'
 import { cuts, randomCuts, splitsInTwo } from '../../../support/chunks.ts'
 import { expectGolden, streamCases } from '../../../support/golden.ts'
 import { runs } from '../../../support/property-runs.ts'
+import { inOnePiece } from '../../../support/written.ts'
 import { GOLDEN_CALL, readFine, STAMP } from './calls.ts'
 import { readEvents, run, unsealed } from './events.ts'
 import { nativeStream } from './native-streams.ts'
@@ -321,7 +322,7 @@ test('a failure is response.failed with the code that tells clients whether to r
     for (const isStarted of [false, true]) {
       const transcoder = new ResponsesTranscoder(GOLDEN_CALL, STAMP)
       const before = isStarted ? transcoder.push(golden('text').subarray(0, 700)).now : undefined
-      const text = Buffer.concat([before ?? new Uint8Array(), transcoder.fail(refusal)]).toString('utf8')
+      const text = Buffer.concat([inOnePiece(before), transcoder.fail(refusal)]).toString('utf8')
       const events = readEvents(text)
       expect(events[0]?.type).toBe('response.created')
       expect(events.at(-1)).toMatchObject({
@@ -336,15 +337,15 @@ test('a failure is response.failed with the code that tells clients whether to r
 test('a heartbeat is an event with the next number; before the first event, when clients accept none, a comment', () => {
   const transcoder = new ResponsesTranscoder(GOLDEN_CALL, STAMP)
   expect(Buffer.from(transcoder.heartbeat()).toString()).toBe(': keep-alive\n\n')
-  const out: (Uint8Array | undefined)[] = []
+  const out: Uint8Array[] = []
   for (const frame of Buffer.from(golden('text'))
     .toString('utf8')
     .split(/(?<=\n\n)/)) {
     const { now, last } = transcoder.push(Buffer.from(frame))
-    out.push(now, last)
+    out.push(inOnePiece(now), inOnePiece(last))
     if (last === undefined && transcoder.observation.hasStarted) out.push(transcoder.heartbeat())
   }
-  const events = readEvents(Buffer.concat(out.filter((bytes) => bytes !== undefined)).toString('utf8'))
+  const events = readEvents(Buffer.concat(out).toString('utf8'))
   expect(events.filter(({ type }) => type === 'keepalive').length).toBeGreaterThan(3)
   const plain = run([golden('text')], GOLDEN_CALL).events
   const bare = (known: readonly WireEvent[]) => known.map(({ sequence_number: _, ...event }) => event)
@@ -359,12 +360,12 @@ test('only the terminal event waits for the settle; content never does, also whe
     const types =
       last === undefined
         ? []
-        : Buffer.from(last)
+        : inOnePiece(last)
             .toString('utf8')
             .match(/^event: .*$/gm)
     if (last !== undefined) expect(types, name).toHaveLength(1)
     if (last !== undefined) expect(types?.[0], name).toMatch(/^event: response\.(completed|incomplete)$/)
-    expect(Buffer.from(now ?? []).toString('utf8'), name).not.toMatch(/^event: response\.(completed|incomplete|failed)$/m)
+    expect(inOnePiece(now).toString('utf8'), name).not.toMatch(/^event: response\.(completed|incomplete|failed)$/m)
   }
 })
 

@@ -1,0 +1,50 @@
+/**
+ * JSON in pieces: short text as byte strings, long text as the bytes that are held already. The format repeats the whole text in four events, so an answer of
+ * 8 MB would be held five times over if writing it meant copying it. Rules: responses.md "Events".
+ */
+
+import { type ByteString, EMPTY, fromBytes, toBytes } from '../../bytes/byte-string.ts'
+
+export type Pieces = readonly (ByteString | Uint8Array)[]
+
+/** From here on text is kept as bytes and shared; below, copying it costs less than another piece. */
+export const SHARED_BYTES_MIN = 65_536
+
+/** A template of pieces; text between them is joined. */
+export function pieces(texts: TemplateStringsArray, ...values: readonly (string | number | Pieces)[]): Pieces {
+  const joined: (ByteString | Uint8Array)[] = []
+  let text = texts[0] ?? ''
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index] ?? ''
+    if (typeof value !== 'object') text += value
+    else
+      for (const piece of value) {
+        if (typeof piece === 'string') text += piece
+        else {
+          joined.push(text as ByteString, piece)
+          text = ''
+        }
+      }
+    text += texts[index + 1] ?? ''
+  }
+  if (text !== '') joined.push(text as ByteString)
+  return joined
+}
+
+/** Text that is written more than once. */
+export const shared = (text: ByteString): Pieces => [text.length < SHARED_BYTES_MIN ? text : toBytes(text)]
+
+export const textOf = (written: Pieces): ByteString =>
+  written.map((piece) => (typeof piece === 'string' ? piece : fromBytes(piece))).join('') as ByteString
+
+/** In one piece. */
+export function bytesOf(written: Pieces): Uint8Array {
+  const [only = EMPTY] = written
+  if (written.length < 2) return typeof only === 'string' ? toBytes(only) : only
+  return Buffer.concat(written.map((piece) => (typeof piece === 'string' ? toBytes(piece) : piece)))
+}
+
+/** With commas between them. */
+export const listed = (items: readonly Pieces[]): Pieces => items.flatMap((item, index) => (index === 0 ? item : [COMMA, ...item]))
+
+const COMMA = ',' as ByteString
