@@ -1,6 +1,6 @@
 /** The native content blocks, turns and tools that translated requests are made of. Rules: native.md "Request fields", "What native refuses". */
 
-import type { JsonObject } from '../json.ts'
+import { isObject, type JsonObject } from '../json.ts'
 
 /** `{"type":"ephemeral"}`, with a time to live where the client named one. */
 export type CacheControl = Readonly<{ type: 'ephemeral'; ttl?: '5m' | '1h' }>
@@ -10,7 +10,10 @@ export type Block = Readonly<{ type: string; cache_control?: CacheControl }> & J
 
 export type TextBlock = Readonly<{ type: 'text'; text: string; cache_control?: CacheControl }>
 
-export type Turn = Readonly<{ role: 'user' | 'assistant'; content: readonly Block[] }>
+/** A turn of one plain text is a string: a body may hold a quarter of a million of them. */
+export type Turn = Readonly<{ role: 'user' | 'assistant'; content: string | readonly Block[] }>
+
+export const blocksOf = (content: Turn['content']): readonly Block[] => (typeof content === 'string' ? [textBlock(content)] : content)
 
 export type NativeTool = Readonly<{ name: string; input_schema: JsonObject; description?: string; cache_control?: CacheControl }> &
   JsonObject
@@ -18,11 +21,27 @@ export type NativeTool = Readonly<{ name: string; input_schema: JsonObject; desc
 export const textBlock = (text: string, cacheControl?: CacheControl): TextBlock =>
   cacheControl === undefined ? { type: 'text', text } : { type: 'text', text, cache_control: cacheControl }
 
+/** The text of content that is a string, or one part with a type and a text and nothing else; undefined for all else. */
+export function plainText(content: unknown, isTextType: (type: unknown) => boolean): string | undefined {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content) || content.length !== 1) return undefined
+  const part: unknown = content[0]
+  if (!isObject(part) || !isTextType(part['type'])) return undefined
+  const { text } = part
+  return typeof text === 'string' && Object.keys(part).length === 2 ? text : undefined
+}
+
 /** The block with a marker; its own marker stays when it has one. */
 export const marked = <B extends Block | TextBlock>(block: B, cacheControl: CacheControl | undefined): B =>
   cacheControl === undefined || block.cache_control !== undefined ? block : { ...block, cache_control: cacheControl }
 
-export const isBlank = (text: string): boolean => !VISIBLE.test(text)
+export const isBlank = (text: string): boolean => !startsVisibly(text) && !VISIBLE.test(text)
+
+/** Nearly every text begins with a letter of ASCII. */
+function startsVisibly(text: string): boolean {
+  const code = text.charCodeAt(0)
+  return code > 0x20 && code < 0x7f
+}
 
 /** Stops at the first such character; a trimmed copy of a long text takes longer than to read it. */
 const VISIBLE = /\S/

@@ -2,7 +2,16 @@
 
 import { isGiven, isObject, type JsonObject, NOT_A_STRING, NOT_AN_ARRAY, NOT_AN_OBJECT, REQUIRED } from '../../json.ts'
 import { cleanName } from '../../native/names.ts'
-import { append, type Block, type CacheControl, markLast, type TextBlock, type Turn, withoutBlankText } from '../../native/shapes.ts'
+import {
+  append,
+  type Block,
+  type CacheControl,
+  markLast,
+  plainText,
+  type TextBlock,
+  type Turn,
+  withoutBlankText,
+} from '../../native/shapes.ts'
 import { invalid, Refusal } from '../../refusal.ts'
 import { readArguments } from '../translate/arguments.ts'
 import { readCacheControl } from '../translate/caching.ts'
@@ -17,7 +26,9 @@ export const isRole = (value: unknown): value is Role => KNOWN_ROLES.has(value)
 const KNOWN_ROLES = new Set<unknown>(ROLES)
 
 /** A message whose shape has been checked: an object with a known role. */
-export type Message = Readonly<{ role: Role; fields: JsonObject; index: number }>
+export type MessageFields = JsonObject & Readonly<{ role: Role }>
+
+type Message = Readonly<{ role: Role; fields: JsonObject; index: number }>
 
 /** As refusals name it. */
 const pathOf = ({ index }: Message): string => `messages[${index}]`
@@ -25,22 +36,26 @@ const pathOf = ({ index }: Message): string => `messages[${index}]`
 export type ReadMessages = Readonly<{ system: readonly TextBlock[]; turns: readonly Turn[] }>
 
 /** `needsUserFirst`: see `Conversation.end`. */
-export function readMessages(messages: readonly Message[], needsUserFirst: boolean): ReadMessages | Refusal {
+export function readMessages(messages: readonly MessageFields[], needsUserFirst: boolean): ReadMessages | Refusal {
   const system: TextBlock[] = []
   const conversation = new Conversation()
   const onlySystem = messages.every(isSystem)
-  for (const message of messages) {
-    const { role, fields, index } = message
-    const { content } = fields
-    if ((role === 'user' || role === 'assistant') && typeof content === 'string' && Object.keys(fields).length === 2) {
-      conversation.addText(role, content)
-      continue
+  for (let index = 0; index < messages.length; index++) {
+    const fields = messages[index] as MessageFields
+    const { role, content } = fields
+    if ((role === 'user' || role === 'assistant') && Object.keys(fields).length === 2) {
+      const text = plainText(content, isTextType)
+      if (text !== undefined) {
+        conversation.addText(role, text)
+        continue
+      }
     }
+    const message = { role, fields, index }
     const marker = isGiven(fields['cache_control'])
       ? readCacheControl(fields['cache_control'], `${pathOf(message)}.cache_control`)
       : undefined
     if (marker instanceof Refusal) return marker
-    const isHoisted = isSystem(message) && !(onlySystem && index === messages.length - 1)
+    const isHoisted = isSystem(fields) && !(onlySystem && index === messages.length - 1)
     const problem = isHoisted ? addSystem(system, message, marker) : addMessage(conversation, message, marker)
     if (problem !== undefined) return problem
   }
@@ -48,7 +63,9 @@ export function readMessages(messages: readonly Message[], needsUserFirst: boole
   return turns instanceof Refusal ? turns : { system, turns }
 }
 
-const isSystem = ({ role }: Message): boolean => role === 'system' || role === 'developer'
+const isTextType = (type: unknown): boolean => type === 'text'
+
+const isSystem = ({ role }: MessageFields): boolean => role === 'system' || role === 'developer'
 
 function addSystem(system: TextBlock[], message: Message, marker: CacheControl | undefined): Refusal | undefined {
   const { fields } = message
@@ -116,16 +133,18 @@ function addResult(conversation: Conversation, message: Message, marker: CacheCo
   const answers = role === 'tool' ? { rawId: called } : { name: cleanName(called) }
   const isError = fields['is_error'] === true
   const { content } = fields
-  const result = { answers, isError, path: () => `${pathOf(message)}.${key}` }
+  const path = (): string => `${pathOf(message)}.${key}`
   if (typeof content === 'string') {
-    conversation.addToolResult({ ...result, content, cacheControl: marker })
+    conversation.addToolResult({ answers, content, isError, path, cacheControl: marker })
     return undefined
   }
   const read = readContent(content, 'tool', () => `${pathOf(message)}.content`)
   if (read instanceof Refusal) return read
   const partMarker = read.findLast(({ cache_control }) => cache_control !== undefined)?.cache_control
   conversation.addToolResult({
-    ...result,
+    answers,
+    isError,
+    path,
     content: read.map(({ cache_control: _moved, ...block }) => block as Block),
     cacheControl: marker ?? partMarker,
   })

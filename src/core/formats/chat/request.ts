@@ -23,7 +23,7 @@ import { compose, userIdOf } from '../translate/body.ts'
 import { readCacheControl, wishesCaching } from '../translate/caching.ts'
 import { type JsonMode, jsonHint } from '../translate/json-mode.ts'
 import { readBudget, readEffort, readNativeThinking, type ThinkingWish } from '../translate/thinking.ts'
-import { isRole, type Message, ROLES, readMessages } from './messages.ts'
+import { isRole, type MessageFields, ROLES, readMessages } from './messages.ts'
 import { readTools } from './tools.ts'
 import type { ChatEcho } from './wire.ts'
 
@@ -75,7 +75,7 @@ export function readChatRequest({ json }: Body, context: ReadContext): Call<Chat
   return { model, isStream, ...composed, version: NATIVE_VERSION, betas: '', echo }
 }
 
-type Shape = Readonly<{ modelId: string; messages: readonly Message[]; stopSequences: readonly string[] }>
+type Shape = Readonly<{ modelId: string; messages: readonly MessageFields[]; stopSequences: readonly string[] }>
 
 function readShape(json: JsonObject): Shape | Refusal {
   const { model } = json
@@ -88,19 +88,18 @@ function readShape(json: JsonObject): Shape | Refusal {
   return checkFields(json) ?? { modelId: model, messages, stopSequences }
 }
 
-function readMessageShapes(messages: unknown): Message[] | Refusal {
+function readMessageShapes(messages: unknown): readonly MessageFields[] | Refusal {
   if (!isGiven(messages)) return invalid('messages', REQUIRED)
   if (!Array.isArray(messages)) return invalid('messages', NOT_AN_ARRAY)
   if (messages.length === 0) return invalid('messages', 'at least one message is required')
-  const read: Message[] = []
-  for (const [index, fields] of messages.entries()) {
+  for (let index = 0; index < messages.length; index++) {
+    const fields: unknown = messages[index]
     if (!isObject(fields)) return invalid(`messages[${index}]`, NOT_AN_OBJECT)
     const { role } = fields
     if (!isGiven(role)) return invalid(`messages[${index}].role`, REQUIRED)
     if (!isRole(role)) return invalid(`messages[${index}].role`, `Input should be one of ${ROLES.join(', ')}`)
-    read.push({ role, fields, index })
   }
-  return read
+  return messages
 }
 
 const checkFields = (json: JsonObject): Refusal | undefined =>

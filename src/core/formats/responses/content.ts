@@ -31,6 +31,8 @@ function readPart(part: unknown, path: string, allowed: Allowed): Block | Refusa
   return block instanceof Refusal ? block : marked(block, marker)
 }
 
+export const isTextType = (type: unknown): boolean => type === 'input_text' || type === 'output_text' || type === 'text'
+
 function readBlock(part: JsonObject, path: string, allowed: Allowed): Block | Refusal {
   const { type } = part
   if (!isGiven(type)) return invalid(`${path}.type`, REQUIRED)

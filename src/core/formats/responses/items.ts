@@ -2,13 +2,13 @@
 
 import type { Sha256Hex } from '../../format.ts'
 import { isGiven, isObject, type JsonObject, NOT_A_STRING, NOT_AN_OBJECT, REQUIRED } from '../../json.ts'
-import { append, type Block, type TextBlock, withoutBlankText } from '../../native/shapes.ts'
+import { append, type Block, plainText, type TextBlock, withoutBlankText } from '../../native/shapes.ts'
 import { invalid, Refusal } from '../../refusal.ts'
 import { readArguments } from '../translate/arguments.ts'
 import { Conversation } from '../translate/turns.ts'
-import { readContent, unsupported } from './content.ts'
+import { isTextType, readContent, unsupported } from './content.ts'
 import { unseal } from './envelope.ts'
-import { type Item, pathOf } from './references.ts'
+import type { Items } from './references.ts'
 import { type FlatNames, flatName } from './tools.ts'
 
 export type ItemContext = Readonly<{ modelId: string; flatNames: FlatNames; sha256Hex: Sha256Hex }>
@@ -19,20 +19,20 @@ export type Conversed = Readonly<{ system: readonly TextBlock[]; conversation: C
  * System and developer messages before everything else are the system prompt. Later ones stay where they stand, as marked user text: hoisting them would
  * rewrite the cached prefix in the middle of a session.
  */
-export function readConversation(items: readonly Item[], context: ItemContext): Conversed | Refusal {
-  const lead = items.findIndex(({ item }) => !isInstruction(item))
-  const leading = lead === -1 ? items : items.slice(0, lead)
+export function readConversation({ items, pathAt }: Items, context: ItemContext): Conversed | Refusal {
+  const found = items.findIndex((item) => !isInstruction(item))
+  const lead = found === -1 ? items.length : found
   const conversation = new Conversation()
   const system: TextBlock[] = []
-  for (const [index, entry] of leading.entries()) {
-    const blocks = readContent((entry.item as JsonObject)['content'], `${pathOf(entry)}.content`, 'text')
+  for (let index = 0; index < lead; index++) {
+    const blocks = readContent((items[index] as JsonObject)['content'], `${pathAt(index)}.content`, 'text')
     if (blocks instanceof Refusal) return blocks
-    const isOnlyPrompt = lead === -1 && index === leading.length - 1
+    const isOnlyPrompt = index === items.length - 1
     if (isOnlyPrompt) conversation.addUser(blocks)
     else append(system, withoutBlankText(blocks as readonly TextBlock[]))
   }
-  for (const entry of items.slice(leading.length)) {
-    const problem = addItem(conversation, entry, context)
+  for (let index = lead; index < items.length; index++) {
+    const problem = addItem(conversation, items[index], () => pathAt(index), context)
     if (problem !== undefined) return problem
   }
   return { system, conversation }
@@ -62,15 +62,15 @@ const DROPPED: ReadonlySet<unknown> = new Set([
   'configuration_update',
 ])
 
-function addItem(conversation: Conversation, entry: Item, context: ItemContext): Refusal | undefined {
-  const { item } = entry
+function addItem(conversation: Conversation, item: unknown, path: () => string, context: ItemContext): Refusal | undefined {
   if (isMessage(item)) {
     const { role, content } = item
-    if ((role !== 'user' && role !== 'assistant') || typeof content !== 'string') return addMessage(conversation, item, pathOf(entry))
-    conversation.addText(role, content)
+    const text = role === 'user' || role === 'assistant' ? plainText(content, isTextType) : undefined
+    if (text === undefined) return addMessage(conversation, item, path())
+    conversation.addText(role as 'user' | 'assistant', text)
     return undefined
   }
-  if (!isObject(item)) return invalid(pathOf(entry), NOT_AN_OBJECT)
+  if (!isObject(item)) return invalid(path(), NOT_AN_OBJECT)
   const { type } = item
   switch (type) {
     case 'reasoning':
@@ -78,13 +78,13 @@ function addItem(conversation: Conversation, entry: Item, context: ItemContext):
       return undefined
     case 'function_call':
     case 'custom_tool_call':
-      return addCall(conversation, item, () => pathOf(entry), context)
+      return addCall(conversation, item, path, context)
     case 'function_call_output':
     case 'custom_tool_call_output':
-      return addOutput(conversation, item, () => pathOf(entry))
+      return addOutput(conversation, item, path)
     default:
-      if (!isGiven(type)) return invalid(`${pathOf(entry)}.type`, REQUIRED)
-      return DROPPED.has(type) ? undefined : unsupported(type, pathOf(entry))
+      if (!isGiven(type)) return invalid(`${path()}.type`, REQUIRED)
+      return DROPPED.has(type) ? undefined : unsupported(type, path())
   }
 }
 

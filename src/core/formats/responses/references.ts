@@ -3,11 +3,8 @@
 import { isGiven, isObject, type JsonObject, NOT_A_STRING, REQUIRED } from '../../json.ts'
 import { invalid, Refusal } from '../../refusal.ts'
 
-/** An item and where it stands: at an index of `input`, or in the field of this name. */
-export type Item = Readonly<{ item: unknown; place: number | string }>
-
-/** As refusals name it. */
-export const pathOf = ({ place }: Item): string => (typeof place === 'number' ? `input.${place}` : place)
+/** `pathAt` names an item in a refusal: `input.3`, or the field that it came from. */
+export type Items = Readonly<{ items: readonly unknown[]; pathAt: (index: number) => string }>
 
 export type Recall = (id: string) => readonly unknown[] | undefined
 
@@ -15,44 +12,52 @@ export type Recall = (id: string) => readonly unknown[] | undefined
  * Items of the earlier answer first. An item that is referred to again counts once: otherwise a small body could grow without end. References that are unknown
  * refuse the request, save those to reasoning, which a model can do without.
  */
-export function readItems(body: JsonObject, recall: Recall): readonly Item[] | Refusal {
+export function readItems(body: JsonObject, recall: Recall): Items | Refusal {
   const earlier = readEarlier(body['previous_response_id'], recall)
   if (earlier instanceof Refusal) return earlier
   const own = readOwn(body['input'])
   if (own instanceof Refusal) return own
-  const items: Item[] = [...earlier]
+  if (earlier.length === 0 && !own.items.some(isReference)) return own
+  const items: unknown[] = [...earlier]
+  const paths: string[] = earlier.map(() => PREVIOUS)
+  const add = (item: unknown, path: string): void => {
+    items.push(item)
+    paths.push(path)
+  }
   const seen = new Set<string>()
-  for (const entry of own) {
-    const id = referenceOf(entry.item)
-    if (id === undefined) items.push(entry)
+  for (const [index, item] of own.items.entries()) {
+    const id = referenceOf(item)
+    if (id === undefined) add(item, own.pathAt(index))
     else if (!seen.has(id)) {
       seen.add(id)
       const found = recall(id)
-      if (found === undefined && !id.startsWith('rs_')) return unresolved(id, pathOf(entry))
-      for (const item of found ?? []) items.push({ item, place: entry.place })
+      if (found === undefined && !id.startsWith('rs_')) return unresolved(id, own.pathAt(index))
+      for (const known of found ?? []) add(known, own.pathAt(index))
     }
   }
-  return items
+  return { items, pathAt: (index) => paths[index] ?? '' }
 }
+
+const isReference = (item: unknown): boolean => referenceOf(item) !== undefined
 
 const ID_LENGTH_SHOWN_MAX = 100
 
 const unresolved = (id: string, path: string): Refusal =>
   invalid(path, `item_reference "${id.slice(0, ID_LENGTH_SHOWN_MAX)}" cannot be resolved; send the full input (store: false)`)
 
-function readEarlier(id: unknown, recall: Recall): readonly Item[] | Refusal {
-  const path = 'previous_response_id'
+const PREVIOUS = 'previous_response_id'
+
+function readEarlier(id: unknown, recall: Recall): readonly unknown[] | Refusal {
   if (!isGiven(id)) return []
-  if (typeof id !== 'string') return invalid(path, NOT_A_STRING)
-  const items = recall(id)
-  return items === undefined ? invalid(path, 'not found; send the full input (store: false)') : items.map((item) => ({ item, place: path }))
+  if (typeof id !== 'string') return invalid(PREVIOUS, NOT_A_STRING)
+  return recall(id) ?? invalid(PREVIOUS, 'not found; send the full input (store: false)')
 }
 
-function readOwn(input: unknown): readonly Item[] | Refusal {
+function readOwn(input: unknown): Items | Refusal {
   if (!isGiven(input)) return invalid('input', REQUIRED)
-  if (typeof input === 'string') return [{ item: { type: 'message', role: 'user', content: input }, place: 'input' }]
+  if (typeof input === 'string') return { items: [{ type: 'message', role: 'user', content: input }], pathAt: () => 'input' }
   if (!Array.isArray(input)) return invalid('input', 'Input should be a valid string or array')
-  return input.length === 0 ? invalid('input', REQUIRED) : input.map((item, index) => ({ item, place: index }))
+  return input.length === 0 ? invalid('input', REQUIRED) : { items: input, pathAt: (index) => `input.${index}` }
 }
 
 /** The id that a reference names; a reference may leave its type out. */

@@ -34,10 +34,10 @@ export function readRequest({ bytes, json: body }: Body, { find, recall, sha256H
   if (settings instanceof Refusal) return settings
   const tools = readTools(body['tools'], sha256Hex)
   if (tools instanceof Refusal) return tools
-  const items = readItems(body, recall)
-  if (items instanceof Refusal) return items
+  const input = readItems(body, recall)
+  if (input instanceof Refusal) return input
   const { modelId } = settings
-  const read = readConversation(items, { modelId, flatNames: tools.flatNames, sha256Hex })
+  const read = readConversation(input, { modelId, flatNames: tools.flatNames, sha256Hex })
   if (read instanceof Refusal) return read
 
   const model = find(modelId)
@@ -57,7 +57,7 @@ export function readRequest({ bytes, json: body }: Body, { find, recall, sha256H
   )
   if (composed instanceof Refusal) return composed
   const isForgotten = body['store'] === false || bytes.byteLength > REMEMBERED_BYTES_MAX
-  const remembered = isForgotten ? undefined : items.map(({ item }) => item)
+  const remembered = isForgotten ? undefined : input.items
   const { isStream } = settings.translated
   return {
     model,

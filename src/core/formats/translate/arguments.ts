@@ -50,6 +50,10 @@ export class InputMaker {
   input(args: Arguments): JsonObject | RawJson {
     if (!(args instanceof ArgumentText)) return args
     const { text } = args
+    if (text === NO_ARGUMENTS.text && this.#separatorsLeft > 0) {
+      this.#separatorsLeft--
+      return NO_ARGUMENTS
+    }
     const scanned = checkJsonBounds(text, this.#separatorsLeft)
     if (scanned === 'too-many-separators') this.#separatorsLeft = 0
     if (typeof scanned === 'string') return { _raw_arguments: text }
@@ -65,14 +69,15 @@ export class InputMaker {
   }
 }
 
+const NO_ARGUMENTS = new RawJson('{}')
+
 export const hasRawInput = (block: JsonObject): boolean => block['input'] instanceof RawJson
 
 /** A block as JSON. Only a call's `input` may be `RawJson`, which is written as its text. */
 export function nativeJson(block: JsonObject): string {
   const { type, id, name, input, cache_control: marker } = block
   if (!(input instanceof RawJson)) return JSON.stringify(block)
-  const markerJson = marker === undefined ? '' : `,"cache_control":${JSON.stringify(marker)}`
-  return `{"type":${JSON.stringify(type)},"id":${JSON.stringify(id)},"name":${JSON.stringify(name)}${markerJson},"input":${input.text}}`
+  return `${JSON.stringify({ type, id, name, cache_control: marker }).slice(0, -1)},"input":${input.text}}`
 }
 
 /** The blocks of a complete message; with exact numbers where there is a tool call, which only `JSON.stringify` may read. */

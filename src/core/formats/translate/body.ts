@@ -89,6 +89,7 @@ function survey(turns: readonly Turn[]): Survey {
   let hasOpaque = false
   const markers: CacheControl[] = []
   for (const { content } of turns) {
+    if (typeof content === 'string') continue
     for (const block of content) {
       const { type, cache_control } = block
       if (cache_control !== undefined) markers.push(cache_control)
@@ -125,7 +126,7 @@ function systemField(system: readonly TextBlock[], hint: string | undefined): Js
 /** Messages are written many at once, and block by block where a call's arguments must keep their letters. */
 function encodeBody(head: JsonObject, turns: readonly Turn[]): Uint8Array {
   let written = ''
-  let plain: PlainMessage[] = []
+  let plain: Turn[] = []
   // Added up and never joined: the engine then copies a large text once, when it is encoded.
   const write = (json: string): void => {
     written += written === '' ? json : `,${json}`
@@ -135,8 +136,8 @@ function encodeBody(head: JsonObject, turns: readonly Turn[]): Uint8Array {
     plain = []
   }
   for (const turn of turns) {
-    if (!turn.content.some(hasRawInput)) {
-      plain.push(plainMessage(turn))
+    if (typeof turn.content === 'string' || !turn.content.some(hasRawInput)) {
+      plain.push(plainTurn(turn))
       continue
     }
     writePlain()
@@ -151,12 +152,11 @@ function encodeBody(head: JsonObject, turns: readonly Turn[]): Uint8Array {
   return Buffer.from(`${JSON.stringify(head).slice(0, -1)},"messages":[${written}]}`, 'utf8')
 }
 
-type PlainMessage = Readonly<{ role: Turn['role']; content: unknown }>
-
 /** A turn of one plain text is a string. */
-function plainMessage({ role, content }: Turn): PlainMessage {
+function plainTurn(turn: Turn): Turn {
+  const { role, content } = turn
   const only = content.length === 1 ? content[0] : undefined
-  return { role, content: only !== undefined && isPlainText(only) ? only['text'] : content }
+  return typeof only === 'object' && isPlainText(only) ? { role, content: String(only['text']) } : turn
 }
 
 /** A text block has no other fields than these. */

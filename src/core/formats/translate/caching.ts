@@ -4,7 +4,7 @@
  */
 
 import { isGiven, isObject, type JsonObject } from '../../json.ts'
-import type { Block, CacheControl, NativeTool, TextBlock, Turn } from '../../native/shapes.ts'
+import { type Block, blocksOf, type CacheControl, type NativeTool, type TextBlock, type Turn } from '../../native/shapes.ts'
 import type { Bounds } from '../../pricing.ts'
 import { invalid, type Refusal } from '../../refusal.ts'
 
@@ -62,7 +62,7 @@ export function withAutomaticMarkers({ system, tools, turns }: Markable): Markab
 /** A marker on the last block of the last turn that fits. */
 export function withMarkedTurn(turns: readonly Turn[], marker: CacheControl, fits: (turn: Turn) => boolean): readonly Turn[] {
   const at = turns.findLastIndex(fits)
-  return turns.map((turn, index) => (index === at ? { ...turn, content: withMarkedLast(turn.content, marker) } : turn))
+  return turns.map((turn, index) => (index === at ? { ...turn, content: withMarkedLast(blocksOf(turn.content), marker) } : turn))
 }
 
 /** The dearest cache write that the markers ask for. */

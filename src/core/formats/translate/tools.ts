@@ -135,7 +135,11 @@ const withoutChoice = ({ tools, choice }: Toolset, history: History): Toolset =>
 
 /** Names of the tools that the history used, each once, in order. */
 const usedToolNames = (turns: readonly Turn[]): readonly string[] => [
-  ...new Set(turns.flatMap(({ content }) => content.filter(({ type }) => type === 'tool_use').map((block) => String(block['name'])))),
+  ...new Set(
+    turns.flatMap(({ content }) =>
+      typeof content === 'string' ? [] : content.filter(({ type }) => type === 'tool_use').map((block) => String(block['name'])),
+    ),
+  ),
 ]
 
 const placeholder = (name: string): NativeTool => ({ name, input_schema: { type: 'object' } })

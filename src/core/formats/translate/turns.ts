@@ -3,7 +3,17 @@
  * with exactly one result, nothing empty remains. Rules: native.md "What native refuses"; translation.md "Turns".
  */
 
-import { append, type Block, type CacheControl, isBlank, marked, type Turn, textBlock, withoutBlankText } from '../../native/shapes.ts'
+import {
+  append,
+  type Block,
+  blocksOf,
+  type CacheControl,
+  isBlank,
+  marked,
+  type Turn,
+  textBlock,
+  withoutBlankText,
+} from '../../native/shapes.ts'
 import { invalid, Refusal } from '../../refusal.ts'
 import { type Arguments, InputMaker } from './arguments.ts'
 import { type CallReference, OpenToolCalls, ToolIds } from './tool-calls.ts'
@@ -26,11 +36,12 @@ export type ToolResult = Readonly<{
   cacheControl?: CacheControl | undefined
 }>
 
-/** `results` go before the content when all is read. */
-type OpenTurn = { readonly role: 'user' | 'assistant'; readonly content: Block[]; readonly results: Block[] | undefined }
+type OpenTurn = { readonly role: 'user' | 'assistant'; content: string | Block[] }
 
 export class Conversation {
   readonly #turns: OpenTurn[] = []
+  /** Tool results by their user turn: they go before its content when all is read. */
+  readonly #resultsOf = new Map<OpenTurn, Block[]>()
   readonly #ids = new ToolIds()
   readonly #inputs = new InputMaker()
   /** Calls of the latest assistant turn: only the user turn right after it may answer them. */
@@ -39,27 +50,30 @@ export class Conversation {
 
   /** Adds a message of one text. */
   addText(role: 'user' | 'assistant', text: string): void {
-    if (!isBlank(text)) this.#turn(role).content.push(textBlock(text))
+    if (isBlank(text)) return
+    const turn = this.#current(role)
+    if (turn === undefined) this.#begin(role, text)
+    else blocksIn(turn).push(textBlock(text))
   }
 
   /** Adds a user message's blocks. Blank text is dropped; nothing left adds nothing. */
   addUser(blocks: readonly Block[]): void {
     const kept = withoutBlankText(blocks)
-    if (kept.length > 0) append(this.#turn('user').content, kept)
+    if (kept.length > 0) append(this.#blocks('user'), kept)
   }
 
   /** Adds an assistant message's blocks (text, thinking), without its tool calls. Blank text is dropped; nothing left adds nothing. */
   addAssistant(blocks: readonly Block[]): void {
     const kept = withoutBlankText(blocks)
-    if (kept.length > 0) append(this.#turn('assistant').content, kept)
+    if (kept.length > 0) append(this.#blocks('assistant'), kept)
   }
 
   addToolCall(call: ToolCall): void {
-    const turn = this.#turn('assistant')
+    const blocks = this.#blocks('assistant')
     const { rawId, name, path, input, cacheControl } = call
     const id = this.#ids.assign(rawId === '' ? `call_${this.#turns.length}_${this.#calls.count}` : rawId)
     this.#calls.add({ rawId, name, id, path, resultIndex: undefined })
-    turn.content.push(marked({ type: 'tool_use', id, name, input: this.#inputs.input(input) }, cacheControl))
+    blocks.push(marked({ type: 'tool_use', id, name, input: this.#inputs.input(input) }, cacheControl))
   }
 
   /** A second result of one call replaces the first. A result that answers no call of the latest assistant turn refuses the request. */
@@ -79,35 +93,42 @@ export class Conversation {
     this.#requireResults()
     if (this.#problem !== undefined) return this.#problem
     this.#trimEnd()
-    const turns = this.#turns.map(
-      (turn): Turn => (turn.results === undefined ? turn : { role: 'user', content: [...turn.results, ...turn.content] }),
-    )
+    for (const [turn, results] of this.#resultsOf) turn.content = [...results, ...blocksOf(turn.content)]
+    const turns: readonly Turn[] = this.#turns
     const first = turns[0]
     if (first === undefined) return new Refusal('invalidRequest', { message: `${path}: at least one message with content is required` })
     return first.role === 'assistant' && needsUserFirst ? [{ role: 'user', content: [textBlock('.')] }, ...turns] : turns
   }
 
-  #turn(role: 'user' | 'assistant'): OpenTurn {
+  #blocks(role: OpenTurn['role']): Block[] {
+    return blocksIn(this.#current(role) ?? this.#begin(role, []))
+  }
+
+  /** The turn that what comes next of this role belongs to; undefined when a new one begins. */
+  #current(role: OpenTurn['role']): OpenTurn | undefined {
     const last = this.#turns.at(-1)
-    if (last?.role === role) return last
-    if (role === 'user' && last !== undefined && isThinkingOnly(last)) {
-      this.#turns.pop()
-      return this.#turn('user')
-    }
-    if (role === 'assistant') {
+    if (last === undefined || last.role === role) return last
+    if (role === 'assistant' || !isThinkingOnly(last)) return undefined
+    this.#turns.pop()
+    return this.#current(role)
+  }
+
+  #begin(role: OpenTurn['role'], content: OpenTurn['content']): OpenTurn {
+    if (role === 'assistant' && this.#calls.count > 0) {
       this.#requireResults()
-      if (this.#calls.count > 0) this.#calls = new OpenToolCalls()
+      this.#calls = new OpenToolCalls()
     }
-    const turn: OpenTurn = { role, content: [], results: undefined }
+    const turn: OpenTurn = { role, content }
     this.#turns.push(turn)
     return turn
   }
 
   #results(): Block[] {
-    const turn = this.#turn('user')
-    if (turn.results !== undefined) return turn.results
+    const turn = this.#current('user') ?? this.#begin('user', [])
+    const known = this.#resultsOf.get(turn)
+    if (known !== undefined) return known
     const results: Block[] = []
-    this.#turns[this.#turns.length - 1] = { ...turn, results }
+    this.#resultsOf.set(turn, results)
     return results
   }
 
@@ -121,23 +142,34 @@ export class Conversation {
   #trimEnd(): void {
     const turn = this.#turns.at(-1)
     if (turn?.role !== 'assistant') return
+    if (typeof turn.content === 'string') {
+      turn.content = turn.content.trimEnd()
+      return
+    }
     const last = turn.content.at(-1)
     if (last?.type === 'text') turn.content[turn.content.length - 1] = { ...last, text: String(last['text']).trimEnd() }
     if (isThinkingOnly(turn)) this.#turns.pop()
   }
 }
 
+/** What a turn holds as blocks that more can be added to. */
+function blocksIn(turn: OpenTurn): Block[] {
+  if (typeof turn.content === 'string') turn.content = [textBlock(turn.content)]
+  return turn.content
+}
+
 const ID_LENGTH_SHOWN_MAX = 100
 
 function resultBlock(id: string, { content, isError, cacheControl }: ToolResult): Block {
   const kept = typeof content === 'string' ? (isBlank(content) ? '' : content) : withoutBlankText(content)
-  const result = { type: 'tool_result', tool_use_id: id }
-  const block: Block = kept.length === 0 ? result : { ...result, content: kept }
+  const type = 'tool_result'
+  const block: Block = kept.length === 0 ? { type, tool_use_id: id } : { type, tool_use_id: id, content: kept }
   return marked(isError ? { ...block, is_error: true } : block, cacheControl)
 }
 
 /** The first block tells it of nearly every turn. */
-const isThinkingOnly = ({ content }: OpenTurn): boolean => (content[0] === undefined || isThinking(content[0])) && content.every(isThinking)
+const isThinkingOnly = ({ content }: OpenTurn): boolean =>
+  typeof content !== 'string' && (content[0] === undefined || isThinking(content[0])) && content.every(isThinking)
 
 const isThinking = (block: Block): boolean => block.type === 'thinking' || block.type === 'redacted_thinking'
 
@@ -149,7 +181,9 @@ export function forbidsManualThinking(turns: readonly Turn[]): boolean {
   const last = turns.at(-1)
   if (last?.role === 'assistant') return !startsWithThinking(last)
   const before = turns.at(-2)
-  return last?.content[0]?.type === 'tool_result' && before !== undefined && !startsWithThinking(before)
+  return isResult(last?.content[0]) && before !== undefined && !startsWithThinking(before)
 }
 
-const startsWithThinking = ({ content }: Turn): boolean => content[0] !== undefined && isThinking(content[0])
+const isResult = (first: Turn['content'][number] | undefined): boolean => typeof first === 'object' && first.type === 'tool_result'
+
+const startsWithThinking = ({ content: [first] }: Turn): boolean => typeof first === 'object' && isThinking(first)
