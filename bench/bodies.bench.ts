@@ -3,15 +3,16 @@
  * body in the same run; and what one delta of 8 MB adds to the memory. Run: `bun bench/bodies.bench.ts [rounds]`.
  */
 
+import { join } from 'node:path'
 import { parseBody } from '../src/core/body.ts'
 import type { Format } from '../src/core/format.ts'
 import { chatFormat } from '../src/core/formats/chat/format.ts'
 import { messagesFormat } from '../src/core/formats/messages/format.ts'
 import { responsesFormat } from '../src/core/formats/responses/format.ts'
 import { Refusal } from '../src/core/refusal.ts'
-import type { Transcoder } from '../src/core/transcoder.ts'
 import { sha256Hex } from '../src/relay/read-context.ts'
-import { GOLDEN_BOUNDS, GOLDEN_MODEL } from '../test/support/golden.ts'
+import { GOLDEN_MODEL } from '../test/support/golden.ts'
+import { threadMsOf } from '../test/support/thread-cpu.ts'
 
 const ROUNDS = Number(process.argv[2] ?? 5)
 const CONTEXT = { headers: new Headers(), find: () => GOLDEN_MODEL, recall: () => undefined, sha256Hex }
@@ -51,14 +52,6 @@ const CASES: readonly Case[] = [
   { name: 'a user of 32 MB, chat', format: chatFormat as Format<unknown>, body: bytesOf({ messages: user('u'), user: long }) },
 ]
 
-/** Milliseconds of the processor that this thread used. */
-function cpuMsOf(work: () => void): number {
-  const start = process.threadCpuUsage()
-  work()
-  const { user: own, system } = process.threadCpuUsage(start)
-  return (own + system) / 1000
-}
-
 function read({ format, body }: Case): void {
   const parsed = parseBody(body)
   if (!(parsed instanceof Refusal)) format.read(parsed, CONTEXT)
@@ -70,7 +63,7 @@ for (const one of CASES) {
   let parseMs = Number.POSITIVE_INFINITY
   let readMs = Number.POSITIVE_INFINITY
   for (let round = -1; round < ROUNDS; round++) {
-    const [parse, whole] = [cpuMsOf(() => JSON.parse(text)), cpuMsOf(() => read(one))]
+    const [parse, whole] = [threadMsOf(() => JSON.parse(text)), threadMsOf(() => read(one))]
     if (round < 0) continue
     parseMs = Math.min(parseMs, parse)
     readMs = Math.min(readMs, whole)
@@ -81,39 +74,8 @@ for (const one of CASES) {
   )
 }
 
-const MIB = 1024 * 1024
-const STAMP = { createdSeconds: 1_764_000_000, requestId: 'req_0190' }
-const NATIVE = [
-  {
-    type: 'message_start',
-    message: { id: 'msg_1', type: 'message', role: 'assistant', content: [], usage: { input_tokens: 1, output_tokens: 1 } },
-  },
-  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
-  { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'x'.repeat(8_000_000) } },
-  { type: 'content_block_stop', index: 0 },
-  { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } },
-  { type: 'message_stop' },
-].map((event) => Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`))
-
-/** How much the process grew at most, looked at after each chunk of 64 KiB; what is written is let go at once. */
-function growthOf(transcoder: Transcoder): number {
-  Bun.gc(true)
-  const before = process.memoryUsage.rss()
-  let most = before
-  for (const frame of NATIVE) {
-    for (let at = 0; at < frame.length; at += 65_536) {
-      transcoder.push(frame.subarray(at, at + 65_536))
-      most = Math.max(most, process.memoryUsage.rss())
-    }
-  }
-  return (most - before) / MIB
-}
-
-for (const format of [messagesFormat, chatFormat, responsesFormat] as readonly Format<unknown>[]) {
-  const body = parseBody(bytesOf({ messages: user('u'), input: 'u', stream: true }))
-  if (body instanceof Refusal) throw new Error(body.message)
-  const call = format.read(body, CONTEXT)
-  if (call instanceof Refusal) throw new Error(call.message)
-  const mib = growthOf(format.transcoder({ ...call, bounds: GOLDEN_BOUNDS }, STAMP))
-  console.log(`${`a delta of 8 MB, ${format.name}`.padEnd(38)}${`+${mib.toFixed(0)} MiB`.padStart(18)}  resident`)
+const CHILD = join(import.meta.dir, '..', 'test', 'support', 'stream-growth.ts')
+for (const { name } of [messagesFormat, chatFormat, responsesFormat]) {
+  const { stdout } = Bun.spawnSync([process.execPath, CHILD, name])
+  console.log(`${`a delta of 8 MB, ${name}`.padEnd(38)}${`+${Math.round(Number(stdout.toString()))} MiB`.padStart(18)}  resident at most`)
 }

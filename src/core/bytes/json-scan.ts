@@ -86,6 +86,8 @@ function scan(text: string, depthMax: number, separatorsMax: number, memberDepth
         }
         break
       default:
+        // A number, a word, or no JSON at all: the parser reads that one thing and stops.
+        if (depth === 0 && code > 0x20) return { members, separators }
         if (++idle % NEAR === 0) at = find(STRUCTURE, text, at + 1) - 1
     }
   }

@@ -3,5 +3,11 @@
 export const NAME = /^[A-Za-z0-9_-]{1,128}$/
 export const NAME_LENGTH_MAX = 128
 
+const REFUSED = /[^A-Za-z0-9_-]/
+const EACH_REFUSED = /[^A-Za-z0-9_-]/g
+
 /** The name itself where native takes it; else cut, and each character that native refuses is `_`. */
-export const cleanName = (name: string): string => (NAME.test(name) ? name : name.slice(0, NAME_LENGTH_MAX).replace(/[^A-Za-z0-9_-]/g, '_'))
+export function cleanName(name: string): string {
+  const short = name.length > NAME_LENGTH_MAX ? name.slice(0, NAME_LENGTH_MAX) : name
+  return REFUSED.test(short) ? short.replace(EACH_REFUSED, '_') : short
+}
