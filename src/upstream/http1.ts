@@ -1,0 +1,124 @@
+/**
+ * One HTTP/1.x answer, from bytes as the network cut them to a head and pieces of body. Pure: it knows no socket. Bodies are never decoded and, but for
+ * chunks that are moved together, never copied. Rules: platform.md "Sockets"; https://www.rfc-editor.org/rfc/rfc9112#section-6.
+ */
+
+import { fromBytes } from '../core/bytes/byte-string.ts'
+import { ChunkReader } from './http1-chunks.ts'
+import { type AnswerHead, type Framing, framingOf, isKeptAlive, readHead } from './http1-head.ts'
+
+/** Of all heads of an answer together, interim ones too: nothing else bounds how many of these come. */
+const HEAD_BYTES_MAX = 64 * 1024
+
+const CR = 0x0d
+const LF = 0x0a
+
+export class AnswerParser {
+  /** As soon as it is known. Interim answers (1xx) never show. */
+  head: AnswerHead | undefined
+
+  #state: 'head' | 'body' | 'ended' | 'malformed' = 'head'
+  #framing: Framing = 0
+  #chunks: ChunkReader | undefined
+  /** Of a head that came in several reads. */
+  #pieces: Uint8Array[] = []
+  #headBytes = 0
+  /** How much of the blank line that ends a head was seen: 1 CR, 2 CR LF, 3 CR LF CR. */
+  #blank = 0
+  #hasSurplus = false
+
+  get isEnded(): boolean {
+    return this.#state === 'ended'
+  }
+
+  /** The answer cannot be trusted from here on, and neither can its connection. */
+  get isMalformed(): boolean {
+    return this.#state === 'malformed'
+  }
+
+  /** Whether the next answer may come over the same connection. Bytes that nobody asked for would be taken for it. */
+  get isReusable(): boolean {
+    return this.isEnded && !this.#hasSurplus && this.#framing !== 'close' && this.head !== undefined && isKeptAlive(this.head)
+  }
+
+  /** What `bytes` hold of the body, as one piece, or undefined. They belong to the parser from now on: chunks are moved inside of them. */
+  push(bytes: Uint8Array): Uint8Array | undefined {
+    const start = this.#state === 'head' ? this.#readHeads(bytes) : 0
+    if (this.#state === 'body') return this.#readBody(bytes, start)
+    if (this.#state === 'ended' && start < bytes.length) this.#hasSurplus = true
+    return undefined
+  }
+
+  /** The other side has closed in order: whether this is where the answer ends. */
+  close(): boolean {
+    if (this.#state === 'body' && this.#framing === 'close') this.#state = 'ended'
+    return this.isEnded
+  }
+
+  /** The position behind the head; the end of `bytes` while it is not whole. */
+  #readHeads(bytes: Uint8Array): number {
+    let start = 0
+    while (this.#state === 'head') {
+      const end = this.#endOfHead(bytes, start)
+      const stop = end === -1 ? bytes.length : end
+      this.#headBytes += stop - start
+      if (this.#headBytes > HEAD_BYTES_MAX) this.#state = 'malformed'
+      else if (end !== -1) this.#takeHead(bytes.subarray(start, end))
+      else if (start < bytes.length) this.#pieces.push(bytes.subarray(start))
+      if (end === -1) return bytes.length
+      start = stop
+    }
+    return start
+  }
+
+  #endOfHead(bytes: Uint8Array, from: number): number {
+    for (let at = from; at < bytes.length; at++) {
+      const byte = bytes[at]
+      if (byte === CR) this.#blank = this.#blank === 2 ? 3 : 1
+      else if (byte === LF && this.#blank === 3) return at + 1
+      else this.#blank = byte === LF && this.#blank === 1 ? 2 : 0
+    }
+    return -1
+  }
+
+  #takeHead(last: Uint8Array): void {
+    const whole = this.#pieces.length === 0 ? last : Buffer.concat([...this.#pieces, last])
+    this.#pieces = []
+    this.#blank = 0
+    const head = readHead(fromBytes(whole.subarray(0, -4)))
+    const isInterim = head !== undefined && head.status < 200
+    // A switch of protocols was never asked for.
+    if (isInterim && head.status !== 101) return
+    const framing = head === undefined || isInterim ? undefined : framingOf(head)
+    this.#state = framing === undefined ? 'malformed' : framing === 0 ? 'ended' : 'body'
+    if (framing === undefined) return
+    this.head = head
+    this.#framing = framing
+    if (framing === 'chunked') this.#chunks = new ChunkReader()
+  }
+
+  #readBody(bytes: Uint8Array, start: number): Uint8Array | undefined {
+    if (this.#chunks !== undefined) return this.#readChunks(this.#chunks, bytes, start)
+    const end = typeof this.#framing === 'number' ? Math.min(start + this.#framing, bytes.length) : bytes.length
+    if (typeof this.#framing === 'number') {
+      this.#framing -= end - start
+      if (this.#framing === 0) this.#state = 'ended'
+    }
+    this.#hasSurplus = end < bytes.length
+    return pieceOf(bytes, start, end)
+  }
+
+  #readChunks(chunks: ChunkReader, bytes: Uint8Array, start: number): Uint8Array | undefined {
+    if (!chunks.read(bytes, start)) this.#state = 'malformed'
+    else if (chunks.isEnded) {
+      this.#state = 'ended'
+      this.#hasSurplus = chunks.next < bytes.length
+    }
+    return pieceOf(bytes, chunks.start, chunks.end)
+  }
+}
+
+function pieceOf(bytes: Uint8Array, start: number, end: number): Uint8Array | undefined {
+  if (start === end) return undefined
+  return start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end)
+}
