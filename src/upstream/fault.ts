@@ -7,6 +7,9 @@ import type { Fault, UpstreamRequest } from './upstream.ts'
 /** A failure without an answer: refused, reset, DNS, TLS, a connection that never came about. */
 export const connectionFault = (upstream: string, cause: string): Fault => fault(upstream, 'upstreamBroken', cause)
 
+/** More calls at once than this upstream may have, for longer than one is let wait. */
+export const busyFault = (upstream: string, cause: string): Fault => fault(upstream, 'upstreamBusy', cause)
+
 /** An answer that is not 200. `body` is its text, at most the first kilobytes; it is only read for the native error inside. */
 export function statusFault(upstream: string, request: UpstreamRequest, status: number, body: string, retryAfter: string | null): Fault {
   const cause = `status ${status}`

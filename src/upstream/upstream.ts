@@ -28,6 +28,8 @@ export type Reply = Readonly<{
   upstream: string
   isEventStream: boolean
   body: ReadableStream<Uint8Array>
+  /** The call was sent once before, on a connection that turned out to be dead; whether it had arrived there nobody knows. */
+  isSecondTry?: boolean
 }>
 
 /** The upstream failed or refused before its first byte: what the client is told, and what the operator should know. */
@@ -39,4 +41,6 @@ export type Fault = Readonly<{
   cause: string
   /** Our account or configuration is wrong: an operator must act. */
   isAlarm: boolean
+  /** As of a reply. */
+  isSecondTry?: boolean
 }>

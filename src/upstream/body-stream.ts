@@ -1,0 +1,58 @@
+/** A pushed body as a stream that is pulled. Little waits in it: a reader that stands still pauses the socket. Rules: platform.md "Sockets". */
+
+import type { BodySink, BodySource } from './http1-call.ts'
+
+/** What may wait before the socket is paused; one read, which is half a megabyte at most, can come on top of it. */
+const WAITING_BYTES_MAX = 64 * 1024
+
+export class BodyStream implements BodySink {
+  readonly stream: ReadableStream<Uint8Array>
+
+  readonly #source: BodySource
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined
+  #isAwaited = false
+  #waitingBytes = 0
+  #isOver = false
+
+  constructor(source: BodySource) {
+    this.#source = source
+    this.stream = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller
+        },
+        // Without a mark to fill up to, this is called only by a read that finds nothing.
+        pull: () => {
+          this.#isAwaited = true
+          this.#waitingBytes = 0
+          source.resume()
+        },
+        cancel: () => {
+          this.#isOver = true
+          source.cancel()
+        },
+      },
+      { highWaterMark: 0 },
+    )
+  }
+
+  data(piece: Uint8Array): void {
+    if (this.#isOver) return
+    if (!this.#isAwaited) this.#waitingBytes += piece.length
+    this.#isAwaited = false
+    this.#controller?.enqueue(piece)
+    if (this.#waitingBytes > WAITING_BYTES_MAX) this.#source.pause()
+  }
+
+  end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#controller?.close()
+  }
+
+  broken(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#controller?.error(new Error('the body was cut off'))
+  }
+}

@@ -1,0 +1,86 @@
+/** The connections of one upstream: those that rest until the next call, and how many calls may run. Rules: faults.md "Upstream calls", "Connections". */
+
+import { type Connection, openConnection, type Target } from './connection.ts'
+
+export type PoolOptions = Readonly<{ target: Target; maxConcurrent: number; connectTimeoutMs: number; restSeconds?: number }>
+
+/** Below the minute after which common servers and balancers close, so that we are the first to do it. */
+const REST_SECONDS = 45
+/** How long a call waits for one of those that run to end. */
+const TURN_MS = 1_000
+/** Attempts that were given up but that the kernel still makes, for two minutes where nobody answers. With so many of them no further one is begun. */
+const LOST_MAX = 256
+
+export class ConnectionPool {
+  readonly #options: PoolOptions
+  /** The one that rested least is used next: what is not needed can grow old and be closed. */
+  readonly #resting: Connection[] = []
+  readonly #waiting = new Set<(mayRun: boolean) => void>()
+  #running = 0
+  #lost = 0
+
+  constructor(options: PoolOptions) {
+    this.#options = options
+  }
+
+  /** Leave to run one call, to be given back by `leave`; in order of asking. False: too many run, or `signal` was aborted. */
+  enter(signal: AbortSignal): true | Promise<boolean> {
+    if (this.#running < this.#options.maxConcurrent) {
+      this.#running++
+      return true
+    }
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const decide = (mayRun: boolean): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', refuse)
+      this.#waiting.delete(decide)
+      resolve(mayRun)
+    }
+    const refuse = (): void => decide(false)
+    const timer = setTimeout(refuse, TURN_MS)
+    signal.addEventListener('abort', refuse)
+    this.#waiting.add(decide)
+    return promise
+  }
+
+  leave(): void {
+    const [next] = this.#waiting
+    if (next === undefined) this.#running--
+    else next(true)
+  }
+
+  /** One that has served before, and may turn out to have died. */
+  takeRested(): Connection | undefined {
+    const connection = this.#resting.pop()
+    connection?.wake()
+    return connection
+  }
+
+  /** A fresh one, or why there is none. */
+  async open(signal: AbortSignal): Promise<Connection | string> {
+    if (this.#lost >= LOST_MAX) return 'connect timeout'
+    const { result, over, giveUp } = openConnection(this.#options.target, this.#options.connectTimeoutMs)
+    const abort = (): void => giveUp('aborted')
+    signal.addEventListener('abort', abort)
+    const opened = await result
+    signal.removeEventListener('abort', abort)
+    if (typeof opened === 'string') this.#lose(over)
+    else opened.onIdleEnd = () => this.#forget(opened)
+    return opened
+  }
+
+  rest(connection: Connection): void {
+    connection.rest(this.#options.restSeconds ?? REST_SECONDS)
+    this.#resting.push(connection)
+  }
+
+  #forget(connection: Connection): void {
+    const at = this.#resting.indexOf(connection)
+    if (at !== -1) this.#resting.splice(at, 1)
+  }
+
+  #lose(over: Promise<unknown>): void {
+    this.#lost++
+    over.finally(() => this.#lost--).catch(() => undefined)
+  }
+}

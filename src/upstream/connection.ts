@@ -1,0 +1,215 @@
+/**
+ * One connection to an upstream, TCP or TLS: how it comes about within a time, and writes and reads with backpressure both ways. It knows no HTTP.
+ * Rules: platform.md "Sockets"; faults.md "Upstream calls".
+ */
+
+import { isIP } from 'node:net'
+import type { Socket, SocketHandler } from 'bun'
+
+export type Target = Readonly<{
+  /** A name or an address, IPv6 without brackets. */
+  host: string
+  port: number
+  isSecure: boolean
+  /** PEM of the authorities to trust; undefined: those of this machine, and `NODE_EXTRA_CA_CERTS`. */
+  ca: string | undefined
+}>
+
+/** Who uses the connection now. Nothing is called after `closed`, nor once the connection was let go. */
+export interface ConnectionUser {
+  /** `bytes` are the user's own. They may also come after `pause`. */
+  received(bytes: Uint8Array): void
+  /** In order, or broken. */
+  closed(how: 'ended' | 'reset'): void
+}
+
+/** A peer that is gone without a word is found out by the kernel, and boxes on the way are kept from forgetting a connection that thinks for minutes. */
+const PROBE_MS = 30_000
+
+export class Connection {
+  /** Undefined: idle. */
+  user: ConnectionUser | undefined
+  /** Hears that nobody uses it and it has ended: closed by the other side, idle for too long, or spoken to out of turn. */
+  onIdleEnd: () => void = () => undefined
+
+  readonly #opening: Opening
+  #socket: Socket<Connection> | undefined
+  /** Not copied: what the kernel has not taken yet of what is written. */
+  #unsent: readonly Uint8Array[] = []
+  #isPaused = false
+  #isClosed = false
+
+  constructor(opening: Opening) {
+    this.#opening = opening
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** Whether all that was written is with the kernel. */
+  get isFlushed(): boolean {
+    return this.#unsent.length === 0
+  }
+
+  /** Once a request; what the kernel does not take now is written when it asks for more. */
+  write(pieces: readonly Uint8Array[]): void {
+    for (const [index, piece] of pieces.entries()) {
+      const written = Math.max(0, this.#socket?.write(piece) ?? 0)
+      if (written === piece.length) continue
+      this.#unsent = [piece.subarray(written), ...pieces.slice(index + 1)]
+      return
+    }
+    this.#unsent = []
+  }
+
+  pause(): void {
+    if (this.#isPaused || this.#isClosed) return
+    this.#isPaused = true
+    this.#socket?.pause()
+  }
+
+  resume(): void {
+    if (!this.#isPaused) return
+    this.#isPaused = false
+    if (!this.#isClosed) this.#socket?.resume()
+  }
+
+  /** Kept for the next request, at most so long, without keeping the process. */
+  rest(seconds: number): void {
+    this.user = undefined
+    this.resume()
+    this.#socket?.timeout(seconds)
+    this.#socket?.unref()
+  }
+
+  /** Out of rest. */
+  wake(): void {
+    this.#socket?.timeout(0)
+    this.#socket?.ref()
+  }
+
+  /** In order: the other side has said all that we want of it. */
+  end(): void {
+    this.#letGo()
+    this.#socket?.end()
+  }
+
+  /** At once: an upstream that still works for us hears of it. */
+  destroy(): void {
+    this.#letGo()
+    this.#socket?.terminate()
+  }
+
+  #letGo(): void {
+    this.user = undefined
+    this.#unsent = []
+    this.#isClosed = true
+  }
+
+  /** The rest is called by the socket's handlers. */
+  opened(socket: Socket<Connection>): void {
+    this.#socket = socket
+    if (this.#isClosed) socket.terminate()
+    else socket.setKeepAlive(true, PROBE_MS)
+  }
+
+  ready(): void {
+    if (!this.#isClosed) this.#opening.settle(this)
+  }
+
+  failed(cause: string): void {
+    this.#opening.settle(cause)
+    this.destroy()
+  }
+
+  received(bytes: Uint8Array): void {
+    if (this.user !== undefined) this.user.received(bytes)
+    else if (!this.#isClosed) this.#endIdle()
+  }
+
+  drained(): void {
+    if (this.#unsent.length > 0) this.write(this.#unsent)
+  }
+
+  closed(how: 'ended' | 'reset'): void {
+    const { user } = this
+    const wasLetGo = this.#isClosed
+    this.#letGo()
+    this.#opening.settle(this.isSecure ? 'tls' : 'reset')
+    if (user !== undefined) user.closed(how)
+    else if (!wasLetGo) this.onIdleEnd()
+  }
+
+  timedOut(): void {
+    if (this.user === undefined && !this.#isClosed) this.#endIdle()
+  }
+
+  #endIdle(): void {
+    this.end()
+    this.onIdleEnd()
+  }
+
+  get isSecure(): boolean {
+    return this.#opening.isSecure
+  }
+}
+
+type Opening = Readonly<{ isSecure: boolean; settle: (result: Connection | string) => void }>
+
+/** What is opened and may yet be given up. */
+export type OpenedConnection = Readonly<{
+  /** The connection, or the cause of its failure. Never rejects. */
+  result: Promise<Connection | string>
+  /** When the attempt is really over: the kernel cannot be told to give one up. */
+  over: Promise<unknown>
+  giveUp: (cause: string) => void
+}>
+
+/** Name, connection and handshake within `timeoutMs`. */
+export function openConnection({ host, port, isSecure, ca }: Target, timeoutMs: number): OpenedConnection {
+  const { promise: result, resolve } = Promise.withResolvers<Connection | string>()
+  const giveUp = (cause: string): void => connection.failed(cause)
+  const timer = setTimeout(giveUp, timeoutMs, 'connect timeout')
+  const settle = (opened: Connection | string): void => {
+    clearTimeout(timer)
+    resolve(opened)
+  }
+  const connection = new Connection({ isSecure, settle })
+  // Without a property of its own `tls` would mean no TLS at all. An address is checked against the certificate but is no name to ask for
+  // (https://www.rfc-editor.org/rfc/rfc6066#section-3).
+  const tls = { rejectUnauthorized: true, serverName: isIP(host) === 0 ? host : '', ...(ca === undefined ? {} : { ca }) }
+  const options = { hostname: host, port, data: connection, socket: HANDLERS, ...(isSecure ? { tls } : {}) }
+  // What is wrong with the options is thrown at once.
+  const over = Promise.try(() => Bun.connect<Connection>(options)).catch((error: unknown) => connection.failed(causeOf(error)))
+  return { result, over, giveUp }
+}
+
+const HANDLERS: SocketHandler<Connection> = {
+  open(socket) {
+    socket.data.opened(socket)
+    // Of TLS this is only the start: what is written now would be lost, and the certificate has not been seen.
+    if (!socket.data.isSecure) socket.data.ready()
+  },
+  handshake(socket, isAuthorized, problem) {
+    if (isAuthorized && problem === null && socket.authorized) socket.data.ready()
+    else socket.data.failed('tls')
+  },
+  data: (socket, bytes) => socket.data.received(bytes),
+  drain: (socket) => socket.data.drained(),
+  close: (socket, error) => socket.data.closed(error === undefined || error === null ? 'ended' : 'reset'),
+  error: (socket) => {
+    socket.data.closed('reset')
+    socket.terminate()
+  },
+  timeout: (socket) => socket.data.timedOut(),
+  connectError: (socket, error) => socket.data.failed(causeOf(error)),
+}
+
+const CAUSES: Readonly<Record<string, string>> = { ECONNREFUSED: 'refused', ECONNRESET: 'reset', ENOTFOUND: 'dns', EAI_AGAIN: 'dns' }
+
+/** From a closed list: it becomes a metric label. */
+function causeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return CAUSES[code] ?? (code.startsWith('DNS') || code.startsWith('EAI') ? 'dns' : 'connect')
+}

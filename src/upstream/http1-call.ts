@@ -1,0 +1,103 @@
+/**
+ * One request and its answer over a connection. It pushes: a read of the socket becomes a piece of the body in the same step, and whoever takes it may pause
+ * the socket. Rules: faults.md "Upstream calls"; platform.md "Sockets".
+ */
+
+import type { Connection, ConnectionUser } from './connection.ts'
+import { AnswerParser } from './http1.ts'
+import type { AnswerHead } from './http1-head.ts'
+
+/** Where a body goes. Nothing comes after `end` or `broken`. */
+export interface BodySink {
+  data(piece: Uint8Array): void
+  end(): void
+  broken(): void
+}
+
+/** Where a body comes from. Pieces of the read that is under way may still come after `pause`. */
+export interface BodySource {
+  pause(): void
+  resume(): void
+  /** The body is not wanted any more; the sink hears nothing of it. */
+  cancel(): void
+}
+
+export type CallEvents = Readonly<{
+  /** The answer has begun: who takes its body. */
+  head(head: AnswerHead, source: BodySource): BodySink
+  /** It will not begin. `isUnheard`: not one byte of an answer had come. */
+  failed(cause: string, isUnheard: boolean): void
+  /** Once, whatever came of it: the connection if it can be used again. */
+  over(connection: Connection | undefined): void
+}>
+
+export class Http1Call implements ConnectionUser, BodySource {
+  readonly #connection: Connection
+  readonly #events: CallEvents
+  readonly #parser = new AnswerParser()
+  #sink: BodySink | undefined
+  #isHeard = false
+  #isOver = false
+
+  constructor(connection: Connection, request: readonly Uint8Array[], events: CallEvents) {
+    this.#connection = connection
+    this.#events = events
+    connection.user = this
+    connection.write(request)
+  }
+
+  received(bytes: Uint8Array): void {
+    this.#isHeard = true
+    const piece = this.#parser.push(bytes)
+    const { head } = this.#parser
+    if (head !== undefined && this.#sink === undefined) this.#sink = this.#events.head(head, this)
+    if (piece !== undefined && !this.#isOver) this.#sink?.data(piece)
+    if (this.#isOver) return
+    if (this.#parser.isMalformed) this.#break('malformed')
+    else if (this.#parser.isEnded) this.#end()
+  }
+
+  closed(how: 'ended' | 'reset'): void {
+    if (this.#isOver) return
+    if (how === 'ended' && this.#parser.close()) this.#end()
+    else this.#break('reset')
+  }
+
+  pause(): void {
+    if (!this.#isOver) this.#connection.pause()
+  }
+
+  resume(): void {
+    if (!this.#isOver) this.#connection.resume()
+  }
+
+  cancel(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#connection.destroy()
+    this.#events.over(undefined)
+  }
+
+  /** The caller has given up. */
+  abort(): void {
+    this.#break('aborted')
+  }
+
+  #end(): void {
+    this.#isOver = true
+    // An answer that came before the whole request was sent leaves a connection on which the rest of the request would be taken for the next one.
+    const isReusable = this.#parser.isReusable && this.#connection.isFlushed && !this.#connection.isClosed
+    if (!isReusable) this.#connection.end()
+    this.#events.over(isReusable ? this.#connection : undefined)
+    this.#sink?.end()
+  }
+
+  #break(cause: string): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#connection.destroy()
+    this.#events.over(undefined)
+    if (this.#sink === undefined) this.#events.failed(cause, !this.#isHeard)
+    else this.#sink.broken()
+  }
+}

@@ -1,0 +1,28 @@
+/** A request as the bytes of HTTP/1.1. Rules: platform.md "Sockets"; https://www.rfc-editor.org/rfc/rfc9112#section-3. */
+
+/** A body up to this size is copied behind its head, and both leave in one write; a larger one is not copied. */
+const COPIED_BYTES_MAX = 64 * 1024
+
+/** Undefined: a field's value cannot be sent; a line break in it would begin a field of somebody else's choice. */
+export function requestBytes(
+  target: string,
+  host: string,
+  fields: Readonly<Record<string, string>>,
+  body: Uint8Array,
+): readonly Uint8Array[] | undefined {
+  let head = `POST ${sendable(target)} HTTP/1.1\r\nhost: ${host}\r\n`
+  for (const name in fields) head += `${name}: ${fields[name]}\r\n`
+  head += `content-length: ${body.length}\r\n\r\n`
+  if (!isPlain(fields)) return undefined
+  if (body.length > COPIED_BYTES_MAX) return [Buffer.from(head, 'latin1'), body]
+  const bytes = Buffer.allocUnsafe(head.length + body.length)
+  bytes.write(head, 'latin1')
+  bytes.set(body, head.length)
+  return [bytes]
+}
+
+const isPlain = (fields: Readonly<Record<string, string>>): boolean => Object.values(fields).every((value) => /^[\t -~]*$/.test(value))
+
+/** What may not stand in a request line is written as browsers write it. */
+const sendable = (target: string): string =>
+  /^[!-~]*$/.test(target) ? target : target.replace(/[^!-~]+/gu, (text) => encodeURIComponent(text.toWellFormed()))

@@ -1,0 +1,102 @@
+/** A native upstream over sockets of our own: HTTP/1.1 on kept connections. Rules: faults.md "Upstream calls", "Second tries", "Connections". */
+
+import { BodyStream } from './body-stream.ts'
+import type { Connection } from './connection.ts'
+import { ConnectionPool } from './connection-pool.ts'
+import { inflated } from './content-encoding.ts'
+import { busyFault, connectionFault } from './fault.ts'
+import { Http1Call } from './http1-call.ts'
+import { requestBytes } from './http1-request.ts'
+import { type NativeAnswer, type NativeCall, replyOf, STALE_MS } from './native-reply.ts'
+import { requestFields } from './native-request.ts'
+import type { Fault, Reply, Upstream } from './upstream.ts'
+
+export type SocketUpstreamOptions = Readonly<{
+  name: string
+  /** Without a trailing slash. */
+  baseUrl: string
+  apiKey: string | undefined
+  maxConcurrent: number
+  connectTimeoutMs: number
+  /** PEM of the authorities to trust instead of the machine's. */
+  ca?: string
+  /** How long a connection is kept without a call. */
+  restSeconds?: number
+}>
+
+export function socketUpstream(options: SocketUpstreamOptions): Upstream {
+  const url = new URL(options.baseUrl)
+  const isSecure = url.protocol === 'https:'
+  const target = {
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: Number(url.port || (isSecure ? 443 : 80)),
+    isSecure,
+    ca: options.ca,
+  }
+  const site = { ...options, host: url.host, path: url.pathname.replace(/\/$/, ''), pool: new ConnectionPool({ ...options, target }) }
+  return {
+    call: (request, signal, onErrorHead) => call(site, { request, signal, onErrorHead, calledAtMs: performance.now() }),
+  }
+}
+
+type Site = Readonly<{ name: string; apiKey: string | undefined; host: string; path: string; pool: ConnectionPool }>
+
+async function call(site: Site, asked: NativeCall): Promise<Reply | Fault> {
+  const { name, pool } = site
+  const { request, signal } = asked
+  const bytes = requestBytes(`${site.path}${request.path}${request.query}`, site.host, requestFields(request, site.apiKey), request.body)
+  if (bytes === undefined) return connectionFault(name, 'request')
+  if (signal.aborted) return connectionFault(name, 'aborted')
+  const entered = pool.enter(signal)
+  if (entered !== true && !(await entered)) return signal.aborted ? connectionFault(name, 'aborted') : busyFault(name, 'max concurrent')
+  const rested = pool.takeRested()
+  const first = rested === undefined ? undefined : await send(pool, rested, bytes, signal)
+  const isSecondTry = first !== undefined && 'failed' in first && first.isStale && !signal.aborted
+  const result = first === undefined || isSecondTry ? await sendFresh(pool, bytes, signal) : first
+  if ('failed' in result) pool.leave()
+  const reply = 'failed' in result ? connectionFault(name, result.failed) : await replyOf(name, asked, result)
+  return isSecondTry ? { ...reply, isSecondTry } : reply
+}
+
+/** `isStale`: it was dead before it was used, as far as anybody can tell. */
+type Failed = Readonly<{ failed: string; isStale: boolean }>
+
+async function sendFresh(pool: ConnectionPool, bytes: readonly Uint8Array[], signal: AbortSignal): Promise<NativeAnswer | Failed> {
+  const connection = signal.aborted ? 'aborted' : await pool.open(signal)
+  return typeof connection === 'string' ? { failed: connection, isStale: false } : send(pool, connection, bytes, signal)
+}
+
+/** Resolves with the answer's head, or with why there is none: then the leave to run is still the caller's. */
+function send(
+  pool: ConnectionPool,
+  connection: Connection,
+  bytes: readonly Uint8Array[],
+  signal: AbortSignal,
+): Promise<NativeAnswer | Failed> {
+  const { promise, resolve } = Promise.withResolvers<NativeAnswer | Failed>()
+  const sentAtMs = performance.now()
+  let hasBegun = false
+  const abort = (): void => exchange.abort()
+  const exchange = new Http1Call(connection, bytes, {
+    head({ status, fields }, source) {
+      hasBegun = true
+      const body = new BodyStream(source)
+      resolve({
+        status,
+        contentType: fields.get('content-type') ?? null,
+        retryAfter: fields.get('retry-after') ?? null,
+        body: inflated(body.stream, fields.get('content-encoding')),
+      })
+      return body
+    },
+    failed: (cause, isUnheard) =>
+      resolve({ failed: cause, isStale: isUnheard && cause === 'reset' && performance.now() - sentAtMs < STALE_MS }),
+    over(kept) {
+      signal.removeEventListener('abort', abort)
+      if (kept !== undefined) pool.rest(kept)
+      if (hasBegun) pool.leave()
+    },
+  })
+  signal.addEventListener('abort', abort)
+  return promise
+}

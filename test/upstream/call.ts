@@ -1,0 +1,45 @@
+/** One native call to an upstream over sockets, for the tests of this folder. */
+
+import { type SocketUpstreamOptions, socketUpstream } from '../../src/upstream/socket-upstream.ts'
+import type { Fault, Reply, Upstream, UpstreamRequest } from '../../src/upstream/upstream.ts'
+import { makeTestModel } from '../support/world.ts'
+
+export const upstreamAt = (baseUrl: string, options: Partial<SocketUpstreamOptions> = {}): Upstream =>
+  socketUpstream({ name: 'north', baseUrl, apiKey: 'upstream-secret', maxConcurrent: 1_000, connectTimeoutMs: 5_000, ...options })
+
+export function request(changed: Partial<UpstreamRequest> = {}): UpstreamRequest {
+  return {
+    path: '/v1/messages',
+    query: '',
+    model: makeTestModel(),
+    body: Buffer.from('{"a":1}'),
+    version: '2023-06-01',
+    betas: '',
+    ...changed,
+  }
+}
+
+export const never = (): AbortSignal => new AbortController().signal
+
+/** The whole body of a reply as text; a fault as `fault: CAUSE`, a body that breaks as `broken`. */
+export async function textOf(called: Promise<Reply | Fault> | Reply | Fault): Promise<string> {
+  const reply = await called
+  if (reply.kind === 'fault') return `fault: ${reply.cause}`
+  try {
+    return await new Response(reply.body).text()
+  } catch {
+    return 'broken'
+  }
+}
+
+export const ask = (upstream: Upstream, changed: Partial<UpstreamRequest> = {}): Promise<string> =>
+  textOf(upstream.call(request(changed), never()))
+
+/** Waits until `holds`; throws after `timeoutMs`. */
+export async function until(holds: () => boolean, timeoutMs = 5_000): Promise<void> {
+  const deadlineMs = performance.now() + timeoutMs
+  while (!holds()) {
+    if (performance.now() > deadlineMs) throw new Error(`not so after ${timeoutMs} ms: ${holds}`)
+    await Bun.sleep(5)
+  }
+}
