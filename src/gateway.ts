@@ -5,7 +5,7 @@
 
 import type { Server } from 'bun'
 import type { AnyElysia } from 'elysia'
-import type { Config } from './config/config.ts'
+import type { Config, UpstreamConfig } from './config/config.ts'
 import { reloadable } from './config/reloadable.ts'
 import { sumPicos, toUsd } from './core/money.ts'
 import { type App, buildApp } from './http/app.ts'
@@ -32,6 +32,7 @@ import { ResponseMemory } from './relay/response-memory.ts'
 import { TIMINGS, type Timings } from './relay/timings.ts'
 import { makeSimulator } from './simulator/simulator.ts'
 import { fetchUpstream } from './upstream/fetch-upstream.ts'
+import { socketUpstream } from './upstream/socket-upstream.ts'
 import type { Upstream } from './upstream/upstream.ts'
 import { upstreamsByName } from './upstream/upstreams.ts'
 import type { World } from './world.ts'
@@ -118,8 +119,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     bodies,
     reload(next) {
       const { config: taken, ignored } = reloadable(state.config, next)
+      state.upstreams = upstreamsOf(taken, state)
       state.config = taken
-      state.upstreams = upstreamsOf(taken)
       listeners.limitWrites().catch(() => undefined)
       return ignored
     },
@@ -179,16 +180,29 @@ const worldOf = (state: State, ledger: World['ledger'], log: World['log'], metri
   isDraining: () => state.isDraining,
 })
 
-/** Without a configured upstream the simulator takes the place of the network: the same adapter, the same rules. */
-function upstreamsOf(config: Config): ReadonlyMap<string, Upstream> {
+/**
+ * Without a configured upstream the simulator takes the place of the network: the same adapter, the same rules. A reload keeps the upstreams that it does not
+ * change, with their connections and what runs on them; those of the others end by themselves.
+ */
+function upstreamsOf(config: Config, running?: State): ReadonlyMap<string, Upstream> {
   if (config.upstreams.length === 0) {
     const simulator = makeSimulator({})
     const embedded = { name: 'simulator', baseUrl: 'http://simulator', apiKey: undefined }
     return new Map([['simulator', fetchUpstream({ ...embedded, fetch: (url, init) => simulator(new Request(url, init)) })]])
   }
   return new Map(
-    config.upstreams.map((upstream) => [upstream.name, fetchUpstream({ ...upstream, fetch: (url, init) => fetch(url, init) })]),
+    config.upstreams.map((upstream) => {
+      const old = running?.config.upstreams.find(({ name }) => name === upstream.name)
+      const kept = Bun.deepEquals(old, upstream) ? running?.upstreams.get(upstream.name) : undefined
+      return [upstream.name, kept ?? upstreamOf(upstream)]
+    }),
   )
+}
+
+function upstreamOf(upstream: UpstreamConfig): Upstream {
+  if (upstream.transport === 'socket') return socketUpstream(upstream)
+  const { proxyUrl } = upstream
+  return fetchUpstream({ ...upstream, fetch: (url, init) => fetch(url, proxyUrl === undefined ? init : { ...init, proxy: proxyUrl }) })
 }
 
 type Listeners = Readonly<{

@@ -3,13 +3,14 @@
 
 import { isMainThread } from 'node:worker_threads'
 import { runCli } from './cli/program.ts'
+import { takeEnvironment } from './cli/proxies.ts'
 import { runLedgerThread } from './ledger/thread.ts'
 import { describeBug } from './observe/bug.ts'
 
 function main(): void {
   runCli(process.argv.slice(2), {
     startThread: () => new Worker(import.meta.url),
-    env: process.env,
+    env: takeEnvironment(process.env),
     stdout: (text) => process.stdout.write(text),
     stderr: (text) => process.stderr.write(text),
     folder: process.cwd(),

@@ -166,7 +166,8 @@ async function reach(upstream: UpstreamConfig): Promise<Finding> {
   const check = `upstream ${upstream.name}`
   try {
     const signal = AbortSignal.timeout(REACH_TIMEOUT_MS)
-    const { status } = await fetch(upstream.baseUrl, { method: 'HEAD', redirect: 'manual', signal })
+    const proxy = upstream.proxyUrl === undefined ? {} : { proxy: upstream.proxyUrl }
+    const { status } = await fetch(upstream.baseUrl, { method: 'HEAD', redirect: 'manual', signal, ...proxy })
     return { check, status: 'ok', detail: `${upstream.baseUrl} answers (${status})` }
   } catch (error) {
     const reason = error instanceof Error ? error.name : 'unknown'

@@ -8,6 +8,7 @@ import { makeLog } from '../observe/log.ts'
 import { lineWriter } from '../observe/stderr.ts'
 import { guardAgainstBugs } from './bug-guard.ts'
 import { type CliEnvironment, EXIT, type ExitCode } from './environment.ts'
+import { ignoredProxies } from './proxies.ts'
 import { reexecute } from './reexecute.ts'
 
 export type ServeOptions = Readonly<{ config: string | undefined; port: number | undefined; host: string | undefined }>
@@ -15,13 +16,15 @@ export type ServeOptions = Readonly<{ config: string | undefined; port: number |
 /** Resolves with the exit code when the gateway has drained. */
 export async function serve(options: ServeOptions, environment: CliEnvironment): Promise<ExitCode> {
   const { startThread, stdout, stderr } = environment
-  reexecute(environment.env, (notice) => makeLog({ write: stderr }).notice(notice))
   const load = (): Config | ConfigProblems => loadConfig({ file: options.config, folder: environment.folder, env: environment.env })
   const config = load()
   if ('problems' in config) {
     stderr(explain(config))
     return EXIT.usage
   }
+  if (config.upstreams.some(({ transport }) => transport === 'fetch')) reexecute(environment.env)
+  const proxies = ignoredProxies(environment.env, config)
+  if (proxies.length > 0) makeLog({ write: stderr }).notice(`${proxies.join(', ')} ignored: a proxy would see the upstream's key`)
   const gateway = await startGateway({ config, startThread, host: options.host, port: options.port, log: lineWriter(process.stderr) })
   if ('problem' in gateway) {
     stderr(`tollgate: ${gateway.message}\n`)

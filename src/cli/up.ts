@@ -10,14 +10,12 @@ import { lineWriter } from '../observe/stderr.ts'
 import { guardAgainstBugs } from './bug-guard.ts'
 import { newId } from './new-id.ts'
 import { newSecret } from './new-secret.ts'
-import { reexecute } from './reexecute.ts'
 import { untilStopped } from './serve.ts'
 
 const DEMO_USD = '5'
 const MODEL = 'claude-sonnet-5-5'
 
 async function up(): Promise<number> {
-  reexecute(process.env, (notice) => process.stderr.write(`tollgate: ${notice}\n`))
   const gateway = await start()
   if (typeof gateway === 'string') {
     process.stderr.write(`tollgate: ${gateway}\n`)

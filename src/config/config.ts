@@ -37,4 +37,11 @@ export type UpstreamConfig = Readonly<{
   priority: number
   maxConcurrent: number
   connectTimeoutMs: number
+  transport: Transport
+  /** What the variable holds that the file names, for `fetch`; undefined: no proxy. */
+  proxyUrl: string | undefined
 }>
+
+/** Sockets of our own, or Bun's `fetch`, which alone knows proxies. */
+export type Transport = (typeof TRANSPORTS)[number]
+export const TRANSPORTS = ['socket', 'fetch'] as const

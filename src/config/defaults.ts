@@ -12,7 +12,7 @@ export const OPERATOR = { host: '127.0.0.1', port: 9090 }
 export const LEDGER_PATH = 'data/tollgate.db'
 /** Of a model's text, for estimates. */
 export const BYTES_PER_TOKEN = 4
-export const UPSTREAM_DEFAULTS = { weight: 1, priority: 0, maxConcurrent: 256, connectTimeoutMs: 10_000 }
+export const UPSTREAM_DEFAULTS = { weight: 1, priority: 0, maxConcurrent: 10_000, connectTimeoutMs: 10_000, transport: 'socket' as const }
 
 /** How a model is shown in the list; a configured model with one of these ids is shown so too. */
 export type SampleModel = ModelEntry & Readonly<{ displayName: string; created: `${number}-${number}-${number}` }>

@@ -19,6 +19,9 @@ export function makeUpstreams(
     if (names.has(entry.name))
       problems.push({ path: `${path}.name`, message: `expected each name once, found ${describe(entry.name)} again` })
     names.add(entry.name)
+    const transport = entry.transport ?? UPSTREAM_DEFAULTS.transport
+    if (entry.proxy_env !== undefined && transport !== 'fetch')
+      problems.push({ path: `${path}.proxy_env`, message: 'expected transport = "fetch" beside it: no other transport knows proxies' })
     return {
       name: entry.name,
       baseUrl: baseUrlOf(entry.base_url, `${path}.base_url`, problems),
@@ -27,6 +30,8 @@ export function makeUpstreams(
       priority: entry.priority ?? UPSTREAM_DEFAULTS.priority,
       maxConcurrent: entry.max_concurrent ?? UPSTREAM_DEFAULTS.maxConcurrent,
       connectTimeoutMs: entry.connect_timeout_ms ?? UPSTREAM_DEFAULTS.connectTimeoutMs,
+      transport,
+      proxyUrl: env === undefined || entry.proxy_env === undefined ? undefined : proxyUrlOf(env, entry.proxy_env, path, problems),
     }
   })
 }
@@ -53,4 +58,18 @@ function secretOf(env: Environment, variable: string, path: string, problems: Co
       message: `expected a secret of printable ASCII without spaces in ${variable}, found other characters`,
     })
   return secret
+}
+
+/** The address may hold a password: nothing of it is shown. */
+function proxyUrlOf(env: Environment, variable: string, path: string, problems: ConfigProblem[]): string | undefined {
+  const text = env[variable]
+  const url = URL.parse(text ?? '')
+  if (text === undefined || text === '')
+    problems.push({
+      path: `${path}.proxy_env`,
+      message: `expected the proxy's address in the environment variable ${variable}, which is not set`,
+    })
+  else if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    problems.push({ path: `${path}.proxy_env`, message: `expected an http or https address in ${variable}, found another text` })
+  return text
 }

@@ -1,5 +1,6 @@
 /**
- * What a reload may change. Host, port, ledger path, the operator's address, the idle limit and secrets stay as they were at start.
+ * What a reload may change. Host, port, ledger path, the operator's address, the idle limit and secrets stay as they were at start. The first `fetch` is in
+ * force at once, but has all its connections only in a process that was started for it.
  * Rules: operator.md "Reload".
  */
 
@@ -26,6 +27,8 @@ export function reloadable(before: Config, after: Config): { config: Config; ign
     limits: { ...after.limits, idleMs: keep('limits.idle_ms', before.limits.idleMs, after.limits.idleMs) },
     ledgerPath: keep('ledger.path', before.ledgerPath, after.ledgerPath),
     upstreams: after.upstreams.map((upstream, index) => {
+      if (upstream.transport === 'fetch' && !before.upstreams.some(({ transport }) => transport === 'fetch'))
+        ignored.push(`upstreams[${index}].transport`)
       const old = before.upstreams.find(({ name }) => name === upstream.name)
       return old === undefined ? upstream : withSecretOf(old, upstream, () => ignored.push(`upstreams[${index}].api_key_env`))
     }),

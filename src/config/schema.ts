@@ -3,6 +3,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { REJECTIONS } from '../core/catalog.ts'
 import { LIMITS, type Limits } from '../core/limits.ts'
+import { TRANSPORTS } from './config.ts'
 
 const CLOSED = { additionalProperties: false }
 /** Timers end at 2³¹ − 1 milliseconds. */
@@ -14,6 +15,8 @@ const IDLE_MS_MAX = 250_000
 
 const port = Type.Integer({ minimum: 0, maximum: 65_535, description: 'a port from 0 to 65535' })
 const host = Type.String({ pattern: '^[0-9A-Za-z.:_-]{1,253}$', description: 'a host name or an address' })
+const variable = (holds: string) =>
+  Type.String({ pattern: '^[A-Za-z_][0-9A-Za-z_]*$', description: `the NAME of an environment variable that holds ${holds}` })
 const text = (description: string) => Type.String({ minLength: 1, description })
 const count = (description: string, maximum = COUNT_MAX) => Type.Integer({ minimum: 1, maximum, description })
 const milliseconds = count(`a whole number of milliseconds from 1 to ${TIMER_MS_MAX}`, TIMER_MS_MAX)
@@ -25,15 +28,20 @@ const UPSTREAM = Type.Object(
   {
     name: Type.String({ pattern: '^[0-9A-Za-z][0-9A-Za-z_.-]{0,63}$', description: 'a name of letters, digits, "_", "." and "-"' }),
     base_url: text('an http or https address'),
-    api_key_env: Type.Optional(
-      Type.String({ pattern: '^[A-Za-z_][0-9A-Za-z_]*$', description: 'the NAME of an environment variable that holds the secret' }),
-    ),
+    api_key_env: Type.Optional(variable('the secret')),
     weight: Type.Optional(positive),
     priority: Type.Optional(
       Type.Integer({ minimum: 0, maximum: COUNT_MAX, description: 'a whole number from 0 on; the lowest is tried first' }),
     ),
     max_concurrent: Type.Optional(positive),
     connect_timeout_ms: Type.Optional(milliseconds),
+    transport: Type.Optional(
+      Type.Union(
+        TRANSPORTS.map((name) => Type.Literal(name)),
+        { description: `one of ${TRANSPORTS.join(', ')}` },
+      ),
+    ),
+    proxy_env: Type.Optional(variable("the proxy's address")),
   },
   { ...CLOSED, description: 'a table, written [[upstreams]]' },
 )

@@ -120,5 +120,6 @@ export class AnswerParser {
 
 function pieceOf(bytes: Uint8Array, start: number, end: number): Uint8Array | undefined {
   if (start === end) return undefined
-  return start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end)
+  // A plain view: that of a Buffer costs half as much again.
+  return start === 0 && end === bytes.length ? bytes : new Uint8Array(bytes.buffer, bytes.byteOffset + start, end - start)
 }

@@ -138,6 +138,8 @@ weight = 2
 priority = 1
 max_concurrent = 10
 connect_timeout_ms = 11
+transport = "fetch"
+proxy_env = "PROXY_URL"
 ${UPSTREAM.replace('main', 'spare')}
 [[models]]
 id = "fast"
@@ -161,7 +163,7 @@ models = ["*"]
 [plans.s]
 models = ["sl*"]
 `,
-    { env: { UPSTREAM_API_KEY: 'sk-up' } },
+    { env: { UPSTREAM_API_KEY: 'sk-up', PROXY_URL: 'http://proxy.example:3128' } },
   )
   expect(config.file).toBe(join(folder, 'case.toml'))
   expect(config.server).toEqual({
@@ -176,15 +178,27 @@ models = ["sl*"]
   expect(config.ledgerPath).toBe(join(folder, 'money/tollgate.db'))
   expect(Object.values(config.limits)).toEqual([1000, 2000, 1, 2, 3, 4, 5, 6, 7, 8, 9000])
   expect(config.upstreams).toEqual([
-    { name: 'main', baseUrl: 'https://llm.example.com', apiKey: 'sk-up', weight: 2, priority: 1, maxConcurrent: 10, connectTimeoutMs: 11 },
+    {
+      name: 'main',
+      baseUrl: 'https://llm.example.com',
+      apiKey: 'sk-up',
+      weight: 2,
+      priority: 1,
+      maxConcurrent: 10,
+      connectTimeoutMs: 11,
+      transport: 'fetch',
+      proxyUrl: 'http://proxy.example:3128',
+    },
     {
       name: 'spare',
       baseUrl: 'https://llm.example.com',
       apiKey: undefined,
       weight: 1,
       priority: 0,
-      maxConcurrent: 256,
+      maxConcurrent: 10_000,
       connectTimeoutMs: 10_000,
+      transport: 'socket',
+      proxyUrl: undefined,
     },
   ])
   const fast = modelOf(config.catalog, 'default', 'fast')
@@ -252,6 +266,8 @@ test('every mistake is named with its path, what was expected and what was found
     [UPSTREAM.replace('https://', 'https://me:hunter2@'), /^upstreams\[0\]\.base_url: expected no user and no password/],
     [UPSTREAM.replace('.com', '.com?key=hunter2'), /^upstreams\[0\]\.base_url: expected an address without "\?" and "#"$/],
     [`${UPSTREAM}api_key = "hunter2"`, /^upstreams\[0\]\.api_key: unknown name/],
+    [`${UPSTREAM}transport = "http2"`, /^upstreams\[0\]\.transport: expected one of socket, fetch, found "http2"$/],
+    [`${UPSTREAM}proxy_env = "http://u:hunter2@proxy"`, /^upstreams\[0\]\.proxy_env: expected the NAME .*, found another value$/],
     [`${UPSTREAM}api_key_env = "sk-hunter2"`, /^upstreams\[0\]\.api_key_env: expected the NAME .*, found another value$/],
     [`${UPSTREAM}weight = 0\npriority = -1`, /^upstreams\[0\]\.weight: /, /^upstreams\[0\]\.priority: /],
     [model() + model(), /^models\[1\]\.id: expected each id once, found "m" again$/],
@@ -412,4 +428,31 @@ test('a reload changes models, plans, limits and upstreams, but no address, ledg
   ])
   expect([...config.catalog.models.keys()]).toEqual(['n'])
   expect(reloadable(before, before).ignored).toEqual([])
+})
+
+test('a proxy is for fetch only, its address comes from the environment, and a wrong one is named without its words', () => {
+  const proxied = `${UPSTREAM}transport = "fetch"\nproxy_env = "PROXY_URL"\n${model()}`
+  const proxyOf = (url: string): string | undefined => good(proxied, { env: { PROXY_URL: url } }).upstreams[0]?.proxyUrl
+  expect(proxyOf('http://user:word@proxy.example:3128')).toBe('http://user:word@proxy.example:3128')
+  for (const transport of ['', 'transport = "socket"\n']) {
+    const found = mistakes(`${UPSTREAM}${transport}proxy_env = "PROXY_URL"\n${model()}`, { env: { PROXY_URL: 'http://proxy.example' } })
+    expect(found).toEqual(['upstreams[0].proxy_env: expected transport = "fetch" beside it: no other transport knows proxies'])
+  }
+  expect(mistakes(proxied, { env: {} })).toEqual([
+    "upstreams[0].proxy_env: expected the proxy's address in the environment variable PROXY_URL, which is not set",
+  ])
+  for (const url of ['hunter2', 'socks5://hunter2@proxy'])
+    expect(mistakes(proxied, { env: { PROXY_URL: url } })).toEqual([
+      'upstreams[0].proxy_env: expected an http or https address in PROXY_URL, found another text',
+    ])
+})
+
+test('the first upstream over fetch is taken by a reload, which says that the process was not started for it', () => {
+  const before = good(`${UPSTREAM}${model()}`)
+  const after = good(`${UPSTREAM}transport = "fetch"\n${model()}`)
+  const { config, ignored } = reloadable(before, after)
+  expect(config.upstreams[0]?.transport).toBe('fetch')
+  expect(ignored).toEqual(['upstreams[0].transport'])
+  expect(reloadable(after, after).ignored).toEqual([])
+  expect(reloadable(after, before).ignored).toEqual([])
 })

@@ -18,6 +18,7 @@ import { eq } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { openDatabase } from '../../db/open.ts'
 import { accounts, boots, keys, models, priceVersions, receipts, upstreams } from '../../db/schema.ts'
+import type { Transport } from '../../src/config/config.ts'
 import type { Catalog, Model } from '../../src/core/catalog.ts'
 import { displayOf, makeSecret } from '../../src/core/key.ts'
 import { LIMITS, type Limits } from '../../src/core/limits.ts'
@@ -33,6 +34,8 @@ import { makeTestModel } from './world.ts'
 
 /** The model of a test gateway: 3 USD in, 15 USD out per 1M tokens; the upstream knows it as `vendor-sonnet-1`. Plan `small` has no model. */
 export const MODEL_ID = 'sonnet'
+/** By what test gateways reach their upstreams: the same tests hold for both. */
+export const TRANSPORT: Transport = process.env['TOLLGATE_TEST_TRANSPORT'] === 'fetch' ? 'fetch' : 'socket'
 /** The secret that a test gateway sends to its upstreams. */
 export const UPSTREAM_API_KEY = 'upstream-secret-0123456789'
 
@@ -239,8 +242,10 @@ function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<t
       apiKey: UPSTREAM_API_KEY,
       weight: 1,
       priority: 0,
-      maxConcurrent: 256,
+      maxConcurrent: 10_000,
       connectTimeoutMs: 10_000,
+      transport: TRANSPORT,
+      proxyUrl: undefined,
     })),
     catalog,
     withoutEffect: [],
