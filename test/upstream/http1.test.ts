@@ -203,6 +203,8 @@ const chunks: Readonly<Record<string, string>> = {
   'more than the size says': '5\r\nhello!\r\n0\r\n\r\n',
   'less than the size says': '5\r\nhell\r\n0\r\n\r\n',
   'a bare LF after a chunk': '5\r\nhello\n0\r\n\r\n',
+  'another byte before the LF after a chunk': '5\r\nhello!\n0\r\n\r\n',
+  'another byte after the CR after a chunk': '5\r\nhello\r!0\r\n\r\n',
   'a trailer that is none': '5\r\nhello\r\n0\r\nhello\r\n\r\n',
   'a folded trailer': '5\r\nhello\r\n0\r\na: b\r\n c\r\n\r\n',
   'a bare LF in a trailer': '5\r\nhello\r\n0\r\na: b\nc: d\r\n\r\n',
