@@ -1,4 +1,4 @@
-/** Keys: the secret's form, what is stored of it, and when it may be used. Rules: contract.md "Keys"; keys.md "Secrets", "Expiry and rotation". */
+/** Keys: the form of their secret and what is shown of it, what they may still spend, and when they may be used. Rules: contract.md "Keys"; keys.md "Secrets", "Expiry and rotation". */
 
 import { minPicos, type Picos, picos } from './money.ts'
 
