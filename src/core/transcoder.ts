@@ -18,7 +18,10 @@ export type Pushed<Bytes extends Written = Written> = Readonly<{
 export type StreamClose = 'ended' | 'broken'
 
 /** What an answer leaves to be remembered: its items with those of its input. Only the responses format lets clients refer to them later. */
-export type Finished = Readonly<{ responseId: string; items: readonly unknown[] }>
+export type Finished = Readonly<{ responseId: string; items: readonly FinishedItem[] }>
+
+/** An item as JSON, in bytes that nobody changes and that hold no others alive; `id` by which it can be referred to, when it has one. */
+export type FinishedItem = Readonly<{ id?: string; json: Written }>
 
 export interface Transcoder {
   /** Feeds one chunk of the upstream's body. Must not be called again after `last` or `fault`. */

@@ -1,21 +1,20 @@
 /**
  * Finished answers of the responses format, for an hour, in memory only: what `previous_response_id` and `item_reference` resolve from. A key sees only
- * its own. Kept as JSON text, so that the bound in bytes is what is really held. Rules: requests.md "Remembered answers".
+ * its own. Kept as the bytes that were written, so that nothing is held twice and the bound is what is really held. Rules: requests.md "Remembered answers".
  */
 
 import { LRUCache } from 'lru-cache'
 import { parseExact } from '../core/bytes/exact-json.ts'
-import { isObject } from '../core/json.ts'
-import type { Finished } from '../core/transcoder.ts'
+import type { Finished, Written } from '../core/transcoder.ts'
 import { describeBug } from '../observe/bug.ts'
 import type { World } from '../world.ts'
 
 /** An answer's items, each as JSON, or where an item stands: in which answer, at which place. */
-type Entry = readonly string[] | Readonly<{ answer: string; index: number }>
+type Entry = readonly Written[] | Readonly<{ answer: string; index: number }>
 
-/** What an entry and an item take beside their text. */
+/** What an entry, and each piece of an item, take beside their text. */
 const ENTRY_BYTES = 200
-const ITEM_BYTES = 50
+const PIECE_BYTES = 150
 const TTL_MS = 60 * 60_000
 const BYTES_MAX = 64 * 1024 * 1024
 
@@ -26,7 +25,7 @@ export class ResponseMemory {
   constructor({ now, maxBytes = BYTES_MAX, ttlMs = TTL_MS }: { now: () => number; maxBytes?: number; ttlMs?: number }) {
     this.#entries = new LRUCache({
       maxSize: maxBytes,
-      sizeCalculation: (entry, key) => ENTRY_BYTES + 2 * key.length + textBytes(entry),
+      sizeCalculation: (entry, key) => ENTRY_BYTES + 2 * key.length + heldBytes(entry),
       ttl: ttlMs,
       ttlResolution: 0,
       perf: { now },
@@ -38,12 +37,11 @@ export class ResponseMemory {
     const answer = entryKey(keyId, responseId)
     this.#entries.set(
       answer,
-      items.map((item) => JSON.stringify(item)),
+      items.map(({ json }) => json),
     )
     if (!this.#entries.has(answer)) return
-    for (const [index, item] of items.entries()) {
-      const id = isObject(item) ? item['id'] : undefined
-      if (typeof id === 'string' && id !== '' && id !== responseId) this.#entries.set(entryKey(keyId, id), { answer, index })
+    for (const [index, { id }] of items.entries()) {
+      if (id !== undefined && id !== '' && id !== responseId) this.#entries.set(entryKey(keyId, id), { answer, index })
     }
   }
 
@@ -51,9 +49,9 @@ export class ResponseMemory {
   recall(keyId: string, id: string): readonly unknown[] | undefined {
     const entry = this.#entries.get(entryKey(keyId, id))
     if (entry === undefined) return undefined
-    if (!('answer' in entry)) return entry.map((item) => parseExact(item))
+    if (!('answer' in entry)) return entry.map(parse)
     const items = this.#entries.get(entry.answer)
-    return items === undefined || 'answer' in items ? undefined : items.slice(entry.index, entry.index + 1).map((item) => parseExact(item))
+    return items === undefined || 'answer' in items ? undefined : items.slice(entry.index, entry.index + 1).map(parse)
   }
 }
 
@@ -71,7 +69,12 @@ export function remember(
   }
 }
 
-const textBytes = (entry: Entry): number => ('answer' in entry ? 0 : entry.reduce((sum, item) => sum + ITEM_BYTES + 2 * item.length, 0))
+const piecesOf = (json: Written): readonly Uint8Array[] => (json instanceof Uint8Array ? [json] : json)
+
+const parse = (json: Written): unknown => parseExact(Buffer.concat(piecesOf(json)).toString())
+
+const heldBytes = (entry: Entry): number =>
+  'answer' in entry ? 0 : entry.flatMap(piecesOf).reduce((sum, piece) => sum + PIECE_BYTES + piece.byteLength, 0)
 
 /** Ids of keys hold no colon, so that no id can reach into another key's entries. */
 const entryKey = (keyId: string, id: string): string => `${keyId}:${id}`

@@ -6,6 +6,7 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { ResponsesTranscoder } from '../../../src/core/formats/responses/stream.ts'
+import { finishedJson } from '../../support/written.ts'
 import { readFine, STAMP } from './responses/calls.ts'
 import { run, unsealed } from './responses/events.ts'
 import { nativeEvents, translate } from './responses/oracle.ts'
@@ -111,9 +112,27 @@ test('responses: what is remembered of a long answer is what was written', () =>
   const native = answer(block(0, { type: 'text', text: '' }, [{ type: 'text_delta', text: letters(200_000) }]))
   const { transcoder, events } = run([native], CALL)
   const last = events.at(-1)
-  expect(transcoder.finished()?.items.slice(1) as unknown).toEqual(
+  expect(finishedJson(transcoder.finished()).slice(1) as unknown).toEqual(
     last !== undefined && 'response' in last ? last.response.output : undefined,
   )
+})
+
+test('responses: what is remembered shares the bytes of long text, and holds no others', () => {
+  for (const { lengths, shares } of [
+    { lengths: [4 * MIB], shares: true },
+    { lengths: [65_536, 3], shares: true },
+    { lengths: [70_000, 3, 70_000], shares: true },
+    { lengths: [40_000, 40_000, 40_000], shares: false },
+    { lengths: [5], shares: false },
+  ]) {
+    const deltas = lengths.map((length) => ({ type: 'text_delta', text: 'x'.repeat(length) }))
+    const transcoder = new ResponsesTranscoder(CALL, STAMP)
+    const { now, last } = transcoder.push(answer(block(0, { type: 'text', text: '' }, deltas)))
+    const sent = new Set([now, last].flatMap((part) => [part ?? []].flat() as Uint8Array[]).map(({ buffer }) => buffer))
+    const kept = (transcoder.finished()?.items ?? []).flatMap(({ json }) => [json].flat() as Uint8Array[])
+    expect(kept.map(({ byteLength }) => byteLength)).toEqual(kept.map(({ buffer }) => buffer.byteLength))
+    expect(kept.some(({ buffer }) => sent.has(buffer))).toBe(shares)
+  }
 })
 
 test('responses: a long answer that fails names what was whole before', () => {

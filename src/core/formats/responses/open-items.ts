@@ -4,7 +4,7 @@ import { ascii, type ByteString, decode, EMPTY, encodeJson } from '../../bytes/b
 import { redactedJson, seal, thinkingJson } from './envelope.ts'
 import { type DeltaTemplate, deltaTemplate, type EventWriter } from './event-writer.ts'
 import { LiteralText } from './literal-text.ts'
-import { callItem, contentLiteral, messageItem, NOTHING, reasoningItem, summaryPart, textPart } from './output-items.ts'
+import { callItem, contentLiteral, messageItem, NOTHING, type OutputItem, reasoningItem, summaryPart, textPart } from './output-items.ts'
 import { type Pieces, pieces, textOf } from './pieces.ts'
 import type { ItemStatus, ToolName } from './wire.ts'
 
@@ -18,20 +18,20 @@ export interface OpenItem {
   isStopped: boolean
   /** Takes a delta's literal, quotes included; never an empty one. */
   add(literal: ByteString): void
-  /** Writes the events that end it; gives the item as JSON. */
-  close(status: ItemStatus): Pieces
+  /** Writes the events that end it; gives the item. */
+  close(status: ItemStatus): OutputItem
 }
 
 const NONE: Pieces = []
 
 const itemFields = ({ id, outputIndex }: Place): ByteString => ascii`,"item_id":${encodeJson(id)},"output_index":${outputIndex}`
 
-function added({ outputIndex, events }: Place, item: Pieces): void {
-  events.event('response.output_item.added', pieces`,"output_index":${outputIndex},"item":${item}`)
+function added({ outputIndex, events }: Place, { json }: OutputItem): void {
+  events.event('response.output_item.added', pieces`,"output_index":${outputIndex},"item":${json}`)
 }
 
-function done({ outputIndex, events }: Place, item: Pieces): Pieces {
-  events.event('response.output_item.done', pieces`,"output_index":${outputIndex},"item":${item}`)
+function done({ outputIndex, events }: Place, item: OutputItem): OutputItem {
+  events.event('response.output_item.done', pieces`,"output_index":${outputIndex},"item":${item.json}`)
   return item
 }
 
@@ -57,7 +57,7 @@ export class OpenMessage implements OpenItem {
     this.#place.events.delta(this.#delta, this.#text.add(literal))
   }
 
-  close(status: ItemStatus): Pieces {
+  close(status: ItemStatus): OutputItem {
     const text = this.#text.literal()
     const part = textPart(text)
     this.#place.events.event('response.output_text.done', pieces`${this.#fields},"text":${text},"logprobs":[]`)
@@ -94,7 +94,7 @@ export class OpenReasoning implements OpenItem {
     this.#place.events.delta(this.#delta, this.#text.add(literal))
   }
 
-  close(): Pieces {
+  close(): OutputItem {
     const text = this.#text.literal()
     const part = this.#text.isEmpty ? NONE : summaryPart(text)
     if (part !== NONE) {
@@ -106,8 +106,8 @@ export class OpenReasoning implements OpenItem {
   }
 }
 
-/** Thinking that the vendor hides: complete at once. Gives the item as JSON. */
-export function writeRedacted(place: Place, modelId: string, data: string): Pieces {
+/** Thinking that the vendor hides: complete at once. Gives the item. */
+export function writeRedacted(place: Place, modelId: string, data: string): OutputItem {
   added(place, reasoningItem(place.id, NONE, null))
   return done(place, reasoningItem(place.id, NONE, seal(modelId, redactedJson(data))))
 }
@@ -138,7 +138,7 @@ export class OpenToolCall implements OpenItem {
     if (!this.#isCustom) this.#place.events.delta(this.#delta, kept)
   }
 
-  close(status: ItemStatus): Pieces {
+  close(status: ItemStatus): OutputItem {
     const literal = this.#content()
     if (this.#isCustom || this.#json.isEmpty) this.#place.events.delta(this.#delta, literal)
     const name = encodeJson(this.#call.tool.name)

@@ -8,6 +8,9 @@ import { argumentsText, customInput, hasInput } from '../translate/arguments.ts'
 import { type Pieces, pieces, shared } from './pieces.ts'
 import type { ItemStatus, ToolName } from './wire.ts'
 
+/** An item as it is written. */
+export type OutputItem = Readonly<{ id: string; json: Pieces }>
+
 /** The literal of an empty string. */
 export const NOTHING: Pieces = ['""' as ByteString]
 
@@ -15,23 +18,27 @@ export const NOTHING: Pieces = ['""' as ByteString]
 export const textPart = (text: Pieces): Pieces => pieces`{"type":"output_text","text":${text},"annotations":[],"logprobs":[]}`
 
 /** `parts` are the content parts without their brackets. */
-export const messageItem = (id: string, status: ItemStatus, parts: Pieces): Pieces =>
-  pieces`{"id":${encodeJson(id)},"type":"message","status":"${status}","role":"assistant","content":[${parts}]}`
+export const messageItem = (id: string, status: ItemStatus, parts: Pieces): OutputItem => ({
+  id,
+  json: pieces`{"id":${encodeJson(id)},"type":"message","status":"${status}","role":"assistant","content":[${parts}]}`,
+})
 
 /** `text` is a string literal. */
 export const summaryPart = (text: Pieces): Pieces => pieces`{"type":"summary_text","text":${text}}`
 
 /** `parts` are the summary's parts without their brackets; `sealed` is an envelope, or null while there is none. */
-export const reasoningItem = (id: string, parts: Pieces, sealed: Pieces | null): Pieces =>
-  pieces`{"id":${encodeJson(id)},"type":"reasoning","summary":[${parts}],"encrypted_content":${sealed === null ? 'null' : pieces`"${sealed}"`}}`
+export const reasoningItem = (id: string, parts: Pieces, sealed: Pieces | null): OutputItem => ({
+  id,
+  json: pieces`{"id":${encodeJson(id)},"type":"reasoning","summary":[${parts}],"encrypted_content":${sealed === null ? 'null' : pieces`"${sealed}"`}}`,
+})
 
 /** `content` is a string literal: the arguments of a function, the input of a custom tool. */
-export function callItem(call: { id: string; callId: string; tool: ToolName }, status: ItemStatus, content: Pieces): Pieces {
+export function callItem(call: { id: string; callId: string; tool: ToolName }, status: ItemStatus, content: Pieces): OutputItem {
   const { kind, name, namespace } = call.tool
   const [type, field] = kind === 'custom' ? ['custom_tool_call', 'input'] : ['function_call', 'arguments']
   const where = namespace === undefined ? '' : `,"namespace":${encodeJson(namespace)}`
   const head = `{"id":${encodeJson(call.id)},"type":"${type}","status":"${status}","call_id":${encodeJson(call.callId)}`
-  return pieces`${head},"name":${encodeJson(name)}${where},"${field}":${content}}`
+  return { id: call.id, json: pieces`${head},"name":${encodeJson(name)}${where},"${field}":${content}}` }
 }
 
 /** A native input as JSON text; '' for none, since the `{}` of a block's start stands for "deltas follow". */

@@ -3,8 +3,7 @@
 import type { JsonObject } from '../../json.ts'
 import type { EventWriter } from './event-writer.ts'
 import { type OpenItem, OpenMessage, OpenReasoning, OpenToolCall, type Place, writeRedacted } from './open-items.ts'
-import { callIdOf, itemId, toolOf } from './output-items.ts'
-import type { Pieces } from './pieces.ts'
+import { callIdOf, itemId, type OutputItem, toolOf } from './output-items.ts'
 import type { ItemStatus, ToolName } from './wire.ts'
 
 export class Output {
@@ -15,7 +14,7 @@ export class Output {
   readonly #tools: ReadonlyMap<string, ToolName>
   readonly #open = new Set<OpenItem>()
   /** By output index. */
-  readonly #closed = new Map<number, Pieces>()
+  readonly #closed = new Map<number, OutputItem>()
   readonly #usedCallIds = new Set<string>()
   #message: OpenMessage | undefined
   #count = 0
@@ -64,8 +63,8 @@ export class Output {
     this.#message = undefined
   }
 
-  /** The closed items as JSON, in order. */
-  items(): readonly Pieces[] {
+  /** The closed items, in order. */
+  items(): readonly OutputItem[] {
     return [...this.#closed].sort(([a], [b]) => a - b).map(([, item]) => item)
   }
 

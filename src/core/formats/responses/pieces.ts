@@ -37,11 +37,30 @@ export const shared = (text: ByteString): Pieces => [text.length < SHARED_BYTES_
 export const textOf = (written: Pieces): ByteString =>
   written.map((piece) => (typeof piece === 'string' ? piece : fromBytes(piece))).join('') as ByteString
 
-/** In one piece. */
+/** In one piece, which is part of nothing larger. */
 export function bytesOf(written: Pieces): Uint8Array {
   const [only = EMPTY] = written
-  if (written.length < 2) return typeof only === 'string' ? toBytes(only) : only
+  if (written.length < 2 && typeof only === 'string') return toBytes(only)
   return Buffer.concat(written.map((piece) => (typeof piece === 'string' ? toBytes(piece) : piece)))
+}
+
+/** As it may be kept for long, holding no other bytes: long text stays as it is, since its buffer is its own; what stands between is copied together. */
+export function keptBytesOf(written: Pieces): readonly Uint8Array[] {
+  const kept: Uint8Array[] = []
+  let run: (ByteString | Uint8Array)[] = []
+  const close = (): void => {
+    if (run.length > 0) kept.push(bytesOf(run))
+    run = []
+  }
+  for (const piece of written) {
+    if (typeof piece === 'string' || piece.byteLength < SHARED_BYTES_MIN) run.push(piece)
+    else {
+      close()
+      kept.push(piece)
+    }
+  }
+  close()
+  return kept
 }
 
 /** With commas between them. */

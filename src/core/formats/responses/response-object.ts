@@ -6,6 +6,7 @@
 import { encodeJson } from '../../bytes/byte-string.ts'
 import type { Answered, Stamp } from '../../format.ts'
 import type { Refusal } from '../../refusal.ts'
+import type { OutputItem } from './output-items.ts'
 import { listed, type Pieces, pieces } from './pieces.ts'
 import type { ResponseStatus, ResponsesEcho, ResponsesUsage } from './wire.ts'
 
@@ -16,8 +17,7 @@ export type Ending = Readonly<{
   status: ResponseStatus
   incompleteReason?: EndStatus['incompleteReason']
   error?: Readonly<{ code: string; message: string }>
-  /** Each item as JSON. */
-  output: readonly Pieces[]
+  output: readonly OutputItem[]
   usage: ResponsesUsage | null
 }>
 
@@ -51,7 +51,7 @@ export function responseObject({ id, createdSeconds, call }: Opening, ending: En
     truncation: 'disabled',
     usage: ending.usage,
   })
-  return pieces`${rest.slice(0, -1)},"output":[${listed(ending.output)}]}`
+  return pieces`${rest.slice(0, -1)},"output":[${listed(ending.output.map(({ json }) => json))}]}`
 }
 
 export type EndStatus = Readonly<{

@@ -1,10 +1,10 @@
 /** A complete native message to the response object. Rules: responses.md "Object"; translation.md "Calls", "Parity". */
 
-import { decode, encodeJson } from '../../bytes/byte-string.ts'
+import { encodeJson } from '../../bytes/byte-string.ts'
 import type { Call, Stamp } from '../../format.ts'
-import type { JsonObject } from '../../json.ts'
+import { isObject, type JsonObject } from '../../json.ts'
 import type { NativeMessage } from '../../native/message.ts'
-import type { Finished } from '../../transcoder.ts'
+import type { Finished, FinishedItem } from '../../transcoder.ts'
 import { exactContent } from '../translate/arguments.ts'
 import { redactedJson, seal, thinkingJson } from './envelope.ts'
 import {
@@ -14,12 +14,13 @@ import {
   inputText,
   itemId,
   messageItem,
+  type OutputItem,
   reasoningItem,
   summaryPart,
   textPart,
   toolOf,
 } from './output-items.ts'
-import { bytesOf, type Pieces, textOf } from './pieces.ts'
+import { bytesOf, keptBytesOf } from './pieces.ts'
 import { responseObject, statusOf, suffixOf } from './response-object.ts'
 import { responsesUsage } from './usage.ts'
 import type { ItemStatus, ResponsesEcho } from './wire.ts'
@@ -42,13 +43,21 @@ export function finishedResponse(message: NativeMessage, call: Call<ResponsesEch
   const { remembered } = call.echo
   if (remembered === undefined) return undefined
   const suffix = suffixOf(message.json['id'], stamp)
-  return { responseId: `resp_${suffix}`, items: [...remembered, ...parseItems(outputItems(message, call, suffix))] }
+  return { responseId: `resp_${suffix}`, items: finishedItems(remembered, outputItems(message, call, suffix)) }
 }
 
-/** Items that were written as JSON, as objects. */
-export const parseItems = (items: readonly Pieces[]): readonly unknown[] => items.map((item) => JSON.parse(decode(textOf(item))))
+/** The items of an answer, its input first, as they are remembered. */
+export const finishedItems = (input: readonly unknown[], output: readonly OutputItem[]): readonly FinishedItem[] => [
+  ...input.map(inputItem),
+  ...output.map(({ id, json }) => ({ id, json: keptBytesOf(json) })),
+]
 
-function outputItems(message: NativeMessage, call: Call<ResponsesEcho>, suffix: string): readonly Pieces[] {
+function inputItem(item: unknown): FinishedItem {
+  const json = Buffer.from(JSON.stringify(item))
+  return isObject(item) && typeof item['id'] === 'string' ? { id: item['id'], json } : { json }
+}
+
+function outputItems(message: NativeMessage, call: Call<ResponsesEcho>, suffix: string): readonly OutputItem[] {
   const content = exactContent(message)
   const drafts = joinTexts(content)
   const last = drafts.at(-1)
@@ -62,7 +71,7 @@ function outputItems(message: NativeMessage, call: Call<ResponsesEcho>, suffix: 
 
 type Context = Readonly<{ call: Call<ResponsesEcho>; suffix: string; usedCallIds: Set<string>; status: ItemStatus }>
 
-function outputItem(block: JsonObject, index: number, { call, suffix, usedCallIds, status }: Context): Pieces {
+function outputItem(block: JsonObject, index: number, { call, suffix, usedCallIds, status }: Context): OutputItem {
   switch (block['type']) {
     case 'text':
       return messageItem(itemId('message', suffix, index), status, textPart([encodeJson(block['text'])]))
@@ -79,7 +88,7 @@ function outputItem(block: JsonObject, index: number, { call, suffix, usedCallId
   }
 }
 
-function thinkingItem(id: string, block: JsonObject, modelId: string): Pieces {
+function thinkingItem(id: string, block: JsonObject, modelId: string): OutputItem {
   const thinking = encodeJson(stringOf(block['thinking']))
   const signature = stringOf(block['signature'])
   const parts = thinking === '""' ? [] : summaryPart([thinking])

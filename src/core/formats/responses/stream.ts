@@ -18,7 +18,7 @@ import { type OpenItem, OpenReasoning } from './open-items.ts'
 import { Output } from './output.ts'
 import { inputText } from './output-items.ts'
 import { type Pieces, pieces } from './pieces.ts'
-import { parseItems, stringOf } from './response.ts'
+import { finishedItems, stringOf } from './response.ts'
 import { type Ending, failureCode, responseObject, statusOf, suffixOf } from './response-object.ts'
 import { responsesUsage } from './usage.ts'
 import type { ResponsesEcho } from './wire.ts'
@@ -80,7 +80,7 @@ export class ResponsesTranscoder implements Transcoder {
   finished(): Finished | undefined {
     const { remembered } = this.#call.echo
     if (!this.#isFinished || remembered === undefined) return undefined
-    return { responseId: this.#start().responseId, items: [...remembered, ...parseItems(this.#output.items())] }
+    return { responseId: this.#start().responseId, items: finishedItems(remembered, this.#output.items()) }
   }
 
   #pushed(): Pushed {

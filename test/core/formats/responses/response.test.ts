@@ -5,6 +5,7 @@ import OpenAI from 'openai'
 import { responsesFormat } from '../../../../src/core/formats/responses/format.ts'
 import { readMessage } from '../../../../src/core/native/message.ts'
 import { GOLDEN_BOUNDS } from '../../../support/golden.ts'
+import { finishedJson } from '../../../support/written.ts'
 import { GOLDEN_CALL, readFine, STAMP } from './calls.ts'
 
 const HEAD = { id: 'msg_01Whole', type: 'message', role: 'assistant', model: 'stella-2-20260301', stop_sequence: null }
@@ -190,12 +191,10 @@ test('the vendor SDK reads the answer: output_text and the items', async () => {
 test('what is remembered of an answer is its input and its output, unless the client forbade it', () => {
   const message = messageOf({ content: [{ type: 'text', text: 'Bonjour' }] })
   const remembered = responsesFormat.finished?.(message, readFine({ input: 'hi' }), STAMP)
-  expect(remembered).toMatchObject({
-    responseId: 'resp_01Whole',
-    items: [
-      { type: 'message', role: 'user', content: 'hi' },
-      { id: 'msg_01Whole_0', type: 'message' },
-    ],
-  })
+  expect(remembered).toMatchObject({ responseId: 'resp_01Whole', items: [{}, { id: 'msg_01Whole_0' }] })
+  expect(finishedJson(remembered)).toMatchObject([
+    { type: 'message', role: 'user', content: 'hi' },
+    { id: 'msg_01Whole_0', type: 'message' },
+  ])
   expect(responsesFormat.finished?.(message, readFine({ input: 'hi', store: false }), STAMP)).toBeUndefined()
 })

@@ -14,7 +14,7 @@ import { Refusal, type RefusalName } from '../../../../src/core/refusal.ts'
 import { cuts, randomCuts, splitsInTwo } from '../../../support/chunks.ts'
 import { expectGolden, streamCases } from '../../../support/golden.ts'
 import { runs } from '../../../support/property-runs.ts'
-import { inOnePiece } from '../../../support/written.ts'
+import { finishedJson, inOnePiece } from '../../../support/written.ts'
 import { GOLDEN_CALL, readFine, STAMP } from './calls.ts'
 import { readEvents, run, unsealed } from './events.ts'
 import { nativeStream } from './native-streams.ts'
@@ -386,13 +386,21 @@ test('item and call ids are unique even when the upstream repeats or leaves out 
 })
 
 test('an answer is remembered when it is whole, with its input, unless the client forbade it', () => {
-  const input = [{ role: 'user', content: 'hi' }]
+  const input = [
+    { role: 'user', content: 'hi' },
+    { id: 'msg_0', role: 'assistant', content: 'yes' },
+    { role: 'user', content: 'go' },
+  ]
   for (const store of [undefined, true, null, false]) {
     const call = readFine({ input, store, stream: true })
     const { transcoder, events } = run([golden('tool-after-thinking-and-text')], call)
     const finished = transcoder.finished()
     if (store === false) expect(finished).toBeUndefined()
-    else expect(finished).toEqual({ responseId: 'resp_01Golden', items: [...input, ...outputOf(events)] })
+    else {
+      expect(finished?.responseId).toBe('resp_01Golden')
+      expect(finishedJson(finished)).toEqual([...input, ...outputOf(events)])
+      expect(finished?.items.map(({ id }) => id)).toEqual([undefined, 'msg_0', undefined, ...outputOf(events).map(({ id }) => String(id))])
+    }
     expect(run([golden('cut-after-text')], call).transcoder.finished()).toBeUndefined()
   }
   expect(new ResponsesTranscoder(readFine({ input }), STAMP).finished()).toBeUndefined()
