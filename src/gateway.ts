@@ -100,8 +100,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   })
   world.metrics.gauge('tollgate_ledger_writable', 'Whether the ledger can commit.', () => (ledger.isWritable() ? 1 : 0))
   world.metrics.gauge('tollgate_holds', 'Requests for which money is reserved.', () => ledger.holds().length)
-  world.metrics.gauge('tollgate_body_bytes', 'Bodies and whole answers in memory.', () => bodies.bytes)
   world.metrics.gauge('tollgate_held_usd', 'Reserved for them.', () => heldUsd(ledger))
+  world.metrics.gauge('tollgate_body_bytes', 'Bodies and whole answers in memory.', () => bodies.bytes)
   const listeners = await listen(options, world, buildApp({ world, relay, keyLimits, clientLimits }))
   if ('problem' in listeners) {
     await ledger.close()
