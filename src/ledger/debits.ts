@@ -3,7 +3,7 @@
  * bench/ledger.bench.ts. Runs inside the caller's transaction: what breaks a rule of the database is thrown, and the caller rolls back.
  */
 
-import type { Usage } from '../core/usage.ts'
+import { NO_USAGE, type Usage } from '../core/usage.ts'
 import type { Numbers } from './numbers.ts'
 import type { Statements } from './statements.ts'
 import type { Debit, Mark } from './task.ts'
@@ -15,15 +15,9 @@ type Sums = {
   readonly day: number
   readonly price: number
   requests: number
-  input: number
-  output: number
-  cacheRead: number
-  cacheWrite5m: number
-  cacheWrite1h: number
-  serverToolUses: number
   cost: bigint
   waived: bigint
-}
+} & { -readonly [Counter in keyof Usage]: number }
 
 type KeySums = { cost: bigint; at: number }
 
@@ -90,12 +84,7 @@ export class Debits {
       debit.usageSource,
       thousandths(debit.bytesPerToken),
       debit.status,
-      usage.input,
-      usage.output,
-      usage.cacheRead,
-      usage.cacheWrite5m,
-      usage.cacheWrite1h,
-      usage.serverToolUses,
+      ...countersOf(usage),
       costPicos,
       waivedPicos,
       debit.holdPicos,
@@ -168,8 +157,9 @@ export class Debits {
 
 /** Beyond so many others in between, a key's sums are written in two parts. */
 const LOOKS_BACK_MAX = 64
-const NO_SUMS = { input: 0, output: 0, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, serverToolUses: 0, cost: 0n, waived: 0n }
+const NO_SUMS = { ...NO_USAGE, cost: 0n, waived: 0n }
 
+/** In the order of the statements' columns. */
 const countersOf = (usage: Usage): readonly [number, number, number, number, number, number] => [
   usage.input,
   usage.output,
