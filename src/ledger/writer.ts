@@ -8,6 +8,7 @@ import {
   type Answer,
   type Answers,
   type Committed,
+  type Debit,
   type Numbered,
   type OpenProblem,
   type PriceVersion,
@@ -106,16 +107,17 @@ export class Writer {
     const tasks = this.#outbox
     if (tasks.length === 0 || this.#thread === undefined || !this.#isOpen) return
     this.#outbox = []
-    for (const { number } of tasks) {
+    const debits: Numbered<{ debit: Debit }>[] = []
+    const others: Numbered<{ task: Task }>[] = []
+    for (const numbered of tasks) {
+      const { number, task } = numbered
       const pending = this.#pending.get(number)
       if (pending !== undefined) pending.sends++
+      if (task.kind === 'settle' && fitsRecord(task.debit)) debits.push({ number, debit: task.debit })
+      else others.push(numbered)
     }
     const prices = this.#listener.prices().slice(this.#pricesTold)
     this.#pricesTold += prices.length
-    const debits = tasks.flatMap(({ number, task }) =>
-      task.kind === 'settle' && fitsRecord(task.debit) ? [{ number, debit: task.debit }] : [],
-    )
-    const others = tasks.filter(({ task }) => task.kind !== 'settle' || !fitsRecord(task.debit))
     this.#thread.post({ kind: 'tasks', tasks: others, debits: writeDebits(debits), prices })
   }
 
