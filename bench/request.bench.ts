@@ -53,6 +53,7 @@ const agreeing: Ledger = {
   mark: () => undefined,
   findKey: (hash) => ledger.findKey(hash),
   balanceOf: (keyId) => ledger.balanceOf(keyId),
+  purseOf: (keyId) => ledger.purseOf(keyId),
   operate: (operation) => ledger.operate(operation),
   onKeyChange: (listener) => ledger.onKeyChange(listener),
   isWritable: () => true,

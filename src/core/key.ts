@@ -1,4 +1,4 @@
-/** Keys: the form of their secret and what is shown of it, what they may still spend, and when they may be used. Rules: contract.md "Keys"; keys.md "Secrets", "Expiry and rotation". */
+/** Keys: the form of their secret and what is shown of it, what they may still spend, and when they may be used. Rules: contract.md "Keys"; keys.md "Secrets", "Expiry and rotation"; money.md "Holds". */
 
 import { minPicos, type Picos, picos } from './money.ts'
 
@@ -22,6 +22,25 @@ export type KeyRecord = Readonly<{
 /** What a key may still spend: min(account's balance, limit − spent). What running requests hold is not subtracted, and it is not clamped at 0. */
 export const availableOf = (of: Readonly<{ balancePicos: Picos; limitPicos: Picos | null; spentPicos: Picos }>): Picos =>
   of.limitPicos === null ? of.balancePicos : minPicos(of.balancePicos, picos(of.limitPicos - of.spentPicos))
+
+/** What a key and its account have, and what running requests hold of it. */
+export type Purse<Amount extends bigint = Picos> = Readonly<{
+  limitPicos: Amount | null
+  spentPicos: Amount
+  heldPicos: Amount
+  account: Readonly<{ balancePicos: Amount; heldPicos: Amount }>
+}>
+
+export type Shortage = 'balanceUsed' | 'limitUsed' | 'balanceHeld' | 'limitHeld'
+
+/** The rule of admission, tested before a request's own hold is added: undefined where there is something left beyond what is held. What will not come back by itself is said first. */
+export function shortageOf({ limitPicos, spentPicos, heldPicos, account }: Purse<bigint>): Shortage | undefined {
+  if (account.balancePicos <= 0n) return 'balanceUsed'
+  if (limitPicos !== null && limitPicos - spentPicos <= 0n) return 'limitUsed'
+  if (account.balancePicos - account.heldPicos <= 0n) return 'balanceHeld'
+  if (limitPicos !== null && limitPicos - spentPicos - heldPicos <= 0n) return 'limitHeld'
+  return undefined
+}
 
 export type KeyState = 'live' | 'disabled' | 'expired'
 

@@ -3,7 +3,7 @@
  * learned by them in the very turn in which it comes. Rules: money.md "Holds", "Settle", "Crashes"; ledger.md "Wallets", "Group commit".
  */
 
-import type { KeyRecord } from '../core/key.ts'
+import type { KeyRecord, Purse } from '../core/key.ts'
 import { Checkpointer } from './checkpointer.ts'
 import type { Hold, HoldAnswer, HoldRequest, KeyBalance, KeyChange, Ledger, Progress, Settlement } from './ledger.ts'
 import type { Operation, OperationResult } from './operation.ts'
@@ -88,6 +88,10 @@ export class GroupCommit implements Ledger {
 
   balanceOf(keyId: string): Promise<KeyBalance | undefined | 'unavailable'> {
     return this.#writer.ask({ kind: 'balanceOf', keyId })
+  }
+
+  purseOf(keyId: string): Purse | undefined {
+    return this.#wallets.purseOf(keyId)
   }
 
   async operate(operation: Operation): Promise<OperationResult> {

@@ -12,7 +12,7 @@
  */
 
 import type { FormatName } from '../core/format.ts'
-import type { KeyRecord } from '../core/key.ts'
+import type { KeyRecord, Purse } from '../core/key.ts'
 import type { Picos } from '../core/money.ts'
 import type { Outcome, UsageSource } from '../core/outcome.ts'
 import type { Rates } from '../core/pricing.ts'
@@ -31,6 +31,8 @@ export interface Ledger {
   /** The key of a secret, by the SHA-256 of the secret. */
   findKey(secretHash: Uint8Array): Promise<KeyRecord | undefined | 'unavailable'>
   balanceOf(keyId: string): Promise<KeyBalance | undefined | 'unavailable'>
+  /** What the memory says of a key now, with what is sent and not on disk yet; undefined where the key is not in it, and so has nothing held. */
+  purseOf(keyId: string): Purse | undefined
   /** The operator's writes: keys, accounts, top-ups. Durable when resolved. */
   operate(operation: Operation): Promise<OperationResult>
   /** Called after every commit that changed what a key may do. */

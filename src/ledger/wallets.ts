@@ -3,6 +3,7 @@
  * knows no clock. Rules: money.md "Holds"; ledger.md "Wallets".
  */
 
+import { type Purse, shortageOf } from '../core/key.ts'
 import { type Picos, picos, ZERO } from '../core/money.ts'
 import { NO_USAGE } from '../core/usage.ts'
 import type { Hold, HoldAnswer, HoldRequest, Progress, Settlement } from './ledger.ts'
@@ -156,6 +157,19 @@ export class Wallets {
     return [...this.#settling.values(), ...this.#requests.values()].map(({ hold }) => hold)
   }
 
+  /** Undefined: the key is not in memory, so nothing of it is held. */
+  purseOf(keyId: string): Purse | undefined {
+    const key = this.#keys.get(keyId)
+    if (key === undefined) return undefined
+    const { account, limitPicos, spentPicos, heldPicos } = key
+    return {
+      limitPicos: limitPicos === null ? null : picos(limitPicos),
+      spentPicos: picos(spentPicos),
+      heldPicos: picos(heldPicos),
+      account: { balancePicos: picos(account.balancePicos), heldPicos: picos(account.heldPicos) },
+    }
+  }
+
   has(keyId: string): boolean {
     return this.#keys.has(keyId)
   }
@@ -245,15 +259,19 @@ export class Wallets {
   }
 }
 
-/** The rule of admission, tested before the hold is added. */
 function reasonAgainst(key: KeyWallet, now: number): Exclude<HoldAnswer, 'held' | 'unavailable'> | undefined {
-  const { account, limitPicos } = key
-  if (!key.isActive || !account.isActive) return 'disabled'
+  if (!key.isActive || !key.account.isActive) return 'disabled'
   if (key.expiresAt !== null && key.expiresAt <= now) return 'expired'
-  if (account.balancePicos <= 0n || (limitPicos !== null && limitPicos - key.spentPicos <= 0n)) return 'exhausted'
-  const isReserved =
-    account.balancePicos - account.heldPicos <= 0n || (limitPicos !== null && limitPicos - key.spentPicos - key.heldPicos <= 0n)
-  return isReserved ? 'reserved' : undefined
+  switch (shortageOf(key)) {
+    case 'balanceUsed':
+    case 'limitUsed':
+      return 'exhausted'
+    case 'balanceHeld':
+    case 'limitHeld':
+      return 'reserved'
+    case undefined:
+      return undefined
+  }
 }
 
 const accountOf = (state: KeyState): AccountWallet => ({

@@ -1,7 +1,7 @@
 /** The end of every request that held money: its charge goes to the ledger exactly once. The only caller of `ledger.settle`. Rules: money.md "Settle". */
 
 import type { KeyRecord } from '../core/key.ts'
-import { type Picos, picos } from '../core/money.ts'
+import { type Picos, picos, ZERO } from '../core/money.ts'
 import type { Observation } from '../core/native/observation.ts'
 import { type Charge, chargeOf, type Outcome } from '../core/outcome.ts'
 import type { Bounds, Rates } from '../core/pricing.ts'
@@ -34,10 +34,10 @@ export type Ended = Readonly<{
 }>
 
 /**
- * `durable`: the receipt, or the release, is kept; the client may see the end. `unavailable`: the ledger could not write, so the client must not get an
+ * The receipt, or the release, is kept, and so the client may see the end and what it cost. `unavailable`: the ledger could not write, so the client must not get an
  * answer that was not paid for; the ledger has put the money back, or does when it knows that no receipt was written.
  */
-export type Kept = 'durable' | 'unavailable'
+export type Kept = Readonly<{ costPicos: Picos }> | 'unavailable'
 
 /** Settles or voids. */
 export async function settle(world: World, exchange: Exchange, held: Held, ended: Ended): Promise<Kept> {
@@ -52,7 +52,7 @@ export async function settle(world: World, exchange: Exchange, held: Held, ended
     ...ended.more,
     ...(answer === 'unavailable' ? unpaid(held) : {}),
   })
-  return answer === 'unavailable' ? 'unavailable' : 'durable'
+  return answer === 'unavailable' ? 'unavailable' : { costPicos: charge === 'void' ? ZERO : charge.costPicos }
 }
 
 /** The client gets no answer that the ledger could not keep; a stream's 200 has gone out already. The ledger itself raises the alarm. */

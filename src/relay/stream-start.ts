@@ -69,7 +69,7 @@ function startStream<Echo>(admitted: Admitted<Echo>): ClientStream {
       release()
       live.remove(stream)
       world.metrics.streamEnded(format.name)
-      if (outcome === 'complete' && kept === 'durable') remember(parts, held.key.id, () => transcoder.finished?.())
+      if (outcome === 'complete' && kept !== 'unavailable') remember(parts, held.key.id, () => transcoder.finished?.())
     },
   })
   live.add(stream, Math.min(limits.stallTimeoutMs, limits.writeStallMs, timings.heartbeatIdleMs, timings.terminalWaitMs) / 4)

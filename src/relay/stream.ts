@@ -222,7 +222,7 @@ export class ClientStream implements LiveStream {
   async #finish(end: End): Promise<void> {
     const kept = await this.#close(end, 200)
     if (kept === 'not ours') return
-    const closing = kept === 'durable' ? (end.last ?? this.#failure(end.refusal)) : this.#failure(new Refusal('storageUnavailable'))
+    const closing = kept !== 'unavailable' ? (end.last ?? this.#failure(end.refusal)) : this.#failure(new Refusal('storageUnavailable'))
     if (closing !== undefined) this.#enqueue(closing)
     this.#parts.connection.restore()
     try {

@@ -19,7 +19,8 @@ test('a narrowed list echoes a listed origin, says nothing to others, and always
     expect(corsHeaders(origin, LISTED)).toEqual({ vary: 'origin' })
 })
 
-test('a script may read the ids and the advice to retry', () => {
+test('a script may read the ids, the advice to retry and the cost', () => {
   const exposed = corsHeaders('https://chat.example', LISTED)['access-control-expose-headers'] ?? ''
-  for (const name of ['x-request-id', 'request-id', 'retry-after', 'x-should-retry']) expect(exposed.split(', ')).toContain(name)
+  for (const name of ['x-request-id', 'request-id', 'retry-after', 'x-should-retry', 'x-cost-usd', 'x-balance-usd'])
+    expect(exposed.split(', ')).toContain(name)
 })

@@ -125,6 +125,8 @@ test('no header of the upstream reaches the client, on success, on errors and in
     'transfer-encoding',
     'vary',
     'x-accel-buffering',
+    'x-balance-usd',
+    'x-cost-usd',
     'x-request-id',
     'x-should-retry',
     'connection',

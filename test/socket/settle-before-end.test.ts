@@ -31,6 +31,7 @@ const delayed = (ledger: Ledger): Ledger => ({
   void: (requestId) => ledger.void(requestId),
   findKey: (hash) => ledger.findKey(hash),
   balanceOf: (keyId) => ledger.balanceOf(keyId),
+  purseOf: (keyId) => ledger.purseOf(keyId),
   operate: (operation) => ledger.operate(operation),
   onKeyChange: (listener) => ledger.onKeyChange(listener),
   holds: () => ledger.holds(),

@@ -145,6 +145,7 @@ const SPENDS_NOTHING = {
   settle: () => Promise.resolve('unavailable'),
   void: () => 'already',
   holds: () => [],
+  purseOf: () => undefined,
   operate: () => Promise.resolve({ result: 'unavailable' }),
   onKeyChange: () => undefined,
   close: () => Promise.resolve(),

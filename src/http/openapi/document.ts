@@ -56,6 +56,10 @@ const SECURITY_SCHEMES = {
 }
 
 const REQUEST_ID = { description: 'The request’s id, the same in both headers', schema: { type: 'string', pattern: '^req_[0-9a-f]{32}$' } }
+const usdHeader = (description: string) => ({
+  description: `On answers in one piece. USD, every digit: ${description}`,
+  schema: { type: 'string', pattern: '^-?\\d+(\\.\\d+)?$' },
+})
 const HEADERS = {
   'x-request-id': REQUEST_ID,
   'request-id': REQUEST_ID,
@@ -63,9 +67,12 @@ const HEADERS = {
     description: 'Whole seconds to wait at least, on errors that may be retried',
     schema: { type: 'integer', minimum: 1, maximum: 30 },
   },
+  'x-cost-usd': usdHeader('what the request was charged'),
+  'x-balance-usd': usdHeader('what the key may spend after it'),
   'x-should-retry': { description: '`false` on errors that must not be retried', schema: { type: 'string', const: 'false' } },
 }
 const IDS = { 'x-request-id': { $ref: '#/components/headers/x-request-id' }, 'request-id': { $ref: '#/components/headers/request-id' } }
+const MONEY = { 'x-cost-usd': { $ref: '#/components/headers/x-cost-usd' }, 'x-balance-usd': { $ref: '#/components/headers/x-balance-usd' } }
 
 /** Of the routes that `app` has, at the address that the operator gave it, with examples that name a model of this installation. */
 export function openApiDocument(app: AnyElysia, { baseUrl, catalog }: Pick<Facts, 'baseUrl' | 'catalog'>): OpenApiDocument {
@@ -108,12 +115,14 @@ function complete(operation: Operation): Operation {
         status,
         {
           ...(status === '200' && example !== undefined ? withExample(answer, example) : answer),
-          headers: { ...IDS, ...answer.headers },
+          headers: { ...IDS, ...(status === '200' && BILLED.has(operationId) ? MONEY : {}), ...answer.headers },
         },
       ]),
     ),
   }
 }
+
+const BILLED: ReadonlySet<string> = new Set(['createMessage', 'createChatCompletion', 'createResponse'])
 
 /** Said by the security schemes. */
 const KEY_HEADER_NAMES: ReadonlySet<unknown> = new Set(['authorization', 'x-api-key'])
