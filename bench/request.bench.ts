@@ -57,6 +57,7 @@ const agreeing: Ledger = {
   operate: (operation) => ledger.operate(operation),
   onKeyChange: (listener) => ledger.onKeyChange(listener),
   isWritable: () => true,
+  isSound: () => true,
   close: () => Promise.resolve(),
 }
 

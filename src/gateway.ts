@@ -81,6 +81,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     bootId: Bun.randomUUIDv7(),
     startThread,
     now: Date.now,
+    checksFile: true,
     onFault,
   })
   if ('problem' in opened) return { problem: 'ledger', message: opened.message }

@@ -11,11 +11,11 @@ import { refusals } from './refusals.ts'
 
 const LIVE = t.Object({ status: t.Literal('ok') }, { title: 'Live', description: 'All is well' })
 const NOT_READY = t.Object(
-  { status: t.Union([t.Literal('draining'), t.Literal('ledger is not writable')]) },
+  { status: t.Union([t.Literal('draining'), t.Literal('ledger is not writable'), t.Literal('ledger is damaged')]) },
   { title: 'NotReady', description: 'Send new requests elsewhere' },
 )
 
-/** `/livez`: 200 while the process answers. `/readyz`: 503 while it drains or cannot write, so that a load balancer looks elsewhere. */
+/** `/livez`: 200 while the process answers. `/readyz`: 503 while it drains, cannot write or knows that its ledger is damaged, so that a load balancer looks elsewhere. */
 export const publicHealth = (world: World) =>
   new Elysia({ name: 'health' })
     .get('/livez', () => answerJson({ status: 'ok' }, 200, idsOf(world.requestId())), {
@@ -34,7 +34,7 @@ export const publicHealth = (world: World) =>
           operationId: 'getReadiness',
           tags: ['Health'],
           summary: 'Does it take requests?',
-          description: '503 while it shuts down or cannot write its ledger, so that a load balancer looks elsewhere.',
+          description: '503 while it shuts down, cannot write its ledger or has found it damaged, so that a load balancer looks elsewhere.',
         },
       },
     )
@@ -47,8 +47,9 @@ export const operatorApp = (world: World) =>
     .use(publicHealth(world))
     .get('/metrics', async () => new Response(await world.metrics.render(), { headers: { 'content-type': world.metrics.contentType } }))
 
-function readiness(world: World): 'ok' | 'draining' | 'ledger is not writable' {
+function readiness(world: World): 'ok' | 'draining' | 'ledger is not writable' | 'ledger is damaged' {
   if (world.isDraining()) return 'draining'
+  if (!world.ledger.isSound()) return 'ledger is damaged'
   return world.ledger.isWritable() ? 'ok' : 'ledger is not writable'
 }
 

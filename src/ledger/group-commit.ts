@@ -5,9 +5,10 @@
 
 import type { KeyRecord, Purse } from '../core/key.ts'
 import { Checkpointer } from './checkpointer.ts'
+import { FileCheck } from './file-check.ts'
 import type { Hold, HoldAnswer, HoldRequest, KeyBalance, KeyChange, Ledger, Progress, Settlement } from './ledger.ts'
 import type { Operation, OperationResult } from './operation.ts'
-import type { Answer, Answers, Committed, Mark, OpenProblem, Task } from './task.ts'
+import type { Answer, Answers, Committed, Mark, Opened, OpenProblem, Task } from './task.ts'
 import type { ThreadOptions } from './thread-handle.ts'
 import { Wallets } from './wallets.ts'
 import { type Heard, Writer } from './writer.ts'
@@ -16,6 +17,8 @@ export type GroupCommitOptions = ThreadOptions &
   Readonly<{
     /** How old a request is when it leaves its first mark on disk. */
     markAfterMs: number
+    /** Whether the whole file is checked behind the start where it was left open; a command leaves that to the gateway that comes after it. */
+    checksFile: boolean
     /** After the file is closed. */
     onClosed: () => void
   }>
@@ -27,6 +30,7 @@ export class GroupCommit implements Ledger {
   readonly #wallets = new Wallets()
   readonly #writer: Writer
   readonly #checkpointer: Checkpointer
+  readonly #fileCheck: FileCheck
   readonly #listeners: ((change: KeyChange) => void)[] = []
   /** The answers to come of settles that were sent, for one that is asked twice. */
   readonly #settles = new Map<string, Promise<Answers['settle']>>()
@@ -38,15 +42,19 @@ export class GroupCommit implements Ledger {
   constructor(options: GroupCommitOptions) {
     this.#options = options
     this.#checkpointer = new Checkpointer(options.path, options.startThread)
+    this.#fileCheck = new FileCheck(options, () => this.#writer.tellSound())
     this.#writer = new Writer(options, {
       prices: () => this.#wallets.prices,
       onAnswers: (heard, committed) => this.#onAnswers(heard, committed),
+      onLeftOpen: () => {
+        if (options.checksFile) this.#fileCheck.start()
+      },
       onTakeOver: () => this.#onTakeOver(),
     })
   }
 
   /** Opens the file in a new thread. Once. */
-  start(): Promise<Readonly<{ recovered: number }> | OpenProblem> {
+  start(): Promise<Opened | OpenProblem> {
     return this.#writer.start()
   }
 
@@ -111,6 +119,10 @@ export class GroupCommit implements Ledger {
     return this.#writer.isWritable
   }
 
+  isSound(): boolean {
+    return !this.#fileCheck.hasFoundDamage
+  }
+
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
@@ -119,6 +131,7 @@ export class GroupCommit implements Ledger {
   async #close(): Promise<void> {
     clearInterval(this.#sweep)
     this.#settleDoubts()
+    this.#fileCheck.stop()
     await this.#writer.close(() => this.#checkpointer.close())
     this.#options.onClosed()
   }

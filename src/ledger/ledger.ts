@@ -41,6 +41,8 @@ export interface Ledger {
   holds(): readonly Hold[]
   /** False while commits fail: the gateway then refuses new requests and says so on `/readyz`. */
   isWritable(): boolean
+  /** False once the file was found damaged: it still serves what it can, and `/readyz` says so. */
+  isSound(): boolean
   /** Commits what is queued, checkpoints and releases the file. */
   close(): Promise<void>
 }

@@ -11,7 +11,7 @@ import type { Ledger } from './ledger.ts'
 import { type Lock, takeLock } from './lock.ts'
 import type { OpenProblem } from './task.ts'
 
-type Defaulted = 'retryMs' | 'onFault' | 'markAfterMs'
+type Defaulted = 'retryMs' | 'onFault' | 'markAfterMs' | 'checksFile'
 export type LedgerOptions = Omit<GroupCommitOptions, Defaulted | 'onClosed'> & Partial<Pick<GroupCommitOptions, Defaulted>>
 
 /** `recovered`: requests of a dead process that were waived at their last mark. */
@@ -32,6 +32,7 @@ export async function openLedger(options: LedgerOptions): Promise<OpenedLedger |
     retryMs: RETRY_MS,
     markAfterMs: MARK_AFTER_MS,
     onFault: () => undefined,
+    checksFile: false,
     ...options,
     onClosed: () => lock.release(),
   })

@@ -88,14 +88,22 @@ export type ToThread =
   | Readonly<{ kind: 'tasks'; tasks: readonly Numbered<{ task: Task }>[]; debits: Uint8Array; prices: readonly PriceVersion[] }>
   /** To a thread that does nothing else: moves the log of the ledger at `path` into it. */
   | Readonly<{ kind: 'checkpoint'; path: string }>
+  /** To a thread that does nothing else: reads the whole file at `path`. */
+  | Readonly<{ kind: 'check'; path: string }>
+  /** The file was left open by an earlier run and has been found sound since. */
+  | Readonly<{ kind: 'sound' }>
   | Readonly<{ kind: 'close' }>
 
+/** `wasLeftOpen`: the last run ended uncleanly, and nobody has checked the file since. */
+export type Opened = Readonly<{ recovered: number; wasLeftOpen: boolean }>
+
 export type FromThread =
-  | Readonly<{ kind: 'opened'; recovered: number }>
+  | (Readonly<{ kind: 'opened' }> & Opened)
   | Readonly<{ kind: 'problem'; problem: OpenProblem }>
   | Committed
   | Readonly<{ kind: 'fault'; fault: LedgerFault }>
   | Readonly<{ kind: 'checkpointed' }>
+  | Readonly<{ kind: 'checked'; damage: string | undefined }>
   | Readonly<{ kind: 'closed' }>
 
 /** For the operator's log: a broken rule of the database, a failed commit, a thread that died. `bug`: what was thrown, where our code is to blame. */

@@ -1,6 +1,6 @@
 /** The ledger thread as the gateway holds it: a Worker that was told to open the file, and what is heard of it. */
 
-import type { Committed, FromThread, LedgerFault, OpenProblem, ToThread } from './task.ts'
+import type { Committed, FromThread, LedgerFault, Opened, OpenProblem, ToThread } from './task.ts'
 
 export type ThreadOptions = Readonly<{
   path: string
@@ -15,7 +15,7 @@ export type ThreadOptions = Readonly<{
 
 export type ThreadHandle = Readonly<{
   /** When the file is open, or why it is not. */
-  opened: Promise<Readonly<{ recovered: number }> | OpenProblem>
+  opened: Promise<Opened | OpenProblem>
   post(message: ToThread): void
   terminate(): void
 }>
@@ -29,18 +29,19 @@ export type ThreadListener = Readonly<{
 
 export function enterThread(options: ThreadOptions, create: boolean, listener: ThreadListener): ThreadHandle {
   const { path, bootId, retryMs, now, startThread, onFault } = options
-  const { promise: opened, resolve } = Promise.withResolvers<Readonly<{ recovered: number }> | OpenProblem>()
+  const { promise: opened, resolve } = Promise.withResolvers<Opened | OpenProblem>()
   const worker = startThread()
   worker.addEventListener('message', (event: MessageEvent<FromThread>) => {
     const message = event.data
     switch (message.kind) {
       case 'opened':
-        return resolve({ recovered: message.recovered })
+        return resolve({ recovered: message.recovered, wasLeftOpen: message.wasLeftOpen })
       case 'problem':
         return resolve(message.problem)
       case 'committed':
         return listener.onCommitted(message)
       case 'checkpointed':
+      case 'checked':
         return
       case 'fault':
         return onFault(message.fault)

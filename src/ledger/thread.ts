@@ -1,38 +1,42 @@
 /**
- * The ledger thread: the one connection that writes, or the one that only checkpoints. `src/main.ts` calls this when it finds itself in a Worker.
+ * The ledger thread: the one connection that writes, or one that only checkpoints or only checks. `src/main.ts` calls this when it finds itself in a Worker.
  * Rules: ledger.md "One writer"; platform.md "Process".
  */
 
 import { parentPort } from 'node:worker_threads'
-import { openDatabase } from '../../db/open.ts'
+import { damageIn, keepLog, openDatabase, wasLeftOpen } from '../../db/open.ts'
 import { CheckpointConnection } from './checkpointer.ts'
 import { CommitLoop, type NumberedTask } from './commit-loop.ts'
 import { type NumberedDebit, readDebits } from './debit-records.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
-import type { FromThread, OpenProblem, ToThread } from './task.ts'
+import type { FromThread, Opened, OpenProblem, ToThread } from './task.ts'
 
 export function runLedgerThread(): void {
   const port = parentPort
   if (port === null) throw new Error('the ledger thread runs in a Worker only')
   const say = (message: FromThread): void => port.postMessage(message)
-  let loop: CommitLoop | undefined
+  let writing: Writing | undefined
   const checkpoints = new CheckpointConnection()
   const obey = (message: ToThread) => {
     switch (message.kind) {
       case 'open': {
         const opened = open(message, say)
         if ('problem' in opened) return say({ kind: 'problem', problem: opened })
-        loop = opened.loop
-        return say({ kind: 'opened', recovered: opened.recovered })
+        writing = opened
+        return say({ kind: 'opened', recovered: opened.recovered, wasLeftOpen: opened.wasLeftOpen })
       }
       case 'tasks':
-        return loop?.add([...message.tasks, ...readDebits(message.debits).map(asTask)], message.prices)
+        return writing?.loop.add([...message.tasks, ...readDebits(message.debits).map(asTask)], message.prices)
       case 'checkpoint':
         checkpoints.run(message.path)
         return say({ kind: 'checkpointed' })
+      case 'check':
+        return say({ kind: 'checked', damage: damageIn(message.path) })
+      case 'sound':
+        return writing?.dropLog()
       case 'close':
         checkpoints.close()
-        loop?.close()
+        writing?.loop.close()
         return say({ kind: 'closed' })
     }
   }
@@ -53,17 +57,20 @@ export function runLedgerThread(): void {
 
 const asTask = ({ number, debit }: NumberedDebit): NumberedTask => ({ number, task: { kind: 'settle', debit } })
 
-type Opened = Readonly<{ loop: CommitLoop; recovered: number }>
+type Writing = Opened & Readonly<{ loop: CommitLoop; dropLog: () => void }>
 
 function open(
   { path, create, bootId, now, retryMs }: Extract<ToThread, { kind: 'open' }>,
   say: (message: FromThread) => void,
-): Opened | OpenProblem {
+): Writing | OpenProblem {
+  const leftOpen = wasLeftOpen(path)
   const db = openDatabase(path, create ? 'create' : 'write')
   if ('problem' in db) return db
+  if (leftOpen) keepLog(db, true)
   const ledger = new SqliteLedger(db, bootId, now)
   const recovered = ledger.recover(now)
-  if (typeof recovered === 'number') return { loop: new CommitLoop(ledger, say, retryMs), recovered }
+  if (typeof recovered === 'number')
+    return { loop: new CommitLoop(ledger, say, retryMs), recovered, wasLeftOpen: leftOpen, dropLog: () => keepLog(db, false) }
   ledger.close()
   return { problem: 'unwritable', message: `${path}: requests of an earlier run cannot be settled (${recovered.problem})` }
 }

@@ -10,6 +10,7 @@ import {
   type Committed,
   type Debit,
   type Numbered,
+  type Opened,
   type OpenProblem,
   type PriceVersion,
   type Task,
@@ -25,6 +26,8 @@ export type WriterListener = Readonly<{
   prices(): readonly PriceVersion[]
   /** In the turn in which the answers came, before anybody who asked hears of them. `committed` is absent where no thread could be asked. */
   onAnswers(heard: readonly Heard[], committed?: Committed): void
+  /** A thread has opened a file that an earlier run, or an earlier thread, did not close. */
+  onLeftOpen(): void
   /** Another thread has taken over and is being asked again; what is told or asked now comes behind that. */
   onTakeOver(): void
 }>
@@ -53,7 +56,7 @@ export class Writer {
   }
 
   /** Opens the file in a new thread. Once. */
-  start(): Promise<Readonly<{ recovered: number }> | OpenProblem> {
+  start(): Promise<Opened | OpenProblem> {
     return this.#open(this.#options.create)
   }
 
@@ -82,6 +85,11 @@ export class Writer {
   /** Nobody waits for what comes of it. */
   tell(task: Task): void {
     if (this.#thread !== undefined) this.#send(task, 0)
+  }
+
+  /** The file that was left open is whole. */
+  tellSound(): void {
+    this.#thread?.post({ kind: 'sound' })
   }
 
   /** Commits what was asked and closes the file. `before` happens in between: nothing is asked any more, and all is sent. */
@@ -121,7 +129,7 @@ export class Writer {
     this.#thread.post({ kind: 'tasks', tasks: others, debits: writeDebits(debits), prices })
   }
 
-  async #open(create: boolean): Promise<Readonly<{ recovered: number }> | OpenProblem> {
+  async #open(create: boolean): Promise<Opened | OpenProblem> {
     const thread = enterThread(this.#options, create, {
       onCommitted: (committed) => this.#onCommitted(committed),
       onClosed: () => this.#closing?.resolve(),
@@ -134,8 +142,10 @@ export class Writer {
     this.#pricesTold = 0
     const opened = await thread.opened
     this.#isOpen = 'recovered' in opened
-    if (this.#isOpen) this.#isWritable = true
-    else {
+    if ('recovered' in opened) {
+      this.#isWritable = true
+      if (opened.wasLeftOpen) this.#listener.onLeftOpen()
+    } else {
       thread.terminate()
       this.#thread = undefined
     }

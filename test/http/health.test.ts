@@ -12,8 +12,8 @@ test('/livez is 200 on both listeners, whatever the ledger says and while draini
   for (const app of [smallApp(world), operatorApp(world)]) expect((await ask(app, '/livez')).status).toBe(200)
 })
 
-test('/readyz is 503 while draining or while the ledger cannot write, and says which', async () => {
-  const { world, setLedgerUp, setDraining } = makeTestWorld()
+test('/readyz is 503 while draining, while the ledger cannot write and once it is known to be damaged, and says which', async () => {
+  const { world, setLedgerUp, setLedgerSound, setDraining } = makeTestWorld()
   const read = async (): Promise<[number, unknown][]> =>
     Promise.all(
       [smallApp(world), operatorApp(world)].map(async (app): Promise<[number, unknown]> => {
@@ -31,6 +31,11 @@ test('/readyz is 503 while draining or while the ledger cannot write, and says w
     [503, 'ledger is not writable'],
   ])
   setLedgerUp(true)
+  setLedgerSound(false)
+  expect(await read()).toEqual([
+    [503, 'ledger is damaged'],
+    [503, 'ledger is damaged'],
+  ])
   setDraining(true)
   expect(await read()).toEqual([
     [503, 'draining'],

@@ -27,6 +27,7 @@ export type TestWorld = Readonly<{
   addKey(more?: Partial<KeyRecord>, balance?: Partial<{ usd: string; lastSyncedAt: number }>): string
   /** The ledger answers again, or answers nothing. */
   setLedgerUp(isUp: boolean): void
+  setLedgerSound(isSound: boolean): void
   setDraining(isDraining: boolean): void
   /** How often the ledger was asked for a key. */
   lookUps(): number
@@ -43,6 +44,7 @@ export type TestWorldOptions = Readonly<{
 export function makeTestWorld(options: TestWorldOptions = {}): TestWorld {
   let now = START
   let isUp = true
+  let isSound = true
   let isDraining = false
   let lookUps = 0
   let requests = 0
@@ -56,6 +58,7 @@ export function makeTestWorld(options: TestWorldOptions = {}): TestWorld {
     },
     balanceOf: (keyId) => Promise.resolve(isUp ? [...keys.values()].find(({ record }) => record.id === keyId)?.balance : 'unavailable'),
     isWritable: () => isUp,
+    isSound: () => isSound,
   }
   const world: World = {
     clock: { now: () => now, monotonicMs: () => now - START },
@@ -98,6 +101,9 @@ export function makeTestWorld(options: TestWorldOptions = {}): TestWorld {
         balance: { availablePicos: dollars(usd), lastSyncedAt },
       })
       return secret
+    },
+    setLedgerSound: (next) => {
+      isSound = next
     },
     setLedgerUp: (next) => {
       isUp = next

@@ -1,0 +1,46 @@
+/** The check of a whole file that was left open, beside the work and never in its way. Rules: ledger.md "A file left open". */
+
+import type { FromThread, ToThread } from './task.ts'
+import type { ThreadOptions } from './thread-handle.ts'
+
+export class FileCheck {
+  readonly #options: Pick<ThreadOptions, 'path' | 'startThread' | 'onFault'>
+  readonly #onSound: () => void
+  #worker: Worker | undefined
+  #damage: string | undefined
+
+  constructor(options: Pick<ThreadOptions, 'path' | 'startThread' | 'onFault'>, onSound: () => void) {
+    this.#options = options
+    this.#onSound = onSound
+  }
+
+  get hasFoundDamage(): boolean {
+    return this.#damage !== undefined
+  }
+
+  /** One at a time: a file that is being checked, or is known to be damaged, is not checked again. */
+  start(): void {
+    if (this.#worker !== undefined || this.#damage !== undefined) return
+    const { path, startThread, onFault } = this.#options
+    const worker = startThread()
+    this.#worker = worker
+    worker.addEventListener('message', ({ data }: MessageEvent<FromThread>) => {
+      if (data.kind === 'fault') onFault(data.fault)
+      if (data.kind !== 'checked' || this.#worker !== worker) return
+      this.stop()
+      this.#damage = data.damage
+      if (data.damage === undefined) this.#onSound()
+      else onFault({ problem: `${path} is damaged (${data.damage}); restore a backup` })
+    })
+    worker.addEventListener('error', () => onFault({ problem: 'the check of the file failed' }))
+    worker.addEventListener('close', () => {
+      if (this.#worker === worker) this.#worker = undefined
+    })
+    worker.postMessage({ kind: 'check', path } satisfies ToThread)
+  }
+
+  stop(): void {
+    this.#worker?.terminate()
+    this.#worker = undefined
+  }
+}
