@@ -5,7 +5,7 @@ import { loadConfig } from '../config/load.ts'
 import { type ConfigProblems, textOfProblem } from '../config/problems.ts'
 import { type Gateway, startGateway } from '../gateway.ts'
 import { makeLog } from '../observe/log.ts'
-import { lineWriter } from '../observe/stderr.ts'
+import { logToStderr } from '../observe/stderr.ts'
 import { guardAgainstBugs } from './bug-guard.ts'
 import { type CliEnvironment, EXIT, type ExitCode } from './environment.ts'
 import { ignoredProxies } from './proxies.ts'
@@ -25,7 +25,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
   if (config.upstreams.some(({ transport }) => transport === 'fetch')) reexecute(environment.env)
   const proxies = ignoredProxies(environment.env, config)
   if (proxies.length > 0) makeLog({ write: stderr }).notice(`${proxies.join(', ')} ignored: a proxy would see the upstream's key`)
-  const gateway = await startGateway({ config, startThread, host: options.host, port: options.port, log: lineWriter(process.stderr) })
+  const gateway = await startGateway({ config, startThread, host: options.host, port: options.port, log: logToStderr() })
   if ('problem' in gateway) {
     stderr(`tollgate: ${gateway.message}\n`)
     return gateway.problem === 'ledger' ? EXIT.ledger : EXIT.finding

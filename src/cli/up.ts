@@ -6,7 +6,7 @@ import { loadConfig } from '../config/load.ts'
 import { parseUsd } from '../core/money.ts'
 import { type Gateway, startGateway } from '../gateway.ts'
 import { describeBug } from '../observe/bug.ts'
-import { lineWriter } from '../observe/stderr.ts'
+import { logToStderr } from '../observe/stderr.ts'
 import { guardAgainstBugs } from './bug-guard.ts'
 import { newId } from './new-id.ts'
 import { newSecret } from './new-secret.ts'
@@ -43,7 +43,7 @@ async function start(): Promise<Gateway | string> {
     config,
     startThread: () => new Worker(new URL('../main.ts', import.meta.url)),
     host: undefined,
-    log: lineWriter(process.stderr),
+    log: logToStderr(),
   }
   const gateway = await startGateway({ ...options, port: undefined })
   if (!('problem' in gateway)) return gateway

@@ -3,7 +3,6 @@
  * Rules: requests.md "What never leaks"; operator.md "Log".
  */
 
-import pino from 'pino'
 import { type Picos, toExactUsdText } from '../core/money.ts'
 import { isKeylessRefusal, KeylessRefusals } from './keyless-refusals.ts'
 import type { RequestLine } from './request-line.ts'
@@ -21,37 +20,38 @@ export interface Log {
 
 type LogFields = Readonly<Record<string, string | number>>
 
-type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
+type LogLevel = 'info' | 'warn' | 'error'
 
 export type LogOptions = Readonly<{
   /** Takes one whole line, with its newline. Must not throw and must not wait. */
   write: (line: string) => void
-  level?: LogLevel
   /** Told of every alarm that is not a request's own: `metrics.alarm`. */
   onAlarm?: (what: string) => void
   /** Milliseconds that never jump. */
   now?: () => number
 }>
 
-export function makeLog({ write, level = 'info', onAlarm, now = () => performance.now() }: LogOptions): Log {
-  const sink = pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } },
-    { write },
-  )
-  const tell = (line: RequestLine): void => sink[levelOf(line)](fieldsOf(line))
+export function makeLog({ write, onAlarm, now = () => performance.now() }: LogOptions): Log {
+  const tell = (line: RequestLine): void => write(textOf(levelOf(line), fieldsOf(line)))
   const keyless = new KeylessRefusals(tell, now)
   return {
     request: (line) => (isKeylessRefusal(line) ? keyless.add(line) : tell(line)),
     alarm(what, fields) {
-      sink.error({ alarm: what, ...fields })
+      write(textOf('error', { alarm: what, ...fields }))
       onAlarm?.(what)
     },
-    notice: (text, fields) => sink.info({ notice: text, ...fields }),
+    notice: (text, fields) => write(textOf('info', { notice: text, ...fields })),
     flush: () => keyless.flush(),
   }
 }
 
-function levelOf(line: RequestLine): 'error' | 'warn' | 'info' {
+/** JSON escapes line breaks and control characters, so a line is a line whatever others say in it. */
+const textOf = (level: LogLevel, fields: Readonly<Record<string, unknown>>): string => {
+  const head = `{"level":"${level}","time":"${new Date().toISOString()}"`
+  return `${head},${JSON.stringify(fields).slice(1)}\n`
+}
+
+function levelOf(line: RequestLine): LogLevel {
   if (line.isAlarm === true) return 'error'
   return line.status >= 500 ? 'warn' : 'info'
 }

@@ -3,10 +3,11 @@
  * refusal names, outcomes, configured upstreams. Nothing that a client or an upstream can invent becomes a label. Rules: operator.md "Metrics".
  */
 
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { FormatName } from '../core/format.ts'
-import { type Picos, toExactUsdText } from '../core/money.ts'
-import { registerProcessMetrics } from './process-metrics.ts'
+import type { Picos } from '../core/money.ts'
+import type { Usage } from '../core/usage.ts'
+import { type Family, Histogram, reading, Sums } from './families.ts'
+import { processMetrics } from './process-metrics.ts'
 import type { RequestLine } from './request-line.ts'
 
 export interface Metrics {
@@ -28,44 +29,32 @@ export interface Metrics {
 const FIRST_BYTE_BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 360]
 const DURATION_BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 300, 600]
 const NONE = 'none'
+const PICOS_PER_USD = 1e12
 
 export function makeMetrics(): Metrics {
-  const registry = new Registry()
-  const seen = instrumentsOf(registry)
-  registerProcessMetrics(registry)
+  const seen = instruments()
+  const families: Family[] = [...Object.values(seen), ...processMetrics()]
   const causes = new CauseLabel()
   return {
     requestEnded(line) {
       countRequest(seen, line)
       countUse(seen, line)
-      if (line.cause !== undefined) seen.faults.inc({ upstream: line.upstream ?? NONE, cause: causes.of(line.cause) })
-      if (line.isAlarm === true) seen.alarms.inc({ what: 'upstream' })
+      if (line.cause !== undefined) seen.faults.add([line.upstream ?? NONE, causes.of(line.cause)])
+      if (line.isAlarm === true) seen.alarms.add(['upstream'])
     },
-    streamStarted: (format) => seen.streams.inc({ format }),
-    streamEnded: (format) => seen.streams.dec({ format }),
-    alarm: (what) => seen.alarms.inc({ what }),
-    gauge(name, help, read) {
-      new Gauge({
-        name,
-        help,
-        registers: [registry],
-        async collect() {
-          this.set(await read())
-        },
-      })
-    },
-    render: () => registry.metrics(),
-    contentType: registry.contentType,
+    streamStarted: (format) => seen.streams.add([format]),
+    streamEnded: (format) => seen.streams.add([format], -1),
+    alarm: (what) => seen.alarms.add([what]),
+    gauge: (name, help, read) => void families.push(reading('gauge', name, help, read)),
+    render: async () => `${(await Promise.all(families.map((family) => family.render()))).join('\n\n')}\n`,
+    contentType: 'text/plain; version=0.0.4; charset=utf-8',
   }
 }
 
-type Instruments = ReturnType<typeof instrumentsOf>
+type Instruments = ReturnType<typeof instruments>
 
-function instrumentsOf(registry: Registry) {
-  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]): Counter<Label> =>
-    new Counter({ name, help, labelNames, registers: [registry] })
-  const histogram = <Label extends string>(name: string, help: string, labelNames: readonly Label[], buckets: number[]): Histogram<Label> =>
-    new Histogram({ name, help, labelNames, buckets, registers: [registry] })
+function instruments() {
+  const counter = (name: string, help: string, labelNames: readonly string[]): Sums => new Sums('counter', name, help, labelNames)
   return {
     requests: counter('tollgate_requests_total', 'Requests that ended.', ['route', 'format', 'model', 'status', 'refusal', 'outcome']),
     tokens: counter('tollgate_tokens_total', 'Tokens read and written, by how they are priced.', ['format', 'model', 'class']),
@@ -75,64 +64,49 @@ function instrumentsOf(registry: Registry) {
     costOverHold: counter('tollgate_cost_over_hold_total', 'Receipts that cost more than was reserved for them.', ['format', 'model']),
     faults: counter('tollgate_upstream_faults_total', 'Requests that an upstream fault ended.', ['upstream', 'cause']),
     alarms: counter('tollgate_alarms_total', 'Findings that an operator must act on.', ['what']),
-    firstByte: histogram(
+    firstByte: new Histogram(
       'tollgate_first_byte_seconds',
       'From the request to the first byte of the answer.',
       ['format', 'stream'],
       FIRST_BYTE_BUCKETS_SECONDS,
     ),
-    duration: histogram(
+    duration: new Histogram(
       'tollgate_request_duration_seconds',
       'From the request to the end of the answer.',
       ['route', 'stream'],
       DURATION_BUCKETS_SECONDS,
     ),
-    streams: new Gauge({
-      name: 'tollgate_streams_in_flight',
-      help: 'Streams that are running.',
-      labelNames: ['format'],
-      registers: [registry],
-    }),
+    streams: new Sums('gauge', 'tollgate_streams_in_flight', 'Streams that are running.', ['format']),
   }
 }
 
 function countRequest(seen: Instruments, line: RequestLine): void {
-  const format = line.format ?? NONE
-  const stream = String(line.isStream ?? false)
-  seen.requests.inc({
-    route: line.route,
-    format,
-    model: line.model ?? NONE,
-    status: line.status,
-    refusal: line.refusal ?? NONE,
-    outcome: line.outcome ?? NONE,
-  })
-  if (line.firstByteMs !== undefined) seen.firstByte.observe({ format, stream }, line.firstByteMs / 1000)
-  seen.duration.observe({ route: line.route, stream }, line.durationMs / 1000)
+  const { route, format = NONE, model = NONE, refusal = NONE, outcome = NONE } = line
+  const stream = line.isStream === true ? 'true' : 'false'
+  seen.requests.add([route, format, model, String(line.status), refusal, outcome])
+  if (line.firstByteMs !== undefined) seen.firstByte.observe([format, stream], line.firstByteMs / 1000)
+  seen.duration.observe([route, stream], line.durationMs / 1000)
 }
 
 function countUse(seen: Instruments, line: RequestLine): void {
-  const labels = { format: line.format ?? NONE, model: line.model ?? NONE }
-  for (const [name, count] of tokenClasses(line)) if (count > 0) seen.tokens.inc({ ...labels, class: name }, count)
-  if (line.costPicos !== undefined) seen.cost.inc(labels, usd(line.costPicos))
-  if (line.waivedPicos !== undefined) seen.waived.inc(labels, usd(line.waivedPicos))
-  if (line.usageSource === 'estimated') seen.estimated.inc(labels)
-  if (line.costOverHoldPicos !== undefined) seen.costOverHold.inc(labels)
+  const { format = NONE, model = NONE, usage } = line
+  if (usage !== undefined) countTokens(seen.tokens, format, model, usage)
+  if (line.costPicos !== undefined) seen.cost.add([format, model], usd(line.costPicos))
+  if (line.waivedPicos !== undefined) seen.waived.add([format, model], usd(line.waivedPicos))
+  if (line.usageSource === 'estimated') seen.estimated.add([format, model])
+  if (line.costOverHoldPicos !== undefined) seen.costOverHold.add([format, model])
 }
 
-function tokenClasses({ usage }: RequestLine): readonly (readonly [string, number])[] {
-  if (usage === undefined) return []
-  return [
-    ['input', usage.input],
-    ['output', usage.output],
-    ['cache_read', usage.cacheRead],
-    ['cache_write_5m', usage.cacheWrite5m],
-    ['cache_write_1h', usage.cacheWrite1h],
-  ]
+function countTokens(tokens: Sums, format: string, model: string, usage: Usage): void {
+  if (usage.input > 0) tokens.add([format, model, 'input'], usage.input)
+  if (usage.output > 0) tokens.add([format, model, 'output'], usage.output)
+  if (usage.cacheRead > 0) tokens.add([format, model, 'cache_read'], usage.cacheRead)
+  if (usage.cacheWrite5m > 0) tokens.add([format, model, 'cache_write_5m'], usage.cacheWrite5m)
+  if (usage.cacheWrite1h > 0) tokens.add([format, model, 'cache_write_1h'], usage.cacheWrite1h)
 }
 
 /** A metric may be a float: what must be exact is in the ledger. */
-const usd = (amount: Picos): number => Number(toExactUsdText(amount))
+const usd = (amount: Picos): number => Number(amount) / PICOS_PER_USD
 
 /** A fault's cause as a label: few values, whatever an upstream does. */
 const STATUS = /^status ([1-5])\d\d$/

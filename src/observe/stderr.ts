@@ -1,35 +1,57 @@
 /**
- * Where the log goes: standard error, without ever waiting for who reads it. A reader that stands still costs log lines, not requests or memory; one that
- * has gone costs the log. Rules: operator.md "Log".
+ * Where the log goes: standard error, in one write a turn of the event loop and without ever waiting for who reads it. A reader that stands still costs log
+ * lines, not requests or memory; one that has gone costs the log. Rules: operator.md "Log".
  */
 
-const PENDING_BYTES_MAX = 16 * 1024 * 1024
+const PENDING_LENGTH_MAX = 16 * 1024 * 1024
 
 type Sink = Readonly<{
-  write(line: string, done: (error?: Error | null) => void): unknown
+  write(text: string, done: (error?: Error | null) => void): unknown
   on(event: 'error', listener: () => void): unknown
 }>
 
-/** Takes whole lines. Beyond 16 MiB that nobody has read, lines are dropped; how many is told as soon as there is room again. */
-export function lineWriter(sink: Sink): (line: string) => void {
-  let pendingBytes = 0
+export type LineWriter = Readonly<{
+  /** Takes a whole line. Beyond 16 Mi characters that nobody has read, lines are dropped; how many is told as soon as there is room again. */
+  write: (line: string) => void
+  /** Writes what this turn has brought so far: the process ends. */
+  flush: () => void
+}>
+
+export function lineWriter(sink: Sink): LineWriter {
+  /** Of this turn, and together with what was written but not read yet. */
+  let lines = ''
+  let pendingLength = 0
   let dropped = 0
   // A broken pipe must not become an uncaught exception.
   sink.on('error', () => undefined)
-  const send = (line: string): void => {
-    const bytes = Buffer.byteLength(line)
-    pendingBytes += bytes
-    sink.write(line, () => {
-      pendingBytes -= bytes
+  const flush = (): void => {
+    if (lines === '') return
+    const text = lines
+    lines = ''
+    sink.write(text, () => {
+      pendingLength -= text.length
     })
   }
-  return (line) => {
-    if (pendingBytes >= PENDING_BYTES_MAX) {
+  const add = (line: string): void => {
+    if (lines === '') setImmediate(flush)
+    lines += line
+    pendingLength += line.length
+  }
+  const write = (line: string): void => {
+    if (pendingLength >= PENDING_LENGTH_MAX) {
       dropped++
       return
     }
-    if (dropped > 0) send(`{"level":"warn","notice":"log lines were dropped","count":${dropped}}\n`)
+    if (dropped > 0) add(`{"level":"warn","notice":"log lines were dropped","count":${dropped}}\n`)
     dropped = 0
-    send(line)
+    add(line)
   }
+  return { write, flush }
+}
+
+/** The process's own; what the last turn said is written as the process ends, by a bug as well. */
+export function logToStderr(): (line: string) => void {
+  const { write, flush } = lineWriter(process.stderr)
+  process.on('exit', flush)
+  return write
 }

@@ -93,9 +93,9 @@ test('the level says who must care: an operator for an alarm, someone for a 5xx,
   expect(lines()[4]).toMatchObject({ notice: 'started', port: 8080 })
 })
 
-test('an alarm is told to whoever counts them, whatever the level of the log', () => {
+test('an alarm is told to whoever counts them, and a notice is none', () => {
   const told: string[] = []
-  const log = makeLog({ write: () => undefined, level: 'silent', onAlarm: (what) => told.push(what) })
+  const log = makeLog({ write: () => undefined, onAlarm: (what) => told.push(what) })
   log.alarm('bug')
   log.notice('not an alarm')
   expect(told).toEqual(['bug'])

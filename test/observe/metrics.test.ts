@@ -46,6 +46,15 @@ test('requestEnded() counts the request, its tokens, its cost and its times once
   expect(seen.get('tollgate_request_duration_seconds_sum{route="/v1/messages",stream="true"}')).toBe(3)
 })
 
+test('a name out of the configuration cannot break out of its label, and a value beyond all bounds is in the last bucket', async () => {
+  const metrics = makeMetrics()
+  metrics.requestEnded({ ...LINE, model: 'a"b\\c\nd', durationMs: 600_001 })
+  const seen = await samples(metrics.render())
+  expect(seen.get('tollgate_cost_usd_total{format="messages",model="a\\"b\\\\c\\nd"}')).toBe(1.5)
+  const bucket = (le: string) => seen.get(`tollgate_request_duration_seconds_bucket{le="${le}",route="/v1/messages",stream="true"}`)
+  expect([bucket('600'), bucket('+Inf')]).toEqual([0, 1])
+})
+
 test('a receipt above its hold is counted, one within it is not', async () => {
   const metrics = makeMetrics()
   metrics.requestEnded(LINE)

@@ -2,15 +2,16 @@
 
 import { expect, test } from 'bun:test'
 import { EventEmitter } from 'node:events'
+import { join } from 'node:path'
 import { lineWriter } from '../../src/observe/stderr.ts'
 
-/** A reader that takes lines only when told. */
+/** A reader that takes what is written only when told. */
 class Reader extends EventEmitter {
-  readonly lines: string[] = []
+  readonly texts: string[] = []
   readonly #waiting: (() => void)[] = []
 
-  write(line: string, done: () => void): boolean {
-    this.lines.push(line)
+  write(text: string, done: () => void): boolean {
+    this.texts.push(text)
     this.#waiting.push(done)
     return true
   }
@@ -20,20 +21,49 @@ class Reader extends EventEmitter {
   }
 }
 
-test('lines that nobody reads are dropped beyond a bound, and counted for who reads again', () => {
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+test('the lines of a turn are one write in their order, and an end does not wait for the turn', async () => {
   const reader = new Reader()
-  const write = lineWriter(reader)
+  const { write, flush } = lineWriter(reader)
+  write('one\n')
+  write('two\n')
+  expect(reader.texts).toEqual([])
+  await nextTurn()
+  expect(reader.texts).toEqual(['one\ntwo\n'])
+  write('last\n')
+  flush()
+  await nextTurn()
+  expect(reader.texts.slice(1)).toEqual(['last\n'])
+})
+
+test('lines that nobody reads are dropped beyond a bound, and counted for who reads again', async () => {
+  const reader = new Reader()
+  const { write } = lineWriter(reader)
   const line = `${'x'.repeat(1024 * 1024 - 1)}\n`
-  for (let i = 0; i < 20; i++) write(line)
-  expect(reader.lines).toHaveLength(16)
+  for (let i = 0; i < 10; i++) write(line)
+  await nextTurn()
+  for (let i = 0; i < 10; i++) write(line)
+  await nextTurn()
+  expect(reader.texts.join('')).toHaveLength(16 * 1024 * 1024)
   reader.readAll()
   write('after\n')
-  expect(reader.lines.slice(16).map((text) => text.trim())).toEqual([
-    '{"level":"warn","notice":"log lines were dropped","count":4}',
-    'after',
-  ])
   write('and on\n')
-  expect(reader.lines.at(-1)).toBe('and on\n')
+  await nextTurn()
+  expect(reader.texts.at(-1)).toBe('{"level":"warn","notice":"log lines were dropped","count":4}\nafter\nand on\n')
+})
+
+test('what the last turn said is written when the process ends, by a bug as well', async () => {
+  const source = join(import.meta.dir, '../../src/observe/stderr.ts')
+  for (const [end, code] of [
+    ['process.exit(3)', 3],
+    ['throw new Error("a bug")', 1],
+  ] as const) {
+    const script = `import { logToStderr } from ${JSON.stringify(source)}; logToStderr()('said at the end\\n'); ${end}`
+    const child = Bun.spawn([process.execPath, '-e', script], { stderr: 'pipe' })
+    expect(await new Response(child.stderr).text()).toContain('said at the end\n')
+    expect(await child.exited).toBe(code)
+  }
 })
 
 test('a reader that has gone is no exception of ours', () => {

@@ -6,5 +6,5 @@ export type LogMemory = Readonly<{ log: Log; lines: () => readonly Readonly<Reco
 
 export function makeLogMemory(): LogMemory {
   const lines: Record<string, unknown>[] = []
-  return { log: makeLog({ write: (line) => lines.push(JSON.parse(line)), level: 'debug' }), lines: () => lines }
+  return { log: makeLog({ write: (line) => lines.push(JSON.parse(line)) }), lines: () => lines }
 }
