@@ -46,20 +46,31 @@ const UPSTREAM = Type.Object(
   { ...CLOSED, description: 'a table, written [[upstreams]]' },
 )
 
+const MODEL_ID = Type.String({
+  pattern: '^[!#-\\[\\]-~]{1,256}$',
+  description: 'the id that the upstream knows: printable ASCII without spaces and quotes',
+})
+
+const MODEL_UPSTREAM = Type.Object(
+  { name: text('the name of an upstream'), model: MODEL_ID },
+  { ...CLOSED, description: '{ name, model }' },
+)
+
 const MODEL = Type.Object(
   {
     id: Type.String({
       pattern: '^[!#-)+-\\[\\]-~]{1,128}$',
       description: 'a model id: printable ASCII without spaces, quotes, "\\" and "*"',
     }),
-    upstream_model: Type.Optional(
-      Type.String({
-        pattern: '^[!#-\\[\\]-~]{1,256}$',
-        description: 'the id that the upstream knows: printable ASCII without spaces and quotes',
-      }),
-    ),
+    upstream_model: Type.Optional(MODEL_ID),
     upstreams: Type.Optional(
-      Type.Array(text('the name of an upstream'), { minItems: 1, uniqueItems: true, description: 'names of upstreams, each once' }),
+      Type.Array(
+        Type.Union([text('the name of an upstream'), MODEL_UPSTREAM], { description: 'the name of an upstream, or { name, model }' }),
+        {
+          minItems: 1,
+          description: 'names of upstreams, each once, or { name, model } where one knows the model by another id',
+        },
+      ),
     ),
     input: usd,
     output: usd,

@@ -10,7 +10,7 @@ const OF_SOCKETS = ['max_concurrent', 'connect_timeout_ms'] as const
 
 /** By their paths in the file, in its order. */
 export function settingsWithoutEffect({ upstreams = [], models = [{}] }: UpstreamChoice): readonly ConfigProblem[] {
-  const called = new Set(models.map((model) => model.upstreams?.[0] ?? upstreams[0]?.name))
+  const called = new Set(models.map((model) => nameOf(model.upstreams?.[0]) ?? upstreams[0]?.name))
   return upstreams.flatMap((upstream, index) => {
     const path = `upstreams[${index}]`
     const isSet = (name: keyof typeof upstream): boolean => upstream[name] !== undefined
@@ -26,7 +26,10 @@ export function settingsWithoutEffect({ upstreams = [], models = [{}] }: Upstrea
   })
 }
 
+const nameOf = (upstream: ModelUpstream | undefined): string | undefined => (typeof upstream === 'object' ? upstream.name : upstream)
+
+type ModelUpstream = string | Readonly<{ name: string }>
 type UpstreamChoice = Readonly<{
   upstreams?: ConfigFile['upstreams']
-  models?: readonly Readonly<{ upstreams?: readonly string[] }>[]
+  models?: readonly Readonly<{ upstreams?: readonly ModelUpstream[] }>[]
 }>

@@ -24,10 +24,10 @@ export type Model = Readonly<{
   /** Public id, as clients name it. */
   id: string
   displayName: string
-  /** The id that the upstream knows. */
+  /** The id under which the body of a call names it: that of the first upstream. */
   upstreamModel: string
-  /** Names of the upstreams that serve it, in the order of the configuration. */
-  upstreams: readonly string[]
+  /** The upstreams that serve it, in the order of the configuration; none: whichever there is. */
+  upstreams: readonly UpstreamModel[]
   rates: Rates
   contextWindow: number
   maxOutputTokens: number
@@ -37,6 +37,9 @@ export type Model = Readonly<{
   createdSeconds: number
   rejects: ReadonlySet<Rejection>
 }>
+
+/** An upstream by its name, and the id under which it knows the model. */
+export type UpstreamModel = Readonly<{ name: string; model: string }>
 
 export type Plan = Readonly<{ name: string; models: readonly string[] }>
 

@@ -8,7 +8,7 @@ export function upstreamsByName(byName: () => ReadonlyMap<string, Upstream>): Up
   return {
     call(request, signal, onErrorHead) {
       const all = byName()
-      const name = request.model.upstreams[0] ?? all.keys().next().value
+      const name = request.model.upstreams[0]?.name ?? all.keys().next().value
       const upstream = name === undefined ? undefined : all.get(name)
       if (upstream === undefined) return Promise.resolve(connectionFault(name ?? 'none', 'not configured'))
       return upstream.call(request, signal, onErrorHead)

@@ -144,7 +144,7 @@ ${UPSTREAM.replace('main', 'spare')}
 [[models]]
 id = "fast"
 upstream_model = "claude-haiku-5-5"
-upstreams = ["spare"]
+upstreams = ["spare", { name = "main", model = "claude-haiku-5-5@north" }]
 input = "3.00"
 output = "15.00"
 cache_read = "0.20"
@@ -204,7 +204,10 @@ models = ["sl*"]
   const fast = modelOf(config.catalog, 'default', 'fast')
   expect(fast).toMatchObject({
     upstreamModel: 'claude-haiku-5-5',
-    upstreams: ['spare'],
+    upstreams: [
+      { name: 'spare', model: 'claude-haiku-5-5' },
+      { name: 'main', model: 'claude-haiku-5-5@north' },
+    ],
     contextWindow: 1000,
     maxOutputTokens: 100,
     bytesPerToken: 3.5,
@@ -219,7 +222,7 @@ models = ["sl*"]
   })
   expect([...(fast?.rejects ?? [])]).toEqual(['sampling', 'forced_tool_choice'])
   expect(modelOf(config.catalog, 'default', 'slow')).toBeUndefined()
-  expect(modelOf(config.catalog, 's', 'slow')?.upstreams).toEqual(['main', 'spare'])
+  expect(modelOf(config.catalog, 's', 'slow')?.upstreams.map(({ name }) => name)).toEqual(['main', 'spare'])
   expect(modelOf(config.catalog, 's', 'slow')?.bytesPerToken).toBe(4)
   expect(modelsOf(config.catalog, 'all-of-it')).toHaveLength(2)
 })
@@ -275,6 +278,11 @@ test('every mistake is named with its path, what was expected and what was found
     [model({ id: '"a*"' }), /^models\[0\]\.id: /],
     [model({ upstreams: '["main"]' }), /^models\[0\]\.upstreams\[0\]: expected the name of one of the \[\[upstreams\]\], found "main"$/],
     [model({ upstreams: '[]' }), /^models\[0\]\.upstreams: /],
+    [
+      `${UPSTREAM}${model({ upstreams: '["main", { name = "main", model = "m" }]' })}`,
+      /^models\[0\]\.upstreams\[1\]: expected each upstream once, found "main" again$/,
+    ],
+    [`${UPSTREAM}${model({ upstreams: '[{ name = "main" }]' })}`, /^models\[0\]\.upstreams\[0\]: expected .* or \{ name, model \}/],
     [model({ input: '3.00' }), /^models\[0\]\.input: expected a decimal in quotes, such as "3\.00", found 3$/],
     [model({ input: '"-3"', output: '"1e3"' }), /^models\[0\]\.input: .*found "-3"$/, /^models\[0\]\.output: .*found "1e3"$/],
     [model({ context_window: '0', max_output_tokens: '"many"' }), /^models\[0\]\.context_window: /, /^models\[0\]\.max_output_tokens: /],

@@ -11,9 +11,10 @@ const PROVIDER = 'Temporary provider issue on our side, retry in a minute'
 const UNAVAILABLE = 'Service temporarily unavailable; retry later'
 const TIMED_OUT = 'Service timed out; retry later'
 
+const servedBy = (name: string) => ({ upstreams: [{ name, model: 'vendor-sonnet-1' }] })
 const stage = await startStage({
   upstreams: ['http://127.0.0.1:1', 'http://nobody.invalid'],
-  models: [{}, { id: 'refused', upstreams: ['upstream-1'] }, { id: 'nameless', upstreams: ['upstream-2'] }],
+  models: [servedBy('upstream-0'), { id: 'refused', ...servedBy('upstream-1') }, { id: 'nameless', ...servedBy('upstream-2') }],
 })
 const { gateway, upstream, play, ask } = stage
 afterAll(() => stage.stop())

@@ -222,9 +222,9 @@ function open(path: string) {
 function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<typeof startGateway>[0]['config'] {
   const { upstreams = [], limits = {}, models = [{}], corsOrigins = ['*'], publicUrl } = options
   const { dashboardUrl = 'https://cabinet.example/keys' } = options
-  const names = upstreams.map((_, index) => `upstream-${index}`)
+  const servedBy = upstreams.map((_, index) => ({ name: `upstream-${index}`, model: 'vendor-sonnet-1' }))
   const catalog: Catalog = {
-    models: new Map(models.map((model) => makeTestModel({ upstreams: names, ...model })).map((model) => [model.id, model])),
+    models: new Map(models.map((model) => makeTestModel({ upstreams: servedBy, ...model })).map((model) => [model.id, model])),
     plans: new Map([
       ['default', { name: 'default', models: ['*'] }],
       ['small', { name: 'small', models: [] }],
@@ -237,7 +237,7 @@ function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<t
     ledgerPath,
     limits: { ...LIMITS, requestsPerMinute: 100_000, concurrentRequests: 1_000, ...limits },
     upstreams: upstreams.map((baseUrl, index) => ({
-      name: names[index] ?? '',
+      name: `upstream-${index}`,
       baseUrl,
       apiKey: UPSTREAM_API_KEY,
       weight: 1,

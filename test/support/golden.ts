@@ -38,7 +38,7 @@ export const GOLDEN_MODEL: Model = {
   id: 'stella-2',
   displayName: 'Stella 2',
   upstreamModel: 'stella-2-20260301',
-  upstreams: ['north'],
+  upstreams: [{ name: 'north', model: 'stella-2-20260301' }],
   rates: {
     input: picos(3_000_000n),
     output: picos(15_000_000n),

@@ -135,7 +135,7 @@ export const makeTestModel = (more: Partial<Model> = {}): Model => ({
   id: 'sonnet',
   displayName: 'Sonnet',
   upstreamModel: 'vendor-sonnet-1',
-  upstreams: ['primary'],
+  upstreams: [{ name: 'primary', model: 'vendor-sonnet-1' }],
   rates: GOLDEN_MODEL.rates,
   contextWindow: 200_000,
   maxOutputTokens: 64_000,

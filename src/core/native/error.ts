@@ -2,7 +2,7 @@
 
 import { isObject } from '../json.ts'
 import { Refusal } from '../refusal.ts'
-import { isAboutOurAccount, scrubbedText } from './scrubbed-text.ts'
+import { isAboutOurAccount, type NamedModel, scrubbedText } from './scrubbed-text.ts'
 
 export type NativeError = Readonly<{ type: string; message: string }>
 
@@ -13,14 +13,14 @@ export function readNativeError(body: unknown): NativeError {
 }
 
 /** A 400 of the upstream: its own words with our model id, unless they are about our account. */
-export function refusalOfInvalidRequest(error: NativeError, model: { id: string; upstreamModel: string }): Refusal {
+export function refusalOfInvalidRequest(error: NativeError, model: NamedModel): Refusal {
   if (error.type !== 'invalid_request_error' || isAboutOurAccount(error.message)) return new Refusal('upstreamAccount')
   const message = scrubbedText(error.message, model)
   return new Refusal('upstreamInvalidRequest', message === '' ? {} : { message })
 }
 
 /** An `error` event inside a stream. */
-export function refusalOfErrorEvent(error: NativeError, model: { id: string; upstreamModel: string }): Refusal {
+export function refusalOfErrorEvent(error: NativeError, model: NamedModel): Refusal {
   switch (error.type) {
     case 'invalid_request_error':
       return refusalOfInvalidRequest(error, model)

@@ -12,6 +12,7 @@ import { type Delta, DeltaFinder, type DeltaKind, type Frame } from './delta.ts'
 import { readNativeError, refusalOfErrorEvent } from './error.ts'
 import { type NativeEvent, readNativeEvent } from './event.ts'
 import { isToldWhole, nothingSeen, type Observation, observe } from './observation.ts'
+import type { NamedModel } from './scrubbed-text.ts'
 
 export interface NativeSink {
   /** A piece of text, thinking or tool input. Delta and frame are only valid during the call. */
@@ -37,9 +38,9 @@ export class NativeReader {
   readonly #splitter = new FrameSplitter()
   readonly #finder = new DeltaFinder()
   readonly #sink: NativeSink
-  readonly #model: { id: string; upstreamModel: string }
+  readonly #model: NamedModel
 
-  constructor(sink: NativeSink, model: { id: string; upstreamModel: string }) {
+  constructor(sink: NativeSink, model: NamedModel) {
     this.#sink = sink
     this.#model = model
   }

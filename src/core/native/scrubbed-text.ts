@@ -46,16 +46,20 @@ const HOSTS = /\b(?:[a-z0-9-]{1,63}\.){1,8}(?:com|net|org|io|ai|dev|cloud|intern
 /** The fields of a request in which a client names things: a path through them may look like a host. */
 const NAMING_FIELD = /^(?:messages|system|tools|tool_choice|metadata|mcp_servers|output_config|output_format)\.[\w.[\]-]+: /
 
+/** A model by all its names. */
+export type NamedModel = Readonly<{ id: string; upstreamModel: string; upstreams?: readonly Readonly<{ model: string }>[] }>
+
 /** The text with our id for the model, and without hosts, addresses, keys and ids of the upstream's. */
-export function scrubbedText(message: string, model: Readonly<{ id: string; upstreamModel: string }>): string {
+export function scrubbedText(message: string, model: NamedModel): string {
   const text = SECRETS.reduce((shown, secret) => shown.replace(secret, NOT_SHOWN), message.slice(0, LENGTH_MAX))
   const path = NAMING_FIELD.exec(text)?.[0] ?? ''
   return withPublicId(path + text.slice(path.length).replace(HOSTS, NOT_SHOWN), model)
 }
 
 /** The public id is matched too, so that an upstream id that is a part of it is not replaced inside it. */
-function withPublicId(text: string, { id, upstreamModel }: Readonly<{ id: string; upstreamModel: string }>): string {
+function withPublicId(text: string, { id, upstreamModel, upstreams = [] }: NamedModel): string {
   if (upstreamModel === '') return text
-  const longerFirst = [id, upstreamModel].sort((a, b) => b.length - a.length).map(RegExp.escape)
+  const names = new Set([id, upstreamModel, ...upstreams.map(({ model }) => model)])
+  const longerFirst = [...names].sort((a, b) => b.length - a.length).map(RegExp.escape)
   return text.replace(new RegExp(`(?<![a-z0-9])(?:${longerFirst.join('|')})(?![a-z0-9])`, 'gi'), () => id)
 }

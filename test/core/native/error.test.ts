@@ -60,6 +60,8 @@ describe('a 400 of the upstream', () => {
     const longer = { id: 'vendor-large-2-fast', upstreamModel: 'vendor-large-2' }
     expect(shown('vendor-large-2-fast and vendor-large-2', longer)).toBe('vendor-large-2-fast and vendor-large-2-fast')
     expect(shown('max is 20, vendor-large-20 is another', longer)).toBe('max is 20, vendor-large-20 is another')
+    const elsewhere = { ...MODEL, upstreams: [{ model: MODEL.upstreamModel }, { model: 'other/large@2' }] }
+    expect(shown('other/large@2 is slower than vendor-large-20260301', elsewhere)).toBe('stella-2 is slower than stella-2')
     const shorter = { id: 'large', upstreamModel: 'vendor-large-2' }
     expect(shown('vendor-large-2 is too large', shorter)).toBe('large is too large')
     expect(shown('same $& same', { id: '$&', upstreamModel: 'same' })).toBe('$& $& $&')
