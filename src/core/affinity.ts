@@ -1,0 +1,70 @@
+/**
+ * Which conversation a request belongs to, so that it stays where its prompt cache is warm. Rules: pool.md "Affinity".
+ *
+ * What is looked at is bounded: routing needs a key that is the same in every turn of a conversation, not one that no two conversations share.
+ */
+
+import { isObject } from './json.ts'
+
+/** What stands at the beginning of every turn of a conversation, in native or in the client's own words. */
+export type Opening = Readonly<{ modelId: string; system: unknown; tools: unknown; firstUserTurn: unknown }>
+
+/** Ids that the client gave, in the order of the rules; what is no text that says something counts as not given. */
+export type GivenIds = Readonly<{ userId?: unknown; promptCacheKey?: unknown; sessionHeader?: unknown }>
+
+/** The client's own id of the conversation, else the opening's words. To be salted with the account and hashed before it is kept or compared. */
+export function conversationOf({ userId, promptCacheKey, sessionHeader }: GivenIds, opening: () => Opening): string {
+  const id = sessionOf(userId) ?? textOf(promptCacheKey) ?? textOf(sessionHeader)
+  if (id !== undefined) return `id\n${id}`
+  const { modelId, system, tools, firstUserTurn } = opening()
+  return ['opening', modelId, excerptOf(system), excerptOf(tools), excerptOf(firstUserTurn)].join('\n')
+}
+
+/** Of each part of the opening. */
+const EXCERPT_LENGTH_MAX = 4_096
+const ID_LENGTH_MAX = 512
+/** A body's nesting is bounded, and its first words are rarely deep. */
+const DEPTH_MAX = 16
+
+const textOf = (id: unknown): string | undefined => (typeof id === 'string' && id.trim() !== '' ? id.slice(0, ID_LENGTH_MAX) : undefined)
+
+/** Agents put the session into `metadata.user_id`, as `…_session_ID` or as JSON with `session_id`; any other user id names a person with many conversations. */
+function sessionOf(userId: unknown): string | undefined {
+  if (typeof userId !== 'string') return undefined
+  const named = /_session_([\w-]+)/.exec(userId.slice(0, ID_LENGTH_MAX))?.[1]
+  return named ?? (userId.startsWith('{') ? textOf(memberOf(userId, 'session_id')) : undefined)
+}
+
+function memberOf(json: string, name: string): unknown {
+  if (json.length > ID_LENGTH_MAX) return undefined
+  try {
+    const value: unknown = JSON.parse(json)
+    return isObject(value) ? value[name] : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The texts inside a JSON value, in order, as far as they fit. A cache marker moves from turn to turn, so it is no part of what is said. */
+function excerptOf(value: unknown): string {
+  let excerpt = ''
+  const add = (text: string): void => {
+    excerpt += `${text.slice(0, EXCERPT_LENGTH_MAX - excerpt.length)}\n`
+  }
+  const walk = (part: unknown, depth: number): void => {
+    if (excerpt.length >= EXCERPT_LENGTH_MAX || depth > DEPTH_MAX) return
+    if (typeof part === 'string') add(part)
+    else if (Array.isArray(part)) {
+      for (const item of part) {
+        if (excerpt.length >= EXCERPT_LENGTH_MAX) return
+        walk(item, depth + 1)
+      }
+    } else if (isObject(part)) {
+      for (const name in part) {
+        if (name !== 'cache_control') walk(part[name], depth + 1)
+      }
+    }
+  }
+  walk(value, 0)
+  return excerpt
+}

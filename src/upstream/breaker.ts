@@ -1,0 +1,114 @@
+/**
+ * Whether an upstream is worth a call for a model: a circuit breaker as a pure state over a clock that is handed in. Rules: pool.md "Breaker".
+ *
+ * closed: calls go there · open: none does, until a moment · half-open: one probe does, and its end decides.
+ */
+
+/**
+ * What a failed call says. dead: no connection came about · account: our credit or key there · busy: it said when to come back, or not · broken: anything
+ * else that is not the client's fault.
+ */
+export type Trouble = Readonly<{ kind: 'dead' | 'account' | 'broken' }> | Readonly<{ kind: 'busy'; retryAfterMs: number | undefined }>
+
+export type BreakerState = 'closed' | 'open' | 'half-open'
+
+const BUCKETS = 10
+const BUCKET_MS = 1_000
+/** A share of so few calls says nothing. */
+const CALLS_MIN = 10
+const FAILED_SHARE = 0.5
+/** First and longest time out, doubled from failed probe to failed probe. */
+const OUT_MS = { dead: [1_000, 30_000], broken: [1_000, 30_000], busy: [1_000, 30_000], account: [15_000, 300_000] } as const
+/** An upstream that asks for more is asked again after this, all the same. */
+const RETRY_AFTER_MS_MAX = 300_000
+/** A probe whose end nobody tells has failed. */
+const PROBE_MS_MAX = 600_000
+
+export class Breaker {
+  readonly #random: () => number
+  readonly #calls = new Uint32Array(BUCKETS)
+  readonly #failures = new Uint32Array(BUCKETS)
+  #bucket = 0
+  #openUntil: number | undefined
+  #probeUntil: number | undefined
+  #openings = 0
+
+  /** `random`: in [0, 1), so that many gateways do not probe in step. */
+  constructor(random: () => number) {
+    this.#random = random
+  }
+
+  state(now: number): BreakerState {
+    if (this.#openUntil === undefined) return 'closed'
+    return now < this.#openUntil ? 'open' : 'half-open'
+  }
+
+  /** When a probe may go there; undefined: calls may go there now. */
+  outUntil(now: number): number | undefined {
+    if (this.#openUntil === undefined) return undefined
+    if (now < this.#openUntil) return this.#openUntil
+    return this.#probeUntil !== undefined && now < this.#probeUntil ? this.#probeUntil : undefined
+  }
+
+  /** A call is made, which `outUntil` had allowed: the first after a time out is the probe. */
+  begin(now: number): void {
+    if (this.#openUntil !== undefined) this.#probeUntil = now + PROBE_MS_MAX
+  }
+
+  succeeded(now: number): void {
+    this.#count(now, false)
+    this.#openUntil = undefined
+    this.#probeUntil = undefined
+    this.#openings = 0
+  }
+
+  failed(now: number, trouble: Trouble): void {
+    const wasProbe = this.#openUntil !== undefined
+    this.#count(now, true)
+    if (trouble.kind === 'busy' && trouble.retryAfterMs !== undefined)
+      this.#openFor(now, Math.min(trouble.retryAfterMs, RETRY_AFTER_MS_MAX))
+    else if (wasProbe || trouble.kind === 'dead' || trouble.kind === 'account' || this.#hasFailedTooOften())
+      this.#openFor(now, this.#nextOutMs(trouble))
+  }
+
+  /** The call ended without a word on the upstream: its client left, or the request was the client's mistake. */
+  abandoned(): void {
+    this.#probeUntil = undefined
+  }
+
+  #openFor(now: number, outMs: number): void {
+    // Calls that were under way when it opened tell nothing new: they must not make a pause longer than one failed probe would.
+    this.#openUntil = Math.max(this.#openUntil ?? 0, now + outMs)
+    this.#probeUntil = undefined
+    this.#calls.fill(0)
+    this.#failures.fill(0)
+  }
+
+  #nextOutMs({ kind }: Trouble): number {
+    const [first, longest] = OUT_MS[kind]
+    const outMs = Math.min(longest, first * 2 ** this.#openings++)
+    return outMs * (1 - this.#random() / 4)
+  }
+
+  #hasFailedTooOften(): boolean {
+    let calls = 0
+    let failures = 0
+    for (let index = 0; index < BUCKETS; index++) {
+      calls += this.#calls[index] ?? 0
+      failures += this.#failures[index] ?? 0
+    }
+    return calls >= CALLS_MIN && failures >= calls * FAILED_SHARE
+  }
+
+  #count(now: number, isFailure: boolean): void {
+    const bucket = Math.floor(now / BUCKET_MS)
+    for (let stale = Math.max(this.#bucket + 1, bucket - BUCKETS + 1); stale <= bucket; stale++) {
+      this.#calls[stale % BUCKETS] = 0
+      this.#failures[stale % BUCKETS] = 0
+    }
+    this.#bucket = Math.max(this.#bucket, bucket)
+    const at = this.#bucket % BUCKETS
+    this.#calls[at] = (this.#calls[at] ?? 0) + 1
+    if (isFailure) this.#failures[at] = (this.#failures[at] ?? 0) + 1
+  }
+}

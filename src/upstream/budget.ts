@@ -1,0 +1,50 @@
+/**
+ * How many calls may be second tries: a tenth of the requests, and three a second however few there are. More would turn an upstream's trouble into a
+ * storm on the others. Pure. Rules: pool.md "Retry budget".
+ */
+
+export type BudgetRule = Readonly<{ share: number; perSecond: number }>
+
+const RETRY_BUDGET: BudgetRule = { share: 0.1, perSecond: 3 }
+/** What was not used for so long is lost: a quiet hour is no leave for a storm. */
+const KEPT_SECONDS = 10
+
+export class RetryBudget {
+  readonly #rule: BudgetRule
+  #tokens: number
+  #at: number
+  #recentRequests = 0
+
+  constructor(now: number, rule: BudgetRule = RETRY_BUDGET) {
+    this.#rule = rule
+    this.#tokens = rule.perSecond
+    this.#at = now
+  }
+
+  /** A request that came in. */
+  earn(now: number): void {
+    this.#refill(now)
+    this.#recentRequests++
+    this.#tokens = Math.min(this.#tokens + this.#rule.share, this.#cap())
+  }
+
+  /** Leave for one more call of a request; false: the budget is spent. */
+  take(now: number): boolean {
+    this.#refill(now)
+    if (this.#tokens < 1) return false
+    this.#tokens--
+    return true
+  }
+
+  /** `now` in milliseconds of a clock that never jumps back; one that does adds nothing. */
+  #refill(now: number): void {
+    const seconds = Math.max(0, now - this.#at) / 1_000
+    this.#at = Math.max(this.#at, now)
+    this.#recentRequests *= Math.max(0, 1 - seconds / KEPT_SECONDS)
+    this.#tokens = Math.min(this.#tokens + seconds * this.#rule.perSecond, this.#cap())
+  }
+
+  #cap(): number {
+    return this.#rule.perSecond + this.#recentRequests * this.#rule.share
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * The order in which a call tries its upstreams: priority, then the conversation's own one, then load. Pure. Rules: pool.md "Choice".
+ *
+ * Weighted rendezvous hashing (https://datatracker.ietf.org/doc/html/draft-ietf-bess-weighted-hrw): every upstream draws for every conversation, and the
+ * highest draw wins. One that leaves moves only the conversations that it had won, and gets the same ones back.
+ */
+
+export type Candidate = Readonly<{
+  name: string
+  /** Lower is tried first. */
+  priority: number
+  /** Above 0; the share of conversations among those of the same priority. */
+  weight: number
+  /** Calls that run. */
+  inFlight: number
+  /** What the first event takes there of late; 0 when nobody knows. */
+  firstEventMs: number
+}>
+
+/**
+ * `conversation`: 32 bytes of a hash, for a request that reads or writes a prompt cache; undefined for one that does not. `random`: two numbers in [0, 1),
+ * asked only for the latter.
+ */
+export function inOrder<C extends Candidate>(
+  candidates: readonly C[],
+  conversation: Uint8Array | undefined,
+  random: () => number,
+): readonly C[] {
+  if (candidates.length < 2) return candidates
+  const scores = new Map(candidates.map((candidate) => [candidate, scoreOf(candidate, conversation ?? random)]))
+  const byDraw = [...candidates].sort((a, b) => a.priority - b.priority || (scores.get(b) ?? 0) - (scores.get(a) ?? 0))
+  return conversation === undefined ? withLesserLoadedFirst(byDraw) : byDraw
+}
+
+/** −weight ÷ ln(draw): the chance to be the highest is the weight's share of the sum. */
+const scoreOf = ({ weight, name }: Candidate, draws: Uint8Array | (() => number)): number =>
+  -weight / Math.log(typeof draws === 'function' ? Math.max(draws(), Number.MIN_VALUE) : drawOf(draws, name))
+
+/** The best of two drawn by weight is nearly as good as the best of all, and no crowd runs to one that has just become idle. */
+function withLesserLoadedFirst<C extends Candidate>(candidates: readonly C[]): readonly C[] {
+  const [first, second, ...others] = candidates
+  if (first === undefined || second === undefined || first.priority !== second.priority) return candidates
+  return isBusier(first, second) ? [second, first, ...others] : candidates
+}
+
+function isBusier(a: Candidate, b: Candidate): boolean {
+  const difference = a.inFlight / a.weight - b.inFlight / b.weight
+  return difference === 0 ? a.firstEventMs > b.firstEventMs : difference > 0
+}
+
+/** Uniform in (0, 1), the same for the same two: FNV-1a over both, finished as MurmurHash3 is. */
+function drawOf(conversation: Uint8Array, name: string): number {
+  let high = 0x811c9dc5
+  let low = 0x9747b28c
+  const add = (byte: number): void => {
+    high = Math.imul(high ^ byte, 0x01000193)
+    low = Math.imul(low ^ byte, 0x01000193) ^ (low >>> 15)
+  }
+  for (const byte of conversation) add(byte)
+  for (let index = 0; index < name.length; index++) add(name.charCodeAt(index))
+  return ((mixed(high) >>> 5) * 0x4000000 + (mixed(low) >>> 6) + 0.5) / 2 ** 53
+}
+
+function mixed(hash: number): number {
+  let h = hash ^ (hash >>> 16)
+  h = Math.imul(h, 0x85ebca6b)
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35)
+  return (h ^ (h >>> 16)) >>> 0
+}

@@ -1,0 +1,39 @@
+/**
+ * How fast an upstream begins to answer, beside its own norm: one that has become slow loses conversations before it breaks. Pure. Rules: pool.md "Choice".
+ */
+
+/** The share of the newest value in each average. */
+const RECENT = 0.2
+const NORM = 0.01
+/** Before so many answers there is no norm. */
+const ANSWERS_MIN = 20
+/** Small absolute differences are nobody's loss. */
+const SLACK_MS = 500
+
+export class Pace {
+  #answers = 0
+  #recentMs = 0
+  #normMs = 0
+
+  /** What the first event took of late; 0 when nobody knows. */
+  get firstEventMs(): number {
+    return this.#recentMs
+  }
+
+  began(firstEventMs: number): void {
+    this.#answers++
+    if (this.#answers === 1) {
+      this.#recentMs = this.#normMs = firstEventMs
+      return
+    }
+    this.#recentMs += (firstEventMs - this.#recentMs) * RECENT
+    this.#normMs += (firstEventMs - this.#normMs) * Math.max(NORM, 1 / this.#answers)
+  }
+
+  /** Of its weight: 1, or less where its answers begin three or six times later than they used to. Steps, so that few conversations move. */
+  share(): 1 | 0.5 | 0.25 {
+    if (this.#answers < ANSWERS_MIN) return 1
+    if (this.#recentMs > this.#normMs * 6 + SLACK_MS) return 0.25
+    return this.#recentMs > this.#normMs * 3 + SLACK_MS ? 0.5 : 1
+  }
+}

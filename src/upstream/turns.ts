@@ -1,0 +1,91 @@
+/** Who may run next where there is not room for all: a short queue in which accounts take turns. Pure; time is handed in. Rules: pool.md "Overload". */
+
+/** Of all slots, kept for accounts that run few; of fewer than ten none is. */
+const RESERVED_SHARE = 0.1
+
+type Waiting = Readonly<{ accountId: string; until: number; decide: (mayRun: boolean) => void }>
+
+export class Turns {
+  readonly #slots: () => number
+  readonly #running = new Map<string, number>()
+  readonly #waiting: Waiting[] = []
+  #total = 0
+
+  /** `slots`: how many may run at once, asked anew each time. */
+  constructor(slots: () => number) {
+    this.#slots = slots
+  }
+
+  get running(): number {
+    return this.#total
+  }
+
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
+  /** True: it runs, until `leave`. */
+  enter(accountId: string): boolean {
+    if (!this.#mayRun(accountId)) return false
+    this.#add(accountId)
+    return true
+  }
+
+  /** `decide` is told once, by `leave` or `expire`; the function given back takes the wish away. */
+  wait(accountId: string, until: number, decide: (mayRun: boolean) => void): () => void {
+    const waiting = { accountId, until, decide }
+    this.#waiting.push(waiting)
+    return () => {
+      const at = this.#waiting.indexOf(waiting)
+      if (at !== -1) this.#waiting.splice(at, 1)
+    }
+  }
+
+  leave(accountId: string): void {
+    const left = (this.#running.get(accountId) ?? 0) - 1
+    if (left > 0) this.#running.set(accountId, left)
+    else this.#running.delete(accountId)
+    this.#total--
+    this.#admitNext()
+  }
+
+  /** Tells those whose time is over that they may not run. */
+  expire(now: number): void {
+    for (let at = 0; at < this.#waiting.length; ) {
+      const waiting = this.#waiting[at]
+      if (waiting === undefined || waiting.until > now) at++
+      else {
+        this.#waiting.splice(at, 1)
+        waiting.decide(false)
+      }
+    }
+  }
+
+  /** Of those that wait, who runs least; of these, who came first. */
+  #admitNext(): void {
+    let best: Waiting | undefined
+    for (const waiting of this.#waiting) {
+      if (best === undefined || this.#runningOf(waiting) < this.#runningOf(best)) best = waiting
+    }
+    if (best === undefined || !this.#mayRun(best.accountId)) return
+    this.#waiting.splice(this.#waiting.indexOf(best), 1)
+    this.#add(best.accountId)
+    best.decide(true)
+  }
+
+  /** The last slots are for whoever has less than an equal share: one account cannot take them all. */
+  #mayRun(accountId: string): boolean {
+    const slots = this.#slots()
+    const free = slots - this.#total
+    if (free <= 0) return false
+    const own = this.#running.get(accountId) ?? 0
+    return free > Math.floor(slots * RESERVED_SHARE) || own < slots / (this.#running.size + (own === 0 ? 1 : 0) + 1)
+  }
+
+  #runningOf = ({ accountId }: Waiting): number => this.#running.get(accountId) ?? 0
+
+  #add(accountId: string): void {
+    this.#running.set(accountId, (this.#running.get(accountId) ?? 0) + 1)
+    this.#total++
+  }
+}

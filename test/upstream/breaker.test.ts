@@ -1,0 +1,112 @@
+/** An upstream in trouble is left alone, asked again with one probe, and not left alone for ever. Rules: pool.md "Breaker". */
+
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { Breaker, type Trouble } from '../../src/upstream/breaker.ts'
+
+const T = 1_800_000_000_000
+const BROKEN: Trouble = { kind: 'broken' }
+const DEAD: Trouble = { kind: 'dead' }
+const breaker = (): Breaker => new Breaker(() => 0)
+const outMs = (one: Breaker, now: number): number => (one.outUntil(now) ?? now) - now
+
+test('it opens at half of ten calls, not before', () => {
+  const one = breaker()
+  for (let call = 0; call < 5; call++) one.succeeded(T)
+  for (let call = 0; call < 4; call++) one.failed(T, BROKEN)
+  expect(one.state(T)).toBe('closed')
+  one.failed(T, BROKEN)
+  expect(one.state(T)).toBe('open')
+})
+
+test('a few failures of many calls, and failures of long ago, do not open it', () => {
+  const one = breaker()
+  for (let call = 0; call < 9; call++) one.failed(T, BROKEN)
+  for (let call = 0; call < 9; call++) one.failed(T + 11_000, BROKEN)
+  expect(one.state(T + 11_000)).toBe('closed')
+  for (let call = 0; call < 30; call++) one.succeeded(T + 12_000)
+  for (let call = 0; call < 15; call++) one.failed(T + 12_000, BROKEN)
+  expect(one.state(T + 12_000)).toBe('closed')
+})
+
+test('a dead address and trouble with our account open it at once; the account for longer', () => {
+  const [dead, account] = [breaker(), breaker()]
+  dead.failed(T, DEAD)
+  account.failed(T, { kind: 'account' })
+  expect(outMs(dead, T)).toBe(1_000)
+  expect(outMs(account, T)).toBe(15_000)
+})
+
+test('Retry-After is honoured to the millisecond, up to five minutes', () => {
+  const one = breaker()
+  one.failed(T, { kind: 'busy', retryAfterMs: 7_000 })
+  expect(outMs(one, T)).toBe(7_000)
+  expect(one.outUntil(T + 6_999)).toBe(T + 7_000)
+  expect(one.outUntil(T + 7_000)).toBeUndefined()
+  const long = breaker()
+  long.failed(T, { kind: 'busy', retryAfterMs: 86_400_000 })
+  expect(outMs(long, T)).toBe(300_000)
+})
+
+test('after its time out one probe goes there, and decides', () => {
+  const one = breaker()
+  one.failed(T, DEAD)
+  const later = T + 1_000
+  expect(one.state(later)).toBe('half-open')
+  expect(one.outUntil(later)).toBeUndefined()
+  one.begin(later)
+  expect(one.outUntil(later)).toBeGreaterThan(later)
+  one.succeeded(later + 10)
+  expect(one.state(later + 10)).toBe('closed')
+  expect(one.outUntil(later + 10)).toBeUndefined()
+})
+
+test('failed probes double the time out, up to half a minute; success forgets it', () => {
+  const one = breaker()
+  let now = T
+  const outs: number[] = []
+  for (let probe = 0; probe < 8; probe++) {
+    one.begin(now)
+    one.failed(now, DEAD)
+    outs.push(outMs(one, now))
+    now += outMs(one, now)
+  }
+  expect(outs).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000])
+  one.begin(now)
+  one.succeeded(now)
+  one.failed(now, DEAD)
+  expect(outMs(one, now)).toBe(1_000)
+})
+
+test('a probe whose client left makes room for the next one', () => {
+  const one = breaker()
+  one.failed(T, DEAD)
+  one.begin(T + 1_000)
+  one.abandoned()
+  expect(one.outUntil(T + 1_000)).toBeUndefined()
+})
+
+test('whatever happens, it is never out for more than five minutes, and a success always brings it back', () => {
+  const trouble: fc.Arbitrary<Trouble> = fc.oneof(
+    fc.constantFrom<Trouble>(BROKEN, DEAD, { kind: 'account' }, { kind: 'busy', retryAfterMs: undefined }),
+    fc.nat(10_000_000).map((retryAfterMs): Trouble => ({ kind: 'busy', retryAfterMs })),
+  )
+  const step = fc.record({ gapMs: fc.nat(40_000), what: fc.oneof(trouble, fc.constantFrom('ok', 'begin', 'abandoned')) })
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 200 }), fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }), (steps, draw) => {
+      const one = new Breaker(() => draw)
+      let now = T
+      for (const { gapMs, what } of steps) {
+        now += gapMs
+        if (what === 'begin') {
+          if (one.outUntil(now) === undefined) one.begin(now)
+        } else if (what === 'ok') one.succeeded(now)
+        else if (what === 'abandoned') one.abandoned()
+        else if (typeof what === 'object') one.failed(now, what)
+        expect(outMs(one, now)).toBeLessThanOrEqual(600_000)
+        if (one.state(now) === 'open') expect(outMs(one, now)).toBeLessThanOrEqual(300_000)
+        if (what === 'ok') expect(one.state(now)).toBe('closed')
+      }
+    }),
+  )
+})

@@ -1,0 +1,84 @@
+/** Where there is not room for all, accounts take turns, and none takes all the room. Rules: pool.md "Overload". */
+
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { Turns } from '../../src/upstream/turns.ts'
+
+test('no more run than there are slots, each wish is decided once, and nobody waits while a slot is free for them', () => {
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant('ask' as const), account: fc.nat(3) }),
+    fc.record({ kind: fc.constant('leave' as const), which: fc.nat(50) }),
+    fc.record({ kind: fc.constant('time' as const), gapMs: fc.nat(900) }),
+  )
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 30 }), fc.array(step, { maxLength: 200 }), (slots, steps) => {
+      const turns = new Turns(() => slots)
+      const running: string[] = []
+      let now = 0
+      let decided = 0
+      let asked = 0
+      for (const one of steps) {
+        if (one.kind === 'ask') {
+          const account = `account ${one.account}`
+          if (turns.enter(account)) running.push(account)
+          else {
+            asked++
+            turns.wait(account, now + 1_000, (mayRun) => {
+              decided++
+              if (mayRun) running.push(account)
+            })
+          }
+        } else if (one.kind === 'leave') {
+          const [gone] = running.splice(one.which % Math.max(1, running.length), 1)
+          if (gone !== undefined) turns.leave(gone)
+        } else {
+          now += one.gapMs
+          turns.expire(now)
+        }
+        expect(running.length).toBeLessThanOrEqual(slots)
+        expect(turns.running).toBe(running.length)
+        expect(decided + turns.waiting).toBe(asked)
+      }
+      turns.expire(now + 1_000)
+      expect(decided).toBe(asked)
+      for (const account of running.splice(0)) turns.leave(account)
+      expect(turns.running).toBe(0)
+    }),
+  )
+})
+
+test('one account leaves a tenth of the slots to others', () => {
+  const turns = new Turns(() => 100)
+  let greedy = 0
+  while (turns.enter('greedy')) greedy++
+  expect(greedy).toBe(90)
+  for (let call = 0; call < 10; call++) expect(turns.enter('small')).toBe(true)
+  expect(turns.enter('small')).toBe(false)
+})
+
+test('the slot that becomes free goes to the account that runs least, then to who came first', () => {
+  const turns = new Turns(() => 4)
+  for (const account of ['a', 'a', 'a', 'b']) expect(turns.enter(account)).toBe(true)
+  const admitted: string[] = []
+  for (const [account, name] of [
+    ['a', 'a first'],
+    ['b', 'b first'],
+    ['b', 'b second'],
+    ['c', 'c'],
+  ] as const)
+    turns.wait(account, 1_000, (mayRun) => mayRun && admitted.push(name))
+  turns.leave('a')
+  turns.leave('a')
+  turns.leave('a')
+  expect(admitted).toEqual(['c', 'a first', 'b first'])
+})
+
+test('a wish that is taken back is never decided', () => {
+  const turns = new Turns(() => 1)
+  turns.enter('a')
+  const decided: boolean[] = []
+  turns.wait('b', 1_000, (mayRun) => decided.push(mayRun))()
+  turns.leave('a')
+  turns.expire(5_000)
+  expect(decided).toEqual([])
+})
