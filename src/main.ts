@@ -1,15 +1,13 @@
 #!/usr/bin/env bun
-/** Entry of the binary. The ledger's thread is this same file, entered again: a file of its own cannot be found inside a compiled binary. */
+/** Entry of the binary. The files of threads are named here and nowhere else, as they are to the build: their URLs are found from this one in a compiled binary. */
 
-import { isMainThread } from 'node:worker_threads'
 import { runCli } from './cli/program.ts'
 import { takeEnvironment } from './cli/proxies.ts'
-import { runLedgerThread } from './ledger/thread.ts'
 import { describeBug } from './observe/bug.ts'
 
 function main(): void {
   runCli(process.argv.slice(2), {
-    startThread: () => new Worker(import.meta.url),
+    startThread: () => new Worker(new URL('./ledger/thread.ts', import.meta.url)),
     env: takeEnvironment(process.env),
     stdout: (text) => process.stdout.write(text),
     stderr: (text) => process.stderr.write(text),
@@ -31,5 +29,4 @@ function main(): void {
 
 const LINGER_MS = 1_000
 
-if (isMainThread) main()
-else runLedgerThread()
+main()

@@ -41,7 +41,7 @@ async function start(): Promise<Gateway | string> {
   const config: Config = { ...loaded, operator: { ...loaded.operator, port: 0 }, upstreams: [] }
   const options = {
     config,
-    startThread: () => new Worker(new URL('../main.ts', import.meta.url)),
+    startThread: () => new Worker(new URL('../ledger/thread.ts', import.meta.url)),
     host: undefined,
     log: logToStderr(),
   }

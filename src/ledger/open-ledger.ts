@@ -22,7 +22,7 @@ const RETRY_MS = 2_000
 /** Requests younger than this leave no row when the process dies (money.md "Crashes"). */
 const MARK_AFTER_MS = 1_000
 
-/** `create` makes a new ledger only where nothing is. `startThread` makes a Worker that calls `runLedgerThread`. */
+/** `create` makes a new ledger only where nothing is. `startThread` makes a Worker of `src/ledger/thread.ts`. */
 export async function openLedger(options: LedgerOptions): Promise<OpenedLedger | OpenProblem> {
   const { path, create } = options
   if (!create && !existsSync(path)) return { problem: 'missing', message: `there is no ledger at ${path}` }

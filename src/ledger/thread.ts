@@ -1,5 +1,6 @@
 /**
- * The ledger thread: the one connection that writes, or one that only checkpoints or only checks. `src/main.ts` calls this when it finds itself in a Worker.
+ * The ledger thread: the one connection that writes, or one that only checkpoints or only checks. A Worker's own file: it
+ * begins when it is loaded.
  * Rules: ledger.md "One writer"; platform.md "Process".
  */
 
@@ -11,7 +12,7 @@ import { type NumberedDebit, readDebits } from './debit-records.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
 import type { FromThread, Opened, OpenProblem, ToThread } from './task.ts'
 
-export function runLedgerThread(): void {
+function run(): void {
   const port = parentPort
   if (port === null) throw new Error('the ledger thread runs in a Worker only')
   const say = (message: FromThread): void => port.postMessage(message)
@@ -74,3 +75,5 @@ function open(
   ledger.close()
   return { problem: 'unwritable', message: `${path}: requests of an earlier run cannot be settled (${recovered.problem})` }
 }
+
+run()

@@ -7,7 +7,7 @@ import type { CliEnvironment } from '../../src/cli/environment.ts'
 import { runCli } from '../../src/cli/program.ts'
 
 export const NOW = Date.UTC(2026, 10, 21, 12)
-export const startThread = (): Worker => new Worker(new URL('../../src/main.ts', import.meta.url))
+export const startThread = (): Worker => new Worker(new URL('../../src/ledger/thread.ts', import.meta.url))
 
 export type Ran = Readonly<{ code: number; out: string; err: string }>
 

@@ -41,7 +41,7 @@ export function makeFolder(): string {
 
 export const makePath = (): string => join(makeFolder(), 'ledger.db')
 
-export const startThread = (): Worker => new Worker(new URL('./ledger-thread.ts', import.meta.url))
+export const startThread = (): Worker => new Worker(new URL('../../src/ledger/thread.ts', import.meta.url))
 
 export function usd(text: string): Picos {
   const amount = parseUsd(text)
