@@ -27,13 +27,8 @@ export function openDatabase(path: string, access: Access): Database | DatabaseP
   try {
     if (!existsSync(path)) {
       if (access !== 'create') return { problem: 'missing', message: `there is no ledger at ${path}` }
-      if (isNotEmpty(`${path}-wal`)) {
-        return {
-          problem: 'corrupt',
-          message: `${path} is gone but its write-ahead log ${path}-wal is not empty; put the file back or move the log away`,
-        }
-      }
-      createDatabase(path)
+      const problem = makeDatabase(path)
+      if (problem !== undefined) return problem
     }
     return openExisting(path, access === 'read')
   } catch (error) {
@@ -63,6 +58,20 @@ export function damageIn(path: string): string | undefined {
     return problemOf(error, path).message
   } finally {
     db.close()
+  }
+}
+
+/** A new and empty ledger at a path where nothing is, or why none was made. */
+export function makeDatabase(path: string): DatabaseProblem | undefined {
+  try {
+    if (isNotEmpty(`${path}-wal`)) {
+      const message = `${path} is gone but its write-ahead log ${path}-wal is not empty; put the file back or move the log away`
+      return { problem: 'corrupt', message }
+    }
+    createDatabase(path)
+    return undefined
+  } catch (error) {
+    return problemOf(error, path)
   }
 }
 
@@ -113,6 +122,10 @@ function setConnectionPragmas(db: Database): void {
 
 /** Looks before anything is written: a foreign file must stay as it is. */
 function inspect(db: Database, path: string, isReadOnly: boolean): DatabaseProblem | undefined {
+  if (statSync(path).nlink > 1) {
+    const message = `${path} has another name too (a hard link), under which its write-ahead log would not be found: remove the other name`
+    return { problem: 'unwritable', message }
+  }
   if (readInteger(db, 'application_id') !== APPLICATION_ID)
     return { problem: 'corrupt', message: `${path} is not a Tollgate ledger; it was left as it is: ${RESTORE_HINT}` }
   const version = readInteger(db, 'user_version')

@@ -78,6 +78,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const opened = await openLedger({
     path: config.ledgerPath,
     create: true,
+    lockWaitMs: LOCK_WAIT_MS,
     bootId: Bun.randomUUIDv7(),
     startThread,
     now: Date.now,
@@ -89,6 +90,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const ledger = options.wrapLedger?.(opened.ledger) ?? opened.ledger
   const state = { config, upstreams: upstreamsOf(config), isDraining: false, url: '' }
   const world = worldOf(state, ledger, log, metrics)
+  if (opened.isNew) log.notice('a new ledger was made', { path: opened.path })
   if (recovered > 0) log.notice('requests of a dead process were waived', { recovered })
   const live = new LiveStreams(world.clock.monotonicMs)
   const keyLimits = new KeyLimits({ limits: world.limits, now: world.clock.monotonicMs })
@@ -148,6 +150,8 @@ function bodyMemoryOf({ ledger, limits, clock }: World, memoryBytes: number): Bo
 
 /** What a stream that was just ended, or a socket that is closing, may still take. */
 const LAST_WAIT_MS = 2_000
+/** A command that writes the file itself holds it for a moment. */
+const LOCK_WAIT_MS = 2_000
 /** Above every limit of ours, which answer in the contract's words; Bun's own 413 is empty. */
 const SERVER_BODY_BYTES_MAX = Number.MAX_SAFE_INTEGER
 

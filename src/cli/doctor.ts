@@ -7,7 +7,7 @@ import { problemOf } from '../../db/open.ts'
 import type { Config, UpstreamConfig } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { type ConfigProblems, textOfProblem } from '../config/problems.ts'
-import { holderOf } from '../ledger/lock.ts'
+import { lockHolderOf } from '../ledger/file-id.ts'
 import { openReport } from '../ledger/report.ts'
 import { descriptorLimit } from '../observe/descriptors.ts'
 import { isGatewayRunning } from '../operator/operator-socket.ts'
@@ -86,7 +86,7 @@ function configuration(config: Config): Finding {
 async function gateway(config: Config): Promise<readonly Finding[]> {
   const isRunning = await isGatewayRunning(config.ledgerPath)
   const detail = isRunning ? 'one is running on this ledger' : 'none is running on this ledger'
-  return [{ check: 'gateway', status: 'ok', detail }, ...descriptors(isRunning ? holderOf(config.ledgerPath) : 'self')]
+  return [{ check: 'gateway', status: 'ok', detail }, ...descriptors(isRunning ? lockHolderOf(config.ledgerPath) : 'self')]
 }
 
 function descriptors(pid: number | 'self' | undefined): readonly Finding[] {

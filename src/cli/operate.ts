@@ -26,9 +26,10 @@ export async function operate(context: CommandContext, operation: Operation, { c
 type FileProblem = Extract<Awaited<ReturnType<typeof openLedger>>, { problem: unknown }>
 
 async function operateOnFile(context: CommandContext, operation: Operation, create: boolean): Promise<OperationResult | FileProblem> {
-  const { startThread, now } = context.environment
+  const { startThread, now, stderr } = context.environment
   const opened = await openLedger({ path: context.config.ledgerPath, create, bootId: newId('boot', now()), startThread, now })
   if ('problem' in opened) return opened
+  if (opened.isNew) stderr(`tollgate: a new ledger was made at ${opened.path}\n`)
   try {
     return await opened.ledger.operate(operation)
   } finally {

@@ -1,64 +1,49 @@
 /**
- * The writer's lock: a side file that one process holds under an exclusive SQLite lock. The kernel frees it with the process, `kill -9` too.
+ * The writer's lock, on the ledger's own inode: a second opener is refused under whatever name it comes, and there is no side file that could be lost.
  * Rules: ledger.md "One writer".
  */
 
-import { Database, SQLiteError } from 'bun:sqlite'
-import { closeSync, openSync, readSync, realpathSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { closeSync, fstatSync, openSync } from 'node:fs'
+import { type FileId, fileIdAt, idOf, lockHolderOf } from './file-id.ts'
+import { tryLock } from './flock.ts'
 
-export type Lock = Readonly<{ release(): void }>
+/** `handle` stays open until `release`, which must come after every connection to the file is closed. */
+export type Lock = Readonly<{ file: FileId; handle: number; release(): void }>
 /** `holder`: process id; undefined when it could not be read. */
 export type Locked = Readonly<{ holder: number | undefined }>
 
-/** POSIX drops all of a process's locks on a file when it closes any handle of it: a file that is locked here must not be opened again here. */
-const heldHere = new Set<string>()
+/** POSIX drops all of a process's locks on a file when it closes any handle of it, SQLite's too: a file that is locked here is not opened again here. */
+const heldHere = new Set<FileId>()
 
-/** SQLite's `user_version`, four bytes, big-endian: the holder's process id. */
-const PID_OFFSET = 60
-
-/** The lock of the ledger at `path`, whose folder must exist. Throws what the file system says when the side file cannot be made. */
+/** Throws what the file system says when the file cannot be opened for writing, or cannot be locked. */
 export function takeLock(path: string): Lock | Locked {
-  const file = join(realpathSync(dirname(path)), `${basename(path)}.lock`)
-  if (heldHere.has(file)) return { holder: process.pid }
-  const db = new Database(file, { create: true, readwrite: true })
+  const seen = fileIdAt(path)
+  if (seen !== undefined && heldHere.has(seen)) return { holder: process.pid }
+  const handle = openSync(path, 'r+')
   try {
-    // No rollback journal, which would be a third file; the exclusive mode keeps the lock beyond the commit that writes the id.
-    db.run('PRAGMA busy_timeout = 0')
-    db.run('PRAGMA locking_mode = EXCLUSIVE')
-    db.run('PRAGMA journal_mode = MEMORY')
-    db.run('BEGIN EXCLUSIVE')
-    db.run(`PRAGMA user_version = ${process.pid}`)
-    db.run('COMMIT')
+    const file = idOf(fstatSync(handle, { bigint: true }))
+    // Locked, but renamed away in between: not the ledger any more.
+    if (!tryLock(handle) || fileIdAt(path) !== file) {
+      const holder = lockHolderOf(path)
+      closeSync(handle)
+      return { holder }
+    }
+    heldHere.add(file)
+    const release = (): void => {
+      if (heldHere.delete(file)) closeSync(handle)
+    }
+    return { file, handle, release }
   } catch (error) {
-    db.close()
-    if (error instanceof SQLiteError && (error.errno & 0xff) === 5) return { holder: readHolder(file) }
+    closeSync(handle)
     throw error
   }
-  heldHere.add(file)
-  return {
-    release: () => {
-      if (heldHere.delete(file)) db.close()
-    },
-  }
 }
 
-/** The process that holds the ledger's lock, or held it last; undefined when that cannot be read. */
-export function holderOf(path: string): number | undefined {
-  const file = join(dirname(path), `${basename(path)}.lock`)
+/** Holds the folder while a file in it is made or replaced. Undefined: another process is at it. */
+export function whileFolderIsLocked<T>(folder: string, work: () => T): T | undefined {
+  const handle = openSync(folder, 'r')
   try {
-    const real = realpathSync(file)
-    return heldHere.has(real) ? process.pid : readHolder(real)
-  } catch {
-    return undefined
-  }
-}
-
-function readHolder(file: string): number | undefined {
-  const handle = openSync(file, 'r')
-  try {
-    const bytes = Buffer.alloc(4)
-    return readSync(handle, bytes, 0, 4, PID_OFFSET) === 4 ? bytes.readUInt32BE() : undefined
+    return tryLock(handle) ? work() : undefined
   } finally {
     closeSync(handle)
   }

@@ -5,51 +5,88 @@
 
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { problemOf } from '../../db/open.ts'
+import { type DatabaseProblem, makeDatabase, problemOf } from '../../db/open.ts'
+import { danglingTarget, realPathOf } from './file-id.ts'
 import { GroupCommit, type GroupCommitOptions } from './group-commit.ts'
 import type { Ledger } from './ledger.ts'
-import { type Lock, takeLock } from './lock.ts'
+import { type Lock, takeLock, whileFolderIsLocked } from './lock.ts'
 import type { OpenProblem } from './task.ts'
 
 type Defaulted = 'retryMs' | 'onFault' | 'markAfterMs' | 'checksFile'
-export type LedgerOptions = Omit<GroupCommitOptions, Defaulted | 'onClosed'> & Partial<Pick<GroupCommitOptions, Defaulted>>
+export type LedgerOptions = Omit<GroupCommitOptions, Defaulted | 'onClosed'> &
+  Partial<Pick<GroupCommitOptions, Defaulted>> &
+  Readonly<{
+    /** Makes a new ledger only where nothing is. */
+    create: boolean
+    /** How long a lock of somebody else is waited for; default: not at all. */
+    lockWaitMs?: number
+  }>
 
-/** `recovered`: requests of a dead process that were waived at their last mark. */
-export type OpenedLedger = Readonly<{ ledger: Ledger; recovered: number }>
+/** `recovered`: requests of a dead process that were waived at their last mark. `path`: the file's own, behind any link. `isNew`: it was made just now. */
+export type OpenedLedger = Readonly<{ ledger: Ledger; recovered: number; path: string; isNew: boolean }>
 
 /** Within it a client still waits for the end of its answer. */
 const RETRY_MS = 2_000
 /** Requests younger than this leave no row when the process dies (money.md "Crashes"). */
 const MARK_AFTER_MS = 1_000
+const LOCK_PAUSE_MS = 50
 
-/** `create` makes a new ledger only where nothing is. `startThread` makes a Worker of `src/ledger/thread.ts`. */
-export async function openLedger(options: LedgerOptions): Promise<OpenedLedger | OpenProblem> {
-  const { path, create } = options
-  if (!create && !existsSync(path)) return { problem: 'missing', message: `there is no ledger at ${path}` }
-  const lock = lockOf(path, create)
-  if ('problem' in lock) return lock
+/** `startThread` makes a Worker of `src/ledger/thread.ts`. */
+export async function openLedger({ create, lockWaitMs = 0, ...options }: LedgerOptions): Promise<OpenedLedger | OpenProblem> {
+  const path = realPathOf(options.path)
+  const held = await lockWithin(lockWaitMs, path, create)
+  if ('problem' in held) return held
+  const { lock, isNew } = held
   const ledger = new GroupCommit({
     retryMs: RETRY_MS,
     markAfterMs: MARK_AFTER_MS,
     onFault: () => undefined,
     checksFile: false,
     ...options,
+    path,
     onClosed: () => lock.release(),
   })
   const opened = await ledger.start()
-  if ('recovered' in opened) return { ledger, recovered: opened.recovered }
+  if ('recovered' in opened) return { ledger, recovered: opened.recovered, path, isNew }
   lock.release()
   return opened
 }
 
-function lockOf(path: string, create: boolean): Lock | OpenProblem {
-  try {
-    if (create) mkdirSync(dirname(path), { recursive: true })
-    const lock = takeLock(path)
-    if ('release' in lock) return lock
-    return { problem: 'locked', message: `ledger is in use by ${lock.holder === undefined ? 'another process' : `pid ${lock.holder}`}` }
-  } catch (error) {
-    const { message } = problemOf(error, `${path}.lock`)
-    return { problem: 'unwritable', message }
+type Held = Readonly<{ lock: Lock; isNew: boolean }>
+
+/** A command that writes holds the lock for a moment only. */
+async function lockWithin(waitMs: number, path: string, create: boolean): Promise<Held | OpenProblem> {
+  const until = performance.now() + waitMs
+  for (;;) {
+    const held = lockOf(path, create)
+    if (!('problem' in held) || held.problem !== 'locked' || performance.now() >= until) return held
+    await Bun.sleep(LOCK_PAUSE_MS)
   }
 }
+
+function lockOf(path: string, create: boolean): Held | OpenProblem {
+  try {
+    const made = existsSync(path) ? 'there' : makeAt(path, create)
+    if (typeof made !== 'string') return made
+    const lock = takeLock(path)
+    if ('release' in lock) return { lock, isNew: made === 'new' }
+    return inUseBy(lock.holder)
+  } catch (error) {
+    return problemOf(error, path)
+  }
+}
+
+/** Under the folder's lock, so that of two that make one neither replaces the other's. */
+function makeAt(path: string, create: boolean): 'there' | 'new' | DatabaseProblem {
+  const target = danglingTarget(path)
+  if (target !== undefined) return { problem: 'missing', message: `${path} is a link to ${target}, where nothing is` }
+  if (!create) return { problem: 'missing', message: `there is no ledger at ${path}` }
+  mkdirSync(dirname(path), { recursive: true })
+  const made = whileFolderIsLocked(dirname(path), () => (existsSync(path) ? 'there' : (makeDatabase(path) ?? 'new')))
+  return made ?? inUseBy(undefined)
+}
+
+const inUseBy = (holder: number | undefined): OpenProblem => ({
+  problem: 'locked',
+  message: `ledger is in use by ${holder === undefined ? 'another process' : `pid ${holder}`}`,
+})

@@ -83,7 +83,7 @@ export const unavailable = (task: Task): Answer => (task.kind === 'operate' ? { 
 export type Numbered<T> = Readonly<{ number: number }> & T
 
 export type ToThread =
-  | Readonly<{ kind: 'open'; path: string; create: boolean; bootId: string; now: number; retryMs: number }>
+  | Readonly<{ kind: 'open'; path: string; bootId: string; now: number; retryMs: number }>
   /** `debits`: settles as debit-records.ts writes them, after the other tasks. `prices`: versions that follow those told before. */
   | Readonly<{ kind: 'tasks'; tasks: readonly Numbered<{ task: Task }>[]; debits: Uint8Array; prices: readonly PriceVersion[] }>
   /** To a thread that does nothing else: moves the log of the ledger at `path` into it. */

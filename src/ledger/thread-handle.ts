@@ -4,7 +4,6 @@ import type { Committed, FromThread, LedgerFault, Opened, OpenProblem, ToThread 
 
 export type ThreadOptions = Readonly<{
   path: string
-  create: boolean
   bootId: string
   startThread: () => Worker
   now: () => number
@@ -27,7 +26,7 @@ export type ThreadListener = Readonly<{
   onEnd(): void
 }>
 
-export function enterThread(options: ThreadOptions, create: boolean, listener: ThreadListener): ThreadHandle {
+export function enterThread(options: ThreadOptions, listener: ThreadListener): ThreadHandle {
   const { path, bootId, retryMs, now, startThread, onFault } = options
   const { promise: opened, resolve } = Promise.withResolvers<Opened | OpenProblem>()
   const worker = startThread()
@@ -57,6 +56,6 @@ export function enterThread(options: ThreadOptions, create: boolean, listener: T
   })
   // Only values that structured clone copies: no functions, no classes of ours.
   const post = (message: ToThread): void => worker.postMessage(message)
-  post({ kind: 'open', path, create, bootId, now: now(), retryMs })
+  post({ kind: 'open', path, bootId, now: now(), retryMs })
   return { opened, post, terminate: () => worker.terminate() }
 }

@@ -61,11 +61,11 @@ const asTask = ({ number, debit }: NumberedDebit): NumberedTask => ({ number, ta
 type Writing = Opened & Readonly<{ loop: CommitLoop; dropLog: () => void }>
 
 function open(
-  { path, create, bootId, now, retryMs }: Extract<ToThread, { kind: 'open' }>,
+  { path, bootId, now, retryMs }: Extract<ToThread, { kind: 'open' }>,
   say: (message: FromThread) => void,
 ): Writing | OpenProblem {
   const leftOpen = wasLeftOpen(path)
-  const db = openDatabase(path, create ? 'create' : 'write')
+  const db = openDatabase(path, 'write')
   if ('problem' in db) return db
   if (leftOpen) keepLog(db, true)
   const ledger = new SqliteLedger(db, bootId, now)

@@ -57,7 +57,7 @@ export class Writer {
 
   /** Opens the file in a new thread. Once. */
   start(): Promise<Opened | OpenProblem> {
-    return this.#open(this.#options.create)
+    return this.#open()
   }
 
   /** False while commits fail, or no thread can be had. */
@@ -129,8 +129,8 @@ export class Writer {
     this.#thread.post({ kind: 'tasks', tasks: others, debits: writeDebits(debits), prices })
   }
 
-  async #open(create: boolean): Promise<Opened | OpenProblem> {
-    const thread = enterThread(this.#options, create, {
+  async #open(): Promise<Opened | OpenProblem> {
+    const thread = enterThread(this.#options, {
       onCommitted: (committed) => this.#onCommitted(committed),
       onClosed: () => this.#closing?.resolve(),
       onEnd: () => {
@@ -188,7 +188,7 @@ export class Writer {
     const worn = [...this.#pending].filter(([, { sends }]) => sends >= SENDS_MAX)
     for (const [number] of worn) this.#pending.delete(number)
     this.#refuse(worn.map(([, pending]) => pending))
-    const opened = await this.#open(false)
+    const opened = await this.#open()
     if ('recovered' in opened) {
       this.#outbox = [...this.#pending].map(([number, { task }]) => ({ number, task }))
       // In a message before what follows: the settles of a message stand behind its other tasks.

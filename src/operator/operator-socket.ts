@@ -6,6 +6,7 @@
 import { lstatSync, type Stats, unlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { realPathOf } from '../ledger/file-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Operation, OperationResult } from '../ledger/operation.ts'
 import { readOperation, readResult, writeOperation } from './operation-json.ts'
@@ -17,9 +18,9 @@ const ANSWER_TIMEOUT_MS = 10_000
 /** Only the owner may read and write. */
 const UMASK = 0o177
 
-/** `<ledger>.sock`, or a hash of it in the temporary folder where that would be too long. */
+/** `<ledger>.sock` beside the file itself, whatever link led to it, or a hash of it in the temporary folder where that would be too long. */
 export function socketPathOf(ledgerPath: string): string {
-  const path = `${ledgerPath}.sock`
+  const path = `${realPathOf(ledgerPath)}.sock`
   if (Buffer.byteLength(path) <= PATH_BYTES_MAX) return path
   const hash = new Bun.CryptoHasher('sha256').update(path).digest('hex').slice(0, 32)
   return join(tmpdir(), `tollgate-${hash}.sock`)
