@@ -1,11 +1,13 @@
 /** `tollgate simulate`: the embedded upstream as a server of its own, for tests and load. Rules: faults.md "Simulator". */
 
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { wholeNumber } from './arguments.ts'
 import { tell } from './command-context.ts'
 import { type CliEnvironment, EXIT, type ExitCode, wrongUse } from './environment.ts'
 
 const port = wholeNumber(0, 65_535)
+
+type SimulateOptions = Readonly<{ port: number; host: string; name?: string; key?: string }>
 
 export function addSimulate(program: Command, environment: CliEnvironment, setExitCode: (code: ExitCode) => void): void {
   program
@@ -13,18 +15,26 @@ export function addSimulate(program: Command, environment: CliEnvironment, setEx
     .description('run the simulator as an upstream of its own')
     .requiredOption('--port <N>', '0 picks a free one', port)
     .option('--host <HOST>', 'address to listen on', '127.0.0.1')
-    .action(async (options: { port: number; host: string }) => {
+    .option('--name <NAME>', 'stands in the ids of its answers, where several run', upstreamName)
+    .option('--key <KEY>', 'the only key that it accepts')
+    .action(async (options: SimulateOptions) => {
       setExitCode(await simulate(environment, options))
     })
 }
 
+/** It goes into ids, which clients match. */
+function upstreamName(text: string): string {
+  if (/^[0-9A-Za-z-]{1,32}$/.test(text)) return text
+  throw new InvalidArgumentError('Expected 1 to 32 letters, digits and "-".')
+}
+
 /** Resolves when a signal stops it. */
-async function simulate(environment: CliEnvironment, { host, port }: { host: string; port: number }): Promise<ExitCode> {
+async function simulate(environment: CliEnvironment, { host, port, name, key }: SimulateOptions): Promise<ExitCode> {
   const { makeSimulator } = await import('../simulator/simulator.ts')
-  const simulator = makeSimulator()
+  const simulator = makeSimulator({ ...(name === undefined ? {} : { name }), ...(key === undefined ? {} : { apiKey: key }) })
   const server = listen(simulator, host, port)
   if (server === undefined) return tell(environment, wrongUse(`${host}:${port} cannot be listened on; is the port taken?`))
-  environment.stdout(`tollgate simulator listening on ${server.url.origin}\n`)
+  environment.stdout(`tollgate simulator ${name === undefined ? '' : `${name} `}listening on ${server.url.origin}\n`)
   await new Promise<void>((stop) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop())
   })

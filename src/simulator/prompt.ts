@@ -2,7 +2,7 @@
 
 import { isObject, type JsonObject } from '../core/json.ts'
 import { mergeTurns } from './conversation.ts'
-import { findDirectives } from './directives.ts'
+import { type Directive, findDirectives } from './directives.ts'
 import { type Instructions, readInstructions } from './instructions.ts'
 import { blocksOf, type NativeRequest, type Turn } from './request.ts'
 
@@ -17,9 +17,9 @@ export type ToolResult = Readonly<{ tool: string; text: string; isError: boolean
 
 /**
  * A directive fires once: not from a turn that the assistant has begun to answer, and, beside tool results, not when a client repeats the prompt that led
- * to them.
+ * to them. `standing` are obeyed by every request, before its own.
  */
-export function readPrompt({ messages }: NativeRequest): Prompt {
+export function readPrompt({ messages }: NativeRequest, standing: readonly Directive[] = []): Prompt {
   const turns = mergeTurns(messages)
   const isAnswered = turns.at(-1)?.role === 'assistant'
   const at = turns.findLastIndex(({ role }) => role === 'user')
@@ -30,7 +30,7 @@ export function readPrompt({ messages }: NativeRequest): Prompt {
   const isFresh = ({ source }: { source: string }): boolean => !isAnswered && !earlier.includes(source)
   return {
     text: rest,
-    instructions: readInstructions(directives.filter(isFresh)),
+    instructions: readInstructions([...standing, ...directives.filter(isFresh)]),
     results: results.map((block) => readResult(block, turns)),
   }
 }

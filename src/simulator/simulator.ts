@@ -15,10 +15,15 @@ import { type Prompt, readPrompt } from './prompt.ts'
 import { readRequest } from './read-request.ts'
 import type { NativeRequest } from './request.ts'
 import { makeSeed } from './seed.ts'
+import { StandingFaults } from './standing-faults.ts'
 import { answerSteps, brokenSteps, faultySteps } from './steps.ts'
 import { writeAnswer } from './write-answer.ts'
 
 export type SimulatorOptions = Readonly<{
+  /** Stands in the ids of its answers, and makes other words of the same prompt: several simulators are told apart. */
+  name?: string
+  /** The only key that it accepts; default any, and none. */
+  apiKey?: string
   /** Default 0. */
   seed?: number
   /** Default 50; 0 is as fast as it is read. A prompt may ask for another speed. */
@@ -35,7 +40,10 @@ const PROMPTS_REMEMBERED_MAX = 1_000
 
 export function makeSimulator(options: SimulatorOptions = {}): Simulator {
   const clock = options.clock ?? SIMULATOR_CLOCK
-  const seed = makeSeed(options.seed ?? 0)
+  const { name = '', apiKey } = options
+  const seed = makeSeed((options.seed ?? 0) + (name === '' ? 0 : Bun.hash.crc32(name)))
+  const mark = name === '' ? 'sim' : `sim_${name}_`
+  const standing = new StandingFaults()
   const cache = makePromptCache(seed, clock.nowMs)
   const failures = new LRUCache<string, number>({ max: PROMPTS_REMEMBERED_MAX })
   let requests = 0
@@ -51,10 +59,13 @@ export function makeSimulator(options: SimulatorOptions = {}): Simulator {
 
   return async (request) => {
     const turn = seed.hash('request', ++requests)
-    const requestId = `req_sim${turn}`
+    const requestId = `req_${mark}${turn}`
+    if (apiKey !== undefined && request.headers.get('x-api-key') !== apiKey)
+      return errorResponse(401, 'The Tollgate simulator was started with another --key', requestId)
+    if (new URL(request.url).pathname === '/faults') return standing.answer(request)
     const read = await readCall(request)
     if (read instanceof Problem) return errorResponse(read.status, read.message, requestId)
-    const prompt = readPrompt(read.native)
+    const prompt = readPrompt(read.native, standing.directives)
     await pause(prompt.instructions.waitMs, clock, request.signal)
     const refusal = dueRefusal(prompt, read.isCounting)
     if (refusal !== undefined) return refuse(refusal, promptTokens(read.native), requestId)
@@ -64,7 +75,7 @@ export function makeSimulator(options: SimulatorOptions = {}): Simulator {
     if (input instanceof Problem) return errorResponse(input.status, input.message, requestId)
     const answer = writeAnswer(read.native, prompt, seed, `${turn}:${read.native.messages.length}`)
     const usage = prompt.instructions.hasUsage ? { input, output: outputTokens(answer.blocks) } : undefined
-    const head = { id: `msg_sim${turn}`, model: read.native.model, usage }
+    const head = { id: `msg_${mark}${turn}`, model: read.native.model, usage }
     const speed = prompt.instructions.tokensPerSecond ?? options.tokensPerSecond ?? TOKENS_PER_SECOND
     if (!read.native.isStream) return wholeResponse(head, answer, prompt.instructions, { requestId, speed, clock, signal: request.signal })
     const steps = faultySteps(answerSteps(head, answer, seed.dice('pieces', turn)), prompt.instructions.faults, requestId)

@@ -21,6 +21,33 @@ test('it listens where it says, answers in the native format, and stops on a sig
   expect(await ended).toBe(0)
 })
 
+test('under a name and a key it shows the one and asks for the other; its faults are set and taken back while it runs', async () => {
+  const { promise: line, resolve } = Promise.withResolvers<string>()
+  const ended = runCli(['simulate', '--port', '0', '--name', 'north', '--key', 'sk-north'], place.environment(resolve, resolve))
+  const [, url] = /^tollgate simulator north listening on (http:\/\/127\.0\.0\.1:\d+)\n$/.exec(await line) ?? []
+  const ask = (path: string, method: string, body: string | undefined, key = 'sk-north') =>
+    fetch(`${url}${path}`, { method, headers: { 'x-api-key': key }, ...(body === undefined ? {} : { body }) })
+  const prompt = JSON.stringify({ model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'Hello' }] })
+  const answer = () => ask('/v1/messages', 'POST', prompt)
+  expect((await ask('/v1/messages', 'POST', prompt, 'sk-south')).status).toBe(401)
+  expect((await ask('/faults', 'PUT', '[sim error=529]', 'sk-south')).status).toBe(401)
+  expect(await (await answer()).json()).toMatchObject({ id: expect.stringMatching(/^msg_sim_north_/) })
+  expect(await (await ask('/faults', 'PUT', '[sim error=529 retry_after=7]')).text()).toBe('[sim error=529 retry_after=7]\n')
+  const overloaded = await answer()
+  expect([overloaded.status, overloaded.headers.get('retry-after')]).toEqual([529, '7'])
+  expect((await ask('/faults', 'PUT', '[sim eror=529]')).status).toBe(400)
+  expect(await (await ask('/faults', 'GET', undefined)).text()).toBe('[sim error=529 retry_after=7]\n')
+  expect(await (await ask('/faults', 'DELETE', undefined)).text()).toBe('none\n')
+  expect((await answer()).status).toBe(200)
+  expect((await ask('/faults', 'POST', '')).status).toBe(405)
+  process.emit('SIGTERM')
+  expect(await ended).toBe(0)
+})
+
+test('a name that could not stand in an id is wrong use', async () => {
+  expect(await place.run('simulate', '--port', '0', '--name', 'a b')).toMatchObject({ code: 2, err: expect.stringContaining('--name') })
+})
+
 test('a port that is taken is wrong use, and says so', async () => {
   const taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } })
   expect(await place.run('simulate', '--port', String(taken.port))).toEqual({
