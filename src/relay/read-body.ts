@@ -17,6 +17,9 @@ const PACE: Pace = { windowMs: 10_000, windowBytesMin: 5_120 }
 
 type Bounds = Pick<Limits, 'bodyBytes' | 'totalTimeoutMs'>
 
+const TOO_SLOW = 'request body was not received in time'
+const UNREADABLE = 'Invalid request body: it could not be read'
+
 const bad = (message: string): Refusal => new Refusal('invalidRequest', { message })
 
 /** `lease` grows with the body and is the caller's to release: the body stays in memory as long as the request runs. */
@@ -24,7 +27,10 @@ export async function readBody(request: Request, bounds: Bounds, lease: BodyLeas
   if (Number(request.headers.get('content-length') ?? 0) > bounds.bodyBytes) return new Refusal('bodyTooLarge')
   const encoding = (request.headers.get('content-encoding') ?? '').trim().toLowerCase()
   if (!isEncoding(encoding)) return bad('content-encoding: Input should be one of gzip, deflate, br, zstd')
-  const bytes = await collect(request, encoding, bounds, lease, pace)
+  const length = wholeLengthOf(request.headers, encoding)
+  const bytes = await (length === undefined
+    ? collect(request, encoding, bounds, lease, pace)
+    : takeWhole(request, length, bounds, lease, pace))
   if (bytes instanceof Refusal || bytes.byteLength < LARGE_BYTES) return bytes instanceof Refusal ? bytes : parseBody(bytes)
   await nextTurn()
   const body = parseBody(bytes)
@@ -35,6 +41,36 @@ export async function readBody(request: Request, bounds: Bounds, lease: BodyLeas
 /** Of a body as large as this, each step of its reading has a turn of the event loop to itself, so that streams go on between. */
 const LARGE_BYTES = 1024 * 1024
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** A body up to this size whose length is known is taken in one piece: there is nothing to count in it, and a reader costs more than the rest of the gateway. */
+const WHOLE_BYTES_MAX = 64 * 1024
+const LENGTH = /^\d{1,5}$/
+
+function wholeLengthOf(headers: Headers, encoding: Encoding): number | undefined {
+  const length = headers.get('content-length') ?? ''
+  const isPlain = encoding === '' || encoding === 'identity'
+  return isPlain && LENGTH.test(length) && Number(length) <= WHOLE_BYTES_MAX ? Number(length) : undefined
+}
+
+/** How much of it has come is not seen meanwhile: it has the windows that a steady body of its length would take. */
+async function takeWhole(
+  request: Request,
+  length: number,
+  { bodyBytes, totalTimeoutMs }: Bounds,
+  lease: BodyLease,
+  { windowMs, windowBytesMin }: Pace,
+): Promise<Uint8Array | Refusal> {
+  const refusal = length > bodyBytes ? new Refusal('bodyTooLarge') : lease.grow(length)
+  if (refusal !== undefined) return refusal
+  const slowMs = windowMs * Math.max(1, Math.ceil(length / windowBytesMin))
+  const { promise, resolve } = Promise.withResolvers<Uint8Array | Refusal>()
+  const late = (): void => resolve(slowMs < totalTimeoutMs ? bad(TOO_SLOW) : new Refusal('timedOut'))
+  const timer = setTimeout(late, Math.min(slowMs, totalTimeoutMs))
+  request.bytes().then(resolve, () => resolve(bad(UNREADABLE)))
+  const bytes = await promise
+  clearTimeout(timer)
+  return bytes
+}
 
 async function collect(request: Request, encoding: Encoding, bounds: Bounds, lease: BodyLease, pace: Pace): Promise<Uint8Array | Refusal> {
   if (request.body === null) return new Uint8Array()
@@ -65,7 +101,7 @@ async function collect(request: Request, encoding: Encoding, bounds: Bounds, lea
   reader.releaseLock()
   const refusal = stopped ?? (end === 'ended' ? await decoder.end() : end)
   decoder.close()
-  if (refusal === 'broken') return bad('Invalid request body: it could not be read')
+  if (refusal === 'broken') return bad(UNREADABLE)
   return refusal ?? parts.joined()
 }
 
@@ -73,7 +109,7 @@ async function collect(request: Request, encoding: Encoding, bounds: Bounds, lea
 function watch(totalMs: number, { windowMs, windowBytesMin }: Pace, length: () => number, stop: (refusal: Refusal) => void): () => void {
   let lengthBefore = 0
   const window = setInterval(() => {
-    if (length() - lengthBefore < windowBytesMin) stop(bad('request body was not received in time'))
+    if (length() - lengthBefore < windowBytesMin) stop(bad(TOO_SLOW))
     lengthBefore = length()
   }, windowMs)
   const total = setTimeout(() => stop(new Refusal('timedOut')), totalMs)

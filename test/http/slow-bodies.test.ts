@@ -161,3 +161,22 @@ test('an upload that is steady but longer than the server’s idle limit is answ
   ])
   await app.stop(true)
 }, 20_000)
+
+test('a short body that stalls is 400 when it would be whole at the slowest pace, and 504 when the request has no more time', async () => {
+  for (const [totalTimeoutMs, answer] of [
+    [60_000, [400, 'request body was not received in time']],
+    [100, [504, 'Service timed out; retry later']],
+  ] as const) {
+    const server = serveReadBody({ windowMs: 100, windowBytesMin: 1_000 }, totalTimeoutMs)
+    const connection = await connectRaw(server.url)
+    const startedAt = performance.now()
+    await connection.send(`${headFor(3_000)}{"a":"${'x'.repeat(2_000)}`)
+    const response = await connection.response()
+    expect([response.status, response.text]).toEqual([...answer])
+    expect(performance.now() - startedAt).toBeLessThan(2_000)
+    if (totalTimeoutMs > 300) expect(performance.now() - startedAt).toBeGreaterThan(290)
+    connection.reset()
+    expect(server.memory.bytes).toBe(0)
+    await server.stop()
+  }
+})
