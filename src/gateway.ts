@@ -8,11 +8,11 @@ import type { AnyElysia } from 'elysia'
 import type { Config, UpstreamConfig } from './config/config.ts'
 import { reloadable } from './config/reloadable.ts'
 import { sumPicos, toUsd } from './core/money.ts'
-import { type App, buildApp } from './http/app.ts'
+import type { App } from './http/app.ts'
 import { ClientLimits } from './http/client-limit.ts'
 import { idleSeconds } from './http/connection.ts'
 import { operatorApp } from './http/health.ts'
-import { connectionsOn } from './http/kernel-sockets.ts'
+import { connectionsOn, seesSockets } from './http/kernel-sockets.ts'
 import { limitWrites } from './http/write-limit.ts'
 import { KeyStore } from './ledger/key-store.ts'
 import type { Ledger } from './ledger/ledger.ts'
@@ -27,7 +27,6 @@ import { BodyMemory, poolBytesOf } from './relay/body-memory.ts'
 import { Funds } from './relay/funds.ts'
 import { KeyLimits } from './relay/key-limits.ts'
 import { LiveStreams } from './relay/live-streams.ts'
-import { Relay } from './relay/relay.ts'
 import { ResponseMemory } from './relay/response-memory.ts'
 import { TIMINGS, type Timings } from './relay/timings.ts'
 import { makeSimulator } from './simulator/simulator.ts'
@@ -75,7 +74,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const log = makeLog({ write: options.log, onAlarm: (what) => metrics.alarm(what) })
   const onFault = ({ problem, bug }: LedgerFault): void =>
     log.alarm('ledger', { fault: problem, ...(bug === undefined ? {} : describeBug(bug)) })
-  const opened = await openLedger({
+  const opening = openLedger({
     path: config.ledgerPath,
     create: true,
     lockWaitMs: LOCK_WAIT_MS,
@@ -85,6 +84,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     checksFile: true,
     onFault,
   })
+  // The routes and what they need are loaded while the ledger's thread opens the file.
+  const [{ buildApp }, { Relay }] = await Promise.all([import('./http/app.ts'), import('./relay/relay.ts')])
+  const opened = await opening
   if ('problem' in opened) return { problem: 'ledger', message: opened.message }
   const { recovered } = opened
   const ledger = options.wrapLedger?.(opened.ledger) ?? opened.ledger
@@ -101,17 +103,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   ledger.onKeyChange(({ keyId, stop }) => {
     if (stop !== null) live.cutKey(keyId).catch(() => undefined)
   })
-  world.metrics.gauge('tollgate_ledger_writable', 'Whether the ledger can commit.', () => (ledger.isWritable() ? 1 : 0))
-  world.metrics.gauge('tollgate_holds', 'Requests for which money is reserved.', () => ledger.holds().length)
-  world.metrics.gauge('tollgate_held_usd', 'Reserved for them.', () => heldUsd(ledger))
-  world.metrics.gauge('tollgate_body_bytes', 'Bodies and whole answers in memory.', () => bodies.bytes)
+  registerGauges(world, bodies)
   const listeners = await listen(options, world, buildApp({ world, relay, keyLimits, clientLimits }))
   if ('problem' in listeners) {
     await ledger.close()
     return listeners
   }
   state.url = listeners.url
-  if ((await listeners.connections()) !== undefined)
+  if (seesSockets())
     metrics.gauge('tollgate_client_connections', 'Open connections of clients.', async () => (await listeners.connections()) ?? 0)
   if (!(await listeners.limitWrites())) log.notice('this system cannot be told to reset clients that do not read: they are closed')
   const hurry = Promise.withResolvers<void>()
@@ -140,6 +139,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     },
     hurry: () => hurry.resolve(),
   }
+}
+
+function registerGauges({ metrics, ledger }: World, bodies: BodyMemory): void {
+  metrics.gauge('tollgate_ledger_writable', 'Whether the ledger can commit.', () => (ledger.isWritable() ? 1 : 0))
+  metrics.gauge('tollgate_holds', 'Requests for which money is reserved.', () => ledger.holds().length)
+  metrics.gauge('tollgate_held_usd', 'Reserved for them.', () => heldUsd(ledger))
+  metrics.gauge('tollgate_body_bytes', 'Bodies and whole answers in memory.', () => bodies.bytes)
 }
 
 function bodyMemoryOf({ ledger, limits, clock }: World, memoryBytes: number): BodyMemory {

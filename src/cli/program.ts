@@ -2,22 +2,14 @@
 
 import { Command, CommanderError } from 'commander'
 import packageFile from '../../package.json' with { type: 'json' }
-import { addAccounts } from './accounts.ts'
 import { wholeNumber } from './arguments.ts'
-import { addBackup } from './backup.ts'
-import { addCheckConfig } from './check-config.ts'
-import { configOption, runWith } from './command-context.ts'
-import { addDoctor } from './doctor.ts'
+import { configOption, type Run, runWith } from './command-context.ts'
 import { type CliEnvironment, EXIT } from './environment.ts'
-import { addKeys } from './keys.ts'
-import { addSimulate } from './simulate.ts'
-import { addUsage } from './usage.ts'
-import { addVerify } from './verify.ts'
 
 /** `argv` is without the program's own name. Resolves to the exit code; rejects on bugs only. */
 export async function runCli(argv: readonly string[], environment: CliEnvironment): Promise<number> {
   const exit: { code: number } = { code: EXIT.ok }
-  const program = makeProgram(environment, (code) => {
+  const program = await makeProgram(argv, environment, (code) => {
     exit.code = code
   })
   try {
@@ -29,7 +21,7 @@ export async function runCli(argv: readonly string[], environment: CliEnvironmen
   }
 }
 
-function makeProgram(environment: CliEnvironment, setExitCode: (code: number) => void): Command {
+async function makeProgram(argv: readonly string[], environment: CliEnvironment, setExitCode: SetExitCode): Promise<Command> {
   const program = new Command('tollgate')
     .description('A prepaid gateway for language models.')
     .version(packageFile.version)
@@ -42,20 +34,37 @@ function makeProgram(environment: CliEnvironment, setExitCode: (code: number) =>
     })
     .exitOverride()
   const run = runWith(environment, setExitCode)
-  addServe(program, environment, setExitCode)
-  addSimulate(program, environment, setExitCode)
-  addKeys(program, run)
-  addAccounts(program, run)
-  addUsage(program, run)
-  addVerify(program, run)
-  addBackup(program, run)
-  addDoctor(program, environment, setExitCode)
-  addCheckConfig(program, environment, setExitCode)
+  for (const add of commandsFor(argv)) await add(program, { environment, setExitCode, run })
   return program
 }
 
+type SetExitCode = (code: number) => void
+type Parts = Readonly<{ environment: CliEnvironment; setExitCode: SetExitCode; run: Run }>
+type Add = (program: Command, parts: Parts) => void | Promise<void>
+
+/** In the order of the help. Each is loaded with what it needs only when it may be the one that is asked for. */
+const COMMANDS: Readonly<Record<string, Add>> = {
+  serve: (program, { environment, setExitCode }) => addServe(program, environment, setExitCode),
+  simulate: async (program, { environment, setExitCode }) => (await import('./simulate.ts')).addSimulate(program, environment, setExitCode),
+  keys: async (program, { run }) => (await import('./keys.ts')).addKeys(program, run),
+  accounts: async (program, { run }) => (await import('./accounts.ts')).addAccounts(program, run),
+  usage: async (program, { run }) => (await import('./usage.ts')).addUsage(program, run),
+  verify: async (program, { run }) => (await import('./verify.ts')).addVerify(program, run),
+  backup: async (program, { run }) => (await import('./backup.ts')).addBackup(program, run),
+  doctor: async (program, { environment, setExitCode }) => (await import('./doctor.ts')).addDoctor(program, environment, setExitCode),
+  'check-config': async (program, { environment, setExitCode }) =>
+    (await import('./check-config.ts')).addCheckConfig(program, environment, setExitCode),
+}
+
+/** Those that the words name, whichever of them is the command; all of them for help, and to say what an unknown one is like. */
+function commandsFor(argv: readonly string[]): readonly Add[] {
+  const named = Object.entries(COMMANDS).filter(([name]) => argv.includes(name))
+  const wantsHelp = argv.some((word) => word === 'help' || word === '--help' || word === '-h')
+  return named.length === 0 || wantsHelp ? Object.values(COMMANDS) : named.map(([, add]) => add)
+}
+
 /** The gateway's own modules are loaded only here: the other commands start without them. */
-function addServe(program: Command, environment: CliEnvironment, setExitCode: (code: number) => void): void {
+function addServe(program: Command, environment: CliEnvironment, setExitCode: SetExitCode): void {
   const command = program
     .command('serve')
     .description('run the gateway')

@@ -1,5 +1,6 @@
 /** What the kernel knows of this process's sockets. Source: proc(5), `/proc/net/tcp` and `/proc/pid/fd`. Linux only: elsewhere there are none to be seen. */
 
+import { existsSync } from 'node:fs'
 import { readdir, readFile, readlink } from 'node:fs/promises'
 
 /** `inode` is the socket's number, by which a descriptor names it. */
@@ -7,6 +8,9 @@ type KernelSocket = Readonly<{ state: string; inode: string }>
 
 const LISTEN = '0A'
 const TIME_WAIT = '06'
+
+/** Whether the kernel tells anything. */
+export const seesSockets = (): boolean => existsSync('/proc/self/net/tcp')
 
 /** Descriptors of this process that listen on a port. */
 export async function listenersOn(port: number): Promise<readonly number[]> {

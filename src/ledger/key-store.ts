@@ -3,8 +3,8 @@
  * Rules: keys.md "Key records". A changed key is forgotten in the same turn in which its change is committed.
  */
 
-import { LRUCache } from 'lru-cache'
 import { isSecret, type KeyRecord } from '../core/key.ts'
+import { Recent } from '../core/recent.ts'
 import type { Ledger } from './ledger.ts'
 import { hashOf, hashTextOf } from './secret-hash.ts'
 
@@ -26,9 +26,9 @@ export class KeyStore {
   readonly #now: () => number
   readonly #recordTtlMs: number
   readonly #unknownTtlMs: number
-  readonly #records: LRUCache<string, Cached>
+  readonly #records: Recent<Cached>
   /** Hashes of unknown secrets, and until when they count as unknown. Apart from the records, so that guesses cannot push keys out. */
-  readonly #unknowns: LRUCache<string, number>
+  readonly #unknowns: Recent<number>
   readonly #hashesOfKey = new Map<string, Set<string>>()
   readonly #asked = new Map<string, Promise<Found>>()
   /** Counts changes: an answer that was on its way during one may be older than it, and is not kept. */
@@ -39,8 +39,8 @@ export class KeyStore {
     this.#now = options.now
     this.#recordTtlMs = options.recordTtlMs ?? 30_000
     this.#unknownTtlMs = options.unknownTtlMs ?? 5_000
-    this.#records = new LRUCache({ max: options.recordsMax ?? 100_000, dispose: (cached, hash) => this.#unlink(cached.record.id, hash) })
-    this.#unknowns = new LRUCache({ max: options.unknownsMax ?? 10_000 })
+    this.#records = new Recent(options.recordsMax ?? 100_000, (cached, hash) => this.#unlink(cached.record.id, hash))
+    this.#unknowns = new Recent(options.unknownsMax ?? 10_000)
     ledger.onKeyChange(({ keyId }) => this.#forget(keyId))
   }
 

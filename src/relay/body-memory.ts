@@ -3,10 +3,10 @@
  * account's own share by 429, the pool of all by 503. Rules: requests.md "Memory of bodies".
  */
 
-import { LRUCache } from 'lru-cache'
 import type { KeyRecord } from '../core/key.ts'
 import type { Limits } from '../core/limits.ts'
 import { step } from '../core/rate-limit.ts'
+import { Recent } from '../core/recent.ts'
 import { Refusal } from '../core/refusal.ts'
 
 /** One request's place in the memory. */
@@ -48,7 +48,7 @@ export class BodyMemory {
   readonly #shareBytes: number
   readonly #shares = new Map<string, number>()
   /** The state of each account's budget, in the terms of the rate limit. */
-  readonly #budgets = new LRUCache<string, number>({ max: ACCOUNTS_MAX })
+  readonly #budgets = new Recent<number>(ACCOUNTS_MAX)
   #bytes = 0
 
   constructor(options: BodyMemoryOptions) {

@@ -3,8 +3,8 @@
  * whose share of the memory a body counts and nothing else; whether a request is admitted is the ledger's to say. Rules: requests.md "Memory of bodies".
  */
 
-import { LRUCache } from 'lru-cache'
 import type { KeyRecord } from '../core/key.ts'
+import { Recent } from '../core/recent.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 
 type Known = { hasFunds: boolean; askedAt: number }
@@ -16,7 +16,7 @@ const AGE_MS_MAX = 1_000
 export class Funds {
   readonly #ledger: Pick<Ledger, 'balanceOf'>
   readonly #now: () => number
-  readonly #known = new LRUCache<string, Known>({ max: KEYS_MAX })
+  readonly #known = new Recent<Known>(KEYS_MAX)
 
   /** `now`: milliseconds that never jump. */
   constructor({ ledger, now }: { ledger: Pick<Ledger, 'balanceOf'>; now: () => number }) {
