@@ -22,6 +22,7 @@ const CALL: Call<ChatEcho> = {
   model: GOLDEN_MODEL,
   isStream: true,
   body: new Uint8Array(),
+  routing: { conversation: '', modelAt: 0 },
   bounds: GOLDEN_BOUNDS,
   version: '2023-06-01',
   betas: '',

@@ -20,6 +20,11 @@ export function conversationOf({ userId, promptCacheKey, sessionHeader }: GivenI
   return ['opening', modelId, excerptOf(system), excerptOf(tools), excerptOf(firstUserTurn)].join('\n')
 }
 
+/** The header by which a client may name its conversation. */
+export const SESSION_HEADER = 'x-session-id'
+
+export const isUserTurn = (turn: unknown): boolean => isObject(turn) && turn['role'] === 'user'
+
 /** Of each part of the opening. */
 const EXCERPT_LENGTH_MAX = 4_096
 const ID_LENGTH_MAX = 512

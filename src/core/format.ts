@@ -15,6 +15,7 @@ export type Call<Echo> = Readonly<{
   isStream: boolean
   /** The native body for the upstream. */
   body: Uint8Array
+  routing: Routing
   bounds: Bounds
   /** `anthropic-version` and `anthropic-beta` for the upstream; betas '' when there are none. */
   version: string
@@ -22,8 +23,16 @@ export type Call<Echo> = Readonly<{
   echo: Echo
 }>
 
+/** What an upstream is chosen by, and what changes in the body for one that knows the model by another id. */
+export type Routing = Readonly<{
+  /** What tells the conversation, see `conversationOf`. */
+  conversation: string
+  /** Where the JSON string that names the model begins in `body`. */
+  modelAt: number
+}>
+
 /** What of a call an answer needs: a stream outlives the body of its request. */
-export type Answered<Echo> = Omit<Call<Echo>, 'body'>
+export type Answered<Echo> = Omit<Call<Echo>, 'body' | 'routing'>
 
 export type ReadContext = Readonly<{
   headers: { get(name: string): string | null }

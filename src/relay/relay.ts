@@ -134,6 +134,7 @@ export class Relay {
       modelId,
       upstreamModel: call.model.upstreamModel,
       isStream: call.isStream,
+      sessionHash: sessionHashOf(key.accountId, call.routing.conversation),
       bounds: call.bounds,
       rates,
       amountPicos: holdFor(call.bounds, rates, contextWindow),
@@ -152,6 +153,10 @@ export class Relay {
     return holdRefusal(answer, world.dashboardUrl()) ?? { call, held }
   }
 }
+
+/** The salt keeps accounts apart: nobody steers another's conversations, or finds them by their words. Rules: pool.md "Affinity". */
+const sessionHashOf = (accountId: string, conversation: string): Uint8Array =>
+  new Bun.CryptoHasher('sha256').update(`${accountId}\n${conversation}`).digest()
 
 function holdRefusal(answer: HoldAnswer, dashboardUrl: string): Refusal | undefined {
   switch (answer) {

@@ -18,6 +18,8 @@ export type Held = Readonly<{
   /** As the upstream knows it. */
   upstreamModel: string
   isStream: boolean
+  /** SHA-256 of the conversation, salted with the account. */
+  sessionHash: Uint8Array
   bounds: Bounds
   rates: Rates
   amountPicos: Picos
@@ -89,6 +91,7 @@ function commit(
     durationMs: exchange.elapsedMs,
     now: world.clock.now(),
     ...upstreamOf(held, ended.more?.upstream),
+    sessionHash: held.sessionHash,
     ...(bytesPerToken === undefined ? {} : { bytesPerToken }),
   })
 }

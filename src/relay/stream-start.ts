@@ -42,7 +42,7 @@ function startStream<Echo>(admitted: Admitted<Echo>): ClientStream {
   const { parts, format, call, request, connection, exchange, held, lease, release } = admitted
   const { world, live, timings } = parts
   const limits = world.limits()
-  const { body: _sent, ...answered } = call
+  const { body: _sent, routing: _taken, ...answered } = call
   const transcoder = format.transcoder(answered, stampOf(exchange))
   const deadline = new Deadline(limits.totalTimeoutMs - exchange.elapsedMs, () => stream.onStop())
   // Who has left before anything was sent costs nobody anything: a call that is aborted from the start never leaves.

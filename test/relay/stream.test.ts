@@ -85,6 +85,7 @@ function makeStream(limits: Partial<Limits> = {}) {
       modelId: 'sonnet',
       upstreamModel: 'vendor-sonnet-1',
       isStream: true,
+      sessionHash: new Uint8Array(32),
       bounds: {
         bodyBytes: 100,
         hasOpaqueInput: false,

@@ -21,10 +21,10 @@ const within = (edits: readonly Edit[], from: number, to: number): readonly Edit
   edits.filter(({ start }) => start >= from && start < to).sort((a, b) => a.start - b.start)
 
 /**
- * The body with some top-level members replaced, or removed where the new value is undefined. Of a repeated name only the last occurrence is kept, so that
- * every parser reads what was checked. Nothing to change gives the very same bytes.
+ * What makes some top-level members others, or removes them where the new value is undefined. Of a repeated name only the last occurrence is kept, so that
+ * every parser reads what was checked. In order.
  */
-export function spliceMembers(body: Body, changes: ReadonlyMap<string, ByteString | undefined>): Uint8Array {
+export function memberEdits(body: Body, changes: ReadonlyMap<string, ByteString | undefined>): readonly Edit[] {
   // As many members as names: none is repeated.
   const isRepeated = body.members.length > Object.keys(body.json).length
   const last = isRepeated ? new Map(body.members.map(({ name }, index) => [name, index])) : undefined
@@ -35,8 +35,15 @@ export function spliceMembers(body: Body, changes: ReadonlyMap<string, ByteStrin
     const text = changes.get(member.name)
     if (text !== undefined && isKept(member, index)) edits.push({ ...member.value, text })
   })
-  return edits.length === 0 ? body.bytes : spliceBytes(body.bytes, edits)
+  return edits.sort((a, b) => a.start - b.start)
 }
+
+/** Nothing to change gives the very same bytes. */
+export const edited = (bytes: Uint8Array, edits: readonly Edit[]): Uint8Array => (edits.length === 0 ? bytes : spliceBytes(bytes, edits))
+
+/** Where a place outside the edits is after them. */
+export const placeAfter = (edits: readonly Edit[], place: number): number =>
+  edits.reduce((at, { start, end, text }) => (start < place ? at + text.length - (end - start) : at), place)
 
 const BRACE = 0x7b
 const COMMA = 0x2c

@@ -1,5 +1,6 @@
 /** A chat request to a native call. Rules: contract.md "Chat request"; chat.md "Request"; translation.md "JSON modes". */
 
+import { conversationOf, isUserTurn, type Opening } from '../../affinity.ts'
 import type { Body } from '../../body.ts'
 import type { Call, ReadContext } from '../../format.ts'
 import {
@@ -19,7 +20,7 @@ import {
 import { isBlank } from '../../native/shapes.ts'
 import { NATIVE_VERSION } from '../../native/versions.ts'
 import { invalid, modelUnavailable, Refusal } from '../../refusal.ts'
-import { compose, userIdOf } from '../translate/body.ts'
+import { compose, givenIds, userIdOf } from '../translate/body.ts'
 import { readCacheControl, wishesCaching } from '../translate/caching.ts'
 import { type JsonMode, jsonHint } from '../translate/json-mode.ts'
 import { readBudget, readEffort, readNativeThinking, type ThinkingWish } from '../translate/thinking.ts'
@@ -71,8 +72,16 @@ export function readChatRequest({ json }: Body, context: ReadContext): Call<Chat
     model,
   )
   if (composed instanceof Refusal) return composed
+  const { modelAt, ...native } = composed
+  const opening = (): Opening => ({
+    modelId: model.id,
+    system: read.system,
+    tools: named.tools,
+    firstUserTurn: read.turns.find(isUserTurn),
+  })
+  const routing = { conversation: conversationOf(givenIds(json, context), opening), modelAt }
   const echo = { includesUsageChunk: includesUsageChunk(json), isLegacy: named.isLegacy, customTools: named.customTools }
-  return { model, isStream, ...composed, version: NATIVE_VERSION, betas: '', echo }
+  return { model, isStream, ...native, routing, version: NATIVE_VERSION, betas: '', echo }
 }
 
 type Shape = Readonly<{ modelId: string; messages: readonly MessageFields[]; stopSequences: readonly string[] }>

@@ -3,9 +3,10 @@
  * Rules: contract.md "Messages request"; messages.md "Pass-through".
  */
 
+import { conversationOf, isUserTurn, SESSION_HEADER } from '../../affinity.ts'
 import type { Body } from '../../body.ts'
 import { type ByteString, encodeJson } from '../../bytes/byte-string.ts'
-import { spliceMembers } from '../../bytes/splice.ts'
+import { edited, memberEdits, placeAfter } from '../../bytes/splice.ts'
 import type { Model } from '../../catalog.ts'
 import type { Call, ReadContext } from '../../format.ts'
 import { isGiven, isObject, type JsonObject } from '../../json.ts'
@@ -40,16 +41,32 @@ export function readShaped(body: Body, context: ReadContext): Call<MessagesEcho>
   if (headers instanceof Refusal) return headers
   const toolChoice = readToolChoice(json, blocks, model)
   if (toolChoice instanceof Refusal) return toolChoice
-  const native = spliceMembers(body, changesOf(body, model, toolChoice))
+  const edits = memberEdits(body, changesOf(body, model, toolChoice))
+  const native = edited(body.bytes, edits)
   return {
     model,
     isStream: json['stream'] === true,
     body: native,
+    routing: { conversation: conversation(json, context), modelAt: placeAfter(edits, startOfModel(body)) },
     bounds: boundsOf(json, blocks, model, { bodyBytes: native.byteLength, cacheWrites }),
     ...headers,
     echo: undefined,
   }
 }
+
+/** Of a repeated name the last one counts. */
+const startOfModel = ({ members }: Body): number => members.findLast(({ name }) => name === 'model')?.value.start ?? 0
+
+const conversation = (json: JsonObject, { headers }: ReadContext): string =>
+  conversationOf(
+    { userId: isObject(json['metadata']) ? json['metadata']['user_id'] : undefined, sessionHeader: headers.get(SESSION_HEADER) },
+    () => ({
+      modelId: String(json['model']),
+      system: json['system'],
+      tools: json['tools'],
+      firstUserTurn: Array.isArray(json['messages']) ? json['messages'].find(isUserTurn) : undefined,
+    }),
+  )
 
 /** The members that the upstream must get otherwise than the client wrote them; undefined removes one. */
 function changesOf(body: Body, model: Model, { choice, onlyTools }: NormalizedToolChoice): ReadonlyMap<string, ByteString | undefined> {

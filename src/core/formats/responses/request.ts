@@ -1,5 +1,6 @@
 /** A responses request to a native call. Rules: responses.md "Request". Unknown fields are ignored. */
 
+import { conversationOf, isUserTurn, type Opening } from '../../affinity.ts'
 import type { Body } from '../../body.ts'
 import type { Call, ReadContext, Sha256Hex } from '../../format.ts'
 import {
@@ -17,7 +18,7 @@ import {
 import { isBlank, type TextBlock, textBlock } from '../../native/shapes.ts'
 import { NATIVE_VERSION } from '../../native/versions.ts'
 import { invalid, modelUnavailable, Refusal } from '../../refusal.ts'
-import { compose, userIdOf } from '../translate/body.ts'
+import { compose, givenIds, userIdOf } from '../translate/body.ts'
 import { readCacheControl, wishesCaching } from '../translate/caching.ts'
 import { type JsonMode, jsonHint } from '../translate/json-mode.ts'
 import { readEffort, type ThinkingWish } from '../translate/thinking.ts'
@@ -29,7 +30,7 @@ import type { Echoed, ResponsesEcho } from './wire.ts'
 /** A larger request is not remembered: its input would stay in memory while the answer runs, to push everything else out of the memory. */
 const REMEMBERED_BYTES_MAX = 8 * 1024 * 1024
 
-export function readRequest({ bytes, json: body }: Body, { find, recall, sha256Hex }: ReadContext): Call<ResponsesEcho> | Refusal {
+export function readRequest({ bytes, json: body }: Body, { headers, find, recall, sha256Hex }: ReadContext): Call<ResponsesEcho> | Refusal {
   const settings = readSettings(body, sha256Hex)
   if (settings instanceof Refusal) return settings
   const tools = readTools(body['tools'], sha256Hex)
@@ -44,10 +45,11 @@ export function readRequest({ bytes, json: body }: Body, { find, recall, sha256H
   if (model === undefined) return modelUnavailable(modelId)
   const turns = read.conversation.end(model.rejects.has('assistant_first'), 'input')
   if (turns instanceof Refusal) return turns
+  const system = [...settings.instructions, ...read.system]
   const composed = compose(
     {
       ...settings.translated,
-      system: [...settings.instructions, ...read.system],
+      system,
       turns,
       tools: tools.tools,
       toolChoice: flattenChoice(body['tool_choice'], tools.flatNames),
@@ -56,13 +58,17 @@ export function readRequest({ bytes, json: body }: Body, { find, recall, sha256H
     model,
   )
   if (composed instanceof Refusal) return composed
+  const { modelAt, ...native } = composed
+  const opening = (): Opening => ({ modelId, system, tools: tools.tools, firstUserTurn: turns.find(isUserTurn) })
+  const routing = { conversation: conversationOf(givenIds(body, { headers }), opening), modelAt }
   const isForgotten = body['store'] === false || bytes.byteLength > REMEMBERED_BYTES_MAX
   const remembered = isForgotten ? undefined : input.items
   const { isStream } = settings.translated
   return {
     model,
     isStream,
-    ...composed,
+    ...native,
+    routing,
     version: NATIVE_VERSION,
     betas: '',
     echo: { fields: echoed(body), tools: tools.names, remembered },

@@ -3,9 +3,10 @@
  * price. Rules: money.md "Holds"; native.md "What native refuses", "What models refuse"; translation.md "System prompt", "Output cap", "Sampling", "User ids".
  */
 
+import { type GivenIds, SESSION_HEADER } from '../../affinity.ts'
 import type { Model } from '../../catalog.ts'
-import type { Sha256Hex } from '../../format.ts'
-import type { JsonObject } from '../../json.ts'
+import type { ReadContext, Sha256Hex } from '../../format.ts'
+import { isObject, type JsonObject } from '../../json.ts'
 import { checkBreakpointCount } from '../../native/cache-breakpoints.ts'
 import { append, type Block, type CacheControl, type NativeTool, type TextBlock, type Turn, textBlock } from '../../native/shapes.ts'
 import type { Bounds } from '../../pricing.ts'
@@ -36,7 +37,11 @@ export type Translated = ToolWish &
     cacheControl: CacheControl | undefined
   }>
 
-export type Composed = Readonly<{ body: Uint8Array; bounds: Bounds }>
+/** `modelAt`: where the model's name begins in `body`. */
+export type Composed = Readonly<{ body: Uint8Array; bounds: Bounds; modelAt: number }>
+
+/** Bodies are written with the model first. */
+const MODEL_AT = '{"model":'.length
 
 export function compose(request: Translated, model: Model): Composed | Refusal {
   const found = survey(request.turns)
@@ -78,7 +83,7 @@ export function compose(request: Translated, model: Model): Composed | Refusal {
     outputTokensMax: maxTokens,
     bytesPerToken: model.bytesPerToken,
   }
-  return { body, bounds }
+  return { body, bounds, modelAt: MODEL_AT }
 }
 
 type Survey = Readonly<{ hasTools: boolean; isOpaque: boolean; markers: readonly CacheControl[] }>
@@ -193,6 +198,13 @@ function samplingFor(wish: Sampling, model: Pick<Model, 'rejects'>, isThinking: 
     ...(wish.topK === undefined ? {} : { top_k: wish.topK }),
   }
 }
+
+/** Both translated formats name a conversation in the same fields. */
+export const givenIds = (json: JsonObject, { headers }: Pick<ReadContext, 'headers'>): GivenIds => ({
+  userId: isObject(json['metadata']) ? json['metadata']['user_id'] : undefined,
+  promptCacheKey: json['prompt_cache_key'],
+  sessionHeader: headers.get(SESSION_HEADER),
+})
 
 const USER_ID_LENGTH_MAX = 256
 

@@ -62,6 +62,7 @@ export function call(echo: Partial<ChatEcho> = {}): Call<ChatEcho> {
     model: GOLDEN_MODEL,
     isStream: true,
     body: new Uint8Array(GOLDEN_BOUNDS.bodyBytes),
+    routing: { conversation: '', modelAt: 0 },
     bounds: GOLDEN_BOUNDS,
     version: '2023-06-01',
     betas: '',

@@ -16,6 +16,7 @@ const CALL: Call<MessagesEcho> = {
   model: GOLDEN_MODEL,
   isStream: false,
   body: new Uint8Array(),
+  routing: { conversation: '', modelAt: 0 },
   bounds: GOLDEN_BOUNDS,
   version: '2023-06-01',
   betas: '',
