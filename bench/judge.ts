@@ -1,0 +1,108 @@
+/** The table's cells: what each contestant reached in a row, in the words of the row, and whether Tollgate reached the goal. */
+
+import { NONE, type Readings, TOLLGATE } from './readings.ts'
+import type { Figure, Goal, Row } from './rows.ts'
+import { tableText } from './table.ts'
+import { digits, inUnit } from './units.ts'
+
+type Judged = Readonly<{
+  name: string
+  /** By contestant; without one that has nothing in this row. */
+  cells: Readonly<Record<string, string>>
+  goal: string
+  /** Undefined where what the goal is of was not measured. */
+  met: boolean | undefined
+}>
+
+const REFERENCE = 'R'
+const SENSE = { most: '≤', least: '≥' }
+/** Turns that lie closer together are shown without. */
+const SPREAD_SHOWN = 0.1
+
+/** Rows of which nothing was measured are left out. */
+export function judge(rows: readonly Row[], readings: Readings, contestants: readonly string[]): readonly Judged[] {
+  return rows
+    .filter(({ figures }) => figures.some(({ metric }) => readings.has(metric)))
+    .map(({ name, figures }) => ({
+      name,
+      cells: cellsOf(figures, readings, contestants),
+      goal: figures
+        .map(({ goals = [], unit, label }) => [label, goals.map((goal) => goalText(goal, unit)).join(', ')].filter(Boolean).join(' '))
+        .join(' · '),
+      met: isMet(figures, readings),
+    }))
+}
+
+const MET = new Map([
+  [true, 'yes'],
+  [false, 'no'],
+  [undefined, '–'],
+])
+
+/** The same as a table. */
+export function judgedText(rows: readonly Row[], readings: Readings, contestants: readonly string[]): string {
+  return tableText(
+    ['', ...contestants, 'goal', 'met'],
+    judge(rows, readings, contestants).map(({ name, cells, goal, met }) => [
+      name,
+      ...contestants.map((one) => cells[one] ?? ''),
+      goal,
+      MET.get(met) ?? '',
+    ]),
+  )
+}
+
+function cellsOf(figures: readonly Figure[], readings: Readings, contestants: readonly string[]): Record<string, string> {
+  const cells = contestants.map((contestant): [string, string] => {
+    const texts = figures.map((figure) => figureText(figure, readings, contestant)).filter((text) => text !== undefined)
+    return [contestant, texts.join(' · ')]
+  })
+  return Object.fromEntries(cells.filter(([, text]) => text !== ''))
+}
+
+function figureText(figure: Figure, readings: Readings, contestant: string): string | undefined {
+  const { metric, unit, as, label } = figure
+  const value = readings.median(metric, contestant)
+  if (value === undefined) return undefined
+  const name = label === undefined ? '' : `${label} `
+  const spread = readings.spread(metric, contestant) ?? 0
+  const range = spread > SPREAD_SHOWN ? ` ±${Math.round(spread * 100)} %` : ''
+  const reference = readings.median(metric, REFERENCE)
+  if (as === 'itself' || reference === undefined) return `${name}${inUnit(value, unit)}${range}`
+  if (as === 'ratio') return `${name}${contestant === REFERENCE ? '1' : `${digits(value / reference)} R`} (${inUnit(value, unit)}${range})`
+  if (contestant === REFERENCE) return `${name}0 (${inUnit(value, unit)}${range})`
+  return `${name}${value >= reference ? '+' : '−'}${inUnit(Math.abs(value - reference), unit)}${range}`
+}
+
+function goalText({ sense, value, of, plus = 0 }: Goal, unit: Figure['unit']): string {
+  const more = plus === 0 ? '' : ` + ${inUnit(plus, unit)}`
+  const amount = {
+    R: `${value} R`,
+    P: `${value} P`,
+    flush: value === 1 ? 'a flush' : `${value} flushes`,
+    idle: `${value} × idle`,
+    one: inUnit(value, unit),
+  }
+  return `${SENSE[sense]} ${amount[of]}${more}`
+}
+
+function isMet(figures: readonly Figure[], readings: Readings): boolean | undefined {
+  const verdicts = figures.flatMap((figure) => (figure.goals ?? []).map((goal) => isGoalMet(figure, goal, readings)))
+  if (verdicts.includes(false)) return false
+  return verdicts.length === 0 || verdicts.includes(undefined) ? undefined : true
+}
+
+function isGoalMet({ metric, as }: Figure, { sense, value, of, plus = 0 }: Goal, readings: Readings): boolean | undefined {
+  const reached = readings.median(metric, TOLLGATE)
+  const reference = readings.median(metric, REFERENCE)
+  const base = {
+    R: reference,
+    P: readings.median(metric, 'P'),
+    flush: readings.median('flush', NONE),
+    idle: readings.median('memory.idle', TOLLGATE),
+    one: 1,
+  }[of]
+  if (reached === undefined || base === undefined || (as === 'added' && reference === undefined)) return undefined
+  const figure = as === 'added' ? reached - (reference ?? 0) : reached
+  return sense === 'most' ? figure <= value * base + plus : figure >= value * base + plus
+}

@@ -1,0 +1,55 @@
+/**
+ * `bun run bench load [--quick] [--peers] [--binary FILE] [--against FILE] [--peer NAME=URL] [--upstream-port N] [loads…]`: Tollgate under sockets, beside the
+ * bare passthrough and whom else one names.
+ */
+
+import { parseArgs } from 'node:util'
+import { judgedText } from './judge.ts'
+import { LOADS } from './load/loads.ts'
+import { FULL, LoadRunner, QUICK } from './load/run-loads.ts'
+import { openStage } from './load/stage.ts'
+import { Readings } from './readings.ts'
+import { ROWS } from './rows.ts'
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    quick: { type: 'boolean', default: false },
+    peers: { type: 'boolean', default: false },
+    binary: { type: 'string' },
+    against: { type: 'string' },
+    peer: { type: 'string', multiple: true, default: [] },
+    'upstream-port': { type: 'string', default: '0' },
+  },
+})
+const unknown = positionals.filter((name) => !LOADS.some((load) => load.name === name))
+if (unknown.length > 0) throw new Error(`${unknown.join(', ')}: the loads are ${LOADS.map(({ name }) => name).join(', ')}`)
+
+const say = (line: string): void => console.error(line)
+const stage = await openStage(
+  {
+    binary: values.binary,
+    against: values.against,
+    withPeers: values.peers,
+    peers: values.peer,
+    upstreamPort: Number(values['upstream-port']),
+    withNone: !values.quick,
+  },
+  say,
+)
+const readings = new Readings()
+try {
+  const runner = new LoadRunner(stage.generator, values.quick ? QUICK : FULL, readings, say)
+  const asked = LOADS.filter(({ name, isQuick }) => (positionals.length === 0 ? isQuick || !values.quick : positionals.includes(name)))
+  for (const load of asked) await runner.run(load, stage.gateways)
+  stage.verify()
+} finally {
+  await stage.close()
+}
+console.log(
+  judgedText(
+    ROWS,
+    readings,
+    stage.gateways.map(({ name }) => name),
+  ),
+)

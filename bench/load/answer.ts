@@ -1,0 +1,82 @@
+/**
+ * One answer as a client reads it off a socket, cheaply enough for a load: the status, where it ends, and the events in it by their marks. It trusts that a
+ * connection carries one answer at a time, and reads no frame.
+ */
+
+import { nowUs, STAMP_DIGITS } from '../clock.ts'
+import { MARK } from './wire.ts'
+
+const MARK_BYTE = MARK.charCodeAt(0)
+const ZERO = 0x30
+const LAST_CHUNK = '\n0\r\n\r\n'
+const HEAD_END = '\r\n\r\n'
+
+export type Read = 'more' | 'end'
+
+export class Answer {
+  /** Empty until the head is complete. */
+  status = ''
+  events = 0
+  /** Of the first event; 0 before it. */
+  firstEventUs = 0
+  #head = ''
+  /** A proxy that has it all at once may give a stream a length. */
+  #chunked = false
+  #bytesLeft = 0
+  /** The last bytes that arrived, for an end that is cut in two. */
+  #tail = ''
+
+  begin(): void {
+    this.status = ''
+    this.events = 0
+    this.firstEventUs = 0
+    this.#head = ''
+    this.#tail = ''
+  }
+
+  /** `onLag` gets the microseconds from the writing of each event to this moment, where one is given. */
+  read(bytes: Buffer, onLag: ((us: number) => void) | undefined): Read {
+    let from = 0
+    if (this.status === '') {
+      from = this.#readHead(bytes)
+      if (this.status === '') return 'more'
+    }
+    this.#readEvents(bytes, from, onLag)
+    this.#bytesLeft -= bytes.length - from
+    return this.#isOver(bytes, from) ? 'end' : 'more'
+  }
+
+  /** Where the body begins in `bytes`. */
+  #readHead(bytes: Buffer): number {
+    const before = this.#head.length
+    this.#head += bytes.toString('latin1')
+    const end = this.#head.indexOf(HEAD_END)
+    if (end === -1) return bytes.length
+    this.status = this.#head.slice(9, 12)
+    const length = /\r\ncontent-length: *(\d+)/i.exec(this.#head.slice(0, end + 2))?.[1]
+    this.#chunked = length === undefined
+    this.#bytesLeft = Number(length ?? 0)
+    this.#head = ''
+    return end + HEAD_END.length - before
+  }
+
+  #readEvents(bytes: Buffer, from: number, onLag: ((us: number) => void) | undefined): void {
+    let at = bytes.indexOf(MARK_BYTE, from)
+    if (at === -1) return
+    const now = nowUs()
+    if (this.firstEventUs === 0) this.firstEventUs = now
+    for (; at !== -1; at = bytes.indexOf(MARK_BYTE, at + STAMP_DIGITS)) {
+      this.events++
+      if (onLag === undefined || at + STAMP_DIGITS >= bytes.length) continue
+      let written = 0
+      for (let digit = at + 1; digit <= at + STAMP_DIGITS; digit++) written = written * 10 + (bytes[digit] ?? 0) - ZERO
+      onLag(now - written)
+    }
+  }
+
+  #isOver(bytes: Buffer, from: number): boolean {
+    if (!this.#chunked) return this.#bytesLeft <= 0
+    this.#tail = (this.#tail + bytes.toString('latin1', Math.max(from, bytes.length - LAST_CHUNK.length))).slice(-LAST_CHUNK.length)
+    return this.#tail === LAST_CHUNK
+  }
+}

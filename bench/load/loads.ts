@@ -1,0 +1,128 @@
+/** The loads, each a question to a gateway under sockets, and which metrics of `rows.ts` its answers are. */
+
+import type { Job, Seen } from './generator.ts'
+import { IN_ONE_PIECE, type Plan } from './wire.ts'
+
+type Shape = Pick<Job, 'plan' | 'connections' | 'rampMs' | 'lags'>
+
+export type Load = Readonly<{
+  name: string
+  shape: Shape
+  /** Before each turn, besides the warming up of a gateway's first. */
+  settleMs: number
+  windowMs: number
+  /** Of answers that a gateway has to be warm for; a latency alone settles by itself. */
+  kind: 'whole' | 'stream'
+  /** Its figure is CPU alone, which says nothing of a load without a gateway. */
+  isCpu: boolean
+  /** Has its turn also in a quick look. */
+  isQuick: boolean
+  /** With that many connections a gateway that is far slower has its turn; without the number it has none. */
+  connectionsOfSlow?: number
+  metricsOf: (seen: Seen) => Readonly<Record<string, number>>
+}>
+
+const paced = (perWrite: number, everyMs: number): Plan => ({ events: Number.POSITIVE_INFINITY, perWrite, everyMs })
+const cpuOfEvents =
+  (metric: string) =>
+  ({ cpu, events }: Seen) => ({ [metric]: cpu.all / events })
+
+export const LOADS: readonly Load[] = [
+  {
+    name: 'chat',
+    shape: { plan: IN_ONE_PIECE, connections: 64, rampMs: 0, lags: false },
+    settleMs: 300,
+    windowMs: 2_500,
+    kind: 'whole',
+    isCpu: false,
+    isQuick: true,
+    connectionsOfSlow: 64,
+    metricsOf: ({ answers, seconds, cpu }) => ({
+      'chat.rate': answers / seconds,
+      'chat.cpu': cpu.all / answers,
+      // Others have threads of other kinds.
+      ...(cpu.ledger > 0 ? { 'chat.cpu.main': cpu.main / answers, 'chat.cpu.ledger': cpu.ledger / answers } : {}),
+    }),
+  },
+  {
+    name: 'one',
+    shape: { plan: IN_ONE_PIECE, connections: 1, rampMs: 0, lags: false },
+    settleMs: 300,
+    windowMs: 2_000,
+    kind: 'whole',
+    isCpu: false,
+    isQuick: true,
+    connectionsOfSlow: 1,
+    metricsOf: ({ answer }) => ({ 'one.p50': answer.p50, 'one.p99': answer.p99 }),
+  },
+  {
+    name: 'streams',
+    shape: { plan: paced(1, 20), connections: 1_000, rampMs: 1_000, lags: false },
+    settleMs: 500,
+    windowMs: 2_500,
+    kind: 'stream',
+    isCpu: true,
+    isQuick: false,
+    connectionsOfSlow: 100,
+    metricsOf: cpuOfEvents('streams.cpu'),
+  },
+  {
+    name: 'streams300',
+    shape: { plan: paced(1, 20), connections: 300, rampMs: 500, lags: false },
+    settleMs: 500,
+    windowMs: 2_500,
+    kind: 'stream',
+    isCpu: true,
+    isQuick: true,
+    metricsOf: cpuOfEvents('streams300.cpu'),
+  },
+  {
+    name: 'writes8',
+    shape: { plan: paced(8, 20), connections: 300, rampMs: 500, lags: false },
+    settleMs: 500,
+    windowMs: 2_500,
+    kind: 'stream',
+    isCpu: true,
+    isQuick: false,
+    metricsOf: cpuOfEvents('writes8.cpu'),
+  },
+  {
+    name: 'burst',
+    shape: { plan: { events: 2_000, perWrite: 8, everyMs: 0 }, connections: 32, rampMs: 0, lags: false },
+    settleMs: 500,
+    windowMs: 2_000,
+    kind: 'stream',
+    isCpu: false,
+    isQuick: true,
+    connectionsOfSlow: 32,
+    metricsOf: ({ events, seconds }) => ({ 'burst.rate': events / seconds }),
+  },
+  {
+    name: 'first',
+    shape: { plan: { events: 25, perWrite: 1, everyMs: 20 }, connections: 100, rampMs: 500, lags: false },
+    settleMs: 700,
+    windowMs: 2_500,
+    kind: 'stream',
+    isCpu: false,
+    isQuick: true,
+    connectionsOfSlow: 100,
+    metricsOf: ({ firstEvent }) => ({ 'first.p50': firstEvent.p50, 'first.p99': firstEvent.p99 }),
+  },
+  {
+    name: 'event',
+    shape: { plan: paced(1, 5), connections: 1, rampMs: 0, lags: true },
+    settleMs: 300,
+    windowMs: 2_500,
+    kind: 'stream',
+    isCpu: false,
+    isQuick: true,
+    connectionsOfSlow: 1,
+    metricsOf: ({ lag }) => ({ 'event.p50': lag.p50, 'event.p99': lag.p99 }),
+  },
+]
+
+/** As many events as fill warming up, window and a little more. */
+export function outlasting({ events, perWrite, everyMs }: Plan, ms: number): Plan {
+  if (Number.isFinite(events)) return { events, perWrite, everyMs }
+  return { events: Math.ceil(ms / everyMs) * perWrite, perWrite, everyMs }
+}

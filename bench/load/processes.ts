@@ -1,0 +1,94 @@
+/** The processes that a load runs on: started, spoken to by IPC, and ended with this one. */
+
+import { closeSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import { sleep } from '../clock.ts'
+import type { Job, Seen } from './generator.ts'
+
+const HERE = import.meta.dir
+/** Each may open as many files as the machine lets it: a stream is one connection of its client and two of its gateway. */
+const RAISED = ['sh', '-c', 'ulimit -n "$(ulimit -Hn)"; exec "$@"', 'sh']
+/** More calls at a time than Bun's fetch makes by itself. */
+const ENVIRONMENT = { ...process.env, NODE_ENV: 'production', BUN_CONFIG_MAX_HTTP_REQUESTS: '65535' }
+
+export type Running = Readonly<{ pid: number; stop: () => Promise<void> }>
+
+/** Another program. What it says goes to a file, so that reading it costs this process nothing. */
+export function start(command: readonly string[], { cwd, log }: { cwd: string; log: string }): Running {
+  const said = openSync(log, 'a')
+  const child = Bun.spawn([...RAISED, ...command], { cwd, env: ENVIRONMENT, stdout: said, stderr: said })
+  const stop = async (): Promise<void> => {
+    child.kill()
+    await child.exited
+    closeSync(said)
+  }
+  return { pid: child.pid, stop }
+}
+
+/** For a program that cannot say which one it took. */
+export function freePort(): number {
+  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+  listener.stop(true)
+  return listener.port
+}
+
+/** Waits until something answers there, whatever it says. */
+export async function untilAnswers(url: string, timeoutMs = 30_000): Promise<void> {
+  for (const until = performance.now() + timeoutMs; performance.now() < until; await sleep(20)) {
+    const answered = await fetch(url).then(
+      (response) => response.text(),
+      () => undefined,
+    )
+    if (answered !== undefined) return
+  }
+  throw new Error(`${url} did not answer within ${timeoutMs} ms`)
+}
+
+type Child = Readonly<{ pid: number; ask: (message: unknown) => Promise<unknown>; hello: Promise<unknown>; stop: () => Promise<void> }>
+
+/** A file of this folder, that answers by IPC; its first message says that it is ready. */
+function startFile(file: string, ...args: readonly string[]): Child {
+  let waiting: PromiseWithResolvers<unknown> = Promise.withResolvers()
+  const hello = waiting.promise
+  const child = Bun.spawn([...RAISED, process.execPath, join(HERE, file), ...args], {
+    env: ENVIRONMENT,
+    stdout: 'inherit',
+    stderr: 'inherit',
+    ipc: (message: unknown) => waiting.resolve(message),
+    onExit: (_, code, signal) => waiting.reject(new Error(`${file} ended: ${code ?? signal}`)),
+  })
+  hello.catch(() => undefined)
+  const ask = (message: unknown): Promise<unknown> => {
+    waiting = Promise.withResolvers()
+    child.send(message)
+    return waiting.promise
+  }
+  const stop = async (): Promise<void> => {
+    waiting.promise.catch(() => undefined)
+    child.kill()
+    await child.exited
+  }
+  return { pid: child.pid, ask, hello, stop }
+}
+
+export type Server = Running & Readonly<{ port: number }>
+
+/** `upstream.ts` or `passthrough.ts`. */
+export async function startServer(file: string, ...args: readonly string[]): Promise<Server> {
+  const child = startFile(file, ...args)
+  const { port } = (await child.hello) as { port: number }
+  return { pid: child.pid, port, stop: child.stop }
+}
+
+export type Generator = Readonly<{ run: (job: Job) => Promise<Seen>; stop: () => Promise<void> }>
+
+export async function startGenerator(): Promise<Generator> {
+  const child = startFile('generator.ts')
+  await child.hello
+  const run = async (job: Job): Promise<Seen> => {
+    const seen = (await child.ask(job)) as Seen | { crash: string }
+    if ('crash' in seen) throw new Error(seen.crash)
+    return seen
+  }
+  return { run, stop: child.stop }
+}

@@ -1,0 +1,89 @@
+/**
+ * Tollgate as it is shipped: the compiled binary with a ledger on disk, and what its books must say. Every answer of a load costs the same, so that after each
+ * run receipts × price = spend, to the last digit, and now and then `verify`.
+ */
+
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Gateway } from './gateways.ts'
+import { freePort, start, untilAnswers } from './processes.ts'
+import { MODEL, TOKENS } from './wire.ts'
+
+const ROOT = join(import.meta.dir, '../..')
+/** USD a million tokens, which is a price in millionths of a dollar a token. */
+const PRICE = { input: 3, output: 15 }
+const ANSWER_MICROS = TOKENS.input * PRICE.input + TOKENS.output * PRICE.output
+
+const configuration = (port: number, upstreamPort: number): string => `
+[server]
+port = ${port}
+[operator]
+port = 0
+[limits]
+requests_per_minute = 1000000000
+concurrent_requests = 1000000
+body_bytes_per_minute = 1000000000000
+[[upstreams]]
+name = "bench"
+base_url = "http://127.0.0.1:${upstreamPort}"
+[[models]]
+id = "${MODEL}"
+input = "${PRICE.input}"
+output = "${PRICE.output}"
+context_window = 200000
+max_output_tokens = 1000
+`
+
+/** Where the binary now stands; a second in all. */
+export function build(folder: string): string {
+  const file = join(folder, 'tollgate')
+  const built = Bun.spawnSync([process.execPath, 'run', 'build', '--outfile', file], { cwd: ROOT })
+  if (built.exitCode !== 0) throw new Error(built.stderr.toString())
+  return file
+}
+
+/** What one of its commands prints, as JSON. */
+function run(binary: string, folder: string, ...args: readonly string[]): unknown {
+  const { stdout, stderr, exitCode } = Bun.spawnSync([binary, ...args, '--json'], { cwd: folder })
+  if (exitCode !== 0) throw new Error(`tollgate ${args.join(' ')} exits with ${exitCode}: ${stdout}${stderr}`)
+  return JSON.parse(stdout.toString())
+}
+
+export type Installation = Readonly<{ binary: string; folder: string; port: number; key: string }>
+
+/** A configuration, a ledger and a key with more money than any load can use. */
+export function install(binary: string, folder: string, upstreamPort: number): Installation {
+  mkdirSync(folder, { recursive: true })
+  const port = freePort()
+  writeFileSync(join(folder, 'tollgate.toml'), configuration(port, upstreamPort))
+  const { key } = run(binary, folder, 'keys', 'create', '--name', 'bench', '--balance', '1000000') as { key: string }
+  return { binary, folder, port, key }
+}
+
+export const verify = ({ binary, folder }: Installation): void => void run(binary, folder, 'verify')
+
+export async function startTollgate(name: string, installation: Installation): Promise<Gateway> {
+  const { binary, folder, port, key } = installation
+  const { pid, stop } = start([binary, 'serve'], { cwd: folder, log: join(folder, 'tollgate.out') })
+  await untilAnswers(`http://127.0.0.1:${port}/readyz`)
+  let booked = booksOf(installation)
+  const audit = (answers: number): Promise<void> => {
+    const now = booksOf(installation)
+    const [requests, micros] = [now.requests - booked.requests, now.micros - booked.micros]
+    if (requests !== answers || micros !== answers * ANSWER_MICROS)
+      throw new Error(`${name}: ${answers} answers at ${ANSWER_MICROS} microdollars, and ${requests} receipts of ${micros} in the ledger`)
+    booked = now
+    return Promise.resolve()
+  }
+  const target = { host: '127.0.0.1', port, path: '/v1/chat/completions', headers: { authorization: `Bearer ${key}` } }
+  return { name, what: binary, target, pids: () => [pid], translates: true, isSlow: false, audit, stop }
+}
+
+/** What the ledger says was answered and charged, in whole microdollars. */
+function booksOf({ binary, folder }: Installation): { requests: number; micros: number } {
+  const { data } = run(binary, folder, 'usage') as { data: readonly { requests: number; cost_usd: number }[] }
+  return {
+    requests: data.reduce((sum, row) => sum + row.requests, 0),
+    micros: data.reduce((sum, row) => sum + Math.round(row.cost_usd * 1e6), 0),
+  }
+}

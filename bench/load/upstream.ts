@@ -1,0 +1,138 @@
+/**
+ * The upstream of every load, a process of its own on a bare socket: reads the plan out of a request and answers it. Streams are paced by a wheel of
+ * milliseconds, so that a thousand of them do not write in the same instant. Says its port by IPC. Run with a port, 0 for any.
+ */
+
+import type { Socket, TCPSocketListener } from 'bun'
+import { nowUs } from '../clock.ts'
+import { deltas, type Plan, readPlan, STREAM_BEGIN, STREAM_END, WHOLE_ANSWER } from './wire.ts'
+
+/** Longest pause between two events is one less. */
+const SLOTS = 1_024
+/** Of a burst, before others have their turn. */
+const WRITES_A_TURN = 32
+const HEAD_END = '\r\n\r\n'
+const LONGEST_PLAN = 40
+
+type Connection = {
+  socket: Socket<Connection>
+  /** A head that is not complete, and after it the end of what was seen of a body in which the plan is still to come. */
+  seen: string
+  /** Of the body that is being read. */
+  bytesLeft: number
+  plan: Plan | undefined
+  eventsLeft: number
+  /** What the socket did not take. */
+  unsent: string
+}
+
+const wheel: Connection[][] = Array.from({ length: SLOTS }, () => [])
+const msNow = (): number => Math.floor(nowUs() / 1000)
+let turned = msNow()
+
+function turn(): void {
+  const now = msNow()
+  for (; turned < now; turned++) {
+    const slot = turned % SLOTS
+    const due = wheel[slot] ?? []
+    if (due.length === 0) continue
+    wheel[slot] = []
+    for (const connection of due) step(connection, turned)
+  }
+}
+
+/** One write of a paced stream. One whose client reads too slowly waits for it. */
+function step(connection: Connection, at: number): void {
+  const { plan } = connection
+  if (plan === undefined) return
+  if (connection.unsent === '') writeNext(connection, plan)
+  if (connection.plan !== undefined) wheel[(at + plan.everyMs) % SLOTS]?.push(connection)
+}
+
+function burst(connection: Connection): void {
+  for (let writes = 0; connection.plan !== undefined && connection.unsent === ''; writes++) {
+    if (writes === WRITES_A_TURN) return void setImmediate(burst, connection)
+    writeNext(connection, connection.plan)
+  }
+}
+
+function writeNext(connection: Connection, plan: Plan): void {
+  connection.eventsLeft -= plan.perWrite
+  const isLast = connection.eventsLeft <= 0
+  if (isLast) connection.plan = undefined
+  write(connection, isLast ? deltas(plan.perWrite) + STREAM_END : deltas(plan.perWrite))
+}
+
+function write(connection: Connection, text: string): void {
+  const whole = connection.unsent + text
+  const taken = Math.max(0, connection.socket.write(whole))
+  connection.unsent = taken === whole.length ? '' : whole.slice(taken)
+}
+
+function answer(connection: Connection, plan: Plan): void {
+  if (plan.events === 0) {
+    write(connection, WHOLE_ANSWER)
+    return
+  }
+  connection.plan = plan
+  connection.eventsLeft = plan.events
+  write(connection, STREAM_BEGIN)
+  if (plan.everyMs === 0) burst(connection)
+  else step(connection, msNow())
+}
+
+function refuse(connection: Connection, why: string): void {
+  write(connection, `HTTP/1.1 400 Bad Request\r\ncontent-length: ${why.length}\r\nconnection: close\r\n\r\n${why}`)
+  connection.socket.end()
+}
+
+function read(connection: Connection, bytes: Buffer): void {
+  let text = connection.seen + bytes.toString('latin1')
+  let arrived = bytes.length
+  if (connection.bytesLeft === 0) {
+    const end = text.indexOf(HEAD_END)
+    connection.seen = text
+    if (end === -1) return
+    const length = /\r\ncontent-length: *(\d+)/i.exec(text.slice(0, end))?.[1]
+    if (length === undefined) {
+      refuse(connection, 'a request without a content-length')
+      return
+    }
+    connection.bytesLeft = Number(length)
+    text = text.slice(end + HEAD_END.length)
+    arrived = text.length
+  }
+  const planned = connection.plan ?? readPlan(text)
+  connection.bytesLeft -= arrived
+  connection.seen = planned === undefined ? text.slice(-LONGEST_PLAN) : ''
+  connection.plan = planned
+  if (connection.bytesLeft > 0) return
+  connection.seen = ''
+  connection.plan = undefined
+  if (planned === undefined || connection.bytesLeft < 0) refuse(connection, 'not one request with a plan')
+  else answer(connection, planned)
+}
+
+const server: TCPSocketListener<Connection> = Bun.listen<Connection>({
+  hostname: '127.0.0.1',
+  port: Number(process.argv[2]),
+  socket: {
+    open(socket) {
+      socket.data = { socket, seen: '', bytesLeft: 0, plan: undefined, eventsLeft: 0, unsent: '' }
+      socket.setNoDelay(true)
+    },
+    data: (socket, bytes) => read(socket.data, bytes),
+    drain({ data }) {
+      write(data, '')
+      if (data.plan?.everyMs === 0) burst(data)
+    },
+    close({ data }) {
+      data.plan = undefined
+      data.unsent = ''
+    },
+    error() {},
+  },
+})
+setInterval(turn, 1)
+process.on('disconnect', () => process.exit())
+process.send?.({ port: server.port })

@@ -1,0 +1,83 @@
+/**
+ * The rows of the table: which figures stand in each, what they are compared with, and what they must reach. R is the bare passthrough; goals stand in R, in P
+ * (Portkey), in flushes of this disk, or by themselves.
+ */
+
+import type { Unit } from './units.ts'
+
+/** `most` 2.5 of R is "≤ 2.5 R". `plus` is in the figure's unit. */
+export type Goal = Readonly<{ sense: 'most' | 'least'; value: number; of: 'R' | 'P' | 'flush' | 'idle' | 'one'; plus?: number }>
+
+export type Figure = Readonly<{
+  metric: string
+  unit: Unit
+  /** A multiple of R, what is more than R, or itself. */
+  as: 'ratio' | 'added' | 'itself'
+  /** Stands before the figure where a row has several. */
+  label?: string
+  goals?: readonly Goal[]
+}>
+
+export type Row = Readonly<{ name: string; figures: readonly Figure[] }>
+
+const most = (value: number, of: Goal['of'] = 'one', plus = 0): Goal => ({ sense: 'most', value, of, plus })
+const least = (value: number, of: Goal['of'] = 'one'): Goal => ({ sense: 'least', value, of })
+
+export const ROWS: readonly Row[] = [
+  {
+    name: 'chat in one piece, 64 connections',
+    figures: [{ metric: 'chat.rate', unit: '/s', as: 'ratio', goals: [least(0.45, 'R'), least(20, 'P')] }],
+  },
+  {
+    name: 'CPU a request, all threads',
+    figures: [
+      { metric: 'chat.cpu', unit: 'µs', as: 'ratio', goals: [most(2.5, 'R')] },
+      { metric: 'chat.cpu.main', unit: 'µs', as: 'itself', label: 'main', goals: [most(65)] },
+      { metric: 'chat.cpu.ledger', unit: 'µs', as: 'itself', label: 'ledger', goals: [most(15)] },
+    ],
+  },
+  {
+    name: 'one connection, added p50 · p99',
+    figures: [
+      { metric: 'one.p50', unit: 'µs', as: 'added', goals: [most(1, 'flush', 120)] },
+      { metric: 'one.p99', unit: 'µs', as: 'added', goals: [most(5, 'flush')] },
+    ],
+  },
+  {
+    name: 'CPU an event, 1,000 streams, 1 a write',
+    figures: [{ metric: 'streams.cpu', unit: 'µs', as: 'ratio', goals: [most(1.4, 'R')] }],
+  },
+  {
+    name: 'CPU an event, 300 streams · 8 a write',
+    figures: [
+      { metric: 'streams300.cpu', unit: 'µs', as: 'ratio', goals: [most(1.7, 'R')] },
+      { metric: 'writes8.cpu', unit: 'µs', as: 'ratio', goals: [most(1.5, 'R')] },
+    ],
+  },
+  { name: 'burst, 8 a write, events', figures: [{ metric: 'burst.rate', unit: '/s', as: 'ratio', goals: [least(0.6, 'R')] }] },
+  {
+    name: 'first event, 100 streams, added p50 · p99',
+    figures: [
+      { metric: 'first.p50', unit: 'µs', as: 'added', goals: [most(400)] },
+      { metric: 'first.p99', unit: 'µs', as: 'added', goals: [most(1_500)] },
+    ],
+  },
+  {
+    name: 'an event, one stream, added p50 · p99',
+    figures: [
+      { metric: 'event.p50', unit: 'µs', as: 'added', goals: [most(80)] },
+      { metric: 'event.p99', unit: 'µs', as: 'added', goals: [most(230)] },
+    ],
+  },
+  {
+    name: 'memory, 5,000 open streams · 8 s after',
+    figures: [
+      { metric: 'memory.open', unit: 'MB', as: 'itself', goals: [most(150)] },
+      { metric: 'memory.after', unit: 'MB', as: 'itself', goals: [most(1.3, 'idle')] },
+    ],
+  },
+  {
+    name: 'lag p99 of 100 streams beside 30 MB bodies',
+    figures: [{ metric: 'beside.p99', unit: 'µs', as: 'ratio', goals: [most(3, 'R')] }],
+  },
+]
