@@ -72,6 +72,15 @@ function write(debits: readonly Debit[], group: number): number {
   return debits.length
 }
 
+const PAGES = 'a debit, one key, groups of 16, page table'
+
+/** What is done behind the settles belongs to them. */
+function withPages(run: () => number): number {
+  const units = run()
+  for (let batch = 0; batch < units; batch += 4_096) machine.ledger.tidy()
+  return units
+}
+
 /** CPU of writes alone: what each round writes is made outside its time. */
 function cpuOfWrites(): Promise<ReadonlyMap<string, number>> {
   const made = new Map<string, (readonly Debit[])[]>()
@@ -82,7 +91,9 @@ function cpuOfWrites(): Promise<ReadonlyMap<string, number>> {
     )
     return { name, run: () => write(made.get(name)?.pop() ?? [], group) }
   }
+  const pages = row(PAGES, 1, 16)
   const rows = [
+    { ...pages, run: () => withPages(pages.run) },
     ...GROUPS.map((group) => row(`a debit, one key, groups of ${group}`, 1, group)),
     row(`a debit, ${KEYS} keys, groups of 16`, KEYS, 16),
   ]

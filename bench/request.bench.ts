@@ -54,6 +54,7 @@ const agreeing: Ledger = {
   findKey: (hash) => ledger.findKey(hash),
   balanceOf: (keyId) => ledger.balanceOf(keyId),
   purseOf: (keyId) => ledger.purseOf(keyId),
+  findIdempotency: (keyId, headerHash) => ledger.findIdempotency(keyId, headerHash),
   operate: (operation) => ledger.operate(operation),
   onKeyChange: (listener) => ledger.onKeyChange(listener),
   isWritable: () => true,

@@ -35,6 +35,26 @@ SELECT 'a request belongs to its key''s account' AS rule, x.request_id AS subjec
 FROM (SELECT request_id, key_number, account_number FROM receipts UNION ALL SELECT request_id, key_number, account_number FROM attempts) x
 LEFT JOIN keys k ON k.number = x.key_number WHERE k.account_number IS NOT x.account_number;
 
+SELECT 'an attempt''s price is its tokens at its rates' AS rule, request_id || ' ' || attempt AS subject, price_picos AS stored, 0 AS high, price AS low
+FROM (
+  SELECT request_id, attempt, price_picos, input_tokens * input_rate_picos + output_tokens * output_rate_picos + cache_read_tokens * cache_read_rate_picos
+    + cache_write_5m_tokens * cache_write_5m_rate_picos + cache_write_1h_tokens * cache_write_1h_rate_picos + server_tool_uses * server_tool_use_rate_picos AS price
+  FROM attempts a LEFT JOIN price_versions p ON p.number = a.price_number
+)
+WHERE price_picos IS NOT price;
+
+SELECT 'a receipt is found by its key and time' AS rule, r.request_id AS subject, 0 AS stored, 0 AS high, 1 AS low
+FROM receipts r LEFT JOIN receipt_pages p ON p.key_number = r.key_number AND p.settled_at = r.settled_at AND p.receipt_number = r.number
+WHERE r.number <= (SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'paged') AND p.key_number IS NULL;
+
+SELECT 'what is found by key and time is a receipt' AS rule, 'receipt ' || p.receipt_number AS subject, 1 AS stored, 0 AS high, 0 AS low
+FROM receipt_pages p LEFT JOIN receipts r ON r.number = p.receipt_number
+WHERE r.key_number IS NOT p.key_number OR r.settled_at IS NOT p.settled_at OR p.receipt_number > (SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'paged');
+
+SELECT 'the mark of the page table is the number of a receipt' AS rule, 'paged' AS subject, coalesce(m.paged, 'none') AS stored, 0 AS high, r.last AS low
+FROM (SELECT (SELECT value FROM meta WHERE name = 'paged') AS paged) m, (SELECT coalesce(max(number), 0) AS last FROM receipts) r
+WHERE m.paged IS NULL OR CAST(m.paged AS INTEGER) NOT BETWEEN 0 AND r.last;
+
 SELECT 'the audit log has no gap' AS rule, 'audit_log' AS subject, count(*) AS stored, 0 AS high, coalesce(max(id), 0) AS low
 FROM audit_log HAVING count(*) <> coalesce(max(id), 0);
 
@@ -45,7 +65,7 @@ FROM (
   FROM usage_daily u FULL JOIN (
     SELECT key_number, day, model_number, sum(cost_picos / 1000000) AS cost_high, sum(cost_picos % 1000000) AS cost_low,
       sum(waived_picos / 1000000) AS waived_high, sum(waived_picos % 1000000) AS waived_low
-    FROM receipts JOIN price_versions ON number = price_number GROUP BY 1, 2, 3
+    FROM receipts JOIN price_versions ON price_versions.number = price_number GROUP BY 1, 2, 3
   ) r ON r.key_number = u.key_number AND r.day = u.day AND r.model_number = u.model_number
   WHERE u.key_number IS NULL OR r.key_number IS NULL
     OR (r.cost_high - u.cost_picos / 1000000) * 1000000 + r.cost_low - u.cost_picos % 1000000 <> 0
@@ -62,7 +82,7 @@ FROM (
     SELECT key_number, day, model_number, count(*) AS requests, sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens,
       sum(cache_read_tokens) AS cache_read_tokens, sum(cache_write_5m_tokens) AS cache_write_5m_tokens, sum(cache_write_1h_tokens) AS cache_write_1h_tokens,
       sum(server_tool_uses) AS server_tool_uses
-    FROM receipts JOIN price_versions ON number = price_number GROUP BY 1, 2, 3
+    FROM receipts JOIN price_versions ON price_versions.number = price_number GROUP BY 1, 2, 3
   ) r ON r.key_number = u.key_number AND r.day = u.day AND r.model_number = u.model_number
   WHERE (u.requests, u.input_tokens, u.output_tokens, u.cache_read_tokens, u.cache_write_5m_tokens, u.cache_write_1h_tokens, u.server_tool_uses)
     IS NOT (r.requests, r.input_tokens, r.output_tokens, r.cache_read_tokens, r.cache_write_5m_tokens, r.cache_write_1h_tokens, r.server_tool_uses)

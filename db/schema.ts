@@ -22,7 +22,7 @@ const notNegative = (...columns: readonly string[]) => checks(...columns.map((co
 
 const FORMATS = ['messages', 'chat', 'responses'] as const
 const BASES = ['final', 'partial', 'estimated', 'none'] as const
-const oneOf = (column: string, values: readonly string[]) => checks(`${column} IN (${values.map((value) => `'${value}'`).join(', ')})`)
+const oneOf = (column: string, values: readonly string[]) => checks(values.map((value) => `${column} = '${value}'`).join(' OR '))
 const isFlag = (column: string) => checks(`${column} IN (0, 1)`)
 const isHash = (column: string) => checks(`length(${column}) = 32`)
 
@@ -222,6 +222,8 @@ export const marks = sqliteTable(
     requestId: text('request_id').primaryKey(),
     ...numbered(),
     upstreamNumber: whole('upstream_number').references(() => upstreams.number),
+    upstreamMessageId: text('upstream_message_id'),
+    upstreamRequestId: text('upstream_request_id'),
     format: text('format', { enum: FORMATS }).notNull(),
     isStream: flag('is_stream').notNull(),
     holdPicos: picos('hold_picos').notNull(),
@@ -245,7 +247,10 @@ const OUTCOMES = ['complete', 'fault', 'deadline', 'leaver', 'drain', 'cut', 're
 export const receipts = sqliteTable(
   'receipts',
   {
-    requestId: text('request_id').primaryKey(),
+    number: whole('number')
+      .primaryKey()
+      .$defaultFn(() => sql`null`),
+    requestId: text('request_id').notNull(),
     ...accountColumn(),
     ...numbered(),
     upstreamNumber: whole('upstream_number').references(() => upstreams.number),
@@ -270,7 +275,8 @@ export const receipts = sqliteTable(
     durationMs: whole('duration_ms').notNull(),
     ...chainColumns(),
   },
-  () => [
+  (table) => [
+    uniqueIndex('receipts_request').on(table.requestId),
     ...oneOf('format', FORMATS),
     ...isFlag('is_stream'),
     ...oneOf('outcome', OUTCOMES),
@@ -282,6 +288,17 @@ export const receipts = sqliteTable(
     ...checks("day = settled_at / 86400000 OR (day = started_at / 86400000 AND outcome = 'recovered')"),
     ...chainChecks(),
   ],
+)
+
+export const receiptPages = sqliteTable(
+  'receipt_pages',
+  {
+    keyNumber: whole('key_number').notNull(),
+    /** Unix milliseconds. */
+    settledAt: whole('settled_at').notNull(),
+    receiptNumber: whole('receipt_number').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.keyNumber, table.settledAt, table.receiptNumber] })],
 )
 
 export const attempts = sqliteTable(

@@ -68,6 +68,7 @@ function faulty(ledger: Ledger): Ledger {
     hold: (request) => (ledgerFault === 'none' ? ledger.hold(request) : broken('unavailable')),
     findKey: (hash) => (ledgerFault === 'none' ? ledger.findKey(hash) : broken('unavailable')),
     purseOf: (keyId) => ledger.purseOf(keyId),
+    findIdempotency: (keyId, headerHash) => ledger.findIdempotency(keyId, headerHash),
     balanceOf: (keyId) => (ledgerFault === 'none' ? ledger.balanceOf(keyId) : broken('unavailable')),
     mark: (...args) => ledger.mark(...args),
     settle: (settlement) => ledger.settle(settlement),

@@ -88,6 +88,7 @@ export class CommitLoop {
       faults: applied.faults,
       isWritable: this.#isWritable,
     })
+    this.#ledger.tidy()
     return true
   }
 

@@ -3,13 +3,14 @@
  * settle in groups of 16 with a thread that only decodes: objects 6.9 µs of CPU on both sides, one flat array 3.2, records 2.2, records in a ring of shared
  * memory 1.6, which is not worth a thread that sleeps in `Atomics.wait` and hears no other message.
  *
- * A record: numbers as float64 (NaN for null), amounts as int64, a presence flag and 32 bytes for the session's hash, then strings with their byte length.
+ * A record: numbers as float64 (NaN for null), amounts as int64, three hashes of 32 bytes each with a number that tells whether they are there, then strings with their
+ * byte length. Other upstream calls than the receipt's are rare: they are one string of JSON.
  */
 
 import type { FormatName } from '../core/format.ts'
 import { picos } from '../core/money.ts'
 import { OUTCOMES, type UsageSource } from '../core/outcome.ts'
-import type { UpstreamCall } from './ledger.ts'
+import type { Attempt, UpstreamCall } from './ledger.ts'
 import type { Debit, Numbered } from './task.ts'
 
 export type NumberedDebit = Numbered<{ debit: Debit }>
@@ -17,21 +18,23 @@ export type NumberedDebit = Numbered<{ debit: Debit }>
 const FORMATS: readonly FormatName[] = ['messages', 'chat', 'responses']
 const SOURCES: readonly UsageSource[] = ['final', 'partial', 'estimated', 'none']
 
-const FLOATS = 24
+const FLOATS = 25
 const AMOUNTS_AT = FLOATS * 8
-const HASH_AT = AMOUNTS_AT + 3 * 8
-const STRINGS_AT = HASH_AT + 32
-const STRINGS = 5
+const SESSION_AT = AMOUNTS_AT + 3 * 8
+const HEADER_AT = SESSION_AT + 32
+const BODY_AT = HEADER_AT + 32
+const STRINGS_AT = BODY_AT + 32
+const STRINGS = 6
 /** A UTF-16 unit takes three bytes of UTF-8 at most. */
 const BYTES_PER_UNIT_MAX = 3
 const ABSENT = 0xffff
 
 /** A record holds what the ledger's columns hold; anything else travels as an object, so that the database can refuse it. */
-export const fitsRecord = ({ costPicos, waivedPicos, holdPicos, requestId, upstream }: Debit): boolean =>
+export const fitsRecord = ({ costPicos, waivedPicos, holdPicos, requestId, upstream, otherAttempts }: Debit): boolean =>
   isInt64(costPicos) &&
   isInt64(waivedPicos) &&
   isInt64(holdPicos) &&
-  [requestId, upstream?.name, upstream?.model, upstream?.messageId, upstream?.requestId].every(
+  [requestId, upstream?.name, upstream?.model, upstream?.messageId, upstream?.requestId, jsonOf(otherAttempts)].every(
     (text) => text === undefined || text.length * BYTES_PER_UNIT_MAX < ABSENT,
   )
 
@@ -46,10 +49,12 @@ export function writeDebits(debits: readonly NumberedDebit[]): Uint8Array {
   return bytes.subarray(0, end)
 }
 
-function recordBytesMax({ requestId, upstream }: Debit): number {
+const jsonOf = (attempts: readonly Attempt[] | undefined): string | undefined => attempts && JSON.stringify(attempts)
+
+function recordBytesMax({ requestId, upstream, otherAttempts }: Debit): number {
   const units =
     upstream === undefined ? 0 : upstream.name.length + upstream.model.length + unitsOf(upstream.messageId) + unitsOf(upstream.requestId)
-  return STRINGS_AT + STRINGS * 2 + (requestId.length + units) * BYTES_PER_UNIT_MAX + 8
+  return STRINGS_AT + STRINGS * 2 + (requestId.length + units + unitsOf(jsonOf(otherAttempts))) * BYTES_PER_UNIT_MAX + 8
 }
 
 const unitsOf = (text: string | undefined): number => text?.length ?? 0
@@ -85,17 +90,25 @@ function writeDebit(bytes: Buffer, view: DataView, start: number, number: number
   put(debit.bytesPerToken ?? Number.NaN)
   put(upstream === undefined ? 0 : 1)
   put(debit.sessionHash === undefined ? 0 : 1)
+  put(debit.idempotency?.expiresAt ?? Number.NaN)
   view.setBigInt64(at, debit.costPicos, true)
   view.setBigInt64(at + 8, debit.waivedPicos, true)
   view.setBigInt64(at + 16, debit.holdPicos, true)
-  if (debit.sessionHash !== undefined) bytes.set(debit.sessionHash.subarray(0, 32), start + HASH_AT)
+  putHash(bytes, start + SESSION_AT, debit.sessionHash)
+  putHash(bytes, start + HEADER_AT, debit.idempotency?.headerHash)
+  putHash(bytes, start + BODY_AT, debit.idempotency?.bodyHash)
   at = start + STRINGS_AT
   at = writeText(bytes, view, at, debit.requestId)
+  at = writeText(bytes, view, at, jsonOf(debit.otherAttempts))
   if (upstream === undefined) return aligned(at)
   at = writeText(bytes, view, at, upstream.name)
   at = writeText(bytes, view, at, upstream.model)
   at = writeText(bytes, view, at, upstream.messageId)
   return aligned(writeText(bytes, view, at, upstream.requestId))
+}
+
+function putHash(bytes: Buffer, at: number, hash: Uint8Array | undefined): void {
+  if (hash !== undefined) bytes.set(hash.subarray(0, 32), at)
 }
 
 function writeText(bytes: Buffer, view: DataView, at: number, text: string | undefined): number {
@@ -121,7 +134,8 @@ export function readDebits(given: Uint8Array): readonly NumberedDebit[] {
 function readDebit(bytes: Buffer, view: DataView, start: number, debits: NumberedDebit[]): number {
   const float = (place: number): number => view.getFloat64(start + place * 8, true)
   const amount = (place: number) => picos(view.getBigInt64(start + AMOUNTS_AT + place * 8, true))
-  const [firstByteMs, attempts, bytesPerToken] = [float(16), float(20), float(21)]
+  const hash = (place: number): Uint8Array => new Uint8Array(bytes.subarray(start + place, start + place + 32))
+  const [firstByteMs, attempts, bytesPerToken, expiresAt] = [float(16), float(20), float(21), float(24)]
   let at = start + STRINGS_AT
   const text = (): string | undefined => {
     const length = view.getUint16(at, true)
@@ -131,6 +145,7 @@ function readDebit(bytes: Buffer, view: DataView, start: number, debits: Numbere
     return bytes.toString('utf8', at - length, at)
   }
   const requestId = text() ?? ''
+  const otherAttempts = text()
   const upstream =
     float(22) === 1
       ? { name: text() ?? '', model: text() ?? '', ...optional('messageId', text()), ...optional('requestId', text()) }
@@ -164,7 +179,9 @@ function readDebit(bytes: Buffer, view: DataView, start: number, debits: Numbere
     ...(Number.isNaN(attempts) ? {} : { attempts }),
     ...(Number.isNaN(bytesPerToken) ? {} : { bytesPerToken }),
     ...(upstream === undefined ? {} : { upstream: upstream satisfies UpstreamCall }),
-    ...(float(23) === 1 ? { sessionHash: new Uint8Array(bytes.subarray(start + HASH_AT, start + STRINGS_AT)) } : {}),
+    ...(float(23) === 1 ? { sessionHash: hash(SESSION_AT) } : {}),
+    ...(Number.isNaN(expiresAt) ? {} : { idempotency: { headerHash: hash(HEADER_AT), bodyHash: hash(BODY_AT), expiresAt } }),
+    ...(otherAttempts === undefined ? {} : { otherAttempts: JSON.parse(otherAttempts) as readonly Attempt[] }),
   }
   debits.push({ number: float(0), debit })
   return aligned(at)

@@ -3,10 +3,12 @@
  * bench/ledger.bench.ts. Runs inside the caller's transaction: what breaks a rule of the database is thrown, and the caller rolls back.
  */
 
+import { costOf } from '../core/pricing.ts'
 import { NO_USAGE, type Usage } from '../core/usage.ts'
+import type { Idempotency } from './ledger.ts'
 import type { Numbers } from './numbers.ts'
 import type { Statements } from './statements.ts'
-import type { Debit, Mark } from './task.ts'
+import type { Calls, Debit, Mark } from './task.ts'
 
 const DAY_MS = 86_400_000
 
@@ -48,13 +50,16 @@ export class Debits {
   }
 
   putMark({ requestId, keyNumber, price, format, isStream, holdPicos, startedAt, usage, usageSource, ...more }: Mark, now: number): void {
-    const { upstream, bytesPerToken } = more
+    const { upstream, bytesPerToken, accountNumber, otherAttempts } = more
+    if (otherAttempts !== undefined) this.insertAttempts({ requestId, accountNumber, keyNumber, price, attempts: otherAttempts })
     this.#statements.putMark.run(
       requestId,
       keyNumber,
       this.#numbers.priceAt(price),
       this.#boot,
       this.#numbers.upstreamOf(upstream),
+      upstream?.messageId ?? null,
+      upstream?.requestId ?? null,
       format,
       isStream ? 1 : 0,
       holdPicos,
@@ -97,10 +102,41 @@ export class Debits {
     )
     if (debit.isMarked) this.#statements.deleteMark.run(debit.requestId)
     if (changes === 0) return false
+    if (debit.otherAttempts !== undefined) this.insertAttempts({ ...debit, attempts: debit.otherAttempts })
+    if (debit.idempotency !== undefined) this.#putIdempotency(debit, debit.idempotency)
     this.#accounts.set(accountNumber, (this.#accounts.get(accountNumber) ?? 0n) + costPicos)
     this.#addToKey(keyNumber, costPicos, debit.now)
     this.#addToUsage(this.#sumsOf(keyNumber, day, price), usage, costPicos, waivedPicos)
     return true
+  }
+
+  /** One that is recorded already stays as it is. */
+  insertAttempts({ requestId, accountNumber, keyNumber, price, attempts }: Calls): void {
+    const { rates } = this.#numbers.versionAt(price)
+    for (const { number, upstream, status, cause, usageSource, usage, startedAt, durationMs } of attempts) {
+      this.#statements.insertAttempt.run(
+        requestId,
+        number,
+        accountNumber,
+        keyNumber,
+        this.#numbers.priceAt(price),
+        this.#boot,
+        this.#numbers.upstreamOf(upstream),
+        upstream.messageId ?? null,
+        upstream.requestId ?? null,
+        status,
+        cause,
+        usageSource,
+        ...countersOf(usage),
+        costOf(usage, rates),
+        startedAt,
+        wholeMs(durationMs),
+      )
+    }
+  }
+
+  #putIdempotency({ keyNumber, requestId, now }: Debit, { headerHash, bodyHash, expiresAt }: Idempotency): void {
+    this.#statements.putIdempotency.run(keyNumber, headerHash, bodyHash, requestId, expiresAt, now)
   }
 
   /** Writes the sums. */

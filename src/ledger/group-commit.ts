@@ -6,9 +6,20 @@
 import type { KeyRecord, Purse } from '../core/key.ts'
 import { Checkpointer } from './checkpointer.ts'
 import { FileCheck } from './file-check.ts'
-import type { Hold, HoldAnswer, HoldRequest, KeyBalance, KeyChange, Ledger, Progress, Settlement } from './ledger.ts'
+import type {
+  Attempt,
+  Hold,
+  HoldAnswer,
+  HoldRequest,
+  IdempotentUse,
+  KeyBalance,
+  KeyChange,
+  Ledger,
+  Progress,
+  Settlement,
+} from './ledger.ts'
 import type { Operation, OperationResult } from './operation.ts'
-import type { Answer, Answers, Committed, Mark, Opened, OpenProblem, Task } from './task.ts'
+import type { Answer, Answers, Calls, Committed, Debit, Mark, Opened, OpenProblem, Task } from './task.ts'
 import type { ThreadOptions } from './thread-handle.ts'
 import { Wallets } from './wallets.ts'
 import { type Heard, Writer } from './writer.ts'
@@ -24,6 +35,8 @@ export type GroupCommitOptions = ThreadOptions &
   }>
 
 const SWEEP_MS_MAX = 250
+/** While the storage fails; beyond that the oldest are forgotten. */
+const UNRECORDED_MAX = 10_000
 
 export class GroupCommit implements Ledger {
   readonly #options: GroupCommitOptions
@@ -36,6 +49,8 @@ export class GroupCommit implements Ledger {
   readonly #settles = new Map<string, Promise<Answers['settle']>>()
   /** Ended without a receipt as far as is known: when the storage works again, it says whether that is so, and their marks go. */
   readonly #doubtful = new Set<string>()
+  /** Upstream calls of requests that have no receipt, for when the storage works again; where the receipt itself is in doubt, for when that is known. */
+  readonly #unrecorded = new Map<string, Calls>()
   #sweep: ReturnType<typeof setInterval> | undefined
   #closed: Promise<void> | undefined
 
@@ -82,9 +97,10 @@ export class GroupCommit implements Ledger {
     return answer
   }
 
-  void(requestId: string): 'voided' | 'already' {
+  void(requestId: string, attempts: readonly Attempt[] = []): 'voided' | 'already' {
     const voided = this.#wallets.void(requestId)
     if (voided === undefined) return 'already'
+    if (attempts.length > 0) this.#record({ ...voided.calls, attempts })
     if (voided.isMarked) this.#settleDoubt(requestId)
     return 'voided'
   }
@@ -92,6 +108,10 @@ export class GroupCommit implements Ledger {
   async findKey(secretHash: Uint8Array): Promise<KeyRecord | undefined | 'unavailable'> {
     const found = await this.#writer.ask({ kind: 'findKey', secretHash })
     return typeof found === 'object' ? found.record : found
+  }
+
+  findIdempotency(keyId: string, headerHash: Uint8Array): Promise<IdempotentUse | undefined | 'unavailable'> {
+    return this.#writer.ask({ kind: 'findIdempotency', keyId, headerHash, now: this.#options.now() })
   }
 
   balanceOf(keyId: string): Promise<KeyBalance | undefined | 'unavailable'> {
@@ -174,7 +194,10 @@ export class GroupCommit implements Ledger {
     if (committed === undefined) return
     // Before the answers: who awaits an operator's write must not meet the old record afterwards.
     for (const change of committed.changes) for (const listener of this.#listeners) listener(change)
-    if (committed.isWritable) this.#settleDoubts()
+    if (committed.isWritable) {
+      this.#settleDoubts()
+      this.#recordUnrecorded()
+    }
     this.#checkpointer.noteCommit(committed.settled.length)
   }
 
@@ -196,16 +219,17 @@ export class GroupCommit implements Ledger {
         }
         const isCertain = answer === 'already' || failure === 'certain'
         if (isCertain) this.#wallets.putBack(requestId)
+        if (answer === 'unavailable') this.#keepUnrecorded(callsOf(task.debit))
         if (!isCertain || isMarked) this.#doubtful.add(requestId)
         return
       }
       case 'unmark':
         if (answer === 'unavailable') this.#doubtful.add(task.requestId)
         else if (answer === 'absent') this.#wallets.putBack(task.requestId)
-        else if (this.#wallets.isSettling(task.requestId)) {
-          this.#wallets.settled(task.requestId)
-          this.#resync()
-        }
+        else this.#learnSettled(task.requestId)
+        return
+      case 'attempts':
+        if (answer === 'unavailable') this.#keepUnrecorded(task.calls)
         return
       case 'operate':
         if (typeof answer === 'object' && 'isNew' in answer) this.#wallets.apply(task.operation, answer.isNew)
@@ -214,7 +238,16 @@ export class GroupCommit implements Ledger {
       case 'findKey':
       case 'keyStates':
       case 'balanceOf':
+      case 'findIdempotency':
     }
+  }
+
+  /** A receipt that was in doubt is there after all. */
+  #learnSettled(requestId: string): void {
+    this.#unrecorded.delete(requestId)
+    if (!this.#wallets.isSettling(requestId)) return
+    this.#wallets.settled(requestId)
+    this.#resync()
   }
 
   #load(task: Task, answer: Answer): void {
@@ -236,10 +269,43 @@ export class GroupCommit implements Ledger {
       .catch((bug: unknown) => this.#options.onFault({ problem: 'an end in doubt failed by a bug', bug }))
   }
 
+  #record(calls: Calls): void {
+    this.#writer
+      .ask({ kind: 'attempts', calls })
+      .catch((bug: unknown) => this.#options.onFault({ problem: 'recording upstream calls failed by a bug', bug }))
+  }
+
+  #keepUnrecorded(calls: Calls): void {
+    if (calls.attempts.length === 0) return
+    this.#unrecorded.set(calls.requestId, calls)
+    if (this.#unrecorded.size <= UNRECORDED_MAX) return
+    for (const oldest of this.#unrecorded.keys()) {
+      this.#unrecorded.delete(oldest)
+      return
+    }
+  }
+
+  #recordUnrecorded(): void {
+    for (const [requestId, calls] of this.#unrecorded) {
+      if (this.#wallets.isSettling(requestId)) continue
+      this.#unrecorded.delete(requestId)
+      this.#record(calls)
+    }
+  }
+
   #resync(): void {
     const keyIds = this.#wallets.keyIds()
     this.#writer
       .ask({ kind: 'keyStates', keyIds })
       .catch((bug: unknown) => this.#options.onFault({ problem: 'reading the wallets again failed by a bug', bug }))
   }
+}
+
+/** All upstream calls of a request whose receipt could not be written. Rules: ledger.md "Attempts". */
+function callsOf(debit: Debit): Calls {
+  const { requestId, accountNumber, keyNumber, price, upstream, usageSource, usage, startedAt, durationMs } = debit
+  const { attempts: number = 1, otherAttempts = [] } = debit
+  const cause = 'storage'
+  const answered = upstream && { number, upstream, status: 200, cause, usageSource, usage, startedAt, durationMs }
+  return { requestId, accountNumber, keyNumber, price, attempts: answered === undefined ? otherAttempts : [...otherAttempts, answered] }
 }

@@ -24,10 +24,18 @@ export interface Ledger {
   hold(request: HoldRequest): HoldAnswer | Promise<HoldAnswer>
   /** Notes how far a running answer has come, for recovery. Kept in memory until the request is a second old; never waited for. */
   mark(requestId: string, progress: Progress): void
-  /** Turns a hold into an immutable receipt. Resolves after the commit is on disk. `already`: settled or voided before; nothing was changed. */
+  /**
+   * Turns a hold into an immutable receipt. Resolves after the commit is on disk. `already`: settled or voided before; nothing was changed. Where no receipt was
+   * written in the end (`unavailable`), the upstream calls of the settlement are recorded as attempts once the storage works again.
+   */
   settle(settlement: Settlement): Promise<'settled' | 'already' | 'unavailable'>
-  /** Releases a hold at once; nothing is charged and no receipt is written. `already`: nothing is held under this id. */
-  void(requestId: string): 'voided' | 'already'
+  /**
+   * Releases a hold at once; nothing is charged and no receipt is written. `already`: nothing is held under this id. `attempts`: the upstream calls of the request that
+   * may have cost us money all the same; they are written soon, and nobody waits for it.
+   */
+  void(requestId: string, attempts?: readonly Attempt[]): 'voided' | 'already'
+  /** Which request of the key an Idempotency-Key was used by, while that counts; by the SHA-256 of the header. What was settled before this is asked is seen. */
+  findIdempotency(keyId: string, headerHash: Uint8Array): Promise<IdempotentUse | undefined | 'unavailable'>
   /** The key of a secret, by the SHA-256 of the secret. */
   findKey(secretHash: Uint8Array): Promise<KeyRecord | undefined | 'unavailable'>
   balanceOf(keyId: string): Promise<KeyBalance | undefined | 'unavailable'>
@@ -75,10 +83,49 @@ export type Hold = Readonly<{
 }>
 
 /** How far an answer has come, and what its figures rest on. */
-export type Progress = Readonly<{ usage: Usage; usageSource: UsageSource; upstream?: UpstreamCall; bytesPerToken?: number }>
+export type Progress = Readonly<{
+  usage: Usage
+  usageSource: UsageSource
+  /** The call that runs. */
+  upstream?: UpstreamCall
+  bytesPerToken?: number
+  /** All calls that ended before it: a mark writes them, so that they are on record should the process die. */
+  otherAttempts?: readonly Attempt[]
+}>
 
 /** An upstream of the configuration, the id under which it knows the model, and its own ids of the answer where it gave any. */
 export type UpstreamCall = Readonly<{ name: string; model: string; messageId?: string; requestId?: string }>
+
+/**
+ * An upstream call that may have cost us money, other than the one that the receipt is about: it has a row of its own, whatever the client paid. Its price is that of
+ * `usage` at the rates of the request's hold.
+ */
+export type Attempt = Readonly<{
+  /** Its place among the upstream calls of the request, from 1. One that is recorded already under its number stays as it is. */
+  number: number
+  upstream: UpstreamCall
+  /** HTTP status of the upstream; null where none came. */
+  status: number | null
+  /** Why it is not the answer, in one word for the operator: `timeout`, `reset`, `overloaded`, … */
+  cause: string
+  usageSource: UsageSource
+  /** What it used as far as it said so. */
+  usage: Usage
+  /** Unix milliseconds. */
+  startedAt: number
+  durationMs: number
+}>
+
+/** What a settle writes down of a client's Idempotency-Key, unless one of the same key and header still counts. Hashes: SHA-256, 32 bytes. */
+export type Idempotency = Readonly<{
+  headerHash: Uint8Array
+  /** Of body, route and the headers that matter. */
+  bodyHash: Uint8Array
+  /** Unix milliseconds. */
+  expiresAt: number
+}>
+
+export type IdempotentUse = Readonly<{ requestId: string; bodyHash: Uint8Array; expiresAt: number }>
 
 export type Settlement = Readonly<{
   requestId: string
@@ -95,8 +142,12 @@ export type Settlement = Readonly<{
   now: number
   /** The upstream that answered; absent where none did. */
   upstream?: UpstreamCall
-  /** Upstream calls that were made, default 1. */
+  /** Upstream calls that were made, the one of this receipt with them; default 1. */
   attempts?: number
+  /** The others. They are written in the same transaction as the receipt. */
+  otherAttempts?: readonly Attempt[]
+  /** Written in the same transaction. */
+  idempotency?: Idempotency
   /** What an estimate took for a token; only with the source `estimated`. */
   bytesPerToken?: number
   /** SHA-256 of the conversation's id, salted with the account. */

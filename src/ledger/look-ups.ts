@@ -1,9 +1,9 @@
 /** The reads of the writer's connection: a key by its secret, what it may do, and what an operator's write must look at first. */
 
 import type { Database } from 'bun:sqlite'
-import { eq, sql } from 'drizzle-orm'
+import { and, eq, gt, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
-import { accounts, credits, keySecrets, keys } from '../../db/schema.ts'
+import { accounts, credits, idempotency, keySecrets, keys } from '../../db/schema.ts'
 
 export const lookUps = (db: Database) => ({ ...keyReads(db), ...operatorReads(db) })
 
@@ -33,6 +33,12 @@ function keyReads(db: Database) {
       .innerJoin(keys, eq(keys.number, keySecrets.keyNumber))
       .innerJoin(accounts, eq(accounts.number, keys.accountNumber))
       .where(eq(keySecrets.hash, given('hash')))
+      .prepare(),
+    idempotencyOf: orm
+      .select({ requestId: idempotency.requestId, bodyHash: idempotency.bodyHash, expiresAt: idempotency.expiresAt })
+      .from(idempotency)
+      .innerJoin(keys, eq(keys.number, idempotency.keyNumber))
+      .where(and(eq(keys.id, given('keyId')), eq(idempotency.headerHash, given('headerHash')), gt(idempotency.expiresAt, given('now'))))
       .prepare(),
     /** The key with its account: what it may do and what is left. */
     keyState: orm

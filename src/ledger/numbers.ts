@@ -27,9 +27,13 @@ export class Numbers {
 
   /** Of the version at this place. Throws when it was not defined, which only a bug can do. */
   priceAt(index: number): number {
+    return this.priceOf(this.versionAt(index))
+  }
+
+  versionAt(index: number): PriceVersion {
     const version = this.#versions[index]
     if (version === undefined) throw new Error(`no price version ${index}`)
-    return this.priceOf(version)
+    return version
   }
 
   priceOf(version: PriceVersion): number {

@@ -4,15 +4,15 @@
  */
 
 import { picos, ZERO } from '../core/money.ts'
-import { costOf, type Rates } from '../core/pricing.ts'
-import type { Usage } from '../core/usage.ts'
+import { costOf } from '../core/pricing.ts'
+import { callOf, ratesOf, usageOf } from './receipt-rows.ts'
 import type { Statements } from './statements.ts'
 import type { Debit } from './task.ts'
 
 export type LeftMark = ReturnType<Statements['marksOfOtherBoots']['all']>[number]
 
 /** The receipt of a request that died; its price number is that of the mark. */
-export function recoveredDebit({ mark, accountNumber, price, upstream }: LeftMark, now: number): Debit {
+export function recoveredDebit({ mark, accountNumber, price, upstream, otherAttempts }: LeftMark, now: number): Debit {
   const usage = usageOf(mark)
   return {
     requestId: mark.requestId,
@@ -34,24 +34,7 @@ export function recoveredDebit({ mark, accountNumber, price, upstream }: LeftMar
     firstByteMs: null,
     durationMs: mark.markedAt - mark.startedAt,
     now,
-    ...(upstream === null ? {} : { upstream }),
+    attempts: otherAttempts + (upstream === null ? 0 : 1),
+    ...(upstream === null ? {} : { upstream: callOf(upstream, mark) }),
   }
 }
-
-const usageOf = (mark: LeftMark['mark']): Usage => ({
-  input: mark.inputTokens,
-  output: mark.outputTokens,
-  cacheRead: mark.cacheReadTokens,
-  cacheWrite5m: mark.cacheWrite5mTokens,
-  cacheWrite1h: mark.cacheWrite1hTokens,
-  serverToolUses: mark.serverToolUses,
-})
-
-const ratesOf = (price: LeftMark['price']): Rates => ({
-  input: price.inputRatePicos,
-  output: price.outputRatePicos,
-  cacheRead: price.cacheReadRatePicos,
-  cacheWrite5m: price.cacheWrite5mRatePicos,
-  cacheWrite1h: price.cacheWrite1hRatePicos,
-  serverToolUse: price.serverToolUseRatePicos,
-})

@@ -11,8 +11,11 @@ const RECEIPT_COLUMNS = `request_id, account_number, key_number, price_number, b
   format, is_stream, outcome, basis, bytes_per_token_thousandths, status, ${COUNTERS}, cost_picos, waived_picos, hold_picos, session_hash, started_at, settled_at,
   day, first_byte_ms, duration_ms`
 
-const MARK_COLUMNS = `request_id, key_number, price_number, boot_number, upstream_number, format, is_stream, hold_picos, started_at, marked_at, basis,
-  bytes_per_token_thousandths, ${COUNTERS}`
+const MARK_COLUMNS = `request_id, key_number, price_number, boot_number, upstream_number, upstream_message_id, upstream_request_id, format, is_stream,
+  hold_picos, started_at, marked_at, basis,  bytes_per_token_thousandths, ${COUNTERS}`
+
+const ATTEMPT_COLUMNS = `request_id, attempt, account_number, key_number, price_number, boot_number, upstream_number, upstream_message_id, upstream_request_id, status,
+  cause, basis, ${COUNTERS}, price_picos, started_at, duration_ms`
 
 export const requestStatements = (db: Database) => ({ ...debitStatements(db), ...markStatements(db), ...numberStatements(db) })
 
@@ -21,6 +24,15 @@ function debitStatements(db: Database) {
     /** A receipt that is there already stays as it is, and `changes` is 0. */
     insertReceipt: db.prepare(
       `INSERT INTO receipts (${RECEIPT_COLUMNS}) VALUES (${places(RECEIPT_COLUMNS)}) ON CONFLICT (request_id) DO NOTHING`,
+    ),
+    insertAttempt: db.prepare(
+      `INSERT INTO attempts (${ATTEMPT_COLUMNS}) VALUES (${places(ATTEMPT_COLUMNS)}) ON CONFLICT (request_id, attempt) DO NOTHING`,
+    ),
+    /** key, header, body, request, expiry, time of the settle: one that still counts stays */
+    putIdempotency: db.prepare(
+      `INSERT INTO idempotency (key_number, header_hash, body_hash, request_id, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)
+       ON CONFLICT (key_number, header_hash) DO UPDATE SET body_hash = excluded.body_hash, request_id = excluded.request_id, expires_at = excluded.expires_at
+       WHERE idempotency.expires_at <= ?6`,
     ),
     /** account, cost */
     debitAccount: db.prepare<undefined, [number, bigint]>(
@@ -46,7 +58,7 @@ function markStatements(db: Database) {
   const orm = drizzle(db)
   return {
     putMark: db.prepare(`INSERT INTO marks (${MARK_COLUMNS}) VALUES (${places(MARK_COLUMNS)}) ON CONFLICT (request_id) DO UPDATE SET
-      ${['upstream_number', 'marked_at', 'basis', 'bytes_per_token_thousandths', ...COUNTERS.split(', ')].map((name) => `${name} = excluded.${name}`).join(', ')}`),
+      ${['upstream_number', 'upstream_message_id', 'upstream_request_id', 'marked_at', 'basis', 'bytes_per_token_thousandths', ...COUNTERS.split(', ')].map((name) => `${name} = excluded.${name}`).join(', ')}`),
     deleteMark: db.prepare<undefined, [string]>('DELETE FROM marks WHERE request_id = ?'),
     isSettled: orm
       .select({ requestId: receipts.requestId })
@@ -54,7 +66,14 @@ function markStatements(db: Database) {
       .where(eq(receipts.requestId, sql.placeholder('requestId')))
       .prepare(),
     marksOfOtherBoots: orm
-      .select({ mark: marks, accountNumber: accounts.number, modelId: models.id, price: priceVersions, upstream: upstreams })
+      .select({
+        mark: marks,
+        accountNumber: accounts.number,
+        modelId: models.id,
+        price: priceVersions,
+        upstream: upstreams,
+        otherAttempts: sql`(select count(*) from attempts where attempts.request_id = marks.request_id)`.mapWith(Number),
+      })
       .from(marks)
       .innerJoin(keys, eq(keys.number, marks.keyNumber))
       .innerJoin(accounts, eq(accounts.number, keys.accountNumber))

@@ -8,9 +8,10 @@ import { type Database, SQLiteError, type Statement } from 'bun:sqlite'
 import { proveWritable } from '../../db/open.ts'
 import { availableOf } from '../core/key.ts'
 import { Debits } from './debits.ts'
-import type { KeyBalance, KeyChange } from './ledger.ts'
+import type { IdempotentUse, KeyBalance, KeyChange } from './ledger.ts'
 import { Numbers, numberIn } from './numbers.ts'
 import { operate } from './operator-writes.ts'
+import { PageTable } from './page-table.ts'
 import { recoveredDebit } from './recovery.ts'
 import { prepareStatements, type Statements } from './statements.ts'
 import {
@@ -44,9 +45,12 @@ export class SqliteLedger {
   readonly #numbers: Numbers
   readonly #boot: number
   readonly #debits: Debits
+  readonly #pages: PageTable
   readonly #begin: Statement
   readonly #commit: Statement
   #isSynchronousFull = true
+  /** Of the last settle. Unix milliseconds. */
+  #now: number
 
   /** `db` is a writer's connection from db/open.ts. Names the process in the file. `now`: Unix milliseconds. Throws what SQLite says. */
   constructor(db: Database, bootId: string, now: number) {
@@ -57,6 +61,8 @@ export class SqliteLedger {
     this.#commit = db.prepare('COMMIT')
     this.#boot = this.#registerBoot(bootId, now)
     this.#debits = new Debits(this.#statements, this.#numbers, this.#boot)
+    this.#pages = new PageTable(db)
+    this.#now = now
   }
 
   /** Price versions that later debits and marks name by their place in the list of all that were defined. */
@@ -72,6 +78,7 @@ export class SqliteLedger {
       const problem = this.#inTransaction(() => this.#writeGroup(tasks, written), 'may replay')
       const again = problem === 'replay' ? this.#inTransaction(() => this.#replay(tasks, written), 'final') : problem
       if (again !== undefined) return { kind: 'failed', problem: again }
+      this.#pages.noteReceipts(written.answers.reduce((count: number, answer) => (answer === 'settled' ? count + 1 : count), 0))
     }
     tasks.forEach((task, index) => {
       if (isRead(task)) written.answers[index] = this.#read(task, written.faults)
@@ -98,6 +105,14 @@ export class SqliteLedger {
       }
     }, 'final')
     return problem === undefined ? left.length : { kind: 'failed', problem }
+  }
+
+  /** What waits behind the settles, when enough of it does: for after their answers. A storage that fails now is met by the next settle. */
+  tidy(): void {
+    if (!this.#pages.isDue) return
+    this.#setSynchronous(false)
+    const problem = this.#inTransaction(() => this.#pages.advance(this.#now), 'final')
+    if (problem === undefined) this.#pages.advanced()
   }
 
   /** A small commit to disk: true when the storage takes writes again. */
@@ -195,7 +210,11 @@ export class SqliteLedger {
   #perform(task: WriteTask, changes: KeyChange[]): Answer {
     switch (task.kind) {
       case 'settle':
+        this.#now = task.debit.now
         return this.#debits.insert(task.debit) ? 'settled' : 'already'
+      case 'attempts':
+        this.#debits.insertAttempts(task.calls)
+        return 'recorded'
       case 'mark':
         this.#debits.putMark(task.mark, task.now)
         return 'marked'
@@ -228,6 +247,8 @@ export class SqliteLedger {
           return task.keyIds.map((keyId) => this.#statements.keyState.get({ keyId })).filter((state) => state !== undefined)
         case 'balanceOf':
           return this.#balanceOf(task.keyId)
+        case 'findIdempotency':
+          return this.#findIdempotency(task)
       }
     } catch (error) {
       faults.push(faultOf(task, error))
@@ -259,6 +280,11 @@ export class SqliteLedger {
     const key = this.#statements.keyState.get({ keyId })
     if (key === undefined) return undefined
     return { availablePicos: availableOf(key), lastSyncedAt: Math.max(key.lastSyncedAt, key.toppedUpAt ?? 0) }
+  }
+
+  #findIdempotency({ keyId, headerHash, now }: Extract<ReadTask, { kind: 'findIdempotency' }>): IdempotentUse | undefined {
+    const found = this.#statements.idempotencyOf.get({ keyId, headerHash: Buffer.from(headerHash), now })
+    return found && { ...found, bodyHash: new Uint8Array(found.bodyHash) }
   }
 
   #stopOf(keyId: string): KeyChange['stop'] {

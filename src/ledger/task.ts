@@ -4,7 +4,7 @@ import type { FormatName } from '../core/format.ts'
 import type { KeyRecord } from '../core/key.ts'
 import type { Picos } from '../core/money.ts'
 import type { Rates } from '../core/pricing.ts'
-import type { KeyBalance, KeyChange, Progress, Settlement } from './ledger.ts'
+import type { Attempt, IdempotentUse, KeyBalance, KeyChange, Progress, Settlement } from './ledger.ts'
 import type { Operation, OperationResult } from './operation.ts'
 
 export type PriceVersion = Readonly<{ modelId: string; rates: Rates }>
@@ -24,7 +24,10 @@ type RequestFacts = Readonly<{
 /** A receipt to write. `isMarked`: a mark of the request goes with it. */
 export type Debit = RequestFacts & Settlement & Readonly<{ accountNumber: number; isMarked: boolean }>
 
-export type Mark = RequestFacts & Progress
+export type Mark = RequestFacts & Progress & Readonly<{ accountNumber: number }>
+
+/** Upstream calls of a request that has no receipt. */
+export type Calls = Pick<Debit, 'requestId' | 'accountNumber' | 'keyNumber' | 'price'> & Readonly<{ attempts: readonly Attempt[] }>
 
 /** What a wallet is made of. */
 export type KeyState = Readonly<{
@@ -46,10 +49,12 @@ export type Task =
   | Readonly<{ kind: 'mark'; mark: Mark; now: number }>
   /** Takes the mark of a request away that ended without a receipt, and says whether it has one after all. */
   | Readonly<{ kind: 'unmark'; requestId: string }>
+  | Readonly<{ kind: 'attempts'; calls: Calls }>
   | Readonly<{ kind: 'operate'; operation: Operation }>
   | Readonly<{ kind: 'findKey'; secretHash: Uint8Array }>
   | Readonly<{ kind: 'keyStates'; keyIds: readonly string[] }>
   | Readonly<{ kind: 'balanceOf'; keyId: string }>
+  | Readonly<{ kind: 'findIdempotency'; keyId: string; headerHash: Uint8Array; now: number }>
 
 type TaskKind = Task['kind']
 
@@ -58,10 +63,12 @@ export type Answers = {
   settle: 'settled' | 'already' | 'unavailable'
   mark: 'marked' | 'unavailable'
   unmark: 'absent' | 'settled' | 'unavailable'
+  attempts: 'recorded' | 'unavailable'
   operate: Operated
   findKey: FoundKey | undefined | 'unavailable'
   keyStates: readonly KeyState[] | 'unavailable'
   balanceOf: KeyBalance | undefined | 'unavailable'
+  findIdempotency: IdempotentUse | undefined | 'unavailable'
 }
 
 /** `isNew`: the operation had not been done before. */
@@ -71,10 +78,11 @@ export type FoundKey = Readonly<{ record: KeyRecord; state: KeyState }>
 
 export type Answer = Answers[TaskKind]
 
-export type ReadTask = Extract<Task, { kind: 'findKey' | 'keyStates' | 'balanceOf' }>
+export type ReadTask = Extract<Task, { kind: 'findKey' | 'keyStates' | 'balanceOf' | 'findIdempotency' }>
 export type WriteTask = Exclude<Task, ReadTask>
 
-export const isRead = (task: Task): task is ReadTask => task.kind === 'findKey' || task.kind === 'keyStates' || task.kind === 'balanceOf'
+export const isRead = (task: Task): task is ReadTask =>
+  task.kind === 'findKey' || task.kind === 'keyStates' || task.kind === 'balanceOf' || task.kind === 'findIdempotency'
 
 /** What a task is answered when the storage fails. */
 export const unavailable = (task: Task): Answer => (task.kind === 'operate' ? { result: 'unavailable' } : 'unavailable')

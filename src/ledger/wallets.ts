@@ -9,7 +9,7 @@ import { NO_USAGE } from '../core/usage.ts'
 import type { Hold, HoldAnswer, HoldRequest, Progress, Settlement } from './ledger.ts'
 import type { Operation } from './operation.ts'
 import { PriceBook } from './price-book.ts'
-import type { Debit, KeyState, Mark, PriceVersion } from './task.ts'
+import type { Calls, Debit, KeyState, Mark, PriceVersion } from './task.ts'
 
 type AccountWallet = { id: string; number: number; isActive: boolean; balancePicos: bigint; heldPicos: bigint; keys: number }
 
@@ -91,7 +91,7 @@ export class Wallets {
     key.spentPicos += costPicos
     key.account.balancePicos -= costPicos
     this.#settling.set(settlement.requestId, { key, hold, costPicos })
-    return { ...settlement, ...factsOf(request), accountNumber: key.account.number, isMarked }
+    return { ...settlement, ...factsOf(request), isMarked }
   }
 
   /** The receipt is on disk. */
@@ -116,12 +116,13 @@ export class Wallets {
     return this.#settling.has(requestId)
   }
 
-  /** Undefined: nothing is held under this id. `isMarked`: its mark must be removed. */
-  void(requestId: string): Readonly<{ isMarked: boolean }> | undefined {
+  /** Undefined: nothing is held under this id. `isMarked`: its mark must be removed. `calls`: whose request it was, should upstream calls of it be recorded. */
+  void(requestId: string): Readonly<{ isMarked: boolean; calls: Omit<Calls, 'attempts'> }> | undefined {
     const request = this.#release(requestId)
     if (request === undefined) return undefined
     request.key.pins--
-    return request
+    const { key, price, isMarked } = request
+    return { isMarked, calls: { requestId, accountNumber: key.account.number, keyNumber: key.number, price } }
   }
 
   /** The row to write, once the request is old enough to leave one. */
@@ -284,6 +285,7 @@ const accountOf = (state: KeyState): AccountWallet => ({
 })
 
 const factsOf = ({ key, hold, price }: Request) => ({
+  accountNumber: key.account.number,
   keyNumber: key.number,
   price,
   format: hold.format,

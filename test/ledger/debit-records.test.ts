@@ -16,6 +16,13 @@ const optional = <T>(name: string, value: fc.Arbitrary<T>) =>
 
 const upstream = fc.tuple(fc.record({ name: text, model: text }), optional('messageId', text), optional('requestId', text))
 
+const hash = fc.uint8Array({ minLength: 32, maxLength: 32 })
+const source = fc.constantFrom('final', 'partial', 'estimated', 'none')
+const usage = fc.record({ input: count, output: count, cacheRead: count, cacheWrite5m: count, cacheWrite1h: count, serverToolUses: count })
+const attempt = fc
+  .record({ number: count, status: fc.option(count), cause: text, usageSource: source, usage, startedAt: count, durationMs: count })
+  .chain((call) => upstream.map((parts) => ({ ...call, upstream: Object.assign({}, ...parts) })))
+
 const debit = fc
   .tuple(
     fc.record({
@@ -29,8 +36,8 @@ const debit = fc
       holdPicos: amount,
       startedAt: count,
       outcome: fc.constantFrom(...OUTCOMES),
-      usageSource: fc.constantFrom('final', 'partial', 'estimated', 'none'),
-      usage: fc.record({ input: count, output: count, cacheRead: count, cacheWrite5m: count, cacheWrite1h: count, serverToolUses: count }),
+      usageSource: source,
+      usage,
       costPicos: amount,
       waivedPicos: amount,
       status: count,
@@ -44,7 +51,9 @@ const debit = fc
     ),
     optional('attempts', count),
     optional('bytesPerToken', fc.double({ noNaN: true })),
-    optional('sessionHash', fc.uint8Array({ minLength: 32, maxLength: 32 })),
+    optional('sessionHash', hash),
+    optional('idempotency', fc.record({ headerHash: hash, bodyHash: hash, expiresAt: count })),
+    optional('otherAttempts', fc.array(attempt, { maxLength: 3 })),
   )
   .map((parts) => Object.assign({}, ...parts) as Debit)
 
@@ -68,4 +77,6 @@ test('what no column can hold does not become something that it can', () => {
   expect(fitsRecord({ ...one, waivedPicos: picos(2n ** 63n), costPicos: ZERO })).toBe(false)
   expect(fitsRecord({ ...one, holdPicos: picos(-(2n ** 63n) - 1n) })).toBe(false)
   expect(fitsRecord({ ...one, requestId: 'r'.repeat(30_000) })).toBe(false)
+  const [call] = fc.sample(attempt, 1)
+  expect(fitsRecord({ ...one, otherAttempts: [{ ...call, cause: 'c'.repeat(30_000) }] as never })).toBe(false)
 })

@@ -122,7 +122,7 @@ describe('settle and void', () => {
     machine.ask(
       settleTask('r2', { output: 1 }, { usageSource: 'estimated', bytesPerToken: 3.5, attempts: 2, upstream, sessionHash: session }),
     )
-    expect(row("SELECT * FROM receipts JOIN upstreams ON number = upstream_number WHERE request_id = 'r2'")).toMatchObject({
+    expect(row("SELECT * FROM receipts JOIN upstreams ON upstreams.number = upstream_number WHERE request_id = 'r2'")).toMatchObject({
       basis: 'estimated',
       bytes_per_token_thousandths: 3_500n,
       attempts: 2n,
@@ -136,6 +136,7 @@ describe('settle and void', () => {
       JOIN accounts a ON a.number = r.account_number JOIN keys k ON k.number = r.key_number JOIN price_versions p ON p.number = r.price_number
       JOIN models m ON m.number = p.model_number JOIN boots b ON b.number = r.boot_number WHERE request_id = 'r1'`
     expect(row(query)).toEqual({
+      number: expect.any(BigInt),
       request_id: 'r1',
       account_number: 1n,
       account: 'acc_a',

@@ -92,6 +92,7 @@ class Oracle {
       case 'operate':
       case 'findKey':
       case 'balanceOf':
+      case 'findIdempotency':
     }
   }
 

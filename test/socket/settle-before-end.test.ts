@@ -28,10 +28,11 @@ const delayed = (ledger: Ledger): Ledger => ({
     ledger.void(settlement.requestId)
     return 'unavailable'
   },
-  void: (requestId) => ledger.void(requestId),
+  void: (...args) => ledger.void(...args),
   findKey: (hash) => ledger.findKey(hash),
   balanceOf: (keyId) => ledger.balanceOf(keyId),
   purseOf: (keyId) => ledger.purseOf(keyId),
+  findIdempotency: (keyId, headerHash) => ledger.findIdempotency(keyId, headerHash),
   operate: (operation) => ledger.operate(operation),
   onKeyChange: (listener) => ledger.onKeyChange(listener),
   holds: () => ledger.holds(),

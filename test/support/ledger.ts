@@ -11,7 +11,7 @@ import { displayOf, makeSecret } from '../../src/core/key.ts'
 import { type Picos, parseUsd, picos, ZERO } from '../../src/core/money.ts'
 import { costOf, type Rates } from '../../src/core/pricing.ts'
 import { NO_USAGE, type Usage } from '../../src/core/usage.ts'
-import type { HoldRequest, KeyChange, Ledger, Progress, Settlement } from '../../src/ledger/ledger.ts'
+import type { Attempt, HoldRequest, KeyChange, Ledger, Progress, Settlement } from '../../src/ledger/ledger.ts'
 import { type LedgerOptions, openLedger } from '../../src/ledger/open-ledger.ts'
 import type { Operation } from '../../src/ledger/operation.ts'
 import { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts'
@@ -74,8 +74,8 @@ export type Ask =
   /** Leaves a mark also of requests that are younger than a second: of all that are held. */
   | Readonly<{ kind: 'mark'; requestId: string; progress: Progress; now: number }>
   | Readonly<{ kind: 'settle'; settlement: Settlement }>
-  | Readonly<{ kind: 'void'; requestId: string }>
-  | Extract<Task, { kind: 'operate' | 'findKey' | 'balanceOf' }>
+  | Readonly<{ kind: 'void'; requestId: string; attempts?: readonly Attempt[] }>
+  | Extract<Task, { kind: 'operate' | 'findKey' | 'balanceOf' | 'findIdempotency' }>
 
 /** Wallets and the state machine on a connection of its own, without thread or lock. */
 export type Machine = Readonly<{
@@ -139,6 +139,9 @@ export function openMachine(path: string = makePath(), bootId = 'boot-1'): Machi
           const voided = wallets.void(ask.requestId)
           answers[index] = voided === undefined ? 'already' : 'voided'
           if (voided?.isMarked) send(index, { kind: 'unmark', requestId: ask.requestId })
+          if (voided !== undefined && ask.attempts !== undefined) {
+            send(index, { kind: 'attempts', calls: { ...voided.calls, attempts: ask.attempts } })
+          }
           return
         }
         default:
@@ -156,7 +159,7 @@ export function openMachine(path: string = makePath(), bootId = 'boot-1'): Machi
         wallets.apply(task.operation, answer.isNew)
         answers[index] = { result: 'done' }
       } else if (task.kind === 'findKey') answers[index] = typeof answer === 'object' && 'record' in answer ? answer.record : answer
-      else if (task.kind !== 'unmark') answers[index] = answer
+      else if (task.kind !== 'unmark' && task.kind !== 'attempts') answers[index] = answer
     })
     return { answers, faults: applied.faults, changes: applied.changes }
   }

@@ -150,6 +150,7 @@ const SPENDS_NOTHING = {
   mark: () => undefined,
   settle: () => Promise.resolve('unavailable'),
   void: () => 'already',
+  findIdempotency: () => Promise.resolve('unavailable'),
   holds: () => [],
   purseOf: () => undefined,
   operate: () => Promise.resolve({ result: 'unavailable' }),

@@ -1,0 +1,197 @@
+/**
+ * A page of receipts, newest first, of a key or of all keys of an account: by the page table, and the receipts that have no row in it yet. A reader's connection, never
+ * the writer's. Rules: ledger.md "Pages".
+ */
+
+import type { Database } from 'bun:sqlite'
+import { and, desc, eq, sql } from 'drizzle-orm'
+import { drizzle } from 'drizzle-orm/bun-sqlite'
+import { accounts, attempts, keys, models, priceVersions, receipts, upstreams } from '../../db/schema.ts'
+import type { Outcome } from '../core/outcome.ts'
+import { isBefore, LATEST, type Place, PlaceMerge, placesOfKey, placesOfTail } from './receipt-places.ts'
+import { type AttemptRow, attemptOf, type ReceiptRow, receiptOf } from './receipt-rows.ts'
+
+export type PageQuery = Readonly<{
+  of: Readonly<{ keyId: string }> | Readonly<{ accountId: string }>
+  /** Unix milliseconds of the settle: `from` and later, before `to`. */
+  from?: number | undefined
+  to?: number | undefined
+  modelId?: string | undefined
+  outcome?: Outcome | undefined
+  /** `next` of the page before. */
+  after?: string | undefined
+  /** Rows a page, 1 or more. */
+  limit: number
+}>
+
+/** `next`: where the next page goes on, null after the last one. A page may hold fewer rows than asked for, even none, and still have a next one. */
+export type Page = Readonly<{ rows: readonly ReceiptRow[]; next: string | null }>
+
+/** A page that finds little looks no further: its reader goes on with the next one. */
+const LOOKED_AT_MAX = 10_000
+/** How many rows are looked at together where a filter may refuse them. */
+const FILTERED_TOGETHER = 512
+
+export class ReceiptPages {
+  readonly #db: Database
+  readonly #rows: ReturnType<typeof prepare>
+
+  /** `db`: a connection that gives integers as bigints. */
+  constructor(db: Database) {
+    this.#db = db
+    this.#rows = prepare(db)
+  }
+
+  /** One read transaction. Undefined: `after` is no receipt of this key or account. */
+  page(query: PageQuery): Page | undefined {
+    return this.#db.transaction(() => this.#page(query))()
+  }
+
+  /** Undefined: there is no such receipt. */
+  receipt(requestId: string): ReceiptRow | undefined {
+    const row = this.#rows.byRequest.get({ requestId })
+    return row === undefined ? undefined : receiptOf(row)
+  }
+
+  /** The upstream calls of a request that are not the one of its receipt, in their order; also of a request that has no receipt. */
+  attempts(requestId: string): readonly AttemptRow[] {
+    return this.#rows.attempts.all({ requestId }).map(attemptOf)
+  }
+
+  #page(query: PageQuery): Page | undefined {
+    const keyNumbers = this.#keyNumbers(query.of)
+    const before = query.after === undefined ? LATEST : this.#placeOf(query.after, keyNumbers)
+    if (before === undefined) return undefined
+    const range = { from: query.from ?? 0, before: earlier(before, query.to) }
+    const places = new PlaceMerge([
+      placesOfTail(this.#db, keyNumbers, range),
+      ...keyNumbers.map((keyNumber) => placesOfKey(this.#db, keyNumber, range)),
+    ])
+    return this.#collect(query, places)
+  }
+
+  #keyNumbers(of: PageQuery['of']): readonly number[] {
+    const found =
+      'keyId' in of ? this.#rows.numberOfKey.all({ keyId: of.keyId }) : this.#rows.numbersOfAccount.all({ accountId: of.accountId })
+    return found.map(({ number }) => number)
+  }
+
+  /** Undefined: no receipt of these keys. */
+  #placeOf(requestId: string, keyNumbers: readonly number[]): Place | undefined {
+    const place = this.#rows.placeOf.get({ requestId })
+    return place !== undefined && keyNumbers.includes(place.keyNumber) ? place : undefined
+  }
+
+  #collect({ modelId, outcome, limit }: PageQuery, places: PlaceMerge): Page {
+    const together = modelId === undefined && outcome === undefined ? limit : FILTERED_TOGETHER
+    const filter = { model: modelId ?? null, outcome: outcome ?? null }
+    const rows: ReceiptRow[] = []
+    let looked = 0
+    let last: Place | undefined
+    while (rows.length < limit && looked < LOOKED_AT_MAX) {
+      const batch = places.take(Math.min(together, LOOKED_AT_MAX - looked))
+      if (batch.length === 0) break
+      looked += batch.length
+      last = batch.at(-1)
+      const numbers = JSON.stringify(batch.map(({ number }) => number))
+      for (const row of this.#rows.byNumbers.all({ numbers, ...filter })) rows.push(receiptOf(row))
+    }
+    if (rows.length > limit) {
+      rows.length = limit
+      return { rows, next: rows.at(-1)?.requestId ?? null }
+    }
+    const isLast = last === undefined || places.isEmpty
+    return { rows, next: isLast ? null : (this.#rows.requestIdOf.get({ number: last?.number })?.requestId ?? null) }
+  }
+}
+
+/** The earlier of a place and the first one that is too late. */
+const earlier = (place: Place, to: number | undefined): Place => {
+  const end = to === undefined ? LATEST : { settledAt: to, number: 0 }
+  return isBefore(place, end) ? place : end
+}
+
+const given = sql.placeholder
+
+const prepare = (db: Database) => ({ ...rowReads(db), ...placeReads(db), ...attemptReads(db) })
+
+function rowReads(db: Database) {
+  const orm = drizzle(db)
+  const columns = {
+    receipt: receipts,
+    price: priceVersions,
+    upstream: upstreams,
+    accountId: accounts.id,
+    keyId: keys.id,
+    keyName: keys.name,
+    modelId: models.id,
+  }
+  const rows = () =>
+    orm
+      .select(columns)
+      .from(receipts)
+      .innerJoin(keys, eq(keys.number, receipts.keyNumber))
+      .innerJoin(accounts, eq(accounts.number, receipts.accountNumber))
+      .innerJoin(priceVersions, eq(priceVersions.number, receipts.priceNumber))
+      .innerJoin(models, eq(models.number, priceVersions.modelNumber))
+      .leftJoin(upstreams, eq(upstreams.number, receipts.upstreamNumber))
+  return {
+    byNumbers: rows()
+      .where(
+        and(
+          sql`${receipts.number} in (select value from json_each(${given('numbers')}))`,
+          sql`(${given('model')} is null or ${models.id} = ${given('model')})`,
+          sql`(${given('outcome')} is null or ${receipts.outcome} = ${given('outcome')})`,
+        ),
+      )
+      .orderBy(desc(receipts.settledAt), desc(receipts.number))
+      .prepare(),
+    byRequest: rows()
+      .where(eq(receipts.requestId, given('requestId')))
+      .prepare(),
+  }
+}
+
+function placeReads(db: Database) {
+  const orm = drizzle(db)
+  return {
+    requestIdOf: orm
+      .select({ requestId: receipts.requestId })
+      .from(receipts)
+      .where(eq(receipts.number, given('number')))
+      .prepare(),
+    placeOf: orm
+      .select({ keyNumber: receipts.keyNumber, settledAt: receipts.settledAt, number: receipts.number })
+      .from(receipts)
+      .where(eq(receipts.requestId, given('requestId')))
+      .prepare(),
+    numberOfKey: orm
+      .select({ number: keys.number })
+      .from(keys)
+      .where(eq(keys.id, given('keyId')))
+      .prepare(),
+    numbersOfAccount: orm
+      .select({ number: keys.number })
+      .from(keys)
+      .innerJoin(accounts, eq(accounts.number, keys.accountNumber))
+      .where(eq(accounts.id, given('accountId')))
+      .prepare(),
+  }
+}
+
+function attemptReads(db: Database) {
+  const orm = drizzle(db)
+  return {
+    attempts: orm
+      .select({ attempt: attempts, upstream: upstreams, accountId: accounts.id, keyId: keys.id, modelId: models.id })
+      .from(attempts)
+      .innerJoin(keys, eq(keys.number, attempts.keyNumber))
+      .innerJoin(accounts, eq(accounts.number, attempts.accountNumber))
+      .innerJoin(priceVersions, eq(priceVersions.number, attempts.priceNumber))
+      .innerJoin(models, eq(models.number, priceVersions.modelNumber))
+      .innerJoin(upstreams, eq(upstreams.number, attempts.upstreamNumber))
+      .where(eq(attempts.requestId, given('requestId')))
+      .orderBy(attempts.attempt)
+      .prepare(),
+  }
+}
