@@ -17,6 +17,7 @@ import { limitWrites } from './http/write-limit.ts'
 import { KeyStore } from './ledger/key-store.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import { openLedger } from './ledger/open-ledger.ts'
+import { Reads } from './ledger/reads.ts'
 import type { LedgerFault } from './ledger/task.ts'
 import { describeBug } from './observe/bug.ts'
 import { makeLog } from './observe/log.ts'
@@ -91,7 +92,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const { recovered } = opened
   const ledger = options.wrapLedger?.(opened.ledger) ?? opened.ledger
   const state = { config, upstreams: upstreamsOf(config), isDraining: false, url: '' }
-  const world = worldOf(state, ledger, log, metrics)
+  const reports = new Reads({ path: opened.path, startThread, onFault })
+  const world = worldOf(state, { ledger, reports, log, metrics })
   if (opened.isNew) log.notice('a new ledger was made', { path: opened.path })
   if (recovered > 0) log.notice('requests of a dead process were waived', { recovered })
   const live = new LiveStreams(world.clock.monotonicMs)
@@ -106,6 +108,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   registerGauges(world, bodies)
   const listeners = await listen(options, world, buildApp({ world, relay, keyLimits, clientLimits }))
   if ('problem' in listeners) {
+    await reports.close()
     await ledger.close()
     return listeners
   }
@@ -134,6 +137,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
       await within(LAST_WAIT_MS, relay.whenIdle())
       await within(LAST_WAIT_MS, stopped)
       await listeners.close()
+      await reports.close()
       await ledger.close()
       log.flush()
     },
@@ -174,14 +178,12 @@ const heldUsd = (ledger: Ledger): number => toUsd(sumPicos(...ledger.holds().map
 
 type State = { config: Config; upstreams: ReadonlyMap<string, Upstream>; isDraining: boolean; url: string }
 
-const worldOf = (state: State, ledger: World['ledger'], log: World['log'], metrics: World['metrics']): World => ({
+const worldOf = (state: State, parts: Pick<World, 'ledger' | 'reports' | 'log' | 'metrics'>): World => ({
+  ...parts,
   clock: { now: Date.now, monotonicMs: () => performance.now() },
   requestId: () => `req_${Bun.randomUUIDv7().replaceAll('-', '')}`,
-  ledger,
-  keys: new KeyStore(ledger, { now: Date.now }),
+  keys: new KeyStore(parts.ledger, { now: Date.now }),
   upstream: upstreamsByName(() => state.upstreams),
-  log,
-  metrics,
   catalog: () => state.config.catalog,
   limits: () => state.config.limits,
   dashboardUrl: () => state.config.server.dashboardUrl ?? state.config.server.publicUrl ?? state.url,

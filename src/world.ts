@@ -4,6 +4,7 @@ import type { Catalog } from './core/catalog.ts'
 import type { Limits } from './core/limits.ts'
 import type { KeyStore } from './ledger/key-store.ts'
 import type { Ledger } from './ledger/ledger.ts'
+import type { Reports } from './ledger/reports.ts'
 import type { Log } from './observe/log.ts'
 import type { Metrics } from './observe/metrics.ts'
 import type { Upstream } from './upstream/upstream.ts'
@@ -13,6 +14,7 @@ export type World = Readonly<{
   /** `req_` + UUIDv7 in hex. */
   requestId(): string
   ledger: Ledger
+  reports: Reports
   keys: KeyStore
   upstream: Upstream
   log: Log

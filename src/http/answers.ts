@@ -14,16 +14,23 @@ export type Asker = Readonly<{ request: Request; client: string; exchange: Excha
 export type Admission = Readonly<{ key: KeyRecord; refusal?: undefined } | { key?: KeyRecord; refusal: Refusal }>
 
 /** Answers one small GET with the document that `find` has for the key. */
-export async function answerSmall<Document>(
+export const answerSmall = <Document>(
   asker: Asker,
   find: (key: KeyRecord) => Document | Refusal | Promise<Document | Refusal>,
+): Promise<Response> => answerWith(asker, find, (document, headers) => answerJson(document, 200, headers))
+
+/** The same with what `write` makes of it; `headers` are those of every answer. */
+export async function answerWith<Found>(
+  asker: Asker,
+  find: (key: KeyRecord) => Found | Refusal | Promise<Found | Refusal>,
+  write: (found: Found, headers: Record<string, string>) => Response,
 ): Promise<Response> {
   if (asker.refusal !== undefined) return refuseAsker(asker, asker.refusal)
   const { request, exchange, key, client } = asker
-  const document = await find(key)
-  if (document instanceof Refusal) return refuseAsker(asker, document)
+  const found = await find(key)
+  if (found instanceof Refusal) return refuseAsker(asker, found)
   exchange.end({ ...ownerOf(key, client), status: 200 })
-  return answerJson(document, 200, exchange.headers(request.headers.get('origin')))
+  return write(found, exchange.headers(request.headers.get('origin')))
 }
 
 export function refuseAsker(asker: Asker, refusal: Refusal): Promise<Response> {

@@ -12,8 +12,10 @@ import { docsRoutes } from './docs.ts'
 import { generateRoutes } from './generate.ts'
 import { publicHealth } from './health.ts'
 import { keyMacro } from './key.ts'
+import { keyStatusRoutes } from './key-status.ts'
 import { modelRoutes } from './models.ts'
 import { refusals } from './refusals.ts'
+import { usageRoutes } from './usage.ts'
 
 /** Strict paths: a doubled or missing `/v1` and a trailing slash are 404. `standardHostname` off: Elysia would look for the path behind the Host header. */
 const APP_OPTIONS = { strictPath: true, handler: { standardHostname: false } } as const
@@ -29,6 +31,8 @@ export function buildApp({ world, relay, keyLimits, clientLimits }: AppParts) {
     .use(preflight(world))
     .use(generateRoutes(world, relay, clientLimits))
     .use(dashboardRoutes(world, macro))
+    .use(usageRoutes(world, macro))
+    .use(keyStatusRoutes(world, keyLimits, macro))
     .use(modelRoutes(world, macro))
     .use(publicHealth(world))
   return app.use(docsRoutes(world, () => app))

@@ -6,6 +6,7 @@ import type { Picos } from '../core/money.ts'
 import type { Rates } from '../core/pricing.ts'
 import type { Attempt, IdempotentUse, KeyBalance, KeyChange, Progress, Settlement } from './ledger.ts'
 import type { Operation, OperationResult } from './operation.ts'
+import type { Finding, Question } from './reports.ts'
 
 export type PriceVersion = Readonly<{ modelId: string; rates: Rates }>
 
@@ -98,6 +99,8 @@ export type ToThread =
   | Readonly<{ kind: 'checkpoint'; path: string }>
   /** To a thread that does nothing else: reads the whole file at `path`. */
   | Readonly<{ kind: 'check'; path: string }>
+  /** To a thread that does nothing else: one question to the file at `path`. */
+  | Readonly<{ kind: 'read'; path: string; question: Question }>
   /** The file was left open by an earlier run and has been found sound since. */
   | Readonly<{ kind: 'sound' }>
   | Readonly<{ kind: 'close' }>
@@ -112,6 +115,7 @@ export type FromThread =
   | Readonly<{ kind: 'fault'; fault: LedgerFault }>
   | Readonly<{ kind: 'checkpointed' }>
   | Readonly<{ kind: 'checked'; damage: string | undefined }>
+  | Readonly<{ kind: 'found'; finding: Finding }>
   | Readonly<{ kind: 'closed' }>
 
 /** For the operator's log: a broken rule of the database, a failed commit, a thread that died. `bug`: what was thrown, where our code is to blame. */

@@ -41,6 +41,7 @@ export function enterThread(options: ThreadOptions, listener: ThreadListener): T
         return listener.onCommitted(message)
       case 'checkpointed':
       case 'checked':
+      case 'found':
         return
       case 'fault':
         return onFault(message.fault)

@@ -1,5 +1,5 @@
 /**
- * The ledger thread: the one connection that writes, or one that only checkpoints or only checks. A Worker's own file: it
+ * The ledger thread: the one connection that writes, or one that only checkpoints, only checks or only reads. A Worker's own file: it
  * begins when it is loaded.
  * Rules: ledger.md "One writer"; platform.md "Process".
  */
@@ -9,6 +9,7 @@ import { damageIn, keepLog, openDatabase, wasLeftOpen } from '../../db/open.ts'
 import { CheckpointConnection } from './checkpointer.ts'
 import { CommitLoop, type NumberedTask } from './commit-loop.ts'
 import { type NumberedDebit, readDebits } from './debit-records.ts'
+import { ReadConnection } from './read-connection.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
 import type { FromThread, Opened, OpenProblem, ToThread } from './task.ts'
 
@@ -18,6 +19,7 @@ function run(): void {
   const say = (message: FromThread): void => port.postMessage(message)
   let writing: Writing | undefined
   const checkpoints = new CheckpointConnection()
+  const reads = new ReadConnection((fault) => say({ kind: 'fault', fault }))
   const obey = (message: ToThread) => {
     switch (message.kind) {
       case 'open': {
@@ -33,10 +35,13 @@ function run(): void {
         return say({ kind: 'checkpointed' })
       case 'check':
         return say({ kind: 'checked', damage: damageIn(message.path) })
+      case 'read':
+        return say({ kind: 'found', finding: reads.answer(message.path, message.question) })
       case 'sound':
         return writing?.dropLog()
       case 'close':
         checkpoints.close()
+        reads.close()
         writing?.loop.close()
         return say({ kind: 'closed' })
     }

@@ -30,7 +30,7 @@ export class KeyLimits {
 
   /** Lets a request in, or says when to come back. What is refused is not counted. */
   admit(keyId: string): Slot | Refusal {
-    const running = this.#running.get(keyId) ?? 0
+    const running = this.running(keyId)
     if (running >= this.#limits().concurrentRequests) return new Refusal('rateLimited')
     const refusal = this.count(keyId)
     if (refusal !== undefined) return refusal
@@ -44,6 +44,18 @@ export class KeyLimits {
     const { tat, isAllowed, retryAfterSeconds } = step(this.#wholeAt.get(keyId), this.#now(), { perMinute, burst: perMinute })
     this.#wholeAt.set(keyId, tat)
     return isAllowed ? undefined : new Refusal('rateLimited', { retryAfterSeconds })
+  }
+
+  /** What the next request would be refused, which is not counted by asking. */
+  refusalNow(keyId: string): Refusal | undefined {
+    const { concurrentRequests, requestsPerMinute: perMinute } = this.#limits()
+    if (this.running(keyId) >= concurrentRequests) return new Refusal('rateLimited')
+    const { isAllowed, retryAfterSeconds } = step(this.#wholeAt.get(keyId), this.#now(), { perMinute, burst: perMinute })
+    return isAllowed ? undefined : new Refusal('rateLimited', { retryAfterSeconds })
+  }
+
+  running(keyId: string): number {
+    return this.#running.get(keyId) ?? 0
   }
 
   #slot(keyId: string): Slot {

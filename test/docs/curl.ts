@@ -10,6 +10,11 @@ export function readCurl(text: string, env: Readonly<Record<string, string>>): C
   let body: string | undefined
   for (let word = words.shift(); word !== undefined; word = words.shift()) {
     if (word === '-N') continue
+    // The answer's file.
+    if (word === '-o') {
+      words.shift()
+      continue
+    }
     if (word === '-H') {
       const [, name = '', value = ''] = /^([^:]+): (.+)$/.exec(words.shift() ?? '') ?? []
       headers.set(name, value)

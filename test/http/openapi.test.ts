@@ -44,6 +44,8 @@ const FILES: Readonly<Record<string, string>> = {
 
 let gateway: TestGateway
 let secret: string
+/** Of a request of the key that reads. */
+let requestId = 'req_0'
 let document: Document
 let operations: readonly Described[]
 
@@ -65,7 +67,7 @@ const named = (operationId: string): Described => {
 }
 
 const ask = ({ path, method }: Described, headers: Record<string, string>, body?: unknown): Promise<Response> =>
-  fetch(`${gateway.url}${path.replace('{id}', MODEL_ID)}`, {
+  fetch(`${gateway.url}${path.replace('{id}', MODEL_ID).replace('{request_id}', requestId)}`, {
     method: method.toUpperCase(),
     headers,
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -104,6 +106,10 @@ const settled = (text: string): string =>
     .replaceAll(/sim[0-9a-f]{16}/g, 'sim0123456789abcdef')
     .replaceAll(/"(created|created_at|access_until)":(?!1759104000)\d{10}/g, '"$1":1767225600')
     .replaceAll(/"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/g, '"2026-01-01T00:00:00.000Z"')
+    .replaceAll(/"\d{4}-\d\d-\d\d"/g, '"2026-01-01"')
+    .replaceAll(/"(first_byte_ms|duration_ms)":\d+/g, '"$1":120')
+    .replaceAll(/req_[0-9a-f]{32}/g, 'req_0123456789abcdef0123456789abcdef')
+    .replaceAll(/sk-…\w{4}/g, 'sk-…a1B2')
 
 /** The example's answer; with GOLDEN=write the real one takes its place. */
 async function expectExample(file: string, name: string, documented: unknown, answered: unknown): Promise<void> {
@@ -149,7 +155,7 @@ test('every route of the application is in it, and none that is not served', asy
   const routes = routesOf()
     .map(({ method, path }) => `${method} ${path}`)
     .filter((route) => !UNDESCRIBED.has(route) && !route.startsWith('GET /docs') && route !== 'GET /llms.txt')
-  const described = operations.map(({ method, path }) => `${method.toUpperCase()} ${path.replace('{id}', ':id')}`)
+  const described = operations.map(({ method, path }) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`)
   expect(described.toSorted()).toEqual(routes.toSorted())
   for (const operation of operations)
     expect([operation.path, (await ask(operation, {})).status]).toEqual([
@@ -240,8 +246,8 @@ test('each row stands where it can occur and nowhere else', () => {
   expect(pathsWith('balanceHeld')).toEqual(generating)
   expect(pathsWith('threadUnsupported')).toEqual(['countTokens', 'createMessage'])
   expect(pathsWith('bodyTooLarge')).toEqual(['countTokens', ...generating])
-  expect(pathsWith('notFound')).toEqual(['countTokens', 'retrieveModel'])
-  expect(pathsWith('invalidRequest')).toEqual(['countTokens', ...generating, 'listModels'])
+  expect(pathsWith('notFound')).toEqual(['countTokens', 'getUsageRequest', 'retrieveModel'])
+  expect(pathsWith('invalidRequest')).toEqual(['countTokens', ...generating, 'listModels', 'listUsageDaily', 'listUsageRequests'])
   expect(pathsWith('keyDisabled')).not.toContain('getBalance')
   expect(pathsWith('keyExpired')).toHaveLength(operations.length - 2)
 })
@@ -277,8 +283,10 @@ test('every example of a request is answered as it says, in the shape that the d
 
 test('every document that is only read is answered as it says, in the shape that the document gives', async () => {
   const reader = await gateway.createKey({ balanceUsd: '24.9985', expiresAt: Date.now() + 86_400_000 })
+  const asked = { model: MODEL_ID, max_tokens: 64, messages: [{ role: 'user', content: 'Hello' }] }
+  requestId = (await gateway.post('/v1/messages', reader, asked)).headers.get('x-request-id') ?? ''
   const read = operations.filter(({ method }) => method === 'get')
-  expect(read).toHaveLength(8)
+  expect(read).toHaveLength(12)
   for (const described of read) {
     const { operationId, responses } = described.operation
     const response = await ask(described, { authorization: `Bearer ${reader}` })

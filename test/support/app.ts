@@ -8,20 +8,25 @@ import { preflight } from '../../src/http/cors.ts'
 import { dashboardRoutes } from '../../src/http/dashboard.ts'
 import { publicHealth } from '../../src/http/health.ts'
 import { keyMacro } from '../../src/http/key.ts'
+import { keyStatusRoutes } from '../../src/http/key-status.ts'
 import { modelRoutes } from '../../src/http/models.ts'
 import { refusals } from '../../src/http/refusals.ts'
+import { usageRoutes } from '../../src/http/usage.ts'
 import { KeyLimits } from '../../src/relay/key-limits.ts'
 import type { World } from '../../src/world.ts'
 
 /** Everything but the routes that spend. */
 export function smallApp(world: World) {
   const clocked = { limits: world.limits, now: world.clock.monotonicMs }
-  const macro = keyMacro(world, new KeyLimits(clocked), new ClientLimits(clocked))
+  const keyLimits = new KeyLimits(clocked)
+  const macro = keyMacro(world, keyLimits, new ClientLimits(clocked))
   return new Elysia({ strictPath: true, handler: { standardHostname: false } })
     .use(absoluteUrl())
     .use(refusals(world))
     .use(preflight(world))
     .use(dashboardRoutes(world, macro))
+    .use(usageRoutes(world, macro))
+    .use(keyStatusRoutes(world, keyLimits, macro))
     .use(modelRoutes(world, macro))
     .use(publicHealth(world))
 }

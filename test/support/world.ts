@@ -66,6 +66,7 @@ export function makeTestWorld(options: TestWorldOptions = {}): TestWorld {
     ledger,
     keys: new KeyStore(ledger, { now: () => now }),
     upstream: { call: () => Promise.reject(new Error('a route that spends nothing calls no upstream')) },
+    reports: { ask: () => Promise.resolve('unavailable'), close: () => Promise.resolve() },
     log,
     metrics: makeMetrics(),
     catalog: () => options.catalog ?? makeTestCatalog(),

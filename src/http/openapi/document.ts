@@ -43,6 +43,7 @@ const TAGS = [
   { name: 'Generate', description: 'Model replies in three formats, over the same models at the same price' },
   { name: 'Models', description: 'What the key may use, and its prices' },
   { name: 'Balance', description: 'What the key may still spend. Limited per client address' },
+  { name: 'Usage', description: 'What the key used and may do now. Limited per client address' },
   { name: 'Health', description: 'For load balancers; without a key' },
 ]
 
@@ -129,7 +130,7 @@ const KEY_HEADER_NAMES: ReadonlySet<unknown> = new Set(['authorization', 'x-api-
 
 function securityOf(tag: string | undefined): Operation['security'] {
   if (tag === 'Health') return []
-  return tag === 'Balance' ? [{ bearer: [] }] : [{ bearer: [] }, { apiKey: [] }]
+  return tag === 'Balance' || tag === 'Usage' ? [{ bearer: [] }] : [{ bearer: [] }, { apiKey: [] }]
 }
 
 type Answer = Json & Readonly<{ headers?: Json; content?: Readonly<Record<string, Json>> }>

@@ -55,6 +55,8 @@ const KEY: readonly RefusalName[] = [
   'storageUnavailable',
   'internal',
 ]
+/** What is read beside the ledger waits in a queue that may be full. */
+const READ: readonly RefusalName[] = [...KEY, 'overloaded']
 const BODY: readonly RefusalName[] = ['invalidRequest', 'modelUnavailable', 'threadUnsupported', 'bodyTooLarge', 'overloaded', 'draining']
 const UPSTREAM: readonly RefusalName[] = ['upstreamInvalidRequest', 'upstreamBroken', 'upstreamBusy', 'upstreamAccount', 'timedOut']
 const GENERATE = [...KEY, ...BODY, ...UPSTREAM, 'insufficientBalance', 'balanceHeld'] as const
@@ -72,6 +74,10 @@ const BY_OPERATION: Readonly<Record<string, readonly RefusalName[]>> = {
   getSubscription: KEY,
   getUsage: KEY,
   getCreditGrants: KEY,
+  listUsageRequests: [...READ, 'invalidRequest'],
+  getUsageRequest: [...READ, 'notFound'],
+  listUsageDaily: [...READ, 'invalidRequest'],
+  getKey: READ,
   getLiveness: [],
   getReadiness: [],
 }

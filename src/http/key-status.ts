@@ -1,0 +1,163 @@
+/**
+ * What a key may do now: its limit, what it has spent and what is held for running requests, its plan and expiry, and why its next request would be refused.
+ * Rules: keys.md "Balance of a key", "State of a key"; money.md "Holds".
+ */
+
+import { Elysia, type Static, t } from 'elysia'
+import { availableOf, type KeyRecord, type Purse, type Shortage, shortageOf } from '../core/key.ts'
+import { type Picos, toExactUsdText, toUsd, ZERO } from '../core/money.ts'
+import { insufficientBalance, Refusal } from '../core/refusal.ts'
+import type { KeyAtRest } from '../ledger/reports.ts'
+import type { KeyLimits } from '../relay/key-limits.ts'
+import type { World } from '../world.ts'
+import { type Asker, answerSmall } from './answers.ts'
+import { KEY_HEADERS, type keyMacro } from './key.ts'
+import { unread } from './usage.ts'
+import { isoTime } from './usage-documents.ts'
+
+const usd = (description: string) => t.Number({ description: `USD, 6 decimals: ${description}` })
+const exact = (description: string) => t.String({ pattern: '^-?\\d+(\\.\\d+)?$', description: `USD, every digit: ${description}` })
+const orNull = <Schema extends ReturnType<typeof usd> | ReturnType<typeof exact>>(schema: Schema) => t.Union([schema, t.Null()])
+const time = (description: string) => t.String({ format: 'date-time', description: `UTC; ${description}` })
+
+const SPENT = 'what the key has spent since it was made'
+const HELD = 'what is reserved for its running requests'
+const AVAILABLE = 'what it may still spend: the lesser of its account’s balance and what its limit leaves'
+const LIMIT = 'the key’s spend limit; null where it has none'
+
+const REASON = t.UnionEnum([
+  'balance_used',
+  'limit_used',
+  'balance_held',
+  'limit_held',
+  'too_many_requests',
+  'too_many_running',
+  'unavailable',
+])
+
+const REFUSED = t.Object(
+  {
+    reason: REASON,
+    status: t.Integer(),
+    type: t.String({ description: '`error.type`' }),
+    message: t.String({ description: '`error.message`' }),
+    retry_after_seconds: t.Union([t.Integer(), t.Null()], { description: 'null where waiting does not help' }),
+  },
+  { title: 'WouldBeRefused', description: 'What a request would be answered now' },
+)
+
+const KEY = t.Object(
+  {
+    object: t.Literal('key'),
+    id: t.String(),
+    name: t.String({ description: 'Empty where it has none' }),
+    key: t.String({ description: 'The secret that was sent, as it is shown: `sk-…` and its last four characters' }),
+    plan: t.String({ description: 'Which models it may use; `GET /v1/models` lists them' }),
+    created_at: time('when the key was made'),
+    expires_at: t.Union([t.String({ format: 'date-time' }), t.Null()], { description: 'UTC; null when the key has no expiry' }),
+    limit_usd: orNull(usd(LIMIT)),
+    limit_usd_exact: orNull(exact(LIMIT)),
+    spent_usd: usd(SPENT),
+    spent_usd_exact: exact(SPENT),
+    held_usd: usd(HELD),
+    held_usd_exact: exact(HELD),
+    available_usd: usd(AVAILABLE),
+    available_usd_exact: exact(AVAILABLE),
+    running_requests: t.Integer(),
+    would_be_refused: t.Union([REFUSED, t.Null()], { description: 'null: a request would be let in now' }),
+  },
+  { title: 'Key', description: 'The key and what it may do now' },
+)
+
+export function keyStatusRoutes(world: World, keyLimits: KeyLimits, macro: ReturnType<typeof keyMacro>) {
+  return new Elysia({ name: 'key-status' }).use(macro).get('/v1/dashboard/key', ({ asker }) => answerKey(world, keyLimits, asker), {
+    key: 'dashboard',
+    headers: KEY_HEADERS.bearer,
+    response: { 200: KEY },
+    detail: {
+      operationId: 'getKey',
+      tags: ['Usage'],
+      summary: 'Get the key',
+      description: 'Limit, spend, plan and expiry of this key, and why its next request would be refused, if it would be.',
+    },
+  })
+}
+
+function answerKey(world: World, keyLimits: KeyLimits, asker: Asker): Promise<Response> {
+  return answerSmall(asker, async (key) => {
+    const stored = await world.reports.ask(key.id, { kind: 'key', keyId: key.id })
+    if (typeof stored === 'string') return unread(stored)
+    if (stored === undefined) return new Refusal('keyInvalid')
+    const purse = world.ledger.purseOf(key.id) ?? atRest(stored)
+    return documentOf(key, stored.createdAt, purse, keyLimits.running(key.id), refusedNow(world, keyLimits, key, purse))
+  })
+}
+
+/** Nothing is held of a key that is not in memory. */
+const atRest = ({ limitPicos, spentPicos, balancePicos }: KeyAtRest): Purse => ({
+  limitPicos,
+  spentPicos,
+  heldPicos: ZERO,
+  account: { balancePicos, heldPicos: ZERO },
+})
+
+type Refused = Readonly<{ reason: Static<typeof REASON>; refusal: Refusal }>
+
+/** In the order in which a request meets them: keys.md "Order of checks". */
+function refusedNow(world: World, keyLimits: KeyLimits, { id }: KeyRecord, purse: Purse): Refused | null {
+  if (world.isDraining()) return { reason: 'unavailable', refusal: new Refusal('draining') }
+  if (!world.ledger.isWritable()) return { reason: 'unavailable', refusal: new Refusal('storageUnavailable') }
+  const limited = keyLimits.refusalNow(id)
+  if (limited !== undefined) {
+    const isFull = keyLimits.running(id) >= world.limits().concurrentRequests
+    return { reason: isFull ? 'too_many_running' : 'too_many_requests', refusal: limited }
+  }
+  const shortage = shortageOf(purse)
+  return shortage === undefined ? null : shortOf(shortage, world.dashboardUrl())
+}
+
+function shortOf(shortage: Shortage, dashboardUrl: string): Refused {
+  switch (shortage) {
+    case 'balanceUsed':
+      return { reason: 'balance_used', refusal: insufficientBalance(dashboardUrl) }
+    case 'limitUsed':
+      return { reason: 'limit_used', refusal: insufficientBalance(dashboardUrl) }
+    case 'balanceHeld':
+      return { reason: 'balance_held', refusal: new Refusal('balanceHeld') }
+    case 'limitHeld':
+      return { reason: 'limit_held', refusal: new Refusal('balanceHeld') }
+  }
+}
+
+function documentOf(key: KeyRecord, createdAt: number, purse: Purse, running: number, refused: Refused | null): Static<typeof KEY> {
+  const { limitPicos, spentPicos, heldPicos, account } = purse
+  const available = availableOf({ limitPicos, spentPicos, balancePicos: account.balancePicos })
+  const orNull = <Shown>(amount: Picos | null, show: (amount: Picos) => Shown): Shown | null => (amount === null ? null : show(amount))
+  return {
+    object: 'key',
+    id: key.id,
+    name: key.name,
+    key: key.display,
+    plan: key.plan,
+    created_at: isoTime(createdAt),
+    expires_at: key.expiresAt === null ? null : isoTime(key.expiresAt),
+    limit_usd: orNull(limitPicos, toUsd),
+    limit_usd_exact: orNull(limitPicos, toExactUsdText),
+    spent_usd: toUsd(spentPicos),
+    spent_usd_exact: toExactUsdText(spentPicos),
+    held_usd: toUsd(heldPicos),
+    held_usd_exact: toExactUsdText(heldPicos),
+    available_usd: toUsd(available),
+    available_usd_exact: toExactUsdText(available),
+    running_requests: running,
+    would_be_refused: refused === null ? null : refusedDocument(refused),
+  }
+}
+
+const refusedDocument = ({ reason, refusal }: Refused): Static<typeof REFUSED> => ({
+  reason,
+  status: refusal.row.status,
+  type: refusal.row.type,
+  message: refusal.message,
+  retry_after_seconds: refusal.retryAfterSeconds ?? null,
+})

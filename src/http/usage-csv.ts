@@ -1,0 +1,83 @@
+/**
+ * A key's requests as CSV, a page of the ledger at a time and no faster than the client takes them: each page is a read of its own, so that a slow download
+ * holds nothing open. Rules: requests.md "Usage"; ledger.md "Reads".
+ */
+
+import { type Cell, csvLine } from '../core/csv.ts'
+import type { ReceiptPage, Unread } from '../ledger/reports.ts'
+import { requestDocument } from './usage-documents.ts'
+
+type Document = ReturnType<typeof requestDocument>
+
+const COLUMNS: readonly Readonly<{ name: string; of: (request: Document) => Cell }>[] = [
+  { name: 'request_id', of: ({ request_id }) => request_id },
+  { name: 'started_at', of: ({ started_at }) => started_at },
+  { name: 'settled_at', of: ({ settled_at }) => settled_at },
+  { name: 'model', of: ({ model }) => model },
+  { name: 'format', of: ({ format }) => format },
+  { name: 'stream', of: ({ stream }) => stream },
+  { name: 'outcome', of: ({ outcome }) => outcome },
+  { name: 'status', of: ({ status }) => status },
+  { name: 'basis', of: ({ basis }) => basis },
+  { name: 'attempts', of: ({ attempts }) => attempts },
+  { name: 'input_tokens', of: ({ usage }) => usage.input_tokens },
+  { name: 'output_tokens', of: ({ usage }) => usage.output_tokens },
+  { name: 'cache_read_input_tokens', of: ({ usage }) => usage.cache_read_input_tokens },
+  { name: 'ephemeral_5m_input_tokens', of: ({ usage }) => usage.cache_creation.ephemeral_5m_input_tokens },
+  { name: 'ephemeral_1h_input_tokens', of: ({ usage }) => usage.cache_creation.ephemeral_1h_input_tokens },
+  { name: 'server_tool_uses', of: ({ usage }) => usage.server_tool_uses },
+  { name: 'cost_usd', of: ({ cost_usd }) => cost_usd },
+  { name: 'cost_usd_exact', of: ({ cost_usd_exact }) => cost_usd_exact },
+  { name: 'waived_usd', of: ({ waived_usd }) => waived_usd },
+  { name: 'waived_usd_exact', of: ({ waived_usd_exact }) => waived_usd_exact },
+  { name: 'not_charged', of: ({ not_charged }) => not_charged },
+  { name: 'first_byte_ms', of: ({ first_byte_ms }) => first_byte_ms },
+  { name: 'duration_ms', of: ({ duration_ms }) => duration_ms },
+]
+
+const CSV_HEADER = csvLine(COLUMNS.map(({ name }) => name))
+
+/** How long a download waits for its turn before it breaks off. */
+const PAUSE_MS = 100
+const PAUSES_MAX = 100
+
+type Next = (after: string) => Promise<ReceiptPage | Unread>
+
+/** `first` and what follows it. A page that cannot be read breaks the stream, so that nobody takes a part for the whole. */
+export function csvStream(first: ReceiptPage, next: Next): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  let text = CSV_HEADER + linesOf(first)
+  let after = first.next
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        // A pull that brought nothing would be the last one.
+        while (text === '' && after !== null) {
+          const page = await patient(next, after)
+          if (typeof page === 'string') return controller.error(new Error(`the ledger answered ${page}`))
+          text = linesOf(page)
+          after = page.next
+        }
+        if (text !== '') controller.enqueue(encoder.encode(text))
+        text = ''
+        if (after === null) controller.close()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+async function patient(next: Next, after: string): Promise<ReceiptPage | Unread> {
+  let page = await next(after)
+  for (let pauses = 0; (page === 'tooMany' || page === 'overloaded') && pauses < PAUSES_MAX; pauses++) {
+    await Bun.sleep(PAUSE_MS)
+    page = await next(after)
+  }
+  return page
+}
+
+function linesOf({ rows }: ReceiptPage): string {
+  return rows.map((row) => csvLine(lineOf(requestDocument(row)))).join('')
+}
+
+const lineOf = (request: Document): readonly Cell[] => COLUMNS.map(({ of }) => of(request))

@@ -1,0 +1,236 @@
+/**
+ * A request, a day and a sum as their customer reads them: numbers with 6 decimals for people, and beside each the text with every digit.
+ * Rules: requests.md "Usage"; money.md "Unit", "Charges".
+ */
+
+import type { TUnsafe } from '@sinclair/typebox'
+import { type Static, t } from 'elysia'
+import { type Picos, picos, sumPicos, toExactUsdText, toUsd, ZERO } from '../core/money.ts'
+import { OUTCOMES } from '../core/outcome.ts'
+import type { Rates } from '../core/pricing.ts'
+import type { Usage } from '../core/usage.ts'
+import type { DayOfModel, Receipt } from '../ledger/reports.ts'
+import { dayText } from './usage-query.ts'
+
+const usd = (description: string) => t.Number({ description: `USD, 6 decimals: ${description}` })
+const exact = (description: string) => t.String({ pattern: '^-?\\d+(\\.\\d+)?$', description: `USD, every digit: ${description}` })
+const time = (description: string) => t.String({ format: 'date-time', description: `UTC; ${description}` })
+
+const COSTS = {
+  cost_usd: usd('what was charged'),
+  cost_usd_exact: exact('what was charged'),
+  waived_usd: usd('the price of what was not charged'),
+  waived_usd_exact: exact('the price of what was not charged'),
+}
+
+const TOKENS = t.Object(
+  {
+    input_tokens: t.Integer({ description: 'Without cached ones' }),
+    output_tokens: t.Integer(),
+    cache_read_input_tokens: t.Integer(),
+    cache_creation_input_tokens: t.Integer({ description: 'Written to the cache, for 5 minutes or an hour' }),
+    cache_creation: t.Object({ ephemeral_5m_input_tokens: t.Integer(), ephemeral_1h_input_tokens: t.Integer() }),
+    server_tool_uses: t.Integer({ description: 'Uses of tools that run on the model’s side' }),
+  },
+  { title: 'BilledUsage', description: 'What the cost was computed from' },
+)
+
+/** Why nothing was charged, in the words of those who ask. */
+const FREE = {
+  upstream_failed: 'The provider failed before the answer was complete. What had been written is not charged.',
+  gateway_stopped: 'The gateway had to stop while the answer ran. What had been written is not charged.',
+  gateway_died: 'The gateway’s process ended while the answer ran. What had been written is not charged.',
+  nothing_used: 'No token was read or written.',
+  free_of_charge: 'What was used has no price.',
+} as const
+type Free = keyof typeof FREE
+
+/** A null is one of the words, of which the type of Elysia’s function knows nothing. */
+const NOT_CHARGED = t.UnionEnum([...(Object.keys(FREE) as [Free]), null as unknown as Free], {
+  description: 'Why nothing was charged; null where something was',
+}) as unknown as TUnsafe<Free | null>
+
+const REQUEST_FIELDS = {
+  object: t.Literal('usage.request'),
+  request_id: t.String({ description: 'As in the answer’s `x-request-id`' }),
+  model: t.String(),
+  format: t.UnionEnum(['messages', 'chat', 'responses']),
+  stream: t.Boolean(),
+  outcome: t.UnionEnum([...OUTCOMES], {
+    description:
+      'How it ended: `complete`; `leaver`, the client left; `deadline`, a time limit; `cut`, the key was disabled meanwhile; `fault`, the provider failed; `drain` and `recovered`, the gateway stopped',
+  }),
+  status: t.Integer({ description: 'HTTP status of the answer' }),
+  basis: t.UnionEnum(['final', 'partial', 'estimated', 'none'], {
+    description:
+      'Where the counts come from: the provider’s `final` figures, its last ones (`partial`), or with a figure that was `estimated` from the text',
+  }),
+  attempts: t.Integer({ description: 'Calls to providers that were made for it; one is charged at most' }),
+  started_at: time('when the request came'),
+  settled_at: time('when it was booked'),
+  first_byte_ms: t.Union([t.Integer(), t.Null()], { description: 'Until the answer began; null where it did not' }),
+  duration_ms: t.Integer({ description: 'Until it ended' }),
+  usage: TOKENS,
+  ...COSTS,
+  not_charged: NOT_CHARGED,
+}
+
+const REQUEST = t.Object(REQUEST_FIELDS, { title: 'UsageRequest', description: 'A request of the key' })
+
+const LINE = t.Object(
+  {
+    item: t.UnionEnum([
+      'input_tokens',
+      'output_tokens',
+      'cache_read_input_tokens',
+      'ephemeral_5m_input_tokens',
+      'ephemeral_1h_input_tokens',
+      'server_tool_uses',
+    ]),
+    count: t.Integer(),
+    rate_usd_exact: exact('the price of one'),
+    price_usd: usd('count × rate'),
+    price_usd_exact: exact('count × rate'),
+  },
+  { title: 'UsageLine', description: 'How many of one kind, and what they cost' },
+)
+
+export const REQUEST_DETAIL = t.Object(
+  {
+    ...REQUEST_FIELDS,
+    lines: t.Array(LINE, { description: 'Their prices add up to what was charged, or waived' }),
+    explanation: t.Union([t.String(), t.Null()], { description: 'Why nothing was charged, as a sentence; null where something was' }),
+  },
+  { title: 'UsageRequestDetail', description: 'A request of the key and how its cost was computed, at the prices of its time' },
+)
+
+export const REQUEST_LIST = t.Object(
+  {
+    object: t.Literal('list'),
+    data: t.Array(REQUEST, { description: 'Newest first, by `settled_at`' }),
+    has_more: t.Boolean({ description: 'A page that was filtered may be short, even empty, and have more behind it' }),
+    next_cursor: t.Union([t.String(), t.Null()], { description: 'Send it as `cursor` for the next page; null on the last one' }),
+  },
+  { title: 'UsageRequestList', description: 'A page of the key’s requests' },
+)
+
+const DAY = t.Object(
+  {
+    date: t.String({ format: 'date', description: 'UTC' }),
+    model: t.String(),
+    requests: t.Integer(),
+    usage: TOKENS,
+    ...COSTS,
+  },
+  { title: 'UsageDay', description: 'What the key used of a model on a day' },
+)
+
+export const DAILY = t.Object(
+  {
+    object: t.Literal('list'),
+    from: t.String({ format: 'date' }),
+    to: t.String({ format: 'date' }),
+    data: t.Array(DAY, { description: 'Newest day first' }),
+    total: t.Object({ requests: t.Integer(), ...COSTS }),
+  },
+  { title: 'UsageDaily', description: 'What the key used, by day and model' },
+)
+
+export const requestDocument = (receipt: Receipt): Static<typeof REQUEST> => ({
+  object: 'usage.request',
+  request_id: receipt.requestId,
+  model: receipt.modelId,
+  format: receipt.format,
+  stream: receipt.isStream,
+  outcome: receipt.outcome,
+  status: receipt.status,
+  basis: receipt.usageSource,
+  attempts: receipt.attempts,
+  started_at: isoTime(receipt.startedAt),
+  settled_at: isoTime(receipt.settledAt),
+  first_byte_ms: receipt.firstByteMs,
+  duration_ms: receipt.durationMs,
+  usage: tokens(receipt.usage),
+  ...costs(receipt.costPicos, receipt.waivedPicos),
+  not_charged: whyFree(receipt),
+})
+
+export function requestDetail(receipt: Receipt): Static<typeof REQUEST_DETAIL> {
+  const document = requestDocument(receipt)
+  return {
+    ...document,
+    lines: LINES.flatMap(({ item, counter, rate }) => line(item, receipt.usage[counter], receipt.rates[rate])),
+    explanation: document.not_charged === null ? null : FREE[document.not_charged],
+  }
+}
+
+export const dailyDocument = (fromDay: number, toDay: number, days: readonly DayOfModel[]): Static<typeof DAILY> => ({
+  object: 'list',
+  from: dayText(fromDay),
+  to: dayText(toDay),
+  data: days.map(({ day, modelId, requests, usage, costPicos, waivedPicos }) => ({
+    date: dayText(day),
+    model: modelId,
+    requests,
+    usage: tokens(usage),
+    ...costs(costPicos, waivedPicos),
+  })),
+  total: {
+    requests: days.reduce((sum, { requests }) => sum + requests, 0),
+    ...costs(sumPicos(...days.map(({ costPicos }) => costPicos)), sumPicos(...days.map(({ waivedPicos }) => waivedPicos))),
+  },
+})
+
+const tokens = (usage: Usage): Static<typeof TOKENS> => ({
+  input_tokens: usage.input,
+  output_tokens: usage.output,
+  cache_read_input_tokens: usage.cacheRead,
+  cache_creation_input_tokens: usage.cacheWrite5m + usage.cacheWrite1h,
+  cache_creation: { ephemeral_5m_input_tokens: usage.cacheWrite5m, ephemeral_1h_input_tokens: usage.cacheWrite1h },
+  server_tool_uses: usage.serverToolUses,
+})
+
+const costs = (cost: Picos, waived: Picos) => ({
+  cost_usd: toUsd(cost),
+  cost_usd_exact: toExactUsdText(cost),
+  waived_usd: toUsd(waived),
+  waived_usd_exact: toExactUsdText(waived),
+})
+
+function whyFree({ costPicos, outcome, usage }: Receipt): Free | null {
+  if (costPicos > ZERO) return null
+  switch (outcome) {
+    case 'fault':
+      return 'upstream_failed'
+    case 'drain':
+      return 'gateway_stopped'
+    case 'recovered':
+      return 'gateway_died'
+    case 'complete':
+    case 'deadline':
+    case 'leaver':
+    case 'cut':
+      return Object.values(usage).every((count) => count === 0) ? 'nothing_used' : 'free_of_charge'
+  }
+}
+
+type Line = Static<typeof LINE>
+
+const LINES: readonly Readonly<{ item: Line['item']; counter: keyof Usage; rate: keyof Rates }>[] = [
+  { item: 'input_tokens', counter: 'input', rate: 'input' },
+  { item: 'output_tokens', counter: 'output', rate: 'output' },
+  { item: 'cache_read_input_tokens', counter: 'cacheRead', rate: 'cacheRead' },
+  { item: 'ephemeral_5m_input_tokens', counter: 'cacheWrite5m', rate: 'cacheWrite5m' },
+  { item: 'ephemeral_1h_input_tokens', counter: 'cacheWrite1h', rate: 'cacheWrite1h' },
+  { item: 'server_tool_uses', counter: 'serverToolUses', rate: 'serverToolUse' },
+]
+
+/** None of a kind is no line. */
+function line(item: Line['item'], count: number, rate: Picos): readonly Line[] {
+  if (count === 0) return []
+  const price = picos(BigInt(count) * rate)
+  return [{ item, count, rate_usd_exact: toExactUsdText(rate), price_usd: toUsd(price), price_usd_exact: toExactUsdText(price) }]
+}
+
+/** ISO 8601 in UTC, with its `Z`. */
+export const isoTime = (ms: number): string => new Date(ms).toISOString()

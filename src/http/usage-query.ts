@@ -1,0 +1,63 @@
+/** What the usage routes are asked: a span of time, filters, a page. Rules: requests.md "Usage". */
+
+import { t } from 'elysia'
+import { OUTCOMES } from '../core/outcome.ts'
+import { invalid, type Refusal } from '../core/refusal.ts'
+
+const TIME = 'a date such as 2026-11-22, or a time with its zone such as 2026-11-22T10:00:00Z'
+const DATE = 'a date such as 2026-11-22'
+const PAGE_MAX = 1_000
+const PAGE = 100
+
+/** Patterns, since Elysia's own formats lose the field's name when they fail. */
+export const REQUESTS_QUERY = t.Object({
+  from: t.Optional(t.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}(T.{1,30})?$', description: TIME })),
+  to: t.Optional(
+    t.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}(T.{1,30})?$', description: `${TIME}; a date is meant with its whole day` }),
+  ),
+  model: t.Optional(t.String({ maxLength: 1_000, description: 'the id of a model' })),
+  outcome: t.Optional(t.String({ pattern: `^(${OUTCOMES.join('|')})$`, description: `one of ${OUTCOMES.join(', ')}` })),
+  limit: t.Optional(t.String({ pattern: '^([1-9][0-9]{0,2}|1000)$', description: `a whole number, 1 to ${PAGE_MAX}` })),
+  cursor: t.Optional(t.String({ maxLength: 200, description: 'the `next_cursor` of the page before' })),
+  format: t.Optional(t.String({ pattern: '^(json|csv)$', description: 'json or csv' })),
+})
+
+export const DAILY_QUERY = t.Object({
+  from: t.Optional(t.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$', description: DATE })),
+  to: t.Optional(t.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$', description: DATE })),
+  model: t.Optional(t.String({ maxLength: 1_000, description: 'the id of a model' })),
+})
+
+export const limitOf = (text: string | undefined): number => (text === undefined ? PAGE : Number(text))
+
+const DAY_MS = 86_400_000
+const ZONED = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/
+
+/** Unix milliseconds; `end`: a date alone means the end of its day. */
+export function timeOf(field: 'from' | 'to', text: string, edge: 'start' | 'end'): number | Refusal {
+  const wrong = invalid(field, `Input should be ${TIME}`)
+  const day = dayOf(field, text.slice(0, 10))
+  if (typeof day !== 'number') return wrong
+  if (text.length === 10) return (edge === 'start' ? day : day + 1) * DAY_MS
+  const time = ZONED.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(time) ? wrong : time
+}
+
+/** Whole UTC days since 1970. A day that no calendar has is none. */
+export function dayOf(field: 'from' | 'to', text: string): number | Refusal {
+  const time = Date.parse(`${text}T00:00:00Z`)
+  const isDay = !Number.isNaN(time) && new Date(time).toISOString().startsWith(text)
+  return isDay ? time / DAY_MS : invalid(field, `Input should be ${DATE}`)
+}
+
+export const dayText = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10)
+export const dayAt = (time: number): number => Math.floor(time / DAY_MS)
+
+/** Opaque to clients: where a page ended. The ledger knows whether it is a place of this key. */
+export const cursorOf = (requestId: string): string => Buffer.from(requestId, 'utf8').toString('base64url')
+
+/** Undefined: not a cursor that was ever given. */
+export function placeOf(cursor: string): string | undefined {
+  const requestId = Buffer.from(cursor, 'base64url').toString('utf8')
+  return requestId !== '' && cursorOf(requestId) === cursor ? requestId : undefined
+}

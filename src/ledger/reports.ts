@@ -1,0 +1,91 @@
+/**
+ * What is read of the ledger for people: questions as data, answered beside the writer and never in its way. A question says whose it is, so that nobody's many
+ * questions keep others waiting. Rules: ledger.md "Reads". Nothing here throws: a ledger that cannot be read says `unavailable`.
+ */
+
+import type { FormatName } from '../core/format.ts'
+import type { KeyRecord } from '../core/key.ts'
+import type { Picos } from '../core/money.ts'
+import type { Outcome, UsageSource } from '../core/outcome.ts'
+import type { Rates } from '../core/pricing.ts'
+import type { Usage } from '../core/usage.ts'
+
+export interface Reports {
+  /** `client`: whose turn it is, such as a key's id. */
+  ask<K extends QuestionKind>(client: string, question: QuestionOf<K>): Promise<Findings[K] | Unread>
+  /** Answers what waits `unavailable` and lets go of the file. */
+  close(): Promise<void>
+}
+
+/** tooMany: the client has enough questions waiting · overloaded: all clients together have · unavailable: the file cannot be read. */
+export type Unread = 'tooMany' | 'overloaded' | 'unavailable'
+
+export type Question =
+  /** A key with its money, as far as the file knows. */
+  | Readonly<{ kind: 'key'; keyId: string }>
+  /** A page, newest first. Times are Unix milliseconds of the settle: `from` and later, before `to`. `after`: the `next` of the page before. */
+  | Readonly<{
+      kind: 'receipts'
+      keyId: string
+      from?: number
+      to?: number
+      modelId?: string
+      outcome?: Outcome
+      after?: string
+      limit: number
+    }>
+  /** A request of that key; of another's nothing is known. */
+  | Readonly<{ kind: 'receipt'; keyId: string; requestId: string }>
+  /** Newest day first. Days are whole UTC days since 1970, both ends included. */
+  | Readonly<{ kind: 'daily'; keyId: string; fromDay: number; toDay: number; modelId: string | null }>
+
+export type QuestionKind = Question['kind']
+export type QuestionOf<K extends QuestionKind> = Extract<Question, { kind: K }>
+
+/** What each kind of question is answered. */
+export type Findings = {
+  key: KeyAtRest | undefined
+  /** Undefined: `after` is no place of this key. */
+  receipts: ReceiptPage | undefined
+  receipt: Receipt | undefined
+  daily: readonly DayOfModel[]
+}
+
+export type KeyAtRest = Omit<KeyRecord, 'display'> & Readonly<{ spentPicos: Picos; balancePicos: Picos; createdAt: number }>
+
+export type Receipt = Readonly<{
+  requestId: string
+  modelId: string
+  format: FormatName
+  isStream: boolean
+  outcome: Outcome
+  usageSource: UsageSource
+  /** HTTP status that the client got. */
+  status: number
+  attempts: number
+  usage: Usage
+  rates: Rates
+  costPicos: Picos
+  waivedPicos: Picos
+  /** Unix milliseconds. */
+  startedAt: number
+  settledAt: number
+  firstByteMs: number | null
+  durationMs: number
+}>
+
+/** `next`: where the next page goes on, null after the last one. A page may hold fewer rows than asked for, even none, and still have a next one. */
+export type ReceiptPage = Readonly<{ rows: readonly Receipt[]; next: string | null }>
+
+export type DayOfModel = Readonly<{
+  /** Whole UTC days since 1970. */
+  day: number
+  modelId: string
+  requests: number
+  usage: Usage
+  costPicos: Picos
+  waivedPicos: Picos
+}>
+
+/** What comes of a question, of whatever kind. */
+export type Finding = Findings[QuestionKind] | Unread
