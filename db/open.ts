@@ -14,23 +14,26 @@ export type DatabaseProblem = Readonly<{ problem: 'missing' | 'locked' | 'newer'
 /** `create` makes a new ledger only where nothing is; an existing file is opened as `write` does. */
 export type Access = 'read' | 'write' | 'create'
 
+/** The caller's own look at a ledger of this version, before anything is written to it. */
+export type Refuses = (db: Database) => DatabaseProblem | undefined
+
 /** Below it, a WAL may be reset under a reader (fixed in 3.51.3), and money is at stake. */
 const SQLITE_VERSION_MIN = '3.51.3'
 const BUSY_TIMEOUT_MS = 5_000
 const WAL_BYTES_KEPT = 64 * 1024 * 1024
 /** The log is moved into the database from another connection (src/ledger/checkpointer.ts); should that be gone, by the commit that makes it this long. */
-const WAL_PAGES_MAX = 16_384
-const RESTORE_HINT = 'restore a backup, or move the file away to begin a new ledger'
+export const WAL_PAGES_MAX = 16_384
+const RESTORE_HINT = 'restore a backup (`tollgate restore FILE`), or move the file and what lies beside it away to begin a new ledger'
 
 /** An open connection with every pragma set and checked, or why there is none. Integers are bigints on it. */
-export function openDatabase(path: string, access: Access): Database | DatabaseProblem {
+export function openDatabase(path: string, access: Access, refuses: Refuses = () => undefined): Database | DatabaseProblem {
   try {
     if (!existsSync(path)) {
       if (access !== 'create') return { problem: 'missing', message: `there is no ledger at ${path}` }
       const problem = makeDatabase(path)
       if (problem !== undefined) return problem
     }
-    return openExisting(path, access === 'read')
+    return openExisting(path, access === 'read', refuses)
   } catch (error) {
     return problemOf(error, path)
   }
@@ -94,11 +97,11 @@ function createDatabase(path: string): void {
   syncFolder(dirname(path))
 }
 
-function openExisting(path: string, isReadOnly: boolean): Database | DatabaseProblem {
+function openExisting(path: string, isReadOnly: boolean, refuses: Refuses): Database | DatabaseProblem {
   const db = connect(path, isReadOnly ? { readonly: true } : { readwrite: true })
   try {
     setConnectionPragmas(db)
-    const problem = inspect(db, path, isReadOnly)
+    const problem = inspect(db, path, isReadOnly) ?? refuses(db)
     if (problem !== undefined) {
       db.close()
       return problem
@@ -192,7 +195,7 @@ function isAtLeast(version: string, minimum: string): boolean {
   return have !== undefined && need !== undefined && have >= need
 }
 
-function syncFolder(path: string): void {
+export function syncFolder(path: string): void {
   const folder = openSync(path, 'r')
   try {
     fsyncSync(folder)

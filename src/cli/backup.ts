@@ -4,7 +4,7 @@ import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
-import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
+import { asOwnersOnly, EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { readReport, stopOf } from './read-report.ts'
 import { differenceTable } from './verify.ts'
 
@@ -25,14 +25,4 @@ function backUp(context: CommandContext, file: string): ExitCode | Stop {
     isClean ? `${text}, and the copy is in order.` : `${text}, but rows of it differ:\n${differenceTable(differences)}`,
   )
   return isClean ? EXIT.ok : EXIT.finding
-}
-
-/** Whatever is made meanwhile is its owner's only. */
-function asOwnersOnly<T>(copy: () => T): T {
-  const umask = process.umask(0o077)
-  try {
-    return copy()
-  } finally {
-    process.umask(umask)
-  }
 }

@@ -25,3 +25,13 @@ export const isStop = (value: unknown): value is Stop => typeof value === 'objec
 
 export const wrongUse = (stop: string): Stop => ({ stop, exitCode: EXIT.usage })
 export const noLedger = (stop: string): Stop => ({ stop, exitCode: EXIT.ledger })
+
+/** Whatever is made meanwhile is its owner's only. */
+export function asOwnersOnly<T>(make: () => T): T {
+  const umask = process.umask(0o077)
+  try {
+    return make()
+  } finally {
+    process.umask(umask)
+  }
+}

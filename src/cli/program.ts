@@ -51,6 +51,7 @@ const COMMANDS: Readonly<Record<string, Add>> = {
   usage: async (program, { run }) => (await import('./usage.ts')).addUsage(program, run),
   verify: async (program, { run }) => (await import('./verify.ts')).addVerify(program, run),
   backup: async (program, { run }) => (await import('./backup.ts')).addBackup(program, run),
+  restore: async (program, { run }) => (await import('./restore.ts')).addRestore(program, run),
   doctor: async (program, { environment, setExitCode }) => (await import('./doctor.ts')).addDoctor(program, environment, setExitCode),
   'check-config': async (program, { environment, setExitCode }) =>
     (await import('./check-config.ts')).addCheckConfig(program, environment, setExitCode),

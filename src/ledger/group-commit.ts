@@ -123,6 +123,8 @@ export class GroupCommit implements Ledger {
   }
 
   async operate(operation: Operation): Promise<OperationResult> {
+    const { lost } = this.#writer
+    if (lost !== undefined) return { result: 'refused', problem: `${lost}: nothing is changed until that is mended` }
     const operated = await this.#writer.ask({ kind: 'operate', operation })
     return operated.result === 'done' ? { result: 'done' } : operated
   }

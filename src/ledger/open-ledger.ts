@@ -11,9 +11,10 @@ import { GroupCommit, type GroupCommitOptions } from './group-commit.ts'
 import type { Ledger } from './ledger.ts'
 import { type Lock, takeLock, whileFolderIsLocked } from './lock.ts'
 import type { OpenProblem } from './task.ts'
+import { goneText, watermarkPathOf } from './watermark.ts'
 
 type Defaulted = 'retryMs' | 'onFault' | 'markAfterMs' | 'checksFile'
-export type LedgerOptions = Omit<GroupCommitOptions, Defaulted | 'onClosed'> &
+export type LedgerOptions = Omit<GroupCommitOptions, Defaulted | 'onClosed' | 'file' | 'lockHandle'> &
   Partial<Pick<GroupCommitOptions, Defaulted>> &
   Readonly<{
     /** Makes a new ledger only where nothing is. */
@@ -44,6 +45,8 @@ export async function openLedger({ create, lockWaitMs = 0, ...options }: LedgerO
     checksFile: false,
     ...options,
     path,
+    file: lock.file,
+    lockHandle: lock.handle,
     onClosed: () => lock.release(),
   })
   const opened = await ledger.start()
@@ -80,6 +83,7 @@ function lockOf(path: string, create: boolean): Held | OpenProblem {
 function makeAt(path: string, create: boolean): 'there' | 'new' | DatabaseProblem {
   const target = danglingTarget(path)
   if (target !== undefined) return { problem: 'missing', message: `${path} is a link to ${target}, where nothing is` }
+  if (existsSync(watermarkPathOf(path))) return { problem: 'missing', message: goneText(path) }
   if (!create) return { problem: 'missing', message: `there is no ledger at ${path}` }
   mkdirSync(dirname(path), { recursive: true })
   const made = whileFolderIsLocked(dirname(path), () => (existsSync(path) ? 'there' : (makeDatabase(path) ?? 'new')))

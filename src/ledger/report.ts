@@ -59,15 +59,17 @@ const DAY_MS = 86_400_000
 
 export function openReport(path: string): Report | DatabaseProblem {
   const db = openDatabase(path, 'read')
-  return 'problem' in db ? db : new Report(db)
+  return 'problem' in db ? db : new Report(db, path)
 }
 
 export class Report {
   readonly #db: Database
   readonly #orm: ReturnType<typeof drizzle>
+  readonly #path: string
 
-  constructor(db: Database) {
+  constructor(db: Database, path: string) {
     this.#db = db
+    this.#path = path
     this.#orm = drizzle(db)
   }
 
@@ -117,7 +119,9 @@ export class Report {
       flush(file)
     } catch (error) {
       if (existsSync(file)) rmSync(file)
-      return problemOf(error, file)
+      const ofCopy = problemOf(error, file)
+      // What is damaged is what was read.
+      return ofCopy.problem === 'corrupt' ? problemOf(error, this.#path) : ofCopy
     }
     const copy = openReport(file)
     if ('problem' in copy) return copy

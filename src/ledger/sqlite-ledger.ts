@@ -5,8 +5,9 @@
  */
 
 import { type Database, SQLiteError, type Statement } from 'bun:sqlite'
-import { proveWritable } from '../../db/open.ts'
+import { keepLog, proveWritable, WAL_PAGES_MAX } from '../../db/open.ts'
 import { availableOf } from '../core/key.ts'
+import { CommitNumber, type Position, positionOf } from './commit-number.ts'
 import { Debits } from './debits.ts'
 import type { IdempotentUse, KeyBalance, KeyChange } from './ledger.ts'
 import { Numbers, numberIn } from './numbers.ts'
@@ -48,6 +49,8 @@ export class SqliteLedger {
   readonly #pages: PageTable
   readonly #begin: Statement
   readonly #commit: Statement
+  readonly #commitNumber: CommitNumber
+  readonly #ledgerId: string
   #isSynchronousFull = true
   /** Of the last settle. Unix milliseconds. */
   #now: number
@@ -59,10 +62,16 @@ export class SqliteLedger {
     this.#numbers = new Numbers(this.#statements)
     this.#begin = db.prepare('BEGIN IMMEDIATE')
     this.#commit = db.prepare('COMMIT')
+    this.#commitNumber = new CommitNumber(db)
+    this.#ledgerId = positionOf(db).ledger
     this.#boot = this.#registerBoot(bootId, now)
     this.#debits = new Debits(this.#statements, this.#numbers, this.#boot)
     this.#pages = new PageTable(db)
     this.#now = now
+  }
+
+  get position(): Position {
+    return { ledger: this.#ledgerId, commit: this.#commitNumber.last }
   }
 
   /** Price versions that later debits and marks name by their place in the list of all that were defined. */
@@ -127,6 +136,19 @@ export class SqliteLedger {
     }
   }
 
+  /** All that is committed goes into the file that is open, from now on with every commit; the names beside it are left alone, whose they may be now. */
+  keepInFile(isLost: boolean): void {
+    if (isLost) keepLog(this.#db, true)
+    this.#db.run(`PRAGMA wal_autocheckpoint = ${isLost ? 1 : WAL_PAGES_MAX}`)
+    if (!isLost) return
+    try {
+      this.#db.run('PRAGMA wal_checkpoint(PASSIVE)')
+    } catch (error) {
+      // The next look comes in a moment.
+      if (!isStorageFailure(error)) throw error
+    }
+  }
+
   /** Leaves one file behind: the log's content moves into the database. */
   close(): void {
     try {
@@ -141,8 +163,7 @@ export class SqliteLedger {
   #registerBoot(id: string, now: number): number {
     return this.#db
       .transaction(() => {
-        const node = this.#db.query<{ value: string }, []>("SELECT value FROM meta WHERE name = 'node'").get()?.value ?? ''
-        this.#statements.insertBoot.run({ id, node, startedAt: now })
+        this.#statements.insertBoot.run({ id, node: this.#ledgerId, startedAt: now })
         this.#db.query("INSERT OR REPLACE INTO meta (name, value) VALUES ('boot', ?)").run(id)
         return numberIn(this.#statements.bootNumber.get(id))
       })
@@ -155,7 +176,9 @@ export class SqliteLedger {
     try {
       this.#begin.run()
       write()
+      if (this.#isSynchronousFull) this.#commitNumber.write()
       this.#commit.run()
+      if (this.#isSynchronousFull) this.#commitNumber.committed()
       this.#numbers.committed()
       return undefined
     } catch (error) {

@@ -4,6 +4,7 @@ import type { FormatName } from '../core/format.ts'
 import type { KeyRecord } from '../core/key.ts'
 import type { Picos } from '../core/money.ts'
 import type { Rates } from '../core/pricing.ts'
+import type { FileId } from './file-id.ts'
 import type { Attempt, IdempotentUse, KeyBalance, KeyChange, Progress, Settlement } from './ledger.ts'
 import type { Operation, OperationResult } from './operation.ts'
 import type { Finding, Question } from './reports.ts'
@@ -92,7 +93,7 @@ export const unavailable = (task: Task): Answer => (task.kind === 'operate' ? { 
 export type Numbered<T> = Readonly<{ number: number }> & T
 
 export type ToThread =
-  | Readonly<{ kind: 'open'; path: string; bootId: string; now: number; retryMs: number }>
+  | Readonly<{ kind: 'open'; path: string; file: FileId; bootId: string; now: number; retryMs: number }>
   /** `debits`: settles as debit-records.ts writes them, after the other tasks. `prices`: versions that follow those told before. */
   | Readonly<{ kind: 'tasks'; tasks: readonly Numbered<{ task: Task }>[]; debits: Uint8Array; prices: readonly PriceVersion[] }>
   /** To a thread that does nothing else: moves the log of the ledger at `path` into it. */
@@ -113,6 +114,8 @@ export type FromThread =
   | Readonly<{ kind: 'problem'; problem: OpenProblem }>
   | Committed
   | Readonly<{ kind: 'fault'; fault: LedgerFault }>
+  /** The files at the path are not those that are open any more, and why; undefined: they are again. */
+  | Readonly<{ kind: 'lost'; lost: string | undefined }>
   | Readonly<{ kind: 'checkpointed' }>
   | Readonly<{ kind: 'checked'; damage: string | undefined }>
   | Readonly<{ kind: 'found'; finding: Finding }>

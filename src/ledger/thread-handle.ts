@@ -1,9 +1,14 @@
 /** The ledger thread as the gateway holds it: a Worker that was told to open the file, and what is heard of it. */
 
+import type { FileId } from './file-id.ts'
 import type { Committed, FromThread, LedgerFault, Opened, OpenProblem, ToThread } from './task.ts'
 
 export type ThreadOptions = Readonly<{
   path: string
+  /** The one that is locked, whatever the path leads to. */
+  file: FileId
+  /** Of the lock: it leads to the file also when no path does. */
+  lockHandle: number
   bootId: string
   startThread: () => Worker
   now: () => number
@@ -21,13 +26,15 @@ export type ThreadHandle = Readonly<{
 
 export type ThreadListener = Readonly<{
   onCommitted(committed: Committed): void
+  /** The files at the path are not those that are open any more, and why; undefined: they are again. */
+  onLost(lost: string | undefined): void
   onClosed(): void
   /** The thread ended, whoever ended it. */
   onEnd(): void
 }>
 
 export function enterThread(options: ThreadOptions, listener: ThreadListener): ThreadHandle {
-  const { path, bootId, retryMs, now, startThread, onFault } = options
+  const { path, file, bootId, retryMs, now, startThread, onFault } = options
   const { promise: opened, resolve } = Promise.withResolvers<Opened | OpenProblem>()
   const worker = startThread()
   worker.addEventListener('message', (event: MessageEvent<FromThread>) => {
@@ -39,6 +46,8 @@ export function enterThread(options: ThreadOptions, listener: ThreadListener): T
         return resolve(message.problem)
       case 'committed':
         return listener.onCommitted(message)
+      case 'lost':
+        return listener.onLost(message.lost)
       case 'checkpointed':
       case 'checked':
       case 'found':
@@ -57,6 +66,6 @@ export function enterThread(options: ThreadOptions, listener: ThreadListener): T
   })
   // Only values that structured clone copies: no functions, no classes of ours.
   const post = (message: ToThread): void => worker.postMessage(message)
-  post({ kind: 'open', path, bootId, now: now(), retryMs })
+  post({ kind: 'open', path, file, bootId, now: now(), retryMs })
   return { opened, post, terminate: () => worker.terminate() }
 }

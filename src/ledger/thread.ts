@@ -4,14 +4,19 @@
  * Rules: ledger.md "One writer"; platform.md "Process".
  */
 
+import type { Database } from 'bun:sqlite'
 import { parentPort } from 'node:worker_threads'
 import { damageIn, keepLog, openDatabase, wasLeftOpen } from '../../db/open.ts'
 import { CheckpointConnection } from './checkpointer.ts'
 import { CommitLoop, type NumberedTask } from './commit-loop.ts'
+import { positionOf } from './commit-number.ts'
 import { type NumberedDebit, readDebits } from './debit-records.ts'
+import type { FileId } from './file-id.ts'
+import { changeOf, FileWatch } from './file-watch.ts'
 import { ReadConnection } from './read-connection.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
 import type { FromThread, Opened, OpenProblem, ToThread } from './task.ts'
+import { readWatermark, whatIsMissing } from './watermark.ts'
 
 function run(): void {
   const port = parentPort
@@ -42,7 +47,7 @@ function run(): void {
       case 'close':
         checkpoints.close()
         reads.close()
-        writing?.loop.close()
+        writing?.close()
         return say({ kind: 'closed' })
     }
   }
@@ -63,22 +68,39 @@ function run(): void {
 
 const asTask = ({ number, debit }: NumberedDebit): NumberedTask => ({ number, task: { kind: 'settle', debit } })
 
-type Writing = Opened & Readonly<{ loop: CommitLoop; dropLog: () => void }>
+type Writing = Opened & Readonly<{ loop: CommitLoop; dropLog: () => void; close: () => void }>
 
-function open(
-  { path, bootId, now, retryMs }: Extract<ToThread, { kind: 'open' }>,
-  say: (message: FromThread) => void,
-): Writing | OpenProblem {
+function open(message: Extract<ToThread, { kind: 'open' }>, say: (message: FromThread) => void): Writing | OpenProblem {
+  const { path, file, bootId, now, retryMs } = message
   const leftOpen = wasLeftOpen(path)
-  const db = openDatabase(path, 'write')
+  const db = openDatabase(path, 'write', (given) => {
+    if (leftOpen) keepLog(given, true)
+    return problemOfFile(given, path, file)
+  })
   if ('problem' in db) return db
-  if (leftOpen) keepLog(db, true)
   const ledger = new SqliteLedger(db, bootId, now)
   const recovered = ledger.recover(now)
-  if (typeof recovered === 'number')
-    return { loop: new CommitLoop(ledger, say, retryMs), recovered, wasLeftOpen: leftOpen, dropLog: () => keepLog(db, false) }
-  ledger.close()
-  return { problem: 'unwritable', message: `${path}: requests of an earlier run cannot be settled (${recovered.problem})` }
+  if (typeof recovered !== 'number') {
+    ledger.close()
+    return { problem: 'unwritable', message: `${path}: requests of an earlier run cannot be settled (${recovered.problem})` }
+  }
+  const loop = new CommitLoop(ledger, say, retryMs)
+  const watch = new FileWatch(path, file, ledger, (lost) => say({ kind: 'lost', lost }))
+  const close = (): void => {
+    watch.close()
+    loop.close()
+    watch.leaveMark()
+  }
+  return { loop, recovered, wasLeftOpen: leftOpen, dropLog: () => keepLog(db, false), close }
+}
+
+/** A file that is not the one that is locked, or that has less in it than the last process left. */
+function problemOfFile(db: Database, path: string, file: FileId): OpenProblem | undefined {
+  const moved = changeOf(path, file)
+  if (moved !== undefined) return { problem: 'missing', message: moved }
+  const { ledger, commit } = positionOf(db)
+  const missing = whatIsMissing(path, readWatermark(path), ledger, file, commit)
+  return missing === undefined ? undefined : { problem: 'missing', message: missing }
 }
 
 run()

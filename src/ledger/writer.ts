@@ -48,6 +48,7 @@ export class Writer {
   #thread: ThreadHandle | undefined
   #isOpen = false
   #isWritable = false
+  #lost: string | undefined
   #closing: PromiseWithResolvers<void> | undefined
 
   constructor(options: ThreadOptions, listener: WriterListener) {
@@ -60,9 +61,14 @@ export class Writer {
     return this.#open()
   }
 
-  /** False while commits fail, or no thread can be had. */
+  /** False while commits fail, no thread can be had, or the files at the path are not those that are open. */
   get isWritable(): boolean {
-    return this.#isWritable
+    return this.#isWritable && this.#lost === undefined
+  }
+
+  /** Why the ledger at the path is not the one that is open; undefined: it is. */
+  get lost(): string | undefined {
+    return this.#lost
   }
 
   get isClosing(): boolean {
@@ -132,6 +138,7 @@ export class Writer {
   async #open(): Promise<Opened | OpenProblem> {
     const thread = enterThread(this.#options, {
       onCommitted: (committed) => this.#onCommitted(committed),
+      onLost: (lost) => this.#onLost(lost),
       onClosed: () => this.#closing?.resolve(),
       onEnd: () => {
         if (this.#thread === thread && this.#isOpen) this.#onDeath()
@@ -140,6 +147,7 @@ export class Writer {
     this.#thread = thread
     this.#isOpen = false
     this.#pricesTold = 0
+    this.#lost = undefined
     const opened = await thread.opened
     this.#isOpen = 'recovered' in opened
     if ('recovered' in opened) {
@@ -150,6 +158,12 @@ export class Writer {
       this.#thread = undefined
     }
     return opened
+  }
+
+  #onLost(lost: string | undefined): void {
+    this.#lost = lost
+    const { lockHandle } = this.#options
+    this.#options.onFault({ problem: lost === undefined ? 'the ledger is at its path again' : `${lost}: ${rescueHint(lockHandle)}` })
   }
 
   #onCommitted(committed: Committed): void {
@@ -228,3 +242,9 @@ function heardBy({ task, sends }: Pending, answer: Answer): Heard {
   if (sends <= 1) return { task, answer, failure: 'certain' }
   return { task, answer: task.kind === 'settle' && answer === 'already' ? 'settled' : answer, failure: 'doubtful' }
 }
+
+/** What is committed is in the open file, which the kernel keeps until the process ends. Source: proc_pid_fd(5). */
+const rescueHint = (handle: number): string =>
+  process.platform === 'linux'
+    ? `no new requests; \`cp /proc/${process.pid}/fd/${handle} FILE\` has all of it, then stop the gateway and \`tollgate restore FILE\``
+    : 'no new requests; put it back, or stop the gateway and restore a backup'

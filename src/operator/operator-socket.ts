@@ -3,7 +3,7 @@
  * holds the ledger's lock. Rules: ledger.md "One writer"; operator.md "Socket".
  */
 
-import { lstatSync, type Stats, unlinkSync } from 'node:fs'
+import { lstatSync, renameSync, type Stats, unlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { realPathOf } from '../ledger/file-id.ts'
@@ -11,8 +11,8 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { Operation, OperationResult } from '../ledger/operation.ts'
 import { readOperation, readResult, writeOperation } from './operation-json.ts'
 
-/** The kernel's limit is 108 bytes on Linux and 104 on macOS, with the closing zero. */
-const PATH_BYTES_MAX = 100
+/** The kernel's limit is 108 bytes on Linux and 104 on macOS, with the closing zero and the process id that is behind the name at first. */
+const PATH_BYTES_MAX = 92
 const BODY_BYTES_MAX = 65_536
 const ANSWER_TIMEOUT_MS = 10_000
 /** Only the owner may read and write. */
@@ -33,10 +33,13 @@ export function listenOnOperatorSocket(
   onBug: (bug: unknown) => void = () => undefined,
 ): { close(): Promise<void> } {
   removeSocket(path)
+  // Bun takes away the name that it listens on when it stops, whose ever it is by then.
+  const first = `${path}.${process.pid}`
+  removeSocket(first)
   const umask = process.umask(UMASK)
   try {
     const server = Bun.serve({
-      unix: path,
+      unix: first,
       maxRequestBodySize: BODY_BYTES_MAX,
       fetch: (request) => answer(request, ledger),
       // Bun's own would write the error's message to the log.
@@ -45,10 +48,13 @@ export function listenOnOperatorSocket(
         return new Response(null, { status: 500 })
       },
     })
+    renameSync(first, path)
+    const made = statOf(path)?.ino
     return {
       async close() {
         await server.stop(true)
-        removeSocket(path)
+        // By now it may be the socket of another gateway, on a ledger that was put in the place of ours.
+        if (statOf(path)?.ino === made) removeSocket(path)
       },
     }
   } finally {

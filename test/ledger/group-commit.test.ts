@@ -101,7 +101,7 @@ test('closing commits what was asked, leaves no log behind, and answers later qu
   expect(await ledger.hold(holdRequest('b', 'key_a', usd('0.1')))).toBe('unavailable')
   expect(await ledger.operate(createKey('key_b'))).toEqual({ result: 'unavailable' })
   expect(await ledger.findKey(sha256('x'))).toBe('unavailable')
-  expect(readdirSync(dirname(path)).sort()).toEqual([basename(path)])
+  expect(readdirSync(dirname(path)).sort()).toEqual([basename(path), `${basename(path)}.mark`])
 })
 
 test('a thread that dies is started again and asked again: every settle happens once', async () => {
@@ -332,7 +332,7 @@ test('the log is moved into the database by another connection while the writer 
   await ledger.close()
   // What closing moved into the file was the lesser part, or a little more where this machine was busy with others.
   expect(written).toBeGreaterThan(statSync(path).size / 5)
-  expect(readdirSync(dirname(path)).sort()).toEqual([basename(path)])
+  expect(readdirSync(dirname(path)).sort()).toEqual([basename(path), `${basename(path)}.mark`])
   expect(differencesAt(path)).toEqual([])
 }, 60_000)
 

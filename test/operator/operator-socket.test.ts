@@ -106,6 +106,18 @@ test('a socket file that a dead gateway left is no gateway, and the next one tak
   expect(await operateThroughSocket(place.ledgerPath, { kind: 'setAccountActive', accountId: 'a', isActive: true, now: 1 })).toBe('absent')
 })
 
+test('the end of a gateway takes no other’s socket along', async () => {
+  const path = socketPathOf(place.ledgerPath)
+  const ledger = await openAsGateway()
+  const first = listenOnOperatorSocket(path, ledger)
+  const second = listenOnOperatorSocket(path, ledger)
+  await first.close()
+  expect(await isGatewayRunning(place.ledgerPath)).toBeTrue()
+  await second.close()
+  expect(statSync(path, { throwIfNoEntry: false })).toBeUndefined()
+  await ledger.close()
+})
+
 test('a path that is too long for a socket is hashed into the temporary folder', () => {
   const long = join('/', 'x'.repeat(120), 'tollgate.db')
   expect(dirname(socketPathOf(long))).toBe(tmpdir())

@@ -1,0 +1,49 @@
+/** `tollgate restore FILE`: a verified copy takes the ledger's place; what was there is kept beside it. Rules: ledger.md "Restore". */
+
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { problemOf } from '../../db/open.ts'
+import { type Restored, restoreLedger } from '../ledger/restore.ts'
+import { isGatewayRunning } from '../operator/operator-socket.ts'
+import { type CommandContext, type Run, withJson } from './command-context.ts'
+import { asOwnersOnly, EXIT, type ExitCode, noLedger, type Stop, wrongUse } from './environment.ts'
+import { stopOf } from './read-report.ts'
+import { differenceTable } from './verify.ts'
+
+export function addRestore(program: Command, run: Run): void {
+  const restore = withJson(program.command('restore')).description('put a copy in the ledger’s place').argument('<FILE>', 'a backup')
+  restore.action((file: string) => run(restore, (context) => restoreFrom(context, resolve(context.environment.folder, file))))
+}
+
+async function restoreFrom(context: CommandContext, file: string): Promise<ExitCode | Stop> {
+  const { ledgerPath } = context.config
+  if (await isGatewayRunning(ledgerPath)) return noLedger('a gateway is running on this ledger: stop it first')
+  const restored = restore(context, file)
+  if ('problem' in restored) {
+    const isOfCopy = restored.problem === 'missing' || restored.problem === 'unwritable'
+    return isOfCopy ? wrongUse(restored.message.replace('there is no ledger at', 'there is no backup at')) : stopOf(restored)
+  }
+  if ('differences' in restored) {
+    const { differences } = restored
+    context.say(
+      { ok: false, file, data: differences },
+      () => `${file} is not in order; nothing was changed:\n${differenceTable(differences)}`,
+    )
+    return EXIT.finding
+  }
+  const { path, setAside } = restored
+  const { size } = statSync(path)
+  context.say({ ok: true, file, ledger: path, bytes: size, set_aside: setAside }, () =>
+    [`${path} is now what ${file} holds (${size} bytes), and it is in order.`, ...setAside.map((name) => `Set aside: ${name}`)].join('\n'),
+  )
+  return EXIT.ok
+}
+
+function restore({ config, environment }: CommandContext, file: string): Restored {
+  try {
+    return asOwnersOnly(() => restoreLedger(config.ledgerPath, file, environment.now()))
+  } catch (error) {
+    return problemOf(error, config.ledgerPath)
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * How far the ledger had come, in a file of its own beside it: what the next start must find at least. A ledger that was lost, replaced by an older copy or
+ * robbed of its log looks sound by itself. Rules: ledger.md "A ledger that vanishes".
+ */
+
+import { closeSync, constants, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { type Static, Type } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import type { FileId } from './file-id.ts'
+
+const WATERMARK = Type.Object({
+  /** The ledger's own id, made with the file; copies keep it. */
+  ledger: Type.String(),
+  /** Device and inode. */
+  file: Type.String(),
+  /** The last commit that was flushed. */
+  commit: Type.Integer({ minimum: 0 }),
+})
+export type Watermark = Readonly<Static<typeof WATERMARK>>
+
+export const watermarkPathOf = (ledgerPath: string): string => `${ledgerPath}.mark`
+
+/** Fits one sector, so that no crash leaves half of it, and is overwritten in place, which a full disk does not refuse. */
+const BYTES = 256
+const OPEN_OR_MAKE = constants.O_WRONLY | constants.O_CREAT
+
+/** Undefined where there is none, or none that can be read. */
+export function readWatermark(ledgerPath: string): Watermark | undefined {
+  try {
+    const value: unknown = JSON.parse(readFileSync(watermarkPathOf(ledgerPath), 'utf8'))
+    return Value.Check(WATERMARK, value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** One that cannot be written leaves the older one, which asks for less. */
+export function writeWatermark(ledgerPath: string, { ledger, file, commit }: Watermark): void {
+  try {
+    const handle = openSync(watermarkPathOf(ledgerPath), OPEN_OR_MAKE, 0o600)
+    try {
+      writeSync(handle, `${JSON.stringify({ ledger, file, commit }).padEnd(BYTES - 1)}\n`, 0)
+    } finally {
+      closeSync(handle)
+    }
+  } catch {
+    // The next one comes in a moment.
+  }
+}
+
+export const removeWatermark = (ledgerPath: string): void => rmSync(watermarkPathOf(ledgerPath), { force: true })
+
+/** Why a ledger that is at `commit` cannot be what the last process left; undefined: it can. */
+export function whatIsMissing(
+  path: string,
+  left: Watermark | undefined,
+  ledger: string,
+  file: FileId | undefined,
+  commit: number,
+): string | undefined {
+  if (left === undefined || (left.ledger === ledger && left.commit <= commit)) return undefined
+  return `${path} ${describeLoss(left, ledger, file, commit)}; ${hintOf(path)}`
+}
+
+function describeLoss(left: Watermark, ledger: string, file: FileId | undefined, commit: number): string {
+  if (left.ledger !== ledger) return 'is another ledger than the one that was here'
+  const loss = `it is at commit ${commit}, and the last process left it at ${left.commit}`
+  return left.file === file ? `has lost what was in its write-ahead log: ${loss}` : `is an older copy of the ledger that was here: ${loss}`
+}
+
+/** What to do where no file is, but one was. */
+export const goneText = (path: string): string => `${path} is gone; ${hintOf(path)}`
+
+const hintOf = (path: string): string =>
+  `put back what is missing, or \`tollgate restore FILE\` a backup; to go on without it, remove ${watermarkPathOf(path)}`

@@ -1,0 +1,125 @@
+/** `tollgate restore`: a verified copy takes the ledger's place whole, and what was there is kept beside it. Rules: ledger.md "Restore". */
+
+import { Database } from 'bun:sqlite'
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { listenOnOperatorSocket, socketPathOf } from '../../src/operator/operator-socket.ts'
+import { NOW, startThread, Workplace } from './run.ts'
+
+let place: Workplace
+beforeEach(() => {
+  place = new Workplace()
+})
+afterEach(() => place.remove())
+
+const names = async (): Promise<readonly unknown[]> =>
+  (await place.json<{ data: { name: string }[] }>('accounts', 'list')).data.map(({ name }) => name)
+const filesBeside = (): readonly string[] => readdirSync(dirname(place.ledgerPath)).sort()
+
+async function backedUp(): Promise<void> {
+  await place.json('accounts', 'create', 'early')
+  await place.json('backup', 'copy.db')
+  await place.json('accounts', 'create', 'late')
+}
+
+test('a copy takes the place of the ledger, and what was there is kept under a name with the time', async () => {
+  await backedUp()
+  const restored = await place.json<{ set_aside: string[] }>('restore', 'copy.db')
+  expect(restored).toMatchObject({ ok: true, ledger: place.ledgerPath, bytes: statSync(place.ledgerPath).size })
+  const old = `${place.ledgerPath}.20261121T120000Z`
+  expect(restored.set_aside.at(-1)).toBe(old)
+  // A reader leaves an empty log behind.
+  expect(restored.set_aside.filter((path) => ![old, `${old}-wal`, `${old}-shm`].includes(path))).toEqual([])
+  expect(await names()).toEqual(['early'])
+  expect(statSync(place.ledgerPath).mode & 0o077).toBe(0)
+  place.write('old.toml', `[ledger]\npath = ${JSON.stringify(old)}\n`)
+  const { data } = await place.json<{ data: { name: string }[] }>('accounts', 'list', '--config', 'old.toml')
+  expect(data.map(({ name }) => name)).toEqual(['early', 'late'])
+  expect(existsSync(join(place.folder, 'copy.db'))).toBeTrue()
+  // The restored ledger is one to write to.
+  await place.json('accounts', 'create', 'later')
+  expect(await names()).toEqual(['early', 'later'])
+})
+
+test('an older copy that is put in place by hand is refused, and so is a ledger that is gone, until it is restored', async () => {
+  await backedUp()
+  const sound = readFileSync(place.ledgerPath)
+  copyFileSync(join(place.folder, 'copy.db'), place.ledgerPath)
+  const older = await place.run('accounts', 'create', 'more')
+  expect(older).toMatchObject({ code: 3, out: '' })
+  expect(older.err).toMatch(/tollgate: .* commit 1, .* left it at 2; put back what is missing, or `tollgate restore FILE` a backup/)
+  rmSync(place.ledgerPath)
+  copyFileSync(join(place.folder, 'copy.db'), place.ledgerPath)
+  expect((await place.run('accounts', 'create', 'more')).err).toMatch(/has lost|is an older copy/)
+  rmSync(place.ledgerPath)
+  expect(await place.run('accounts', 'create', 'more')).toMatchObject({ code: 3, err: expect.stringContaining('is gone; put back') })
+  expect(existsSync(place.ledgerPath)).toBeFalse()
+  writeFileSync(place.ledgerPath, sound, { mode: 0o600 })
+  await place.json('accounts', 'create', 'more')
+  rmSync(place.ledgerPath)
+  await place.json('restore', 'copy.db')
+  await place.json('accounts', 'create', 'again')
+  expect(await names()).toEqual(['early', 'again'])
+})
+
+test('another ledger in the place of this one is refused', async () => {
+  await backedUp()
+  const other = new Workplace()
+  for (let n = 0; n < 5; n++) await other.json('accounts', 'create', `other ${n}`)
+  copyFileSync(other.ledgerPath, place.ledgerPath)
+  other.remove()
+  expect(await place.run('accounts', 'create', 'more')).toMatchObject({ code: 3, err: expect.stringContaining('is another ledger') })
+})
+
+test('a copy that is no ledger, is damaged or is not in order changes nothing', async () => {
+  await backedUp()
+  const before = readFileSync(place.ledgerPath)
+  place.write('notes.db', 'notes\n'.repeat(2_000))
+  const copy = join(place.folder, 'copy.db')
+  const bytes = readFileSync(copy)
+  writeFileSync(join(place.folder, 'damaged.db'), bytes.fill(0xa5, 4_096 * 2, 4_096 * 12))
+  const db = new Database(copy)
+  db.run("UPDATE accounts SET credited_picos = 5, balance_picos = 5 WHERE name = 'early'")
+  db.close()
+  expect((await place.run('restore', 'nothing.db')).code).toBe(2)
+  expect((await place.run('restore', place.ledgerPath)).code).toBe(2)
+  expect((await place.run('restore', 'notes.db')).code).toBe(3)
+  expect([1, 3]).toContain((await place.run('restore', 'damaged.db')).code)
+  const differs = await place.run('restore', 'copy.db')
+  expect(differs).toMatchObject({ code: 1, out: expect.stringContaining('nothing was changed') })
+  expect(readFileSync(place.ledgerPath).equals(before)).toBeTrue()
+  expect(filesBeside().filter((name) => !/^tollgate\.db(-wal|-shm|\.mark)?$/.test(name))).toEqual([])
+})
+
+test('beside a gateway it refuses, also when the gateway’s file was removed', async () => {
+  await backedUp()
+  const opened = await openLedger({ path: place.ledgerPath, create: false, bootId: 'gateway', startThread, now: () => NOW })
+  if ('problem' in opened) throw new Error(opened.message)
+  // A process that holds the ledger without a socket.
+  expect(await place.run('restore', 'copy.db')).toMatchObject({ code: 3, err: expect.stringContaining(`in use by pid ${process.pid}`) })
+  const socket = listenOnOperatorSocket(socketPathOf(place.ledgerPath), opened.ledger)
+  expect(await place.run('restore', 'copy.db')).toMatchObject({ code: 3, err: expect.stringContaining('a gateway is running') })
+  rmSync(place.ledgerPath)
+  expect(await place.run('restore', 'copy.db')).toMatchObject({ code: 3, err: expect.stringContaining('a gateway is running') })
+  await socket.close()
+  await opened.ledger.close()
+  expect(filesBeside().filter((name) => name.includes('restoring'))).toEqual([])
+  expect((await place.run('restore', 'copy.db')).code).toBe(0)
+})
+
+test('a ledger that cannot be read any more is named by backup, and its log and spill go aside with it', async () => {
+  await backedUp()
+  const bytes = readFileSync(place.ledgerPath)
+  writeFileSync(place.ledgerPath, bytes.fill(0xa5, 4_096 * 14))
+  const failed = await place.run('backup', 'second.db')
+  expect(failed).toMatchObject({ code: 3, out: '' })
+  expect(failed.err).toContain(`${place.ledgerPath} is not a sound ledger`)
+  expect(failed.err).toContain('tollgate restore FILE')
+  expect(failed.err).not.toContain('second.db is')
+  for (const suffix of ['-wal', '-shm', '.spill']) writeFileSync(place.ledgerPath + suffix, 'of the old one')
+  const { set_aside } = await place.json<{ set_aside: string[] }>('restore', 'copy.db')
+  expect(set_aside.map((path) => path.split('T120000Z')[1])).toEqual(['-wal', '-shm', '.spill', ''])
+  expect(await names()).toEqual(['early'])
+})
