@@ -12,7 +12,6 @@ import { ClientLimits } from '../src/http/client-limit.ts'
 import { KeyStore } from '../src/ledger/key-store.ts'
 import type { Ledger } from '../src/ledger/ledger.ts'
 import { BodyMemory } from '../src/relay/body-memory.ts'
-import { Funds } from '../src/relay/funds.ts'
 import { KeyLimits } from '../src/relay/key-limits.ts'
 import { LiveStreams } from '../src/relay/live-streams.ts'
 import { Relay } from '../src/relay/relay.ts'
@@ -76,8 +75,7 @@ function gatewayWith(keptBy: Ledger): Handler {
   }
   const now = world.clock.monotonicMs
   const keyLimits = new KeyLimits({ limits: world.limits, now })
-  const funds = new Funds({ ledger: keptBy, now })
-  const bodies = new BodyMemory({ poolBytes: 512 * 1024 * 1024, limits: world.limits, hasFunds: (key) => funds.hasFunds(key), now })
+  const bodies = new BodyMemory({ poolBytes: 512 * 1024 * 1024, limits: world.limits, purseOf: (keyId) => keptBy.purseOf(keyId), now })
   const relay = new Relay({ world, keyLimits, live: new LiveStreams(now), memory: new ResponseMemory({ now }), bodies, timings: TIMINGS })
   const app = buildApp({ world, relay, keyLimits, clientLimits: new ClientLimits({ limits: world.limits, now }) })
   return async (request) => app.handle(request)

@@ -25,7 +25,6 @@ import { makeMetrics } from './observe/metrics.ts'
 import { processMemoryBytes } from './observe/process-memory.ts'
 import { listenOnOperatorSocket, socketPathOf } from './operator/operator-socket.ts'
 import { BodyMemory, poolBytesOf } from './relay/body-memory.ts'
-import { Funds } from './relay/funds.ts'
 import { KeyLimits } from './relay/key-limits.ts'
 import { LiveStreams } from './relay/live-streams.ts'
 import { ResponseMemory } from './relay/response-memory.ts'
@@ -154,8 +153,7 @@ function registerGauges({ metrics, ledger }: World, bodies: BodyMemory): void {
 
 function bodyMemoryOf({ ledger, limits, clock }: World, memoryBytes: number): BodyMemory {
   const now = clock.monotonicMs
-  const funds = new Funds({ ledger, now })
-  return new BodyMemory({ poolBytes: poolBytesOf(memoryBytes), limits, hasFunds: (key) => funds.hasFunds(key), now })
+  return new BodyMemory({ poolBytes: poolBytesOf(memoryBytes), limits, purseOf: (keyId) => ledger.purseOf(keyId), now })
 }
 
 /** What a stream that was just ended, or a socket that is closing, may still take. */

@@ -3,11 +3,13 @@
  * account's own share by 429, the pool of all by 503. Rules: requests.md "Memory of bodies".
  */
 
-import type { KeyRecord } from '../core/key.ts'
+import { availableOf, type KeyRecord } from '../core/key.ts'
 import type { Limits } from '../core/limits.ts'
+import { ZERO } from '../core/money.ts'
 import { step } from '../core/rate-limit.ts'
 import { Recent } from '../core/recent.ts'
 import { Refusal } from '../core/refusal.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 
 /** One request's place in the memory. */
 export type BodyLease = Readonly<{
@@ -24,8 +26,8 @@ type Payer = Pick<KeyRecord, 'id' | 'accountId'>
 type BodyMemoryOptions = Readonly<{
   poolBytes: number
   limits: () => Pick<Limits, 'bodyBytesPerMinute'>
-  /** Whether the key can pay, as far as is known at once. */
-  hasFunds: (key: Payer) => boolean
+  /** What a key has, as far as is known at once. */
+  purseOf: Ledger['purseOf']
   /** Milliseconds that never jump. */
   now: () => number
 }>
@@ -99,8 +101,12 @@ export class BodyMemory {
     }
   }
 
-  #shareOf(key: Payer): string {
-    return this.#options.hasFunds(key) ? key.accountId : UNFUNDED
+  /** A key that is not in memory may be new: it must not stand in the queue of those who cannot pay. */
+  #shareOf({ id, accountId }: Payer): string {
+    const purse = this.#options.purseOf(id)
+    if (purse === undefined) return accountId
+    const { account, limitPicos, spentPicos } = purse
+    return availableOf({ balancePicos: account.balancePicos, limitPicos, spentPicos }) > ZERO ? accountId : UNFUNDED
   }
 
   #isFull(more: number): boolean {

@@ -7,7 +7,7 @@ import type { Fault, Reply } from '../upstream/upstream.ts'
 import type { Admitted } from './admitted.ts'
 import type { BodyLease } from './body-memory.ts'
 import type { Deadline } from './deadline.ts'
-import { queryOf } from './request-target.ts'
+import { nativeQueryOf } from './request-target.ts'
 
 /** A whole answer is held in memory; one that is larger is a broken upstream. */
 const MESSAGE_BYTES_MAX = 64 * 1024 * 1024
@@ -15,8 +15,7 @@ const MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 /** `onErrorHead`: see the upstream's port. */
 export async function callUpstream<Echo>(admitted: Admitted<Echo>, deadline: Deadline, onErrorHead?: () => void): Promise<Reply | Fault> {
   const { model, body, version, betas } = admitted.call
-  // The query is part of the native API (`?beta=true`); the other formats have none.
-  const query = admitted.format.name === 'messages' ? queryOf(admitted.request.url) : ''
+  const query = admitted.format.name === 'messages' ? nativeQueryOf(admitted.request.url) : ''
   const request = { path: '/v1/messages', query, model, body, version, betas } as const
   const reply = await admitted.parts.world.upstream.call(request, deadline.signal, onErrorHead)
   const { reason } = deadline

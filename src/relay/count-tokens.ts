@@ -14,7 +14,7 @@ import { type Connection, Exchange, ownerOf } from './exchange.ts'
 import { readBody } from './read-body.ts'
 import { readContext } from './read-context.ts'
 import { refuseAfterBody } from './refuse-after-body.ts'
-import { queryOf } from './request-target.ts'
+import { nativeQueryOf } from './request-target.ts'
 
 const ROUTE = '/v1/messages/count_tokens'
 
@@ -88,7 +88,7 @@ async function forward(world: World, request: Request, key: KeyRecord, lease: Bo
   request.signal.addEventListener('abort', leave)
   if (request.signal.aborted) leave()
   try {
-    const query = queryOf(request.url)
+    const query = nativeQueryOf(request.url)
     const { model, body: native, version, betas } = call
     const reply = await world.upstream.call({ path: ROUTE, query, model, body: native, version, betas }, deadline.signal)
     const counted = reply.kind === 'fault' ? reply : ((await readCount(reply.body)) ?? new Refusal('upstreamBroken'))

@@ -1,5 +1,5 @@
 /**
- * The path and the query of a request's URL, as they were sent. Found by hand: Bun lets hosts through that no URL may have (`Host: a]b`), and `new URL` throws on
+ * The path of a request's URL as it was sent, and what of its query goes on. Found by hand: Bun lets hosts through that no URL may have (`Host: a]b`), and `new URL` throws on
  * those. Rules: messages.md "Pass-through"; platform.md "Bun's server".
  */
 
@@ -9,9 +9,10 @@ export function pathOf(url: string): string {
   return target.slice(target.indexOf('/', target.indexOf('://') + '://'.length))
 }
 
-/** With its `?`, or ''. It is part of the native API (`?beta=true`). */
-export function queryOf(url: string): string {
-  const [target = ''] = url.split('#', 1)
-  const start = target.indexOf('?')
-  return start === -1 || start === target.length - 1 ? '' : target.slice(start)
+/** The one parameter that the native API has, `?beta=true`, or ''. Whatever else a client writes there stays here. */
+export function nativeQueryOf(url: string): string {
+  const start = url.indexOf('?')
+  if (start === -1) return ''
+  const [query = ''] = url.slice(start + 1).split('#', 1)
+  return query.split('&').includes('beta=true') ? '?beta=true' : ''
 }

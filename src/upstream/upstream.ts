@@ -14,7 +14,7 @@ export interface Upstream {
 
 export type UpstreamRequest = Readonly<{
   path: '/v1/messages' | '/v1/messages/count_tokens'
-  /** The client's query with its `?`, or ''. */
+  /** `?beta=true` or ''. */
   query: string
   model: Model
   body: Uint8Array

@@ -6,7 +6,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import fc from 'fast-check'
+import type { Purse } from '../../src/core/key.ts'
 import { LIMITS } from '../../src/core/limits.ts'
+import { picos, ZERO } from '../../src/core/money.ts'
 import type { HoldAnswer, HoldRequest, Ledger } from '../../src/ledger/ledger.ts'
 import { BodyMemory, poolBytesOf } from '../../src/relay/body-memory.ts'
 import { type AnsweredGateway, MESSAGE, startAnsweredGateway } from '../support/answered-gateway.ts'
@@ -64,6 +66,20 @@ function occupyAllBut(freeBytes: number): () => void {
   return lease.release
 }
 
+const purseWith = (balance: bigint, limitLeft: bigint | null = null): Purse => ({
+  limitPicos: limitLeft === null ? null : picos(limitLeft + 5n),
+  spentPicos: picos(5n),
+  heldPicos: ZERO,
+  account: { balancePicos: picos(balance), heldPicos: picos(balance) },
+})
+
+test('who cannot pay shares one share: without balance, or with a limit that is used up; not who holds all of it, nor a key not seen yet', () => {
+  const purses: Record<string, Purse> = { poor: purseWith(0n), spent: purseWith(9n, 0n), busy: purseWith(9n), limited: purseWith(9n, 1n) }
+  const memory = new BodyMemory({ poolBytes: 512 * MIB, limits: () => LIMITS, purseOf: (keyId) => purses[keyId], now: () => 0 })
+  const grow = (id: string): string | undefined => memory.lease({ id, accountId: `acc_${id}` }).grow(100 * MIB)?.name
+  expect(['busy', 'limited', 'unseen', 'poor', 'spent'].map(grow)).toEqual([undefined, undefined, undefined, undefined, 'rateLimited'])
+})
+
 test('neither a share nor the pool is ever passed, whatever grows and shrinks, and what is given back is there again', () => {
   const step = fc.record({ lease: fc.nat(5), bytes: fc.nat(60) })
   fc.assert(
@@ -74,7 +90,7 @@ test('neither a share nor the pool is ever passed, whatever grows and shrinks, a
       const memory = new BodyMemory({
         poolBytes: 160 * MIB,
         limits: () => ({ bodyBytesPerMinute: Number.MAX_SAFE_INTEGER }),
-        hasFunds: ({ accountId }) => funded[Number(accountId.at(-1))] === true,
+        purseOf: (keyId) => purseWith(funded[Number(keyId.at(-1)) % 3] === true ? 1n : 0n),
         now: () => 0,
       })
       const leases = Array.from({ length: 6 }, (_, lease) => memory.lease({ id: `key_${lease}`, accountId: accountOf(lease) }))
@@ -107,7 +123,7 @@ test('the pool is 512 MiB or a quarter of the memory, a share at most 128 MiB an
     [400, 100],
     [64, 33],
   ] as const) {
-    const memory = new BodyMemory({ poolBytes: poolMib * MIB, limits: () => LIMITS, hasFunds: () => true, now: () => 0 })
+    const memory = new BodyMemory({ poolBytes: poolMib * MIB, limits: () => LIMITS, purseOf: () => undefined, now: () => 0 })
     expect(memory.lease({ id: 'k', accountId: 'a' }).grow(shareMib * MIB)).toBeUndefined()
     expect(memory.lease({ id: 'k2', accountId: 'a' }).grow(1)).toMatchObject({ name: 'rateLimited', retryAfterSeconds: 1 })
     expect(memory.lease({ id: 'k3', accountId: 'b' }).grow(1)).toBeUndefined()

@@ -149,10 +149,19 @@ test('no header of the upstream reaches the client, on success, on errors and in
   }
 })
 
-test('the query goes with a messages request and with no other', async () => {
+test('of the query `beta=true` goes with a messages request, nothing else of it, and nothing with any other', async () => {
   play(nativeMessage(message))
-  expect((await ask({ query: '?beta=true&x=%20' })).status).toBe(200)
-  expect(upstream.requests.at(-1)?.path).toBe('/v1/messages?beta=true&x=%20')
+  for (const [query, path] of [
+    ['?beta=true', '/v1/messages?beta=true'],
+    ['?x=%20&beta=true&api_key=sk-1', '/v1/messages?beta=true'],
+    ['?beta=false', '/v1/messages'],
+    ['?x=beta=true&alphabeta=true', '/v1/messages'],
+    ['?', '/v1/messages'],
+    ['', '/v1/messages'],
+  ] as const) {
+    expect((await ask({ query })).status).toBe(200)
+    expect(upstream.requests.at(-1)?.path).toBe(path)
+  }
   for (const format of ['chat', 'responses'] as const) {
     expect((await ask({ format, query: '?beta=true' })).status).toBe(200)
     expect(upstream.requests.at(-1)?.path).toBe('/v1/messages')

@@ -119,7 +119,7 @@ export function makeTestWorld(options: TestWorldOptions = {}): TestWorld {
 
 /** Memory for bodies in which everybody has funds. */
 export const makeTestBodies = (poolBytes = 512 * 1024 * 1024): BodyMemory =>
-  new BodyMemory({ poolBytes, limits: () => LIMITS, hasFunds: () => true, now: () => performance.now() })
+  new BodyMemory({ poolBytes, limits: () => LIMITS, purseOf: () => undefined, now: () => performance.now() })
 
 /** Two plans: `default` has every model, `small` has none. Ids have the letters that make paths difficult. */
 export const makeTestCatalog = (
