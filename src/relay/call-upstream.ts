@@ -2,7 +2,7 @@
 
 import { type NativeMessage, readMessage, streamOfMessage } from '../core/native/message.ts'
 import { Refusal, type RefusalName } from '../core/refusal.ts'
-import { bodyOf, wholeOf } from '../upstream/reply-body.ts'
+import { readWhole } from '../upstream/read-chunks.ts'
 import type { Fault, Reply } from '../upstream/upstream.ts'
 import type { Admitted } from './admitted.ts'
 import type { BodyLease } from './body-memory.ts'
@@ -27,10 +27,10 @@ export type MessageReply = Readonly<{ kind: 'message'; upstream: string; message
 /** The whole message of a reply; event streams, anything that is no message, and one that has no room in memory are faults. */
 export async function readReply(reply: Reply, deadline: Deadline, lease: BodyLease): Promise<MessageReply | Fault> {
   if (reply.isEventStream) {
-    reply.body.cancel()
+    await reply.body.cancel().catch(() => undefined)
     return brokenReply(reply.upstream, 'content-type', deadline)
   }
-  const bytes = await wholeOf(reply.body, MESSAGE_BYTES_MAX, (length) => lease.growAnswer(length))
+  const bytes = await readWhole(reply.body, MESSAGE_BYTES_MAX, (length) => lease.growAnswer(length))
   if (bytes instanceof Refusal) return { ...brokenReply(reply.upstream, 'memory', deadline), refusal: bytes }
   if (typeof bytes === 'string')
     return brokenReply(reply.upstream, deadline.reason ?? (bytes === 'broken' ? 'reset' : 'too-large'), deadline)
@@ -43,7 +43,7 @@ export async function asEventStream(reply: Reply | Fault, deadline: Deadline, le
   if (reply.kind === 'fault' || reply.isEventStream) return reply
   const whole = await readReply(reply, deadline, lease)
   if (whole.kind === 'fault') return whole
-  return { ...reply, isEventStream: true, body: bodyOf(streamOfMessage(whole.message)) }
+  return { ...reply, isEventStream: true, body: new Blob([streamOfMessage(whole.message) as Uint8Array<ArrayBuffer>]).stream() }
 }
 
 const brokenReply = (upstream: string, cause: string, deadline: Deadline): Fault => ({

@@ -4,7 +4,7 @@ import { readCountTokens } from '../core/formats/messages/format.ts'
 import { isObject } from '../core/json.ts'
 import type { KeyRecord } from '../core/key.ts'
 import { Refusal } from '../core/refusal.ts'
-import { type ReplyBody, wholeOf } from '../upstream/reply-body.ts'
+import { readWhole } from '../upstream/read-chunks.ts'
 import type { Fault } from '../upstream/upstream.ts'
 import type { World } from '../world.ts'
 import type { RelayParts } from './admitted.ts'
@@ -101,8 +101,8 @@ async function forward(world: World, request: Request, key: KeyRecord, lease: Bo
 }
 
 /** The answer's bytes when they say how many tokens; undefined for anything else, a reset too. */
-async function readCount(body: ReplyBody): Promise<Uint8Array | undefined> {
-  const bytes = await wholeOf(body, ANSWER_BYTES_MAX)
+async function readCount(body: ReadableStream<Uint8Array>): Promise<Uint8Array | undefined> {
+  const bytes = await readWhole(body, ANSWER_BYTES_MAX)
   if (typeof bytes === 'string') return undefined
   try {
     const json: unknown = JSON.parse(new TextDecoder().decode(bytes))

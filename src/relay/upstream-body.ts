@@ -1,16 +1,13 @@
 /** An upstream's body while it is read: its chunks, and how it is let go without a rejection that nobody sees. Rules: platform.md "Rejections". */
 
-import { streamOf } from '../upstream/body-stream.ts'
-import type { ReplyBody } from '../upstream/reply-body.ts'
-
 /** What can be read: chunks of bytes. */
 type Reader = { read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>; cancel(): Promise<void> }
 
 export class UpstreamBody {
   readonly #reader: Reader
 
-  constructor(body: ReplyBody) {
-    this.#reader = streamOf(body).getReader()
+  constructor(body: ReadableStream<Uint8Array>) {
+    this.#reader = body.getReader()
   }
 
   /** The next chunk; `ended` in order, or `broken`: reset, cut short, badly compressed, or aborted by us. */

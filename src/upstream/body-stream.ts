@@ -1,14 +1,9 @@
 /** A pushed body as a stream that is pulled. Little waits in it: a reader that stands still pauses the socket. Rules: platform.md "Sockets". */
 
-import { type BodySink, type BodySource, PulledBody, type ReplyBody, WAITING_BYTES_MAX } from './reply-body.ts'
+import type { BodySink, BodySource } from './http1-call.ts'
 
-/** The body to be pulled, by nobody else. */
-export function streamOf(body: ReplyBody): ReadableStream<Uint8Array> {
-  if (body instanceof PulledBody) return body.stream
-  const sink = new BodyStream(body)
-  body.into(sink)
-  return sink.stream
-}
+/** What may wait before the socket is paused; one read, which is half a megabyte at most, can come on top of it. */
+const WAITING_BYTES_MAX = 64 * 1024
 
 export class BodyStream implements BodySink {
   readonly stream: ReadableStream<Uint8Array>

@@ -3,7 +3,6 @@
 import { connectionFault } from './fault.ts'
 import { type NativeCall, replyOf, STALE_MS } from './native-reply.ts'
 import { requestFields } from './native-request.ts'
-import { PulledBody } from './reply-body.ts'
 import type { Fault, Reply, Upstream } from './upstream.ts'
 
 export type FetchUpstreamOptions = Readonly<{
@@ -37,7 +36,7 @@ async function call(options: FetchUpstreamOptions, asked: NativeCall, mayRetry: 
     status: response.status,
     contentType: response.headers.get('content-type'),
     retryAfter: response.headers.get('retry-after'),
-    body: response.body === null ? undefined : new PulledBody(response.body),
+    body: response.body,
   })
 }
 

@@ -1,14 +1,14 @@
 /** From an answer's head and body to a reply or a fault, whatever transport brought them. Rules: faults.md "Before the first byte", "Upstream calls". */
 
 import { connectionFault, statusFault } from './fault.ts'
-import { beginningOf, type ReplyBody } from './reply-body.ts'
+import { Parts, readChunks } from './read-chunks.ts'
 import type { Fault, Reply, UpstreamRequest } from './upstream.ts'
 
 export type NativeAnswer = Readonly<{
   status: number
   contentType: string | null
   retryAfter: string | null
-  body: ReplyBody | undefined
+  body: ReadableStream<Uint8Array> | null
 }>
 
 export type NativeCall = Readonly<{
@@ -36,16 +36,29 @@ export async function replyOf(
   const { status, body } = answer
   if (status !== 200) {
     onErrorHead?.()
-    // What has come by then is read as all there is: the client waits for the status, not for its text.
-    const waitMs = Math.max(ERROR_TEXT_MS, calledAtMs + ERROR_CALL_MS - performance.now())
-    const bytes = body === undefined ? undefined : await beginningOf(body, ERROR_BYTES_MAX, waitMs)
-    return statusFault(upstream, request, status, new TextDecoder().decode(bytes), answer.retryAfter)
+    const text = await readSome(body, Math.max(ERROR_TEXT_MS, calledAtMs + ERROR_CALL_MS - performance.now()))
+    return statusFault(upstream, request, status, text, answer.retryAfter)
   }
   const contentType = answer.contentType?.toLowerCase() ?? ''
   const isEventStream = contentType.startsWith('text/event-stream')
-  if (body === undefined || !(isEventStream || contentType.includes('json'))) {
-    body?.cancel()
+  if (body === null || !(isEventStream || contentType.includes('json'))) {
+    await body?.cancel().catch(() => undefined)
     return connectionFault(upstream, 'content-type')
   }
   return { kind: 'reply', upstream, isEventStream, body }
+}
+
+async function readSome(body: ReadableStream<Uint8Array> | null, waitMs: number): Promise<string> {
+  if (body === null) return ''
+  const parts = new Parts()
+  const reader = body.getReader()
+  // What has come by then is read as all there is: the client waits for the status, not for its text. A broken error body is as good as an empty one.
+  const timer = setTimeout(() => reader.cancel().catch(() => undefined), waitMs)
+  await readChunks(reader, (chunk) => {
+    parts.add(chunk)
+    return parts.length > ERROR_BYTES_MAX ? 'enough' : undefined
+  })
+  clearTimeout(timer)
+  await reader.cancel().catch(() => undefined)
+  return new TextDecoder().decode(parts.joined())
 }

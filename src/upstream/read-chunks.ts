@@ -1,4 +1,4 @@
-/** Reads a body chunk by chunk to its end, or to where its reader has enough: of what is pulled and has to be counted. */
+/** Reads a body chunk by chunk to its end, or to where its reader has enough: the one loop of all bodies that are taken whole, clients' and upstreams'. */
 
 /** What a stream's reader offers. */
 export type ChunkReader = Readonly<{ read(): Promise<{ done: boolean; value?: Uint8Array | undefined }> }>
@@ -20,6 +20,23 @@ export async function readChunks<Stop>(
   } catch {
     return 'broken'
   }
+}
+
+/** The whole of a body of at most `bytesMax`; else why there is none. `grow` hears how long it is by now and may stop it. Lets the body go. */
+export async function readWhole<Stop = never>(
+  body: ReadableStream<Uint8Array>,
+  bytesMax: number,
+  grow: (length: number) => Stop | undefined = () => undefined,
+): Promise<Uint8Array | 'broken' | 'too-large' | Stop> {
+  const reader = body.getReader()
+  const parts = new Parts()
+  const end = await readChunks<Stop | 'too-large'>(reader, (chunk) => {
+    parts.add(chunk)
+    return parts.length > bytesMax ? 'too-large' : grow(parts.length)
+  })
+  if (end === 'ended') return parts.joined()
+  await reader.cancel().catch(() => undefined)
+  return end
 }
 
 /** Chunks that become one piece. */

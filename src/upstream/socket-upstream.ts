@@ -1,5 +1,6 @@
 /** A native upstream over sockets of our own: HTTP/1.1 on kept connections. Rules: faults.md "Upstream calls", "Second tries", "Connections". */
 
+import { BodyStream } from './body-stream.ts'
 import type { Connection } from './connection.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { inflated } from './content-encoding.ts'
@@ -8,7 +9,6 @@ import { Http1Call } from './http1-call.ts'
 import { requestBytes } from './http1-request.ts'
 import { type NativeAnswer, type NativeCall, replyOf, STALE_MS } from './native-reply.ts'
 import { requestFields } from './native-request.ts'
-import { PushedBody } from './reply-body.ts'
 import type { Fault, Reply, Upstream } from './upstream.ts'
 
 export type SocketUpstreamOptions = Readonly<{
@@ -80,12 +80,12 @@ function send(
   const exchange = new Http1Call(connection, bytes, {
     head({ status, fields }, source) {
       hasBegun = true
-      const body = new PushedBody(source)
+      const body = new BodyStream(source)
       resolve({
         status,
         contentType: fields.get('content-type') ?? null,
         retryAfter: fields.get('retry-after') ?? null,
-        body: inflated(body, fields.get('content-encoding')),
+        body: inflated(body.stream, fields.get('content-encoding')),
       })
       return body
     },

@@ -2,7 +2,6 @@
 
 import type { Model } from '../core/catalog.ts'
 import type { Refusal } from '../core/refusal.ts'
-import type { ReplyBody } from './reply-body.ts'
 
 export interface Upstream {
   /**
@@ -28,7 +27,7 @@ export type Reply = Readonly<{
   /** Name of the upstream that answered, for the log. */
   upstream: string
   isEventStream: boolean
-  body: ReplyBody
+  body: ReadableStream<Uint8Array>
   /** The call was sent once before, on a connection that turned out to be dead; whether it had arrived there nobody knows. */
   isSecondTry?: boolean
 }>

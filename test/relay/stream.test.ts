@@ -11,7 +11,6 @@ import { Deadline } from '../../src/relay/deadline.ts'
 import { Exchange } from '../../src/relay/exchange.ts'
 import { ClientStream } from '../../src/relay/stream.ts'
 import { TIMINGS } from '../../src/relay/timings.ts'
-import { PulledBody } from '../../src/upstream/reply-body.ts'
 import type { World } from '../../src/world.ts'
 import { makeTestModel, makeTestWorld } from '../support/world.ts'
 
@@ -100,7 +99,7 @@ function makeStream(limits: Partial<Limits> = {}) {
     },
     transcoder: plainTranscoder(),
     isFailing: () => false,
-    opening: Promise.resolve({ kind: 'reply', upstream: 'primary', isEventStream: true, body: new PulledBody(body) }),
+    opening: Promise.resolve({ kind: 'reply', upstream: 'primary', isEventStream: true, body }),
     deadline,
     timings: { ...TIMINGS, leaverGraceMs: 0 },
     onEnd: (outcome) => ended.push(outcome),

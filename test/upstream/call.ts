@@ -1,6 +1,5 @@
 /** One native call to an upstream over sockets, for the tests of this folder. */
 
-import { streamOf } from '../../src/upstream/body-stream.ts'
 import { type SocketUpstreamOptions, socketUpstream } from '../../src/upstream/socket-upstream.ts'
 import type { Fault, Reply, Upstream, UpstreamRequest } from '../../src/upstream/upstream.ts'
 import { makeTestModel } from '../support/world.ts'
@@ -27,7 +26,7 @@ export async function textOf(called: Promise<Reply | Fault> | Reply | Fault): Pr
   const reply = await called
   if (reply.kind === 'fault') return `fault: ${reply.cause}`
   try {
-    return await new Response(streamOf(reply.body)).text()
+    return await new Response(reply.body).text()
   } catch {
     return 'broken'
   }

@@ -5,7 +5,6 @@
 
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { Socket } from 'bun'
-import { streamOf } from '../../src/upstream/body-stream.ts'
 import type { Fault, Reply } from '../../src/upstream/upstream.ts'
 import { chunk, EVENT_STREAM, type FakeUpstream, head, nativeStream, type Script, startFakeUpstream } from '../support/fake-upstream.ts'
 import { ask, never, request, textOf, until, upstreamAt } from './call.ts'
@@ -315,9 +314,9 @@ describe('calls at once', () => {
       if (how === 'at once') stop.abort()
       if (how === 'before') setTimeout(() => stop.abort(), 30)
       const reply = await upstream.call(request(), stop.signal)
-      if (how === 'cancelled' && reply.kind === 'reply') reply.body.cancel()
+      if (how === 'cancelled' && reply.kind === 'reply') await reply.body.cancel()
       else if (how === 'behind' && reply.kind === 'reply') {
-        const reader = streamOf(reply.body).getReader()
+        const reader = reply.body.getReader()
         expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe('data: x\n\n')
         stop.abort()
         expect(await reader.read().catch(() => 'broken')).toBe('broken')
@@ -344,7 +343,7 @@ test('a reader that stands still pauses the upstream, and then gets every byte',
   expect(sent()).toBeLessThan(SIZE / 2)
   const hasher = new Bun.CryptoHasher('sha256')
   let received = 0
-  for await (const bytes of streamOf(reply.body)) {
+  for await (const bytes of reply.body) {
     hasher.update(bytes)
     received += bytes.length
   }
