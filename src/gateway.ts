@@ -8,6 +8,7 @@ import type { AnyElysia } from 'elysia'
 import type { Config, UpstreamConfig } from './config/config.ts'
 import { reloadable } from './config/reloadable.ts'
 import { sumPicos, toUsd } from './core/money.ts'
+import { TICK_MS, Wheel } from './core/wheel.ts'
 import type { App } from './http/app.ts'
 import { ClientLimits } from './http/client-limit.ts'
 import { idleSeconds } from './http/connection.ts'
@@ -178,7 +179,8 @@ type State = { config: Config; upstreams: ReadonlyMap<string, Upstream>; isDrain
 
 const worldOf = (state: State, parts: Pick<World, 'ledger' | 'reports' | 'log' | 'metrics'>): World => ({
   ...parts,
-  clock: { now: Date.now, monotonicMs: () => performance.now() },
+  clock: { now: Date.now, monotonicMs },
+  wheel: turningWheel(),
   requestId: () => `req_${Bun.randomUUIDv7().replaceAll('-', '')}`,
   keys: new KeyStore(parts.ledger, { now: Date.now }),
   upstream: upstreamsByName(() => state.upstreams),
@@ -190,6 +192,23 @@ const worldOf = (state: State, parts: Pick<World, 'ledger' | 'reports' | 'log' |
   corsOrigins: () => state.config.server.corsOrigins,
   isDraining: () => state.isDraining,
 })
+
+const monotonicMs = (): number => performance.now()
+
+/** The process's one timer for requests: it runs while any of them waits for a time. */
+function turningWheel(): Wheel {
+  let timer: ReturnType<typeof setInterval> | undefined
+  const turn = (): void => {
+    wheel.turn(monotonicMs())
+    if (!wheel.isEmpty) return
+    clearInterval(timer)
+    timer = undefined
+  }
+  const wheel = new Wheel(() => {
+    timer ??= setInterval(turn, TICK_MS)
+  })
+  return wheel
+}
 
 /**
  * Without a configured upstream the simulator takes the place of the network: the same adapter, the same rules. A reload keeps the upstreams that it does not

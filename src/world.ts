@@ -2,6 +2,7 @@
 
 import type { Catalog } from './core/catalog.ts'
 import type { Limits } from './core/limits.ts'
+import type { Wheel } from './core/wheel.ts'
 import type { KeyStore } from './ledger/key-store.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import type { Reports } from './ledger/reports.ts'
@@ -11,6 +12,8 @@ import type { Upstream } from './upstream/upstream.ts'
 
 export type World = Readonly<{
   clock: Clock
+  /** Turns by the monotonic clock: all time limits of all requests. */
+  wheel: Wheel
   /** `req_` + UUIDv7 in hex. */
   requestId(): string
   ledger: Ledger

@@ -5,7 +5,7 @@ import { isObject } from '../core/json.ts'
 import type { KeyRecord } from '../core/key.ts'
 import { Refusal } from '../core/refusal.ts'
 import { readWhole } from '../upstream/read-chunks.ts'
-import type { Fault } from '../upstream/upstream.ts'
+import type { Body, Fault } from '../upstream/upstream.ts'
 import type { World } from '../world.ts'
 import type { RelayParts } from './admitted.ts'
 import type { BodyLease } from './body-memory.ts'
@@ -83,14 +83,14 @@ async function forward(world: World, request: Request, key: KeyRecord, lease: Bo
     readContext(world, request, key, () => undefined),
   )
   if (call instanceof Refusal) return call
-  const deadline = new Deadline(Math.min(limits.startTimeoutMs, limits.totalTimeoutMs - exchange.elapsedMs))
+  const deadline = new Deadline(world, Math.min(limits.startTimeoutMs, limits.totalTimeoutMs - exchange.elapsedMs))
   const leave = (): void => deadline.stop('leaver')
   request.signal.addEventListener('abort', leave)
   if (request.signal.aborted) leave()
   try {
     const query = nativeQueryOf(request.url)
     const { model, body: native, version, betas } = call
-    const reply = await world.upstream.call({ path: ROUTE, query, model, body: native, version, betas }, deadline.signal)
+    const reply = await world.upstream.call({ path: ROUTE, query, model, body: native, version, betas }, deadline)
     const counted = reply.kind === 'fault' ? reply : ((await readCount(reply.body)) ?? new Refusal('upstreamBroken'))
     if (deadline.reason === 'leaver') return 'left'
     return counted instanceof Uint8Array || deadline.reason !== 'deadline' ? counted : new Refusal('timedOut')
@@ -101,7 +101,7 @@ async function forward(world: World, request: Request, key: KeyRecord, lease: Bo
 }
 
 /** The answer's bytes when they say how many tokens; undefined for anything else, a reset too. */
-async function readCount(body: ReadableStream<Uint8Array>): Promise<Uint8Array | undefined> {
+async function readCount(body: Body): Promise<Uint8Array | undefined> {
   const bytes = await readWhole(body, ANSWER_BYTES_MAX)
   if (typeof bytes === 'string') return undefined
   try {

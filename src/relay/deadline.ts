@@ -1,23 +1,19 @@
-/** The time limits of one request, as one signal that aborts the upstream call. Rules: contract.md "Limits"; faults.md "Time limits". */
+/** The time limit of one upstream call, and the word that stops it. Rules: contract.md "Limits"; faults.md "Time limits". */
 
-/** Why an upstream call was aborted by us. */
+import { NO_TICK, type Timed } from '../core/wheel.ts'
+import type { Stop } from '../upstream/upstream.ts'
+import type { World } from '../world.ts'
+
+/** Why an upstream call was stopped by us. */
 export type StopReason = 'deadline' | 'stall' | 'leaver' | 'drain' | 'disabled' | 'write-stall' | 'done'
 
-export class Deadline {
-  readonly #controller = new AbortController()
-  readonly #timer: ReturnType<typeof setTimeout>
+/** The first reason to stop is kept. */
+export class CallStop implements Stop {
+  listener: (() => void) | undefined
   #reason: StopReason | undefined
 
-  /** `onPass` runs when the limit passes; the first reason to stop is kept. */
-  constructor(limitMs: number, onPass: () => void = () => undefined) {
-    this.#timer = setTimeout(() => {
-      this.stop('deadline')
-      onPass()
-    }, limitMs)
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal
+  get isStopped(): boolean {
+    return this.#reason !== undefined
   }
 
   get reason(): StopReason | undefined {
@@ -27,7 +23,30 @@ export class Deadline {
   stop(reason: StopReason): void {
     if (this.#reason !== undefined) return
     this.#reason = reason
-    clearTimeout(this.#timer)
-    this.#controller.abort()
+    this.listener?.()
+  }
+}
+
+export class Deadline extends CallStop implements Timed {
+  tick = NO_TICK
+  readonly #wheel: World['wheel']
+  readonly #onPass: (() => void) | undefined
+
+  /** `onPass` runs when the limit passes. */
+  constructor({ clock, wheel }: Pick<World, 'clock' | 'wheel'>, limitMs: number, onPass?: () => void) {
+    super()
+    this.#onPass = onPass
+    this.#wheel = wheel
+    wheel.set(this, clock.monotonicMs() + limitMs)
+  }
+
+  override stop(reason: StopReason): void {
+    this.#wheel.drop(this)
+    super.stop(reason)
+  }
+
+  onTime(): void {
+    this.stop('deadline')
+    this.#onPass?.()
   }
 }

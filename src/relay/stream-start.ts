@@ -44,7 +44,7 @@ function startStream<Echo>(admitted: Admitted<Echo>): ClientStream {
   const limits = world.limits()
   const { body: _sent, routing: _taken, ...answered } = call
   const transcoder = format.transcoder(answered, stampOf(exchange))
-  const deadline = new Deadline(limits.totalTimeoutMs - exchange.elapsedMs, () => stream.onStop())
+  const deadline = new Deadline(world, limits.totalTimeoutMs - exchange.elapsedMs, () => stream.onStop())
   // Who has left before anything was sent costs nobody anything: a call that is aborted from the start never leaves.
   if (request.signal.aborted) deadline.stop('leaver')
   let isFailing = false

@@ -1,13 +1,18 @@
 /** An upstream's body while it is read: its chunks, and how it is let go without a rejection that nobody sees. Rules: platform.md "Rejections". */
 
+import { BodyStream } from '../upstream/body-stream.ts'
+import type { Body } from '../upstream/upstream.ts'
+
 /** What can be read: chunks of bytes. */
 type Reader = { read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>; cancel(): Promise<void> }
 
 export class UpstreamBody {
   readonly #reader: Reader
 
-  constructor(body: ReadableStream<Uint8Array>) {
-    this.#reader = body.getReader()
+  constructor(body: Body) {
+    const pulled = new BodyStream(body)
+    this.#reader = pulled.stream.getReader()
+    body.take(pulled)
   }
 
   /** The next chunk; `ended` in order, or `broken`: reset, cut short, badly compressed, or aborted by us. */

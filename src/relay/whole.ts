@@ -12,7 +12,7 @@ import { describe, settle } from './settle.ts'
 
 export async function answerWhole<Echo>(admitted: Admitted<Echo>): Promise<Response> {
   const { startTimeoutMs, totalTimeoutMs } = admitted.parts.world.limits()
-  const deadline = new Deadline(Math.min(startTimeoutMs, totalTimeoutMs - admitted.exchange.elapsedMs))
+  const deadline = new Deadline(admitted.parts.world, Math.min(startTimeoutMs, totalTimeoutMs - admitted.exchange.elapsedMs))
   const { live } = admitted.parts
   // A disabled key's whole answer is finished and billed; only a shutdown cannot wait for it.
   const stoppable = stoppableBy((reason) => reason === 'drain' && deadline.stop(reason), admitted)

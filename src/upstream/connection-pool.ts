@@ -1,6 +1,7 @@
 /** The connections of one upstream: those that rest until the next call, and how many calls may run. Rules: faults.md "Upstream calls", "Connections". */
 
 import { type Connection, openConnection, type Target } from './connection.ts'
+import type { Stop } from './upstream.ts'
 
 export type PoolOptions = Readonly<{ target: Target; maxConcurrent: number; connectTimeoutMs: number; restSeconds?: number }>
 
@@ -23,8 +24,8 @@ export class ConnectionPool {
     this.#options = options
   }
 
-  /** Leave to run one call, to be given back by `leave`; in order of asking. False: too many run, or `signal` was aborted. */
-  enter(signal: AbortSignal): true | Promise<boolean> {
+  /** Leave to run one call, to be given back by `leave`; in order of asking. False: too many run, or the call was stopped. */
+  enter(stop: Stop): true | Promise<boolean> {
     if (this.#running < this.#options.maxConcurrent) {
       this.#running++
       return true
@@ -32,13 +33,13 @@ export class ConnectionPool {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const decide = (mayRun: boolean): void => {
       clearTimeout(timer)
-      signal.removeEventListener('abort', refuse)
+      stop.listener = undefined
       this.#waiting.delete(decide)
       resolve(mayRun)
     }
     const refuse = (): void => decide(false)
     const timer = setTimeout(refuse, TURN_MS)
-    signal.addEventListener('abort', refuse)
+    stop.listener = refuse
     this.#waiting.add(decide)
     return promise
   }
@@ -57,13 +58,12 @@ export class ConnectionPool {
   }
 
   /** A fresh one, or why there is none. */
-  async open(signal: AbortSignal): Promise<Connection | string> {
+  async open(stop: Stop): Promise<Connection | string> {
     if (this.#lost >= LOST_MAX) return 'connect timeout'
     const { result, over, giveUp } = openConnection(this.#options.target, this.#options.connectTimeoutMs)
-    const abort = (): void => giveUp('aborted')
-    signal.addEventListener('abort', abort)
+    stop.listener = () => giveUp('aborted')
     const opened = await result
-    signal.removeEventListener('abort', abort)
+    stop.listener = undefined
     if (typeof opened === 'string') this.#lose(over)
     else opened.onIdleEnd = () => this.#forget(opened)
     return opened

@@ -1,11 +1,22 @@
 /** An answer that was compressed although we asked for none: its bytes, as they come. Rules: faults.md "Upstream calls". */
 
+import { BodyStream } from './body-stream.ts'
+import { PulledBody } from './pulled-body.ts'
+import { PushedBody } from './pushed-body.ts'
+import type { Body, BodySink, BodySource } from './upstream.ts'
+
 type Encoding = ConstructorParameters<typeof DecompressionStream>[0]
 
 const FORMATS: Readonly<Record<string, Encoding>> = { gzip: 'gzip', 'x-gzip': 'gzip', deflate: 'deflate', br: 'brotli', zstd: 'zstd' }
 
-/** An encoding that nobody knows is left as it is: it will be no message and no stream. */
-export function inflated(body: ReadableStream<Uint8Array>, encoding: string | undefined): ReadableStream<Uint8Array> {
+/** What takes an answer's body from its source, and the same body as its reader wants it. An encoding that nobody knows is left as it is: it will be no message and no stream. */
+export function bodyOf(source: BodySource, encoding: string | undefined): Readonly<{ sink: BodySink; body: Body }> {
   const format = encoding === undefined ? undefined : FORMATS[encoding.toLowerCase()]
-  return format === undefined ? body : body.pipeThrough(new DecompressionStream(format) as ReadableWritablePair<Uint8Array, Uint8Array>)
+  if (format === undefined) {
+    const body = new PushedBody(source)
+    return { sink: body, body }
+  }
+  const sink = new BodyStream(source)
+  const inflated = sink.stream.pipeThrough(new DecompressionStream(format) as ReadableWritablePair<Uint8Array, Uint8Array>)
+  return { sink, body: new PulledBody(inflated) }
 }

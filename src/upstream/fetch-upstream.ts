@@ -3,7 +3,8 @@
 import { connectionFault } from './fault.ts'
 import { type NativeCall, replyOf, STALE_MS } from './native-reply.ts'
 import { requestFields } from './native-request.ts'
-import type { Fault, Reply, Upstream } from './upstream.ts'
+import { PulledBody } from './pulled-body.ts'
+import type { Fault, Reply, Upstream, UpstreamRequest } from './upstream.ts'
 
 export type FetchUpstreamOptions = Readonly<{
   name: string
@@ -16,31 +17,42 @@ export type FetchUpstreamOptions = Readonly<{
 
 export function fetchUpstream(options: FetchUpstreamOptions): Upstream {
   return {
-    call: (request, signal, onErrorHead) => call(options, { request, signal, onErrorHead, calledAtMs: performance.now() }, true),
+    call: (request, stop, onErrorHead) => call(options, { request, stop, onErrorHead, calledAtMs: performance.now() }, true),
   }
 }
 
 async function call(options: FetchUpstreamOptions, asked: NativeCall, mayRetry: boolean): Promise<Reply | Fault> {
-  const { request, signal } = asked
+  const { request, stop } = asked
+  const over = new AbortController()
+  stop.listener = () => over.abort()
+  if (stop.isStopped) over.abort()
   const sentAtMs = performance.now()
   let response: Response
   try {
-    response = await options.fetch(`${options.baseUrl}${request.path}${request.query}`, requestInit(options, asked, mayRetry))
+    response = await options.fetch(
+      `${options.baseUrl}${request.path}${request.query}`,
+      requestInit(options, request, over.signal, mayRetry),
+    )
   } catch (error) {
     // A pooled connection that the upstream had closed while it was idle fails at once; a later reset may have cost tokens and is not repeated.
     const isStale = codeOf(error) === 'ECONNRESET' && performance.now() - sentAtMs < STALE_MS
-    if (mayRetry && isStale && !signal.aborted) return { ...(await call(options, asked, false)), isSecondTry: true }
-    return connectionFault(options.name, signal.aborted ? 'aborted' : causeOf(error))
+    if (mayRetry && isStale && !stop.isStopped) return { ...(await call(options, asked, false)), isSecondTry: true }
+    return connectionFault(options.name, stop.isStopped ? 'aborted' : causeOf(error))
   }
   return replyOf(options.name, asked, {
     status: response.status,
     contentType: response.headers.get('content-type'),
     retryAfter: response.headers.get('retry-after'),
-    body: response.body,
+    body: response.body === null ? undefined : new PulledBody(response.body),
   })
 }
 
-function requestInit({ apiKey }: FetchUpstreamOptions, { request, signal }: NativeCall, keepalive: boolean): BunFetchRequestInit {
+function requestInit(
+  { apiKey }: FetchUpstreamOptions,
+  request: UpstreamRequest,
+  signal: AbortSignal,
+  keepalive: boolean,
+): BunFetchRequestInit {
   return {
     method: 'POST',
     headers: requestFields(request, apiKey),

@@ -6,21 +6,7 @@
 import type { Connection, ConnectionUser } from './connection.ts'
 import { AnswerParser } from './http1.ts'
 import type { AnswerHead } from './http1-head.ts'
-
-/** Where a body goes. Nothing comes after `end` or `broken`. */
-export interface BodySink {
-  data(piece: Uint8Array): void
-  end(): void
-  broken(): void
-}
-
-/** Where a body comes from. Pieces of the read that is under way may still come after `pause`. */
-export interface BodySource {
-  pause(): void
-  resume(): void
-  /** The body is not wanted any more; the sink hears nothing of it. */
-  cancel(): void
-}
+import type { BodySink, BodySource } from './upstream.ts'
 
 export type CallEvents = Readonly<{
   /** The answer has begun: who takes its body. */

@@ -1,19 +1,19 @@
 /** From an answer's head and body to a reply or a fault, whatever transport brought them. Rules: faults.md "Before the first byte", "Upstream calls". */
 
 import { connectionFault, statusFault } from './fault.ts'
-import { Parts, readChunks } from './read-chunks.ts'
-import type { Fault, Reply, UpstreamRequest } from './upstream.ts'
+import { Parts } from './read-chunks.ts'
+import type { Body, Fault, Reply, Stop, UpstreamRequest } from './upstream.ts'
 
 export type NativeAnswer = Readonly<{
   status: number
   contentType: string | null
   retryAfter: string | null
-  body: ReadableStream<Uint8Array> | null
+  body: Body | undefined
 }>
 
 export type NativeCall = Readonly<{
   request: UpstreamRequest
-  signal: AbortSignal
+  stop: Stop
   onErrorHead: (() => void) | undefined
   /** `performance.now()`. */
   calledAtMs: number
@@ -41,24 +41,29 @@ export async function replyOf(
   }
   const contentType = answer.contentType?.toLowerCase() ?? ''
   const isEventStream = contentType.startsWith('text/event-stream')
-  if (body === null || !(isEventStream || contentType.includes('json'))) {
-    await body?.cancel().catch(() => undefined)
+  if (body === undefined || !(isEventStream || contentType.includes('json'))) {
+    body?.cancel()
     return connectionFault(upstream, 'content-type')
   }
   return { kind: 'reply', upstream, isEventStream, body }
 }
 
-async function readSome(body: ReadableStream<Uint8Array> | null, waitMs: number): Promise<string> {
-  if (body === null) return ''
+/** What has come by then is read as all there is: the client waits for the status, not for its text. A broken error body is as good as an empty one. */
+async function readSome(body: Body | undefined, waitMs: number): Promise<string> {
+  if (body === undefined) return ''
   const parts = new Parts()
-  const reader = body.getReader()
-  // What has come by then is read as all there is: the client waits for the status, not for its text. A broken error body is as good as an empty one.
-  const timer = setTimeout(() => reader.cancel().catch(() => undefined), waitMs)
-  await readChunks(reader, (chunk) => {
-    parts.add(chunk)
-    return parts.length > ERROR_BYTES_MAX ? 'enough' : undefined
+  const { promise: over, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, waitMs)
+  body.take({
+    data(piece) {
+      parts.add(piece)
+      if (parts.length > ERROR_BYTES_MAX) resolve()
+    },
+    end: resolve,
+    broken: resolve,
   })
+  await over
   clearTimeout(timer)
-  await reader.cancel().catch(() => undefined)
+  body.cancel()
   return new TextDecoder().decode(parts.joined())
 }

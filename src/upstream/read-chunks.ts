@@ -1,4 +1,6 @@
-/** Reads a body chunk by chunk to its end, or to where its reader has enough: the one loop of all bodies that are taken whole, clients' and upstreams'. */
+/** Reads a body to its end, or to where its reader has enough: clients' bodies, which are pulled, and upstreams', which are pushed. */
+
+import type { Body } from './upstream.ts'
 
 /** What a stream's reader offers. */
 export type ChunkReader = Readonly<{ read(): Promise<{ done: boolean; value?: Uint8Array | undefined }> }>
@@ -22,21 +24,26 @@ export async function readChunks<Stop>(
   }
 }
 
-/** The whole of a body of at most `bytesMax`; else why there is none. `grow` hears how long it is by now and may stop it. Lets the body go. */
-export async function readWhole<Stop = never>(
-  body: ReadableStream<Uint8Array>,
+/** The whole of an upstream's body of at most `bytesMax`; else why there is none, and the body is let go. `grow` hears how long it is by now and may stop it. */
+export function readWhole<Stop = never>(
+  body: Body,
   bytesMax: number,
   grow: (length: number) => Stop | undefined = () => undefined,
 ): Promise<Uint8Array | 'broken' | 'too-large' | Stop> {
-  const reader = body.getReader()
+  const { promise, resolve } = Promise.withResolvers<Uint8Array | 'broken' | 'too-large' | Stop>()
   const parts = new Parts()
-  const end = await readChunks<Stop | 'too-large'>(reader, (chunk) => {
-    parts.add(chunk)
-    return parts.length > bytesMax ? 'too-large' : grow(parts.length)
+  body.take({
+    data(piece) {
+      parts.add(piece)
+      const stop = parts.length > bytesMax ? 'too-large' : grow(parts.length)
+      if (stop === undefined) return
+      body.cancel()
+      resolve(stop)
+    },
+    end: () => resolve(parts.joined()),
+    broken: () => resolve('broken'),
   })
-  if (end === 'ended') return parts.joined()
-  await reader.cancel().catch(() => undefined)
-  return end
+  return promise
 }
 
 /** Chunks that become one piece. */

@@ -1,15 +1,14 @@
 /** A native upstream over sockets of our own: HTTP/1.1 on kept connections. Rules: faults.md "Upstream calls", "Second tries", "Connections". */
 
-import { BodyStream } from './body-stream.ts'
 import type { Connection } from './connection.ts'
 import { ConnectionPool } from './connection-pool.ts'
-import { inflated } from './content-encoding.ts'
+import { bodyOf } from './content-encoding.ts'
 import { busyFault, connectionFault } from './fault.ts'
 import { Http1Call } from './http1-call.ts'
 import { requestBytes } from './http1-request.ts'
 import { type NativeAnswer, type NativeCall, replyOf, STALE_MS } from './native-reply.ts'
 import { requestFields } from './native-request.ts'
-import type { Fault, Reply, Upstream } from './upstream.ts'
+import type { Fault, Reply, Stop, Upstream } from './upstream.ts'
 
 export type SocketUpstreamOptions = Readonly<{
   name: string
@@ -35,7 +34,7 @@ export function socketUpstream(options: SocketUpstreamOptions): Upstream {
   }
   const site = { ...options, host: url.host, path: url.pathname.replace(/\/$/, ''), pool: new ConnectionPool({ ...options, target }) }
   return {
-    call: (request, signal, onErrorHead) => call(site, { request, signal, onErrorHead, calledAtMs: performance.now() }),
+    call: (request, stop, onErrorHead) => call(site, { request, stop, onErrorHead, calledAtMs: performance.now() }),
   }
 }
 
@@ -43,16 +42,16 @@ type Site = Readonly<{ name: string; apiKey: string | undefined; host: string; p
 
 async function call(site: Site, asked: NativeCall): Promise<Reply | Fault> {
   const { name, pool } = site
-  const { request, signal } = asked
+  const { request, stop } = asked
   const bytes = requestBytes(`${site.path}${request.path}${request.query}`, site.host, requestFields(request, site.apiKey), request.body)
   if (bytes === undefined) return connectionFault(name, 'request')
-  if (signal.aborted) return connectionFault(name, 'aborted')
-  const entered = pool.enter(signal)
-  if (entered !== true && !(await entered)) return signal.aborted ? connectionFault(name, 'aborted') : busyFault(name, 'max concurrent')
+  if (stop.isStopped) return connectionFault(name, 'aborted')
+  const entered = pool.enter(stop)
+  if (entered !== true && !(await entered)) return stop.isStopped ? connectionFault(name, 'aborted') : busyFault(name, 'max concurrent')
   const rested = pool.takeRested()
-  const first = rested === undefined ? undefined : await send(pool, rested, bytes, signal)
-  const isSecondTry = first !== undefined && 'failed' in first && first.isStale && !signal.aborted
-  const result = first === undefined || isSecondTry ? await sendFresh(pool, bytes, signal) : first
+  const first = rested === undefined ? undefined : await send(pool, rested, bytes, stop)
+  const isSecondTry = first !== undefined && 'failed' in first && first.isStale && !stop.isStopped
+  const result = first === undefined || isSecondTry ? await sendFresh(pool, bytes, stop) : first
   if ('failed' in result) pool.leave()
   const reply = 'failed' in result ? connectionFault(name, result.failed) : await replyOf(name, asked, result)
   return isSecondTry ? { ...reply, isSecondTry } : reply
@@ -61,42 +60,36 @@ async function call(site: Site, asked: NativeCall): Promise<Reply | Fault> {
 /** `isStale`: it was dead before it was used, as far as anybody can tell. */
 type Failed = Readonly<{ failed: string; isStale: boolean }>
 
-async function sendFresh(pool: ConnectionPool, bytes: readonly Uint8Array[], signal: AbortSignal): Promise<NativeAnswer | Failed> {
-  const connection = signal.aborted ? 'aborted' : await pool.open(signal)
-  return typeof connection === 'string' ? { failed: connection, isStale: false } : send(pool, connection, bytes, signal)
+async function sendFresh(pool: ConnectionPool, bytes: readonly Uint8Array[], stop: Stop): Promise<NativeAnswer | Failed> {
+  const connection = stop.isStopped ? 'aborted' : await pool.open(stop)
+  return typeof connection === 'string' ? { failed: connection, isStale: false } : send(pool, connection, bytes, stop)
 }
 
 /** Resolves with the answer's head, or with why there is none: then the leave to run is still the caller's. */
-function send(
-  pool: ConnectionPool,
-  connection: Connection,
-  bytes: readonly Uint8Array[],
-  signal: AbortSignal,
-): Promise<NativeAnswer | Failed> {
+function send(pool: ConnectionPool, connection: Connection, bytes: readonly Uint8Array[], stop: Stop): Promise<NativeAnswer | Failed> {
   const { promise, resolve } = Promise.withResolvers<NativeAnswer | Failed>()
   const sentAtMs = performance.now()
   let hasBegun = false
-  const abort = (): void => exchange.abort()
   const exchange = new Http1Call(connection, bytes, {
     head({ status, fields }, source) {
       hasBegun = true
-      const body = new BodyStream(source)
+      const { sink, body } = bodyOf(source, fields.get('content-encoding'))
       resolve({
         status,
         contentType: fields.get('content-type') ?? null,
         retryAfter: fields.get('retry-after') ?? null,
-        body: inflated(body.stream, fields.get('content-encoding')),
+        body,
       })
-      return body
+      return sink
     },
     failed: (cause, isUnheard) =>
       resolve({ failed: cause, isStale: isUnheard && cause === 'reset' && performance.now() - sentAtMs < STALE_MS }),
     over(kept) {
-      signal.removeEventListener('abort', abort)
+      stop.listener = undefined
       if (kept !== undefined) pool.rest(kept)
       if (hasBegun) pool.leave()
     },
   })
-  signal.addEventListener('abort', abort)
+  stop.listener = () => exchange.abort()
   return promise
 }

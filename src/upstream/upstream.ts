@@ -5,10 +5,38 @@ import type { Refusal } from '../core/refusal.ts'
 
 export interface Upstream {
   /**
-   * Never rejects. `signal` aborts the call and the body; its reason is not read here. `onErrorHead` is called as soon as it is clear that a fault will come
+   * Never rejects. `stop` ends the call and the body. `onErrorHead` is called as soon as it is clear that a fault will come
    * of it, while the text that says which is still being read: for a quarter of a second at most, or until the call is a second old.
    */
-  call(request: UpstreamRequest, signal: AbortSignal, onErrorHead?: () => void): Promise<Reply | Fault>
+  call(request: UpstreamRequest, stop: Stop, onErrorHead?: () => void): Promise<Reply | Fault>
+}
+
+/** Says that a call is not wanted any more. Who waits on its behalf takes the one place of `listener` and leaves it when it has done waiting. */
+export interface Stop {
+  readonly isStopped: boolean
+  listener: (() => void) | undefined
+}
+
+/** Where a body goes. Nothing comes after `end` or `broken`. */
+export interface BodySink {
+  /** The piece is the sink's own. */
+  data(piece: Uint8Array): void
+  end(): void
+  /** Reset, cut short, badly compressed, or stopped by us. */
+  broken(): void
+}
+
+/** Where a body comes from. Pieces of the read that is under way may still come after `pause`. */
+export interface BodySource {
+  pause(): void
+  resume(): void
+  /** The body is not wanted any more; the sink hears nothing of it. */
+  cancel(): void
+}
+
+export interface Body extends BodySource {
+  /** Once. What has come by now comes before this returns, all else as it comes. */
+  take(sink: BodySink): void
 }
 
 export type UpstreamRequest = Readonly<{
@@ -27,7 +55,8 @@ export type Reply = Readonly<{
   /** Name of the upstream that answered, for the log. */
   upstream: string
   isEventStream: boolean
-  body: ReadableStream<Uint8Array>
+  /** Must be taken or cancelled. */
+  body: Body
   /** The call was sent once before, on a connection that turned out to be dead; whether it had arrived there nobody knows. */
   isSecondTry?: boolean
 }>

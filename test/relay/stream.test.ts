@@ -11,6 +11,7 @@ import { Deadline } from '../../src/relay/deadline.ts'
 import { Exchange } from '../../src/relay/exchange.ts'
 import { ClientStream } from '../../src/relay/stream.ts'
 import { TIMINGS } from '../../src/relay/timings.ts'
+import { PulledBody } from '../../src/upstream/pulled-body.ts'
 import type { World } from '../../src/world.ts'
 import { makeTestModel, makeTestWorld } from '../support/world.ts'
 
@@ -64,7 +65,7 @@ function makeStream(limits: Partial<Limits> = {}) {
   const { readable: body, writable } = new TransformStream<Uint8Array, Uint8Array>(undefined, undefined, { highWaterMark: 0 })
   const upstream = writable.getWriter()
   const ended: Outcome[] = []
-  const deadline = new Deadline(60_000, () => stream.onStop())
+  const deadline = new Deadline(world, 60_000, () => stream.onStop())
   const stream: ClientStream = new ClientStream({
     world,
     exchange: new Exchange(world, '/v1/messages', 'messages'),
@@ -99,7 +100,7 @@ function makeStream(limits: Partial<Limits> = {}) {
     },
     transcoder: plainTranscoder(),
     isFailing: () => false,
-    opening: Promise.resolve({ kind: 'reply', upstream: 'primary', isEventStream: true, body }),
+    opening: Promise.resolve({ kind: 'reply', upstream: 'primary', isEventStream: true, body: new PulledBody(body) }),
     deadline,
     timings: { ...TIMINGS, leaverGraceMs: 0 },
     onEnd: (outcome) => ended.push(outcome),

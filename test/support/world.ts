@@ -8,6 +8,7 @@ import type { Catalog, Model } from '../../src/core/catalog.ts'
 import { displayOf, type KeyRecord, makeSecret } from '../../src/core/key.ts'
 import { LIMITS, type Limits } from '../../src/core/limits.ts'
 import { type Picos, parseUsd } from '../../src/core/money.ts'
+import { Wheel } from '../../src/core/wheel.ts'
 import { KeyStore } from '../../src/ledger/key-store.ts'
 import type { KeyBalance, Ledger } from '../../src/ledger/ledger.ts'
 import { makeMetrics } from '../../src/observe/metrics.ts'
@@ -21,7 +22,7 @@ export const START = 1_800_000_000_000
 
 export type TestWorld = Readonly<{
   world: World
-  /** Moves both clocks. */
+  /** Moves both clocks, and turns the wheel. */
   advance(ms: number): void
   /** Makes a key and gives its secret. */
   addKey(more?: Partial<KeyRecord>, balance?: Partial<{ usd: string; lastSyncedAt: number }>): string
@@ -60,8 +61,10 @@ export function makeTestWorld(options: TestWorldOptions = {}): TestWorld {
     isWritable: () => isUp,
     isSound: () => isSound,
   }
+  const wheel = new Wheel()
   const world: World = {
     clock: { now: () => now, monotonicMs: () => now - START },
+    wheel,
     requestId: () => `req_${String(++requests).padStart(32, '0')}`,
     ledger,
     keys: new KeyStore(ledger, { now: () => now }),
@@ -81,6 +84,7 @@ export function makeTestWorld(options: TestWorldOptions = {}): TestWorld {
     world,
     advance: (ms) => {
       now += ms
+      wheel.turn(now - START)
     },
     addKey(more = {}, { usd = '25', lastSyncedAt = START } = {}) {
       const secret = makeSecret(() => randomBytes(64))

@@ -1,7 +1,10 @@
 /** One native call to an upstream over sockets, for the tests of this folder. */
 
+import { CallStop } from '../../src/relay/deadline.ts'
+import { BodyStream } from '../../src/upstream/body-stream.ts'
+import { readWhole } from '../../src/upstream/read-chunks.ts'
 import { type SocketUpstreamOptions, socketUpstream } from '../../src/upstream/socket-upstream.ts'
-import type { Fault, Reply, Upstream, UpstreamRequest } from '../../src/upstream/upstream.ts'
+import type { Body, Fault, Reply, Stop, Upstream, UpstreamRequest } from '../../src/upstream/upstream.ts'
 import { makeTestModel } from '../support/world.ts'
 
 export const upstreamAt = (baseUrl: string, options: Partial<SocketUpstreamOptions> = {}): Upstream =>
@@ -19,17 +22,21 @@ export function request(changed: Partial<UpstreamRequest> = {}): UpstreamRequest
   }
 }
 
-export const never = (): AbortSignal => new AbortController().signal
+export const never = (): Stop => new CallStop()
 
 /** The whole body of a reply as text; a fault as `fault: CAUSE`, a body that breaks as `broken`. */
 export async function textOf(called: Promise<Reply | Fault> | Reply | Fault): Promise<string> {
   const reply = await called
   if (reply.kind === 'fault') return `fault: ${reply.cause}`
-  try {
-    return await new Response(reply.body).text()
-  } catch {
-    return 'broken'
-  }
+  const bytes = await readWhole(reply.body, 64 * 1024 * 1024)
+  return typeof bytes === 'string' ? bytes : new TextDecoder().decode(bytes)
+}
+
+/** The body as a stream that is pulled: one read behind the other. */
+export function pulled(body: Body): ReadableStream<Uint8Array> {
+  const sink = new BodyStream(body)
+  body.take(sink)
+  return sink.stream
 }
 
 export const ask = (upstream: Upstream, changed: Partial<UpstreamRequest> = {}): Promise<string> =>

@@ -5,9 +5,10 @@
 
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { Socket } from 'bun'
+import { CallStop } from '../../src/relay/deadline.ts'
 import type { Fault, Reply } from '../../src/upstream/upstream.ts'
 import { chunk, EVENT_STREAM, type FakeUpstream, head, nativeStream, type Script, startFakeUpstream } from '../support/fake-upstream.ts'
-import { ask, never, request, textOf, until, upstreamAt } from './call.ts'
+import { ask, never, pulled, request, textOf, until, upstreamAt } from './call.ts'
 
 let script: (connection: number, index: number) => Script = () => []
 const server: FakeUpstream = await startFakeUpstream({ answer: ({ connection }, index) => script(connection, index) })
@@ -266,10 +267,10 @@ describe('calls at once', () => {
     script = (_, index) => [...(index === first ? [{ when: gate }] : []), ...whole('{}')]
     const running = ask(upstream)
     await server.arrival(first)
-    const stop = new AbortController()
-    const left = textOf(upstream.call(request(), stop.signal))
+    const stop = new CallStop()
+    const left = textOf(upstream.call(request(), stop))
     const next = ask(upstream)
-    stop.abort()
+    stop.stop('done')
     expect(await left).toBe('fault: aborted')
     open()
     expect(await Promise.all([running, next])).toEqual(['{}', '{}'])
@@ -310,15 +311,15 @@ describe('calls at once', () => {
     for (const how of ['at once', 'before', 'behind', 'cancelled'] as const) {
       play(how === 'before' ? [{ stall: true }] : streaming)
       const [opened, closed] = [server.connectionsOpened(), server.connectionsClosed()]
-      const stop = new AbortController()
-      if (how === 'at once') stop.abort()
-      if (how === 'before') setTimeout(() => stop.abort(), 30)
-      const reply = await upstream.call(request(), stop.signal)
-      if (how === 'cancelled' && reply.kind === 'reply') await reply.body.cancel()
+      const stop = new CallStop()
+      if (how === 'at once') stop.stop('done')
+      if (how === 'before') setTimeout(() => stop.stop('done'), 30)
+      const reply = await upstream.call(request(), stop)
+      if (how === 'cancelled' && reply.kind === 'reply') reply.body.cancel()
       else if (how === 'behind' && reply.kind === 'reply') {
-        const reader = reply.body.getReader()
+        const reader = pulled(reply.body).getReader()
         expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe('data: x\n\n')
-        stop.abort()
+        stop.stop('done')
         expect(await reader.read().catch(() => 'broken')).toBe('broken')
       } else expect(reply).toMatchObject({ kind: 'fault', cause: 'aborted' })
       await until(() => server.connectionsClosed() - closed === server.connectionsOpened() - opened)
@@ -343,7 +344,7 @@ test('a reader that stands still pauses the upstream, and then gets every byte',
   expect(sent()).toBeLessThan(SIZE / 2)
   const hasher = new Bun.CryptoHasher('sha256')
   let received = 0
-  for await (const bytes of reply.body) {
+  for await (const bytes of pulled(reply.body)) {
     hasher.update(bytes)
     received += bytes.length
   }

@@ -5,6 +5,7 @@
 
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createServer } from 'node:tls'
+import { CallStop } from '../../src/relay/deadline.ts'
 import { type Certificate, makeAuthority, makeSelfSigned } from '../support/certificates.ts'
 import { ask, request, textOf, until, upstreamAt } from './call.ts'
 
@@ -132,9 +133,9 @@ test('a body of 32 MiB arrives whole', async () => {
 
 test('a call that is given up during the handshake is over at once', async () => {
   const silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } })
-  const stop = new AbortController()
-  const called = textOf(upstreamAt(`https://127.0.0.1:${silent.port}`).call(request(), stop.signal))
-  setTimeout(() => stop.abort(), 30)
+  const stop = new CallStop()
+  const called = textOf(upstreamAt(`https://127.0.0.1:${silent.port}`).call(request(), stop))
+  setTimeout(() => stop.stop('done'), 30)
   expect(await called).toBe('fault: aborted')
   silent.stop(true)
 })

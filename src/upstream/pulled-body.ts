@@ -1,0 +1,63 @@
+/** A body that is read from a stream, as `fetch` and decompression give it, told as one that comes by itself. Rules: platform.md "Rejections". */
+
+import type { Body, BodySink } from './upstream.ts'
+
+type Reader = Readonly<{ read(): Promise<{ value?: Uint8Array | undefined }>; cancel(): Promise<void> }>
+
+export class PulledBody implements Body {
+  readonly #reader: Reader
+  #sink: BodySink | undefined
+  #isPaused = false
+  #isReading = false
+  #isOver = false
+
+  constructor(stream: ReadableStream<Uint8Array>) {
+    this.#reader = stream.getReader()
+  }
+
+  take(sink: BodySink): void {
+    this.#sink = sink
+    this.#read()
+  }
+
+  pause(): void {
+    this.#isPaused = true
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    this.#read()
+  }
+
+  cancel(): void {
+    this.#isOver = true
+    this.#reader.cancel().catch(() => undefined)
+  }
+
+  #read(): void {
+    if (this.#sink === undefined || this.#isReading || this.#isPaused || this.#isOver) return
+    this.#isReading = true
+    this.#reader.read().then(
+      ({ value }) => this.#took(value),
+      () => this.#broke(),
+    )
+  }
+
+  #took(piece: Uint8Array | undefined): void {
+    this.#isReading = false
+    if (this.#isOver) return
+    if (piece === undefined) {
+      this.#isOver = true
+      this.#sink?.end()
+    } else {
+      this.#sink?.data(piece)
+      this.#read()
+    }
+  }
+
+  #broke(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#sink?.broken()
+  }
+}

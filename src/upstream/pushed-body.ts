@@ -1,0 +1,78 @@
+/** A body that comes by itself: what comes before anybody has taken it waits, and is little. Rules: platform.md "Sockets". */
+
+import type { Body, BodySink, BodySource } from './upstream.ts'
+
+/** What may wait before the source is paused; one read, which is half a megabyte at most, can come on top of it. */
+const WAITING_BYTES_MAX = 64 * 1024
+
+const NO_SOURCE: BodySource = { pause: () => undefined, resume: () => undefined, cancel: () => undefined }
+
+export class PushedBody implements Body, BodySink {
+  readonly #source: BodySource
+  #sink: BodySink | undefined
+  #waiting: Uint8Array[] = []
+  #waitingBytes = 0
+  #end: 'ended' | 'broken' | 'cancelled' | undefined
+
+  constructor(source: BodySource) {
+    this.#source = source
+  }
+
+  /** One that is all here. */
+  static of(bytes: Uint8Array): PushedBody {
+    const body = new PushedBody(NO_SOURCE)
+    body.data(bytes)
+    body.end()
+    return body
+  }
+
+  take(sink: BodySink): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    this.#sink = sink
+    // Before the sink has its word: it may pause at once.
+    if (this.#end === undefined) this.#source.resume()
+    for (const piece of waiting) if (this.#end !== 'cancelled') sink.data(piece)
+    this.#tellEnd()
+  }
+
+  data(piece: Uint8Array): void {
+    if (this.#sink !== undefined) {
+      this.#sink.data(piece)
+      return
+    }
+    this.#waiting.push(piece)
+    this.#waitingBytes += piece.length
+    if (this.#waitingBytes > WAITING_BYTES_MAX) this.#source.pause()
+  }
+
+  end(): void {
+    this.#end ??= 'ended'
+    this.#tellEnd()
+  }
+
+  broken(): void {
+    this.#end ??= 'broken'
+    this.#tellEnd()
+  }
+
+  pause(): void {
+    this.#source.pause()
+  }
+
+  resume(): void {
+    this.#source.resume()
+  }
+
+  cancel(): void {
+    if (this.#end !== undefined) return
+    this.#end = 'cancelled'
+    this.#waiting = []
+    this.#source.cancel()
+  }
+
+  #tellEnd(): void {
+    if (this.#end === 'ended') this.#sink?.end()
+    else if (this.#end === 'broken') this.#sink?.broken()
+  }
+}
