@@ -3,12 +3,12 @@
  * questions keep others waiting. Rules: ledger.md "Reads". Nothing here throws: a ledger that cannot be read says `unavailable`.
  */
 
-import type { FormatName } from '../core/format.ts'
 import type { KeyRecord } from '../core/key.ts'
 import type { Picos } from '../core/money.ts'
-import type { Outcome, UsageSource } from '../core/outcome.ts'
-import type { Rates } from '../core/pricing.ts'
+import type { Outcome } from '../core/outcome.ts'
 import type { Usage } from '../core/usage.ts'
+import type { Page } from './receipt-pages.ts'
+import type { ReceiptRow } from './receipt-rows.ts'
 
 export interface Reports {
   /** `client`: whose turn it is, such as a key's id. */
@@ -53,29 +53,8 @@ export type Findings = {
 
 export type KeyAtRest = Omit<KeyRecord, 'display'> & Readonly<{ spentPicos: Picos; balancePicos: Picos; createdAt: number }>
 
-export type Receipt = Readonly<{
-  requestId: string
-  modelId: string
-  format: FormatName
-  isStream: boolean
-  outcome: Outcome
-  usageSource: UsageSource
-  /** HTTP status that the client got. */
-  status: number
-  attempts: number
-  usage: Usage
-  rates: Rates
-  costPicos: Picos
-  waivedPicos: Picos
-  /** Unix milliseconds. */
-  startedAt: number
-  settledAt: number
-  firstByteMs: number | null
-  durationMs: number
-}>
-
-/** `next`: where the next page goes on, null after the last one. A page may hold fewer rows than asked for, even none, and still have a next one. */
-export type ReceiptPage = Readonly<{ rows: readonly Receipt[]; next: string | null }>
+export type Receipt = ReceiptRow
+export type ReceiptPage = Page
 
 export type DayOfModel = Readonly<{
   /** Whole UTC days since 1970. */
