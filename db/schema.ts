@@ -277,6 +277,8 @@ export const receipts = sqliteTable(
   },
   (table) => [
     uniqueIndex('receipts_request').on(table.requestId),
+    index('receipts_over_hold').on(table.requestId).where(sql.raw('cost_picos > hold_picos')),
+    index('receipts_waived').on(table.requestId).where(sql.raw('waived_picos > 0')),
     ...oneOf('format', FORMATS),
     ...isFlag('is_stream'),
     ...oneOf('outcome', OUTCOMES),
@@ -349,7 +351,7 @@ export const credits = sqliteTable(
     uniqueIndex('credits_ref').on(table.ref).where(sql.raw("ref <> ''")),
     index('credits_account').on(table.accountNumber),
     ...oneOf('kind', CREDIT_KINDS),
-    ...checks('amount_picos <> 0', "kind <> 'top-up' OR amount_picos > 0"),
+    ...checks('amount_picos <> 0', "kind <> 'top-up' OR amount_picos > 0", "kind <> 'refund' OR amount_picos < 0"),
     ...chainChecks(),
   ],
 )
@@ -372,6 +374,7 @@ export const usageDaily = sqliteTable(
   },
   (table) => [
     primaryKey({ columns: [table.keyNumber, table.day, table.modelNumber] }),
+    index('usage_daily_day').on(table.day),
     ...checks('requests > 0'),
     ...notNegative('cost_picos', 'waived_picos', ...COUNTERS),
   ],
@@ -396,19 +399,23 @@ export const idempotency = sqliteTable(
   ],
 )
 
-export const auditLog = sqliteTable('audit_log', {
-  id: whole('id')
-    .primaryKey()
-    .$defaultFn(() => sql`null`),
-  at: whole('at').notNull(),
-  actor: text('actor').notNull().default(''),
-  address: text('address').notNull().default(''),
-  action: text('action').notNull(),
-  target: text('target').notNull(),
-  reason: text('reason').notNull().default(''),
-  before: text('before').notNull().default(''),
-  after: text('after').notNull(),
-})
+export const auditLog = sqliteTable(
+  'audit_log',
+  {
+    id: whole('id')
+      .primaryKey()
+      .$defaultFn(() => sql`null`),
+    at: whole('at').notNull(),
+    actor: text('actor').notNull().default(''),
+    address: text('address').notNull().default(''),
+    action: text('action').notNull(),
+    target: text('target').notNull(),
+    reason: text('reason').notNull().default(''),
+    before: text('before').notNull().default(''),
+    after: text('after').notNull(),
+  },
+  (table) => [index('audit_log_at').on(table.at), index('audit_log_target').on(table.target, table.at)],
+)
 
 /** Drizzle has no triggers. By name, the table that each guards. */
 export const TRIGGERS: Readonly<Record<string, string>> = {

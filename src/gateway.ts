@@ -262,7 +262,8 @@ async function listen(options: GatewayOptions, world: World, app: App): Promise<
     const main = await listenWith(app, host, port, idle)
     opened.push({ close: () => main.stop(true) })
     const onBug = (bug: unknown): void => world.log.alarm('an operation failed by a bug', describeBug(bug))
-    opened.push(listenOnOperatorSocket(socketPathOf(config.ledgerPath), world.ledger, onBug))
+    const socket = listenOnOperatorSocket(socketPathOf(config.ledgerPath), world.ledger, onBug)
+    opened.push({ close: async () => socket.close() })
     return {
       url: urlOf(main),
       operatorUrl: urlOf(operator),

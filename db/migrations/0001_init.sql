@@ -168,6 +168,9 @@ CREATE TABLE receipts (
   CHECK ((seq IS NULL) = (hash IS NULL))
 ) STRICT;
 CREATE UNIQUE INDEX receipts_request ON receipts (request_id);
+-- What an operator looks for among millions: few rows, so an insert of any other pays for the condition alone.
+CREATE INDEX receipts_over_hold ON receipts (request_id) WHERE cost_picos > hold_picos;
+CREATE INDEX receipts_waived ON receipts (request_id) WHERE waived_picos > 0;
 
 -- The receipts of a key by time, filled in sorted batches behind the settles: an index on receipts would cost every settle six times as much. Receipts whose
 -- number is above `paged` are read from the end of their own table.
@@ -218,6 +221,7 @@ CREATE TABLE credits (
   seq INTEGER CHECK (seq > 0),
   hash BLOB CHECK (length(hash) = 32),
   CONSTRAINT top_up_adds CHECK (kind <> 'top-up' OR amount_picos > 0),
+  CONSTRAINT refund_takes CHECK (kind <> 'refund' OR amount_picos < 0),
   CHECK ((seq IS NULL) = (hash IS NULL))
 ) STRICT, WITHOUT ROWID;
 -- A payment's reference is credited once; '' is no reference.
@@ -252,9 +256,12 @@ CREATE TABLE idempotency (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_expiry ON idempotency (expires_at);
 
--- Who did what, and how it was before and after, as JSON. Never a secret, nor its hash.
+-- For a list of all keys, newest day first.
+CREATE INDEX usage_daily_day ON usage_daily (day);
+
+-- Who did what, and how it was before and after, as JSON. Never a secret, nor its hash. An id is given once, so that a last line that goes leaves a gap, too.
 CREATE TABLE audit_log (
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
   at INTEGER NOT NULL,
   actor TEXT NOT NULL DEFAULT '',
   address TEXT NOT NULL DEFAULT '',
@@ -264,6 +271,8 @@ CREATE TABLE audit_log (
   before TEXT NOT NULL DEFAULT '',
   after TEXT NOT NULL
 ) STRICT;
+CREATE INDEX audit_log_at ON audit_log (at);
+CREATE INDEX audit_log_target ON audit_log (target, at);
 
 -- Cost and waiver are the tokens at the rates of the price version, to the picodollar.
 CREATE TRIGGER receipts_exact_price BEFORE INSERT ON receipts

@@ -1,67 +1,122 @@
-/** `tollgate accounts …`: the balances that keys spend from. Rules: operator.md "Keys and accounts". */
+/** `tollgate accounts …`: the balances that keys spend from. Rules: operator.md "Keys and accounts", "Credits". */
 
 import type { Command } from 'commander'
-import { type Picos, toUsd, ZERO } from '../core/money.ts'
-import type { Operation } from '../ledger/operation.ts'
+import { type Picos, picos, toUsdText, ZERO } from '../core/money.ts'
+import type { CreditKind, Earlier, Operation } from '../ledger/operation.ts'
 import type { AccountReport } from '../ledger/report.ts'
-import { readBudget, readName, readTopUp } from './arguments.ts'
+import { REF_WITHOUT_BALANCE, readAmount, readBudget, readCorrection, readName, readReason, readRef } from './arguments.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { newId } from './new-id.ts'
-import { operate } from './operate.ts'
+import { operate, type Why, withReason } from './operate.ts'
 import { accountNamed, readReport } from './read-report.ts'
-import { factsText, isoOrNull, tableText, timeText, usdText } from './text.ts'
+import { factsText, isoOrNull, tableText, timeText, usdFields, usdText } from './text.ts'
 
 const ACCOUNT = '<ACCOUNT>'
 const ACCOUNT_TEXT = 'id or name of an account'
+const REF_TEXT = 'the reference of the payment, which is credited once: given again, nothing is done'
 
-type CreateOptions = { name?: string; balance?: Picos }
+type CreateOptions = Why & { name?: string; balance?: Picos; ref?: string }
+type CreditOptions = Why & { ref?: string }
 
 export function addAccounts(program: Command, run: Run): void {
   const accounts = program.command('accounts').description('make, show, top up and change accounts')
-  const create = withJson(accounts.command('create'))
+  const create = withReason(withJson(accounts.command('create')))
     .description('make an account')
     .argument('[NAME]', 'a name that no other account has', readName)
     .option('--name <NAME>', 'the same', readName)
     .option('--balance <USD>', 'tops it up', readBudget)
+    .option('--ref <REF>', REF_TEXT, readRef)
   create.action((name: string | undefined, options: CreateOptions) => run(create, (context) => createAccount(context, name, options)))
 
   const list = withJson(accounts.command('list')).description('show every account')
   list.action(() => run(list, listAccounts))
 
-  const topUp = withJson(accounts.command('top-up'))
-    .description('add to the balance; a negative amount corrects it')
-    .argument(ACCOUNT, ACCOUNT_TEXT)
-    .argument('<USD>', 'the amount', readTopUp)
-    .option('--ref <REF>', "the payment's reference; each is credited once")
-  topUp.action((account: string, amountPicos: Picos, options: { ref?: string }) =>
-    run(topUp, (context) => changeAccount(context, account, ({ id }, now) => topUpOf(id, amountPicos, options.ref ?? '', now))),
-  )
-
+  addCredits(accounts, run)
   for (const [name, isActive] of [
     ['disable', false],
     ['enable', true],
   ] as const) {
-    const command = withJson(accounts.command(name)).description(`${name} an account and all its keys`).argument(ACCOUNT, ACCOUNT_TEXT)
-    command.action((account: string) =>
+    const command = withReason(withJson(accounts.command(name)))
+      .description(`${name} an account and all its keys`)
+      .argument(ACCOUNT, ACCOUNT_TEXT)
+    command.action((account: string, why: Why) =>
       run(command, (context) =>
-        changeAccount(context, account, ({ id }, now) => ({ kind: 'setAccountActive', accountId: id, isActive, now })),
+        changeAccount(context, account, why, ({ id }, now) => ({ kind: 'setAccountActive', accountId: id, isActive, now })),
       ),
     )
   }
 }
 
+function addCredits(accounts: Command, run: Run): void {
+  const credit = (name: string, creditKind: CreditKind, description: string, readUsd: (text: string) => Picos): Command => {
+    const command = withJson(accounts.command(name))
+      .description(description)
+      .argument(ACCOUNT, ACCOUNT_TEXT)
+      .argument('<USD>', 'the amount', readUsd)
+      .option('--ref <REF>', REF_TEXT, readRef)
+    command.action((account: string, usd: Picos, options: CreditOptions) => {
+      const amountPicos = creditKind === 'refund' ? picos(-usd) : usd
+      return run(command, (context) => creditAccount(context, account, creditKind, amountPicos, options))
+    })
+    return command
+  }
+  const why = 'why, for the audit log and the account'
+  credit('top-up', 'top-up', 'add a payment to the balance', readAmount).option('--reason <TEXT>', why, readReason)
+  credit('refund', 'refund', 'take what was paid back from the balance', readAmount).requiredOption('--reason <TEXT>', why, readReason)
+  credit('correct', 'correction', 'add to the balance, or take from it with a negative amount', readCorrection).requiredOption(
+    '--reason <TEXT>',
+    why,
+    readReason,
+  )
+}
+
 async function createAccount(context: CommandContext, argument: string | undefined, options: CreateOptions): Promise<ExitCode | Stop> {
   if (argument !== undefined && options.name !== undefined) return wrongUse('give the name once: as NAME or with --name')
+  const { balance = ZERO, ref } = options
+  if (ref !== undefined && balance === ZERO) return wrongUse(REF_WITHOUT_BALANCE)
   const now = context.environment.now()
   const accountId = newId('acc', now)
-  const operations: Operation[] = [{ kind: 'createAccount', accountId, name: argument ?? options.name ?? '', now }]
-  if (options.balance !== undefined && options.balance !== ZERO) operations.push(topUpOf(accountId, options.balance, '', now))
-  for (const operation of operations) {
-    const stop = await operate(context, operation, { create: true })
-    if (stop !== undefined) return stop
-  }
-  return showAccount(context, accountId)
+  const topUp = balance === ZERO ? null : { creditId: newId('crd', now), amountPicos: balance, ref: ref ?? '' }
+  const name = argument ?? options.name ?? ''
+  const done = await operate(context, { kind: 'createAccount', accountId, name, topUp, now }, { ...options, create: true })
+  if (isStop(done)) return done
+  return topUp === null ? showAccount(context, accountId) : sayCredited(context, accountId, topUp.creditId, balance, done.earlier)
+}
+
+async function creditAccount(
+  context: CommandContext,
+  name: string,
+  creditKind: CreditKind,
+  amountPicos: Picos,
+  { ref = '', ...why }: CreditOptions,
+): Promise<ExitCode | Stop> {
+  const account = accountNamed(context, name)
+  if (isStop(account)) return account
+  const now = context.environment.now()
+  const creditId = newId('crd', now)
+  const operation: Operation = { kind: 'credit', creditKind, creditId, accountId: account.id, amountPicos, ref, now }
+  const done = await operate(context, operation, { ...why, create: false })
+  return isStop(done) ? done : sayCredited(context, account.id, creditId, amountPicos, done.earlier)
+}
+
+/** The account as it is then, and by which credit; `already`: by an earlier one, and nothing was done now. */
+function sayCredited(
+  context: CommandContext,
+  accountId: string,
+  creditId: string,
+  amount: Picos,
+  earlier: Earlier | undefined,
+): ExitCode | Stop {
+  const account = accountNamed(context, earlier?.accountId ?? accountId)
+  if (isStop(account)) return account
+  const credit = earlier?.creditId ?? creditId
+  const already = earlier !== undefined
+  context.say({ ...accountDocument(account), credit_id: credit, ...usdFields('amount', amount), already }, () => {
+    const facts = factsText([...accountFacts(account), ['credit', `${credit} of ${usdText(amount)}`]])
+    return already ? `${facts}\n\nalready: $${toUsdText(amount)} stand under this reference since earlier; nothing was done now.` : facts
+  })
+  return EXIT.ok
 }
 
 function listAccounts(context: CommandContext): ExitCode | Stop {
@@ -82,30 +137,22 @@ function showAccount(context: CommandContext, name: string): ExitCode | Stop {
 async function changeAccount(
   context: CommandContext,
   name: string,
+  why: Why,
   operationOn: (account: AccountReport, now: number) => Operation,
 ): Promise<ExitCode | Stop> {
   const account = accountNamed(context, name)
   if (isStop(account)) return account
-  const stop = await operate(context, operationOn(account, context.environment.now()), { create: false })
-  return stop ?? showAccount(context, account.id)
+  const done = await operate(context, operationOn(account, context.environment.now()), { ...why, create: false })
+  return isStop(done) ? done : showAccount(context, account.id)
 }
-
-const topUpOf = (accountId: string, amountPicos: Picos, ref: string, now: number): Operation => ({
-  kind: 'topUp',
-  topUpId: newId('top', now),
-  accountId,
-  amountPicos,
-  ref,
-  now,
-})
 
 const accountDocument = (account: AccountReport) => ({
   id: account.id,
   name: account.name,
-  balance_usd: toUsd(account.balancePicos),
-  credited_usd: toUsd(account.creditedPicos),
-  spent_usd: toUsd(account.spentPicos),
-  held_usd: toUsd(account.heldPicos),
+  ...usdFields('balance', account.balancePicos),
+  ...usdFields('credited', account.creditedPicos),
+  ...usdFields('spent', account.spentPicos),
+  ...usdFields('held', account.heldPicos),
   keys: account.keyCount,
   is_active: account.isActive,
   created_at: isoOrNull(account.createdAt),

@@ -3,6 +3,8 @@
 import { InvalidArgumentError } from 'commander'
 import { BALANCE_PICOS_MAX, type Picos, parseUsd, toExactUsdText } from '../core/money.ts'
 
+const LINE_LENGTH_MAX = 200
+
 /** Dollars, 0 or more. */
 export function readBudget(text: string): Picos {
   const amount = readUsd(text)
@@ -10,11 +12,31 @@ export function readBudget(text: string): Picos {
   return amount
 }
 
-/** Dollars, not 0; a negative amount takes back. */
-export function readTopUp(text: string): Picos {
+/** Dollars, more than 0. */
+export function readAmount(text: string): Picos {
+  const amount = readUsd(text)
+  if (amount <= 0n) throw new InvalidArgumentError('Expected more than 0 USD; `refund` and `correct` take from a balance.')
+  return amount
+}
+
+/** Dollars, not 0; a negative amount takes from a balance. */
+export function readCorrection(text: string): Picos {
   const amount = readUsd(text)
   if (amount === 0n) throw new InvalidArgumentError('Expected another amount than 0.')
   return amount
+}
+
+export const REF_WITHOUT_BALANCE = 'a reference is that of a payment: give --balance with --ref'
+
+/** A payment's reference, as it is but for spaces around it. */
+export const readRef = (text: string): string => readLine(text, 'a reference')
+export const readReason = (text: string): string => readLine(text, 'a reason')
+
+function readLine(text: string, what: string): string {
+  const line = text.trim()
+  if (line === '' || line.length > LINE_LENGTH_MAX || /\p{C}/u.test(line))
+    throw new InvalidArgumentError(`Expected ${what} of 1 to ${LINE_LENGTH_MAX} printable characters.`)
+  return line
 }
 
 function readUsd(text: string): Picos {

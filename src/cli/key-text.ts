@@ -1,29 +1,32 @@
 /** A key as the CLI shows it: JSON with the API's names, or text. Rules: keys.md "Balance of a key"; operator.md "Commands". */
 
 import { stateOf } from '../core/key.ts'
-import { toUsd } from '../core/money.ts'
 import type { KeyReport } from '../ledger/report.ts'
-import { isoOrNull, tableText, timeText, usdOrNull, usdText } from './text.ts'
+import { isoOrNull, tableText, timeText, usdFields, usdText } from './text.ts'
 
 /** `balance_usd` is what the key may spend: the smaller of its account's balance and what its limit leaves. */
-export const keyDocument = (key: KeyReport, now: number) => ({
-  id: key.id,
-  name: key.name,
-  account_id: key.accountId,
-  balance_usd: toUsd(key.availablePicos),
-  expires_at: isoOrNull(key.expiresAt),
-  display: key.display,
-  account_name: key.accountName,
-  plan: key.plan,
-  spent_usd: toUsd(key.spentPicos),
-  held_usd: toUsd(key.heldPicos),
-  limit_usd: usdOrNull(key.limitPicos),
-  is_active: key.isActive,
-  is_account_active: key.isAccountActive,
-  state: stateOf(key, now),
-  last_synced_at: isoOrNull(key.lastSyncedAt),
-  created_at: isoOrNull(key.createdAt),
-})
+export const keyDocument = (key: KeyReport, now: number) => {
+  const { balance_usd, ...balance } = usdFields('balance', key.availablePicos)
+  return {
+    id: key.id,
+    name: key.name,
+    account_id: key.accountId,
+    balance_usd,
+    expires_at: isoOrNull(key.expiresAt),
+    display: key.display,
+    account_name: key.accountName,
+    plan: key.plan,
+    ...balance,
+    ...usdFields('spent', key.spentPicos),
+    ...usdFields('held', key.heldPicos),
+    ...usdFields('limit', key.limitPicos),
+    is_active: key.isActive,
+    is_account_active: key.isAccountActive,
+    state: stateOf(key, now),
+    last_synced_at: isoOrNull(key.lastSyncedAt),
+    created_at: isoOrNull(key.createdAt),
+  }
+}
 
 export const keyFacts = (key: KeyReport, now: number): readonly (readonly [string, string])[] => [
   ['id', key.id],

@@ -8,13 +8,13 @@ import { KEY_EXPIRY_DAYS_MAX } from '../core/limits.ts'
 import { type Picos, ZERO } from '../core/money.ts'
 import type { Operation } from '../ledger/operation.ts'
 import type { KeyReport } from '../ledger/report.ts'
-import { type Limit, limitPicosOf, readBudget, readLimit, readName, wholeNumber } from './arguments.ts'
+import { type Limit, limitPicosOf, REF_WITHOUT_BALANCE, readBudget, readLimit, readName, readRef, wholeNumber } from './arguments.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { keyDocument, keyFacts, keyTable } from './key-text.ts'
 import { newId } from './new-id.ts'
 import { newSecret } from './new-secret.ts'
-import { operate } from './operate.ts'
+import { operate, type Why, withReason } from './operate.ts'
 import { accountNamed, keyNamed, readReport } from './read-report.ts'
 import { factsText, timeText } from './text.ts'
 
@@ -24,14 +24,23 @@ const KEY = '<KEY>'
 const KEY_TEXT = 'id or name of a key'
 const days = wholeNumber(1, KEY_EXPIRY_DAYS_MAX)
 
-type CreateOptions = { name?: string; balance?: Picos; account?: string; limit?: Limit; plan: string; expiresInDays?: number }
+type CreateOptions = Why & {
+  name?: string
+  balance?: Picos
+  ref?: string
+  account?: string
+  limit?: Limit
+  plan: string
+  expiresInDays?: number
+}
 
 export function addKeys(program: Command, run: Run): void {
   const keys = program.command('keys').description('make, show and change API keys')
-  const create = withJson(keys.command('create'))
+  const create = withReason(withJson(keys.command('create')))
     .description('make a key; its secret is shown once')
     .option('--name <NAME>', 'a name that no other key has', readName)
     .option('--balance <USD>', 'tops up its account', readBudget)
+    .option('--ref <REF>', 'the reference of the payment, which is credited once', readRef)
     .option('--account <ACCOUNT>', 'id or name of an account to share; default: an account of its own')
     .option('--limit <USD>', 'spend limit of the key', readLimit)
     .option('--plan <PLAN>', 'a plan of the configuration', 'default')
@@ -44,50 +53,54 @@ export function addKeys(program: Command, run: Run): void {
   const show = withJson(keys.command('show')).description('show one key').argument(KEY, KEY_TEXT)
   show.action((key: string) => run(show, (context) => showKey(context, key)))
 
-  const limit = withJson(keys.command('limit'))
+  const limit = withReason(withJson(keys.command('limit')))
     .description('set or remove the spend limit')
     .argument(KEY, KEY_TEXT)
     .argument('<USD|none>', 'the limit', readLimit)
-  limit.action((key: string, wanted: Limit) =>
+  limit.action((key: string, wanted: Limit, why: Why) =>
     run(limit, (context) =>
-      changeKey(context, key, ({ id }, now) => ({ kind: 'setKeyLimit', keyId: id, limitPicos: limitPicosOf(wanted), now })),
+      changeKey(context, key, why, ({ id }, now) => ({ kind: 'setKeyLimit', keyId: id, limitPicos: limitPicosOf(wanted), now })),
     ),
   )
 
-  const extend = withJson(keys.command('extend'))
+  const extend = withReason(withJson(keys.command('extend')))
     .description(`move the expiry, or give one to a key that has none: at most ${KEY_EXPIRY_DAYS_MAX} days ahead of now`)
     .argument(KEY, KEY_TEXT)
     .requiredOption('--days <N>', `1 to ${KEY_EXPIRY_DAYS_MAX} days more; from now where there was no expiry`, days)
-  extend.action((key: string, options: { days: number }) =>
-    run(extend, (context) => changeKey(context, key, (found, now) => extension(found, options.days, now))),
+  extend.action((key: string, options: Why & { days: number }) =>
+    run(extend, (context) => changeKey(context, key, options, (found, now) => extension(found, options.days, now))),
   )
 
   for (const [name, isActive] of [
     ['disable', false],
     ['enable', true],
   ] as const) {
-    const command = withJson(keys.command(name)).description(`${name} a key`).argument(KEY, KEY_TEXT)
-    command.action((key: string) =>
-      run(command, (context) => changeKey(context, key, ({ id }, now) => ({ kind: 'setKeyActive', keyId: id, isActive, now }))),
+    const command = withReason(withJson(keys.command(name)))
+      .description(`${name} a key`)
+      .argument(KEY, KEY_TEXT)
+    command.action((key: string, why: Why) =>
+      run(command, (context) => changeKey(context, key, why, ({ id }, now) => ({ kind: 'setKeyActive', keyId: id, isActive, now }))),
     )
   }
 
-  const rotate = withJson(keys.command('rotate'))
+  const rotate = withReason(withJson(keys.command('rotate')))
     .description('give a key a new secret, shown once')
     .argument(KEY, KEY_TEXT)
     .option('--overlap-hours <N>', 'how long the old secret stays valid', wholeNumber(0, 24 * KEY_EXPIRY_DAYS_MAX), 0)
-  rotate.action((key: string, options: { overlapHours: number }) => run(rotate, (context) => rotateKey(context, key, options.overlapHours)))
+  rotate.action((key: string, options: Why & { overlapHours: number }) => run(rotate, (context) => rotateKey(context, key, options)))
 }
 
 async function createKey(context: CommandContext, options: CreateOptions): Promise<ExitCode | Stop> {
   const plans = context.config.catalog.plans
   if (!plans.has(options.plan)) return wrongUse(`there is no plan "${options.plan}"; the configuration has ${[...plans.keys()].join(', ')}`)
+  const balance = options.balance ?? ZERO
+  if (options.ref !== undefined && balance === ZERO) return wrongUse(REF_WITHOUT_BALANCE)
   const account = options.account === undefined ? undefined : accountNamed(context, options.account)
   if (isStop(account)) return account
   const now = context.environment.now()
   const keyId = newId('key', now)
   const { secret, ...stored } = newSecret()
-  const stop = await operate(
+  const done = await operate(
     context,
     {
       kind: 'createKey',
@@ -99,12 +112,12 @@ async function createKey(context: CommandContext, options: CreateOptions): Promi
       plan: options.plan,
       limitPicos: limitPicosOf(options.limit),
       expiresAt: options.expiresInDays === undefined ? null : now + options.expiresInDays * DAY_MS,
-      topUp: (options.balance ?? ZERO) === ZERO ? null : { topUpId: newId('top', now), amountPicos: options.balance ?? ZERO, ref: '' },
+      topUp: balance === ZERO ? null : { creditId: newId('crd', now), amountPicos: balance, ref: options.ref ?? '' },
       now,
     },
-    { create: true },
+    { ...options, create: true },
   )
-  return stop ?? saySecret(context, keyId, secret)
+  return isStop(done) ? done : saySecret(context, keyId, secret)
 }
 
 function listKeys(context: CommandContext): ExitCode | Stop {
@@ -127,13 +140,15 @@ function showKey(context: CommandContext, name: string): ExitCode | Stop {
 async function changeKey(
   context: CommandContext,
   name: string,
+  why: Why,
   operationOn: (key: KeyReport, now: number) => Operation | Stop,
 ): Promise<ExitCode | Stop> {
   const key = keyNamed(context, name)
   if (isStop(key)) return key
   const operation = operationOn(key, context.environment.now())
   if (isStop(operation)) return operation
-  return (await operate(context, operation, { create: false })) ?? showKey(context, key.id)
+  const done = await operate(context, operation, { ...why, create: false })
+  return isStop(done) ? done : showKey(context, key.id)
 }
 
 /** An expired key is extended from now on, and a key that never expired gets its expiry from now on. */
@@ -146,14 +161,18 @@ function extension({ id, expiresAt }: KeyReport, days: number, now: number): Ope
   return wrongUse(`a key may expire at most ${KEY_EXPIRY_DAYS_MAX} days ahead: this one can have ${daysLeft} days more`)
 }
 
-async function rotateKey(context: CommandContext, name: string, overlapHours: number): Promise<ExitCode | Stop> {
+async function rotateKey(
+  context: CommandContext,
+  name: string,
+  { overlapHours, ...why }: Why & { overlapHours: number },
+): Promise<ExitCode | Stop> {
   const key = keyNamed(context, name)
   if (isStop(key)) return key
   const now = context.environment.now()
   const oldValidUntil = now + overlapHours * HOUR_MS
   const { secret, ...stored } = newSecret()
-  const stop = await operate(context, { kind: 'rotateKey', keyId: key.id, ...stored, oldValidUntil, now }, { create: false })
-  return stop ?? saySecret(context, key.id, secret, oldValidUntil)
+  const done = await operate(context, { kind: 'rotateKey', keyId: key.id, ...stored, oldValidUntil, now }, { ...why, create: false })
+  return isStop(done) ? done : saySecret(context, key.id, secret, oldValidUntil)
 }
 
 /** The key is in the ledger by now: whatever goes wrong, its secret must be seen. */

@@ -1,8 +1,14 @@
-/** An operator's write: by the running gateway's socket, else on the file itself under the same lock. Rules: ledger.md "One writer"; operator.md "Socket". */
+/**
+ * An operator's write: by the running gateway's socket, else on the file itself under the same lock. Rules: ledger.md "One writer"; operator.md "Socket",
+ * "Audit".
+ */
 
+import type { Command } from 'commander'
 import { openLedger } from '../ledger/open-ledger.ts'
-import type { Operation, OperationResult } from '../ledger/operation.ts'
+import type { Act, Earlier, Operation, OperationResult } from '../ledger/operation.ts'
 import { operateThroughSocket } from '../operator/operator-socket.ts'
+import { ownActor } from '../operator/peer.ts'
+import { readReason } from './arguments.ts'
 import type { CommandContext } from './command-context.ts'
 import { noLedger, type Stop, wrongUse } from './environment.ts'
 import { newId } from './new-id.ts'
@@ -10,14 +16,26 @@ import { newId } from './new-id.ts'
 /** A gateway that has just taken the lock makes its socket a moment later, and another command holds the lock only for a moment. */
 const RETRY_AFTER_MS = [50, 200, 500, 1_000]
 
-/** Undefined: done and durable. `create`: a ledger that is missing is made. */
-export async function operate(context: CommandContext, operation: Operation, { create }: { create: boolean }): Promise<Stop | undefined> {
+/** What every act may say of itself. */
+export type Why = { reason?: string }
+export const withReason = (command: Command): Command => command.option('--reason <TEXT>', 'why, for the audit log', readReason)
+
+/** `earlier`: the same was done before under the same reference, and nothing now. */
+export type Done = Readonly<{ earlier?: Earlier }>
+
+/** What is done is durable. `create`: a ledger that is missing is made. */
+export async function operate(
+  context: CommandContext,
+  operation: Operation,
+  { create, reason = '' }: Why & { create: boolean },
+): Promise<Stop | Done> {
+  const act = { actor: ownActor(), address: 'file', reason }
   for (const waitMs of [0, ...RETRY_AFTER_MS]) {
     await Bun.sleep(waitMs)
-    const viaGateway = await operateThroughSocket(context.config.ledgerPath, operation)
-    if (viaGateway !== 'absent') return stopOf(viaGateway)
-    const direct = await operateOnFile(context, operation, create)
-    if ('result' in direct) return stopOf(direct)
+    const viaGateway = await operateThroughSocket(context.config.ledgerPath, operation, act)
+    if (viaGateway !== 'absent') return doneOf(viaGateway)
+    const direct = await operateOnFile(context, operation, act, create)
+    if ('result' in direct) return doneOf(direct)
     if (direct.problem !== 'locked') return noLedger(direct.message)
   }
   return noLedger('another process holds the ledger, and it does not answer at its operator socket')
@@ -25,22 +43,27 @@ export async function operate(context: CommandContext, operation: Operation, { c
 
 type FileProblem = Extract<Awaited<ReturnType<typeof openLedger>>, { problem: unknown }>
 
-async function operateOnFile(context: CommandContext, operation: Operation, create: boolean): Promise<OperationResult | FileProblem> {
+async function operateOnFile(
+  context: CommandContext,
+  operation: Operation,
+  act: Act,
+  create: boolean,
+): Promise<OperationResult | FileProblem> {
   const { startThread, now, stderr } = context.environment
   const opened = await openLedger({ path: context.config.ledgerPath, create, bootId: newId('boot', now()), startThread, now })
   if ('problem' in opened) return opened
   if (opened.isNew) stderr(`tollgate: a new ledger was made at ${opened.path}\n`)
   try {
-    return await opened.ledger.operate(operation)
+    return await opened.ledger.operate(operation, act)
   } finally {
     await opened.ledger.close()
   }
 }
 
-function stopOf(result: OperationResult): Stop | undefined {
+function doneOf(result: OperationResult): Stop | Done {
   switch (result.result) {
     case 'done':
-      return undefined
+      return result
     case 'refused':
       return wrongUse(result.problem)
     case 'unavailable':

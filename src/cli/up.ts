@@ -68,7 +68,7 @@ async function createDemoKey(gateway: Gateway): Promise<string | undefined> {
     plan: 'default',
     limitPicos: null,
     expiresAt: null,
-    topUp: { topUpId: newId('top', now), amountPicos, ref: '' },
+    topUp: { creditId: newId('crd', now), amountPicos, ref: '' },
     now,
   })
   return result === 'done' ? secret : undefined

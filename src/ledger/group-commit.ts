@@ -18,7 +18,7 @@ import type {
   Progress,
   Settlement,
 } from './ledger.ts'
-import type { Operation, OperationResult } from './operation.ts'
+import { type Act, type Operation, type OperationResult, PROGRAM } from './operation.ts'
 import type { Answer, Answers, Calls, Committed, Debit, Mark, Opened, OpenProblem, Task } from './task.ts'
 import type { ThreadOptions } from './thread-handle.ts'
 import { Wallets } from './wallets.ts'
@@ -122,11 +122,13 @@ export class GroupCommit implements Ledger {
     return this.#wallets.purseOf(keyId)
   }
 
-  async operate(operation: Operation): Promise<OperationResult> {
+  async operate(operation: Operation, act: Act = PROGRAM): Promise<OperationResult> {
     const { lost } = this.#writer
     if (lost !== undefined) return { result: 'refused', problem: `${lost}: nothing is changed until that is mended` }
-    const operated = await this.#writer.ask({ kind: 'operate', operation })
-    return operated.result === 'done' ? { result: 'done' } : operated
+    const operated = await this.#writer.ask({ kind: 'operate', operation, act })
+    if (operated.result !== 'done') return operated
+    const { isNew: _, ...done } = operated
+    return done
   }
 
   onKeyChange(listener: (change: KeyChange) => void): void {

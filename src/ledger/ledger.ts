@@ -17,7 +17,7 @@ import type { Picos } from '../core/money.ts'
 import type { Outcome, UsageSource } from '../core/outcome.ts'
 import type { Rates } from '../core/pricing.ts'
 import type { Usage } from '../core/usage.ts'
-import type { Operation, OperationResult } from './operation.ts'
+import type { Act, Operation, OperationResult } from './operation.ts'
 
 export interface Ledger {
   /** Reserves the worst case of a request, if the key and its account may still spend. At once where the key is in memory, as it is after `findKey`. */
@@ -41,8 +41,8 @@ export interface Ledger {
   balanceOf(keyId: string): Promise<KeyBalance | undefined | 'unavailable'>
   /** What the memory says of a key now, with what is sent and not on disk yet; undefined where the key is not in it, and so has nothing held. */
   purseOf(keyId: string): Purse | undefined
-  /** The operator's writes: keys, accounts, top-ups. Durable when resolved. */
-  operate(operation: Operation): Promise<OperationResult>
+  /** The operator's writes: keys, accounts, credits. Durable when resolved. `act`: absent for what the program does by itself. */
+  operate(operation: Operation, act?: Act): Promise<OperationResult>
   /** Called after every commit that changed what a key may do. */
   onKeyChange(listener: (change: KeyChange) => void): void
   /** What is held now, oldest first: requests in flight, and those whose settle is not on disk yet. */

@@ -71,6 +71,11 @@ function operatorReads(db: Database) {
       .from(accounts)
       .where(eq(accounts.id, given('accountId')))
       .prepare(),
+    accountByNumber: orm
+      .select({ id: accounts.id, name: accounts.name })
+      .from(accounts)
+      .where(eq(accounts.number, given('account')))
+      .prepare(),
     accountByName: orm
       .select({ id: accounts.id })
       .from(accounts)
@@ -90,6 +95,13 @@ function operatorReads(db: Database) {
       .select({ id: keys.id })
       .from(keys)
       .where(eq(keys.accountNumber, given('account')))
+      .prepare(),
+    newestSecret: orm
+      .select({ display: keySecrets.display })
+      .from(keySecrets)
+      .where(eq(keySecrets.keyNumber, given('key')))
+      .orderBy(sql`valid_until is null desc, created_at desc`)
+      .limit(1)
       .prepare(),
     secretOwner: orm
       .select({ keyId: keys.id })

@@ -2,10 +2,29 @@
 
 import type { Picos } from '../core/money.ts'
 
+/** Who did it (`os:alice`, `program`), from where (`socket`, `file`, an address), and why in the operator's words. Rules: operator.md "Audit". */
+export type Act = Readonly<{ actor: string; address: string; reason: string }>
+
+/** What the program does by itself. */
+export const PROGRAM: Act = { actor: 'program', address: '', reason: '' }
+
+/** top-up adds · refund takes back what was paid back, so it is negative · correction is either. */
+export type CreditKind = 'top-up' | 'refund' | 'correction'
+
+/** `ref`: the payment's reference, trimmed; '' for none. */
+export type TopUp = Readonly<{ creditId: string; amountPicos: Picos; ref: string }>
+
 /** Ids, hashes and times are the caller's, so that an operation that is sent twice is the same operation. */
 export type Operation =
-  | Readonly<{ kind: 'createAccount'; accountId: string; name: string; now: number }>
-  | Readonly<{ kind: 'topUp'; topUpId: string; accountId: string; amountPicos: Picos; ref: string; now: number }>
+  | Readonly<{
+      kind: 'createAccount'
+      accountId: string
+      name: string
+      /** Tops the account up in the same transaction; null: nothing. */
+      topUp: TopUp | null
+      now: number
+    }>
+  | (TopUp & Readonly<{ kind: 'credit'; creditKind: CreditKind; accountId: string; now: number }>)
   | Readonly<{ kind: 'setAccountActive'; accountId: string; isActive: boolean; now: number }>
   | Readonly<{
       kind: 'createKey'
@@ -20,7 +39,7 @@ export type Operation =
       limitPicos: Picos | null
       expiresAt: number | null
       /** Tops the account up in the same transaction; null: nothing. */
-      topUp: Readonly<{ topUpId: string; amountPicos: Picos; ref: string }> | null
+      topUp: TopUp | null
       now: number
     }>
   | Readonly<{ kind: 'setKeyActive'; keyId: string; isActive: boolean; now: number }>
@@ -28,8 +47,11 @@ export type Operation =
   | Readonly<{ kind: 'setKeyExpiry'; keyId: string; expiresAt: number | null; now: number }>
   | Readonly<{ kind: 'rotateKey'; keyId: string; secretHash: Uint8Array; display: string; oldValidUntil: number; now: number }>
 
+/** Nothing was done, because the same was done before under the same reference. */
+export type Earlier = Readonly<{ creditId: string; accountId: string }>
+
 /** `refused` names what is wrong in words for the operator: no such account, the name is taken, the reference was used, the balance would pass its maximum. */
 export type OperationResult =
-  | Readonly<{ result: 'done' }>
+  | Readonly<{ result: 'done'; earlier?: Earlier }>
   | Readonly<{ result: 'refused'; problem: string }>
   | Readonly<{ result: 'unavailable' }>

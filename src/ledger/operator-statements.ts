@@ -37,12 +37,23 @@ function accountWrites(db: Database) {
         kind: given('kind'),
         amountPicos: given('amount'),
         ref: given('ref'),
+        actor: given('actor'),
+        reason: given('reason'),
         createdAt: given('now'),
       })
       .prepare(),
     insertAudit: orm
       .insert(auditLog)
-      .values({ at: given('now'), action: given('action'), target: given('target'), before: given('before'), after: given('after') })
+      .values({
+        at: given('now'),
+        actor: given('actor'),
+        address: given('address'),
+        action: given('action'),
+        target: given('target'),
+        reason: given('reason'),
+        before: given('before'),
+        after: given('after'),
+      })
       .prepare(),
   }
 }

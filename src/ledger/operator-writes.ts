@@ -1,158 +1,213 @@
 /**
  * The operator's writes, each with its line in the audit log. Sent twice, an operation is done once; what cannot be done is refused in words.
- * Rules: ledger.md "Twice is once"; operator.md "Keys and accounts". A refusal leaves half-made rows behind: `SqliteLedger` rolls its savepoint back.
+ * Rules: ledger.md "Twice is once"; operator.md "Keys and accounts", "Credits", "Audit". A refusal leaves half-made rows behind: `SqliteLedger` rolls its
+ * savepoint back.
  */
 
 import { KEY_EXPIRY_DAYS_MAX } from '../core/limits.ts'
-import { BALANCE_PICOS_MAX, type Picos, toExactUsdText, ZERO } from '../core/money.ts'
-import type { Operation } from './operation.ts'
+import { BALANCE_PICOS_MAX, type Picos, picos, toExactUsdText, ZERO } from '../core/money.ts'
+import type { Act, CreditKind, Earlier, Operation, TopUp } from './operation.ts'
 import type { Statements } from './statements.ts'
 
 type OperationOf<K extends Operation['kind']> = Extract<Operation, { kind: K }>
 
-/** `isNew`: it had not been done before. `changed`: the keys that may now do more or less than before. */
+/** `isNew`: it had not been done before; `earlier`: by what it had been. `changed`: the keys that may now do more or less than before. */
 export type Performed =
-  | Readonly<{ result: 'done'; isNew: boolean; changed: readonly string[] }>
+  | Readonly<{ result: 'done'; isNew: boolean; earlier?: Earlier; changed: readonly string[] }>
   | Readonly<{ result: 'refused'; problem: string }>
 
 const DAY_MS = 86_400_000
-const UNCHANGED: Performed = { result: 'done', isNew: false, changed: [] }
+const UNCHANGED = { result: 'done', isNew: false, changed: [] } as const
 const done = (...changed: readonly string[]): Performed => ({ result: 'done', isNew: true, changed })
 const refused = (problem: string): Performed => ({ result: 'refused', problem })
 
-export function operate(statements: Statements, operation: Operation): Performed {
-  switch (operation.kind) {
-    case 'createAccount':
-      return createAccount(statements, operation)
-    case 'topUp':
-      return topUp(statements, operation)
-    case 'setAccountActive':
-      return setAccountActive(statements, operation)
-    case 'createKey':
-      return createKey(statements, operation)
-    case 'rotateKey':
-      return rotateKey(statements, operation)
-    case 'setKeyActive':
-    case 'setKeyLimit':
-    case 'setKeyExpiry':
-      return setOnKey(statements, operation)
+export const operate = (statements: Statements, operation: Operation, act: Act): Performed =>
+  new OperatorWrites(statements, act, operation.now).perform(operation)
+
+class OperatorWrites {
+  readonly #statements: Statements
+  readonly #act: Act
+  readonly #now: number
+
+  constructor(statements: Statements, act: Act, now: number) {
+    this.#statements = statements
+    this.#act = act
+    this.#now = now
   }
-}
 
-function createAccount(statements: Statements, { kind, accountId, name, now }: OperationOf<'createAccount'>): Performed {
-  const existing = statements.account.get({ accountId })
-  if (existing !== undefined) return existing.name === name ? UNCHANGED : refused(`the account id ${accountId} is taken`)
-  if (name !== '' && statements.accountByName.get({ name }) !== undefined) return refused(`an account named "${name}" exists`)
-  statements.insertAccount.run({ id: accountId, name, now })
-  audit(statements, now, kind, accountId, {}, { name })
-  return done()
-}
-
-/** A negative amount takes back an earlier top-up. A balance is no fact of a key record, so no key has changed. */
-function topUp(
-  statements: Statements,
-  { kind, topUpId, accountId, amountPicos: amount, ref, now }: Omit<OperationOf<'topUp'>, 'kind'> & { kind: string },
-): Performed {
-  const account = statements.account.get({ accountId })
-  const existing = statements.creditById.get({ id: topUpId })
-  if (existing !== undefined) {
-    const isSame = existing.accountNumber === account?.number && existing.amountPicos === amount && existing.ref === ref
-    return isSame ? UNCHANGED : refused(`the top-up id ${topUpId} is taken`)
-  }
-  if (amount === ZERO) return refused('a top-up must not be 0')
-  if (account === undefined) return refused(`there is no account ${accountId}`)
-  const earlier = ref === '' ? undefined : statements.creditByRef.get({ ref })
-  if (earlier !== undefined) return refused(`the reference "${ref}" was used by top-up ${earlier.id}`)
-  const credited = account.creditedPicos + amount
-  if (credited > BALANCE_PICOS_MAX || credited < -BALANCE_PICOS_MAX) {
-    return refused(`an account's top-ups may come to ${toExactUsdText(BALANCE_PICOS_MAX)} USD at most`)
-  }
-  const { number } = account
-  statements.insertCredit.run({ id: topUpId, account: number, kind: amount > ZERO ? 'top-up' : 'correction', amount, ref, now })
-  statements.creditAccount.run({ account: number, amount, now })
-  const before = { balanceUsd: toExactUsdText(account.balancePicos) }
-  audit(statements, now, kind, accountId, before, { topUpId, usd: toExactUsdText(amount), ref })
-  return done()
-}
-
-function setAccountActive(statements: Statements, { kind, accountId, isActive, now }: OperationOf<'setAccountActive'>): Performed {
-  const account = statements.account.get({ accountId })
-  if (account === undefined) return refused(`there is no account ${accountId}`)
-  if (statements.setAccountActive.run({ accountId, isActive: isActive ? 1 : 0 }).changes === 0) return UNCHANGED
-  audit(statements, now, kind, accountId, { isActive: account.isActive }, { isActive })
-  return done(...statements.keyIdsOfAccount.all({ account: account.number }).map((key) => key.id))
-}
-
-function createKey(statements: Statements, operation: OperationOf<'createKey'>): Performed {
-  const { kind, keyId, name, plan, limitPicos, expiresAt, topUp: credit, now } = operation
-  const hash = Buffer.from(operation.secretHash)
-  const owner = statements.secretOwner.get({ hash })
-  if (owner?.keyId === keyId) return UNCHANGED
-  if (owner !== undefined || statements.keyById.get({ keyId }) !== undefined) return refused(`the key id ${keyId} or its secret is taken`)
-  if (name !== '' && statements.keyByName.get({ name }) !== undefined) return refused(`a key named "${name}" exists`)
-  const problem = problemOfLimit(limitPicos) ?? problemOfExpiry(expiresAt, now)
-  if (problem !== undefined) return refused(problem)
-
-  const accountId = operation.accountId ?? operation.ownAccountId
-  if (operation.accountId === null) {
-    const own = createAccount(statements, { kind: 'createAccount', accountId, name, now })
-    if (own.result === 'refused') return refused(`${own.problem}: name the key otherwise, or put it on that account`)
-  }
-  const account = statements.account.get({ accountId })
-  if (account === undefined) return refused(`there is no account ${accountId}`)
-  statements.insertKey.run({ id: keyId, account: account.number, name, plan, limit: limitPicos, expiresAt, now })
-  const key = statements.keyById.get({ keyId })
-  statements.insertSecret.run({ hash, key: key?.number, display: operation.display, now })
-  audit(statements, now, kind, keyId, {}, { accountId, name, plan, limitUsd: usdOrNull(limitPicos), expiresAt })
-
-  if (credit === null) return done(keyId)
-  const credited = topUp(statements, { kind: 'topUp', accountId, ...credit, now })
-  if (credited.result === 'refused') return credited
-  // A new key's top-up is new: one that was done before would be credited in memory again.
-  return credited.isNew ? done(keyId) : refused(`the top-up id ${credit.topUpId} is taken`)
-}
-
-/** The old secrets end at `oldValidUntil`, or earlier where an earlier rotation said so. */
-function rotateKey(statements: Statements, { kind, keyId, secretHash, display, oldValidUntil, now }: OperationOf<'rotateKey'>): Performed {
-  const key = statements.keyById.get({ keyId })
-  if (key === undefined) return refused(`there is no key ${keyId}`)
-  const hash = Buffer.from(secretHash)
-  const owner = statements.secretOwner.get({ hash })
-  if (owner !== undefined) return owner.keyId === keyId ? UNCHANGED : refused('the new secret is taken')
-  statements.endSecrets.run({ key: key.number, until: oldValidUntil })
-  statements.insertSecret.run({ hash, key: key.number, display, now })
-  audit(statements, now, kind, keyId, {}, { display, oldValidUntil })
-  return done(keyId)
-}
-
-function setOnKey(statements: Statements, operation: OperationOf<'setKeyActive' | 'setKeyLimit' | 'setKeyExpiry'>): Performed {
-  const { kind, keyId, now } = operation
-  const key = statements.keyById.get({ keyId })
-  if (key === undefined) return refused(`there is no key ${keyId}`)
-  switch (kind) {
-    case 'setKeyActive': {
-      const { isActive } = operation
-      if (statements.setKeyActive.run({ keyId, isActive: isActive ? 1 : 0 }).changes === 0) return UNCHANGED
-      audit(statements, now, kind, keyId, { isActive: key.isActive }, { isActive })
-      return done(keyId)
-    }
-    case 'setKeyLimit': {
-      const { limitPicos: limit } = operation
-      const problem = problemOfLimit(limit)
-      if (problem !== undefined) return refused(problem)
-      if (statements.setKeyLimit.run({ keyId, limit, now }).changes === 0) return UNCHANGED
-      audit(statements, now, kind, keyId, { limitUsd: usdOrNull(key.limitPicos) }, { limitUsd: usdOrNull(limit) })
-      return done(keyId)
-    }
-    case 'setKeyExpiry': {
-      const { expiresAt } = operation
-      const problem = problemOfExpiry(expiresAt, now)
-      if (problem !== undefined) return refused(problem)
-      if (statements.setKeyExpiry.run({ keyId, expiresAt }).changes === 0) return UNCHANGED
-      audit(statements, now, kind, keyId, { expiresAt: key.expiresAt }, { expiresAt })
-      return done(keyId)
+  perform(operation: Operation): Performed {
+    switch (operation.kind) {
+      case 'createAccount':
+        return this.#createAccount(operation)
+      case 'credit':
+        return this.#credit(operation.accountId, operation.creditKind, operation)
+      case 'setAccountActive':
+        return this.#setAccountActive(operation)
+      case 'createKey':
+        return this.#createKey(operation)
+      case 'rotateKey':
+        return this.#rotateKey(operation)
+      case 'setKeyActive':
+      case 'setKeyLimit':
+      case 'setKeyExpiry':
+        return this.#setOnKey(operation)
     }
   }
+
+  #createAccount({ accountId, name, topUp }: Omit<OperationOf<'createAccount'>, 'kind' | 'now'>): Performed {
+    const existing = this.#statements.account.get({ accountId })
+    if (existing !== undefined) return existing.name === name ? UNCHANGED : refused(`the account id ${accountId} is taken`)
+    const earlier = topUp === null ? undefined : this.#earlierAccount(name, topUp)
+    if (earlier !== undefined) return { ...UNCHANGED, earlier }
+    if (name !== '' && this.#statements.accountByName.get({ name }) !== undefined) return refused(`an account named "${name}" exists`)
+    this.#statements.insertAccount.run({ id: accountId, name, now: this.#now })
+    this.#audit('createAccount', accountId, {}, { name })
+    if (topUp === null) return done()
+    const credited = this.#credit(accountId, 'top-up', topUp)
+    return credited.result === 'refused' || credited.isNew ? credited : refused(`the credit id ${topUp.creditId} is taken`)
+  }
+
+  /** An account of this name that was topped up so under the same reference: the command was given twice. */
+  #earlierAccount(name: string, { amountPicos, ref }: TopUp): Earlier | undefined {
+    const credit = ref === '' ? undefined : this.#statements.creditByRef.get({ ref })
+    if (credit === undefined || credit.kind !== 'top-up' || credit.amountPicos !== amountPicos) return undefined
+    const account = this.#statements.accountByNumber.get({ account: credit.accountNumber })
+    return account?.name === name ? { creditId: credit.id, accountId: account.id } : undefined
+  }
+
+  /** A balance is no fact of a key record, so no key has changed. */
+  #credit(accountId: string, creditKind: CreditKind, { creditId, amountPicos: amount, ref }: TopUp): Performed {
+    const account = this.#statements.account.get({ accountId })
+    const existing = this.#statements.creditById.get({ id: creditId })
+    const isSame = (credit: NonNullable<typeof existing>): boolean =>
+      credit.accountNumber === account?.number && credit.kind === creditKind && credit.amountPicos === amount && credit.ref === ref
+    if (existing !== undefined) return isSame(existing) ? UNCHANGED : refused(`the credit id ${creditId} is taken`)
+    if (account === undefined) return refused(`there is no account ${accountId}`)
+    const problem = problemOfCredit(creditKind, amount, ref)
+    if (problem !== undefined) return refused(problem)
+    const earlier = ref === '' ? undefined : this.#statements.creditByRef.get({ ref })
+    if (earlier !== undefined) {
+      if (isSame(earlier)) return { ...UNCHANGED, earlier: { creditId: earlier.id, accountId } }
+      return refused(`the reference "${ref}" was used by ${earlier.kind} ${earlier.id} of ${toExactUsdText(earlier.amountPicos)} USD`)
+    }
+    if (creditKind === 'refund' && account.balancePicos + amount < ZERO) {
+      return refused(`the balance is ${toExactUsdText(account.balancePicos)} USD, and a refund cannot take more; a correction can`)
+    }
+    const credited = account.creditedPicos + amount
+    if (credited > BALANCE_PICOS_MAX || credited < -BALANCE_PICOS_MAX) {
+      return refused(`an account's credits may come to ${toExactUsdText(BALANCE_PICOS_MAX)} USD at most`)
+    }
+    const { number, balancePicos } = account
+    const { actor, reason } = this.#act
+    const now = this.#now
+    this.#statements.insertCredit.run({ id: creditId, account: number, kind: creditKind, amount, ref, actor, reason, now })
+    this.#statements.creditAccount.run({ account: number, amount, now })
+    const after = { creditId, kind: creditKind, usd: toExactUsdText(amount), ref }
+    const balanceAfter = toExactUsdText(picos(balancePicos + amount))
+    this.#audit('credit', accountId, { balanceUsd: toExactUsdText(balancePicos) }, { ...after, balanceUsd: balanceAfter })
+    return done()
+  }
+
+  #setAccountActive({ kind, accountId, isActive }: OperationOf<'setAccountActive'>): Performed {
+    const account = this.#statements.account.get({ accountId })
+    if (account === undefined) return refused(`there is no account ${accountId}`)
+    if (this.#statements.setAccountActive.run({ accountId, isActive: isActive ? 1 : 0 }).changes === 0) return UNCHANGED
+    this.#audit(kind, accountId, { isActive: account.isActive }, { isActive })
+    return done(...this.#statements.keyIdsOfAccount.all({ account: account.number }).map((key) => key.id))
+  }
+
+  #createKey(operation: OperationOf<'createKey'>): Performed {
+    const { kind, keyId, name, plan, limitPicos, expiresAt, topUp } = operation
+    const now = this.#now
+    const hash = Buffer.from(operation.secretHash)
+    const owner = this.#statements.secretOwner.get({ hash })
+    if (owner?.keyId === keyId) return UNCHANGED
+    if (owner !== undefined || this.#statements.keyById.get({ keyId }) !== undefined)
+      return refused(`the key id ${keyId} or its secret is taken`)
+    if (name !== '' && this.#statements.keyByName.get({ name }) !== undefined) return refused(`a key named "${name}" exists`)
+    const problem = problemOfLimit(limitPicos) ?? problemOfExpiry(expiresAt, now)
+    if (problem !== undefined) return refused(problem)
+
+    const accountId = operation.accountId ?? operation.ownAccountId
+    if (operation.accountId === null) {
+      const own = this.#createAccount({ accountId, name, topUp: null })
+      if (own.result === 'refused') return refused(`${own.problem}: name the key otherwise, or put it on that account`)
+    }
+    const account = this.#statements.account.get({ accountId })
+    if (account === undefined) return refused(`there is no account ${accountId}`)
+    this.#statements.insertKey.run({ id: keyId, account: account.number, name, plan, limit: limitPicos, expiresAt, now })
+    const key = this.#statements.keyById.get({ keyId })
+    this.#statements.insertSecret.run({ hash, key: key?.number, display: operation.display, now })
+    this.#audit(kind, keyId, {}, { accountId, name, plan, limitUsd: usdOrNull(limitPicos), expiresAt })
+    if (topUp === null) return done(keyId)
+    const credited = this.#credit(accountId, 'top-up', topUp)
+    if (credited.result === 'refused') return credited
+    if (credited.isNew) return done(keyId)
+    // A secret is shown once, so a second key would not be the first again: its maker must know that the money is there already.
+    return refused(
+      credited.earlier === undefined
+        ? `the credit id ${topUp.creditId} is taken`
+        : `the reference "${topUp.ref}" was credited to this account already, by ${credited.earlier.creditId}; make the key without a balance`,
+    )
+  }
+
+  /** The old secrets end at `oldValidUntil`, or earlier where an earlier rotation said so. */
+  #rotateKey({ kind, keyId, secretHash, display, oldValidUntil }: OperationOf<'rotateKey'>): Performed {
+    const key = this.#statements.keyById.get({ keyId })
+    if (key === undefined) return refused(`there is no key ${keyId}`)
+    const hash = Buffer.from(secretHash)
+    const owner = this.#statements.secretOwner.get({ hash })
+    if (owner !== undefined) return owner.keyId === keyId ? UNCHANGED : refused('the new secret is taken')
+    const old = this.#statements.newestSecret.get({ key: key.number })
+    this.#statements.endSecrets.run({ key: key.number, until: oldValidUntil })
+    this.#statements.insertSecret.run({ hash, key: key.number, display, now: this.#now })
+    this.#audit(kind, keyId, { display: old?.display }, { display, oldValidUntil })
+    return done(keyId)
+  }
+
+  #setOnKey(operation: OperationOf<'setKeyActive' | 'setKeyLimit' | 'setKeyExpiry'>): Performed {
+    const { kind, keyId } = operation
+    const key = this.#statements.keyById.get({ keyId })
+    if (key === undefined) return refused(`there is no key ${keyId}`)
+    switch (kind) {
+      case 'setKeyActive': {
+        const { isActive } = operation
+        if (this.#statements.setKeyActive.run({ keyId, isActive: isActive ? 1 : 0 }).changes === 0) return UNCHANGED
+        this.#audit(kind, keyId, { isActive: key.isActive }, { isActive })
+        return done(keyId)
+      }
+      case 'setKeyLimit': {
+        const { limitPicos: limit } = operation
+        const problem = problemOfLimit(limit)
+        if (problem !== undefined) return refused(problem)
+        if (this.#statements.setKeyLimit.run({ keyId, limit, now: this.#now }).changes === 0) return UNCHANGED
+        this.#audit(kind, keyId, { limitUsd: usdOrNull(key.limitPicos) }, { limitUsd: usdOrNull(limit) })
+        return done(keyId)
+      }
+      case 'setKeyExpiry': {
+        const { expiresAt } = operation
+        const problem = problemOfExpiry(expiresAt, this.#now)
+        if (problem !== undefined) return refused(problem)
+        if (this.#statements.setKeyExpiry.run({ keyId, expiresAt }).changes === 0) return UNCHANGED
+        this.#audit(kind, keyId, { expiresAt: key.expiresAt }, { expiresAt })
+        return done(keyId)
+      }
+    }
+  }
+
+  #audit(action: Operation['kind'], target: string, before: Facts, after: Facts): void {
+    const change = { before: JSON.stringify(before), after: JSON.stringify(after) }
+    this.#statements.insertAudit.run({ now: this.#now, ...this.#act, action, target, ...change })
+  }
+}
+
+type Facts = Readonly<Record<string, unknown>>
+
+function problemOfCredit(kind: CreditKind, amount: Picos, ref: string): string | undefined {
+  if (ref.trim() !== ref) return 'a reference has no spaces around it'
+  if (amount === ZERO) return `a ${kind} must not be 0`
+  if (kind === 'top-up' && amount < ZERO) return 'a top-up adds to the balance; a refund or a correction takes from it'
+  return kind === 'refund' && amount > ZERO ? 'a refund takes from the balance' : undefined
 }
 
 const problemOfLimit = (limit: Picos | null): string | undefined =>
@@ -166,9 +221,3 @@ const problemOfExpiry = (expiresAt: number | null, now: number): string | undefi
     : undefined
 
 const usdOrNull = (amount: Picos | null): string | null => (amount === null ? null : toExactUsdText(amount))
-
-type Facts = Readonly<Record<string, unknown>>
-
-function audit(statements: Statements, now: number, action: string, target: string, before: Facts, after: Facts): void {
-  statements.insertAudit.run({ now, action, target, before: JSON.stringify(before), after: JSON.stringify(after) })
-}

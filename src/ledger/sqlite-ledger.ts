@@ -250,15 +250,16 @@ export class SqliteLedger {
   }
 
   /** A refusal may leave half-made rows behind: they are rolled back. What the group spent before is written first, so that an operation sees it. */
-  #operate({ operation }: Extract<WriteTask, { kind: 'operate' }>, changes: KeyChange[]): Answer {
+  #operate({ operation, act }: Extract<WriteTask, { kind: 'operate' }>, changes: KeyChange[]): Answer {
     this.#debits.flush()
     this.#db.run('SAVEPOINT operation')
-    const performed = operate(this.#statements, operation)
+    const performed = operate(this.#statements, operation, act)
     if (performed.result === 'refused') this.#db.run('ROLLBACK TO operation')
     this.#db.run('RELEASE operation')
     if (performed.result === 'refused') return performed
     for (const keyId of performed.changed) changes.push({ keyId, stop: this.#stopOf(keyId) })
-    return { result: 'done', isNew: performed.isNew }
+    const { changed: _, ...done } = performed
+    return done
   }
 
   #read(task: ReadTask, faults: LedgerFault[]): Answer {

@@ -6,7 +6,7 @@ import type { Picos } from '../core/money.ts'
 import type { Rates } from '../core/pricing.ts'
 import type { FileId } from './file-id.ts'
 import type { Attempt, IdempotentUse, KeyBalance, KeyChange, Progress, Settlement } from './ledger.ts'
-import type { Operation, OperationResult } from './operation.ts'
+import type { Act, Earlier, Operation, OperationResult } from './operation.ts'
 import type { Finding, Question } from './reports.ts'
 
 export type PriceVersion = Readonly<{ modelId: string; rates: Rates }>
@@ -52,7 +52,7 @@ export type Task =
   /** Takes the mark of a request away that ended without a receipt, and says whether it has one after all. */
   | Readonly<{ kind: 'unmark'; requestId: string }>
   | Readonly<{ kind: 'attempts'; calls: Calls }>
-  | Readonly<{ kind: 'operate'; operation: Operation }>
+  | Readonly<{ kind: 'operate'; operation: Operation; act: Act }>
   | Readonly<{ kind: 'findKey'; secretHash: Uint8Array }>
   | Readonly<{ kind: 'keyStates'; keyIds: readonly string[] }>
   | Readonly<{ kind: 'balanceOf'; keyId: string }>
@@ -74,7 +74,7 @@ export type Answers = {
 }
 
 /** `isNew`: the operation had not been done before. */
-type Operated = Exclude<OperationResult, { result: 'done' }> | Readonly<{ result: 'done'; isNew: boolean }>
+type Operated = Exclude<OperationResult, { result: 'done' }> | Readonly<{ result: 'done'; isNew: boolean; earlier?: Earlier }>
 
 export type FoundKey = Readonly<{ record: KeyRecord; state: KeyState }>
 

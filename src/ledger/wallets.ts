@@ -210,7 +210,7 @@ export class Wallets {
   /** An operator's write that is on disk. `isNew` is false where it had been done before. */
   apply(operation: Operation, isNew: boolean): void {
     switch (operation.kind) {
-      case 'topUp':
+      case 'credit':
         if (isNew) this.#credit(operation.accountId, operation.amountPicos)
         break
       case 'createKey':

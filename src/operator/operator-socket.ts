@@ -1,22 +1,25 @@
 /**
- * The operator's way to a running gateway: a unix socket beside the ledger, for its owner only. One operation in, its result out. It is made by whoever
- * holds the ledger's lock. Rules: ledger.md "One writer"; operator.md "Socket".
+ * The operator's way to a running gateway: a unix socket beside the ledger, for its owner only. One operation in, its result out; or what is held now. It is
+ * made by whoever holds the ledger's lock. Rules: ledger.md "One writer"; operator.md "Socket", "Audit".
  */
 
 import { lstatSync, renameSync, type Stats, unlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { realPathOf } from '../ledger/file-id.ts'
-import type { Ledger } from '../ledger/ledger.ts'
-import type { Operation, OperationResult } from '../ledger/operation.ts'
-import { readOperation, readResult, writeOperation } from './operation-json.ts'
+import type { Hold, Ledger } from '../ledger/ledger.ts'
+import type { Act, Operation, OperationResult } from '../ledger/operation.ts'
+import { holdsPage } from './holds-page.ts'
+import { askLine, listenForLines } from './line-socket.ts'
+import { type HoldsQuery, readHolds, readHoldsQuery, readOrder, readResult, writeMessage } from './message-json.ts'
+import { actorOfPeer } from './peer.ts'
 
 /** The kernel's limit is 108 bytes on Linux and 104 on macOS, with the closing zero and the process id that is behind the name at first. */
 const PATH_BYTES_MAX = 92
-const BODY_BYTES_MAX = 65_536
 const ANSWER_TIMEOUT_MS = 10_000
 /** Only the owner may read and write. */
 const UMASK = 0o177
+const ALIVE = 'alive'
 
 /** `<ledger>.sock` beside the file itself, whatever link led to it, or a hash of it in the temporary folder where that would be too long. */
 export function socketPathOf(ledgerPath: string): string {
@@ -27,32 +30,19 @@ export function socketPathOf(ledgerPath: string): string {
 }
 
 /** Call it with the ledger's lock held: a socket file that is still there then belongs to a dead process. `onBug` is told what an operation threw. */
-export function listenOnOperatorSocket(
-  path: string,
-  ledger: Ledger,
-  onBug: (bug: unknown) => void = () => undefined,
-): { close(): Promise<void> } {
+export function listenOnOperatorSocket(path: string, ledger: Ledger, onBug: (bug: unknown) => void = () => undefined): { close(): void } {
   removeSocket(path)
   // Bun takes away the name that it listens on when it stops, whose ever it is by then.
   const first = `${path}.${process.pid}`
   removeSocket(first)
   const umask = process.umask(UMASK)
   try {
-    const server = Bun.serve({
-      unix: first,
-      maxRequestBodySize: BODY_BYTES_MAX,
-      fetch: (request) => answer(request, ledger),
-      // Bun's own would write the error's message to the log.
-      error(bug) {
-        onBug(bug)
-        return new Response(null, { status: 500 })
-      },
-    })
+    const server = listenForLines(first, (line, fd) => answer(line, fd, ledger), onBug)
     renameSync(first, path)
     const made = statOf(path)?.ino
     return {
-      async close() {
-        await server.stop(true)
+      close() {
+        server.stop(true)
         // By now it may be the socket of another gateway, on a ledger that was put in the place of ours.
         if (statOf(path)?.ino === made) removeSocket(path)
       },
@@ -64,37 +54,54 @@ export function listenOnOperatorSocket(
 
 /** True when a gateway answers at the ledger's socket. */
 export async function isGatewayRunning(ledgerPath: string): Promise<boolean> {
-  const response = await request(socketPathOf(ledgerPath), '/', {})
-  return response === 'alive'
+  return (await ask(ledgerPath, ALIVE)) === ALIVE
 }
 
-/** `absent`: no gateway listens. `unavailable`: one does, but its answer did not come or was none of ours. */
-export async function operateThroughSocket(ledgerPath: string, operation: Operation): Promise<OperationResult | 'absent'> {
-  const text = await request(socketPathOf(ledgerPath), '/operate', { method: 'POST', body: writeOperation(operation) })
+/**
+ * `absent`: no gateway listens. `unavailable`: one does, but its answer did not come or was none of ours. The actor of `act` counts only where the gateway
+ * cannot ask the kernel who is calling.
+ */
+export async function operateThroughSocket(ledgerPath: string, operation: Operation, act: Act): Promise<OperationResult | 'absent'> {
+  const text = await ask(ledgerPath, `operate ${writeMessage({ operation, act })}`)
   if (text === undefined) return 'absent'
   return readResult(text) ?? { result: 'unavailable' }
 }
 
-async function answer(request: Request, ledger: Ledger): Promise<Response> {
-  const { pathname } = new URL(request.url)
-  if (request.method === 'GET' && pathname === '/') return new Response('alive')
-  if (request.method !== 'POST' || pathname !== '/operate') return new Response('no such path', { status: 404 })
-  const operation = readOperation(await request.text())
-  if (operation === undefined)
-    return Response.json({ result: 'refused', problem: 'the operation has an unknown form' } satisfies OperationResult)
-  return Response.json(await ledger.operate(operation))
+/** A page of what a running gateway holds, oldest first. */
+export async function holdsThroughSocket(ledgerPath: string, query: HoldsQuery): Promise<readonly Hold[] | 'absent' | 'unavailable'> {
+  const text = await ask(ledgerPath, `holds ${writeMessage(query)}`)
+  if (text === undefined) return 'absent'
+  return readHolds(text) ?? 'unavailable'
 }
 
-/** The text of the answer; undefined when nobody answers. A socket of another user is nobody. */
-async function request(path: string, pathname: string, init: RequestInit): Promise<string | undefined> {
-  if (!isOurs(path)) return undefined
-  try {
-    const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS)
-    const response = await fetch(`http://localhost${pathname}`, { ...init, unix: path, signal, keepalive: false })
-    return await response.text()
-  } catch (error) {
-    return error instanceof DOMException && error.name === 'TimeoutError' ? '' : undefined
+async function answer(line: string, fd: number, ledger: Ledger): Promise<string> {
+  if (line === ALIVE) return ALIVE
+  const [, verb, body = ''] = /^(\w+) (.*)$/.exec(line) ?? []
+  switch (verb) {
+    case 'operate': {
+      const order = readOrder(body)
+      if (order === undefined) return writeResult({ result: 'refused', problem: 'the operation has an unknown form' })
+      const { operation, act } = order
+      return writeResult(await ledger.operate(operation, { ...act, actor: actorOfPeer(fd) ?? act.actor, address: 'socket' }))
+    }
+    case 'holds': {
+      const query = readHoldsQuery(body)
+      return query === undefined ? 'unknown' : writeMessage(holdsPage(ledger.holds(), query))
+    }
+    default:
+      return 'unknown'
   }
+}
+
+const writeResult = (result: OperationResult): string => JSON.stringify(result)
+
+/** The text of the answer, '' where none came in time; undefined when nobody listens. A socket of another user is nobody. */
+async function ask(ledgerPath: string, line: string): Promise<string | undefined> {
+  const path = socketPathOf(ledgerPath)
+  if (!isOurs(path)) return undefined
+  const answered = await askLine(path, line, ANSWER_TIMEOUT_MS)
+  if (answered === 'absent') return undefined
+  return answered === 'silent' ? '' : answered.text
 }
 
 function isOurs(path: string): boolean {

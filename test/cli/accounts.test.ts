@@ -15,20 +15,45 @@ test('create, top up, correct, disable and enable', async () => {
   const made = await place.json<Account>('accounts', 'create', '--name', 'acme')
   expect(made).toMatchObject({ name: 'acme', balance_usd: 0, is_active: true })
   expect(await place.json('accounts', 'top-up', 'acme', '25', '--ref', 'invoice-7')).toMatchObject({ balance_usd: 25 })
-  expect(await place.json('accounts', 'top-up', made.id, '-5')).toMatchObject({ balance_usd: 20 })
+  expect(await place.json('accounts', 'refund', made.id, '5', '--reason', 'sent twice')).toMatchObject({ balance_usd: 20, amount_usd: -5 })
+  expect(await place.json('accounts', 'correct', made.id, '-0.000000000001', '--reason', 'a test')).toMatchObject({
+    balance_usd: 20,
+    balance_usd_exact: '19.999999999999',
+    amount_usd_exact: '-0.000000000001',
+  })
   await place.json('keys', 'create', '--name', 'app', '--account', 'acme')
   expect(await place.json('accounts', 'disable', 'acme')).toMatchObject({ is_active: false })
   expect(await place.json('keys', 'show', 'app')).toMatchObject({ is_active: true, is_account_active: false, state: 'disabled' })
   expect(await place.json('accounts', 'enable', 'acme')).toMatchObject({ is_active: true })
 })
 
-test("a payment's reference is credited once", async () => {
+test("a payment's reference is credited once: given again, the answer is the same and says so", async () => {
   await place.json('accounts', 'create', 'acme')
-  await place.json('accounts', 'top-up', 'acme', '25', '--ref', 'invoice-7')
-  const again = await place.run('accounts', 'top-up', 'acme', '25', '--ref', 'invoice-7')
-  expect(again.code).toBe(2)
-  expect(again.err).toContain('invoice-7')
-  expect((await place.json<{ data: Account[] }>('accounts', 'list')).data).toMatchObject([{ name: 'acme', balance_usd: 25 }])
+  const first = await place.json('accounts', 'top-up', 'acme', '25', '--ref', '  Invoice-7 ')
+  expect(first).toMatchObject({ balance_usd: 25, amount_usd: 25, already: false })
+  const again = await place.json('accounts', 'top-up', 'acme', '25', '--ref', 'Invoice-7')
+  expect(again).toEqual({ ...first, already: true })
+  expect(await place.run('accounts', 'top-up', 'acme', '25', '--ref', 'Invoice-7')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('already: $25.000000 stand under this reference'),
+  })
+  const other = await place.run('accounts', 'top-up', 'acme', '26', '--ref', 'Invoice-7')
+  expect(other).toMatchObject({ code: 2, out: '', err: expect.stringContaining('"Invoice-7" was used by top-up') })
+  expect(await place.json('accounts', 'top-up', 'acme', '25', '--ref', 'invoice-7')).toMatchObject({ balance_usd: 50, already: false })
+  expect((await place.json<{ data: Account[] }>('accounts', 'list')).data).toMatchObject([{ name: 'acme', balance_usd: 50 }])
+})
+
+test('create with a balance and a reference, given twice, is one account', async () => {
+  const first = await place.json<Account>('accounts', 'create', 'acme', '--balance', '5', '--ref', 'inv')
+  expect(first).toMatchObject({ balance_usd: 5, already: false })
+  expect(await place.json('accounts', 'create', 'acme', '--balance', '5', '--ref', 'inv')).toEqual({ ...first, already: true })
+  for (const argv of [
+    ['acme', '--balance', '6', '--ref', 'inv'],
+    ['other', '--balance', '5', '--ref', 'inv'],
+    ['other', '--ref', 'inv2'],
+  ])
+    expect((await place.run('accounts', 'create', ...argv)).code, argv.join(' ')).toBe(2)
+  expect((await place.json<{ data: Account[] }>('accounts', 'list')).data).toHaveLength(1)
 })
 
 test('refuses what cannot be', async () => {
@@ -40,6 +65,13 @@ test('refuses what cannot be', async () => {
     ['top-up', 'acme', '0'],
     ['top-up', 'acme', 'many'],
     ['top-up', 'acme'],
+    ['top-up', 'acme', '5', '--ref', ' '],
+    ['top-up', 'acme', '5', '--reason', ''],
+    ['refund', 'acme', '5'],
+    ['refund', 'acme', '5', '--reason', 'more than there is'],
+    ['refund', 'acme', '-5', '--reason', 'x'],
+    ['correct', 'acme', '5'],
+    ['correct', 'acme', '0', '--reason', 'x'],
     ['disable', 'nobody'],
   ])
     expect((await place.run('accounts', ...argv)).code, argv.join(' ')).toBe(2)
@@ -52,7 +84,10 @@ test('refused names, amounts and accounts change nothing', async () => {
     [['create', 'acme'], 'acme'],
     [['create', 'acc_1'], 'kept for ids'],
     [['create', 'b', '--balance', '-1'], '0 USD or more'],
-    [['top-up', 'acme', '0'], 'another amount than 0'],
+    [['top-up', 'acme', '0'], 'more than 0 USD'],
+    [['top-up', 'acme', '-5'], '`refund` and `correct` take from a balance'],
+    [['correct', 'acme', '0', '--reason', 'x'], 'another amount than 0'],
+    [['refund', 'acme', '6', '--reason', 'x'], 'a refund cannot take more'],
     [['top-up', 'acme', '99999999'], 'at most 9000000 USD'],
     [['top-up', 'nobody', '1'], 'there is no account nobody'],
     [['enable', 'nobody'], 'there is no account nobody'],

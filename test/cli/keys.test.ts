@@ -75,6 +75,16 @@ describe('keys create', () => {
     expect([one.balance_usd, two.balance_usd]).toEqual([7, 7])
   })
 
+  test('a reference of the balance is credited once; a key is never made a second time under it', async () => {
+    await place.json('accounts', 'create', 'acme')
+    const make = ['keys', 'create', '--account', 'acme', '--balance', '5', '--ref', 'inv']
+    expect(await place.json<Key>(...make)).toMatchObject({ balance_usd: 5, balance_usd_exact: '5' })
+    expect(await place.run(...make)).toMatchObject({ code: 2, out: '', err: expect.stringContaining('make the key without a balance') })
+    expect(await place.run('keys', 'create', '--ref', 'inv2')).toMatchObject({ code: 2, err: expect.stringContaining('--balance') })
+    expect((await place.json<{ data: unknown[] }>('keys', 'list')).data).toHaveLength(1)
+    expect((await place.json<{ data: unknown[] }>('accounts', 'list')).data).toMatchObject([{ balance_usd: 5, keys: 1 }])
+  })
+
   test('refuses an account, plan or name that cannot be, and makes nothing', async () => {
     await place.json('keys', 'create', '--name', 'app')
     for (const [argv, message] of [

@@ -214,8 +214,9 @@ test('a balance of 0 or below is exhausted, one picodollar is enough, and a top-
   expect(await post(zero)).toEqual(EXHAUSTED)
   const topUp = (keyId: string, amountPicos: bigint): Promise<void> =>
     gateway.operate({
-      kind: 'topUp',
-      topUpId: `top_${randomBytes(4).toString('hex')}`,
+      kind: 'credit',
+      creditKind: 'top-up',
+      creditId: `top_${randomBytes(4).toString('hex')}`,
       accountId: keyId.replace('key_', 'acc_'),
       amountPicos: picos(amountPicos),
       ref: '',

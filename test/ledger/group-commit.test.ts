@@ -36,7 +36,15 @@ test('one task that the database refuses leaves its neighbours in the same commi
     ledger.settle(settlement('a', { input: 1 })),
     ledger.settle(settlement('b', { input: 1 }, { costPicos: ZERO })),
     ledger.settle(settlement('c', { input: 1 })),
-    ledger.operate({ kind: 'topUp', topUpId: 'top_1', accountId: 'acc_a', amountPicos: usd('1'), ref: '', now: NOW }),
+    ledger.operate({
+      kind: 'credit',
+      creditKind: 'top-up',
+      creditId: 'top_1',
+      accountId: 'acc_a',
+      amountPicos: usd('1'),
+      ref: '',
+      now: NOW,
+    }),
     ledger.balanceOf('key_a'),
   ])
   expect(answers).toEqual([
@@ -255,7 +263,15 @@ test('an operator’s write that a dying thread may or may not have committed co
   for (let round = 1; round <= 4; round++) {
     expect(await ledger.hold(holdRequest(`warm_${round}`, 'key_a', usd('0.01')))).toBe('held')
     const settled = ledger.settle(settlement(`warm_${round}`, { input: 1 }))
-    const topUp = ledger.operate({ kind: 'topUp', topUpId: `t${round}`, accountId: 'acc_a', amountPicos: usd('0.01'), ref: '', now: NOW })
+    const topUp = ledger.operate({
+      kind: 'credit',
+      creditKind: 'top-up',
+      creditId: `t${round}`,
+      accountId: 'acc_a',
+      amountPicos: usd('0.01'),
+      ref: '',
+      now: NOW,
+    })
     if (round > 1) await Bun.sleep(round)
     workers.at(-1)?.terminate()
     expect([await settled, await topUp]).toEqual(['settled', { result: 'done' }])

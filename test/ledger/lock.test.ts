@@ -65,7 +65,9 @@ test('what is locked stays locked however often this process looks at it, and SQ
     report.close()
   }
   expect(await askElsewhere(path)).toBe(String(process.pid))
-  expect(await ledger.operate({ kind: 'createAccount', accountId: 'acc_1', name: 'acme', now: NOW })).toEqual({ result: 'done' })
+  expect(await ledger.operate({ kind: 'createAccount', accountId: 'acc_1', name: 'acme', topUp: null, now: NOW })).toEqual({
+    result: 'done',
+  })
   await ledger.close()
 })
 

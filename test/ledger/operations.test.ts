@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { picos, ZERO } from '../../src/core/money.ts'
-import type { Operation } from '../../src/ledger/operation.ts'
+import type { CreditKind, Operation } from '../../src/ledger/operation.ts'
 import {
   type Ask,
   createKey,
@@ -284,8 +284,8 @@ describe('settle and void', () => {
 describe('the operator', () => {
   test('every operation that is sent twice is done once, with one line in the audit log', () => {
     const operations: readonly Operation[] = [
-      { kind: 'createAccount', accountId: 'acc_1', name: 'acme', now: NOW },
-      { kind: 'topUp', topUpId: 'top_1', accountId: 'acc_1', amountPicos: usd('10'), ref: 'invoice 1', now: NOW },
+      { kind: 'createAccount', accountId: 'acc_1', name: 'acme', topUp: null, now: NOW },
+      { kind: 'credit', creditKind: 'top-up', creditId: 'top_1', accountId: 'acc_1', amountPicos: usd('10'), ref: 'invoice 1', now: NOW },
       createKey('key_1', { accountId: 'acc_1', name: 'laptop', balanceUsd: '5' }),
       { kind: 'setKeyLimit', keyId: 'key_1', limitPicos: usd('3'), now: NOW },
       { kind: 'setKeyExpiry', keyId: 'key_1', expiresAt: NOW + 86_400_000, now: NOW },
@@ -303,9 +303,9 @@ describe('the operator', () => {
         .map(({ action }) => action),
     ).toEqual([
       'createAccount',
-      'topUp',
+      'credit',
       'createKey',
-      'topUp',
+      'credit',
       'setKeyLimit',
       'setKeyExpiry',
       'rotateKey',
@@ -317,27 +317,49 @@ describe('the operator', () => {
   })
 
   test('what cannot be done is refused in words and leaves no trace', () => {
-    operate({ kind: 'createAccount', accountId: 'acc_1', name: 'acme', now: NOW })
-    operate({ kind: 'topUp', topUpId: 'top_1', accountId: 'acc_1', amountPicos: usd('10'), ref: 'invoice 1', now: NOW })
+    operate({ kind: 'createAccount', accountId: 'acc_1', name: 'acme', topUp: null, now: NOW })
+    operate({
+      kind: 'credit',
+      creditKind: 'top-up',
+      creditId: 'top_1',
+      accountId: 'acc_1',
+      amountPicos: usd('10'),
+      ref: 'invoice 1',
+      now: NOW,
+    })
     operate(createKey('key_1', { accountId: 'acc_1', name: 'laptop' }))
     const before = machine.db
       .query('SELECT (SELECT count(*) FROM accounts) a, (SELECT count(*) FROM keys) k, (SELECT count(*) FROM audit_log) l')
       .get()
     const refusals: readonly (readonly [Operation, string])[] = [
-      [{ kind: 'createAccount', accountId: 'acc_2', name: 'acme', now: NOW }, 'an account named "acme" exists'],
-      [{ kind: 'createAccount', accountId: 'acc_1', name: 'other', now: NOW }, 'the account id acc_1 is taken'],
-      [{ kind: 'topUp', topUpId: 'top_2', accountId: 'acc_9', amountPicos: usd('1'), ref: '', now: NOW }, 'there is no account acc_9'],
+      [{ kind: 'createAccount', accountId: 'acc_2', name: 'acme', topUp: null, now: NOW }, 'an account named "acme" exists'],
+      [{ kind: 'createAccount', accountId: 'acc_1', name: 'other', topUp: null, now: NOW }, 'the account id acc_1 is taken'],
       [
-        { kind: 'topUp', topUpId: 'top_2', accountId: 'acc_1', amountPicos: usd('1'), ref: 'invoice 1', now: NOW },
+        { kind: 'credit', creditKind: 'top-up', creditId: 'top_2', accountId: 'acc_9', amountPicos: usd('1'), ref: '', now: NOW },
+        'there is no account acc_9',
+      ],
+      [
+        { kind: 'credit', creditKind: 'top-up', creditId: 'top_2', accountId: 'acc_1', amountPicos: usd('1'), ref: 'invoice 1', now: NOW },
         'was used by top-up top_1',
       ],
       [
-        { kind: 'topUp', topUpId: 'top_1', accountId: 'acc_1', amountPicos: usd('1'), ref: 'invoice 1', now: NOW },
-        'the top-up id top_1 is taken',
+        { kind: 'credit', creditKind: 'top-up', creditId: 'top_1', accountId: 'acc_1', amountPicos: usd('1'), ref: 'invoice 1', now: NOW },
+        'the credit id top_1 is taken',
       ],
-      [{ kind: 'topUp', topUpId: 'top_2', accountId: 'acc_1', amountPicos: ZERO, ref: '', now: NOW }, 'must not be 0'],
       [
-        { kind: 'topUp', topUpId: 'top_2', accountId: 'acc_1', amountPicos: usd('8999990.000001'), ref: '', now: NOW },
+        { kind: 'credit', creditKind: 'top-up', creditId: 'top_2', accountId: 'acc_1', amountPicos: ZERO, ref: '', now: NOW },
+        'must not be 0',
+      ],
+      [
+        {
+          kind: 'credit',
+          creditKind: 'top-up',
+          creditId: 'top_2',
+          accountId: 'acc_1',
+          amountPicos: usd('8999990.000001'),
+          ref: '',
+          now: NOW,
+        },
         '9000000 USD at most',
       ],
       [createKey('key_2', { accountId: 'acc_9' }), 'there is no account acc_9'],
@@ -347,10 +369,10 @@ describe('the operator', () => {
       [createKey('key_2', { secretHash: sha256('key_1') }), 'is taken'],
       [createKey('key_2', { limitPicos: picos(-1n) }), 'a limit is between'],
       [createKey('key_2', { expiresAt: NOW + 90 * 86_400_000 + 1 }), 'at most 90 days'],
-      [createKey('key_2', { topUp: { topUpId: 'top_3', amountPicos: usd('1'), ref: 'invoice 1' } }), 'was used by top-up top_1'],
+      [createKey('key_2', { topUp: { creditId: 'top_3', amountPicos: usd('1'), ref: 'invoice 1' } }), 'was used by top-up top_1'],
       [
-        createKey('key_2', { accountId: 'acc_1', topUp: { topUpId: 'top_1', amountPicos: usd('10'), ref: 'invoice 1' } }),
-        'the top-up id top_1 is taken',
+        createKey('key_2', { accountId: 'acc_1', topUp: { creditId: 'top_1', amountPicos: usd('10'), ref: 'invoice 1' } }),
+        'the credit id top_1 is taken',
       ],
       [{ kind: 'setKeyActive', keyId: 'key_9', isActive: true, now: NOW }, 'there is no key key_9'],
       [{ kind: 'setKeyLimit', keyId: 'key_1', limitPicos: picos(-1n), now: NOW }, 'a limit is between'],
@@ -365,12 +387,114 @@ describe('the operator', () => {
     ).toEqual(before)
   })
 
+  test('a credit has a kind with its own sign, and a refund takes no more than is there', () => {
+    operate({
+      kind: 'createAccount',
+      accountId: 'acc_1',
+      name: 'acme',
+      topUp: { creditId: 'crd_0', amountPicos: usd('10'), ref: '' },
+      now: NOW,
+    })
+    const credit = (creditId: string, creditKind: CreditKind, amount: string, ref = ''): Operation => ({
+      kind: 'credit',
+      creditKind,
+      creditId,
+      accountId: 'acc_1',
+      amountPicos: usd(amount),
+      ref,
+      now: NOW,
+    })
+    for (const [kind, amount, words] of [
+      ['top-up', '-1', 'a top-up adds'],
+      ['refund', '1', 'a refund takes'],
+      ['refund', '-10.000000000001', 'the balance is 10 USD'],
+      ['correction', '0', 'must not be 0'],
+    ] as const)
+      expect(operate(credit('crd_1', kind, amount))).toEqual({ result: 'refused', problem: expect.stringContaining(words) })
+    expect(operate(credit('crd_1', 'top-up', '1', ' inv'))).toMatchObject({ result: 'refused' })
+    const act = { actor: 'os:alice', address: 'file', reason: 'paid back' }
+    expect(machine.ask(operateTask(credit('crd_2', 'refund', '-4', 'r-1'), act))).toEqual({ result: 'done' })
+    expect(operate(credit('crd_3', 'correction', '-7'))).toEqual({ result: 'done' })
+    expect(row('SELECT credited_picos, balance_picos FROM accounts')).toEqual({ credited_picos: usd('-1'), balance_picos: usd('-1') })
+    expect(row("SELECT kind, ref, actor, reason FROM credits WHERE id = 'crd_2'")).toEqual({
+      kind: 'refund',
+      ref: 'r-1',
+      actor: 'os:alice',
+      reason: 'paid back',
+    })
+    expect(row("SELECT actor, address, action, target, reason, before, after FROM audit_log WHERE reason <> ''")).toEqual({
+      ...act,
+      action: 'credit',
+      target: 'acc_1',
+      before: '{"balanceUsd":"10"}',
+      after: '{"creditId":"crd_2","kind":"refund","usd":"-4","ref":"r-1","balanceUsd":"6"}',
+    })
+  })
+
+  test('a reference stands for one credit: the same again says by which it was done, anything else under it is refused', () => {
+    operate({
+      kind: 'createAccount',
+      accountId: 'acc_1',
+      name: 'acme',
+      topUp: { creditId: 'crd_1', amountPicos: usd('5'), ref: 'inv' },
+      now: NOW,
+    })
+    operate({ kind: 'createAccount', accountId: 'acc_2', name: 'other', topUp: null, now: NOW })
+    const credit = {
+      kind: 'credit',
+      creditKind: 'top-up',
+      creditId: 'crd_2',
+      accountId: 'acc_1',
+      amountPicos: usd('5'),
+      ref: 'inv',
+      now: NOW,
+    } as const
+    const earlier = { creditId: 'crd_1', accountId: 'acc_1' }
+    const before = machine.db.query('SELECT * FROM accounts').all()
+    const lines = row('SELECT count(*) AS n FROM audit_log')
+    expect(machine.commit(operateTask(credit)).answers).toEqual([{ result: 'done', earlier }])
+    const topUp = { creditId: 'crd_3', amountPicos: usd('5'), ref: 'inv' }
+    expect(operate({ kind: 'createAccount', accountId: 'acc_3', name: 'acme', topUp, now: NOW })).toEqual({ result: 'done', earlier })
+    for (const other of [
+      { ...credit, amountPicos: usd('6') },
+      { ...credit, accountId: 'acc_2' },
+      { ...credit, creditKind: 'correction' as const },
+    ])
+      expect(operate(other)).toEqual({ result: 'refused', problem: 'the reference "inv" was used by top-up crd_1 of 5 USD' })
+    expect(operate({ kind: 'createAccount', accountId: 'acc_3', name: 'another', topUp, now: NOW })).toMatchObject({ result: 'refused' })
+    expect(operate(createKey('key_1', { accountId: 'acc_1', topUp }))).toEqual({
+      result: 'refused',
+      problem: 'the reference "inv" was credited to this account already, by crd_1; make the key without a balance',
+    })
+    expect(machine.db.query('SELECT * FROM accounts').all()).toEqual(before)
+    expect(row('SELECT count(*) AS n FROM audit_log')).toEqual(lines)
+    // Case is kept: another case is another reference.
+    expect(operate({ ...credit, ref: 'INV' })).toEqual({ result: 'done' })
+  })
+
+  test('an account and its balance are one commit: what is refused of either leaves none', () => {
+    operate({
+      kind: 'createAccount',
+      accountId: 'acc_1',
+      name: 'acme',
+      topUp: { creditId: 'crd_1', amountPicos: usd('5'), ref: 'inv' },
+      now: NOW,
+    })
+    for (const topUp of [
+      { creditId: 'crd_1', amountPicos: usd('5'), ref: '' },
+      { creditId: 'crd_2', amountPicos: usd('6'), ref: 'inv' },
+      { creditId: 'crd_2', amountPicos: usd('-6'), ref: '' },
+    ])
+      expect(operate({ kind: 'createAccount', accountId: 'acc_2', name: 'new', topUp, now: NOW })).toMatchObject({ result: 'refused' })
+    expect(row('SELECT count(*) AS n FROM accounts')).toEqual({ n: 1n })
+  })
+
   test('the balance of a key is the smaller of its account and its limit, also below zero, and is synced by top-ups and limit changes', () => {
-    operate({ kind: 'createAccount', accountId: 'acc_1', name: '', now: NOW })
+    operate({ kind: 'createAccount', accountId: 'acc_1', name: '', topUp: null, now: NOW })
     operate(createKey('key_1', { accountId: 'acc_1', limitPicos: usd('2') }))
     operate(createKey('key_2', { accountId: 'acc_1' }))
     expect(balance('key_1')).toEqual({ availablePicos: ZERO, lastSyncedAt: NOW })
-    operate({ kind: 'topUp', topUpId: 'top_1', accountId: 'acc_1', amountPicos: usd('5'), ref: '', now: NOW + 1 })
+    operate({ kind: 'credit', creditKind: 'top-up', creditId: 'top_1', accountId: 'acc_1', amountPicos: usd('5'), ref: '', now: NOW + 1 })
     expect(balance('key_1')).toEqual({ availablePicos: usd('2'), lastSyncedAt: NOW + 1 })
     expect(balance('key_2')).toEqual({ availablePicos: usd('5'), lastSyncedAt: NOW + 1 })
     operate({ kind: 'setKeyLimit', keyId: 'key_1', limitPicos: null, now: NOW + 2 })
@@ -393,7 +517,7 @@ describe('the operator', () => {
   })
 
   test('changes name the keys that may do more or less, and whether running answers must stop', () => {
-    operate({ kind: 'createAccount', accountId: 'acc_1', name: '', now: NOW })
+    operate({ kind: 'createAccount', accountId: 'acc_1', name: '', topUp: null, now: NOW })
     const changesOf = (operation: Operation) => {
       return machine.commit(operateTask(operation)).changes
     }

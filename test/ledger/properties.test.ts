@@ -44,11 +44,17 @@ const task: fc.Arbitrary<Ask> = fc.oneof(
   { weight: 2, arbitrary: request.map((requestId): Ask => ({ kind: 'void', requestId })) },
   {
     weight: 1,
-    arbitrary: fc
-      .tuple(fc.nat(5), fc.bigInt(-40_000_000_000n, 60_000_000_000n))
-      .map(([n, amount]) =>
-        operateTask({ kind: 'topUp', topUpId: `top_${n}`, accountId: 'acc_shared', amountPicos: picos(amount), ref: `ref ${n}`, now: NOW }),
-      ),
+    arbitrary: fc.tuple(fc.nat(5), fc.bigInt(-40_000_000_000n, 60_000_000_000n)).map(([n, amount]) =>
+      operateTask({
+        kind: 'credit',
+        creditKind: 'top-up',
+        creditId: `top_${n}`,
+        accountId: 'acc_shared',
+        amountPicos: picos(amount),
+        ref: `ref ${n}`,
+        now: NOW,
+      }),
+    ),
   },
 )
 
@@ -123,12 +129,22 @@ test(
         let boot = 1
         let machine = openMachine(path, `boot-${boot}`)
         const oracle = new Oracle()
-        machine.ask(operateTask({ kind: 'createAccount', accountId: 'acc_shared', name: '', now: NOW }))
+        machine.ask(operateTask({ kind: 'createAccount', accountId: 'acc_shared', name: '', topUp: null, now: NOW }))
         for (const keyId of KEYS) {
           const limitPicos = keyId === 'key_limited' ? usd('0.05') : null
           machine.ask(operateTask(createKey(keyId, { accountId: 'acc_shared', limitPicos })))
         }
-        machine.ask(operateTask({ kind: 'topUp', topUpId: 'first', accountId: 'acc_shared', amountPicos: usd('0.1'), ref: '', now: NOW }))
+        machine.ask(
+          operateTask({
+            kind: 'credit',
+            creditKind: 'correction',
+            creditId: 'first',
+            accountId: 'acc_shared',
+            amountPicos: usd('0.1'),
+            ref: '',
+            now: NOW,
+          }),
+        )
         for (const next of steps) {
           if (next.kind === 'crash') {
             machine.close()

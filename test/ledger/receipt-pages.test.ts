@@ -60,8 +60,18 @@ const query = fc.record({
 /** key_a and key_b share an account, key_c has one of its own. */
 function openWithKeys(): Machine {
   const machine = openMachine()
-  machine.ask(operateTask({ kind: 'createAccount', accountId: 'acc_shared', name: '', now: NOW }))
-  machine.ask(operateTask({ kind: 'topUp', topUpId: 'top', accountId: 'acc_shared', amountPicos: usd('1000'), ref: '', now: NOW }))
+  machine.ask(operateTask({ kind: 'createAccount', accountId: 'acc_shared', name: '', topUp: null, now: NOW }))
+  machine.ask(
+    operateTask({
+      kind: 'credit',
+      creditKind: 'top-up',
+      creditId: 'top',
+      accountId: 'acc_shared',
+      amountPicos: usd('1000'),
+      ref: '',
+      now: NOW,
+    }),
+  )
   for (const keyId of ['key_a', 'key_b']) machine.ask(operateTask(createKey(keyId, { accountId: 'acc_shared' })))
   machine.ask(operateTask(createKey('key_c', { balanceUsd: '1000' })))
   return machine

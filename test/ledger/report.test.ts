@@ -23,8 +23,16 @@ function makeLedger(): string {
   const path = makePath()
   const machine = openMachine(path)
   machine.askAll(
-    operateTask({ kind: 'createAccount', accountId: 'acc_1', name: 'acme', now: NOW }),
-    operateTask({ kind: 'topUp', topUpId: 'top_1', accountId: 'acc_1', amountPicos: usd('10'), ref: 'r', now: NOW + 1 }),
+    operateTask({ kind: 'createAccount', accountId: 'acc_1', name: 'acme', topUp: null, now: NOW }),
+    operateTask({
+      kind: 'credit',
+      creditKind: 'top-up',
+      creditId: 'top_1',
+      accountId: 'acc_1',
+      amountPicos: usd('10'),
+      ref: 'r',
+      now: NOW + 1,
+    }),
     operateTask(createKey('key_1', { accountId: 'acc_1', name: 'laptop', limitPicos: usd('4') })),
     operateTask(createKey('key_2', { accountId: 'acc_1', now: NOW + 1 })),
     operateTask(createKey('key_3', { name: 'solo', balanceUsd: '1', now: NOW + 2 })),
@@ -183,14 +191,23 @@ test('sums beyond int64 are compared exactly', () => {
     machine.askAll(
       operateTask(createKey(`key_${n}`)),
       operateTask({
-        kind: 'topUp',
-        topUpId: `a${n}`,
+        kind: 'credit',
+        creditKind: 'top-up',
+        creditId: `a${n}`,
         accountId: `acc_${n}`,
         amountPicos: picos(8_000_000_000_000_000_001n),
         ref: '',
         now: NOW,
       }),
-      operateTask({ kind: 'topUp', topUpId: `b${n}`, accountId: `acc_${n}`, amountPicos: picos(-most), ref: '', now: NOW }),
+      operateTask({
+        kind: 'credit',
+        creditKind: 'correction',
+        creditId: `b${n}`,
+        accountId: `acc_${n}`,
+        amountPicos: picos(-most),
+        ref: '',
+        now: NOW,
+      }),
     )
   }
   // A correction down and up again: the credits of one account pass through more than int64 holds.
@@ -198,7 +215,17 @@ test('sums beyond int64 are compared exactly', () => {
     for (const sign of [-1n, 1n]) {
       const amountPicos = picos(sign * 7_999_999_999_999_999_999n)
       expect(
-        machine.ask(operateTask({ kind: 'topUp', topUpId: `c${n}${sign}`, accountId: 'acc_1', amountPicos, ref: '', now: NOW })),
+        machine.ask(
+          operateTask({
+            kind: 'credit',
+            creditKind: 'correction',
+            creditId: `c${n}${sign}`,
+            accountId: 'acc_1',
+            amountPicos,
+            ref: '',
+            now: NOW,
+          }),
+        ),
       ).toEqual({ result: 'done' })
     }
   }

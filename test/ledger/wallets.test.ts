@@ -74,7 +74,7 @@ class Oracle {
 
   operate(operation: Operation): void {
     switch (operation.kind) {
-      case 'topUp':
+      case 'credit':
         this.#set('UPDATE accounts SET balance = balance + ? WHERE id = ?', operation.amountPicos, operation.accountId)
         return
       case 'setAccountActive':
@@ -148,8 +148,9 @@ const now = NOW
 const operation: fc.Arbitrary<Operation> = fc.oneof(
   fc.tuple(key, fc.bigInt(-60n, 120n)).map(
     ([keyId, amount]): Operation => ({
-      kind: 'topUp',
-      topUpId: 't',
+      kind: 'credit',
+      creditKind: 'top-up',
+      creditId: 't',
       accountId: accountOf(keyId),
       amountPicos: picos(amount),
       ref: '',
@@ -350,8 +351,11 @@ test('an operator’s write that was done before adds nothing', () => {
   const wallets = new Wallets()
   const oracle = new Oracle()
   wallets.load(oracle.state('key_alone', 0n, 0n))
-  wallets.apply({ kind: 'topUp', topUpId: 't', accountId: 'acc_alone', amountPicos: picos(7n), ref: '', now: NOW }, false)
-  const topUp = createKey('key_new', { accountId: 'acc_alone', topUp: { topUpId: 't', amountPicos: picos(50n), ref: '' } })
+  wallets.apply(
+    { kind: 'credit', creditKind: 'top-up', creditId: 't', accountId: 'acc_alone', amountPicos: picos(7n), ref: '', now: NOW },
+    false,
+  )
+  const topUp = createKey('key_new', { accountId: 'acc_alone', topUp: { creditId: 't', amountPicos: picos(50n), ref: '' } })
   wallets.apply(topUp, false)
   wallets.hold(holdRequest('a', 'key_alone', picos(100n)), 0)
   expect(wallets.hold(holdRequest('b', 'key_alone', picos(1n)), 0)).toBe('reserved')

@@ -3,6 +3,7 @@
  * Rules: ledger.md "One writer"; operator.md "Socket".
  */
 
+import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,9 +13,17 @@ import { picos } from '../../src/core/money.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import type { Operation } from '../../src/ledger/operation.ts'
-import { readOperation, writeOperation } from '../../src/operator/operation-json.ts'
-import { isGatewayRunning, listenOnOperatorSocket, operateThroughSocket, socketPathOf } from '../../src/operator/operator-socket.ts'
+import { askLine } from '../../src/operator/line-socket.ts'
+import { type HoldsQuery, readOrder, writeMessage } from '../../src/operator/message-json.ts'
+import {
+  holdsThroughSocket,
+  isGatewayRunning,
+  listenOnOperatorSocket,
+  operateThroughSocket,
+  socketPathOf,
+} from '../../src/operator/operator-socket.ts'
 import { NOW, startThread, Workplace } from '../cli/run.ts'
+import { ACT, holdRequest } from '../support/ledger.ts'
 
 let place: Workplace
 beforeEach(() => {
@@ -30,13 +39,13 @@ async function openAsGateway(): Promise<Ledger> {
 
 describe('beside a running gateway', () => {
   let ledger: Ledger
-  let socket: { close(): Promise<void> }
+  let socket: { close(): void }
   beforeEach(async () => {
     ledger = await openAsGateway()
     socket = listenOnOperatorSocket(socketPathOf(place.ledgerPath), ledger)
   })
   afterEach(async () => {
-    await socket.close()
+    socket.close()
     await ledger.close()
   })
 
@@ -57,22 +66,56 @@ describe('beside a running gateway', () => {
   })
 
   test('what is not exactly one operation is refused and changes nothing', async () => {
-    const good = { kind: 'createAccount', accountId: 'acc_1', name: 'acme', now: NOW }
-    const unix = socketPathOf(place.ledgerPath)
-    for (const body of [
-      '',
-      '[]',
-      '{"kind":"dropTables"}',
-      JSON.stringify({ ...good, now: 'now' }),
-      JSON.stringify({ ...good, extra: 1 }),
-      JSON.stringify({ ...good, kind: 'topUp', topUpId: 't', amountPicos: '5', ref: '' }),
-      JSON.stringify({ ...good, name: 'x'.repeat(300) }),
+    const good = { kind: 'createAccount', accountId: 'acc_1', name: 'acme', topUp: null, now: NOW }
+    const ask = (line: string) => askLine(socketPathOf(place.ledgerPath), line, 5_000)
+    for (const operation of [
+      null,
+      { kind: 'dropTables' },
+      { ...good, now: 'now' },
+      { ...good, extra: 1 },
+      { ...good, kind: 'credit', creditKind: 'top-up', creditId: 't', amountPicos: '5', ref: '' },
+      { ...good, kind: 'credit', creditKind: 'gift', creditId: 't', amountPicos: { picos: '5' }, ref: '' },
+      { ...good, name: 'x'.repeat(300) },
     ]) {
-      const response = await fetch('http://localhost/operate', { unix, method: 'POST', body })
-      expect(await response.json(), body).toEqual({ result: 'refused', problem: 'the operation has an unknown form' })
+      const refused = JSON.stringify({ result: 'refused', problem: 'the operation has an unknown form' })
+      expect(await ask(`operate ${JSON.stringify({ operation, act: ACT })}`), JSON.stringify(operation)).toEqual({ text: refused })
+      expect(await ask(`operate ${JSON.stringify({ operation })}`)).toEqual({ text: refused })
     }
-    expect((await fetch('http://localhost/other', { unix, method: 'POST' })).status).toBe(404)
+    expect(await ask('operate not json')).toMatchObject({ text: expect.stringContaining('unknown form') })
+    for (const line of ['', 'GET / HTTP/1.1', 'drop', 'holds {}', 'holds {"limit":0}']) expect(await ask(line)).toEqual({ text: 'unknown' })
+    expect(await ask('x'.repeat(70_000))).toBe('silent')
     expect(await place.json<{ data: unknown[] }>('accounts', 'list')).toEqual({ data: [] })
+  })
+
+  test('the actor is who the kernel says that is calling, whatever the message claims, and the address says by which way', async () => {
+    const operation: Operation = { kind: 'createAccount', accountId: 'acc_1', name: 'acme', topUp: null, now: NOW }
+    const claim = { actor: 'os:somebody', address: '10.1.2.3', reason: 'a new customer' }
+    expect(await operateThroughSocket(place.ledgerPath, operation, claim)).toEqual({ result: 'done' })
+    const user = Bun.spawnSync(['id', '-un']).stdout.toString().trim()
+    const db = new Database(place.ledgerPath, { readonly: true })
+    const row = db.query('SELECT actor, address, reason FROM audit_log').get()
+    db.close()
+    const expected = process.platform === 'linux' ? expect.stringMatching(new RegExp(`^os:${user}( \\(login .+\\))?$`)) : 'os:somebody'
+    expect(row).toEqual({ actor: expected, address: 'socket', reason: 'a new customer' })
+  })
+
+  test('holds are what is held now, oldest first, a page after another, of one key or account', async () => {
+    const one = await place.json<{ id: string; account_id: string }>('keys', 'create', '--balance', '100')
+    const two = await place.json<{ id: string }>('keys', 'create', '--balance', '100')
+    for (const [index, keyId] of [one.id, two.id, one.id, two.id, one.id].entries())
+      expect(await ledger.hold(holdRequest(`req_${index}`, keyId, picos(1_000_001n)))).toBe('held')
+    const all = { keyId: null, accountId: null, after: null, limit: 10 }
+    const idsOf = async (query: Partial<HoldsQuery>) => {
+      const holds = await holdsThroughSocket(place.ledgerPath, { ...all, ...query })
+      return typeof holds === 'string' ? holds : holds.map(({ requestId }) => requestId)
+    }
+    expect(await idsOf({})).toEqual(['req_0', 'req_1', 'req_2', 'req_3', 'req_4'])
+    expect(await idsOf({ limit: 2 })).toEqual(['req_0', 'req_1'])
+    expect(await idsOf({ limit: 2, after: 'req_1' })).toEqual(['req_2', 'req_3'])
+    expect(await idsOf({ keyId: two.id })).toEqual(['req_1', 'req_3'])
+    expect(await idsOf({ accountId: one.account_id })).toEqual(['req_0', 'req_2', 'req_4'])
+    expect(await holdsThroughSocket(place.ledgerPath, { ...all, limit: 1 })).toEqual(ledger.holds().slice(0, 1))
+    expect(await holdsThroughSocket(`${place.ledgerPath}.other`, all)).toBe('absent')
   })
 })
 
@@ -99,11 +142,13 @@ test('a socket file that a dead gateway left is no gateway, and the next one tak
   expect(await isGatewayRunning(place.ledgerPath)).toBeFalse()
   const socket = listenOnOperatorSocket(path, ledger)
   expect(await isGatewayRunning(place.ledgerPath)).toBeTrue()
-  await socket.close()
+  socket.close()
   await ledger.close()
   expect(statSync(path, { throwIfNoEntry: false })).toBeUndefined()
   writeFileSync(path, 'no socket')
-  expect(await operateThroughSocket(place.ledgerPath, { kind: 'setAccountActive', accountId: 'a', isActive: true, now: 1 })).toBe('absent')
+  expect(await operateThroughSocket(place.ledgerPath, { kind: 'setAccountActive', accountId: 'a', isActive: true, now: 1 }, ACT)).toBe(
+    'absent',
+  )
 })
 
 test('the end of a gateway takes no other’s socket along', async () => {
@@ -132,9 +177,11 @@ test('any operation survives the wire to the last picodollar and byte', () => {
   const secretHash = fc.uint8Array({ minLength: 32, maxLength: 32 })
   const time = fc.maxSafeNat()
   const orNull = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(value, { nil: null })
+  const topUp = fc.record({ creditId: id, amountPicos: amount, ref: name })
+  const creditKind = fc.constantFrom('top-up' as const, 'refund' as const, 'correction' as const)
   const operation: fc.Arbitrary<Operation> = fc.oneof(
-    fc.record({ kind: fc.constant('createAccount'), accountId: id, name, now: time }),
-    fc.record({ kind: fc.constant('topUp'), topUpId: id, accountId: id, amountPicos: amount, ref: name, now: time }),
+    fc.record({ kind: fc.constant('createAccount'), accountId: id, name, topUp: orNull(topUp), now: time }),
+    fc.record({ kind: fc.constant('credit'), creditKind, creditId: id, accountId: id, amountPicos: amount, ref: name, now: time }),
     fc.record({ kind: fc.constant('setAccountActive'), accountId: id, isActive: fc.boolean(), now: time }),
     fc.record({
       kind: fc.constant('createKey'),
@@ -147,7 +194,7 @@ test('any operation survives the wire to the last picodollar and byte', () => {
       plan: name,
       limitPicos: orNull(amount),
       expiresAt: orNull(time),
-      topUp: orNull(fc.record({ topUpId: id, amountPicos: amount, ref: name })),
+      topUp: orNull(topUp),
       now: time,
     }),
     fc.record({ kind: fc.constant('setKeyActive'), keyId: id, isActive: fc.boolean(), now: time }),
@@ -155,5 +202,7 @@ test('any operation survives the wire to the last picodollar and byte', () => {
     fc.record({ kind: fc.constant('setKeyExpiry'), keyId: id, expiresAt: orNull(time), now: time }),
     fc.record({ kind: fc.constant('rotateKey'), keyId: id, secretHash, display: name, oldValidUntil: time, now: time }),
   )
-  fc.assert(fc.property(operation, (sent) => expect(readOperation(writeOperation(sent))).toEqual(sent)))
+  const act = fc.record({ actor: name, address: name, reason: name })
+  const order = fc.record({ operation, act })
+  fc.assert(fc.property(order, (sent) => expect(readOrder(writeMessage(sent))).toEqual(sent)))
 })

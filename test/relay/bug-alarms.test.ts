@@ -10,7 +10,7 @@ import { operateThroughSocket } from '../../src/operator/operator-socket.ts'
 import type { RelayParts } from '../../src/relay/admitted.ts'
 import { remember } from '../../src/relay/response-memory.ts'
 import { MODEL_ID, startTestGateway } from '../support/gateway.ts'
-import { openTestLedger, startThread } from '../support/ledger.ts'
+import { ACT, openTestLedger, startThread } from '../support/ledger.ts'
 import { makeTestWorld } from '../support/world.ts'
 
 const HERE = /^test\/relay\/bug-alarms\.test\.ts:\d+:\d+/
@@ -43,8 +43,8 @@ test('a request that fails by a bug is a 500 whose alarm says where', async () =
 
 test('an operator’s command that meets a bug in the gateway is told so, and the alarm says where', async () => {
   const gateway = await startTestGateway({ wrapLedger: withBugIn('operate') })
-  const operation = { kind: 'createAccount', accountId: 'acc_1', name: 'acme', now: 1 } as const
-  expect(await operateThroughSocket(gateway.ledgerPath, operation)).toEqual({ result: 'unavailable' })
+  const operation = { kind: 'createAccount', accountId: 'acc_1', name: 'acme', topUp: null, now: 1 } as const
+  expect(await operateThroughSocket(gateway.ledgerPath, operation, ACT)).toEqual({ result: 'unavailable' })
   expect(gateway.logLines()).toContainEqual(
     expect.objectContaining({ alarm: 'an operation failed by a bug', error: 'RangeError', at: expect.stringMatching(HERE) }),
   )

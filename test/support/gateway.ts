@@ -266,7 +266,7 @@ function newKey({ id, balanceUsd = '25', limitUsd, plan = 'default', expiresAt }
     plan,
     limitPicos: limitUsd === undefined ? null : usd(limitUsd),
     expiresAt: expiresAt ?? null,
-    topUp: { topUpId: `top_${suffix}`, amountPicos: usd(balanceUsd), ref: '' },
+    topUp: { creditId: `top_${suffix}`, amountPicos: usd(balanceUsd), ref: '' },
     now: Date.now(),
   }
   return { operation, secret }

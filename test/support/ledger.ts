@@ -13,7 +13,7 @@ import { costOf, type Rates } from '../../src/core/pricing.ts'
 import { NO_USAGE, type Usage } from '../../src/core/usage.ts'
 import type { Attempt, HoldRequest, KeyChange, Ledger, Progress, Settlement } from '../../src/ledger/ledger.ts'
 import { type LedgerOptions, openLedger } from '../../src/ledger/open-ledger.ts'
-import type { Operation } from '../../src/ledger/operation.ts'
+import type { Act, Operation } from '../../src/ledger/operation.ts'
 import { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts'
 import type { LedgerFault, Task } from '../../src/ledger/task.ts'
 import { differences } from '../../src/ledger/verify.ts'
@@ -157,7 +157,8 @@ export function openMachine(path: string = makePath(), bootId = 'boot-1'): Machi
       }
       if (task.kind === 'operate' && typeof answer === 'object' && 'isNew' in answer) {
         wallets.apply(task.operation, answer.isNew)
-        answers[index] = { result: 'done' }
+        const { isNew: _, ...done } = answer
+        answers[index] = done
       } else if (task.kind === 'findKey') answers[index] = typeof answer === 'object' && 'record' in answer ? answer.record : answer
       else if (task.kind !== 'unmark' && task.kind !== 'attempts') answers[index] = answer
     })
@@ -179,7 +180,7 @@ type CreateKey = Extract<Operation, { kind: 'createKey' }>
 
 /** A key with an account of its own, `acc_` + the same suffix, funded with `usd` dollars. */
 export function createKey(keyId: string, { balanceUsd, ...more }: Partial<CreateKey> & { balanceUsd?: string } = {}): CreateKey {
-  const topUp = balanceUsd === undefined ? null : { topUpId: `top_${keyId}`, amountPicos: usd(balanceUsd), ref: '' }
+  const topUp = balanceUsd === undefined ? null : { creditId: `top_${keyId}`, amountPicos: usd(balanceUsd), ref: '' }
   return {
     kind: 'createKey',
     keyId,
@@ -238,4 +239,7 @@ export const settlement = (requestId: string, usage: Partial<Usage> = {}, more: 
 
 export const holdTask = (...args: Parameters<typeof holdRequest>): Ask => ({ kind: 'hold', request: holdRequest(...args) })
 export const settleTask = (...args: Parameters<typeof settlement>): Ask => ({ kind: 'settle', settlement: settlement(...args) })
-export const operateTask = (operation: Operation): Ask => ({ kind: 'operate', operation })
+/** Who acts in tests. */
+export const ACT: Act = { actor: 'os:tester', address: 'test', reason: '' }
+
+export const operateTask = (operation: Operation, act: Act = ACT): Ask => ({ kind: 'operate', operation, act })

@@ -1,9 +1,13 @@
-/** An operation as JSON and back, without loss: amounts as decimal text, hashes as hex. What comes in is checked whole. Shapes: ledger/operation.ts. */
+/**
+ * What goes through the operator's socket, as JSON and back, without loss: amounts as decimal text, hashes as hex. What comes in is checked whole.
+ * Shapes: ledger/operation.ts, ledger/ledger.ts.
+ */
 
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { BALANCE_PICOS_MAX } from '../core/money.ts'
-import type { Operation, OperationResult } from '../ledger/operation.ts'
+import type { Hold } from '../ledger/ledger.ts'
+import type { Act, Operation, OperationResult } from '../ledger/operation.ts'
 
 const id = Type.String({ minLength: 1, maxLength: 64 })
 const label = Type.String({ maxLength: 256 })
@@ -13,9 +17,12 @@ const hash = Type.Uint8Array({ minByteLength: 32, maxByteLength: 32 })
 const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([schema, Type.Null()])
 const shape = <T extends Parameters<typeof Type.Object>[0]>(properties: T) => Type.Object(properties, { additionalProperties: false })
 
+const topUp = { creditId: id, amountPicos: picos, ref: label }
+const creditKind = Type.Union([Type.Literal('top-up'), Type.Literal('refund'), Type.Literal('correction')])
+
 const OPERATION = Type.Union([
-  shape({ kind: Type.Literal('createAccount'), accountId: id, name: label, now: time }),
-  shape({ kind: Type.Literal('topUp'), topUpId: id, accountId: id, amountPicos: picos, ref: label, now: time }),
+  shape({ kind: Type.Literal('createAccount'), accountId: id, name: label, topUp: orNull(shape(topUp)), now: time }),
+  shape({ kind: Type.Literal('credit'), creditKind, accountId: id, ...topUp, now: time }),
   shape({ kind: Type.Literal('setAccountActive'), accountId: id, isActive: Type.Boolean(), now: time }),
   shape({
     kind: Type.Literal('createKey'),
@@ -28,7 +35,7 @@ const OPERATION = Type.Union([
     plan: label,
     limitPicos: orNull(picos),
     expiresAt: orNull(time),
-    topUp: orNull(shape({ topUpId: id, amountPicos: picos, ref: label })),
+    topUp: orNull(shape(topUp)),
     now: time,
   }),
   shape({ kind: Type.Literal('setKeyActive'), keyId: id, isActive: Type.Boolean(), now: time }),
@@ -37,18 +44,51 @@ const OPERATION = Type.Union([
   shape({ kind: Type.Literal('rotateKey'), keyId: id, secretHash: hash, display: label, oldValidUntil: time, now: time }),
 ])
 
+const ORDER = shape({ operation: OPERATION, act: shape({ actor: label, address: label, reason: label }) })
+
+const HOLDS_QUERY = shape({ keyId: orNull(id), accountId: orNull(id), after: orNull(id), limit: Type.Integer({ minimum: 1 }) })
+
+const HOLDS = Type.Array(
+  shape({
+    requestId: id,
+    keyId: id,
+    accountId: id,
+    modelId: Type.String(),
+    format: Type.Union([Type.Literal('messages'), Type.Literal('chat'), Type.Literal('responses')]),
+    isStream: Type.Boolean(),
+    amountPicos: Type.BigInt(),
+    startedAt: time,
+  }),
+)
+
 const OPERATION_RESULT = Type.Union([
-  shape({ result: Type.Literal('done') }),
+  shape({ result: Type.Literal('done'), earlier: Type.Optional(shape({ creditId: id, accountId: id })) }),
   shape({ result: Type.Literal('refused'), problem: Type.String() }),
   shape({ result: Type.Literal('unavailable') }),
 ])
 
-export const writeOperation = (operation: Operation): string => JSON.stringify(operation, encode)
+/** An operation with who gives it. */
+export type Order = Readonly<{ operation: Operation; act: Act }>
 
-/** Undefined when the text is not exactly one operation. */
-export function readOperation(text: string): Operation | undefined {
+/** Of one key or account, those after a request id; null: any. Each answer has `limit` at most. */
+export type HoldsQuery = Readonly<{ keyId: string | null; accountId: string | null; after: string | null; limit: number }>
+
+export const writeMessage = (message: Order | HoldsQuery | readonly Hold[]): string => JSON.stringify(message, encode)
+
+/** Undefined when the text is not exactly one order. */
+export function readOrder(text: string): Order | undefined {
   const value = parse(text)
-  return Value.Check(OPERATION, value) ? (value as Static<typeof OPERATION> & Operation) : undefined
+  return Value.Check(ORDER, value) ? (value as Static<typeof ORDER> & Order) : undefined
+}
+
+export function readHoldsQuery(text: string): HoldsQuery | undefined {
+  const value = parse(text)
+  return Value.Check(HOLDS_QUERY, value) ? value : undefined
+}
+
+export function readHolds(text: string): readonly Hold[] | undefined {
+  const value = parse(text)
+  return Value.Check(HOLDS, value) ? (value as Static<typeof HOLDS> & readonly Hold[]) : undefined
 }
 
 export function readResult(text: string): OperationResult | undefined {

@@ -1,0 +1,95 @@
+/** Lines over a unix socket: a connection asks one line and is answered one. Both sides are bounded, in bytes and in time. Rules: operator.md "Socket". */
+
+import type { Socket } from 'bun'
+
+/** Of what is asked; an answer may be longer. */
+const ASKED_BYTES_MAX = 65_536
+const ANSWER_BYTES_MAX = 8 * 1024 * 1024
+const IDLE_SECONDS = 15
+const LINE_END = 0x0a
+
+type Exchange = { received: Uint8Array[]; bytes: number; unsent: Uint8Array }
+
+/** `answer` gets the line and the connection's descriptor. A connection whose line is too long, or whose answer throws, is closed without one. */
+export function listenForLines(path: string, answer: (line: string, fd: number) => Promise<string>, onBug: (bug: unknown) => void) {
+  return Bun.listen<Exchange>({
+    unix: path,
+    socket: {
+      open(socket) {
+        socket.data = { received: [], bytes: 0, unsent: new Uint8Array() }
+        socket.timeout(IDLE_SECONDS)
+      },
+      data(socket, chunk) {
+        const line = lineOf(socket.data, chunk, ASKED_BYTES_MAX)
+        if (line === 'too long') return socket.terminate()
+        if (line === undefined) return
+        socket.timeout(0)
+        answer(line.text, descriptorOf(socket)).then(
+          (text) => send(socket, Buffer.from(`${text}\n`)),
+          (bug: unknown) => {
+            onBug(bug)
+            socket.terminate()
+          },
+        )
+      },
+      drain: (socket) => send(socket, socket.data.unsent),
+      timeout: (socket) => socket.terminate(),
+    },
+  })
+}
+
+/** The answer to a line. `absent`: nobody listens at `path`; `silent`: nothing came, or not in time. */
+export async function askLine(path: string, line: string, timeoutMs: number): Promise<Readonly<{ text: string }> | 'absent' | 'silent'> {
+  const { promise: answered, resolve } = Promise.withResolvers<Readonly<{ text: string }> | 'silent'>()
+  const late = setTimeout(() => resolve('silent'), timeoutMs)
+  const exchange: Exchange = { received: [], bytes: 0, unsent: new Uint8Array() }
+  try {
+    const socket = await Bun.connect<Exchange>({
+      unix: path,
+      data: exchange,
+      socket: {
+        data(_, chunk) {
+          const answer = lineOf(exchange, chunk, ANSWER_BYTES_MAX)
+          if (answer !== undefined) resolve(answer === 'too long' ? 'silent' : answer)
+        },
+        drain(open) {
+          write(open, open.data.unsent)
+        },
+        close: () => resolve('silent'),
+        error: () => resolve('silent'),
+      },
+    })
+    write(socket, Buffer.from(`${line}\n`))
+    const answer = await answered
+    socket.terminate()
+    return answer
+  } catch {
+    return 'absent'
+  } finally {
+    clearTimeout(late)
+  }
+}
+
+/** Bun's types leave it out. */
+const descriptorOf = (socket: Socket<Exchange>): number => (socket as Socket<Exchange> & { fd: number }).fd
+
+/** The first line, once its end has come. */
+function lineOf(exchange: Exchange, chunk: Uint8Array, bytesMax: number): Readonly<{ text: string }> | 'too long' | undefined {
+  const { received } = exchange
+  received.push(Uint8Array.from(chunk))
+  exchange.bytes += chunk.byteLength
+  if (exchange.bytes > bytesMax) return 'too long'
+  if (!chunk.includes(LINE_END)) return undefined
+  const text = Buffer.concat(received).toString()
+  received.length = 0
+  return { text: text.slice(0, text.indexOf('\n')) }
+}
+
+function write(socket: Socket<Exchange>, bytes: Uint8Array): boolean {
+  socket.data.unsent = bytes.subarray(Math.max(0, socket.write(bytes)))
+  return socket.data.unsent.byteLength === 0
+}
+
+function send(socket: Socket<Exchange>, bytes: Uint8Array): void {
+  if (bytes.byteLength > 0 && write(socket, bytes)) socket.end()
+}
