@@ -19,6 +19,7 @@ import { ResponseMemory } from '../src/relay/response-memory.ts'
 import { TIMINGS } from '../src/relay/timings.ts'
 import { fetchUpstream } from '../src/upstream/fetch-upstream.ts'
 import type { World } from '../src/world.ts'
+import { makeBodyReader } from '../test/support/body-thread.ts'
 import { addKey, openTestLedger } from '../test/support/ledger.ts'
 import { makeTestWorld } from '../test/support/world.ts'
 import { bestOf, print } from './measure.ts'
@@ -76,7 +77,16 @@ function gatewayWith(keptBy: Ledger): Handler {
   const now = world.clock.monotonicMs
   const keyLimits = new KeyLimits({ limits: world.limits, now })
   const bodies = new BodyMemory({ poolBytes: 512 * 1024 * 1024, limits: world.limits, purseOf: (keyId) => keptBy.purseOf(keyId), now })
-  const relay = new Relay({ world, keyLimits, live: new LiveStreams(now), memory: new ResponseMemory({ now }), bodies, timings: TIMINGS })
+  const { bodyReader } = makeBodyReader()
+  const relay = new Relay({
+    world,
+    keyLimits,
+    live: new LiveStreams(now),
+    memory: new ResponseMemory({ now }),
+    bodies,
+    bodyReader,
+    timings: TIMINGS,
+  })
   const app = buildApp({ world, relay, keyLimits, clientLimits: new ClientLimits({ limits: world.limits, now }) })
   return async (request) => app.handle(request)
 }

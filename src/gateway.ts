@@ -26,6 +26,7 @@ import { makeMetrics } from './observe/metrics.ts'
 import { processMemoryBytes } from './observe/process-memory.ts'
 import { listenOnOperatorSocket, socketPathOf } from './operator/operator-socket.ts'
 import { BodyMemory, poolBytesOf } from './relay/body-memory.ts'
+import { BodyReader } from './relay/body-reader.ts'
 import { KeyLimits } from './relay/key-limits.ts'
 import { LiveStreams } from './relay/live-streams.ts'
 import { ResponseMemory } from './relay/response-memory.ts'
@@ -40,6 +41,8 @@ import type { World } from './world.ts'
 export type GatewayOptions = Readonly<{
   config: Config
   startThread: () => Worker
+  /** Makes a Worker of `src/relay/body-thread.ts`. */
+  startBodyThread: () => Worker
   /** Overrides of the configuration, from the command line. */
   host: string | undefined
   port: number | undefined
@@ -101,7 +104,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const bodies = bodyMemoryOf(world, options.memoryBytes ?? processMemoryBytes())
   const clientLimits = new ClientLimits({ limits: world.limits, now: world.clock.monotonicMs })
   const memory = new ResponseMemory({ now: world.clock.monotonicMs })
-  const relay = new Relay({ world, keyLimits, live, memory, bodies, timings: options.timings ?? TIMINGS })
+  const bodyReader = new BodyReader({ startThread: options.startBodyThread, onFault: (fault) => log.alarm('large bodies', { fault }) })
+  const relay = new Relay({ world, keyLimits, live, memory, bodies, bodyReader, timings: options.timings ?? TIMINGS })
   ledger.onKeyChange(({ keyId, stop }) => {
     if (stop !== null) live.cutKey(keyId).catch(() => undefined)
   })
@@ -134,6 +138,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
       const stopped = listeners.stop()
       await within(world.limits().drainMs, relay.whenIdle(), hurry.promise)
       await live.drain()
+      bodyReader.close()
       await within(LAST_WAIT_MS, relay.whenIdle())
       await within(LAST_WAIT_MS, stopped)
       await listeners.close()

@@ -8,6 +8,7 @@ import { describeBug } from './observe/bug.ts'
 function main(): void {
   runCli(process.argv.slice(2), {
     startThread: () => new Worker(new URL('./ledger/thread.ts', import.meta.url)),
+    startBodyThread: () => new Worker(new URL('./relay/body-thread.ts', import.meta.url)),
     env: takeEnvironment(process.env),
     stdout: (text) => process.stdout.write(text),
     stderr: (text) => process.stderr.write(text),

@@ -15,7 +15,7 @@ export type ServeOptions = Readonly<{ config: string | undefined; port: number |
 
 /** Resolves with the exit code when the gateway has drained. */
 export async function serve(options: ServeOptions, environment: CliEnvironment): Promise<ExitCode> {
-  const { startThread, stdout, stderr } = environment
+  const { startThread, startBodyThread, stdout, stderr } = environment
   const load = (): Config | ConfigProblems => loadConfig({ file: options.config, folder: environment.folder, env: environment.env })
   const config = load()
   if ('problems' in config) {
@@ -25,7 +25,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
   if (config.upstreams.some(({ transport }) => transport === 'fetch')) reexecute(environment.env)
   const proxies = ignoredProxies(environment.env, config)
   if (proxies.length > 0) makeLog({ write: stderr }).notice(`${proxies.join(', ')} ignored: a proxy would see the upstream's key`)
-  const gateway = await startGateway({ config, startThread, host: options.host, port: options.port, log: logToStderr() })
+  const gateway = await startGateway({ config, startThread, startBodyThread, host: options.host, port: options.port, log: logToStderr() })
   if ('problem' in gateway) {
     stderr(`tollgate: ${gateway.message}\n`)
     return gateway.problem === 'ledger' ? EXIT.ledger : EXIT.finding

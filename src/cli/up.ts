@@ -42,6 +42,7 @@ async function start(): Promise<Gateway | string> {
   const options = {
     config,
     startThread: () => new Worker(new URL('../ledger/thread.ts', import.meta.url)),
+    startBodyThread: () => new Worker(new URL('../relay/body-thread.ts', import.meta.url)),
     host: undefined,
     log: logToStderr(),
   }

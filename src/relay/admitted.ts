@@ -3,6 +3,7 @@
 import type { Call, Format, Stamp } from '../core/format.ts'
 import type { World } from '../world.ts'
 import type { BodyLease, BodyMemory } from './body-memory.ts'
+import type { BodyReader } from './body-reader.ts'
 import type { Connection, Exchange } from './exchange.ts'
 import type { KeyLimits } from './key-limits.ts'
 import type { LiveStreams } from './live-streams.ts'
@@ -17,6 +18,7 @@ export type RelayParts = Readonly<{
   live: LiveStreams
   memory: ResponseMemory
   bodies: BodyMemory
+  bodyReader: BodyReader
   timings: Timings
 }>
 

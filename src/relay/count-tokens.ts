@@ -1,18 +1,14 @@
 /** `POST /v1/messages/count_tokens`: forwarded, never billed, needs no balance, counts in the rate limit. Rules: requests.md "Token counts". */
 
-import { readCountTokens } from '../core/formats/messages/format.ts'
 import { isObject } from '../core/json.ts'
 import type { KeyRecord } from '../core/key.ts'
 import { Refusal } from '../core/refusal.ts'
 import { readWhole } from '../upstream/read-chunks.ts'
 import type { Body, Fault } from '../upstream/upstream.ts'
-import type { World } from '../world.ts'
 import type { RelayParts } from './admitted.ts'
-import type { BodyLease } from './body-memory.ts'
 import { Deadline } from './deadline.ts'
 import { type Connection, Exchange, ownerOf } from './exchange.ts'
-import { readBody } from './read-body.ts'
-import { readContext } from './read-context.ts'
+import { type Reading, readCall } from './read-call.ts'
 import { refuseAfterBody } from './refuse-after-body.ts'
 import { nativeQueryOf } from './request-target.ts'
 
@@ -21,10 +17,8 @@ const ROUTE = '/v1/messages/count_tokens'
 /** An answer holds one number. */
 const ANSWER_BYTES_MAX = 64 * 1024
 
-type Parts = Pick<RelayParts, 'world' | 'keyLimits' | 'bodies'>
-
 export async function countTokens(
-  parts: Parts,
+  parts: RelayParts,
   request: Request,
   identified: KeyRecord | Refusal,
   connection: Connection,
@@ -55,33 +49,25 @@ export async function countTokens(
 /** The upstream's bytes, a refusal of ours, or the upstream's fault; `left`: nobody is there to be told. */
 type Counted = Uint8Array | Refusal | Fault | 'left'
 
-async function count(
-  { world, keyLimits, bodies }: Parts,
-  request: Request,
-  key: KeyRecord | Refusal,
-  exchange: Exchange,
-): Promise<Counted> {
+async function count(parts: RelayParts, request: Request, key: KeyRecord | Refusal, exchange: Exchange): Promise<Counted> {
+  const { world, keyLimits, bodies } = parts
   if (key instanceof Refusal) return key
   if (world.isDraining()) return new Refusal('draining')
   const slot = keyLimits.admit(key.id)
   if (slot instanceof Refusal) return slot
   const lease = bodies.lease(key)
   try {
-    return await forward(world, request, key, lease, exchange)
+    return await forward({ ...parts, request, key, lease }, exchange)
   } finally {
     lease.release()
     slot.release()
   }
 }
 
-async function forward(world: World, request: Request, key: KeyRecord, lease: BodyLease, exchange: Exchange): Promise<Counted> {
+async function forward(reading: Reading, exchange: Exchange): Promise<Counted> {
+  const { world, request } = reading
   const limits = world.limits()
-  const body = await readBody(request, limits, lease)
-  if (body instanceof Refusal) return body
-  const call = readCountTokens(
-    body,
-    readContext(world, request, key, () => undefined),
-  )
+  const call = await readCall('countTokens', reading)
   if (call instanceof Refusal) return call
   const deadline = new Deadline(world, Math.min(limits.startTimeoutMs, limits.totalTimeoutMs - exchange.elapsedMs))
   const leave = (): void => deadline.stop('leaver')

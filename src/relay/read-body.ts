@@ -1,9 +1,8 @@
 /**
- * Reads a client's body once: bounded in bytes, memory and time, decoded, checked.
+ * Reads a client's body once: bounded in bytes, memory and time, decoded.
  * Rules: contract.md "Limits"; requests.md "Bodies", "JSON bounds", "Slow bodies".
  */
 
-import { type Body, parseBody } from '../core/body.ts'
 import type { Limits } from '../core/limits.ts'
 import { Refusal } from '../core/refusal.ts'
 import { Parts, readChunks } from '../upstream/read-chunks.ts'
@@ -18,29 +17,20 @@ const PACE: Pace = { windowMs: 10_000, windowBytesMin: 5_120 }
 type Bounds = Pick<Limits, 'bodyBytes' | 'totalTimeoutMs'>
 
 const TOO_SLOW = 'request body was not received in time'
-const UNREADABLE = 'Invalid request body: it could not be read'
 
 const bad = (message: string): Refusal => new Refusal('invalidRequest', { message })
 
+/** Its client left, or sent what no decoder takes. */
+export const UNREADABLE = bad('Invalid request body: it could not be read')
+
 /** `lease` grows with the body and is the caller's to release: the body stays in memory as long as the request runs. */
-export async function readBody(request: Request, bounds: Bounds, lease: BodyLease, pace: Pace = PACE): Promise<Body | Refusal> {
+export async function readBody(request: Request, bounds: Bounds, lease: BodyLease, pace: Pace = PACE): Promise<Uint8Array | Refusal> {
   if (Number(request.headers.get('content-length') ?? 0) > bounds.bodyBytes) return new Refusal('bodyTooLarge')
   const encoding = (request.headers.get('content-encoding') ?? '').trim().toLowerCase()
   if (!isEncoding(encoding)) return bad('content-encoding: Input should be one of gzip, deflate, br, zstd')
   const length = wholeLengthOf(request.headers, encoding)
-  const bytes = await (length === undefined
-    ? collect(request, encoding, bounds, lease, pace)
-    : takeWhole(request, length, bounds, lease, pace))
-  if (bytes instanceof Refusal || bytes.byteLength < LARGE_BYTES) return bytes instanceof Refusal ? bytes : parseBody(bytes)
-  await nextTurn()
-  const body = parseBody(bytes)
-  await nextTurn()
-  return body
+  return await (length === undefined ? collect(request, encoding, bounds, lease, pace) : takeWhole(request, length, bounds, lease, pace))
 }
-
-/** Of a body as large as this, each step of its reading has a turn of the event loop to itself, so that streams go on between. */
-const LARGE_BYTES = 1024 * 1024
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** A body up to this size whose length is known is taken in one piece: there is nothing to count in it, and a reader costs more than the rest of the gateway. */
 const WHOLE_BYTES_MAX = 64 * 1024
@@ -66,7 +56,7 @@ async function takeWhole(
   const { promise, resolve } = Promise.withResolvers<Uint8Array | Refusal>()
   const late = (): void => resolve(slowMs < totalTimeoutMs ? bad(TOO_SLOW) : new Refusal('timedOut'))
   const timer = setTimeout(late, Math.min(slowMs, totalTimeoutMs))
-  request.bytes().then(resolve, () => resolve(bad(UNREADABLE)))
+  request.bytes().then(resolve, () => resolve(UNREADABLE))
   const bytes = await promise
   clearTimeout(timer)
   return bytes
@@ -101,7 +91,7 @@ async function collect(request: Request, encoding: Encoding, bounds: Bounds, lea
   reader.releaseLock()
   const refusal = stopped ?? (end === 'ended' ? await decoder.end() : end)
   decoder.close()
-  if (refusal === 'broken') return bad(UNREADABLE)
+  if (refusal === 'broken') return UNREADABLE
   return refusal ?? parts.joined()
 }
 

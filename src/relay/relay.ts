@@ -3,7 +3,7 @@
  * request: its hold is released and the client gets a 500. Rules: keys.md "Order of checks"; house.md "One request".
  */
 
-import type { Format } from '../core/format.ts'
+import type { Call, Format } from '../core/format.ts'
 import type { KeyRecord } from '../core/key.ts'
 import { holdFor } from '../core/pricing.ts'
 import { insufficientBalance, Refusal } from '../core/refusal.ts'
@@ -13,8 +13,7 @@ import type { Admitted, Grant, RelayParts } from './admitted.ts'
 import type { BodyLease } from './body-memory.ts'
 import { countTokens } from './count-tokens.ts'
 import { type Connection, Exchange, ownerOf } from './exchange.ts'
-import { readBody } from './read-body.ts'
-import { readContext } from './read-context.ts'
+import { readCall } from './read-call.ts'
 import { refuseAfterBody } from './refuse-after-body.ts'
 import type { Held } from './settle.ts'
 import { answerStream } from './stream-start.ts'
@@ -120,14 +119,10 @@ export class Relay {
     exchange: Exchange,
     lease: BodyLease,
   ): Promise<Pick<Grant<Echo>, 'call' | 'held'> | Refusal> {
-    const { world, memory } = this.#parts
-    const body = await readBody(request, world.limits(), lease)
-    if (body instanceof Refusal) return body
-    const call = format.read(
-      body,
-      readContext(world, request, key, (id) => memory.recall(key.id, id)),
-    )
-    if (call instanceof Refusal) return call
+    const { world } = this.#parts
+    const read = await readCall(format.name, { ...this.#parts, request, key, lease })
+    if (read instanceof Refusal) return read
+    const call = read as Call<Echo>
     const { rates, contextWindow, id: modelId } = call.model
     const held: Held = {
       key,

@@ -47,11 +47,16 @@ export class ResponseMemory {
 
   /** The items of a response, or the one item, by id; undefined when unknown, too old or pushed out. An item costs no more than itself. */
   recall(keyId: string, id: string): readonly unknown[] | undefined {
+    return this.written(keyId, id)?.map((json) => parseExact(json.toString()))
+  }
+
+  /** The same as they were written: each item's JSON. */
+  written(keyId: string, id: string): readonly Buffer[] | undefined {
     const entry = this.#entries.get(entryKey(keyId, id))
     if (entry === undefined) return undefined
-    if (!('answer' in entry)) return entry.map(parse)
+    if (!('answer' in entry)) return entry.map(inOnePiece)
     const items = this.#entries.get(entry.answer)
-    return items === undefined || 'answer' in items ? undefined : items.slice(entry.index, entry.index + 1).map(parse)
+    return items === undefined || 'answer' in items ? undefined : items.slice(entry.index, entry.index + 1).map(inOnePiece)
   }
 }
 
@@ -71,7 +76,7 @@ export function remember(
 
 const piecesOf = (json: Written): readonly Uint8Array[] => (json instanceof Uint8Array ? [json] : json)
 
-const parse = (json: Written): unknown => parseExact(Buffer.concat(piecesOf(json)).toString())
+const inOnePiece = (json: Written): Buffer => Buffer.concat(piecesOf(json))
 
 const heldBytes = (entry: Entry): number =>
   'answer' in entry ? 0 : entry.flatMap(piecesOf).reduce((sum, piece) => sum + PIECE_BYTES + piece.byteLength, 0)

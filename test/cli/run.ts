@@ -7,6 +7,7 @@ import type { CliEnvironment } from '../../src/cli/environment.ts'
 import { runCli } from '../../src/cli/program.ts'
 
 export const NOW = Date.UTC(2026, 10, 21, 12)
+const startBodyThread = (): Worker => new Worker(new URL('../../src/relay/body-thread.ts', import.meta.url))
 export const startThread = (): Worker => new Worker(new URL('../../src/ledger/thread.ts', import.meta.url))
 
 export type Ran = Readonly<{ code: number; out: string; err: string }>
@@ -22,7 +23,7 @@ export class Workplace {
   }
 
   environment(stdout: (text: string) => void, stderr: (text: string) => void): CliEnvironment {
-    return { startThread, env: this.env, stdout, stderr, folder: this.folder, now: () => this.now }
+    return { startThread, startBodyThread, env: this.env, stdout, stderr, folder: this.folder, now: () => this.now }
   }
 
   async run(...argv: string[]): Promise<Ran> {

@@ -15,6 +15,7 @@ import { discardBody } from '../../src/relay/refuse-after-body.ts'
 import { Relay } from '../../src/relay/relay.ts'
 import { ResponseMemory } from '../../src/relay/response-memory.ts'
 import { TIMINGS } from '../../src/relay/timings.ts'
+import { makeBodyReader } from '../support/body-thread.ts'
 import { startFakeUpstream } from '../support/fake-upstream.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { connectRaw, type RawConnection } from '../support/raw-client.ts'
@@ -144,6 +145,7 @@ test('an upload that is steady but longer than the server’s idle limit is answ
     live,
     memory: new ResponseMemory({ now: world.clock.monotonicMs }),
     bodies,
+    bodyReader: makeBodyReader().bodyReader,
     timings: TIMINGS,
   })
   const app = buildApp({ world, relay, keyLimits, clientLimits }).listen({ port: 0, hostname: '127.0.0.1', idleTimeout: 1 })

@@ -29,6 +29,7 @@ import { type Difference, differences } from '../../src/ledger/verify.ts'
 import type { BodyMemory } from '../../src/relay/body-memory.ts'
 import { TIMINGS, type Timings } from '../../src/relay/timings.ts'
 import type { World } from '../../src/world.ts'
+import { startBodyThread } from './body-thread.ts'
 import { sha256, startThread, usd } from './ledger.ts'
 import { makeTestModel } from './world.ts'
 
@@ -48,6 +49,8 @@ export type TestGatewayOptions = Readonly<{
   corsOrigins?: readonly string[]
   dashboardUrl?: string
   publicUrl?: string
+  /** Makes the thread that reads large bodies. */
+  startBodyThread?: () => Worker
   /** What the process may use: a quarter is the pool for bodies. */
   memoryBytes?: number
   /** Stands between the gateway and its ledger: delays, refusals. */
@@ -107,6 +110,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const gateway = await startGateway({
     config,
     startThread,
+    startBodyThread: options.startBodyThread ?? startBodyThread,
     host: undefined,
     port: undefined,
     log: (line) => lines.push(JSON.parse(line)),

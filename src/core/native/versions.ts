@@ -9,6 +9,9 @@ export const NATIVE_VERSION = '2023-06-01'
 
 /** `anthropic-version` is the vendor's own name; `vendor-version` is how the contract writes it. */
 const VERSION_HEADERS = ['anthropic-version', 'vendor-version'] as const
+const BETA_HEADER = 'anthropic-beta'
+/** All that is read of a request beside its body. */
+export const READ_HEADERS = [...VERSION_HEADERS, BETA_HEADER] as const
 const VERSION_LENGTH_SHOWN_MAX = 50
 
 type NativeHeaders = Readonly<{ version: string; betas: string }>
@@ -16,7 +19,7 @@ type NativeHeaders = Readonly<{ version: string; betas: string }>
 export function readHeaders(headers: ReadContext['headers'], model: Model): NativeHeaders | Refusal {
   const version = readVersion(headers)
   if (version instanceof Refusal) return version
-  const betas = readBetas(headers.get('anthropic-beta') ?? '', model)
+  const betas = readBetas(headers.get(BETA_HEADER) ?? '', model)
   if (betas instanceof Refusal) return betas
   return { version: model.rejects.has('versions') ? NATIVE_VERSION : version, betas: model.rejects.has('betas') ? '' : betas }
 }
@@ -38,7 +41,7 @@ const LONG_CONTEXT_TOKENS = 1_000_000
 
 /** Comma lists of repeated headers arrive joined. Order is kept, repetitions and what is not a token are dropped. */
 function readBetas(value: string, model: Model): string | Refusal {
-  if (!HEADER_TEXT.test(value)) return invalid('anthropic-beta', 'Input should be a list of names')
+  if (!HEADER_TEXT.test(value)) return invalid(BETA_HEADER, 'Input should be a list of names')
   const isAllowed = (name: string): boolean =>
     TOKEN.test(name) && !DENIED_BETAS.test(name) && (!LONG_CONTEXT_BETA.test(name) || model.contextWindow >= LONG_CONTEXT_TOKENS)
   const names = value.split(',').map((name) => name.trim())

@@ -18,6 +18,7 @@ import {
 import { isBlank, type TextBlock, textBlock } from '../../native/shapes.ts'
 import { NATIVE_VERSION } from '../../native/versions.ts'
 import { invalid, modelUnavailable, Refusal } from '../../refusal.ts'
+import type { FinishedItem } from '../../transcoder.ts'
 import { compose, givenIds, userIdOf } from '../translate/body.ts'
 import { readCacheControl, wishesCaching } from '../translate/caching.ts'
 import { type JsonMode, jsonHint } from '../translate/json-mode.ts'
@@ -62,7 +63,7 @@ export function readRequest({ bytes, json: body }: Body, { headers, find, recall
   const opening = (): Opening => ({ modelId, system, tools: tools.tools, firstUserTurn: turns.find(isUserTurn) })
   const routing = { conversation: conversationOf(givenIds(body, { headers }), opening), modelAt }
   const isForgotten = body['store'] === false || bytes.byteLength > REMEMBERED_BYTES_MAX
-  const remembered = isForgotten ? undefined : input.items
+  const remembered = isForgotten ? undefined : input.items.map(rememberedItem)
   const { isStream } = settings.translated
   return {
     model,
@@ -73,6 +74,11 @@ export function readRequest({ bytes, json: body }: Body, { headers, find, recall
     betas: '',
     echo: { fields: echoed(body), tools: tools.names, remembered },
   }
+}
+
+function rememberedItem(item: unknown): FinishedItem {
+  const json = Buffer.from(JSON.stringify(item))
+  return isObject(item) && typeof item['id'] === 'string' ? { id: item['id'], json } : { json }
 }
 
 /** The settings that need no model, in the order in which mistakes are named. */

@@ -2,7 +2,7 @@
 
 import { encodeJson } from '../../bytes/byte-string.ts'
 import type { Call, Stamp } from '../../format.ts'
-import { isObject, type JsonObject } from '../../json.ts'
+import type { JsonObject } from '../../json.ts'
 import type { NativeMessage } from '../../native/message.ts'
 import type { Finished, FinishedItem } from '../../transcoder.ts'
 import { exactContent } from '../translate/arguments.ts'
@@ -47,15 +47,10 @@ export function finishedResponse(message: NativeMessage, call: Call<ResponsesEch
 }
 
 /** The items of an answer, its input first, as they are remembered. */
-export const finishedItems = (input: readonly unknown[], output: readonly OutputItem[]): readonly FinishedItem[] => [
-  ...input.map(inputItem),
+export const finishedItems = (input: readonly FinishedItem[], output: readonly OutputItem[]): readonly FinishedItem[] => [
+  ...input,
   ...output.map(({ id, json }) => ({ id, json: keptBytesOf(json) })),
 ]
-
-function inputItem(item: unknown): FinishedItem {
-  const json = Buffer.from(JSON.stringify(item))
-  return isObject(item) && typeof item['id'] === 'string' ? { id: item['id'], json } : { json }
-}
 
 function outputItems(message: NativeMessage, call: Call<ResponsesEcho>, suffix: string): readonly OutputItem[] {
   const content = exactContent(message)

@@ -1,5 +1,7 @@
 /** Shapes of the responses format: what is echoed of a request and what an answer is made of. Rules: responses.md "Object". */
 
+import type { FinishedItem } from '../../transcoder.ts'
+
 export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed'
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
 
@@ -27,8 +29,8 @@ export type ResponsesEcho = Readonly<{
   fields: Echoed
   /** By the flat name that the upstream knows. */
   tools: ReadonlyMap<string, ToolName>
-  /** Input items after references were resolved; undefined when `store: false` forbids to remember the answer. */
-  remembered: readonly unknown[] | undefined
+  /** Input items after references were resolved, as they are written; undefined when `store: false` forbids to remember the answer. */
+  remembered: readonly FinishedItem[] | undefined
 }>
 
 export type ResponsesUsage = Readonly<{

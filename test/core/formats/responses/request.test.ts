@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { Refusal } from '../../../../src/core/refusal.ts'
 import { expectGolden } from '../../../support/golden.ts'
+import { inOnePiece } from '../../../support/written.ts'
 import { nativeOf, read, readFine, refusalOf } from './calls.ts'
 
 const REQUESTS = join(import.meta.dir, '../../../requests')
@@ -202,7 +203,10 @@ test('references resolve from what was remembered; unknown ones are refused, unk
     'input.0: item_reference "msg_2" cannot be resolved; send the full input (store: false)',
   )
   const { remembered } = readFine({ previous_response_id: 'resp_1', input: 'c' }, options).echo
-  expect(remembered).toEqual([...(known.get('resp_1') ?? []), { type: 'message', role: 'user', content: 'c' }])
+  expect(remembered?.map(({ json }) => JSON.parse(inOnePiece(json).toString()))).toEqual([
+    ...(known.get('resp_1') ?? []),
+    { type: 'message', role: 'user', content: 'c' },
+  ])
   expect(readFine({ input: 'c', store: false }).echo.remembered).toBeUndefined()
   expect(readFine({ input: 'c'.repeat(9_000_000) }).echo.remembered).toBeUndefined()
 })

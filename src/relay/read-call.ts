@@ -1,0 +1,44 @@
+/** From a request's bytes to its call: a small body at once, a large one on the thread for them. Rules: requests.md "Bodies", "Large bodies". */
+
+import { parseBody } from '../core/body.ts'
+import type { Call } from '../core/format.ts'
+import type { KeyRecord } from '../core/key.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { World } from '../world.ts'
+import type { BodyLease } from './body-memory.ts'
+import type { BodyReader } from './body-reader.ts'
+import { readBody, UNREADABLE } from './read-body.ts'
+import { readContext } from './read-context.ts'
+import { READERS, type ReaderName } from './readers.ts'
+import type { ResponseMemory } from './response-memory.ts'
+
+/** Above it a body holds the loop for longer than a stream should wait. */
+const LARGE_BYTES = 1024 * 1024
+
+export type Reading = Readonly<{
+  world: World
+  memory: ResponseMemory
+  bodyReader: BodyReader
+  request: Request
+  key: KeyRecord
+  lease: BodyLease
+}>
+
+/** The call is as the named reader makes it, which knows its echo. Rejects by bugs only. */
+export async function readCall(
+  name: ReaderName,
+  { world, memory, bodyReader, request, key, lease }: Reading,
+): Promise<Call<unknown> | Refusal> {
+  const bytes = await readBody(request, world.limits(), lease)
+  if (bytes instanceof Refusal) return bytes
+  const context = readContext(world, request, key, (id) => memory.recall(key.id, id))
+  if (bytes.byteLength < LARGE_BYTES) {
+    const body = parseBody(bytes)
+    return body instanceof Refusal ? body : READERS[name](body, context)
+  }
+  const { headers, find } = context
+  const recall = (id: string) => memory.written(key.id, id)
+  const read = await bodyReader.read({ reader: name, bytes, accountId: key.accountId, signal: request.signal, headers, find, recall })
+  // As for one that left while it sent its body.
+  return read === 'left' ? UNREADABLE : read
+}

@@ -1,0 +1,19 @@
+/** What reads a request's body, by name: a name crosses threads. Pure: what it needs of the world it asks of its context. Rules: house.md "One request". */
+
+import type { Body } from '../core/body.ts'
+import type { Call, ReadContext } from '../core/format.ts'
+import { chatFormat } from '../core/formats/chat/format.ts'
+import { messagesFormat, readCountTokens } from '../core/formats/messages/format.ts'
+import { responsesFormat } from '../core/formats/responses/format.ts'
+import type { Refusal } from '../core/refusal.ts'
+
+export type Reader = (body: Body, context: ReadContext) => Call<unknown> | Refusal
+
+export const READERS = {
+  messages: messagesFormat.read,
+  chat: chatFormat.read,
+  responses: responsesFormat.read,
+  countTokens: readCountTokens,
+} as const satisfies Record<string, Reader>
+
+export type ReaderName = keyof typeof READERS

@@ -1,0 +1,95 @@
+/** Bodies of a megabyte and more through the whole gateway: answered as small ones are, on a thread that may die, while clients leave and the gateway ends. Rules: requests.md "Large bodies". */
+
+import { afterEach, expect, test } from 'bun:test'
+import { startBodyThread } from '../support/body-thread.ts'
+import { MODEL_ID, startTestGateway, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts'
+
+const TEXT = 'x'.repeat(2_000_000)
+const BODIES: Readonly<Record<string, unknown>> = {
+  '/v1/messages': { model: MODEL_ID, max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }], metadata: { note: TEXT } },
+  '/v1/chat/completions': { model: MODEL_ID, max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }], prediction: TEXT },
+  '/v1/responses': { model: MODEL_ID, input: 'Hi', prediction: TEXT },
+}
+
+let gateway: TestGateway
+afterEach(() => gateway.stop())
+
+/** A gateway whose threads for large bodies are seen, and die while `isMortal`. */
+async function start(options: TestGatewayOptions = {}) {
+  const threads = { started: 0, isMortal: false }
+  gateway = await startTestGateway({
+    ...options,
+    startBodyThread: () => {
+      threads.started++
+      return threads.isMortal ? new Worker('data:text/javascript,process.exit(1)') : startBodyThread()
+    },
+  })
+  return { threads, secret: await gateway.createKey({ balanceUsd: '100' }) }
+}
+
+const alarms = () => gateway.logLines().flatMap(({ alarm }) => (alarm === undefined ? [] : [alarm]))
+
+test('a large body is answered and charged in every format, its memory is given back, and small ones start no thread', async () => {
+  const { threads, secret } = await start()
+  const small = await gateway.post('/v1/messages', secret, { model: MODEL_ID, max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] })
+  expect([small.status, threads.started]).toEqual([200, 0])
+  for (const [path, body] of Object.entries(BODIES)) expect([path, (await gateway.post(path, secret, body)).status]).toEqual([path, 200])
+  const refused = await gateway.post('/v1/messages', secret, { model: MODEL_ID, note: TEXT })
+  expect([refused.status, (await refused.json()) as unknown]).toEqual([
+    400,
+    expect.objectContaining({ error: expect.objectContaining({ message: 'messages: Field required' }) }),
+  ])
+  await gateway.idle()
+  expect([threads.started, gateway.bodies.bytes, gateway.receipts().length, alarms()]).toEqual([1, 0, 4, []])
+})
+
+test('an answer to a large body is remembered, and a large body finds it', async () => {
+  const { secret } = await start()
+  const ask = async (body: object): Promise<{ id: string }> => {
+    const answer = await gateway.post('/v1/responses', secret, { model: MODEL_ID, prediction: TEXT, ...body })
+    expect(answer.status).toBe(200)
+    return (await answer.json()) as { id: string }
+  }
+  const { id } = await ask({ input: 'Hi' })
+  const { id: second } = await ask({ input: 'And?', previous_response_id: id })
+  expect(second).not.toBe(id)
+  const unknown = await gateway.post('/v1/responses', secret, { model: MODEL_ID, input: 'x', previous_response_id: 'resp_0', note: TEXT })
+  expect(unknown.status).toBe(400)
+})
+
+test('a thread that dies is one 500 and an alarm: nothing is charged, and the next request is answered', async () => {
+  const { threads, secret } = await start()
+  threads.isMortal = true
+  const died = await gateway.post('/v1/messages', secret, BODIES['/v1/messages'])
+  expect(died.status).toBe(500)
+  threads.isMortal = false
+  expect((await gateway.post('/v1/messages', secret, BODIES['/v1/messages'])).status).toBe(200)
+  await gateway.idle()
+  expect([gateway.bodies.bytes, gateway.receipts().length, alarms()]).toEqual([0, 1, ['large bodies']])
+})
+
+test('clients that leave while their bodies wait give everything back', async () => {
+  const { threads, secret } = await start()
+  const leaving = new AbortController()
+  const asked = Array.from({ length: 4 }, () =>
+    gateway.post('/v1/messages', secret, BODIES['/v1/messages'], { signal: leaving.signal }).catch(() => 'left'),
+  )
+  while (threads.started === 0) await Bun.sleep(1)
+  leaving.abort()
+  expect(new Set(await Promise.all(asked))).toEqual(new Set(['left']))
+  const deadline = performance.now() + 10_000
+  while (gateway.bodies.bytes > 0 && performance.now() < deadline) await Bun.sleep(10)
+  await gateway.idle()
+  expect([gateway.bodies.bytes, alarms()]).toEqual([0, []])
+  expect((await gateway.post('/v1/messages', secret, BODIES['/v1/messages'])).status).toBe(200)
+})
+
+test('told to end while a body is read, it refuses that one as every new request, at once', async () => {
+  const { threads, secret } = await start()
+  const asked = gateway.post('/v1/messages', secret, BODIES['/v1/messages'])
+  while (threads.started === 0) await Bun.sleep(1)
+  const drained = gateway.drain()
+  expect((await asked).status).toBe(503)
+  await drained
+  expect([gateway.receipts(), gateway.verify()]).toEqual([[], []])
+})
