@@ -81,7 +81,7 @@ function gatewayWith(keptBy: Ledger): Handler {
   const relay = new Relay({
     world,
     keyLimits,
-    live: new LiveStreams(now),
+    live: new LiveStreams(),
     memory: new ResponseMemory({ now }),
     bodies,
     bodyReader,

@@ -99,7 +99,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const world = worldOf(state, { ledger, reports, log, metrics })
   if (opened.isNew) log.notice('a new ledger was made', { path: opened.path })
   if (recovered > 0) log.notice('requests of a dead process were waived', { recovered })
-  const live = new LiveStreams(world.clock.monotonicMs)
+  const live = new LiveStreams()
   const keyLimits = new KeyLimits({ limits: world.limits, now: world.clock.monotonicMs })
   const bodies = bodyMemoryOf(world, options.memoryBytes ?? processMemoryBytes())
   const clientLimits = new ClientLimits({ limits: world.limits, now: world.clock.monotonicMs })

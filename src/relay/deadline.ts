@@ -30,12 +30,9 @@ export class CallStop implements Stop {
 export class Deadline extends CallStop implements Timed {
   tick = NO_TICK
   readonly #wheel: World['wheel']
-  readonly #onPass: (() => void) | undefined
 
-  /** `onPass` runs when the limit passes. */
-  constructor({ clock, wheel }: Pick<World, 'clock' | 'wheel'>, limitMs: number, onPass?: () => void) {
+  constructor({ clock, wheel }: Pick<World, 'clock' | 'wheel'>, limitMs: number) {
     super()
-    this.#onPass = onPass
     this.#wheel = wheel
     wheel.set(this, clock.monotonicMs() + limitMs)
   }
@@ -47,6 +44,5 @@ export class Deadline extends CallStop implements Timed {
 
   onTime(): void {
     this.stop('deadline')
-    this.#onPass?.()
   }
 }

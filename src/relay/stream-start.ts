@@ -6,7 +6,7 @@
 import { Refusal } from '../core/refusal.ts'
 import { type Admitted, stampOf } from './admitted.ts'
 import { asEventStream, callUpstream } from './call-upstream.ts'
-import { Deadline } from './deadline.ts'
+import { CallStop } from './deadline.ts'
 import { remember } from './response-memory.ts'
 import { ClientStream } from './stream.ts'
 
@@ -21,13 +21,12 @@ const STREAM_HEADERS = {
 
 /** `whenEnded` resolves when the stream is settled, which may be long after the response was handed over. */
 export async function answerStream<Echo>(admitted: Admitted<Echo>): Promise<{ response: Response; whenEnded: Promise<void> }> {
-  const { parts, request, connection, exchange } = admitted
+  const { request, connection, exchange } = admitted
   const stream = startStream(admitted)
-  const leave = (): void => void stream.leave().catch(() => undefined)
-  request.signal.addEventListener('abort', leave)
-  if (request.signal.aborted) leave()
-  const first = await stream.first(parts.timings.firstEventWaitMs)
   const { whenEnded } = stream
+  const leave = (): void => stream.left()
+  request.signal.addEventListener('abort', leave)
+  const first = await stream.first
   if (first instanceof Refusal) {
     connection.restore()
     return { response: exchange.refuse(first, connection.origin), whenEnded }
@@ -41,30 +40,17 @@ export async function answerStream<Echo>(admitted: Admitted<Echo>): Promise<{ re
 function startStream<Echo>(admitted: Admitted<Echo>): ClientStream {
   const { parts, format, call, request, connection, exchange, held, lease, release } = admitted
   const { world, live, timings } = parts
-  const limits = world.limits()
   const { body: _sent, routing: _taken, ...answered } = call
   const transcoder = format.transcoder(answered, stampOf(exchange))
-  const deadline = new Deadline(world, limits.totalTimeoutMs - exchange.elapsedMs, () => stream.onStop())
-  // Who has left before anything was sent costs nobody anything: a call that is aborted from the start never leaves.
-  if (request.signal.aborted) deadline.stop('leaver')
-  let isFailing = false
-  const opening = callUpstream(admitted, deadline, () => {
-    isFailing = true
-  }).then((reply) => {
-    // The upstream has the whole body once it answers, and a stream lives long.
-    lease.release()
-    return asEventStream(reply, deadline, lease)
-  })
+  const stop = new CallStop()
   const stream: ClientStream = new ClientStream({
     world,
     exchange,
     connection,
     held,
     transcoder,
-    deadline,
+    call: stop,
     timings,
-    opening,
-    isFailing: () => isFailing,
     onEnd: (outcome, kept) => {
       release()
       live.remove(stream)
@@ -72,7 +58,18 @@ function startStream<Echo>(admitted: Admitted<Echo>): ClientStream {
       if (outcome === 'complete' && kept !== 'unavailable') remember(parts, held.key.id, () => transcoder.finished?.())
     },
   })
-  live.add(stream, Math.min(limits.stallTimeoutMs, limits.writeStallMs, timings.heartbeatIdleMs, timings.terminalWaitMs) / 4)
+  live.add(stream)
   world.metrics.streamStarted(format.name)
+  if (request.signal.aborted) stream.abandon()
+  callUpstream(admitted, stop, () => stream.failing())
+    .then((reply) => {
+      // The upstream has the whole body once it answers, and a stream lives long.
+      lease.release()
+      return asEventStream(reply, stop, lease)
+    })
+    .then(
+      (reply) => stream.answered(reply),
+      (error: unknown) => stream.failed(error),
+    )
   return stream
 }

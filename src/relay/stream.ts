@@ -1,23 +1,26 @@
 /**
- * One streamed answer while it runs: pulls the upstream, pushes the transcoder, and ends exactly once, whichever of the ends that race comes first. Content
- * leaves at once; the final bytes wait for the ledger. Nothing is read from the upstream before the client asks for more.
+ * One streamed answer while it runs: the I/O around its state. A piece of the upstream goes through the transcoder to the client's socket in the step in which
+ * it was read; the final bytes wait for the ledger. A client that takes nothing pauses the upstream.
  * Rules: money.md "Settle", "Charges"; requests.md "Terminal events", "Heartbeats", "Backpressure"; house.md "One stage".
  */
 
-import { isToldWhole, partialUsage } from '../core/native/observation.ts'
-import { Ending, type Outcome } from '../core/outcome.ts'
-import { Refusal } from '../core/refusal.ts'
-import type { Transcoder, Written } from '../core/transcoder.ts'
+import { isToldWhole, onlyDelivered, partialUsage } from '../core/native/observation.ts'
+import type { Outcome } from '../core/outcome.ts'
+import type { Refusal } from '../core/refusal.ts'
+import type { Pushed, StreamClose, Transcoder, Written } from '../core/transcoder.ts'
+import { NO_TICK, type Timed } from '../core/wheel.ts'
 import { describeBug } from '../observe/bug.ts'
-import type { Fault, Reply } from '../upstream/upstream.ts'
+import type { Body, BodySink, Fault, Reply } from '../upstream/upstream.ts'
 import type { World } from '../world.ts'
-import type { Deadline, StopReason } from './deadline.ts'
+import { type ClientBody, type ClientBodyUser, clientBody } from './client-body.ts'
+import type { CallStop, StopReason } from './deadline.ts'
 import type { Connection, Exchange } from './exchange.ts'
 import type { LiveStream } from './live-streams.ts'
 import { type Held, type Kept, settle, upstreamOf } from './settle.ts'
-import { type End, endWith, faultEnd, leaverEnd, stoppedEnd } from './stream-end.ts'
+import { endWith, faultEnd } from './stream-end.ts'
+import { type StreamEffect, type StreamEvent, StreamState } from './stream-state.ts'
+import { StreamTimes, type TimeLimit } from './stream-times.ts'
 import type { Timings } from './timings.ts'
-import { UpstreamBody } from './upstream-body.ts'
 
 export type ClientStreamParts = Readonly<{
   world: World
@@ -25,35 +28,34 @@ export type ClientStreamParts = Readonly<{
   connection: Connection
   held: Held
   transcoder: Transcoder
-  /** Resolves to the upstream's stream, or to why there is none. Never rejects. */
-  opening: Promise<Reply | Fault>
-  /** The head of an upstream's error has come: `opening` will soon be a fault. */
-  isFailing: () => boolean
-  deadline: Deadline
+  /** Stops the upstream call. */
+  call: CallStop
   timings: Timings
   /** Runs once, when the stream has ended and its money is settled, or could not be. */
   onEnd: (outcome: Outcome, kept: Kept) => void
 }>
 
-type Step = Readonly<{ now?: Written; end?: End }>
+type Closing = Pick<Extract<StreamEffect, { do: 'close' }>, 'last' | 'refusal'>
 
-export class ClientStream implements LiveStream {
+export class ClientStream implements LiveStream, BodySink, ClientBodyUser, Timed {
+  tick = NO_TICK
   readonly #parts: ClientStreamParts
-  readonly #ending = new Ending()
+  readonly #state = new StreamState()
+  readonly #times: StreamTimes
+  readonly #first = Promise.withResolvers<'begun' | 'waiting' | Refusal>()
   readonly #whenEnded = Promise.withResolvers<void>()
-  #controller: ReadableStreamDefaultController<Uint8Array> | undefined
-  #upstream: UpstreamBody | undefined
-  #upstreamName: string | undefined
-  #pending: Promise<Step> | undefined
-  #isLeaving = false
-  #isPulled = false
-  #upstreamAtMs: number
-  #clientAtMs: number
-  #markedAtMs: number | undefined
+  #upstream: Body | undefined
+  #client: ClientBody | undefined
+  /** For the client, before its body is open: the first of it pauses the upstream. */
+  #early: Written[] = []
+  #closing: Closing | undefined
+  #hasBegun = false
 
   constructor(parts: ClientStreamParts) {
     this.#parts = parts
-    this.#upstreamAtMs = this.#clientAtMs = parts.world.clock.monotonicMs()
+    const { world, exchange, timings } = parts
+    this.#times = new StreamTimes(this.#nowMs(), world.limits().totalTimeoutMs - exchange.elapsedMs, timings.firstEventWaitMs)
+    this.#wait()
   }
 
   get keyId(): string {
@@ -64,242 +66,296 @@ export class ClientStream implements LiveStream {
     return this.#whenEnded.promise
   }
 
-  /**
-   * Waits for the first bytes, at most `waitMs`, and a little longer for the text of an error that has begun. A refusal: the upstream failed before any of
-   * them, so the answer can still have a status of its own.
-   */
-  async first(waitMs: number): Promise<'begun' | 'waiting' | Refusal> {
-    const { isFailing, timings } = this.#parts
-    let step = await this.#peekWithin(waitMs)
-    if (step === undefined && isFailing()) step = await this.#peekWithin(timings.errorTextWaitMs)
-    if (step === undefined) return 'waiting'
-    if (step.end?.refusal === undefined || step.now !== undefined) return 'begun'
-    await this.#close(step.end, step.end.refusal.row.status)
-    // Where its client has left as well, `leave` may be the one that ends it: the request's line is the one of that end.
-    await this.whenEnded
-    return step.end.refusal
+  /** What the client's status can be. A refusal: the upstream failed before any bytes, and the answer has a status of its own. */
+  get first(): Promise<'begun' | 'waiting' | Refusal> {
+    return this.#first.promise
   }
 
   /** The client's body. `opening` bytes go out first when the upstream has not said anything yet. */
   body(opening: Uint8Array | undefined): ReadableStream<Uint8Array> {
-    return new ReadableStream<Uint8Array>({
-      start: (controller) => {
-        this.#controller = controller
-        if (this.#isLeaving) this.#breakOff()
-        else if (opening !== undefined) controller.enqueue(opening)
-      },
-      pull: () => this.#pull(),
-      cancel: () => this.leave(),
-    })
+    if (opening !== undefined) this.#early.unshift(opening)
+    return clientBody(this)
   }
 
-  /**
-   * The client is gone. An answer that has begun gets a moment's grace for its final figures; one that has not is waited for until it begins, since its input
-   * is being paid for. Then the upstream is aborted, and the input and what was delivered are charged.
-   */
-  async leave(reason: StopReason = 'leaver'): Promise<void> {
-    if (this.#isLeaving || this.#ending.outcome !== undefined) return
-    this.#isLeaving = true
-    const { transcoder, timings, deadline } = this.#parts
-    const { observation } = transcoder
-    const { hasStarted: hadStarted, contentBytes: deliveredBytes } = observation
-    // Behind a client that was slow lies a backlog, not the end.
-    const waitMs = !hadStarted ? timings.leaverStartWaitMs : reason === 'leaver' ? timings.leaverGraceMs : 0
-    const wait = setTimeout(() => this.#abort(reason), waitMs)
-    if (waitMs === 0) this.#abort(reason)
-    let step = await this.#peek()
-    while (step.end === undefined) {
-      if (!hadStarted && observation.hasStarted) this.#abort(reason)
-      this.#pending = undefined
-      step = await this.#peek()
+  /** The head of an upstream's error has come: the status waits a little longer for what its body says. */
+  failing(): void {
+    this.#times.firstDueMs += this.#parts.timings.errorTextWaitMs
+  }
+
+  /** The upstream's stream, or why there is none. */
+  answered(reply: Reply | Fault): void {
+    if (reply.kind === 'fault') this.#on({ type: 'ended', end: faultEnd(reply) })
+    else if (this.#state.isDecided) reply.body.cancel()
+    else {
+      this.#on({ type: 'answered', upstream: reply.upstream })
+      this.#upstream = reply.body
+      this.#times.upstreamAtMs = this.#nowMs()
+      reply.body.take(this)
     }
-    clearTimeout(wait)
-    const hasFailed = !hadStarted && step.end.outcome === 'fault' && deadline.reason === undefined
-    // What the upstream still wrote was for its final figures: an estimate counts only what was on its way to the client.
-    if (observation.stopReason === undefined) observation.contentBytes = deliveredBytes
-    await this.#close(leaverEnd(hasFailed ? 'fault' : 'leaver', step.end), 200)
-    this.#breakOff()
-  }
-
-  stop(reason: 'disabled' | 'drain'): Promise<void> {
-    this.#parts.deadline.stop(reason)
-    this.onStop()
-    return this.whenEnded
-  }
-
-  /** The deadline has stopped the upstream. A client that does not read leaves no pull waiting; then the end is written behind what it has not taken. */
-  onStop(): void {
-    if (this.#ending.outcome !== undefined) return
-    this.#upstream?.cancel()
-    if (this.#isLeaving) return
-    if (!this.#isPulled && this.#controller !== undefined) this.#finish(this.#stopped()).catch(() => undefined)
-  }
-
-  pulse(nowMs: number): void {
-    if (this.#ending.outcome !== undefined || this.#isLeaving || this.#controller === undefined) return
-    const { world, timings, transcoder } = this.#parts
-    if (!this.#isPulled) {
-      if (nowMs - this.#clientAtMs > world.limits().writeStallMs) this.#dropSlowClient()
-      return
-    }
-    const { observation } = transcoder
-    const { stallTimeoutMs } = world.limits()
-    const isWhole = isToldWhole(observation)
-    const isSilent = nowMs - this.#upstreamAtMs > (isWhole ? Math.min(timings.terminalWaitMs, stallTimeoutMs) : stallTimeoutMs)
-    // A whole answer ends as if its upstream had ended: what waits for its bytes reads the end of them.
-    if (isWhole && isSilent) this.#upstream?.cancel()
-    else if (observation.hasStarted && isSilent) this.#abort('stall')
-    else if (nowMs - this.#clientAtMs > timings.heartbeatIdleMs) this.#enqueue(transcoder.heartbeat())
-  }
-
-  async #pull(): Promise<void> {
-    this.#isPulled = true
-    const step = await this.#peek()
-    this.#isPulled = false
-    if (this.#isLeaving) return
-    this.#pending = undefined
-    if (step.now !== undefined) {
-      this.#parts.exchange.noteFirstByte()
-      this.#enqueue(step.now)
-    }
-    if (step.end !== undefined) await this.#finish(step.end)
-  }
-
-  /** Undefined when nothing comes within `waitMs`. */
-  async #peekWithin(waitMs: number): Promise<Step | undefined> {
-    const timer = Promise.withResolvers<undefined>()
-    const timeout = setTimeout(() => timer.resolve(undefined), waitMs)
-    const step = await Promise.race([this.#peek(), timer.promise])
-    clearTimeout(timeout)
-    return step
-  }
-
-  /** The next bytes or the end; the same promise until it is taken, so that a leaver can wait for what a pull began. */
-  #peek(): Promise<Step> {
-    this.#pending ??= this.#next().catch((error: unknown) => this.#failed(error))
-    return this.#pending
   }
 
   /** A bug kills this stream and nothing else: its hold is released, or what was delivered waived. */
-  #failed(error: unknown): Step {
-    const { world, exchange } = this.#parts
-    world.log.alarm('a stream failed by a bug', { request_id: exchange.requestId, ...describeBug(error) })
-    return { end: { ...endWith('fault', 'internal'), more: { cause: 'bug' } } }
+  failed(error: unknown): void {
+    this.#alarm(error)
+    this.#on({ type: 'ended', end: { ...endWith('fault', 'internal'), more: { cause: 'bug' } } })
   }
 
-  async #next(): Promise<Step> {
-    const { opening, deadline, transcoder, world } = this.#parts
-    const opened = await opening
-    this.#upstreamName = opened.upstream
-    if (deadline.reason !== undefined) return { end: this.#stopped() }
-    if (opened.kind === 'fault') return { end: faultEnd(opened) }
-    this.#upstream ??= new UpstreamBody(opened.body)
-    for (;;) {
-      // The upstream's silence counts from here: while the client was slow, nobody listened.
-      this.#upstreamAtMs = world.clock.monotonicMs()
-      const read = await this.#upstream.read()
-      if (deadline.reason !== undefined) return { end: this.#stopped() }
-      const pushed = read instanceof Uint8Array ? transcoder.push(read) : transcoder.end(read)
-      this.#mark()
-      const now = pushed.now === undefined ? {} : { now: pushed.now }
-      const more = { upstream: opened.upstream }
-      if (pushed.last !== undefined) return { ...now, end: { outcome: 'complete', last: pushed.last, more } }
-      if (pushed.fault !== undefined) {
-        const cause = read === 'broken' ? 'reset' : 'stream'
-        const isAlarm = pushed.fault.name === 'upstreamAccount'
-        return { ...now, end: { outcome: 'fault', refusal: pushed.fault, more: { ...more, cause, isAlarm } } }
-      }
-      if (pushed.now !== undefined || this.#isLeaving) return now
-    }
+  stop(reason: 'disabled' | 'drain'): Promise<void> {
+    this.#on({ type: 'stopped', reason })
+    return this.whenEnded
   }
 
-  /** What stopped the upstream, as an end. */
-  #stopped(): End {
-    return stoppedEnd(this.#parts.deadline.reason, this.#upstreamName)
+  /** The client is gone. */
+  left(): void {
+    this.#leave('leaver')
   }
 
-  /** Settles, then writes the closing bytes: the format's own end when the receipt is durable, else its error. */
-  async #finish(end: End): Promise<void> {
-    const kept = await this.#close(end, 200)
-    if (kept === 'not ours') return
-    const closing = kept !== 'unavailable' ? (end.last ?? this.#failure(end.refusal)) : this.#failure(new Refusal('storageUnavailable'))
-    if (closing !== undefined) this.#enqueue(closing)
-    this.#parts.connection.restore()
+  /** The client was gone before anything was sent: it costs nobody anything. */
+  abandon(): void {
+    this.left()
+    this.#on({ type: 'forgotten' })
+  }
+
+  opened(client: ClientBody): void {
+    const nowMs = this.#nowMs()
+    this.#client = client
+    this.#times.isOpen = true
+    this.#times.clientAtMs = nowMs
+    for (const written of this.#early.splice(0)) this.#write(written, nowMs)
+    if (this.#state.hasLeft) client.breakOff()
+    else if (this.#closing !== undefined) this.#close(this.#closing)
+    else if (!this.#times.isClientFull) this.drained()
+  }
+
+  drained(): void {
+    this.#times.isClientFull = false
+    this.#times.upstreamAtMs = this.#nowMs()
+    this.#upstream?.resume()
+    this.#wait()
+  }
+
+  data(piece: Uint8Array): void {
+    if (this.#state.isDecided) return
+    const nowMs = this.#nowMs()
+    this.#times.upstreamAtMs = nowMs
     try {
-      this.#controller?.close()
-    } catch {
-      // Cancelled in the same moment: closed is closed.
+      this.#take(this.#parts.transcoder.push(piece), 'stream', nowMs)
+    } catch (error) {
+      this.failed(error)
     }
   }
 
-  #failure(refusal: Refusal | undefined): Uint8Array | undefined {
-    return refusal === undefined ? undefined : this.#parts.transcoder.fail(refusal)
+  end(): void {
+    this.#upstreamEnded('ended')
   }
 
-  /** The one place where the stream's outcome is decided and its money moves. */
-  async #close(end: End, status: number): Promise<Kept | 'not ours'> {
-    if (!this.#ending.decide(end.outcome)) return 'not ours'
+  broken(): void {
+    this.#upstreamEnded('broken')
+  }
+
+  onTime(nowMs: number): void {
+    try {
+      const [limit, dueMs] = this.#next()
+      if (dueMs <= nowMs) this.#pass(limit, nowMs)
+    } catch (error) {
+      this.failed(error)
+    }
+    this.#wait()
+  }
+
+  #pass(limit: TimeLimit, nowMs: number): void {
+    switch (limit) {
+      case 'deadline':
+      case 'stall':
+        this.#on({ type: 'stopped', reason: limit })
+        break
+      case 'told whole':
+        this.#upstreamEnded('ended')
+        break
+      case 'write stall':
+        this.#parts.connection.drop()
+        this.#leave('write-stall')
+        break
+      case 'first':
+        this.#on({ type: 'impatient' })
+        break
+      case 'forgotten':
+        this.#on({ type: 'forgotten' })
+        break
+      case 'rest':
+        this.#stopUpstream('done')
+        break
+      case 'mark':
+        this.#mark(nowMs)
+        break
+      case 'heartbeat':
+        this.#write(this.#parts.transcoder.heartbeat(), nowMs)
+        break
+    }
+  }
+
+  #leave(reason: 'leaver' | 'write-stall'): void {
+    this.#on({ type: 'left', reason, deliveredBytes: this.#parts.transcoder.observation.contentBytes })
+  }
+
+  #upstreamEnded(how: StreamClose): void {
+    if (this.#state.isDecided) {
+      this.#over()
+      return
+    }
+    try {
+      this.#take(this.#parts.transcoder.end(how), how === 'broken' ? 'reset' : 'stream', this.#nowMs())
+    } catch (error) {
+      this.failed(error)
+    }
+  }
+
+  #take({ now, last, fault }: Pushed, cause: 'reset' | 'stream', nowMs: number): void {
+    if (now !== undefined && !this.#state.hasLeft) this.#deliver(now, nowMs)
+    const { observation } = this.#parts.transcoder
+    if (last !== undefined) this.#on({ type: 'ended', end: { outcome: 'complete', last, more: this.#answerer() } })
+    else if (fault !== undefined) {
+      const more = { ...this.#answerer(), cause, isAlarm: fault.name === 'upstreamAccount' }
+      this.#on({ type: 'ended', end: { outcome: 'fault', refusal: fault, more } })
+    } else if (observation.hasStarted && !this.#hasBegun) {
+      this.#hasBegun = true
+      this.#mark(nowMs)
+      this.#on({ type: 'began' })
+      this.#wait()
+    } else if (observation.stopReason !== undefined) this.#wait()
+  }
+
+  #deliver(written: Written, nowMs: number): void {
+    this.#parts.exchange.noteFirstByte()
+    if (this.#client !== undefined) {
+      this.#write(written, nowMs)
+      return
+    }
+    this.#early.push(written)
+    this.#upstream?.pause()
+    this.#on({ type: 'spoke' })
+  }
+
+  #write(written: Written, nowMs: number): void {
+    this.#times.clientAtMs = nowMs
+    if (this.#client?.write(written) !== false || this.#times.isClientFull) return
+    this.#times.isClientFull = true
+    this.#upstream?.pause()
+    this.#wait()
+  }
+
+  #on(event: StreamEvent): void {
+    for (const effect of this.#state.on(event)) this.#do(effect)
+  }
+
+  #do(effect: StreamEffect): void {
+    const { timings } = this.#parts
+    switch (effect.do) {
+      case 'answer':
+        this.#times.firstDueMs = Number.POSITIVE_INFINITY
+        this.#first.resolve(effect.status)
+        break
+      case 'linger':
+        this.#times.leftDueMs = this.#nowMs() + (effect.until === 'start' ? timings.leaverStartWaitMs : timings.leaverGraceMs)
+        this.#readOn()
+        break
+      case 'read on':
+        this.#times.restDueMs = this.#nowMs() + timings.leaverGraceMs
+        this.#readOn()
+        break
+      case 'stop':
+        this.#stopUpstream(effect.reason)
+        break
+      case 'settle':
+        this.#settle(effect).catch((error: unknown) => this.#alarm(error))
+        break
+      case 'close':
+        this.#close(effect)
+        break
+      case 'break off':
+        this.#client?.breakOff()
+        break
+    }
+  }
+
+  /** Nobody is slow any more: what still comes is not for the client. */
+  #readOn(): void {
+    this.#upstream?.resume()
+    this.#wait()
+  }
+
+  #stopUpstream(reason: StopReason): void {
+    this.#upstream?.cancel()
+    this.#parts.call.stop(reason)
+    this.#over()
+  }
+
+  /** The upstream is heard of no more. */
+  #over(): void {
+    this.#parts.world.wheel.drop(this)
+    this.#upstream = undefined
+  }
+
+  /** The one place where the stream's money moves. */
+  async #settle({ end, status, deliveredBytes }: Extract<StreamEffect, { do: 'settle' }>): Promise<void> {
     const { world, exchange, held, transcoder, onEnd } = this.#parts
-    this.#release(end.outcome)
     const more = end.refusal === undefined ? end.more : { ...end.more, refusal: end.refusal.name }
-    const ended = { outcome: end.outcome, observation: transcoder.observation, status, ...(more === undefined ? {} : { more }) }
+    const observation = deliveredBytes === undefined ? transcoder.observation : onlyDelivered(transcoder.observation, deliveredBytes)
     let kept: Kept = 'unavailable'
     try {
-      kept = await settle(world, exchange, held, ended)
+      kept = await settle(world, exchange, held, { outcome: end.outcome, observation, status, ...(more === undefined ? {} : { more }) })
     } finally {
+      this.#on({ type: 'kept', kept })
       this.#whenEnded.resolve()
       onEnd(end.outcome, kept)
     }
-    return kept
   }
 
-  /** Lets go of the upstream: a complete answer's connection is read to its end so that it can be used again, any other is closed. */
-  #release(outcome: Outcome): void {
-    const rest = outcome === 'complete' ? this.#upstream?.readOn(this.#parts.timings.leaverGraceMs) : undefined
-    if (rest === undefined) this.#abort('done')
-    else rest.finally(() => this.#abort('done')).catch(() => undefined)
-  }
-
-  #abort(reason: StopReason): void {
-    this.#parts.deadline.stop(reason)
-    this.#upstream?.cancel()
-  }
-
-  #dropSlowClient(): void {
-    this.leave('write-stall').catch(() => undefined)
-    this.#parts.connection.drop()
-    this.#breakOff()
-  }
-
-  /** Nobody is there to read an end: the connection is dropped, never closed as if the answer were whole. */
-  #breakOff(): void {
-    try {
-      this.#controller?.error(new Error('the client is gone'))
-    } catch {
-      // Already closed.
-    }
-  }
-
-  #enqueue(written: Written): void {
-    this.#clientAtMs = this.#parts.world.clock.monotonicMs()
-    try {
-      for (const bytes of written instanceof Uint8Array ? [written] : written) this.#controller?.enqueue(bytes)
-    } catch {
-      // Cancelled in the same moment: `leave` settles.
-    }
+  /** Behind what the client has not taken yet. */
+  #close(closing: Closing): void {
+    this.#closing = closing
+    if (this.#client === undefined) return
+    const { last, refusal } = closing
+    const bytes = last ?? (refusal === undefined ? undefined : this.#parts.transcoder.fail(refusal))
+    if (bytes !== undefined) this.#client.write(bytes)
+    this.#parts.connection.restore()
+    this.#client.close()
   }
 
   /** Tells the ledger how far the answer has come: at `message_start`, then every few seconds. */
-  #mark(): void {
-    const { transcoder, world, exchange, held, timings } = this.#parts
-    if (!transcoder.observation.hasStarted) return
-    const nowMs = world.clock.monotonicMs()
-    if (this.#markedAtMs !== undefined && nowMs - this.#markedAtMs < timings.markEveryMs) return
-    this.#markedAtMs = nowMs
+  #mark(nowMs: number): void {
+    this.#times.markedAtMs = nowMs
+    const { transcoder, world, exchange, held } = this.#parts
     const { usage, isEstimated } = partialUsage(transcoder.observation, held.bounds)
     const basis = isEstimated
       ? ({ usageSource: 'estimated', bytesPerToken: held.bounds.bytesPerToken } as const)
       : ({ usageSource: 'partial' } as const)
-    world.ledger.mark(exchange.requestId, { usage, ...basis, ...upstreamOf(held, this.#upstreamName) })
+    world.ledger.mark(exchange.requestId, { usage, ...basis, ...upstreamOf(held, this.#state.upstream) })
+  }
+
+  #wait(): void {
+    const { wheel } = this.#parts.world
+    if (this.#state.isDecided && this.#times.restDueMs === undefined) wheel.drop(this)
+    else wheel.set(this, this.#next()[1])
+  }
+
+  #next(): readonly [what: TimeLimit, dueMs: number] {
+    const { transcoder, world, timings } = this.#parts
+    const { observation } = transcoder
+    return this.#times.next({ hasBegun: observation.hasStarted, isToldWhole: isToldWhole(observation) }, world.limits(), timings)
+  }
+
+  #answerer(): Readonly<{ upstream?: string }> {
+    const { upstream } = this.#state
+    return upstream === undefined ? {} : { upstream }
+  }
+
+  #alarm(error: unknown): void {
+    const { world, exchange } = this.#parts
+    world.log.alarm('a stream failed by a bug', { request_id: exchange.requestId, ...describeBug(error) })
+  }
+
+  #nowMs(): number {
+    return this.#parts.world.clock.monotonicMs()
   }
 }

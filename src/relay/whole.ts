@@ -33,7 +33,6 @@ export async function answerWhole<Echo>(admitted: Admitted<Echo>): Promise<Respo
 
 const stoppableBy = <Echo>(stop: (reason: StopReason) => void, { held }: Admitted<Echo>): LiveStream => ({
   keyId: held.key.id,
-  pulse: () => undefined,
   stop: async (reason) => stop(reason),
 })
 

@@ -138,7 +138,7 @@ test('an upload that is steady but longer than the server’s idle limit is answ
   const { world, bodies } = gateway
   const keyLimits = new KeyLimits({ limits: world.limits, now: world.clock.monotonicMs })
   const clientLimits = new ClientLimits({ limits: world.limits, now: world.clock.monotonicMs })
-  const live = new LiveStreams(world.clock.monotonicMs)
+  const live = new LiveStreams()
   const relay = new Relay({
     world,
     keyLimits,

@@ -6,12 +6,14 @@ import { picos } from '../../src/core/money.ts'
 import { nothingSeen, type Observation } from '../../src/core/native/observation.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
 import type { Transcoder } from '../../src/core/transcoder.ts'
+import { TICK_MS } from '../../src/core/wheel.ts'
 import type { Settlement } from '../../src/ledger/ledger.ts'
-import { Deadline } from '../../src/relay/deadline.ts'
+import { ClientBody } from '../../src/relay/client-body.ts'
+import { CallStop } from '../../src/relay/deadline.ts'
 import { Exchange } from '../../src/relay/exchange.ts'
 import { ClientStream } from '../../src/relay/stream.ts'
 import { TIMINGS } from '../../src/relay/timings.ts'
-import { PulledBody } from '../../src/upstream/pulled-body.ts'
+import { PushedBody } from '../../src/upstream/pushed-body.ts'
 import type { World } from '../../src/world.ts'
 import { makeTestModel, makeTestWorld } from '../support/world.ts'
 
@@ -41,17 +43,21 @@ function plainTranscoder(): Transcoder {
   }
 }
 
-/** One stream on a clock and an upstream that the test moves; nothing is read before `read` asks for it. */
+/** One stream on a clock, an upstream and a client's socket that the test moves. */
 function makeStream(limits: Partial<Limits> = {}) {
   const { world: still, advance, logLines } = makeTestWorld({ limits: { stallTimeoutMs: 1_000, writeStallMs: 5_000, ...limits } })
   const settled: Settlement[] = []
   const voided: string[] = []
   const drops: string[] = []
+  let markCount = 0
+  let hasSaid = false
   const world: World = {
     ...still,
     ledger: {
       ...still.ledger,
-      mark: () => undefined,
+      mark: () => {
+        markCount++
+      },
       settle: (settlement) => {
         settled.push(settlement)
         return Promise.resolve('settled')
@@ -62,10 +68,14 @@ function makeStream(limits: Partial<Limits> = {}) {
       },
     },
   }
-  const { readable: body, writable } = new TransformStream<Uint8Array, Uint8Array>(undefined, undefined, { highWaterMark: 0 })
-  const upstream = writable.getWriter()
+  const calls: string[] = []
+  const upstream = new PushedBody({
+    pause: () => void calls.push('pause'),
+    resume: () => void calls.push('resume'),
+    cancel: () => void calls.push('cancel'),
+  })
   const ended: Outcome[] = []
-  const deadline = new Deadline(world, 60_000, () => stream.onStop())
+  const call = new CallStop()
   const stream: ClientStream = new ClientStream({
     world,
     exchange: new Exchange(world, '/v1/messages', 'messages'),
@@ -99,12 +109,11 @@ function makeStream(limits: Partial<Limits> = {}) {
       amountPicos: picos(1n),
     },
     transcoder: plainTranscoder(),
-    isFailing: () => false,
-    opening: Promise.resolve({ kind: 'reply', upstream: 'primary', isEventStream: true, body: new PulledBody(body) }),
-    deadline,
+    call,
     timings: { ...TIMINGS, leaverGraceMs: 0 },
     onEnd: (outcome) => ended.push(outcome),
   })
+  stream.answered({ kind: 'reply', upstream: 'primary', isEventStream: true, body: upstream })
   return {
     stream,
     settled,
@@ -112,104 +121,141 @@ function makeStream(limits: Partial<Limits> = {}) {
     drops,
     ended,
     logLines,
-    /** Ignored by a stream that has let the upstream go. */
-    say: (said: string): void => void upstream.write(bytes(said)).catch(() => undefined),
-    /** Time passes, and the pulse is felt. */
+    marks: () => markCount,
+    calls,
+    call,
+    say(said: string) {
+      hasSaid = true
+      upstream.data(bytes(said))
+    },
+    /** In two steps: the wheel calls a stream once a tick. */
     pass(ms: number) {
-      advance(ms)
-      stream.pulse(world.clock.monotonicMs())
+      advance(ms - TICK_MS)
+      advance(TICK_MS)
+    },
+    /** Behind a status that waited as long as it may, where nothing was said yet. */
+    attach() {
+      if (!hasSaid) advance(TIMINGS.firstEventWaitMs + TICK_MS)
+      return openClient(stream)
+    },
+  }
+}
+
+/** The client's socket: what it was given, and whether it is full. */
+function openClient(stream: ClientStream) {
+  const got: string[] = []
+  const full: (() => void)[] = []
+  let isFull = false
+  const controller = {
+    write(piece: Uint8Array): number | Promise<void> {
+      got.push(text(piece))
+      return isFull ? new Promise<void>((resolve) => full.push(resolve)) : piece.length
+    },
+    flush: () => undefined,
+    close: (error?: Error) => void got.push(error === undefined ? 'CLOSED' : 'BROKEN OFF'),
+  }
+  stream.opened(new ClientBody(controller, stream))
+  return {
+    got,
+    fill: () => {
+      isFull = true
+    },
+    drain: async () => {
+      isFull = false
+      for (const resolve of full.splice(0)) resolve()
+      await turn()
     },
   }
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-test('the upstream is not called silent for the time in which the client did not read', async () => {
-  const { stream, say, pass, ended } = makeStream()
+test('what the upstream says is with the client in the same step, and what comes before its body is open waits', async () => {
+  const { stream, say, calls, attach } = makeStream()
+  expect(calls).toEqual(['resume'])
   say('#one')
-  expect(await stream.first(1_000)).toBe('begun')
-  const reader = stream.body(undefined).getReader()
-  await turn()
-  for (let n = 0; n < 4; n++) pass(900)
-  expect(text((await reader.read()).value)).toBe('#one')
-  await turn()
-  pass(0)
+  expect(await stream.first).toBe('begun')
+  expect(calls).toEqual(['resume', 'pause'])
   say('two')
-  expect(text((await reader.read()).value)).toBe('two')
+  const client = attach()
+  expect([client.got, calls]).toEqual([
+    ['#one', 'two'],
+    ['resume', 'pause', 'pause', 'resume'],
+  ])
+  say('three')
+  expect(client.got).toEqual(['#one', 'two', 'three'])
+})
+
+test('a full socket pauses the upstream once, and one that has taken everything lets it go on', async () => {
+  const { say, calls, attach } = makeStream()
+  const client = attach()
+  say('#one')
+  calls.splice(0)
+  client.fill()
+  say('two')
+  say('three')
+  expect([client.got, calls]).toEqual([['#one', 'two', 'three'], ['pause']])
+  await client.drain()
+  expect(calls).toEqual(['pause', 'resume'])
+})
+
+test('the upstream is not called silent for the time in which the client did not read', async () => {
+  const { say, pass, ended, attach } = makeStream()
+  const client = attach()
+  client.fill()
+  say('#one')
+  for (let n = 0; n < 4; n++) pass(900)
+  await client.drain()
+  pass(950)
+  expect([client.got, ended]).toEqual([['#one'], []])
+  pass(70)
   await turn()
-  pass(900)
-  expect(ended).toEqual([])
-  pass(200)
-  expect(text((await reader.read()).value)).toBe('FAIL timedOut')
-  expect([await reader.read(), ended]).toMatchObject([{ done: true }, ['fault']])
+  expect([client.got, ended]).toEqual([['#one', 'FAIL timedOut', 'CLOSED'], ['fault']])
 })
 
 test('a client that takes nothing for the write limit is dropped as one that left, whatever its upstream does', async () => {
-  const { stream, say, pass, ended, settled, drops } = makeStream()
+  const { stream, say, pass, ended, settled, drops, attach } = makeStream()
+  const client = attach()
+  client.fill()
   say('#one')
-  await stream.first(1_000)
-  const reader = stream.body(undefined).getReader()
-  await turn()
   pass(4_900)
+  say('two')
+  pass(4_950)
   expect(ended).toEqual([])
-  pass(200)
+  pass(70)
   await stream.whenEnded
   expect([ended, settled.map(({ outcome }) => outcome), drops]).toEqual([['leaver'], ['leaver'], ['dropped']])
-  expect(
-    await reader.read().then(
-      () => reader.read(),
-      () => 'broken off',
-    ),
-  ).toBe('broken off')
+  expect(client.got).toEqual(['#one', 'two', 'BROKEN OFF'])
 })
 
-test('a client is kept alive once it has got nothing for the heartbeat limit', async () => {
-  const { stream, say, pass } = makeStream({ stallTimeoutMs: 60_000 })
+test('a client is kept alive once it has got nothing for the heartbeat limit', () => {
+  const { say, pass, attach } = makeStream({ stallTimeoutMs: 60_000 })
+  const client = attach()
   say('#one')
-  await stream.first(1_000)
-  const reader = stream.body(undefined).getReader()
-  expect(text((await reader.read()).value)).toBe('#one')
-  await turn()
   pass(14_900)
   say('two')
-  expect(text((await reader.read()).value)).toBe('two')
-  await turn()
   pass(14_900)
-  const next = reader.read()
+  expect(client.got).toEqual(['#one', 'two'])
   pass(200)
-  expect(text((await next).value)).toBe('beat')
-  await stream.leave()
+  expect(client.got).toEqual(['#one', 'two', 'beat'])
 })
 
-test('the heartbeat goes by what the client got, not by what the upstream sent or did not send', async () => {
-  const { stream, say, pass } = makeStream({ stallTimeoutMs: 60_000 })
+test('the heartbeat goes by what the client got, not by what the upstream sent or did not send', () => {
+  const { say, pass, attach } = makeStream({ stallTimeoutMs: 60_000 })
+  const client = attach()
   say('#one')
-  await stream.first(1_000)
-  const reader = stream.body(undefined).getReader()
-  expect(text((await reader.read()).value)).toBe('#one')
-  const got: string[] = []
-  const listen = async (): Promise<void> => {
-    for (let read = await reader.read(); !read.done; read = await reader.read()) got.push(text(read.value))
-  }
-  const listening = listen().catch(() => undefined)
   // The upstream speaks all the time, and nothing of it is for the client.
   for (let n = 0; n < 4; n++) {
-    await turn()
     pass(4_000)
     say('~ping')
   }
-  await turn()
-  expect(got).toEqual(['beat'])
+  expect(client.got).toEqual(['#one', 'beat'])
   // Silence of the upstream makes no second one before its time.
   pass(5_000)
   pass(9_000)
-  await turn()
-  expect(got).toEqual(['beat'])
+  expect(client.got).toEqual(['#one', 'beat'])
   pass(2_000)
-  await turn()
-  expect(got).toEqual(['beat', 'beat'])
-  await stream.leave()
-  await listening
+  expect(client.got).toEqual(['#one', 'beat', 'beat'])
 })
 
 test('five seconds of silence after the final figures are the end of the answer, less are not, and a shorter stall limit is', async () => {
@@ -217,70 +263,85 @@ test('five seconds of silence after the final figures are the end of the answer,
     [60_000, 5_000],
     [1_000, 1_000],
   ] as const) {
-    const { stream, say, pass, ended, settled } = makeStream({ stallTimeoutMs })
+    const { say, pass, ended, settled, attach } = makeStream({ stallTimeoutMs })
+    const client = attach()
     say('#one')
-    await stream.first(1_000)
-    const reader = stream.body(undefined).getReader()
-    expect(text((await reader.read()).value)).toBe('#one')
     say('$figures')
-    expect(text((await reader.read()).value)).toBe('$figures')
-    await turn()
     pass(limitMs - 100)
     await turn()
     expect([limitMs, ended]).toEqual([limitMs, []])
-    let last = ''
-    const next = reader.read().then(({ value }) => {
-      last = text(value)
-    })
     pass(200)
-    for (let n = 0; n < 3; n++) await turn()
-    expect([last, ended]).toEqual(['END', ['complete']])
-    await next
-    expect([await reader.read(), settled]).toMatchObject([{ done: true }, [{ outcome: 'complete' }]])
+    await turn()
+    expect([client.got, ended]).toEqual([['#one', '$figures', 'END', 'CLOSED'], ['complete']])
+    expect(settled).toMatchObject([{ outcome: 'complete' }])
   }
+})
+
+test('a progress mark is left when the answer begins and every five seconds from then on, whether or not the upstream speaks', () => {
+  const { say, pass, marks, attach } = makeStream({ stallTimeoutMs: 60_000 })
+  expect(attach().got).toEqual([])
+  say('~before')
+  pass(6_000)
+  expect(marks()).toBe(0)
+  say('#one')
+  say('two')
+  expect(marks()).toBe(1)
+  pass(4_900)
+  expect(marks()).toBe(1)
+  pass(200)
+  expect(marks()).toBe(2)
+  pass(5_100)
+  expect(marks()).toBe(3)
 })
 
 test('a bug in a transcoder ends its stream, releases what it held, and stays in its stream', async () => {
   const early = makeStream()
   early.say('!')
-  expect(await early.stream.first(1_000)).toMatchObject({ name: 'internal' })
+  expect(await early.stream.first).toMatchObject({ name: 'internal' })
   expect([early.ended, early.voided.length, early.settled]).toEqual([['fault'], 1, []])
   const late = makeStream()
+  const client = late.attach()
   late.say('#one')
-  await late.stream.first(1_000)
-  const reader = late.stream.body(undefined).getReader()
-  expect(text((await reader.read()).value)).toBe('#one')
   late.say('!')
-  expect(text((await reader.read()).value)).toBe('FAIL internal')
-  expect(await reader.read()).toMatchObject({ done: true })
+  await turn()
+  expect(client.got).toEqual(['#one', 'FAIL internal', 'CLOSED'])
   expect(late.settled).toMatchObject([{ outcome: 'fault', costPicos: 0n }])
   expect(late.logLines()).toContainEqual(
     expect.objectContaining({ alarm: 'a stream failed by a bug', error: 'Error', at: expect.stringMatching(/stream\.test\.ts:\d/) }),
   )
 })
 
-test('however many ends race, the stream is settled once', async () => {
+test('a whole answer is read on until its connection is free, and let go where that takes too long', async () => {
+  const { say, pass, calls, call, attach } = makeStream()
+  expect(attach().got).toEqual([])
+  say('#one.')
+  await turn()
+  expect([calls.includes('cancel'), call.isStopped]).toEqual([false, false])
+  pass(20)
+  expect([calls.at(-1), call.reason]).toEqual(['cancel', 'done'])
+})
+
+test('however many ends race, the stream is settled once and its client sees one end', async () => {
   for (let seed = 0; seed < 64; seed++) {
-    const { stream, say, ended, settled, voided } = makeStream()
+    const { stream, say, ended, settled, voided, attach } = makeStream()
+    const client = attach()
     say('#one')
-    await stream.first(1_000)
-    const reader = stream.body(undefined).getReader()
     const racers: (() => unknown)[] = [
       () => say('two.'),
-      () => stream.leave(),
+      () => stream.left(),
       () => stream.stop('disabled'),
       () => stream.stop('drain'),
-      () => reader.read().catch(() => undefined),
-      () => reader.cancel().catch(() => undefined),
+      () => stream.failed(new Error('a bug')),
+      () => stream.broken(),
     ]
-    const started: unknown[] = []
     for (let bit = 0; bit < racers.length; bit++) {
-      const racer = racers[(bit + seed) % racers.length]
-      if (racer !== undefined && (seed & (1 << bit)) !== 0) started.push(racer())
+      if ((seed & (1 << bit)) !== 0) racers[(bit + seed) % racers.length]?.()
       if (seed % 3 === 0) await Promise.resolve()
     }
-    started.push(stream.stop('drain'))
-    await Promise.all(started)
+    await stream.stop('drain')
+    await turn()
     expect([seed, ended.length, settled.length + voided.length]).toEqual([seed, 1, 1])
+    expect([seed, client.got.filter((said) => said === 'CLOSED' || said === 'BROKEN OFF').length]).toEqual([seed, 1])
+    expect([seed, client.got.filter((said) => /END|FAIL/.test(said)).length]).toEqual([seed, client.got.includes('CLOSED') ? 1 : 0])
   }
 })

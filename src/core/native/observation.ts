@@ -55,6 +55,10 @@ export function observe(seen: Observation, event: NativeEvent): void {
 /** A stop reason and the final figures have come: nothing but the terminal event is missing, and it says nothing. */
 export const isToldWhole = (seen: Observation): boolean => seen.stopReason !== undefined && seen.isOutputFinal
 
+/** The same, where less was delivered than was written before a cut: an estimate counts only what was on its way to the client. */
+export const onlyDelivered = (seen: Observation, contentBytes: number): Observation =>
+  seen.stopReason === undefined ? { ...seen, contentBytes } : seen
+
 /** Bytes of what a block says: the `{}` with which a tool's input begins says nothing. */
 export function contentBytesOf({ text, thinking, input }: JsonObject): number {
   const written = isObject(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : undefined

@@ -1,0 +1,147 @@
+/**
+ * What a streamed answer is up to, and what follows from whatever begins, ends or changes it: events in, effects out. It knows no clock, no sockets and no
+ * ledger, and content never passes through it. The first of the ends that race decides; every stream is settled exactly once.
+ * Rules: money.md "Charges", "Settle"; requests.md "First event", "Terminal events"; faults.md "In a stream".
+ */
+
+import { Refusal } from '../core/refusal.ts'
+import type { Written } from '../core/transcoder.ts'
+import type { StopReason } from './deadline.ts'
+import type { Kept } from './settle.ts'
+import { type End, leaverEnd, stoppedEnd } from './stream-end.ts'
+
+export type StreamEvent =
+  /** The upstream has answered with a stream. */
+  | Readonly<{ type: 'answered'; upstream: string }>
+  /** The first bytes for the client are there. */
+  | Readonly<{ type: 'spoke' }>
+  /** `message_start` has come: the input is being paid for. */
+  | Readonly<{ type: 'began' }>
+  /** The upstream's own end, in order or not; a bug of ours, too. */
+  | Readonly<{ type: 'ended'; end: End }>
+  /** The client's status waits no longer. */
+  | Readonly<{ type: 'impatient' }>
+  /** `deliveredBytes`: how much content was on its way to the client by then. */
+  | Readonly<{ type: 'left'; reason: 'leaver' | 'write-stall'; deliveredBytes: number }>
+  /** The upstream has had its time to say more to a client that has left. */
+  | Readonly<{ type: 'forgotten' }>
+  | Readonly<{ type: 'stopped'; reason: 'deadline' | 'stall' | 'drain' | 'disabled' }>
+  /** The receipt is durable, or could not be written. */
+  | Readonly<{ type: 'kept'; kept: Kept }>
+
+export type StreamEffect =
+  /** The status that the client gets: 200, or the refusal's own. */
+  | Readonly<{ do: 'answer'; status: 'begun' | 'waiting' | Refusal }>
+  /** How long the upstream is heard for a client that has left: until it begins, or for its final figures. */
+  | Readonly<{ do: 'linger'; until: 'start' | 'end' }>
+  /** Stops the upstream. */
+  | Readonly<{ do: 'stop'; reason: StopReason }>
+  /** The upstream's answer is whole: its connection is read to its end, so that it can be used again. */
+  | Readonly<{ do: 'read on' }>
+  /** `deliveredBytes`: all that an estimate may count; undefined: all there is. */
+  | Readonly<{ do: 'settle'; end: End; status: number; deliveredBytes: number | undefined }>
+  /** The client's last bytes: the answer's own end, or the format's error; neither where there is nothing to say. */
+  | Readonly<{ do: 'close'; last: Written | undefined; refusal: Refusal | undefined }>
+  /** Nobody is there to read an end: the connection is broken off, never closed as if the answer were whole. */
+  | Readonly<{ do: 'break off' }>
+
+type Effects = readonly StreamEffect[]
+
+const NOTHING: Effects = []
+
+export class StreamState {
+  #upstream: string | undefined
+  #hasBegun = false
+  #hasSpoken = false
+  #isAnswered = false
+  #left: Readonly<{ hadBegun: boolean; deliveredBytes: number }> | undefined
+  #end: End | undefined
+
+  /** Nothing that still comes changes how the stream ends. */
+  get isDecided(): boolean {
+    return this.#end !== undefined
+  }
+
+  get hasLeft(): boolean {
+    return this.#left !== undefined
+  }
+
+  get upstream(): string | undefined {
+    return this.#upstream
+  }
+
+  on(event: StreamEvent): Effects {
+    if (this.#end !== undefined) return event.type === 'kept' ? this.#kept(this.#end, event.kept) : NOTHING
+    switch (event.type) {
+      case 'answered':
+        this.#upstream = event.upstream
+        return NOTHING
+      case 'spoke':
+        this.#hasSpoken = true
+        return this.#answer('begun')
+      case 'impatient':
+        return this.#answer('waiting')
+      case 'began':
+        this.#hasBegun = true
+        return this.#left === undefined || this.#left.hadBegun ? NOTHING : this.#forget()
+      case 'left':
+        return this.#leave(event.reason, event.deliveredBytes)
+      case 'forgotten':
+        return this.#left === undefined ? NOTHING : this.#forget()
+      case 'stopped':
+        return this.#decide(this.#left === undefined ? stoppedEnd(event.reason, this.#upstream) : LEAVER, event.reason)
+      case 'ended':
+        return this.#decide(this.#ofLeaver(event.end))
+      case 'kept':
+        return NOTHING
+    }
+  }
+
+  #answer(status: 'begun' | 'waiting'): Effects {
+    if (this.#isAnswered) return NOTHING
+    this.#isAnswered = true
+    return [{ do: 'answer', status }]
+  }
+
+  #leave(reason: 'leaver' | 'write-stall', deliveredBytes: number): Effects {
+    if (this.#left !== undefined) return NOTHING
+    this.#left = { hadBegun: this.#hasBegun, deliveredBytes }
+    const gone: Effects = [...this.#answer('waiting'), { do: 'break off' }]
+    if (!this.#hasBegun) return [...gone, { do: 'linger', until: 'start' }]
+    // Behind a client that was slow lies a backlog, not the end.
+    return reason === 'leaver' ? [...gone, { do: 'linger', until: 'end' }] : [...gone, ...this.#decide(LEAVER, reason)]
+  }
+
+  #forget(): Effects {
+    return this.#decide(LEAVER, 'leaver')
+  }
+
+  /** An upstream that fails before it began has cost nobody anything, whoever has left meanwhile. */
+  #ofLeaver(end: End): End {
+    if (this.#left === undefined) return end
+    return !this.#left.hadBegun && end.outcome === 'fault' ? leaverEnd('fault', end) : LEAVER
+  }
+
+  #decide(end: End, reason: StopReason = 'done'): Effects {
+    this.#end = end
+    const release: StreamEffect = end.outcome === 'complete' ? { do: 'read on' } : { do: 'stop', reason }
+    const { refusal } = end
+    // An early failure still has a status of its own.
+    const isRefused = refusal !== undefined && !this.#isAnswered && !this.#hasSpoken
+    const answer = isRefused ? NOTHING : this.#answer('begun')
+    const status = isRefused ? refusal.row.status : 200
+    return [release, ...answer, { do: 'settle', end, status, deliveredBytes: this.#left?.deliveredBytes }]
+  }
+
+  #kept(end: End, kept: Kept): Effects {
+    if (this.#left !== undefined) return NOTHING
+    if (!this.#isAnswered && end.refusal !== undefined) {
+      this.#isAnswered = true
+      return [{ do: 'answer', status: end.refusal }]
+    }
+    if (kept === 'unavailable') return [{ do: 'close', last: undefined, refusal: new Refusal('storageUnavailable') }]
+    return [{ do: 'close', last: end.last, refusal: end.refusal }]
+  }
+}
+
+const LEAVER: End = { outcome: 'leaver' }

@@ -1,0 +1,68 @@
+/**
+ * The times of one stream: when something last came and went, and which of its limits passes next. Numbers only: an event moves one of them, and the wheel's
+ * turn looks. Rules: faults.md "Time limits"; requests.md "Heartbeats", "Backpressure", "First event"; money.md "Crashes".
+ */
+
+import type { Limits } from '../core/limits.ts'
+import type { Timings } from './timings.ts'
+
+export type TimeLimit =
+  | 'deadline'
+  /** The client's status can wait no longer. */
+  | 'first'
+  /** The upstream says nothing: before its final figures, and behind them. */
+  | 'stall'
+  | 'told whole'
+  | 'write stall'
+  /** A client that has left was waited for long enough. */
+  | 'forgotten'
+  /** The rest of a whole answer does not come. */
+  | 'rest'
+  | 'mark'
+  | 'heartbeat'
+
+export type Seen = Readonly<{ hasBegun: boolean; isToldWhole: boolean }>
+
+type StallLimits = Pick<Limits, 'stallTimeoutMs' | 'writeStallMs'>
+
+/** Milliseconds of the monotonic clock. */
+export class StreamTimes {
+  /** While the client was slow nobody listened: then from when it took bytes again. */
+  upstreamAtMs: number
+  clientAtMs: number
+  markedAtMs: number
+  readonly totalDueMs: number
+  /** Until the client's status is known. */
+  firstDueMs: number
+  /** From when the client has left. */
+  leftDueMs: number | undefined
+  /** From when the answer is whole. */
+  restDueMs: number | undefined
+  isOpen = false
+  isClientFull = false
+
+  constructor(nowMs: number, totalMs: number, firstMs: number) {
+    this.upstreamAtMs = this.clientAtMs = this.markedAtMs = nowMs
+    this.totalDueMs = nowMs + totalMs
+    this.firstDueMs = nowMs + firstMs
+  }
+
+  /** What passes next, and when. */
+  next(seen: Seen, limits: StallLimits, timings: Timings): readonly [what: TimeLimit, dueMs: number] {
+    if (this.restDueMs !== undefined) return ['rest', this.restDueMs]
+    let next: readonly [TimeLimit, number] = ['deadline', this.totalDueMs]
+    const sooner = (what: TimeLimit, dueMs: number): void => {
+      if (dueMs < next[1]) next = [what, dueMs]
+    }
+    if (this.leftDueMs !== undefined) sooner('forgotten', this.leftDueMs)
+    else if (!this.isOpen) sooner('first', this.firstDueMs)
+    else if (this.isClientFull) sooner('write stall', this.clientAtMs + limits.writeStallMs)
+    else {
+      sooner('heartbeat', this.clientAtMs + timings.heartbeatIdleMs)
+      if (seen.isToldWhole) sooner('told whole', this.upstreamAtMs + Math.min(timings.terminalWaitMs, limits.stallTimeoutMs))
+      else if (seen.hasBegun) sooner('stall', this.upstreamAtMs + limits.stallTimeoutMs)
+    }
+    if (seen.hasBegun) sooner('mark', this.markedAtMs + timings.markEveryMs)
+    return next
+  }
+}
