@@ -17,6 +17,11 @@ export type BodyLease = Readonly<{
   grow(bytes: number): Refusal | undefined
   /** An answer of so many bytes is here beside the body. The account's share does not bind it, since it has been paid for upstream; the pool does. */
   growAnswer(bytes: number): Refusal | undefined
+  /**
+   * The answer, of so many bytes as it is sent, stays when the rest is given back; the function gives it back, too. Translated it may be larger than it came,
+   * and pass the pool by as much: it has been paid for.
+   */
+  keepAnswer(bytes: number): () => void
   /** Gives everything back; may be called any number of times. */
   release(): void
 }>
@@ -91,6 +96,15 @@ export class BodyMemory {
         this.#bytes += more
         answer = bytes
         return undefined
+      },
+      keepAnswer: (bytes) => {
+        this.#bytes += bytes - answer
+        answer = 0
+        let kept = bytes
+        return () => {
+          this.#bytes -= kept
+          kept = 0
+        }
       },
       release: () => {
         this.#take(share, -body)

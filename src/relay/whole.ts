@@ -3,6 +3,7 @@
 import { Refusal } from '../core/refusal.ts'
 import type { Fault } from '../upstream/upstream.ts'
 import { type Admitted, stampOf } from './admitted.ts'
+import { answerBody } from './answer-body.ts'
 import { moneyHeaders } from './answer-headers.ts'
 import { callUpstream, type MessageReply, readReply } from './call-upstream.ts'
 import { Deadline, type StopReason } from './deadline.ts'
@@ -60,7 +61,7 @@ async function respond<Echo>(admitted: Admitted<Echo>, { message, upstream }: Me
   })
   if (kept === 'unavailable') return exchange.refuse(new Refusal('storageUnavailable'), connection.origin)
   remember(parts, held.key.id, () => format.finished?.(message, call, stampOf(exchange)))
-  return new Response(bytes as Uint8Array<ArrayBuffer>, {
+  return new Response(answerBody(bytes, admitted.lease), {
     headers: {
       'content-type': 'application/json',
       ...moneyHeaders(kept.costPicos, parts.world.ledger.purseOf(held.key.id)),

@@ -1,0 +1,30 @@
+/**
+ * What is sent of an answer in one piece. A large one counts as memory until its client has taken it or is gone, which only a stream tells: the server would
+ * keep all of it for a client that does not read. A small one fits into what the kernel takes anyway. Rules: requests.md "Memory of bodies".
+ */
+
+import type { BodyLease } from './body-memory.ts'
+
+const SMALL_BYTES_MAX = 256 * 1024
+const PIECE_BYTES = 64 * 1024
+
+/** Of a large answer `lease` keeps its bytes beyond its own release. */
+export function answerBody(bytes: Uint8Array, lease: BodyLease): Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> {
+  if (bytes.byteLength <= SMALL_BYTES_MAX) return bytes as Uint8Array<ArrayBuffer>
+  const giveBack = lease.keepAnswer(bytes.byteLength)
+  let at = 0
+  return new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        if (at < bytes.byteLength) controller.enqueue(bytes.subarray(at, at + PIECE_BYTES))
+        else {
+          giveBack()
+          controller.close()
+        }
+        at += PIECE_BYTES
+      },
+      cancel: giveBack,
+    },
+    { highWaterMark: 0 },
+  )
+}
