@@ -5,12 +5,13 @@ import { Refusal } from '../core/refusal.ts'
 import { shownPath } from '../core/shown-path.ts'
 import { type Exchange, ownerOf } from '../relay/exchange.ts'
 import { refuseAfterBody } from '../relay/refuse-after-body.ts'
+import type { Client } from './client-address.ts'
 
 /**
  * Who asks a small route, as the `key` macro found it: a key that may be answered, or what it is refused, with the key where one was known. `client`: whom
  * refusals without a key are counted for.
  */
-export type Asker = Readonly<{ request: Request; client: string; exchange: Exchange }> & Admission
+export type Asker = Readonly<{ request: Request; client: Client; exchange: Exchange }> & Admission
 export type Admission = Readonly<{ key: KeyRecord; refusal?: undefined } | { key?: KeyRecord; refusal: Refusal }>
 
 /** Answers one small GET with the document that `find` has for the key. */

@@ -9,9 +9,28 @@ import type { World } from '../world.ts'
 
 type Address = ReturnType<typeof ipaddr.process>
 
-/** The limiter's name for whoever sent this request. `server` is null where no socket is: under `app.handle`. */
-export const clientIpOf = (world: World, request: Request, server: Server<unknown> | null): string =>
-  clientAddress(server?.requestIP(request)?.address ?? '', request.headers.get('x-forwarded-for'), world.trustedProxies())
+/**
+ * Whoever sent a request. The socket is asked at once, while it stands; what a limit counts by is found only where one asks: most requests have a key, and
+ * to parse an address takes as long as to find the key. `server` is null where no socket is: under `app.handle`.
+ */
+export class Client {
+  readonly #socketAddress: string
+  readonly #forwardedFor: string | null
+  readonly #world: Pick<World, 'trustedProxies'>
+  #ip: string | undefined
+
+  constructor(world: Pick<World, 'trustedProxies'>, request: Request, server: Server<unknown> | null) {
+    this.#world = world
+    this.#socketAddress = server?.requestIP(request)?.address ?? ''
+    this.#forwardedFor = request.headers.get('x-forwarded-for')
+  }
+
+  /** The limiter's name for it. */
+  get ip(): string {
+    this.#ip ??= clientAddress(this.#socketAddress, this.#forwardedFor, this.#world.trustedProxies())
+    return this.#ip
+  }
+}
 
 /**
  * The socket's address, unless it is a trusted proxy's: then `x-forwarded-for` is read from the right, past every trusted proxy, to the first address that

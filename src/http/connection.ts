@@ -3,7 +3,7 @@
 import type { Server } from 'bun'
 import type { Connection } from '../relay/exchange.ts'
 import type { World } from '../world.ts'
-import { clientIpOf } from './client-address.ts'
+import { Client } from './client-address.ts'
 
 /** Bun counts in seconds and looks at a socket every four. */
 const RESOLUTION_SECONDS = 4
@@ -18,10 +18,32 @@ export const idleSeconds = (idleMs: number): number => Math.ceil(idleMs / 1000) 
 const DROP_SECONDS = 1
 
 /** `server` is null where no socket is: under `app.handle`. */
-export const connectionOf = (world: World, request: Request, server: Server<unknown> | null): Connection => ({
-  client: clientIpOf(world, request, server),
-  origin: request.headers.get('origin'),
-  keepOpen: () => server?.timeout(request, 0),
-  restore: () => server?.timeout(request, idleSeconds(world.limits().idleMs)),
-  drop: () => server?.timeout(request, DROP_SECONDS),
-})
+export class ServedConnection implements Connection {
+  readonly client: Client
+  readonly #world: World
+  readonly #request: Request
+  readonly #server: Server<unknown> | null
+
+  constructor(world: World, request: Request, server: Server<unknown> | null) {
+    this.client = new Client(world, request, server)
+    this.#world = world
+    this.#request = request
+    this.#server = server
+  }
+
+  get origin(): string | null {
+    return this.#request.headers.get('origin')
+  }
+
+  keepOpen(): void {
+    this.#server?.timeout(this.#request, 0)
+  }
+
+  restore(): void {
+    this.#server?.timeout(this.#request, idleSeconds(this.#world.limits().idleMs))
+  }
+
+  drop(): void {
+    this.#server?.timeout(this.#request, DROP_SECONDS)
+  }
+}

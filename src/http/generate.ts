@@ -15,7 +15,7 @@ import type { Connection } from '../relay/exchange.ts'
 import type { Relay } from '../relay/relay.ts'
 import type { World } from '../world.ts'
 import type { ClientLimits } from './client-limit.ts'
-import { connectionOf } from './connection.ts'
+import { ServedConnection } from './connection.ts'
 import { identify } from './key.ts'
 import { CHAT } from './openapi/chat.ts'
 import { COUNT_TOKENS, MESSAGES } from './openapi/messages.ts'
@@ -27,7 +27,7 @@ export function generateRoutes(world: World, relay: Relay, clientLimits: ClientL
   const route =
     (answer: Answer) =>
     async ({ request, server }: { request: Request; server: Server<unknown> | null }): Promise<Response> => {
-      const connection = connectionOf(world, request, server)
+      const connection = new ServedConnection(world, request, server)
       const key = await identify(world, clientLimits, request.headers, 'either', connection.client)
       return answer(request, key, connection)
     }

@@ -11,7 +11,7 @@ import { Exchange } from '../relay/exchange.ts'
 import type { KeyLimits } from '../relay/key-limits.ts'
 import type { World } from '../world.ts'
 import { type Admission, type Asker, refuseAsker } from './answers.ts'
-import { clientIpOf } from './client-address.ts'
+import { Client } from './client-address.ts'
 import type { ClientLimits } from './client-limit.ts'
 
 /** Which headers may carry the key: the model routes take `x-api-key` or Bearer, the dashboard Bearer only. */
@@ -43,8 +43,8 @@ export function readCredential(headers: Headers, carrier: Carrier): string | Ref
 }
 
 /** The key, if it may be used now: 401, 403, 429 for a client that keeps sending unknown keys, or 503 when the ledger cannot say. */
-export function identify(world: World, clientLimits: ClientLimits, headers: Headers, carrier: Carrier, clientIp: string): Identified {
-  return andThen(knownKey(world, clientLimits, headers, carrier, clientIp), (key) => {
+export function identify(world: World, clientLimits: ClientLimits, headers: Headers, carrier: Carrier, client: Client): Identified {
+  return andThen(knownKey(world, clientLimits, headers, carrier, client), (key) => {
     if (key instanceof Refusal) return key
     switch (stateOf(key, world.clock.now())) {
       case 'live':
@@ -58,8 +58,8 @@ export function identify(world: World, clientLimits: ClientLimits, headers: Head
 }
 
 /** The same for `GET /v1/dashboard/balance`, which answers a disabled key; an expired one gets its 403 there, too, disabled or not. */
-function identifyEvenDisabled(world: World, clientLimits: ClientLimits, headers: Headers, clientIp: string): Identified {
-  return andThen(knownKey(world, clientLimits, headers, 'bearer', clientIp), (key) => {
+function identifyEvenDisabled(world: World, clientLimits: ClientLimits, headers: Headers, client: Client): Identified {
+  return andThen(knownKey(world, clientLimits, headers, 'bearer', client), (key) => {
     if (key instanceof Refusal) return key
     const state = stateOf({ ...key, isActive: true, isAccountActive: true }, world.clock.now())
     return state === 'expired' ? new Refusal('keyExpired') : key
@@ -72,12 +72,12 @@ function bearerOf(authorization: string): string {
   return authorization.startsWith(' ', 6) ? authorization.slice(7) : authorization.slice(6)
 }
 
-function knownKey(world: World, clientLimits: ClientLimits, headers: Headers, carrier: Carrier, clientIp: string): Identified {
+function knownKey(world: World, clientLimits: ClientLimits, headers: Headers, carrier: Carrier, client: Client): Identified {
   const secret = readCredential(headers, carrier)
   if (secret instanceof Refusal) return secret
   return andThen(world.keys.find(secret), (found) => {
     if (found === 'unavailable') return new Refusal('storageUnavailable')
-    return found ?? clientLimits.countUnknownKey(clientIp) ?? new Refusal('keyInvalid')
+    return found ?? clientLimits.countUnknownKey(client.ip) ?? new Refusal('keyInvalid')
   })
 }
 
@@ -92,21 +92,21 @@ type Door = 'models' | 'dashboard' | 'balance'
  * query is answered here, too: after the limits and the key, as keys.md "Order of checks" has it.
  */
 export function keyMacro(world: World, keyLimits: KeyLimits, clientLimits: ClientLimits) {
-  const admit = async (door: Door, headers: Headers, clientIp: string): Promise<Admission> => {
-    const limited = door === 'models' ? undefined : clientLimits.countDashboard(clientIp)
+  const admit = async (door: Door, headers: Headers, client: Client): Promise<Admission> => {
+    const limited = door === 'models' ? undefined : clientLimits.countDashboard(client.ip)
     if (limited !== undefined) return { refusal: limited }
-    const found = await identifyAt(door, headers, clientIp)
+    const found = await identifyAt(door, headers, client)
     if (found instanceof Refusal) return { refusal: found }
     const counted = door === 'models' ? keyLimits.count(found.id) : undefined
     return counted === undefined ? { key: found } : { key: found, refusal: counted }
   }
-  const identifyAt = (door: Door, headers: Headers, clientIp: string): Identified =>
+  const identifyAt = (door: Door, headers: Headers, client: Client): Identified =>
     door === 'balance'
-      ? identifyEvenDisabled(world, clientLimits, headers, clientIp)
-      : identify(world, clientLimits, headers, door === 'models' ? 'either' : 'bearer', clientIp)
+      ? identifyEvenDisabled(world, clientLimits, headers, client)
+      : identify(world, clientLimits, headers, door === 'models' ? 'either' : 'bearer', client)
   /** Elysia gives HEAD to GET routes; the contract has no HEAD, so it is a 404. */
   const ask = async (door: Door, route: string, request: Request, server: Server<unknown> | null): Promise<Asker> => {
-    const client = clientIpOf(world, request, server)
+    const client = new Client(world, request, server)
     return request.method === 'HEAD'
       ? { request, client, exchange: new Exchange(world, 'unknown'), refusal: new Refusal('notFound') }
       : { request, client, exchange: new Exchange(world, patternOf(route)), ...(await admit(door, request.headers, client)) }

@@ -10,7 +10,7 @@ import { Exchange } from '../relay/exchange.ts'
 import { refuseAfterBody } from '../relay/refuse-after-body.ts'
 import type { World } from '../world.ts'
 import { pathOf } from './answers.ts'
-import { clientIpOf } from './client-address.ts'
+import { Client } from './client-address.ts'
 
 export const refusals = (world: World) =>
   new Elysia({ name: 'refusals' }).onError({ as: 'global' }, ({ code, error, request, server }) => {
@@ -20,6 +20,6 @@ export const refusals = (world: World) =>
     const isBug = code !== 'NOT_FOUND'
     if (isBug) world.log.alarm('a route failed by a bug', { request_id: exchange.requestId, ...describeBug(error) })
     const refusal = new Refusal(isBug ? 'internal' : 'notFound')
-    const asked = { client: clientIpOf(world, request, server), ...(isBug ? {} : { path: pathOf(request) }) }
+    const asked = { client: new Client(world, request, server).ip, ...(isBug ? {} : { path: pathOf(request) }) }
     return refuseAfterBody(request, () => exchange.refuse(refusal, request.headers.get('origin'), asked))
   })

@@ -11,32 +11,32 @@ export type RequestLine = Readonly<{
   /** Route pattern, such as `/v1/messages`: never the raw path. */
   route: string
   /** What was asked for where no route answers; without query or secrets. */
-  path?: string
+  path?: string | undefined
   /** Key of the per-client limits, where there is no key of ours to name. */
-  client?: string
+  client?: string | undefined
   /** Requests that the line stands for, where it may be more than its own. */
-  count?: number
-  format?: FormatName
-  keyId?: string
-  accountId?: string
+  count?: number | undefined
+  format?: FormatName | undefined
+  keyId?: string | undefined
+  accountId?: string | undefined
   /** Public id of a model of the catalogue; absent when the client named another. */
-  model?: string
-  isStream?: boolean
+  model?: string | undefined
+  isStream?: boolean | undefined
   status: number
-  refusal?: RefusalName
-  outcome?: Outcome
-  usageSource?: UsageSource
-  usage?: Usage
-  costPicos?: Picos
-  waivedPicos?: Picos
+  refusal?: RefusalName | undefined
+  outcome?: Outcome | undefined
+  usageSource?: UsageSource | undefined
+  usage?: Usage | undefined
+  costPicos?: Picos | undefined
+  waivedPicos?: Picos | undefined
   /** What an estimate was made with. */
-  bytesPerToken?: number
+  bytesPerToken?: number | undefined
   /** How far the cost is above what was reserved for it; absent where it is not. */
-  costOverHoldPicos?: Picos
-  upstream?: string
+  costOverHoldPicos?: Picos | undefined
+  upstream?: string | undefined
   /** A fault's cause: 'connect', 'status 529'. */
-  cause?: string
-  isAlarm?: boolean
-  firstByteMs?: number
+  cause?: string | undefined
+  isAlarm?: boolean | undefined
+  firstByteMs?: number | undefined
   durationMs: number
 }>

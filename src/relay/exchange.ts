@@ -11,10 +11,12 @@ import type { RequestLine } from '../observe/request-line.ts'
 import type { World } from '../world.ts'
 import { answerHeaders } from './answer-headers.ts'
 
+/** Who asks. `ip` is the key of the per-client limits: the address, a /64 for IPv6. */
+type Caller = Readonly<{ ip: string }>
+
 /** The client's side of a request, as the HTTP layer knows it. */
 export type Connection = Readonly<{
-  /** Key of the per-client limits: the address, a /64 for IPv6. */
-  client: string
+  client: Caller
   origin: string | null
   /** Suspends the server's own idle limit while we answer; `restore` brings it back, so that idle keep-alive sockets are closed again. */
   keepOpen(): void
@@ -24,15 +26,16 @@ export type Connection = Readonly<{
 }>
 
 /** Whom a log line names: the key and its account, or the client where no key was known. */
-export const ownerOf = (key: KeyRecord | Refusal | undefined, client: string): Pick<RequestLine, 'client' | 'keyId' | 'accountId'> =>
-  key === undefined || key instanceof Refusal ? { client } : { keyId: key.id, accountId: key.accountId }
+export const ownerOf = (key: KeyRecord | Refusal | undefined, client: Caller): Pick<RequestLine, 'client' | 'keyId' | 'accountId'> =>
+  key === undefined || key instanceof Refusal ? { client: client.ip } : { keyId: key.id, accountId: key.accountId }
 
 export class Exchange {
   readonly requestId: string
   readonly startedAt: number
   readonly #startedMonotonicMs: number
   readonly #world: World
-  readonly #line: Pick<RequestLine, 'route' | 'format'>
+  readonly #route: string
+  readonly #format: FormatName | undefined
   #firstByteMs: number | undefined
   #isEnded = false
 
@@ -41,7 +44,8 @@ export class Exchange {
     this.requestId = world.requestId()
     this.startedAt = world.clock.now()
     this.#startedMonotonicMs = world.clock.monotonicMs()
-    this.#line = format === undefined ? { route } : { route, format }
+    this.#route = route
+    this.#format = format
   }
 
   get elapsedMs(): number {
@@ -61,13 +65,8 @@ export class Exchange {
   end(fields: Omit<RequestLine, 'requestId' | 'route' | 'format' | 'durationMs' | 'firstByteMs'>): void {
     if (this.#isEnded) return
     this.#isEnded = true
-    const line: RequestLine = {
-      ...this.#line,
-      requestId: this.requestId,
-      ...fields,
-      ...(this.#firstByteMs === undefined ? {} : { firstByteMs: this.#firstByteMs }),
-      durationMs: this.elapsedMs,
-    }
+    const { requestId, elapsedMs: durationMs } = this
+    const line: RequestLine = { ...fields, requestId, route: this.#route, format: this.#format, firstByteMs: this.#firstByteMs, durationMs }
     this.#world.log.request(line)
     this.#world.metrics.requestEnded(line)
   }

@@ -25,6 +25,9 @@ export type Held = Readonly<{
   amountPicos: Picos
 }>
 
+/** What else is logged of an end. */
+export type EndNotes = Partial<Pick<RequestLine, 'upstream' | 'cause' | 'isAlarm' | 'refusal'>>
+
 export type Ended = Readonly<{
   outcome: Outcome
   observation: Observation
@@ -32,7 +35,7 @@ export type Ended = Readonly<{
   isWhole?: boolean
   /** HTTP status that the client got. */
   status: number
-  more?: Partial<RequestLine>
+  more?: EndNotes
 }>
 
 /**
@@ -46,22 +49,40 @@ export async function settle(world: World, exchange: Exchange, held: Held, ended
   const charge = chargeOf(ended.isWhole === true ? 'complete' : ended.outcome, ended.observation, held.bounds, held.rates)
   const answer = charge === 'void' ? world.ledger.void(exchange.requestId) : await commit(world, exchange, held, charge, ended)
   if (answer === 'already') world.log.alarm('a request was settled twice', { request_id: exchange.requestId })
-  exchange.end({
-    ...describe(held),
-    ...describeCharge(charge, held),
-    outcome: ended.outcome,
-    status: ended.status,
-    ...ended.more,
-    ...(answer === 'unavailable' ? unpaid(held) : {}),
-  })
+  exchange.end(lineOf(held, charge, ended, answer !== 'unavailable'))
   return answer === 'unavailable' ? 'unavailable' : { costPicos: charge === 'void' ? ZERO : charge.costPicos }
 }
 
-/** The client gets no answer that the ledger could not keep; a stream's 200 has gone out already. The ledger itself raises the alarm. */
-const unpaid = ({ isStream }: Held): Partial<RequestLine> => ({
-  refusal: 'storageUnavailable',
-  ...(isStream ? {} : { status: new Refusal('storageUnavailable').row.status }),
-})
+/** Where the ledger could not keep it, its client gets no answer; a stream's 200 has gone out already. The ledger itself raises the alarm. */
+function lineOf(
+  held: Held,
+  charge: Charge,
+  { outcome, status, more }: Ended,
+  isKept: boolean,
+): Omit<RequestLine, 'requestId' | 'route' | 'durationMs'> {
+  const { key, modelId, isStream, amountPicos } = held
+  const { source, usage, costPicos, waivedPicos, bytesPerToken } = charge === 'void' ? VOID : charge
+  return {
+    keyId: key.id,
+    accountId: key.accountId,
+    model: modelId,
+    isStream,
+    status: isKept || isStream ? status : new Refusal('storageUnavailable').row.status,
+    refusal: isKept ? more?.refusal : 'storageUnavailable',
+    outcome,
+    usageSource: source,
+    usage,
+    costPicos,
+    waivedPicos,
+    bytesPerToken,
+    costOverHoldPicos: costPicos !== undefined && costPicos > amountPicos ? picos(costPicos - amountPicos) : undefined,
+    upstream: more?.upstream,
+    cause: more?.cause,
+    isAlarm: more?.isAlarm,
+  }
+}
+
+const VOID = { source: 'none', usage: undefined, costPicos: undefined, waivedPicos: undefined, bytesPerToken: undefined } as const
 
 /** What a log line says of a request that held money. */
 export const describe = (held: Held): Partial<RequestLine> => ({
@@ -99,16 +120,3 @@ function commit(
 /** The upstream that answered, as the ledger records it. */
 export const upstreamOf = ({ upstreamModel }: Held, name: string | undefined): Readonly<{ upstream?: UpstreamCall }> =>
   name === undefined ? {} : { upstream: { name, model: upstreamModel } }
-
-function describeCharge(charge: Charge, { amountPicos }: Held): Partial<RequestLine> {
-  if (charge === 'void') return { usageSource: 'none' }
-  const { source, usage, costPicos, waivedPicos, bytesPerToken } = charge
-  return {
-    usageSource: source,
-    usage,
-    costPicos,
-    waivedPicos,
-    ...(bytesPerToken === undefined ? {} : { bytesPerToken }),
-    ...(costPicos > amountPicos ? { costOverHoldPicos: picos(costPicos - amountPicos) } : {}),
-  }
-}

@@ -6,12 +6,12 @@
 import type { Outcome } from '../core/outcome.ts'
 import { Refusal, type RefusalName } from '../core/refusal.ts'
 import type { Written } from '../core/transcoder.ts'
-import type { RequestLine } from '../observe/request-line.ts'
 import type { Fault } from '../upstream/upstream.ts'
 import type { StopReason } from './deadline.ts'
+import type { EndNotes } from './settle.ts'
 
 /** `last` are the closing bytes of a whole answer; a `refusal` becomes the format's error; neither: nobody is there to be told. */
-export type End = Readonly<{ outcome: Outcome; last?: Written; refusal?: Refusal; more?: Partial<RequestLine> }>
+export type End = Readonly<{ outcome: Outcome; last?: Written; refusal?: Refusal; more?: EndNotes }>
 
 export const endWith = (outcome: Outcome, name: RefusalName): End => ({ outcome, refusal: new Refusal(name) })
 

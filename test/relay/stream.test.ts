@@ -79,7 +79,13 @@ function makeStream(limits: Partial<Limits> = {}) {
   const stream: ClientStream = new ClientStream({
     world,
     exchange: new Exchange(world, '/v1/messages', 'messages'),
-    connection: { client: 'a', origin: null, keepOpen: () => undefined, restore: () => undefined, drop: () => void drops.push('dropped') },
+    connection: {
+      client: { ip: 'a' },
+      origin: null,
+      keepOpen: () => undefined,
+      restore: () => undefined,
+      drop: () => void drops.push('dropped'),
+    },
     held: {
       key: {
         id: 'key_1',
