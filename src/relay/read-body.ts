@@ -5,7 +5,9 @@
 
 import type { Limits } from '../core/limits.ts'
 import { Refusal } from '../core/refusal.ts'
+import { NO_TICK, type Timed } from '../core/wheel.ts'
 import { Parts, readChunks } from '../upstream/read-chunks.ts'
+import type { World } from '../world.ts'
 import type { BodyLease } from './body-memory.ts'
 import { type Encoding, isEncoding, makeDecoder } from './inflate.ts'
 
@@ -15,6 +17,7 @@ export type Pace = Readonly<{ windowMs: number; windowBytesMin: number }>
 const PACE: Pace = { windowMs: 10_000, windowBytesMin: 5_120 }
 
 type Bounds = Pick<Limits, 'bodyBytes' | 'totalTimeoutMs'>
+type Time = Pick<World, 'clock' | 'wheel'>
 
 const TOO_SLOW = 'request body was not received in time'
 
@@ -24,12 +27,20 @@ const bad = (message: string): Refusal => new Refusal('invalidRequest', { messag
 export const UNREADABLE = bad('Invalid request body: it could not be read')
 
 /** `lease` grows with the body and is the caller's to release: the body stays in memory as long as the request runs. */
-export async function readBody(request: Request, bounds: Bounds, lease: BodyLease, pace: Pace = PACE): Promise<Uint8Array | Refusal> {
+export async function readBody(
+  request: Request,
+  time: Time,
+  bounds: Bounds,
+  lease: BodyLease,
+  pace: Pace = PACE,
+): Promise<Uint8Array | Refusal> {
   if (Number(request.headers.get('content-length') ?? 0) > bounds.bodyBytes) return new Refusal('bodyTooLarge')
   const encoding = (request.headers.get('content-encoding') ?? '').trim().toLowerCase()
   if (!isEncoding(encoding)) return bad('content-encoding: Input should be one of gzip, deflate, br, zstd')
   const length = wholeLengthOf(request.headers, encoding)
-  return await (length === undefined ? collect(request, encoding, bounds, lease, pace) : takeWhole(request, length, bounds, lease, pace))
+  return await (length === undefined
+    ? collect(request, encoding, time, bounds, lease, pace)
+    : takeWhole(request, length, time, bounds, lease, pace))
 }
 
 /** A body up to this size whose length is known is taken in one piece: there is nothing to count in it, and a reader costs more than the rest of the gateway. */
@@ -46,32 +57,38 @@ function wholeLengthOf(headers: Headers, encoding: Encoding): number | undefined
 async function takeWhole(
   request: Request,
   length: number,
+  time: Time,
   { bodyBytes, totalTimeoutMs }: Bounds,
   lease: BodyLease,
   { windowMs, windowBytesMin }: Pace,
 ): Promise<Uint8Array | Refusal> {
   const refusal = length > bodyBytes ? new Refusal('bodyTooLarge') : lease.grow(length)
   if (refusal !== undefined) return refusal
-  const slowMs = windowMs * Math.max(1, Math.ceil(length / windowBytesMin))
   const { promise, resolve } = Promise.withResolvers<Uint8Array | Refusal>()
-  const late = (): void => resolve(slowMs < totalTimeoutMs ? bad(TOO_SLOW) : new Refusal('timedOut'))
-  const timer = setTimeout(late, Math.min(slowMs, totalTimeoutMs))
+  const slowest = { windowMs: windowMs * Math.max(1, Math.ceil(length / windowBytesMin)), windowBytesMin: 1 }
+  const watch = new Watch(time, totalTimeoutMs, slowest, resolve)
   request.bytes().then(resolve, () => resolve(UNREADABLE))
   const bytes = await promise
-  clearTimeout(timer)
+  watch.end()
   return bytes
 }
 
-async function collect(request: Request, encoding: Encoding, bounds: Bounds, lease: BodyLease, pace: Pace): Promise<Uint8Array | Refusal> {
+async function collect(
+  request: Request,
+  encoding: Encoding,
+  time: Time,
+  bounds: Bounds,
+  lease: BodyLease,
+  pace: Pace,
+): Promise<Uint8Array | Refusal> {
   if (request.body === null) return new Uint8Array()
   const reader = request.body.getReader()
   let stopped: Refusal | undefined
   let sentLength = 0
-  const unwatch = watch(bounds.totalTimeoutMs, pace, () => sentLength, stop)
-  function stop(refusal: Refusal): void {
+  const watch = new Watch(time, bounds.totalTimeoutMs, pace, (refusal) => {
     stopped ??= refusal
     reader.cancel().catch(() => undefined)
-  }
+  })
   const parts = new Parts()
   // What was sent counts where more of it came than came out: bytes of which nothing comes are a load, too, and have no other end.
   const refuse = (length: number): Refusal | undefined => {
@@ -85,9 +102,10 @@ async function collect(request: Request, encoding: Encoding, bounds: Bounds, lea
   })
   const end = await readChunks(reader, (chunk) => {
     sentLength += chunk.byteLength
+    watch.length = sentLength
     return refuse(parts.length) ?? decoder.write(chunk)
   })
-  unwatch()
+  watch.end()
   reader.releaseLock()
   const refusal = stopped ?? (end === 'ended' ? await decoder.end() : end)
   decoder.close()
@@ -95,16 +113,46 @@ async function collect(request: Request, encoding: Encoding, bounds: Bounds, lea
   return refusal ?? parts.joined()
 }
 
-/** Stops a body that is too slow, and one that takes as long as a whole request may. Gives the function that ends the watch. */
-function watch(totalMs: number, { windowMs, windowBytesMin }: Pace, length: () => number, stop: (refusal: Refusal) => void): () => void {
-  let lengthBefore = 0
-  const window = setInterval(() => {
-    if (length() - lengthBefore < windowBytesMin) stop(bad(TOO_SLOW))
-    lengthBefore = length()
-  }, windowMs)
-  const total = setTimeout(() => stop(new Refusal('timedOut')), totalMs)
-  return () => {
-    clearInterval(window)
-    clearTimeout(total)
+/** Stops a body that is too slow, and one that takes as long as a whole request may. */
+class Watch implements Timed {
+  tick = NO_TICK
+  /** What has come so far. */
+  length = 0
+  readonly #wheel: World['wheel']
+  readonly #pace: Pace
+  readonly #stop: (refusal: Refusal) => void
+  readonly #lateAtMs: number
+  #windowEndsAtMs: number
+  #lengthBefore = 0
+
+  constructor({ clock, wheel }: Time, totalMs: number, pace: Pace, stop: (refusal: Refusal) => void) {
+    const now = clock.monotonicMs()
+    this.#wheel = wheel
+    this.#pace = pace
+    this.#stop = stop
+    this.#lateAtMs = now + totalMs
+    this.#windowEndsAtMs = now + pace.windowMs
+    this.#wait()
+  }
+
+  onTime(nowMs: number): void {
+    if (nowMs >= this.#lateAtMs) {
+      this.#stop(new Refusal('timedOut'))
+      return
+    }
+    if (nowMs >= this.#windowEndsAtMs) {
+      if (this.length - this.#lengthBefore < this.#pace.windowBytesMin) this.#stop(bad(TOO_SLOW))
+      this.#lengthBefore = this.length
+      this.#windowEndsAtMs = nowMs + this.#pace.windowMs
+    }
+    this.#wait()
+  }
+
+  end(): void {
+    this.#wheel.drop(this)
+  }
+
+  #wait(): void {
+    this.#wheel.set(this, Math.min(this.#lateAtMs, this.#windowEndsAtMs))
   }
 }

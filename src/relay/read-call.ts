@@ -29,7 +29,7 @@ export async function readCall(
   name: ReaderName,
   { world, memory, bodyReader, request, key, lease }: Reading,
 ): Promise<Call<unknown> | Refusal> {
-  const bytes = await readBody(request, world.limits(), lease)
+  const bytes = await readBody(request, world, world.limits(), lease)
   if (bytes instanceof Refusal) return bytes
   const context = readContext(world, request, key, (id) => memory.recall(key.id, id))
   if (bytes.byteLength < LARGE_BYTES) {

@@ -6,6 +6,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { LIMITS } from '../../src/core/limits.ts'
 import { Refusal } from '../../src/core/refusal.ts'
+import { TICK_MS, Wheel } from '../../src/core/wheel.ts'
 import { buildApp } from '../../src/http/app.ts'
 import { ClientLimits } from '../../src/http/client-limit.ts'
 import { KeyLimits } from '../../src/relay/key-limits.ts'
@@ -36,18 +37,28 @@ afterAll(() => gateway.stop())
 /** A server that only reads bodies, in milliseconds where the gateway takes seconds. */
 function serveReadBody(pace: Pace, totalTimeoutMs = 60_000) {
   const memory = makeTestBodies()
+  const monotonicMs = (): number => performance.now()
+  const wheel = new Wheel()
+  const turning = setInterval(() => wheel.turn(monotonicMs()), TICK_MS)
+  const time = { clock: { now: Date.now, monotonicMs }, wheel }
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     fetch: async (request) => {
       const lease = memory.lease({ id: 'key_slow', accountId: 'acc_slow' })
-      const body = await readBody(request, { bodyBytes: LIMITS.bodyBytes, totalTimeoutMs }, lease, pace)
+      const body = await readBody(request, time, { bodyBytes: LIMITS.bodyBytes, totalTimeoutMs }, lease, pace)
       if (body instanceof Refusal) await discardBody(request)
       lease.release()
       return body instanceof Refusal ? new Response(body.message, { status: body.row.status }) : new Response('read')
     },
   })
-  return { url: server.url.href, memory, stop: () => server.stop(true) }
+  const stop = async (): Promise<void> => {
+    await server.stop(true)
+    clearInterval(turning)
+    // Nothing is left to wait for a time.
+    expect(wheel.isEmpty).toBe(true)
+  }
+  return { url: server.url.href, memory, stop }
 }
 
 async function drip(connection: RawConnection, text: string, gapMs: number): Promise<void> {
