@@ -211,10 +211,10 @@ const accountColumn = () => ({
 
 const chainColumns = () => ({
   lane: whole('lane').notNull().default(0),
-  seq: whole('seq'),
-  hash: blob('hash', { mode: 'buffer' }),
+  seq: whole('seq').notNull(),
+  hash: blob('hash', { mode: 'buffer' }).notNull(),
 })
-const chainChecks = () => [...notNegative('lane'), ...checks('seq > 0', '(seq IS NULL) = (hash IS NULL)'), ...isHash('hash')]
+const chainChecks = () => [...notNegative('lane'), ...checks('seq > 0'), ...isHash('hash')]
 
 export const marks = sqliteTable(
   'marks',
@@ -349,7 +349,7 @@ export const credits = sqliteTable(
   },
   (table) => [
     uniqueIndex('credits_ref').on(table.ref).where(sql.raw("ref <> ''")),
-    index('credits_account').on(table.accountNumber),
+    uniqueIndex('credits_chain').on(table.accountNumber, table.lane, table.seq),
     ...oneOf('kind', CREDIT_KINDS),
     ...checks('amount_picos <> 0', "kind <> 'top-up' OR amount_picos > 0", "kind <> 'refund' OR amount_picos < 0"),
     ...chainChecks(),

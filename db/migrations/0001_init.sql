@@ -4,12 +4,13 @@
 -- a table for every IN list each time: 4 µs of a debit.
 
 -- What this file is: `node`, made with the file; `boot`, the process that opened it last; `schema`, the version that made it; `paged`, the number of the last
--- receipt that has its row in receipt_pages.
+-- receipt that has its row in receipt_pages;
+-- `salt`, the secret in the hashes of what only operators may see.
 CREATE TABLE meta (
   name TEXT PRIMARY KEY,
   value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
-INSERT INTO meta (name, value) VALUES ('schema', '2'), ('paged', '0'), ('node', 'node_' || lower(hex(randomblob(8))));
+INSERT INTO meta (name, value) VALUES ('schema', '2'), ('paged', '0'), ('salt', lower(hex(randomblob(16)))), ('node', 'node_' || lower(hex(randomblob(8))));
 
 -- Every process that opened the file for writing. A mark of a boot that is not the present one belongs to a dead process.
 CREATE TABLE boots (
@@ -159,13 +160,12 @@ CREATE TABLE receipts (
   day INTEGER NOT NULL,
   first_byte_ms INTEGER,
   duration_ms INTEGER NOT NULL,
-  -- Its place in the account's chain; null where the row is not chained.
+  -- Its place in the account's chain, without a gap, and the SHA-256 of the one before and of the row (src/ledger/chain.ts).
   lane INTEGER NOT NULL DEFAULT 0 CHECK (lane >= 0),
-  seq INTEGER CHECK (seq > 0),
-  hash BLOB CHECK (length(hash) = 32),
+  seq INTEGER NOT NULL CHECK (seq > 0),
+  hash BLOB NOT NULL CHECK (length(hash) = 32),
   CONSTRAINT charged_or_waived CHECK (cost_picos = 0 OR waived_picos = 0),
-  CONSTRAINT day_of_start_or_settle CHECK (day = settled_at / 86400000 OR (day = started_at / 86400000 AND outcome = 'recovered')),
-  CHECK ((seq IS NULL) = (hash IS NULL))
+  CONSTRAINT day_of_start_or_settle CHECK (day = settled_at / 86400000 OR (day = started_at / 86400000 AND outcome = 'recovered'))
 ) STRICT;
 CREATE UNIQUE INDEX receipts_request ON receipts (request_id);
 -- What an operator looks for among millions: few rows, so an insert of any other pays for the condition alone.
@@ -218,15 +218,14 @@ CREATE TABLE credits (
   reason TEXT NOT NULL DEFAULT '',
   created_at INTEGER NOT NULL,
   lane INTEGER NOT NULL DEFAULT 0 CHECK (lane >= 0),
-  seq INTEGER CHECK (seq > 0),
-  hash BLOB CHECK (length(hash) = 32),
+  seq INTEGER NOT NULL CHECK (seq > 0),
+  hash BLOB NOT NULL CHECK (length(hash) = 32),
   CONSTRAINT top_up_adds CHECK (kind <> 'top-up' OR amount_picos > 0),
-  CONSTRAINT refund_takes CHECK (kind <> 'refund' OR amount_picos < 0),
-  CHECK ((seq IS NULL) = (hash IS NULL))
+  CONSTRAINT refund_takes CHECK (kind <> 'refund' OR amount_picos < 0)
 ) STRICT, WITHOUT ROWID;
 -- A payment's reference is credited once; '' is no reference.
 CREATE UNIQUE INDEX credits_ref ON credits (ref) WHERE ref <> '';
-CREATE INDEX credits_account ON credits (account_number);
+CREATE UNIQUE INDEX credits_chain ON credits (account_number, lane, seq);
 
 -- Roll-ups of the receipts.
 CREATE TABLE usage_daily (

@@ -1,7 +1,7 @@
 /** `tollgate verify`: recomputes every balance, cost and roll-up, and shows the rows that differ. Rules: money.md "Verify". */
 
 import type { Command } from 'commander'
-import type { Difference } from '../ledger/verify.ts'
+import type { Difference } from '../ledger/difference.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop } from './environment.ts'
 import { readReport } from './read-report.ts'

@@ -5,10 +5,11 @@
 
 import { costOf } from '../core/pricing.ts'
 import { NO_USAGE, type Usage } from '../core/usage.ts'
+import { ChainHeads } from './chain-heads.ts'
 import type { Idempotency } from './ledger.ts'
 import type { Numbers } from './numbers.ts'
 import type { Statements } from './statements.ts'
-import type { Calls, Debit, Mark } from './task.ts'
+import type { Calls, Debit, Mark, PriceVersion } from './task.ts'
 
 const DAY_MS = 86_400_000
 
@@ -28,25 +29,28 @@ export class Debits {
   readonly #statements: Statements
   readonly #numbers: Numbers
   readonly #boot: number
+  readonly #heads: ChainHeads
   readonly #accounts = new Map<number, bigint>()
   readonly #keys = new Map<number, KeySums>()
   /** By key, price and day; a group rarely has more than one of a key. */
   readonly #usage: Sums[] = []
 
-  constructor(statements: Statements, numbers: Numbers, boot: number) {
+  constructor(statements: Statements, numbers: Numbers, boot: Readonly<{ number: number; id: string }>) {
     this.#statements = statements
     this.#numbers = numbers
-    this.#boot = boot
+    this.#boot = boot.number
+    this.#heads = new ChainHeads(statements, boot.id)
   }
 
   /** False: the request has a receipt already; nothing was written. */
   insert(debit: Debit): boolean {
-    return this.#insert(debit, this.#numbers.priceAt(debit.price), Math.floor(debit.now / DAY_MS))
+    const version = this.#numbers.versionAt(debit.price)
+    return this.#insert(debit, this.#numbers.priceOf(version), version, Math.floor(debit.now / DAY_MS))
   }
 
-  /** The receipt of a request whose process died: it counts for the day on which it began. */
-  insertRecovered(debit: Debit, price: number): boolean {
-    return this.#insert(debit, price, Math.floor(debit.startedAt / DAY_MS))
+  /** The receipt of a request whose process died: it counts for the day on which it began. Its price is that of its mark. */
+  insertRecovered(debit: Debit, version: PriceVersion): boolean {
+    return this.#insert(debit, debit.price, version, Math.floor(debit.startedAt / DAY_MS))
   }
 
   putMark({ requestId, keyNumber, price, format, isStream, holdPicos, startedAt, usage, usageSource, ...more }: Mark, now: number): void {
@@ -71,8 +75,12 @@ export class Debits {
     )
   }
 
-  #insert(debit: Debit, price: number, day: number): boolean {
+  #insert(debit: Debit, price: number, version: PriceVersion, day: number): boolean {
     const { keyNumber, accountNumber, usage, costPicos, waivedPicos, upstream } = debit
+    const bytesPerTokenThousandths = thousandths(debit.bytesPerToken)
+    const firstByteMs = debit.firstByteMs === null ? null : wholeMs(debit.firstByteMs)
+    const durationMs = wholeMs(debit.durationMs)
+    const link = this.#heads.linkOf(debit, version, { day, bytesPerTokenThousandths, firstByteMs, durationMs })
     const { changes } = this.#statements.insertReceipt.run(
       debit.requestId,
       accountNumber,
@@ -87,7 +95,7 @@ export class Debits {
       debit.isStream ? 1 : 0,
       debit.outcome,
       debit.usageSource,
-      thousandths(debit.bytesPerToken),
+      bytesPerTokenThousandths,
       debit.status,
       ...countersOf(usage),
       costPicos,
@@ -97,11 +105,14 @@ export class Debits {
       debit.startedAt,
       debit.now,
       day,
-      debit.firstByteMs === null ? null : wholeMs(debit.firstByteMs),
-      wholeMs(debit.durationMs),
+      firstByteMs,
+      durationMs,
+      link.seq,
+      link.hash,
     )
     if (debit.isMarked) this.#statements.deleteMark.run(debit.requestId)
     if (changes === 0) return false
+    this.#heads.append(accountNumber, link)
     if (debit.otherAttempts !== undefined) this.insertAttempts({ ...debit, attempts: debit.otherAttempts })
     if (debit.idempotency !== undefined) this.#putIdempotency(debit, debit.idempotency)
     this.#accounts.set(accountNumber, (this.#accounts.get(accountNumber) ?? 0n) + costPicos)
@@ -142,16 +153,34 @@ export class Debits {
   /** Writes the sums. */
   flush(): void {
     const { debitAccount, debitKey, addUsage } = this.#statements
-    for (const [account, cost] of this.#accounts) debitAccount.run(account, cost)
+    for (const [account, cost] of this.#accounts) {
+      const { count, blob } = this.#heads.endOf(account)
+      debitAccount.run(account, cost, count, blob)
+    }
     for (const [key, { cost, at }] of this.#keys) debitKey.run(key, cost, at)
     for (const { key, day, price, requests, cost, waived, ...usage } of this.#usage) {
       addUsage.run(key, day, price, requests, ...countersOf(usage), cost, waived)
     }
-    this.forget()
+    this.#dropSums()
   }
 
-  /** Drops the sums: the receipts were rolled back. */
+  /** The receipts were rolled back: drops the sums, and where the chains ended. */
   forget(): void {
+    this.#dropSums()
+    this.#heads.forget()
+  }
+
+  /** Others may have written to the accounts: the ends of their chains are read again. Nothing of the group is without its sums. */
+  reread(): void {
+    this.#heads.forget()
+  }
+
+  /** Between transactions. */
+  committed(): void {
+    this.#heads.makeRoom()
+  }
+
+  #dropSums(): void {
     this.#accounts.clear()
     this.#keys.clear()
     this.#usage.length = 0

@@ -3,9 +3,9 @@
 import type { Database } from 'bun:sqlite'
 import { and, eq, gt, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
-import { accounts, credits, idempotency, keySecrets, keys } from '../../db/schema.ts'
+import { accounts, credits, idempotency, keySecrets, keys, meta } from '../../db/schema.ts'
 
-export const lookUps = (db: Database) => ({ ...keyReads(db), ...operatorReads(db) })
+export const lookUps = (db: Database) => ({ ...keyReads(db), ...operatorReads(db), ...chainReads(db) })
 
 const given = sql.placeholder
 
@@ -60,6 +60,23 @@ function keyReads(db: Database) {
       .innerJoin(accounts, eq(accounts.number, keys.accountNumber))
       .where(eq(keys.id, given('keyId')))
       .prepare(),
+  }
+}
+
+function chainReads(db: Database) {
+  const orm = drizzle(db)
+  return {
+    chainHead: orm
+      .select({ id: accounts.id, count: accounts.chainCount, hash: accounts.chainHash })
+      .from(accounts)
+      .where(eq(accounts.number, given('account')))
+      .prepare(),
+    keyIdOf: orm
+      .select({ id: keys.id })
+      .from(keys)
+      .where(eq(keys.number, given('number')))
+      .prepare(),
+    salt: orm.select({ value: meta.value }).from(meta).where(eq(meta.name, 'salt')).prepare(),
   }
 }
 

@@ -24,8 +24,8 @@ function accountWrites(db: Database) {
     setAccountActive: db.query<undefined, { accountId: string; isActive: number }>(
       'UPDATE accounts SET is_active = $isActive WHERE id = $accountId AND is_active <> $isActive',
     ),
-    creditAccount: db.query<undefined, { account: number; amount: Picos; now: number }>(
-      `UPDATE accounts SET credited_picos = credited_picos + $amount, balance_picos = balance_picos + $amount,
+    creditAccount: db.query<undefined, { account: number; amount: Picos; now: number; count: number; hash: Buffer }>(
+      `UPDATE accounts SET credited_picos = credited_picos + $amount, balance_picos = balance_picos + $amount, chain_count = $count, chain_hash = $hash,
          topped_up_at = max(coalesce(topped_up_at, 0), $now)
        WHERE number = $account`,
     ),
@@ -40,6 +40,8 @@ function accountWrites(db: Database) {
         actor: given('actor'),
         reason: given('reason'),
         createdAt: given('now'),
+        seq: given('seq'),
+        hash: given('hash'),
       })
       .prepare(),
     insertAudit: orm

@@ -6,6 +6,7 @@
 
 import { KEY_EXPIRY_DAYS_MAX } from '../core/limits.ts'
 import { BALANCE_PICOS_MAX, type Picos, picos, toExactUsdText, ZERO } from '../core/money.ts'
+import { appendCredit } from './credits.ts'
 import type { Act, CreditKind, Earlier, Operation, TopUp } from './operation.ts'
 import type { Statements } from './statements.ts'
 
@@ -99,9 +100,7 @@ class OperatorWrites {
     }
     const { number, balancePicos } = account
     const { actor, reason } = this.#act
-    const now = this.#now
-    this.#statements.insertCredit.run({ id: creditId, account: number, kind: creditKind, amount, ref, actor, reason, now })
-    this.#statements.creditAccount.run({ account: number, amount, now })
+    appendCredit(this.#statements, { id: creditId, account: number, kind: creditKind, amount, ref, actor, reason, now: this.#now })
     const after = { creditId, kind: creditKind, usd: toExactUsdText(amount), ref }
     const balanceAfter = toExactUsdText(picos(balancePicos + amount))
     this.#audit('credit', accountId, { balanceUsd: toExactUsdText(balancePicos) }, { ...after, balanceUsd: balanceAfter })

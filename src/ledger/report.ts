@@ -8,7 +8,8 @@ import { type DatabaseProblem, openDatabase, problemOf } from '../../db/open.ts'
 import { accounts, keys, models, usageDaily } from '../../db/schema.ts'
 import { availableOf, type KeyRecord } from '../core/key.ts'
 import { type Picos, picos } from '../core/money.ts'
-import { type Difference, differences } from './verify.ts'
+import type { Difference } from './difference.ts'
+import { differences } from './verify.ts'
 
 export type ReportProblem = DatabaseProblem | Readonly<{ problem: 'unknown' | 'ambiguous'; message: string }>
 

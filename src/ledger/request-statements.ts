@@ -9,7 +9,7 @@ const COUNTERS = 'input_tokens, output_tokens, cache_read_tokens, cache_write_5m
 
 const RECEIPT_COLUMNS = `request_id, account_number, key_number, price_number, boot_number, upstream_number, upstream_message_id, upstream_request_id, attempts,
   format, is_stream, outcome, basis, bytes_per_token_thousandths, status, ${COUNTERS}, cost_picos, waived_picos, hold_picos, session_hash, started_at, settled_at,
-  day, first_byte_ms, duration_ms`
+  day, first_byte_ms, duration_ms, seq, hash`
 
 const MARK_COLUMNS = `request_id, key_number, price_number, boot_number, upstream_number, upstream_message_id, upstream_request_id, format, is_stream,
   hold_picos, started_at, marked_at, basis,  bytes_per_token_thousandths, ${COUNTERS}`
@@ -34,9 +34,9 @@ function debitStatements(db: Database) {
        ON CONFLICT (key_number, header_hash) DO UPDATE SET body_hash = excluded.body_hash, request_id = excluded.request_id, expires_at = excluded.expires_at
        WHERE idempotency.expires_at <= ?6`,
     ),
-    /** account, cost */
-    debitAccount: db.prepare<undefined, [number, bigint]>(
-      'UPDATE accounts SET spent_picos = spent_picos + ?2, balance_picos = balance_picos - ?2 WHERE number = ?1',
+    /** account, cost, count and hash of its chain */
+    debitAccount: db.prepare<undefined, [number, bigint, number, Buffer | null]>(
+      'UPDATE accounts SET spent_picos = spent_picos + ?2, balance_picos = balance_picos - ?2, chain_count = ?3, chain_hash = ?4 WHERE number = ?1',
     ),
     /** key, cost, time */
     debitKey: db.prepare<undefined, [number, bigint, number]>(

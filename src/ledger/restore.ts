@@ -6,10 +6,10 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { syncFolder } from '../../db/open.ts'
+import type { Difference } from './difference.ts'
 import { fileIdAt, realPathOf } from './file-id.ts'
 import { takeLock, whileFolderIsLocked } from './lock.ts'
 import { openReport, type ReportProblem } from './report.ts'
-import type { Difference } from './verify.ts'
 import { removeWatermark } from './watermark.ts'
 
 /** `differences`: the copy is not in order, and nothing was changed. `setAside`: what was there, under its new name. */

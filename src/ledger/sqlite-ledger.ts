@@ -13,6 +13,7 @@ import type { IdempotentUse, KeyBalance, KeyChange } from './ledger.ts'
 import { Numbers, numberIn } from './numbers.ts'
 import { operate } from './operator-writes.ts'
 import { PageTable } from './page-table.ts'
+import { ratesOf } from './receipt-rows.ts'
 import { recoveredDebit } from './recovery.ts'
 import { prepareStatements, type Statements } from './statements.ts'
 import {
@@ -65,7 +66,7 @@ export class SqliteLedger {
     this.#commitNumber = new CommitNumber(db)
     this.#ledgerId = positionOf(db).ledger
     this.#boot = this.#registerBoot(bootId, now)
-    this.#debits = new Debits(this.#statements, this.#numbers, this.#boot)
+    this.#debits = new Debits(this.#statements, this.#numbers, { number: this.#boot, id: bootId })
     this.#pages = new PageTable(db)
     this.#now = now
   }
@@ -107,7 +108,7 @@ export class SqliteLedger {
       for (const mark of left) {
         const debit = recoveredDebit(mark, now)
         const failure = this.#inSavepoint(() => {
-          this.#debits.insertRecovered(debit, debit.price)
+          this.#debits.insertRecovered(debit, { modelId: mark.modelId, rates: ratesOf(mark.price) })
           this.#debits.flush()
         })
         if (failure !== undefined) this.#statements.deleteMark.run(debit.requestId)
@@ -172,7 +173,6 @@ export class SqliteLedger {
 
   /** Undefined when it was committed, else why not. `replay`: a rule of the database was broken, nothing is wrong with the storage. */
   #inTransaction(write: () => void, mode: 'may replay' | 'final'): 'replay' | string | undefined {
-    this.#debits.forget()
     try {
       this.#begin.run()
       write()
@@ -180,9 +180,11 @@ export class SqliteLedger {
       this.#commit.run()
       if (this.#isSynchronousFull) this.#commitNumber.committed()
       this.#numbers.committed()
+      this.#debits.committed()
       return undefined
     } catch (error) {
       this.#abandon()
+      this.#debits.forget()
       this.#numbers.rolledBack()
       if (isStorageFailure(error)) return describe(error)
       if (mode === 'may replay') return 'replay'
@@ -256,6 +258,7 @@ export class SqliteLedger {
     const performed = operate(this.#statements, operation, act)
     if (performed.result === 'refused') this.#db.run('ROLLBACK TO operation')
     this.#db.run('RELEASE operation')
+    this.#debits.reread()
     if (performed.result === 'refused') return performed
     for (const keyId of performed.changed) changes.push({ keyId, stop: this.#stopOf(keyId) })
     const { changed: _, ...done } = performed

@@ -3,9 +3,8 @@
 import { Database } from 'bun:sqlite'
 import invariants from '../../db/invariants.sql' with { type: 'text' }
 import { migrate } from '../../db/migrate.ts'
-
-/** `stored` is what a table says, `recomputed` what its parts add up to. Amounts are picodollars. */
-export type Difference = Readonly<{ rule: string; subject: string; stored: string; recomputed: string }>
+import type { Difference } from './difference.ts'
+import { chainFindings } from './verify-chain.ts'
 
 /** A number is a sum that left int64: SQLite goes on in floating point, which is a difference in any case. */
 type Row = { rule: string; subject: string; stored: bigint | string; high: bigint; low: bigint | number | string }
@@ -22,6 +21,7 @@ export function differences(db: Database): readonly Difference[] {
     ...storageFindings(db),
     ...schemaFindings(db),
     ...QUERIES.flatMap((query) => db.query<Row, []>(query).all().map(differenceOf)),
+    ...chainFindings(db),
   ])()
 }
 

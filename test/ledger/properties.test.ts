@@ -8,7 +8,7 @@ import type { Usage } from '../../src/core/usage.ts'
 import { type Ask, createKey, holdTask, makePath, NOW, openMachine, operateTask, RATES, settlement, usd } from '../support/ledger.ts'
 
 const RUNS = Number(process.env['FC_RUNS'] ?? 60)
-const TIMEOUT_MS = 5_000 + RUNS * 200
+const TIMEOUT_MS = 5_000 + RUNS * 600
 const KEYS = ['key_a', 'key_b', 'key_limited'] as const
 
 /** A holder's own worst case: what a settle may cost at most. */

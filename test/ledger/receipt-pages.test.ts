@@ -213,7 +213,7 @@ function copyReceipts({ db }: Machine, count: number): void {
     .query<{ name: string }, []>("SELECT name FROM pragma_table_info('receipts')")
     .all()
     .map(({ name }) => name)
-    .filter((name) => name !== 'number' && name !== 'request_id' && name !== 'seq' && name !== 'hash')
+    .filter((name) => name !== 'number' && name !== 'request_id')
     .join(', ')
   db.run(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})

@@ -1,0 +1,114 @@
+/**
+ * Where the chains of the accounts end, in the writer's memory: a receipt's place and hash are made without a read. What was not committed is forgotten and read again
+ * from the account's row. Rules: ledger.md "Chain".
+ */
+
+import { NO_HASH, nextHash, ownerText, priceText, privateText, receiptText } from './chain.ts'
+import type { Statements } from './statements.ts'
+import type { Debit, PriceVersion } from './task.ts'
+
+type Head = { count: number; hash: string; blob: Buffer | null; readonly owner: string }
+
+/** The next row of a chain, not yet in it. */
+export type Link = Readonly<{ seq: number; hash: Buffer }>
+
+/** Beyond so many accounts, or keys, all are read again when they are needed. */
+const KNOWN_MAX = 20_000
+
+export class ChainHeads {
+  readonly #statements: Statements
+  readonly #salt: string
+  readonly #bootId: string
+  readonly #heads = new Map<number, Head>()
+  readonly #keys = new Map<number, string>()
+  readonly #prices = new Map<PriceVersion, string>()
+
+  constructor(statements: Statements, bootId: string) {
+    this.#statements = statements
+    this.#salt = saltOf(statements)
+    this.#bootId = bootId
+  }
+
+  /** What the receipt is in the chain of its account. It is in it after `append`. */
+  linkOf(
+    debit: Debit,
+    price: PriceVersion,
+    columns: Readonly<{ day: number; bytesPerTokenThousandths: number | null; firstByteMs: number | null; durationMs: number }>,
+  ): Link {
+    const head = this.#headOf(debit.accountNumber)
+    const seq = head.count + 1
+    const { upstream, sessionHash, attempts = 1, now: settledAt } = debit
+    const session = sessionHash === undefined ? null : Buffer.from(sessionHash).toString('hex')
+    const secret = privateText(this.#salt, [
+      upstream?.name,
+      upstream?.model,
+      upstream?.messageId,
+      upstream?.requestId,
+      session,
+      this.#bootId,
+    ])
+    const text = receiptText(
+      { ...debit, ...columns, seq, attempts, settledAt },
+      head.owner,
+      this.#keyOf(debit.keyNumber),
+      this.#priceOf(price),
+      secret,
+    )
+    return { seq, hash: nextHash(head.hash, text) }
+  }
+
+  append(account: number, { seq, hash }: Link): void {
+    const head = this.#headOf(account)
+    head.count = seq
+    head.blob = hash
+    head.hash = hash.toString('hex')
+  }
+
+  /** For the account's row. */
+  endOf(account: number): Readonly<{ count: number; blob: Buffer | null }> {
+    return this.#headOf(account)
+  }
+
+  /** Rows were rolled back, or somebody else wrote some. */
+  forget(): void {
+    this.#heads.clear()
+  }
+
+  /** Between transactions: what is written is in the rows. */
+  makeRoom(): void {
+    if (this.#heads.size > KNOWN_MAX) this.#heads.clear()
+    if (this.#keys.size > KNOWN_MAX) this.#keys.clear()
+  }
+
+  #headOf(account: number): Head {
+    const known = this.#heads.get(account)
+    if (known !== undefined) return known
+    const row = this.#statements.chainHead.get({ account })
+    if (row === undefined) throw new Error('a receipt of an account that is not there')
+    const head = { count: row.count, hash: row.hash?.toString('hex') ?? NO_HASH, blob: row.hash, owner: ownerText(row.id) }
+    this.#heads.set(account, head)
+    return head
+  }
+
+  #keyOf(number: number): string {
+    const known = this.#keys.get(number)
+    if (known !== undefined) return known
+    const key = JSON.stringify(this.#statements.keyIdOf.get({ number })?.id ?? '')
+    this.#keys.set(number, key)
+    return key
+  }
+
+  #priceOf(version: PriceVersion): string {
+    const known = this.#prices.get(version)
+    if (known !== undefined) return known
+    const price = priceText(version.modelId, version.rates)
+    this.#prices.set(version, price)
+    return price
+  }
+}
+
+export function saltOf(statements: Pick<Statements, 'salt'>): string {
+  const salt = statements.salt.get()?.value
+  if (salt === undefined) throw new Error('the ledger has no salt')
+  return salt
+}
