@@ -99,7 +99,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const world = worldOf(state, { ledger, reports, log, metrics })
   if (opened.isNew) log.notice('a new ledger was made', { path: opened.path })
   if (recovered > 0) log.notice('requests of a dead process were waived', { recovered })
-  const live = new LiveStreams()
+  const live = new LiveStreams(collectSoon)
   const keyLimits = new KeyLimits({ limits: world.limits, now: world.clock.monotonicMs })
   const bodies = bodyMemoryOf(world, options.memoryBytes ?? processMemoryBytes())
   const clientLimits = new ClientLimits({ limits: world.limits, now: world.clock.monotonicMs })
@@ -197,6 +197,10 @@ const worldOf = (state: State, parts: Pick<World, 'ledger' | 'reports' | 'log' |
   corsOrigins: () => state.config.server.corsOrigins,
   isDraining: () => state.isDraining,
 })
+
+/** An idle process collects nothing by itself, and keeps what a crowd of streams has left: then once, when their last bytes are out. */
+const COLLECT_AFTER_MS = 1_000
+const collectSoon = (): void => void setTimeout(Bun.gc, COLLECT_AFTER_MS, true).unref()
 
 const monotonicMs = (): number => performance.now()
 

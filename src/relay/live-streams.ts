@@ -1,4 +1,4 @@
-/** What runs now, and the ways to stop it from outside: a disabled key, a shutdown. */
+/** What runs now, the ways to stop it from outside (a disabled key, a shutdown), and word when most of a crowd has gone. */
 
 export interface LiveStream {
   readonly keyId: string
@@ -6,18 +6,33 @@ export interface LiveStream {
   stop(reason: 'disabled' | 'drain'): Promise<void>
 }
 
+/** So many at once leave memory behind that is worth being looked for, and so few of them are no crowd any more. */
+const CROWD_MIN = 1_000
+const CALM_SHARE = 0.05
+
 export class LiveStreams {
   readonly #streams = new Set<LiveStream>()
+  readonly #onCalm: () => void
+  #mostAtOnce = 0
   #isDraining = false
+
+  /** `onCalm`: a crowd has gone. */
+  constructor(onCalm: () => void = () => undefined) {
+    this.#onCalm = onCalm
+  }
 
   /** In the turn in which the hold was granted: a key that is disabled in a later one finds the stream here. */
   add(stream: LiveStream): void {
     this.#streams.add(stream)
+    this.#mostAtOnce = Math.max(this.#mostAtOnce, this.#streams.size)
     if (this.#isDraining) stream.stop('drain').catch(() => undefined)
   }
 
   remove(stream: LiveStream): void {
     this.#streams.delete(stream)
+    if (this.#mostAtOnce < CROWD_MIN || this.#streams.size > CALM_SHARE * this.#mostAtOnce) return
+    this.#mostAtOnce = this.#streams.size
+    this.#onCalm()
   }
 
   /** The key, or its account, was disabled. */

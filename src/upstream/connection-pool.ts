@@ -65,13 +65,18 @@ export class ConnectionPool {
     const opened = await result
     stop.listener = undefined
     if (typeof opened === 'string') this.#lose(over)
-    else opened.onIdleEnd = () => this.#forget(opened)
+    else this.#watch(opened)
     return opened
   }
 
   rest(connection: Connection): void {
     connection.rest(this.#options.restSeconds ?? REST_SECONDS)
     this.#resting.push(connection)
+  }
+
+  /** Apart: made in there the listener would hold all that the attempt held, for as long as the connection lives. */
+  #watch(connection: Connection): void {
+    connection.onIdleEnd = () => this.#forget(connection)
   }
 
   #forget(connection: Connection): void {

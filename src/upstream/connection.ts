@@ -32,7 +32,9 @@ export class Connection {
   /** Hears that nobody uses it and it has ended: closed by the other side, idle for too long, or spoken to out of turn. */
   onIdleEnd: () => void = () => undefined
 
-  readonly #opening: Opening
+  readonly isSecure: boolean
+  /** Until it is open, or will not be. */
+  #settle: Opening['settle'] | undefined
   #socket: Socket<Connection> | undefined
   /** Not copied: what the kernel has not taken yet of what is written. */
   #unsent: readonly Uint8Array[] = []
@@ -40,7 +42,8 @@ export class Connection {
   #isClosed = false
 
   constructor(opening: Opening) {
-    this.#opening = opening
+    this.isSecure = opening.isSecure
+    this.#settle = opening.settle
   }
 
   get isClosed(): boolean {
@@ -101,6 +104,12 @@ export class Connection {
     this.#socket?.terminate()
   }
 
+  /** Lets go of what waits for it: a connection lives long. */
+  #opened(result: Connection | string): void {
+    this.#settle?.(result)
+    this.#settle = undefined
+  }
+
   #letGo(): void {
     this.user = undefined
     this.#unsent = []
@@ -115,11 +124,11 @@ export class Connection {
   }
 
   ready(): void {
-    if (!this.#isClosed) this.#opening.settle(this)
+    if (!this.#isClosed) this.#opened(this)
   }
 
   failed(cause: string): void {
-    this.#opening.settle(cause)
+    this.#opened(cause)
     this.destroy()
   }
 
@@ -136,7 +145,7 @@ export class Connection {
     const { user } = this
     const wasLetGo = this.#isClosed
     this.#letGo()
-    this.#opening.settle(this.isSecure ? 'tls' : 'reset')
+    this.#opened(this.isSecure ? 'tls' : 'reset')
     if (user !== undefined) user.closed(how)
     else if (!wasLetGo) this.onIdleEnd()
   }
@@ -148,10 +157,6 @@ export class Connection {
   #endIdle(): void {
     this.end()
     this.onIdleEnd()
-  }
-
-  get isSecure(): boolean {
-    return this.#opening.isSecure
   }
 }
 

@@ -30,3 +30,23 @@ test('a shutdown stops what runs, and what begins after it at once', async () =>
   expect([running.stops, late.stops]).toEqual([['drain'], ['drain']])
   for (const { stream } of [running, late]) live.remove(stream)
 })
+
+test('word is given once when nearly all of a crowd has gone, and never of a few', () => {
+  let calms = 0
+  const live = new LiveStreams(() => calms++)
+  const crowd = Array.from({ length: 2_000 }, () => makeStream('key_a').stream)
+  const leave = (count: number): void => {
+    for (const stream of crowd.slice(0, count)) live.add(stream)
+    for (const stream of crowd.slice(0, count)) live.remove(stream)
+  }
+  leave(999)
+  expect(calms).toBe(0)
+  for (const stream of crowd) live.add(stream)
+  for (const stream of crowd.slice(100)) live.remove(stream)
+  expect(calms).toBe(1)
+  for (const stream of crowd) live.remove(stream)
+  leave(999)
+  expect(calms).toBe(1)
+  leave(1_000)
+  expect(calms).toBe(2)
+})
