@@ -1,6 +1,6 @@
 /**
  * One HTTP/1.x answer, from bytes as the network cut them to a head and pieces of body. Pure: it knows no socket. Bodies are never decoded and, but for
- * chunks that are moved together, never copied. Rules: platform.md "Sockets"; https://www.rfc-editor.org/rfc/rfc9112#section-6.
+ * small pieces and chunks that are moved together, never copied. Rules: platform.md "Sockets"; https://www.rfc-editor.org/rfc/rfc9112#section-6.
  */
 
 import { fromBytes } from '../core/bytes/byte-string.ts'
@@ -118,8 +118,15 @@ export class AnswerParser {
   }
 }
 
+/** Above it the engine keeps an array's bytes apart, and a copy costs as much as a view. */
+const COPIED_BYTES_MAX = 1_000
+const { slice } = Uint8Array.prototype
+
 function pieceOf(bytes: Uint8Array, start: number, end: number): Uint8Array | undefined {
   if (start === end) return undefined
-  // A plain view: that of a Buffer costs half as much again.
-  return start === 0 && end === bytes.length ? bytes : new Uint8Array(bytes.buffer, bytes.byteOffset + start, end - start)
+  if (start === 0 && end === bytes.length) return bytes
+  // So little is copied faster than a view is made of it. A plain view: that of a Buffer costs half as much again.
+  return end - start <= COPIED_BYTES_MAX
+    ? slice.call(bytes, start, end)
+    : new Uint8Array(bytes.buffer, bytes.byteOffset + start, end - start)
 }
