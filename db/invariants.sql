@@ -26,7 +26,10 @@ FROM (
 WHERE cost_picos + waived_picos IS NOT price;
 
 SELECT 'what is charged is not waived' AS rule, request_id AS subject, waived_picos AS stored, 0 AS high, 0 AS low
-FROM receipts WHERE cost_picos <> 0 AND waived_picos <> 0;
+FROM receipts WHERE waived_picos <> 0 AND (cost_picos <> 0 OR outcome NOT IN ('fault', 'drain', 'recovered'));
+
+SELECT 'what is waived is not charged' AS rule, request_id || ' ' || outcome AS subject, cost_picos AS stored, 0 AS high, 0 AS low
+FROM receipts WHERE cost_picos <> 0 AND outcome IN ('fault', 'drain', 'recovered');
 
 SELECT 'a request is in flight or settled, never both' AS rule, m.request_id AS subject, 1 AS stored, 0 AS high, 2 AS low
 FROM marks m JOIN receipts r ON r.request_id = m.request_id;
@@ -55,8 +58,28 @@ SELECT 'the mark of the page table is the number of a receipt' AS rule, 'paged' 
 FROM (SELECT (SELECT value FROM meta WHERE name = 'paged') AS paged) m, (SELECT coalesce(max(number), 0) AS last FROM receipts) r
 WHERE m.paged IS NULL OR CAST(m.paged AS INTEGER) NOT BETWEEN 0 AND r.last;
 
-SELECT 'the audit log has no gap' AS rule, 'audit_log' AS subject, count(*) AS stored, 0 AS high, coalesce(max(id), 0) AS low
-FROM audit_log HAVING count(*) <> coalesce(max(id), 0);
+SELECT 'what is held is held by the process that opened the file last' AS rule, m.request_id AS subject, b.id AS stored, 0 AS high, coalesce(p.value, 'none') AS low
+FROM marks m JOIN boots b ON b.number = m.boot_number LEFT JOIN meta p ON p.name = 'boot' WHERE b.id IS NOT p.value;
+
+SELECT 'the audit log has no gap' AS rule, 'audit_log, before ' || id AS subject, 0 AS stored, 0 AS high, id - before - 1 AS low
+FROM (
+  SELECT id, lag(id, 1, 0) OVER (ORDER BY id) AS before FROM audit_log
+  UNION ALL SELECT seq + 1, (SELECT coalesce(max(id), 0) FROM audit_log) FROM sqlite_sequence WHERE name = 'audit_log'
+)
+WHERE id <> before + 1;
+
+SELECT 'a credit has its line in the audit log' AS rule, coalesce(credit, 'audit_log') AS subject,
+  iif(count(ours) = 0, 'none', max(ours)) AS stored, 0 AS high, iif(count(line) = 1, max(line), count(line) || ' lines') AS low
+FROM (
+  SELECT c.id AS credit, NULL AS line, concat_ws(' ', a.id, kind,
+    rtrim(rtrim(printf('%s%d.%012d', iif(amount_picos < 0, '-', ''), abs(amount_picos) / 1000000000000, abs(amount_picos) % 1000000000000), '0'), '.'),
+    c.created_at, actor, json_array(ref, reason)) AS ours
+  FROM credits c LEFT JOIN accounts a ON a.number = account_number
+  UNION ALL
+  SELECT after ->> 'creditId', concat_ws(' ', target, after ->> 'kind', after ->> 'usd', at, actor, json_array(after ->> 'ref', reason)), NULL
+  FROM audit_log WHERE action = 'credit'
+)
+GROUP BY credit HAVING count(ours) <> 1 OR count(line) <> 1 OR max(ours) IS NOT max(line);
 
 SELECT 'a daily roll-up''s amounts are the sums of its receipts' AS rule, coalesce(k.id, x.key_number) || ' ' || coalesce(m.id, x.model_number) || ' day ' || x.day AS subject, stored, high, low
 FROM (

@@ -4,6 +4,7 @@ import { InvalidArgumentError } from 'commander'
 import { BALANCE_PICOS_MAX, type Picos, parseUsd, toExactUsdText } from '../core/money.ts'
 
 const LINE_LENGTH_MAX = 200
+const DAY_MS = 86_400_000
 
 /** Dollars, 0 or more. */
 export function readBudget(text: string): Picos {
@@ -59,6 +60,26 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
     if (value >= min && value <= max) return value
     throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`)
   }
+}
+
+/** A day (`2026-11-30`, UTC) or a time (`2026-11-30T12:00:00Z`), in Unix milliseconds: where a range begins. */
+export const readFrom = (text: string): number => (isDay(text) ? readDay(text) * DAY_MS : readTime(text))
+/** The same as the end of a range, before which it is: a day counts whole. */
+export const readTo = (text: string): number => (isDay(text) ? (readDay(text) + 1) * DAY_MS : readTime(text))
+
+/** A day of UTC, in days since 1970. */
+export function readDay(text: string): number {
+  const time = isDay(text) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(time)) throw new InvalidArgumentError('Expected a day, such as 2026-11-30.')
+  return time / DAY_MS
+}
+
+const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text)
+
+function readTime(text: string): number {
+  const time = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(time)) throw new InvalidArgumentError('Expected a day or a time, such as 2026-11-30 or 2026-11-30T12:00:00Z.')
+  return time
 }
 
 /** A name must be no id, so that an argument which is an id or a name means one thing. */

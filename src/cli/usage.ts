@@ -1,27 +1,44 @@
-/** `tollgate usage`: what was spent, a row a day, key and model. Rules: operator.md "Commands". */
+/** `tollgate usage`: what was spent, a row a day, key and model. Rules: operator.md "Commands", "Lists". */
 
 import type { Command } from 'commander'
-import { sumPicos, toUsd } from '../core/money.ts'
-import type { UsageReport } from '../ledger/report.ts'
-import { type CommandContext, type Run, withJson } from './command-context.ts'
-import { EXIT, type ExitCode, isStop, type Stop } from './environment.ts'
-import { keyNamed, readReport } from './read-report.ts'
-import { tableText, usdText } from './text.ts'
+import type { UsageReport, UsageTotal } from '../ledger/operator-lists.ts'
+import { readDay } from './arguments.ts'
+import { tokenCells, tokenFields } from './call-fields.ts'
+import type { CommandContext, Run } from './command-context.ts'
+import { type ExitCode, isStop, type Stop } from './environment.ts'
+import { type PagingOptions, sayPage, withPaging } from './paging.ts'
+import { accountNamed, keyNamed, readReport } from './read-report.ts'
+import { tableText, usdFields, usdText } from './text.ts'
+
+type Options = PagingOptions & { key?: string; account?: string; from?: number; to?: number }
 
 export function addUsage(program: Command, run: Run): void {
-  const usage = withJson(program.command('usage'))
-    .description('show what was spent')
+  const usage = withPaging(program.command('usage'))
+    .description('show what was spent by day, key and model; newest day first')
     .option('--key <KEY>', 'only of this key: its id or name')
-  usage.action((options: { key?: string }) => run(usage, (context) => showUsage(context, options.key)))
+    .option('--account <ACCOUNT>', 'only of this account: its id or name')
+    .option('--from <DAY>', 'from this day on, in UTC', readDay)
+    .option('--to <DAY>', 'up to the end of this day', readDay)
+  usage.action((options: Options) => run(usage, (context) => showUsage(context, options)))
 }
 
-function showUsage(context: CommandContext, keyName: string | undefined): ExitCode | Stop {
+function showUsage(context: CommandContext, { key: keyName, account: accountName, from, to, limit, cursor }: Options): ExitCode | Stop {
   const key = keyName === undefined ? undefined : keyNamed(context, keyName)
   if (isStop(key)) return key
-  const rows = readReport(context, (report) => report.usage(key === undefined ? {} : { keyId: key.id }))
-  if (isStop(rows)) return rows
-  context.say({ data: rows.map(usageDocument) }, () => usageTable(rows))
-  return EXIT.ok
+  const account = accountName === undefined ? undefined : accountNamed(context, accountName)
+  if (isStop(account)) return account
+  const query = {
+    ...(key === undefined ? {} : { keyId: key.id }),
+    ...(account === undefined ? {} : { accountId: account.id }),
+    ...(from === undefined ? {} : { fromDay: from }),
+    ...(to === undefined ? {} : { toDay: to }),
+    after: cursor,
+    limit,
+  }
+  const found = readReport(context, ({ lists }) => ({ page: lists.usage(query), total: lists.usageTotal(query) }))
+  if (isStop(found)) return found
+  const { page, total } = found
+  return sayPage(context, page, usageDocument, (rows) => usageTable(rows, total), { total: totalDocument(total) })
 }
 
 const usageDocument = (row: UsageReport) => ({
@@ -31,40 +48,32 @@ const usageDocument = (row: UsageReport) => ({
   account_id: row.accountId,
   model: row.modelId,
   requests: row.requests,
-  input_tokens: row.inputTokens,
-  output_tokens: row.outputTokens,
-  cache_read_input_tokens: row.cacheReadTokens,
-  cache_creation_input_tokens: row.cacheWrite5mTokens + row.cacheWrite1hTokens,
-  cache_creation: { ephemeral_5m_input_tokens: row.cacheWrite5mTokens, ephemeral_1h_input_tokens: row.cacheWrite1hTokens },
-  server_tool_uses: row.serverToolUses,
-  cost_usd: toUsd(row.costPicos),
-  waived_usd: toUsd(row.waivedPicos),
+  ...tokenFields(row.usage),
+  ...usdFields('cost', row.costPicos),
+  ...usdFields('waived', row.waivedPicos),
 })
 
-function usageTable(rows: readonly UsageReport[]): string {
+/** Of all pages. */
+const totalDocument = ({ requests, costPicos, waivedPicos }: UsageTotal) => ({
+  requests,
+  ...usdFields('cost', costPicos),
+  ...usdFields('waived', waivedPicos),
+})
+
+function usageTable(rows: readonly UsageReport[], total: UsageTotal): string {
   const lines = rows.map((row) => [
     row.day,
     row.keyName === '' ? row.keyId : row.keyName,
     row.modelId,
-    ...[row.requests, row.inputTokens, row.outputTokens, row.cacheReadTokens, row.cacheWrite5mTokens + row.cacheWrite1hTokens].map(String),
+    String(row.requests),
+    ...tokenCells(row.usage),
     usdText(row.costPicos),
     usdText(row.waivedPicos),
   ])
-  const total = [
-    'total',
-    '',
-    '',
-    '',
-    '',
-    '',
-    '',
-    '',
-    usdText(sumPicos(...rows.map((row) => row.costPicos))),
-    usdText(sumPicos(...rows.map((row) => row.waivedPicos))),
-  ]
+  const sums = ['total', '', '', String(total.requests), '', '', '', '', usdText(total.costPicos), usdText(total.waivedPicos)]
   return tableText(
     ['DAY', 'KEY', 'MODEL', 'REQUESTS', 'INPUT', 'OUTPUT', 'CACHE READ', 'CACHE WRITE', 'COST', 'WAIVED'],
-    rows.length === 0 ? [] : [...lines, total],
+    rows.length === 0 ? [] : [...lines, sums],
     'Nothing was used yet.',
   )
 }

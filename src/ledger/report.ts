@@ -5,10 +5,13 @@ import { closeSync, existsSync, fsyncSync, openSync, rmSync } from 'node:fs'
 import { eq, or, type SQL, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { type DatabaseProblem, openDatabase, problemOf } from '../../db/open.ts'
-import { accounts, keys, models, usageDaily } from '../../db/schema.ts'
+import { accounts, keys } from '../../db/schema.ts'
 import { availableOf, type KeyRecord } from '../core/key.ts'
 import { type Picos, picos } from '../core/money.ts'
 import type { Difference } from './difference.ts'
+import { OperatorLists } from './operator-lists.ts'
+import { OperatorReceipts } from './operator-receipts.ts'
+import { type BooksCall, type BooksQuery, type BooksRow, upstreamBooks, upstreamCalls } from './upstream-books.ts'
 import { differences } from './verify.ts'
 
 export type ReportProblem = DatabaseProblem | Readonly<{ problem: 'unknown' | 'ambiguous'; message: string }>
@@ -38,32 +41,14 @@ export type AccountReport = Readonly<{
   createdAt: number
 }>
 
-/** What a key used of a model on a day (`YYYY-MM-DD`, UTC). */
-export type UsageReport = Readonly<{
-  day: string
-  keyId: string
-  keyName: string
-  accountId: string
-  modelId: string
-  requests: number
-  inputTokens: number
-  outputTokens: number
-  cacheReadTokens: number
-  cacheWrite5mTokens: number
-  cacheWrite1hTokens: number
-  serverToolUses: number
-  costPicos: Picos
-  waivedPicos: Picos
-}>
-
-const DAY_MS = 86_400_000
-
 export function openReport(path: string): Report | DatabaseProblem {
   const db = openDatabase(path, 'read')
   return 'problem' in db ? db : new Report(db, path)
 }
 
 export class Report {
+  readonly lists: OperatorLists
+  readonly receipts: OperatorReceipts
   readonly #db: Database
   readonly #orm: ReturnType<typeof drizzle>
   readonly #path: string
@@ -72,6 +57,8 @@ export class Report {
     this.#db = db
     this.#path = path
     this.#orm = drizzle(db)
+    this.lists = new OperatorLists(db)
+    this.receipts = new OperatorReceipts(db)
   }
 
   /** Oldest first. */
@@ -94,18 +81,14 @@ export class Report {
     return theOne(found, idOrName, 'account')
   }
 
-  /** Newest day first. */
-  usage({ keyId }: { keyId?: string } = {}): readonly UsageReport[] {
-    return this.#orm
-      .select(usageColumns)
-      .from(usageDaily)
-      .innerJoin(keys, eq(keys.number, usageDaily.keyNumber))
-      .innerJoin(accounts, eq(accounts.number, keys.accountNumber))
-      .innerJoin(models, eq(models.number, usageDaily.modelNumber))
-      .where(keyId === undefined ? undefined : eq(keys.id, keyId))
-      .orderBy(sql`${usageDaily.day} desc, ${keys.createdAt}, ${models.id}`)
-      .all()
-      .map((row) => ({ ...row, day: new Date(row.day * DAY_MS).toISOString().slice(0, 10) }))
+  /** What upstreams were asked for, by bucket of time, model and cause. */
+  upstreamBooks(query: BooksQuery): readonly BooksRow[] {
+    return upstreamBooks(this.#db, query)
+  }
+
+  /** The calls of these buckets, `limit` each. */
+  upstreamCalls(query: BooksQuery, buckets: readonly number[], limit: number): readonly BooksCall[] {
+    return upstreamCalls(this.#db, query, buckets, limit)
   }
 
   verify(): readonly Difference[] {
@@ -189,23 +172,6 @@ const accountColumns = {
   isActive: accounts.isActive,
   keyCount: sql`(select count(*) from keys where keys.account_number = accounts.number)`.mapWith(Number),
   createdAt: accounts.createdAt,
-}
-
-const usageColumns = {
-  day: usageDaily.day,
-  keyId: keys.id,
-  keyName: keys.name,
-  accountId: accounts.id,
-  modelId: models.id,
-  requests: usageDaily.requests,
-  inputTokens: usageDaily.inputTokens,
-  outputTokens: usageDaily.outputTokens,
-  cacheReadTokens: usageDaily.cacheReadTokens,
-  cacheWrite5mTokens: usageDaily.cacheWrite5mTokens,
-  cacheWrite1hTokens: usageDaily.cacheWrite1hTokens,
-  serverToolUses: usageDaily.serverToolUses,
-  costPicos: usageDaily.costPicos,
-  waivedPicos: usageDaily.waivedPicos,
 }
 
 /** An id wins over a name. */

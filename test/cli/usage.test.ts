@@ -14,8 +14,8 @@ beforeEach(async () => {
 afterEach(() => place.remove())
 
 test('usage is an empty list before the first request', async () => {
-  expect(await place.json('usage')).toEqual({ data: [] })
-  expect(await place.json('usage', '--key', 'app')).toEqual({ data: [] })
+  expect(await place.json('usage')).toMatchObject({ data: [], has_more: false, total: { requests: 0, cost_usd_exact: '0' } })
+  expect(await place.json('usage', '--key', 'app', '--account', 'app', '--from', '2026-11-01')).toMatchObject({ data: [] })
   expect(await place.run('usage')).toMatchObject({ code: 0, out: 'Nothing was used yet.\n' })
   expect(await place.run('usage', '--key', 'x')).toMatchObject({ code: 2 })
 })
@@ -70,7 +70,7 @@ test('usage has a row a day, key and model, and its costs are the receipts', asy
   const { out } = await place.run('usage')
   expect(out).toMatch(/^DAY +KEY +MODEL +REQUESTS +INPUT +OUTPUT +CACHE READ +CACHE WRITE +COST +WAIVED$/m)
   expect(out).toMatch(/^2026-11-21 +app +claude-sonnet-5-5 +2 +2000 +400 +60 +18 +\$0\.012108 +\$0\.000000$/m)
-  expect(out).toMatch(/^total .*\$0\.012108 +\$0\.000000$/m)
+  expect(out).toMatch(/^total +2 .*\$0\.012108 +\$0\.000000$/m)
   expect(await place.json('keys', 'show', 'app')).toMatchObject({ balance_usd: 24.987892, spent_usd: 0.012108 })
   expect(await place.json('verify')).toEqual({ ok: true, data: [] })
 })

@@ -6,6 +6,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Picos, picos, ZERO } from '../../src/core/money.ts'
 import { NO_USAGE } from '../../src/core/usage.ts'
+import type { UsageQuery } from '../../src/ledger/operator-lists.ts'
 import { openReport, type Report } from '../../src/ledger/report.ts'
 import { type Ask, createKey, holdTask, makePath, NOW, openMachine, operateTask, settleTask, sha256, usd } from '../support/ledger.ts'
 
@@ -119,24 +120,34 @@ test('an id wins over a name that looks like it, and a name of several is a prob
 
 test('usage is the sum of the receipts by key, model and day', () => {
   const report = reportAt(makeLedger())
-  const rows = report.usage()
+  const all = { after: undefined, limit: 9 }
+  const { rows } = report.lists.usage(all)
   expect(
-    rows.map(({ day, keyId, requests, inputTokens, outputTokens, costPicos, waivedPicos }) => [
+    rows.map(({ day, keyId, requests, usage, costPicos, waivedPicos }) => [
       day,
       keyId,
       requests,
-      inputTokens,
-      outputTokens,
+      usage.input,
+      usage.output,
       costPicos,
       waivedPicos,
     ]),
   ).toEqual([
     ['2027-01-16', 'key_1', 1, 0, 3, picos(10_058_500_000n), ZERO],
-    ['2027-01-15', 'key_1', 2, 101, 10, picos(454_500_000n), ZERO],
     ['2027-01-15', 'key_3', 1, 0, 2, ZERO, picos(30_000_000n)],
+    ['2027-01-15', 'key_1', 2, 101, 10, picos(454_500_000n), ZERO],
   ])
-  expect(report.usage({ keyId: 'key_3' })).toHaveLength(1)
-  expect(report.usage({ keyId: 'key_2' })).toEqual([])
+  const day = Math.floor(NOW / DAY_MS)
+  const keysOf = (query: Partial<UsageQuery>) => report.lists.usage({ ...all, ...query }).rows.map(({ keyId }) => keyId)
+  expect(keysOf({ keyId: 'key_3' })).toEqual(['key_3'])
+  expect(keysOf({ keyId: 'key_2' })).toEqual([])
+  expect(keysOf({ accountId: 'acc_1' })).toEqual(['key_1', 'key_1'])
+  expect(keysOf({ toDay: day })).toEqual(['key_3', 'key_1'])
+  expect(keysOf({ fromDay: day + 1 })).toEqual(['key_1'])
+  const one = report.lists.usage({ ...all, limit: 2 })
+  expect(report.lists.usage({ ...all, after: one.next ?? '' })).toEqual({ rows: rows.slice(2), next: null })
+  expect(report.lists.usageTotal(all)).toEqual({ requests: 4, costPicos: picos(10_513_000_000n), waivedPicos: picos(30_000_000n) })
+  expect(report.lists.usageTotal({ ...all, keyId: 'key_2' })).toEqual({ requests: 0, costPicos: ZERO, waivedPicos: ZERO })
   report.close()
 })
 
@@ -161,7 +172,20 @@ test('verify is silent on a sound ledger and names each thing that was tampered 
     ["UPDATE receipts SET waived_picos = 5 WHERE request_id = 'a'", 'is not waived'],
     ['UPDATE price_versions SET output_rate_picos = output_rate_picos + 1', 'tokens at its rates'],
     ['UPDATE receipts SET price_number = 9', 'tokens at its rates'],
+    ["UPDATE receipts SET outcome = 'complete' WHERE request_id = 'd'", 'what is charged is not waived'],
+    ["UPDATE receipts SET outcome = 'fault' WHERE request_id = 'a'", 'what is waived is not charged'],
     ['DELETE FROM audit_log WHERE id = 2', 'no gap'],
+    ['DELETE FROM audit_log WHERE id = (SELECT max(id) FROM audit_log)', 'no gap'],
+    ["DELETE FROM credits WHERE id = 'top_1'", 'a credit has its line'],
+    ["DELETE FROM audit_log WHERE action = 'credit' AND target = 'acc_1'", 'a credit has its line'],
+    ['UPDATE audit_log SET after = replace(after, \'"usd":"10"\', \'"usd":"100"\') WHERE target = \'acc_1\'', 'a credit has its line'],
+    ["UPDATE credits SET ref = 'R' WHERE id = 'top_1'", 'a credit has its line'],
+    ["UPDATE credits SET actor = 'os:mallory' WHERE id = 'top_1'", 'a credit has its line'],
+    [
+      "INSERT INTO audit_log (at, action, target, after) SELECT at, action, target, after FROM audit_log WHERE action = 'credit'",
+      'a credit has its line',
+    ],
+    ["INSERT INTO boots VALUES (9, 'boot-dead', 'n', 0); UPDATE marks SET boot_number = 9", 'held by the process that opened'],
     ['SELECT 1', 'the schema is that of this program'],
   ]
   const sound = reportAt(makeLedger())
@@ -257,8 +281,9 @@ test('a backup beside a running writer is whole, verified and a ledger of its ow
   report.close()
   machine.close()
   const restored = openMachine(file, 'boot-2')
-  expect(restored.differences()).toEqual([])
   expect(restored.db.query('SELECT request_id FROM marks ORDER BY 1').values().flat()).toEqual(['e', 'f'])
+  expect(restored.ledger.recover(NOW)).toBe(2)
+  expect(restored.differences()).toEqual([])
   restored.close()
 })
 

@@ -1,0 +1,24 @@
+/** An upstream call with the API's names: its tokens, and by which ids the upstream knows it. Rules: money.md "Usage that is billed". */
+
+import type { Usage } from '../core/usage.ts'
+import type { UpstreamCall } from '../ledger/ledger.ts'
+
+export const tokenFields = (usage: Usage) => ({
+  input_tokens: usage.input,
+  output_tokens: usage.output,
+  cache_read_input_tokens: usage.cacheRead,
+  cache_creation_input_tokens: usage.cacheWrite5m + usage.cacheWrite1h,
+  cache_creation: { ephemeral_5m_input_tokens: usage.cacheWrite5m, ephemeral_1h_input_tokens: usage.cacheWrite1h },
+  server_tool_uses: usage.serverToolUses,
+})
+
+/** For the columns INPUT, OUTPUT, CACHE READ, CACHE WRITE. */
+export const tokenCells = ({ input, output, cacheRead, cacheWrite5m, cacheWrite1h }: Usage): readonly string[] =>
+  [input, output, cacheRead, cacheWrite5m + cacheWrite1h].map(String)
+
+export const upstreamFields = (call: UpstreamCall | null) => ({
+  upstream: call?.name ?? null,
+  upstream_model: call?.model ?? null,
+  upstream_message_id: call?.messageId ?? null,
+  upstream_request_id: call?.requestId ?? null,
+})

@@ -1,0 +1,71 @@
+/** `tollgate holds list`: what the running gateway has reserved, oldest first, as its memory has it. Rules: money.md "Holds"; operator.md "Socket". */
+
+import type { Command } from 'commander'
+import type { Hold } from '../ledger/ledger.ts'
+import { pageOf } from '../ledger/operator-lists.ts'
+import { holdsThroughSocket } from '../operator/operator-socket.ts'
+import type { CommandContext, Run } from './command-context.ts'
+import { type ExitCode, isStop, noLedger, type Stop } from './environment.ts'
+import { type PagingOptions, sayPage, withPaging } from './paging.ts'
+import { accountNamed, keyNamed } from './read-report.ts'
+import { isoOrNull, tableText, timeText, usdFields, usdText } from './text.ts'
+
+type Options = PagingOptions & { key?: string; account?: string }
+
+export function addHolds(program: Command, run: Run): void {
+  const holds = program.command('holds').description('look at what is reserved now')
+  const list = withPaging(holds.command('list'))
+    .description('requests in flight and what is reserved for each, oldest first; asks the running gateway')
+    .option('--key <KEY>', 'only of this key: its id or name')
+    .option('--account <ACCOUNT>', 'only of this account: its id or name')
+  list.action((options: Options) => run(list, (context) => listHolds(context, options)))
+}
+
+async function listHolds(
+  context: CommandContext,
+  { key: keyName, account: accountName, limit, cursor }: Options,
+): Promise<ExitCode | Stop> {
+  const key = keyName === undefined ? undefined : keyNamed(context, keyName)
+  if (isStop(key)) return key
+  const account = accountName === undefined ? undefined : accountNamed(context, accountName)
+  if (isStop(account)) return account
+  const query = { keyId: key?.id ?? null, accountId: account?.id ?? null, after: cursor ?? null, limit: limit + 1 }
+  const found = await holdsThroughSocket(context.config.ledgerPath, query)
+  if (found === 'unavailable') return noLedger('the gateway did not answer')
+  const isRunning = found !== 'absent'
+  const page = pageOf(isRunning ? found : [], limit, ({ requestId }) => requestId)
+  const none = isRunning ? 'Nothing is reserved now.' : 'No gateway runs on this ledger, so nothing is reserved.'
+  return sayPage(
+    context,
+    page,
+    (hold) => holdDocument(hold),
+    (rows) => holdTable(rows, none),
+    { is_running: isRunning },
+  )
+}
+
+const holdDocument = ({ requestId, keyId, accountId, modelId, format, isStream, amountPicos, startedAt }: Hold) => ({
+  request_id: requestId,
+  key_id: keyId,
+  account_id: accountId,
+  model: modelId,
+  format,
+  stream: isStream,
+  ...usdFields('hold', amountPicos),
+  started_at: isoOrNull(startedAt),
+})
+
+const holdTable = (rows: readonly Hold[], none: string): string =>
+  tableText(
+    ['REQUEST', 'SINCE', 'KEY', 'ACCOUNT', 'MODEL', 'FORMAT', 'RESERVED'],
+    rows.map(({ requestId, startedAt, keyId, accountId, modelId, format, amountPicos }) => [
+      requestId,
+      timeText(startedAt),
+      keyId,
+      accountId,
+      modelId,
+      format,
+      usdText(amountPicos),
+    ]),
+    none,
+  )

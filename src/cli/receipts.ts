@@ -1,0 +1,155 @@
+/** `tollgate receipts list|show`: what requests cost, and of one how that was computed. Rules: money.md "Prices", "Charges"; operator.md "Lists". */
+
+import { type Command, Option } from 'commander'
+import { type Picos, picos } from '../core/money.ts'
+import { OUTCOMES, type Outcome } from '../core/outcome.ts'
+import type { Usage } from '../core/usage.ts'
+import type { AttemptRow, ReceiptRow } from '../ledger/receipt-rows.ts'
+import { attemptDocument, attemptTable } from './attempts.ts'
+import { tokenCells, tokenFields, upstreamFields } from './call-fields.ts'
+import { type CommandContext, type Run, withJson } from './command-context.ts'
+import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
+import { type PagingOptions, type RangeOptions, sayPage, withPaging, withRange } from './paging.ts'
+import { accountNamed, keyNamed, readReport } from './read-report.ts'
+import { factsText, isoOrNull, tableText, timeText, usdFields, usdText } from './text.ts'
+
+type ListOptions = PagingOptions &
+  RangeOptions & { key?: string; account?: string; model?: string; outcome?: Outcome; overHold?: true; waived?: true }
+
+export function addReceipts(program: Command, run: Run): void {
+  const receipts = program.command('receipts').description('look through what requests cost')
+  const list = withRange(withPaging(receipts.command('list')), 'that came in (with --key or --account: that were settled)')
+    .description('receipts, newest first')
+    .option('--key <KEY>', 'only of this key: its id or name')
+    .option('--account <ACCOUNT>', 'only of this account: its id or name')
+    .option('--model <ID>', 'only of this model')
+    .addOption(new Option('--outcome <OUTCOME>', 'only those that ended so').choices(OUTCOMES))
+    .option('--over-hold', 'only those that cost more than was reserved for them')
+    .addOption(new Option('--waived', 'only those whose price was waived').conflicts('overHold'))
+  list.action((options: ListOptions) => run(list, (context) => listReceipts(context, options)))
+
+  const show = withJson(receipts.command('show'))
+    .description('one receipt: counts × rates, how it ended, its upstream calls')
+    .argument('<ID>', 'a request id')
+  show.action((id: string) => run(show, (context) => showReceipt(context, id)))
+}
+
+function listReceipts(context: CommandContext, options: ListOptions): ExitCode | Stop {
+  const { key: keyName, account: accountName, from, to, limit, cursor, model, outcome, overHold, waived } = options
+  if (keyName !== undefined && accountName !== undefined) return wrongUse('give --key or --account, not both')
+  const key = keyName === undefined ? undefined : keyNamed(context, keyName)
+  if (isStop(key)) return key
+  const account = accountName === undefined ? undefined : accountNamed(context, accountName)
+  if (isStop(account)) return account
+  const only = overHold ? 'over hold' : waived ? 'waived' : undefined
+  const query = { keyId: key?.id, accountId: account?.id, modelId: model, outcome, only, from, to, after: cursor, limit } as const
+  const found = readReport(context, ({ receipts }) => ({ page: receipts.list(query) }))
+  if (isStop(found)) return found
+  return found.page === undefined ? wrongUse('this cursor is of another list') : sayPage(context, found.page, receiptDocument, receiptTable)
+}
+
+function showReceipt(context: CommandContext, id: string): ExitCode | Stop {
+  const found = readReport(context, ({ receipts }) => ({ receipt: receipts.receipt(id), attempts: receipts.attempts(id) }))
+  if (isStop(found)) return found
+  const { receipt, attempts } = found
+  if (receipt === undefined && attempts.length === 0)
+    return wrongUse(`there is no receipt of ${id}: nothing was charged for it, or it has not ended`)
+  const of =
+    receipt === undefined ? { request_id: id, receipt: null } : { ...receiptDocument(receipt), lines: linesOf(receipt).map(lineDocument) }
+  context.say({ ...of, other_attempts: attempts.map(attemptDocument) }, () => receiptText(id, receipt, attempts))
+  return EXIT.ok
+}
+
+const receiptDocument = (row: ReceiptRow) => ({
+  request_id: row.requestId,
+  account_id: row.accountId,
+  key_id: row.keyId,
+  key_name: row.keyName,
+  model: row.modelId,
+  format: row.format,
+  stream: row.isStream,
+  outcome: row.outcome,
+  basis: row.usageSource,
+  bytes_per_token: row.bytesPerToken,
+  status: row.status,
+  ...tokenFields(row.usage),
+  ...usdFields('cost', row.costPicos),
+  ...usdFields('waived', row.waivedPicos),
+  ...usdFields('hold', row.holdPicos),
+  attempts: row.attempts,
+  ...upstreamFields(row.upstream),
+  started_at: isoOrNull(row.startedAt),
+  settled_at: isoOrNull(row.settledAt),
+  first_byte_ms: row.firstByteMs,
+  duration_ms: row.durationMs,
+})
+
+const receiptTable = (rows: readonly ReceiptRow[]): string =>
+  tableText(
+    ['REQUEST', 'SETTLED', 'KEY', 'MODEL', 'OUTCOME', 'BASIS', 'INPUT', 'OUTPUT', 'CACHE READ', 'CACHE WRITE', 'COST', 'WAIVED', 'HELD'],
+    rows.map((row) => [
+      row.requestId,
+      timeText(row.settledAt),
+      row.keyName === '' ? row.keyId : row.keyName,
+      row.modelId,
+      row.outcome,
+      row.usageSource,
+      ...tokenCells(row.usage),
+      usdText(row.costPicos),
+      usdText(row.waivedPicos),
+      usdText(row.holdPicos),
+    ]),
+    'No receipt was found.',
+  )
+
+type Line = Readonly<{ name: string; count: number; rate: Picos; price: Picos }>
+
+const CLASSES: readonly (readonly [name: string, counter: keyof Usage, rate: keyof ReceiptRow['rates']])[] = [
+  ['input', 'input', 'input'],
+  ['output', 'output', 'output'],
+  ['cache read', 'cacheRead', 'cacheRead'],
+  ['cache write 5m', 'cacheWrite5m', 'cacheWrite5m'],
+  ['cache write 1h', 'cacheWrite1h', 'cacheWrite1h'],
+  ['tool use', 'serverToolUses', 'serverToolUse'],
+]
+
+const linesOf = ({ usage, rates }: ReceiptRow): readonly Line[] =>
+  CLASSES.map(([name, counter, rate]) => {
+    const count = usage[counter]
+    return { name, count, rate: rates[rate], price: picos(BigInt(count) * rates[rate]) }
+  })
+
+const lineDocument = ({ name, count, rate, price }: Line) => ({ name, count, ...usdFields('rate', rate), ...usdFields('price', price) })
+
+function receiptText(id: string, receipt: ReceiptRow | undefined, attempts: readonly AttemptRow[]): string {
+  const others = attempts.length === 0 ? [] : ['', 'Other upstream calls of this request:', '', attemptTable(attempts)]
+  if (receipt === undefined) return [`There is no receipt of ${id}: its client paid nothing.`, ...others].join('\n')
+  const lines = linesOf(receipt).map(({ name, count, rate, price }) => [name, String(count), '×', exactText(rate), '=', exactText(price)])
+  return [factsText(receiptFacts(receipt)), '', tableText(['', 'COUNT', '', 'RATE', '', 'PRICE'], lines, ''), ...others].join('\n')
+}
+
+const exactText = (amount: Picos): string => `$${usdFields('x', amount).x_usd_exact}`
+
+function receiptFacts(row: ReceiptRow): readonly (readonly [string, string])[] {
+  const { upstream } = row
+  const estimate = row.bytesPerToken === null ? '' : `, ${row.bytesPerToken} bytes a token`
+  return [
+    ['request', row.requestId],
+    ['key', row.keyName === '' ? row.keyId : `${row.keyName} (${row.keyId})`],
+    ['account', row.accountId],
+    ['model', row.modelId],
+    ['format', `${row.format}, ${row.isStream ? 'streamed' : 'in one piece'}`],
+    ['outcome', `${row.outcome} (status ${row.status})`],
+    ['basis', `${row.usageSource}${estimate}`],
+    ['cost', exactText(row.costPicos)],
+    ['waived', exactText(row.waivedPicos)],
+    ['held', exactText(row.holdPicos)],
+    ['upstream', upstream === null ? 'none answered' : `${upstream.name}, ${upstream.model}`],
+    ['upstream ids', upstream === null ? '' : [upstream.messageId, upstream.requestId].filter((one) => one !== undefined).join(', ')],
+    ['attempts', String(row.attempts)],
+    ['started', timeText(row.startedAt)],
+    ['settled', timeText(row.settledAt)],
+    ['first byte', row.firstByteMs === null ? 'none' : `${row.firstByteMs} ms`],
+    ['duration', `${row.durationMs} ms`],
+  ]
+}

@@ -1,0 +1,203 @@
+/**
+ * What operators look through, newest first and a page at a time: the audit log, credits, attempts, use by day. Every order and filter is that of an index, so that
+ * the last page costs what the first one does. Rules: operator.md "Lists".
+ */
+
+import type { Database } from 'bun:sqlite'
+import { and, desc, eq, gte, lt, lte, type SQL, sql } from 'drizzle-orm'
+import { drizzle } from 'drizzle-orm/bun-sqlite'
+import { accounts, attempts, auditLog, credits, keys, models, priceVersions, upstreams, usageDaily } from '../../db/schema.ts'
+import { type Picos, picos } from '../core/money.ts'
+import type { Usage } from '../core/usage.ts'
+import { type AttemptRow, attemptOf, usageOf } from './receipt-rows.ts'
+
+/** `after`: the `next` of the page before; `limit`: 1 or more. */
+export type Paging = Readonly<{ after: string | undefined; limit: number }>
+/** `next`: where the next page goes on; null after the last one. */
+export type Page<Row> = Readonly<{ rows: readonly Row[]; next: string | null }>
+/** Unix milliseconds: `from` and later, before `to`. */
+export type Range = Readonly<{ from: number | undefined; to: number | undefined }>
+
+export type AuditQuery = Paging & Range & Readonly<{ target: string | undefined }>
+export type CreditsQuery = Paging & Range & Readonly<{ accountId: string | undefined; ref: string | undefined }>
+export type AttemptsQuery = Paging & Range & Readonly<{ requestId: string | undefined }>
+/** Days are whole UTC days since 1970, both included. */
+export type UsageQuery = Paging & Readonly<{ keyId?: string; accountId?: string; fromDay?: number; toDay?: number }>
+
+export type AuditRow = typeof auditLog.$inferSelect
+export type CreditRow = Pick<typeof credits.$inferSelect, 'id' | 'kind' | 'amountPicos' | 'ref' | 'actor' | 'reason' | 'createdAt'> &
+  Readonly<{ accountId: string; accountName: string }>
+/** What a key used of a model on a day (`YYYY-MM-DD`, UTC). */
+export type UsageReport = Readonly<{
+  day: string
+  keyId: string
+  keyName: string
+  accountId: string
+  modelId: string
+  requests: number
+  usage: Usage
+  costPicos: Picos
+  waivedPicos: Picos
+}>
+/** Of all pages. */
+export type UsageTotal = Readonly<{ requests: number; costPicos: Picos; waivedPicos: Picos }>
+
+const DAY_MS = 86_400_000
+const LIMB = 1_000_000n
+
+export class OperatorLists {
+  readonly #orm: ReturnType<typeof drizzle>
+
+  /** `db`: a connection that gives integers as bigints. */
+  constructor(db: Database) {
+    this.#orm = drizzle(db)
+  }
+
+  audit({ target, from, to, after, limit }: AuditQuery): Page<AuditRow> {
+    const id = after === undefined ? undefined : Number(after)
+    const rows = this.#orm
+      .select()
+      .from(auditLog)
+      .where(
+        and(
+          given(target, (wanted) => eq(auditLog.target, wanted)),
+          given(from, (time) => gte(auditLog.at, time)),
+          given(to, (time) => lt(auditLog.at, time)),
+          given(id, (last) => sql`(at, id) < (select at, id from audit_log where id = ${last})`),
+        ),
+      )
+      .orderBy(desc(auditLog.at), desc(auditLog.id))
+      .limit(limit + 1)
+      .all()
+    return pageOf(rows, limit, (row) => String(row.id))
+  }
+
+  credits({ accountId, ref, from, to, after, limit }: CreditsQuery): Page<CreditRow> {
+    const rows = this.#orm
+      .select({
+        id: credits.id,
+        accountId: accounts.id,
+        accountName: accounts.name,
+        kind: credits.kind,
+        amountPicos: credits.amountPicos,
+        ref: credits.ref,
+        actor: credits.actor,
+        reason: credits.reason,
+        createdAt: credits.createdAt,
+      })
+      .from(credits)
+      .innerJoin(accounts, eq(accounts.number, credits.accountNumber))
+      .where(
+        and(
+          given(accountId, (id) => sql`account_number = (select number from accounts where id = ${id})`),
+          given(ref, (wanted) => sql`ref = ${wanted} and ref <> ''`),
+          given(from, (time) => gte(credits.id, idAt('crd', time))),
+          given(to, (time) => lt(credits.id, idAt('crd', time))),
+          given(after, (last) => lt(credits.id, last)),
+        ),
+      )
+      .orderBy(desc(credits.id))
+      .limit(limit + 1)
+      .all()
+    return pageOf(rows, limit, ({ id }) => id)
+  }
+
+  attempts({ requestId, from, to, after, limit }: AttemptsQuery): Page<AttemptRow> {
+    const [lastRequest, lastAttempt] = after?.split(':') ?? []
+    const rows = this.#orm
+      .select({ attempt: attempts, accountId: accounts.id, keyId: keys.id, modelId: models.id, upstream: upstreams })
+      .from(attempts)
+      .innerJoin(accounts, eq(accounts.number, attempts.accountNumber))
+      .innerJoin(keys, eq(keys.number, attempts.keyNumber))
+      .innerJoin(priceVersions, eq(priceVersions.number, attempts.priceNumber))
+      .innerJoin(models, eq(models.number, priceVersions.modelNumber))
+      .innerJoin(upstreams, eq(upstreams.number, attempts.upstreamNumber))
+      .where(
+        and(
+          given(requestId, (id) => eq(attempts.requestId, id)),
+          given(from, (time) => gte(attempts.requestId, idAt('req', time))),
+          given(to, (time) => lt(attempts.requestId, idAt('req', time))),
+          given(lastRequest, (id) => sql`(request_id, attempt) < (${id}, ${Number(lastAttempt)})`),
+        ),
+      )
+      .orderBy(desc(attempts.requestId), desc(attempts.attempt))
+      .limit(limit + 1)
+      .all()
+      .map(attemptOf)
+    return pageOf(rows, limit, (row) => `${row.requestId}:${row.number}`)
+  }
+
+  /** Newest day first. */
+  usage(query: UsageQuery): Page<UsageReport> {
+    const [day, key, model] = query.after?.split(':').map(Number) ?? []
+    const place = sql`(day, key_number, model_number) < (${day}, ${key}, ${model})`
+    const rows = this.#orm
+      .select({ daily: usageDaily, keyId: keys.id, keyName: keys.name, accountId: accounts.id, modelId: models.id })
+      .from(usageDaily)
+      .innerJoin(keys, eq(keys.number, usageDaily.keyNumber))
+      .innerJoin(accounts, eq(accounts.number, keys.accountNumber))
+      .innerJoin(models, eq(models.number, usageDaily.modelNumber))
+      .where(and(usageCondition(query), query.after === undefined ? undefined : place))
+      .orderBy(desc(usageDaily.day), desc(usageDaily.keyNumber), desc(usageDaily.modelNumber))
+      .limit(query.limit + 1)
+      .all()
+    const page = pageOf(rows, query.limit, ({ daily }) => `${daily.day}:${daily.keyNumber}:${daily.modelNumber}`)
+    return {
+      ...page,
+      rows: page.rows.map(({ daily, ...names }) => ({
+        day: new Date(daily.day * DAY_MS).toISOString().slice(0, 10),
+        ...names,
+        requests: daily.requests,
+        usage: usageOf(daily),
+        costPicos: daily.costPicos,
+        waivedPicos: daily.waivedPicos,
+      })),
+    }
+  }
+
+  /** The sums of all pages, in two limbs: int64 picodollars end at 9.2 million USD. */
+  usageTotal(query: UsageQuery): UsageTotal {
+    const limbs = (column: string) =>
+      sql<bigint[]>`json_array(
+      coalesce(sum(${sql.raw(column)} / 1000000), 0), coalesce(sum(${sql.raw(column)} % 1000000), 0))`.mapWith(fromLimbs)
+    const total = this.#orm
+      .select({
+        requests: sql`coalesce(sum(requests), 0)`.mapWith(Number),
+        costPicos: limbs('cost_picos'),
+        waivedPicos: limbs('waived_picos'),
+      })
+      .from(usageDaily)
+      .where(usageCondition(query))
+      .get()
+    return total ?? { requests: 0, costPicos: picos(0n), waivedPicos: picos(0n) }
+  }
+}
+
+const usageCondition = ({ keyId, accountId, fromDay, toDay }: UsageQuery): SQL | undefined =>
+  and(
+    given(keyId, (id) => sql`key_number = (select number from keys where id = ${id})`),
+    given(
+      accountId,
+      (id) => sql`key_number in (select number from keys where account_number = (select number from accounts where id = ${id}))`,
+    ),
+    given(fromDay, (day) => gte(usageDaily.day, day)),
+    given(toDay, (day) => lte(usageDaily.day, day)),
+  )
+
+const given = <T>(value: T | undefined, condition: (value: T) => SQL): SQL | undefined =>
+  value === undefined ? undefined : condition(value)
+
+/** One row more than asked for tells whether there is another page. */
+export function pageOf<Row>(rows: readonly Row[], limit: number, placeOf: (row: Row) => string): Page<Row> {
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  return { rows: shown, next: rows.length <= limit || last === undefined ? null : placeOf(last) }
+}
+
+/** The first id of a millisecond: ids are a word and a UUIDv7, whose first 48 bits are its time. */
+export const idAt = (prefix: 'crd' | 'req', time: number): string => `${prefix}_${Math.max(0, time).toString(16).padStart(12, '0')}`
+
+const fromLimbs = (limbs: string): Picos => {
+  const [high = 0, low = 0] = JSON.parse(limbs) as number[]
+  return picos(BigInt(high) * LIMB + BigInt(low))
+}
