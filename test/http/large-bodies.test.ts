@@ -16,12 +16,15 @@ afterEach(() => gateway.stop())
 
 /** A gateway whose threads for large bodies are seen, and die while `isMortal`. */
 async function start(options: TestGatewayOptions = {}) {
-  const threads = { started: 0, isMortal: false }
+  const ended = Promise.withResolvers<void>()
+  const threads = { started: 0, isMortal: false, ended: ended.promise }
   gateway = await startTestGateway({
     ...options,
     startBodyThread: () => {
       threads.started++
-      return threads.isMortal ? new Worker('data:text/javascript,process.exit(1)') : startBodyThread()
+      const worker = threads.isMortal ? new Worker('data:text/javascript,process.exit(1)') : startBodyThread()
+      worker.addEventListener('close', () => ended.resolve())
+      return worker
     },
   })
   return { threads, secret: await gateway.createKey({ balanceUsd: '100' }) }
@@ -84,12 +87,13 @@ test('clients that leave while their bodies wait give everything back', async ()
   expect((await gateway.post('/v1/messages', secret, BODIES['/v1/messages'])).status).toBe(200)
 })
 
-test('told to end while a body is read, it refuses that one as every new request, at once', async () => {
+test('told to end while a body is read, it refuses that one as every new request, and ends the thread', async () => {
   const { threads, secret } = await start()
   const asked = gateway.post('/v1/messages', secret, BODIES['/v1/messages'])
   while (threads.started === 0) await Bun.sleep(1)
   const drained = gateway.drain()
   expect((await asked).status).toBe(503)
   await drained
+  expect(await Promise.race([threads.ended.then(() => 'ended'), Bun.sleep(5_000)])).toBe('ended')
   expect([gateway.receipts(), gateway.verify()]).toEqual([[], []])
 })

@@ -28,6 +28,7 @@ function damage(path: string): void {
 async function openAndListen(path: string, checksFile = true) {
   const checked = Promise.withResolvers<unknown>()
   const kinds: string[] = []
+  const threads: Worker[] = []
   const opened = await openTestLedger({
     path,
     checksFile,
@@ -37,17 +38,18 @@ async function openAndListen(path: string, checksFile = true) {
         kinds.push(data.kind)
         if (data.kind === 'checked') setTimeout(() => checked.resolve(data.damage))
       })
+      threads.push(worker)
       return worker
     },
   })
-  return { ...opened, kinds, checked: checked.promise }
+  return { ...opened, kinds, threads, checked: checked.promise }
 }
 
 test('after a clean end nothing is checked, not even a file that is damaged where a start does not look', async () => {
   const path = makeLedger()
   damage(path)
-  const { ledger, kinds, faults } = await openAndListen(path)
-  expect(ledger.isSound()).toBe(true)
+  const { ledger, kinds, threads, faults } = await openAndListen(path)
+  expect([ledger.isSound(), threads.length]).toEqual([true, 1])
   await ledger.close()
   expect([kinds, faults]).toEqual([['opened', 'closed'], []])
   expect(existsSync(`${path}-wal`)).toBe(false)
