@@ -127,7 +127,7 @@ test('every file opens with a comment that says what it holds', async () => {
 })
 
 /** What tests share and what is protected from outside of the process or across all layers; everything else mirrors a folder of src. */
-const TEST_FOLDERS = ['streams', 'requests', 'sdk', 'socket', 'crash', 'browser', 'support', 'bench']
+const TEST_FOLDERS = ['streams', 'requests', 'sdk', 'socket', 'crash', 'browser', 'sim', 'support', 'bench']
 
 test('every test file opens with a comment that says what it protects', async () => {
   const paths = [...new Glob('test/**/*.ts').scanSync('.')]

@@ -1,0 +1,54 @@
+/**
+ * Simulated worlds: the whole ledger under random loads, deaths and failing storage, held against an auditor's own books after every step. `SIM_SEEDS` says how many
+ * worlds, `TEST_SEED` from which seed on; `bun run sim --seeds N --seed S` runs any. Rules: money.md "Settle", "Crashes"; ledger.md "Twice is once".
+ */
+
+import { expect, test } from 'bun:test'
+import { SEED } from '../support/seed.ts'
+import { costText, picosOf } from './oracle.ts'
+import { simulate } from './simulate.ts'
+
+const SEEDS = Number(process.env['SIM_SEEDS'] ?? 50)
+
+/** Each of these must have happened, or nothing was proved. */
+const MET = [
+  'a hold is held',
+  'a hold is exhausted',
+  'a hold is reserved',
+  'a hold is disabled',
+  'a hold is expired',
+  'a settle is settled',
+  'a settle is already',
+  'a settle is unavailable',
+  'an act is done',
+  'an act is unavailable',
+  'an answer is swallowed',
+  'a request is recovered',
+  'a thread dies',
+  'a crash',
+  'a close',
+  'the storage is full',
+  'the storage is broken',
+]
+
+test(
+  'no world loses or invents a picodollar',
+  async () => {
+    const { finding, met } = await simulate(SEED, SEEDS)
+    if (finding !== undefined) {
+      const story = finding.log.slice(-40).join('\n')
+      throw new Error(`${finding.text}\nseed ${finding.seed}: bun run sim --seeds 1 --seed ${finding.seed}\n${story}`)
+    }
+    if (SEEDS >= 50) expect(MET.filter((what) => !met.has(what))).toEqual([])
+  },
+  30_000 + SEEDS * 5_000,
+)
+
+test('the oracle works out what the price list says, as text', () => {
+  const counts = { input: 1_200, output: 300, cacheRead: 10_000, cacheWrite5m: 7, cacheWrite1h: 3, serverToolUses: 2 }
+  const prices = { input: '3', output: '15', cacheRead: '0.3', cacheWrite5m: '3.75', cacheWrite1h: '6', serverToolUse: '0.01' }
+  // 0.0036 + 0.0045 + 0.003 + 0.00002625 + 0.000018 + 0.02
+  expect(costText(counts, prices)).toBe('0.03114425')
+  expect(picosOf('0.03114425')).toBe(31_144_250_000n)
+  expect(() => picosOf('0.0000000000001')).toThrow('no whole number')
+})

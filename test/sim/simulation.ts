@@ -1,0 +1,695 @@
+/**
+ * One simulated world: a random load on the whole ledger – memory, writer, commit loop, state machine, a real file – in one thread and in virtual time, where
+ * threads and processes die between any two steps, storage fails, and everything comes twice or in another order. After every step the memory is held against the
+ * auditor's books, and whenever nothing is under way or a process has died, so is the file.
+ */
+
+import type { Database } from 'bun:sqlite'
+import { copyFileSync, existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { makeDatabase, openDatabase } from '../../db/open.ts'
+import { type Picos, picos } from '../../src/core/money.ts'
+import type { Rates } from '../../src/core/pricing.ts'
+import type { Usage } from '../../src/core/usage.ts'
+import { GroupCommit } from '../../src/ledger/group-commit.ts'
+import type { Operation, OperationResult } from '../../src/ledger/operation.ts'
+import { differences } from '../../src/ledger/verify.ts'
+import { type Random, randomFrom } from '../support/seed.ts'
+import { Books, type Entry, must } from './books.ts'
+import { costText, type PriceList, picosOf } from './oracle.ts'
+import { SimulatedThread } from './thread.ts'
+import { settleTurn, VirtualTime } from './virtual-time.ts'
+
+const STEPS = 160
+const OUTAGE_STEPS = 25
+const ACCOUNTS = ['acc_0', 'acc_1']
+const LISTS: readonly PriceList[] = [
+  { input: '3', output: '15', cacheRead: '0.3', cacheWrite5m: '3.75', cacheWrite1h: '6', serverToolUse: '0.01' },
+  { input: '0.8', output: '4.000001', cacheRead: '0.08', cacheWrite5m: '1', cacheWrite1h: '1.6', serverToolUse: '0' },
+]
+const WORST: Usage = { input: 900, output: 400, cacheRead: 900, cacheWrite5m: 900, cacheWrite1h: 900, serverToolUses: 2 }
+
+const rateOf = (usdPerMillion: string): Picos => picos(picosOf(usdPerMillion) / 1_000_000n)
+const RATES: readonly Rates[] = LISTS.map((list) => ({
+  input: rateOf(list.input),
+  output: rateOf(list.output),
+  cacheRead: rateOf(list.cacheRead),
+  cacheWrite5m: rateOf(list.cacheWrite5m),
+  cacheWrite1h: rateOf(list.cacheWrite1h),
+  serverToolUse: picos(picosOf(list.serverToolUse)),
+}))
+
+/** The dearest request: of the first list. */
+const WORST_PICOS = picosOf(costText(WORST, LISTS[0] as PriceList))
+
+type ReceiptRow = Readonly<{ id: string; key: string; outcome: string; cost: bigint; waived: bigint }>
+
+export class Simulation {
+  readonly #random: Random
+  readonly #folder: string
+  readonly #time = new VirtualTime()
+  readonly #books = new Books()
+  readonly #usages = new Map<string, Usage>()
+  readonly #faults: string[] = []
+  /** What was done, for whoever reads a failure. */
+  readonly log: string[] = []
+  /** How often each thing happened: a load that meets nothing proves nothing. */
+  readonly met = new Map<string, number>()
+  #threads: SimulatedThread[] = []
+  #ledger: GroupCommit | undefined
+  #boot = 0
+  #requests = 0
+  #acts = 0
+  #deaths = 0
+  #storage: 'none' | 'full' | 'broken' = 'none'
+  #takenBack = 0n
+  /** Steps for which nobody mends the storage. */
+  #outage = 0
+
+  constructor(seed: number, folder: string) {
+    this.#random = randomFrom(seed)
+    this.#folder = folder
+  }
+
+  /** Throws a `Finding` that names the broken invariant. */
+  async run(): Promise<void> {
+    try {
+      const made = makeDatabase(this.#path)
+      if (made !== undefined) throw new Error(made.message)
+      await this.#start()
+      await this.#found()
+      for (let step = 0; step < STEPS; step++) {
+        await this.#step()
+        await settleTurn()
+        this.#checkMemory()
+      }
+      await this.#quiet()
+      await this.#end('close')
+    } finally {
+      for (const thread of this.#threads) thread.die()
+      this.#time.restore()
+    }
+  }
+
+  get #path(): string {
+    return join(this.#folder, `ledger-${this.#boot}.db`)
+  }
+
+  get #open(): GroupCommit {
+    if (this.#ledger === undefined) throw new Error('no ledger')
+    return this.#ledger
+  }
+
+  async #step(): Promise<void> {
+    const choice = this.#random() * 100
+    if (this.#outage > 0) this.#sufferOutage(choice)
+    else if (choice < 19) this.#hold()
+    else if (choice < 26) this.#mark()
+    else if (choice < 45) this.#settle()
+    else if (choice < 49) this.#void()
+    else if (choice < 54) this.#operate()
+    else if (choice < 75) this.#deliver()
+    else if (choice < 92) this.#tick()
+    else if (choice < 94.2) this.#breakStorage()
+    else if (choice < 95) this.#heal()
+    else if (choice < 96.5) this.#killThread()
+    else if (choice < 97.8) await this.#quiet()
+    else if (choice < 98.4) await this.#commitUnheard()
+    else if (choice < 99.3) await this.#end('crash')
+    else await this.#end('close')
+  }
+
+  /** Long enough for what is asked meanwhile to be given up. */
+  #sufferOutage(choice: number): void {
+    this.#outage--
+    if (choice < 15) this.#settle()
+    else if (choice < 20) this.#operate()
+    else if (choice < 60) this.#deliver()
+    else this.#tick()
+  }
+
+  /** A commit of which nobody hears: the process dies between the two, or the thread. */
+  async #commitUnheard(): Promise<void> {
+    for (let n = 0; n < 3; n++) this.#settle()
+    await settleTurn()
+    for (let n = 0; n < 4; n++) {
+      this.#threads.find((thread) => thread.isWriter)?.deliver('thread')
+      this.#time.runNext()
+    }
+    if (this.#random() < 0.6) await this.#end('crash')
+    else this.#killThread()
+  }
+
+  // What clients and operators do.
+
+  #hold(): void {
+    const keyId = this.#pick([...this.#books.keys.keys()])
+    const again = this.#random() < 0.05 ? this.#pickEntry('held', 'charged', 'settling') : undefined
+    const id = again?.id ?? `req_${this.#requests++}`
+    const list = again?.list ?? Math.floor(this.#random() * LISTS.length)
+    const holdPicos = again?.holdPicos ?? this.#costOf(WORST, list)
+    if (again !== undefined && again.state !== 'held') return
+    const accountId = this.#accountOf(keyId)
+    const expected = again === undefined ? this.#books.admission(keyId, this.#time.now()) : 'held'
+    const isCertain = this.#books.isCertain(accountId) && this.#open.isWritable() && this.#open.purseOf(keyId) !== undefined
+    const answer = this.#open.hold({
+      requestId: id,
+      keyId: again?.keyId ?? keyId,
+      modelId: `model-${list}`,
+      format: 'messages',
+      isStream: true,
+      rates: RATES[list] as Rates,
+      amountPicos: picos(holdPicos),
+      now: this.#time.now(),
+    })
+    this.#say(`hold ${id} ${keyId}: ${answer instanceof Promise ? 'later' : answer}`)
+    const learn = (said: string): void => {
+      this.#meet(`a hold is ${said}`)
+      if (said !== 'held' || again !== undefined) return
+      this.#books.entries.set(id, { id, keyId, holdPicos, list, state: 'held', costPicos: 0n, waivedPicos: 0n, deaths: 0 })
+    }
+    if (answer instanceof Promise) this.#promise(answer, learn)
+    else {
+      if (isCertain) must('admission is by what is left', answer === expected, () => `${id} of ${keyId}: ${answer}, not ${expected}`)
+      learn(answer)
+    }
+  }
+
+  #mark(): void {
+    const entry = this.#pickEntry('held', 'charged', 'voided')
+    if (entry === undefined) return
+    this.#open.mark(entry.id, { usage: this.#usage(), usageSource: 'partial' })
+  }
+
+  /** Also of what is settled, voided or on its way: then nothing may happen. */
+  #settle(): void {
+    const entry = this.#random() < 0.85 ? this.#pickEntry('held') : this.#pickEntry('settling', 'charged', 'voided', 'ended')
+    if (entry === undefined) return
+    const before = entry.state
+    const usage = this.#usage()
+    const isWaived = this.#random() < 0.2
+    const price = this.#costOf(usage, entry.list)
+    const [costPicos, waivedPicos] = isWaived ? [0n, price] : [price, 0n]
+    if (before === 'held') {
+      Object.assign(entry, { state: 'settling', costPicos, waivedPicos, deaths: this.#deaths })
+      this.#usages.set(entry.id, usage)
+    }
+    const settled = this.#open.settle({
+      requestId: entry.id,
+      outcome: isWaived ? 'fault' : 'complete',
+      usageSource: 'final',
+      usage,
+      costPicos: picos(costPicos),
+      waivedPicos: picos(waivedPicos),
+      status: 200,
+      firstByteMs: 12,
+      durationMs: 345.6,
+      now: this.#time.now(),
+    })
+    this.#say(`settle ${entry.id} (${before}) ${costPicos}`)
+    this.#promise(settled, (answer) => {
+      this.#say(`settled ${entry.id}: ${answer}`)
+      this.#meet(`a settle is ${answer}`)
+      if (before !== 'held') {
+        must('a second settle changes nothing', answer !== 'settled', () => entry.id)
+        return
+      }
+      must('a settle is answered as what it is', answer !== 'already', () => `${entry.id}: already`)
+      entry.state = answer === 'settled' ? 'charged' : 'doubtful'
+    })
+  }
+
+  #void(): void {
+    const entry = this.#random() < 0.8 ? this.#pickEntry('held') : this.#pickEntry('settling', 'charged', 'voided', 'ended')
+    if (entry === undefined) return
+    const expected = entry.state === 'held' ? 'voided' : 'already'
+    const answer = this.#open.void(entry.id)
+    this.#say(`void ${entry.id}: ${answer}`)
+    must('only what is held is voided', answer === expected, () => `${entry.id} (${entry.state}): ${answer}`)
+    if (answer === 'voided') entry.state = 'voided'
+  }
+
+  #operate(): void {
+    const keyId = this.#pick([...this.#books.keys.keys()])
+    const accountId = this.#accountOf(keyId)
+    const key = this.#books.keys.get(keyId)
+    const account = this.#books.accounts.get(accountId)
+    if (key === undefined || account === undefined) return
+    const now = this.#time.now()
+    const choice = this.#random() * 6
+    if (choice < 2) this.#topUp(accountId)
+    else if (choice < 3) {
+      const limitPicos = this.#random() < 0.3 ? null : picos(BigInt(Math.floor(this.#random() * 60_000_000)) * 1_000n)
+      this.#act({ kind: 'setKeyLimit', keyId, limitPicos, now }, [accountId], () => Object.assign(key, { limitPicos }))
+    } else if (choice < 4) {
+      const isActive = this.#random() < 0.7
+      this.#act({ kind: 'setKeyActive', keyId, isActive, now }, [accountId], () => Object.assign(key, { isActive }))
+    } else if (choice < 5) {
+      const isActive = this.#random() < 0.8
+      this.#act({ kind: 'setAccountActive', accountId, isActive, now }, [accountId], () => Object.assign(account, { isActive }))
+    } else {
+      const expiresAt = this.#random() < 0.6 ? null : now + Math.floor(this.#random() * 3_000) - 500
+      this.#act({ kind: 'setKeyExpiry', keyId, expiresAt, now }, [accountId], () => Object.assign(key, { expiresAt }))
+    }
+  }
+
+  /** Some of them twice, as the same or as another under the same reference: that counts once. Another amount under it is refused. */
+  #topUp(accountId: string): void {
+    const amountPicos = picos(BigInt(Math.floor(this.#random() * 70_000_000) - 30_000_000) * 1_001n)
+    if (amountPicos === 0n) return
+    const creditId = `credit_${this.#acts}`
+    const creditKind = amountPicos > 0n ? 'top-up' : 'correction'
+    const operation = { kind: 'credit', creditKind, creditId, accountId, amountPicos, ref: creditId, now: this.#time.now() } as const
+    if (amountPicos < 0n) this.#takenBack -= amountPicos
+    this.#act(operation, [accountId], () => {
+      const account = this.#books.accounts.get(accountId)
+      if (account !== undefined) account.creditedPicos += amountPicos
+    })
+    const choice = this.#random()
+    if (choice < 0.15) this.#act(operation, [accountId], () => undefined)
+    else if (choice < 0.3) this.#act({ ...operation, creditId: `${creditId}_again` }, [accountId], () => undefined)
+  }
+
+  #act(operation: Operation, accountIds: readonly string[], apply: () => unknown): void {
+    const act = { id: `act_${this.#acts++}`, accountIds, apply }
+    this.#books.acts.set(act.id, act)
+    this.#say(`${operation.kind} ${act.id}`)
+    this.#promise(this.#open.operate(operation), ({ result }: OperationResult) => {
+      this.#books.acts.delete(act.id)
+      this.#say(`${act.id}: ${result}`)
+      this.#meet(`an act is ${result}`)
+      must('what an operator may do is done', result !== 'refused', () => act.id)
+      if (result === 'done') apply()
+      else this.#books.doubtfulActs.set(act.id, act)
+    })
+  }
+
+  // What the machine does.
+
+  #deliver(): boolean {
+    const busy = this.#threads.filter((thread) => thread.isBusy)
+    if (busy.length === 0) return false
+    const thread = this.#pick(busy)
+    const side = this.#random() < 0.5 ? 'thread' : 'gateway'
+    return thread.deliver(side) || thread.deliver(side === 'thread' ? 'gateway' : 'thread')
+  }
+
+  #tick(): void {
+    if (this.#random() < 0.8) this.#time.runNext()
+    else this.#time.advance(Math.floor(this.#random() * 400))
+  }
+
+  #breakStorage(): void {
+    this.#storage = this.#random() < 0.5 ? 'full' : 'broken'
+    this.#say(`storage ${this.#storage}`)
+    this.#meet(`the storage is ${this.#storage}`)
+    if (this.#random() < 0.5) this.#outage = OUTAGE_STEPS
+    for (const thread of this.#threads) thread.setStorage(this.#storage)
+  }
+
+  #heal(): void {
+    if (this.#storage === 'none') return
+    this.#storage = 'none'
+    this.#say('storage works')
+    for (const thread of this.#threads) thread.setStorage('none')
+  }
+
+  #killThread(): void {
+    const writer = this.#threads.find((thread) => thread.isWriter)
+    if (writer === undefined) return
+    this.#deaths++
+    this.#say('thread dies')
+    this.#meet('a thread dies')
+    writer.die(this.#random() < 0.5)
+  }
+
+  /** Storage works and all that is under way comes to its end; then memory, file and books say the same. */
+  async #quiet(): Promise<void> {
+    this.#heal()
+    this.#say('quiet')
+    await this.#settleDown()
+    must('a storage that works is written', this.#open.isWritable(), () => this.#faults.join('; '))
+    must('every act is answered', this.#books.acts.size === 0, () => [...this.#books.acts.keys()].join())
+    for (const entry of this.#books.entries.values()) must('every settle is answered', entry.state !== 'settling', () => entry.id)
+    this.#auditFile('quiet')
+    this.#checkMemory()
+  }
+
+  /** Long enough for every retry, probe and restart. */
+  async #settleDown(): Promise<void> {
+    for (let quietMs = 0; quietMs < 4_000; ) {
+      await settleTurn()
+      if (this.#deliver()) continue
+      const waitMs = this.#time.nextInMs
+      if (waitMs === undefined) return
+      quietMs += Math.max(waitMs, 1)
+      this.#time.runNext()
+    }
+  }
+
+  /** `crash`: the file as it stands now is all that is left. */
+  async #end(how: 'crash' | 'close'): Promise<void> {
+    const before = this.#path
+    this.#say(how)
+    this.#meet(`a ${how}`)
+    if (how === 'close') {
+      this.#heal()
+      await this.#settleDown()
+      const closed = this.#open.close()
+      let isClosed = false
+      this.#promise(closed, () => {
+        isClosed = true
+      })
+      while (!isClosed) {
+        await settleTurn()
+        if (!this.#deliver() && !this.#time.runNext()) break
+      }
+      await settleTurn()
+      must('a ledger closes', isClosed, () => 'it did not')
+      must('a clean end leaves no log', !existsSync(`${before}-wal`), () => before)
+    }
+    this.#boot++
+    for (const suffix of ['', '-wal']) if (existsSync(before + suffix)) copyFileSync(before + suffix, this.#path + suffix)
+    for (const thread of this.#threads) thread.die()
+    for (const suffix of ['', '-wal', '-shm']) rmSync(before + suffix, { force: true })
+    this.#time.forget()
+    this.#threads = []
+    this.#storage = 'none'
+    const marked = this.#marks()
+    await this.#start()
+    this.#auditFile(how, marked)
+  }
+
+  #marks(): readonly string[] {
+    const db = this.#read()
+    try {
+      return db
+        .query<{ id: string }, []>('SELECT request_id AS id FROM marks')
+        .all()
+        .map(({ id }) => id)
+    } finally {
+      db.close()
+    }
+  }
+
+  async #start(): Promise<void> {
+    const path = this.#path
+    const time = this.#time
+    this.#ledger = new GroupCommit({
+      path,
+      file: '',
+      lockHandle: -1,
+      bootId: `boot-${this.#boot}`,
+      startThread: () => this.#startThread(),
+      now: time.now,
+      retryMs: 120,
+      markAfterMs: 1_000,
+      checksFile: false,
+      onFault: ({ problem, bug }) => this.#faults.push(bug === undefined ? problem : `${problem} ${String(bug)}`),
+      onClosed: () => undefined,
+    })
+    let opened: unknown
+    this.#promise(this.#ledger.start(), (said) => {
+      opened = said
+    })
+    for (let turn = 0; turn < 20 && opened === undefined; turn++) {
+      this.#deliver()
+      await settleTurn()
+    }
+    must('a ledger opens after any end', typeof opened === 'object' && opened !== null && 'recovered' in opened, () =>
+      JSON.stringify(opened),
+    )
+  }
+
+  #startThread(): Worker {
+    const thread = new SimulatedThread(this.#time)
+    this.#threads = [...this.#threads.filter((one) => !one.isGone), thread]
+    return thread as unknown as Worker
+  }
+
+  /** Accounts with money and their keys. */
+  async #found(): Promise<void> {
+    for (const accountId of ACCOUNTS) {
+      this.#books.accounts.set(accountId, { creditedPicos: 0n, isActive: true })
+      this.#act({ kind: 'createAccount', accountId, name: '', topUp: null, now: this.#time.now() }, [accountId], () => undefined)
+      this.#topUp(accountId)
+    }
+    await this.#settleDown()
+    for (let n = 0; n < 4; n++) {
+      const accountId = ACCOUNTS[n % ACCOUNTS.length] ?? ''
+      const keyId = `key_${n}`
+      const amountPicos = picos(BigInt(this.#pick([10, 30, 70])) * 1_000_000_000n)
+      const operation: Operation = {
+        kind: 'createKey',
+        keyId,
+        secretHash: new Uint8Array(32).fill(n + 1),
+        display: 'sk-…test',
+        name: '',
+        accountId,
+        ownAccountId: '',
+        plan: 'default',
+        limitPicos: null,
+        expiresAt: null,
+        topUp: { creditId: `first_${n}`, amountPicos, ref: '' },
+        now: this.#time.now(),
+      }
+      this.#act(operation, [accountId], () => {
+        this.#books.keys.set(keyId, { accountId, limitPicos: null, isActive: true, expiresAt: null, endedPicos: 0n })
+        const account = this.#books.accounts.get(accountId)
+        if (account !== undefined) account.creditedPicos += amountPicos
+      })
+      await this.#settleDown()
+    }
+  }
+
+  // The audit.
+
+  #checkMemory(): void {
+    const books = this.#books
+    for (const [keyId, key] of books.keys) {
+      const purse = this.#open.purseOf(keyId)
+      if (purse === undefined) {
+        must('a key with holds is in memory', books.heldOf(keyId) === 0n, () => keyId)
+        continue
+      }
+      must('held is what runs', purse.heldPicos === books.heldOf(keyId), () => `${keyId}: ${purse.heldPicos}, not ${books.heldOf(keyId)}`)
+      const heldOfAccount = books.heldOfAccount(key.accountId)
+      must(
+        'an account’s held is what runs',
+        purse.account.heldPicos === heldOfAccount,
+        () => `${keyId}: ${purse.account.heldPicos}, not ${heldOfAccount}`,
+      )
+      if (!books.isCertain(key.accountId)) continue
+      const [spent, balance] = [books.spentOf(keyId), books.balanceOf(key.accountId)]
+      must('memory spends what was sent', purse.spentPicos === spent, () => `${keyId}: ${purse.spentPicos}, not ${spent}`)
+      must(
+        'memory keeps the balance',
+        purse.account.balancePicos === balance,
+        () => `${keyId}: ${purse.account.balancePicos}, not ${balance}`,
+      )
+      must('memory keeps the limit', purse.limitPicos === key.limitPicos, () => `${keyId}: ${purse.limitPicos}, not ${key.limitPicos}`)
+    }
+    for (const [accountId] of books.accounts) {
+      if (!books.isCertain(accountId)) continue
+      must('no balance ends more than one request below zero', books.balanceOf(accountId) + this.#takenBack > -WORST_PICOS, () => accountId)
+    }
+  }
+
+  /** The file against the books. What was in doubt is decided here, once, by what it says. */
+  #auditFile(when: 'quiet' | 'crash' | 'close', marked: readonly string[] = []): void {
+    const db = this.#read()
+    try {
+      const receipts = db
+        .query<ReceiptRow, []>(
+          'SELECT request_id AS id, k.id AS key, outcome, cost_picos AS cost, waived_picos AS waived FROM receipts r JOIN keys k ON k.number = r.key_number',
+        )
+        .all()
+      this.#auditReceipts(new Map(receipts.map((row) => [row.id, row])), when, new Set(marked))
+      this.#auditRows(db)
+      const left = db.query<{ id: string }, []>('SELECT request_id AS id FROM marks').all()
+      for (const { id } of left) {
+        const entry = this.#books.entries.get(id)
+        must('a mark is of a request that runs', when === 'quiet' && entry?.state === 'held', () => `${id} (${entry?.state})`)
+      }
+      const found = differences(db)
+      must('verify finds nothing', found.length === 0, () => JSON.stringify(found[0]))
+    } finally {
+      db.close()
+    }
+  }
+
+  #auditReceipts(receipts: Map<string, ReceiptRow>, when: 'quiet' | 'crash' | 'close', marked: ReadonlySet<string>): void {
+    for (const row of receipts.values())
+      must('every receipt is of a request', this.#books.entries.get(row.id)?.keyId === row.key, () => row.id)
+    for (const entry of this.#books.entries.values()) {
+      const row = receipts.get(entry.id)
+      const isThere = row !== undefined
+      switch (entry.state) {
+        case 'charged':
+          must('no acknowledged settle is lost', isThere, () => entry.id)
+          break
+        case 'voided':
+          // A process that died before the mark was taken away leaves a row that costs nothing.
+          must(
+            'what was voided is not charged',
+            !isThere || (marked.has(entry.id) && row?.outcome === 'recovered' && row.cost === 0n),
+            () => entry.id,
+          )
+          if (isThere) entry.state = 'ended'
+          break
+        case 'held':
+          if (when === 'quiet') must('what runs has no receipt', !isThere, () => entry.id)
+          else {
+            const isMarked = marked.has(entry.id)
+            must('what left a mark is waived, what left none leaves no row', isThere === isMarked, () => `${entry.id} marked: ${isMarked}`)
+            must('nobody pays for our end', row === undefined || (row.cost === 0n && row.outcome === 'recovered'), () => entry.id)
+            if (isThere) this.#meet('a request is recovered')
+            entry.state = 'ended'
+          }
+          break
+        case 'settling':
+          if (isThere && row.outcome !== 'recovered') this.#meet('an answer is swallowed')
+          this.#decide(entry, row, isThere)
+          break
+        case 'doubtful':
+          if (isThere) this.#meet('an error is a receipt after all')
+          must(
+            'an error is no charge unless a thread died',
+            !isThere || this.#deaths > entry.deaths || row?.outcome === 'recovered',
+            () => entry.id,
+          )
+          this.#decide(entry, row, isThere)
+          break
+        case 'ended':
+      }
+      if (entry.state === 'charged') this.#auditCost(entry, row)
+    }
+  }
+
+  /** A process that died took the answer along: what is on file counts. */
+  #decide(entry: Entry, row: ReceiptRow | undefined, isThere: boolean): void {
+    if (row?.outcome === 'recovered') must('nobody pays for our end', row.cost === 0n, () => entry.id)
+    entry.state = isThere && row?.outcome !== 'recovered' ? 'charged' : 'ended'
+  }
+
+  #auditCost(entry: Entry, row: ReceiptRow | undefined): void {
+    const usage = this.#usages.get(entry.id)
+    const price = usage === undefined ? -1n : this.#costOf(usage, entry.list)
+    must(
+      'a receipt is exact to the last digit',
+      row !== undefined && row.cost === entry.costPicos && row.waived === entry.waivedPicos && row.cost + row.waived === price,
+      () => `${entry.id}: ${row?.cost} and ${row?.waived}, not ${entry.costPicos} and ${entry.waivedPicos}`,
+    )
+  }
+
+  /** Accounts and keys. An act that was in doubt was done or not: the books take what the file says, where it is one of the two. */
+  #auditRows(db: Database): void {
+    for (const act of [...this.#books.acts.values(), ...this.#books.doubtfulActs.values()])
+      for (const id of act.accountIds) this.#adopt(db, id)
+    this.#books.acts.clear()
+    this.#books.doubtfulActs.clear()
+    for (const row of db.query<AccountRow, []>(ACCOUNT_ROWS).all()) {
+      const account = this.#books.accounts.get(row.id)
+      must(
+        'credits are what was credited',
+        row.credited === account?.creditedPicos,
+        () => `${row.id}: ${row.credited}, not ${account?.creditedPicos}`,
+      )
+      const balance = this.#books.balanceOf(row.id)
+      must('a balance is credits less spend', row.balance === balance, () => `${row.id}: ${row.balance}, not ${balance}`)
+      must('an account is as it was set', (row.active === 1n) === account?.isActive, () => row.id)
+    }
+    for (const row of db.query<KeyRow, []>(KEY_ROWS).all()) {
+      const key = this.#books.keys.get(row.id)
+      const spent = this.#books.spentOf(row.id)
+      must('a key’s spend is its receipts', row.spent === spent, () => `${row.id}: ${row.spent}, not ${spent}`)
+      const isAsSet =
+        row.limit_picos === key?.limitPicos && (row.active === 1n) === key.isActive && Number(row.expires ?? -1n) === (key.expiresAt ?? -1)
+      must('a key is as it was set', isAsSet, () => row.id)
+    }
+  }
+
+  #adopt(db: Database, accountId: string): void {
+    const account = this.#books.accounts.get(accountId)
+    const credits = db
+      .query<{ amount: bigint }, [string]>(
+        'SELECT amount_picos AS amount FROM credits c JOIN accounts a ON a.number = c.account_number WHERE a.id = ?',
+      )
+      .all(accountId)
+    const [row] = db
+      .query<AccountRow, []>(ACCOUNT_ROWS)
+      .all()
+      .filter(({ id }) => id === accountId)
+    if (account === undefined || row === undefined) return
+    account.creditedPicos = credits.reduce((sum, { amount }) => sum + amount, 0n)
+    account.isActive = row.active === 1n
+    for (const { id, limit_picos, active, expires } of db.query<KeyRow, []>(KEY_ROWS).all()) {
+      const key = this.#books.keys.get(id)
+      if (key?.accountId !== accountId) continue
+      Object.assign(key, { limitPicos: limit_picos, isActive: active === 1n, expiresAt: expires === null ? null : Number(expires) })
+    }
+  }
+
+  #read(): Database {
+    const db = openDatabase(this.#path, 'read')
+    if ('problem' in db) throw new Error(db.message)
+    return db
+  }
+
+  #costOf(usage: Usage, list: number): bigint {
+    return picosOf(costText(usage, LISTS[list] as PriceList))
+  }
+
+  #usage(): Usage {
+    const upTo = (most: number): number => (this.#random() < 0.2 ? 0 : Math.floor(this.#random() * (most + 1)))
+    return {
+      input: upTo(WORST.input),
+      output: upTo(WORST.output),
+      cacheRead: upTo(WORST.cacheRead),
+      cacheWrite5m: upTo(WORST.cacheWrite5m),
+      cacheWrite1h: upTo(WORST.cacheWrite1h),
+      serverToolUses: upTo(WORST.serverToolUses),
+    }
+  }
+
+  #accountOf(keyId: string): string {
+    return this.#books.keys.get(keyId)?.accountId ?? ''
+  }
+
+  #pick<T>(from: readonly T[]): T {
+    return from[Math.floor(this.#random() * from.length)] as T
+  }
+
+  #pickEntry(...states: readonly Entry['state'][]): Entry | undefined {
+    const found = [...this.#books.entries.values()].filter(({ state }) => states.includes(state))
+    return found.length === 0 ? undefined : this.#pick(found)
+  }
+
+  /** What is promised by a process that dies is never heard. A finding within is thrown at the next step. */
+  #promise<T>(promised: Promise<T>, hear: (said: T) => void): void {
+    const boot = this.#boot
+    promised
+      .then((said) => {
+        if (boot === this.#boot) hear(said)
+      })
+      .catch((error: unknown) => {
+        this.#broken ??= error
+      })
+  }
+
+  #meet(what: string): void {
+    this.met.set(what, (this.met.get(what) ?? 0) + 1)
+  }
+
+  #broken: unknown
+
+  #say(what: string): void {
+    this.log.push(what)
+    if (this.#broken !== undefined) throw this.#broken
+  }
+}
+
+type AccountRow = Readonly<{ id: string; credited: bigint; balance: bigint; active: bigint }>
+type KeyRow = Readonly<{ id: string; spent: bigint; limit_picos: bigint | null; active: bigint; expires: bigint | null }>
+const ACCOUNT_ROWS = 'SELECT id, credited_picos AS credited, balance_picos AS balance, is_active AS active FROM accounts'
+const KEY_ROWS = 'SELECT id, spent_picos AS spent, limit_picos, is_active AS active, expires_at AS expires FROM keys'

@@ -1,0 +1,107 @@
+/** Time that moves only when it is told: clocks and timers of the whole process while a simulation runs, so that a seed decides the order of everything. */
+
+type Timer = Readonly<{ at: number; order: number; every: number | undefined; owner: object; run: () => void }>
+
+const GATEWAY = {}
+
+/** A real turn of the loop, after all that was promised. */
+const realSetImmediate = globalThis.setImmediate
+
+const START = 1_800_000_000_000
+
+export class VirtualTime {
+  #now = 0
+  #order = 0
+  /** Whose timers are set now: each thread's own, else the gateway's. */
+  #owner: object = GATEWAY
+  readonly #timers = new Map<number, Timer>()
+  readonly #restore: () => void
+
+  /** Takes the process's clocks and timers over until `restore`. */
+  constructor() {
+    const { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval } = globalThis
+    const { now } = performance
+    const { sleep } = Bun
+    const add = (run: () => void, afterMs = 0, every?: number) => this.#add(run, afterMs, every)
+    const drop = (timer: unknown): void => {
+      this.#timers.delete(Number(timer))
+    }
+    Object.assign(globalThis, {
+      setTimeout: (run: () => void, afterMs?: number) => add(run, afterMs),
+      setInterval: (run: () => void, everyMs: number) => add(run, everyMs, everyMs),
+      setImmediate: (run: () => void) => add(run),
+      clearTimeout: drop,
+      clearInterval: drop,
+    })
+    performance.now = () => this.#now
+    Object.assign(Bun, { sleep: (ms: number) => new Promise<void>((resolve) => add(resolve, ms)) })
+    this.#restore = () => {
+      Object.assign(globalThis, { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval })
+      performance.now = now
+      Object.assign(Bun, { sleep })
+    }
+  }
+
+  restore(): void {
+    this.#timers.clear()
+    this.#restore()
+  }
+
+  /** Unix milliseconds. */
+  readonly now = (): number => START + Math.floor(this.#now)
+
+  advance(ms: number): void {
+    this.#now += ms
+  }
+
+  /** How long until the next timer; undefined where there is none. */
+  get nextInMs(): number | undefined {
+    const next = this.#next()
+    return next === undefined ? undefined : Math.max(0, next[1].at - this.#now)
+  }
+
+  /** Runs the timer that is due first, and moves the clock to it. False: there is none. */
+  runNext(): boolean {
+    const next = this.#next()
+    if (next === undefined) return false
+    const [id, timer] = next
+    this.#now = Math.max(this.#now, timer.at)
+    if (timer.every === undefined) this.#timers.delete(id)
+    else this.#timers.set(id, { ...timer, at: this.#now + timer.every, order: ++this.#order })
+    this.as(timer.owner, timer.run)
+    return true
+  }
+
+  /** What is set meanwhile is of this owner, and ends with it. */
+  as(owner: object, run: () => void): void {
+    const before = this.#owner
+    this.#owner = owner
+    try {
+      run()
+    } finally {
+      this.#owner = before
+    }
+  }
+
+  /** The timers of whoever died; without an owner all of them. */
+  forget(owner?: object): void {
+    for (const [id, timer] of this.#timers) if (owner === undefined || timer.owner === owner) this.#timers.delete(id)
+  }
+
+  #add(run: () => void, afterMs: number, every?: number): object {
+    const id = ++this.#order
+    this.#timers.set(id, { at: this.#now + Math.max(0, afterMs), order: id, every, owner: this.#owner, run })
+    return { [Symbol.toPrimitive]: () => id, unref: () => undefined, ref: () => undefined }
+  }
+
+  #next(): [number, Timer] | undefined {
+    let best: [number, Timer] | undefined
+    for (const entry of this.#timers) {
+      if (best === undefined || entry[1].at < best[1].at || (entry[1].at === best[1].at && entry[1].order < best[1].order)) best = entry
+    }
+    return best
+  }
+}
+
+/** Lets everything run that was promised: what a turn of the loop would do. */
+export const settleTurn = (): Promise<void> => new Promise((resolve) => void realSetImmediate(resolve))
