@@ -1,8 +1,9 @@
 /** Whose request it is by address: nobody takes another’s by a header. Rules: keys.md "Client addresses". */
 
 import { expect, test } from 'bun:test'
+import type { Server } from 'bun'
 import fc from 'fast-check'
-import { clientAddress } from '../../src/http/client-address.ts'
+import { Client, clientAddress } from '../../src/http/client-address.ts'
 
 const PROXIES = ['10.0.0.0/8', '192.168.1.1', 'fd00::/8']
 
@@ -55,4 +56,12 @@ test('no header makes it throw, and an untrusted socket is never talked out of i
 
 test('a request without a socket has one name of its own', () => {
   expect(clientAddress('', '1.1.1.1', ['0.0.0.0/0', '::/0'])).toBe('unknown')
+})
+
+test('a client is who its socket says, and behind a trusted proxy who that says', () => {
+  const server = { requestIP: () => ({ address: '10.0.0.1', family: 'IPv4', port: 1 }) } as unknown as Server<unknown>
+  const request = new Request('http://a/', { headers: { 'x-forwarded-for': '203.0.113.7' } })
+  const ipBehind = (...proxies: readonly string[]): string => new Client({ trustedProxies: () => proxies }, request, server).ip
+  expect([ipBehind(), ipBehind('10.0.0.0/8')]).toEqual(['10.0.0.1', '203.0.113.7'])
+  expect(new Client({ trustedProxies: () => [] }, request, null).ip).toBe('unknown')
 })
