@@ -5,7 +5,7 @@ import type { Figure, Goal, Row } from './rows.ts'
 import { tableText } from './table.ts'
 import { digits, inUnit } from './units.ts'
 
-type Judged = Readonly<{
+export type Judged = Readonly<{
   name: string
   /** By contestant; without one that has nothing in this row. */
   cells: Readonly<Record<string, string>>
@@ -39,16 +39,11 @@ const MET = new Map([
   [undefined, '–'],
 ])
 
-/** The same as a table. */
-export function judgedText(rows: readonly Row[], readings: Readings, contestants: readonly string[]): string {
+/** As a table. */
+export function judgedText(judged: readonly Judged[], contestants: readonly string[]): string {
   return tableText(
     ['', ...contestants, 'goal', 'met'],
-    judge(rows, readings, contestants).map(({ name, cells, goal, met }) => [
-      name,
-      ...contestants.map((one) => cells[one] ?? ''),
-      goal,
-      MET.get(met) ?? '',
-    ]),
+    judged.map(({ name, cells, goal, met }) => [name, ...contestants.map((one) => cells[one] ?? ''), goal, MET.get(met) ?? '']),
   )
 }
 

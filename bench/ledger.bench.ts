@@ -8,7 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readDebits, writeDebits } from '../src/ledger/debit-records.ts'
 import type { Debit } from '../src/ledger/task.ts'
-import { createKey, holdRequest, openMachine, openTestLedger, operateTask, settlement, usd } from '../test/support/ledger.ts'
+import { createKey, holdRequest, openTestLedger, settlement } from '../test/support/ledger.ts'
+import { DebitMachine, HOLD, UPSTREAM, USED } from './debits.ts'
 import { bestOf, print } from './measure.ts'
 
 const DEBITS = Number(process.argv[2] ?? 8_192)
@@ -18,59 +19,9 @@ const GROUPS = [1, 4, 16, 64, 256]
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
 const { ledger } = await openTestLedger({ path: join(folder, 'thread.db') })
-const machine = openMachine(join(folder, 'machine.db'))
-for (let index = 0; index < KEYS; index++) {
-  const operation = createKey(`key_${index}`, { balanceUsd: '1000000' })
-  await ledger.operate(operation)
-  machine.ask(operateTask(operation))
-}
-
-const HOLD = usd('0.000001')
-const USED = { input: 1_000, output: 200, cacheRead: 50 }
-const UPSTREAM = {
-  name: 'main',
-  model: 'vendor-model',
-  messageId: 'msg_01XFDUDYJgAACzvnptvVoYEL',
-  requestId: 'req_011CSHoEeqs5C35K2UUqR7Fy',
-}
-let requests = 0
-/** In order, as the gateway's are. */
-const newId = (): string => `req_${String(++requests).padStart(32, '0')}`
-
-/** Held in the machine's memory and settled there: what is left to do is to write. */
-function debit(keys: number): Debit {
-  const requestId = newId()
-  const keyId = `key_${requests % keys}`
-  if (!machine.wallets.has(keyId)) machine.ask({ kind: 'hold', request: holdRequest(`first_${keyId}`, keyId, HOLD) })
-  machine.wallets.hold(holdRequest(requestId, keyId, HOLD), 0)
-  const held = machine.wallets.settle(settlement(requestId, USED, { upstream: UPSTREAM }))
-  if (held === undefined) throw new Error('not held')
-  machine.wallets.settled(requestId)
-  return held
-}
-
-function inMemory(): number {
-  for (let n = 0; n < DEBITS * 4; n++) {
-    const requestId = newId()
-    if (machine.wallets.hold(holdRequest(requestId, 'key_0', HOLD), 0) !== 'held') throw new Error('not held')
-    machine.wallets.void(requestId)
-  }
-  return DEBITS * 4
-}
-
-/** Made before the clock starts. */
-const ready = (keys: number): readonly Debit[] => Array.from({ length: DEBITS }, () => debit(keys))
-
-let told = 0
-function write(debits: readonly Debit[], group: number): number {
-  machine.ledger.define(machine.wallets.prices.slice(told))
-  told = machine.wallets.prices.length
-  for (let at = 0; at < debits.length; at += group) {
-    const applied = machine.ledger.apply(debits.slice(at, at + group).map((one) => ({ kind: 'settle', debit: one })))
-    if (applied.kind === 'failed' || applied.answers.some((answer) => answer !== 'settled')) throw new Error('not settled')
-  }
-  return debits.length
-}
+for (let index = 0; index < KEYS; index++) await ledger.operate(createKey(`key_${index}`, { balanceUsd: '1000000' }))
+const machine = new DebitMachine(join(folder, 'machine.db'))
+machine.addKeys(KEYS)
 
 const PAGES = 'a debit, one key, groups of 16, page table'
 
@@ -87,9 +38,9 @@ function cpuOfWrites(): Promise<ReadonlyMap<string, number>> {
   const row = (name: string, keys: number, group: number) => {
     made.set(
       name,
-      Array.from({ length: ROUNDS + 2 }, () => ready(keys)),
+      Array.from({ length: ROUNDS + 2 }, () => machine.ready(DEBITS, keys)),
     )
-    return { name, run: () => write(made.get(name)?.pop() ?? [], group) }
+    return { name, run: () => machine.write(made.get(name)?.pop() ?? [], group) }
   }
   const pages = row(PAGES, 1, 16)
   const rows = [
@@ -106,10 +57,12 @@ function throughRecords(): number {
   return debits.length
 }
 
+let requests = 0
+
 async function throughThread(lanes: number, debits: number): Promise<number> {
   const lane = async (): Promise<void> => {
     for (let n = 0; n < debits / lanes; n++) {
-      const requestId = newId()
+      const requestId = `req_${String(++requests).padStart(32, '0')}`
       const answer = await ledger.hold(holdRequest(requestId, `key_${requests % KEYS}`, HOLD))
       if (answer !== 'held') throw new Error(answer)
       if ((await ledger.settle(settlement(requestId, USED, { upstream: UPSTREAM }))) !== 'settled') throw new Error('not settled')
@@ -124,12 +77,12 @@ console.log(
 )
 const cpu = await cpuOfWrites()
 print(cpu, 'debit', 'a debit, one key, groups of 16')
-const recordsReady = ready(KEYS)
+const recordsReady = machine.ready(DEBITS, KEYS)
 console.log('\nCPU of the gateway’s side:')
 print(
   await bestOf(
     [
-      { name: 'admission and release in memory', run: inMemory },
+      { name: 'admission and release in memory', run: () => machine.holdAndVoid(DEBITS * 4) },
       { name: 'a debit written and read as a record', run: throughRecords },
     ],
     ROUNDS,
@@ -153,8 +106,7 @@ print(
   'debit',
   ONE,
 )
-const differences = machine.differences()
-if (differences.length > 0) throw new Error(JSON.stringify(differences))
+machine.verify()
 machine.close()
 await ledger.close()
 rmSync(folder, { recursive: true, force: true })

@@ -4,12 +4,12 @@
  */
 
 import { parseArgs } from 'node:util'
-import { judgedText } from './judge.ts'
+import { judge, judgedText } from './judge.ts'
 import { LOADS } from './load/loads.ts'
 import { FULL, LoadRunner, QUICK } from './load/run-loads.ts'
 import { openStage } from './load/stage.ts'
 import { Readings } from './readings.ts'
-import { ROWS } from './rows.ts'
+import { rowsWith } from './rows.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -26,30 +26,23 @@ const unknown = positionals.filter((name) => !LOADS.some((load) => load.name ===
 if (unknown.length > 0) throw new Error(`${unknown.join(', ')}: the loads are ${LOADS.map(({ name }) => name).join(', ')}`)
 
 const say = (line: string): void => console.error(line)
-const stage = await openStage(
-  {
-    binary: values.binary,
-    against: values.against,
-    withPeers: values.peers,
-    peers: values.peer,
-    upstreamPort: Number(values['upstream-port']),
-    withNone: !values.quick,
-  },
-  say,
-)
+const stage = await openStage({
+  binary: values.binary,
+  against: values.against,
+  withPeers: values.peers,
+  peers: values.peer,
+  upstreamPort: Number(values['upstream-port']),
+  withNone: !values.quick,
+})
 const readings = new Readings()
 try {
-  const runner = new LoadRunner(stage.generator, values.quick ? QUICK : FULL, readings, say)
+  const runner = new LoadRunner(stage.generators[0], values.quick ? QUICK : FULL, readings, say)
   const asked = LOADS.filter(({ name, isQuick }) => (positionals.length === 0 ? isQuick || !values.quick : positionals.includes(name)))
   for (const load of asked) await runner.run(load, stage.gateways)
   stage.verify()
 } finally {
   await stage.close()
 }
-console.log(
-  judgedText(
-    ROWS,
-    readings,
-    stage.gateways.map(({ name }) => name),
-  ),
-)
+for (const note of stage.notes) say(note)
+const names = stage.gateways.map(({ name }) => name)
+console.log(judgedText(judge(rowsWith(0), readings, names), names))

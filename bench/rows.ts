@@ -23,7 +23,8 @@ export type Row = Readonly<{ name: string; figures: readonly Figure[] }>
 const most = (value: number, of: Goal['of'] = 'one', plus = 0): Goal => ({ sense: 'most', value, of, plus })
 const least = (value: number, of: Goal['of'] = 'one'): Goal => ({ sense: 'least', value, of })
 
-export const ROWS: readonly Row[] = [
+/** `receipts` that a ledger in use has. */
+export const rowsWith = (receipts: number): readonly Row[] => [
   {
     name: 'chat in one piece, 64 connections',
     figures: [{ metric: 'chat.rate', unit: '/s', as: 'ratio', goals: [least(0.45, 'R'), least(20, 'P')] }],
@@ -43,6 +44,7 @@ export const ROWS: readonly Row[] = [
       { metric: 'one.p99', unit: 'µs', as: 'added', goals: [most(5, 'flush')] },
     ],
   },
+  { name: 'one flush of this disk (fdatasync)', figures: [{ metric: 'flush', unit: 'µs', as: 'itself' }] },
   {
     name: 'CPU an event, 1,000 streams, 1 a write',
     figures: [{ metric: 'streams.cpu', unit: 'µs', as: 'ratio', goals: [most(1.4, 'R')] }],
@@ -74,6 +76,20 @@ export const ROWS: readonly Row[] = [
     figures: [
       { metric: 'memory.open', unit: 'MB', as: 'itself', goals: [most(150)] },
       { metric: 'memory.after', unit: 'MB', as: 'itself', goals: [most(1.3, 'idle')] },
+    ],
+  },
+  {
+    name: 'a debit in groups of 16, the ledger alone',
+    figures: [
+      { metric: 'debit.cpu', unit: 'µs', as: 'itself', label: 'CPU', goals: [most(18)] },
+      { metric: 'debit.rate', unit: '/s', as: 'itself', goals: [least(40_000)] },
+    ],
+  },
+  {
+    name: `start to first answer · with ${receipts.toLocaleString('en-US')} receipts`,
+    figures: [
+      { metric: 'start.empty', unit: 'ms', as: 'itself', goals: [most(90)] },
+      { metric: 'start.full', unit: 'ms', as: 'itself', goals: [most(110)] },
     ],
   },
   {

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
-const ALL = 'load'
+const ALL = 'compare'
 const [first = ALL, ...rest] = process.argv.slice(2)
 const [name, options] = first.startsWith('-') ? [ALL, [first, ...rest]] : [first, rest]
 const file = join(import.meta.dir, `${name}.bench.ts`)

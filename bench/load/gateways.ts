@@ -66,10 +66,9 @@ http {
 }
 `
 
-/** Nothing where nginx is not installed. */
-export async function startNginx(upstreamPort: number, folder: string): Promise<Gateway | undefined> {
+export async function startNginx(upstreamPort: number, folder: string): Promise<Gateway | { why: string }> {
   const program = Bun.which('nginx')
-  if (program === null) return undefined
+  if (program === null) return { why: 'nginx is not installed' }
   const port = freePort()
   const file = join(folder, 'nginx.conf')
   writeFileSync(file, nginxConfiguration(folder, port, upstreamPort))

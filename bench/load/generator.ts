@@ -19,6 +19,8 @@ export type Job = Readonly<{
   /** What each request asks for, and how large its body is. */
   plan: Plan
   bodyBytes: number
+  /** Keys with which the clients come in turn, in place of the target's own. */
+  bearers?: readonly string[]
   connections: number
   /** Over which the connections begin, one after the other. */
   rampMs: number
@@ -52,22 +54,22 @@ export type Seen = Readonly<{
   failure: string
 }>
 
-type Client = { socket: Socket<Client> | undefined; answer: Answer; beganUs: number; sent: number; busy: boolean }
+type Client = { socket: Socket<Client> | undefined; answer: Answer; beganUs: number; sent: number; busy: boolean; request: Buffer }
 
 const quantiles = (values: readonly number[]): Quantiles => {
   const sorted = Float64Array.from(values).sort()
   return { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), count: sorted.length }
 }
 
-function requestTo({ target: { host, port, path, headers }, plan, bodyBytes }: Job): Buffer {
-  const body = chatBody(plan, bodyBytes)
+function requestTo({ host, port, path, headers }: Target, body: string): Buffer {
   const lines = Object.entries({ host: `${host}:${port}`, 'content-type': 'application/json', ...headers, 'content-length': body.length })
   return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`)
 }
 
 class Load {
   readonly #job: Job
-  readonly #request: Buffer
+  readonly #requests: readonly Buffer[]
+  #asked = 0
   readonly #clients: Client[] = []
   readonly #answerUs: number[] = []
   readonly #firstUs: number[] = []
@@ -83,7 +85,10 @@ class Load {
 
   constructor(job: Job) {
     this.#job = job
-    this.#request = requestTo(job)
+    const { target, plan, bodyBytes, bearers = [] } = job
+    const body = chatBody(plan, bodyBytes)
+    const others = bearers.map((key) => requestTo({ ...target, headers: { authorization: `Bearer ${key}` } }, body))
+    this.#requests = others.length > 0 ? others : [requestTo(target, body)]
     this.#onLag = job.lags ? (us) => void (this.#inWindow && this.#lagUs.push(us)) : undefined
   }
 
@@ -127,7 +132,7 @@ class Load {
   }
 
   async #connect(): Promise<void> {
-    const client: Client = { socket: undefined, answer: new Answer(), beganUs: 0, sent: 0, busy: false }
+    const client: Client = { socket: undefined, answer: new Answer(), beganUs: 0, sent: 0, busy: false, request: Buffer.alloc(0) }
     this.#clients.push(client)
     await Bun.connect<Client>({
       hostname: this.#job.target.host,
@@ -142,13 +147,14 @@ class Load {
         data: (_, bytes) => this.#read(client, bytes),
         drain: () => this.#write(client),
         close: () => this.#gone(client),
-        error: () => this.#gone(client),
+        error: (_, error) => this.#fail(String(error)),
       },
     })
   }
 
   #ask(client: Client): void {
     client.answer.begin()
+    client.request = this.#requests[this.#asked++ % this.#requests.length] ?? client.request
     client.busy = true
     client.beganUs = nowUs()
     client.sent = 0
@@ -156,7 +162,8 @@ class Load {
   }
 
   #write(client: Client): void {
-    if (client.sent < this.#request.length) client.sent += Math.max(0, client.socket?.write(this.#request, client.sent) ?? 0)
+    const left = client.request.length - client.sent
+    if (left > 0) client.sent += Math.max(0, client.socket?.write(client.request, client.sent, left) ?? 0)
   }
 
   #read(client: Client, bytes: Buffer): void {

@@ -13,14 +13,17 @@ const ENVIRONMENT = { ...process.env, NODE_ENV: 'production', BUN_CONFIG_MAX_HTT
 
 export type Running = Readonly<{ pid: number; stop: () => Promise<void> }>
 
+/** Files that one process may open, once its limit is raised as far as it goes. */
+export const openFilesMax = (): number => Number(Bun.spawnSync(['sh', '-c', 'ulimit -Hn']).stdout.toString().trim()) || 1_048_576
+
 /** Another program. What it says goes to a file, so that reading it costs this process nothing. */
 export function start(command: readonly string[], { cwd, log }: { cwd: string; log: string }): Running {
   const said = openSync(log, 'a')
   const child = Bun.spawn([...RAISED, ...command], { cwd, env: ENVIRONMENT, stdout: said, stderr: said })
+  closeSync(said)
   const stop = async (): Promise<void> => {
     child.kill()
     await child.exited
-    closeSync(said)
   }
   return { pid: child.pid, stop }
 }

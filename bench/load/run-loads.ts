@@ -74,10 +74,18 @@ async function turn(
   return await ask(gateway, generator, { ...shape, plan, connections, bodyBytes: 0, warmMs, windowMs })
 }
 
+type Asked = Omit<Job, 'target' | 'watch' | 'drainMs'>
+
 /** One job, whose answers were all right and whose sums agree. */
-async function ask(gateway: Gateway, generator: Generator, job: Omit<Job, 'target' | 'watch' | 'drainMs'>): Promise<Seen> {
+export async function ask(gateway: Gateway, generator: Generator, job: Asked): Promise<Seen> {
+  const seen = await run(gateway, generator, job)
+  await gateway.audit(seen.total.answers)
+  return seen
+}
+
+/** One job, whose answers were all right. */
+export async function run(gateway: Gateway, generator: Generator, job: Asked): Promise<Seen> {
   const seen = await generator.run({ ...job, target: gateway.target, watch: gateway.pids(), drainMs: DRAIN_MS })
   if (seen.failures > 0) throw new Error(`${gateway.name}: ${seen.failures} answers were wrong; the first: ${seen.failure}`)
-  await gateway.audit(seen.total.answers)
   return seen
 }

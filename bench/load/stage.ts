@@ -1,9 +1,9 @@
-/** All that a load runs on: upstream, generator and gateways, each a process of its own, and Tollgate with its ledger in a folder that goes with them. */
+/** All that a load runs on: upstream, generators and gateways, each a process of its own, and Tollgate with its ledger in a folder that goes with them. */
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { TOLLGATE } from '../readings.ts'
+import { NONE, TOLLGATE } from '../readings.ts'
 import { checkBodies } from './bodies-right.ts'
 import { direct, type Gateway, peerAt, startNginx, startPassthrough, startPortkey } from './gateways.ts'
 import { type Generator, startGenerator, startServer } from './processes.ts'
@@ -26,11 +26,13 @@ export type Casting = Readonly<{
 
 export type Stage = Readonly<{
   folder: string
-  generator: Generator
-  upstreamPort: number
+  /** The second one is for what disturbs the first one's load. */
+  generators: readonly [Generator, Generator]
   gateways: readonly Gateway[]
-  /** Where Tollgate is compiled. */
-  binary: string
+  /** Another process of the same gateway, cold and with a ledger of its own; nothing for one that only has an address. */
+  another: (name: string) => Promise<Gateway | undefined>
+  /** Tollgate, not started, with a key and a ledger of its own. */
+  installation: (name: string) => Installation
   /** Why a peer is missing. */
   notes: readonly string[]
   /** Throws what `tollgate verify` finds. */
@@ -38,51 +40,60 @@ export type Stage = Readonly<{
   close: () => Promise<void>
 }>
 
-export async function openStage(
-  { binary, against, withPeers, peers, upstreamPort, withNone }: Casting,
-  say: (line: string) => void,
-): Promise<Stage> {
+export async function openStage(casting: Casting): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
-  const upstream = await startServer('upstream.ts', String(upstreamPort))
-  const generator = await startGenerator()
-  const installations: Installation[] = []
-  const tollgate = async (name: string, file: string): Promise<Gateway> => {
-    const installation = install(file, join(folder, name), upstream.port)
-    installations.push(installation)
-    return await startTollgate(name, installation)
-  }
-  const own = binary === undefined ? build(folder) : resolve(binary)
+  const upstream = await startServer('upstream.ts', String(casting.upstreamPort))
+  const generators = [await startGenerator(), await startGenerator()] as const
+  const binaries = new Map([[TOLLGATE, casting.binary === undefined ? build(folder) : resolve(casting.binary)]])
+  if (casting.against !== undefined) binaries.set('against', resolve(casting.against))
+  const installed: Installation[] = []
+  const running: Gateway[] = []
   const notes: string[] = []
-  const gateways: Gateway[] = [...(withNone ? [direct(upstream.port)] : []), await startPassthrough(upstream.port)]
-  if (withPeers) {
-    const [nginx, portkey] = [await startNginx(upstream.port, folder), await startPortkey(upstream.port, folder)]
-    if (nginx === undefined) notes.push('N, nginx: not installed')
-    else gateways.push(nginx)
-    if ('why' in portkey) notes.push(`P, Portkey: ${portkey.why}`)
-    else gateways.push(portkey)
+  const installation = (name: string): Installation => {
+    const made = install(binaries.get(name) ?? '', join(folder, `${name}-${installed.length}`), upstream.port)
+    installed.push(made)
+    return made
   }
-  for (const peer of peers) gateways.push(peerAt(peer.slice(0, peer.indexOf('=')), peer.slice(peer.indexOf('=') + 1)))
-  if (against !== undefined) gateways.push(await tollgate('against', resolve(against)))
-  gateways.push(await tollgate(TOLLGATE, own))
+  const another = async (name: string): Promise<Gateway | undefined> => {
+    const started = await startByName(name)
+    if (started === undefined || 'why' in started) {
+      if (started !== undefined) notes.push(`${name}: ${started.why}`)
+      return undefined
+    }
+    running.push(started)
+    await checkBodies(started)
+    return started
+  }
+  const startByName = async (name: string): Promise<Gateway | { why: string } | undefined> => {
+    if (name === NONE) return direct(upstream.port)
+    if (name === 'R') return await startPassthrough(upstream.port)
+    if (name === 'N') return await startNginx(upstream.port, folder)
+    if (name === 'P') return await startPortkey(upstream.port, folder)
+    if (binaries.has(name)) return await startTollgate(name, installation(name))
+    const url = casting.peers.find((peer) => peer.startsWith(`${name}=`))?.slice(name.length + 1)
+    return url === undefined ? undefined : peerAt(name, url)
+  }
   const close = async (): Promise<void> => {
-    await Promise.all([...gateways.map(({ stop }) => stop()), generator.stop(), upstream.stop()])
+    await Promise.all([...running.map(({ stop }) => stop()), ...generators.map(({ stop }) => stop()), upstream.stop()])
     rmSync(folder, { recursive: true, force: true })
   }
+  const named = casting.peers.map((peer) => peer.slice(0, peer.indexOf('=')))
+  const names = [
+    ...(casting.withNone ? [NONE] : []),
+    'R',
+    ...(casting.withPeers ? ['N', 'P'] : []),
+    ...named,
+    ...[...binaries.keys()].toReversed(),
+  ]
   try {
-    if (peers.length > 0) say(`the upstream listens on http://127.0.0.1:${upstream.port}`)
-    for (const gateway of gateways) await checkBodies(gateway)
+    const gateways: Gateway[] = []
+    for (const name of names) {
+      const gateway = await another(name)
+      if (gateway !== undefined) gateways.push(gateway)
+    }
+    return { folder, generators, gateways, another, installation, notes, verify: () => installed.forEach(verify), close }
   } catch (error) {
     await close()
     throw error
-  }
-  return {
-    folder,
-    generator,
-    upstreamPort: upstream.port,
-    gateways,
-    binary: own,
-    notes,
-    verify: () => installations.forEach(verify),
-    close,
   }
 }

@@ -109,6 +109,9 @@ test('a table stands in columns, the first to the left', () => {
       ],
     ),
   ).toBe(['|           |        R |', '|-----------|---------:|', '| µs, added |        1 |', '| b         | 1,000 µs |'].join('\n'))
-  const text = judgedText(row(rate({ sense: 'least', value: 0.5, of: 'R' })), readings({ rate: { R: 2, [TOLLGATE]: 1 } }), ['R', TOLLGATE])
+  const text = judgedText(
+    judge(row(rate({ sense: 'least', value: 0.5, of: 'R' })), readings({ rate: { R: 2, [TOLLGATE]: 1 } }), ['R', TOLLGATE]),
+    ['R', TOLLGATE],
+  )
   expect(text.split('\n').at(-1)).toBe('| a row | 1 (2/s) | 0.5 R (1/s) | ≥ 0.5 R | yes |')
 })

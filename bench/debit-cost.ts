@@ -1,0 +1,26 @@
+/** What a debit costs the ledger alone: receipt, account, key, roll-up and the flush, in groups of 16. */
+
+import { join } from 'node:path'
+import { DebitMachine } from './debits.ts'
+import type { Readings } from './readings.ts'
+import { TOLLGATE } from './readings.ts'
+
+const DEBITS = 8_192
+const GROUP = 16
+
+/** Into `debit.cpu` and `debit.rate`, a figure a round, after two rounds for warming up. */
+export function measureDebits(folder: string, rounds: number, readings: Readings): void {
+  const machine = new DebitMachine(join(folder, 'debits.db'))
+  machine.addKeys(1)
+  for (let round = -2; round < rounds; round++) {
+    const debits = machine.ready(DEBITS, 1)
+    const [before, from] = [process.cpuUsage(), performance.now()]
+    machine.write(debits, GROUP)
+    const { user, system } = process.cpuUsage(before)
+    if (round < 0) continue
+    readings.add('debit.cpu', TOLLGATE, (user + system) / DEBITS)
+    readings.add('debit.rate', TOLLGATE, (DEBITS * 1000) / (performance.now() - from))
+  }
+  machine.verify()
+  machine.close()
+}

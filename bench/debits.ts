@@ -1,0 +1,106 @@
+/** Debits as the gateway makes them, held and settled in the machine's memory, and the ledger's state machine on a file of its own that writes them. */
+
+import { randomBytes } from 'node:crypto'
+import { displayOf, makeSecret } from '../src/core/key.ts'
+import type { Debit } from '../src/ledger/task.ts'
+import {
+  type Ask,
+  createKey,
+  holdRequest,
+  type Machine,
+  openMachine,
+  operateTask,
+  settlement,
+  sha256,
+  usd,
+} from '../test/support/ledger.ts'
+
+export const HOLD = usd('0.000001')
+export const USED = { input: 1_000, output: 200, cacheRead: 50 }
+export const UPSTREAM = {
+  name: 'main',
+  model: 'vendor-model',
+  messageId: 'msg_01XFDUDYJgAACzvnptvVoYEL',
+  requestId: 'req_011CSHoEeqs5C35K2UUqR7Fy',
+}
+const KEYS_A_GROUP = 512
+
+export class DebitMachine {
+  readonly #machine: Machine
+  /** The secrets of the keys, in their order. */
+  readonly secrets: string[] = []
+  #requests = 0
+  #told = 0
+
+  constructor(path: string) {
+    this.#machine = openMachine(path)
+  }
+
+  /** Each with an account of its own and all the money that it can use. */
+  addKeys(count: number): void {
+    for (let at = 0; at < count; at += KEYS_A_GROUP)
+      this.#machine.askAll(...Array.from({ length: Math.min(KEYS_A_GROUP, count - at) }, () => this.#newKey()))
+  }
+
+  #newKey(): Ask {
+    const secret = makeSecret(() => randomBytes(64))
+    const operation = createKey(`key_${this.secrets.length}`, {
+      secretHash: sha256(secret),
+      display: displayOf(secret),
+      balanceUsd: '1000000',
+    })
+    this.secrets.push(secret)
+    return operateTask(operation)
+  }
+
+  /** What is left to do with them is to write; they go round over the first `keys` keys. */
+  ready(count: number, keys: number): readonly Debit[] {
+    return Array.from({ length: count }, () => this.#debit(keys))
+  }
+
+  #debit(keys: number): Debit {
+    const { wallets } = this.#machine
+    const number = ++this.#requests
+    // In order, as the gateway's are.
+    const requestId = `req_${String(number).padStart(32, '0')}`
+    const keyId = `key_${number % keys}`
+    if (!wallets.has(keyId)) this.#machine.ask({ kind: 'hold', request: holdRequest(`first_${keyId}`, keyId, HOLD) })
+    wallets.hold(holdRequest(requestId, keyId, HOLD), 0)
+    const held = wallets.settle(settlement(requestId, USED, { upstream: UPSTREAM }))
+    if (held === undefined) throw new Error('not held')
+    wallets.settled(requestId)
+    return held
+  }
+
+  /** In groups, each a transaction that is flushed. The number of debits. */
+  write(debits: readonly Debit[], group: number): number {
+    const { ledger, wallets } = this.#machine
+    ledger.define(wallets.prices.slice(this.#told))
+    this.#told = wallets.prices.length
+    for (let at = 0; at < debits.length; at += group) {
+      const applied = ledger.apply(debits.slice(at, at + group).map((one) => ({ kind: 'settle', debit: one })))
+      if (applied.kind === 'failed' || applied.answers.some((answer) => answer !== 'settled')) throw new Error('not settled')
+    }
+    return debits.length
+  }
+
+  /** Admission and release, without a debit. The number of them. */
+  holdAndVoid(count: number): number {
+    for (let n = 0; n < count; n++) {
+      const requestId = `req_${String(++this.#requests).padStart(32, '0')}`
+      if (this.#machine.wallets.hold(holdRequest(requestId, 'key_0', HOLD), 0) !== 'held') throw new Error('not held')
+      this.#machine.wallets.void(requestId)
+    }
+    return count
+  }
+
+  /** Throws what `tollgate verify` would find. */
+  verify(): void {
+    const differences = this.#machine.differences()
+    if (differences.length > 0) throw new Error(JSON.stringify(differences.slice(0, 5)))
+  }
+
+  close(): void {
+    this.#machine.close()
+  }
+}

@@ -1,0 +1,19 @@
+/** What one flush of this disk takes: a page appended to a file and `fdatasync`, as a commit does it. */
+
+import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+
+const PAGE = new Uint8Array(4_096)
+
+/** Microseconds of each. */
+export function flushesUs(folder: string, count: number): readonly number[] {
+  const file = openSync(join(folder, 'flush'), 'w')
+  const took = Array.from({ length: count }, () => {
+    const from = performance.now()
+    writeSync(file, PAGE)
+    fdatasyncSync(file)
+    return (performance.now() - from) * 1000
+  })
+  closeSync(file)
+  return took
+}
