@@ -20,6 +20,7 @@ import { picture } from './picture.ts'
 import { NONE, Readings, TOLLGATE } from './readings.ts'
 import { loadNow, machineText, writeResults } from './results.ts'
 import { rowsWith } from './rows.ts'
+import { median } from './statistics.ts'
 
 const FLUSHES = 300
 const STARTS = 5
@@ -62,9 +63,7 @@ async function measureStarts(): Promise<void> {
 
 const fastOnes = stage.gateways.filter(({ isSlow, name }) => !isSlow && name !== NONE)
 const steps: Readonly<Record<string, () => Promise<unknown> | unknown>> = {
-  flush: () => {
-    for (const us of flushesUs(stage.folder, FLUSHES)) readings.add('flush', NONE, us)
-  },
+  flush: () => readings.add('flush', NONE, median(flushesUs(stage.folder, FLUSHES))),
   debits: () => measureDebits(stage.folder, DEBIT_ROUNDS, readings),
   starts: measureStarts,
   loads: async () => {
@@ -105,7 +104,9 @@ const svg = picture(
   `${machineText()}, ${date}, load ${loadBefore.toFixed(1)} before it began. The line is the goal.`,
 )
 const written =
-  values.quick || positionals.length > 0 ? [] : await writeResults({ date, contestants, notes, rows, readings, loadBefore }, svg)
+  (values.quick || positionals.length > 0) && !values.write
+    ? []
+    : await writeResults({ date, contestants, notes, rows, readings, loadBefore }, svg)
 
 console.log(judgedText(rows, names))
 console.log(

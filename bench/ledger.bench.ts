@@ -28,7 +28,7 @@ const PAGES = 'a debit, one key, groups of 16, page table'
 /** What is done behind the settles belongs to them. */
 function withPages(run: () => number): number {
   const units = run()
-  for (let batch = 0; batch < units; batch += 4_096) machine.ledger.tidy()
+  machine.tidy(units)
   return units
 }
 

@@ -79,10 +79,11 @@ export const rowsWith = (receipts: number): readonly Row[] => [
     ],
   },
   {
-    name: 'a debit in groups of 16, the ledger alone',
+    name: 'a debit in groups of 16, the ledger alone · CPU · with its page table',
     figures: [
-      { metric: 'debit.cpu', unit: 'µs', as: 'itself', label: 'CPU', goals: [most(18)] },
       { metric: 'debit.rate', unit: '/s', as: 'itself', goals: [least(40_000)] },
+      { metric: 'debit.cpu', unit: 'µs', as: 'itself' },
+      { metric: 'debit.tidied.cpu', unit: 'µs', as: 'itself', goals: [most(18)] },
     ],
   },
   {

@@ -39,8 +39,8 @@ export const LOADS: readonly Load[] = [
     connectionsOfSlow: 64,
     metricsOf: ({ answers, seconds, cpu }) => ({
       'chat.rate': answers / seconds,
-      'chat.cpu': cpu.all / answers,
-      // Others have threads of other kinds.
+      // Nothing is looked at without a gateway, and others have threads of other kinds.
+      ...(cpu.all > 0 ? { 'chat.cpu': cpu.all / answers } : {}),
       ...(cpu.ledger > 0 ? { 'chat.cpu.main': cpu.main / answers, 'chat.cpu.ledger': cpu.ledger / answers } : {}),
     }),
   },

@@ -40,7 +40,8 @@ export class LoadRunner {
     for (const gateway of inTurn) await this.#warmUp(load, gateway)
     for (const gateway of turns(inTurn, this.#pace.rounds)) {
       const metrics = load.metricsOf(await turn(load, gateway, this.#generator, load.settleMs, load.windowMs * this.#pace.stretch))
-      for (const [metric, figure] of Object.entries(metrics)) this.#readings.add(metric, gateway.name, figure)
+      // A turn in which a busy machine let nothing happen says nothing.
+      for (const [metric, figure] of Object.entries(metrics)) if (Number.isFinite(figure)) this.#readings.add(metric, gateway.name, figure)
       this.#say(
         `${gateway.name}: ${Object.entries(metrics)
           .map(([metric, figure]) => `${metric} ${digits(figure)}`)

@@ -8,8 +8,8 @@ import { Readings, TOLLGATE } from '../../bench/readings.ts'
 const bar = (who: string, value: number): Bar => ({ who, value, text: String(value) })
 const panel = (bars: readonly Bar[], goal?: number): Panel => ({
   title: 'a title',
-  from: 1,
-  to: 100,
+  from: 10,
+  to: 1_000,
   groups: [{ name: 'a row', bars, goal }],
 })
 const drawn = (one: Panel): string => chart([one], { us: 'us', reference: 'them', caption: 'a caption' })
@@ -17,14 +17,14 @@ const widths = (svg: string, kind: string): number[] =>
   [...svg.matchAll(new RegExp(`class="${kind}" [^>]*width="([\\d.]+)"`, 'g'))].map(([, width]) => Number(width))
 
 test('a bar is as long as the logarithm of its figure; what is out of the scale has its shortest or longest bar', () => {
-  const [whole = 0] = widths(drawn(panel([bar('us', 100)])), 'us')
-  expect(widths(drawn(panel([bar('us', 10)])), 'us')[0]).toBeCloseTo(whole / 2, 1)
+  const [whole = 0] = widths(drawn(panel([bar('us', 1_000)])), 'us')
+  expect(widths(drawn(panel([bar('us', 100)])), 'us')[0]).toBeCloseTo(whole / 2, 1)
   expect(widths(drawn(panel([bar('us', 10_000)])), 'us')).toEqual([whole])
   expect(widths(drawn(panel([bar('us', -5)])), 'us')).toEqual([2])
 })
 
 test('the goal stands where a bar of its size would end', () => {
-  const svg = drawn(panel([bar('us', 10)], 10))
+  const svg = drawn(panel([bar('us', 100)], 100))
   const [, from = '', length = ''] = /class="us" x="([\d.]+)".* width="([\d.]+)"/.exec(svg) ?? []
   expect(Number(/class="goal" x1="([\d.]+)"/.exec(svg)?.[1])).toBeCloseTo(Number(from) + Number(length), 1)
   expect(drawn(panel([bar('us', 10)]))).not.toContain('class="goal" x1')

@@ -6,6 +6,7 @@ import { median, quantile, spread, turns } from '../../bench/statistics.ts'
 test('a quantile is a value that was seen, by nearest rank', () => {
   const hundred = Float64Array.from({ length: 100 }, (_, index) => index + 1)
   expect([quantile(hundred, 0.5), quantile(hundred, 0.99), quantile(hundred, 1), quantile(hundred, 0)]).toEqual([50, 99, 100, 1])
+  expect(quantile([1, 2, 3, 4, 5], 0.5)).toBe(3)
   expect(quantile([7], 0.99)).toBe(7)
   expect(quantile([], 0.5)).toBeNaN()
 })
