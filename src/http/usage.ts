@@ -15,8 +15,8 @@ import { csvStream } from './usage-csv.ts'
 import { DAILY, dailyDocument, REQUEST_DETAIL, REQUEST_LIST, requestDetail, requestDocument } from './usage-documents.ts'
 import { cursorOf, DAILY_QUERY, dayAt, dayOf, limitOf, placeOf, REQUESTS_QUERY, timeOf } from './usage-query.ts'
 
-/** Of a download. */
-const CSV_PAGE = 1_000
+/** Of a download: a read of it takes some milliseconds, after which others have their turn. */
+const CSV_PAGE = 200
 const DAYS = 30
 const DAYS_MAX = 366
 
