@@ -56,6 +56,9 @@ const COMMANDS: Readonly<Record<string, Add>> = {
   audit: async (program, { run }) => (await import('./audit.ts')).addAudit(program, run),
   reconcile: async (program, { run }) => (await import('./reconcile.ts')).addReconcile(program, run),
   verify: async (program, { run }) => (await import('./verify.ts')).addVerify(program, run),
+  statement: async (program, { run }) => (await import('./statement.ts')).addStatement(program, run),
+  'verify-statement': async (program, { environment, setExitCode }) =>
+    (await import('./verify-statement.ts')).addVerifyStatement(program, environment, setExitCode),
   backup: async (program, { run }) => (await import('./backup.ts')).addBackup(program, run),
   restore: async (program, { run }) => (await import('./restore.ts')).addRestore(program, run),
   doctor: async (program, { environment, setExitCode }) => (await import('./doctor.ts')).addDoctor(program, environment, setExitCode),

@@ -1,23 +1,46 @@
 /** `tollgate verify`: recomputes every balance, cost and roll-up, and shows the rows that differ. Rules: money.md "Verify". */
 
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { Difference } from '../ledger/difference.ts'
+import { statementKeyOf } from '../ledger/statement-key.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
-import { EXIT, type ExitCode, isStop, type Stop } from './environment.ts'
+import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
+import { linesIn } from './lines-in.ts'
 import { readReport } from './read-report.ts'
 import { tableText } from './text.ts'
+import { checkFile } from './verify-statement.ts'
 
 export function addVerify(program: Command, run: Run): void {
-  const verify = withJson(program.command('verify')).description('recompute every balance and cost; 1 when a row differs')
-  verify.action(() => run(verify, verifyLedger))
+  const verify = withJson(program.command('verify'))
+    .description('recompute every balance, cost and chain; 1 when a row differs')
+    .option('--against <FILE>', 'an earlier statement, with which the ledger must agree')
+  verify.action(({ against }: { against?: string }) => run(verify, (context) => verifyLedger(context, against)))
 }
 
-function verifyLedger(context: CommandContext): ExitCode | Stop {
-  const differences = readReport(context, (report) => report.verify())
+function verifyLedger(context: CommandContext, against: string | undefined): ExitCode | Stop {
+  const file = against === undefined ? undefined : resolve(context.environment.folder, against)
+  const unsound = file === undefined ? undefined : problemOfStatement(context, file)
+  if (unsound !== undefined) return unsound
+  const differences = readReport(context, (report) => [
+    ...report.verify(),
+    ...(file === undefined ? [] : report.against(() => linesIn(file))),
+  ])
   if (isStop(differences)) return differences
   const isClean = differences.length === 0
   context.say({ ok: isClean, data: differences }, () => (isClean ? IN_ORDER : differenceTable(differences)))
   return isClean ? EXIT.ok : EXIT.finding
+}
+
+/** A statement is held against the ledger only where it is in order itself, and this ledger's key signed it. */
+function problemOfStatement(context: CommandContext, file: string): Stop | undefined {
+  const checked = checkFile(file, undefined)
+  if (isStop(checked)) return checked
+  const [finding] = checked.findings
+  if (finding !== undefined) return wrongUse(`${file} is no sound statement: ${finding.where} ${finding.problem}`)
+  const key = readReport(context, () => statementKeyOf(context.config.ledgerPath).publicKey)
+  if (isStop(key)) return key
+  return checked.head?.publicKey === key ? undefined : wrongUse(`${file} was signed by another key than that of this ledger`)
 }
 
 const IN_ORDER = 'The ledger is in order: every balance, cost and sum is what its rows say.'

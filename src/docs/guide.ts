@@ -15,6 +15,7 @@ import errors from './guide/errors.md' with { type: 'text' }
 import limits from './guide/limits.md' with { type: 'text' }
 import models from './guide/models.md' with { type: 'text' }
 import quickStart from './guide/quick-start.md' with { type: 'text' }
+import statements from './guide/statements.md' with { type: 'text' }
 import streaming from './guide/streaming.md' with { type: 'text' }
 import { codeInCell, openingOf } from './markdown.ts'
 
@@ -37,6 +38,7 @@ export const GUIDE_SOURCES: readonly Readonly<{ name: string; source: string }>[
   { name: 'authentication', source: authentication },
   { name: 'models', source: models },
   { name: 'billing', source: billing },
+  { name: 'statements', source: statements },
   { name: 'streaming', source: streaming },
   { name: 'errors', source: errors },
   { name: 'limits', source: limits },

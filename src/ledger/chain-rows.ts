@@ -7,7 +7,16 @@ import type { Database } from 'bun:sqlite'
 import { creditText, ownerText, priceText, privateText, receiptText } from './chain.ts'
 
 /** `amount` is what it adds to the balance; `at` the Unix milliseconds under which a statement counts it. */
-export type ChainRow = Readonly<{ account: number; seq: number; id: string; hash: string; text: string; amount: bigint; at: number }>
+export type ChainRow = Readonly<{
+  account: number
+  isCredit: boolean
+  seq: number
+  id: string
+  hash: string
+  text: string
+  amount: bigint
+  at: number
+}>
 
 type StoredReceipt = {
   number: bigint
@@ -96,6 +105,22 @@ export class ChainRows {
     }
   }
 
+  /** All rows of the account by their places. */
+  *ofAccount(account: number): Generator<ChainRow> {
+    let next = 1
+    for (const receipt of this.receipts(account)) {
+      if (receipt.seq > next) {
+        for (const credit of this.credits(account, next)) {
+          if (credit.seq >= receipt.seq) break
+          yield credit
+        }
+      }
+      yield receipt
+      next = receipt.seq + 1
+    }
+    yield* this.credits(account, next)
+  }
+
   /** Those of the account whose place is `from` or later, in order. */
   *credits(account: number, from: number): Generator<ChainRow> {
     const query = this.#db.query<StoredCredit, [number, number]>(
@@ -137,6 +162,7 @@ export class ChainRows {
     const text = receiptText(facts, owner, JSON.stringify(row.keyId ?? ''), priceText(row.modelId ?? '', rates), secret)
     return {
       account: Number(row.account),
+      isCredit: false,
       seq: Number(row.seq),
       id: requestId,
       hash: row.hash,
@@ -150,6 +176,6 @@ export class ChainRows {
     const { id, seq, hash, amount, actor, reason, createdAt } = row
     const owner = ownerText(row.accountId ?? '', row.lane)
     const text = creditText({ ...row, amountPicos: amount }, owner, privateText(this.#salt, [actor, reason]))
-    return { account: Number(row.account), seq: Number(seq), id, hash, text, amount, at: Number(createdAt) }
+    return { account: Number(row.account), isCredit: true, seq: Number(seq), id, hash, text, amount, at: Number(createdAt) }
   }
 }

@@ -8,9 +8,12 @@ import { type DatabaseProblem, openDatabase, problemOf } from '../../db/open.ts'
 import { accounts, keys } from '../../db/schema.ts'
 import { availableOf, type KeyRecord } from '../core/key.ts'
 import { type Picos, picos } from '../core/money.ts'
+import { statementFindings } from './against-statement.ts'
 import type { Difference } from './difference.ts'
 import { OperatorLists } from './operator-lists.ts'
 import { OperatorReceipts } from './operator-receipts.ts'
+import { type StatementRange, statementLines } from './statement.ts'
+import type { StatementKey } from './statement-key.ts'
 import { type BooksCall, type BooksQuery, type BooksRow, upstreamBooks, upstreamCalls } from './upstream-books.ts'
 import { differences } from './verify.ts'
 
@@ -93,6 +96,16 @@ export class Report {
 
   verify(): readonly Difference[] {
     return differences(this.#db)
+  }
+
+  /** Lines of a signed statement, made as they are read. `account`: its id. */
+  statement(account: string, range: StatementRange, key: StatementKey, madeAt: number): Iterable<string> {
+    return statementLines(this.#db, account, range, key, madeAt)
+  }
+
+  /** `lines` gives those of a sound statement each time it is called. */
+  against(lines: () => Iterable<Uint8Array>): readonly Difference[] {
+    return statementFindings(this.#db, lines)
   }
 
   /** A copy that is whole and was verified; nothing is left at `file` when it could not be made. An existing file is refused. */

@@ -43,6 +43,7 @@ test('every page has a title and a sentence under it, and nothing in it is left 
     '/docs/authentication',
     '/docs/models',
     '/docs/billing',
+    '/docs/statements',
     '/docs/streaming',
     '/docs/errors',
     '/docs/limits',
