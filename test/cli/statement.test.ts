@@ -64,7 +64,7 @@ describe('a statement', () => {
 
   test('of some days begins with the hash and the balance before them', async () => {
     const whole = objects(await statement())
-    const text = await statement('--from', '2026-11-22', '--to', '2026-11-25')
+    const text = await statement('--from', '2026-11-22', '--to', '2026-11-24')
     const [head, ...rest] = objects(text)
     expect(rest.slice(0, -2).map(({ id }) => id)).toEqual(['req_1', 'req_2', 'req_3'])
     expect(head).toMatchObject({ from: '2026-11-22T00:00:00.000Z', previous: whole[2]?.['hash'], opening_balance_picos: '24999970000000' })
@@ -112,7 +112,7 @@ describe('a statement', () => {
 
 describe('verify --against', () => {
   beforeEach(async () => {
-    writeFileSync(join(place.folder, 'earlier.jsonl'), await statement('--from', '2026-11-22', '--to', '2026-11-24'))
+    writeFileSync(join(place.folder, 'earlier.jsonl'), await statement('--from', '2026-11-22', '--to', '2026-11-23'))
   })
   const against = () => place.run('verify', '--against', 'earlier.jsonl')
 
