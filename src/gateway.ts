@@ -82,6 +82,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     path: config.ledgerPath,
     create: true,
     lockWaitMs: LOCK_WAIT_MS,
+    spillBytes: SPILL_BYTES,
     bootId: Bun.randomUUIDv7(),
     startThread,
     now: Date.now,
@@ -98,6 +99,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const reports = new Reads({ path: opened.path, startThread, onFault })
   const world = worldOf(state, { ledger, reports, log, metrics })
   if (opened.isNew) log.notice('a new ledger was made', { path: opened.path })
+  if (opened.replayed > 0) log.notice('settles that the spill had kept are in the ledger', { replayed: opened.replayed })
   if (recovered > 0) log.notice('requests of a dead process were waived', { recovered })
   const live = new LiveStreams(collectSoon)
   const keyLimits = new KeyLimits({ limits: world.limits, now: world.clock.monotonicMs })
@@ -164,6 +166,8 @@ function bodyMemoryOf({ ledger, limits, clock }: World, memoryBytes: number): Bo
 
 /** What a stream that was just ended, or a socket that is closing, may still take. */
 const LAST_WAIT_MS = 2_000
+/** An end of a request takes some 500 bytes, and once commits fail no request is admitted: room for the ends of 16,000 that run. */
+const SPILL_BYTES = 8 * 1024 * 1024
 /** A command that writes the file itself holds it for a moment. */
 const LOCK_WAIT_MS = 2_000
 /** Above every limit of ours, which answer in the contract's words; Bun's own 413 is empty. */

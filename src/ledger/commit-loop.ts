@@ -3,6 +3,8 @@
  * time; then its tasks are answered `unavailable`, and the ledger counts as unwritable until a commit works. Rules: ledger.md "Group commit", "Failing writes".
  */
 
+import type { Spill } from './spill.ts'
+import { canSpill } from './spill-records.ts'
 import type { SqliteLedger } from './sqlite-ledger.ts'
 import { type Answer, type Committed, isRead, type Numbered, type PriceVersion, type Task, unavailable } from './task.ts'
 
@@ -17,6 +19,7 @@ export class CommitLoop {
   readonly #ledger: SqliteLedger
   readonly #tell: (committed: Committed) => void
   readonly #retryMs: number
+  readonly #spill: Spill
   #queue: NumberedTask[] = []
   #isScheduled = false
   #isWritable = true
@@ -24,8 +27,9 @@ export class CommitLoop {
   #lastProblem = ''
   #probing: ReturnType<typeof setTimeout> | undefined
 
-  /** `retryMs`: how long a failing commit is tried again. */
-  constructor(ledger: SqliteLedger, tell: (committed: Committed) => void, retryMs: number) {
+  /** `retryMs`: how long a failing commit is tried again; then what may not be lost goes into `spill`, which is empty at first. */
+  constructor(ledger: SqliteLedger, spill: Spill, tell: (committed: Committed) => void, retryMs: number) {
+    this.#spill = spill
     this.#ledger = ledger
     this.#tell = tell
     this.#retryMs = retryMs
@@ -41,9 +45,11 @@ export class CommitLoop {
   close(): void {
     while (this.#queue.length > 0) {
       const batch = this.#takeBatch()
-      if (!this.#commit(batch)) this.#refuse(batch)
+      if (!this.#commit(batch)) this.#keepOrRefuse(batch)
     }
     clearTimeout(this.#probing)
+    this.#replay()
+    this.#spill.close()
     this.#ledger.close()
   }
 
@@ -71,6 +77,7 @@ export class CommitLoop {
   }
 
   #commit(batch: readonly NumberedTask[]): boolean {
+    if (batch.some(({ task }) => !isRead(task)) && !this.#replay()) return false
     const applied = this.#ledger.apply(batch.map(({ task }) => task))
     if (applied.kind === 'failed') {
       this.#lastProblem = applied.problem
@@ -109,20 +116,35 @@ export class CommitLoop {
       return
     }
     this.#firstFailureMs = undefined
-    this.#refuse(writes)
+    this.#keepOrRefuse(writes)
     if (walletReads.length > 0) this.#commit(walletReads)
     if (this.#queue.length > 0) this.#schedule()
     this.#probe()
   }
 
-  #refuse(batch: readonly NumberedTask[]): void {
+  /** True: nothing is in the spill any more. */
+  #replay(): boolean {
+    if (this.#spill.isEmpty) return true
+    const replayed = this.#spill.replay()
+    if (replayed.kind === 'failed') {
+      this.#lastProblem = replayed.problem
+      return false
+    }
+    const { settled, faults } = replayed
+    this.#tell({ ...NOTHING, faults, isWritable: this.#isWritable, replayed: settled })
+    return true
+  }
+
+  /** What is kept is acknowledged, and only where nothing could be kept is a settle unavailable; the rest of the writes is, in any case. */
+  #keepOrRefuse(batch: readonly NumberedTask[]): void {
     const wasWritable = this.#isWritable
     this.#isWritable = false
+    const isKept = this.#spill.keep(batch.map(({ task }) => task))
     this.#tell({
-      kind: 'committed',
-      settled: new Float64Array(),
-      answers: batch.map(({ number, task }): Numbered<{ answer: Answer }> => ({ number, answer: unavailable(task) })),
-      changes: [],
+      ...NOTHING,
+      answers: batch.map(
+        ({ number, task }): Numbered<{ answer: Answer }> => ({ number, answer: isKept && isSpilled(task) ? 'spilled' : unavailable(task) }),
+      ),
       faults: wasWritable ? [{ problem: `commit: ${this.#lastProblem}` }] : [],
       isWritable: false,
     })
@@ -134,12 +156,15 @@ export class CommitLoop {
     this.#probing = setTimeout(() => {
       this.#probing = undefined
       if (this.#isWritable) return
-      if (!this.#ledger.canWrite()) return this.#probe()
+      if (!this.#ledger.canWrite() || !this.#replay()) return this.#probe()
       this.#isWritable = true
-      this.#tell({ kind: 'committed', settled: new Float64Array(), answers: [], changes: [], faults: [], isWritable: true })
+      this.#tell({ ...NOTHING, isWritable: true })
     }, PROBE_PAUSE_MS)
   }
 }
+
+const NOTHING = { kind: 'committed', settled: new Float64Array(), answers: [], changes: [], faults: [] } as const
+const isSpilled = (task: Task): boolean => task.kind === 'settle' && canSpill(task)
 
 function answersTo(batch: readonly NumberedTask[], all: readonly Answer[]): Pick<Committed, 'settled' | 'answers'> {
   const settled: number[] = []

@@ -64,6 +64,9 @@ export class GroupCommit implements Ledger {
       onLeftOpen: () => {
         if (options.checksFile) this.#fileCheck.start()
       },
+      onReplayed: (requestIds) => {
+        for (const requestId of requestIds) this.#wallets.settled(requestId)
+      },
       onTakeOver: () => this.#onTakeOver(),
     })
   }
@@ -83,7 +86,7 @@ export class GroupCommit implements Ledger {
     if (mark !== undefined) this.#sendMark(mark)
   }
 
-  async settle(settlement: Settlement): Promise<Answers['settle']> {
+  async settle(settlement: Settlement): ReturnType<Ledger['settle']> {
     const { requestId } = settlement
     const debit = this.#wallets.settle(settlement)
     if (debit === undefined) {
@@ -94,7 +97,7 @@ export class GroupCommit implements Ledger {
     this.#settles.set(requestId, settled)
     const answer = await settled
     this.#settles.delete(requestId)
-    return answer
+    return answer === 'unavailable' ? 'unavailable' : 'settled'
   }
 
   void(requestId: string, attempts: readonly Attempt[] = []): 'voided' | 'already' {
@@ -209,7 +212,7 @@ export class GroupCommit implements Ledger {
     for (const mark of this.#wallets.marks()) this.#sendMark(mark)
     this.#settleDoubts()
     // Behind all these: what the dead thread had committed and not said is in the rows.
-    this.#resync()
+    this.#resync(this.#wallets.keyIds())
   }
 
   /** What an answer to a write says of the money in memory, in the very turn in which it came. */
@@ -217,13 +220,14 @@ export class GroupCommit implements Ledger {
     switch (task.kind) {
       case 'settle': {
         const { requestId, isMarked } = task.debit
-        if (answer === 'settled') {
-          this.#wallets.settled(requestId)
-          return
-        }
-        const isCertain = answer === 'already' || failure === 'certain'
+        // Not on disk: it stays unsettled in memory, and so counts as spent also when rows are read again.
+        if (answer === 'spilled') return
+        if (answer === 'settled') this.#wallets.settled(requestId)
+        else if (answer !== 'unavailable') this.#learnSettled(requestId)
+        if (answer !== 'unavailable') return
+        const isCertain = failure === 'certain'
         if (isCertain) this.#wallets.putBack(requestId)
-        if (answer === 'unavailable') this.#keepUnrecorded(callsOf(task.debit))
+        this.#keepUnrecorded(callsOf(task.debit))
         if (!isCertain || isMarked) this.#doubtful.add(requestId)
         return
       }
@@ -246,12 +250,13 @@ export class GroupCommit implements Ledger {
     }
   }
 
-  /** A receipt that was in doubt is there after all. */
+  /** A receipt that was in doubt, or another's, is there: what it took is in the key's row. */
   #learnSettled(requestId: string): void {
     this.#unrecorded.delete(requestId)
-    if (!this.#wallets.isSettling(requestId)) return
+    const keyId = this.#wallets.settlingKeyOf(requestId)
+    if (keyId === undefined) return
     this.#wallets.settled(requestId)
-    this.#resync()
+    this.#resync([keyId])
   }
 
   #load(task: Task, answer: Answer): void {
@@ -297,8 +302,7 @@ export class GroupCommit implements Ledger {
     }
   }
 
-  #resync(): void {
-    const keyIds = this.#wallets.keyIds()
+  #resync(keyIds: readonly string[]): void {
     this.#writer
       .ask({ kind: 'keyStates', keyIds })
       .catch((bug: unknown) => this.#options.onFault({ problem: 'reading the wallets again failed by a bug', bug }))

@@ -13,7 +13,7 @@ import { type Lock, takeLock, whileFolderIsLocked } from './lock.ts'
 import type { OpenProblem } from './task.ts'
 import { goneText, watermarkPathOf } from './watermark.ts'
 
-type Defaulted = 'retryMs' | 'onFault' | 'markAfterMs' | 'checksFile'
+type Defaulted = 'spillBytes' | 'retryMs' | 'onFault' | 'markAfterMs' | 'checksFile'
 export type LedgerOptions = Omit<GroupCommitOptions, Defaulted | 'onClosed' | 'file' | 'lockHandle'> &
   Partial<Pick<GroupCommitOptions, Defaulted>> &
   Readonly<{
@@ -23,8 +23,8 @@ export type LedgerOptions = Omit<GroupCommitOptions, Defaulted | 'onClosed' | 'f
     lockWaitMs?: number
   }>
 
-/** `recovered`: requests of a dead process that were waived at their last mark. `path`: the file's own, behind any link. `isNew`: it was made just now. */
-export type OpenedLedger = Readonly<{ ledger: Ledger; recovered: number; path: string; isNew: boolean }>
+/** `replayed`: settles that the spill had kept. `recovered`: requests of a dead process that were waived at their last mark. `path`: the file's own, behind any link. `isNew`: it was made just now. */
+export type OpenedLedger = Readonly<{ ledger: Ledger; recovered: number; replayed: number; path: string; isNew: boolean }>
 
 /** Within it a client still waits for the end of its answer. */
 const RETRY_MS = 2_000
@@ -39,6 +39,7 @@ export async function openLedger({ create, lockWaitMs = 0, ...options }: LedgerO
   if ('problem' in held) return held
   const { lock, isNew } = held
   const ledger = new GroupCommit({
+    spillBytes: 0,
     retryMs: RETRY_MS,
     markAfterMs: MARK_AFTER_MS,
     onFault: () => undefined,
@@ -50,7 +51,7 @@ export async function openLedger({ create, lockWaitMs = 0, ...options }: LedgerO
     onClosed: () => lock.release(),
   })
   const opened = await ledger.start()
-  if ('recovered' in opened) return { ledger, recovered: opened.recovered, path, isNew }
+  if ('recovered' in opened) return { ledger, recovered: opened.recovered, replayed: opened.replayed.length, path, isNew }
   lock.release()
   return opened
 }

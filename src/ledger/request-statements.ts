@@ -60,6 +60,25 @@ function markStatements(db: Database) {
     putMark: db.prepare(`INSERT INTO marks (${MARK_COLUMNS}) VALUES (${places(MARK_COLUMNS)}) ON CONFLICT (request_id) DO UPDATE SET
       ${['upstream_number', 'upstream_message_id', 'upstream_request_id', 'marked_at', 'basis', 'bytes_per_token_thousandths', ...COUNTERS.split(', ')].map((name) => `${name} = excluded.${name}`).join(', ')}`),
     deleteMark: db.prepare<undefined, [string]>('DELETE FROM marks WHERE request_id = ?'),
+    receiptFigures: orm
+      .select({
+        accountNumber: receipts.accountNumber,
+        keyNumber: receipts.keyNumber,
+        bootNumber: receipts.bootNumber,
+        costPicos: receipts.costPicos,
+        waivedPicos: receipts.waivedPicos,
+        usage: {
+          input: receipts.inputTokens,
+          output: receipts.outputTokens,
+          cacheRead: receipts.cacheReadTokens,
+          cacheWrite5m: receipts.cacheWrite5mTokens,
+          cacheWrite1h: receipts.cacheWrite1hTokens,
+          serverToolUses: receipts.serverToolUses,
+        },
+      })
+      .from(receipts)
+      .where(eq(receipts.requestId, sql.placeholder('requestId')))
+      .prepare(),
     isSettled: orm
       .select({ requestId: receipts.requestId })
       .from(receipts)

@@ -15,9 +15,12 @@ import { operate } from './operator-writes.ts'
 import { PageTable } from './page-table.ts'
 import { ratesOf } from './receipt-rows.ts'
 import { recoveredDebit } from './recovery.ts'
+import { settleAgain } from './second-settle.ts'
+import type { Spilled } from './spill-records.ts'
 import { prepareStatements, type Statements } from './statements.ts'
 import {
   type Answer,
+  type Debit,
   type FoundKey,
   isRead,
   type KeyState,
@@ -38,6 +41,8 @@ export type Applied = Readonly<{
 }>
 /** Nothing was committed, so nothing has changed. The whole call may be repeated. */
 export type NotApplied = Readonly<{ kind: 'failed'; problem: string }>
+/** `settled`: ids of the requests that have a receipt now. `faults`: what the database refused, or what was there with other figures. */
+export type Replayed = Readonly<{ kind: 'replayed'; settled: readonly string[]; faults: readonly LedgerFault[] }>
 
 type Written = { answers: Answer[]; changes: KeyChange[]; faults: LedgerFault[] }
 
@@ -52,6 +57,7 @@ export class SqliteLedger {
   readonly #commit: Statement
   readonly #commitNumber: CommitNumber
   readonly #ledgerId: string
+  readonly #bootId: string
   #isSynchronousFull = true
   /** Of the last settle. Unix milliseconds. */
   #now: number
@@ -69,6 +75,7 @@ export class SqliteLedger {
     this.#debits = new Debits(this.#statements, this.#numbers, { number: this.#boot, id: bootId })
     this.#pages = new PageTable(db)
     this.#now = now
+    this.#bootId = bootId
   }
 
   get position(): Position {
@@ -78,6 +85,10 @@ export class SqliteLedger {
   /** Price versions that later debits and marks name by their place in the list of all that were defined. */
   define(prices: readonly PriceVersion[]): void {
     this.#numbers.define(prices)
+  }
+
+  versionAt(index: number): PriceVersion {
+    return this.#numbers.versionAt(index)
   }
 
   /** Answers stand in the order of the tasks. Reads see what the writes of the same call did. */
@@ -115,6 +126,41 @@ export class SqliteLedger {
       }
     }, 'final')
     return problem === undefined ? left.length : { kind: 'failed', problem }
+  }
+
+  /** What a spill kept, whoever wrote it. What is there already stays as it is; what the database refuses is dropped, and told. */
+  replay(frames: readonly Spilled[]): Replayed | NotApplied {
+    const settled: string[] = []
+    const faults: LedgerFault[] = []
+    this.#setSynchronous(true)
+    const problem = this.#inTransaction(() => {
+      for (const { prices, debits, releases, calls } of frames) {
+        const numbers = new Numbers(this.#statements)
+        numbers.define(prices)
+        const own = new Debits(this.#statements, numbers, { number: this.#boot, id: this.#bootId })
+        const attempt = (kind: Task['kind'], write: () => void): void => {
+          const failure = this.#inSavepoint(write)
+          if (failure === undefined) return
+          own.forget()
+          faults.push(faultOf(`${kind} from the spill`, failure.error))
+        }
+        for (const debit of debits) {
+          attempt('settle', () => {
+            const fault = own.insert(debit) ? undefined : settleAgain(this.#statements, this.#boot, debit).fault
+            own.flush()
+            own.reread()
+            settled.push(debit.requestId)
+            if (fault !== undefined) faults.push(fault)
+          })
+        }
+        this.#debits.reread()
+        for (const requestId of releases) attempt('unmark', () => this.#statements.deleteMark.run(requestId))
+        for (const call of calls) attempt('attempts', () => own.insertAttempts(call))
+      }
+    }, 'final')
+    if (problem !== undefined) return { kind: 'failed', problem }
+    this.#pages.noteReceipts(settled.length)
+    return { kind: 'replayed', settled, faults }
   }
 
   /** What waits behind the settles, when enough of it does: for after their answers. A storage that fails now is met by the next settle. */
@@ -193,24 +239,26 @@ export class SqliteLedger {
   }
 
   /** All at once, the sums at the end: any broken rule breaks the group. */
-  #writeGroup(tasks: readonly Task[], { answers, changes }: Written): void {
+  #writeGroup(tasks: readonly Task[], written: Written): void {
+    const { answers } = written
     for (let index = 0; index < tasks.length; index++) {
       const task = tasks[index]
-      if (task !== undefined && !isRead(task)) answers[index] = this.#perform(task, changes)
+      if (task !== undefined && !isRead(task)) answers[index] = this.#perform(task, written)
     }
     this.#debits.flush()
   }
 
   #replay(tasks: readonly Task[], written: Written): void {
     written.changes.length = 0
+    written.faults.length = 0
     tasks.forEach((task, index) => {
       if (isRead(task)) return
       const failure = this.#inSavepoint(() => {
-        written.answers[index] = this.#perform(task, written.changes)
+        written.answers[index] = this.#perform(task, written)
         this.#debits.flush()
       })
       if (failure === undefined) return
-      written.faults.push(faultOf(task, failure.error))
+      written.faults.push(faultOf(task.kind, failure.error))
       written.answers[index] = unavailable(task)
     })
   }
@@ -232,11 +280,11 @@ export class SqliteLedger {
     }
   }
 
-  #perform(task: WriteTask, changes: KeyChange[]): Answer {
+  #perform(task: WriteTask, written: Written): Answer {
     switch (task.kind) {
       case 'settle':
         this.#now = task.debit.now
-        return this.#debits.insert(task.debit) ? 'settled' : 'already'
+        return this.#debits.insert(task.debit) ? 'settled' : this.#settleAgain(task.debit, written)
       case 'attempts':
         this.#debits.insertAttempts(task.calls)
         return 'recorded'
@@ -247,8 +295,16 @@ export class SqliteLedger {
         this.#statements.deleteMark.run(task.requestId)
         return this.#statements.isSettled.get({ requestId: task.requestId }) === undefined ? 'absent' : 'settled'
       case 'operate':
-        return this.#operate(task, changes)
+        return this.#operate(task, written.changes)
     }
+  }
+
+  #settleAgain(debit: Debit, { faults }: Written): Answer {
+    this.#debits.flush()
+    const { answer, fault } = settleAgain(this.#statements, this.#boot, debit)
+    this.#debits.reread()
+    if (fault !== undefined) faults.push(fault)
+    return answer
   }
 
   /** A refusal may leave half-made rows behind: they are rolled back. What the group spent before is written first, so that an operation sees it. */
@@ -278,7 +334,7 @@ export class SqliteLedger {
           return this.#findIdempotency(task)
       }
     } catch (error) {
-      faults.push(faultOf(task, error))
+      faults.push(faultOf(task.kind, error))
       return 'unavailable'
     }
   }
@@ -345,5 +401,5 @@ const isStorageFailure = (error: unknown): error is SQLiteError => error instanc
 /** SQLite's words name tables, rules and files; values are bound and never in them. */
 const describe = ({ code = '', message }: SQLiteError): string => `${code} ${message}`
 
-const faultOf = ({ kind }: Task, error: unknown): LedgerFault =>
-  error instanceof SQLiteError ? { problem: `${kind}: ${describe(error)}` } : { problem: `${kind}: it failed by a bug`, bug: error }
+const faultOf = (what: string, error: unknown): LedgerFault =>
+  error instanceof SQLiteError ? { problem: `${what}: ${describe(error)}` } : { problem: `${what}: it failed by a bug`, bug: error }

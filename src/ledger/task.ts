@@ -62,7 +62,8 @@ type TaskKind = Task['kind']
 
 /** The answer to each kind of task. */
 export type Answers = {
-  settle: 'settled' | 'already' | 'unavailable'
+  /** spilled: kept for when the storage works again, and to be acknowledged. already: the receipt was there. corrected: another's was, and the difference is booked. */
+  settle: 'settled' | 'already' | 'spilled' | 'corrected' | 'unavailable'
   mark: 'marked' | 'unavailable'
   unmark: 'absent' | 'settled' | 'unavailable'
   attempts: 'recorded' | 'unavailable'
@@ -93,7 +94,7 @@ export const unavailable = (task: Task): Answer => (task.kind === 'operate' ? { 
 export type Numbered<T> = Readonly<{ number: number }> & T
 
 export type ToThread =
-  | Readonly<{ kind: 'open'; path: string; file: FileId; bootId: string; now: number; retryMs: number }>
+  | Readonly<{ kind: 'open'; path: string; file: FileId; bootId: string; now: number; retryMs: number; spillBytes: number }>
   /** `debits`: settles as debit-records.ts writes them, after the other tasks. `prices`: versions that follow those told before. */
   | Readonly<{ kind: 'tasks'; tasks: readonly Numbered<{ task: Task }>[]; debits: Uint8Array; prices: readonly PriceVersion[] }>
   /** To a thread that does nothing else: moves the log of the ledger at `path` into it. */
@@ -106,8 +107,8 @@ export type ToThread =
   | Readonly<{ kind: 'sound' }>
   | Readonly<{ kind: 'close' }>
 
-/** `wasLeftOpen`: the last run ended uncleanly, and nobody has checked the file since. */
-export type Opened = Readonly<{ recovered: number; wasLeftOpen: boolean }>
+/** `replayed`: ids of requests whose settle was kept by the spill. `wasLeftOpen`: the last run ended uncleanly, and nobody has checked the file since. */
+export type Opened = Readonly<{ recovered: number; wasLeftOpen: boolean; replayed: readonly string[] }>
 
 export type FromThread =
   | (Readonly<{ kind: 'opened' }> & Opened)
@@ -133,6 +134,8 @@ export type Committed = Readonly<{
   changes: readonly KeyChange[]
   faults: readonly LedgerFault[]
   isWritable: boolean
+  /** Ids of requests whose settle was answered `spilled`, and that have their receipt now. */
+  replayed?: readonly string[]
 }>
 
 export type OpenProblem = Readonly<{ problem: 'missing' | 'locked' | 'newer' | 'older' | 'corrupt' | 'unwritable'; message: string }>

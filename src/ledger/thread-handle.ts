@@ -14,6 +14,8 @@ export type ThreadOptions = Readonly<{
   now: () => number
   /** How long a failing commit is tried again before its tasks are answered `unavailable`. */
   retryMs: number
+  /** Room for what is settled while the ledger cannot be written; 0: none is kept. */
+  spillBytes: number
   onFault: (fault: LedgerFault) => void
 }>
 
@@ -34,14 +36,14 @@ export type ThreadListener = Readonly<{
 }>
 
 export function enterThread(options: ThreadOptions, listener: ThreadListener): ThreadHandle {
-  const { path, file, bootId, retryMs, now, startThread, onFault } = options
+  const { path, file, bootId, retryMs, spillBytes, now, startThread, onFault } = options
   const { promise: opened, resolve } = Promise.withResolvers<Opened | OpenProblem>()
   const worker = startThread()
   worker.addEventListener('message', (event: MessageEvent<FromThread>) => {
     const message = event.data
     switch (message.kind) {
       case 'opened':
-        return resolve({ recovered: message.recovered, wasLeftOpen: message.wasLeftOpen })
+        return resolve({ recovered: message.recovered, wasLeftOpen: message.wasLeftOpen, replayed: message.replayed })
       case 'problem':
         return resolve(message.problem)
       case 'committed':
@@ -66,6 +68,6 @@ export function enterThread(options: ThreadOptions, listener: ThreadListener): T
   })
   // Only values that structured clone copies: no functions, no classes of ours.
   const post = (message: ToThread): void => worker.postMessage(message)
-  post({ kind: 'open', path, file, bootId, now: now(), retryMs })
+  post({ kind: 'open', path, file, bootId, now: now(), retryMs, spillBytes })
   return { opened, post, terminate: () => worker.terminate() }
 }

@@ -14,8 +14,9 @@ import { type NumberedDebit, readDebits } from './debit-records.ts'
 import type { FileId } from './file-id.ts'
 import { changeOf, FileWatch } from './file-watch.ts'
 import { ReadConnection } from './read-connection.ts'
-import { SqliteLedger } from './sqlite-ledger.ts'
-import type { FromThread, Opened, OpenProblem, ToThread } from './task.ts'
+import { Spill } from './spill.ts'
+import { type NotApplied, SqliteLedger } from './sqlite-ledger.ts'
+import type { FromThread, LedgerFault, Opened, OpenProblem, ToThread } from './task.ts'
 import { readWatermark, whatIsMissing } from './watermark.ts'
 
 function run(): void {
@@ -31,7 +32,7 @@ function run(): void {
         const opened = open(message, say)
         if ('problem' in opened) return say({ kind: 'problem', problem: opened })
         writing = opened
-        return say({ kind: 'opened', recovered: opened.recovered, wasLeftOpen: opened.wasLeftOpen })
+        return say({ kind: 'opened', recovered: opened.recovered, wasLeftOpen: opened.wasLeftOpen, replayed: opened.replayed })
       }
       case 'tasks':
         return writing?.loop.add([...message.tasks, ...readDebits(message.debits).map(asTask)], message.prices)
@@ -71,7 +72,7 @@ const asTask = ({ number, debit }: NumberedDebit): NumberedTask => ({ number, ta
 type Writing = Opened & Readonly<{ loop: CommitLoop; dropLog: () => void; close: () => void }>
 
 function open(message: Extract<ToThread, { kind: 'open' }>, say: (message: FromThread) => void): Writing | OpenProblem {
-  const { path, file, bootId, now, retryMs } = message
+  const { path, file, bootId, now, retryMs, spillBytes } = message
   const leftOpen = wasLeftOpen(path)
   const db = openDatabase(path, 'write', (given) => {
     if (leftOpen) keepLog(given, true)
@@ -79,19 +80,47 @@ function open(message: Extract<ToThread, { kind: 'open' }>, say: (message: FromT
   })
   if ('problem' in db) return db
   const ledger = new SqliteLedger(db, bootId, now)
-  const recovered = ledger.recover(now)
-  if (typeof recovered !== 'number') {
+  const spill = Spill.open(path, ledger, spillBytes)
+  if ('problem' in spill) {
     ledger.close()
-    return { problem: 'unwritable', message: `${path}: requests of an earlier run cannot be settled (${recovered.problem})` }
+    return spill
   }
-  const loop = new CommitLoop(ledger, say, retryMs)
+  const left = takeOver(spill, ledger, now)
+  if ('kind' in left) {
+    spill.close()
+    ledger.close()
+    return { problem: 'unwritable', message: `${path}: requests of an earlier run cannot be settled (${left.problem})` }
+  }
+  for (const fault of left.faults) say({ kind: 'fault', fault })
+  const loop = new CommitLoop(ledger, spill, say, retryMs)
+  if (spillBytes > 0) setImmediate(() => reserve(spill, spillBytes, say))
   const watch = new FileWatch(path, file, ledger, (lost) => say({ kind: 'lost', lost }))
   const close = (): void => {
     watch.close()
     loop.close()
     watch.leaveMark()
   }
-  return { loop, recovered, wasLeftOpen: leftOpen, dropLog: () => keepLog(db, false), close }
+  return { loop, recovered: left.recovered, replayed: left.replayed, wasLeftOpen: leftOpen, dropLog: () => keepLog(db, false), close }
+}
+
+type Left = Readonly<{ recovered: number; replayed: readonly string[]; faults: readonly LedgerFault[] }>
+
+/** First what the dead process had kept, then what it had not: a request is one or the other. */
+function takeOver(spill: Spill, ledger: SqliteLedger, now: number): Left | NotApplied {
+  const replayed = spill.replay()
+  if (replayed.kind === 'failed') return replayed
+  const recovered = ledger.recover(now)
+  return typeof recovered === 'number' ? { recovered, replayed: replayed.settled, faults: replayed.faults } : recovered
+}
+
+/** Behind the start: nothing is kept yet. */
+function reserve(spill: Spill, bytes: number, say: (message: FromThread) => void): void {
+  try {
+    spill.reserve(bytes)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : ''
+    say({ kind: 'fault', fault: { problem: `there is no room for a spill: while the disk is full, answers end in an error (${reason})` } })
+  }
 }
 
 /** A file that is not the one that is locked, or that has less in it than the last process left. */

@@ -116,6 +116,11 @@ export class Wallets {
     return this.#settling.has(requestId)
   }
 
+  /** The key of a settle that is not known to be on disk. */
+  settlingKeyOf(requestId: string): string | undefined {
+    return this.#settling.get(requestId)?.key.id
+  }
+
   /** Undefined: nothing is held under this id. `isMarked`: its mark must be removed. `calls`: whose request it was, should upstream calls of it be recorded. */
   void(requestId: string): Readonly<{ isMarked: boolean; calls: Omit<Calls, 'attempts'> }> | undefined {
     const request = this.#release(requestId)

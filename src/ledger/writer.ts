@@ -28,6 +28,8 @@ export type WriterListener = Readonly<{
   onAnswers(heard: readonly Heard[], committed?: Committed): void
   /** A thread has opened a file that an earlier run, or an earlier thread, did not close. */
   onLeftOpen(): void
+  /** These requests, whose settle was answered `spilled`, have their receipt now. */
+  onReplayed(requestIds: readonly string[]): void
   /** Another thread has taken over and is being asked again; what is told or asked now comes behind that. */
   onTakeOver(): void
 }>
@@ -47,6 +49,7 @@ export class Writer {
   #pricesTold = 0
   #thread: ThreadHandle | undefined
   #isOpen = false
+  #restarting: Promise<void> | undefined
   #isWritable = false
   #lost: string | undefined
   #closing: PromiseWithResolvers<void> | undefined
@@ -90,7 +93,7 @@ export class Writer {
 
   /** Nobody waits for what comes of it. */
   tell(task: Task): void {
-    if (this.#thread !== undefined) this.#send(task, 0)
+    if (this.#thread !== undefined && this.#closing === undefined) this.#send(task, 0)
   }
 
   /** The file that was left open is whole. */
@@ -101,6 +104,8 @@ export class Writer {
   /** Commits what was asked and closes the file. `before` happens in between: nothing is asked any more, and all is sent. */
   async close(before: () => Promise<void>): Promise<void> {
     this.#closing = Promise.withResolvers()
+    // A thread that is just opening would take the end before what is asked of it.
+    await this.#restarting
     this.#flush()
     await before()
     if (this.#thread === undefined) this.#closing.resolve()
@@ -152,6 +157,7 @@ export class Writer {
     this.#isOpen = 'recovered' in opened
     if ('recovered' in opened) {
       this.#isWritable = true
+      this.#listener.onReplayed(opened.replayed)
       if (opened.wasLeftOpen) this.#listener.onLeftOpen()
     } else {
       thread.terminate()
@@ -170,6 +176,7 @@ export class Writer {
     const { settled, answers, faults, isWritable } = committed
     for (const fault of faults) this.#options.onFault(fault)
     this.#isWritable = isWritable
+    this.#listener.onReplayed(committed.replayed ?? [])
     const taken: Pending[] = []
     const heard: Heard[] = []
     const hear = (number: number, answer: Answer): void => {
@@ -194,7 +201,9 @@ export class Writer {
       return
     }
     this.#options.onFault({ problem: 'ledger thread: it ended; starting another' })
-    this.#restart().catch((bug: unknown) => this.#options.onFault({ problem: 'ledger thread: its restart failed by a bug', bug }))
+    this.#restarting = this.#restart().catch((bug: unknown) =>
+      this.#options.onFault({ problem: 'ledger thread: its restart failed by a bug', bug }),
+    )
   }
 
   /** What was asked meanwhile waits for the new thread; when that cannot open the file, it is answered `unavailable` and the next attempt follows. */
@@ -213,10 +222,7 @@ export class Writer {
     this.#isWritable = false
     this.#refuseAll()
     this.#options.onFault({ problem: `ledger thread: ${opened.message}` })
-    if (this.#closing !== undefined) {
-      this.#closing.resolve()
-      return
-    }
+    if (this.#closing !== undefined) return
     await Bun.sleep(RESTART_PAUSE_MS)
     if (this.#closing === undefined) await this.#restart()
   }
@@ -237,11 +243,8 @@ export class Writer {
   }
 }
 
-/** Asked again after a thread's death, the answer `already` means that the first time was committed but not acknowledged. */
-function heardBy({ task, sends }: Pending, answer: Answer): Heard {
-  if (sends <= 1) return { task, answer, failure: 'certain' }
-  return { task, answer: task.kind === 'settle' && answer === 'already' ? 'settled' : answer, failure: 'doubtful' }
-}
+/** Asked again after a thread's death: the first time may have been committed and not acknowledged. */
+const heardBy = ({ task, sends }: Pending, answer: Answer): Heard => ({ task, answer, failure: sends <= 1 ? 'certain' : 'doubtful' })
 
 /** What is committed is in the open file, which the kernel keeps until the process ends. Source: proc_pid_fd(5). */
 const rescueHint = (handle: number): string =>

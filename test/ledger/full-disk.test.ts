@@ -4,6 +4,7 @@ import { afterAll, expect, test } from 'bun:test'
 import { rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CommitLoop } from '../../src/ledger/commit-loop.ts'
+import { Spill } from '../../src/ledger/spill.ts'
 import type { Answer, Committed, Task } from '../../src/ledger/task.ts'
 import {
   type Ask,
@@ -26,8 +27,11 @@ const RETRY_MS = 200
 function loopOver(machine: ReturnType<typeof openMachine>) {
   const told: Committed[] = []
   const waiting = new Map<number, (answer: Answer) => void>()
+  const spill = Spill.open('/nowhere/ledger.db', machine.ledger, 0)
+  if ('problem' in spill) throw new Error(spill.message)
   const loop = new CommitLoop(
     machine.ledger,
+    spill,
     (committed) => {
       told.push(committed)
       for (const { number, answer } of committed.answers) waiting.get(number)?.(answer)

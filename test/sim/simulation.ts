@@ -403,6 +403,7 @@ export class Simulation {
       startThread: () => this.#startThread(),
       now: time.now,
       retryMs: 120,
+      spillBytes: 0,
       markAfterMs: 1_000,
       checksFile: false,
       onFault: ({ problem, bug }) => this.#faults.push(bug === undefined ? problem : `${problem} ${String(bug)}`),

@@ -7,6 +7,7 @@ import type { Database } from 'bun:sqlite'
 import { openDatabase } from '../../db/open.ts'
 import { CommitLoop } from '../../src/ledger/commit-loop.ts'
 import { readDebits } from '../../src/ledger/debit-records.ts'
+import { Spill } from '../../src/ledger/spill.ts'
 import { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts'
 import type { FromThread, ToThread } from '../../src/ledger/task.ts'
 import type { VirtualTime } from './virtual-time.ts'
@@ -132,7 +133,9 @@ export class SimulatedThread {
     const ledger = new SqliteLedger(db, bootId, now)
     const recovered = ledger.recover(now)
     if (typeof recovered !== 'number') throw new Error(recovered.problem)
-    this.#loop = new CommitLoop(ledger, (message) => this.#say(message), retryMs)
-    this.#say({ kind: 'opened', recovered, wasLeftOpen: false })
+    const spill = Spill.open(path, ledger, 0)
+    if ('problem' in spill) throw new Error(spill.message)
+    this.#loop = new CommitLoop(ledger, spill, (message) => this.#say(message), retryMs)
+    this.#say({ kind: 'opened', recovered, wasLeftOpen: false, replayed: [] })
   }
 }

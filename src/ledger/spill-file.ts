@@ -1,0 +1,129 @@
+/**
+ * A file whose room was taken while there was some: frames are appended and flushed when the ledger itself cannot be written. A frame counts whole or not at all: its
+ * checksum is over all of it and over the epoch, so that neither a torn one nor one that was replayed before is read. Rules: ledger.md "Spill".
+ */
+
+import { closeSync, constants, existsSync, fdatasyncSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
+
+/** Magic, epoch, and what the file belongs to, in the first sector. */
+const HEADER_BYTES = 512
+const MAGIC = 0x544c_5350
+const OWNER_AT = 12
+const FRAME_HEAD_BYTES = 8
+const STEP_BYTES = 1024 * 1024
+const OPEN_OR_MAKE = constants.O_RDWR | constants.O_CREAT
+
+export class SpillFile {
+  readonly #handle: number
+  readonly #owner: string
+  #epoch = 1
+  #end = HEADER_BYTES
+  #frames: Uint8Array[] = []
+
+  private constructor(handle: number, owner: string) {
+    this.#handle = handle
+    this.#owner = owner
+  }
+
+  /** Undefined: there is none, and `create` is false. `foreign`: it holds what another owner left. Throws what the file system says. */
+  static open(path: string, owner: string, create: boolean): SpillFile | 'foreign' | undefined {
+    if (!create && !existsSync(path)) return undefined
+    const spill = new SpillFile(openSync(path, OPEN_OR_MAKE, 0o600), owner)
+    if (spill.#load()) return spill
+    spill.close()
+    return 'foreign'
+  }
+
+  /** What was appended since the last `clear`, by whichever process. */
+  get frames(): readonly Uint8Array[] {
+    return this.#frames
+  }
+
+  /** Takes the room for all that will be appended. */
+  reserve(bytes: number): void {
+    let at = Math.max(fstatSync(this.#handle).size, this.#end)
+    if (at >= bytes) return
+    const zeros = new Uint8Array(STEP_BYTES)
+    while (at < bytes) at += writeSync(this.#handle, zeros, 0, Math.min(STEP_BYTES, bytes - at), at)
+    this.#writeHeader()
+    fdatasyncSync(this.#handle)
+  }
+
+  /** True: it is flushed. False: it is not there, and will not be found. */
+  append(frame: Uint8Array): boolean {
+    const bytes = Buffer.alloc(FRAME_HEAD_BYTES + frame.length)
+    bytes.writeUInt32LE(frame.length, 0)
+    bytes.writeUInt32LE(checksumOf(frame, this.#epoch), 4)
+    bytes.set(frame, FRAME_HEAD_BYTES)
+    try {
+      if (this.#frames.length === 0) this.#writeHeader()
+      if (writeSync(this.#handle, bytes, 0, bytes.length, this.#end) !== bytes.length) throw new Error('no room')
+      fdatasyncSync(this.#handle)
+    } catch {
+      this.#forgetFrameAt(this.#end)
+      return false
+    }
+    this.#end += bytes.length
+    this.#frames.push(frame)
+    return true
+  }
+
+  /** All of it was replayed. A crash before this is on disk replays it again, which changes nothing. */
+  clear(): void {
+    this.#frames = []
+    this.#end = HEADER_BYTES
+    this.#epoch++
+    try {
+      this.#writeHeader()
+      fdatasyncSync(this.#handle)
+    } catch {
+      // Written again with the next frame.
+    }
+  }
+
+  close(): void {
+    closeSync(this.#handle)
+  }
+
+  /** Whole but not flushed, it would be found after a crash by which its owner was told that it is not kept. */
+  #forgetFrameAt(at: number): void {
+    try {
+      writeSync(this.#handle, new Uint8Array(FRAME_HEAD_BYTES), 0, FRAME_HEAD_BYTES, at)
+      fdatasyncSync(this.#handle)
+    } catch {
+      // What cannot be written here was not written before.
+    }
+  }
+
+  #writeHeader(): void {
+    const bytes = Buffer.alloc(HEADER_BYTES)
+    bytes.writeUInt32LE(MAGIC, 0)
+    bytes.writeUInt32LE(this.#epoch, 4)
+    bytes.writeUInt32LE(Bun.hash.crc32(this.#owner), 8)
+    bytes.write(this.#owner, OWNER_AT)
+    if (writeSync(this.#handle, bytes, 0, HEADER_BYTES, 0) !== HEADER_BYTES) throw new Error('no room')
+  }
+
+  /** False: another owner's frames are in it. */
+  #load(): boolean {
+    const { size } = fstatSync(this.#handle)
+    const bytes = Buffer.alloc(size)
+    for (let at = 0; at < size; ) {
+      const read = readSync(this.#handle, bytes, at, size - at, at)
+      if (read === 0) break
+      at += read
+    }
+    if (size < HEADER_BYTES || bytes.readUInt32LE(0) !== MAGIC) return true
+    this.#epoch = bytes.readUInt32LE(4)
+    while (this.#end + FRAME_HEAD_BYTES <= size) {
+      const length = bytes.readUInt32LE(this.#end)
+      const frame = bytes.subarray(this.#end + FRAME_HEAD_BYTES, this.#end + FRAME_HEAD_BYTES + length)
+      if (length === 0 || frame.length !== length || bytes.readUInt32LE(this.#end + 4) !== checksumOf(frame, this.#epoch)) break
+      this.#frames.push(new Uint8Array(frame))
+      this.#end += FRAME_HEAD_BYTES + length
+    }
+    return this.#frames.length === 0 || bytes.readUInt32LE(8) === Bun.hash.crc32(this.#owner)
+  }
+}
+
+const checksumOf = (frame: Uint8Array, epoch: number): number => Bun.hash.crc32(frame, epoch)

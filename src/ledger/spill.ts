@@ -1,0 +1,59 @@
+/** What was settled or released while the ledger could not be written: kept on disk, replayed once. Rules: ledger.md "Spill". */
+
+import { problemOf } from '../../db/open.ts'
+import { SpillFile } from './spill-file.ts'
+import { canSpill, frameOf, readFrame } from './spill-records.ts'
+import type { NotApplied, Replayed, SqliteLedger } from './sqlite-ledger.ts'
+import type { OpenProblem, Task } from './task.ts'
+
+export const spillPathOf = (ledgerPath: string): string => `${ledgerPath}.spill`
+
+export class Spill {
+  readonly #file: SpillFile | undefined
+  readonly #ledger: SqliteLedger
+
+  private constructor(file: SpillFile | undefined, ledger: SqliteLedger) {
+    this.#file = file
+    this.#ledger = ledger
+  }
+
+  /** `bytes`: the room to keep; 0 for a process that keeps nothing and only replays what an earlier one kept. */
+  static open(path: string, ledger: SqliteLedger, bytes: number): Spill | OpenProblem {
+    const spillPath = spillPathOf(path)
+    try {
+      const file = SpillFile.open(spillPath, ledger.position.ledger, bytes > 0)
+      if (file !== 'foreign') return new Spill(file, ledger)
+      return { problem: 'unwritable', message: `${spillPath} holds charges of another ledger: move it to where that one is` }
+    } catch (error) {
+      const { message } = problemOf(error, spillPath)
+      return { problem: 'unwritable', message }
+    }
+  }
+
+  get isEmpty(): boolean {
+    return this.#file === undefined || this.#file.frames.length === 0
+  }
+
+  /** Throws what the file system says where there is no room. */
+  reserve(bytes: number): void {
+    this.#file?.reserve(bytes)
+  }
+
+  /** True: all of them are flushed. False: none is kept. */
+  keep(tasks: readonly Task[]): boolean {
+    const kept = tasks.filter(canSpill)
+    return kept.length > 0 && this.#file?.append(frameOf(kept, (index) => this.#ledger.versionAt(index))) === true
+  }
+
+  /** Nothing changes where it was done before, and nothing of it is lost where it fails. */
+  replay(): Replayed | NotApplied {
+    if (this.#file === undefined || this.isEmpty) return { kind: 'replayed', settled: [], faults: [] }
+    const replayed = this.#ledger.replay(this.#file.frames.map(readFrame))
+    if (replayed.kind === 'replayed') this.#file.clear()
+    return replayed
+  }
+
+  close(): void {
+    this.#file?.close()
+  }
+}

@@ -1,0 +1,209 @@
+/** The spill: what could not be written to the ledger is kept whole, replayed once, by whichever process comes next, and never doubled. */
+
+import { Database } from 'bun:sqlite'
+import { expect, test } from 'bun:test'
+import { appendFileSync, copyFileSync, existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { CommitLoop } from '../../src/ledger/commit-loop.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { Spill, spillPathOf } from '../../src/ledger/spill.ts'
+import { SpillFile } from '../../src/ledger/spill-file.ts'
+import type { Committed, Task } from '../../src/ledger/task.ts'
+import {
+  createKey,
+  holdRequest,
+  holdTask,
+  makeFolder,
+  makePath,
+  NOW,
+  openMachine,
+  openTestLedger,
+  operateTask,
+  settlement,
+  startThread,
+  usd,
+} from '../support/ledger.ts'
+
+const SPILL_BYTES = 64 * 1024
+const COST = 3_000_000n
+
+function machineWithSpill(path = makePath()) {
+  const machine = openMachine(path)
+  machine.ask(operateTask(createKey('key_a', { balanceUsd: '10' })))
+  const spill = Spill.open(path, machine.ledger, SPILL_BYTES)
+  if ('problem' in spill) throw new Error(spill.message)
+  spill.reserve(SPILL_BYTES)
+  const told: Committed[] = []
+  const loop = new CommitLoop(machine.ledger, spill, (committed) => told.push(committed), 50)
+  const settle = (requestId: string): Task => {
+    machine.ask(holdTask(requestId, 'key_a', usd('0.001')))
+    const debit = machine.wallets.settle(
+      settlement(requestId, { input: 1 }, { upstream: { name: 'main', model: 'vendor', messageId: 'msg' } }),
+    )
+    if (debit === undefined) throw new Error('not held')
+    return { kind: 'settle', debit }
+  }
+  const fail = (isFailing: boolean): void => {
+    const [[pages]] = machine.db.query('PRAGMA page_count').values() as [[bigint]]
+    machine.db.run(`PRAGMA max_page_count = ${isFailing ? pages : 1_000_000n}`)
+  }
+  return { machine, spill, loop, told, settle, fail, path }
+}
+
+const answersIn = (told: readonly Committed[]): unknown[] => told.flatMap(({ answers }) => answers.map(({ answer }) => answer))
+const receiptsIn = (db: Database): number => Number(db.query<{ n: bigint | number }, []>('SELECT count(*) AS n FROM receipts').get()?.n)
+
+async function fillSpill(count: number, path?: string) {
+  const place = machineWithSpill(path)
+  const { loop, settle, fail, machine, told } = place
+  const tasks = Array.from({ length: count }, (_, n) => ({ number: n + 1, task: settle(`req_${n}`) }))
+  fail(true)
+  loop.add([...tasks, { number: count + 1, task: { kind: 'unmark', requestId: 'req_voided' } }], machine.wallets.prices)
+  while (answersIn(told).length < count + 1) await Bun.sleep(5)
+  return place
+}
+
+test('what cannot be committed is kept and acknowledged, and is in the ledger once when the storage works again', async () => {
+  const { machine, told, spill, fail, loop } = await fillSpill(300)
+  expect(answersIn(told)).toEqual([...Array.from({ length: 300 }, () => 'spilled'), 'unavailable'])
+  expect(told.at(-1)).toMatchObject({ isWritable: false, faults: [{ problem: expect.stringContaining('SQLITE_FULL') }] })
+  expect(receiptsIn(machine.db)).toBe(0)
+  fail(false)
+  while (told.at(-1)?.isWritable !== true) await Bun.sleep(5)
+  expect(told.flatMap(({ replayed = [] }) => replayed)).toHaveLength(300)
+  expect(spill.isEmpty).toBeTrue()
+  expect(machine.differences()).toEqual([])
+  expect(machine.db.query('SELECT spent_picos FROM accounts').get()).toEqual({ spent_picos: 300n * COST })
+  loop.close()
+})
+
+test('a write that comes behind a full spill is committed behind it, not before', async () => {
+  const { machine, told, fail, loop, settle } = await fillSpill(200)
+  fail(false)
+  loop.add([{ number: 900, task: settle('req_late') }])
+  while (!told.some(({ settled }) => settled.includes(900))) await Bun.sleep(5)
+  const replayedAt = told.findIndex(({ replayed = [] }) => replayed.length > 0)
+  expect(replayedAt).toBeGreaterThan(-1)
+  expect(replayedAt).toBeLessThan(told.findIndex(({ settled }) => settled.includes(900)))
+  expect(receiptsIn(machine.db)).toBe(201)
+  loop.close()
+})
+
+/** The files as a process leaves them that is killed now. */
+function killedCopy(path: string): string {
+  const copy = makePath()
+  for (const suffix of ['', '-wal', '.spill']) copyFileSync(path + suffix, copy + suffix)
+  return copy
+}
+
+test('a process that dies leaves its spill to the next, also when that one dies in the middle of the replay', async () => {
+  const { path, loop } = await fillSpill(300)
+  const copy = killedCopy(path)
+  loop.close()
+  const kept = readFileSync(spillPathOf(copy))
+  for (let round = 0; round < 3; round++) {
+    const opened = await openTestLedger({ path: copy, bootId: `boot_${round}` })
+    expect(opened).toMatchObject({ replayed: 300, recovered: 0, faults: [] })
+    expect(await opened.ledger.balanceOf('key_a')).toMatchObject({ availablePicos: usd('10') - 300n * COST })
+    await opened.ledger.close()
+    // As if the replay were committed, and its end in the spill not on disk.
+    writeFileSync(spillPathOf(copy), kept)
+  }
+  const again = openMachine(copy, 'boot-9')
+  expect([receiptsIn(again.db), again.differences()]).toEqual([300, []])
+  again.close()
+})
+
+test('a spill of another ledger is refused, and not given away', async () => {
+  const { path, loop } = await fillSpill(200)
+  const copy = killedCopy(path)
+  loop.close()
+  const other = makePath()
+  openMachine(other).close()
+  copyFileSync(spillPathOf(copy), spillPathOf(other))
+  const opened = await openLedger({ path: other, create: false, bootId: 'next', startThread, now: () => NOW })
+  expect(opened).toEqual({ problem: 'unwritable', message: expect.stringContaining('charges of another ledger') })
+})
+
+const frame = (text: string): Uint8Array => new TextEncoder().encode(text)
+const textsIn = (path: string): readonly string[] => {
+  const file = SpillFile.open(path, 'ledger', false)
+  if (file === undefined || file === 'foreign') throw new Error(String(file))
+  const texts = file.frames.map((bytes) => new TextDecoder().decode(bytes))
+  file.close()
+  return texts
+}
+
+function makeSpillFile(...texts: readonly string[]) {
+  const path = join(makeFolder(), 'spill')
+  const file = SpillFile.open(path, 'ledger', true)
+  if (file === undefined || file === 'foreign') throw new Error(String(file))
+  for (const text of texts) expect(file.append(frame(text))).toBeTrue()
+  return { path, file }
+}
+
+test('a frame that is torn or changed ends what is read, and takes nothing before it along', () => {
+  const { path, file } = makeSpillFile('one', 'two', 'three')
+  file.close()
+  const bytes = readFileSync(path)
+  expect(textsIn(path)).toEqual(['one', 'two', 'three'])
+  for (let cut = bytes.length - 1; cut > bytes.length - 13; cut--) {
+    writeFileSync(path, bytes.subarray(0, cut))
+    expect(textsIn(path)).toEqual(['one', 'two'])
+  }
+  const changed = Buffer.from(bytes)
+  changed[bytes.length - 1] = 0x20
+  writeFileSync(path, changed)
+  expect(textsIn(path)).toEqual(['one', 'two'])
+  appendFileSync(path, 'rubbish')
+  expect(textsIn(path)).toEqual(['one', 'two'])
+})
+
+test('what was cleared is never read again, also behind shorter frames that came later', () => {
+  const { path, file } = makeSpillFile('one', 'two', 'three')
+  file.clear()
+  expect(textsIn(path)).toEqual([])
+  expect(file.append(frame('one'))).toBeTrue()
+  expect(textsIn(path)).toEqual(['one'])
+  file.close()
+})
+
+test('room is taken once and appended into; a file that is cut off keeps nothing', () => {
+  const { path, file } = makeSpillFile()
+  file.reserve(SPILL_BYTES)
+  expect(statSync(path).size).toBe(SPILL_BYTES)
+  expect(file.append(frame('one'))).toBeTrue()
+  expect(statSync(path).size).toBe(SPILL_BYTES)
+  file.close()
+  truncateSync(path, 100)
+  expect(textsIn(path)).toEqual([])
+})
+
+test('a process that keeps nothing makes no spill', async () => {
+  const { ledger, path } = await openTestLedger()
+  await ledger.close()
+  expect(existsSync(spillPathOf(path))).toBeFalse()
+})
+
+test('a receipt that another process wrote meanwhile is corrected by the difference, said aloud, and memory follows', async () => {
+  const { ledger, path, faults } = await openTestLedger({ markAfterMs: 10 })
+  await ledger.operate(createKey('key_a', { balanceUsd: '10' }))
+  expect(await ledger.findKey(new Uint8Array(32))).toBeUndefined()
+  expect(await ledger.hold(holdRequest('req_1', 'key_a', usd('0.1')))).toBe('held')
+  while (new Database(path, { readonly: true }).query('SELECT 1 FROM marks').all().length === 0) await Bun.sleep(10)
+  // What a second writer does that takes the first for dead.
+  const thief = openMachine(path, 'thief')
+  expect(thief.ledger.recover(NOW)).toBe(1)
+  thief.db.close()
+  expect(await ledger.settle(settlement('req_1', { input: 1_000 }))).toBe('settled')
+  expect(faults.join()).toContain('a receipt of req_1 was there with other figures: 0 USD where 0.003 USD was settled')
+  expect(await ledger.balanceOf('key_a')).toMatchObject({ availablePicos: usd('9.997') })
+  expect(ledger.purseOf('key_a')).toMatchObject({ account: { balancePicos: usd('9.997') }, spentPicos: 0n })
+  await ledger.close()
+  const machine = openMachine(path, 'after')
+  expect(machine.differences()).toEqual([])
+  expect(machine.db.query('SELECT id, kind, amount_picos FROM credits WHERE kind = ?').all('correction')).toEqual([
+    { id: 'correction_req_1', kind: 'correction', amount_picos: -3_000_000_000n },
+  ])
+  machine.close()
+})
