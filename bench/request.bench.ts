@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LIMITS } from '../src/core/limits.ts'
+import type { Wheel } from '../src/core/wheel.ts'
 import { buildApp } from '../src/http/app.ts'
 import { ClientLimits } from '../src/http/client-limit.ts'
 import { KeyStore } from '../src/ledger/key-store.ts'
@@ -18,6 +19,8 @@ import { Relay } from '../src/relay/relay.ts'
 import { ResponseMemory } from '../src/relay/response-memory.ts'
 import { TIMINGS } from '../src/relay/timings.ts'
 import { fetchUpstream } from '../src/upstream/fetch-upstream.ts'
+import { UpstreamPool } from '../src/upstream/pool.ts'
+import type { Upstream } from '../src/upstream/upstream.ts'
 import type { World } from '../src/world.ts'
 import { makeBodyReader } from '../test/support/body-thread.ts'
 import { addKey, openTestLedger } from '../test/support/ledger.ts'
@@ -62,6 +65,14 @@ const agreeing: Ledger = {
   close: () => Promise.resolve(),
 }
 
+function onePool(upstream: Upstream, wheel: Wheel): UpstreamPool {
+  const nothing = (): void => undefined
+  const events = { called: nothing, retried: nothing, changed: nothing }
+  const pool = new UpstreamPool({ wheel, now: Date.now, monotonicMs: () => performance.now(), random: Math.random, events })
+  pool.configure([{ name: 'primary', priority: 0, weight: 1, maxConcurrent: 10_000, upstream }])
+  return pool
+}
+
 type Handler = (request: Request) => Promise<Response>
 
 function gatewayWith(keptBy: Ledger): Handler {
@@ -71,7 +82,7 @@ function gatewayWith(keptBy: Ledger): Handler {
     requestId: () => `req_${Bun.randomUUIDv7().replaceAll('-', '')}`,
     ledger: keptBy,
     keys: new KeyStore(keptBy, { now: base.clock.now }),
-    upstream: fetchUpstream({ name: 'north', baseUrl: 'http://north.example', apiKey: undefined, fetch: instant }),
+    upstreams: onePool(fetchUpstream({ name: 'north', baseUrl: 'http://north.example', apiKey: undefined, fetch: instant }), base.wheel),
     limits: () => ({ ...LIMITS, requestsPerMinute: 1e12, bodyBytesPerMinute: 1e15, concurrentRequests: 1e6 }),
   }
   const now = world.clock.monotonicMs

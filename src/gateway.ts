@@ -5,7 +5,7 @@
 
 import type { Server } from 'bun'
 import type { AnyElysia } from 'elysia'
-import type { Config, UpstreamConfig } from './config/config.ts'
+import type { Config } from './config/config.ts'
 import { reloadable } from './config/reloadable.ts'
 import { sumPicos, toUsd } from './core/money.ts'
 import { TICK_MS, Wheel } from './core/wheel.ts'
@@ -20,9 +20,10 @@ import type { Ledger } from './ledger/ledger.ts'
 import { openLedger } from './ledger/open-ledger.ts'
 import { Reads } from './ledger/reads.ts'
 import type { LedgerFault } from './ledger/task.ts'
+import { membersOf } from './members.ts'
 import { describeBug } from './observe/bug.ts'
 import { makeLog } from './observe/log.ts'
-import { makeMetrics } from './observe/metrics.ts'
+import { type Metrics, makeMetrics } from './observe/metrics.ts'
 import { processMemoryBytes } from './observe/process-memory.ts'
 import { listenOnOperatorSocket, socketPathOf } from './operator/operator-socket.ts'
 import { BodyMemory, poolBytesOf } from './relay/body-memory.ts'
@@ -31,11 +32,8 @@ import { KeyLimits } from './relay/key-limits.ts'
 import { LiveStreams } from './relay/live-streams.ts'
 import { ResponseMemory } from './relay/response-memory.ts'
 import { TIMINGS, type Timings } from './relay/timings.ts'
-import { makeSimulator } from './simulator/simulator.ts'
-import { fetchUpstream } from './upstream/fetch-upstream.ts'
-import { socketUpstream } from './upstream/socket-upstream.ts'
-import type { Upstream } from './upstream/upstream.ts'
-import { upstreamsByName } from './upstream/upstreams.ts'
+import type { MemberConfig } from './upstream/member.ts'
+import { UpstreamPool } from './upstream/pool.ts'
 import type { World } from './world.ts'
 
 export type GatewayOptions = Readonly<{
@@ -95,9 +93,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   if ('problem' in opened) return { problem: 'ledger', message: opened.message }
   const { recovered } = opened
   const ledger = options.wrapLedger?.(opened.ledger) ?? opened.ledger
-  const state = { config, upstreams: upstreamsOf(config), isDraining: false, url: '' }
+  const state: State = { config, members: membersOf(config), isDraining: false, url: '' }
+  const wheel = turningWheel()
   const reports = new Reads({ path: opened.path, startThread, onFault })
-  const world = worldOf(state, { ledger, reports, log, metrics })
+  const pool = poolOf(wheel, metrics)
+  pool.configure(state.members)
+  const world = worldOf(state, { ledger, reports, log, metrics, wheel, upstreams: pool })
   if (opened.isNew) log.notice('a new ledger was made', { path: opened.path })
   if (opened.replayed > 0) log.notice('settles that the spill had kept are in the ledger', { replayed: opened.replayed })
   if (recovered > 0) log.notice('requests of a dead process were waived', { recovered })
@@ -130,7 +131,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     bodies,
     reload(next) {
       const { config: taken, ignored } = reloadable(state.config, next)
-      state.upstreams = upstreamsOf(taken, state)
+      state.members = membersOf(taken, state)
+      pool.configure(state.members)
       state.config = taken
       listeners.limitWrites().catch(() => undefined)
       return ignored
@@ -184,15 +186,13 @@ async function within(waitMs: number, ...ends: readonly Promise<unknown>[]): Pro
 /** A metric may be a float: what must be exact is in the ledger. */
 const heldUsd = (ledger: Ledger): number => toUsd(sumPicos(...ledger.holds().map(({ amountPicos }) => amountPicos)))
 
-type State = { config: Config; upstreams: ReadonlyMap<string, Upstream>; isDraining: boolean; url: string }
+type State = { config: Config; members: readonly MemberConfig[]; isDraining: boolean; url: string }
 
-const worldOf = (state: State, parts: Pick<World, 'ledger' | 'reports' | 'log' | 'metrics'>): World => ({
+const worldOf = (state: State, parts: Pick<World, 'ledger' | 'reports' | 'log' | 'metrics' | 'wheel' | 'upstreams'>): World => ({
   ...parts,
   clock: { now: Date.now, monotonicMs },
-  wheel: turningWheel(),
   requestId: () => `req_${Bun.randomUUIDv7().replaceAll('-', '')}`,
   keys: new KeyStore(parts.ledger, { now: Date.now }),
-  upstream: upstreamsByName(() => state.upstreams),
   catalog: () => state.config.catalog,
   limits: () => state.config.limits,
   dashboardUrl: () => state.config.server.dashboardUrl ?? state.config.server.publicUrl ?? state.url,
@@ -205,6 +205,9 @@ const worldOf = (state: State, parts: Pick<World, 'ledger' | 'reports' | 'log' |
 /** An idle process collects nothing by itself, and keeps what a crowd of streams has left: then once, when their last bytes are out. */
 const COLLECT_AFTER_MS = 1_000
 const collectSoon = (): void => void setTimeout(Bun.gc, COLLECT_AFTER_MS, true).unref()
+
+const poolOf = (wheel: Wheel, metrics: Metrics): UpstreamPool =>
+  new UpstreamPool({ wheel, now: Date.now, monotonicMs, random: Math.random, events: metrics.pool })
 
 const monotonicMs = (): number => performance.now()
 
@@ -221,31 +224,6 @@ function turningWheel(): Wheel {
     timer ??= setInterval(turn, TICK_MS)
   })
   return wheel
-}
-
-/**
- * Without a configured upstream the simulator takes the place of the network: the same adapter, the same rules. A reload keeps the upstreams that it does not
- * change, with their connections and what runs on them; those of the others end by themselves.
- */
-function upstreamsOf(config: Config, running?: State): ReadonlyMap<string, Upstream> {
-  if (config.upstreams.length === 0) {
-    const simulator = makeSimulator({})
-    const embedded = { name: 'simulator', baseUrl: 'http://simulator', apiKey: undefined }
-    return new Map([['simulator', fetchUpstream({ ...embedded, fetch: (url, init) => simulator(new Request(url, init)) })]])
-  }
-  return new Map(
-    config.upstreams.map((upstream) => {
-      const old = running?.config.upstreams.find(({ name }) => name === upstream.name)
-      const kept = Bun.deepEquals(old, upstream) ? running?.upstreams.get(upstream.name) : undefined
-      return [upstream.name, kept ?? upstreamOf(upstream)]
-    }),
-  )
-}
-
-function upstreamOf(upstream: UpstreamConfig): Upstream {
-  if (upstream.transport === 'socket') return socketUpstream(upstream)
-  const { proxyUrl } = upstream
-  return fetchUpstream({ ...upstream, fetch: (url, init) => fetch(url, proxyUrl === undefined ? init : { ...init, proxy: proxyUrl }) })
 }
 
 type Listeners = Readonly<{

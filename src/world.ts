@@ -8,7 +8,7 @@ import type { Ledger } from './ledger/ledger.ts'
 import type { Reports } from './ledger/reports.ts'
 import type { Log } from './observe/log.ts'
 import type { Metrics } from './observe/metrics.ts'
-import type { Upstream } from './upstream/upstream.ts'
+import type { UpstreamPool } from './upstream/pool.ts'
 
 export type World = Readonly<{
   clock: Clock
@@ -19,7 +19,7 @@ export type World = Readonly<{
   ledger: Ledger
   reports: Reports
   keys: KeyStore
-  upstream: Upstream
+  upstreams: Pick<UpstreamPool, 'call'>
   log: Log
   metrics: Metrics
   /** What a reload may change is read once a request. */

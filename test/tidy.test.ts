@@ -22,6 +22,7 @@ const LAYER: Readonly<Record<string, number>> = {
   world: 3,
   relay: 3,
   http: 4,
+  members: 4,
   gateway: 5,
   cli: 5,
   main: 5,

@@ -50,6 +50,10 @@ export class Sums implements Family {
     this.#series.of(labels).sum += amount
   }
 
+  set(labels: Labels, value: number): void {
+    this.#series.of(labels).sum = value
+  }
+
   render(): string {
     const samples = this.#series.entries().map(({ labels, value }) => sample(this.#name, pairs(this.#labelNames, labels), value.sum))
     return [this.#head, ...samples].join('\n')

@@ -83,6 +83,7 @@ const fieldsOf = (line: RequestLine): Record<string, unknown> => ({
   bytes_per_token: line.bytesPerToken,
   cost_over_hold_usd: usdText(line.costOverHoldPicos),
   upstream: line.upstream,
+  attempts: line.attempts,
   cause: line.cause,
   alarm: line.isAlarm === true ? 'upstream' : undefined,
   first_byte_ms: wholeMs(line.firstByteMs),

@@ -21,14 +21,26 @@ export interface Metrics {
   alarm(what: string): void
   /** A gauge that is read when the metrics are: `gauge('tollgate_ledger_writable', '…', () => (ledger.isWritable() ? 1 : 0))`. Names are unique. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void
+  /** What the pool of upstreams does. */
+  readonly pool: PoolMetrics
   /** The text to answer with, under `contentType`. */
   render(): Promise<string>
   readonly contentType: string
 }
 
+type PoolMetrics = Readonly<{
+  /** A call ended without an answer, or its answer began: 'answered', or the fault's cause. */
+  called(upstream: string, result: string): void
+  /** A request went on to another upstream, or could not for want of budget. */
+  retried(how: 'retried' | 'budget spent'): void
+  /** A breaker opened or closed. */
+  changed(upstream: string, model: string, state: 'closed' | 'open' | 'half-open'): void
+}>
+
 const FIRST_BYTE_BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 360]
 const DURATION_BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 300, 600]
 const NONE = 'none'
+const BREAKER_VALUES = { closed: 0, open: 1, 'half-open': 1 } as const
 const PICOS_PER_USD = 1e12
 
 export function makeMetrics(): Metrics {
@@ -45,6 +57,11 @@ export function makeMetrics(): Metrics {
     streamStarted: (format) => seen.streams.add([format]),
     streamEnded: (format) => seen.streams.add([format], -1),
     alarm: (what) => seen.alarms.add([what]),
+    pool: {
+      called: (upstream, result) => seen.attempts.add([upstream, causes.of(result)]),
+      retried: (how) => seen.retries.add([how]),
+      changed: (upstream, model, state) => seen.breakers.set([upstream, model], BREAKER_VALUES[state]),
+    },
     gauge: (name, help, read) => void families.push(reading('gauge', name, help, read)),
     render: async () => `${(await Promise.all(families.map((family) => family.render()))).join('\n\n')}\n`,
     contentType: 'text/plain; version=0.0.4; charset=utf-8',
@@ -63,6 +80,9 @@ function instruments() {
     estimated: counter('tollgate_estimated_total', 'Requests billed by at least one figure of our own estimate.', ['format', 'model']),
     costOverHold: counter('tollgate_cost_over_hold_total', 'Receipts that cost more than was reserved for them.', ['format', 'model']),
     faults: counter('tollgate_upstream_faults_total', 'Requests that an upstream fault ended.', ['upstream', 'cause']),
+    attempts: counter('tollgate_upstream_attempts_total', 'Calls of an upstream, by what came of them.', ['upstream', 'result']),
+    retries: counter('tollgate_upstream_retries_total', 'Requests that failed over, or could not: the budget was spent.', ['how']),
+    breakers: new Sums('gauge', 'tollgate_upstream_breaker', '0 closed, 1 open. Half-open counts as open.', ['upstream', 'model']),
     alarms: counter('tollgate_alarms_total', 'Findings that an operator must act on.', ['what']),
     firstByte: new Histogram(
       'tollgate_first_byte_seconds',

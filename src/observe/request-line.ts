@@ -34,6 +34,8 @@ export type RequestLine = Readonly<{
   /** How far the cost is above what was reserved for it; absent where it is not. */
   costOverHoldPicos?: Picos | undefined
   upstream?: string | undefined
+  /** Upstream calls, where there was more than one. */
+  attempts?: number | undefined
   /** A fault's cause: 'connect', 'status 529'. */
   cause?: string | undefined
   isAlarm?: boolean | undefined

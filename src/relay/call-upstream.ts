@@ -1,7 +1,10 @@
 /** The one call to the upstream, and the shapes of answer that are taken from it. Rules: faults.md "Before the first byte". */
 
+import type { Model } from '../core/catalog.ts'
 import { type NativeMessage, readMessage, streamOfMessage } from '../core/native/message.ts'
 import { Refusal, type RefusalName } from '../core/refusal.ts'
+import { withFirstEvent } from '../upstream/first-event.ts'
+import type { Take } from '../upstream/pool.ts'
 import { PushedBody } from '../upstream/pushed-body.ts'
 import { readWhole } from '../upstream/read-chunks.ts'
 import type { Fault, Reply } from '../upstream/upstream.ts'
@@ -13,15 +16,36 @@ import { nativeQueryOf } from './request-target.ts'
 /** A whole answer is held in memory; one that is larger is a broken upstream. */
 const MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 
-/** `onErrorHead`: see the upstream's port. */
-export async function callUpstream<Echo>(admitted: Admitted<Echo>, deadline: CallStop, onErrorHead?: () => void): Promise<Reply | Fault> {
-  const { model, body, version, betas } = admitted.call
-  const query = admitted.format.name === 'messages' ? nativeQueryOf(admitted.request.url) : ''
-  const request = { path: '/v1/messages', query, model, body, version, betas } as const
-  const reply = await admitted.parts.world.upstream.call(request, deadline, onErrorHead)
-  const { reason } = deadline
-  return reply.kind === 'fault' && (reason === 'deadline' || reason === 'drain') ? brokenReply(reply.upstream, reason, deadline) : reply
+/** What `take` makes of the answer. `onErrorHead`: see the upstream's port. */
+export async function callUpstream<Echo, T extends Readonly<{ kind: string }>>(
+  { call, held, format, request, exchange, parts }: Admitted<Echo>,
+  stop: CallStop,
+  take: Take<T>,
+  onErrorHead?: () => void,
+): Promise<T | Fault> {
+  const { model, body, version, betas, routing, bounds } = call
+  const query = format.name === 'messages' ? nativeQueryOf(request.url) : ''
+  const asked = {
+    path: '/v1/messages',
+    query,
+    model,
+    body,
+    version,
+    betas,
+    modelAt: routing.modelAt,
+    accountId: held.key.accountId,
+  } as const
+  const result = await parts.world.upstreams.call(bounds.cacheWrites === 'none' ? asked : { ...asked, conversation: held.sessionHash }, {
+    stop,
+    take,
+    log: exchange.calls,
+    ...(onErrorHead === undefined ? {} : { onErrorHead }),
+  })
+  const { reason } = stop
+  return isFault(result) && (reason === 'deadline' || reason === 'drain') ? brokenReply(result.upstream, reason, stop) : result
 }
+
+const isFault = (result: Readonly<{ kind: string }>): result is Fault => result.kind === 'fault'
 
 export type MessageReply = Readonly<{ kind: 'message'; upstream: string; message: NativeMessage }>
 
@@ -32,27 +56,32 @@ export async function readReply(reply: Reply, deadline: CallStop, lease: BodyLea
     return brokenReply(reply.upstream, 'content-type', deadline)
   }
   const bytes = await readWhole(reply.body, MESSAGE_BYTES_MAX, (length) => lease.growAnswer(length))
-  if (bytes instanceof Refusal) return { ...brokenReply(reply.upstream, 'memory', deadline), refusal: bytes }
+  if (bytes instanceof Refusal)
+    return { kind: 'fault', upstream: reply.upstream, refusal: bytes, cause: 'memory', isAlarm: false, status: 200 }
   if (typeof bytes === 'string')
     return brokenReply(reply.upstream, deadline.reason ?? (bytes === 'broken' ? 'reset' : 'too-large'), deadline)
   const message = readMessage(bytes)
   return message === undefined ? brokenReply(reply.upstream, 'malformed', deadline) : { kind: 'message', upstream: reply.upstream, message }
 }
 
-/** An upstream that answers a stream request with a whole message is taken at its word: the stream is made from it. */
-export async function asEventStream(reply: Reply | Fault, deadline: CallStop, lease: BodyLease): Promise<Reply | Fault> {
-  if (reply.kind === 'fault' || reply.isEventStream) return reply
+/**
+ * A stream whose first event is here. An upstream that answers a stream request with a whole message is taken at its word: the stream is made from it.
+ */
+export async function readStream(reply: Reply, model: Model, deadline: CallStop, lease: BodyLease): Promise<Reply | Fault> {
+  if (reply.isEventStream) return withFirstEvent(reply, model)
   const whole = await readReply(reply, deadline, lease)
   if (whole.kind === 'fault') return whole
   return { ...reply, isEventStream: true, body: PushedBody.of(streamOfMessage(whole.message)) }
 }
 
+/** Where we stopped it, the upstream is not to blame. */
 const brokenReply = (upstream: string, cause: string, deadline: CallStop): Fault => ({
   kind: 'fault',
   upstream,
   refusal: new Refusal(refusalBy(deadline)),
   cause,
   isAlarm: false,
+  ...(deadline.isStopped ? {} : { trouble: { kind: 'broken' }, status: 200 }),
 })
 
 function refusalBy({ reason }: CallStop): RefusalName {

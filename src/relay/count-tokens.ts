@@ -3,8 +3,9 @@
 import { isObject } from '../core/json.ts'
 import type { KeyRecord } from '../core/key.ts'
 import { Refusal } from '../core/refusal.ts'
+import { answerFault } from '../upstream/fault.ts'
 import { readWhole } from '../upstream/read-chunks.ts'
-import type { Body, Fault } from '../upstream/upstream.ts'
+import type { Fault, Reply } from '../upstream/upstream.ts'
 import type { RelayParts } from './admitted.ts'
 import { Deadline } from './deadline.ts'
 import { type Connection, Exchange, ownerOf } from './exchange.ts'
@@ -75,9 +76,18 @@ async function forward(reading: Reading, exchange: Exchange): Promise<Counted> {
   if (request.signal.aborted) leave()
   try {
     const query = nativeQueryOf(request.url)
-    const { model, body: native, version, betas } = call
-    const reply = await world.upstream.call({ path: ROUTE, query, model, body: native, version, betas }, deadline)
-    const counted = reply.kind === 'fault' ? reply : ((await readCount(reply.body)) ?? new Refusal('upstreamBroken'))
+    const { model, body: native, version, betas, routing } = call
+    const asked = {
+      path: ROUTE,
+      query,
+      model,
+      body: native,
+      version,
+      betas,
+      modelAt: routing.modelAt,
+      accountId: reading.key.accountId,
+    } as const
+    const counted = await world.upstreams.call(asked, { stop: deadline, take: readCount, log: exchange.calls })
     if (deadline.reason === 'leaver') return 'left'
     return counted instanceof Uint8Array || deadline.reason !== 'deadline' ? counted : new Refusal('timedOut')
   } finally {
@@ -86,14 +96,17 @@ async function forward(reading: Reading, exchange: Exchange): Promise<Counted> {
   }
 }
 
-/** The answer's bytes when they say how many tokens; undefined for anything else, a reset too. */
-async function readCount(body: Body): Promise<Uint8Array | undefined> {
+/** The answer's bytes when they say how many tokens; a fault for anything else, a reset too. */
+async function readCount({ upstream, body }: Reply): Promise<Uint8Array | Fault> {
   const bytes = await readWhole(body, ANSWER_BYTES_MAX)
-  if (typeof bytes === 'string') return undefined
+  return typeof bytes !== 'string' && isCount(bytes) ? bytes : answerFault(upstream, typeof bytes === 'string' ? 'reset' : 'malformed')
+}
+
+function isCount(bytes: Uint8Array): boolean {
   try {
     const json: unknown = JSON.parse(new TextDecoder().decode(bytes))
-    return isObject(json) && Number.isSafeInteger(json['input_tokens']) ? bytes : undefined
+    return isObject(json) && Number.isSafeInteger(json['input_tokens'])
   } catch {
-    return undefined
+    return false
   }
 }

@@ -10,6 +10,7 @@ import { errorBody, errorHeaders } from '../core/refusal-body.ts'
 import type { RequestLine } from '../observe/request-line.ts'
 import type { World } from '../world.ts'
 import { answerHeaders } from './answer-headers.ts'
+import { Calls } from './calls.ts'
 
 /** Who asks. `ip` is the key of the per-client limits: the address, a /64 for IPv6. */
 type Caller = Readonly<{ ip: string }>
@@ -32,6 +33,8 @@ export const ownerOf = (key: KeyRecord | Refusal | undefined, client: Caller): P
 export class Exchange {
   readonly requestId: string
   readonly startedAt: number
+  /** What it has asked of upstreams. */
+  readonly calls = new Calls()
   readonly #startedMonotonicMs: number
   readonly #world: World
   readonly #route: string
@@ -66,7 +69,9 @@ export class Exchange {
     if (this.#isEnded) return
     this.#isEnded = true
     const { requestId, elapsedMs: durationMs } = this
-    const line: RequestLine = { ...fields, requestId, route: this.#route, format: this.#format, firstByteMs: this.#firstByteMs, durationMs }
+    const attempts = this.calls.count > 1 ? this.calls.count : undefined
+    const asked = { requestId, route: this.#route, format: this.#format, attempts }
+    const line: RequestLine = { ...fields, ...asked, firstByteMs: this.#firstByteMs, durationMs }
     this.#world.log.request(line)
     this.#world.metrics.requestEnded(line)
   }

@@ -127,7 +127,6 @@ export class Relay {
     const held: Held = {
       key,
       modelId,
-      upstreamModel: call.model.upstreamModel,
       isStream: call.isStream,
       sessionHash: sessionHashOf(key.accountId, call.routing.conversation),
       bounds: call.bounds,

@@ -15,8 +15,6 @@ import type { Exchange } from './exchange.ts'
 export type Held = Readonly<{
   key: KeyRecord
   modelId: string
-  /** As the upstream knows it. */
-  upstreamModel: string
   isStream: boolean
   /** SHA-256 of the conversation, salted with the account. */
   sessionHash: Uint8Array
@@ -47,7 +45,12 @@ export type Kept = Readonly<{ costPicos: Picos }> | 'unavailable'
 /** Settles or voids. */
 export async function settle(world: World, exchange: Exchange, held: Held, ended: Ended): Promise<Kept> {
   const charge = chargeOf(ended.isWhole === true ? 'complete' : ended.outcome, ended.observation, held.bounds, held.rates)
-  const answer = charge === 'void' ? world.ledger.void(exchange.requestId) : await commit(world, exchange, held, charge, ended)
+  const { calls } = exchange
+  if (ended.outcome === 'fault' && ended.more?.cause !== 'bug') calls.broke()
+  const answer =
+    charge === 'void'
+      ? world.ledger.void(exchange.requestId, calls.unpaid(ended.more?.cause ?? ended.outcome, world.clock.now()))
+      : await commit(world, exchange, held, charge, ended)
   if (answer === 'already') world.log.alarm('a request was settled twice', { request_id: exchange.requestId })
   exchange.end(lineOf(held, charge, ended, answer !== 'unavailable'))
   return answer === 'unavailable' ? 'unavailable' : { costPicos: charge === 'void' ? ZERO : charge.costPicos }
@@ -111,12 +114,16 @@ function commit(
     firstByteMs: exchange.firstByteMs,
     durationMs: exchange.elapsedMs,
     now: world.clock.now(),
-    ...upstreamOf(held, ended.more?.upstream),
+    ...answererOf(exchange, ended.observation),
+    attempts: exchange.calls.count,
+    otherAttempts: exchange.calls.others(),
     sessionHash: held.sessionHash,
     ...(bytesPerToken === undefined ? {} : { bytesPerToken }),
   })
 }
 
-/** The upstream that answered, as the ledger records it. */
-export const upstreamOf = ({ upstreamModel }: Held, name: string | undefined): Readonly<{ upstream?: UpstreamCall }> =>
-  name === undefined ? {} : { upstream: { name, model: upstreamModel } }
+/** The upstream that answered, with its own ids of the answer, as the ledger records it. */
+export function answererOf({ calls: { upstream } }: Exchange, { messageId }: Observation): Readonly<{ upstream?: UpstreamCall }> {
+  if (upstream === undefined) return {}
+  return { upstream: messageId === undefined ? upstream : { ...upstream, messageId } }
+}

@@ -5,7 +5,7 @@
 
 import { Refusal } from '../core/refusal.ts'
 import { type Admitted, stampOf } from './admitted.ts'
-import { asEventStream, callUpstream } from './call-upstream.ts'
+import { callUpstream, readStream } from './call-upstream.ts'
 import { CallStop } from './deadline.ts'
 import { remember } from './response-memory.ts'
 import { ClientStream } from './stream.ts'
@@ -63,15 +63,18 @@ function startStream<Echo>(admitted: Admitted<Echo>): ClientStream {
   live.add(stream)
   world.metrics.streamStarted(format.name)
   if (request.signal.aborted) stream.abandon()
-  callUpstream(admitted, stop, () => stream.failing())
-    .then((reply) => {
-      // The upstream has the whole body once it answers, and a stream lives long.
+  callUpstream(
+    admitted,
+    stop,
+    (reply, model) => readStream(reply, model, stop, lease),
+    () => stream.failing(),
+  ).then(
+    (reply) => {
+      // No other upstream will be asked, and a stream lives long.
       lease.release()
-      return asEventStream(reply, stop, lease)
-    })
-    .then(
-      (reply) => stream.answered(reply),
-      (error: unknown) => stream.failed(error),
-    )
+      stream.answered(reply)
+    },
+    (error: unknown) => stream.failed(error),
+  )
   return stream
 }

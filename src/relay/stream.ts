@@ -16,7 +16,7 @@ import { type ClientBody, type ClientBodyUser, clientBody } from './client-body.
 import type { CallStop, StopReason } from './deadline.ts'
 import type { Connection, Exchange } from './exchange.ts'
 import type { LiveStream } from './live-streams.ts'
-import { type Held, type Kept, settle, upstreamOf } from './settle.ts'
+import { answererOf, type Held, type Kept, settle } from './settle.ts'
 import { endWith, faultEnd } from './stream-end.ts'
 import { type StreamEffect, type StreamEvent, StreamState } from './stream-state.ts'
 import { StreamTimes, type TimeLimit } from './stream-times.ts'
@@ -330,7 +330,8 @@ export class ClientStream implements LiveStream, BodySink, ClientBodyUser, Timed
     const basis = isEstimated
       ? ({ usageSource: 'estimated', bytesPerToken: held.bounds.bytesPerToken } as const)
       : ({ usageSource: 'partial' } as const)
-    world.ledger.mark(exchange.requestId, { usage, ...basis, ...upstreamOf(held, this.#state.upstream) })
+    const calls = { ...answererOf(exchange, transcoder.observation), otherAttempts: exchange.calls.others() }
+    world.ledger.mark(exchange.requestId, { usage, ...basis, ...calls })
   }
 
   #wait(): void {

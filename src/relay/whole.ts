@@ -19,8 +19,7 @@ export async function answerWhole<Echo>(admitted: Admitted<Echo>): Promise<Respo
   const stoppable = stoppableBy((reason) => reason === 'drain' && deadline.stop(reason), admitted)
   live.add(stoppable)
   try {
-    const reply = await callUpstream(admitted, deadline)
-    const answer = reply.kind === 'fault' ? reply : await readReply(reply, deadline, admitted.lease)
+    const answer = await callUpstream(admitted, deadline, (reply) => readReply(reply, deadline, admitted.lease))
     const outcome = deadline.reason === 'deadline' || deadline.reason === 'drain' ? deadline.reason : 'fault'
     deadline.stop('done')
     return await (answer.kind === 'fault' ? refuse(admitted, answer, outcome) : respond(admitted, answer))
@@ -42,8 +41,8 @@ function refuse<Echo>(
   fault: Fault,
   outcome: 'deadline' | 'drain' | 'fault',
 ): Response {
-  parts.world.ledger.void(exchange.requestId)
   const { refusal, upstream, cause, isAlarm } = fault
+  parts.world.ledger.void(exchange.requestId, exchange.calls.unpaid(cause, parts.world.clock.now()))
   return exchange.refuse(refusal, connection.origin, { ...describe(held), upstream, cause, isAlarm, outcome })
 }
 

@@ -1,14 +1,12 @@
-/** The connections of one upstream: those that rest until the next call, and how many calls may run. Rules: faults.md "Upstream calls", "Connections". */
+/** The connections of one upstream: those that rest until the next call. Rules: faults.md "Upstream calls", "Connections". */
 
 import { type Connection, openConnection, type Target } from './connection.ts'
 import type { Stop } from './upstream.ts'
 
-export type PoolOptions = Readonly<{ target: Target; maxConcurrent: number; connectTimeoutMs: number; restSeconds?: number }>
+export type PoolOptions = Readonly<{ target: Target; connectTimeoutMs: number; restSeconds?: number }>
 
 /** Below the minute after which common servers and balancers close, so that we are the first to do it. */
 const REST_SECONDS = 45
-/** How long a call waits for one of those that run to end. */
-const TURN_MS = 1_000
 /** Attempts that were given up but that the kernel still makes, for two minutes where nobody answers. With so many of them no further one is begun. */
 const LOST_MAX = 256
 
@@ -16,38 +14,10 @@ export class ConnectionPool {
   readonly #options: PoolOptions
   /** The one that rested least is used next: what is not needed can grow old and be closed. */
   readonly #resting: Connection[] = []
-  readonly #waiting = new Set<(mayRun: boolean) => void>()
-  #running = 0
   #lost = 0
 
   constructor(options: PoolOptions) {
     this.#options = options
-  }
-
-  /** Leave to run one call, to be given back by `leave`; in order of asking. False: too many run, or the call was stopped. */
-  enter(stop: Stop): true | Promise<boolean> {
-    if (this.#running < this.#options.maxConcurrent) {
-      this.#running++
-      return true
-    }
-    const { promise, resolve } = Promise.withResolvers<boolean>()
-    const decide = (mayRun: boolean): void => {
-      clearTimeout(timer)
-      stop.listener = undefined
-      this.#waiting.delete(decide)
-      resolve(mayRun)
-    }
-    const refuse = (): void => decide(false)
-    const timer = setTimeout(refuse, TURN_MS)
-    stop.listener = refuse
-    this.#waiting.add(decide)
-    return promise
-  }
-
-  leave(): void {
-    const [next] = this.#waiting
-    if (next === undefined) this.#running--
-    else next(true)
   }
 
   /** One that has served before, and may turn out to have died. */

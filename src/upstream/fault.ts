@@ -1,17 +1,38 @@
 /** An upstream's failure before its first byte to what the client is told. Rules: faults.md "Before the first byte". */
 
-import { readNativeError, refusalOfInvalidRequest } from '../core/native/error.ts'
+import { type NativeError, readNativeError, refusalOfErrorEvent, refusalOfInvalidRequest } from '../core/native/error.ts'
+import type { NamedModel } from '../core/native/scrubbed-text.ts'
 import { Refusal, type RefusalName } from '../core/refusal.ts'
 import type { Fault, UpstreamRequest } from './upstream.ts'
 
 /** A failure without an answer: refused, reset, DNS, TLS, a connection that never came about. */
-export const connectionFault = (upstream: string, cause: string): Fault => fault(upstream, 'upstreamBroken', cause)
+export function connectionFault(upstream: string, cause: string): Fault {
+  const broken = fault(upstream, 'upstreamBroken', cause)
+  if (OURS.has(cause)) return broken
+  return { ...broken, trouble: { kind: UNREACHED.has(cause) ? 'dead' : 'broken' } }
+}
 
-/** More calls at once than this upstream may have, for longer than one is let wait. */
-export const busyFault = (upstream: string, cause: string): Fault => fault(upstream, 'upstreamBusy', cause)
+/** A 200 that is no answer. */
+export const answerFault = (upstream: string, cause: string): Fault => ({
+  ...fault(upstream, 'upstreamBroken', cause),
+  status: 200,
+  trouble: { kind: 'broken' },
+})
+
+/** Nobody may be called, for so many seconds as far as we know. */
+export const busyFault = (upstream: string, cause: string, seconds?: number): Fault => fault(upstream, 'upstreamBusy', cause, seconds)
+
+/** Not one byte of a request had left. */
+const UNREACHED = new Set(['refused', 'dns', 'tls', 'connect', 'connect timeout'])
+/** What the upstream had no part in. */
+const OURS = new Set(['aborted', 'request', 'not configured'])
 
 /** An answer that is not 200. `body` is its text, at most the first kilobytes; it is only read for the native error inside. */
 export function statusFault(upstream: string, request: UpstreamRequest, status: number, body: string, retryAfter: string | null): Fault {
+  return { ...faultOfStatus(upstream, request, status, body, retryAfter), status }
+}
+
+function faultOfStatus(upstream: string, request: UpstreamRequest, status: number, body: string, retryAfter: string | null): Fault {
   const cause = `status ${status}`
   if (status === 400) return invalidRequestFault(upstream, request, cause, body)
   if (status === 404 && request.path === '/v1/messages/count_tokens') return fault(upstream, 'notFound', cause)
@@ -20,28 +41,48 @@ export function statusFault(upstream: string, request: UpstreamRequest, status: 
     case 402:
     case 403:
     case 404:
-      return { ...fault(upstream, 'upstreamAccount', cause), isAlarm: true }
+      return { ...fault(upstream, 'upstreamAccount', cause), isAlarm: true, trouble: { kind: 'account' } }
     case 408:
     case 409:
     case 425:
     case 429:
     case 503:
     case 529:
-      return fault(upstream, 'upstreamBusy', cause, retryAfterSeconds(retryAfter))
+      return busyStatus(upstream, cause, retryAfterSeconds(retryAfter))
     case 413:
       return fault(upstream, 'bodyTooLarge', cause)
     case 504:
-      return fault(upstream, 'timedOut', cause)
+      return { ...fault(upstream, 'timedOut', cause), trouble: { kind: 'broken' } }
     default:
-      return fault(upstream, 'upstreamBroken', cause)
+      return { ...fault(upstream, 'upstreamBroken', cause), trouble: { kind: 'broken' } }
   }
+}
+
+const busyStatus = (upstream: string, cause: string, seconds: number | undefined): Fault => ({
+  ...fault(upstream, 'upstreamBusy', cause, seconds),
+  trouble: { kind: 'busy', retryAfterMs: seconds === undefined ? undefined : Math.max(0, seconds * 1_000) },
+})
+
+/** An error that came as the first event of a 200. */
+export function errorEventFault(upstream: string, error: NativeError, model: NamedModel): Fault {
+  const refusal = refusalOfErrorEvent(error, model)
+  const isAlarm = refusal.name === 'upstreamAccount'
+  const trouble = troubleOf(refusal.name)
+  return { kind: 'fault', upstream, refusal, cause: 'stream', isAlarm, status: 200, ...(trouble === undefined ? {} : { trouble }) }
+}
+
+function troubleOf(name: RefusalName): Fault['trouble'] {
+  if (name === 'upstreamInvalidRequest' || name === 'bodyTooLarge') return undefined
+  if (name === 'upstreamBusy') return { kind: 'busy', retryAfterMs: undefined }
+  return { kind: name === 'upstreamAccount' ? 'account' : 'broken' }
 }
 
 function invalidRequestFault(upstream: string, request: UpstreamRequest, cause: string, body: string): Fault {
   const error = readNativeError(parse(body))
-  if (error.type === '') return fault(upstream, 'upstreamBroken', cause)
+  if (error.type === '') return { ...fault(upstream, 'upstreamBroken', cause), trouble: { kind: 'broken' } }
   const refusal = refusalOfInvalidRequest(error, request.model)
-  return { kind: 'fault', upstream, refusal, cause, isAlarm: refusal.name === 'upstreamAccount' }
+  const isAlarm = refusal.name === 'upstreamAccount'
+  return { kind: 'fault', upstream, refusal, cause, isAlarm, ...(isAlarm ? { trouble: { kind: 'account' } } : {}) }
 }
 
 function fault(upstream: string, name: RefusalName, cause: string, seconds?: number): Fault {

@@ -17,7 +17,7 @@ export type FetchUpstreamOptions = Readonly<{
 
 export function fetchUpstream(options: FetchUpstreamOptions): Upstream {
   return {
-    call: (request, stop, onErrorHead) => call(options, { request, stop, onErrorHead, calledAtMs: performance.now() }, true),
+    call: (request, stop, events = {}) => call(options, { request, stop, events, calledAtMs: performance.now() }, true),
   }
 }
 
@@ -37,13 +37,16 @@ async function call(options: FetchUpstreamOptions, asked: NativeCall, mayRetry: 
     // A pooled connection that the upstream had closed while it was idle fails at once; a later reset may have cost tokens and is not repeated.
     const isStale = codeOf(error) === 'ECONNRESET' && performance.now() - sentAtMs < STALE_MS
     if (mayRetry && isStale && !stop.isStopped) return { ...(await call(options, asked, false)), isSecondTry: true }
+    asked.events.onOver?.()
     return connectionFault(options.name, stop.isStopped ? 'aborted' : causeOf(error))
   }
+  if (response.body === null) asked.events.onOver?.()
   return replyOf(options.name, asked, {
     status: response.status,
     contentType: response.headers.get('content-type'),
     retryAfter: response.headers.get('retry-after'),
-    body: response.body === null ? undefined : new PulledBody(response.body),
+    requestId: response.headers.get('request-id'),
+    body: response.body === null ? undefined : new PulledBody(response.body, asked.events.onOver),
   })
 }
 

@@ -1,20 +1,22 @@
 /** From an answer's head and body to a reply or a fault, whatever transport brought them. Rules: faults.md "Before the first byte", "Upstream calls". */
 
-import { connectionFault, statusFault } from './fault.ts'
+import { answerFault, statusFault } from './fault.ts'
 import { Parts } from './read-chunks.ts'
-import type { Body, Fault, Reply, Stop, UpstreamRequest } from './upstream.ts'
+import type { Body, CallEvents, Fault, Reply, Stop, UpstreamRequest } from './upstream.ts'
 
 export type NativeAnswer = Readonly<{
   status: number
   contentType: string | null
   retryAfter: string | null
+  /** The upstream's own id of the request. */
+  requestId: string | null
   body: Body | undefined
 }>
 
 export type NativeCall = Readonly<{
   request: UpstreamRequest
   stop: Stop
-  onErrorHead: (() => void) | undefined
+  events: CallEvents
   /** `performance.now()`. */
   calledAtMs: number
 }>
@@ -22,30 +24,28 @@ export type NativeCall = Readonly<{
 /** A reset this soon after sending means that the connection was dead before. */
 export const STALE_MS = 1_000
 
+const REQUEST_ID_LENGTH_MAX = 128
 /** How much of an error body is read for the native error inside it. */
 const ERROR_BYTES_MAX = 64 * 1024
 /** It is waited for until the call is so old, or so long after its head: a stream's status waits for it a little longer than either. */
 const ERROR_CALL_MS = 1_000
 const ERROR_TEXT_MS = 250
 
-export async function replyOf(
-  upstream: string,
-  { request, onErrorHead, calledAtMs }: NativeCall,
-  answer: NativeAnswer,
-): Promise<Reply | Fault> {
+export async function replyOf(upstream: string, { request, events, calledAtMs }: NativeCall, answer: NativeAnswer): Promise<Reply | Fault> {
   const { status, body } = answer
+  const named = answer.requestId === null ? {} : { requestId: answer.requestId.slice(0, REQUEST_ID_LENGTH_MAX) }
   if (status !== 200) {
-    onErrorHead?.()
+    events.onErrorHead?.()
     const text = await readSome(body, Math.max(ERROR_TEXT_MS, calledAtMs + ERROR_CALL_MS - performance.now()))
-    return statusFault(upstream, request, status, text, answer.retryAfter)
+    return { ...statusFault(upstream, request, status, text, answer.retryAfter), ...named }
   }
   const contentType = answer.contentType?.toLowerCase() ?? ''
   const isEventStream = contentType.startsWith('text/event-stream')
   if (body === undefined || !(isEventStream || contentType.includes('json'))) {
     body?.cancel()
-    return connectionFault(upstream, 'content-type')
+    return { ...answerFault(upstream, 'content-type'), ...named }
   }
-  return { kind: 'reply', upstream, isEventStream, body }
+  return { kind: 'reply', upstream, isEventStream, body, ...named }
 }
 
 /** What has come by then is read as all there is: the client waits for the status, not for its text. A broken error body is as good as an empty one. */

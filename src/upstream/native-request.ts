@@ -18,3 +18,17 @@ export function requestFields(request: UpstreamRequest, apiKey: string | undefin
     ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }),
   }
 }
+
+/**
+ * The request for an upstream that may know the model by another id than the body names. `modelAt`: where that name's JSON string begins. The id is printable
+ * ASCII without quotes and backslashes: it stands in JSON as it is.
+ */
+export function forModel<R extends UpstreamRequest>(request: R & Readonly<{ modelAt: number }>, upstreamModel: string): R {
+  const { model, body, modelAt } = request
+  if (upstreamModel === model.upstreamModel) return request
+  const end = modelAt + model.upstreamModel.length + QUOTES
+  const pieces = [body.subarray(0, modelAt), Buffer.from(`"${upstreamModel}"`), body.subarray(end)]
+  return { ...request, model: { ...model, upstreamModel }, body: Buffer.concat(pieces) }
+}
+
+const QUOTES = 2

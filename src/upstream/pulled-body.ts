@@ -6,13 +6,16 @@ type Reader = Readonly<{ read(): Promise<{ value?: Uint8Array | undefined }>; ca
 
 export class PulledBody implements Body {
   readonly #reader: Reader
+  readonly #onOver: () => void
   #sink: BodySink | undefined
   #isPaused = false
   #isReading = false
   #isOver = false
 
-  constructor(stream: ReadableStream<Uint8Array>) {
+  /** `onOver`: once, when nothing more is read. */
+  constructor(stream: ReadableStream<Uint8Array>, onOver: () => void = () => undefined) {
     this.#reader = stream.getReader()
+    this.#onOver = onOver
   }
 
   take(sink: BodySink): void {
@@ -30,7 +33,7 @@ export class PulledBody implements Body {
   }
 
   cancel(): void {
-    this.#isOver = true
+    this.#end()
     this.#reader.cancel().catch(() => undefined)
   }
 
@@ -47,7 +50,7 @@ export class PulledBody implements Body {
     this.#isReading = false
     if (this.#isOver) return
     if (piece === undefined) {
-      this.#isOver = true
+      this.#end()
       this.#sink?.end()
     } else {
       this.#sink?.data(piece)
@@ -57,7 +60,13 @@ export class PulledBody implements Body {
 
   #broke(): void {
     if (this.#isOver) return
-    this.#isOver = true
+    this.#end()
     this.#sink?.broken()
+  }
+
+  #end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#onOver()
   }
 }

@@ -3,7 +3,7 @@
 import type { Connection } from './connection.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { bodyOf } from './content-encoding.ts'
-import { busyFault, connectionFault } from './fault.ts'
+import { connectionFault } from './fault.ts'
 import { Http1Call } from './http1-call.ts'
 import { requestBytes } from './http1-request.ts'
 import { type NativeAnswer, type NativeCall, replyOf, STALE_MS } from './native-reply.ts'
@@ -15,7 +15,6 @@ export type SocketUpstreamOptions = Readonly<{
   /** Without a trailing slash. */
   baseUrl: string
   apiKey: string | undefined
-  maxConcurrent: number
   connectTimeoutMs: number
   /** PEM of the authorities to trust instead of the machine's. */
   ca?: string
@@ -34,7 +33,7 @@ export function socketUpstream(options: SocketUpstreamOptions): Upstream {
   }
   const site = { ...options, host: url.host, path: url.pathname.replace(/\/$/, ''), pool: new ConnectionPool({ ...options, target }) }
   return {
-    call: (request, stop, onErrorHead) => call(site, { request, stop, onErrorHead, calledAtMs: performance.now() }),
+    call: (request, stop, events = {}) => call(site, { request, stop, events, calledAtMs: performance.now() }),
   }
 }
 
@@ -42,17 +41,18 @@ type Site = Readonly<{ name: string; apiKey: string | undefined; host: string; p
 
 async function call(site: Site, asked: NativeCall): Promise<Reply | Fault> {
   const { name, pool } = site
-  const { request, stop } = asked
+  const { request, stop, events } = asked
   const bytes = requestBytes(`${site.path}${request.path}${request.query}`, site.host, requestFields(request, site.apiKey), request.body)
-  if (bytes === undefined) return connectionFault(name, 'request')
-  if (stop.isStopped) return connectionFault(name, 'aborted')
-  const entered = pool.enter(stop)
-  if (entered !== true && !(await entered)) return stop.isStopped ? connectionFault(name, 'aborted') : busyFault(name, 'max concurrent')
+  const over = (): void => events.onOver?.()
+  if (bytes === undefined || stop.isStopped) {
+    over()
+    return connectionFault(name, bytes === undefined ? 'request' : 'aborted')
+  }
   const rested = pool.takeRested()
-  const first = rested === undefined ? undefined : await send(pool, rested, bytes, stop)
+  const first = rested === undefined ? undefined : await send(pool, rested, { bytes, stop, over })
   const isSecondTry = first !== undefined && 'failed' in first && first.isStale && !stop.isStopped
-  const result = first === undefined || isSecondTry ? await sendFresh(pool, bytes, stop) : first
-  if ('failed' in result) pool.leave()
+  const result = first === undefined || isSecondTry ? await sendFresh(pool, { bytes, stop, over }) : first
+  if ('failed' in result) over()
   const reply = 'failed' in result ? connectionFault(name, result.failed) : await replyOf(name, asked, result)
   return isSecondTry ? { ...reply, isSecondTry } : reply
 }
@@ -60,13 +60,16 @@ async function call(site: Site, asked: NativeCall): Promise<Reply | Fault> {
 /** `isStale`: it was dead before it was used, as far as anybody can tell. */
 type Failed = Readonly<{ failed: string; isStale: boolean }>
 
-async function sendFresh(pool: ConnectionPool, bytes: readonly Uint8Array[], stop: Stop): Promise<NativeAnswer | Failed> {
-  const connection = stop.isStopped ? 'aborted' : await pool.open(stop)
-  return typeof connection === 'string' ? { failed: connection, isStale: false } : send(pool, connection, bytes, stop)
+/** `over`: an answer that had begun has ended. */
+type Sending = Readonly<{ bytes: readonly Uint8Array[]; stop: Stop; over: () => void }>
+
+async function sendFresh(pool: ConnectionPool, sending: Sending): Promise<NativeAnswer | Failed> {
+  const connection = sending.stop.isStopped ? 'aborted' : await pool.open(sending.stop)
+  return typeof connection === 'string' ? { failed: connection, isStale: false } : send(pool, connection, sending)
 }
 
-/** Resolves with the answer's head, or with why there is none: then the leave to run is still the caller's. */
-function send(pool: ConnectionPool, connection: Connection, bytes: readonly Uint8Array[], stop: Stop): Promise<NativeAnswer | Failed> {
+/** Resolves with the answer's head, or with why there is none. */
+function send(pool: ConnectionPool, connection: Connection, { bytes, stop, over }: Sending): Promise<NativeAnswer | Failed> {
   const { promise, resolve } = Promise.withResolvers<NativeAnswer | Failed>()
   const sentAtMs = performance.now()
   let hasBegun = false
@@ -78,6 +81,7 @@ function send(pool: ConnectionPool, connection: Connection, bytes: readonly Uint
         status,
         contentType: fields.get('content-type') ?? null,
         retryAfter: fields.get('retry-after') ?? null,
+        requestId: fields.get('request-id') ?? null,
         body,
       })
       return sink
@@ -87,7 +91,7 @@ function send(pool: ConnectionPool, connection: Connection, bytes: readonly Uint
     over(kept) {
       stop.listener = undefined
       if (kept !== undefined) pool.rest(kept)
-      if (hasBegun) pool.leave()
+      if (hasBegun) over()
     },
   })
   stop.listener = () => exchange.abort()

@@ -1,9 +1,9 @@
-/** Who may run next where there is not room for all: a short queue in which accounts take turns. Pure; time is handed in. Rules: pool.md "Overload". */
+/** Who may run next where there is not room for all: a short queue in which accounts take turns. Pure. Rules: pool.md "Overload". */
 
 /** Of all slots, kept for accounts that run few; of fewer than ten none is. */
 const RESERVED_SHARE = 0.1
 
-type Waiting = Readonly<{ accountId: string; until: number; decide: (mayRun: boolean) => void }>
+type Waiting = Readonly<{ accountId: string; admit: () => void }>
 
 export class Turns {
   readonly #slots: () => number
@@ -31,9 +31,9 @@ export class Turns {
     return true
   }
 
-  /** `decide` is told once, by `leave` or `expire`; the function given back takes the wish away. */
-  wait(accountId: string, until: number, decide: (mayRun: boolean) => void): () => void {
-    const waiting = { accountId, until, decide }
+  /** `admit` is called once, by a `leave`: it runs from then on. The function given back takes the wish away. */
+  wait(accountId: string, admit: () => void): () => void {
+    const waiting = { accountId, admit }
     this.#waiting.push(waiting)
     return () => {
       const at = this.#waiting.indexOf(waiting)
@@ -49,18 +49,6 @@ export class Turns {
     this.#admitNext()
   }
 
-  /** Tells those whose time is over that they may not run. */
-  expire(now: number): void {
-    for (let at = 0; at < this.#waiting.length; ) {
-      const waiting = this.#waiting[at]
-      if (waiting === undefined || waiting.until > now) at++
-      else {
-        this.#waiting.splice(at, 1)
-        waiting.decide(false)
-      }
-    }
-  }
-
   /** Of those that wait, who runs least; of these, who came first. */
   #admitNext(): void {
     let best: Waiting | undefined
@@ -70,7 +58,7 @@ export class Turns {
     if (best === undefined || !this.#mayRun(best.accountId)) return
     this.#waiting.splice(this.#waiting.indexOf(best), 1)
     this.#add(best.accountId)
-    best.decide(true)
+    best.admit()
   }
 
   /** The last slots are for whoever has less than an equal share: one account cannot take them all. */

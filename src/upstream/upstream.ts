@@ -2,14 +2,24 @@
 
 import type { Model } from '../core/catalog.ts'
 import type { Refusal } from '../core/refusal.ts'
+import type { Trouble } from './breaker.ts'
 
 export interface Upstream {
   /**
-   * Never rejects. `stop` ends the call and the body. `onErrorHead` is called as soon as it is clear that a fault will come
-   * of it, while the text that says which is still being read: for a quarter of a second at most, or until the call is a second old.
+   * Never rejects. `stop` ends the call and the body.
    */
-  call(request: UpstreamRequest, stop: Stop, onErrorHead?: () => void): Promise<Reply | Fault>
+  call(request: UpstreamRequest, stop: Stop, events?: CallEvents): Promise<Reply | Fault>
 }
+
+export type CallEvents = Readonly<{
+  /**
+   * It is clear that a fault will come of it, while the text that says which is still being read: for a quarter of a second at most, or until the call is a
+   * second old.
+   */
+  onErrorHead?: () => void
+  /** Once: the upstream has nothing more to do for the call, body included. */
+  onOver?: () => void
+}>
 
 /** Says that a call is not wanted any more. Who waits on its behalf takes the one place of `listener` and leaves it when it has done waiting. */
 export interface Stop {
@@ -55,6 +65,8 @@ export type Reply = Readonly<{
   /** Name of the upstream that answered, for the log. */
   upstream: string
   isEventStream: boolean
+  /** The upstream's own id of the request, where it gave one. */
+  requestId?: string
   /** Must be taken or cancelled. */
   body: Body
   /** The call was sent once before, on a connection that turned out to be dead; whether it had arrived there nobody knows. */
@@ -70,6 +82,11 @@ export type Fault = Readonly<{
   cause: string
   /** Our account or configuration is wrong: an operator must act. */
   isAlarm: boolean
+  /** What it says of the upstream; absent where it is the client's mistake, or where we stopped the call. */
+  trouble?: Trouble
+  /** Of the upstream's answer; absent where none came. */
+  status?: number
+  requestId?: string
   /** As of a reply. */
   isSecondTry?: boolean
 }>

@@ -20,7 +20,6 @@ const heldWith = (isStream: boolean): Held => ({
     isAccountActive: true,
   },
   modelId: 'sonnet',
-  upstreamModel: 'vendor-sonnet-1',
   sessionHash: new Uint8Array(32),
   isStream,
   bounds: {

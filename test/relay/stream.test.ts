@@ -99,7 +99,6 @@ function makeStream(limits: Partial<Limits> = {}) {
         isAccountActive: true,
       },
       modelId: 'sonnet',
-      upstreamModel: 'vendor-sonnet-1',
       isStream: true,
       sessionHash: new Uint8Array(32),
       bounds: {

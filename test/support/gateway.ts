@@ -17,7 +17,7 @@ import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { openDatabase } from '../../db/open.ts'
-import { accounts, boots, keys, models, priceVersions, receipts, upstreams } from '../../db/schema.ts'
+import { accounts, attempts, boots, keys, models, priceVersions, receipts, upstreams } from '../../db/schema.ts'
 import type { Transport } from '../../src/config/config.ts'
 import type { Catalog, Model } from '../../src/core/catalog.ts'
 import { displayOf, makeSecret } from '../../src/core/key.ts'
@@ -71,6 +71,7 @@ export type TestKey = Readonly<{
 
 /** A receipt with what its numbers stand for. */
 export type ReceiptRow = ReturnType<typeof receiptsIn>[number]
+export type AttemptRow = ReturnType<typeof attemptsIn>[number]
 
 export type TestGateway = Readonly<{
   url: string
@@ -87,6 +88,8 @@ export type TestGateway = Readonly<{
   post(path: string, secret: string, body: unknown, init?: RequestInit): Promise<Response>
   /** Oldest first. Read by a connection of their own, as everything below. */
   receipts(): readonly ReceiptRow[]
+  /** Upstream calls beside those of the receipts. */
+  attempts(): readonly AttemptRow[]
   /** From the gateway's memory. */
   holds(): readonly Hold[]
   /** Picodollars of a key: spent on disk, held in memory. */
@@ -163,7 +166,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   }
 }
 
-type Reading = Pick<TestGateway, 'receipts' | 'holds' | 'spendOf' | 'verify' | 'idle'>
+type Reading = Pick<TestGateway, 'receipts' | 'attempts' | 'holds' | 'spendOf' | 'verify' | 'idle'>
 
 /** Also for files that no gateway of this process has open. */
 export const receiptsIn = (db: ReturnType<typeof open>) =>
@@ -188,6 +191,15 @@ export const receiptsIn = (db: ReturnType<typeof open>) =>
     .all()
     .map(({ receipt, price, ...named }) => ({ ...price, ...receipt, ...named, usageSource: receipt.basis }))
 
+const attemptsIn = (db: ReturnType<typeof open>) =>
+  drizzle(db)
+    .select({ attempt: attempts, upstream: upstreams.name, model: upstreams.model })
+    .from(attempts)
+    .innerJoin(upstreams, eq(upstreams.number, attempts.upstreamNumber))
+    .orderBy(attempts.requestId, attempts.attempt)
+    .all()
+    .map(({ attempt, ...named }) => ({ ...attempt, ...named }))
+
 function readingOf(path: string, ledger: Ledger): Reading {
   const reading = <Result>(read: (db: ReturnType<typeof open>) => Result): Result => {
     const db = open(path)
@@ -199,6 +211,7 @@ function readingOf(path: string, ledger: Ledger): Reading {
   }
   return {
     receipts: () => reading(receiptsIn),
+    attempts: () => reading(attemptsIn),
     holds: () => ledger.holds(),
     spendOf: (keyId) => {
       const rows = reading((db) => drizzle(db).select().from(keys).all())
@@ -246,7 +259,8 @@ function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<t
       baseUrl,
       apiKey: UPSTREAM_API_KEY,
       weight: 1,
-      priority: 0,
+      // In order, so that a test knows which one is asked first.
+      priority: index,
       maxConcurrent: 10_000,
       connectTimeoutMs: 10_000,
       transport: TRANSPORT,

@@ -16,7 +16,7 @@ test('connections outlive a reload that does not concern them, and a stream one 
   const secret = await gateway.createKey()
   const body = { model: MODEL_ID, max_tokens: 9, stream: true, messages: [{ role: 'user', content: 'Hi' }] }
   const ask = async (): Promise<string> => (await gateway.post('/v1/messages', secret, body)).text()
-  const configured = (weight: number) => ({
+  const configured = (weight: number, connectTimeoutMs = 10_000) => ({
     upstreams: [
       {
         name: 'upstream-0',
@@ -25,7 +25,7 @@ test('connections outlive a reload that does not concern them, and a stream one 
         weight,
         priority: 0,
         maxConcurrent: 10_000,
-        connectTimeoutMs: 10_000,
+        connectTimeoutMs,
         transport: 'socket' as const,
         proxyUrl: undefined,
       },
@@ -34,7 +34,7 @@ test('connections outlive a reload that does not concern them, and a stream one 
   gateway.reload(configured(1))
   for (const _ of [1, 2]) expect(await ask()).toContain('message_stop')
   const opened = upstream.connectionsOpened()
-  gateway.reload(configured(1))
+  gateway.reload(configured(3))
   expect(await ask()).toContain('message_stop')
   expect(upstream.connectionsOpened()).toBe(opened)
   const { promise: gate, resolve: open } = Promise.withResolvers<void>()
@@ -43,7 +43,7 @@ test('connections outlive a reload that does not concern them, and a stream one 
   const running = ask()
   await upstream.arrival(upstream.requests.length)
   script = nativeStream(...textFrames('Hello'))
-  gateway.reload(configured(2))
+  gateway.reload(configured(3, 9_000))
   expect(await ask()).toContain('message_stop')
   expect(upstream.connectionsOpened()).toBe(opened + 1)
   open()

@@ -236,47 +236,7 @@ describe('a connection that turns out to be dead', () => {
   })
 })
 
-describe('calls at once', () => {
-  test('one more than there may be waits for its turn, in order, and is busy after a second', async () => {
-    const upstream = upstreamAt(server.url, { maxConcurrent: 2 })
-    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const first = server.requests.length
-    script = (_, index) => [
-      ...(gates[index - first] === undefined ? [] : [{ when: gates[index - first]?.promise ?? Promise.resolve() }]),
-      ...whole(`${index - first}`),
-    ]
-    const running = [ask(upstream), ask(upstream)]
-    await server.arrival(first + 1)
-    const startedMs = performance.now()
-    const refused = upstream.call(request(), never())
-    expect(await refused).toMatchObject({ kind: 'fault', cause: 'max concurrent', refusal: { name: 'upstreamBusy' } })
-    expect(performance.now() - startedMs).toBeGreaterThan(950)
-    const waiting = [ask(upstream), ask(upstream)]
-    await Bun.sleep(20)
-    expect(server.requests).toHaveLength(first + 2)
-    gates[0]?.resolve()
-    expect(await Promise.all(waiting)).toEqual(['2', '3'])
-    gates[1]?.resolve()
-    expect((await Promise.all(running)).toSorted()).toEqual(['0', '1'])
-  })
-
-  test('one that is given up while it waits leaves the queue', async () => {
-    const upstream = upstreamAt(server.url, { maxConcurrent: 1 })
-    const { promise: gate, resolve: open } = Promise.withResolvers<void>()
-    const first = server.requests.length
-    script = (_, index) => [...(index === first ? [{ when: gate }] : []), ...whole('{}')]
-    const running = ask(upstream)
-    await server.arrival(first)
-    const stop = new CallStop()
-    const left = textOf(upstream.call(request(), stop))
-    const next = ask(upstream)
-    stop.stop('done')
-    expect(await left).toBe('fault: aborted')
-    open()
-    expect(await Promise.all([running, next])).toEqual(['{}', '{}'])
-    expect(server.requests).toHaveLength(first + 2)
-  })
-
+describe('a call says once that it is over', () => {
   const ends: Readonly<Record<string, Readonly<{ moves: Script; url?: string; said: string }>>> = {
     'a whole answer': { moves: whole('{}'), said: '{}' },
     'a stream': { moves: nativeStream('data: x\n\n'), said: 'data: x\n\n' },
@@ -298,15 +258,19 @@ describe('calls at once', () => {
     'no name': { moves: [], url: 'http://nobody.invalid', said: 'fault: dns' },
   }
   for (const [name, { moves, url, said }] of Object.entries(ends)) {
-    test(`${name} gives its place back`, async () => {
-      const upstream = upstreamAt(url ?? server.url, { maxConcurrent: 1 })
+    test(name, async () => {
+      const upstream = upstreamAt(url ?? server.url)
       play(moves)
-      for (const _ of [1, 2, 3]) expect(await ask(upstream)).toBe(said)
+      let overs = 0
+      for (const calls of [1, 2, 3]) {
+        expect(await textOf(upstream.call(request(), never(), { onOver: () => overs++ }))).toBe(said)
+        expect(overs).toBe(calls)
+      }
     })
   }
 
-  test('and so does one that is given up before, at or behind the head, and one whose body is let go', async () => {
-    const upstream = upstreamAt(server.url, { maxConcurrent: 1 })
+  test('one that is given up before, at or behind the head, and one whose body is let go', async () => {
+    const upstream = upstreamAt(server.url)
     const streaming = [head(200, { ...EVENT_STREAM, 'transfer-encoding': 'chunked' }), chunk('data: x\n\n'), { stall: true }] as const
     for (const how of ['at once', 'before', 'behind', 'cancelled'] as const) {
       play(how === 'before' ? [{ stall: true }] : streaming)
@@ -314,7 +278,8 @@ describe('calls at once', () => {
       const stop = new CallStop()
       if (how === 'at once') stop.stop('done')
       if (how === 'before') setTimeout(() => stop.stop('done'), 30)
-      const reply = await upstream.call(request(), stop)
+      let overs = 0
+      const reply = await upstream.call(request(), stop, { onOver: () => overs++ })
       if (how === 'cancelled' && reply.kind === 'reply') reply.body.cancel()
       else if (how === 'behind' && reply.kind === 'reply') {
         const reader = pulled(reply.body).getReader()
@@ -323,8 +288,7 @@ describe('calls at once', () => {
         expect(await reader.read().catch(() => 'broken')).toBe('broken')
       } else expect(reply).toMatchObject({ kind: 'fault', cause: 'aborted' })
       await until(() => server.connectionsClosed() - closed === server.connectionsOpened() - opened)
-      play(whole('{}'))
-      expect(await ask(upstream)).toBe('{}')
+      expect(overs, how).toBe(1)
     }
   })
 })

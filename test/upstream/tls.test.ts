@@ -102,7 +102,7 @@ test('a server that speaks no TLS is a fault, and one that says nothing is given
 })
 
 test('authorities that cannot be read are a fault each time, not a bug', async () => {
-  const upstream = upstreamAt('https://127.0.0.1:1', { ca: 'no certificate', maxConcurrent: 1 })
+  const upstream = upstreamAt('https://127.0.0.1:1', { ca: 'no certificate' })
   for (const _ of [1, 2]) expect(await ask(upstream)).toBe('fault: connect')
 })
 

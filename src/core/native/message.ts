@@ -6,7 +6,7 @@ import { scanJson } from '../bytes/json-scan.ts'
 import { isObject } from '../json.ts'
 import { mergeUsage, NOT_REPORTED } from '../usage.ts'
 import { writeNativeEvent } from './event.ts'
-import { contentBytesOf, type Observation } from './observation.ts'
+import { contentBytesOf, messageIdOf, type Observation } from './observation.ts'
 
 export type NativeMessage = Readonly<{
   /** The upstream's bytes. */
@@ -36,6 +36,7 @@ export function readMessage(bytes: Uint8Array): NativeMessage | undefined {
     content,
     observation: {
       hasStarted: true,
+      messageId: messageIdOf(json),
       reported: mergeUsage(NOT_REPORTED, json['usage']),
       isOutputFinal: isObject(json['usage']) && typeof json['usage']['output_tokens'] === 'number',
       stopReason: typeof json['stop_reason'] === 'string' ? json['stop_reason'] : undefined,

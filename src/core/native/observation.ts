@@ -8,6 +8,8 @@ import type { NativeEvent } from './event.ts'
 export type Observation = {
   /** `message_start` was seen: from here on an ended stream is billed. */
   hasStarted: boolean
+  /** The upstream's own id of the message; undefined where it gave none. */
+  messageId: string | undefined
   reported: ReportedUsage
   /** `output` was told at the end: what `message_start` says of it is only a beginning. */
   isOutputFinal: boolean
@@ -20,6 +22,7 @@ export type Observation = {
 
 export const nothingSeen = (): Observation => ({
   hasStarted: false,
+  messageId: undefined,
   reported: NOT_REPORTED,
   isOutputFinal: false,
   stopReason: undefined,
@@ -33,7 +36,9 @@ export function observe(seen: Observation, event: NativeEvent): void {
     if (seen.hasStarted) return
     seen.hasStarted = true
     const message = event.body['message']
-    if (isObject(message)) seen.reported = mergeUsage(seen.reported, message['usage'])
+    if (!isObject(message)) return
+    seen.reported = mergeUsage(seen.reported, message['usage'])
+    seen.messageId = messageIdOf(message)
   } else if (event.type === 'content_block_start') {
     const block = event.body['content_block']
     if (isObject(block)) seen.contentBytes += contentBytesOf(block)
@@ -51,6 +56,12 @@ export function observe(seen: Observation, event: NativeEvent): void {
     if (typeof delta['stop_sequence'] === 'string') seen.stopSequence = delta['stop_sequence']
   }
 }
+
+const MESSAGE_ID_LENGTH_MAX = 128
+
+/** It is kept with the receipt, so it is bounded. */
+export const messageIdOf = ({ id }: JsonObject): string | undefined =>
+  typeof id === 'string' && id !== '' ? id.slice(0, MESSAGE_ID_LENGTH_MAX) : undefined
 
 /** A stop reason and the final figures have come: nothing but the terminal event is missing, and it says nothing. */
 export const isToldWhole = (seen: Observation): boolean => seen.stopReason !== undefined && seen.isOutputFinal

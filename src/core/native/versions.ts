@@ -1,5 +1,6 @@
 /** The two client headers that reach the upstream, cleaned. Rules: contract.md "Versions"; messages.md "Headers"; native.md "Versions". */
 
+import { SESSION_HEADER } from '../affinity.ts'
 import type { Model } from '../catalog.ts'
 import type { ReadContext } from '../format.ts'
 import { invalid, Refusal } from '../refusal.ts'
@@ -11,7 +12,7 @@ export const NATIVE_VERSION = '2023-06-01'
 const VERSION_HEADERS = ['anthropic-version', 'vendor-version'] as const
 const BETA_HEADER = 'anthropic-beta'
 /** All that is read of a request beside its body. */
-export const READ_HEADERS = [...VERSION_HEADERS, BETA_HEADER] as const
+export const READ_HEADERS = [...VERSION_HEADERS, BETA_HEADER, SESSION_HEADER] as const
 const VERSION_LENGTH_SHOWN_MAX = 50
 
 type NativeHeaders = Readonly<{ version: string; betas: string }>

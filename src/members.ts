@@ -1,0 +1,41 @@
+/** The upstreams of a configuration, each behind its transport, as members of the pool. Rules: operator.md "Configuration". */
+
+import type { Config, UpstreamConfig } from './config/config.ts'
+import { makeSimulator } from './simulator/simulator.ts'
+import { fetchUpstream } from './upstream/fetch-upstream.ts'
+import type { MemberConfig } from './upstream/member.ts'
+import { socketUpstream } from './upstream/socket-upstream.ts'
+import type { Upstream } from './upstream/upstream.ts'
+
+type Running = Readonly<{ config: Config; members: readonly MemberConfig[] }>
+
+/**
+ * Without a configured upstream the simulator takes the place of the network: the same adapter, the same rules. A reload keeps the transports that it does
+ * not change, with their connections and what runs on them; those of the others end by themselves.
+ */
+export function membersOf(config: Config, running?: Running): readonly MemberConfig[] {
+  if (config.upstreams.length === 0) return running?.config.upstreams.length === 0 ? running.members : [embedded()]
+  return config.upstreams.map((upstream) => {
+    const { name, priority, weight, maxConcurrent } = upstream
+    const old = running?.config.upstreams.find((one) => one.name === name)
+    const kept =
+      old !== undefined && isSameSite(old, upstream) ? running?.members.find((member) => member.name === name)?.upstream : undefined
+    return { name, priority, weight, maxConcurrent, upstream: kept ?? transportOf(upstream) }
+  })
+}
+
+const isSameSite = (a: UpstreamConfig, b: UpstreamConfig): boolean => Bun.deepEquals(siteOf(a), siteOf(b))
+const siteOf = ({ weight: _w, priority: _p, maxConcurrent: _m, ...site }: UpstreamConfig) => site
+
+function embedded(): MemberConfig {
+  const simulator = makeSimulator({})
+  const fetch = (url: string, init: RequestInit): Promise<Response> => simulator(new Request(url, init))
+  const upstream = fetchUpstream({ name: 'simulator', baseUrl: 'http://simulator', apiKey: undefined, fetch })
+  return { name: 'simulator', priority: 0, weight: 1, maxConcurrent: Number.POSITIVE_INFINITY, upstream }
+}
+
+function transportOf(upstream: UpstreamConfig): Upstream {
+  if (upstream.transport === 'socket') return socketUpstream(upstream)
+  const { proxyUrl } = upstream
+  return fetchUpstream({ ...upstream, fetch: (url, init) => fetch(url, proxyUrl === undefined ? init : { ...init, proxy: proxyUrl }) })
+}

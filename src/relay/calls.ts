@@ -1,0 +1,70 @@
+/**
+ * The upstream calls of one request, as they are made: what its receipt and the attempts beside it say of them. Rules: pool.md "Failover"; ledger.md "Attempts".
+ */
+
+import { NO_USAGE } from '../core/usage.ts'
+import type { Attempt, UpstreamCall } from '../ledger/ledger.ts'
+import type { BegunCall, CallLog, FailedCall } from '../upstream/pool.ts'
+
+export class Calls implements CallLog {
+  readonly #failed: FailedCall[] = []
+  #running: BegunCall | undefined
+  #answered: Readonly<{ upstream: UpstreamCall; broke: () => void }> | undefined
+
+  /** Upstream calls that were made. */
+  get count(): number {
+    return this.#running?.number ?? this.#failed.at(-1)?.number ?? 0
+  }
+
+  /** The upstream that answered. */
+  get upstream(): UpstreamCall | undefined {
+    return this.#answered?.upstream
+  }
+
+  began(call: BegunCall): void {
+    this.#running = call
+  }
+
+  failed(call: FailedCall): void {
+    this.#failed.push(call)
+  }
+
+  answered(requestId: string | undefined, broke: () => void): void {
+    if (this.#running === undefined) return
+    const { upstream: name, model } = this.#running
+    this.#answered = { upstream: { name, model, ...(requestId === undefined ? {} : { requestId }) }, broke }
+  }
+
+  /** The answer broke off: its upstream hears of it. */
+  broke(): void {
+    this.#answered?.broke()
+  }
+
+  /** All calls but the one that the receipt is about. */
+  others(): readonly Attempt[] {
+    return this.#failed.filter(({ wasSent }) => wasSent).map(attemptOf)
+  }
+
+  /**
+   * Of a request without a receipt: those that may have cost us money. An upstream that answers with an error's status asks for none. `cause`: why the one
+   * that still ran was given up, at `now` in Unix milliseconds.
+   */
+  unpaid(cause: string, now: number): readonly Attempt[] {
+    const failed = this.#failed.filter(({ wasSent, status }) => wasSent && (status === null || status === 200)).map(attemptOf)
+    const last = this.#failed.at(-1)?.number ?? 0
+    const running = this.#running
+    if (running === undefined || running.number === last) return failed
+    return [...failed, attemptOf({ ...running, status: null, cause, durationMs: Math.max(0, now - running.startedAt), wasSent: true })]
+  }
+}
+
+const attemptOf = ({ number, upstream, model, requestId, status, cause, startedAt, durationMs }: FailedCall): Attempt => ({
+  number,
+  upstream: { name: upstream, model, ...(requestId === undefined ? {} : { requestId }) },
+  status,
+  cause,
+  usageSource: 'none',
+  usage: NO_USAGE,
+  startedAt,
+  durationMs,
+})

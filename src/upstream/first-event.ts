@@ -1,0 +1,118 @@
+/**
+ * The beginning of a stream, looked at before the client sees any of it: an error that comes first is a failed call, and another upstream may be asked.
+ * Rules: pool.md "Failover"; native.md "Stream", "Frames".
+ */
+
+import { readNativeError } from '../core/native/error.ts'
+import { readNativeEvent } from '../core/native/event.ts'
+import type { NamedModel } from '../core/native/scrubbed-text.ts'
+import { readFrame } from '../core/sse/read-event.ts'
+import { FrameSplitter, type OnFrame } from '../core/sse/split-frames.ts'
+import { answerFault, errorEventFault } from './fault.ts'
+import type { Body, BodySink, Fault, Reply } from './upstream.ts'
+
+/** What may come before the first event is whole; one read can come on top of it. A longer one is let through as it is. */
+const WAITING_BYTES_MAX = 64 * 1024
+
+/** The same reply once its first event is here; a fault where that is an error, or where the stream ends or breaks before it. Never rejects. */
+export function withFirstEvent(reply: Reply, model: NamedModel): Promise<Reply | Fault> {
+  const { promise, resolve } = Promise.withResolvers<Reply | Fault>()
+  const body: FirstEvent = new FirstEvent(reply, model, (fault) => resolve(fault ?? { ...reply, body }))
+  body.look()
+  return promise
+}
+
+class FirstEvent implements Body, BodySink {
+  readonly #reply: Reply
+  readonly #model: NamedModel
+  readonly #splitter = new FrameSplitter()
+  #decide: ((fault: Fault | undefined) => void) | undefined
+  #waiting: Uint8Array[] = []
+  #waitingBytes = 0
+  #sink: BodySink | undefined
+  #end: 'ended' | 'broken' | undefined
+
+  constructor(reply: Reply, model: NamedModel, decide: (fault: Fault | undefined) => void) {
+    this.#reply = reply
+    this.#model = model
+    this.#decide = decide
+  }
+
+  look(): void {
+    this.#reply.body.take(this)
+  }
+
+  take(sink: BodySink): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    this.#sink = sink
+    if (this.#end === undefined) this.#reply.body.resume()
+    for (const piece of waiting) sink.data(piece)
+    this.#tellEnd()
+  }
+
+  data(piece: Uint8Array): void {
+    if (this.#sink !== undefined) {
+      this.#sink.data(piece)
+      return
+    }
+    this.#waiting.push(piece)
+    this.#waitingBytes += piece.byteLength
+    if (this.#decide !== undefined && !this.#splitter.push(piece, this.#onFrame)) this.#refuse(answerFault(this.#reply.upstream, 'stream'))
+    if (this.#waitingBytes <= WAITING_BYTES_MAX) return
+    this.#accept()
+    this.#reply.body.pause()
+  }
+
+  end(): void {
+    this.#end ??= 'ended'
+    this.#refuse(answerFault(this.#reply.upstream, 'empty'))
+    this.#tellEnd()
+  }
+
+  broken(): void {
+    this.#end ??= 'broken'
+    this.#refuse(answerFault(this.#reply.upstream, 'reset'))
+    this.#tellEnd()
+  }
+
+  pause(): void {
+    this.#reply.body.pause()
+  }
+
+  resume(): void {
+    this.#reply.body.resume()
+  }
+
+  cancel(): void {
+    this.#waiting = []
+    this.#reply.body.cancel()
+  }
+
+  readonly #onFrame: OnFrame = (text, start, end) => {
+    const event = readNativeEvent(readFrame(text, start, end))
+    if (event === undefined || (event !== 'malformed' && event.type === 'ping')) return
+    if (event === 'malformed') this.#refuse(answerFault(this.#reply.upstream, 'malformed'))
+    else if (event.type === 'error') this.#refuse(errorEventFault(this.#reply.upstream, readNativeError(event.body), this.#model))
+    else this.#accept()
+  }
+
+  #accept(): void {
+    this.#decide?.(undefined)
+    this.#decide = undefined
+  }
+
+  #refuse(fault: Fault): void {
+    if (this.#decide === undefined) return
+    const decide = this.#decide
+    this.#decide = undefined
+    if (this.#end === undefined) this.cancel()
+    const { requestId } = this.#reply
+    decide(requestId === undefined ? fault : { ...fault, requestId })
+  }
+
+  #tellEnd(): void {
+    if (this.#end === 'ended') this.#sink?.end()
+    else if (this.#end === 'broken') this.#sink?.broken()
+  }
+}

@@ -1,0 +1,241 @@
+/**
+ * The configured upstreams as one: a call goes to the one that fits it best, and to the next as long as nothing of an answer has gone to the client.
+ * Rules: pool.md "Choice", "Failover", "Retry budget".
+ */
+
+import type { Model } from '../core/catalog.ts'
+import type { Wheel } from '../core/wheel.ts'
+import type { BreakerState } from './breaker.ts'
+import { RetryBudget } from './budget.ts'
+import { inOrder } from './choice.ts'
+import { busyFault, connectionFault } from './fault.ts'
+import { Member, type MemberConfig, type Spot, spotOf } from './member.ts'
+import { forModel } from './native-request.ts'
+import type { Fault, Reply, Stop, UpstreamRequest } from './upstream.ts'
+import { rest, waitForTurn } from './waiting.ts'
+
+/** One native call as the relay asks for it, to whichever upstream. */
+export type PoolRequest = UpstreamRequest &
+  Readonly<{
+    accountId: string
+    /** The hash by which a conversation keeps its upstream; absent where nothing is cached. */
+    conversation?: Uint8Array
+    /** Where the JSON string that names the model begins in the body. */
+    modelAt: number
+  }>
+
+/** Judges a reply before anything of it goes to the client: what is made of it, or why it is none. `model`: as this upstream knows it. Never rejects. */
+export type Take<T> = (reply: Reply, model: Model) => Promise<T | Fault>
+
+/** Hears of each call of a request while it is made: it may be given up at any moment. */
+export interface CallLog {
+  began(call: BegunCall): void
+  failed(call: FailedCall): void
+  /** The call that began last has an answer. `broke` is to be called if it breaks off, or falls silent. */
+  answered(requestId: string | undefined, broke: () => void): void
+}
+
+export type BegunCall = Readonly<{
+  /** Its place among the calls of the request, from 1. */
+  number: number
+  upstream: string
+  /** The id under which the upstream knows the model. */
+  model: string
+  /** Unix milliseconds. */
+  startedAt: number
+}>
+
+export type FailedCall = BegunCall &
+  Readonly<{
+    requestId?: string
+    /** Null where no answer came. */
+    status: number | null
+    cause: string
+    durationMs: number
+    /** Something of the request had left; what was refused before cost nobody anything. */
+    wasSent: boolean
+  }>
+
+export type CallOptions<T> = Readonly<{ stop: Stop; take: Take<T>; log: CallLog; onErrorHead?: () => void }>
+
+/** For the metrics. */
+type PoolEvents = Readonly<{
+  /** A call ended, or its answer began: 'answered', or the fault's cause. */
+  called(upstream: string, result: string): void
+  /** A request was sent on to another upstream; 'budget spent' where that was not allowed. */
+  retried(how: 'retried' | 'budget spent'): void
+  /** A breaker has changed. */
+  changed(upstream: string, model: string, state: BreakerState): void
+}>
+
+export type PoolOptions = Readonly<{
+  wheel: Wheel
+  now: () => number
+  monotonicMs: () => number
+  random: () => number
+  events: PoolEvents
+}>
+
+/** How long a request waits for a slot. */
+const TURN_MS = 1_000
+const BACKOFF_FIRST_MS = 25
+const BACKOFF_MS_MAX = 1_000
+
+export class UpstreamPool {
+  readonly #options: PoolOptions
+  readonly #budget: RetryBudget
+  #members: ReadonlyMap<string, Member> = new Map()
+
+  constructor(options: PoolOptions) {
+    this.#options = options
+    this.#budget = new RetryBudget(options.monotonicMs())
+  }
+
+  /** Those of the configuration, in its order. One that was there keeps what is known of it. */
+  configure(configs: readonly MemberConfig[]): void {
+    this.#members = new Map(
+      configs.map((config) => {
+        const member = this.#members.get(config.name) ?? new Member(config, this.#options.random)
+        member.config = config
+        return [config.name, member]
+      }),
+    )
+  }
+
+  members(): readonly Member[] {
+    return [...this.#members.values()]
+  }
+
+  /** What was taken of the answer; a fault where none of the upstreams that were asked gave one. Never rejects by what an upstream does. */
+  async call<T extends object>(request: PoolRequest, options: CallOptions<T>): Promise<T | Fault> {
+    this.#budget.earn(this.#options.monotonicMs())
+    const { stop } = options
+    const all = this.#spots(request)
+    const tried = new Set<Member>()
+    for (;;) {
+      const spot = await this.#enter(request, all, tried, stop)
+      if (!('member' in spot)) return spot
+      tried.add(spot.member)
+      const made = await this.#attempt(request, spot, { ...options, number: tried.size, isLast: tried.size === all.length })
+      if (!isFault(made) || made.trouble === undefined || stop.isStopped || tried.size === all.length) return made
+      const refused = await this.#mayRetry(wasSent(made), tried.size, stop)
+      if (refused !== undefined) return refused
+    }
+  }
+
+  #spots({ model }: PoolRequest): readonly Spot[] {
+    const named = model.upstreams.length > 0 ? model.upstreams : this.members().map(({ name }) => ({ name, model: model.upstreamModel }))
+    return named.flatMap(({ name, model: id }) => {
+      const member = this.#members.get(name)
+      return member === undefined ? [] : [spotOf(member, id)]
+    })
+  }
+
+  /** The best upstream that is left, with a slot on it; a fault where there is none. */
+  async #enter(request: PoolRequest, all: readonly Spot[], tried: ReadonlySet<Member>, stop: Stop): Promise<Spot | Fault> {
+    if (all.length === 0) return connectionFault(request.model.upstreams[0]?.name ?? 'none', 'not configured')
+    const now = this.#options.monotonicMs()
+    const open = all.filter((spot) => !tried.has(spot.member) && this.#outUntil(spot, all, now) === undefined)
+    if (open.length === 0) return this.#noneLeft(all, now)
+    const order = inOrder(open, request.conversation, this.#options.random)
+    for (const spot of order) {
+      if (!spot.member.turns.enter(request.accountId)) continue
+      // In the same step as the look at the breaker: two at once must not both be its probe.
+      spot.line.breaker.begin(now)
+      return spot
+    }
+    const [first] = order
+    if (first === undefined) return this.#noneLeft(all, now)
+    const { turns } = first.member
+    const mayRun = await waitForTurn(turns, request.accountId, this.#options.wheel, now + TURN_MS, stop)
+    if (mayRun) {
+      first.line.breaker.begin(this.#options.monotonicMs())
+      return first
+    }
+    return stop.isStopped ? connectionFault(first.name, 'aborted') : busyFault(first.name, 'max concurrent')
+  }
+
+  /** Undefined: it may be called. The only upstream of a model is called whatever its breaker says, unless its address is silent: there is no better one. */
+  #outUntil({ member, line }: Spot, all: readonly Spot[], now: number): number | undefined {
+    if (member.isOut) return Number.POSITIVE_INFINITY
+    return all.length === 1 && !line.isSilent ? undefined : line.breaker.outUntil(now)
+  }
+
+  #noneLeft(all: readonly Spot[], now: number): Fault {
+    const soonest = Math.min(...all.map((spot) => this.#outUntil(spot, all, now) ?? now))
+    const only = all.length === 1 ? all[0] : undefined
+    if (only?.line.isSilent === true && !only.member.isOut) return connectionFault(only.name, 'connect timeout')
+    return busyFault(all[0]?.name ?? 'none', 'all out', Number.isFinite(soonest) ? (soonest - now) / 1_000 : undefined)
+  }
+
+  async #attempt<T extends object>(request: PoolRequest, spot: Spot, options: Attempting<T>): Promise<T | Fault> {
+    const { member, line } = spot
+    const { stop, take, log, onErrorHead, number, isLast } = options
+    const { monotonicMs, now, events } = this.#options
+    const startedMs = monotonicMs()
+    const begun = { number, upstream: member.name, model: line.model, startedAt: now() }
+    log.began(begun)
+    const asked = forModel(request, line.model)
+    const reply = await member.config.upstream.call(asked, stop, {
+      // What may still be answered elsewhere is no error yet.
+      ...(onErrorHead === undefined || !isLast ? {} : { onErrorHead }),
+      onOver: () => member.turns.leave(request.accountId),
+    })
+    const taken = reply.kind === 'fault' ? reply : await take(reply, asked.model)
+    const tookMs = monotonicMs() - startedMs
+    if (!isFault(taken)) {
+      this.#told(spot, () => line.breaker.succeeded(monotonicMs()))
+      line.isSilent = false
+      line.pace.began(tookMs)
+      events.called(member.name, 'answered')
+      log.answered(reply.requestId, () => this.#told(spot, () => line.breaker.failed(monotonicMs(), { kind: 'broken' })))
+      return taken
+    }
+    this.#judge(spot, taken, stop)
+    events.called(member.name, taken.cause)
+    log.failed({
+      ...begun,
+      ...(reply.requestId === undefined ? {} : { requestId: reply.requestId }),
+      status: reply.kind === 'reply' ? 200 : (taken.status ?? null),
+      cause: taken.cause,
+      durationMs: tookMs,
+      wasSent: wasSent(taken),
+    })
+    return taken
+  }
+
+  #judge(spot: Spot, { trouble, cause }: Fault, stop: Stop): void {
+    const { line } = spot
+    if (trouble === undefined || stop.isStopped) line.breaker.abandoned()
+    else {
+      line.isSilent = cause === 'connect timeout'
+      this.#told(spot, () => line.breaker.failed(this.#options.monotonicMs(), trouble))
+    }
+  }
+
+  #told({ member, line }: Spot, tell: () => void): void {
+    const before = line.breaker.state(this.#options.monotonicMs())
+    tell()
+    const after = line.breaker.state(this.#options.monotonicMs())
+    if (after !== before) this.#options.events.changed(member.name, line.model, after)
+  }
+
+  /** Waits a little, so that those who failed together do not come back together; what was never sent costs nothing and waits for nothing. */
+  async #mayRetry(costsBudget: boolean, failures: number, stop: Stop): Promise<Fault | undefined> {
+    const { random, wheel, monotonicMs, events } = this.#options
+    if (costsBudget && !this.#budget.take(monotonicMs())) {
+      events.retried('budget spent')
+      return busyFault('none', 'retry budget')
+    }
+    events.retried('retried')
+    if (costsBudget) await rest(wheel, monotonicMs() + random() * Math.min(BACKOFF_MS_MAX, BACKOFF_FIRST_MS * 2 ** failures), stop)
+    return stop.isStopped ? connectionFault('none', 'aborted') : undefined
+  }
+}
+
+type Attempting<T> = CallOptions<T> & Readonly<{ number: number; isLast: boolean }>
+
+/** Of what never reached the upstream nothing can have been paid for. */
+const wasSent = ({ status, trouble, cause }: Fault): boolean => status !== undefined || trouble?.kind === 'broken' || cause === 'aborted'
+
+const isFault = (value: object): value is Fault => 'kind' in value && value.kind === 'fault'

@@ -1,0 +1,39 @@
+/** Waits of a call that is not under way: for a slot, and between two tries. Both end at once when the call is not wanted any more. Rules: pool.md "Overload". */
+
+import { NO_TICK, type Timed, type Wheel } from '../core/wheel.ts'
+import type { Turns } from './turns.ts'
+import type { Stop } from './upstream.ts'
+
+/** True: it runs, until `turns.leave`. */
+export function waitForTurn(turns: Turns, accountId: string, wheel: Wheel, untilMs: number, stop: Stop): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const decide = (mayRun: boolean): void => {
+    wheel.drop(late)
+    stop.listener = undefined
+    resolve(mayRun)
+  }
+  const takeBack = turns.wait(accountId, () => decide(true))
+  const giveUp = (): void => {
+    takeBack()
+    decide(false)
+  }
+  const late: Timed = { tick: NO_TICK, onTime: giveUp }
+  wheel.set(late, untilMs)
+  stop.listener = giveUp
+  if (stop.isStopped) giveUp()
+  return promise
+}
+
+export function rest(wheel: Wheel, untilMs: number, stop: Stop): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const wake = (): void => {
+    wheel.drop(timed)
+    stop.listener = undefined
+    resolve()
+  }
+  const timed: Timed = { tick: NO_TICK, onTime: wake }
+  wheel.set(timed, untilMs)
+  stop.listener = wake
+  if (stop.isStopped) wake()
+  return promise
+}

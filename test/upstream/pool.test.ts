@@ -1,0 +1,285 @@
+/** A call finds the upstream that can answer it, and tries no more than it may. Rules: pool.md "Failover", "Breaker", "Retry budget", "Overload". */
+
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { Refusal } from '../../src/core/refusal.ts'
+import { TICK_MS, Wheel } from '../../src/core/wheel.ts'
+import { CallStop } from '../../src/relay/deadline.ts'
+import type { Trouble } from '../../src/upstream/breaker.ts'
+import { type BegunCall, type CallLog, type FailedCall, type PoolRequest, UpstreamPool } from '../../src/upstream/pool.ts'
+import { PushedBody } from '../../src/upstream/pushed-body.ts'
+import type { CallEvents, Fault, Reply, Stop, Upstream, UpstreamRequest } from '../../src/upstream/upstream.ts'
+import { makeTestModel } from '../support/world.ts'
+
+/** Time that the test moves; sleeping upstreams and waiting calls see the same one. */
+let nowMs = 0
+let wheel: Wheel
+let pool: UpstreamPool
+let log: { began: BegunCall[]; failed: FailedCall[]; answered: number; broke: (() => void) | undefined }
+let seen: { called: string[]; retried: string[]; changed: string[] }
+
+beforeEach(() => {
+  nowMs = 1_000_000
+  wheel = new Wheel()
+  log = { began: [], failed: [], answered: 0, broke: undefined }
+  seen = { called: [], retried: [], changed: [] }
+  pool = new UpstreamPool({
+    wheel,
+    now: () => nowMs,
+    monotonicMs: () => nowMs,
+    random: () => 0.5,
+    events: {
+      called: (upstream, result) => seen.called.push(`${upstream} ${result}`),
+      retried: (how) => seen.retried.push(how),
+      changed: (upstream, _model, state) => seen.changed.push(`${upstream} ${state}`),
+    },
+  })
+})
+
+/** Moves time in steps of the wheel, and lets what was woken go on. */
+async function pass(ms: number): Promise<void> {
+  for (const end = nowMs + ms; nowMs < end; ) {
+    nowMs += TICK_MS
+    wheel.turn(nowMs)
+    await Bun.sleep(0)
+  }
+}
+
+const callLog: CallLog = {
+  began: (call) => log.began.push(call),
+  failed: (call) => log.failed.push(call),
+  answered: (_requestId, broke) => {
+    log.answered++
+    log.broke = broke
+  },
+}
+
+type Behaviour = (request: UpstreamRequest, stop: Stop) => Promise<Reply | Fault> | Reply | Fault
+
+/** An upstream that does as it is told, and gives its slot back at once unless it answers. */
+function scripted(name: string, script: { behave: Behaviour; asked: UpstreamRequest[]; leave?: () => void }): Upstream {
+  return {
+    async call(request, stop, events: CallEvents = {}) {
+      script.asked.push(request)
+      const reply = await script.behave(request, stop)
+      if (reply.kind === 'fault') events.onOver?.()
+      else script.leave = events.onOver ?? (() => undefined)
+      return { ...reply, upstream: name }
+    },
+  }
+}
+
+const answer: Behaviour = () => ({ kind: 'reply', upstream: '', isEventStream: false, body: PushedBody.of(new Uint8Array()) })
+const fails =
+  (cause: string, trouble?: Trouble, more: Partial<Fault> = {}): Behaviour =>
+  () => ({
+    kind: 'fault',
+    upstream: '',
+    refusal: new Refusal('upstreamBroken'),
+    cause,
+    isAlarm: false,
+    ...(trouble && { trouble }),
+    ...more,
+  })
+const DEAD = fails('refused', { kind: 'dead' })
+const BROKEN = fails('status 500', { kind: 'broken' }, { status: 500 })
+
+function members(scripts: Record<string, Behaviour>, options: Record<string, { priority?: number; maxConcurrent?: number }> = {}) {
+  const made = Object.entries(scripts).map(([name, behave]) => [name, { behave, asked: [] as UpstreamRequest[] }] as const)
+  pool.configure(
+    made.map(([name, script]) => ({
+      name,
+      priority: 0,
+      weight: 1,
+      maxConcurrent: 100,
+      ...options[name],
+      upstream: scripted(name, script),
+    })),
+  )
+  return Object.fromEntries(made) as Record<string, { behave: Behaviour; asked: UpstreamRequest[]; leave?: () => void }>
+}
+
+function request(names: readonly string[], more: Partial<PoolRequest> = {}): PoolRequest {
+  const body = Buffer.from('{"model":"vendor-sonnet-1","max_tokens":1}')
+  const model = makeTestModel({ upstreams: names.map((name) => ({ name, model: name === 'other' ? 'sonnet@other' : 'vendor-sonnet-1' })) })
+  return { path: '/v1/messages', query: '', model, body, version: '', betas: '', accountId: 'acc_1', modelAt: '{"model":'.length, ...more }
+}
+
+const stop = new CallStop()
+const call = (names: readonly string[], more: Partial<PoolRequest> = {}, by: Stop = stop) =>
+  pool.call(request(names, more), {
+    stop: by,
+    take: (reply) => Promise.resolve({ kind: 'taken' as const, from: reply.upstream }),
+    log: callLog,
+  })
+
+afterEach(() => expect(pool.members().every(({ turns }) => turns.waiting === 0)).toBe(true))
+
+test('the lowest priority number is asked first, and the next as long as one fails', async () => {
+  const scripts = members(
+    { last: answer, first: DEAD, second: DEAD },
+    { first: { priority: 1 }, second: { priority: 2 }, last: { priority: 3 } },
+  )
+  expect(await call(['last', 'second', 'first'])).toMatchObject({ from: 'last' })
+  expect(log.began.map(({ number, upstream }) => [number, upstream])).toEqual([
+    [1, 'first'],
+    [2, 'second'],
+    [3, 'last'],
+  ])
+  expect(log.failed.map(({ number, cause, wasSent }) => [number, cause, wasSent])).toEqual([
+    [1, 'refused', false],
+    [2, 'refused', false],
+  ])
+  expect(log.answered).toBe(1)
+  expect(scripts['last']?.asked).toHaveLength(1)
+})
+
+test("a client's mistake ends it, and so does the last upstream's fault", async () => {
+  members({ a: fails('status 400', undefined, { status: 400 }), b: answer }, { b: { priority: 1 } })
+  expect(await call(['a', 'b'])).toMatchObject({ cause: 'status 400' })
+  members({ a: BROKEN, b: fails('status 529', { kind: 'busy', retryAfterMs: undefined }, { status: 529 }) }, { b: { priority: 1 } })
+  const failed = call(['a', 'b'])
+  await pass(1_000)
+  expect(await failed).toMatchObject({ cause: 'status 529' })
+  expect(seen.called).toEqual(['a status 400', 'a status 500', 'b status 529'])
+})
+
+test('an answer that turns out to be none is failed over, too, and a model is asked for by the id that each upstream knows', async () => {
+  const scripts = members({ a: answer, other: answer }, { other: { priority: 1 } })
+  const refusing = pool.call(request(['a', 'other']), {
+    stop,
+    log: callLog,
+    take: async (reply) =>
+      reply.upstream === 'a' ? ((await fails('malformed', { kind: 'broken' })(request([]), stop)) as Fault) : { kind: 'taken' as const },
+  })
+  await pass(1_000)
+  expect(await refusing).toEqual({ kind: 'taken' })
+  expect(log.failed).toMatchObject([{ status: 200, cause: 'malformed', wasSent: true }])
+  expect(String(scripts['a']?.asked[0]?.body)).toBe('{"model":"vendor-sonnet-1","max_tokens":1}')
+  expect(String(scripts['other']?.asked[0]?.body)).toBe('{"model":"sonnet@other","max_tokens":1}')
+  expect(scripts['other']?.asked[0]?.model.upstreamModel).toBe('sonnet@other')
+})
+
+test('second tries are bounded by the budget, and then 503 with Retry-After; what was refused before a byte was sent costs none', async () => {
+  members({ a: BROKEN, b: answer }, { a: { priority: 0 }, b: { priority: 1 } })
+  const results: string[] = []
+  for (let index = 0; index < 8; index++) {
+    const called = call(['a', 'b'])
+    await pass(TICK_MS * 4)
+    const result = await called
+    results.push(result.kind === 'fault' ? `${result.refusal.row.status} ${result.refusal.retryAfterSeconds}` : 'answered')
+  }
+  expect(results.filter((result) => result === 'answered').length).toBeWithin(3, 6)
+  expect(results).toContain('503 1')
+  expect(seen.retried).toContain('budget spent')
+  members({ a: fails('refused', { kind: 'dead' }), b: answer }, { b: { priority: 1 } })
+  for (let index = 0; index < 20; index++) expect(await call(['a', 'b'])).toMatchObject({ from: 'b' })
+})
+
+test('a dead upstream is not asked again before its time, then by one probe; a reload forgets nothing', async () => {
+  const scripts = members({ a: DEAD, b: answer }, { b: { priority: 1 } })
+  for (let index = 0; index < 5; index++) expect(await call(['a', 'b'])).toMatchObject({ from: 'b' })
+  expect(scripts['a']?.asked).toHaveLength(1)
+  expect(seen.changed).toEqual(['a open'])
+  const later = members({ a: answer, b: answer }, { b: { priority: 1 } })
+  expect(await call(['a', 'b'])).toMatchObject({ from: 'b' })
+  await pass(1_100)
+  const probe = Promise.withResolvers<Reply>()
+  const waiting = later['a']
+  if (waiting !== undefined) waiting.behave = () => probe.promise
+  const first = call(['a', 'b'])
+  expect(await call(['a', 'b'])).toMatchObject({ from: 'b' })
+  probe.resolve((await answer(request([]), stop)) as Reply)
+  expect(await first).toMatchObject({ from: 'a' })
+  expect(later['a']?.asked).toHaveLength(1)
+  expect(await call(['a', 'b'])).toMatchObject({ from: 'a' })
+})
+
+test('where all are out it is 503 until the first comes back; the only upstream of a model is called all the same', async () => {
+  const busy = fails('status 429', { kind: 'busy', retryAfterMs: 20_000 }, { status: 429 })
+  const scripts = members({ a: busy, b: busy })
+  const both = call(['a', 'b'])
+  await pass(1_100)
+  await both
+  expect(await call(['a', 'b'])).toMatchObject({ cause: 'all out', refusal: { name: 'upstreamBusy', retryAfterSeconds: 19 } })
+  expect([scripts['a']?.asked.length, scripts['b']?.asked.length]).toEqual([1, 1])
+  for (let index = 0; index < 20; index++) expect(await call(['a'])).toMatchObject({ cause: 'status 429' })
+})
+
+test('an address that swallowed the time to connect is not waited for again, even alone, until a probe came through', async () => {
+  const scripts = members({ a: fails('connect timeout', { kind: 'dead' }) })
+  expect(await call(['a'])).toMatchObject({ cause: 'connect timeout' })
+  for (let index = 0; index < 5; index++)
+    expect(await call(['a'])).toMatchObject({ cause: 'connect timeout', refusal: { name: 'upstreamBroken' } })
+  expect(scripts['a']?.asked).toHaveLength(1)
+  const waiting = scripts['a']
+  if (waiting !== undefined) waiting.behave = answer
+  await pass(1_100)
+  expect(await call(['a'])).toMatchObject({ from: 'a' })
+  expect(await call(['a'])).toMatchObject({ from: 'a' })
+})
+
+test('who left is not answered elsewhere, and blames nobody', async () => {
+  const left = new CallStop()
+  const scripts = members(
+    {
+      a: () => {
+        left.stop('leaver')
+        return fails('aborted')(request([]), left)
+      },
+      b: answer,
+    },
+    { b: { priority: 1 } },
+  )
+  expect(await call(['a', 'b'], {}, left)).toMatchObject({ cause: 'aborted' })
+  expect(scripts['b']?.asked).toEqual([])
+  expect(seen.changed).toEqual([])
+})
+
+test('a full upstream is passed over; where all are full a call waits a second, for its turn or in vain', async () => {
+  const scripts = members({ a: answer, b: answer }, { a: { maxConcurrent: 1 }, b: { priority: 1, maxConcurrent: 1 } })
+  expect(await call(['a', 'b'])).toMatchObject({ from: 'a' })
+  expect(await call(['a', 'b'])).toMatchObject({ from: 'b' })
+  const vain = call(['a', 'b'])
+  await pass(1_100)
+  expect(await vain).toMatchObject({ cause: 'max concurrent', refusal: { name: 'upstreamBusy', retryAfterSeconds: 1 } })
+  const waiting = call(['a', 'b'])
+  await pass(100)
+  scripts['a']?.leave?.()
+  expect(await waiting).toMatchObject({ from: 'a' })
+  const leaving = new CallStop()
+  const gone = call(['a', 'b'], {}, leaving)
+  await pass(100)
+  leaving.stop('leaver')
+  expect(await gone).toMatchObject({ cause: 'aborted' })
+})
+
+test('an answer that breaks off counts against its upstream', async () => {
+  members({ a: answer, b: answer }, { b: { priority: 1 } })
+  for (let index = 0; index < 5; index++) {
+    await call(['a', 'b'])
+    log.broke?.()
+  }
+  expect(seen.changed).toEqual(['a open'])
+  expect(await call(['a', 'b'])).toMatchObject({ from: 'b' })
+})
+
+test('a conversation stays on its upstream while others come and go', async () => {
+  members({ a: answer, b: answer, c: answer })
+  const conversation = new Uint8Array(32).fill(9)
+  const first = await call(['a', 'b', 'c'], { conversation })
+  for (let index = 0; index < 10; index++) {
+    await call(['a', 'b', 'c'])
+    expect(await call(['a', 'b', 'c'], { conversation })).toEqual(first)
+  }
+})
+
+test('an upstream that an operator took out gets no call, and comes back with what was known', async () => {
+  const scripts = members({ a: answer, b: answer }, { b: { priority: 1 } })
+  const [a] = pool.members()
+  if (a !== undefined) a.isOut = true
+  expect(await call(['a', 'b'])).toMatchObject({ from: 'b' })
+  expect(await call(['a'])).toMatchObject({ refusal: { name: 'upstreamBusy' } })
+  expect(scripts['a']?.asked).toEqual([])
+  if (a !== undefined) a.isOut = false
+  expect(await call(['a', 'b'])).toMatchObject({ from: 'a' })
+})
