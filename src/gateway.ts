@@ -3,6 +3,7 @@
  * Rules: operator.md "Reload", "Shutdown"; platform.md "Process"; house.md "Long-lived things".
  */
 
+import { stat } from 'node:fs/promises'
 import type { Server } from 'bun'
 import type { AnyElysia } from 'elysia'
 import type { Config } from './config/config.ts'
@@ -86,6 +87,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     now: Date.now,
     checksFile: true,
     onFault,
+    onStorage: (news) => metrics.storageTold(news),
   })
   // The routes and what they need are loaded while the ledger's thread opens the file.
   const [{ buildApp }, { Relay }] = await Promise.all([import('./http/app.ts'), import('./relay/relay.ts')])
@@ -113,6 +115,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     if (stop !== null) live.cutKey(keyId).catch(() => undefined)
   })
   registerGauges(world, bodies)
+  metrics.gauge('tollgate_recovered', 'Requests of a dead process that were waived when this one started.', () => recovered)
+  metrics.gauge('tollgate_ledger_wal_bytes', 'The write-ahead log beside the ledger.', () => walBytes(opened.path))
   const listeners = await listen(options, world, buildApp({ world, relay, keyLimits, clientLimits }))
   if ('problem' in listeners) {
     await reports.close()
@@ -185,6 +189,13 @@ async function within(waitMs: number, ...ends: readonly Promise<unknown>[]): Pro
 
 /** A metric may be a float: what must be exact is in the ledger. */
 const heldUsd = (ledger: Ledger): number => toUsd(sumPicos(...ledger.holds().map(({ amountPicos }) => amountPicos)))
+
+/** Some four megabytes in use; what it once needed it keeps. */
+const walBytes = (ledgerPath: string): Promise<number> =>
+  stat(`${ledgerPath}-wal`).then(
+    ({ size }) => size,
+    () => 0,
+  )
 
 type State = { config: Config; members: readonly MemberConfig[]; isDraining: boolean; url: string }
 

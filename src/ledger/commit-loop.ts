@@ -77,14 +77,17 @@ export class CommitLoop {
   }
 
   #commit(batch: readonly NumberedTask[]): boolean {
-    if (batch.some(({ task }) => !isRead(task)) && !this.#replay()) return false
+    const writes = batch.some(({ task }) => !isRead(task))
+    if (writes && !this.#replay()) return false
+    const startedMs = performance.now()
     const applied = this.#ledger.apply(batch.map(({ task }) => task))
+    const commitMs = performance.now() - startedMs
     if (applied.kind === 'failed') {
       this.#lastProblem = applied.problem
       return false
     }
     // Reads say nothing of the storage: they must not restart the time for which writes are tried again.
-    if (batch.some(({ task }) => !isRead(task))) {
+    if (writes) {
       this.#firstFailureMs = undefined
       this.#isWritable = true
     }
@@ -94,6 +97,8 @@ export class CommitLoop {
       changes: applied.changes,
       faults: applied.faults,
       isWritable: this.#isWritable,
+      spillBytes: this.#spill.bytes,
+      ...(writes ? { commitMs } : {}),
     })
     this.#ledger.tidy()
     return true
@@ -131,7 +136,7 @@ export class CommitLoop {
       return false
     }
     const { settled, faults } = replayed
-    this.#tell({ ...NOTHING, faults, isWritable: this.#isWritable, replayed: settled })
+    this.#tell({ ...NOTHING, faults, isWritable: this.#isWritable, spillBytes: this.#spill.bytes, replayed: settled })
     return true
   }
 
@@ -147,6 +152,7 @@ export class CommitLoop {
       ),
       faults: wasWritable ? [{ problem: `commit: ${this.#lastProblem}` }] : [],
       isWritable: false,
+      spillBytes: this.#spill.bytes,
     })
   }
 
@@ -158,7 +164,7 @@ export class CommitLoop {
       if (this.#isWritable) return
       if (!this.#ledger.canWrite() || !this.#replay()) return this.#probe()
       this.#isWritable = true
-      this.#tell({ ...NOTHING, isWritable: true })
+      this.#tell({ ...NOTHING, isWritable: true, spillBytes: this.#spill.bytes })
     }, PROBE_PAUSE_MS)
   }
 }

@@ -30,9 +30,14 @@ export type GroupCommitOptions = ThreadOptions &
     markAfterMs: number
     /** Whether the whole file is checked behind the start where it was left open; a command leaves that to the gateway that comes after it. */
     checksFile: boolean
+    /** What the thread tells of its storage. */
+    onStorage: (news: StorageNews) => void
     /** After the file is closed. */
     onClosed: () => void
   }>
+
+/** `commitMs`: of a group's transaction, to its flush; absent where nothing was written. `spillBytes`: what the spill keeps now. */
+type StorageNews = Pick<Committed, 'commitMs' | 'spillBytes'>
 
 const SWEEP_MS_MAX = 250
 /** While the storage fails; beyond that the oldest are forgotten. */
@@ -205,6 +210,7 @@ export class GroupCommit implements Ledger {
       this.#settleDoubts()
       this.#recordUnrecorded()
     }
+    this.#options.onStorage(committed)
     this.#checkpointer.noteCommit(committed.settled.length)
   }
 

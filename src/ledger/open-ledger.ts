@@ -13,7 +13,7 @@ import { type Lock, takeLock, whileFolderIsLocked } from './lock.ts'
 import type { OpenProblem } from './task.ts'
 import { goneText, watermarkPathOf } from './watermark.ts'
 
-type Defaulted = 'spillBytes' | 'retryMs' | 'onFault' | 'markAfterMs' | 'checksFile'
+type Defaulted = 'spillBytes' | 'retryMs' | 'onFault' | 'onStorage' | 'markAfterMs' | 'checksFile'
 export type LedgerOptions = Omit<GroupCommitOptions, Defaulted | 'onClosed' | 'file' | 'lockHandle'> &
   Partial<Pick<GroupCommitOptions, Defaulted>> &
   Readonly<{
@@ -43,6 +43,7 @@ export async function openLedger({ create, lockWaitMs = 0, ...options }: LedgerO
     retryMs: RETRY_MS,
     markAfterMs: MARK_AFTER_MS,
     onFault: () => undefined,
+    onStorage: () => undefined,
     checksFile: false,
     ...options,
     path,

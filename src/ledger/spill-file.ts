@@ -39,6 +39,11 @@ export class SpillFile {
     return this.#frames
   }
 
+  /** Of the frames, with their heads. */
+  get bytes(): number {
+    return this.#end - HEADER_BYTES
+  }
+
   /** Takes the room for all that will be appended. */
   reserve(bytes: number): void {
     let at = Math.max(fstatSync(this.#handle).size, this.#end)

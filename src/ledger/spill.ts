@@ -34,6 +34,11 @@ export class Spill {
     return this.#file === undefined || this.#file.frames.length === 0
   }
 
+  /** What is kept and not replayed yet. */
+  get bytes(): number {
+    return this.#file?.bytes ?? 0
+  }
+
   /** Throws what the file system says where there is no room. */
   reserve(bytes: number): void {
     this.#file?.reserve(bytes)

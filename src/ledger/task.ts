@@ -134,6 +134,10 @@ export type Committed = Readonly<{
   changes: readonly KeyChange[]
   faults: readonly LedgerFault[]
   isWritable: boolean
+  /** How long the transaction of its writes took, to its flush; absent where nothing was written. */
+  commitMs?: number
+  /** What the spill keeps now. */
+  spillBytes: number
   /** Ids of requests whose settle was answered `spilled`, and that have their receipt now. */
   replayed?: readonly string[]
 }>

@@ -19,6 +19,8 @@ export interface Metrics {
   streamEnded(format: FormatName): void
   /** An alarm that is not a request's own. `what` is a constant of the code. */
   alarm(what: string): void
+  /** What the ledger's thread tells with its answers: how long a group took to be on disk, and what waits in the spill. */
+  storageTold(news: Readonly<{ commitMs?: number; spillBytes: number }>): void
   /** A gauge that is read when the metrics are: `gauge('tollgate_ledger_writable', '…', () => (ledger.isWritable() ? 1 : 0))`. Names are unique. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void
   /** What the pool of upstreams does. */
@@ -39,6 +41,7 @@ type PoolMetrics = Readonly<{
 
 const FIRST_BYTE_BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 360]
 const DURATION_BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 300, 600]
+const COMMIT_BUCKETS_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 const NONE = 'none'
 const BREAKER_VALUES = { closed: 0, open: 1, 'half-open': 1 } as const
 const PICOS_PER_USD = 1e12
@@ -57,6 +60,10 @@ export function makeMetrics(): Metrics {
     streamStarted: (format) => seen.streams.add([format]),
     streamEnded: (format) => seen.streams.add([format], -1),
     alarm: (what) => seen.alarms.add([what]),
+    storageTold({ commitMs, spillBytes }) {
+      if (commitMs !== undefined) seen.commits.observe([], commitMs / 1000)
+      seen.spill.set([], spillBytes)
+    },
     pool: {
       called: (upstream, result) => seen.attempts.add([upstream, causes.of(result)]),
       retried: (how) => seen.retries.add([how]),
@@ -84,6 +91,13 @@ function instruments() {
     retries: counter('tollgate_upstream_retries_total', 'Requests that failed over, or could not: the budget was spent.', ['how']),
     breakers: new Sums('gauge', 'tollgate_upstream_breaker', '0 closed, 1 open. Half-open counts as open.', ['upstream', 'model']),
     alarms: counter('tollgate_alarms_total', 'Findings that an operator must act on.', ['what']),
+    commits: new Histogram(
+      'tollgate_ledger_commit_seconds',
+      'Of a group of writes on the ledger thread, with its flush.',
+      [],
+      COMMIT_BUCKETS_SECONDS,
+    ),
+    spill: new Sums('gauge', 'tollgate_spill_bytes', 'Charges that wait for the ledger to be writable again.', []),
     firstByte: new Histogram(
       'tollgate_first_byte_seconds',
       'From the request to the first byte of the answer.',

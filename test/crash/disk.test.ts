@@ -85,7 +85,9 @@ test('without space running answers end well by the spill, nobody new is admitte
   expect(await stream.rest()).toContain('message_stop')
   expect((await whole).status).toBe(200)
   expect(await readyz()).toBe(503)
-  expect(await (await fetch(`${gateway.operatorUrl}/metrics`)).text()).toContain('tollgate_ledger_writable 0')
+  const metrics = await (await fetch(`${gateway.operatorUrl}/metrics`)).text()
+  expect(metrics).toContain('tollgate_ledger_writable 0')
+  expect(Number(/\ntollgate_spill_bytes (\d+)\n/.exec(metrics)?.[1])).toBeGreaterThan(0)
   expect((await post(gateway.url, '/v1/messages', key, request)).status).toBe(503)
   gateway.signal('SIGKILL')
   await gateway.exited

@@ -31,6 +31,7 @@ test(
     const { key } = await place.createKey()
     const seen: Answer[] = []
     const lostCalls = new Set<Call>()
+    let recoveredBefore = 0
     for (let round = 1; round <= ROUNDS; round++) {
       const firstCall = books.calls.length
       let isOver = false
@@ -47,6 +48,10 @@ test(
       gateway = await place.serve({ env: UPSTREAM_ENV })
       await place.verify()
       expect(rowsOf(place.ledgerPath).held).toBe(0)
+      const recovered = rowsOf(place.ledgerPath).all.filter(({ outcome }) => outcome === 'recovered').length
+      const metrics = await (await fetch(`${gateway.operatorUrl}/metrics`)).text()
+      expect(metrics).toContain(`\ntollgate_recovered ${recovered - recoveredBefore}\n`)
+      recoveredBefore = recovered
       agree(rowsOf(place.ledgerPath).all, seen, books.calls, lostCalls)
     }
     let turns = 0

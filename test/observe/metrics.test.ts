@@ -121,6 +121,17 @@ test('streams in flight go up and down by format, and a gauge is read when it is
   expect((await samples(metrics.render())).get('tollgate_ledger_writable')).toBe(0)
 })
 
+test('a commit is counted with its time, a group without writes is not, and the spill is what was told last', async () => {
+  const metrics = makeMetrics()
+  metrics.storageTold({ commitMs: 3, spillBytes: 4_096 })
+  metrics.storageTold({ spillBytes: 512 })
+  const seen = await samples(metrics.render())
+  const bucket = (le: string) => seen.get(`tollgate_ledger_commit_seconds_bucket{le="${le}"}`)
+  expect([bucket('0.002'), bucket('0.005'), bucket('+Inf')]).toEqual([0, 1, 1])
+  expect(seen.get('tollgate_ledger_commit_seconds_sum')).toBe(0.003)
+  expect(seen.get('tollgate_spill_bytes')).toBe(512)
+})
+
 test('the process tells its memory, processor time, start and event loop lag as plain numbers', async () => {
   const seen = await samples(makeMetrics().render())
   expect(seen.get('process_resident_memory_bytes')).toBeGreaterThan(1e6)

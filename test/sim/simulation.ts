@@ -407,6 +407,7 @@ export class Simulation {
       markAfterMs: 1_000,
       checksFile: false,
       onFault: ({ problem, bug }) => this.#faults.push(bug === undefined ? problem : `${problem} ${String(bug)}`),
+      onStorage: () => undefined,
       onClosed: () => undefined,
     })
     let opened: unknown

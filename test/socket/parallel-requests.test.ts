@@ -4,6 +4,7 @@
  */
 
 import { afterAll, expect, test } from 'bun:test'
+import { statSync } from 'node:fs'
 import { nativeMessage, nativeStream, textFrames } from '../support/fake-upstream.ts'
 import { startStage, until } from '../support/stage.ts'
 
@@ -98,6 +99,10 @@ test('of a hundred requests at once on a balance for ten, ten are let in, and ev
     await gateway.idle()
   })
   expect(receipts).toHaveLength(10)
+  const after = await gateway.world.metrics.render()
+  expect(Number(/\ntollgate_ledger_commit_seconds_count (\d+)\n/.exec(after)?.[1])).toBeGreaterThan(0)
+  expect(Number(/\ntollgate_ledger_wal_bytes (\d+)\n/.exec(after)?.[1])).toBe(statSync(`${gateway.ledgerPath}-wal`).size)
+  expect(after).toContain('\ntollgate_spill_bytes 0\n')
   const spentPicos = receipts.reduce((sum, { costPicos }) => sum + costPicos, 0n)
   expect([spentPicos, gateway.spendOf('key_ten')]).toEqual([10n * (20n * 3_000_000n + 15_000_000n), { spentPicos, heldPicos: 0n }])
 }, 30_000)
