@@ -27,6 +27,7 @@ import { makeLog } from './observe/log.ts'
 import { type Metrics, makeMetrics } from './observe/metrics.ts'
 import { processMemoryBytes } from './observe/process-memory.ts'
 import { listenOnOperatorSocket, socketPathOf } from './operator/operator-socket.ts'
+import { AnswerMemory } from './relay/answer-memory.ts'
 import { BodyMemory, poolBytesOf } from './relay/body-memory.ts'
 import { BodyReader } from './relay/body-reader.ts'
 import { KeyLimits } from './relay/key-limits.ts'
@@ -109,8 +110,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const bodies = bodyMemoryOf(world, options.memoryBytes ?? processMemoryBytes())
   const clientLimits = new ClientLimits({ limits: world.limits, now: world.clock.monotonicMs })
   const memory = new ResponseMemory({ now: world.clock.monotonicMs })
+  const answers = new AnswerMemory({ now: world.clock.monotonicMs })
   const bodyReader = new BodyReader({ startThread: options.startBodyThread, onFault: (fault) => log.alarm('large bodies', { fault }) })
-  const relay = new Relay({ world, keyLimits, live, memory, bodies, bodyReader, timings: options.timings ?? TIMINGS })
+  const relay = new Relay({ world, keyLimits, live, memory, answers, bodies, bodyReader, timings: options.timings ?? TIMINGS })
   ledger.onKeyChange(({ keyId, stop }) => {
     if (stop !== null) live.cutKey(keyId).catch(() => undefined)
   })

@@ -84,6 +84,7 @@ const fieldsOf = (line: RequestLine): Record<string, unknown> => ({
   cost_over_hold_usd: usdText(line.costOverHoldPicos),
   upstream: line.upstream,
   attempts: line.attempts,
+  replay_of: line.replayOf,
   cause: line.cause,
   alarm: line.isAlarm === true ? 'upstream' : undefined,
   first_byte_ms: wholeMs(line.firstByteMs),

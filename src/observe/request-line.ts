@@ -34,6 +34,8 @@ export type RequestLine = Readonly<{
   /** How far the cost is above what was reserved for it; absent where it is not. */
   costOverHoldPicos?: Picos | undefined
   upstream?: string | undefined
+  /** Id of the request whose answer was given once more. */
+  replayOf?: string | undefined
   /** Upstream calls, where there was more than one. */
   attempts?: number | undefined
   /** A fault's cause: 'connect', 'status 529'. */

@@ -2,9 +2,11 @@
 
 import type { Call, Format, Stamp } from '../core/format.ts'
 import type { World } from '../world.ts'
+import type { AnswerMemory } from './answer-memory.ts'
 import type { BodyLease, BodyMemory } from './body-memory.ts'
 import type { BodyReader } from './body-reader.ts'
 import type { Connection, Exchange } from './exchange.ts'
+import type { Claim } from './idempotency.ts'
 import type { KeyLimits } from './key-limits.ts'
 import type { LiveStreams } from './live-streams.ts'
 import type { ResponseMemory } from './response-memory.ts'
@@ -19,6 +21,7 @@ export type RelayParts = Readonly<{
   memory: ResponseMemory
   bodies: BodyMemory
   bodyReader: BodyReader
+  answers: AnswerMemory
   timings: Timings
 }>
 
@@ -26,7 +29,14 @@ export type RelayParts = Readonly<{
  * A request that may call the upstream: what it asks, what is held for it, and its place among the key's concurrent requests. `lease` is the memory of its
  * body and answer alone; `release` gives back all that it has taken.
  */
-export type Grant<Echo> = Readonly<{ call: Call<Echo>; held: Held; lease: BodyLease; release: () => void }>
+export type Grant<Echo> = Readonly<{
+  call: Call<Echo>
+  held: Held
+  lease: BodyLease
+  /** Of a request that named itself by an Idempotency-Key. */
+  claim: Claim | undefined
+  release: () => void
+}>
 
 /** A granted request with whom and what answers it. */
 export type Admitted<Echo> = Grant<Echo> &

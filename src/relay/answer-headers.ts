@@ -18,7 +18,7 @@ export const moneyHeaders = (cost: Picos, purse: Purse | undefined): Record<stri
   ...(purse === undefined ? {} : { 'x-balance-usd': toExactUsdText(availableOf({ ...purse, balancePicos: purse.account.balancePicos })) }),
 })
 
-const EXPOSED = 'x-request-id, request-id, retry-after, x-should-retry, x-cost-usd, x-balance-usd'
+const EXPOSED = 'x-request-id, request-id, retry-after, x-should-retry, x-cost-usd, x-balance-usd, idempotency-replayed'
 
 /** Headers of every answer under `/v1`. `allowed`: origins, or `*` among them for all. */
 export function corsHeaders(origin: string | null, allowed: readonly string[]): Record<string, string> {

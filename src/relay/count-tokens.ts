@@ -7,8 +7,10 @@ import { answerFault } from '../upstream/fault.ts'
 import { readWhole } from '../upstream/read-chunks.ts'
 import type { Fault, Reply } from '../upstream/upstream.ts'
 import type { RelayParts } from './admitted.ts'
+import type { BodyLease } from './body-memory.ts'
 import { Deadline } from './deadline.ts'
 import { type Connection, Exchange, ownerOf } from './exchange.ts'
+import { readBody } from './read-body.ts'
 import { type Reading, readCall } from './read-call.ts'
 import { refuseAfterBody } from './refuse-after-body.ts'
 import { nativeQueryOf } from './request-target.ts'
@@ -65,10 +67,12 @@ async function count(parts: RelayParts, request: Request, key: KeyRecord | Refus
   }
 }
 
-async function forward(reading: Reading, exchange: Exchange): Promise<Counted> {
+async function forward(reading: Reading & Readonly<{ lease: BodyLease }>, exchange: Exchange): Promise<Counted> {
   const { world, request } = reading
   const limits = world.limits()
-  const call = await readCall('countTokens', reading)
+  const bytes = await readBody(request, world, limits, reading.lease)
+  if (bytes instanceof Refusal) return bytes
+  const call = await readCall('countTokens', reading, bytes)
   if (call instanceof Refusal) return call
   const deadline = new Deadline(world, Math.min(limits.startTimeoutMs, limits.totalTimeoutMs - exchange.elapsedMs))
   const leave = (): void => deadline.stop('leaver')

@@ -5,9 +5,8 @@ import type { Call } from '../core/format.ts'
 import type { KeyRecord } from '../core/key.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { World } from '../world.ts'
-import type { BodyLease } from './body-memory.ts'
 import type { BodyReader } from './body-reader.ts'
-import { readBody, UNREADABLE } from './read-body.ts'
+import { UNREADABLE } from './read-body.ts'
 import { readContext } from './read-context.ts'
 import { READERS, type ReaderName } from './readers.ts'
 import type { ResponseMemory } from './response-memory.ts'
@@ -21,16 +20,14 @@ export type Reading = Readonly<{
   bodyReader: BodyReader
   request: Request
   key: KeyRecord
-  lease: BodyLease
 }>
 
-/** The call is as the named reader makes it, which knows its echo. Rejects by bugs only. */
+/** `bytes` are the reader's own: of a large body nothing is left of them. The call is as the named reader makes it, which knows its echo. Rejects by bugs only. */
 export async function readCall(
   name: ReaderName,
-  { world, memory, bodyReader, request, key, lease }: Reading,
+  { world, memory, bodyReader, request, key }: Reading,
+  bytes: Uint8Array,
 ): Promise<Call<unknown> | Refusal> {
-  const bytes = await readBody(request, world, world.limits(), lease)
-  if (bytes instanceof Refusal) return bytes
   const context = readContext(world, request, key, (id) => memory.recall(key.id, id))
   if (bytes.byteLength < LARGE_BYTES) {
     const body = parseBody(bytes)

@@ -10,9 +10,11 @@ import { insufficientBalance, Refusal } from '../core/refusal.ts'
 import type { HoldAnswer } from '../ledger/ledger.ts'
 import { describeBug } from '../observe/bug.ts'
 import type { Admitted, Grant, RelayParts } from './admitted.ts'
-import type { BodyLease } from './body-memory.ts'
+import type { FinishedAnswer } from './answer-memory.ts'
 import { countTokens } from './count-tokens.ts'
 import { type Connection, Exchange, ownerOf } from './exchange.ts'
+import { type Claim, type ClaimParts, claimAnswer, replay } from './idempotency.ts'
+import { readBody } from './read-body.ts'
 import { readCall } from './read-call.ts'
 import { refuseAfterBody } from './refuse-after-body.ts'
 import type { Held } from './settle.ts'
@@ -21,10 +23,13 @@ import { answerWhole } from './whole.ts'
 
 export class Relay {
   readonly #parts: RelayParts
+  readonly #claimParts: ClaimParts
   readonly #running = new Set<Promise<unknown>>()
 
   constructor(parts: RelayParts) {
     this.#parts = parts
+    const { world, answers } = parts
+    this.#claimParts = { ledger: world.ledger, answers, now: world.clock.now }
   }
 
   /** Answers one model request. Never rejects. `identified` is the key, or why there is none. */
@@ -78,6 +83,11 @@ export class Relay {
       connection.restore()
       return response
     }
+    if ('kind' in grant) {
+      exchange.end({ status: grant.head.status, replayOf: grant.head.requestId, ...ownerOf(identified, connection.client) })
+      connection.restore()
+      return replay(grant, this.#parts.world.corsOrigins(), connection.origin)
+    }
     const admitted: Admitted<Echo> = { parts: this.#parts, format, request, connection, exchange, ...grant }
     try {
       if (!grant.call.isStream) return await answerWhole(admitted)
@@ -91,7 +101,12 @@ export class Relay {
     }
   }
 
-  async #admit<Echo>(format: Format<Echo>, request: Request, key: KeyRecord | Refusal, exchange: Exchange): Promise<Grant<Echo> | Refusal> {
+  async #admit<Echo>(
+    format: Format<Echo>,
+    request: Request,
+    key: KeyRecord | Refusal,
+    exchange: Exchange,
+  ): Promise<Grant<Echo> | FinishedAnswer | Refusal> {
     const { world, keyLimits, bodies } = this.#parts
     if (key instanceof Refusal) return key
     if (world.isDraining()) return new Refusal('draining')
@@ -99,17 +114,28 @@ export class Relay {
     const slot = keyLimits.admit(key.id)
     if (slot instanceof Refusal) return slot
     const lease = bodies.lease(key)
+    let claim: Claim | undefined
     const release = (): void => {
       slot.release()
       lease.release()
+      claim?.answer.drop()
     }
-    const held = await this.#hold(format, request, key, exchange, lease).catch((error: unknown) => {
+    const giveUp = <Answer>(answer: Answer): Answer => {
+      release()
+      return answer
+    }
+    try {
+      const bytes = await readBody(request, world, world.limits(), lease)
+      if (bytes instanceof Refusal) return giveUp(bytes)
+      const claimed = await claimAnswer(this.#claimParts, key, request, bytes)
+      if (claimed instanceof Refusal || (claimed !== undefined && 'kind' in claimed)) return giveUp(claimed)
+      claim = claimed
+      const held = await this.#hold(format, request, key, exchange, bytes, claim)
+      return held instanceof Refusal ? giveUp(held) : { ...held, lease, claim, release }
+    } catch (error) {
       release()
       throw error
-    })
-    if (!(held instanceof Refusal)) return { ...held, lease, release }
-    release()
-    return held
+    }
   }
 
   async #hold<Echo>(
@@ -117,10 +143,11 @@ export class Relay {
     request: Request,
     key: KeyRecord,
     exchange: Exchange,
-    lease: BodyLease,
+    bytes: Uint8Array,
+    claim: Claim | undefined,
   ): Promise<Pick<Grant<Echo>, 'call' | 'held'> | Refusal> {
     const { world } = this.#parts
-    const read = await readCall(format.name, { ...this.#parts, request, key, lease })
+    const read = await readCall(format.name, { ...this.#parts, request, key }, bytes)
     if (read instanceof Refusal) return read
     const call = read as Call<Echo>
     const { rates, contextWindow, id: modelId } = call.model
@@ -129,6 +156,7 @@ export class Relay {
       modelId,
       isStream: call.isStream,
       sessionHash: sessionHashOf(key.accountId, call.routing.conversation),
+      ...(claim === undefined ? {} : { idempotency: claim.idempotency }),
       bounds: call.bounds,
       rates,
       amountPicos: holdFor(call.bounds, rates, contextWindow),

@@ -6,7 +6,7 @@ import type { Observation } from '../core/native/observation.ts'
 import { type Charge, chargeOf, type Outcome } from '../core/outcome.ts'
 import type { Bounds, Rates } from '../core/pricing.ts'
 import { Refusal } from '../core/refusal.ts'
-import type { UpstreamCall } from '../ledger/ledger.ts'
+import type { Idempotency, UpstreamCall } from '../ledger/ledger.ts'
 import type { RequestLine } from '../observe/request-line.ts'
 import type { World } from '../world.ts'
 import type { Exchange } from './exchange.ts'
@@ -18,6 +18,8 @@ export type Held = Readonly<{
   isStream: boolean
   /** SHA-256 of the conversation, salted with the account. */
   sessionHash: Uint8Array
+  /** Of a request that named itself by an Idempotency-Key. */
+  idempotency?: Idempotency
   bounds: Bounds
   rates: Rates
   amountPicos: Picos
@@ -41,6 +43,9 @@ export type Ended = Readonly<{
  * answer that was not paid for; the ledger has put the money back, or does when it knows that no receipt was written.
  */
 export type Kept = Readonly<{ costPicos: Picos }> | 'unavailable'
+
+/** Only what was charged or is whole uses an Idempotency-Key up; anything else can be asked again. Rules: requests.md "Repeated requests". */
+export const usesUp = (outcome: Outcome, costPicos: Picos): boolean => outcome === 'complete' || costPicos > 0n
 
 /** Settles or voids. */
 export async function settle(world: World, exchange: Exchange, held: Held, ended: Ended): Promise<Kept> {
@@ -118,6 +123,7 @@ function commit(
     attempts: exchange.calls.count,
     otherAttempts: exchange.calls.others(),
     sessionHash: held.sessionHash,
+    ...(held.idempotency !== undefined && usesUp(ended.outcome, charge.costPicos) ? { idempotency: held.idempotency } : {}),
     ...(bytesPerToken === undefined ? {} : { bytesPerToken }),
   })
 }

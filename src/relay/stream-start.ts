@@ -7,6 +7,7 @@ import { Refusal } from '../core/refusal.ts'
 import { type Admitted, stampOf } from './admitted.ts'
 import { callUpstream, readStream } from './call-upstream.ts'
 import { CallStop } from './deadline.ts'
+import { endClaim } from './idempotency.ts'
 import { remember } from './response-memory.ts'
 import { ClientStream } from './stream.ts'
 
@@ -40,7 +41,7 @@ export async function answerStream<Echo>(admitted: Admitted<Echo>): Promise<{ re
 const leaving = (stream: ClientStream) => (): void => stream.left()
 
 function startStream<Echo>(admitted: Admitted<Echo>): ClientStream {
-  const { parts, format, call, request, connection, exchange, held, lease, release } = admitted
+  const { parts, format, call, request, connection, exchange, held, lease, release, claim } = admitted
   const { world, live, timings } = parts
   const { body: _sent, routing: _taken, ...answered } = call
   const transcoder = format.transcoder(answered, stampOf(exchange))
@@ -53,7 +54,9 @@ function startStream<Echo>(admitted: Admitted<Echo>): ClientStream {
     transcoder,
     call: stop,
     timings,
+    ...(claim === undefined ? {} : { kept: claim.answer }),
     onEnd: (outcome, kept) => {
+      endClaim(claim, outcome, kept, { status: 200, contentType: STREAM_HEADERS['content-type'], requestId: exchange.requestId })
       release()
       live.remove(stream)
       world.metrics.streamEnded(format.name)

@@ -36,6 +36,8 @@ export type StreamEffect =
   | Readonly<{ do: 'linger'; until: 'start' | 'end' }>
   /** Stops the upstream. */
   | Readonly<{ do: 'stop'; reason: StopReason }>
+  /** Its client has left, and it is finished all the same: nobody is slow any more. */
+  | Readonly<{ do: 'go on' }>
   /** The upstream's answer is whole: its connection is read to its end, so that it can be used again. */
   | Readonly<{ do: 'read on' }>
   /** `deliveredBytes`: all that an estimate may count; undefined: all there is. */
@@ -50,6 +52,8 @@ type Effects = readonly StreamEffect[]
 const NOTHING: Effects = []
 
 export class StreamState {
+  readonly #isFinishedAlone: boolean
+  #isAlone = false
   #upstream: string | undefined
   #hasBegun = false
   #hasSpoken = false
@@ -57,13 +61,18 @@ export class StreamState {
   #left: Readonly<{ hadBegun: boolean; deliveredBytes: number }> | undefined
   #end: End | undefined
 
+  /** `isFinishedAlone`: the request may be sent again under its Idempotency-Key, so that its answer is kept though its client leaves. */
+  constructor(isFinishedAlone = false) {
+    this.#isFinishedAlone = isFinishedAlone
+  }
+
   /** Nothing that still comes changes how the stream ends. */
   get isDecided(): boolean {
     return this.#end !== undefined
   }
 
   get hasLeft(): boolean {
-    return this.#left !== undefined
+    return this.#left !== undefined || this.#isAlone
   }
 
   get upstream(): string | undefined {
@@ -104,7 +113,11 @@ export class StreamState {
   }
 
   #leave(reason: 'leaver' | 'write-stall', deliveredBytes: number): Effects {
-    if (this.#left !== undefined) return NOTHING
+    if (this.hasLeft) return NOTHING
+    if (this.#isFinishedAlone) {
+      this.#isAlone = true
+      return [...this.#answer('waiting'), { do: 'break off' }, { do: 'go on' }]
+    }
     this.#left = { hadBegun: this.#hasBegun, deliveredBytes }
     const gone: Effects = [...this.#answer('waiting'), { do: 'break off' }]
     if (!this.#hasBegun) return [...gone, { do: 'linger', until: 'start' }]

@@ -12,6 +12,7 @@ import { NO_TICK, type Timed } from '../core/wheel.ts'
 import { describeBug } from '../observe/bug.ts'
 import type { Body, BodySink, Fault, Reply } from '../upstream/upstream.ts'
 import type { World } from '../world.ts'
+import type { RecordedAnswer } from './answer-memory.ts'
 import { type ClientBody, type ClientBodyUser, clientBody } from './client-body.ts'
 import type { CallStop, StopReason } from './deadline.ts'
 import type { Connection, Exchange } from './exchange.ts'
@@ -31,16 +32,18 @@ export type ClientStreamParts = Readonly<{
   /** Stops the upstream call. */
   call: CallStop
   timings: Timings
+  /** Where the answer is kept for a repetition of its request; absent where it is not. */
+  kept?: Pick<RecordedAnswer, 'add'>
   /** Runs once, when the stream has ended and its money is settled, or could not be. */
   onEnd: (outcome: Outcome, kept: Kept) => void
 }>
 
-type Closing = Pick<Extract<StreamEffect, { do: 'close' }>, 'last' | 'refusal'>
+type Closing = Readonly<{ bytes: Written | undefined }>
 
 export class ClientStream implements LiveStream, BodySink, ClientBodyUser, Timed {
   tick = NO_TICK
   readonly #parts: ClientStreamParts
-  readonly #state = new StreamState()
+  readonly #state: StreamState
   readonly #times: StreamTimes
   readonly #first = Promise.withResolvers<'begun' | 'waiting' | Refusal>()
   readonly #whenEnded = Promise.withResolvers<void>()
@@ -53,6 +56,7 @@ export class ClientStream implements LiveStream, BodySink, ClientBodyUser, Timed
 
   constructor(parts: ClientStreamParts) {
     this.#parts = parts
+    this.#state = new StreamState(parts.kept !== undefined)
     const { world, exchange, timings } = parts
     this.#times = new StreamTimes(this.#nowMs(), world.limits().totalTimeoutMs - exchange.elapsedMs, timings.firstEventWaitMs)
     this.#wait()
@@ -123,7 +127,7 @@ export class ClientStream implements LiveStream, BodySink, ClientBodyUser, Timed
     this.#times.clientAtMs = nowMs
     for (const written of this.#early.splice(0)) this.#write(written, nowMs)
     if (this.#state.hasLeft) client.breakOff()
-    else if (this.#closing !== undefined) this.#close(this.#closing)
+    else if (this.#closing !== undefined) this.#closeClient(client, this.#closing)
     else if (!this.#times.isClientFull) this.drained()
   }
 
@@ -211,6 +215,7 @@ export class ClientStream implements LiveStream, BodySink, ClientBodyUser, Timed
   }
 
   #take({ now, last, fault }: Pushed, cause: 'reset' | 'stream', nowMs: number): void {
+    if (now !== undefined) this.#keep(now)
     if (now !== undefined && !this.#state.hasLeft) this.#deliver(now, nowMs)
     const { observation } = this.#parts.transcoder
     if (last !== undefined) this.#on({ type: 'ended', end: { outcome: 'complete', last, more: this.#answerer() } })
@@ -244,6 +249,12 @@ export class ClientStream implements LiveStream, BodySink, ClientBodyUser, Timed
     this.#wait()
   }
 
+  #keep(written: Written): void {
+    const { kept } = this.#parts
+    if (kept === undefined) return
+    for (const bytes of written instanceof Uint8Array ? [written] : written) kept.add(bytes)
+  }
+
   #on(event: StreamEvent): void {
     for (const effect of this.#state.on(event)) this.#do(effect)
   }
@@ -274,6 +285,10 @@ export class ClientStream implements LiveStream, BodySink, ClientBodyUser, Timed
         break
       case 'break off':
         this.#client?.breakOff()
+        break
+      case 'go on':
+        this.#early = []
+        this.drained()
         break
     }
   }
@@ -311,15 +326,18 @@ export class ClientStream implements LiveStream, BodySink, ClientBodyUser, Timed
     }
   }
 
-  /** Behind what the client has not taken yet. */
-  #close(closing: Closing): void {
-    this.#closing = closing
-    if (this.#client === undefined) return
-    const { last, refusal } = closing
+  #close({ last, refusal }: Extract<StreamEffect, { do: 'close' }>): void {
     const bytes = last ?? (refusal === undefined ? undefined : this.#parts.transcoder.fail(refusal))
-    if (bytes !== undefined) this.#client.write(bytes)
+    if (bytes !== undefined) this.#keep(bytes)
+    this.#closing = { bytes }
+    if (this.#client !== undefined) this.#closeClient(this.#client, this.#closing)
+  }
+
+  /** Behind what the client has not taken yet. */
+  #closeClient(client: ClientBody, { bytes }: Closing): void {
+    if (bytes !== undefined) client.write(bytes)
     this.#parts.connection.restore()
-    this.#client.close()
+    client.close()
   }
 
   /** Tells the ledger how far the answer has come: at `message_start`, then every few seconds. */

@@ -7,6 +7,7 @@ import { answerBody } from './answer-body.ts'
 import { moneyHeaders } from './answer-headers.ts'
 import { callUpstream, type MessageReply, readReply } from './call-upstream.ts'
 import { Deadline, type StopReason } from './deadline.ts'
+import { endClaim } from './idempotency.ts'
 import type { LiveStream } from './live-streams.ts'
 import { remember } from './response-memory.ts'
 import { describe, settle } from './settle.ts'
@@ -59,6 +60,8 @@ async function respond<Echo>(admitted: Admitted<Echo>, { message, upstream }: Me
     more: { upstream },
   })
   if (kept === 'unavailable') return exchange.refuse(new Refusal('storageUnavailable'), connection.origin)
+  admitted.claim?.answer.add(bytes)
+  endClaim(admitted.claim, outcome, kept, { status: 200, contentType: 'application/json', requestId: exchange.requestId })
   remember(parts, held.key.id, () => format.finished?.(message, call, stampOf(exchange)))
   return new Response(answerBody(bytes, admitted.lease), {
     headers: {

@@ -314,5 +314,10 @@ test('the examples name a model that this installation has', async () => {
 test('the query’s fields are documented, the key’s headers are left to the security schemes', () => {
   const { parameters = [] } = named('listModels').operation
   expect(parameters.map(({ name }) => name)).toEqual(['after_id', 'before_id', 'limit'])
-  expect(named('createMessage').operation.parameters?.map(({ name }) => name)).toEqual(['anthropic-version', 'anthropic-beta'])
+  expect(named('createMessage').operation.parameters?.map(({ name }) => name)).toEqual([
+    'anthropic-version',
+    'anthropic-beta',
+    'idempotency-key',
+    'x-session-id',
+  ])
 })

@@ -24,7 +24,10 @@ const stopped = (reason: 'deadline' | 'stall' | 'drain' | 'disabled'): StreamEve
 
 /** The effects in short, an event's behind the one before. */
 function play(...events: StreamEvent[]): string[] {
-  const state = new StreamState()
+  return playOn(new StreamState(), ...events)
+}
+
+function playOn(state: StreamState, ...events: StreamEvent[]): string[] {
   return events.flatMap((event) => state.on(event).map(textOf))
 }
 
@@ -102,6 +105,41 @@ describe('a client that has left', () => {
   test('who takes nothing is broken off at once: behind lies a backlog, not the end', () => {
     expect(play(...BEGUN, stalled).slice(1)).toEqual(['break off', 'stop write-stall', 'settle leaver 200 at 7'])
     expect(play(answered, impatient, stalled).slice(1)).toEqual(['break off', 'linger until start'])
+  })
+})
+
+describe('a request that may be sent again under its Idempotency-Key', () => {
+  const alone = (...events: StreamEvent[]): string[] => playOn(new StreamState(true), ...events)
+
+  test('is finished and closed as if its client were there, whenever that left', () => {
+    expect(alone(...BEGUN, left, whole, kept)).toEqual([
+      'answer begun',
+      'break off',
+      'go on',
+      'read on',
+      'settle complete 200',
+      'close whole',
+    ])
+    expect(alone(left, ...BEGUN, forgotten, whole, kept).slice(1)).toEqual([
+      'break off',
+      'go on',
+      'read on',
+      'settle complete 200',
+      'close whole',
+    ])
+    expect(alone(...BEGUN, stalled, left, whole, kept).slice(1)).toEqual([
+      'break off',
+      'go on',
+      'read on',
+      'settle complete 200',
+      'close whole',
+    ])
+  })
+
+  test('ends by a fault or a limit as any other', () => {
+    expect(alone(...BEGUN, left, fault, kept).slice(3)).toEqual(['stop done', 'settle fault 200', 'close upstreamBroken'])
+    expect(alone(...BEGUN, left, stopped('deadline'), kept).slice(3)).toEqual(['stop deadline', 'settle deadline 200', 'close timedOut'])
+    expect(alone(...BEGUN, whole, unkept).at(-1)).toBe('close storageUnavailable')
   })
 })
 

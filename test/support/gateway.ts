@@ -45,6 +45,8 @@ export type TestGatewayOptions = Readonly<{
   /** Base URLs; empty or absent: the embedded simulator. */
   upstreams?: readonly string[]
   limits?: Partial<Limits>
+  /** Of a gateway that was stopped; default a new one. */
+  ledgerPath?: string
   timings?: Partial<Timings>
   models?: readonly Partial<Model>[]
   corsOrigins?: readonly string[]
@@ -108,7 +110,7 @@ export type TestGateway = Readonly<{
 
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-'))
-  const ledgerPath = join(folder, 'ledger.db')
+  const ledgerPath = options.ledgerPath ?? join(folder, 'ledger.db')
   const lines: Record<string, unknown>[] = []
   const config = configOf(options, ledgerPath)
   const gateway = await startGateway({

@@ -70,9 +70,14 @@ const HEADERS = {
   },
   'x-cost-usd': usdHeader('what the request was charged'),
   'x-balance-usd': usdHeader('what the key may spend after it'),
+  'idempotency-replayed': {
+    description: '`true` on the answer to a repetition: the bytes and the ids of the first one, which alone was charged',
+    schema: { type: 'string', const: 'true' },
+  },
   'x-should-retry': { description: '`false` on errors that must not be retried', schema: { type: 'string', const: 'false' } },
 }
 const IDS = { 'x-request-id': { $ref: '#/components/headers/x-request-id' }, 'request-id': { $ref: '#/components/headers/request-id' } }
+const REPLAYED = { 'idempotency-replayed': { $ref: '#/components/headers/idempotency-replayed' } }
 const MONEY = { 'x-cost-usd': { $ref: '#/components/headers/x-cost-usd' }, 'x-balance-usd': { $ref: '#/components/headers/x-balance-usd' } }
 
 /** Of the routes that `app` has, at the address that the operator gave it, with examples that name a model of this installation. */
@@ -106,17 +111,20 @@ export function openApiDocument(app: AnyElysia, { baseUrl, catalog }: Pick<Facts
 function complete(operation: Operation): Operation {
   const { operationId, tags } = operation
   const answered = Object.entries<Answer>({ ...operation.responses, ...refusalsOf(operationId) })
+  const isBilled = BILLED.has(operationId)
+  const own = operation.parameters?.filter(({ name }) => !KEY_HEADER_NAMES.has(name)) ?? []
+  const parameters = [...own, ...(isBilled ? BILLED_HEADERS : [])]
   const example = (small as Readonly<Record<string, unknown>>)[operationId]
   return {
     ...operation,
     security: securityOf(tags[0]),
-    ...(operation.parameters === undefined ? {} : { parameters: operation.parameters.filter(({ name }) => !KEY_HEADER_NAMES.has(name)) }),
+    ...(parameters.length === 0 ? {} : { parameters }),
     responses: Object.fromEntries(
       answered.map(([status, answer]) => [
         status,
         {
           ...(status === '200' && example !== undefined ? withExample(answer, example) : answer),
-          headers: { ...IDS, ...(status === '200' && BILLED.has(operationId) ? MONEY : {}), ...answer.headers },
+          headers: { ...IDS, ...(status === '200' && isBilled ? { ...MONEY, ...REPLAYED } : {}), ...answer.headers },
         },
       ]),
     ),
@@ -124,6 +132,23 @@ function complete(operation: Operation): Operation {
 }
 
 const BILLED: ReadonlySet<string> = new Set(['createMessage', 'createChatCompletion', 'createResponse'])
+
+/** What all formats read beside their own headers. */
+const BILLED_HEADERS = [
+  {
+    name: 'idempotency-key',
+    in: 'header',
+    description: 'Makes the request one, however often it is sent in 24 hours: a repetition gets the same answer and costs nothing',
+    schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
+  },
+  {
+    name: 'x-session-id',
+    in: 'header',
+    description:
+      'Names the conversation, so that all its turns find the prompt cache of the first. Not needed: without it the first words tell',
+    schema: { type: 'string' },
+  },
+]
 
 /** Said by the security schemes. */
 const KEY_HEADER_NAMES: ReadonlySet<unknown> = new Set(['authorization', 'x-api-key'])

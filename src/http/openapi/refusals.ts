@@ -36,6 +36,7 @@ const CASES: Readonly<Record<RefusalName, Case>> = {
   },
   rateLimited: { when: 'Too many requests in a short time' },
   balanceHeld: { when: 'Requests that are still running hold the rest of the balance' },
+  repetitionRunning: { when: 'The request of this `Idempotency-Key` is still being answered' },
   internal: { when: 'A mistake of ours' },
   upstreamBroken: { when: 'The provider failed' },
   upstreamBusy: { when: 'The provider is overloaded' },
@@ -59,7 +60,7 @@ const KEY: readonly RefusalName[] = [
 const READ: readonly RefusalName[] = [...KEY, 'overloaded']
 const BODY: readonly RefusalName[] = ['invalidRequest', 'modelUnavailable', 'threadUnsupported', 'bodyTooLarge', 'overloaded', 'draining']
 const UPSTREAM: readonly RefusalName[] = ['upstreamInvalidRequest', 'upstreamBroken', 'upstreamBusy', 'upstreamAccount', 'timedOut']
-const GENERATE = [...KEY, ...BODY, ...UPSTREAM, 'insufficientBalance', 'balanceHeld'] as const
+const GENERATE = [...KEY, ...BODY, ...UPSTREAM, 'insufficientBalance', 'balanceHeld', 'repetitionRunning'] as const
 /** Threads are a thing of the native format. */
 const TRANSLATED = GENERATE.filter((name) => name !== 'threadUnsupported')
 

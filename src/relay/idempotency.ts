@@ -1,0 +1,87 @@
+/**
+ * Idempotency-Key: a request that is sent again under the same one is answered again, never generated and never charged twice within a day.
+ * Rules: requests.md "Repeated requests".
+ */
+
+import type { KeyRecord } from '../core/key.ts'
+import type { Outcome } from '../core/outcome.ts'
+import { invalid, Refusal } from '../core/refusal.ts'
+import type { Idempotency, Ledger } from '../ledger/ledger.ts'
+import { answerHeaders } from './answer-headers.ts'
+import { ANSWER_TTL_MS, type AnswerHead, type AnswerMemory, type FinishedAnswer, type RecordedAnswer } from './answer-memory.ts'
+import { type Kept, usesUp } from './settle.ts'
+
+/** A header that was not used before: what the settle writes down of it, and where the answer is kept meanwhile. To be ended by `finish` or `drop`. */
+export type Claim = Readonly<{ idempotency: Idempotency; answer: RecordedAnswer }>
+
+export type ClaimParts = Readonly<{ ledger: Pick<Ledger, 'findIdempotency'>; answers: AnswerMemory; now: () => number }>
+
+const HEADER = 'idempotency-key'
+const NAME = 'Idempotency-Key'
+/** Other headers do not change what is asked. */
+const HEADERS_THAT_MATTER = ['anthropic-version', 'vendor-version', 'anthropic-beta'] as const
+
+/** Undefined: the request has no such header. Comes after the body and before all that depends on it; waits for one read at most. */
+export async function claimAnswer(
+  { ledger, answers, now }: ClaimParts,
+  { id: keyId, accountId }: Pick<KeyRecord, 'id' | 'accountId'>,
+  { headers, url }: Pick<Request, 'headers' | 'url'>,
+  body: Uint8Array,
+): Promise<Claim | FinishedAnswer | Refusal | undefined> {
+  const header = headers.get(HEADER)
+  if (header === null) return undefined
+  if (!/^[!-~]{1,255}$/.test(header)) return invalid(NAME, 'Input should be 1 to 255 visible ASCII characters')
+  const headerHash = sha256(header)
+  const bodyHash = sha256(await requestText(headers, url, body))
+  const bodyHex = bodyHash.toString('hex')
+  const answerKey = { keyId, accountId, headerHash: headerHash.toString('hex') }
+  const known = answers.find(answerKey)
+  if (known !== undefined) {
+    if (known.bodyHash !== bodyHex) return OTHER_BODY()
+    return known.kind === 'finished' ? known : new Refusal('repetitionRunning')
+  }
+  // Its place is taken before the first wait, so that two at once never both find it free.
+  const answer = answers.begin(answerKey, bodyHex)
+  const use = await ledger.findIdempotency(keyId, headerHash).catch((bug: unknown) => {
+    answer.drop()
+    throw bug
+  })
+  if (use === undefined) return { idempotency: { headerHash, bodyHash, expiresAt: now() + ANSWER_TTL_MS }, answer }
+  answer.drop()
+  if (use === 'unavailable') return new Refusal('storageUnavailable')
+  return Buffer.compare(use.bodyHash, bodyHash) === 0 ? gone(use.requestId) : OTHER_BODY()
+}
+
+/** The answer is whole, or as whole as it will be. */
+export function endClaim(claim: Claim | undefined, outcome: Outcome, kept: Kept, head: AnswerHead): void {
+  if (kept !== 'unavailable' && usesUp(outcome, kept.costPicos)) claim?.answer.finish(head)
+  else claim?.answer.drop()
+}
+
+/** The answer once more, under the first one's id. */
+export const replay = ({ head, bytes }: FinishedAnswer, corsOrigins: readonly string[], origin: string | null): Response =>
+  new Response(bytes as Uint8Array<ArrayBuffer>, {
+    status: head.status,
+    headers: {
+      'content-type': head.contentType,
+      'cache-control': 'no-store',
+      'idempotency-replayed': 'true',
+      ...answerHeaders(head.requestId, corsOrigins, origin),
+    },
+  })
+
+const OTHER_BODY = (): Refusal => invalid(NAME, 'was used with another request; send each request under a key of its own')
+
+/** It was charged: to generate it once more would be a second charge. */
+const gone = (requestId: string): Refusal =>
+  new Refusal('invalidRequest', { message: `${NAME} was used by request ${requestId}, whose answer is no longer kept` })
+
+const sha256 = (text: string): Buffer => new Bun.CryptoHasher('sha256').update(text).digest()
+
+/** What makes a request the same one. A body may have 32 MiB, so it is hashed beside the loop. */
+async function requestText(headers: Headers, url: string, body: Uint8Array): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', body as Uint8Array<ArrayBuffer>)
+  const { pathname, search } = new URL(url)
+  const names = HEADERS_THAT_MATTER.map((name) => headers.get(name) ?? '')
+  return [pathname + search, ...names, Buffer.from(digest).toString('hex')].join('\n')
+}

@@ -1,0 +1,107 @@
+/** Who sends a request again gets its answer again, whoever else sends what. Rules: requests.md "Repeated requests". */
+
+import { expect, test } from 'bun:test'
+import { Refusal } from '../../src/core/refusal.ts'
+import type { IdempotentUse } from '../../src/ledger/ledger.ts'
+import { AnswerMemory } from '../../src/relay/answer-memory.ts'
+import { type Claim, claimAnswer } from '../../src/relay/idempotency.ts'
+
+const KEY = { id: 'key_1', accountId: 'acc_1' }
+const BODY = Buffer.from('{"model":"m"}')
+
+function desk(use?: IdempotentUse | 'unavailable') {
+  const answers = new AnswerMemory({ now: () => 0 })
+  const asked: string[] = []
+  const findIdempotency = (keyId: string) => {
+    asked.push(keyId)
+    return Promise.resolve(use)
+  }
+  const ask = (
+    headers: Record<string, string> = { 'idempotency-key': 'a' },
+    more: { body?: Uint8Array; key?: typeof KEY; path?: string } = {},
+  ) =>
+    claimAnswer(
+      { ledger: { findIdempotency }, answers, now: () => 1_000 },
+      more.key ?? KEY,
+      requestOf(headers, more.path),
+      more.body ?? BODY,
+    )
+  return { answers, asked, ask }
+}
+
+const requestOf = (headers: Record<string, string>, path = '/v1/messages') => ({
+  headers: new Headers(headers),
+  url: `http://gateway${path}`,
+})
+function claimOf(claimed: unknown): Claim {
+  if (claimed === undefined || claimed instanceof Refusal || !Object.hasOwn(claimed as object, 'idempotency'))
+    throw new Error(`no claim: ${JSON.stringify(claimed)}`)
+  return claimed as Claim
+}
+const refusalOf = (claimed: unknown): string => (claimed instanceof Refusal ? `${claimed.row.status} ${claimed.message}` : 'accepted')
+
+test('without the header nothing is looked up', async () => {
+  const { ask, asked, answers } = desk()
+  expect(await ask({})).toBeUndefined()
+  expect([asked, answers.bytes]).toEqual([[], 0])
+})
+
+test('a header that is not 1 to 255 visible ASCII characters is refused by its name', async () => {
+  const { ask } = desk()
+  for (const header of ['', 'a b', 'é', 'x'.repeat(256)])
+    expect(refusalOf(await ask({ 'idempotency-key': header })), header).toBe(
+      '400 Idempotency-Key: Input should be 1 to 255 visible ASCII characters',
+    )
+  expect(claimOf(await ask({ 'idempotency-key': 'x'.repeat(255) })).idempotency.expiresAt).toBe(1_000 + 86_400_000)
+})
+
+test('while it runs a repetition waits, also one that comes at the same moment; then it gets the answer', async () => {
+  const { ask } = desk()
+  const [first, second] = await Promise.all([ask(), ask()])
+  const claim = claimOf(first)
+  expect(refusalOf(second)).toBe('429 Rate limit exceeded; retry later')
+  claim.answer.add(Buffer.from('answer'))
+  claim.answer.finish({ status: 200, contentType: 'text/plain', requestId: 'req_1' })
+  expect(await ask()).toMatchObject({ kind: 'finished', head: { requestId: 'req_1' }, bytes: new Uint8Array(Buffer.from('answer')) })
+})
+
+test('another body, route, query, version or beta under the same header is refused, running or finished', async () => {
+  const { ask } = desk()
+  const claim = claimOf(await ask())
+  const others = () => [
+    ask(undefined, { body: Buffer.from('{"model":"n"}') }),
+    ask(undefined, { path: '/v1/responses' }),
+    ask(undefined, { path: '/v1/messages?beta=true' }),
+    ask({ 'idempotency-key': 'a', 'anthropic-version': '2023-01-01' }),
+    ask({ 'idempotency-key': 'a', 'anthropic-beta': 'x' }),
+  ]
+  const refused = '400 Idempotency-Key: was used with another request; send each request under a key of its own'
+  for (const other of others()) expect(refusalOf(await other)).toBe(refused)
+  claim.answer.finish({ status: 200, contentType: 'text/plain', requestId: 'req_1' })
+  for (const other of others()) expect(refusalOf(await other)).toBe(refused)
+  expect(refusalOf(await ask({ 'idempotency-key': 'a', 'user-agent': 'other' }))).toBe('accepted')
+})
+
+test('other keys and other headers are other requests; what was dropped is free again', async () => {
+  const { ask } = desk()
+  claimOf(await ask()).answer.drop()
+  claimOf(await ask())
+  claimOf(await ask({ 'idempotency-key': 'b' }))
+  claimOf(await ask(undefined, { key: { id: 'key_2', accountId: 'acc_1' } }))
+})
+
+test('what is on disk without its answer is refused for good, and leaves the header free of a claim', async () => {
+  const bodyHash = claimOf(await desk().ask()).idempotency.bodyHash
+  const { ask, answers } = desk({ requestId: 'req_7', bodyHash, expiresAt: 9e15 })
+  const refused = await ask()
+  expect(refusalOf(refused)).toBe('400 Idempotency-Key was used by request req_7, whose answer is no longer kept')
+  expect(refused instanceof Refusal && refused.row.isRetryable).toBe(false)
+  expect(refusalOf(await ask(undefined, { body: Buffer.from('{}') }))).toStartWith('400 Idempotency-Key: was used with another request')
+  expect(answers.bytes).toBe(0)
+})
+
+test('a ledger that cannot be read refuses, rather than charge twice', async () => {
+  const { ask, answers } = desk('unavailable')
+  expect(refusalOf(await ask())).toStartWith('503 ')
+  expect(answers.bytes).toBe(0)
+})
