@@ -15,6 +15,7 @@ import { keyMacro } from './key.ts'
 import { keyStatusRoutes } from './key-status.ts'
 import { modelRoutes } from './models.ts'
 import { refusals } from './refusals.ts'
+import { statementKeyRoutes } from './statement-key.ts'
 import { usageRoutes } from './usage.ts'
 
 /** Strict paths: a doubled or missing `/v1` and a trailing slash are 404. `standardHostname` off: Elysia would look for the path behind the Host header. */
@@ -33,6 +34,7 @@ export function buildApp({ world, relay, keyLimits, clientLimits }: AppParts) {
     .use(dashboardRoutes(world, macro))
     .use(usageRoutes(world, macro))
     .use(keyStatusRoutes(world, keyLimits, macro))
+    .use(statementKeyRoutes(world, macro))
     .use(modelRoutes(world, macro))
     .use(publicHealth(world))
   return app.use(docsRoutes(world, () => app))

@@ -4,6 +4,7 @@ import type { Database } from 'bun:sqlite'
 import { openDatabase } from '../../db/open.ts'
 import { CustomerReads } from './customer-reads.ts'
 import type { Finding, Question } from './reports.ts'
+import { statementKeyOf } from './statement-key.ts'
 import type { LedgerFault } from './task.ts'
 
 export class ReadConnection {
@@ -18,6 +19,7 @@ export class ReadConnection {
   /** After a failure the file is opened anew. */
   answer(path: string, question: Question): Finding {
     try {
+      if (question.kind === 'statementKey') return { publicKey: statementKeyOf(path).publicKey }
       this.#customers ??= this.#open(path)
       return this.#customers === undefined ? 'unavailable' : find(this.#customers, question)
     } catch (bug) {
@@ -43,7 +45,7 @@ export class ReadConnection {
   }
 }
 
-function find(customers: CustomerReads, question: Question): Finding {
+function find(customers: CustomerReads, question: Exclude<Question, { kind: 'statementKey' }>): Finding {
   switch (question.kind) {
     case 'key':
       return customers.key(question)

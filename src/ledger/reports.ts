@@ -9,6 +9,7 @@ import type { Outcome } from '../core/outcome.ts'
 import type { Usage } from '../core/usage.ts'
 import type { Page } from './receipt-pages.ts'
 import type { ReceiptRow } from './receipt-rows.ts'
+import type { StatementKey } from './statement-key.ts'
 
 export interface Reports {
   /** `client`: whose turn it is, such as a key's id. */
@@ -36,6 +37,8 @@ export type Question =
     }>
   /** A request of that key; of another's nothing is known. */
   | Readonly<{ kind: 'receipt'; keyId: string; requestId: string }>
+  /** The public half of the key that signs the ledger's statements; made where there is none yet. */
+  | Readonly<{ kind: 'statementKey' }>
   /** Newest day first. Days are whole UTC days since 1970, both ends included. */
   | Readonly<{ kind: 'daily'; keyId: string; fromDay: number; toDay: number; modelId: string | null }>
 
@@ -49,6 +52,7 @@ export type Findings = {
   receipts: ReceiptPage | undefined
   receipt: Receipt | undefined
   daily: readonly DayOfModel[]
+  statementKey: Pick<StatementKey, 'publicKey'>
 }
 
 export type KeyAtRest = Omit<KeyRecord, 'display'> & Readonly<{ spentPicos: Picos; balancePicos: Picos; createdAt: number }>

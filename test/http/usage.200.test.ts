@@ -374,7 +374,14 @@ test('a ledger that cannot be read is 503', async () => {
   try {
     await closed.gateway.world.reports.close()
     const get = (path: string) => fetch(`${closed.gateway.url}${path}`, { headers: { authorization: `Bearer ${closed.secret}` } })
-    for (const path of [REQUESTS, `${REQUESTS}?format=csv`, `${REQUESTS}/req_1`, '/v1/dashboard/usage/daily', '/v1/dashboard/key'])
+    for (const path of [
+      REQUESTS,
+      `${REQUESTS}?format=csv`,
+      `${REQUESTS}/req_1`,
+      '/v1/dashboard/usage/daily',
+      '/v1/dashboard/key',
+      '/v1/dashboard/statement-key',
+    ])
       expect([path, (await get(path)).status]).toEqual([path, 503])
   } finally {
     await closed.stop()

@@ -79,6 +79,7 @@ const BY_OPERATION: Readonly<Record<string, readonly RefusalName[]>> = {
   getUsageRequest: [...READ, 'notFound'],
   listUsageDaily: [...READ, 'invalidRequest'],
   getKey: READ,
+  getStatementKey: READ,
   getLiveness: [],
   getReadiness: [],
 }
