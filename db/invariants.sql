@@ -81,32 +81,32 @@ FROM (
 )
 GROUP BY credit HAVING count(ours) <> 1 OR count(line) <> 1 OR max(ours) IS NOT max(line);
 
-SELECT 'a daily roll-up''s amounts are the sums of its receipts' AS rule, coalesce(k.id, x.key_number) || ' ' || coalesce(m.id, x.model_number) || ' day ' || x.day AS subject, stored, high, low
+-- A day of a key and model as the roll-up has it and as its receipts have it are two rows of one group: a FULL JOIN of the two compares each with each.
+WITH sides AS (
+  SELECT key_number, day, model_number, 1 AS is_stored, cost_picos / 1000000 AS cost_high, cost_picos % 1000000 AS cost_low, waived_picos / 1000000 AS waived_high,
+    waived_picos % 1000000 AS waived_low,
+    concat_ws(' ', requests, input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, server_tool_uses) AS counts
+  FROM usage_daily
+  UNION ALL
+  SELECT key_number, day, model_number, 0, sum(cost_picos / 1000000), sum(cost_picos % 1000000), sum(waived_picos / 1000000), sum(waived_picos % 1000000),
+    concat_ws(' ', count(*), sum(input_tokens), sum(output_tokens), sum(cache_read_tokens), sum(cache_write_5m_tokens), sum(cache_write_1h_tokens), sum(server_tool_uses))
+  FROM receipts JOIN price_versions ON price_versions.number = price_number GROUP BY 1, 2, 3
+),
+days AS MATERIALIZED (
+  SELECT key_number, day, model_number, count(*) AS found,
+    sum(iif(is_stored, -cost_high, cost_high)) * 1000000 + sum(iif(is_stored, -cost_low, cost_low)) AS cost_off,
+    sum(iif(is_stored, -waived_high, waived_high)) * 1000000 + sum(iif(is_stored, -waived_low, waived_low)) AS waived_off,
+    sum(iif(is_stored, (cost_high + waived_high) * 1000000 + cost_low + waived_low, 0)) AS stored,
+    sum(iif(is_stored, 0, cost_high + waived_high)) AS high, sum(iif(is_stored, 0, cost_low + waived_low)) AS low,
+    coalesce(max(iif(is_stored, counts, NULL)), '') AS counts_stored, coalesce(max(iif(is_stored, NULL, counts)), '') AS counts
+  FROM sides GROUP BY key_number, day, model_number
+)
+SELECT rule, coalesce(k.id, x.key_number) || ' ' || coalesce(m.id, x.model_number) || ' day ' || x.day AS subject, stored, high, low
 FROM (
-  SELECT coalesce(u.key_number, r.key_number) AS key_number, coalesce(u.model_number, r.model_number) AS model_number, coalesce(u.day, r.day) AS day,
-    coalesce(u.cost_picos + u.waived_picos, 0) AS stored, coalesce(r.cost_high + r.waived_high, 0) AS high, coalesce(r.cost_low + r.waived_low, 0) AS low
-  FROM usage_daily u FULL JOIN (
-    SELECT key_number, day, model_number, sum(cost_picos / 1000000) AS cost_high, sum(cost_picos % 1000000) AS cost_low,
-      sum(waived_picos / 1000000) AS waived_high, sum(waived_picos % 1000000) AS waived_low
-    FROM receipts JOIN price_versions ON price_versions.number = price_number GROUP BY 1, 2, 3
-  ) r ON r.key_number = u.key_number AND r.day = u.day AND r.model_number = u.model_number
-  WHERE u.key_number IS NULL OR r.key_number IS NULL
-    OR (r.cost_high - u.cost_picos / 1000000) * 1000000 + r.cost_low - u.cost_picos % 1000000 <> 0
-    OR (r.waived_high - u.waived_picos / 1000000) * 1000000 + r.waived_low - u.waived_picos % 1000000 <> 0
-) x LEFT JOIN keys k ON k.number = x.key_number LEFT JOIN models m ON m.number = x.model_number;
-
-SELECT 'a daily roll-up''s counts (requests, input, output, cache read, cache write 5m, 1h, tool uses) are the sums of its receipts' AS rule,
-  coalesce(k.id, x.key_number) || ' ' || coalesce(m.id, x.model_number) || ' day ' || x.day AS subject, stored, high, low
-FROM (
-  SELECT coalesce(u.key_number, r.key_number) AS key_number, coalesce(u.model_number, r.model_number) AS model_number, coalesce(u.day, r.day) AS day,
-    concat_ws(' ', u.requests, u.input_tokens, u.output_tokens, u.cache_read_tokens, u.cache_write_5m_tokens, u.cache_write_1h_tokens, u.server_tool_uses) AS stored, 0 AS high,
-    concat_ws(' ', r.requests, r.input_tokens, r.output_tokens, r.cache_read_tokens, r.cache_write_5m_tokens, r.cache_write_1h_tokens, r.server_tool_uses) AS low
-  FROM usage_daily u FULL JOIN (
-    SELECT key_number, day, model_number, count(*) AS requests, sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens,
-      sum(cache_read_tokens) AS cache_read_tokens, sum(cache_write_5m_tokens) AS cache_write_5m_tokens, sum(cache_write_1h_tokens) AS cache_write_1h_tokens,
-      sum(server_tool_uses) AS server_tool_uses
-    FROM receipts JOIN price_versions ON price_versions.number = price_number GROUP BY 1, 2, 3
-  ) r ON r.key_number = u.key_number AND r.day = u.day AND r.model_number = u.model_number
-  WHERE (u.requests, u.input_tokens, u.output_tokens, u.cache_read_tokens, u.cache_write_5m_tokens, u.cache_write_1h_tokens, u.server_tool_uses)
-    IS NOT (r.requests, r.input_tokens, r.output_tokens, r.cache_read_tokens, r.cache_write_5m_tokens, r.cache_write_1h_tokens, r.server_tool_uses)
+  SELECT 'a daily roll-up''s amounts are the sums of its receipts' AS rule, key_number, day, model_number, stored, high, low
+  FROM days WHERE found <> 2 OR cost_off <> 0 OR waived_off <> 0
+  UNION ALL
+  SELECT 'a daily roll-up''s counts (requests, input, output, cache read, cache write 5m, 1h, tool uses) are the sums of its receipts',
+    key_number, day, model_number, counts_stored, 0, counts
+  FROM days WHERE counts IS NOT counts_stored
 ) x LEFT JOIN keys k ON k.number = x.key_number LEFT JOIN models m ON m.number = x.model_number;
