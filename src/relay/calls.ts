@@ -7,13 +7,14 @@ import type { Attempt, UpstreamCall } from '../ledger/ledger.ts'
 import type { BegunCall, CallLog, FailedCall } from '../upstream/pool.ts'
 
 export class Calls implements CallLog {
-  readonly #failed: FailedCall[] = []
+  readonly #failed: (FailedCall & Numbered)[] = []
+  #count = 0
   #running: BegunCall | undefined
   #answered: Readonly<{ upstream: UpstreamCall; broke: () => void }> | undefined
 
   /** Upstream calls that were made. */
   get count(): number {
-    return this.#running?.number ?? this.#failed.at(-1)?.number ?? 0
+    return this.#count
   }
 
   /** The upstream that answered. */
@@ -22,11 +23,13 @@ export class Calls implements CallLog {
   }
 
   began(call: BegunCall): void {
+    this.#count++
     this.#running = call
   }
 
   failed(call: FailedCall): void {
-    this.#failed.push(call)
+    this.#running = undefined
+    this.#failed.push({ ...call, number: this.#count })
   }
 
   answered(requestId: string | undefined, broke: () => void): void {
@@ -51,14 +54,17 @@ export class Calls implements CallLog {
    */
   unpaid(cause: string, now: number): readonly Attempt[] {
     const failed = this.#failed.filter(({ wasSent, status }) => wasSent && (status === null || status === 200)).map(attemptOf)
-    const last = this.#failed.at(-1)?.number ?? 0
     const running = this.#running
-    if (running === undefined || running.number === last) return failed
-    return [...failed, attemptOf({ ...running, status: null, cause, durationMs: Math.max(0, now - running.startedAt), wasSent: true })]
+    if (running === undefined) return failed
+    const durationMs = Math.max(0, now - running.startedAt)
+    return [...failed, attemptOf({ ...running, number: this.#count, status: null, cause, durationMs, wasSent: true })]
   }
 }
 
-const attemptOf = ({ number, upstream, model, requestId, status, cause, startedAt, durationMs }: FailedCall): Attempt => ({
+/** Its place among the calls of the request, from 1. */
+type Numbered = Readonly<{ number: number }>
+
+const attemptOf = ({ number, upstream, model, requestId, status, cause, startedAt, durationMs }: FailedCall & Numbered): Attempt => ({
   number,
   upstream: { name: upstream, model, ...(requestId === undefined ? {} : { requestId }) },
   status,

@@ -36,8 +36,6 @@ export interface CallLog {
 }
 
 export type BegunCall = Readonly<{
-  /** Its place among the calls of the request, from 1. */
-  number: number
   upstream: string
   /** The id under which the upstream knows the model. */
   model: string
@@ -116,7 +114,7 @@ export class UpstreamPool {
       const spot = await this.#enter(request, all, tried, stop)
       if (!('member' in spot)) return spot
       tried.add(spot.member)
-      const made = await this.#attempt(request, spot, { ...options, number: tried.size, isLast: tried.size === all.length })
+      const made = await this.#attempt(request, spot, { ...options, isLast: tried.size === all.length })
       if (!isFault(made) || made.trouble === undefined || stop.isStopped || tried.size === all.length) return made
       const refused = await this.#mayRetry(wasSent(made), tried.size, stop)
       if (refused !== undefined) return refused
@@ -170,10 +168,10 @@ export class UpstreamPool {
 
   async #attempt<T extends object>(request: PoolRequest, spot: Spot, options: Attempting<T>): Promise<T | Fault> {
     const { member, line } = spot
-    const { stop, take, log, onErrorHead, number, isLast } = options
+    const { stop, take, log, onErrorHead, isLast } = options
     const { monotonicMs, now, events } = this.#options
     const startedMs = monotonicMs()
-    const begun = { number, upstream: member.name, model: line.model, startedAt: now() }
+    const begun = { upstream: member.name, model: line.model, startedAt: now() }
     log.began(begun)
     const asked = forModel(request, line.model)
     const reply = await member.config.upstream.call(asked, stop, {
@@ -181,6 +179,10 @@ export class UpstreamPool {
       ...(onErrorHead === undefined || !isLast ? {} : { onErrorHead }),
       onOver: () => member.turns.leave(request.accountId),
     })
+    if (reply.isSecondTry === true) {
+      log.failed({ ...begun, status: null, cause: 'stale', durationMs: monotonicMs() - startedMs, wasSent: true })
+      log.began(begun)
+    }
     const taken = reply.kind === 'fault' ? reply : await take(reply, asked.model)
     const tookMs = monotonicMs() - startedMs
     if (!isFault(taken)) {
@@ -233,7 +235,7 @@ export class UpstreamPool {
   }
 }
 
-type Attempting<T> = CallOptions<T> & Readonly<{ number: number; isLast: boolean }>
+type Attempting<T> = CallOptions<T> & Readonly<{ isLast: boolean }>
 
 /** Of what never reached the upstream nothing can have been paid for. */
 const wasSent = ({ status, trouble, cause }: Fault): boolean => status !== undefined || trouble?.kind === 'broken' || cause === 'aborted'
