@@ -32,6 +32,8 @@ export type GroupCommitOptions = ThreadOptions &
     checksFile: boolean
     /** What the thread tells of its storage. */
     onStorage: (news: StorageNews) => void
+    /** How many keys the memory knows beside those in use; absent: as many as a gateway needs. */
+    walletsMax?: number
     /** After the file is closed. */
     onClosed: () => void
   }>
@@ -45,7 +47,7 @@ const UNRECORDED_MAX = 10_000
 
 export class GroupCommit implements Ledger {
   readonly #options: GroupCommitOptions
-  readonly #wallets = new Wallets()
+  readonly #wallets: Wallets
   readonly #writer: Writer
   readonly #checkpointer: Checkpointer
   readonly #fileCheck: FileCheck
@@ -56,11 +58,14 @@ export class GroupCommit implements Ledger {
   readonly #doubtful = new Set<string>()
   /** Upstream calls of requests that have no receipt, for when the storage works again; where the receipt itself is in doubt, for when that is known. */
   readonly #unrecorded = new Map<string, Calls>()
+  /** Acknowledged, kept by the spill, and not yet known to have their receipts. */
+  readonly #spilled = new Set<string>()
   #sweep: ReturnType<typeof setInterval> | undefined
   #closed: Promise<void> | undefined
 
   constructor(options: GroupCommitOptions) {
     this.#options = options
+    this.#wallets = new Wallets(options.walletsMax)
     this.#checkpointer = new Checkpointer(options.path, options.startThread)
     this.#fileCheck = new FileCheck(options, () => this.#writer.tellSound())
     this.#writer = new Writer(options, {
@@ -69,9 +74,7 @@ export class GroupCommit implements Ledger {
       onLeftOpen: () => {
         if (options.checksFile) this.#fileCheck.start()
       },
-      onReplayed: (requestIds) => {
-        for (const requestId of requestIds) this.#wallets.settled(requestId)
-      },
+      onReplayed: (requestIds) => this.#learnReplayed(requestIds),
       onTakeOver: () => this.#onTakeOver(),
     })
   }
@@ -216,6 +219,8 @@ export class GroupCommit implements Ledger {
 
   #onTakeOver(): void {
     for (const mark of this.#wallets.marks()) this.#sendMark(mark)
+    // The dead thread may have replayed them and not said so; whoever opens the file has replayed the others.
+    for (const requestId of this.#spilled) this.#doubtful.add(requestId)
     this.#settleDoubts()
     // Behind all these: what the dead thread had committed and not said is in the rows.
     this.#resync(this.#wallets.keyIds())
@@ -227,19 +232,22 @@ export class GroupCommit implements Ledger {
       case 'settle': {
         const { requestId, isMarked } = task.debit
         // Not on disk: it stays unsettled in memory, and so counts as spent also when rows are read again.
-        if (answer === 'spilled') return
+        if (answer === 'spilled') {
+          this.#spilled.add(requestId)
+          return
+        }
         if (answer === 'settled') this.#wallets.settled(requestId)
         else if (answer !== 'unavailable') this.#learnSettled(requestId)
         if (answer !== 'unavailable') return
         const isCertain = failure === 'certain'
-        if (isCertain) this.#wallets.putBack(requestId)
+        if (isCertain) this.#putBack(requestId)
         this.#keepUnrecorded(callsOf(task.debit))
         if (!isCertain || isMarked) this.#doubtful.add(requestId)
         return
       }
       case 'unmark':
         if (answer === 'unavailable') this.#doubtful.add(task.requestId)
-        else if (answer === 'absent') this.#wallets.putBack(task.requestId)
+        else if (answer === 'absent') this.#putBack(task.requestId)
         else this.#learnSettled(task.requestId)
         return
       case 'attempts':
@@ -261,8 +269,25 @@ export class GroupCommit implements Ledger {
     this.#unrecorded.delete(requestId)
     const keyId = this.#wallets.settlingKeyOf(requestId)
     if (keyId === undefined) return
-    this.#wallets.settled(requestId)
+    this.#written(requestId)
     this.#resync([keyId])
+  }
+
+  /** Some of them a dead thread may have committed before: then they were in rows that were read since, and counted as unsettled beside them. */
+  #learnReplayed(requestIds: readonly string[]): void {
+    const keyIds = new Set(requestIds.map((requestId) => this.#wallets.settlingKeyOf(requestId)).filter((keyId) => keyId !== undefined))
+    for (const requestId of requestIds) this.#written(requestId)
+    if (keyIds.size > 0) this.#resync([...keyIds])
+  }
+
+  #putBack(requestId: string): void {
+    this.#spilled.delete(requestId)
+    this.#wallets.putBack(requestId)
+  }
+
+  #written(requestId: string): void {
+    this.#spilled.delete(requestId)
+    this.#wallets.settled(requestId)
   }
 
   #load(task: Task, answer: Answer): void {

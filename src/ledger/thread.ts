@@ -15,8 +15,9 @@ import type { FileId } from './file-id.ts'
 import { changeOf, FileWatch } from './file-watch.ts'
 import { ReadConnection } from './read-connection.ts'
 import { Spill } from './spill.ts'
-import { type NotApplied, SqliteLedger } from './sqlite-ledger.ts'
-import type { FromThread, LedgerFault, Opened, OpenProblem, ToThread } from './task.ts'
+import { SqliteLedger } from './sqlite-ledger.ts'
+import { takeOver } from './take-over.ts'
+import type { FromThread, Opened, OpenProblem, ToThread } from './task.ts'
 import { readWatermark, whatIsMissing } from './watermark.ts'
 
 function run(): void {
@@ -101,16 +102,6 @@ function open(message: Extract<ToThread, { kind: 'open' }>, say: (message: FromT
     watch.leaveMark()
   }
   return { loop, recovered: left.recovered, replayed: left.replayed, wasLeftOpen: leftOpen, dropLog: () => keepLog(db, false), close }
-}
-
-type Left = Readonly<{ recovered: number; replayed: readonly string[]; faults: readonly LedgerFault[] }>
-
-/** First what the dead process had kept, then what it had not: a request is one or the other. */
-function takeOver(spill: Spill, ledger: SqliteLedger, now: number): Left | NotApplied {
-  const replayed = spill.replay()
-  if (replayed.kind === 'failed') return replayed
-  const recovered = ledger.recover(now)
-  return typeof recovered === 'number' ? { recovered, replayed: replayed.settled, faults: replayed.faults } : recovered
 }
 
 /** Behind the start: nothing is kept yet. */

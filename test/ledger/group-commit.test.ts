@@ -8,6 +8,7 @@ import { picos, ZERO } from '../../src/core/money.ts'
 import { NO_USAGE, type Usage } from '../../src/core/usage.ts'
 import type { KeyChange, Ledger, Progress } from '../../src/ledger/ledger.ts'
 import { openReport } from '../../src/ledger/report.ts'
+import type { Committed } from '../../src/ledger/task.ts'
 import { addKey, createKey, holdRequest, makePath, NOW, openTestLedger, settlement, sha256, startThread, usd } from '../support/ledger.ts'
 
 function differencesAt(path: string) {
@@ -319,6 +320,74 @@ test('settles that a dying thread committed without a word are spent once in mem
   await ledger.close()
   expect(differencesAt(path)).toEqual([])
 }, 30_000)
+
+test('a settle that the spill kept is spent once in memory, also where the thread that replayed it dies without a word', async () => {
+  const workers: Worker[] = []
+  const { ledger, path } = await openTestLedger({
+    startThread: () => {
+      const worker = startThread()
+      workers.push(worker)
+      const listen = worker.addEventListener.bind(worker) as (kind: string, listener: (event: { data: unknown }) => void) => void
+      // The gateway hears of the first settle that it is kept, and never that its receipt is written.
+      const hear = (kind: string, listener: (event: { data: unknown }) => void): void =>
+        listen(kind, (event) => {
+          const committed = event.data as Partial<Committed>
+          if (workers.length > 1 || kind !== 'message' || !committed.settled?.length) return listener(event)
+          const answers = [...committed.settled].map((number) => ({ number, answer: 'spilled' as const }))
+          listener({ data: { ...committed, settled: new Float64Array(), answers } })
+        })
+      worker.addEventListener = hear as typeof worker.addEventListener
+      return worker
+    },
+  })
+  await addKey(ledger, 'key_a', { balanceUsd: '10' })
+  expect(await ledger.hold(holdRequest('kept', 'key_a', usd('1')))).toBe('held')
+  expect(await ledger.settle(settlement('kept', { input: 1_000 }))).toBe('settled')
+  expect(ledger.holds()).toHaveLength(1)
+  workers[0]?.terminate()
+  // Behind the takeover, its question and the wallet that is read again.
+  for (let n = 0; n < 3; n++) await ledger.balanceOf('key_a')
+  expect(ledger.holds()).toEqual([])
+  expect(ledger.purseOf('key_a')).toMatchObject({
+    spentPicos: 3_000_000_000n,
+    account: { balancePicos: usd('10') - 3_000_000_000n, heldPicos: 0n },
+  })
+  await ledger.close()
+  expect(differencesAt(path)).toEqual([])
+})
+
+test('a settle that a dying thread committed, and that the next one could only spill, is spent once in memory when it is replayed', async () => {
+  const workers: Worker[] = []
+  let tell = (_: Partial<Committed>): void => undefined
+  const { ledger, path } = await openTestLedger({
+    startThread: () => {
+      const worker = startThread()
+      workers.push(worker)
+      const listen = worker.addEventListener.bind(worker) as (kind: string, listener: (event: { data: unknown }) => void) => void
+      const hear = (kind: string, listener: (event: { data: unknown }) => void): void =>
+        listen(kind, (event) => {
+          const committed = event.data as Partial<Committed>
+          if (kind !== 'message' || committed.answers === undefined) return listener(event)
+          if (workers.length === 1 && committed.settled?.length) return worker.terminate()
+          const answers = committed.answers.map(({ number, answer }) => ({ number, answer: answer === 'already' ? 'spilled' : answer }))
+          tell = (more) => listener({ data: { ...committed, settled: new Float64Array(), answers: [], changes: [], ...more } })
+          listener({ data: { ...committed, answers } })
+        })
+      worker.addEventListener = hear as typeof worker.addEventListener
+      return worker
+    },
+  })
+  await addKey(ledger, 'key_a', { balanceUsd: '10' })
+  expect(await ledger.hold(holdRequest('kept', 'key_a', usd('1')))).toBe('held')
+  expect(await ledger.settle(settlement('kept', { input: 1_000 }))).toBe('settled')
+  await ledger.balanceOf('key_a')
+  tell({ replayed: ['kept'] })
+  for (let n = 0; n < 3; n++) await ledger.balanceOf('key_a')
+  expect(ledger.holds()).toEqual([])
+  expect(ledger.purseOf('key_a')).toMatchObject({ spentPicos: 3_000_000_000n, account: { balancePicos: usd('10') - 3_000_000_000n } })
+  await ledger.close()
+  expect(differencesAt(path)).toEqual([])
+})
 
 test('the log is moved into the database by another connection while the writer goes on, and closing leaves none behind', async () => {
   let threads = 0
