@@ -16,6 +16,8 @@ export type Entry = {
   waivedPicos: bigint
   /** How many threads had died when it was sent. */
   deaths: number
+  /** A thread may have committed it and died, and another one has spilled it: until that is replayed memory may count it twice. */
+  isTwice: boolean
 }
 
 export type KeyBook = { accountId: string; limitPicos: bigint | null; isActive: boolean; expiresAt: number | null; endedPicos: bigint }
@@ -52,7 +54,9 @@ export class Books {
   isCertain(accountId: string): boolean {
     const touches = (act: Act): boolean => act.accountIds.includes(accountId)
     const isOpen = [...this.acts.values(), ...this.doubtfulActs.values()].some(touches)
-    return !isOpen && this.keysOf(accountId).every((keyId) => this.entriesOf(keyId, 'doubtful').length === 0)
+    const isClear = (keyId: string): boolean =>
+      !this.entriesOf(keyId, 'doubtful', 'charged').some((it) => it.state === 'doubtful' || it.isTwice)
+    return !isOpen && this.keysOf(accountId).every(isClear)
   }
 
   /** Spent by what was acknowledged, and by what is on its way. */

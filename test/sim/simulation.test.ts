@@ -1,6 +1,7 @@
 /**
  * Simulated worlds: the whole ledger under random loads, deaths and failing storage, held against an auditor's own books after every step. `SIM_SEEDS` says how many
- * worlds, `TEST_SEED` from which seed on; `bun run sim --seeds N --seed S` runs any. Rules: money.md "Settle", "Crashes"; ledger.md "Twice is once".
+ * worlds, `TEST_SEED` from which seed on; `bun run sim --seeds N --seed S` runs any. Rules: money.md "Settle", "Crashes"; ledger.md "Twice is once", "Spill",
+ * "Attempts", "Chain".
  */
 
 import { expect, test } from 'bun:test'
@@ -26,9 +27,11 @@ const MET = [
   'a request is recovered',
   'a thread dies',
   'a crash',
+  'a power loss',
   'a close',
   'the storage is full',
   'the storage is broken',
+  'the storage is late',
 ]
 
 test(

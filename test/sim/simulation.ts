@@ -1,28 +1,35 @@
 /**
  * One simulated world: a random load on the whole ledger – memory, writer, commit loop, state machine, a real file – in one thread and in virtual time, where
- * threads and processes die between any two steps, storage fails, and everything comes twice or in another order. After every step the memory is held against the
- * auditor's books, and whenever nothing is under way or a process has died, so is the file.
+ * threads and processes die between any two steps, power goes, storage fails, and everything comes twice or in another order. After every step the memory is held
+ * against the auditor's books, and whenever nothing is under way or a process has died, so is the file.
  */
 
 import type { Database } from 'bun:sqlite'
-import { copyFileSync, existsSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeDatabase, openDatabase } from '../../db/open.ts'
 import { type Picos, picos } from '../../src/core/money.ts'
 import type { Rates } from '../../src/core/pricing.ts'
 import type { Usage } from '../../src/core/usage.ts'
 import { GroupCommit } from '../../src/ledger/group-commit.ts'
+import type { Attempt, Idempotency } from '../../src/ledger/ledger.ts'
 import type { Operation, OperationResult } from '../../src/ledger/operation.ts'
 import { differences } from '../../src/ledger/verify.ts'
 import { type Random, randomFrom } from '../support/seed.ts'
 import { Books, type Entry, must } from './books.ts'
 import { costText, type PriceList, picosOf } from './oracle.ts'
-import { SimulatedThread } from './thread.ts'
+import { Records } from './records.ts'
+import { SimulatedThread, SOUND, type Storage } from './thread.ts'
 import { settleTurn, VirtualTime } from './virtual-time.ts'
 
-const STEPS = 160
+const STEPS = 180
 const OUTAGE_STEPS = 25
 const ACCOUNTS = ['acc_0', 'acc_1']
+const KEYS = 5
+/** What one process keeps free for a spill; some keep nothing, and only replay. */
+const SPILL_BYTES = 16 * 1024
+/** Fewer than there are keys, so that some must leave the memory. */
+const WALLETS_MAX = 3
 const LISTS: readonly PriceList[] = [
   { input: '3', output: '15', cacheRead: '0.3', cacheWrite5m: '3.75', cacheWrite1h: '6', serverToolUse: '0.01' },
   { input: '0.8', output: '4.000001', cacheRead: '0.08', cacheWrite5m: '1', cacheWrite1h: '1.6', serverToolUse: '0' },
@@ -50,6 +57,8 @@ export class Simulation {
   readonly #time = new VirtualTime()
   readonly #books = new Books()
   readonly #usages = new Map<string, Usage>()
+  readonly #calls = new Map<string, readonly Attempt[]>()
+  readonly #records = new Records((id, { usage }) => this.#costOf(usage, this.#books.entries.get(id)?.list ?? 0))
   readonly #faults: string[] = []
   /** What was done, for whoever reads a failure. */
   readonly log: string[] = []
@@ -61,7 +70,8 @@ export class Simulation {
   #requests = 0
   #acts = 0
   #deaths = 0
-  #storage: 'none' | 'full' | 'broken' = 'none'
+  #storage: Storage = SOUND
+  #secrets = 0
   #takenBack = 0n
   /** Steps for which nobody mends the storage. */
   #outage = 0
@@ -110,12 +120,12 @@ export class Simulation {
     else if (choice < 54) this.#operate()
     else if (choice < 75) this.#deliver()
     else if (choice < 92) this.#tick()
-    else if (choice < 94.2) this.#breakStorage()
+    else if (choice < 93.5) this.#breakStorage()
     else if (choice < 95) this.#heal()
     else if (choice < 96.5) this.#killThread()
     else if (choice < 97.8) await this.#quiet()
-    else if (choice < 98.4) await this.#commitUnheard()
-    else if (choice < 99.3) await this.#end('crash')
+    else if (choice < 98.5) await this.#commitUnheard()
+    else if (choice < 99.2) await this.#end(this.#random() < 0.5 ? 'crash' : 'power loss')
     else await this.#end('close')
   }
 
@@ -136,8 +146,12 @@ export class Simulation {
       this.#threads.find((thread) => thread.isWriter)?.deliver('thread')
       this.#time.runNext()
     }
-    if (this.#random() < 0.6) await this.#end('crash')
-    else this.#killThread()
+    const choice = this.#random()
+    if (choice < 0.4) return this.#end(this.#random() < 0.5 ? 'crash' : 'power loss')
+    this.#killThread()
+    if (choice < 0.7) return
+    this.#breakStorage()
+    this.#outage = OUTAGE_STEPS
   }
 
   // What clients and operators do.
@@ -166,7 +180,9 @@ export class Simulation {
     const learn = (said: string): void => {
       this.#meet(`a hold is ${said}`)
       if (said !== 'held' || again !== undefined) return
-      this.#books.entries.set(id, { id, keyId, holdPicos, list, state: 'held', costPicos: 0n, waivedPicos: 0n, deaths: 0 })
+      this.#books.entries.set(id, { id, keyId, holdPicos, list, state: 'held', costPicos: 0n, waivedPicos: 0n, deaths: 0, isTwice: false })
+      this.#calls.set(id, this.#failedCalls())
+      this.#records.began(id, this.#calls.get(id) ?? [])
     }
     if (answer instanceof Promise) this.#promise(answer, learn)
     else {
@@ -178,7 +194,8 @@ export class Simulation {
   #mark(): void {
     const entry = this.#pickEntry('held', 'charged', 'voided')
     if (entry === undefined) return
-    this.#open.mark(entry.id, { usage: this.#usage(), usageSource: 'partial' })
+    const otherAttempts = (this.#calls.get(entry.id) ?? []).slice(0, Math.floor(this.#random() * 3))
+    this.#open.mark(entry.id, { usage: this.#usage(), usageSource: 'partial', otherAttempts })
   }
 
   /** Also of what is settled, voided or on its way: then nothing may happen. */
@@ -194,7 +211,19 @@ export class Simulation {
       Object.assign(entry, { state: 'settling', costPicos, waivedPicos, deaths: this.#deaths })
       this.#usages.set(entry.id, usage)
     }
+    const otherAttempts = this.#calls.get(entry.id) ?? []
+    const hasAnswer = this.#random() < 0.8
+    const attempts = otherAttempts.length + (hasAnswer ? 1 : 0)
+    const idempotency = this.#random() < 0.3 ? this.#idempotency(entry.id) : undefined
+    if (before === 'held') {
+      this.#records.ended(entry.id, otherAttempts, hasAnswer ? attempts : undefined)
+      if (idempotency !== undefined) this.#records.used(entry.id, { keyId: entry.keyId, idempotency, now: this.#time.now() })
+    }
     const settled = this.#open.settle({
+      attempts,
+      otherAttempts,
+      ...(hasAnswer ? { upstream: { name: 'main', model: 'vendor-model', messageId: `msg_${entry.id}` } } : {}),
+      ...(idempotency === undefined ? {} : { idempotency }),
       requestId: entry.id,
       outcome: isWaived ? 'fault' : 'complete',
       usageSource: 'final',
@@ -216,6 +245,7 @@ export class Simulation {
       }
       must('a settle is answered as what it is', answer !== 'already', () => `${entry.id}: already`)
       entry.state = answer === 'settled' ? 'charged' : 'doubtful'
+      entry.isTwice = this.#storage !== SOUND && this.#deaths > entry.deaths
     })
   }
 
@@ -223,10 +253,13 @@ export class Simulation {
     const entry = this.#random() < 0.8 ? this.#pickEntry('held') : this.#pickEntry('settling', 'charged', 'voided', 'ended')
     if (entry === undefined) return
     const expected = entry.state === 'held' ? 'voided' : 'already'
-    const answer = this.#open.void(entry.id)
+    const attempts = this.#random() < 0.7 ? (this.#calls.get(entry.id) ?? []) : undefined
+    const answer = this.#open.void(entry.id, attempts)
     this.#say(`void ${entry.id}: ${answer}`)
     must('only what is held is voided', answer === expected, () => `${entry.id} (${entry.state}): ${answer}`)
-    if (answer === 'voided') entry.state = 'voided'
+    if (answer !== 'voided') return
+    entry.state = 'voided'
+    if (attempts !== undefined) this.#records.ended(entry.id, attempts)
   }
 
   #operate(): void {
@@ -236,7 +269,7 @@ export class Simulation {
     const account = this.#books.accounts.get(accountId)
     if (key === undefined || account === undefined) return
     const now = this.#time.now()
-    const choice = this.#random() * 6
+    const choice = this.#random() * 7
     if (choice < 2) this.#topUp(accountId)
     else if (choice < 3) {
       const limitPicos = this.#random() < 0.3 ? null : picos(BigInt(Math.floor(this.#random() * 60_000_000)) * 1_000n)
@@ -247,6 +280,10 @@ export class Simulation {
     } else if (choice < 5) {
       const isActive = this.#random() < 0.8
       this.#act({ kind: 'setAccountActive', accountId, isActive, now }, [accountId], () => Object.assign(account, { isActive }))
+    } else if (choice < 6) {
+      const secretHash = this.#secretHash()
+      const operation = { kind: 'rotateKey', keyId, secretHash, display: 'sk-…next', oldValidUntil: now + 1_000, now } as const
+      this.#act(operation, [accountId], () => this.#records.rotated(keyId, secretHash))
     } else {
       const expiresAt = this.#random() < 0.6 ? null : now + Math.floor(this.#random() * 3_000) - 500
       this.#act({ kind: 'setKeyExpiry', keyId, expiresAt, now }, [accountId], () => Object.assign(key, { expiresAt }))
@@ -300,18 +337,23 @@ export class Simulation {
   }
 
   #breakStorage(): void {
-    this.#storage = this.#random() < 0.5 ? 'full' : 'broken'
-    this.#say(`storage ${this.#storage}`)
-    this.#meet(`the storage is ${this.#storage}`)
+    const fault = this.#pick(['full', 'broken', 'late', 'late'] as const)
+    const spill = this.#random() < 0.5 ? 'works' : 'fails'
+    this.#say(`storage ${fault}, its spill ${spill}`)
+    this.#meet(`the storage is ${fault}`)
     if (this.#random() < 0.5) this.#outage = OUTAGE_STEPS
-    for (const thread of this.#threads) thread.setStorage(this.#storage)
+    this.#setStorage({ fault, spill })
   }
 
   #heal(): void {
-    if (this.#storage === 'none') return
-    this.#storage = 'none'
+    if (this.#storage === SOUND) return
     this.#say('storage works')
-    for (const thread of this.#threads) thread.setStorage('none')
+    this.#setStorage(SOUND)
+  }
+
+  #setStorage(storage: Storage): void {
+    this.#storage = storage
+    for (const thread of this.#threads) thread.meetStorage()
   }
 
   #killThread(): void {
@@ -347,8 +389,8 @@ export class Simulation {
     }
   }
 
-  /** `crash`: the file as it stands now is all that is left. */
-  async #end(how: 'crash' | 'close'): Promise<void> {
+  /** `crash`: the files as they stand now are all that is left. `power loss`: of the log only what was flushed is, and by chance more. */
+  async #end(how: 'crash' | 'power loss' | 'close'): Promise<void> {
     const before = this.#path
     this.#say(how)
     this.#meet(`a ${how}`)
@@ -369,15 +411,27 @@ export class Simulation {
       must('a clean end leaves no log', !existsSync(`${before}-wal`), () => before)
     }
     this.#boot++
-    for (const suffix of ['', '-wal']) if (existsSync(before + suffix)) copyFileSync(before + suffix, this.#path + suffix)
+    for (const suffix of ['', '-wal', '.spill']) if (existsSync(before + suffix)) copyFileSync(before + suffix, this.#path + suffix)
+    if (how === 'power loss') this.#cutLog(this.#threads.find((thread) => thread.isWriter)?.flushedBytes)
     for (const thread of this.#threads) thread.die()
-    for (const suffix of ['', '-wal', '-shm']) rmSync(before + suffix, { force: true })
+    for (const suffix of ['', '-wal', '-shm', '.spill']) rmSync(before + suffix, { force: true })
     this.#time.forget()
     this.#threads = []
-    this.#storage = 'none'
+    this.#storage = SOUND
+    this.#outage = 0
+    if (how !== 'close') this.#records.processDied()
     const marked = this.#marks()
     await this.#start()
     this.#auditFile(how, marked)
+  }
+
+  /** Undefined: no thread writes, so nothing stands in the log that was not flushed with its end. */
+  #cutLog(flushedBytes: number | undefined): void {
+    const path = `${this.#path}-wal`
+    if (flushedBytes === undefined || !existsSync(path)) return
+    const { size } = statSync(path)
+    if (size > flushedBytes) this.#meet('what was not flushed is lost')
+    truncateSync(path, flushedBytes + Math.floor(this.#random() * (size - flushedBytes)))
   }
 
   #marks(): readonly string[] {
@@ -403,7 +457,8 @@ export class Simulation {
       startThread: () => this.#startThread(),
       now: time.now,
       retryMs: 120,
-      spillBytes: 0,
+      spillBytes: this.#random() < 0.7 ? SPILL_BYTES : 0,
+      walletsMax: WALLETS_MAX,
       markAfterMs: 1_000,
       checksFile: false,
       onFault: ({ problem, bug }) => this.#faults.push(bug === undefined ? problem : `${problem} ${String(bug)}`),
@@ -424,7 +479,7 @@ export class Simulation {
   }
 
   #startThread(): Worker {
-    const thread = new SimulatedThread(this.#time)
+    const thread = new SimulatedThread(this.#time, () => this.#storage)
     this.#threads = [...this.#threads.filter((one) => !one.isGone), thread]
     return thread as unknown as Worker
   }
@@ -437,14 +492,15 @@ export class Simulation {
       this.#topUp(accountId)
     }
     await this.#settleDown()
-    for (let n = 0; n < 4; n++) {
+    for (let n = 0; n < KEYS; n++) {
       const accountId = ACCOUNTS[n % ACCOUNTS.length] ?? ''
       const keyId = `key_${n}`
+      const secretHash = this.#secretHash()
       const amountPicos = picos(BigInt(this.#pick([10, 30, 70])) * 1_000_000_000n)
       const operation: Operation = {
         kind: 'createKey',
         keyId,
-        secretHash: new Uint8Array(32).fill(n + 1),
+        secretHash,
         display: 'sk-…test',
         name: '',
         accountId,
@@ -456,6 +512,7 @@ export class Simulation {
         now: this.#time.now(),
       }
       this.#act(operation, [accountId], () => {
+        this.#records.rotated(keyId, secretHash)
         this.#books.keys.set(keyId, { accountId, limitPicos: null, isActive: true, expiresAt: null, endedPicos: 0n })
         const account = this.#books.accounts.get(accountId)
         if (account !== undefined) account.creditedPicos += amountPicos
@@ -498,7 +555,7 @@ export class Simulation {
   }
 
   /** The file against the books. What was in doubt is decided here, once, by what it says. */
-  #auditFile(when: 'quiet' | 'crash' | 'close', marked: readonly string[] = []): void {
+  #auditFile(when: 'quiet' | 'crash' | 'power loss' | 'close', marked: readonly string[] = []): void {
     const db = this.#read()
     try {
       const receipts = db
@@ -507,6 +564,9 @@ export class Simulation {
         )
         .all()
       this.#auditReceipts(new Map(receipts.map((row) => [row.id, row])), when, new Set(marked))
+      const open = [...this.#books.acts.values(), ...this.#books.doubtfulActs.values()]
+      const isInDoubt = (keyId: string): boolean => open.some(({ accountIds }) => accountIds.includes(this.#accountOf(keyId)))
+      this.#records.audit(db, when === 'quiet' || when === 'close', isInDoubt)
       this.#auditRows(db)
       const left = db.query<{ id: string }, []>('SELECT request_id AS id FROM marks').all()
       for (const { id } of left) {
@@ -520,7 +580,7 @@ export class Simulation {
     }
   }
 
-  #auditReceipts(receipts: Map<string, ReceiptRow>, when: 'quiet' | 'crash' | 'close', marked: ReadonlySet<string>): void {
+  #auditReceipts(receipts: Map<string, ReceiptRow>, when: 'quiet' | 'crash' | 'power loss' | 'close', marked: ReadonlySet<string>): void {
     for (const row of receipts.values())
       must('every receipt is of a request', this.#books.entries.get(row.id)?.keyId === row.key, () => row.id)
     for (const entry of this.#books.entries.values()) {
@@ -564,6 +624,7 @@ export class Simulation {
           break
         case 'ended':
       }
+      entry.isTwice = false
       if (entry.state === 'charged') this.#auditCost(entry, row)
     }
   }
@@ -652,6 +713,32 @@ export class Simulation {
       cacheWrite1h: upTo(WORST.cacheWrite1h),
       serverToolUses: upTo(WORST.serverToolUses),
     }
+  }
+
+  /** Upstream calls that came to nothing before the one that answered. */
+  #failedCalls(): readonly Attempt[] {
+    const count = this.#random() < 0.6 ? 0 : Math.ceil(this.#random() * 2)
+    return Array.from({ length: count }, (_, index) => ({
+      number: index + 1,
+      upstream: { name: 'other', model: 'vendor-model' },
+      status: null,
+      cause: 'reset',
+      usageSource: 'partial' as const,
+      usage: this.#usage(),
+      startedAt: this.#time.now(),
+      durationMs: 7,
+    }))
+  }
+
+  /** Of three headers, so that they come again: while they count, and after that. */
+  #idempotency(requestId: string): Idempotency {
+    const headerHash = new Uint8Array(32).fill(Math.floor(this.#random() * 3))
+    const bodyHash = new Bun.CryptoHasher('sha256').update(requestId).digest()
+    return { headerHash, bodyHash: new Uint8Array(bodyHash), expiresAt: this.#time.now() + Math.floor(this.#random() * 5_000) }
+  }
+
+  #secretHash(): Uint8Array {
+    return new Uint8Array(new Bun.CryptoHasher('sha256').update(`secret ${this.#secrets++}`).digest())
   }
 
   #accountOf(keyId: string): string {
