@@ -3,7 +3,7 @@
  * a port, and in tests. It keeps a cache and counters, nothing else. Rules: faults.md "Simulator".
  */
 
-import { LRUCache } from 'lru-cache'
+import { Recent } from '../core/recent.ts'
 import type { Answer } from './answer.ts'
 import { makePromptCache, promptTokens } from './cache.ts'
 import { type MessageHead, wholeMessage } from './frames.ts'
@@ -45,7 +45,7 @@ export function makeSimulator(options: SimulatorOptions = {}): Simulator {
   const mark = name === '' ? 'sim' : `sim_${name}_`
   const standing = new StandingFaults()
   const cache = makePromptCache(seed, clock.nowMs)
-  const failures = new LRUCache<string, number>({ max: PROMPTS_REMEMBERED_MAX })
+  const failures = new Recent<number>(PROMPTS_REMEMBERED_MAX)
   let requests = 0
 
   /** The first refusal that this prompt has not used up. */
