@@ -119,7 +119,8 @@ export class Writer {
 
   #send(task: Task, number: number): void {
     this.#outbox.push({ number, task })
-    if (this.#outbox.length === 1) queueMicrotask(() => this.#flush())
+    // Not a microtask: each socket that had something to say is a task of its own, and a message wakes the thread.
+    if (this.#outbox.length === 1) setImmediate(() => this.#flush())
   }
 
   #flush(): void {

@@ -29,6 +29,32 @@ test('a hundred parallel holds on a balance for ten are granted ten times', asyn
   expect(differencesAt(path)).toEqual([])
 })
 
+test('what is settled in one turn of the loop, each by a task of its own, goes to the thread in one message', async () => {
+  let messages = 0
+  const counting = (): Worker => {
+    const worker = startThread()
+    const post = worker.postMessage.bind(worker)
+    worker.postMessage = (message: unknown) => {
+      messages++
+      post(message)
+    }
+    return worker
+  }
+  const { ledger } = await openTestLedger({ startThread: counting })
+  await addKey(ledger, 'key_a', { balanceUsd: '1' })
+  const ids = ['a', 'b', 'c']
+  for (const id of ids) await ledger.hold(holdRequest(id, 'key_a', usd('0.1')))
+  const before = messages
+  const settles: Promise<unknown>[] = []
+  for (const id of ids) {
+    await Promise.resolve()
+    settles.push(ledger.settle(settlement(id, { input: 1 })))
+  }
+  expect(await Promise.all(settles)).toEqual(['settled', 'settled', 'settled'])
+  expect(messages - before).toBe(1)
+  await ledger.close()
+})
+
 test('one task that the database refuses leaves its neighbours in the same commit, and is told to the operator', async () => {
   const { ledger, faults } = await openTestLedger()
   await addKey(ledger, 'key_a', { balanceUsd: '1' })
