@@ -8,9 +8,15 @@ export type Family = Readonly<{ render(): string | Promise<string> }>
 
 type Labels = readonly string[]
 
-/** Series of one metric by the values of its labels, which are given in the order of their names. */
+/** What the labels so far lead to: a series where they are all, and one branch for each next label. */
+type Branch<Value> = { value: Value | undefined; readonly next: Map<string, Branch<Value>> }
+
+const emptyBranch = <Value>(): Branch<Value> => ({ value: undefined, next: new Map() })
+
+/** Series of one metric by the values of its labels, which are given in the order of their names. A look-up a label: a text made of all of them would have to be hashed. */
 class Series<Value> {
-  readonly #bySpelling = new Map<string, Readonly<{ labels: Labels; value: Value }>>()
+  readonly #root = emptyBranch<Value>()
+  readonly #entries: Readonly<{ labels: Labels; value: Value }>[] = []
   readonly #fresh: () => Value
 
   constructor(fresh: () => Value) {
@@ -18,19 +24,27 @@ class Series<Value> {
   }
 
   of(labels: Labels): Value {
-    // JSON would tell apart what this may mix up, and take longer; no label has a NUL.
-    const spelling = labels.join('\0')
-    let found = this.#bySpelling.get(spelling)
-    if (found === undefined) {
-      found = { labels, value: this.#fresh() }
-      this.#bySpelling.set(spelling, found)
-    }
-    return found.value
+    let branch = this.#root
+    for (const label of labels) branch = branch.next.get(label) ?? grow(branch, label)
+    branch.value ??= this.#enter(labels)
+    return branch.value
   }
 
   entries(): readonly Readonly<{ labels: Labels; value: Value }>[] {
-    return [...this.#bySpelling.values()]
+    return this.#entries
   }
+
+  #enter(labels: Labels): Value {
+    const value = this.#fresh()
+    this.#entries.push({ labels, value })
+    return value
+  }
+}
+
+function grow<Value>(branch: Branch<Value>, label: string): Branch<Value> {
+  const grown = emptyBranch<Value>()
+  branch.next.set(label, grown)
+  return grown
 }
 
 /** A sum that only grows, or, as a gauge, a number that goes up and down. */
@@ -78,11 +92,12 @@ export class Histogram implements Family {
   }
 
   observe(labels: Labels, value: number): void {
-    const { counts } = this.#series.of(labels)
+    const series = this.#series.of(labels)
+    const { counts } = series
     let place = 0
     while (value > (this.#bounds[place] ?? Number.POSITIVE_INFINITY)) place++
     counts[place] = (counts[place] ?? 0) + 1
-    this.#series.of(labels).sum += value
+    series.sum += value
   }
 
   render(): string {

@@ -146,3 +146,13 @@ test('two worlds in one process do not share a registry', async () => {
   one.alarm('bug')
   expect(await other.render()).not.toContain('what="bug"')
 })
+
+test('labels that read alike when they are joined are series of their own, and the same labels are one', async () => {
+  const metrics = makeMetrics()
+  metrics.pool.called('a', 'bc')
+  metrics.pool.called('ab', 'c')
+  metrics.pool.called('a', 'bc')
+  const seen = await samples(metrics.render())
+  expect(seen.get('tollgate_upstream_attempts_total{upstream="a",result="bc"}')).toBe(2)
+  expect(seen.get('tollgate_upstream_attempts_total{upstream="ab",result="c"}')).toBe(1)
+})
