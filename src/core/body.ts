@@ -14,6 +14,7 @@ export type Body = Readonly<{
 }>
 
 const PARSER_TEXT_LENGTH_MAX = 200
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
 /** Bytes to a body, or the 400 that says what is wrong with them. A byte order mark is left out. */
 export function parseBody(received: Uint8Array): Body | Refusal {
@@ -21,7 +22,7 @@ export function parseBody(received: Uint8Array): Body | Refusal {
   const bytes = withoutBom(received)
   let text: string
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    text = UTF8.decode(bytes)
   } catch {
     return bad('Invalid JSON: the request body is not valid UTF-8')
   }

@@ -78,13 +78,17 @@ function base62(randomBytes: () => Uint8Array, length: number): string {
   return text
 }
 
+/** CRC-32 of each byte alone. */
+const CRCS = Int32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte
+  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1
+  return crc
+})
+
 /** CRC-32 (https://www.rfc-editor.org/rfc/rfc1952#section-8) of the body in 6 base62 characters. */
 function checksum(body: string): string {
-  let crc = 0xffffffff
-  for (let i = 0; i < body.length; i++) {
-    crc ^= body.charCodeAt(i)
-    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1
-  }
+  let crc = -1
+  for (let i = 0; i < body.length; i++) crc = (crc >>> 8) ^ (CRCS[(crc ^ body.charCodeAt(i)) & 0xff] ?? 0)
   let rest = (crc ^ 0xffffffff) >>> 0
   let text = ''
   for (let i = 0; i < CHECKSUM_LENGTH; i++) {

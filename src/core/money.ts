@@ -35,9 +35,14 @@ export function toUsdText(amount: Picos): string {
 
 /** Picodollars as dollars, every digit, no trailing zeros: "0.0000105". For receipts and reports, where nothing may be rounded. */
 export function toExactUsdText(amount: Picos): string {
-  const digits = (amount < 0n ? -amount : amount).toString().padStart(13, '0')
-  const fraction = digits.slice(-12).replace(/0+$/, '')
-  return `${amount < 0n ? '-' : ''}${digits.slice(0, -12)}${fraction === '' ? '' : `.${fraction}`}`
+  const size: bigint = amount < 0n ? -amount : amount
+  const whole = `${amount < 0n ? '-' : ''}${size / PICOS_PER_USD}`
+  let fraction = Number(size % PICOS_PER_USD)
+  if (fraction === 0) return whole
+  let places = 12
+  for (; fraction % 1_000 === 0; places -= 3) fraction /= 1_000
+  for (; fraction % 10 === 0; places--) fraction /= 10
+  return `${whole}.${String(fraction).padStart(places, '0')}`
 }
 
 export const minPicos = (a: Picos, b: Picos): Picos => (a < b ? a : b)

@@ -16,6 +16,8 @@ export type NativeMessage = Readonly<{
   observation: Observation
 }>
 
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
+
 /**
  * Undefined when the bytes are not a native message: then the upstream is broken. So is one whose JSON is deeper or busier than a client's may be: what is
  * made of a message is written by recursion.
@@ -24,7 +26,7 @@ export function readMessage(bytes: Uint8Array): NativeMessage | undefined {
   if (typeof scanJson(fromBytes(bytes)) === 'string') return undefined
   let json: unknown
   try {
-    json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    json = JSON.parse(UTF8.decode(bytes))
   } catch {
     return undefined
   }
