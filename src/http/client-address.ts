@@ -10,24 +10,31 @@ import type { World } from '../world.ts'
 type Address = ReturnType<typeof ipaddr.process>
 
 /**
- * Whoever sent a request. The socket is asked at once, while it stands; what a limit counts by is found only where one asks: most requests have a key, and
- * to parse an address takes as long as to find the key. `server` is null where no socket is: under `app.handle`.
+ * Whoever sent a request. The socket is asked only where somebody may want to know, and what a limit counts by is found only where one asks: most requests have
+ * a key, and to parse an address takes as long as to find the key. `server` is null where no socket is: under `app.handle`.
  */
 export class Client {
-  readonly #socketAddress: string
-  readonly #forwardedFor: string | null
   readonly #world: Pick<World, 'trustedProxies'>
+  readonly #request: Request
+  readonly #server: Server<unknown> | null
+  #socketAddress: string | undefined
   #ip: string | undefined
 
   constructor(world: Pick<World, 'trustedProxies'>, request: Request, server: Server<unknown> | null) {
     this.#world = world
-    this.#socketAddress = server?.requestIP(request)?.address ?? ''
-    this.#forwardedFor = request.headers.get('x-forwarded-for')
+    this.#request = request
+    this.#server = server
+  }
+
+  /** Asks the socket, in the turn in which the request came: later it may be gone, and who sends and leaves would be nobody. */
+  look(): void {
+    this.#socketAddress ??= this.#server?.requestIP(this.#request)?.address ?? ''
   }
 
   /** The limiter's name for it. */
   get ip(): string {
-    this.#ip ??= clientAddress(this.#socketAddress, this.#forwardedFor, this.#world.trustedProxies())
+    this.look()
+    this.#ip ??= clientAddress(this.#socketAddress ?? '', this.#request.headers.get('x-forwarded-for'), this.#world.trustedProxies())
     return this.#ip
   }
 }

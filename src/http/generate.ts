@@ -10,7 +10,7 @@ import { chatFormat } from '../core/formats/chat/format.ts'
 import { messagesFormat } from '../core/formats/messages/format.ts'
 import { responsesFormat } from '../core/formats/responses/format.ts'
 import type { KeyRecord } from '../core/key.ts'
-import type { Refusal } from '../core/refusal.ts'
+import { Refusal } from '../core/refusal.ts'
 import type { Connection } from '../relay/exchange.ts'
 import type { Relay } from '../relay/relay.ts'
 import type { World } from '../world.ts'
@@ -28,8 +28,9 @@ export function generateRoutes(world: World, relay: Relay, clientLimits: ClientL
     (answer: Answer) =>
     async ({ request, server }: { request: Request; server: Server<unknown> | null }): Promise<Response> => {
       const connection = new ServedConnection(world, request, server)
-      const key = await identify(world, clientLimits, request.headers, 'either', connection.client)
-      return answer(request, key, connection)
+      const found = identify(world, clientLimits, request.headers, 'either', connection.client)
+      if (found instanceof Promise || found instanceof Refusal) connection.client.look()
+      return answer(request, found instanceof Promise ? await found : found, connection)
     }
   const generate = <Echo>(path: string, format: Format<Echo>) =>
     route((request, key, connection) => relay.answer(format, path, request, key, connection))

@@ -107,6 +107,7 @@ export function keyMacro(world: World, keyLimits: KeyLimits, clientLimits: Clien
   /** Elysia gives HEAD to GET routes; the contract has no HEAD, so it is a 404. */
   const ask = async (door: Door, route: string, request: Request, server: Server<unknown> | null): Promise<Asker> => {
     const client = new Client(world, request, server)
+    client.look()
     return request.method === 'HEAD'
       ? { request, client, exchange: new Exchange(world, 'unknown'), refusal: new Refusal('notFound') }
       : { request, client, exchange: new Exchange(world, patternOf(route)), ...(await admit(door, request.headers, client)) }

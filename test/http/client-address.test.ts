@@ -58,6 +58,23 @@ test('a request without a socket has one name of its own', () => {
   expect(clientAddress('', '1.1.1.1', ['0.0.0.0/0', '::/0'])).toBe('unknown')
 })
 
+test('a client that was looked at is known when its socket is gone, and one that nobody asks for is not looked at', () => {
+  let looks = 0
+  let isThere = true
+  const requestIP = () => {
+    looks++
+    return isThere ? { address: '10.0.0.1', family: 'IPv4', port: 1 } : null
+  }
+  const server = { requestIP } as unknown as Server<unknown>
+  const clientOf = () => new Client({ trustedProxies: () => [] }, new Request('http://a/'), server)
+  const client = clientOf()
+  expect(looks).toBe(0)
+  client.look()
+  isThere = false
+  expect([client.ip, client.ip, looks]).toEqual(['10.0.0.1', '10.0.0.1', 1])
+  expect(clientOf().ip).toBe('unknown')
+})
+
 test('a client is who its socket says, and behind a trusted proxy who that says', () => {
   const server = { requestIP: () => ({ address: '10.0.0.1', family: 'IPv4', port: 1 }) } as unknown as Server<unknown>
   const request = new Request('http://a/', { headers: { 'x-forwarded-for': '203.0.113.7' } })
