@@ -57,10 +57,12 @@ export class Connection {
 
   /** Once a request; what the kernel does not take now is written when it asks for more. */
   write(pieces: readonly Uint8Array[]): void {
-    for (const [index, piece] of pieces.entries()) {
+    let next = 0
+    for (const piece of pieces) {
+      next++
       const written = Math.max(0, this.#socket?.write(piece) ?? 0)
       if (written === piece.length) continue
-      this.#unsent = [piece.subarray(written), ...pieces.slice(index + 1)]
+      this.#unsent = [piece.subarray(written), ...pieces.slice(next)]
       return
     }
     this.#unsent = []

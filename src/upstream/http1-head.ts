@@ -57,7 +57,9 @@ export function framingOf({ status, isHttp10, fields }: AnswerHead): Framing | u
 }
 
 export function isKeptAlive({ isHttp10, fields }: AnswerHead): boolean {
-  const options = (fields.get('connection') ?? '').toLowerCase().split(',').map(withoutBlanks)
+  const connection = fields.get('connection')
+  if (connection === undefined) return !isHttp10
+  const options = connection.toLowerCase().split(',').map(withoutBlanks)
   return isHttp10 ? options.includes('keep-alive') && !options.includes('close') : !options.includes('close')
 }
 

@@ -3,17 +3,16 @@
 /** A body up to this size is copied behind its head, and both leave in one write; a larger one is not copied. */
 const COPIED_BYTES_MAX = 64 * 1024
 
-/** Undefined: a field's value cannot be sent; a line break in it would begin a field of somebody else's choice. */
-export function requestBytes(
-  target: string,
-  host: string,
-  fields: Readonly<Record<string, string>>,
-  body: Uint8Array,
-): readonly Uint8Array[] | undefined {
+/** All of a request's head but the length of its body. Undefined: a field's value cannot be sent; a line break in it would begin a field of somebody else's choice. */
+export function requestHead(target: string, host: string, fields: Readonly<Record<string, string>>): string | undefined {
+  if (!isPlain(fields)) return undefined
   let head = `POST ${sendable(target)} HTTP/1.1\r\nhost: ${host}\r\n`
   for (const name in fields) head += `${name}: ${fields[name]}\r\n`
-  head += `content-length: ${body.length}\r\n\r\n`
-  if (!isPlain(fields)) return undefined
+  return head
+}
+
+export function requestBytes(headOfAll: string, body: Uint8Array): readonly Uint8Array[] {
+  const head = `${headOfAll}content-length: ${body.length}\r\n\r\n`
   if (body.length > COPIED_BYTES_MAX) return [Buffer.from(head, 'latin1'), body]
   const bytes = Buffer.allocUnsafe(head.length + body.length)
   bytes.write(head, 'latin1')

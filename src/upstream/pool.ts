@@ -186,11 +186,11 @@ export class UpstreamPool {
     const taken = reply.kind === 'fault' ? reply : await take(reply, asked.model)
     const tookMs = monotonicMs() - startedMs
     if (!isFault(taken)) {
-      this.#told(spot, () => line.breaker.succeeded(monotonicMs()))
+      this.#told(spot, (at) => line.breaker.succeeded(at))
       line.isSilent = false
       line.pace.began(tookMs)
       events.called(member.name, 'answered')
-      log.answered(reply.requestId, () => this.#told(spot, () => line.breaker.failed(monotonicMs(), { kind: 'broken' })))
+      log.answered(reply.requestId, () => this.#told(spot, (at) => line.breaker.failed(at, { kind: 'broken' })))
       return taken
     }
     this.#judge(spot, taken, stop)
@@ -211,14 +211,15 @@ export class UpstreamPool {
     if (trouble === undefined || stop.isStopped) line.breaker.abandoned()
     else {
       line.isSilent = cause === 'connect timeout'
-      this.#told(spot, () => line.breaker.failed(this.#options.monotonicMs(), trouble))
+      this.#told(spot, (at) => line.breaker.failed(at, trouble))
     }
   }
 
-  #told({ member, line }: Spot, tell: () => void): void {
-    const before = line.breaker.state(this.#options.monotonicMs())
-    tell()
-    const after = line.breaker.state(this.#options.monotonicMs())
+  #told({ member, line }: Spot, tell: (now: number) => void): void {
+    const now = this.#options.monotonicMs()
+    const before = line.breaker.state(now)
+    tell(now)
+    const after = line.breaker.state(now)
     if (after !== before) this.#options.events.changed(member.name, line.model, after)
   }
 

@@ -1,14 +1,15 @@
 /** A native upstream over sockets of our own: HTTP/1.1 on kept connections. Rules: faults.md "Upstream calls", "Second tries", "Connections". */
 
+import { Recent } from '../core/recent.ts'
 import type { Connection } from './connection.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { bodyOf } from './content-encoding.ts'
 import { connectionFault } from './fault.ts'
 import { Http1Call } from './http1-call.ts'
-import { requestBytes } from './http1-request.ts'
+import { requestBytes, requestHead } from './http1-request.ts'
 import { type NativeAnswer, type NativeCall, replyOf, STALE_MS } from './native-reply.ts'
 import { requestFields } from './native-request.ts'
-import type { Fault, Reply, Stop, Upstream } from './upstream.ts'
+import type { Fault, Reply, Stop, Upstream, UpstreamRequest } from './upstream.ts'
 
 export type SocketUpstreamOptions = Readonly<{
   name: string
@@ -31,18 +32,44 @@ export function socketUpstream(options: SocketUpstreamOptions): Upstream {
     isSecure,
     ca: options.ca,
   }
-  const site = { ...options, host: url.host, path: url.pathname.replace(/\/$/, ''), pool: new ConnectionPool({ ...options, target }) }
+  const site = {
+    ...options,
+    host: url.host,
+    path: url.pathname.replace(/\/$/, ''),
+    pool: new ConnectionPool({ ...options, target }),
+    heads: new Recent<string>(HEADS_MAX),
+  }
   return {
     call: (request, stop, events = {}) => call(site, { request, stop, events, calledAtMs: performance.now() }),
   }
 }
 
-type Site = Readonly<{ name: string; apiKey: string | undefined; host: string; path: string; pool: ConnectionPool }>
+type Site = Readonly<{
+  name: string
+  apiKey: string | undefined
+  host: string
+  path: string
+  pool: ConnectionPool
+  /** Heads by all that they depend on: what clients ask for differs in little else than the body. */
+  heads: Recent<string>
+}>
+
+const HEADS_MAX = 64
+
+function headOf(site: Site, request: UpstreamRequest): string | undefined {
+  const asked = `${request.path}${request.query}\n${request.version}\n${request.betas}`
+  const known = site.heads.get(asked)
+  if (known !== undefined) return known
+  const head = requestHead(`${site.path}${request.path}${request.query}`, site.host, requestFields(request, site.apiKey))
+  if (head !== undefined) site.heads.set(asked, head)
+  return head
+}
 
 async function call(site: Site, asked: NativeCall): Promise<Reply | Fault> {
   const { name, pool } = site
   const { request, stop, events } = asked
-  const bytes = requestBytes(`${site.path}${request.path}${request.query}`, site.host, requestFields(request, site.apiKey), request.body)
+  const head = headOf(site, request)
+  const bytes = head === undefined ? undefined : requestBytes(head, request.body)
   const over = (): void => events.onOver?.()
   if (bytes === undefined || stop.isStopped) {
     over()

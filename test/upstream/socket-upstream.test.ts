@@ -52,6 +52,26 @@ describe('what is sent', () => {
     listener.stop(true)
   })
 
+  test('each request has the head that it asks for, also one that differs from the last in one thing only', async () => {
+    play(whole('{}'))
+    const upstream = upstreamAt(server.url)
+    const asked = [
+      {},
+      { betas: 'a' },
+      { betas: 'b' },
+      { version: '2024-01-01' },
+      { query: '?beta=true' },
+      { path: '/v1/messages/count_tokens' },
+      {},
+    ] as const
+    for (const differs of asked) {
+      expect(await ask(upstream, differs)).toBe('{}')
+      const sent = server.requests.at(-1)
+      const { path, query, version, betas } = { path: '/v1/messages', query: '', version: '2023-06-01', betas: undefined, ...differs }
+      expect([sent?.path, sent?.header('anthropic-version'), sent?.header('anthropic-beta')]).toEqual([`${path}${query}`, version, betas])
+    }
+  })
+
   test('a query or a field with a line break cannot add a line, nor end the head', async () => {
     play(whole('{}'))
     const upstream = upstreamAt(server.url)
