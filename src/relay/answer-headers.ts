@@ -6,17 +6,20 @@
 import { availableOf, type Purse } from '../core/key.ts'
 import { type Picos, toExactUsdText } from '../core/money.ts'
 
-export const answerHeaders = (requestId: string, allowedOrigins: readonly string[], origin: string | null): Record<string, string> => ({
-  'x-request-id': requestId,
-  'request-id': requestId,
-  ...corsHeaders(origin, allowedOrigins),
-})
+export function answerHeaders(requestId: string, allowedOrigins: readonly string[], origin: string | null): Record<string, string> {
+  const headers = corsHeaders(origin, allowedOrigins)
+  headers['x-request-id'] = requestId
+  headers['request-id'] = requestId
+  return headers
+}
 
-/** What an answer cost and what its key may spend now, to the last digit. A key that had to leave the memory meanwhile is told its cost alone. */
-export const moneyHeaders = (cost: Picos, purse: Purse | undefined): Record<string, string> => ({
-  'x-cost-usd': toExactUsdText(cost),
-  ...(purse === undefined ? {} : { 'x-balance-usd': toExactUsdText(availableOf({ ...purse, balancePicos: purse.account.balancePicos })) }),
-})
+/** Adds what an answer cost and what its key may spend now, to the last digit. A key that had to leave the memory meanwhile is told its cost alone. */
+export function addMoney(headers: Record<string, string>, cost: Picos, purse: Purse | undefined): void {
+  headers['x-cost-usd'] = toExactUsdText(cost)
+  if (purse === undefined) return
+  const { account, limitPicos, spentPicos } = purse
+  headers['x-balance-usd'] = toExactUsdText(availableOf({ balancePicos: account.balancePicos, limitPicos, spentPicos }))
+}
 
 const EXPOSED = 'x-request-id, request-id, retry-after, x-should-retry, x-cost-usd, x-balance-usd, idempotency-replayed'
 

@@ -9,6 +9,7 @@ import { holdFor } from '../core/pricing.ts'
 import { insufficientBalance, Refusal } from '../core/refusal.ts'
 import type { HoldAnswer } from '../ledger/ledger.ts'
 import { describeBug } from '../observe/bug.ts'
+import type { World } from '../world.ts'
 import type { Admitted, Grant, RelayParts } from './admitted.ts'
 import type { FinishedAnswer } from './answer-memory.ts'
 import { countTokens } from './count-tokens.ts'
@@ -24,7 +25,9 @@ import { answerWhole } from './whole.ts'
 export class Relay {
   readonly #parts: RelayParts
   readonly #claimParts: ClaimParts
-  readonly #running = new Set<Promise<unknown>>()
+  /** Requests and streams that have not ended. */
+  #running = 0
+  #idle: PromiseWithResolvers<void> | undefined
 
   constructor(parts: RelayParts) {
     this.#parts = parts
@@ -33,7 +36,7 @@ export class Relay {
   }
 
   /** Answers one model request. Never rejects. `identified` is the key, or why there is none. */
-  answer<Echo>(
+  async answer<Echo>(
     format: Format<Echo>,
     route: string,
     request: Request,
@@ -43,14 +46,17 @@ export class Relay {
     const { world } = this.#parts
     const exchange = new Exchange(world, route, format.name)
     connection.keepOpen()
-    const work = this.#answer(format, request, identified, connection, exchange).catch((error: unknown) => {
+    this.#running++
+    try {
+      return await this.#answer(format, request, identified, connection, exchange)
+    } catch (error) {
       world.log.alarm('a request failed by a bug', { request_id: exchange.requestId, ...describeBug(error) })
       world.ledger.void(exchange.requestId)
       connection.restore()
       return exchange.refuse(new Refusal('internal'), connection.origin)
-    })
-    this.#track(work)
-    return work
+    } finally {
+      this.#ended()
+    }
   }
 
   /** Counts the tokens of one request: nothing is held, nothing is billed. Never rejects by what a client or an upstream sends. */
@@ -60,12 +66,17 @@ export class Relay {
 
   /** Waits for what a shutdown must not cut off: requests without a stream, also those whose client has left. */
   async whenIdle(): Promise<void> {
-    while (this.#running.size > 0) await Promise.allSettled([...this.#running])
+    while (this.#running > 0) {
+      this.#idle ??= Promise.withResolvers()
+      await this.#idle.promise
+    }
   }
 
-  #track(work: Promise<unknown>): void {
-    this.#running.add(work)
-    work.finally(() => this.#running.delete(work)).catch(() => undefined)
+  #ended(): void {
+    this.#running--
+    if (this.#running > 0) return
+    this.#idle?.resolve()
+    this.#idle = undefined
   }
 
   async #answer<Echo>(
@@ -91,14 +102,23 @@ export class Relay {
     const admitted: Admitted<Echo> = { parts: this.#parts, format, request, connection, exchange, ...grant }
     try {
       if (!grant.call.isStream) return await answerWhole(admitted)
-      const { response, whenEnded } = await answerStream(admitted)
-      this.#track(whenEnded)
-      return response
+      return await this.#stream(admitted)
     } catch (error) {
       grant.release()
       connection.restore()
       throw error
     }
+  }
+
+  /** It runs on behind its response. */
+  async #stream<Echo>(admitted: Admitted<Echo>): Promise<Response> {
+    const { response, whenEnded } = await answerStream(admitted)
+    this.#running++
+    whenEnded.then(
+      () => this.#ended(),
+      () => this.#ended(),
+    )
+    return response
   }
 
   async #admit<Echo>(
@@ -162,7 +182,7 @@ export class Relay {
       amountPicos: holdFor(call.bounds, rates, contextWindow),
     }
     if (world.isDraining()) return new Refusal('draining')
-    const answer = await world.ledger.hold({
+    const answer = world.ledger.hold({
       requestId: exchange.requestId,
       keyId: key.id,
       modelId,
@@ -172,20 +192,23 @@ export class Relay {
       amountPicos: held.amountPicos,
       now: world.clock.now(),
     })
-    return holdRefusal(answer, world.dashboardUrl()) ?? { call, held }
+    const refusal = holdRefusal(answer instanceof Promise ? await answer : answer, world)
+    return refusal ?? { call, held }
   }
 }
 
 /** The salt keeps accounts apart: nobody steers another's conversations, or finds them by their words. Rules: pool.md "Affinity". */
-const sessionHashOf = (accountId: string, conversation: string): Uint8Array =>
-  new Bun.CryptoHasher('sha256').update(`${accountId}\n${conversation}`).digest()
+const sessionHashOf = (accountId: string, conversation: string): Uint8Array => hashOf(`${accountId}\n${conversation}`)
 
-function holdRefusal(answer: HoldAnswer, dashboardUrl: string): Refusal | undefined {
+/** In one call: a hasher that is fed and read costs five times as much. */
+const hashOf = (text: string): Uint8Array => new Uint8Array(Bun.SHA256.hash(text).buffer)
+
+function holdRefusal(answer: HoldAnswer, { dashboardUrl }: Pick<World, 'dashboardUrl'>): Refusal | undefined {
   switch (answer) {
     case 'held':
       return undefined
     case 'exhausted':
-      return insufficientBalance(dashboardUrl)
+      return insufficientBalance(dashboardUrl())
     case 'reserved':
       return new Refusal('balanceHeld', { retryAfterSeconds: 1 })
     case 'disabled':

@@ -4,7 +4,7 @@ import { Refusal } from '../core/refusal.ts'
 import type { Fault } from '../upstream/upstream.ts'
 import { type Admitted, stampOf } from './admitted.ts'
 import { answerBody } from './answer-body.ts'
-import { moneyHeaders } from './answer-headers.ts'
+import { addMoney } from './answer-headers.ts'
 import { callUpstream, type MessageReply, readReply } from './call-upstream.ts'
 import { Deadline, type StopReason } from './deadline.ts'
 import { endClaim } from './idempotency.ts'
@@ -63,11 +63,8 @@ async function respond<Echo>(admitted: Admitted<Echo>, { message, upstream }: Me
   admitted.claim?.answer.add(bytes)
   endClaim(admitted.claim, outcome, kept, { status: 200, contentType: 'application/json', requestId: exchange.requestId })
   remember(parts, held.key.id, () => format.finished?.(message, call, stampOf(exchange)))
-  return new Response(answerBody(bytes, admitted.lease), {
-    headers: {
-      'content-type': 'application/json',
-      ...moneyHeaders(kept.costPicos, parts.world.ledger.purseOf(held.key.id)),
-      ...exchange.headers(connection.origin),
-    },
-  })
+  const headers = exchange.headers(connection.origin)
+  headers['content-type'] = 'application/json'
+  addMoney(headers, kept.costPicos, parts.world.ledger.purseOf(held.key.id))
+  return new Response(answerBody(bytes, admitted.lease), { headers })
 }
