@@ -87,7 +87,7 @@ export class AnswerMemory {
     if (entry.bytes === undefined) return
     const length = entry.length + added.byteLength
     if (length > entry.bytes.byteLength) {
-      const capacity = Math.max(FIRST_BYTES, length, Math.min(entry.bytes.byteLength * 2, this.#accountBytesMax))
+      const capacity = Math.max(FIRST_BYTES, length, Math.min(entry.bytes.byteLength * 2, this.#accountBytesMax - ENTRY_BYTES))
       const bytes = this.#makeRoom(entry, capacity - entry.bytes.byteLength) ? new Uint8Array(capacity) : undefined
       if (bytes === undefined) {
         this.#giveUp(entry)

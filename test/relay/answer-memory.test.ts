@@ -54,6 +54,14 @@ test("an account's own oldest answers make room, not another's", () => {
   expect(into.find(keyOf('other', 'acc_2'))?.kind).toBe('finished')
 })
 
+test('an answer that just fits is kept, however its pieces come', () => {
+  const { memory: into } = memory({ accountBytesMax: 100 * KIB })
+  const answer = into.begin(keyOf('a'), 'body')
+  for (let piece = 0; piece < 99; piece++) answer.add(new Uint8Array(KIB))
+  answer.finish(head('req_1'))
+  expect(into.find(keyOf('a'))).toMatchObject({ kind: 'finished' })
+})
+
 test('an answer that is too large is known as running until it ends, and then is not kept', () => {
   const { memory: into } = memory({ accountBytesMax: 20 * KIB })
   keep(into, keyOf('small'), 4 * KIB)

@@ -12,9 +12,11 @@ const BODY = Buffer.from('{"model":"m"}')
 function desk(use?: IdempotentUse | 'unavailable') {
   const answers = new AnswerMemory({ now: () => 0 })
   const asked: string[] = []
-  const findIdempotency = (keyId: string) => {
+  // It waits, so that two at once are both at this look-up.
+  const findIdempotency = async (keyId: string) => {
     asked.push(keyId)
-    return Promise.resolve(use)
+    await Bun.sleep(2)
+    return use
   }
   const ask = (
     headers: Record<string, string> = { 'idempotency-key': 'a' },

@@ -44,7 +44,7 @@ function plainTranscoder(): Transcoder {
 }
 
 /** One stream on a clock, an upstream and a client's socket that the test moves. */
-function makeStream(limits: Partial<Limits> = {}) {
+function makeStream(limits: Partial<Limits> = {}, kept?: { add(bytes: Uint8Array): void }) {
   const { world: still, advance, logLines } = makeTestWorld({ limits: { stallTimeoutMs: 1_000, writeStallMs: 5_000, ...limits } })
   const settled: Settlement[] = []
   const voided: string[] = []
@@ -116,6 +116,7 @@ function makeStream(limits: Partial<Limits> = {}) {
     transcoder: plainTranscoder(),
     call,
     timings: { ...TIMINGS, leaverGraceMs: 0 },
+    ...(kept && { kept }),
     onEnd: (outcome) => ended.push(outcome),
   })
   stream.answered({ kind: 'reply', upstream: 'primary', isEventStream: true, body: upstream })
@@ -189,6 +190,27 @@ test('what the upstream says is with the client in the same step, and what comes
   ])
   say('three')
   expect(client.got).toEqual(['#one', 'two', 'three'])
+})
+
+test('an answer that is kept goes on without its client, however slow that was, and is kept whole without our own bytes', async () => {
+  for (const left of ['before its body was open', 'with a full socket']) {
+    const kept: string[] = []
+    const { stream, say, calls, attach, settled, pass } = makeStream({}, { add: (piece) => void kept.push(text(piece)) })
+    say('#1')
+    if (left === 'with a full socket') {
+      const client = attach()
+      client.fill()
+      say('2')
+    }
+    expect(calls.at(-1), left).toBe('pause')
+    stream.left()
+    expect(calls.at(-1), left).toBe('resume')
+    pass(TIMINGS.heartbeatIdleMs / 20)
+    say('3.')
+    await stream.whenEnded
+    expect(kept.join('').replace('2', ''), left).toBe('#13.END')
+    expect(settled.map(({ outcome }) => outcome)).toEqual(['complete'])
+  }
 })
 
 test('a full socket pauses the upstream once, and one that has taken everything lets it go on', async () => {

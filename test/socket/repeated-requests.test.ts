@@ -98,6 +98,42 @@ test('a client that leaves in the middle finds the whole answer later, charged o
   expect(receipt).toMatchObject({ outcome: 'complete', basis: 'final' })
 })
 
+test('also one that took no bytes until it left: nobody is slow any more', async () => {
+  play(nativeStream(START, ...textFrames('x'.repeat(7_000_000)).slice(1)))
+  const [receipt] = await receiptsOf(async () => {
+    const connection = await stage.askRaw({ stream: true }, { 'idempotency-key': header })
+    await connection.until((received) => received.length > 0)
+    connection.pause()
+    await Bun.sleep(100)
+    connection.reset()
+    await gateway.idle()
+    const answer = await ask({ stream: true })
+    expect([answer.headers.get('idempotency-replayed'), (await answer.text()).length > 7_000_000]).toEqual(['true', true])
+  })
+  expect(receipt?.outcome).toBe('complete')
+})
+
+test('an answer that was cut and charged is replayed as it was sent, with its error', async () => {
+  const short = await startTestGateway({ upstreams: [upstream.url], limits: { totalTimeoutMs: 300 } })
+  const key = await short.createKey()
+  const { path, body } = question({ stream: true })
+  const post = () => short.post(path, key, body, { headers: { ...headers(), authorization: `Bearer ${key}` } })
+  play(nativeStream(START, ...REST.slice(0, 2), { stall: true }))
+  const sent = await (await post()).text()
+  expect(sent).toContain('Service timed out')
+  await short.idle()
+  const again = await post()
+  expect([again.headers.get('idempotency-replayed'), await again.text()]).toEqual(['true', sent])
+  expect(short.receipts().map(({ outcome, costPicos }) => [outcome, costPicos > 0n])).toEqual([['deadline', true]])
+  await short.stop()
+})
+
+test('a refusal of ours leaves the header free', async () => {
+  for (let again = 0; again < 2; again++) expect(await (await ask({ model: 'nobody' })).text()).toContain('Model nobody is not available')
+  play(nativeMessage(MESSAGE))
+  expect((await ask({})).status).toBe(200)
+})
+
 test('an answer that failed is generated anew, and only that one is charged', async () => {
   const receipts = await receiptsOf(async () => {
     play(errorAnswer(500, {}))
