@@ -16,6 +16,10 @@ export class CallStop implements Stop {
     return this.#reason !== undefined
   }
 
+  get isOverdue(): boolean {
+    return this.#reason === 'deadline'
+  }
+
   get reason(): StopReason | undefined {
     return this.#reason
   }

@@ -30,6 +30,7 @@ export class Breaker {
   readonly #failures = new Uint32Array(BUCKETS)
   #bucket = 0
   #openUntil: number | undefined
+  #openedAt = 0
   #probeUntil: number | undefined
   #openings = 0
 
@@ -55,19 +56,23 @@ export class Breaker {
     if (this.#openUntil !== undefined) this.#probeUntil = now + PROBE_MS_MAX
   }
 
-  succeeded(now: number): void {
+  /** `begunAt`: when the call was made that is told of. One that was under way when it opened tells nothing new. */
+  succeeded(now: number, begunAt = now): void {
+    if (this.#openUntil !== undefined && begunAt < this.#openedAt) return
     this.#count(now, false)
     this.#openUntil = undefined
     this.#probeUntil = undefined
     this.#openings = 0
   }
 
-  failed(now: number, trouble: Trouble): void {
-    const wasProbe = this.#openUntil !== undefined
+  failed(now: number, trouble: Trouble, begunAt = now): void {
+    const isOpen = this.#openUntil !== undefined
+    const isTold = isOpen && begunAt <= this.#openedAt
     this.#count(now, true)
-    if (trouble.kind === 'busy' && trouble.retryAfterMs !== undefined)
+    if (trouble.kind === 'busy' && trouble.retryAfterMs !== undefined && trouble.retryAfterMs > 0)
       this.#openFor(now, Math.min(trouble.retryAfterMs, RETRY_AFTER_MS_MAX))
-    else if (wasProbe || trouble.kind === 'dead' || trouble.kind === 'account' || this.#hasFailedTooOften())
+    else if (isTold) return
+    else if (isOpen || trouble.kind === 'dead' || trouble.kind === 'account' || this.#hasFailedTooOften())
       this.#openFor(now, this.#nextOutMs(trouble))
   }
 
@@ -77,8 +82,8 @@ export class Breaker {
   }
 
   #openFor(now: number, outMs: number): void {
-    // Calls that were under way when it opened tell nothing new: they must not make a pause longer than one failed probe would.
     this.#openUntil = Math.max(this.#openUntil ?? 0, now + outMs)
+    this.#openedAt = now
     this.#probeUntil = undefined
     this.#calls.fill(0)
     this.#failures.fill(0)

@@ -5,7 +5,7 @@
 
 import type { Model } from '../core/catalog.ts'
 import type { Wheel } from '../core/wheel.ts'
-import type { BreakerState } from './breaker.ts'
+import type { BreakerState, Trouble } from './breaker.ts'
 import { RetryBudget } from './budget.ts'
 import { inOrder } from './choice.ts'
 import { busyFault, connectionFault } from './fault.ts'
@@ -180,20 +180,21 @@ export class UpstreamPool {
       onOver: () => member.turns.leave(request.accountId),
     })
     if (reply.isSecondTry === true) {
+      events.called(member.name, 'stale')
       log.failed({ ...begun, status: null, cause: 'stale', durationMs: monotonicMs() - startedMs, wasSent: true })
       log.began(begun)
     }
     const taken = reply.kind === 'fault' ? reply : await take(reply, asked.model)
     const tookMs = monotonicMs() - startedMs
     if (!isFault(taken)) {
-      this.#told(spot, (at) => line.breaker.succeeded(at))
+      this.#told(spot, (at) => line.breaker.succeeded(at, startedMs))
       line.isSilent = false
       line.pace.began(tookMs)
       events.called(member.name, 'answered')
-      log.answered(reply.requestId, () => this.#told(spot, (at) => line.breaker.failed(at, { kind: 'broken' })))
+      log.answered(reply.requestId, () => this.#told(spot, (at) => line.breaker.failed(at, { kind: 'broken' }, startedMs)))
       return taken
     }
-    this.#judge(spot, taken, stop)
+    this.#judge(spot, taken, stop, startedMs)
     events.called(member.name, taken.cause)
     log.failed({
       ...begun,
@@ -206,12 +207,14 @@ export class UpstreamPool {
     return taken
   }
 
-  #judge(spot: Spot, { trouble, cause }: Fault, stop: Stop): void {
+  #judge(spot: Spot, { trouble, cause }: Fault, stop: Stop, startedMs: number): void {
     const { line } = spot
-    if (trouble === undefined || stop.isStopped) line.breaker.abandoned()
+    // Who says nothing until the request's time is over has failed it, though it was we who ended the call.
+    const told: Trouble | undefined = stop.isOverdue ? { kind: 'broken' } : stop.isStopped ? undefined : trouble
+    if (told === undefined) line.breaker.abandoned()
     else {
       line.isSilent = cause === 'connect timeout'
-      this.#told(spot, (at) => line.breaker.failed(at, trouble))
+      this.#told(spot, (at) => line.breaker.failed(at, told, startedMs))
     }
   }
 

@@ -24,6 +24,8 @@ export type CallEvents = Readonly<{
 /** Says that a call is not wanted any more. Who waits on its behalf takes the one place of `listener` and leaves it when it has done waiting. */
 export interface Stop {
   readonly isStopped: boolean
+  /** It is not wanted because its time is over. */
+  readonly isOverdue: boolean
   listener: (() => void) | undefined
 }
 

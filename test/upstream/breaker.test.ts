@@ -78,6 +78,27 @@ test('failed probes double the time out, up to half a minute; success forgets it
   expect(outMs(one, now)).toBe(1_000)
 })
 
+test('a crowd that was under way when it opened neither lengthens the time out nor ends it; a Retry-After among it counts', () => {
+  const one = breaker()
+  for (let call = 0; call < 100; call++) one.failed(T + call / 10, DEAD, T - 5)
+  expect(one.outUntil(T + 10)).toBe(T + 1_000)
+  one.succeeded(T + 20, T - 5)
+  expect(one.state(T + 20)).toBe('open')
+  one.failed(T + 30, { kind: 'busy', retryAfterMs: 4_000 }, T - 5)
+  expect(one.outUntil(T + 30)).toBe(T + 4_030)
+  one.begin(T + 4_030)
+  one.failed(T + 4_040, BROKEN, T + 4_030)
+  expect(outMs(one, T + 4_040)).toBe(2_000)
+})
+
+test('who asks for no time gets none: such an overload is a failure like any other', () => {
+  const one = breaker()
+  for (let call = 0; call < 9; call++) one.failed(T, { kind: 'busy', retryAfterMs: 0 })
+  expect(one.state(T)).toBe('closed')
+  one.failed(T, { kind: 'busy', retryAfterMs: 0 })
+  expect(outMs(one, T)).toBe(1_000)
+})
+
 test('a probe whose client left makes room for the next one', () => {
   const one = breaker()
   one.failed(T, DEAD)

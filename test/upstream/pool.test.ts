@@ -231,6 +231,36 @@ test('who left is not answered elsewhere, and blames nobody', async () => {
   expect(seen.changed).toEqual([])
 })
 
+test('an upstream that is silent until the time of its requests is over is left, too', async () => {
+  members(
+    {
+      silent: (_request, by) => {
+        ;(by as CallStop).stop('deadline')
+        return fails('aborted')(request([]), by)
+      },
+      b: answer,
+    },
+    { b: { priority: 1 } },
+  )
+  for (let index = 0; index < 10; index++) await call(['silent', 'b'], {}, new CallStop())
+  expect(seen.changed).toEqual(['silent open'])
+  expect(await call(['silent', 'b'])).toMatchObject({ from: 'b' })
+})
+
+test('calls that were under way when an upstream failed take it out once, however many fail', async () => {
+  members({ a: answer, b: answer }, { b: { priority: 1 } })
+  const broken: (() => void)[] = []
+  for (let index = 0; index < 50; index++) {
+    await call(['a', 'b'])
+    if (log.broke !== undefined) broken.push(log.broke)
+  }
+  nowMs += 100
+  for (const broke of broken) broke()
+  expect(seen.changed).toEqual(['a open'])
+  await pass(1_100)
+  expect(await call(['a', 'b'])).toMatchObject({ from: 'a' })
+})
+
 test('a full upstream is passed over; where all are full a call waits a second, for its turn or in vain', async () => {
   const scripts = members({ a: answer, b: answer }, { a: { maxConcurrent: 1 }, b: { priority: 1, maxConcurrent: 1 } })
   expect(await call(['a', 'b'])).toMatchObject({ from: 'a' })
