@@ -3,7 +3,6 @@
  * Its environment is bare: only what a test gives, so that it re-executes itself as it does for an operator.
  */
 
-import { expect } from 'bun:test'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -74,7 +73,8 @@ export class Place {
   }
 
   async verify(): Promise<void> {
-    expect(await this.run('verify')).toMatchObject({ code: 0 })
+    const { code, out, err } = await this.run('verify')
+    if (code !== 0) throw new Error(`verify ended with ${code}: ${out}${err}`)
   }
 
   /** Resolves when it listens. */

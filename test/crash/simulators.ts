@@ -1,0 +1,91 @@
+/** Simulators as processes of their own, which a test kills, brings into trouble and brings back; how many calls arrived at each is known all the same. */
+
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ROOT } from './process.ts'
+
+export const NAMES = ['north', 'south', 'west'] as const
+export type Name = (typeof NAMES)[number]
+
+export class SimulatorProcess {
+  readonly name: Name
+  readonly #callsFile: string
+  #port = 0
+  #child: Bun.Subprocess<'ignore', 'pipe', 'ignore'> | undefined
+
+  constructor(name: Name, folder: string) {
+    this.name = name
+    this.#callsFile = join(folder, `calls-of-${name}`)
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`
+  }
+
+  /** Calls that arrived, over all its lives. */
+  get calls(): number {
+    return existsSync(this.#callsFile) ? readFileSync(this.#callsFile).length / 2 : 0
+  }
+
+  /** At the port that it had before. Resolves when it listens. */
+  async start(): Promise<void> {
+    const preload = join(import.meta.dir, 'count-calls.ts')
+    const command = ['--preload', preload, join(ROOT, 'src/main.ts'), 'simulate', '--name', this.name, '--port', String(this.#port)]
+    const child = Bun.spawn([process.execPath, ...command], {
+      env: { PATH: process.env['PATH'] ?? '', CALLS_FILE: this.#callsFile },
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'ignore',
+    })
+    this.#child = child
+    const { value } = await child.stdout.getReader().read()
+    const said = new TextDecoder().decode(value)
+    const port = /listening on \S+:(\d+)/.exec(said)?.[1]
+    if (port === undefined) throw new Error(`the simulator ${this.name} did not start: ${said}`)
+    this.#port = Number(port)
+  }
+
+  async kill(): Promise<void> {
+    this.#child?.kill('SIGKILL')
+    await this.#child?.exited
+  }
+
+  /** Directives that every call obeys from now on; none of them: it is well. */
+  async suffer(directives: string): Promise<void> {
+    const asked = directives === '' ? { method: 'DELETE' } : { method: 'PUT', body: directives }
+    const response = await fetch(`${this.url}/faults`, asked)
+    if (response.status !== 200) throw new Error(await response.text())
+  }
+}
+
+/** The configuration of a gateway before them; `lines` stand in each upstream's table. */
+export const configurationBefore = (simulators: readonly SimulatorProcess[], limits: string, lines: string): string => `
+[operator]
+port = 0
+
+[limits]
+requests_per_minute = 1000000
+concurrent_requests = 5000
+${limits}
+
+${simulators.map(({ name, url }) => `[[upstreams]]\nname = "${name}"\nbase_url = "${url}"\n${lines}\n`).join('\n')}
+[[models]]
+id = "sonnet"
+upstreams = [${simulators.map(({ name }) => `"${name}"`).join(', ')}]
+input = "3.00"
+output = "15.00"
+context_window = 200000
+max_output_tokens = 64000
+
+[plans.default]
+models = ["*"]
+`
+
+const UPSTREAM_COUNTER = /^tollgate_upstream_attempts_total\{upstream="([^"]+)",result="([^"]+)"\} (\d+)$/gm
+
+/** What the gateway's metrics say of its calls: `north answered` → how many. */
+export async function callsInMetrics(operatorUrl: string): Promise<Readonly<{ calls: ReadonlyMap<string, number>; text: string }>> {
+  const text = await (await fetch(`${operatorUrl}/metrics`)).text()
+  const calls = new Map([...text.matchAll(UPSTREAM_COUNTER)].map(([, upstream, result, count]) => [`${upstream} ${result}`, Number(count)]))
+  return { calls, text }
+}
