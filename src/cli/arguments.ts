@@ -2,9 +2,9 @@
 
 import { InvalidArgumentError } from 'commander'
 import { BALANCE_PICOS_MAX, type Picos, parseUsd, toExactUsdText } from '../core/money.ts'
+import { dayOf, edgeOf } from '../core/utc.ts'
 
 const LINE_LENGTH_MAX = 200
-const DAY_MS = 86_400_000
 
 /** Dollars, 0 or more. */
 export function readBudget(text: string): Picos {
@@ -63,23 +63,17 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
 }
 
 /** A day (`2026-11-30`, UTC) or a time (`2026-11-30T12:00:00Z`), in Unix milliseconds: where a range begins. */
-export const readFrom = (text: string): number => (isDay(text) ? readDay(text) * DAY_MS : readTime(text))
+export const readFrom = (text: string): number => orWrong(edgeOf(text, 'start'), DAY_OR_TIME)
 /** The same as the end of a range, before which it is: a day counts whole. */
-export const readTo = (text: string): number => (isDay(text) ? (readDay(text) + 1) * DAY_MS : readTime(text))
-
+export const readTo = (text: string): number => orWrong(edgeOf(text, 'end'), DAY_OR_TIME)
 /** A day of UTC, in days since 1970. */
-export function readDay(text: string): number {
-  const time = isDay(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(time)) throw new InvalidArgumentError('Expected a day, such as 2026-11-30.')
-  return time / DAY_MS
-}
+export const readDay = (text: string): number => orWrong(dayOf(text), 'Expected a day, such as 2026-11-30.')
 
-const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text)
+const DAY_OR_TIME = 'Expected a day or a time, such as 2026-11-30 or 2026-11-30T12:00:00Z.'
 
-function readTime(text: string): number {
-  const time = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(time)) throw new InvalidArgumentError('Expected a day or a time, such as 2026-11-30 or 2026-11-30T12:00:00Z.')
-  return time
+function orWrong(value: number | undefined, expected: string): number {
+  if (value === undefined) throw new InvalidArgumentError(expected)
+  return value
 }
 
 /** A name must be no id, so that an argument which is an id or a name means one thing. */

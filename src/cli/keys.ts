@@ -6,6 +6,7 @@
 import type { Command } from 'commander'
 import { KEY_EXPIRY_DAYS_MAX } from '../core/limits.ts'
 import { type Picos, ZERO } from '../core/money.ts'
+import { DAY_MS } from '../core/utc.ts'
 import type { Operation } from '../ledger/operation.ts'
 import type { KeyReport } from '../ledger/report.ts'
 import { type Limit, limitPicosOf, REF_WITHOUT_BALANCE, readBudget, readLimit, readName, readRef, wholeNumber } from './arguments.ts'
@@ -18,7 +19,6 @@ import { operate, type Why, withReason } from './operate.ts'
 import { accountNamed, keyNamed, readReport } from './read-report.ts'
 import { factsText, timeText } from './text.ts'
 
-const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 const KEY = '<KEY>'
 const KEY_TEXT = 'id or name of a key'

@@ -9,8 +9,8 @@ import { type Picos, picos, sumPicos, toExactUsdText, toUsd, ZERO } from '../cor
 import { OUTCOMES } from '../core/outcome.ts'
 import type { Rates } from '../core/pricing.ts'
 import type { Usage } from '../core/usage.ts'
+import { dayText } from '../core/utc.ts'
 import type { DayOfModel, Receipt } from '../ledger/reports.ts'
-import { dayText } from './usage-query.ts'
 
 const usd = (description: string) => t.Number({ description: `USD, 6 decimals: ${description}` })
 const exact = (description: string) => t.String({ pattern: '^-?\\d+(\\.\\d+)?$', description: `USD, every digit: ${description}` })

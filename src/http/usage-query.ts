@@ -3,6 +3,7 @@
 import { t } from 'elysia'
 import { OUTCOMES } from '../core/outcome.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
+import { dayOf, edgeOf } from '../core/utc.ts'
 
 const TIME = 'a date such as 2026-11-22, or a time with its zone such as 2026-11-22T10:00:00Z'
 const DATE = 'a date such as 2026-11-22'
@@ -30,28 +31,12 @@ export const DAILY_QUERY = t.Object({
 
 export const limitOf = (text: string | undefined): number => (text === undefined ? PAGE : Number(text))
 
-const DAY_MS = 86_400_000
-const ZONED = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/
-
 /** Unix milliseconds; `end`: a date alone means the end of its day. */
-export function timeOf(field: 'from' | 'to', text: string, edge: 'start' | 'end'): number | Refusal {
-  const wrong = invalid(field, `Input should be ${TIME}`)
-  const day = dayOf(field, text.slice(0, 10))
-  if (typeof day !== 'number') return wrong
-  if (text.length === 10) return (edge === 'start' ? day : day + 1) * DAY_MS
-  const time = ZONED.test(text) ? Date.parse(text) : Number.NaN
-  return Number.isNaN(time) ? wrong : time
-}
+export const timeOf = (field: 'from' | 'to', text: string, edge: 'start' | 'end'): number | Refusal =>
+  edgeOf(text, edge) ?? invalid(field, `Input should be ${TIME}`)
 
-/** Whole UTC days since 1970. A day that no calendar has is none. */
-export function dayOf(field: 'from' | 'to', text: string): number | Refusal {
-  const time = Date.parse(`${text}T00:00:00Z`)
-  const isDay = !Number.isNaN(time) && new Date(time).toISOString().startsWith(text)
-  return isDay ? time / DAY_MS : invalid(field, `Input should be ${DATE}`)
-}
-
-export const dayText = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10)
-export const dayAt = (time: number): number => Math.floor(time / DAY_MS)
+/** Whole UTC days since 1970. */
+export const dateOf = (field: 'from' | 'to', text: string): number | Refusal => dayOf(text) ?? invalid(field, `Input should be ${DATE}`)
 
 /** Opaque to clients: where a page ended. The ledger knows whether it is a place of this key. */
 export const cursorOf = (requestId: string): string => Buffer.from(requestId, 'utf8').toString('base64url')

@@ -7,13 +7,14 @@ import { Elysia, type Static } from 'elysia'
 import type { KeyRecord } from '../core/key.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { invalid, Refusal } from '../core/refusal.ts'
+import { dayAt } from '../core/utc.ts'
 import type { QuestionOf, ReceiptPage, Unread } from '../ledger/reports.ts'
 import type { World } from '../world.ts'
 import { type Asker, answerJson, answerSmall, answerWith } from './answers.ts'
 import { KEY_HEADERS, type keyMacro } from './key.ts'
 import { csvStream } from './usage-csv.ts'
 import { DAILY, dailyDocument, REQUEST_DETAIL, REQUEST_LIST, requestDetail, requestDocument } from './usage-documents.ts'
-import { cursorOf, DAILY_QUERY, dayAt, dayOf, limitOf, placeOf, REQUESTS_QUERY, timeOf } from './usage-query.ts'
+import { cursorOf, DAILY_QUERY, dateOf, limitOf, placeOf, REQUESTS_QUERY, timeOf } from './usage-query.ts'
 
 /** Of a download: a read of it takes some milliseconds, after which others have their turn. */
 const CSV_PAGE = 200
@@ -87,9 +88,9 @@ function answerOne(world: World, asker: Asker, requestId: string): Promise<Respo
 
 function answerDaily(world: World, asker: Asker, { from, to, model }: Static<typeof DAILY_QUERY>): Promise<Response> {
   return answerSmall(asker, async (key) => {
-    const toDay = to === undefined ? dayAt(world.clock.now()) : dayOf('to', to)
+    const toDay = to === undefined ? dayAt(world.clock.now()) : dateOf('to', to)
     if (toDay instanceof Refusal) return toDay
-    const fromDay = from === undefined ? toDay - DAYS + 1 : dayOf('from', from)
+    const fromDay = from === undefined ? toDay - DAYS + 1 : dateOf('from', from)
     if (fromDay instanceof Refusal) return fromDay
     if (toDay - fromDay >= DAYS_MAX) return invalid('from', `Input should be at most ${DAYS_MAX} days before the end`)
     const days = await world.reports.ask(key.id, { kind: 'daily', keyId: key.id, fromDay, toDay, modelId: model ?? null })

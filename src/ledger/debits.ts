@@ -5,13 +5,12 @@
 
 import { costOf } from '../core/pricing.ts'
 import { NO_USAGE, type Usage } from '../core/usage.ts'
+import { dayAt } from '../core/utc.ts'
 import { ChainHeads } from './chain-heads.ts'
 import type { Idempotency } from './ledger.ts'
 import type { Numbers } from './numbers.ts'
 import type { Statements } from './statements.ts'
 import type { Calls, Debit, Mark, PriceVersion } from './task.ts'
-
-const DAY_MS = 86_400_000
 
 type Sums = {
   readonly key: number
@@ -45,12 +44,12 @@ export class Debits {
   /** False: the request has a receipt already; nothing was written. */
   insert(debit: Debit): boolean {
     const version = this.#numbers.versionAt(debit.price)
-    return this.#insert(debit, this.#numbers.priceOf(version), version, Math.floor(debit.now / DAY_MS))
+    return this.#insert(debit, this.#numbers.priceOf(version), version, dayAt(debit.now))
   }
 
   /** The receipt of a request whose process died: it counts for the day on which it began. Its price is that of its mark. */
   insertRecovered(debit: Debit, version: PriceVersion): boolean {
-    return this.#insert(debit, debit.price, version, Math.floor(debit.startedAt / DAY_MS))
+    return this.#insert(debit, debit.price, version, dayAt(debit.startedAt))
   }
 
   putMark({ requestId, keyNumber, price, format, isStream, holdPicos, startedAt, usage, usageSource, ...more }: Mark, now: number): void {

@@ -9,6 +9,7 @@ import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { accounts, attempts, auditLog, credits, keys, models, priceVersions, upstreams, usageDaily } from '../../db/schema.ts'
 import { type Picos, picos } from '../core/money.ts'
 import type { Usage } from '../core/usage.ts'
+import { dayText } from '../core/utc.ts'
 import { type AttemptRow, attemptOf, usageOf } from './receipt-rows.ts'
 
 /** `after`: the `next` of the page before; `limit`: 1 or more. */
@@ -42,7 +43,6 @@ export type UsageReport = Readonly<{
 /** Of all pages. */
 export type UsageTotal = Readonly<{ requests: number; costPicos: Picos; waivedPicos: Picos }>
 
-const DAY_MS = 86_400_000
 const LIMB = 1_000_000n
 
 export class OperatorLists {
@@ -145,7 +145,7 @@ export class OperatorLists {
     return {
       ...page,
       rows: page.rows.map(({ daily, ...names }) => ({
-        day: new Date(daily.day * DAY_MS).toISOString().slice(0, 10),
+        day: dayText(daily.day),
         ...names,
         requests: daily.requests,
         usage: usageOf(daily),

@@ -3,7 +3,7 @@
  * thread; the others wait in turn. A thread that does not answer in time is given up. Rules: ledger.md "Reads".
  */
 
-import { FairQueue } from './fair-queue.ts'
+import { FairLine } from '../core/fair-line.ts'
 import type { Finding, Findings, Question, QuestionKind, QuestionOf, Reports, Unread } from './reports.ts'
 import type { FromThread, ToThread } from './task.ts'
 import type { ThreadOptions } from './thread-handle.ts'
@@ -19,7 +19,7 @@ const TIMEOUT_MS = 10_000
 
 export class Reads implements Reports {
   readonly #options: Options
-  readonly #queue = new FairQueue<Waiting>(WAITING_MAX)
+  readonly #line = new FairLine<Waiting>()
   /** One at a time, also while one that was given up has not ended yet: two would be two snapshots that the log has to keep. */
   #worker: Worker | undefined
   #asked: Waiting | undefined
@@ -33,9 +33,10 @@ export class Reads implements Reports {
   /** The answer's type follows from the question's: the thread answers each kind in kind. */
   ask<K extends QuestionKind>(client: string, question: QuestionOf<K>): Promise<Findings[K] | Unread> {
     if (this.#closing !== undefined) return Promise.resolve('unavailable')
+    if (this.#line.lengthOf(client) >= WAITING_MAX.each) return Promise.resolve('tooMany')
+    if (this.#line.length >= WAITING_MAX.all) return Promise.resolve('overloaded')
     const { promise, resolve } = Promise.withResolvers<Finding>()
-    const put = this.#queue.put(client, { question, resolve })
-    if (put !== 'waits') return Promise.resolve(put)
+    this.#line.add(client, { question, resolve })
     this.#next()
     return promise as Promise<Findings[K] | Unread>
   }
@@ -43,7 +44,7 @@ export class Reads implements Reports {
   async close(): Promise<void> {
     if (this.#closing === undefined) {
       this.#closing = Promise.withResolvers()
-      for (let left = this.#queue.take(); left !== undefined; left = this.#queue.take()) left.resolve('unavailable')
+      for (let left = this.#line.take(); left !== undefined; left = this.#line.take()) left.resolve('unavailable')
       if (this.#worker === undefined) this.#closing.resolve()
       else this.#post({ kind: 'close' })
       this.#watchFor(this.#closing.resolve)
@@ -56,7 +57,7 @@ export class Reads implements Reports {
 
   #next(): void {
     if (this.#asked !== undefined || this.#closing !== undefined) return
-    this.#asked = this.#queue.take()
+    this.#asked = this.#line.take()
     if (this.#asked === undefined) return
     this.#post({ kind: 'read', path: this.#options.path, question: this.#asked.question })
     this.#watchFor(() => this.#giveUp())

@@ -5,11 +5,11 @@
  */
 
 import type { Model } from '../core/catalog.ts'
+import { FairLine } from '../core/fair-line.ts'
 import type { Call, ReadContext } from '../core/format.ts'
 import { READ_HEADERS } from '../core/native/versions.ts'
 import { Refusal } from '../core/refusal.ts'
 import { type FromBodyThread, handedOver, type LookedUp, refusalOf, type ToBodyThread } from './body-task.ts'
-import { FairLine } from './fair-line.ts'
 import type { ReaderName } from './readers.ts'
 
 export type LargeBody = Readonly<{

@@ -18,6 +18,8 @@ test('usage is an empty list before the first request', async () => {
   expect(await place.json('usage', '--key', 'app', '--account', 'app', '--from', '2026-11-01')).toMatchObject({ data: [] })
   expect(await place.run('usage')).toMatchObject({ code: 0, out: 'Nothing was used yet.\n' })
   expect(await place.run('usage', '--key', 'x')).toMatchObject({ code: 2 })
+  for (const day of ['2026-02-31', '2026-13-01', '2026-1-1', '2026-11-01T00:00:00Z', 'today'])
+    expect(await place.run('usage', '--from', day)).toMatchObject({ code: 2, err: expect.stringContaining('Expected a day, such as') })
 })
 
 test('usage has a row a day, key and model, and its costs are the receipts', async () => {

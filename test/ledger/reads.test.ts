@@ -6,7 +6,6 @@
 import { afterAll, expect, test } from 'bun:test'
 import { statSync } from 'node:fs'
 import { openDatabase } from '../../db/open.ts'
-import { FairQueue } from '../../src/ledger/fair-queue.ts'
 import { Reads } from '../../src/ledger/reads.ts'
 import { addKey, holdRequest, makePath, openTestLedger, RATES, settlement, startThread, usd } from '../support/ledger.ts'
 
@@ -80,12 +79,17 @@ test('a read leaves no snapshot behind: the log is emptied while its connection 
   expect(statSync(`${path}-wal`).size).toBe(0)
 })
 
-test('questions of many clients take turns, each client’s and all together are bounded', () => {
-  const queue = new FairQueue<string>({ each: 3, all: 5 })
-  expect(['a1', 'a2', 'a3', 'a4'].map((item) => queue.put('a', item))).toEqual(['waits', 'waits', 'waits', 'tooMany'])
-  expect([queue.put('b', 'b1'), queue.put('c', 'c1'), queue.put('d', 'd1')]).toEqual(['waits', 'waits', 'overloaded'])
-  expect(Array.from({ length: 6 }, () => queue.take())).toEqual(['a1', 'b1', 'c1', 'a2', 'a3', undefined])
-  expect(queue.put('d', 'd1')).toBe('waits')
+test('what waits is bounded, of each client and of all together, and there is room again when it was answered', async () => {
+  const reads = makeReads()
+  const ask = (client: string) => reads.ask(client, { kind: 'key', keyId: 'key_a' })
+  // The first goes to the thread at once, 8 more of its client wait; of 31 other clients 8 each, which makes 256.
+  const greedy = Array.from({ length: 10 }, () => ask('greedy'))
+  const others = Array.from({ length: 31 * 8 }, (_, n) => ask(`client ${n % 31}`))
+  const late = ask('late')
+  expect(await greedy.at(-1)).toBe('tooMany')
+  expect(await late).toBe('overloaded')
+  expect((await Promise.all([...greedy.slice(0, -1), ...others])).filter((found) => typeof found === 'string')).toEqual([])
+  expect(await ask('late')).toMatchObject({ id: 'key_a' })
 })
 
 test('one that asks for much waits behind itself', async () => {
@@ -119,7 +123,7 @@ test('a thread that dies costs one answer; the next question has another', async
 test('a thread that does not answer in time is given up, and none is begun before it has ended', async () => {
   const hangs = `data:text/javascript,${encodeURIComponent('onmessage = () => undefined')}`
   let started = 0
-  const reads = makeReads({ timeoutMs: 100, startThread: () => (++started === 1 ? new Worker(hangs) : startThread()) })
+  const reads = makeReads({ timeoutMs: 500, startThread: () => (++started === 1 ? new Worker(hangs) : startThread()) })
   faults.length = 0
   const first = reads.ask('a', { kind: 'key', keyId: 'key_a' })
   const second = reads.ask('a', { kind: 'key', keyId: 'key_a' })

@@ -1,8 +1,8 @@
-/** Who is next: each owner in turn, however much one of them brings. Rules: requests.md "Large bodies". */
+/** Who is next: each owner in turn, however much one of them brings. Rules: requests.md "Large bodies"; ledger.md "Reads". */
 
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { FairLine } from '../../src/relay/fair-line.ts'
+import { FairLine } from '../../src/core/fair-line.ts'
 
 test('an owner with many things delays another by one', () => {
   const line = new FairLine<string>()
@@ -29,6 +29,8 @@ test('nothing is lost or taken twice, an owner’s own stay in order, and nobody
           line.add(step, `${step}${index}`)
           return
         }
+        expect(line.length).toBe(waiting.length)
+        expect(line.lengthOf('a')).toBe(waiting.filter((one) => one.startsWith('a')).length)
         const item = line.take()
         expect(item === undefined).toBe(waiting.length === 0)
         if (item === undefined) return

@@ -1,0 +1,30 @@
+/** Days and times of UTC as people write them. To read one no clock is asked. Rules: operator.md "Lists"; requests.md "Usage". */
+
+export const DAY_MS = 86_400_000
+
+const ZONED = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/
+
+/** `2026-11-30` in whole days since 1970. Undefined: no day that a calendar has. */
+export function dayOf(text: string): number | undefined {
+  const time = parse(`${text}T00:00:00Z`)
+  // The engine takes a 31st of February for the 3rd of March.
+  return Number.isNaN(time) || dayText(time / DAY_MS) !== text ? undefined : time / DAY_MS
+}
+
+/** A day, or a time with its zone (`2026-11-30T12:00:00Z`), in Unix milliseconds; as the `end` of a span, before which it is, a day counts whole. */
+export function edgeOf(text: string, edge: 'start' | 'end'): number | undefined {
+  const day = dayOf(text.slice(0, 10))
+  if (day === undefined) return undefined
+  if (text.length === 10) return (edge === 'start' ? day : day + 1) * DAY_MS
+  const time = ZONED.test(text) ? parse(text) : Number.NaN
+  return Number.isNaN(time) ? undefined : time
+}
+
+/** The day in which a moment is. */
+export const dayAt = (timeMs: number): number => Math.floor(timeMs / DAY_MS)
+
+// biome-ignore lint/style/noRestrictedGlobals: it writes a day that it is given
+export const dayText = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10)
+
+// biome-ignore lint/style/noRestrictedGlobals: it reads a text
+const parse = (text: string): number => Date.parse(text)
