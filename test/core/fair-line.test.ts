@@ -16,6 +16,12 @@ test('an owner with many things delays another by one', () => {
   expect([line.take(), line.take(), line.take(), line.take(), line.take()]).toEqual(['b1', 'a2', 'd1', 'a3', undefined])
 })
 
+test('three owners with much take turns, and none of them two before another had one', () => {
+  const line = new FairLine<string>()
+  for (const item of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1', 'c2']) line.add(item[0] ?? '', item)
+  expect(Array.from({ length: 8 }, () => line.take())).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'c2', 'a3', undefined])
+})
+
 test('nothing is lost or taken twice, an owner’s own stay in order, and nobody is passed over twice while he waits', () => {
   const steps = fc.array(fc.oneof(fc.constant('take'), fc.constantFrom('a', 'b', 'c')), { maxLength: 80 })
   fc.assert(

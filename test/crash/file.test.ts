@@ -82,6 +82,9 @@ test('a second gateway gets nowhere, by whatever name, and its end takes nothing
   expect(await requestsIn()).toBe(1 + ALL_WAYS.length)
 })
 
+/** The gateway looks twice a second; on a machine that does much else its answer comes later. */
+const SEEN_MS_MAX = 3_000
+
 /** Each leaves less at the path than the gateway has open. */
 const LOSSES: Readonly<Record<string, (path: string) => void>> = {
   'the file is removed': (path) => unlinkSync(path),
@@ -112,7 +115,7 @@ for (const [name, lose] of Object.entries(LOSSES)) {
     lose(place.ledgerPath)
     const began = performance.now()
     while ((await readyz(gateway)) === 200 && performance.now() - began < 5_000) await Bun.sleep(20)
-    expect(performance.now() - began).toBeLessThan(1_500)
+    expect(performance.now() - began).toBeLessThan(SEEN_MS_MAX)
     await gateway.said('no new requests', offset)
     expect((await post(gateway.url, '/v1/messages', key, request)).status).toBe(503)
     const limited = await place.run('keys', 'limit', id, '5')

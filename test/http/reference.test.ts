@@ -61,7 +61,7 @@ test('every operation is there once, with its path, its words, its fields, and l
       expect(page).toContain(`<a href="#${operation.operationId}">`)
     }
   }
-  expect(count).toBe(16)
+  expect(count).toBe(17)
 })
 
 test('every example and every error of the document is shown', () => {
