@@ -139,7 +139,8 @@ test('of two that make a ledger at once both find the same one', async () => {
     const [path, id] = process.argv.slice(1)
     const opened = await openLedger({ path, create: true, bootId: id, startThread, now: () => 1, lockWaitMs: 10_000 })
     if ('problem' in opened) throw new Error(opened.message)
-    await opened.ledger.operate({ kind: 'createAccount', accountId: id, name: id, now: 1 })
+    const { result } = await opened.ledger.operate({ kind: 'createAccount', accountId: id, name: id, topUp: null, now: 1 })
+    if (result !== 'done') throw new Error(result)
     await opened.ledger.close()
   `
   const children = ['acc_1', 'acc_2', 'acc_3'].map((id) => Bun.spawn([process.execPath, '-e', script, path, id], { stderr: 'inherit' }))
