@@ -9,7 +9,7 @@ import type { BegunCall, CallLog, FailedCall } from '../upstream/pool.ts'
 export class Calls implements CallLog {
   readonly #failed: (FailedCall & Numbered)[] = []
   #count = 0
-  #running: BegunCall | undefined
+  #running: (BegunCall & Pick<FailedCall, 'requestId' | 'status'>) | undefined
   #answered: Readonly<{ upstream: UpstreamCall; broke: () => void }> | undefined
 
   /** Upstream calls that were made. */
@@ -24,7 +24,7 @@ export class Calls implements CallLog {
 
   began(call: BegunCall): void {
     this.#count++
-    this.#running = call
+    this.#running = { ...call, status: null }
   }
 
   failed(call: FailedCall): void {
@@ -32,9 +32,14 @@ export class Calls implements CallLog {
     this.#failed.push({ ...call, number: this.#count })
   }
 
-  answered(requestId: string | undefined, broke: () => void): void {
+  replied(requestId: string | undefined): void {
     if (this.#running === undefined) return
-    const { upstream: name, model } = this.#running
+    this.#running = { ...this.#running, status: 200, ...(requestId === undefined ? {} : { requestId }) }
+  }
+
+  answered(broke: () => void): void {
+    if (this.#running === undefined) return
+    const { upstream: name, model, requestId } = this.#running
     this.#answered = { upstream: { name, model, ...(requestId === undefined ? {} : { requestId }) }, broke }
   }
 
@@ -57,7 +62,7 @@ export class Calls implements CallLog {
     const running = this.#running
     if (running === undefined) return failed
     const durationMs = Math.max(0, now - running.startedAt)
-    return [...failed, attemptOf({ ...running, number: this.#count, status: null, cause, durationMs, wasSent: true })]
+    return [...failed, attemptOf({ ...running, number: this.#count, cause, durationMs, wasSent: true })]
   }
 }
 

@@ -31,8 +31,10 @@ export type Take<T> = (reply: Reply, model: Model) => Promise<T | Fault>
 export interface CallLog {
   began(call: BegunCall): void
   failed(call: FailedCall): void
-  /** The call that began last has an answer. `broke` is to be called if it breaks off, or falls silent. */
-  answered(requestId: string | undefined, broke: () => void): void
+  /** The call that began last is answered with a 200, and may cost money from here on. `requestId`: the upstream's own. */
+  replied(requestId: string | undefined): void
+  /** Its answer is taken. `broke` is to be called if it breaks off, or falls silent. */
+  answered(broke: () => void): void
 }
 
 export type BegunCall = Readonly<{
@@ -184,6 +186,7 @@ export class UpstreamPool {
       log.failed({ ...begun, status: null, cause: 'stale', durationMs: monotonicMs() - startedMs, wasSent: true })
       log.began(begun)
     }
+    if (reply.kind === 'reply') log.replied(reply.requestId)
     const taken = reply.kind === 'fault' ? reply : await take(reply, asked.model)
     const tookMs = monotonicMs() - startedMs
     if (!isFault(taken)) {
@@ -191,7 +194,7 @@ export class UpstreamPool {
       line.isSilent = false
       line.pace.began(tookMs)
       events.called(member.name, 'answered')
-      log.answered(reply.requestId, () => this.#told(spot, (at) => line.breaker.failed(at, { kind: 'broken' }, startedMs)))
+      log.answered(() => this.#told(spot, (at) => line.breaker.failed(at, { kind: 'broken' }, startedMs)))
       return taken
     }
     this.#judge(spot, taken, stop, startedMs)
@@ -202,7 +205,7 @@ export class UpstreamPool {
       status: reply.kind === 'reply' ? 200 : (taken.status ?? null),
       cause: taken.cause,
       durationMs: tookMs,
-      wasSent: wasSent(taken),
+      wasSent: reply.kind === 'reply' || wasSent(taken),
     })
     return taken
   }

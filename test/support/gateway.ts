@@ -193,7 +193,7 @@ export const receiptsIn = (db: ReturnType<typeof open>) =>
     .all()
     .map(({ receipt, price, ...named }) => ({ ...price, ...receipt, ...named, usageSource: receipt.basis }))
 
-const attemptsIn = (db: ReturnType<typeof open>) =>
+export const attemptsIn = (db: ReturnType<typeof open>) =>
   drizzle(db)
     .select({ attempt: attempts, upstream: upstreams.name, model: upstreams.model })
     .from(attempts)

@@ -14,13 +14,13 @@ import { makeTestModel } from '../support/world.ts'
 let nowMs = 0
 let wheel: Wheel
 let pool: UpstreamPool
-let log: { began: BegunCall[]; failed: FailedCall[]; answered: number; broke: (() => void) | undefined }
+let log: { began: BegunCall[]; failed: FailedCall[]; replied: (string | undefined)[]; answered: number; broke: (() => void) | undefined }
 let seen: { called: string[]; retried: string[]; changed: string[] }
 
 beforeEach(() => {
   nowMs = 1_000_000
   wheel = new Wheel()
-  log = { began: [], failed: [], answered: 0, broke: undefined }
+  log = { began: [], failed: [], replied: [], answered: 0, broke: undefined }
   seen = { called: [], retried: [], changed: [] }
   pool = new UpstreamPool({
     wheel,
@@ -47,7 +47,8 @@ async function pass(ms: number): Promise<void> {
 const callLog: CallLog = {
   began: (call) => log.began.push(call),
   failed: (call) => log.failed.push(call),
-  answered: (_requestId, broke) => {
+  replied: (requestId) => log.replied.push(requestId),
+  answered: (broke) => {
     log.answered++
     log.broke = broke
   },
