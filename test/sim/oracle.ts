@@ -39,6 +39,9 @@ export function costText(counts: Counts, prices: PriceList): string {
   return textOf(plus(ofTokens, times(decimal(String(counts.serverToolUses)), decimal(prices.serverToolUse))))
 }
 
+/** A product of decimals, as people write it: a price times a multiplier. */
+export const productText = (a: string, b: string): string => textOf(times(decimal(a), decimal(b)))
+
 /** Every digit, no trailing zeros. */
 function textOf({ numerator, places }: Decimal): string {
   const digits = numerator.toString().padStart(places + 1, '0')

@@ -6,7 +6,6 @@
 
 import { expect, test } from 'bun:test'
 import { SEED } from '../support/seed.ts'
-import { costText, picosOf } from './oracle.ts'
 import { simulate } from './simulate.ts'
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 50)
@@ -46,12 +45,3 @@ test(
   },
   30_000 + SEEDS * 5_000,
 )
-
-test('the oracle works out what the price list says, as text', () => {
-  const counts = { input: 1_200, output: 300, cacheRead: 10_000, cacheWrite5m: 7, cacheWrite1h: 3, serverToolUses: 2 }
-  const prices = { input: '3', output: '15', cacheRead: '0.3', cacheWrite5m: '3.75', cacheWrite1h: '6', serverToolUse: '0.01' }
-  // 0.0036 + 0.0045 + 0.003 + 0.00002625 + 0.000018 + 0.02
-  expect(costText(counts, prices)).toBe('0.03114425')
-  expect(picosOf('0.03114425')).toBe(31_144_250_000n)
-  expect(() => picosOf('0.0000000000001')).toThrow('no whole number')
-})
