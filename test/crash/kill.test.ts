@@ -1,5 +1,5 @@
 /**
- * `kill -9` of a whole gateway under load, in all formats: whatever a client saw complete is in the ledger with the same figures, and the upstream's own books
+ * `kill -9` of a whole gateway under 200 streams and some whole answers, in all formats: whatever a client saw complete is in the ledger with the same figures, and the upstream's own books
  * agree. Rules: money.md "Settle", "Crashes". `KILL_ROUNDS` sets how often.
  */
 
@@ -12,10 +12,12 @@ import { type ReceiptRow, receiptsIn } from '../support/gateway.ts'
 import { seeded } from '../support/seed.ts'
 import { type Call, FIRST_INPUT_TOKENS, keepBooks } from './book-keeper.ts'
 import { configurationOf, UPSTREAM_ENV } from './configuration.ts'
-import { type Answer, countsOf, load, PROMPT } from './load.ts'
+import { type Answer, countsOf, load, PROMPT, STREAMED_WAYS } from './load.ts'
 import { Place, PROCESS_TIMEOUT_MS } from './process.ts'
 
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 4)
+const STREAMS = 200
+/** Clients that ask in every way by turns, beside the streams. */
 const WIDTH = 24
 
 type Receipt = ReceiptRow
@@ -24,8 +26,8 @@ test(
   'killed at any moment, no answer that a client saw whole is missing, no figure differs, nothing stays held',
   seeded(async (random) => {
     const place = new Place()
-    // Some streams are in flight for more than a second, so that they leave a mark.
-    const books = keepBooks(({ number, isStream }) => Bun.sleep(isStream && number % 8 === 0 ? 500 : random() * 20))
+    // Most streams are in flight for more than a second, so that they leave a mark.
+    const books = keepBooks(({ isStream }) => Bun.sleep(random() * (isStream ? 500 : 20)))
     place.write('tollgate.toml', configurationOf({ upstreamUrl: books.url }))
     let gateway = await place.serve({ env: UPSTREAM_ENV })
     const { key } = await place.createKey()
@@ -35,14 +37,17 @@ test(
     for (let round = 1; round <= ROUNDS; round++) {
       const firstCall = books.calls.length
       let isOver = false
+      const streams = load(gateway.url, key, STREAMS + WIDTH, () => isOver, STREAMED_WAYS)
       const running = load(gateway.url, key, WIDTH, () => isOver)
+      const open = (): number => books.calls.slice(firstCall).filter(({ isStream, isAnswered }) => isStream && !isAnswered).length
       // It runs at full width; the moment after that is random.
-      while (books.calls.length < firstCall + 2 * WIDTH) await Bun.sleep(5)
+      while (open() < STREAMS) await Bun.sleep(5)
       await Bun.sleep(1_400 + random() * 200)
+      while (open() < STREAMS) await Bun.sleep(1)
       isOver = true
       gateway.signal('SIGKILL')
       expect((await gateway.exited).signal).toBe('SIGKILL')
-      const answers = await running
+      const answers = [...(await streams), ...(await running)]
       seen.push(...answers)
       for (const call of callsWithout(answers, books.calls.slice(firstCall))) lostCalls.add(call)
       gateway = await place.serve({ env: UPSTREAM_ENV })

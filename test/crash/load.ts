@@ -41,6 +41,7 @@ const WAYS = {
 } as const
 
 export const ALL_WAYS = Object.keys(WAYS) as readonly Way[]
+export const STREAMED_WAYS = ALL_WAYS.filter((way) => 'stream' in WAYS[way].body)
 
 /** Undefined when the answer did not arrive whole. Rejects on an answer that is neither whole nor broken off: a refusal, a stream without its end. */
 export async function askIn(way: Way, url: string, secret: string): Promise<Answer | undefined> {
@@ -78,12 +79,12 @@ export async function openStream(url: string, secret: string): Promise<OpenStrea
   return { until: (words) => readUntil(() => text.includes(words)), rest: () => readUntil(() => false) }
 }
 
-/** Runs `width` clients of all kinds until `isOver`; gives every answer that was seen whole. */
-export async function load(url: string, secret: string, width: number, isOver: () => boolean): Promise<readonly Answer[]> {
+/** Runs `width` clients until `isOver`, each in all the `ways` by turns; gives every answer that was seen whole. */
+export async function load(url: string, secret: string, width: number, isOver: () => boolean, ways = ALL_WAYS): Promise<readonly Answer[]> {
   const seen: Answer[] = []
   const client = async (first: number): Promise<void> => {
     for (let turn = first; !isOver(); turn++) {
-      const answer = await askIn(ALL_WAYS[turn % ALL_WAYS.length] ?? 'chat', url, secret)
+      const answer = await askIn(ways[turn % ways.length] ?? 'chat', url, secret)
       if (answer !== undefined) seen.push(answer)
     }
   }
