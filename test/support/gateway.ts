@@ -18,7 +18,7 @@ import { eq } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { openDatabase } from '../../db/open.ts'
 import { accounts, attempts, boots, keys, models, priceVersions, receipts, upstreams } from '../../db/schema.ts'
-import type { Transport } from '../../src/config/config.ts'
+import type { Transport, UpstreamConfig } from '../../src/config/config.ts'
 import type { Catalog, Model } from '../../src/core/catalog.ts'
 import { displayOf, makeSecret } from '../../src/core/key.ts'
 import { LIMITS, type Limits } from '../../src/core/limits.ts'
@@ -44,6 +44,8 @@ export const UPSTREAM_API_KEY = 'upstream-secret-0123456789'
 export type TestGatewayOptions = Readonly<{
   /** Base URLs; empty or absent: the embedded simulator. */
   upstreams?: readonly string[]
+  /** Of each of them. */
+  upstream?: Partial<UpstreamConfig>
   limits?: Partial<Limits>
   /** Of a gateway that was stopped; default a new one. */
   ledgerPath?: string
@@ -267,6 +269,7 @@ function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<t
       connectTimeoutMs: 10_000,
       transport: TRANSPORT,
       proxyUrl: undefined,
+      ...options.upstream,
     })),
     catalog,
     withoutEffect: [],
