@@ -76,8 +76,8 @@ export type PoolOptions = Readonly<{
   events: PoolEvents
 }>
 
-/** How long a request waits for a slot. */
-const TURN_MS = 1_000
+/** How long a request waits for a slot: less than a stream's status waits, so that a refusal still is one. */
+const TURN_MS = 800
 const BACKOFF_FIRST_MS = 25
 const BACKOFF_MS_MAX = 1_000
 

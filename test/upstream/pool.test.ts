@@ -262,7 +262,7 @@ test('calls that were under way when an upstream failed take it out once, howeve
   expect(await call(['a', 'b'])).toMatchObject({ from: 'a' })
 })
 
-test('a full upstream is passed over; where all are full a call waits a second, for its turn or in vain', async () => {
+test('a full upstream is passed over; where all are full a call waits less than a second, for its turn or in vain', async () => {
   const scripts = members({ a: answer, b: answer }, { a: { maxConcurrent: 1 }, b: { priority: 1, maxConcurrent: 1 } })
   expect(await call(['a', 'b'])).toMatchObject({ from: 'a' })
   expect(await call(['a', 'b'])).toMatchObject({ from: 'b' })

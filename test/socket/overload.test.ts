@@ -1,0 +1,113 @@
+/** Where upstreams have no room, or are all in trouble, nobody takes everything and no storm begins. Rules: pool.md "Overload", "Retry budget". */
+
+import { afterAll, expect, test } from 'bun:test'
+import { errorAnswer, nativeMessage, nativeStream, type Script, startFakeUpstream, textFrames } from '../support/fake-upstream.ts'
+import { startTestGateway } from '../support/gateway.ts'
+import { question, startStage } from '../support/stage.ts'
+
+const cleanUps: (() => unknown)[] = []
+afterAll(async () => {
+  for (const cleanUp of cleanUps.reverse()) await cleanUp()
+})
+
+const OVERLOADED = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }
+
+test('one account cannot take the pool: with 200 greedy streams on 20 slots, each request of another account is answered', async () => {
+  const [start = '', ...rest] = textFrames('Good morning')
+  const upstream = await startFakeUpstream({ answer: () => nativeStream(start, { delayMs: 200 }, ...rest) })
+  const gateway = await startTestGateway({ upstreams: [upstream.url], upstream: { maxConcurrent: 20 } })
+  cleanUps.push(upstream.stop, gateway.stop)
+  const [greedy, small] = [await gateway.createKey({ balanceUsd: '1000' }), await gateway.createKey()]
+  const { path, body } = question({ stream: true })
+  const ask = async (secret: string): Promise<number> => {
+    const answer = await gateway.post(path, secret, body)
+    // Who has no turn is told by a status that a client's library understands, not inside a stream.
+    expect(await answer.text()).toContain(answer.status === 200 ? 'message_stop' : 'Temporary provider issue')
+    if (answer.status !== 200) expect(answer.headers.get('retry-after')).toBe('1')
+    return answer.status
+  }
+  let isOver = false
+  const refused: number[] = []
+  const crowd = Array.from({ length: 200 }, async () => {
+    while (!isOver) if ((await ask(greedy)) !== 200) refused.push(1)
+  })
+  await Bun.sleep(300)
+  const statuses: number[] = []
+  for (let turn = 0; turn < 10; turn++) statuses.push(await ask(small))
+  isOver = true
+  await Promise.all(crowd)
+  expect(statuses).toEqual(Array(10).fill(200))
+  expect(refused.length).toBeGreaterThan(0)
+  await gateway.idle()
+  expect(gateway.verify()).toEqual([])
+}, 30_000)
+
+test('with all upstreams in trouble no storm begins: each request is refused with Retry-After, and few calls are second tries', async () => {
+  const other = await startFakeUpstream({ answer: () => errorAnswer(529, OVERLOADED) })
+  const stage = await startStage({ upstreams: [other.url] })
+  cleanUps.push(other.stop, stage.stop)
+  stage.play(errorAnswer(529, OVERLOADED))
+  const asked = 200
+  const answers: Response[] = []
+  for (let sent = 0; sent < asked; sent += 20)
+    answers.push(...(await Promise.all(Array.from({ length: 20 }, () => stage.ask({ stream: true })))))
+  for (const answer of answers) expect([answer.status, Number(answer.headers.get('retry-after')) >= 1]).toEqual([503, true])
+  expect(stage.upstream.requests.length + other.requests.length).toBeLessThanOrEqual(1.2 * asked + 3)
+  expect([stage.gateway.holds(), stage.gateway.receipts()]).toEqual([[], []])
+})
+
+test('a hundred streams that their upstream drops end as one error each, and what comes next is answered elsewhere', async () => {
+  const other = await startFakeUpstream({ answer: () => nativeStream(...textFrames('from the other')) })
+  const stage = await startStage({ upstreams: [other.url] })
+  cleanUps.push(other.stop, stage.stop)
+  const death = Promise.withResolvers<void>()
+  const [start = '', block = '', delta = ''] = textFrames('Good evening')
+  stage.play([...nativeStream(start, block, delta).slice(0, 4), { when: death.promise }, { reset: true }])
+  const streams = await Promise.all(Array.from({ length: 100 }, () => stage.ask({ stream: true })))
+  death.resolve()
+  for (const stream of streams) {
+    const text = await stream.text()
+    expect([text.split('event: error').length - 1, text.includes('message_stop')]).toEqual([1, false])
+  }
+  const next = await stage.ask({ stream: true })
+  expect(await next.text()).toContain('from the other')
+  expect(await stage.receiptOf(next)).toMatchObject({ outcome: 'complete', upstream: { name: 'upstream-1' } })
+  const faults = stage.gateway.receipts().filter(({ outcome }) => outcome === 'fault')
+  expect([faults.length, faults.every(({ costPicos, waivedPicos }) => costPicos === 0n && waivedPicos > 0n)]).toEqual([100, true])
+})
+
+test('who asks again after an error inside a stream has two receipts: one waived, one charged', async () => {
+  const stage = await startStage()
+  cleanUps.push(stage.stop)
+  const frames = textFrames('Good evening')
+  stage.play([...nativeStream(...frames.slice(0, 3)).slice(0, 4), { delayMs: 50 }, { reset: true }])
+  const broken = await stage.ask({ stream: true })
+  expect(await broken.text()).toContain('event: error')
+  stage.play(nativeStream(...frames))
+  const again = await stage.ask({ stream: true })
+  expect(await again.text()).toContain('message_stop')
+  const [first, second] = [await stage.receiptOf(broken), await stage.receiptOf(again)]
+  expect(first?.requestId).not.toBe(second?.requestId)
+  expect([first?.outcome, Number(first?.costPicos), Number(first?.waivedPicos) > 0]).toEqual(['fault', 0, true])
+  expect([second?.outcome, Number(second?.costPicos) > 0, Number(second?.waivedPicos)]).toEqual(['complete', true, 0])
+})
+
+test('an answer that comes just before the start limit is an answer', async () => {
+  const stage = await startStage({ limits: { startTimeoutMs: 600 } })
+  cleanUps.push(stage.stop)
+  const late: Script = [{ delayMs: 400 }, ...nativeMessage({ ...MESSAGE })]
+  stage.play(late)
+  const answer = await stage.ask()
+  expect([answer.status, (await stage.receiptOf(answer))?.outcome]).toEqual([200, 'complete'])
+})
+
+const MESSAGE = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'x',
+  content: [{ type: 'text', text: 'Good morning' }],
+  stop_reason: 'end_turn',
+  stop_sequence: null,
+  usage: { input_tokens: 10, output_tokens: 3 },
+}
