@@ -32,6 +32,7 @@ export class Breaker {
   #openUntil: number | undefined
   #openedAt = 0
   #probeUntil: number | undefined
+  #openedBy: Trouble['kind'] | undefined
   #openings = 0
 
   /** `random`: in [0, 1), so that many gateways do not probe in step. */
@@ -49,6 +50,11 @@ export class Breaker {
     if (this.#openUntil === undefined) return undefined
     if (now < this.#openUntil) return this.#openUntil
     return this.#probeUntil !== undefined && now < this.#probeUntil ? this.#probeUntil : undefined
+  }
+
+  /** It is out by answers that requests can bring about by themselves: no proof that it would fail others. */
+  get isOutByAnswers(): boolean {
+    return this.#openUntil !== undefined && (this.#openedBy === 'broken' || this.#openedBy === 'account')
   }
 
   /** A call is made, which `outUntil` had allowed: the first after a time out is the probe. */
@@ -70,10 +76,10 @@ export class Breaker {
     const isTold = isOpen && begunAt <= this.#openedAt
     this.#count(now, true)
     if (trouble.kind === 'busy' && trouble.retryAfterMs !== undefined && trouble.retryAfterMs > 0)
-      this.#openFor(now, Math.min(trouble.retryAfterMs, RETRY_AFTER_MS_MAX))
+      this.#openFor(now, Math.min(trouble.retryAfterMs, RETRY_AFTER_MS_MAX), 'busy')
     else if (isTold) return
     else if (isOpen || trouble.kind === 'dead' || trouble.kind === 'account' || this.#hasFailedTooOften())
-      this.#openFor(now, this.#nextOutMs(trouble))
+      this.#openFor(now, this.#nextOutMs(trouble), trouble.kind)
   }
 
   /** The call ended without a word on the upstream: its client left, or the request was the client's mistake. */
@@ -81,7 +87,8 @@ export class Breaker {
     this.#probeUntil = undefined
   }
 
-  #openFor(now: number, outMs: number): void {
+  #openFor(now: number, outMs: number, by: Trouble['kind']): void {
+    this.#openedBy = by
     this.#openUntil = Math.max(this.#openUntil ?? 0, now + outMs)
     this.#openedAt = now
     this.#probeUntil = undefined

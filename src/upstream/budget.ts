@@ -3,9 +3,14 @@
  * storm on the others. Pure. Rules: pool.md "Retry budget".
  */
 
+import { Recent } from '../core/recent.ts'
+
 export type BudgetRule = Readonly<{ share: number; perSecond: number }>
 
 const RETRY_BUDGET: BudgetRule = { share: 0.1, perSecond: 3 }
+/** Of the former: an account whose requests always fail leaves some for the others. */
+const ACCOUNT_BUDGET: BudgetRule = { share: 0.1, perSecond: 2 }
+const ACCOUNTS_MAX = 10_000
 /** What was not used for so long is lost: a quiet hour is no leave for a storm. */
 const KEPT_SECONDS = 10
 
@@ -46,5 +51,32 @@ export class RetryBudget {
 
   #cap(): number {
     return this.#rule.perSecond + this.#recentRequests * this.#rule.share
+  }
+}
+
+/** The budget of all, and what an account may take of it. */
+export class RetryBudgets {
+  readonly #all: RetryBudget
+  readonly #accounts = new Recent<RetryBudget>(ACCOUNTS_MAX)
+
+  constructor(now: number) {
+    this.#all = new RetryBudget(now)
+  }
+
+  earn(accountId: string, now: number): void {
+    this.#all.earn(now)
+    this.#of(accountId, now).earn(now)
+  }
+
+  take(accountId: string, now: number): boolean {
+    return this.#of(accountId, now).take(now) && this.#all.take(now)
+  }
+
+  #of(accountId: string, now: number): RetryBudget {
+    const known = this.#accounts.get(accountId)
+    if (known !== undefined) return known
+    const budget = new RetryBudget(now, ACCOUNT_BUDGET)
+    this.#accounts.set(accountId, budget)
+    return budget
   }
 }

@@ -6,7 +6,7 @@
 import type { Model } from '../core/catalog.ts'
 import type { Wheel } from '../core/wheel.ts'
 import type { BreakerState, Trouble } from './breaker.ts'
-import { RetryBudget } from './budget.ts'
+import { RetryBudgets } from './budget.ts'
 import { inOrder } from './choice.ts'
 import { busyFault, connectionFault } from './fault.ts'
 import { Member, type MemberConfig, type Spot, spotOf } from './member.ts'
@@ -83,12 +83,12 @@ const BACKOFF_MS_MAX = 1_000
 
 export class UpstreamPool {
   readonly #options: PoolOptions
-  readonly #budget: RetryBudget
+  readonly #budgets: RetryBudgets
   #members: ReadonlyMap<string, Member> = new Map()
 
   constructor(options: PoolOptions) {
     this.#options = options
-    this.#budget = new RetryBudget(options.monotonicMs())
+    this.#budgets = new RetryBudgets(options.monotonicMs())
   }
 
   /** Those of the configuration, in its order. One that was there keeps what is known of it. */
@@ -108,7 +108,7 @@ export class UpstreamPool {
 
   /** What was taken of the answer; a fault where none of the upstreams that were asked gave one. Never rejects by what an upstream does. */
   async call<T extends object>(request: PoolRequest, options: CallOptions<T>): Promise<T | Fault> {
-    this.#budget.earn(this.#options.monotonicMs())
+    this.#budgets.earn(request.accountId, this.#options.monotonicMs())
     const { stop } = options
     const all = this.#spots(request)
     const tried = new Set<Member>()
@@ -118,7 +118,7 @@ export class UpstreamPool {
       tried.add(spot.member)
       const made = await this.#attempt(request, spot, { ...options, isLast: tried.size === all.length })
       if (!isFault(made) || made.trouble === undefined || stop.isStopped || tried.size === all.length) return made
-      const refused = await this.#mayRetry(wasSent(made), tried.size, stop)
+      const refused = await this.#mayRetry(wasSent(made) ? request.accountId : undefined, tried.size, stop)
       if (refused !== undefined) return refused
     }
   }
@@ -135,7 +135,7 @@ export class UpstreamPool {
   async #enter(request: PoolRequest, all: readonly Spot[], tried: ReadonlySet<Member>, stop: Stop): Promise<Spot | Fault> {
     if (all.length === 0) return connectionFault(request.model.upstreams[0]?.name ?? 'none', 'not configured')
     const now = this.#options.monotonicMs()
-    const open = all.filter((spot) => !tried.has(spot.member) && this.#outUntil(spot, all, now) === undefined)
+    const open = this.#open(all, tried, now)
     if (open.length === 0) return this.#noneLeft(all, now)
     const order = inOrder(open, request.conversation, this.#options.random)
     for (const spot of order) {
@@ -153,6 +153,13 @@ export class UpstreamPool {
       return first
     }
     return stop.isStopped ? connectionFault(first.name, 'aborted') : busyFault(first.name, 'max concurrent')
+  }
+
+  /** Where all are out by what they answered, one is asked all the same: one customer's requests must not take a model from all. */
+  #open(all: readonly Spot[], tried: ReadonlySet<Member>, now: number): readonly Spot[] {
+    const open = all.filter((spot) => !tried.has(spot.member) && this.#outUntil(spot, all, now) === undefined)
+    if (open.length > 0 || tried.size > 0) return open
+    return all.filter(({ member, line }) => !member.isOut && line.breaker.isOutByAnswers)
   }
 
   /** Undefined: it may be called. The only upstream of a model is called whatever its breaker says, unless its address is silent: there is no better one. */
@@ -190,14 +197,17 @@ export class UpstreamPool {
     const taken = reply.kind === 'fault' ? reply : await take(reply, asked.model)
     const tookMs = monotonicMs() - startedMs
     if (!isFault(taken)) {
-      this.#told(spot, (at) => line.breaker.succeeded(at, startedMs))
+      if (isCount(request)) line.breaker.abandoned()
+      else this.#told(spot, (at) => line.breaker.succeeded(at, startedMs))
       line.isSilent = false
-      line.pace.began(tookMs)
+      // An answer in one piece takes as long as it is.
+      if (reply.kind === 'reply' && reply.isEventStream) line.pace.began(tookMs)
       events.called(member.name, 'answered')
       log.answered(() => this.#told(spot, (at) => line.breaker.failed(at, { kind: 'broken' }, startedMs)))
       return taken
     }
-    this.#judge(spot, taken, stop, startedMs)
+    if (isCount(request) && taken.trouble?.kind !== 'dead') line.breaker.abandoned()
+    else this.#judge(spot, taken, stop, startedMs)
     events.called(member.name, taken.cause)
     log.failed({
       ...begun,
@@ -229,15 +239,16 @@ export class UpstreamPool {
     if (after !== before) this.#options.events.changed(member.name, line.model, after)
   }
 
-  /** Waits a little, so that those who failed together do not come back together; what was never sent costs nothing and waits for nothing. */
-  async #mayRetry(costsBudget: boolean, failures: number, stop: Stop): Promise<Fault | undefined> {
+  /** Waits a little, so that those who failed together do not come back together; what was never sent is on nobody's account and waits for nothing. */
+  async #mayRetry(accountId: string | undefined, failures: number, stop: Stop): Promise<Fault | undefined> {
     const { random, wheel, monotonicMs, events } = this.#options
-    if (costsBudget && !this.#budget.take(monotonicMs())) {
+    if (accountId !== undefined && !this.#budgets.take(accountId, monotonicMs())) {
       events.retried('budget spent')
       return busyFault('none', 'retry budget')
     }
     events.retried('retried')
-    if (costsBudget) await rest(wheel, monotonicMs() + random() * Math.min(BACKOFF_MS_MAX, BACKOFF_FIRST_MS * 2 ** failures), stop)
+    if (accountId !== undefined)
+      await rest(wheel, monotonicMs() + random() * Math.min(BACKOFF_MS_MAX, BACKOFF_FIRST_MS * 2 ** failures), stop)
     return stop.isStopped ? connectionFault('none', 'aborted') : undefined
   }
 }
@@ -246,5 +257,8 @@ type Attempting<T> = CallOptions<T> & Readonly<{ isLast: boolean }>
 
 /** Of what never reached the upstream nothing can have been paid for. */
 const wasSent = ({ status, trouble, cause }: Fault): boolean => status !== undefined || trouble?.kind === 'broken' || cause === 'aborted'
+
+/** It costs its customer nothing, and not every upstream can: how it ends says nothing of answers. */
+const isCount = ({ path }: PoolRequest): boolean => path === '/v1/messages/count_tokens'
 
 const isFault = (value: object): value is Fault => 'kind' in value && value.kind === 'fault'

@@ -317,3 +317,81 @@ test('an upstream that an operator took out gets no call, and comes back with wh
   if (a !== undefined) a.isOut = false
   expect(await call(['a', 'b'])).toMatchObject({ from: 'a' })
 })
+
+test("one customer's requests that fail everywhere take the model from nobody else", async () => {
+  const poisoned: Behaviour = (asked, by) => (String(asked.version) === 'poison' ? BROKEN(asked, by) : answer(asked, by))
+  const scripts = members({ a: poisoned, b: poisoned }, { b: { priority: 1 } })
+  const poison = async (count: number): Promise<void> => {
+    for (let index = 0; index < count; index++) {
+      const failed = call(['a', 'b'], { version: 'poison', accountId: 'acc_worst' })
+      await pass(TICK_MS * 12)
+      await failed
+    }
+  }
+  await poison(40)
+  expect(seen.changed).toEqual(expect.arrayContaining(['a open', 'b open']))
+  const asked = (): number => Object.values(scripts).reduce((sum, script) => sum + script.asked.length, 0)
+  const before = asked()
+  await poison(5)
+  expect(asked() - before).toBeLessThanOrEqual(10)
+  for (let index = 0; index < 3; index++) {
+    expect(await call(['a', 'b'], { accountId: 'acc_other' })).toMatchObject({ kind: 'taken' })
+    await poison(1)
+  }
+})
+
+test('where all are out by what they answered one is asked, once; the dead and those that named a time are not', async () => {
+  const scripts = members({ a: BROKEN, b: BROKEN, dead: DEAD }, { b: { priority: 1 }, dead: { priority: 2 } })
+  for (let index = 0; index < 60; index++) {
+    const failed = call(['a', 'b', 'dead'])
+    await pass(TICK_MS * 12)
+    await failed
+  }
+  const before = Object.values(scripts).map(({ asked }) => asked.length)
+  const failed = call(['a', 'b', 'dead'])
+  await pass(500)
+  expect(await failed).toMatchObject({ refusal: { name: 'upstreamBusy' } })
+  const more = Object.values(scripts).map(({ asked }, index) => asked.length - (before[index] ?? 0))
+  expect(more.reduce((sum, calls) => sum + calls, 0)).toBe(1)
+})
+
+test('whose requests always fail leaves second tries for the others', async () => {
+  const flaky: Behaviour = (asked, by) => (String(asked.version) === 'good' ? answer(asked, by) : BROKEN(asked, by))
+  members({ a: BROKEN, b: flaky }, { b: { priority: 1 } })
+  const worst = Array.from({ length: 6 }, () => call(['a', 'b'], { accountId: 'acc_worst' }))
+  await Bun.sleep(0)
+  expect(seen.retried).toContain('budget spent')
+  const good = call(['a', 'b'], { accountId: 'acc_other', version: 'good' })
+  await pass(TICK_MS * 20)
+  expect(await good).toMatchObject({ from: 'b' })
+  await Promise.all(worst)
+})
+
+test('token counts, which are free, put no upstream out and bring none back', async () => {
+  const path = '/v1/messages/count_tokens' as const
+  members({ a: (asked, by) => (asked.path === path ? BROKEN(asked, by) : answer(asked, by)) })
+  for (let index = 0; index < 30; index++) {
+    await call(['a'], { path })
+    await call(['a'], { path, accountId: `acc_${index}` })
+  }
+  expect(seen.changed).toEqual([])
+  const busy = fails('status 429', { kind: 'busy', retryAfterMs: 20_000 }, { status: 429 })
+  members({ a: (asked, by) => (asked.path === path ? busy(asked, by) : answer(asked, by)), b: answer }, { b: { priority: 1 } })
+  await call(['a'], { path })
+  expect(await call(['a', 'b'])).toMatchObject({ from: 'a' })
+})
+
+test('an answer in one piece says nothing of how fast an upstream begins', async () => {
+  const stream: Behaviour = (asked, by) => ({ ...(answer(asked, by) as Reply), isEventStream: true })
+  const scripts = members({ a: stream }, { a: { maxConcurrent: 1_000 } })
+  const [a] = pool.members()
+  for (let index = 0; index < 300; index++) await call(['a'])
+  const script = scripts['a']
+  if (script !== undefined)
+    script.behave = (asked, by) => {
+      nowMs += 60_000
+      return answer(asked, by)
+    }
+  for (let index = 0; index < 10; index++) await call(['a'])
+  expect(a?.line('vendor-sonnet-1').pace.share()).toBe(1)
+})
