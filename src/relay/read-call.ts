@@ -5,10 +5,12 @@ import type { Call } from '../core/format.ts'
 import type { KeyRecord } from '../core/key.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { World } from '../world.ts'
+import type { BodyLease } from './body-memory.ts'
 import type { BodyReader } from './body-reader.ts'
 import { UNREADABLE } from './read-body.ts'
 import { readContext } from './read-context.ts'
 import { READERS, type ReaderName } from './readers.ts'
+import { Recalling } from './recalling.ts'
 import type { ResponseMemory } from './response-memory.ts'
 
 /** Above it a body holds the loop for longer than a stream should wait. */
@@ -20,22 +22,28 @@ export type Reading = Readonly<{
   bodyReader: BodyReader
   request: Request
   key: KeyRecord
+  /** Grows with what the request refers to. */
+  lease: BodyLease
 }>
 
 /** `bytes` are the reader's own: of a large body nothing is left of them. The call is as the named reader makes it, which knows its echo. Rejects by bugs only. */
 export async function readCall(
   name: ReaderName,
-  { world, memory, bodyReader, request, key }: Reading,
+  { world, memory, bodyReader, request, key, lease }: Reading,
   bytes: Uint8Array,
 ): Promise<Call<unknown> | Refusal> {
-  const context = readContext(world, request, key, (id) => memory.recall(key.id, id))
+  const find = (id: string) => memory.written(key.id, id)
   if (bytes.byteLength < LARGE_BYTES) {
+    const recalling = new Recalling(find, lease, bytes.byteLength, LARGE_BYTES)
     const body = parseBody(bytes)
-    return body instanceof Refusal ? body : READERS[name](body, context)
+    const read = body instanceof Refusal ? body : READERS[name](body, readContext(world, request, key, recalling.parsed))
+    if (!recalling.isLarge) return recalling.refusal ?? read
   }
-  const { headers, find } = context
-  const recall = (id: string) => memory.written(key.id, id)
-  const read = await bodyReader.read({ reader: name, bytes, accountId: key.accountId, signal: request.signal, headers, find, recall })
+  const recalling = new Recalling(find, lease, bytes.byteLength)
+  const { headers, find: findModel } = readContext(world, request, key, recalling.parsed)
+  const { signal } = request
+  const recall = recalling.written
+  const read = await bodyReader.read({ reader: name, bytes, accountId: key.accountId, signal, headers, find: findModel, recall })
   // As for one that left while it sent its body.
-  return read === 'left' ? UNREADABLE : read
+  return recalling.refusal ?? (read === 'left' ? UNREADABLE : read)
 }

@@ -12,6 +12,7 @@ import { describeBug } from '../observe/bug.ts'
 import type { World } from '../world.ts'
 import type { Admitted, Grant, RelayParts } from './admitted.ts'
 import type { FinishedAnswer } from './answer-memory.ts'
+import type { BodyLease } from './body-memory.ts'
 import { countTokens } from './count-tokens.ts'
 import { type Connection, Exchange, ownerOf } from './exchange.ts'
 import { type Claim, type ClaimParts, claimAnswer, replay } from './idempotency.ts'
@@ -150,7 +151,7 @@ export class Relay {
       const claimed = await claimAnswer(this.#claimParts, key, request, bytes)
       if (claimed instanceof Refusal || (claimed !== undefined && 'kind' in claimed)) return giveUp(claimed)
       claim = claimed
-      const held = await this.#hold(format, request, key, exchange, bytes, claim)
+      const held = await this.#hold(format, request, key, exchange, bytes, lease, claim)
       return held instanceof Refusal ? giveUp(held) : { ...held, lease, claim, release }
     } catch (error) {
       release()
@@ -164,10 +165,11 @@ export class Relay {
     key: KeyRecord,
     exchange: Exchange,
     bytes: Uint8Array,
+    lease: BodyLease,
     claim: Claim | undefined,
   ): Promise<Pick<Grant<Echo>, 'call' | 'held'> | Refusal> {
     const { world } = this.#parts
-    const read = await readCall(format.name, { ...this.#parts, request, key }, bytes)
+    const read = await readCall(format.name, { ...this.#parts, request, key, lease }, bytes)
     if (read instanceof Refusal) return read
     const call = read as Call<Echo>
     const { rates, contextWindow, id: modelId } = call.model

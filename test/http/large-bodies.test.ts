@@ -46,6 +46,25 @@ test('a large body is answered and charged in every format, its memory is given 
   expect([threads.started, gateway.bodies.bytes, gateway.receipts().length, alarms()]).toEqual([1, 0, 4, []])
 })
 
+test('a small body that refers to megabytes is read as a large one, in memory that it has leased', async () => {
+  const { threads, secret } = await start({ memoryBytes: 160_000_000 })
+  const post = (body: object) => gateway.post('/v1/responses', secret, { model: MODEL_ID, ...body })
+  const idOf = async (answer: Response) => ((await answer.json()) as { id: string }).id
+  const half = 'x'.repeat(600_000)
+  const first = await idOf(await post({ input: half }))
+  const second = await idOf(await post({ input: half, previous_response_id: first }))
+  expect(threads.started).toBe(1)
+  const other = gateway.bodies.lease({ id: 'key_other', accountId: 'acc_other' })
+  expect(other.growAnswer(39_000_000)).toBeUndefined()
+  expect((await post({ input: 'And?', previous_response_id: first })).status).toBe(200)
+  const refused = await post({ input: 'And?', previous_response_id: second })
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
+  other.release()
+  expect((await post({ input: 'And?', previous_response_id: second })).status).toBe(200)
+  await gateway.idle()
+  expect([gateway.bodies.bytes, alarms()]).toEqual([0, []])
+})
+
 test('an answer to a large body is remembered, and a large body finds it', async () => {
   const { secret } = await start()
   const ask = async (body: object): Promise<{ id: string }> => {
