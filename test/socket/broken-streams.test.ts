@@ -9,12 +9,13 @@ const UNAVAILABLE = { type: 'server_error', message: 'Service temporarily unavai
 const PROVIDER = { type: 'server_error', message: 'Temporary provider issue on our side, retry in a minute' }
 const TIMED_OUT = { type: 'server_error', message: 'Service timed out; retry later' }
 
-const stage = await startStage({ limits: { totalTimeoutMs: 250, stallTimeoutMs: 60_000 } })
+const stage = await startStage()
+const brief = await startStage({ limits: { totalTimeoutMs: 250, stallTimeoutMs: 60_000 } })
 const stalling = await startStage({ limits: { stallTimeoutMs: 60 } })
 const patient = await startStage({ limits: { totalTimeoutMs: 150 }, timings: { firstEventWaitMs: 2_000 } })
 /** Takes silence after the final figures for the end. */
 const ending = await startStage({ timings: { terminalWaitMs: 60, heartbeatIdleMs: 30 }, limits: { stallTimeoutMs: 400 } })
-afterAll(() => Promise.all([stage.stop(), stalling.stop(), patient.stop(), ending.stop()]))
+afterAll(() => Promise.all([stage.stop(), brief.stop(), stalling.stop(), patient.stop(), ending.stop()]))
 
 /** 20 input tokens, and 40 bytes of text: ten tokens by estimate. */
 const TEXT = 'Forty bytes of text, no more and no less'
@@ -192,14 +193,14 @@ test('an upstream that falls silent is cut off at the stall limit, and waived', 
 test('an upstream that never ends is cut at the total limit: the error of the limit, charged as far as it came', async () => {
   const drops = Array.from({ length: 300 }, (): readonly StreamPiece[] => [delta, { delayMs: 10 }]).flat()
   for (const pieces of [drops, [delta, { stall: true }] as const]) {
-    stage.play(nativeStream(start, open, ...pieces))
+    brief.play(nativeStream(start, open, ...pieces))
     for (const format of FORMATS) {
-      const answer = await stage.ask({ format, stream: true })
+      const answer = await brief.ask({ format, stream: true })
       expect([format, endOf(format, await answer.text())]).toEqual([format, TIMED_OUT])
-      const receipt = await stage.receiptOf(answer)
+      const receipt = await brief.receiptOf(answer)
       expect(receipt).toMatchObject({ outcome: 'deadline', usageSource: 'estimated', waivedPicos: 0n, inputTokens: 20 })
       expect(receipt?.outputTokens).toBeGreaterThanOrEqual(10)
-      await until(() => stage.upstream.requests.at(-1)?.abortedAtMs !== undefined, 'the upstream to be left')
+      await until(() => brief.upstream.requests.at(-1)?.abortedAtMs !== undefined, 'the upstream to be left')
     }
   }
 })
