@@ -1,7 +1,7 @@
 /**
- * `bun run bench [--quick] [--binary FILE] [--peer NAME=URL] [--upstream-port N] [--receipts N] [steps…]`: the whole table, Tollgate beside its peers, in about twelve minutes on two
- * cores; written to `bench/results` as JSON and as the picture of the README. `--quick` has shorter turns; then, and when only some
- * steps are named (`flush`, `debits`, `starts`, `loads`, `beside`, `memory`), nothing is written without `--write`.
+ * `bun run bench [--quick] [--binary FILE] [--peer NAME=URL] [--upstream-port N] [--receipts N] [steps…]`: the whole table, Tollgate beside its peers, in about
+ * twelve minutes on two cores; written to `bench/results` as JSON and as the picture of the README. `--quick` has shorter turns; then, and when only some steps
+ * are named (`flush`, `debits`, `starts`, `loads`, `beside`, `memory`), nothing is written without `--write`.
  */
 
 import { parseArgs } from 'node:util'

@@ -1,6 +1,6 @@
 /**
- * `bun run bench growth [--receipts N] [--keys N] [--body-bytes N] [--binary FILE]`: what a ledger in use, many keys and long conversations cost, each in steps of
- * ten up to N: CPU a request, start to first answer, size. A million receipts, a hundred thousand keys and 10 MB where nothing is said.
+ * `bun run bench growth [--receipts N] [--keys N] [--body-bytes N] [--binary FILE]`: what a ledger in use, many keys and long conversations cost, each in steps
+ * of ten up to N: CPU a request, start to first answer, size. A million receipts, a hundred thousand keys and 10 MB where nothing is said.
  */
 
 import { statSync } from 'node:fs'

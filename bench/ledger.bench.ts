@@ -1,6 +1,6 @@
 /**
- * What money costs: admission in memory; a debit (receipt, account, key, roll-up, flushed) in groups of 1 to 256 by CPU, on the state machine alone; and the way through
- * the ledger's thread, for one request at a time and for many. The sums are checked at the end. Run: `bun bench/ledger.bench.ts [debits] [rounds]`.
+ * What money costs: admission in memory; a debit (receipt, account, key, roll-up, flushed) in groups of 1 to 256 by CPU, on the state machine alone; and the
+ * way through the ledger's thread, for one request at a time and for many. The sums are checked at the end. Run: `bun bench/ledger.bench.ts [debits] [rounds]`.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs'

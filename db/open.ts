@@ -40,8 +40,8 @@ export function openDatabase(path: string, access: Access, refuses: Refuses = ()
 }
 
 /**
- * Whether whoever wrote last did not close the file: a clean end takes the log away. Asked before it is opened, which makes one. A reader that outlived the writer
- * leaves it too, and then a check is made that need not be.
+ * Whether whoever wrote last did not close the file: a clean end takes the log away. Asked before it is opened, which makes one. A reader that outlived the
+ * writer leaves it too, and then a check is made that need not be.
  */
 export const wasLeftOpen = (path: string): boolean => existsSync(`${path}-wal`)
 
@@ -148,7 +148,10 @@ function inspect(db: Database, path: string, isReadOnly: boolean): DatabaseProbl
   return undefined
 }
 
-/** The beginning of every table, which takes no longer for a large file. Throws where it is damaged; the whole is checked behind the start, and only after an unclean end. */
+/**
+ * The beginning of every table, which takes no longer for a large file. Throws where it is damaged; the whole is checked behind the start, and only after an
+ * unclean end.
+ */
 function glance(db: Database): void {
   const tables = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
   for (const { name } of tables) db.query(`SELECT 1 FROM "${name}" LIMIT 1`).get()

@@ -1,5 +1,7 @@
 #!/usr/bin/env bun
-/** Entry of the binary. The files of threads are named here and nowhere else, as they are to the build: their URLs are found from this one in a compiled binary. */
+/**
+ * Entry of the binary. The files of threads are named here and nowhere else, as they are to the build: their URLs are found from this one in a compiled binary.
+ */
 
 import { runCli } from './cli/program.ts'
 import { takeEnvironment } from './cli/proxies.ts'

@@ -1,4 +1,6 @@
-/** Who is measured beside Tollgate: a bare passthrough (R), nginx (N) where it is installed, Portkey (P) where npm can have it, and any other by its address. */
+/**
+ * Who is measured beside Tollgate: a bare passthrough (R), nginx (N) where it is installed, Portkey (P) where npm can have it, and any other by its address.
+ */
 
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

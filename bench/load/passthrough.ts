@@ -1,4 +1,7 @@
-/** R, what all ratios are of: the least that a proxy can be on this runtime. Reads the body, passes it on, passes the answer back. Run with the upstream's address. */
+/**
+ * R, what all ratios are of: the least that a proxy can be on this runtime. Reads the body, passes it on, passes the answer back. Run with the upstream's
+ * address.
+ */
 
 const UPSTREAM = process.argv[2] ?? ''
 

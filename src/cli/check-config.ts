@@ -1,4 +1,7 @@
-/** `tollgate check-config`: every mistake of the configuration, secrets included, or what it says and what of it has no effect yet. Rules: operator.md "Configuration", "Commands". */
+/**
+ * `tollgate check-config`: every mistake of the configuration, secrets included, or what it says and what of it has no effect yet. Rules: operator.md
+ * "Configuration", "Commands".
+ */
 
 import type { Command } from 'commander'
 import type { Config } from '../config/config.ts'

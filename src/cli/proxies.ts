@@ -1,4 +1,7 @@
-/** Proxies that the environment names for every program: they would see an upstream's key, so only a configuration may name one. Rules: platform.md "Bun's fetch". */
+/**
+ * Proxies that the environment names for every program: they would see an upstream's key, so only a configuration may name one. Rules: platform.md
+ * "Bun's fetch".
+ */
 
 import type { Config } from '../config/config.ts'
 import type { Environment } from '../config/make-upstreams.ts'

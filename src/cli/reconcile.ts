@@ -1,4 +1,7 @@
-/** `tollgate reconcile FILE…`: the vendor's usage report against our receipts and attempts, down to the calls of a bucket that drifts. Rules: operator.md "Reconciliation". */
+/**
+ * `tollgate reconcile FILE…`: the vendor's usage report against our receipts and attempts, down to the calls of a bucket that drifts. Rules: operator.md
+ * "Reconciliation".
+ */
 
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'

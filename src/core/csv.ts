@@ -1,4 +1,7 @@
-/** Comma-separated values (https://www.rfc-editor.org/rfc/rfc4180) that a spreadsheet shows and does not run (https://owasp.org/www-community/attacks/CSV_Injection). */
+/**
+ * Comma-separated values (https://www.rfc-editor.org/rfc/rfc4180) that a spreadsheet shows and does not run
+ * (https://owasp.org/www-community/attacks/CSV_Injection).
+ */
 
 export type Cell = string | number | boolean | null
 

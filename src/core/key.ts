@@ -1,4 +1,7 @@
-/** Keys: the form of their secret and what is shown of it, what they may still spend, and when they may be used. Rules: contract.md "Keys"; keys.md "Secrets", "Expiry and rotation"; money.md "Holds". */
+/**
+ * Keys: the form of their secret and what is shown of it, what they may still spend, and when they may be used. Rules: contract.md "Keys"; keys.md "Secrets",
+ * "Expiry and rotation"; money.md "Holds".
+ */
 
 import { minPicos, type Picos, picos } from './money.ts'
 
@@ -33,7 +36,10 @@ export type Purse<Amount extends bigint = Picos> = Readonly<{
 
 export type Shortage = 'balanceUsed' | 'limitUsed' | 'balanceHeld' | 'limitHeld'
 
-/** The rule of admission, tested before a request's own hold is added: undefined where there is something left beyond what is held. What will not come back by itself is said first. */
+/**
+ * The rule of admission, tested before a request's own hold is added: undefined where there is something left beyond what is held. What will not come back by
+ * itself is said first.
+ */
 export function shortageOf({ limitPicos, spentPicos, heldPicos, account }: Purse<bigint>): Shortage | undefined {
   if (account.balancePicos <= 0n) return 'balanceUsed'
   if (limitPicos !== null && limitPicos - spentPicos <= 0n) return 'limitUsed'

@@ -12,7 +12,10 @@ import type { Usage } from './usage.ts'
 export const OUTCOMES = ['complete', 'fault', 'deadline', 'leaver', 'drain', 'cut', 'recovered'] as const
 export type Outcome = (typeof OUTCOMES)[number]
 
-/** final: as the upstream reported at its end, also where the answer was cut after it · partial: its last figures before a cut · estimated: at least one figure is ours · none: nothing was read. */
+/**
+ * final: as the upstream reported at its end, also where the answer was cut after it · partial: its last figures before a cut · estimated: at least one figure
+ * is ours · none: nothing was read.
+ */
 export type UsageSource = 'final' | 'partial' | 'estimated' | 'none'
 
 /** Lets exactly one of the ends that race for a request decide it. */

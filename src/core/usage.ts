@@ -104,7 +104,9 @@ function splitOf(creation: unknown, count: (value: unknown) => number | undefine
 /** Cache writes as one object states them. Without a total of its own it is what the split sums to. */
 type StatedWrites = Readonly<{ total: number | undefined; split: CacheWrites | undefined }>
 
-/** The split is one statement: taken whole when its parts sum to the total, else the total counts as 5 m. A total alone keeps what the older split says of it. */
+/**
+ * The split is one statement: taken whole when its parts sum to the total, else the total counts as 5 m. A total alone keeps what the older split says of it.
+ */
 function newestWrites(known: CacheWrites | undefined, { total, split }: StatedWrites, isFull: boolean): CacheWrites | undefined {
   if (total === undefined || (total === 0 && known !== undefined && !isFull)) return known
   if (split !== undefined) return sumOf(split) === total ? split : { fiveMinutes: total, oneHour: 0 }

@@ -15,7 +15,10 @@ const NOT_READY = t.Object(
   { title: 'NotReady', description: 'Send new requests elsewhere' },
 )
 
-/** `/livez`: 200 while the process answers. `/readyz`: 503 while it drains, cannot write or knows that its ledger is damaged, so that a load balancer looks elsewhere. */
+/**
+ * `/livez`: 200 while the process answers. `/readyz`: 503 while it drains, cannot write or knows that its ledger is damaged, so that a load balancer looks
+ * elsewhere.
+ */
 export const publicHealth = (world: World) =>
   new Elysia({ name: 'health' })
     .get('/livez', () => answerJson({ status: 'ok' }, 200, idsOf(world.requestId())), {

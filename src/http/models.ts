@@ -53,7 +53,10 @@ const MODEL_LIST = t.Object(
   { title: 'ModelList', description: 'The models that the key’s plan allows' },
 )
 
-/** The vendor's cursors. A `limit` is judged and not needed: everything is one page. A pattern, since Elysia's own integers lose the field's name when they fail. */
+/**
+ * The vendor's cursors. A `limit` is judged and not needed: everything is one page. A pattern, since Elysia's own integers lose the field's name when they
+ * fail.
+ */
 const CURSORS = t.Object({
   after_id: t.Optional(t.String({ description: 'Only what stands after this model' })),
   before_id: t.Optional(t.String({ description: 'Only what stands before this model' })),

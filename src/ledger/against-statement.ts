@@ -1,4 +1,7 @@
-/** Holds the ledger against an earlier statement: who wrote a chain anew, with all its hashes, is found by the rows that its owner has. Rules: ledger.md "Statements". */
+/**
+ * Holds the ledger against an earlier statement: who wrote a chain anew, with all its hashes, is found by the rows that its owner has. Rules: ledger.md
+ * "Statements".
+ */
 
 import type { Database } from 'bun:sqlite'
 import { ChainRows } from './chain-rows.ts'

@@ -1,6 +1,6 @@
 /**
- * Where the chains of the accounts end, in the writer's memory: a receipt's place and hash are made without a read. What was not committed is forgotten and read again
- * from the account's row. Rules: ledger.md "Chain".
+ * Where the chains of the accounts end, in the writer's memory: a receipt's place and hash are made without a read. What was not committed is forgotten and
+ * read again from the account's row. Rules: ledger.md "Chain".
  */
 
 import { NO_HASH, nextHash, ownerText, priceText, privateText, receiptText } from './chain.ts'

@@ -1,6 +1,7 @@
 /**
- * The rows of the chains as the ledger holds them, each with the text that its hash is made of: receipts in the order in which they were written, which is that of
- * every chain, and the credits of an account by their place. A thousand at a time, so that a ledger of any size needs the same memory. Rules: ledger.md "Chain".
+ * The rows of the chains as the ledger holds them, each with the text that its hash is made of: receipts in the order in which they were written, which is that
+ * of every chain, and the credits of an account by their place. A thousand at a time, so that a ledger of any size needs the same memory. Rules: ledger.md
+ * "Chain".
  */
 
 import type { Database } from 'bun:sqlite'

@@ -1,9 +1,10 @@
 /**
- * The chain of an account: what of a receipt or credit is hashed, letter by letter, and how. Changing a letter here is a new version: rows of the old one must stay
- * verifiable, in ledgers and in statements. Rules: ledger.md "Chain".
+ * The chain of an account: what of a receipt or credit is hashed, letter by letter, and how. Changing a letter here is a new version: rows of the old one must
+ * stay verifiable, in ledgers and in statements. Rules: ledger.md "Chain".
  *
- * A row's text is one line of JSON without spaces, its names in this order. Amounts are whole picodollars as decimal text, times Unix milliseconds. `private` is the
- * SHA-256, in hex, of what only operators may see, salted with a secret of the ledger. The hash of a row is the SHA-256 of the hash before it, in hex, and its text.
+ * A row's text is one line of JSON without spaces, its names in this order. Amounts are whole picodollars as decimal text, times Unix milliseconds. `private`
+ * is the SHA-256, in hex, of what only operators may see, salted with a secret of the ledger. The hash of a row is the SHA-256 of the hash before it, in hex,
+ * and its text.
  */
 
 import { CryptoHasher } from 'bun'

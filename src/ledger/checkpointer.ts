@@ -1,6 +1,6 @@
 /**
- * Moves the write-ahead log into the database from a thread and a connection of its own, so that no commit waits for it: SQLite's own checkpoint runs at the end of
- * whichever commit fills the log. Rules: SQLite's "Write-Ahead Logging" (a passive checkpoint waits for nobody and stops nobody).
+ * Moves the write-ahead log into the database from a thread and a connection of its own, so that no commit waits for it: SQLite's own checkpoint runs at the
+ * end of whichever commit fills the log. Rules: SQLite's "Write-Ahead Logging" (a passive checkpoint waits for nobody and stops nobody).
  */
 
 import { connect } from '../../db/connection.ts'

@@ -105,8 +105,8 @@ export class CommitLoop {
   }
 
   /**
-   * Reads need no commit: they are answered now, but for wallets, which are read behind the writes that were sent before them. Writes wait for the next attempt, or
-   * no longer.
+   * Reads need no commit: they are answered now, but for wallets, which are read behind the writes that were sent before them. Writes wait for the next
+   * attempt, or no longer.
    */
   #afterFailure(batch: readonly NumberedTask[]): void {
     const reads = batch.filter(({ task }) => isRead(task) && task.kind !== 'keyStates')

@@ -3,8 +3,8 @@
  * settle in groups of 16 with a thread that only decodes: objects 6.9 µs of CPU on both sides, one flat array 3.2, records 2.2, records in a ring of shared
  * memory 1.6, which is not worth a thread that sleeps in `Atomics.wait` and hears no other message.
  *
- * A record: numbers as float64 (NaN for null), amounts as int64, three hashes of 32 bytes each with a number that tells whether they are there, then strings with their
- * byte length. Other upstream calls than the receipt's are rare: they are one string of JSON.
+ * A record: numbers as float64 (NaN for null), amounts as int64, three hashes of 32 bytes each with a number that tells whether they are there, then strings
+ * with their byte length. Other upstream calls than the receipt's are rare: they are one string of JSON.
  */
 
 import type { FormatName } from '../core/format.ts'

@@ -1,6 +1,6 @@
 /**
- * Whether the files at the ledger's path are still those that are open. SQLite writes on into a file that was moved, replaced or removed and says nothing: what is
- * charged then ends where nobody looks. Rules: ledger.md "A ledger that vanishes".
+ * Whether the files at the ledger's path are still those that are open. SQLite writes on into a file that was moved, replaced or removed and says nothing: what
+ * is charged then ends where nobody looks. Rules: ledger.md "A ledger that vanishes".
  */
 
 import { type FileId, fileIdAt } from './file-id.ts'

@@ -1,6 +1,6 @@
 /**
- * The kernel's lock on an open file, whatever the name it was opened by; it goes with the last handle, and so with the process, `kill -9` too. Bun has no call for
- * it. Source: flock(2) of Linux (glibc, musl) and of macOS. Rules: ledger.md "One writer".
+ * The kernel's lock on an open file, whatever the name it was opened by; it goes with the last handle, and so with the process, `kill -9` too. Bun has no call
+ * for it. Source: flock(2) of Linux (glibc, musl) and of macOS. Rules: ledger.md "One writer".
  */
 
 import { dlopen, FFIType, read } from 'bun:ffi'

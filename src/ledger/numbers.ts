@@ -1,6 +1,6 @@
 /**
- * The numbers under which rows name a price version and an upstream. A number that was given inside a transaction counts once that is committed; after a rollback
- * it is asked for again. Rules: money.md "Prices".
+ * The numbers under which rows name a price version and an upstream. A number that was given inside a transaction counts once that is committed; after a
+ * rollback it is asked for again. Rules: money.md "Prices".
  */
 
 import type { UpstreamCall } from './ledger.ts'

@@ -23,7 +23,10 @@ export type LedgerOptions = Omit<GroupCommitOptions, Defaulted | 'onClosed' | 'f
     lockWaitMs?: number
   }>
 
-/** `replayed`: settles that the spill had kept. `recovered`: requests of a dead process that were waived at their last mark. `path`: the file's own, behind any link. `isNew`: it was made just now. */
+/**
+ * `replayed`: settles that the spill had kept. `recovered`: requests of a dead process that were waived at their last mark. `path`: the file's own, behind any
+ * link. `isNew`: it was made just now.
+ */
 export type OpenedLedger = Readonly<{ ledger: Ledger; recovered: number; replayed: number; path: string; isNew: boolean }>
 
 /** Within it a client still waits for the end of its answer. */

@@ -1,6 +1,6 @@
 /**
- * What operators look through, newest first and a page at a time: the audit log, credits, attempts, use by day. Every order and filter is that of an index, so that
- * the last page costs what the first one does. Rules: operator.md "Lists".
+ * What operators look through, newest first and a page at a time: the audit log, credits, attempts, use by day. Every order and filter is that of an index, so
+ * that the last page costs what the first one does. Rules: operator.md "Lists".
  */
 
 import type { Database } from 'bun:sqlite'

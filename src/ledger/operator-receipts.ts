@@ -1,6 +1,6 @@
 /**
- * Receipts as operators look through them: those of a key or account by its own pages, all of them by request id, which is the order in which they came in. Rules:
- * operator.md "Lists"; ledger.md "Pages".
+ * Receipts as operators look through them: those of a key or account by its own pages, all of them by request id, which is the order in which they came in.
+ * Rules: operator.md "Lists"; ledger.md "Pages".
  */
 
 import type { Database } from 'bun:sqlite'

@@ -1,6 +1,6 @@
 /**
- * A page of receipts, newest first, of a key or of all keys of an account: by the page table, and the receipts that have no row in it yet. A reader's connection, never
- * the writer's. Rules: ledger.md "Pages".
+ * A page of receipts, newest first, of a key or of all keys of an account: by the page table, and the receipts that have no row in it yet. A reader's
+ * connection, never the writer's. Rules: ledger.md "Pages".
  */
 
 import type { Database } from 'bun:sqlite'

@@ -1,6 +1,7 @@
 /**
- * A settle whose request has a receipt already. With the same figures it is that settle, come twice. With others the receipt stays as it is. Where another process
- * wrote it, the difference is booked beside it, so that the account pays what its client was told; where this one did, a request is charged once. Rules: ledger.md "Twice is once".
+ * A settle whose request has a receipt already. With the same figures it is that settle, come twice. With others the receipt stays as it is. Where another
+ * process wrote it, the difference is booked beside it, so that the account pays what its client was told; where this one did, a request is charged once.
+ * Rules: ledger.md "Twice is once".
  */
 
 import { type Picos, picos, toExactUsdText, ZERO } from '../core/money.ts'

@@ -1,6 +1,6 @@
 /**
- * A file whose room was taken while there was some: frames are appended and flushed when the ledger itself cannot be written. A frame counts whole or not at all: its
- * checksum is over all of it and over the epoch, so that neither a torn one nor one that was replayed before is read. Rules: ledger.md "Spill".
+ * A file whose room was taken while there was some: frames are appended and flushed when the ledger itself cannot be written. A frame counts whole or not at
+ * all: its checksum is over all of it and over the epoch, so that neither a torn one nor one that was replayed before is read. Rules: ledger.md "Spill".
  */
 
 import { closeSync, constants, existsSync, fdatasyncSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'

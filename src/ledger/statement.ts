@@ -1,6 +1,6 @@
 /**
- * A statement of an account: its receipts and credits in a range of time, as a file of JSON lines that its owner can check without us. A head, a line a row, the sums,
- * and an Ed25519 signature over the SHA-256 of all before it. Rules: ledger.md "Statements".
+ * A statement of an account: its receipts and credits in a range of time, as a file of JSON lines that its owner can check without us. A head, a line a row,
+ * the sums, and an Ed25519 signature over the SHA-256 of all before it. Rules: ledger.md "Statements".
  */
 
 import type { Database } from 'bun:sqlite'

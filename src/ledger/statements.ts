@@ -1,7 +1,7 @@
 /**
  * Every statement of the ledger's writer, prepared once. Drizzle's where rows are read or inserted whole, so that their types follow the schema; raw SQL where
- * a statement computes in the database (`balance = balance - ?`), and for all that runs with every request, which is bound by position: by name costs a look-up a
- * value. Integers come back as bigints from raw SQL.
+ * a statement computes in the database (`balance = balance - ?`), and for all that runs with every request, which is bound by position: by name costs a look-up
+ * a value. Integers come back as bigints from raw SQL.
  */
 
 import type { Database } from 'bun:sqlite'

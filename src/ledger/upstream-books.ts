@@ -1,6 +1,6 @@
 /**
- * Our books of what upstreams were asked for: every receipt with an upstream and every attempt, in buckets of time, so that they can be held against the upstream's
- * own. One pass over the rows, whatever the number of buckets. Rules: operator.md "Reconciliation".
+ * Our books of what upstreams were asked for: every receipt with an upstream and every attempt, in buckets of time, so that they can be held against the
+ * upstream's own. One pass over the rows, whatever the number of buckets. Rules: operator.md "Reconciliation".
  */
 
 import type { Database } from 'bun:sqlite'
@@ -17,7 +17,10 @@ export type BooksQuery = Readonly<{ from: number; to: number; widthMs: number; b
 export const CAUSES = ['charged', 'waived', 'attempts'] as const
 export type Cause = (typeof CAUSES)[number]
 
-/** `bucket`: its place from the first one on. `inexact`: calls with a figure that is ours, or the last one before a cut. `crossing`: began in one bucket and ended in another. */
+/**
+ * `bucket`: its place from the first one on. `inexact`: calls with a figure that is ours, or the last one before a cut. `crossing`: began in one bucket and
+ * ended in another.
+ */
 export type BooksRow = Readonly<{
   bucket: number
   model: string

@@ -1,6 +1,7 @@
 /**
- * The vendor's own books: the usage report of its admin API, buckets of time with what each model used in them. Pages and files are put together; what stands in
- * two of them counts once. Source: https://platform.claude.com/docs/en/api/admin-api/usage-cost/get-messages-usage-report. Rules: operator.md "Reconciliation".
+ * The vendor's own books: the usage report of its admin API, buckets of time with what each model used in them. Pages and files are put together; what stands
+ * in two of them counts once. Source: https://platform.claude.com/docs/en/api/admin-api/usage-cost/get-messages-usage-report. Rules: operator.md
+ * "Reconciliation".
  */
 
 import { isObject } from '../core/json.ts'

@@ -1,6 +1,6 @@
 /**
- * Walks the chain of every account: what was removed, reordered or changed is named by the row where it shows. A chain that was written anew from some row on is found
- * only against an earlier statement. Rules: ledger.md "Chain".
+ * Walks the chain of every account: what was removed, reordered or changed is named by the row where it shows. A chain that was written anew from some row on
+ * is found only against an earlier statement. Rules: ledger.md "Chain".
  */
 
 import type { Database } from 'bun:sqlite'

@@ -1,6 +1,6 @@
 /**
- * The thread that writes, as the gateway asks it: numbered tasks, those of one turn in one message, each answered after its commit. A thread that dies is started
- * again and asked again: every write is the same by its id when it comes twice. Rules: ledger.md "Group commit", "Twice is once".
+ * The thread that writes, as the gateway asks it: numbered tasks, those of one turn in one message, each answered after its commit. A thread that dies is
+ * started again and asked again: every write is the same by its id when it comes twice. Rules: ledger.md "Group commit", "Twice is once".
  */
 
 import { fitsRecord, writeDebits } from './debit-records.ts'

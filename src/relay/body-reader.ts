@@ -1,7 +1,7 @@
 /**
- * Large bodies, read on a thread of their own, one at a time and from each account in turn, so that no stream waits for them. What comes back is small but for the
- * native body, which is handed over. The thread starts with the first of them and goes when there is none for a while, with the memory that it took.
- * Rules: requests.md "Large bodies".
+ * Large bodies, read on a thread of their own, one at a time and from each account in turn, so that no stream waits for them. What comes back is small but for
+ * the native body, which is handed over. The thread starts with the first of them and goes when there is none for a while, with the memory that it took. Rules:
+ * requests.md "Large bodies".
  */
 
 import type { Model } from '../core/catalog.ts'

@@ -1,6 +1,6 @@
 /**
- * The thread that reads large bodies: a Worker's own file, it begins when it is loaded. One body at a time; where the reader needs the world, the thread asks the
- * loop and stands still until it is answered, so that the reader is the same as the loop's. Rules: requests.md "Large bodies".
+ * The thread that reads large bodies: a Worker's own file, it begins when it is loaded. One body at a time; where the reader needs the world, the thread asks
+ * the loop and stands still until it is answered, so that the reader is the same as the loop's. Rules: requests.md "Large bodies".
  */
 
 import { parentPort, receiveMessageOnPort } from 'node:worker_threads'

@@ -1,4 +1,6 @@
-/** A native upstream behind `fetch`: through a proxy, or the embedded simulator. Rules: faults.md "Upstream calls", "Second tries"; platform.md "Bun's fetch". */
+/**
+ * A native upstream behind `fetch`: through a proxy, or the embedded simulator. Rules: faults.md "Upstream calls", "Second tries"; platform.md "Bun's fetch".
+ */
 
 import { connectionFault } from './fault.ts'
 import { type NativeCall, replyOf, STALE_MS } from './native-reply.ts'

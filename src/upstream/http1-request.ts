@@ -3,7 +3,10 @@
 /** A body up to this size is copied behind its head, and both leave in one write; a larger one is not copied. */
 const COPIED_BYTES_MAX = 64 * 1024
 
-/** All of a request's head but the length of its body. Undefined: a field's value cannot be sent; a line break in it would begin a field of somebody else's choice. */
+/**
+ * All of a request's head but the length of its body. Undefined: a field's value cannot be sent; a line break in it would begin a field of somebody else's
+ * choice.
+ */
 export function requestHead(target: string, host: string, fields: Readonly<Record<string, string>>): string | undefined {
   if (!isPlain(fields)) return undefined
   let head = `POST ${sendable(target)} HTTP/1.1\r\nhost: ${host}\r\n`

@@ -24,7 +24,9 @@ export async function readChunks<Stop>(
   }
 }
 
-/** The whole of an upstream's body of at most `bytesMax`; else why there is none, and the body is let go. `grow` hears how long it is by now and may stop it. */
+/**
+ * The whole of an upstream's body of at most `bytesMax`; else why there is none, and the body is let go. `grow` hears how long it is by now and may stop it.
+ */
 export function readWhole<Stop = never>(
   body: Body,
   bytesMax: number,

@@ -23,7 +23,10 @@ export interface NativeSink {
   ignored(frame: Frame): void
 }
 
-/** `complete`: `message_stop`, or an end after a stop reason (one that broke off: with the final figures, too). A refusal: the upstream failed, and this is what the client is told. */
+/**
+ * `complete`: `message_stop`, or an end after a stop reason (one that broke off: with the final figures, too). A refusal: the upstream failed, and this is what
+ * the client is told.
+ */
 export type ReaderState = 'reading' | 'complete' | Refusal
 
 const SLOW_DELTAS: ReadonlyMap<unknown, { kind: DeltaKind; field: string }> = new Map([

@@ -1,4 +1,6 @@
-/** Chat's `tools` and its older `functions` to native tools, and native calls to chat's. Rules: chat.md "Request", "Answer", "Chunks"; translation.md "Tools". */
+/**
+ * Chat's `tools` and its older `functions` to native tools, and native calls to chat's. Rules: chat.md "Request", "Answer", "Chunks"; translation.md "Tools".
+ */
 
 import { isGiven, isObject, type JsonObject, NOT_AN_ARRAY, NOT_AN_OBJECT } from '../../json.ts'
 import type { NativeTool } from '../../native/shapes.ts'

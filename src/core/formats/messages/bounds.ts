@@ -1,5 +1,6 @@
 /**
- * What may make a request dearer than its body looks: input that holds more tokens than bytes, and what it lets the upstream do by itself. Rules: money.md "Holds".
+ * What may make a request dearer than its body looks: input that holds more tokens than bytes, and what it lets the upstream do by itself. Rules: money.md
+ * "Holds".
  */
 
 import type { Model } from '../../catalog.ts'
