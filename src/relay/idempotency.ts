@@ -9,6 +9,7 @@ import { invalid, Refusal } from '../core/refusal.ts'
 import type { Idempotency, Ledger } from '../ledger/ledger.ts'
 import { answerHeaders } from './answer-headers.ts'
 import { ANSWER_TTL_MS, type AnswerHead, type AnswerMemory, type FinishedAnswer, type RecordedAnswer } from './answer-memory.ts'
+import { nativeQueryOf, pathOf } from './request-target.ts'
 import { type Kept, usesUp } from './settle.ts'
 
 /** A header that was not used before: what the settle writes down of it, and where the answer is kept meanwhile. To be ended by `finish` or `drop`. */
@@ -81,7 +82,6 @@ const sha256 = (text: string): Buffer => new Bun.CryptoHasher('sha256').update(t
 /** What makes a request the same one. A body may have 32 MiB, so it is hashed beside the loop. */
 async function requestText(headers: Headers, url: string, body: Uint8Array): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', body as Uint8Array<ArrayBuffer>)
-  const { pathname, search } = new URL(url)
   const names = HEADERS_THAT_MATTER.map((name) => headers.get(name) ?? '')
-  return [pathname + search, ...names, Buffer.from(digest).toString('hex')].join('\n')
+  return [pathOf(url) + nativeQueryOf(url), ...names, Buffer.from(digest).toString('hex')].join('\n')
 }

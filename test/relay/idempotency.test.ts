@@ -20,20 +20,20 @@ function desk(use?: IdempotentUse | 'unavailable') {
   }
   const ask = (
     headers: Record<string, string> = { 'idempotency-key': 'a' },
-    more: { body?: Uint8Array; key?: typeof KEY; path?: string } = {},
+    more: { body?: Uint8Array; key?: typeof KEY; path?: string; host?: string } = {},
   ) =>
     claimAnswer(
       { ledger: { findIdempotency }, answers, now: () => 1_000 },
       more.key ?? KEY,
-      requestOf(headers, more.path),
+      requestOf(headers, more.path, more.host),
       more.body ?? BODY,
     )
   return { answers, asked, ask }
 }
 
-const requestOf = (headers: Record<string, string>, path = '/v1/messages') => ({
+const requestOf = (headers: Record<string, string>, path = '/v1/messages', host = 'gateway') => ({
   headers: new Headers(headers),
-  url: `http://gateway${path}`,
+  url: `http://${host}${path}`,
 })
 function claimOf(claimed: unknown): Claim {
   if (claimed === undefined || claimed instanceof Refusal || !Object.hasOwn(claimed as object, 'idempotency'))
@@ -106,4 +106,18 @@ test('a ledger that cannot be read refuses, rather than charge twice', async () 
   const { ask, answers } = desk('unavailable')
   expect(refusalOf(await ask())).toStartWith('503 ')
   expect(answers.bytes).toBe(0)
+})
+
+test('the host of a request is no part of it, whatever a client writes there, nor what of its query goes nowhere', async () => {
+  const { ask } = desk()
+  const { idempotency } = claimOf(await ask(undefined, { host: 'a]b' }))
+  for (const [name, more] of [
+    ['elsewhere', { host: 'elsewhere' }],
+    ['query', { path: '/v1/messages?trace=1' }],
+  ] as const) {
+    const again = claimOf(await desk().ask(undefined, more))
+    expect(Buffer.from(again.idempotency.bodyHash).toString('hex'), name).toBe(Buffer.from(idempotency.bodyHash).toString('hex'))
+  }
+  const beta = claimOf(await desk().ask(undefined, { path: '/v1/messages?trace=1&beta=true' }))
+  expect(Buffer.compare(beta.idempotency.bodyHash, idempotency.bodyHash)).not.toBe(0)
 })
