@@ -112,7 +112,7 @@ export class Simulation {
 
   async #step(): Promise<void> {
     const choice = this.#random() * 100
-    if (this.#outage > 0) this.#sufferOutage(choice)
+    if (this.#outage > 0) await this.#sufferOutage(choice)
     else if (choice < 19) this.#hold()
     else if (choice < 26) this.#mark()
     else if (choice < 45) this.#settle()
@@ -125,14 +125,15 @@ export class Simulation {
     else if (choice < 96.5) this.#killThread()
     else if (choice < 97.8) await this.#quiet()
     else if (choice < 98.5) await this.#commitUnheard()
-    else if (choice < 99.2) await this.#end(this.#random() < 0.5 ? 'crash' : 'power loss')
+    else if (choice < 99) await this.#end(this.#random() < 0.5 ? 'crash' : 'power loss')
     else await this.#end('close')
   }
 
-  /** Long enough for what is asked meanwhile to be given up. */
-  #sufferOutage(choice: number): void {
+  /** Long enough for what is asked meanwhile to be given up, or spilled; some processes do not live to its end. */
+  async #sufferOutage(choice: number): Promise<void> {
     this.#outage--
-    if (choice < 15) this.#settle()
+    if (this.#outage === 0 && this.#random() < 0.4) await this.#end(this.#random() < 0.5 ? 'crash' : 'power loss')
+    else if (choice < 15) this.#settle()
     else if (choice < 20) this.#operate()
     else if (choice < 60) this.#deliver()
     else this.#tick()
