@@ -24,6 +24,13 @@ const BESIDE = ['-wal', '-shm', '.spill', '']
 /** `now`: Unix milliseconds. The caller has asked whether a gateway answers at the socket: one whose file was removed holds a lock that no path leads to. */
 export function restoreLedger(ledgerPath: string, file: string, now: number): Restored {
   const path = realPathOf(ledgerPath)
+  const folder = dirname(path)
+  // From the copy's first byte on: what a second one copies must not take the place of what this one has verified.
+  const restored = whileFolderIsLocked(folder, () => restoreHere(path, file, now))
+  return restored ?? { problem: 'locked', message: `${folder} is in use by another process` }
+}
+
+function restoreHere(path: string, file: string, now: number): Restored {
   const id = fileIdAt(path)
   if (id !== undefined && id === fileIdAt(file)) return { problem: 'unwritable', message: `${file} is the ledger itself` }
   const copy = copyOf(file, `${path}.restoring`)
@@ -37,8 +44,7 @@ export function restoreLedger(ledgerPath: string, file: string, now: number): Re
     }
   }
   try {
-    const setAside = whileFolderIsLocked(dirname(path), () => swap(path, copy.made, now))
-    return setAside === undefined ? { problem: 'locked', message: `${dirname(path)} is in use by another process` } : { path, setAside }
+    return { path, setAside: swap(path, copy.made, now) }
   } finally {
     lock?.release()
     rmSync(copy.made, { force: true })

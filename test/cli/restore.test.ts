@@ -2,8 +2,9 @@
 
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { closeSync, copyFileSync, existsSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { tryLock } from '../../src/ledger/flock.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { listenOnOperatorSocket, socketPathOf } from '../../src/operator/operator-socket.ts'
 import { NOW, startThread, Workplace } from './run.ts'
@@ -106,6 +107,19 @@ test('beside a gateway it refuses, also when the gateway’s file was removed', 
   await socket.close()
   await opened.ledger.close()
   expect(filesBeside().filter((name) => name.includes('restoring'))).toEqual([])
+  expect((await place.run('restore', 'copy.db')).code).toBe(0)
+})
+
+test('of two at once the second refuses, and what the first is copying stays as it is', async () => {
+  await backedUp()
+  const making = `${place.ledgerPath}.restoring`
+  const folder = openSync(dirname(place.ledgerPath), 'r')
+  expect(tryLock(folder)).toBe(true)
+  writeFileSync(making, 'half')
+  expect(await place.run('restore', 'copy.db')).toMatchObject({ code: 3, err: expect.stringContaining('in use by another process') })
+  expect(readFileSync(making, 'utf8')).toBe('half')
+  expect(await names()).toEqual(['early', 'late'])
+  closeSync(folder)
   expect((await place.run('restore', 'copy.db')).code).toBe(0)
 })
 
