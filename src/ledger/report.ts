@@ -46,7 +46,14 @@ export type AccountReport = Readonly<{
 
 export function openReport(path: string): Report | DatabaseProblem {
   const db = openDatabase(path, 'read')
-  return 'problem' in db ? db : new Report(db, path)
+  if ('problem' in db) return db
+  try {
+    return new Report(db, path)
+  } catch (error) {
+    // What it prepares reads pages that nobody has read before.
+    db.close()
+    return problemOf(error, path)
+  }
 }
 
 export class Report {
