@@ -21,9 +21,13 @@ export class FairLine<Item> {
     this.#length++
   }
 
+  /** What `take` would give now. */
+  peek(): Item | undefined {
+    return this.#next()?.[1][0]
+  }
+
   take(): Item | undefined {
-    const [first, second] = this.#waiting
-    const next = first?.[0] === this.#served ? (second ?? first) : first
+    const next = this.#next()
     if (next === undefined) return undefined
     const [owner, items] = next
     const item = items.shift()
@@ -32,6 +36,11 @@ export class FairLine<Item> {
     this.#waiting.delete(owner)
     if (items.length > 0) this.#waiting.set(owner, items)
     return item
+  }
+
+  #next(): readonly [owner: string, items: Item[]] | undefined {
+    const [first, second] = this.#waiting
+    return first?.[0] === this.#served ? (second ?? first) : first
   }
 
   /** Whether it was still waiting. */

@@ -3,16 +3,24 @@
  * account's own share by 429, the pool of all by 503. Rules: requests.md "Memory of bodies".
  */
 
+import { FairLine } from '../core/fair-line.ts'
 import { availableOf, type KeyRecord } from '../core/key.ts'
 import type { Limits } from '../core/limits.ts'
 import { ZERO } from '../core/money.ts'
 import { step } from '../core/rate-limit.ts'
 import { Recent } from '../core/recent.ts'
 import { Refusal } from '../core/refusal.ts'
+import { NO_TICK, type Timed } from '../core/wheel.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import type { World } from '../world.ts'
 
 /** One request's place in the memory. */
 export type BodyLease = Readonly<{
+  /**
+   * Waits a second at most until the pool has room for a body of so many bytes, accounts in turns; undefined: there is nothing to wait for. What comes after
+   * may find the room taken all the same.
+   */
+  room(bytes: number, time: Pick<World, 'clock' | 'wheel'>): Promise<void> | undefined
   /** So many bytes of the body are here by now; the refusal when they do not fit, and then nothing has changed. */
   grow(bytes: number): Refusal | undefined
   /** An answer of so many bytes is here beside the body. The account's share does not bind it, since it has been paid for upstream; the pool does. */
@@ -46,6 +54,11 @@ const SHARE_BYTES_MIN = 33 * MIB
 const UNFUNDED = ''
 const ACCOUNTS_MAX = 100_000
 const SHARE_RETRY_SECONDS = 1
+const ROOM_WAIT_MS = 1_000
+const WAITERS_MAX = 1_000
+
+/** A body that waits for room. */
+type Waiter = Timed & Readonly<{ bytes: number; wake: () => void }>
 
 /** The pool of a process that may use so much memory: parsing makes a body several times larger, but only one is parsed at a time. */
 export const poolBytesOf = (memoryBytes: number): number => Math.min(POOL_BYTES_MAX, Math.floor(memoryBytes / 4))
@@ -56,6 +69,7 @@ export class BodyMemory {
   readonly #shares = new Map<string, number>()
   /** The state of each account's budget, in the terms of the rate limit. */
   readonly #budgets = new Recent<number>(ACCOUNTS_MAX)
+  readonly #waiting = new FairLine<Waiter>()
   #bytes = 0
 
   constructor(options: BodyMemoryOptions) {
@@ -81,6 +95,10 @@ export class BodyMemory {
       this.#add(share, body)
     }
     return {
+      room: (bytes, time) => {
+        const isWorthIt = this.#isFull(bytes) && !this.#isOverShare(share, bytes) && this.#waiting.length < WAITERS_MAX
+        return isWorthIt ? this.#wait(share, bytes, time) : undefined
+      },
       grow: (bytes) => {
         move()
         const more = bytes - body
@@ -104,6 +122,7 @@ export class BodyMemory {
         return () => {
           this.#bytes -= kept
           kept = 0
+          this.#freed()
         }
       },
       release: () => {
@@ -111,6 +130,7 @@ export class BodyMemory {
         this.#bytes -= answer
         body = 0
         answer = 0
+        this.#freed()
       },
     }
   }
@@ -127,9 +147,41 @@ export class BodyMemory {
     return this.#bytes + more > this.#options.poolBytes
   }
 
+  #isOverShare(share: string, more: number): boolean {
+    return (this.#shares.get(share) ?? 0) + more > this.#shareBytes
+  }
+
+  #wait(share: string, bytes: number, { clock, wheel }: Pick<World, 'clock' | 'wheel'>): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const waiter: Waiter = {
+      tick: NO_TICK,
+      bytes,
+      wake: () => {
+        wheel.drop(waiter)
+        resolve()
+      },
+      onTime: () => {
+        this.#waiting.remove(share, waiter)
+        resolve()
+      },
+    }
+    this.#waiting.add(share, waiter)
+    wheel.set(waiter, clock.monotonicMs() + ROOM_WAIT_MS)
+    return promise
+  }
+
+  /** Some memory is free again: as many as it has room for go on, in turns. */
+  #freed(): void {
+    let promised = 0
+    for (let next = this.#waiting.peek(); next !== undefined && !this.#isFull(promised + next.bytes); next = this.#waiting.peek()) {
+      this.#waiting.take()
+      promised += next.bytes
+      next.wake()
+    }
+  }
+
   #refuse(share: string, more: number): Refusal | undefined {
-    if ((this.#shares.get(share) ?? 0) + more > this.#shareBytes)
-      return new Refusal('rateLimited', { retryAfterSeconds: SHARE_RETRY_SECONDS })
+    if (this.#isOverShare(share, more)) return new Refusal('rateLimited', { retryAfterSeconds: SHARE_RETRY_SECONDS })
     return this.#isFull(more) ? new Refusal('overloaded') : undefined
   }
 

@@ -34,9 +34,12 @@ export async function readBody(
   lease: BodyLease,
   pace: Pace = PACE,
 ): Promise<Uint8Array | Refusal> {
-  if (Number(request.headers.get('content-length') ?? 0) > bounds.bodyBytes) return new Refusal('bodyTooLarge')
+  const said = Number(request.headers.get('content-length') ?? 0)
+  if (said > bounds.bodyBytes) return new Refusal('bodyTooLarge')
   const encoding = (request.headers.get('content-encoding') ?? '').trim().toLowerCase()
   if (!isEncoding(encoding)) return bad('content-encoding: Input should be one of gzip, deflate, br, zstd')
+  const room = lease.room(said, time)
+  if (room !== undefined) await room
   const length = wholeLengthOf(request.headers, encoding)
   return await (length === undefined
     ? collect(request, encoding, time, bounds, lease, pace)

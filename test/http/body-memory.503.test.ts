@@ -9,6 +9,7 @@ import fc from 'fast-check'
 import type { Purse } from '../../src/core/key.ts'
 import { LIMITS } from '../../src/core/limits.ts'
 import { picos, ZERO } from '../../src/core/money.ts'
+import { Wheel } from '../../src/core/wheel.ts'
 import type { HoldAnswer, HoldRequest, Ledger } from '../../src/ledger/ledger.ts'
 import { BodyMemory, poolBytesOf } from '../../src/relay/body-memory.ts'
 import { type AnsweredGateway, MESSAGE, startAnsweredGateway } from '../support/answered-gateway.ts'
@@ -347,4 +348,72 @@ test('an account sends so many bytes of bodies in a minute; more is 429 until so
     expect(refused.headers.get('retry-after')).toMatch(/^([1-9]|[12]\d|30)$/)
   }
   await limited.stop()
+})
+
+describe('where there is no room for a body', () => {
+  const wheelOf = () => {
+    const wheel = new Wheel()
+    const time = { clock: { now: () => now, monotonicMs: () => now }, wheel }
+    let now = 0
+    return {
+      time,
+      pass: (ms: number) => {
+        now += ms
+        wheel.turn(now)
+      },
+    }
+  }
+  const unknown = { purseOf: () => undefined, now: () => 0, limits: () => LIMITS }
+  const turn = (): Promise<void> => Bun.sleep(0)
+  const fail = (bug: unknown): never => {
+    throw bug
+  }
+
+  test('it waits for a second at most, and goes on as soon as its memory is free', async () => {
+    const bodies = new BodyMemory({ poolBytes: 100 * MIB, ...unknown })
+    const { time, pass } = wheelOf()
+    const taken = bodies.lease({ id: 'key_1', accountId: 'acc_1' })
+    taken.growAnswer(95 * MIB)
+    const lease = bodies.lease({ id: 'key_2', accountId: 'acc_2' })
+    expect(lease.room(4 * MIB, time)).toBeUndefined()
+    let woken = 0
+    const wait = (): void => void lease.room(10 * MIB, time)?.then(() => woken++, fail)
+    wait()
+    pass(900)
+    await turn()
+    expect(woken).toBe(0)
+    pass(200)
+    await turn()
+    expect(woken).toBe(1)
+    wait()
+    taken.release()
+    await turn()
+    expect(woken).toBe(2)
+  })
+
+  test('accounts have turns, no more go on than there is room for, and what is over its own share waits for nothing', async () => {
+    const bodies = new BodyMemory({ poolBytes: 100 * MIB, ...unknown })
+    const { time } = wheelOf()
+    const taken = bodies.lease({ id: 'key_0', accountId: 'acc_0' })
+    taken.growAnswer(100 * MIB)
+    const order: string[] = []
+    const wait = (accountId: string): void => {
+      bodies
+        .lease({ id: `key_${accountId}`, accountId })
+        .room(30 * MIB, time)
+        ?.then(() => order.push(accountId), fail)
+    }
+    for (const account of ['a', 'a', 'a', 'b', 'c']) wait(account)
+    expect(bodies.lease({ id: 'key_d', accountId: 'd' }).room(34 * MIB, time)).toBeUndefined()
+    taken.release()
+    await turn()
+    expect(order).toEqual(['a', 'b', 'c'])
+  })
+
+  test('a request that finds no room is answered when it comes', async () => {
+    const release = occupyAllBut(1_000)
+    setTimeout(release, 200)
+    const answer = await gateway.post('/v1/messages', secret, padded(100_000))
+    expect(answer.status).toBe(200)
+  })
 })
