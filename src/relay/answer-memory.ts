@@ -114,17 +114,14 @@ export class AnswerMemory {
     this.#entries.set(entry.id, entry)
   }
 
-  /** The account's own oldest go first, then the oldest of all. What runs stays. */
+  /** The account's own oldest go first, then the oldest of all. What runs stays, and what is too large for its account takes nothing of others. */
   #makeRoom(entry: Entry, bytes: number): boolean {
-    this.#forgetWhile(
-      (other) => other.accountId === entry.accountId,
-      () => (this.#accounts.get(entry.accountId) ?? 0) + bytes > this.#accountBytesMax,
-    )
-    this.#forgetWhile(
-      () => true,
-      () => this.#bytes + bytes > this.#bytesMax,
-    )
-    return (this.#accounts.get(entry.accountId) ?? 0) + bytes <= this.#accountBytesMax && this.#bytes + bytes <= this.#bytesMax
+    const isTooMuchOfOwn = (): boolean => (this.#accounts.get(entry.accountId) ?? 0) + bytes > this.#accountBytesMax
+    const isTooMuch = (): boolean => this.#bytes + bytes > this.#bytesMax
+    this.#forgetWhile((other) => other.accountId === entry.accountId, isTooMuchOfOwn)
+    if (isTooMuchOfOwn()) return false
+    this.#forgetWhile(() => true, isTooMuch)
+    return !isTooMuch()
   }
 
   #forgetWhile(isMeant: (entry: Entry) => boolean, isTooMuch: () => boolean): void {

@@ -54,6 +54,15 @@ test("an account's own oldest answers make room, not another's", () => {
   expect(into.find(keyOf('other', 'acc_2'))?.kind).toBe('finished')
 })
 
+test('an answer that is too large for its account takes no room of another', () => {
+  const { memory: into } = memory({ accountBytesMax: 20 * KIB, bytesMax: 40 * KIB })
+  keep(into, keyOf('first', 'acc_2'), 15 * KIB)
+  keep(into, keyOf('second', 'acc_3'), 15 * KIB)
+  keep(into, keyOf('large'), 30 * KIB)
+  expect(into.find(keyOf('large'))).toBeUndefined()
+  expect([into.find(keyOf('first', 'acc_2'))?.kind, into.find(keyOf('second', 'acc_3'))?.kind]).toEqual(['finished', 'finished'])
+})
+
 test('an answer that just fits is kept, however its pieces come', () => {
   const { memory: into } = memory({ accountBytesMax: 100 * KIB })
   const answer = into.begin(keyOf('a'), 'body')
