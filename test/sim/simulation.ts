@@ -120,11 +120,12 @@ export class Simulation {
     else if (choice < 54) this.#operate()
     else if (choice < 75) this.#deliver()
     else if (choice < 92) this.#tick()
-    else if (choice < 93.5) this.#breakStorage()
+    else if (choice < 93.5)
+      this.#breakStorage({ fault: this.#pick(['full', 'broken', 'late', 'late']), spill: this.#pick(['works', 'fails']) })
     else if (choice < 95) this.#heal()
     else if (choice < 96.5) this.#killThread()
-    else if (choice < 97.8) await this.#quiet()
-    else if (choice < 98.5) await this.#commitUnheard()
+    else if (choice < 97.7) await this.#quiet()
+    else if (choice < 98.6) await this.#commitUnheard()
     else if (choice < 99) await this.#end(this.#random() < 0.5 ? 'crash' : 'power loss')
     else await this.#end('close')
   }
@@ -148,11 +149,12 @@ export class Simulation {
       this.#time.runNext()
     }
     const choice = this.#random()
-    if (choice < 0.4) return this.#end(this.#random() < 0.5 ? 'crash' : 'power loss')
+    if (choice < 0.3) return this.#end(this.#random() < 0.5 ? 'crash' : 'power loss')
     this.#killThread()
-    if (choice < 0.7) return
-    this.#breakStorage()
-    this.#outage = OUTAGE_STEPS
+    if (choice < 0.5) return
+    // The next thread is asked again, and can say neither yes nor no.
+    this.#breakStorage({ fault: 'late', spill: 'fails' })
+    this.#outage = 2 * OUTAGE_STEPS
   }
 
   // What clients and operators do.
@@ -337,9 +339,7 @@ export class Simulation {
     else this.#time.advance(Math.floor(this.#random() * 400))
   }
 
-  #breakStorage(): void {
-    const fault = this.#pick(['full', 'broken', 'late', 'late'] as const)
-    const spill = this.#random() < 0.5 ? 'works' : 'fails'
+  #breakStorage({ fault, spill }: Storage): void {
     this.#say(`storage ${fault}, its spill ${spill}`)
     this.#meet(`the storage is ${fault}`)
     if (this.#random() < 0.5) this.#outage = OUTAGE_STEPS
