@@ -56,7 +56,6 @@ const agreeing: Ledger = {
   holds: () => [],
   mark: () => undefined,
   findKey: (hash) => ledger.findKey(hash),
-  balanceOf: (keyId) => ledger.balanceOf(keyId),
   purseOf: (keyId) => ledger.purseOf(keyId),
   findIdempotency: (keyId, headerHash) => ledger.findIdempotency(keyId, headerHash),
   operate: (operation) => ledger.operate(operation),

@@ -69,7 +69,6 @@ function faulty(ledger: Ledger): Ledger {
     findKey: (hash) => (ledgerFault === 'none' ? ledger.findKey(hash) : broken('unavailable')),
     purseOf: (keyId) => ledger.purseOf(keyId),
     findIdempotency: (keyId, headerHash) => ledger.findIdempotency(keyId, headerHash),
-    balanceOf: (keyId) => (ledgerFault === 'none' ? ledger.balanceOf(keyId) : broken('unavailable')),
     mark: (...args) => ledger.mark(...args),
     settle: (settlement) => ledger.settle(settlement),
     void: (...args) => ledger.void(...args),

@@ -4,13 +4,14 @@
  */
 
 import { Elysia, type Static, t } from 'elysia'
-import type { KeyRecord } from '../core/key.ts'
-import { toUsd } from '../core/money.ts'
+import { availableOf, type KeyRecord } from '../core/key.ts'
+import { type Picos, toUsd } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
-import type { KeyBalance } from '../ledger/ledger.ts'
+import type { SyncedPurse } from '../ledger/ledger.ts'
 import type { World } from '../world.ts'
 import { type Asker, answerSmall } from './answers.ts'
 import { KEY_HEADERS, type keyMacro } from './key.ts'
+import { storedPurse } from './purse.ts'
 
 const usd = (description: string) => t.Number({ description: `USD, ${description}` })
 
@@ -54,11 +55,10 @@ const CREDIT_GRANTS = t.Object(
 )
 
 export function dashboardRoutes(world: World, macro: ReturnType<typeof keyMacro>) {
-  const answer = <Document>(asker: Asker, shape: (key: KeyRecord, balance: KeyBalance) => Document): Promise<Response> =>
+  const answer = <Document>(asker: Asker, shape: (key: KeyRecord, balance: Balance) => Document): Promise<Response> =>
     answerSmall(asker, async (key) => {
-      const balance = await world.ledger.balanceOf(key.id)
-      if (balance === 'unavailable') return new Refusal('storageUnavailable')
-      return balance === undefined ? new Refusal('keyInvalid') : shape(key, balance)
+      const purse = world.ledger.purseOf(key.id) ?? (await storedPurse(world, key))
+      return purse instanceof Refusal ? purse : shape(key, balanceOf(purse))
     })
   const about = (operationId: string, summary: string, description: string) => ({ operationId, tags: ['Balance'], summary, description })
   const headers = KEY_HEADERS.bearer
@@ -102,7 +102,15 @@ export function dashboardRoutes(world: World, macro: ReturnType<typeof keyMacro>
     })
 }
 
-const balanceShape = (key: KeyRecord, { availablePicos, lastSyncedAt }: KeyBalance): Static<typeof BALANCE> => ({
+/** Holds are not subtracted, and it is not clamped at 0. */
+type Balance = Readonly<{ availablePicos: Picos; lastSyncedAt: number }>
+
+const balanceOf = ({ limitPicos, spentPicos, account, lastSyncedAt }: SyncedPurse): Balance => ({
+  availablePicos: availableOf({ limitPicos, spentPicos, balancePicos: account.balancePicos }),
+  lastSyncedAt,
+})
+
+const balanceShape = (key: KeyRecord, { availablePicos, lastSyncedAt }: Balance): Static<typeof BALANCE> => ({
   object: 'balance',
   balance_usd: toUsd(availablePicos),
   expires_at: key.expiresAt === null ? null : isoTime(key.expiresAt),
@@ -110,7 +118,7 @@ const balanceShape = (key: KeyRecord, { availablePicos, lastSyncedAt }: KeyBalan
   last_synced_at: isoTime(lastSyncedAt),
 })
 
-const subscriptionShape = (key: KeyRecord, { availablePicos }: KeyBalance): Static<typeof SUBSCRIPTION> => ({
+const subscriptionShape = (key: KeyRecord, { availablePicos }: Balance): Static<typeof SUBSCRIPTION> => ({
   object: 'billing_subscription',
   has_payment_method: true,
   soft_limit_usd: toUsd(availablePicos),
@@ -121,7 +129,7 @@ const subscriptionShape = (key: KeyRecord, { availablePicos }: KeyBalance): Stat
 
 const usageShape = (): Static<typeof USAGE> => ({ object: 'list', total_usage: 0 })
 
-const creditGrantsShape = (_key: KeyRecord, { availablePicos }: KeyBalance): Static<typeof CREDIT_GRANTS> => ({
+const creditGrantsShape = (_key: KeyRecord, { availablePicos }: Balance): Static<typeof CREDIT_GRANTS> => ({
   object: 'credit_summary',
   total_granted: toUsd(availablePicos),
   total_used: 0,

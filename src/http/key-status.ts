@@ -5,13 +5,13 @@
 
 import { Elysia, type Static, t } from 'elysia'
 import { availableOf, type KeyRecord, type Purse, type Shortage, shortageOf } from '../core/key.ts'
-import { type Picos, toExactUsdText, toUsd, ZERO } from '../core/money.ts'
+import { type Picos, toExactUsdText, toUsd } from '../core/money.ts'
 import { insufficientBalance, Refusal } from '../core/refusal.ts'
-import type { KeyAtRest } from '../ledger/reports.ts'
 import type { KeyLimits } from '../relay/key-limits.ts'
 import type { World } from '../world.ts'
 import { type Asker, answerSmall } from './answers.ts'
 import { KEY_HEADERS, type keyMacro } from './key.ts'
+import { purseAtRest } from './purse.ts'
 import { unread } from './usage.ts'
 import { isoTime } from './usage-documents.ts'
 
@@ -88,18 +88,10 @@ function answerKey(world: World, keyLimits: KeyLimits, asker: Asker): Promise<Re
     const stored = await world.reports.ask(key.id, { kind: 'key', keyId: key.id })
     if (typeof stored === 'string') return unread(stored)
     if (stored === undefined) return new Refusal('keyInvalid')
-    const purse = world.ledger.purseOf(key.id) ?? atRest(stored)
+    const purse = world.ledger.purseOf(key.id) ?? purseAtRest(stored)
     return documentOf(key, stored.createdAt, purse, keyLimits.running(key.id), refusedNow(world, keyLimits, key, purse))
   })
 }
-
-/** Nothing is held of a key that is not in memory. */
-const atRest = ({ limitPicos, spentPicos, balancePicos }: KeyAtRest): Purse => ({
-  limitPicos,
-  spentPicos,
-  heldPicos: ZERO,
-  account: { balancePicos, heldPicos: ZERO },
-})
 
 type Refused = Readonly<{ reason: Static<typeof REASON>; refusal: Refusal }>
 

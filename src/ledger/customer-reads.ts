@@ -58,6 +58,8 @@ function prepare(db: Database) {
         expiresAt: keys.expiresAt,
         isActive: keys.isActive,
         isAccountActive: accounts.isActive,
+        lastSyncedAt: keys.lastSyncedAt,
+        toppedUpAt: accounts.toppedUpAt,
         createdAt: keys.createdAt,
       })
       .from(keys)

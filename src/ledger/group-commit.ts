@@ -3,7 +3,7 @@
  * learned by them in the very turn in which it comes. Rules: money.md "Holds", "Settle", "Crashes"; ledger.md "Wallets", "Group commit".
  */
 
-import type { KeyRecord, Purse } from '../core/key.ts'
+import type { KeyRecord } from '../core/key.ts'
 import { Checkpointer } from './checkpointer.ts'
 import { FileCheck } from './file-check.ts'
 import type {
@@ -12,11 +12,11 @@ import type {
   HoldAnswer,
   HoldRequest,
   IdempotentUse,
-  KeyBalance,
   KeyChange,
   Ledger,
   Progress,
   Settlement,
+  SyncedPurse,
 } from './ledger.ts'
 import { type Act, type Operation, type OperationResult, PROGRAM } from './operation.ts'
 import type { Answer, Answers, Calls, Committed, Debit, Mark, Opened, OpenProblem, Task } from './task.ts'
@@ -125,11 +125,7 @@ export class GroupCommit implements Ledger {
     return this.#writer.ask({ kind: 'findIdempotency', keyId, headerHash, now: this.#options.now() })
   }
 
-  balanceOf(keyId: string): Promise<KeyBalance | undefined | 'unavailable'> {
-    return this.#writer.ask({ kind: 'balanceOf', keyId })
-  }
-
-  purseOf(keyId: string): Purse | undefined {
+  purseOf(keyId: string): SyncedPurse | undefined {
     return this.#wallets.purseOf(keyId)
   }
 
@@ -259,7 +255,6 @@ export class GroupCommit implements Ledger {
       case 'mark':
       case 'findKey':
       case 'keyStates':
-      case 'balanceOf':
       case 'findIdempotency':
     }
   }

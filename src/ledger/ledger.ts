@@ -38,9 +38,8 @@ export interface Ledger {
   findIdempotency(keyId: string, headerHash: Uint8Array): Promise<IdempotentUse | undefined | 'unavailable'>
   /** The key of a secret, by the SHA-256 of the secret. */
   findKey(secretHash: Uint8Array): Promise<KeyRecord | undefined | 'unavailable'>
-  balanceOf(keyId: string): Promise<KeyBalance | undefined | 'unavailable'>
-  /** What the memory says of a key now, with what is sent and not on disk yet; undefined where the key is not in it, and so has nothing held. */
-  purseOf(keyId: string): Purse | undefined
+  /** What the memory says of a key now, with what is sent and not on disk yet; undefined where the key is not in it: then nothing is held, and the file has it all. */
+  purseOf(keyId: string): SyncedPurse | undefined
   /** The operator's writes: keys, accounts, credits. Durable when resolved. `act`: absent for what the program does by itself. */
   operate(operation: Operation, act?: Act): Promise<OperationResult>
   /** Called after every commit that changed what a key may do. */
@@ -154,12 +153,8 @@ export type Settlement = Readonly<{
   sessionHash?: Uint8Array
 }>
 
-export type KeyBalance = Readonly<{
-  /** min(account balance, limit − spent); holds are not subtracted, not clamped at 0. */
-  availablePicos: Picos
-  /** Unix milliseconds of the last settle, top-up or limit change that touched the key, else of its creation. */
-  lastSyncedAt: number
-}>
+/** `lastSyncedAt`: Unix milliseconds of the last settle, top-up or limit change that touched the key, else of its creation. */
+export type SyncedPurse = Purse & Readonly<{ lastSyncedAt: number }>
 
 /** `stop`: why running answers of the key are cut, null where they go on. */
 export type KeyChange = Readonly<{ keyId: string; stop: 'disabled' | null }>

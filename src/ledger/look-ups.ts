@@ -28,6 +28,8 @@ function keyReads(db: Database) {
         accountNumber: accounts.number,
         spentPicos: keys.spentPicos,
         balancePicos: accounts.balancePicos,
+        lastSyncedAt: keys.lastSyncedAt,
+        toppedUpAt: accounts.toppedUpAt,
       })
       .from(keySecrets)
       .innerJoin(keys, eq(keys.number, keySecrets.keyNumber))

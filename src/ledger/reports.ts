@@ -55,7 +55,8 @@ export type Findings = {
   statementKey: Pick<StatementKey, 'publicKey'>
 }
 
-export type KeyAtRest = Omit<KeyRecord, 'display'> & Readonly<{ spentPicos: Picos; balancePicos: Picos; createdAt: number }>
+export type KeyAtRest = Omit<KeyRecord, 'display'> &
+  Readonly<{ spentPicos: Picos; balancePicos: Picos; lastSyncedAt: number; toppedUpAt: number | null; createdAt: number }>
 
 export type Receipt = ReceiptRow
 export type ReceiptPage = Page

@@ -6,10 +6,9 @@
 
 import { type Database, SQLiteError, type Statement } from 'bun:sqlite'
 import { keepLog, proveWritable, WAL_PAGES_MAX } from '../../db/open.ts'
-import { availableOf } from '../core/key.ts'
 import { CommitNumber, type Position, positionOf } from './commit-number.ts'
 import { Debits } from './debits.ts'
-import type { IdempotentUse, KeyBalance, KeyChange } from './ledger.ts'
+import type { IdempotentUse, KeyChange } from './ledger.ts'
 import { Numbers, numberIn } from './numbers.ts'
 import { operate } from './operator-writes.ts'
 import { PageTable } from './page-table.ts'
@@ -328,8 +327,6 @@ export class SqliteLedger {
           return this.#findKey(task.secretHash)
         case 'keyStates':
           return task.keyIds.map((keyId) => this.#statements.keyState.get({ keyId })).filter((state) => state !== undefined)
-        case 'balanceOf':
-          return this.#balanceOf(task.keyId)
         case 'findIdempotency':
           return this.#findIdempotency(task)
       }
@@ -342,7 +339,7 @@ export class SqliteLedger {
   #findKey(secretHash: Uint8Array): FoundKey | undefined {
     const found = this.#statements.keyOfSecret.get({ hash: Buffer.from(secretHash) })
     if (found === undefined) return undefined
-    const { keyNumber, accountNumber, spentPicos, balancePicos, ...record } = found
+    const { keyNumber, accountNumber, spentPicos, balancePicos, lastSyncedAt, toppedUpAt, ...record } = found
     const { id: keyId, accountId, isActive, isAccountActive, expiresAt, limitPicos } = record
     const state: KeyState = {
       keyId,
@@ -355,14 +352,10 @@ export class SqliteLedger {
       limitPicos,
       spentPicos,
       balancePicos,
+      lastSyncedAt,
+      toppedUpAt,
     }
     return { record, state }
-  }
-
-  #balanceOf(keyId: string): KeyBalance | undefined {
-    const key = this.#statements.keyState.get({ keyId })
-    if (key === undefined) return undefined
-    return { availablePicos: availableOf(key), lastSyncedAt: Math.max(key.lastSyncedAt, key.toppedUpAt ?? 0) }
   }
 
   #findIdempotency({ keyId, headerHash, now }: Extract<ReadTask, { kind: 'findIdempotency' }>): IdempotentUse | undefined {

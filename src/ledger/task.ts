@@ -5,7 +5,7 @@ import type { KeyRecord } from '../core/key.ts'
 import type { Picos } from '../core/money.ts'
 import type { Rates } from '../core/pricing.ts'
 import type { FileId } from './file-id.ts'
-import type { Attempt, IdempotentUse, KeyBalance, KeyChange, Progress, Settlement } from './ledger.ts'
+import type { Attempt, IdempotentUse, KeyChange, Progress, Settlement } from './ledger.ts'
 import type { Act, Earlier, Operation, OperationResult } from './operation.ts'
 import type { Finding, Question } from './reports.ts'
 
@@ -44,6 +44,9 @@ export type KeyState = Readonly<{
   limitPicos: Picos | null
   spentPicos: Picos
   balancePicos: Picos
+  /** Unix milliseconds: of the key's last settle or limit change, and of its account's last credit. */
+  lastSyncedAt: number
+  toppedUpAt: number | null
 }>
 
 export type Task =
@@ -55,7 +58,6 @@ export type Task =
   | Readonly<{ kind: 'operate'; operation: Operation; act: Act }>
   | Readonly<{ kind: 'findKey'; secretHash: Uint8Array }>
   | Readonly<{ kind: 'keyStates'; keyIds: readonly string[] }>
-  | Readonly<{ kind: 'balanceOf'; keyId: string }>
   | Readonly<{ kind: 'findIdempotency'; keyId: string; headerHash: Uint8Array; now: number }>
 
 type TaskKind = Task['kind']
@@ -70,7 +72,6 @@ export type Answers = {
   operate: Operated
   findKey: FoundKey | undefined | 'unavailable'
   keyStates: readonly KeyState[] | 'unavailable'
-  balanceOf: KeyBalance | undefined | 'unavailable'
   findIdempotency: IdempotentUse | undefined | 'unavailable'
 }
 
@@ -81,11 +82,11 @@ export type FoundKey = Readonly<{ record: KeyRecord; state: KeyState }>
 
 export type Answer = Answers[TaskKind]
 
-export type ReadTask = Extract<Task, { kind: 'findKey' | 'keyStates' | 'balanceOf' | 'findIdempotency' }>
+export type ReadTask = Extract<Task, { kind: 'findKey' | 'keyStates' | 'findIdempotency' }>
 export type WriteTask = Exclude<Task, ReadTask>
 
 export const isRead = (task: Task): task is ReadTask =>
-  task.kind === 'findKey' || task.kind === 'keyStates' || task.kind === 'balanceOf' || task.kind === 'findIdempotency'
+  task.kind === 'findKey' || task.kind === 'keyStates' || task.kind === 'findIdempotency'
 
 /** What a task is answered when the storage fails. */
 export const unavailable = (task: Task): Answer => (task.kind === 'operate' ? { result: 'unavailable' } : 'unavailable')

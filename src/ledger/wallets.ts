@@ -3,15 +3,23 @@
  * knows no clock. Rules: money.md "Holds"; ledger.md "Wallets".
  */
 
-import { type Purse, shortageOf } from '../core/key.ts'
+import { shortageOf } from '../core/key.ts'
 import { type Picos, picos, ZERO } from '../core/money.ts'
 import { NO_USAGE } from '../core/usage.ts'
-import type { Hold, HoldAnswer, HoldRequest, Progress, Settlement } from './ledger.ts'
+import type { Hold, HoldAnswer, HoldRequest, Progress, Settlement, SyncedPurse } from './ledger.ts'
 import type { Operation } from './operation.ts'
 import { PriceBook } from './price-book.ts'
 import type { Calls, Debit, KeyState, Mark, PriceVersion } from './task.ts'
 
-type AccountWallet = { id: string; number: number; isActive: boolean; balancePicos: bigint; heldPicos: bigint; keys: number }
+type AccountWallet = {
+  id: string
+  number: number
+  isActive: boolean
+  balancePicos: bigint
+  heldPicos: bigint
+  toppedUpAt: number
+  keys: number
+}
 
 type KeyWallet = {
   id: string
@@ -22,6 +30,7 @@ type KeyWallet = {
   limitPicos: bigint | null
   spentPicos: bigint
   heldPicos: bigint
+  lastSyncedAt: number
   pins: number
 }
 
@@ -90,6 +99,7 @@ export class Wallets {
     const { costPicos } = settlement
     key.spentPicos += costPicos
     key.account.balancePicos -= costPicos
+    key.lastSyncedAt = Math.max(key.lastSyncedAt, settlement.now)
     this.#settling.set(settlement.requestId, { key, hold, costPicos })
     return { ...settlement, ...factsOf(request), isMarked }
   }
@@ -164,15 +174,16 @@ export class Wallets {
   }
 
   /** Undefined: the key is not in memory, so nothing of it is held. */
-  purseOf(keyId: string): Purse | undefined {
+  purseOf(keyId: string): SyncedPurse | undefined {
     const key = this.#keys.get(keyId)
     if (key === undefined) return undefined
-    const { account, limitPicos, spentPicos, heldPicos } = key
+    const { account, limitPicos, spentPicos, heldPicos, lastSyncedAt } = key
     return {
       limitPicos: limitPicos === null ? null : picos(limitPicos),
       spentPicos: picos(spentPicos),
       heldPicos: picos(heldPicos),
       account: { balancePicos: picos(account.balancePicos), heldPicos: picos(account.heldPicos) },
+      lastSyncedAt: Math.max(lastSyncedAt, account.toppedUpAt),
     }
   }
 
@@ -187,8 +198,8 @@ export class Wallets {
     const account = this.#accounts.get(state.accountId) ?? accountOf(state)
     account.keys++
     this.#accounts.set(account.id, account)
-    const { keyId: id, keyNumber: number, isActive, expiresAt, limitPicos, spentPicos } = state
-    this.#keys.set(id, { id, number, account, isActive, expiresAt, limitPicos, spentPicos, heldPicos: 0n, pins: 0 })
+    const { keyId: id, keyNumber: number, isActive, expiresAt, limitPicos, spentPicos, lastSyncedAt } = state
+    this.#keys.set(id, { id, number, account, isActive, expiresAt, limitPicos, spentPicos, heldPicos: 0n, lastSyncedAt, pins: 0 })
   }
 
   keyIds(): readonly string[] {
@@ -206,6 +217,8 @@ export class Wallets {
       const key = this.#keys.get(state.keyId)
       if (key === undefined) continue
       Object.assign(key, { isActive: state.isActive, expiresAt: state.expiresAt, limitPicos: state.limitPicos })
+      key.lastSyncedAt = Math.max(key.lastSyncedAt, state.lastSyncedAt)
+      key.account.toppedUpAt = state.toppedUpAt ?? 0
       key.spentPicos = state.spentPicos + unsettledOf((settling) => settling.key === key)
       key.account.isActive = state.isAccountActive
       key.account.balancePicos = state.balancePicos - unsettledOf((settling) => settling.key.account === key.account)
@@ -216,10 +229,11 @@ export class Wallets {
   apply(operation: Operation, isNew: boolean): void {
     switch (operation.kind) {
       case 'credit':
-        if (isNew) this.#credit(operation.accountId, operation.amountPicos)
+        if (isNew) this.#credit(operation.accountId, operation.amountPicos, operation.now)
         break
       case 'createKey':
-        if (isNew) this.#credit(operation.accountId ?? operation.ownAccountId, operation.topUp?.amountPicos ?? ZERO)
+        if (isNew && operation.topUp !== null)
+          this.#credit(operation.accountId ?? operation.ownAccountId, operation.topUp.amountPicos, operation.now)
         break
       case 'setAccountActive':
         set(this.#accounts.get(operation.accountId), { isActive: operation.isActive })
@@ -229,6 +243,7 @@ export class Wallets {
         break
       case 'setKeyLimit':
         set(this.#keys.get(operation.keyId), { limitPicos: operation.limitPicos })
+        if (isNew) this.#sync(operation.keyId, operation.now)
         break
       case 'setKeyExpiry':
         set(this.#keys.get(operation.keyId), { expiresAt: operation.expiresAt })
@@ -238,9 +253,16 @@ export class Wallets {
     }
   }
 
-  #credit(accountId: string, amount: Picos): void {
+  #credit(accountId: string, amount: Picos, now: number): void {
     const account = this.#accounts.get(accountId)
-    if (account !== undefined) account.balancePicos += amount
+    if (account === undefined) return
+    account.balancePicos += amount
+    account.toppedUpAt = Math.max(account.toppedUpAt, now)
+  }
+
+  #sync(keyId: string, now: number): void {
+    const key = this.#keys.get(keyId)
+    if (key !== undefined) key.lastSyncedAt = Math.max(key.lastSyncedAt, now)
   }
 
   /** Takes a request and what it held out of the wallet; its pin stays. */
@@ -286,6 +308,7 @@ const accountOf = (state: KeyState): AccountWallet => ({
   isActive: state.isAccountActive,
   balancePicos: state.balancePicos,
   heldPicos: 0n,
+  toppedUpAt: state.toppedUpAt ?? 0,
   keys: 0,
 })
 

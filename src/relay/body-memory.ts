@@ -4,14 +4,13 @@
  */
 
 import { FairLine } from '../core/fair-line.ts'
-import { availableOf, type KeyRecord } from '../core/key.ts'
+import { availableOf, type KeyRecord, type Purse } from '../core/key.ts'
 import type { Limits } from '../core/limits.ts'
 import { ZERO } from '../core/money.ts'
 import { step } from '../core/rate-limit.ts'
 import { Recent } from '../core/recent.ts'
 import { Refusal } from '../core/refusal.ts'
 import { NO_TICK, type Timed } from '../core/wheel.ts'
-import type { Ledger } from '../ledger/ledger.ts'
 import type { World } from '../world.ts'
 
 /** One request's place in the memory. */
@@ -40,7 +39,7 @@ type BodyMemoryOptions = Readonly<{
   poolBytes: number
   limits: () => Pick<Limits, 'bodyBytesPerMinute'>
   /** What a key has, as far as is known at once. */
-  purseOf: Ledger['purseOf']
+  purseOf: (keyId: string) => Purse | undefined
   /** Milliseconds that never jump. */
   now: () => number
 }>

@@ -1,7 +1,9 @@
 /** What a client is shown of its balance, in each of the shapes that clients know. Rules: contract.md "Balance"; keys.md "Balance of a key". */
 
 import { expect, test } from 'bun:test'
+import type { World } from '../../src/world.ts'
 import { ask, bearer, smallApp } from '../support/app.ts'
+import { usd } from '../support/ledger.ts'
 import { makeTestWorld, START } from '../support/world.ts'
 
 test('GET /v1/dashboard/balance answers exactly the balance object', async () => {
@@ -17,6 +19,23 @@ test('GET /v1/dashboard/balance answers exactly the balance object', async () =>
     is_active: true,
     last_synced_at: '2027-01-15T07:59:58.500Z',
   })
+})
+
+test('a key that is not in memory is read from the file, the newer of its two times with it', async () => {
+  const { world, addKey } = makeTestWorld()
+  const secret = addKey()
+  const [limitPicos, spentPicos, balancePicos] = [usd('7'), usd('2.5'), usd('9')]
+  const times = { createdAt: 1, expiresAt: null, lastSyncedAt: START - 9_000, toppedUpAt: START - 2_000 }
+  const stored = { id: 'key_1', accountId: 'acc_1', name: '', plan: 'default', isActive: true, isAccountActive: true, ...times }
+  let found: unknown = { ...stored, limitPicos, spentPicos, balancePicos }
+  const reports = { ...world.reports, ask: () => Promise.resolve(found) } as unknown as World['reports']
+  const app = smallApp({ ...world, reports, ledger: { ...world.ledger, purseOf: () => undefined } })
+  const read = () => ask(app, '/v1/dashboard/balance', { headers: bearer(secret) })
+  expect(await (await read()).json()).toMatchObject({ balance_usd: 4.5, last_synced_at: '2027-01-15T07:59:58.000Z' })
+  found = undefined
+  expect((await read()).status).toBe(401)
+  found = 'tooMany'
+  expect((await read()).status).toBe(429)
 })
 
 test('a key without an expiry says null', async () => {

@@ -3,7 +3,7 @@
  * Rules: requests.md "Usage"; keys.md "State of a key"; ledger.md "Reads".
  */
 
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { displayOf, makeSecret } from '../../src/core/key.ts'
 import { type Picos, toExactUsdText, toUsd } from '../../src/core/money.ts'
@@ -330,6 +330,26 @@ test('the key says what it may do, and what its next request would be refused', 
   const { error } = (await real.json()) as { error: { type: string; message: string } }
   const { type, message: words } = error
   expect(refused).toEqual({ reason: 'balance_used', status: real.status, type, message: words, retry_after_seconds: null })
+})
+
+test('the balance is answered out of memory: nobody’s question and no commit is waited for, and a settled request is in it', async () => {
+  const secret = await stage.gateway.createKey({ id: 'key_quick', balanceUsd: '1' })
+  const [id = ''] = await spend(secret, 1)
+  const { ledger, reports } = stage.gateway.world
+  const asked = spyOn(reports, 'ask')
+  const found = spyOn(ledger, 'findKey')
+  try {
+    const balance = await read<object>(secret, '/v1/dashboard/balance')
+    expect(balance).toMatchObject({
+      balance_usd: 0.996171,
+      last_synced_at: new Date(receiptOf(id).settledAt).toISOString(),
+    })
+    expect(await read<object>(secret, '/v1/dashboard/billing/credit_grants')).toMatchObject({ total_available: 0.996171 })
+    expect([asked, found].map((spy) => spy.mock.calls.length)).toEqual([0, 0])
+  } finally {
+    asked.mockRestore()
+    found.mockRestore()
+  }
 })
 
 test('what runs is held, and refuses the next where it holds everything', async () => {

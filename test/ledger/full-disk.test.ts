@@ -3,12 +3,14 @@
 import { afterAll, expect, test } from 'bun:test'
 import { rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { picos, ZERO } from '../../src/core/money.ts'
 import { CommitLoop } from '../../src/ledger/commit-loop.ts'
 import { Spill } from '../../src/ledger/spill.ts'
 import type { Answer, Committed, Task } from '../../src/ledger/task.ts'
 import {
   type Ask,
   addKey,
+  balanceAt,
   createKey,
   holdRequest,
   holdTask,
@@ -18,6 +20,7 @@ import {
   operateTask,
   settlement,
   settleTask,
+  sha256,
   usd,
 } from '../support/ledger.ts'
 
@@ -70,8 +73,8 @@ test('without space writes are unavailable within the bound, reads go on, and wh
   const ids = Array.from({ length: 200 }, (_, n) => `req_${n}`)
   const began = performance.now()
   const answers = ask(...ids.map((id) => settleTask(id, { input: 1 })))
-  const read = await ask({ kind: 'balanceOf', keyId: 'key_a' })
-  expect(read).toEqual([{ availablePicos: usd('10'), lastSyncedAt: expect.any(Number) }])
+  const read = await ask({ kind: 'findKey', secretHash: sha256('key_a') })
+  expect(read).toMatchObject([{ state: { balancePicos: usd('10'), spentPicos: ZERO } }])
   expect(new Set(await answers)).toEqual(new Set(['unavailable']))
   expect(performance.now() - began).toBeGreaterThan(RETRY_MS - 50)
   expect(performance.now() - began).toBeLessThan(RETRY_MS * 5)
@@ -92,7 +95,7 @@ test('reads that go on meanwhile do not keep writes waiting past the bound', asy
   const [[pages]] = machine.db.query('PRAGMA page_count').values() as [[bigint]]
   const { ask, close } = loopOver(machine)
   limitPages(machine, Number(pages))
-  const reading = setInterval(() => void ask({ kind: 'balanceOf', keyId: 'key_a' }), RETRY_MS / 8)
+  const reading = setInterval(() => void ask({ kind: 'findKey', secretHash: sha256('key_a') }), RETRY_MS / 8)
   const writes = ask(...Array.from({ length: 200 }, (_, n) => settleTask(`req_${n}`, { input: 1 })))
   const late = Bun.sleep(RETRY_MS * 10).then(() => ['still waiting'] as const)
   expect(new Set<string>((await Promise.race([writes, late])) as readonly string[])).toEqual(new Set(['unavailable']))
@@ -137,7 +140,8 @@ test('a full file system stops the spending and nothing else; the ledger comes b
   // Where nothing can be mounted, the two tests above stand for this one: they meet the same SQLITE_FULL.
   const disk = smallDisk()
   if (disk === undefined) return
-  const { ledger, faults } = await openTestLedger({ path: join(disk.folder, 'ledger.db'), retryMs: RETRY_MS })
+  const path = join(disk.folder, 'ledger.db')
+  const { ledger, faults } = await openTestLedger({ path, retryMs: RETRY_MS })
   const secret = await addKey(ledger, 'key_a', { balanceUsd: '10' })
   expect(secret).toStartWith('sk-')
   expect(await ledger.hold(holdRequest('before', 'key_a', usd('0.001')))).toBe('held')
@@ -154,7 +158,9 @@ test('a full file system stops the spending and nothing else; the ledger comes b
   expect(ledger.isWritable()).toBe(false)
   expect(faults.join()).toMatch(/SQLITE_FULL|SQLITE_IOERR/)
   expect(await ledger.settle(settlement('before', { input: 1 }))).toBe('unavailable')
-  expect(await ledger.balanceOf('key_a')).toMatchObject({ availablePicos: usd('10') - BigInt(settled.length) * 3_000_000n })
+  const leftPicos = usd('10') - BigInt(settled.length) * 3_000_000n
+  expect(ledger.purseOf('key_a')?.account.balancePicos).toBe(picos(leftPicos))
+  expect(balanceAt(path, 'key_a')).toMatchObject({ availablePicos: leftPicos })
 
   disk.free()
   while (!ledger.isWritable()) await Bun.sleep(20)

@@ -9,7 +9,19 @@ import { NO_USAGE, type Usage } from '../../src/core/usage.ts'
 import type { KeyChange, Ledger, Progress } from '../../src/ledger/ledger.ts'
 import { openReport } from '../../src/ledger/report.ts'
 import type { Committed } from '../../src/ledger/task.ts'
-import { addKey, createKey, holdRequest, makePath, NOW, openTestLedger, settlement, sha256, startThread, usd } from '../support/ledger.ts'
+import {
+  addKey,
+  balanceAt,
+  createKey,
+  holdRequest,
+  makePath,
+  NOW,
+  openTestLedger,
+  settlement,
+  sha256,
+  startThread,
+  usd,
+} from '../support/ledger.ts'
 
 function differencesAt(path: string) {
   const report = openReport(path)
@@ -56,7 +68,7 @@ test('what is settled in one turn of the loop, each by a task of its own, goes t
 })
 
 test('one task that the database refuses leaves its neighbours in the same commit, and is told to the operator', async () => {
-  const { ledger, faults } = await openTestLedger()
+  const { ledger, faults, path } = await openTestLedger()
   await addKey(ledger, 'key_a', { balanceUsd: '1' })
   await Promise.all(['a', 'b', 'c'].map((id) => ledger.hold(holdRequest(id, 'key_a', usd('0.1')))))
   const answers = await Promise.all([
@@ -72,15 +84,11 @@ test('one task that the database refuses leaves its neighbours in the same commi
       ref: '',
       now: NOW,
     }),
-    ledger.balanceOf('key_a'),
   ])
-  expect(answers).toEqual([
-    'settled',
-    'unavailable',
-    'settled',
-    { result: 'done' },
-    { availablePicos: picos(usd('2') - 6_000_000n), lastSyncedAt: NOW + 1_000 },
-  ])
+  expect(answers).toEqual(['settled', 'unavailable', 'settled', { result: 'done' }])
+  const balance = { availablePicos: usd('2') - 6_000_000n, lastSyncedAt: NOW + 1_000 }
+  expect(balanceAt(path, 'key_a')).toMatchObject(balance)
+  expect(ledger.purseOf('key_a')).toMatchObject({ account: { balancePicos: picos(balance.availablePicos) }, lastSyncedAt: NOW + 1_000 })
   expect(faults).toEqual([expect.stringContaining('exact_price')])
   await ledger.close()
 })
@@ -159,7 +167,7 @@ test('a thread that dies is started again and asked again: every settle happens 
     expect(await settles).toEqual(ids.map(() => 'settled'))
     expect(workers).toHaveLength(round + 1)
   }
-  expect(await ledger.balanceOf('key_a')).toMatchObject({ availablePicos: picos(usd('10') - 120n * 3_000_000n) })
+  expect(balanceAt(path, 'key_a')).toMatchObject({ availablePicos: usd('10') - 120n * 3_000_000n })
   expect(faults).toHaveLength(3)
   expect(ledger.isWritable()).toBe(true)
   await ledger.close()
@@ -179,7 +187,7 @@ test('while no thread can be had everything is unavailable; the next one that op
   await addKey(ledger, 'key_a', { balanceUsd: '10' })
   isBroken = true
   workers[0]?.terminate()
-  expect(await ledger.balanceOf('key_a')).toBe('unavailable')
+  expect(await ledger.findKey(new Uint8Array(32))).toBe('unavailable')
   expect(ledger.isWritable()).toBe(false)
   expect(await ledger.hold(holdRequest('a', 'key_a', usd('0.001')))).toBe('unavailable')
   isBroken = false
@@ -214,7 +222,7 @@ test('what an earlier run left in flight is waived at its last mark, once; what 
   const second = await openTestLedger({ path, bootId: 'boot-2', now: () => nextDay })
   expect(second.recovered).toBe(2)
   // The customer pays only for the one that it saw the end of.
-  expect(await second.ledger.balanceOf('key_a')).toMatchObject({ availablePicos: picos(usd('1') - 3_000_000n) })
+  expect(balanceAt(path, 'key_a')).toMatchObject({ availablePicos: usd('1') - 3_000_000n })
   await second.ledger.close()
   const db = new Database(path, { readonly: true })
   const query = `SELECT request_id, outcome, basis, output_tokens, cost_picos, waived_picos, day, settled_at, u.name FROM receipts
@@ -249,7 +257,7 @@ test('a mark whose price no ledger can hold is dropped at the next start, and do
   })
   const second = await openTestLedger({ path, bootId: 'boot-2' })
   expect(second.recovered).toBe(2)
-  expect(await second.ledger.balanceOf('key_a')).toMatchObject({ availablePicos: usd('1') })
+  expect(balanceAt(path, 'key_a')).toMatchObject({ availablePicos: usd('1') })
   await second.ledger.close()
   const db = new Database(path, { readonly: true })
   expect(db.query('SELECT request_id FROM receipts').all()).toEqual([{ request_id: 'sound' }])
@@ -268,7 +276,7 @@ test('marks whose prices fit each, but not together into a day, do not keep the 
   })
   const second = await openTestLedger({ path, bootId: 'boot-2' })
   expect(second.recovered).toBe(3)
-  expect(await second.ledger.balanceOf('key_a')).toMatchObject({ availablePicos: usd('1') })
+  expect(balanceAt(path, 'key_a')).toMatchObject({ availablePicos: usd('1') })
   await second.ledger.close()
   const db = new Database(path, { readonly: true })
   expect(db.query('SELECT request_id FROM receipts ORDER BY 1').all()).toEqual([{ request_id: 'first' }, { request_id: 'sound' }])
@@ -302,7 +310,7 @@ test('an operator’s write that a dying thread may or may not have committed co
     if (round > 1) await Bun.sleep(round)
     workers.at(-1)?.terminate()
     expect([await settled, await topUp]).toEqual(['settled', { result: 'done' }])
-    await ledger.balanceOf('key_a')
+    await ledger.findKey(new Uint8Array(32))
   }
   // 0.06 USD less four times 3 microdollars: five cents fit wholly, the sixth begins on what is left, the seventh finds nothing.
   const answers = Array.from({ length: 7 }, (_, n) => ledger.hold(holdRequest(`req_${n}`, 'key_a', usd('0.01'))))
@@ -334,12 +342,13 @@ test('settles that a dying thread committed without a word are spent once in mem
   for (const id of [...running, ...ending]) expect(await ledger.hold(holdRequest(id, 'key_a', picos(1n)))).toBe('held')
   // Their marks are sent again before what waits, so that it takes several commits.
   await Bun.sleep(400)
-  await ledger.balanceOf('key_a')
+  await ledger.findKey(new Uint8Array(32))
   isMute = true
   expect(new Set(await Promise.all(ending.map((id) => ledger.settle(settlement(id, { input: 1_000 })))))).toEqual(new Set(['settled']))
   for (const id of running) ledger.void(id)
   const leftPicos = usd('10') - 1_200n * 3_000_000_000n
-  expect(await ledger.balanceOf('key_a')).toMatchObject({ availablePicos: leftPicos })
+  expect(ledger.purseOf('key_a')?.account.balancePicos).toBe(picos(leftPicos))
+  expect(balanceAt(path, 'key_a')).toMatchObject({ availablePicos: leftPicos })
   expect(await ledger.hold(holdRequest('most', 'key_a', picos(leftPicos - 1n)))).toBe('held')
   expect(await ledger.hold(holdRequest('last', 'key_a', picos(1n)))).toBe('held')
   expect(await ledger.hold(holdRequest('none', 'key_a', picos(1n)))).toBe('reserved')
@@ -372,7 +381,7 @@ test('a settle that the spill kept is spent once in memory, also where the threa
   expect(ledger.holds()).toHaveLength(1)
   workers[0]?.terminate()
   // Behind the takeover, its question and the wallet that is read again.
-  for (let n = 0; n < 3; n++) await ledger.balanceOf('key_a')
+  for (let n = 0; n < 3; n++) await ledger.findKey(new Uint8Array(32))
   expect(ledger.holds()).toEqual([])
   expect(ledger.purseOf('key_a')).toMatchObject({
     spentPicos: 3_000_000_000n,
@@ -406,9 +415,9 @@ test('a settle that a dying thread committed, and that the next one could only s
   await addKey(ledger, 'key_a', { balanceUsd: '10' })
   expect(await ledger.hold(holdRequest('kept', 'key_a', usd('1')))).toBe('held')
   expect(await ledger.settle(settlement('kept', { input: 1_000 }))).toBe('settled')
-  await ledger.balanceOf('key_a')
+  await ledger.findKey(new Uint8Array(32))
   tell({ replayed: ['kept'] })
-  for (let n = 0; n < 3; n++) await ledger.balanceOf('key_a')
+  for (let n = 0; n < 3; n++) await ledger.findKey(new Uint8Array(32))
   expect(ledger.holds()).toEqual([])
   expect(ledger.purseOf('key_a')).toMatchObject({ spentPicos: 3_000_000_000n, account: { balancePicos: usd('10') - 3_000_000_000n } })
   await ledger.close()

@@ -1,6 +1,7 @@
 /** Each operation of the ledger by itself, on the state machine. */
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { availableOf } from '../../src/core/key.ts'
 import { picos, ZERO } from '../../src/core/money.ts'
 import type { CreditKind, Operation } from '../../src/ledger/operation.ts'
 import {
@@ -27,7 +28,18 @@ afterEach(() => {
 })
 
 const operate = (operation: Operation) => machine.ask(operateTask(operation))
-const balance = (keyId: string) => machine.ask({ kind: 'balanceOf', keyId })
+/** What the row says; a key in memory is said the same. */
+const balance = (keyId: string) => {
+  const [row] = machine.statesOf(keyId)
+  if (row === undefined) return undefined
+  const purse = machine.wallets.purseOf(keyId)
+  const stored = { availablePicos: availableOf(row), lastSyncedAt: Math.max(row.lastSyncedAt, row.toppedUpAt ?? 0) }
+  if (purse !== undefined) {
+    const { limitPicos, spentPicos, account, lastSyncedAt } = purse
+    expect({ availablePicos: availableOf({ limitPicos, spentPicos, balancePicos: account.balancePicos }), lastSyncedAt }).toEqual(stored)
+  } else machine.wallets.load(row)
+  return stored
+}
 const RATE_COLUMNS = {
   input_rate_picos: RATES.input,
   output_rate_picos: RATES.output,

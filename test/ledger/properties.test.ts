@@ -97,7 +97,6 @@ class Oracle {
       // Top-ups are read back from the table; the histories hold no reads.
       case 'operate':
       case 'findKey':
-      case 'balanceOf':
       case 'findIdempotency':
     }
   }

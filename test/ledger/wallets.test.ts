@@ -116,6 +116,8 @@ class Oracle {
       limitPicos: key.limit === null ? null : picos(key.limit),
       spentPicos: picos(key.spent - unsettledOfKey),
       balancePicos: picos(key.balance + unsettledOfAccount),
+      lastSyncedAt: 0,
+      toppedUpAt: null,
     }
   }
 
@@ -297,6 +299,8 @@ test('what holds, or waits for its acknowledgement, is never forgotten; what res
     limitPicos: null,
     spentPicos: picos(0n),
     balancePicos: picos(balance),
+    lastSyncedAt: 0,
+    toppedUpAt: null,
   })
   for (let n = 1; n <= 3; n++) wallets.load(rowOf(n, 10n))
   wallets.hold(holdRequest('held', 'key_1', picos(10n)), 0)

@@ -23,7 +23,7 @@ import {
   socketPathOf,
 } from '../../src/operator/operator-socket.ts'
 import { NOW, startThread, Workplace } from '../cli/run.ts'
-import { ACT, holdRequest } from '../support/ledger.ts'
+import { ACT, holdRequest, usd } from '../support/ledger.ts'
 
 let place: Workplace
 beforeEach(() => {
@@ -54,7 +54,7 @@ describe('beside a running gateway', () => {
     const secretHash = new Uint8Array(new Bun.CryptoHasher('sha256').update(made.key).digest())
     expect(await ledger.findKey(secretHash)).toMatchObject({ id: made.id, name: 'app' })
     expect(await place.json('keys', 'limit', 'app', '3')).toMatchObject({ balance_usd: 3 })
-    expect(await ledger.balanceOf(made.id)).toMatchObject({ availablePicos: picos(3_000_000_000_000n) })
+    expect(ledger.purseOf(made.id)).toMatchObject({ limitPicos: picos(3_000_000_000_000n), account: { balancePicos: usd('25') } })
     const rotated = await place.json<{ key: string }>('keys', 'rotate', 'app')
     expect(rotated.key).not.toBe(made.key)
     expect(await place.run('keys', 'create', '--name', 'app')).toMatchObject({ code: 2, out: '' })

@@ -30,7 +30,6 @@ const delayed = (ledger: Ledger): Ledger => ({
   },
   void: (...args) => ledger.void(...args),
   findKey: (hash) => ledger.findKey(hash),
-  balanceOf: (keyId) => ledger.balanceOf(keyId),
   purseOf: (keyId) => ledger.purseOf(keyId),
   findIdempotency: (keyId, headerHash) => ledger.findIdempotency(keyId, headerHash),
   operate: (operation) => ledger.operate(operation),

@@ -7,15 +7,16 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openDatabase } from '../../db/open.ts'
-import { displayOf, makeSecret } from '../../src/core/key.ts'
+import { availableOf, displayOf, makeSecret } from '../../src/core/key.ts'
 import { type Picos, parseUsd, picos, ZERO } from '../../src/core/money.ts'
 import { costOf, type Rates } from '../../src/core/pricing.ts'
 import { NO_USAGE, type Usage } from '../../src/core/usage.ts'
+import { CustomerReads } from '../../src/ledger/customer-reads.ts'
 import type { Attempt, HoldRequest, KeyChange, Ledger, Progress, Settlement } from '../../src/ledger/ledger.ts'
 import { type LedgerOptions, openLedger } from '../../src/ledger/open-ledger.ts'
 import type { Act, Operation } from '../../src/ledger/operation.ts'
 import { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts'
-import type { LedgerFault, Task } from '../../src/ledger/task.ts'
+import type { KeyState, LedgerFault, Task } from '../../src/ledger/task.ts'
 import { differences } from '../../src/ledger/verify.ts'
 import { Wallets } from '../../src/ledger/wallets.ts'
 
@@ -75,7 +76,7 @@ export type Ask =
   | Readonly<{ kind: 'mark'; requestId: string; progress: Progress; now: number }>
   | Readonly<{ kind: 'settle'; settlement: Settlement }>
   | Readonly<{ kind: 'void'; requestId: string; attempts?: readonly Attempt[] }>
-  | Extract<Task, { kind: 'operate' | 'findKey' | 'balanceOf' | 'findIdempotency' }>
+  | Extract<Task, { kind: 'operate' | 'findKey' | 'findIdempotency' }>
 
 /** Wallets and the state machine on a connection of its own, without thread or lock. */
 export type Machine = Readonly<{
@@ -87,6 +88,8 @@ export type Machine = Readonly<{
   askAll(...asked: readonly Ask[]): readonly unknown[]
   /** The same, with the faults and changes. Throws when the storage fails. */
   commit(...asked: readonly Ask[]): Readonly<{ answers: readonly unknown[]; faults: readonly LedgerFault[]; changes: readonly KeyChange[] }>
+  /** Rows as wallets are made of them. */
+  statesOf(...keyIds: readonly string[]): readonly KeyState[]
   differences(): ReturnType<typeof differences>
   close(): void
 }>
@@ -104,11 +107,11 @@ export function openMachine(path: string = makePath(), bootId = 'boot-1'): Machi
     if (applied.kind === 'failed') throw new Error(applied.problem)
     return applied
   }
+  const statesOf = (...keyIds: readonly string[]) => apply([{ kind: 'keyStates', keyIds }]).answers[0] as readonly KeyState[]
   const hold = (request: HoldRequest): unknown => {
     const answer = wallets.hold(request, 0)
     if (answer !== 'unknown') return answer
-    const [states] = apply([{ kind: 'keyStates', keyIds: [request.keyId] }]).answers
-    for (const state of states as Parameters<Wallets['load']>[0][]) wallets.load(state)
+    for (const state of statesOf(request.keyId)) wallets.load(state)
     const again = wallets.hold(request, 0)
     return again === 'unknown' ? 'disabled' : again
   }
@@ -171,8 +174,21 @@ export function openMachine(path: string = makePath(), bootId = 'boot-1'): Machi
     commit,
     askAll: (...asked) => commit(...asked).answers,
     ask: (asked) => commit(asked).answers[0],
+    statesOf,
     differences: () => differences(db),
     close: () => ledger.close(),
+  }
+}
+
+/** What the file says of a key, whoever has it open. Undefined: there is no such key. */
+export function balanceAt(path: string, keyId: string): Readonly<{ availablePicos: Picos; lastSyncedAt: number }> | undefined {
+  const db = openDatabase(path, 'read')
+  if ('problem' in db) throw new Error(db.message)
+  try {
+    const key = new CustomerReads(db).key({ kind: 'key', keyId })
+    return key && { availablePicos: availableOf(key), lastSyncedAt: Math.max(key.lastSyncedAt, key.toppedUpAt ?? 0) }
+  } finally {
+    db.close()
   }
 }
 

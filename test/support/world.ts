@@ -7,10 +7,10 @@ import { randomBytes } from 'node:crypto'
 import type { Catalog, Model } from '../../src/core/catalog.ts'
 import { displayOf, type KeyRecord, makeSecret } from '../../src/core/key.ts'
 import { LIMITS, type Limits } from '../../src/core/limits.ts'
-import { type Picos, parseUsd } from '../../src/core/money.ts'
+import { type Picos, parseUsd, ZERO } from '../../src/core/money.ts'
 import { Wheel } from '../../src/core/wheel.ts'
 import { KeyStore } from '../../src/ledger/key-store.ts'
-import type { KeyBalance, Ledger } from '../../src/ledger/ledger.ts'
+import type { Ledger, SyncedPurse } from '../../src/ledger/ledger.ts'
 import { makeMetrics } from '../../src/observe/metrics.ts'
 import { BodyMemory } from '../../src/relay/body-memory.ts'
 import type { World } from '../../src/world.ts'
@@ -49,7 +49,7 @@ export function makeTestWorld(options: TestWorldOptions = {}): TestWorld {
   let isDraining = false
   let lookUps = 0
   let requests = 0
-  const keys = new Map<string, { record: KeyRecord; balance: KeyBalance }>()
+  const keys = new Map<string, { record: KeyRecord; purse: SyncedPurse }>()
   const { log, lines } = makeLogMemory()
   const ledger: Ledger = {
     ...SPENDS_NOTHING,
@@ -57,7 +57,7 @@ export function makeTestWorld(options: TestWorldOptions = {}): TestWorld {
       lookUps++
       return Promise.resolve(isUp ? keys.get(Buffer.from(secretHash).toString('hex'))?.record : 'unavailable')
     },
-    balanceOf: (keyId) => Promise.resolve(isUp ? [...keys.values()].find(({ record }) => record.id === keyId)?.balance : 'unavailable'),
+    purseOf: (keyId) => (isUp ? [...keys.values()].find(({ record }) => record.id === keyId)?.purse : undefined),
     isWritable: () => isUp,
     isSound: () => isSound,
   }
@@ -103,7 +103,13 @@ export function makeTestWorld(options: TestWorldOptions = {}): TestWorld {
       }
       keys.set(new Bun.CryptoHasher('sha256').update(secret).digest('hex'), {
         record,
-        balance: { availablePicos: dollars(usd), lastSyncedAt },
+        purse: {
+          limitPicos: null,
+          spentPicos: ZERO,
+          heldPicos: ZERO,
+          account: { balancePicos: dollars(usd), heldPicos: ZERO },
+          lastSyncedAt,
+        },
       })
       return secret
     },
