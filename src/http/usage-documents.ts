@@ -10,7 +10,8 @@ import { OUTCOMES } from '../core/outcome.ts'
 import type { Rates } from '../core/pricing.ts'
 import type { Usage } from '../core/usage.ts'
 import { dayText } from '../core/utc.ts'
-import type { DayOfModel, Receipt } from '../ledger/reports.ts'
+import type { DayPage, Receipt } from '../ledger/reports.ts'
+import { dayCursorOf } from './usage-query.ts'
 
 const usd = (description: string) => t.Number({ description: `USD, 6 decimals: ${description}` })
 const exact = (description: string) => t.String({ pattern: '^-?\\d+(\\.\\d+)?$', description: `USD, every digit: ${description}` })
@@ -131,7 +132,9 @@ export const DAILY = t.Object(
     from: t.String({ format: 'date' }),
     to: t.String({ format: 'date' }),
     data: t.Array(DAY, { description: 'Newest day first' }),
-    total: t.Object({ requests: t.Integer(), ...COSTS }),
+    total: t.Object({ requests: t.Integer(), ...COSTS }, { description: 'Of what stands in `data`' }),
+    has_more: t.Boolean(),
+    next_cursor: t.Union([t.String(), t.Null()], { description: 'Send it as `cursor` for the next page; null on the last one' }),
   },
   { title: 'UsageDaily', description: 'What the key used, by day and model' },
 )
@@ -164,7 +167,7 @@ export function requestDetail(receipt: Receipt): Static<typeof REQUEST_DETAIL> {
   }
 }
 
-export const dailyDocument = (fromDay: number, toDay: number, days: readonly DayOfModel[]): Static<typeof DAILY> => ({
+export const dailyDocument = (fromDay: number, toDay: number, { days, hasMore }: DayPage): Static<typeof DAILY> => ({
   object: 'list',
   from: dayText(fromDay),
   to: dayText(toDay),
@@ -179,6 +182,8 @@ export const dailyDocument = (fromDay: number, toDay: number, days: readonly Day
     requests: days.reduce((sum, { requests }) => sum + requests, 0),
     ...costs(sumPicos(...days.map(({ costPicos }) => costPicos)), sumPicos(...days.map(({ waivedPicos }) => waivedPicos))),
   },
+  has_more: hasMore,
+  next_cursor: hasMore ? dayCursorOf(days.at(-1)) : null,
 })
 
 const tokens = (usage: Usage): Static<typeof TOKENS> => ({

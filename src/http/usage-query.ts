@@ -3,7 +3,8 @@
 import { t } from 'elysia'
 import { OUTCOMES } from '../core/outcome.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
-import { dayOf, edgeOf } from '../core/utc.ts'
+import { dayOf, dayText, edgeOf } from '../core/utc.ts'
+import type { DayPlace } from '../ledger/reports.ts'
 
 const TIME = 'a date such as 2026-11-22, or a time with its zone such as 2026-11-22T10:00:00Z'
 const DATE = 'a date such as 2026-11-22'
@@ -27,6 +28,7 @@ export const DAILY_QUERY = t.Object({
   from: t.Optional(t.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$', description: DATE })),
   to: t.Optional(t.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$', description: DATE })),
   model: t.Optional(t.String({ maxLength: 1_000, description: 'the id of a model' })),
+  cursor: t.Optional(t.String({ maxLength: 2_000, description: 'the `next_cursor` of the page before' })),
 })
 
 export const limitOf = (text: string | undefined): number => (text === undefined ? PAGE : Number(text))
@@ -45,4 +47,16 @@ export const cursorOf = (requestId: string): string => Buffer.from(requestId, 'u
 export function placeOf(cursor: string): string | undefined {
   const requestId = Buffer.from(cursor, 'base64url').toString('utf8')
   return requestId !== '' && cursorOf(requestId) === cursor ? requestId : undefined
+}
+
+/** The same of a page of days. */
+export const dayCursorOf = (last: DayPlace | undefined): string | null =>
+  last === undefined ? null : Buffer.from(`${dayText(last.day)} ${last.modelId}`, 'utf8').toString('base64url')
+
+export function dayPlaceOf(cursor: string): DayPlace | undefined {
+  const text = Buffer.from(cursor, 'base64url').toString('utf8')
+  const [date, modelId] = [text.slice(0, 10), text.slice(11)]
+  const day = dayOf(date)
+  const place = day !== undefined && modelId !== '' ? { day, modelId } : undefined
+  return place !== undefined && dayCursorOf(place) === cursor ? place : undefined
 }

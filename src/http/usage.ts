@@ -14,11 +14,13 @@ import { type Asker, answerJson, answerSmall, answerWith } from './answers.ts'
 import { KEY_HEADERS, type keyMacro } from './key.ts'
 import { csvStream } from './usage-csv.ts'
 import { DAILY, dailyDocument, REQUEST_DETAIL, REQUEST_LIST, requestDetail, requestDocument } from './usage-documents.ts'
-import { cursorOf, DAILY_QUERY, dateOf, limitOf, placeOf, REQUESTS_QUERY, timeOf } from './usage-query.ts'
+import { cursorOf, DAILY_QUERY, dateOf, dayPlaceOf, limitOf, placeOf, REQUESTS_QUERY, timeOf } from './usage-query.ts'
 
 /** Of a download: a read of it takes some milliseconds, after which others have their turn. */
 const CSV_PAGE = 200
 const DAYS = 30
+/** A month of some thirty models. */
+const DAILY_PAGE = 1_000
 const DAYS_MAX = 366
 
 type PageQuestion = QuestionOf<'receipts'>
@@ -58,7 +60,7 @@ export function usageRoutes(world: World, macro: ReturnType<typeof keyMacro>) {
       detail: about(
         'listUsageDaily',
         'List usage by day',
-        `What this key used, by UTC day and model: the last ${DAYS} days, or another span of at most ${DAYS_MAX}.`,
+        `What this key used, by UTC day and model: the last ${DAYS} days, or another span of at most ${DAYS_MAX}, ${DAILY_PAGE} rows a page.`,
       ),
     })
 }
@@ -86,15 +88,18 @@ function answerOne(world: World, asker: Asker, requestId: string): Promise<Respo
   })
 }
 
-function answerDaily(world: World, asker: Asker, { from, to, model }: Static<typeof DAILY_QUERY>): Promise<Response> {
+function answerDaily(world: World, asker: Asker, { from, to, model, cursor }: Static<typeof DAILY_QUERY>): Promise<Response> {
   return answerSmall(asker, async (key) => {
     const toDay = to === undefined ? dayAt(world.clock.now()) : dateOf('to', to)
     if (toDay instanceof Refusal) return toDay
     const fromDay = from === undefined ? toDay - DAYS + 1 : dateOf('from', from)
     if (fromDay instanceof Refusal) return fromDay
     if (toDay - fromDay >= DAYS_MAX) return invalid('from', `Input should be at most ${DAYS_MAX} days before the end`)
-    const days = await world.reports.ask(key.id, { kind: 'daily', keyId: key.id, fromDay, toDay, modelId: model ?? null })
-    return typeof days === 'string' ? unread(days) : dailyDocument(fromDay, toDay, days)
+    const after = cursor === undefined ? undefined : (dayPlaceOf(cursor) ?? WRONG_CURSOR)
+    if (after instanceof Refusal) return after
+    const span = { keyId: key.id, fromDay, toDay, modelId: model ?? null, limit: DAILY_PAGE }
+    const page = await world.reports.ask(key.id, { kind: 'daily', ...span, ...(after === undefined ? {} : { after }) })
+    return typeof page === 'string' ? unread(page) : dailyDocument(fromDay, toDay, page)
   })
 }
 

@@ -8,10 +8,7 @@ import { and, between, desc, eq, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { accounts, keys, models, usageDaily } from '../../db/schema.ts'
 import { ReceiptPages } from './receipt-pages.ts'
-import type { DayOfModel, KeyAtRest, QuestionOf, Receipt, ReceiptPage } from './reports.ts'
-
-/** A year of some thirty models. */
-const DAYS_OF_MODELS_MAX = 10_000
+import type { DayPage, KeyAtRest, QuestionOf, Receipt, ReceiptPage } from './reports.ts'
 
 export class CustomerReads {
   readonly #pages: ReceiptPages
@@ -36,10 +33,16 @@ export class CustomerReads {
     return receipt?.keyId === keyId ? receipt : undefined
   }
 
-  daily({ keyId, fromDay, toDay, modelId }: QuestionOf<'daily'>): readonly DayOfModel[] {
-    return this.#statements.daily.all({ keyId, fromDay, toDay, modelId })
+  /** One row more than is wanted says whether there are more. */
+  daily({ keyId, fromDay, toDay, modelId, after = BEFORE_ALL, limit }: QuestionOf<'daily'>): DayPage {
+    const place = { afterDay: after.day, afterModel: after.modelId }
+    const days = this.#statements.daily.all({ keyId, fromDay, toDay: Math.min(toDay, after.day), modelId, ...place, rows: limit + 1 })
+    return { days: days.slice(0, limit), hasMore: days.length > limit }
   }
 }
+
+/** No id of a model is empty. */
+const BEFORE_ALL = { day: Number.MAX_SAFE_INTEGER, modelId: '' }
 
 const given = sql.placeholder
 
@@ -83,10 +86,11 @@ function prepare(db: Database) {
           eq(keys.id, given('keyId')),
           between(usageDaily.day, given('fromDay'), given('toDay')),
           sql`(${given('modelId')} IS NULL OR ${models.id} = ${given('modelId')})`,
+          sql`(${usageDaily.day} < ${given('afterDay')} OR ${models.id} > ${given('afterModel')})`,
         ),
       )
       .orderBy(desc(usageDaily.day), models.id)
-      .limit(DAYS_OF_MODELS_MAX)
+      .limit(given('rows'))
       .prepare(),
   }
 }

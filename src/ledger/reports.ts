@@ -39,8 +39,8 @@ export type Question =
   | Readonly<{ kind: 'receipt'; keyId: string; requestId: string }>
   /** The public half of the key that signs the ledger's statements; made where there is none yet. */
   | Readonly<{ kind: 'statementKey' }>
-  /** Newest day first. Days are whole UTC days since 1970, both ends included. */
-  | Readonly<{ kind: 'daily'; keyId: string; fromDay: number; toDay: number; modelId: string | null }>
+  /** A page, newest day first. Days are whole UTC days since 1970, both ends included. `after`: the last row of the page before. */
+  | Readonly<{ kind: 'daily'; keyId: string; fromDay: number; toDay: number; modelId: string | null; after?: DayPlace; limit: number }>
 
 export type QuestionKind = Question['kind']
 export type QuestionOf<K extends QuestionKind> = Extract<Question, { kind: K }>
@@ -51,7 +51,7 @@ export type Findings = {
   /** Undefined: `after` is no place of this key. */
   receipts: ReceiptPage | undefined
   receipt: Receipt | undefined
-  daily: readonly DayOfModel[]
+  daily: DayPage
   statementKey: Pick<StatementKey, 'publicKey'>
 }
 
@@ -61,7 +61,11 @@ export type KeyAtRest = Omit<KeyRecord, 'display'> &
 export type Receipt = ReceiptRow
 export type ReceiptPage = Page
 
-export type DayOfModel = Readonly<{
+/** A model on a day. */
+export type DayPlace = Readonly<{ day: number; modelId: string }>
+export type DayPage = Readonly<{ days: readonly DayOfModel[]; hasMore: boolean }>
+
+type DayOfModel = Readonly<{
   /** Whole UTC days since 1970. */
   day: number
   modelId: string

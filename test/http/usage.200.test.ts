@@ -3,8 +3,10 @@
  * Rules: requests.md "Usage"; keys.md "State of a key"; ledger.md "Reads".
  */
 
+import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
+import { renameSync } from 'node:fs'
 import { displayOf, makeSecret } from '../../src/core/key.ts'
 import { type Picos, toExactUsdText, toUsd } from '../../src/core/money.ts'
 import { type AnsweredGateway, startAnsweredGateway } from '../support/answered-gateway.ts'
@@ -249,6 +251,47 @@ test('a day is the sum of its requests, by model, with a total', async () => {
   expect(one.data).toHaveLength(1)
 })
 
+test('days that do not fit a page are on the next ones, each once, and a page says that there are more', async () => {
+  const secret = await stage.gateway.createKey({ id: 'key_years' })
+  await spend(secret, 1)
+  const db = new Database(stage.gateway.ledgerPath)
+  try {
+    db.run(
+      `WITH RECURSIVE ids (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM ids WHERE n < 700) INSERT INTO models (id) SELECT 'many-' || n FROM ids`,
+    )
+    db.run(`INSERT INTO usage_daily SELECT u.key_number, u.day - d.value, m.number, 1, 1, 1, 0, 0, 0, 0, 0, 0
+      FROM usage_daily u JOIN keys k ON k.number = u.key_number AND k.id = 'key_years' JOIN json_each('[0,1,2]') d JOIN models m ON m.id LIKE 'many-%'`)
+  } finally {
+    db.close()
+  }
+  type Daily = Readonly<{
+    data: readonly Readonly<{ date: string; model: string }>[]
+    total: { requests: number }
+    has_more: boolean
+    next_cursor: string | null
+  }>
+  const sizes: number[] = []
+  const seen: string[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page: Daily = await read(secret, `/v1/dashboard/usage/daily${cursor === '' ? '' : `?cursor=${cursor}`}`)
+    expect([page.has_more, page.total.requests]).toEqual([page.next_cursor !== null, page.data.length])
+    sizes.push(page.data.length)
+    seen.push(...page.data.map(({ date, model }) => `${date} ${model}`))
+    cursor = page.next_cursor
+  }
+  expect(sizes).toEqual([1_000, 1_000, 101])
+  expect(new Set(seen).size).toBe(2_101)
+  expect(seen.map((row) => row.slice(0, 10))).toEqual(
+    seen
+      .map((row) => row.slice(0, 10))
+      .toSorted()
+      .toReversed(),
+  )
+  const elsewhere = Buffer.from('2026-13-01 x').toString('base64url')
+  for (const cursor of ['x', elsewhere, Buffer.from('2026-11-01').toString('base64url')])
+    expect([cursor, (await ask(secret, `/v1/dashboard/usage/daily?cursor=${cursor}`)).status]).toEqual([cursor, 400])
+})
+
 test('as CSV it is one file of all pages, asked for by the query or the header, and no cell begins a formula', async () => {
   const secret = await stage.gateway.createKey({ id: 'key_csv' })
   const ids = await spend(secret, 2)
@@ -349,6 +392,30 @@ test('the balance is answered out of memory: nobody’s question and no commit i
   } finally {
     asked.mockRestore()
     found.mockRestore()
+  }
+})
+
+test('while the ledger is not at its path, and while it is not sound, the key says what a request really meets', async () => {
+  const alone = await startAnsweredGateway()
+  try {
+    const { gateway, secret } = alone
+    const asked = { model: MODEL_ID, max_tokens: 16, messages: [{ role: 'user', content: 'Hi' }] }
+    const key = async (): Promise<{ would_be_refused: unknown }> =>
+      (await (await fetch(`${gateway.url}/v1/dashboard/key`, { headers: { authorization: `Bearer ${secret}` } })).json()) as never
+    expect((await key()).would_be_refused).toBeNull()
+    const damaged = spyOn(gateway.world.ledger, 'isSound').mockReturnValue(false)
+    expect([(await gateway.post('/v1/messages', secret, asked)).status, (await key()).would_be_refused]).toEqual([200, null])
+    damaged.mockRestore()
+    renameSync(gateway.ledgerPath, `${gateway.ledgerPath}.away`)
+    while (gateway.world.ledger.isWritable()) await Bun.sleep(20)
+    const refused = await gateway.post('/v1/messages', secret, asked)
+    const { error } = (await refused.json()) as { error: { type: string; message: string } }
+    expect((await key()).would_be_refused).toMatchObject({ reason: 'unavailable', status: refused.status, ...error })
+    renameSync(`${gateway.ledgerPath}.away`, gateway.ledgerPath)
+    while (!gateway.world.ledger.isWritable()) await Bun.sleep(20)
+    expect((await key()).would_be_refused).toBeNull()
+  } finally {
+    await alone.stop()
   }
 })
 

@@ -50,8 +50,8 @@ test('what was acknowledged is what is read: the key, its request, its day', asy
     firstByteMs: 12,
     durationMs: 346,
   } as object)
-  const days = await reads.ask('key_a', { kind: 'daily', keyId: 'key_a', fromDay: 20_833, toDay: 20_833, modelId: null })
-  expect(days).toMatchObject([{ day: 20_833, modelId: 'sample-large', requests: 1, costPicos: COST }] as object)
+  const days = await reads.ask('key_a', { kind: 'daily', keyId: 'key_a', fromDay: 20_833, toDay: 20_833, modelId: null, limit: 100 })
+  expect(days).toMatchObject({ hasMore: false, days: [{ day: 20_833, modelId: 'sample-large', requests: 1, costPicos: COST }] } as object)
 })
 
 test('a key has no other’s requests and days, and what is unknown is nothing', async () => {
@@ -60,7 +60,10 @@ test('a key has no other’s requests and days, and what is unknown is nothing',
   expect(await reads.ask('key_b', { kind: 'receipt', keyId: 'key_b', requestId: 'req_of_a' })).toBeUndefined()
   expect(await reads.ask('key_b', { kind: 'receipts', keyId: 'key_b', after: 'req_of_a', limit: 10 })).toBeUndefined()
   expect(await reads.ask('key_b', { kind: 'receipts', keyId: 'key_b', limit: 10 })).toEqual({ rows: [], next: null })
-  expect(await reads.ask('key_b', { kind: 'daily', keyId: 'key_b', fromDay: 0, toDay: 99_999, modelId: null })).toEqual([])
+  expect(await reads.ask('key_b', { kind: 'daily', keyId: 'key_b', fromDay: 0, toDay: 99_999, modelId: null, limit: 100 })).toEqual({
+    days: [],
+    hasMore: false,
+  })
   expect(await reads.ask('key_c', { kind: 'key', keyId: 'key_c' })).toBeUndefined()
 })
 
@@ -69,7 +72,7 @@ test('a read leaves no snapshot behind: the log is emptied while its connection 
   for (let n = 0; n < 3; n++) {
     await spend(`req_snapshot_${n}`, 'key_a')
     await reads.ask('key_a', { kind: 'receipts', keyId: 'key_a', limit: 100 })
-    await reads.ask('key_a', { kind: 'daily', keyId: 'key_a', fromDay: 0, toDay: 99_999, modelId: null })
+    await reads.ask('key_a', { kind: 'daily', keyId: 'key_a', fromDay: 0, toDay: 99_999, modelId: null, limit: 100 })
   }
   const db = openDatabase(path, 'write')
   if ('problem' in db) throw new Error(db.message)
