@@ -7,6 +7,9 @@ import type { CommandContext, Run } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop } from './environment.ts'
 import { accountNamed, readReport } from './read-report.ts'
 
+/** A write for each would cost more than the line. */
+const LINES_AT_ONCE = 64
+
 type Options = Readonly<{ from?: number; to?: number }>
 
 export function addStatement(program: Command, run: Run): void {
@@ -25,7 +28,13 @@ function printStatement(context: CommandContext, name: string, range: Options): 
   const { stdout, now } = context.environment
   const written = readReport(context, (report) => {
     const key = statementKeyOf(context.config.ledgerPath)
-    for (const line of report.statement(account.id, range, key, now())) stdout(line)
+    let block: string[] = []
+    for (const line of report.statement(account.id, range, key, now())) {
+      if (block.push(line) < LINES_AT_ONCE) continue
+      stdout(block.join(''))
+      block = []
+    }
+    stdout(block.join(''))
     return EXIT.ok
   })
   return written

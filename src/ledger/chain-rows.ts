@@ -8,16 +8,13 @@ import type { Database } from 'bun:sqlite'
 import { creditText, ownerText, priceText, privateText, receiptText } from './chain.ts'
 
 /** `amount` is what it adds to the balance; `at` the Unix milliseconds under which a statement counts it. */
-export type ChainRow = Readonly<{
-  account: number
-  isCredit: boolean
-  seq: number
-  id: string
-  hash: string
-  text: string
-  amount: bigint
-  at: number
-}>
+export type ChainPlace = Readonly<{ seq: number; id: string; hash: string; amount: bigint; at: number }>
+export type ChainRow = ChainPlace & Readonly<{ account: number; isCredit: boolean; text: string }>
+
+/** Both ends included. */
+export type Places = Readonly<{ first: number; last: number }>
+
+const ALL: Places = { first: 1, last: Number.MAX_SAFE_INTEGER }
 
 type StoredReceipt = {
   number: bigint
@@ -28,7 +25,7 @@ type StoredReceipt = {
   hash: string
   requestId: string
   keyId: string | null
-  modelId: string | null
+  price: bigint
   status: bigint
   attempts: bigint
   format: string
@@ -50,8 +47,14 @@ type StoredReceipt = {
   upstreamModel: string | null
   messageId: string | null
   theirRequestId: string | null
-} & Record<'input' | 'output' | 'cacheRead' | 'cacheWrite5m' | 'cacheWrite1h' | 'serverToolUses', bigint> &
-  Record<'rateInput' | 'rateOutput' | 'rateCacheRead' | 'rateCacheWrite5m' | 'rateCacheWrite1h' | 'rateServerToolUse', bigint | null>
+} & Record<'input' | 'output' | 'cacheRead' | 'cacheWrite5m' | 'cacheWrite1h' | 'serverToolUses', bigint>
+
+type StoredPrice = { modelId: string | null } & Record<
+  'input' | 'output' | 'cacheRead' | 'cacheWrite5m' | 'cacheWrite1h' | 'serverToolUse',
+  bigint | null
+>
+
+type StoredPlace = Pick<StoredReceipt, 'number' | 'seq' | 'hash' | 'cost' | 'settledAt'> & { id: string }
 
 type StoredCredit = {
   account: bigint
@@ -71,45 +74,70 @@ type StoredCredit = {
 const TOGETHER = 1_000
 
 const RECEIPTS = `SELECT r.number, r.account_number AS account, a.id AS accountId, r.seq, r.lane, lower(hex(r.hash)) AS hash, r.request_id AS requestId, k.id AS keyId,
-  m.id AS modelId, r.status, r.attempts, r.format, r.is_stream AS isStream, r.outcome, r.basis, r.bytes_per_token_thousandths AS bytesPerToken,
+  r.price_number AS price, r.status, r.attempts, r.format, r.is_stream AS isStream, r.outcome, r.basis, r.bytes_per_token_thousandths AS bytesPerToken,
   r.started_at AS startedAt, r.settled_at AS settledAt, r.day, r.first_byte_ms AS firstByteMs, r.duration_ms AS durationMs,
   r.cost_picos AS cost, r.waived_picos AS waived, r.hold_picos AS hold, nullif(lower(hex(r.session_hash)), '') AS session, b.id AS bootId,
   u.name AS upstream, u.model AS upstreamModel, r.upstream_message_id AS messageId, r.upstream_request_id AS theirRequestId,
   r.input_tokens AS input, r.output_tokens AS output, r.cache_read_tokens AS cacheRead, r.cache_write_5m_tokens AS cacheWrite5m,
-  r.cache_write_1h_tokens AS cacheWrite1h, r.server_tool_uses AS serverToolUses, p.input_rate_picos AS rateInput, p.output_rate_picos AS rateOutput,
-  p.cache_read_rate_picos AS rateCacheRead, p.cache_write_5m_rate_picos AS rateCacheWrite5m, p.cache_write_1h_rate_picos AS rateCacheWrite1h,
-  p.server_tool_use_rate_picos AS rateServerToolUse
+  r.cache_write_1h_tokens AS cacheWrite1h, r.server_tool_uses AS serverToolUses
 FROM receipts r LEFT JOIN accounts a ON a.number = r.account_number LEFT JOIN keys k ON k.number = r.key_number
-  LEFT JOIN price_versions p ON p.number = r.price_number LEFT JOIN models m ON m.number = p.model_number
   LEFT JOIN boots b ON b.number = r.boot_number LEFT JOIN upstreams u ON u.number = r.upstream_number`
+
+const PRICE = `SELECT m.id AS modelId, p.input_rate_picos AS input, p.output_rate_picos AS output, p.cache_read_rate_picos AS cacheRead,
+  p.cache_write_5m_rate_picos AS cacheWrite5m, p.cache_write_1h_rate_picos AS cacheWrite1h, p.server_tool_use_rate_picos AS serverToolUse
+FROM price_versions p LEFT JOIN models m ON m.number = p.model_number WHERE p.number = ?`
+
+const NO_PRICE: StoredPrice = {
+  modelId: null,
+  input: null,
+  output: null,
+  cacheRead: null,
+  cacheWrite5m: null,
+  cacheWrite1h: null,
+  serverToolUse: null,
+}
+
+const PLACES = `SELECT r.number, r.seq, r.request_id AS id, lower(hex(r.hash)) AS hash, r.cost_picos AS cost, r.settled_at AS settledAt FROM receipts r`
 
 export class ChainRows {
   readonly #db: Database
   readonly #salt: string
+  /** Few, and each in many rows. */
+  readonly #prices = new Map<bigint, string>()
 
   constructor(db: Database) {
     this.#db = db
     this.#salt = db.query<{ value: string }, []>("SELECT value FROM meta WHERE name = 'salt'").get()?.value ?? ''
   }
 
-  /** In the order in which they were written; of one account only where `account`, its number, is given. */
-  *receipts(account?: number): Generator<ChainRow> {
-    const query = this.#db.query<StoredReceipt, [bigint, number | null]>(
-      `${RECEIPTS} WHERE r.number > ?1 AND (?2 IS NULL OR r.account_number = ?2) ORDER BY r.number LIMIT ${TOGETHER}`,
-    )
-    for (let last = 0n; ; ) {
-      const rows = query.all(last, account ?? null)
-      for (const row of rows) yield this.#receipt(row)
-      const end = rows.at(-1)
-      if (end === undefined) return
-      last = end.number
-    }
+  /** All in the order in which they were written. */
+  *receipts(): Generator<ChainRow> {
+    for (const row of this.#byNumber<StoredReceipt>(`${RECEIPTS} WHERE r.number > ?1`)) yield this.#receipt(row)
   }
 
-  /** All rows of the account by their places. */
-  *ofAccount(account: number): Generator<ChainRow> {
-    let next = 1
-    for (const receipt of this.receipts(account)) {
+  /** The rows of the account by their places. */
+  *ofAccount(account: number, places = ALL): Generator<ChainRow> {
+    const { first, last } = places
+    const where = 'WHERE r.number > ?1 AND r.account_number = ?2 AND r.seq BETWEEN ?3 AND ?4'
+    const stored = this.#byNumber<StoredReceipt>(`${RECEIPTS} ${where}`, account, first, last)
+    yield* this.#withCredits(account, places, stored, (row) => this.#receipt(row))
+  }
+
+  /** The same without their texts, which are most of the work. */
+  *placesOf(account: number): Generator<ChainPlace> {
+    const stored = this.#byNumber<StoredPlace>(`${PLACES} WHERE r.number > ?1 AND r.account_number = ?2`, account)
+    yield* this.#withCredits(account, ALL, stored, placeOf)
+  }
+
+  *#withCredits<Stored, Row extends ChainPlace>(
+    account: number,
+    { first, last }: Places,
+    stored: Iterable<Stored>,
+    rowOf: (stored: Stored) => Row,
+  ): Generator<Row | ChainRow> {
+    let next = first
+    for (const one of stored) {
+      const receipt = rowOf(one)
       if (receipt.seq > next) {
         for (const credit of this.credits(account, next)) {
           if (credit.seq >= receipt.seq) break
@@ -119,7 +147,21 @@ export class ChainRows {
       yield receipt
       next = receipt.seq + 1
     }
-    yield* this.credits(account, next)
+    for (const credit of this.credits(account, next)) {
+      if (credit.seq > last) break
+      yield credit
+    }
+  }
+
+  *#byNumber<Stored extends { number: bigint }>(select: string, ...of: readonly number[]): Generator<Stored> {
+    const query = this.#db.query<Stored, (bigint | number)[]>(`${select} ORDER BY r.number LIMIT ${TOGETHER}`)
+    for (let last = 0n; ; ) {
+      const rows = query.all(last, ...of)
+      yield* rows
+      const end = rows.at(-1)
+      if (end === undefined) return
+      last = end.number
+    }
   }
 
   /** Those of the account whose place is `from` or later, in order. */
@@ -140,27 +182,30 @@ export class ChainRows {
 
   #receipt(row: StoredReceipt): ChainRow {
     const { requestId, upstream, upstreamModel, messageId, theirRequestId, session, bootId } = row
-    const rates = {
-      input: row.rateInput,
-      output: row.rateOutput,
-      cacheRead: row.rateCacheRead,
-      cacheWrite5m: row.rateCacheWrite5m,
-      cacheWrite1h: row.rateCacheWrite1h,
-      serverToolUse: row.rateServerToolUse,
-    }
     const secret = privateText(this.#salt, [upstream, upstreamModel, messageId, theirRequestId, session, bootId])
+    // Named one by one: a copy of the whole row would cost as much as all the rest.
     const facts = {
-      ...row,
+      seq: row.seq,
+      requestId,
       usage: row,
+      format: row.format,
       isStream: row.isStream === 1n,
+      outcome: row.outcome,
       usageSource: row.basis,
       bytesPerTokenThousandths: row.bytesPerToken,
       costPicos: row.cost,
       waivedPicos: row.waived,
       holdPicos: row.hold,
+      status: row.status,
+      attempts: row.attempts,
+      startedAt: row.startedAt,
+      settledAt: row.settledAt,
+      day: row.day,
+      firstByteMs: row.firstByteMs,
+      durationMs: row.durationMs,
     }
     const owner = ownerText(row.accountId ?? '', row.lane)
-    const text = receiptText(facts, owner, JSON.stringify(row.keyId ?? ''), priceText(row.modelId ?? '', rates), secret)
+    const text = receiptText(facts, owner, JSON.stringify(row.keyId ?? ''), this.#priceOf(row.price), secret)
     return {
       account: Number(row.account),
       isCredit: false,
@@ -173,6 +218,15 @@ export class ChainRows {
     }
   }
 
+  #priceOf(number: bigint): string {
+    const known = this.#prices.get(number)
+    if (known !== undefined) return known
+    const { modelId, ...rates } = this.#db.query<StoredPrice, [bigint]>(PRICE).get(number) ?? NO_PRICE
+    const text = priceText(modelId ?? '', rates)
+    this.#prices.set(number, text)
+    return text
+  }
+
   #credit(row: StoredCredit): ChainRow {
     const { id, seq, hash, amount, actor, reason, createdAt } = row
     const owner = ownerText(row.accountId ?? '', row.lane)
@@ -180,3 +234,11 @@ export class ChainRows {
     return { account: Number(row.account), isCredit: true, seq: Number(seq), id, hash, text, amount, at: Number(createdAt) }
   }
 }
+
+const placeOf = ({ seq, id, hash, cost, settledAt }: StoredPlace): ChainPlace => ({
+  seq: Number(seq),
+  id,
+  hash,
+  amount: -cost,
+  at: Number(settledAt),
+})

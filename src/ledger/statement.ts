@@ -58,8 +58,7 @@ function* linesOf(
     opening_balance_picos: String(span.openingPicos),
   })
   const sums = { rows: 0, credits: 0n, costs: 0n, last: span.previous }
-  for (const row of rows.ofAccount(Number(number))) {
-    if (row.seq < span.first || row.seq > span.last) continue
+  for (const row of rows.ofAccount(Number(number), span)) {
     sums.rows++
     if (row.isCredit) sums.credits += row.amount
     else sums.costs -= row.amount
@@ -90,13 +89,14 @@ const lineOf = ({ hash, text }: ChainRow): string => `{"hash":"${hash}",${text.s
 /** From the first row in the range to the last one: where a clock jumped, rows in between stand outside of it and are in the statement all the same. */
 function spanOf(rows: ChainRows, account: number, { from = 0, to = Number.POSITIVE_INFINITY }: StatementRange): Span {
   const span: Span = { first: 1, last: 0, previous: NO_HASH, openingPicos: 0n }
-  for (const { seq, at, hash, amount } of rows.ofAccount(account)) {
+  let before = { hash: NO_HASH, balance: 0n }
+  for (const { seq, at, hash, amount } of rows.placesOf(account)) {
+    const after = { hash, balance: before.balance + amount }
     const isInside = at >= from && at < to
+    if (span.last < span.first && isInside) Object.assign(span, { first: seq, previous: before.hash, openingPicos: before.balance })
+    else if (span.last < span.first && at < from) Object.assign(span, { first: seq + 1, previous: hash, openingPicos: after.balance })
     if (isInside) span.last = seq
-    if (isInside || span.last >= span.first || at >= to) continue
-    span.first = seq + 1
-    span.previous = hash
-    span.openingPicos += amount
+    before = after
   }
   return span
 }

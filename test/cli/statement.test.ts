@@ -79,6 +79,29 @@ describe('a statement', () => {
     expect(await check(text)).toMatchObject({ code: 0 })
   })
 
+  test('of days before which a clock had jumped ahead opens with the balance of every row before them', async () => {
+    const machine = openMachine(place.ledgerPath, 'boot-later')
+    const keyId = String((machine.db.query('SELECT id FROM keys').get() as { id: string }).id)
+    const settleAt = (id: string, days: number): unknown =>
+      machine.askAll(holdTask(id, keyId, usd('0.01')), settleTask(id, { input: 1 }, { now: NOW + days * DAY_MS }))
+    settleAt('req_ahead', 90)
+    settleAt('req_before', 29)
+    settleAt('req_in', 30)
+    settleAt('req_ahead_again', 90)
+    settleAt('req_in_too', 30)
+    machine.close()
+    const day = new Date(NOW + 30 * DAY_MS).toISOString().slice(0, 10)
+    const whole = objects(await statement())
+    const text = await statement('--from', day, '--to', day)
+    const [head, ...rest] = objects(text)
+    expect(rest.slice(0, -2).map(({ id }) => id)).toEqual(['req_in', 'req_ahead_again', 'req_in_too'])
+    const credits = BigInt(String(whole.at(-2)?.['closing_balance_picos']))
+    expect(head?.['opening_balance_picos']).toBe(String(credits + 3n * 3_000_000n))
+    expect(rest.at(-2)?.['closing_balance_picos']).toBe(String(credits))
+    expect(head?.['previous']).toBe(whole.find(({ id }) => id === 'req_before')?.['hash'])
+    expect(await check(text)).toMatchObject({ code: 0 })
+  })
+
   test('is signed by a key that is made once, beside the ledger, its owner’s only', async () => {
     const keys = [await statement(), await statement()].map((text) => objects(text)[0]?.['public_key'])
     expect(keys[0]).toBe(keys[1])

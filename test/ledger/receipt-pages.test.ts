@@ -276,3 +276,18 @@ describe('the page table', () => {
     machine.close()
   })
 })
+
+test('with a batch of rows the Idempotency-Keys that do not count any more are forgotten, so many at once, and no other', () => {
+  const machine = openMachine()
+  machine.ask(operateTask(createKey('key_a', { balanceUsd: '10' })))
+  machine.db.run(`WITH RECURSIVE ids (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM ids WHERE n < 9000)
+    INSERT INTO idempotency (key_number, header_hash, body_hash, request_id, expires_at)
+    SELECT 1, unhex(printf('%064x', n)), zeroblob(32), 'req_' || n, CASE WHEN n <= 10 THEN ${NOW + 1} ELSE ${NOW} END FROM ids`)
+  const left = () => machine.db.query('SELECT count(*) AS n, min(expires_at) AS first FROM idempotency').get()
+  const table = new PageTable(machine.db)
+  table.advance(NOW)
+  expect(left()).toEqual({ n: 9_000n - 8_192n, first: BigInt(NOW) })
+  table.advance(NOW)
+  expect(left()).toEqual({ n: 10n, first: BigInt(NOW + 1) })
+  machine.close()
+})
