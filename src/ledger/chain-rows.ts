@@ -8,11 +8,11 @@ import type { Database } from 'bun:sqlite'
 import { creditText, ownerText, priceText, privateText, receiptText } from './chain.ts'
 
 /** `amount` is what it adds to the balance; `at` the Unix milliseconds under which a statement counts it. */
-export type ChainPlace = Readonly<{ seq: number; id: string; hash: string; amount: bigint; at: number }>
+type ChainPlace = Readonly<{ seq: number; id: string; hash: string; amount: bigint; at: number }>
 export type ChainRow = ChainPlace & Readonly<{ account: number; isCredit: boolean; text: string }>
 
 /** Both ends included. */
-export type Places = Readonly<{ first: number; last: number }>
+type Places = Readonly<{ first: number; last: number }>
 
 const ALL: Places = { first: 1, last: Number.MAX_SAFE_INTEGER }
 
