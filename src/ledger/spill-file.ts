@@ -3,7 +3,7 @@
  * all: its checksum is over all of it and over the epoch, so that neither a torn one nor one that was replayed before is read. Rules: ledger.md "Spill".
  */
 
-import { closeSync, constants, existsSync, fdatasyncSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
+import { closeSync, constants, existsSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
 
 /** Magic, epoch, and what the file belongs to, in the first sector. */
 const HEADER_BYTES = 512
@@ -44,14 +44,20 @@ export class SpillFile {
     return this.#end - HEADER_BYTES
   }
 
-  /** Takes the room for all that will be appended. */
+  /** Takes the room for all that will be appended, or none: half of it would be the last room that the ledger has. */
   reserve(bytes: number): void {
-    let at = Math.max(fstatSync(this.#handle).size, this.#end)
+    const { size } = fstatSync(this.#handle)
+    let at = Math.max(size, this.#end)
     if (at >= bytes) return
     const zeros = new Uint8Array(STEP_BYTES)
-    while (at < bytes) at += writeSync(this.#handle, zeros, 0, Math.min(STEP_BYTES, bytes - at), at)
-    this.#writeHeader()
-    fdatasyncSync(this.#handle)
+    try {
+      while (at < bytes) at += writeSync(this.#handle, zeros, 0, Math.min(STEP_BYTES, bytes - at), at)
+      this.#writeHeader()
+      fdatasyncSync(this.#handle)
+    } catch (error) {
+      ftruncateSync(this.#handle, size)
+      throw error
+    }
   }
 
   /** True: it is flushed. False: it is not there, and will not be found. */

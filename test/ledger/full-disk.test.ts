@@ -174,6 +174,19 @@ test('a full file system stops the spending and nothing else; the ledger comes b
   machine.close()
 }, 30_000)
 
+test('where there is no room for a spill the operator is told, and what was taken of the room is given back', async () => {
+  const disk = smallDisk()
+  if (disk === undefined) return
+  const { ledger, faults } = await openTestLedger({ path: join(disk.folder, 'ledger.db'), retryMs: RETRY_MS, spillBytes: 8 * 1024 * 1024 })
+  while (faults.length === 0) await Bun.sleep(10)
+  expect(faults).toEqual([expect.stringContaining('there is no room for a spill: while the disk is full, answers end in an error (ENOSPC')])
+  await addKey(ledger, 'key_a', { balanceUsd: '1' })
+  expect(await ledger.hold(holdRequest('req_1', 'key_a', usd('0.001')))).toBe('held')
+  expect(await ledger.settle(settlement('req_1', { input: 1 }))).toBe('settled')
+  expect(faults).toHaveLength(1)
+  await ledger.close()
+})
+
 /** A file system of a megabyte, where this process may mount one. */
 function smallDisk() {
   const folder = makeFolder()

@@ -476,3 +476,38 @@ test('a writer from outside delays the commit and loses nothing, and the gateway
   expect(longestMs).toBeLessThan(200)
   await ledger.close()
 })
+
+test('an end while another thread takes over commits what was asked before it, and nothing is sent behind it', async () => {
+  const workers: Worker[] = []
+  let sent = 0
+  const { ledger, path } = await openTestLedger({
+    markAfterMs: 1,
+    startThread: () => {
+      const worker = startThread()
+      workers.push(worker)
+      const post = worker.postMessage.bind(worker)
+      worker.postMessage = (message: unknown) => {
+        sent++
+        post(message)
+      }
+      return worker
+    },
+  })
+  await addKey(ledger, 'key_a', { balanceUsd: '1' })
+  for (const id of ['asked', 'running']) expect(await ledger.hold(holdRequest(id, 'key_a', usd('0.1')))).toBe('held')
+  await Bun.sleep(50)
+  workers[0]?.terminate()
+  const settled = ledger.settle(settlement('asked', { input: 1 }))
+  while (workers.length === 1) await Bun.sleep(1)
+  await ledger.close()
+  expect(await settled).toBe('settled')
+  const before = sent
+  ledger.mark('running', partial({ input: 3 }))
+  expect(await ledger.settle(settlement('running', { input: 1 }))).toBe('unavailable')
+  await Bun.sleep(20)
+  expect([workers.length, sent]).toEqual([2, before])
+  const db = new Database(path, { readonly: true })
+  expect(db.query('SELECT request_id FROM receipts').all()).toEqual([{ request_id: 'asked' }])
+  db.close()
+  expect(differencesAt(path)).toEqual([])
+})
