@@ -27,6 +27,7 @@ const MET = [
   'a thread dies',
   'a crash',
   'a power loss',
+  'what was not flushed is lost',
   'a close',
   'the storage is full',
   'the storage is broken',
