@@ -30,6 +30,9 @@ const { latin1Slice } = Buffer.prototype
 
 export const toBytes = (text: ByteString): Uint8Array => Buffer.from(text, 'latin1')
 
+/** The same in one piece. The engine keeps what was added up as a tree of its parts, and walks all of it each time a text that holds it is written. */
+export const solid = (text: ByteString): ByteString => fromBytes(toBytes(text))
+
 /** The UTF-8 bytes of ordinary text, one character each. */
 export const encode = (text: string): ByteString => Buffer.from(text, 'utf8').toString('latin1') as ByteString
 

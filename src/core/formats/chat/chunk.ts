@@ -3,7 +3,7 @@
  * literal is put between two halves as it came from the upstream. Rules: chat.md "Chunks", "End".
  */
 
-import { ascii, type ByteString, concat, EMPTY, encodeJson } from '../../bytes/byte-string.ts'
+import { ascii, type ByteString, concat, encodeJson, solid } from '../../bytes/byte-string.ts'
 import type { ChatChunk, ChatDelta, ChatUsage, FinishReason } from './wire.ts'
 
 /** What comes before and after a JSON string literal. */
@@ -13,6 +13,8 @@ export type Template = Readonly<{ before: ByteString; after: ByteString }>
 export type ChunkHead = Readonly<Omit<ChatChunk, 'choices' | 'usage'>>
 
 const BRACE = ascii`}`
+const CLOSE = solid(ascii`,"logprobs":null,"finish_reason":null}]}\n\n`)
+const CLOSE_BEFORE_USAGE = solid(ascii`,"logprobs":null,"finish_reason":null}],"usage":null}\n\n`)
 const DONE = ascii`data: [DONE]\n\n`
 
 export class ChunkWriter {
@@ -24,9 +26,9 @@ export class ChunkWriter {
   readonly #includesUsageChunk: boolean
 
   constructor(head: ChunkHead, includesUsageChunk: boolean) {
-    this.#head = ascii`data: ${encodeJson(head).slice(0, -1)},"choices":[`
-    this.#open = ascii`${this.#head}{"index":0,"delta":`
-    this.#close = ascii`,"logprobs":null,"finish_reason":null}]${includesUsageChunk ? ascii`,"usage":null` : EMPTY}}\n\n`
+    this.#head = solid(ascii`data: ${encodeJson(head).slice(0, -1)},"choices":[`)
+    this.#open = solid(ascii`${this.#head}{"index":0,"delta":`)
+    this.#close = includesUsageChunk ? CLOSE_BEFORE_USAGE : CLOSE
     this.#includesUsageChunk = includesUsageChunk
     this.content = this.template(ascii`{"content":`, BRACE)
     this.reasoning = this.template(ascii`{"reasoning_content":`, BRACE)
@@ -34,7 +36,7 @@ export class ChunkWriter {
 
   /** A chunk whose delta is `deltaHead`, a string literal, `deltaTail`. */
   template(deltaHead: ByteString, deltaTail: ByteString): Template {
-    return { before: concat(this.#open, deltaHead), after: concat(deltaTail, this.#close) }
+    return { before: solid(concat(this.#open, deltaHead)), after: solid(concat(deltaTail, this.#close)) }
   }
 
   /** A chunk with a whole delta. */

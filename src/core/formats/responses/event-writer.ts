@@ -1,6 +1,6 @@
 /** Numbered server-sent events of the responses format, collected until they are taken. Rules: responses.md "Events". */
 
-import { ascii, type ByteString, EMPTY, encode, toBytes } from '../../bytes/byte-string.ts'
+import { ascii, type ByteString, EMPTY, encode, solid, toBytes } from '../../bytes/byte-string.ts'
 import type { Written } from '../../transcoder.ts'
 import type { Pieces } from './pieces.ts'
 
@@ -9,9 +9,9 @@ export type DeltaTemplate = Readonly<{ head: ByteString; place: ByteString; tail
 
 /** `fields`: JSON members with their leading comma; the literal stands between `place` and `tail`. */
 export const deltaTemplate = (type: string, fields: ByteString, tail: ByteString): DeltaTemplate => ({
-  head: headOf(type),
-  place: ascii`${fields},"delta":`,
-  tail: ascii`${tail}}\n\n`,
+  head: solid(headOf(type)),
+  place: solid(ascii`${fields},"delta":`),
+  tail: solid(ascii`${tail}}\n\n`),
 })
 
 function headOf(name: string): ByteString {
