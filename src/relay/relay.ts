@@ -16,6 +16,7 @@ import type { BodyLease } from './body-memory.ts'
 import { countTokens } from './count-tokens.ts'
 import { type Connection, Exchange, ownerOf } from './exchange.ts'
 import { type Claim, type ClaimParts, claimAnswer, replay } from './idempotency.ts'
+import type { Slot } from './key-limits.ts'
 import { readBody } from './read-body.ts'
 import { readCall } from './read-call.ts'
 import { refuseAfterBody } from './refuse-after-body.ts'
@@ -29,6 +30,7 @@ export class Relay {
   /** Requests and streams that have not ended. */
   #running = 0
   #idle: PromiseWithResolvers<void> | undefined
+  readonly #onEnd = (): void => this.#ended()
 
   constructor(parts: RelayParts) {
     this.#parts = parts
@@ -115,10 +117,8 @@ export class Relay {
   async #stream<Echo>(admitted: Admitted<Echo>): Promise<Response> {
     const { response, whenEnded } = await answerStream(admitted)
     this.#running++
-    whenEnded.then(
-      () => this.#ended(),
-      () => this.#ended(),
-    )
+    // Not closures of this function: they would hold the request, its body too, for as long as the stream runs.
+    whenEnded.then(this.#onEnd, this.#onEnd)
     return response
   }
 
@@ -135,12 +135,8 @@ export class Relay {
     const slot = keyLimits.admit(key.id)
     if (slot instanceof Refusal) return slot
     const lease = bodies.lease(key)
-    let claim: Claim | undefined
-    const release = (): void => {
-      slot.release()
-      lease.release()
-      claim?.answer.drop()
-    }
+    const taken: Taken = { slot, lease, claim: undefined }
+    const release = releasing(taken)
     const giveUp = <Answer>(answer: Answer): Answer => {
       release()
       return answer
@@ -150,9 +146,9 @@ export class Relay {
       if (bytes instanceof Refusal) return giveUp(bytes)
       const claimed = await claimAnswer(this.#claimParts, key, request, bytes)
       if (claimed instanceof Refusal || (claimed !== undefined && 'kind' in claimed)) return giveUp(claimed)
-      claim = claimed
-      const held = await this.#hold(format, request, key, exchange, bytes, lease, claim)
-      return held instanceof Refusal ? giveUp(held) : { ...held, lease, claim, release }
+      taken.claim = claimed
+      const held = await this.#hold(format, request, key, exchange, bytes, lease, claimed)
+      return held instanceof Refusal ? giveUp(held) : { ...held, lease, claim: claimed, release }
     } catch (error) {
       release()
       throw error
@@ -197,6 +193,15 @@ export class Relay {
     const refusal = holdRefusal(answer instanceof Promise ? await answer : answer, world)
     return refusal ?? { call, held }
   }
+}
+
+type Taken = { readonly slot: Slot; readonly lease: BodyLease; claim: Claim | undefined }
+
+/** Apart: made where the body is read it would hold all that is there for as long as a stream runs. */
+const releasing = (taken: Taken) => (): void => {
+  taken.slot.release()
+  taken.lease.release()
+  taken.claim?.answer.drop()
 }
 
 /** The salt keeps accounts apart: nobody steers another's conversations, or finds them by their words. Rules: pool.md "Affinity". */

@@ -4,7 +4,10 @@
  */
 
 import { Refusal } from '../core/refusal.ts'
+import type { Take } from '../upstream/pool.ts'
+import type { Fault, Reply } from '../upstream/upstream.ts'
 import { type Admitted, stampOf } from './admitted.ts'
+import type { BodyLease } from './body-memory.ts'
 import { callUpstream, readStream } from './call-upstream.ts'
 import { CallStop } from './deadline.ts'
 import { endClaim } from './idempotency.ts'
@@ -41,11 +44,25 @@ export async function answerStream<Echo>(admitted: Admitted<Echo>): Promise<{ re
 const leaving = (stream: ClientStream) => (): void => stream.left()
 
 function startStream<Echo>(admitted: Admitted<Echo>): ClientStream {
-  const { parts, format, call, request, connection, exchange, held, lease, release, claim } = admitted
+  const { parts, format, request, lease } = admitted
+  const stop = new CallStop()
+  const stream = openStream(admitted, stop)
+  parts.live.add(stream)
+  parts.world.metrics.streamStarted(format.name)
+  if (request.signal.aborted) stream.abandon()
+  callUpstream(admitted, stop, taking(stop, lease), failing(stream)).then(answering(stream, lease), (error: unknown) =>
+    stream.failed(error),
+  )
+  return stream
+}
+
+function openStream<Echo>(
+  { parts, format, call, connection, exchange, held, release, claim }: Admitted<Echo>,
+  stop: CallStop,
+): ClientStream {
   const { world, live, timings } = parts
   const { body: _sent, routing: _taken, ...answered } = call
   const transcoder = format.transcoder(answered, stampOf(exchange))
-  const stop = new CallStop()
   const stream: ClientStream = new ClientStream({
     world,
     exchange,
@@ -63,21 +80,20 @@ function startStream<Echo>(admitted: Admitted<Echo>): ClientStream {
       if (outcome === 'complete' && kept !== 'unavailable') remember(parts, held.key.id, () => transcoder.finished?.())
     },
   })
-  live.add(stream)
-  world.metrics.streamStarted(format.name)
-  if (request.signal.aborted) stream.abandon()
-  callUpstream(
-    admitted,
-    stop,
-    (reply, model) => readStream(reply, model, stop, lease),
-    () => stream.failing(),
-  ).then(
-    (reply) => {
-      // No other upstream will be asked, and a stream lives long.
-      lease.release()
-      stream.answered(reply)
-    },
-    (error: unknown) => stream.failed(error),
-  )
   return stream
 }
+
+const taking =
+  (stop: CallStop, lease: BodyLease): Take<Reply> =>
+  (reply, model) =>
+    readStream(reply, model, stop, lease)
+
+const failing = (stream: ClientStream) => (): void => stream.failing()
+
+const answering =
+  (stream: ClientStream, lease: BodyLease) =>
+  (reply: Reply | Fault): void => {
+    // No other upstream will be asked, and a stream lives long.
+    lease.release()
+    stream.answered(reply)
+  }

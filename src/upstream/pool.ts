@@ -186,7 +186,7 @@ export class UpstreamPool {
     const reply = await member.config.upstream.call(asked, stop, {
       // What may still be answered elsewhere is no error yet.
       ...(onErrorHead === undefined || !isLast ? {} : { onErrorHead }),
-      onOver: () => member.turns.leave(request.accountId),
+      onOver: leaving(member, request.accountId),
     })
     if (reply.isSecondTry === true) {
       events.called(member.name, 'stale')
@@ -203,7 +203,7 @@ export class UpstreamPool {
       // An answer in one piece takes as long as it is.
       if (reply.kind === 'reply' && reply.isEventStream) line.pace.began(tookMs)
       events.called(member.name, 'answered')
-      log.answered(() => this.#told(spot, (at) => line.breaker.failed(at, { kind: 'broken' }, startedMs)))
+      log.answered(this.#breaking(spot, startedMs))
       return taken
     }
     if (isCount(request) && taken.trouble?.kind !== 'dead') line.breaker.abandoned()
@@ -218,6 +218,11 @@ export class UpstreamPool {
       wasSent: reply.kind === 'reply' || wasSent(taken),
     })
     return taken
+  }
+
+  /** Apart, as `leaving` is: made where the call is made it would hold the request's body for as long as its answer comes. */
+  #breaking(spot: Spot, startedMs: number): () => void {
+    return () => this.#told(spot, (at) => spot.line.breaker.failed(at, { kind: 'broken' }, startedMs))
   }
 
   #judge(spot: Spot, { trouble, cause }: Fault, stop: Stop, startedMs: number): void {
@@ -254,6 +259,11 @@ export class UpstreamPool {
 }
 
 type Attempting<T> = CallOptions<T> & Readonly<{ isLast: boolean }>
+
+const leaving =
+  ({ turns }: Member, accountId: string) =>
+  (): void =>
+    turns.leave(accountId)
 
 /** Of what never reached the upstream nothing can have been paid for. */
 const wasSent = ({ status, trouble, cause }: Fault): boolean => status !== undefined || trouble?.kind === 'broken' || cause === 'aborted'

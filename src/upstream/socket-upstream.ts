@@ -5,11 +5,12 @@ import type { Connection } from './connection.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { bodyOf } from './content-encoding.ts'
 import { connectionFault } from './fault.ts'
-import { Http1Call } from './http1-call.ts'
+import { type CallEvents as ConnectionCall, Http1Call } from './http1-call.ts'
+import type { AnswerHead } from './http1-head.ts'
 import { requestBytes, requestHead } from './http1-request.ts'
 import { type NativeAnswer, type NativeCall, replyOf, STALE_MS } from './native-reply.ts'
 import { requestFields } from './native-request.ts'
-import type { Fault, Reply, Stop, Upstream, UpstreamRequest } from './upstream.ts'
+import type { BodySink, BodySource, Fault, Reply, Stop, Upstream, UpstreamRequest } from './upstream.ts'
 
 export type SocketUpstreamOptions = Readonly<{
   name: string
@@ -70,7 +71,7 @@ async function call(site: Site, asked: NativeCall): Promise<Reply | Fault> {
   const { request, stop, events } = asked
   const head = headOf(site, request)
   const bytes = head === undefined ? undefined : requestBytes(head, request.body)
-  const over = (): void => events.onOver?.()
+  const over = events.onOver ?? NOTHING
   if (bytes === undefined || stop.isStopped) {
     over()
     return connectionFault(name, bytes === undefined ? 'request' : 'aborted')
@@ -95,32 +96,59 @@ async function sendFresh(pool: ConnectionPool, sending: Sending): Promise<Native
   return typeof connection === 'string' ? { failed: connection, isStale: false } : send(pool, connection, sending)
 }
 
+const NOTHING = (): void => undefined
+
 /** Resolves with the answer's head, or with why there is none. */
 function send(pool: ConnectionPool, connection: Connection, { bytes, stop, over }: Sending): Promise<NativeAnswer | Failed> {
   const { promise, resolve } = Promise.withResolvers<NativeAnswer | Failed>()
-  const sentAtMs = performance.now()
-  let hasBegun = false
-  const exchange = new Http1Call(connection, bytes, {
-    head({ status, fields }, source) {
-      hasBegun = true
-      const { sink, body } = bodyOf(source, fields.get('content-encoding'))
-      resolve({
-        status,
-        contentType: fields.get('content-type') ?? null,
-        retryAfter: fields.get('retry-after') ?? null,
-        requestId: fields.get('request-id') ?? null,
-        body,
-      })
-      return sink
-    },
-    failed: (cause, isUnheard) =>
-      resolve({ failed: cause, isStale: isUnheard && cause === 'reset' && performance.now() - sentAtMs < STALE_MS }),
-    over(kept) {
-      stop.listener = undefined
-      if (kept !== undefined) pool.rest(kept)
-      if (hasBegun) over()
-    },
-  })
-  stop.listener = () => exchange.abort()
+  stop.listener = aborting(new Http1Call(connection, bytes, new Sent(pool, stop, over, resolve)))
   return promise
+}
+
+const aborting = (exchange: Http1Call) => (): void => exchange.abort()
+
+/** A call that is under way. An answer may take minutes to come: nothing of what was asked is held meanwhile. */
+class Sent implements ConnectionCall {
+  readonly #pool: ConnectionPool
+  readonly #stop: Stop
+  readonly #over: () => void
+  readonly #sentAtMs = performance.now()
+  /** Until it is known whether there is an answer. */
+  #resolve: ((begun: NativeAnswer | Failed) => void) | undefined
+  #hasBegun = false
+
+  constructor(pool: ConnectionPool, stop: Stop, over: () => void, resolve: (begun: NativeAnswer | Failed) => void) {
+    this.#pool = pool
+    this.#stop = stop
+    this.#over = over
+    this.#resolve = resolve
+  }
+
+  head({ status, fields }: AnswerHead, source: BodySource): BodySink {
+    this.#hasBegun = true
+    const { sink, body } = bodyOf(source, fields.get('content-encoding'))
+    this.#tell({
+      status,
+      contentType: fields.get('content-type') ?? null,
+      retryAfter: fields.get('retry-after') ?? null,
+      requestId: fields.get('request-id') ?? null,
+      body,
+    })
+    return sink
+  }
+
+  failed(cause: string, isUnheard: boolean): void {
+    this.#tell({ failed: cause, isStale: isUnheard && cause === 'reset' && performance.now() - this.#sentAtMs < STALE_MS })
+  }
+
+  over(kept: Connection | undefined): void {
+    this.#stop.listener = undefined
+    if (kept !== undefined) this.#pool.rest(kept)
+    if (this.#hasBegun) this.#over()
+  }
+
+  #tell(begun: NativeAnswer | Failed): void {
+    this.#resolve?.(begun)
+    this.#resolve = undefined
+  }
 }
