@@ -78,3 +78,13 @@ test('disabled is told before expired, and a key expires at the very millisecond
   expect(stateOf({ ...live, isActive: false }, 5000)).toBe('disabled')
   expect(stateOf({ ...live, isAccountActive: false }, 5000)).toBe('disabled')
 })
+
+test('the checksum is the CRC-32 of what stands before it, in base62: keys that were given out stay keys', () => {
+  const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+  fc.assert(
+    fc.property(secret, (text) => {
+      const written = [...text.slice(-6)].reduce((sum, digit) => sum * 62 + digits.indexOf(digit), 0)
+      expect(written).toBe(Bun.hash.crc32(text.slice(3, -6)))
+    }),
+  )
+})
