@@ -1,7 +1,7 @@
 /** The one call to the upstream, and the shapes of answer that are taken from it. Rules: faults.md "Before the first byte". */
 
 import type { Model } from '../core/catalog.ts'
-import { type NativeMessage, readMessage, streamOfMessage } from '../core/native/message.ts'
+import { type NativeMessage, readMessage, streamOfMessage, usageOfUnusable } from '../core/native/message.ts'
 import { Refusal, type RefusalName } from '../core/refusal.ts'
 import { withFirstEvent } from '../upstream/first-event.ts'
 import type { Take } from '../upstream/pool.ts'
@@ -18,7 +18,7 @@ const MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 
 /** What `take` makes of the answer. `onErrorHead`: see the upstream's port. */
 export async function callUpstream<Echo, T extends Readonly<{ kind: string }>>(
-  { call, held, format, request, exchange, parts }: Admitted<Echo>,
+  { call, held, format, request, exchange, parts, claim }: Admitted<Echo>,
   stop: CallStop,
   take: Take<T>,
   onErrorHead?: () => void,
@@ -39,6 +39,7 @@ export async function callUpstream<Echo, T extends Readonly<{ kind: string }>>(
     stop,
     take,
     log: exchange.calls,
+    isWanted: () => claim !== undefined || !request.signal.aborted,
     ...(onErrorHead === undefined ? {} : { onErrorHead }),
   })
   const { reason } = stop
@@ -61,7 +62,11 @@ export async function readReply(reply: Reply, deadline: CallStop, lease: BodyLea
   if (typeof bytes === 'string')
     return brokenReply(reply.upstream, deadline.reason ?? (bytes === 'broken' ? 'reset' : 'too-large'), deadline)
   const message = readMessage(bytes)
-  return message === undefined ? brokenReply(reply.upstream, 'malformed', deadline) : { kind: 'message', upstream: reply.upstream, message }
+  if (message !== undefined) return { kind: 'message', upstream: reply.upstream, message }
+  const { trouble, ...malformed } = brokenReply(reply.upstream, 'malformed', deadline)
+  const usage = usageOfUnusable(bytes)
+  // One that is only too deep was generated, and we pay for it: another upstream would be paid for the same once more.
+  return usage === undefined ? { ...malformed, ...(trouble && { trouble }) } : { ...malformed, usage }
 }
 
 /**

@@ -69,13 +69,23 @@ export class Calls implements CallLog {
 /** Its place among the calls of the request, from 1. */
 type Numbered = Readonly<{ number: number }>
 
-const attemptOf = ({ number, upstream, model, requestId, status, cause, startedAt, durationMs }: FailedCall & Numbered): Attempt => ({
+const attemptOf = ({
+  number,
+  upstream,
+  model,
+  requestId,
+  status,
+  cause,
+  usage,
+  startedAt,
+  durationMs,
+}: FailedCall & Numbered): Attempt => ({
   number,
   upstream: { name: upstream, model, ...(requestId === undefined ? {} : { requestId }) },
   status,
   cause,
-  usageSource: 'none',
-  usage: NO_USAGE,
+  usageSource: usage === undefined ? 'none' : 'final',
+  usage: usage ?? NO_USAGE,
   startedAt,
   durationMs,
 })

@@ -4,6 +4,7 @@
  */
 
 import type { Model } from '../core/catalog.ts'
+import type { Usage } from '../core/usage.ts'
 import type { Wheel } from '../core/wheel.ts'
 import type { BreakerState, Trouble } from './breaker.ts'
 import { RetryBudgets } from './budget.ts'
@@ -51,12 +52,21 @@ export type FailedCall = BegunCall &
     /** Null where no answer came. */
     status: number | null
     cause: string
+    /** As the upstream told it; absent where it did not. */
+    usage?: Usage
     durationMs: number
     /** Something of the request had left; what was refused before cost nobody anything. */
     wasSent: boolean
   }>
 
-export type CallOptions<T> = Readonly<{ stop: Stop; take: Take<T>; log: CallLog; onErrorHead?: () => void }>
+export type CallOptions<T> = Readonly<{
+  stop: Stop
+  take: Take<T>
+  log: CallLog
+  /** False: what runs may end, but nothing else is tried. Default always true. */
+  isWanted?: () => boolean
+  onErrorHead?: () => void
+}>
 
 /** For the metrics. */
 type PoolEvents = Readonly<{
@@ -118,6 +128,7 @@ export class UpstreamPool {
       tried.add(spot.member)
       const made = await this.#attempt(request, spot, { ...options, isLast: tried.size === all.length })
       if (!isFault(made) || made.trouble === undefined || stop.isStopped || tried.size === all.length) return made
+      if (options.isWanted?.() === false) return made
       const refused = await this.#mayRetry(wasSent(made) ? request.accountId : undefined, tried.size, stop)
       if (refused !== undefined) return refused
     }
@@ -214,6 +225,7 @@ export class UpstreamPool {
       ...(reply.requestId === undefined ? {} : { requestId: reply.requestId }),
       status: reply.kind === 'reply' ? 200 : (taken.status ?? null),
       cause: taken.cause,
+      ...(taken.usage === undefined ? {} : { usage: taken.usage }),
       durationMs: tookMs,
       wasSent: reply.kind === 'reply' || wasSent(taken),
     })

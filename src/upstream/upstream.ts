@@ -2,6 +2,7 @@
 
 import type { Model } from '../core/catalog.ts'
 import type { Refusal } from '../core/refusal.ts'
+import type { Usage } from '../core/usage.ts'
 import type { Trouble } from './breaker.ts'
 
 export interface Upstream {
@@ -89,6 +90,8 @@ export type Fault = Readonly<{
   /** Of the upstream's answer; absent where none came. */
   status?: number
   requestId?: string
+  /** What the answer costs us although it cannot be handed on, as the upstream told. */
+  usage?: Usage
   /** As of a reply. */
   isSecondTry?: boolean
 }>

@@ -13,7 +13,7 @@ import {
   startFakeUpstream,
   textFrames,
 } from '../support/fake-upstream.ts'
-import { FORMATS, startStage } from '../support/stage.ts'
+import { FORMATS, startStage, until } from '../support/stage.ts'
 
 const OVERLOADED = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }
 const MESSAGE = {
@@ -137,10 +137,49 @@ test('where nobody answers the last fault is told, nothing is charged, and what 
   const answer = await stage.ask({ stream: false })
   expect(answer.status).toBe(502)
   expect(await stage.receiptOf(answer)).toBeUndefined()
+  // Nobody waits for them to be written.
+  await until(() => stage.gateway.attempts().length === 2, 'the attempts')
   expect(stage.gateway.attempts()).toMatchObject([
     { attempt: 1, upstream: 'upstream-0', status: null, cause: 'reset' },
     { attempt: 2, upstream: 'upstream-1', status: 200, cause: 'malformed' },
   ])
   expect(await stage.gateway.world.metrics.render()).toContain('tollgate_upstream_breaker{upstream="upstream-2",model="vendor-sonnet-1"} 1')
+  await stage.stop()
+})
+
+test('an answer that is too deep to be handed on is not bought a second time, and what it cost is on record', async () => {
+  const stage = await startStage({ upstreams: [second.url] })
+  const deep = `${'['.repeat(200)}${']'.repeat(200)}`
+  const usage = { input_tokens: 100_000, output_tokens: 60_000 }
+  const text = JSON.stringify({ ...MESSAGE, content: [{ type: 'tool_use', id: 't', name: 'f', input: 'DEEP' }], usage }).replace(
+    '"DEEP"',
+    deep,
+  )
+  stage.play([head(200, { 'content-type': 'application/json', 'content-length': String(text.length) }), { bytes: text }])
+  const before = second.requests.length
+  const answer = await stage.ask({ stream: false })
+  expect(answer.status).toBe(502)
+  await until(() => stage.gateway.attempts().length > 0, 'the attempt')
+  expect(second.requests).toHaveLength(before)
+  expect(stage.gateway.attempts()).toMatchObject([{ cause: 'malformed', basis: 'final', inputTokens: 100_000, outputTokens: 60_000 }])
+  await stage.stop()
+})
+
+test('nobody else is asked for a client that has left, unless its answer is kept for it', async () => {
+  const stage = await startStage({ upstreams: [second.url] })
+  secondScript = nativeStream(...textFrames('Good morning'))
+  for (const header of [undefined, 'again']) {
+    const { promise: gate, resolve: open } = Promise.withResolvers<void>()
+    stage.play([{ when: gate }, ...errorAnswer(500, {})])
+    const before = second.requests.length
+    const arrived = stage.upstream.requests.length
+    const connection = await stage.askRaw({ stream: true }, header === undefined ? {} : { 'idempotency-key': header })
+    await stage.upstream.arrival(arrived)
+    connection.reset()
+    await Bun.sleep(50)
+    open()
+    await stage.gateway.idle()
+    expect(second.requests.length - before).toBe(header === undefined ? 0 : 1)
+  }
   await stage.stop()
 })

@@ -4,7 +4,7 @@ import { fromBytes, join, toBytes } from '../bytes/byte-string.ts'
 import { parseExact } from '../bytes/exact-json.ts'
 import { scanJson } from '../bytes/json-scan.ts'
 import { isObject } from '../json.ts'
-import { mergeUsage, NOT_REPORTED } from '../usage.ts'
+import { billedUsage, isReported, mergeUsage, NOT_REPORTED, type Usage } from '../usage.ts'
 import { writeNativeEvent } from './event.ts'
 import { contentBytesOf, messageIdOf, type Observation } from './observation.ts'
 
@@ -45,6 +45,21 @@ export function readMessage(bytes: Uint8Array): NativeMessage | undefined {
       stopSequence: typeof json['stop_sequence'] === 'string' ? json['stop_sequence'] : undefined,
       contentBytes: content.reduce((sum, block) => sum + contentBytesOf(block), 0),
     },
+  }
+}
+
+/**
+ * What an answer that cannot be handed on costs all the same: the usage of a message whose JSON is deeper or busier than we take. Undefined where it says
+ * nothing that can be believed.
+ */
+export function usageOfUnusable(bytes: Uint8Array): Usage | undefined {
+  try {
+    const json: unknown = JSON.parse(UTF8.decode(bytes))
+    if (!isObject(json) || json['type'] !== 'message') return undefined
+    const reported = mergeUsage(NOT_REPORTED, json['usage'])
+    return isReported(reported) && !reported.absurd ? billedUsage(reported) : undefined
+  } catch {
+    return undefined
   }
 }
 
