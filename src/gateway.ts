@@ -34,7 +34,7 @@ import { KeyLimits } from './relay/key-limits.ts'
 import { LiveStreams } from './relay/live-streams.ts'
 import { ResponseMemory } from './relay/response-memory.ts'
 import { TIMINGS, type Timings } from './relay/timings.ts'
-import type { MemberConfig } from './upstream/member.ts'
+import type { MemberConfig, UpstreamReport } from './upstream/member.ts'
 import { UpstreamPool } from './upstream/pool.ts'
 import type { World } from './world.ts'
 
@@ -117,9 +117,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     if (stop !== null) live.cutKey(keyId).catch(() => undefined)
   })
   registerGauges(world, bodies)
+  registerPoolGauges(metrics, pool)
   metrics.gauge('tollgate_recovered', 'Requests of a dead process that were waived when this one started.', () => recovered)
   metrics.gauge('tollgate_ledger_wal_bytes', 'The write-ahead log beside the ledger.', () => walBytes(opened.path))
-  const listeners = await listen(options, world, buildApp({ world, relay, keyLimits, clientLimits }))
+  const listeners = await listen(options, world, pool, buildApp({ world, relay, keyLimits, clientLimits }))
   if ('problem' in listeners) {
     await reports.close()
     await ledger.close()
@@ -165,6 +166,28 @@ function registerGauges({ metrics, ledger }: World, bodies: BodyMemory): void {
   metrics.gauge('tollgate_holds', 'Requests for which money is reserved.', () => ledger.holds().length)
   metrics.gauge('tollgate_held_usd', 'Reserved for them.', () => heldUsd(ledger))
   metrics.gauge('tollgate_body_bytes', 'Bodies and whole answers in memory.', () => bodies.bytes)
+}
+
+function registerPoolGauges({ gauges }: Metrics, pool: UpstreamPool): void {
+  const read = (value: (report: UpstreamReport) => number) => () => pool.reports().map((report) => [[report.name], value(report)] as const)
+  gauges(
+    'tollgate_upstream_in_flight',
+    'Calls that run.',
+    ['upstream'],
+    read(({ running }) => running),
+  )
+  gauges(
+    'tollgate_upstream_waiting',
+    'Requests that wait for a slot.',
+    ['upstream'],
+    read(({ waiting }) => waiting),
+  )
+  gauges(
+    'tollgate_upstream_out',
+    '1 where an operator took it out.',
+    ['upstream'],
+    read(({ out }) => (out === null ? 0 : 1)),
+  )
 }
 
 function bodyMemoryOf({ ledger, limits, clock }: World, memoryBytes: number): BodyMemory {
@@ -253,7 +276,7 @@ type Listeners = Readonly<{
 }>
 
 /** The operator's listener, the clients' and the operator's socket: all of them or none. */
-async function listen(options: GatewayOptions, world: World, app: App): Promise<Listeners | GatewayProblem> {
+async function listen(options: GatewayOptions, world: World, upstreams: UpstreamPool, app: App): Promise<Listeners | GatewayProblem> {
   const { config, host = config.server.host, port = config.server.port } = options
   const idle = idleSeconds(config.limits.idleMs)
   const opened: { close(): Promise<void> }[] = []
@@ -266,7 +289,7 @@ async function listen(options: GatewayOptions, world: World, app: App): Promise<
     const main = await listenWith(app, host, port, idle)
     opened.push({ close: () => main.stop(true) })
     const onBug = (bug: unknown): void => world.log.alarm('an operation failed by a bug', describeBug(bug))
-    const socket = listenOnOperatorSocket(socketPathOf(config.ledgerPath), world.ledger, onBug)
+    const socket = listenOnOperatorSocket(socketPathOf(config.ledgerPath), world.ledger, { upstreams, onBug })
     opened.push({ close: async () => socket.close() })
     return {
       url: urlOf(main),

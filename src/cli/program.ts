@@ -53,6 +53,7 @@ const COMMANDS: Readonly<Record<string, Add>> = {
   attempts: async (program, { run }) => (await import('./attempts.ts')).addAttempts(program, run),
   'top-ups': async (program, { run }) => (await import('./top-ups.ts')).addTopUps(program, run),
   holds: async (program, { run }) => (await import('./holds.ts')).addHolds(program, run),
+  upstreams: async (program, { run }) => (await import('./upstreams.ts')).addUpstreams(program, run),
   audit: async (program, { run }) => (await import('./audit.ts')).addAudit(program, run),
   reconcile: async (program, { run }) => (await import('./reconcile.ts')).addReconcile(program, run),
   verify: async (program, { run }) => (await import('./verify.ts')).addVerify(program, run),

@@ -46,6 +46,8 @@ export type Operation =
   | Readonly<{ kind: 'setKeyLimit'; keyId: string; limitPicos: Picos | null; now: number }>
   | Readonly<{ kind: 'setKeyExpiry'; keyId: string; expiresAt: number | null; now: number }>
   | Readonly<{ kind: 'rotateKey'; keyId: string; secretHash: Uint8Array; display: string; oldValidUntil: number; now: number }>
+  /** The line in the audit log alone: whether an upstream takes calls is in the gateway's memory. */
+  | Readonly<{ kind: 'setUpstreamOut'; upstream: string; isOut: boolean; now: number }>
 
 /** Nothing was done, because the same was done before under the same reference. */
 export type Earlier = Readonly<{ creditId: string; accountId: string }>

@@ -57,6 +57,9 @@ function accountWrites(db: Database) {
         after: given('after'),
       })
       .prepare(),
+    isAudited: db.query<{ id: number }, { target: string; action: string; at: number; after: string }>(
+      'SELECT id FROM audit_log WHERE target = $target AND at = $at AND action = $action AND after = $after',
+    ),
   }
 }
 

@@ -52,6 +52,8 @@ class OperatorWrites {
       case 'setKeyLimit':
       case 'setKeyExpiry':
         return this.#setOnKey(operation)
+      case 'setUpstreamOut':
+        return this.#setUpstreamOut(operation)
     }
   }
 
@@ -192,6 +194,14 @@ class OperatorWrites {
         return done(keyId)
       }
     }
+  }
+
+  /** Whose gateway it is knows how it was before, and asks only for what changes it. */
+  #setUpstreamOut({ kind, upstream, isOut }: OperationOf<'setUpstreamOut'>): Performed {
+    const after = JSON.stringify({ isOut })
+    if (this.#statements.isAudited.get({ target: upstream, action: kind, at: this.#now, after }) !== null) return UNCHANGED
+    this.#audit(kind, upstream, { isOut: !isOut }, { isOut })
+    return done()
   }
 
   #audit(action: Operation['kind'], target: string, before: Facts, after: Facts): void {

@@ -250,6 +250,7 @@ export class Wallets {
         break
       case 'createAccount':
       case 'rotateKey':
+      case 'setUpstreamOut':
     }
   }
 

@@ -120,6 +120,17 @@ export const reading = (type: 'counter' | 'gauge', name: string, help: string, r
   render: async () => `${headOf(type, name, help)}\n${sample(name, [], await read())}`,
 })
 
+/** One gauge with all its series, read when it is asked for. */
+export const readings = (
+  name: string,
+  help: string,
+  labelNames: Labels,
+  read: () => readonly (readonly [labels: Labels, value: number])[],
+): Family => ({
+  render: () =>
+    [headOf('gauge', name, help), ...read().map(([labels, value]) => sample(name, pairs(labelNames, labels), value))].join('\n'),
+})
+
 const headOf = (type: string, name: string, help: string): string =>
   `# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n# TYPE ${name} ${type}`
 

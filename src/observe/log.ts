@@ -82,6 +82,7 @@ const fieldsOf = (line: RequestLine): Record<string, unknown> => ({
   waived_usd: usdText(line.waivedPicos),
   bytes_per_token: line.bytesPerToken,
   cost_over_hold_usd: usdText(line.costOverHoldPicos),
+  cache_lost_usd: usdText(line.cacheLostPicos),
   upstream: line.upstream,
   attempts: line.attempts,
   replay_of: line.replayOf,

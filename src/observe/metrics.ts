@@ -6,7 +6,7 @@
 import type { FormatName } from '../core/format.ts'
 import type { Picos } from '../core/money.ts'
 import type { Usage } from '../core/usage.ts'
-import { type Family, Histogram, reading, Sums } from './families.ts'
+import { type Family, Histogram, reading, readings, Sums } from './families.ts'
 import { processMetrics } from './process-metrics.ts'
 import type { RequestLine } from './request-line.ts'
 
@@ -23,6 +23,13 @@ export interface Metrics {
   storageTold(news: Readonly<{ commitMs?: number; spillBytes: number }>): void
   /** A gauge that is read when the metrics are: `gauge('tollgate_ledger_writable', '…', () => (ledger.isWritable() ? 1 : 0))`. Names are unique. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void
+  /** The same with labels: rows of their values, in the order of their names, and the number. */
+  gauges(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    read: () => readonly (readonly [labels: readonly string[], value: number])[],
+  ): void
   /** What the pool of upstreams does. */
   readonly pool: PoolMetrics
   /** The text to answer with, under `contentType`. */
@@ -35,6 +42,8 @@ type PoolMetrics = Readonly<{
   called(upstream: string, result: string): void
   /** A request went on to another upstream, or could not for want of budget. */
   retried(how: 'retried' | 'budget spent'): void
+  /** A conversation was answered: by the upstream that has it in its cache, or by another. */
+  placed(affinity: 'new' | 'kept' | 'moved'): void
   /** A breaker opened or closed. */
   changed(upstream: string, model: string, state: 'closed' | 'open' | 'half-open'): void
 }>
@@ -67,9 +76,11 @@ export function makeMetrics(): Metrics {
     pool: {
       called: (upstream, result) => seen.attempts.add([upstream, causes.of(result)]),
       retried: (how) => seen.retries.add([how]),
+      placed: (affinity) => seen.affinity.add([affinity]),
       changed: (upstream, model, state) => seen.breakers.set([upstream, model], BREAKER_VALUES[state]),
     },
     gauge: (name, help, read) => void families.push(reading('gauge', name, help, read)),
+    gauges: (name, help, labelNames, read) => void families.push(readings(name, help, labelNames, read)),
     render: async () => `${(await Promise.all(families.map((family) => family.render()))).join('\n\n')}\n`,
     contentType: 'text/plain; version=0.0.4; charset=utf-8',
   }
@@ -89,6 +100,8 @@ function instruments() {
     faults: counter('tollgate_upstream_faults_total', 'Requests that an upstream fault ended.', ['upstream', 'cause']),
     attempts: counter('tollgate_upstream_attempts_total', 'Calls of an upstream, by what came of them.', ['upstream', 'result']),
     retries: counter('tollgate_upstream_retries_total', 'Requests that failed over, or could not: the budget was spent.', ['how']),
+    affinity: counter('tollgate_affinity_total', 'Conversations by whether the upstream that answered had them in its cache.', ['how']),
+    cacheLost: counter('tollgate_cache_lost_usd_total', 'Cache writes of conversations that another upstream had in its cache.', ['model']),
     breakers: new Sums('gauge', 'tollgate_upstream_breaker', '0 closed, 1 open. Half-open counts as open.', ['upstream', 'model']),
     alarms: counter('tollgate_alarms_total', 'Findings that an operator must act on.', ['what']),
     commits: new Histogram(
@@ -128,6 +141,7 @@ function countUse(seen: Instruments, line: RequestLine): void {
   if (line.costPicos !== undefined) seen.cost.add([format, model], usd(line.costPicos))
   if (line.waivedPicos !== undefined) seen.waived.add([format, model], usd(line.waivedPicos))
   if (line.usageSource === 'estimated') seen.estimated.add([format, model])
+  if (line.cacheLostPicos !== undefined) seen.cacheLost.add([model], usd(line.cacheLostPicos))
   if (line.costOverHoldPicos !== undefined) seen.costOverHold.add([format, model])
 }
 

@@ -33,6 +33,8 @@ export type RequestLine = Readonly<{
   bytesPerToken?: number | undefined
   /** How far the cost is above what was reserved for it; absent where it is not. */
   costOverHoldPicos?: Picos | undefined
+  /** Paid for writing a prompt into a cache that is warm elsewhere; absent where nothing was. */
+  cacheLostPicos?: Picos | undefined
   upstream?: string | undefined
   /** Id of the request whose answer was given once more. */
   replayOf?: string | undefined

@@ -8,6 +8,8 @@ import { Value } from '@sinclair/typebox/value'
 import { BALANCE_PICOS_MAX } from '../core/money.ts'
 import type { Hold } from '../ledger/ledger.ts'
 import type { Act, Operation, OperationResult } from '../ledger/operation.ts'
+import type { UpstreamReport } from '../upstream/member.ts'
+import type { UpstreamOrder, UpstreamResult } from './upstreams.ts'
 
 const id = Type.String({ minLength: 1, maxLength: 64 })
 const label = Type.String({ maxLength: 256 })
@@ -44,7 +46,9 @@ const OPERATION = Type.Union([
   shape({ kind: Type.Literal('rotateKey'), keyId: id, secretHash: hash, display: label, oldValidUntil: time, now: time }),
 ])
 
-const ORDER = shape({ operation: OPERATION, act: shape({ actor: label, address: label, reason: label }) })
+const act = shape({ actor: label, address: label, reason: label })
+
+const ORDER = shape({ operation: OPERATION, act })
 
 const HOLDS_QUERY = shape({ keyId: orNull(id), accountId: orNull(id), after: orNull(id), limit: Type.Integer({ minimum: 1 }) })
 
@@ -67,13 +71,43 @@ const OPERATION_RESULT = Type.Union([
   shape({ result: Type.Literal('unavailable') }),
 ])
 
+const UPSTREAM_ORDER = shape({ upstream: id, isOut: Type.Boolean(), act, now: time })
+
+const UPSTREAM_RESULT = Type.Union([
+  shape({ result: Type.Literal('done'), isNew: Type.Boolean(), running: Type.Integer(), left: Type.Integer() }),
+  shape({ result: Type.Literal('refused'), problem: Type.String() }),
+  shape({ result: Type.Literal('unavailable') }),
+])
+
+const UPSTREAMS = Type.Array(
+  shape({
+    name: Type.String(),
+    priority: Type.Number(),
+    weight: Type.Number(),
+    running: Type.Integer(),
+    waiting: Type.Integer(),
+    out: orNull(shape({ by: label, reason: label, at: time })),
+    models: Type.Array(
+      shape({
+        model: Type.String(),
+        breaker: Type.Union([Type.Literal('closed'), Type.Literal('open'), Type.Literal('half-open')]),
+        probeInMs: orNull(Type.Integer()),
+        firstEventMs: Type.Integer(),
+        share: Type.Number(),
+      }),
+    ),
+  }),
+)
+
 /** An operation with who gives it. */
 export type Order = Readonly<{ operation: Operation; act: Act }>
 
 /** Of one key or account, those after a request id; null: any. Each answer has `limit` at most. */
 export type HoldsQuery = Readonly<{ keyId: string | null; accountId: string | null; after: string | null; limit: number }>
 
-export const writeMessage = (message: Order | HoldsQuery | readonly Hold[]): string => JSON.stringify(message, encode)
+export const writeMessage = (
+  message: Order | HoldsQuery | readonly Hold[] | UpstreamOrder | UpstreamResult | readonly UpstreamReport[],
+): string => JSON.stringify(message, encode)
 
 /** Undefined when the text is not exactly one order. */
 export function readOrder(text: string): Order | undefined {
@@ -94,6 +128,21 @@ export function readHolds(text: string): readonly Hold[] | undefined {
 export function readResult(text: string): OperationResult | undefined {
   const value = parse(text)
   return Value.Check(OPERATION_RESULT, value) ? value : undefined
+}
+
+export function readUpstreamOrder(text: string): UpstreamOrder | undefined {
+  const value = parse(text)
+  return Value.Check(UPSTREAM_ORDER, value) ? value : undefined
+}
+
+export function readUpstreamResult(text: string): UpstreamResult | undefined {
+  const value = parse(text)
+  return Value.Check(UPSTREAM_RESULT, value) ? value : undefined
+}
+
+export function readUpstreams(text: string): readonly UpstreamReport[] | undefined {
+  const value = parse(text)
+  return Value.Check(UPSTREAMS, value) ? value : undefined
 }
 
 function parse(text: string): unknown {

@@ -1,6 +1,6 @@
 /**
- * The operator's way to a running gateway: a unix socket beside the ledger, for its owner only. One operation in, its result out; or what is held now. It is
- * made by whoever holds the ledger's lock. Rules: ledger.md "One writer"; operator.md "Socket", "Audit".
+ * The operator's way to a running gateway: a unix socket beside the ledger, for its owner only. One operation in, its result out; or what is held now, or how the upstreams
+ * do. It is made by whoever holds the ledger's lock. Rules: ledger.md "One writer"; operator.md "Socket", "Audit".
  */
 
 import { lstatSync, renameSync, type Stats, unlinkSync } from 'node:fs'
@@ -9,10 +9,22 @@ import { join } from 'node:path'
 import { realPathOf } from '../ledger/file-id.ts'
 import type { Hold, Ledger } from '../ledger/ledger.ts'
 import type { Act, Operation, OperationResult } from '../ledger/operation.ts'
+import type { UpstreamReport } from '../upstream/member.ts'
 import { holdsPage } from './holds-page.ts'
 import { askLine, listenForLines } from './line-socket.ts'
-import { type HoldsQuery, readHolds, readHoldsQuery, readOrder, readResult, writeMessage } from './message-json.ts'
+import {
+  type HoldsQuery,
+  readHolds,
+  readHoldsQuery,
+  readOrder,
+  readResult,
+  readUpstreamOrder,
+  readUpstreamResult,
+  readUpstreams,
+  writeMessage,
+} from './message-json.ts'
 import { actorOfPeer } from './peer.ts'
+import { obey, type UpstreamOrder, type UpstreamResult, type Upstreams } from './upstreams.ts'
 
 /** The kernel's limit is 108 bytes on Linux and 104 on macOS, with the closing zero and the process id that is behind the name at first. */
 const PATH_BYTES_MAX = 92
@@ -29,15 +41,19 @@ export function socketPathOf(ledgerPath: string): string {
   return join(tmpdir(), `tollgate-${hash}.sock`)
 }
 
-/** Call it with the ledger's lock held: a socket file that is still there then belongs to a dead process. `onBug` is told what an operation threw. */
-export function listenOnOperatorSocket(path: string, ledger: Ledger, onBug: (bug: unknown) => void = () => undefined): { close(): void } {
+/** `onBug` is told what an operation threw. */
+type ListenOptions = Readonly<{ upstreams?: Upstreams; onBug?: (bug: unknown) => void }>
+
+/** Call it with the ledger's lock held: a socket file that is still there then belongs to a dead process. */
+export function listenOnOperatorSocket(path: string, ledger: Ledger, options: ListenOptions = {}): { close(): void } {
+  const { upstreams, onBug = () => undefined } = options
   removeSocket(path)
   // Bun takes away the name that it listens on when it stops, whose ever it is by then.
   const first = `${path}.${process.pid}`
   removeSocket(first)
   const umask = process.umask(UMASK)
   try {
-    const server = listenForLines(first, (line, fd) => answer(line, fd, ledger), onBug)
+    const server = listenForLines(first, (line, fd) => answer(line, fd, ledger, upstreams), onBug)
     renameSync(first, path)
     const made = statOf(path)?.ino
     return {
@@ -74,7 +90,21 @@ export async function holdsThroughSocket(ledgerPath: string, query: HoldsQuery):
   return readHolds(text) ?? 'unavailable'
 }
 
-async function answer(line: string, fd: number, ledger: Ledger): Promise<string> {
+/** How the upstreams of a running gateway do. */
+export async function upstreamsThroughSocket(ledgerPath: string): Promise<readonly UpstreamReport[] | 'absent' | 'unavailable'> {
+  const text = await ask(ledgerPath, 'upstreams now')
+  if (text === undefined) return 'absent'
+  return readUpstreams(text) ?? 'unavailable'
+}
+
+/** The actor of the order counts only where the gateway cannot ask the kernel who is calling. */
+export async function orderUpstreamThroughSocket(ledgerPath: string, order: UpstreamOrder): Promise<UpstreamResult | 'absent'> {
+  const text = await ask(ledgerPath, `upstream ${writeMessage(order)}`)
+  if (text === undefined) return 'absent'
+  return readUpstreamResult(text) ?? { result: 'unavailable' }
+}
+
+async function answer(line: string, fd: number, ledger: Ledger, upstreams: Upstreams | undefined): Promise<string> {
   if (line === ALIVE) return ALIVE
   const [, verb, body = ''] = /^(\w+) (.*)$/.exec(line) ?? []
   switch (verb) {
@@ -82,16 +112,26 @@ async function answer(line: string, fd: number, ledger: Ledger): Promise<string>
       const order = readOrder(body)
       if (order === undefined) return writeResult({ result: 'refused', problem: 'the operation has an unknown form' })
       const { operation, act } = order
-      return writeResult(await ledger.operate(operation, { ...act, actor: actorOfPeer(fd) ?? act.actor, address: 'socket' }))
+      return writeResult(await ledger.operate(operation, callerOf(fd, act)))
     }
     case 'holds': {
       const query = readHoldsQuery(body)
       return query === undefined ? 'unknown' : writeMessage(holdsPage(ledger.holds(), query))
     }
+    case 'upstreams':
+      return upstreams === undefined ? 'unknown' : writeMessage(upstreams.reports())
+    case 'upstream': {
+      const order = readUpstreamOrder(body)
+      if (order === undefined || upstreams === undefined) return 'unknown'
+      return writeMessage(await obey(upstreams, ledger, { ...order, act: callerOf(fd, order.act) }))
+    }
     default:
       return 'unknown'
   }
 }
+
+/** Who the kernel says is calling, whatever the message claims. */
+const callerOf = (fd: number, act: Act): Act => ({ ...act, actor: actorOfPeer(fd) ?? act.actor, address: 'socket' })
 
 const writeResult = (result: OperationResult): string => JSON.stringify(result)
 

@@ -9,6 +9,7 @@ import type { BegunCall, CallLog, FailedCall } from '../upstream/pool.ts'
 export class Calls implements CallLog {
   readonly #failed: (FailedCall & Numbered)[] = []
   #count = 0
+  #hasMoved = false
   #running: (BegunCall & Pick<FailedCall, 'requestId' | 'status'>) | undefined
   #answered: Readonly<{ upstream: UpstreamCall; broke: () => void }> | undefined
 
@@ -22,6 +23,11 @@ export class Calls implements CallLog {
     return this.#answered?.upstream
   }
 
+  /** Another upstream has the conversation's prompt in its cache. */
+  get hasMoved(): boolean {
+    return this.#hasMoved
+  }
+
   began(call: BegunCall): void {
     this.#count++
     this.#running = { ...call, status: null }
@@ -30,6 +36,10 @@ export class Calls implements CallLog {
   failed(call: FailedCall): void {
     this.#running = undefined
     this.#failed.push({ ...call, number: this.#count })
+  }
+
+  moved(): void {
+    this.#hasMoved = true
   }
 
   replied(requestId: string | undefined): void {

@@ -4,8 +4,9 @@ import type { KeyRecord } from '../core/key.ts'
 import { type Picos, picos, ZERO } from '../core/money.ts'
 import type { Observation } from '../core/native/observation.ts'
 import { type Charge, chargeOf, type Outcome } from '../core/outcome.ts'
-import type { Bounds, Rates } from '../core/pricing.ts'
+import { type Bounds, costOf, type Rates } from '../core/pricing.ts'
 import { Refusal } from '../core/refusal.ts'
+import { NO_USAGE } from '../core/usage.ts'
 import type { Idempotency, UpstreamCall } from '../ledger/ledger.ts'
 import type { RequestLine } from '../observe/request-line.ts'
 import type { World } from '../world.ts'
@@ -57,8 +58,19 @@ export async function settle(world: World, exchange: Exchange, held: Held, ended
       ? world.ledger.void(exchange.requestId, calls.unpaid(ended.more?.cause ?? ended.outcome, world.clock.now()))
       : await commit(world, exchange, held, charge, ended)
   if (answer === 'already') world.log.alarm('a request was settled twice', { request_id: exchange.requestId })
-  exchange.end(lineOf(held, charge, ended, answer !== 'unavailable'))
+  exchange.end({
+    ...lineOf(held, charge, ended, answer !== 'unavailable'),
+    cacheLostPicos: calls.hasMoved ? cacheLost(held, charge) : undefined,
+  })
   return answer === 'unavailable' ? 'unavailable' : { costPicos: charge === 'void' ? ZERO : charge.costPicos }
+}
+
+/** What the prompt's way into the cache cost, of a conversation that is warm elsewhere; undefined: nothing. Rules: pool.md "Affinity". */
+function cacheLost({ rates }: Held, charge: Charge): Picos | undefined {
+  if (charge === 'void') return undefined
+  const { cacheWrite5m, cacheWrite1h } = charge.usage
+  const lostPicos = costOf({ ...NO_USAGE, cacheWrite5m, cacheWrite1h }, rates)
+  return lostPicos === ZERO ? undefined : lostPicos
 }
 
 /** Where the ledger could not keep it, its client gets no answer; a stream's 200 has gone out already. The ledger itself raises the alarm. */

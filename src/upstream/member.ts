@@ -8,6 +8,27 @@ import type { Upstream } from './upstream.ts'
 
 export type MemberConfig = Readonly<{ name: string; priority: number; weight: number; maxConcurrent: number; upstream: Upstream }>
 
+/** By whom, why and since when (Unix milliseconds) an upstream takes no calls. */
+export type TakenOut = Readonly<{ by: string; reason: string; at: number }>
+
+/** An upstream as operators see it. */
+export type UpstreamReport = Readonly<{
+  name: string
+  priority: number
+  weight: number
+  running: number
+  waiting: number
+  /** Null where nobody took it out. */
+  out: TakenOut | null
+  /** Those that it was asked for, or could have been. */
+  models: readonly LineReport[]
+}>
+
+/**
+ * `probeInMs`: until a call may go there again; null where it may. `firstEventMs`: of late; 0 where nobody knows. `share`: of its weight, less than 1 while it is slow.
+ */
+export type LineReport = Readonly<{ model: string; breaker: BreakerState; probeInMs: number | null; firstEventMs: number; share: number }>
+
 /** How one upstream does for one model. */
 export type Line = Readonly<{ model: string; breaker: Breaker; pace: Pace }> & {
   /** Its address swallowed a call's whole time to connect: even where there is no other, no request waits for it again before a probe has come through. */
@@ -20,7 +41,7 @@ const LINES_MAX = 1_000
 export class Member {
   config: MemberConfig
   /** Taken out by an operator: what runs ends, nothing new begins. */
-  isOut = false
+  out: TakenOut | undefined
   readonly turns = new Turns(() => this.config.maxConcurrent)
   readonly #lines = new Map<string, Line>()
   readonly #random: () => number
@@ -32,6 +53,10 @@ export class Member {
 
   get name(): string {
     return this.config.name
+  }
+
+  get isOut(): boolean {
+    return this.out !== undefined
   }
 
   line(model: string): Line {
@@ -52,6 +77,18 @@ export class Member {
     const states = this.lines().map(({ breaker }) => breaker.state(now))
     return states.find((state) => state === 'open') ?? states.find((state) => state === 'half-open') ?? 'closed'
   }
+
+  report(now: number): UpstreamReport {
+    const { name, priority, weight } = this.config
+    const { running, waiting } = this.turns
+    return { name, priority, weight, running, waiting, out: this.out ?? null, models: this.lines().map((line) => reportOf(line, now)) }
+  }
+}
+
+function reportOf({ model, breaker, pace }: Line, now: number): LineReport {
+  const until = breaker.outUntil(now)
+  const probeInMs = until === undefined ? null : Math.max(0, Math.round(until - now))
+  return { model, breaker: breaker.state(now), probeInMs, firstEventMs: Math.round(pace.firstEventMs), share: pace.share() }
 }
 
 /** An upstream as a candidate for one call. */

@@ -9,8 +9,9 @@ import type { Wheel } from '../core/wheel.ts'
 import type { BreakerState, Trouble } from './breaker.ts'
 import { RetryBudgets } from './budget.ts'
 import { inOrder } from './choice.ts'
+import { type Affinity, Conversations } from './conversations.ts'
 import { busyFault, connectionFault } from './fault.ts'
-import { Member, type MemberConfig, type Spot, spotOf } from './member.ts'
+import { Member, type MemberConfig, type Spot, spotOf, type TakenOut, type UpstreamReport } from './member.ts'
 import { forModel } from './native-request.ts'
 import type { Fault, Reply, Stop, UpstreamRequest } from './upstream.ts'
 import { rest, waitForTurn } from './waiting.ts'
@@ -34,6 +35,8 @@ export interface CallLog {
   failed(call: FailedCall): void
   /** The call that began last is answered with a 200, and may cost money from here on. `requestId`: the upstream's own. */
   replied(requestId: string | undefined): void
+  /** Before its answer is taken: another upstream has the conversation's prompt in its cache. */
+  moved(): void
   /** Its answer is taken. `broke` is to be called if it breaks off, or falls silent. */
   answered(broke: () => void): void
 }
@@ -74,6 +77,8 @@ type PoolEvents = Readonly<{
   called(upstream: string, result: string): void
   /** A request was sent on to another upstream; 'budget spent' where that was not allowed. */
   retried(how: 'retried' | 'budget spent'): void
+  /** A conversation was answered, by the upstream that has it in its cache or by another. */
+  placed(affinity: Affinity): void
   /** A breaker has changed. */
   changed(upstream: string, model: string, state: BreakerState): void
 }>
@@ -94,6 +99,7 @@ const BACKOFF_MS_MAX = 1_000
 export class UpstreamPool {
   readonly #options: PoolOptions
   readonly #budgets: RetryBudgets
+  readonly #conversations = new Conversations()
   #members: ReadonlyMap<string, Member> = new Map()
 
   constructor(options: PoolOptions) {
@@ -114,6 +120,29 @@ export class UpstreamPool {
 
   members(): readonly Member[] {
     return [...this.#members.values()]
+  }
+
+  reports(): readonly UpstreamReport[] {
+    return this.members().map((member) => member.report(this.#options.monotonicMs()))
+  }
+
+  /** Until it is put back, or the process ends: calls that run go on, none begins. An unknown name changes nothing. */
+  takeOut(name: string, out: TakenOut): void {
+    const member = this.#members.get(name)
+    if (member !== undefined) member.out = out
+  }
+
+  putBack(name: string): void {
+    const member = this.#members.get(name)
+    if (member !== undefined) member.out = undefined
+  }
+
+  /** Undefined: nothing of it is cached. */
+  #place({ conversation, model }: PoolRequest, member: Member): Affinity | undefined {
+    if (conversation === undefined) return undefined
+    const affinity = this.#conversations.answered(conversation, model.id, member.name, this.#options.monotonicMs())
+    this.#options.events.placed(affinity)
+    return affinity
   }
 
   /** What was taken of the answer; a fault where none of the upstreams that were asked gave one. Never rejects by what an upstream does. */
@@ -159,6 +188,11 @@ export class UpstreamPool {
     if (first === undefined) return this.#noneLeft(all, now)
     const { turns } = first.member
     const mayRun = await waitForTurn(turns, request.accountId, this.#options.wheel, now + TURN_MS, stop)
+    if (mayRun && first.member.isOut) {
+      // Taken out while the request waited for its turn.
+      turns.leave(request.accountId)
+      return this.#enter(request, all, tried, stop)
+    }
     if (mayRun) {
       first.line.breaker.begin(this.#options.monotonicMs())
       return first
@@ -208,6 +242,7 @@ export class UpstreamPool {
     const taken = reply.kind === 'fault' ? reply : await take(reply, asked.model)
     const tookMs = monotonicMs() - startedMs
     if (!isFault(taken)) {
+      if (this.#place(request, member) === 'moved') log.moved()
       if (isCount(request)) line.breaker.abandoned()
       else this.#told(spot, (at) => line.breaker.succeeded(at, startedMs))
       line.isSilent = false

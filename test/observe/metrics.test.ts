@@ -121,6 +121,24 @@ test('streams in flight go up and down by format, and a gauge is read when it is
   expect((await samples(metrics.render())).get('tollgate_ledger_writable')).toBe(0)
 })
 
+test('conversations are counted by whether they stayed, and what a cold cache cost is summed', async () => {
+  const metrics = makeMetrics()
+  metrics.pool.placed('kept')
+  metrics.pool.placed('moved')
+  metrics.requestEnded({ ...LINE, cacheLostPicos: picos(250_000_000_000n) })
+  metrics.requestEnded(LINE)
+  metrics.gauges('tollgate_upstream_in_flight', 'Calls that run.', ['upstream'], () => [
+    [['north'], 3],
+    [['south'], 0],
+  ])
+  const seen = await samples(metrics.render())
+  expect(seen.get('tollgate_affinity_total{how="kept"}')).toBe(1)
+  expect(seen.get('tollgate_affinity_total{how="moved"}')).toBe(1)
+  expect(seen.get('tollgate_cache_lost_usd_total{model="sonnet"}')).toBe(0.25)
+  expect(seen.get('tollgate_upstream_in_flight{upstream="north"}')).toBe(3)
+  expect(seen.get('tollgate_upstream_in_flight{upstream="south"}')).toBe(0)
+})
+
 test('a commit is counted with its time, a group without writes is not, and the spill is what was told last', async () => {
   const metrics = makeMetrics()
   metrics.storageTold({ commitMs: 3, spillBytes: 4_096 })

@@ -15,13 +15,13 @@ let nowMs = 0
 let wheel: Wheel
 let pool: UpstreamPool
 let log: { began: BegunCall[]; failed: FailedCall[]; replied: (string | undefined)[]; answered: number; broke: (() => void) | undefined }
-let seen: { called: string[]; retried: string[]; changed: string[] }
+let seen: { called: string[]; retried: string[]; changed: string[]; placed: string[] }
 
 beforeEach(() => {
   nowMs = 1_000_000
   wheel = new Wheel()
   log = { began: [], failed: [], replied: [], answered: 0, broke: undefined }
-  seen = { called: [], retried: [], changed: [] }
+  seen = { called: [], retried: [], changed: [], placed: [] }
   pool = new UpstreamPool({
     wheel,
     now: () => nowMs,
@@ -30,6 +30,7 @@ beforeEach(() => {
     events: {
       called: (upstream, result) => seen.called.push(`${upstream} ${result}`),
       retried: (how) => seen.retried.push(how),
+      placed: (affinity) => seen.placed.push(affinity),
       changed: (upstream, _model, state) => seen.changed.push(`${upstream} ${state}`),
     },
   })
@@ -53,6 +54,7 @@ async function pass(ms: number): Promise<void> {
 
 const callLog: CallLog = {
   began: (call) => log.began.push(call),
+  moved: () => undefined,
   failed: (call) => log.failed.push(call),
   replied: (requestId) => log.replied.push(requestId),
   answered: (broke) => {
@@ -314,15 +316,81 @@ test('a conversation stays on its upstream while others come and go', async () =
   }
 })
 
+const OUT = { by: 'os:alice', reason: 'maintenance', at: 1 }
+
 test('an upstream that an operator took out gets no call, and comes back with what was known', async () => {
   const scripts = members({ a: answer, b: answer }, { b: { priority: 1 } })
-  const [a] = pool.members()
-  if (a !== undefined) a.isOut = true
+  pool.takeOut('a', OUT)
   expect(await call(['a', 'b'])).toMatchObject({ from: 'b' })
   expect(await call(['a'])).toMatchObject({ refusal: { name: 'upstreamBusy' } })
   expect(scripts['a']?.asked).toEqual([])
-  if (a !== undefined) a.isOut = false
+  expect(pool.reports()[0]).toMatchObject({ name: 'a', out: OUT })
+  pool.putBack('a')
   expect(await call(['a', 'b'])).toMatchObject({ from: 'a' })
+  expect(pool.reports()[0]).toMatchObject({ out: null })
+})
+
+test('an upstream stays out over a reload, and one that was taken out of the configuration and put in again is new', () => {
+  members({ a: answer, b: answer })
+  pool.takeOut('a', OUT)
+  members({ a: answer, b: answer })
+  expect(pool.reports().map(({ out }) => out)).toEqual([OUT, null])
+  members({ b: answer })
+  members({ a: answer, b: answer })
+  expect(pool.reports().map(({ out }) => out)).toEqual([null, null])
+})
+
+test('what waits for a slot of an upstream that is taken out goes to another, or is told at once', async () => {
+  const scripts = members({ a: answer, b: answer }, { a: { maxConcurrent: 1 }, b: { maxConcurrent: 1, priority: 1 } })
+  await call(['a', 'b'])
+  await call(['a', 'b'])
+  const waiting = call(['a', 'b'])
+  const alone = call(['a'])
+  await pass(100)
+  expect(pool.reports().map(({ running, waiting: waits }) => [running, waits])).toEqual([
+    [1, 2],
+    [1, 0],
+  ])
+  pool.takeOut('a', OUT)
+  scripts['b']?.leave?.()
+  scripts['a']?.leave?.()
+  expect(await waiting).toMatchObject({ from: 'b' })
+  expect(await alone).toMatchObject({ refusal: { name: 'upstreamBusy' } })
+  expect([scripts['a']?.asked.length, scripts['b']?.asked.length]).toEqual([1, 2])
+  expect(pool.reports()[0]).toMatchObject({ running: 0, waiting: 0 })
+})
+
+test('a report says how each model of an upstream does', async () => {
+  members({ a: DEAD, b: answer }, { b: { priority: 1 } })
+  await call(['a', 'b'])
+  const [a, b] = pool.reports()
+  expect(a?.models).toMatchObject([{ model: 'vendor-sonnet-1', breaker: 'open', firstEventMs: 0, share: 1 }])
+  expect(a?.models[0]?.probeInMs).toBeGreaterThan(0)
+  expect(b?.models).toMatchObject([{ breaker: 'closed', probeInMs: null }])
+})
+
+test('a conversation that another upstream answered within five minutes has moved; later, without a cache or under another model it has not', async () => {
+  members({ a: answer, b: answer })
+  const conversation = new Uint8Array(32).fill(9)
+  const moved: boolean[] = []
+  const ask = async (name: string, more: Partial<PoolRequest> = {}): Promise<void> => {
+    let hasMoved = false
+    const moving = { ...callLog, moved: () => void (hasMoved = true) }
+    await pool.call(request([name], more), { stop, take: () => Promise.resolve({ kind: 'taken' as const }), log: moving })
+    moved.push(hasMoved)
+  }
+  await ask('a', { conversation })
+  await ask('a', { conversation })
+  await ask('b', { conversation })
+  await ask('a')
+  await ask('a', { conversation: new Uint8Array(32) })
+  nowMs += 5 * 60_000 - 1
+  await ask('a', { conversation })
+  nowMs += 5 * 60_000
+  await ask('b', { conversation })
+  await ask('a', { conversation, model: makeTestModel({ id: 'other', upstreams: [{ name: 'a', model: 'x' }] }) })
+  expect(moved).toEqual([false, false, true, false, false, true, false, false])
+  expect(seen.placed).toEqual(['new', 'kept', 'moved', 'new', 'moved', 'new', 'new'])
 })
 
 test("one customer's requests that fail everywhere take the model from nobody else", async () => {

@@ -1,0 +1,45 @@
+/**
+ * Upstreams as an operator sees them, and takes one out or puts it back: the act is in the audit log before it has its effect, which is in the memory of the running
+ * gateway alone. Rules: pool.md "Taking one out"; operator.md "Socket", "Audit".
+ */
+
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Act, OperationResult } from '../ledger/operation.ts'
+import type { UpstreamPool } from '../upstream/pool.ts'
+
+/** What of the pool operators reach. */
+export type Upstreams = Pick<UpstreamPool, 'reports' | 'takeOut' | 'putBack'>
+
+export type UpstreamOrder = Readonly<{
+  upstream: string
+  isOut: boolean
+  act: Act
+  /** Unix milliseconds. */
+  now: number
+}>
+
+/** `isNew`: it had not been so before. `running`: calls that go on. `left`: upstreams that still take calls. */
+export type UpstreamResult =
+  | Readonly<{ result: 'done'; isNew: boolean; running: number; left: number }>
+  | Exclude<OperationResult, { result: 'done' }>
+
+export async function obey(
+  upstreams: Upstreams,
+  ledger: Ledger,
+  { upstream: name, isOut, act, now }: UpstreamOrder,
+): Promise<UpstreamResult> {
+  const known = upstreams.reports().find((one) => one.name === name)
+  if (known === undefined) {
+    const names = upstreams.reports().map((one) => one.name)
+    return { result: 'refused', problem: `there is no upstream "${name}"; there are ${names.join(', ')}` }
+  }
+  const isNew = (known.out !== null) !== isOut
+  if (isNew) {
+    const noted = await ledger.operate({ kind: 'setUpstreamOut', upstream: name, isOut, now }, act)
+    if (noted.result !== 'done') return noted
+    if (isOut) upstreams.takeOut(name, { by: act.actor, reason: act.reason, at: now })
+    else upstreams.putBack(name)
+  }
+  const left = upstreams.reports().filter(({ out }) => out === null).length
+  return { result: 'done', isNew, running: known.running, left }
+}

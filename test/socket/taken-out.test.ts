@@ -1,0 +1,78 @@
+/** An upstream that an operator takes out ends what runs and begins nothing, and what the move costs a conversation's cache is seen. Rules: pool.md "Taking one out", "Affinity". */
+
+import { afterAll, expect, test } from 'bun:test'
+import { picos } from '../../src/core/money.ts'
+import { orderUpstreamThroughSocket, upstreamsThroughSocket } from '../../src/operator/operator-socket.ts'
+import { nativeMessage, nativeStream, startFakeUpstream, textFrames } from '../support/fake-upstream.ts'
+import { usd } from '../support/ledger.ts'
+import { startStage, until } from '../support/stage.ts'
+import { makeTestModel } from '../support/world.ts'
+
+const usage = { input_tokens: 10, cache_creation_input_tokens: 1_000, cache_read_input_tokens: 0, output_tokens: 3 }
+const message = nativeMessage({ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: 'end_turn', usage })
+const second = await startFakeUpstream({ answer: () => message })
+const stage = await startStage({ upstreams: [second.url] })
+const { gateway, play } = stage
+afterAll(async () => {
+  await stage.stop()
+  second.stop()
+})
+
+const order = (isOut: boolean) =>
+  orderUpstreamThroughSocket(gateway.ledgerPath, {
+    upstream: 'upstream-0',
+    isOut,
+    act: { actor: 'os:x', address: 'x', reason: 'maintenance' },
+    now: Date.now(),
+  })
+const metric = async (name: string): Promise<number> =>
+  Number((await gateway.world.metrics.render()).split(`\n${name} `)[1]?.split('\n')[0])
+const CACHED = { messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello', cache_control: { type: 'ephemeral' } }] }] }
+
+test('a stream that runs there ends whole, nothing begins there, and back in it is asked again', async () => {
+  const goOn = Promise.withResolvers<void>()
+  const frames = textFrames('Good morning')
+  play(nativeStream(...frames.slice(0, 3), { when: goOn.promise }, ...frames.slice(3)))
+  const answer = await stage.ask({ stream: true })
+  expect(await metric('tollgate_upstream_in_flight{upstream="upstream-0"}')).toBe(1)
+  expect(await order(true)).toEqual({ result: 'done', isNew: true, running: 1, left: 1 })
+  expect(await order(true)).toMatchObject({ result: 'done', isNew: false })
+  expect(await metric('tollgate_upstream_out{upstream="upstream-0"}')).toBe(1)
+  expect(await metric('tollgate_upstream_waiting{upstream="upstream-0"}')).toBe(0)
+  const asked = stage.upstream.requests.length
+  expect((await stage.ask()).status).toBe(200)
+  gateway.reload({})
+  expect((await stage.ask()).status).toBe(200)
+  expect(stage.upstream.requests).toHaveLength(asked)
+  goOn.resolve()
+  expect(await answer.text()).toContain('message_stop')
+  expect(await stage.receiptOf(answer)).toMatchObject({ outcome: 'complete', upstream: { name: 'upstream-0' } })
+  const reports = await upstreamsThroughSocket(gateway.ledgerPath)
+  expect(reports[0]).toMatchObject({ running: 0, out: { by: expect.stringMatching(/^os:(?!x$)/), reason: 'maintenance' } })
+  expect(await order(false)).toEqual({ result: 'done', isNew: true, running: 0, left: 2 })
+  play(message)
+  await (await stage.ask()).text()
+  expect(stage.upstream.requests).toHaveLength(asked + 1)
+})
+
+test('a conversation that has to move is logged with what its cache costs again, one that stays is not', async () => {
+  play(message)
+  const lostOf = async (): Promise<unknown> => {
+    const answer = await stage.ask({ more: CACHED })
+    const id = answer.headers.get('x-request-id')
+    const lineOf = () => gateway.logLines().find((line) => line['request_id'] === id)
+    await until(() => lineOf() !== undefined, 'the log line')
+    return lineOf()?.['cache_lost_usd']
+  }
+  expect([await lostOf(), await lostOf()]).toEqual([undefined, undefined])
+  await order(true)
+  const lost = await lostOf()
+  expect(usd(String(lost))).toBe(picos(1_000n * makeTestModel().rates.cacheWrite5m))
+  expect(await lostOf()).toBeUndefined()
+  await order(false)
+  expect(await lostOf()).toBe(lost)
+  expect(await metric('tollgate_cache_lost_usd_total{model="sonnet"}')).toBeCloseTo(2 * Number(lost), 9)
+  expect(await metric('tollgate_affinity_total{how="moved"}')).toBe(2)
+  expect(await metric('tollgate_affinity_total{how="kept"}')).toBe(2)
+  expect(await metric('tollgate_affinity_total{how="new"}')).toBe(1)
+})
