@@ -65,6 +65,7 @@ test('out and in are done once, have their lines in the audit log, and say what 
   const out = { by: expect.stringMatching(/^os:./), reason: 'vendor maintenance', since: new Date(NOW).toISOString() }
   expect((await place.json<List>('upstreams', 'list')).data).toMatchObject([{ name: 'north', out }, { out: null }])
   expect((await place.run('upstreams', 'list')).out).toMatch(/^north +out by os:.+: vendor maintenance +0 /m)
+  place.now += 1_000
   expect((await place.run('upstreams', 'out', 'north')).out).toBe('north was out already.\n')
   expect((await place.run('upstreams', 'out', 'south')).out).toContain('No upstream is left: requests are 503.')
   expect(await place.json('upstreams', 'in', 'south')).toEqual({ name: 'south', is_out: false, already: false, in_flight: 0, left: 1 })
