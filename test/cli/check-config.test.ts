@@ -56,8 +56,33 @@ test('what is no TOML, and a file that is not there, are mistakes, too', async (
   })
 })
 
+test('says of upstreams between which no failover or share is gained, and of none where one is', async () => {
+  place.env = { A: 'key-a', B: 'key-b' }
+  const upstream = (name: string, more: string) => `[[upstreams]]\nname = "${name}"\n${more}\n`
+  const model = (id: string, names: string) =>
+    `[[models]]\nid = "${id}"\ninput = "1"\noutput = "1"\ncontext_window = 1000\nmax_output_tokens = 100\nupstreams = ${names}\n`
+  const at = 'base_url = "https://one.example/v1"\napi_key_env ='
+  place.write(
+    'tollgate.toml',
+    upstream('north', `${at} "A"\nweight = 2`) +
+      upstream('twin', 'base_url = "https://one.example/"\napi_key_env = "A"\npriority = 1\nweight = 3') +
+      upstream('south', `${at} "B"\nweight = 2`) +
+      upstream('apart', `${at} "A"`) +
+      model('a', '["north", "twin", "south"]') +
+      model('b', '["apart"]'),
+  )
+  expect(await place.json('check-config')).toMatchObject({
+    ok: true,
+    without_effect: [
+      { path: 'upstreams[1]', message: 'twin has the address and the key of north: where one fails, so does the other' },
+      { path: 'upstreams[1].weight', message: 'has no effect: no model has another upstream of priority 1' },
+    ],
+  })
+  expect((await place.run('doctor', '--no-network')).out).toContain('twin has the address and the key of north')
+})
+
 test('says of a setting that nothing obeys, and of an upstream that no model calls; doctor warns of both', async () => {
-  const upstream = (name: string, more: string) => `[[upstreams]]\nname = "${name}"\nbase_url = "http://127.0.0.1:1"\n${more}`
+  const upstream = (name: string, more: string) => `[[upstreams]]\nname = "${name}"\nbase_url = "http://${name}.invalid"\n${more}`
   const model = (id: string, more: string) =>
     `[[models]]\nid = "${id}"\ninput = "1"\noutput = "1"\ncontext_window = 1000\nmax_output_tokens = 100\n${more}`
   const spare = upstream('spare', 'weight = 1\ntransport = "fetch"\nconnect_timeout_ms = 9\n')
