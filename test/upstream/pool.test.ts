@@ -374,10 +374,10 @@ test('a conversation that another upstream answered within five minutes has move
   const conversation = new Uint8Array(32).fill(9)
   const moved: boolean[] = []
   const ask = async (name: string, more: Partial<PoolRequest> = {}): Promise<void> => {
-    let hasMoved = false
-    const moving = { ...callLog, moved: () => void (hasMoved = true) }
+    const moves: string[] = []
+    const moving = { ...callLog, moved: () => void moves.push(name) }
     await pool.call(request([name], more), { stop, take: () => Promise.resolve({ kind: 'taken' as const }), log: moving })
-    moved.push(hasMoved)
+    moved.push(moves.length === 1)
   }
   await ask('a', { conversation })
   await ask('a', { conversation })
