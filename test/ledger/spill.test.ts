@@ -91,7 +91,7 @@ test('a write that comes behind a full spill is committed behind it, not before'
   expect(replayedAt).toBeLessThan(told.findIndex(({ settled }) => settled.includes(900)))
   expect(receiptsIn(machine.db)).toBe(201)
   expect(told.at(-1)?.commitMs).toBeGreaterThan(0)
-  loop.add([{ number: 901, task: { kind: 'balanceOf', keyId: 'key_a' } }])
+  loop.add([{ number: 901, task: { kind: 'keyStates', keyIds: ['key_a'] } }])
   while (!told.some(({ answers }) => answers.some(({ number }) => number === 901))) await Bun.sleep(5)
   expect(told.at(-1)?.commitMs).toBeUndefined()
   loop.close()
