@@ -257,7 +257,8 @@ function turningWheel(): Wheel {
     timer = undefined
   }
   const wheel = new Wheel(() => {
-    timer ??= setInterval(turn, TICK_MS)
+    // What is left to wait for when all have gone, such as the rest of an upstream's connection, keeps no process.
+    timer ??= setInterval(turn, TICK_MS).unref()
   })
   return wheel
 }

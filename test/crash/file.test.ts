@@ -38,10 +38,16 @@ async function askAll(gateway: GatewayProcess, key: string): Promise<void> {
   for (const way of ALL_WAYS) expect(await askIn(way, gateway.url, key), way).toBeDefined()
 }
 
+/** Whatever is left of an upstream's connection, a gateway that has nothing more to do ends. */
 async function stop(gateway: GatewayProcess, signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
+  const began = performance.now()
   gateway.signal(signal)
   await gateway.exited
+  expect(performance.now() - began).toBeLessThan(STOPPED_MS_MAX)
 }
+
+/** Below the five seconds for which the rest of an answer is read. */
+const STOPPED_MS_MAX = 4_000
 
 /** `serve` must refuse to start, and say why. */
 async function refusesToServe(words: RegExp, ...args: readonly string[]): Promise<void> {
@@ -99,6 +105,9 @@ const LOSSES: Readonly<Record<string, (path: string) => void>> = {
   'the log is removed': (path) => unlinkSync(`${path}-wal`),
 }
 
+/** What was restored is the same file whatever was lost: one of them goes on from there. */
+const SERVED_AGAIN = 'the file is removed'
+
 for (const [name, lose] of Object.entries(LOSSES)) {
   test(`${name} under a running gateway: within a second it admits nobody, and all that was charged can be had back`, async () => {
     const { promise: gate, resolve: open } = Promise.withResolvers<void>()
@@ -130,8 +139,10 @@ for (const [name, lose] of Object.entries(LOSSES)) {
     await stop(gateway)
 
     if (name !== 'the log is removed') await refusesToServe(/tollgate restore FILE/)
-    const restored = await place.run('restore', 'rescued.db')
-    expect(restored).toMatchObject({ code: 0 })
+    expect(await place.run('restore', 'rescued.db')).toMatchObject({ code: 0 })
+    await place.verify()
+    expect(await requestsIn()).toBe(1 + ALL_WAYS.length)
+    if (name !== SERVED_AGAIN) return
     const again = await place.serve({ env: UPSTREAM_ENV })
     await askAll(again, key)
     await stop(again)
