@@ -40,8 +40,10 @@ function faultOfStatus(upstream: string, request: UpstreamRequest, status: numbe
     case 401:
     case 402:
     case 403:
-    case 404:
       return { ...fault(upstream, 'upstreamAccount', cause), isAlarm: true, trouble: { kind: 'account' } }
+    case 404:
+      // A model that is not there, or a file that one request names: a single one says nothing of the others.
+      return { ...fault(upstream, 'upstreamAccount', cause), isAlarm: true, trouble: { kind: 'broken' } }
     case 408:
     case 409:
     case 425:

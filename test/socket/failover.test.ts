@@ -183,3 +183,16 @@ test('nobody else is asked for a client that has left, unless its answer is kept
   }
   await stage.stop()
 })
+
+test('what one request names and the upstream has not is failed over, and takes the upstream from nobody', async () => {
+  const stage = await startStage({ upstreams: [second.url] })
+  secondScript = nativeStream(...textFrames('Good morning'))
+  stage.play(errorAnswer(404, { type: 'error', error: { type: 'not_found_error', message: 'file_1 not found' } }))
+  const first = await stage.ask({ stream: true })
+  expect([first.status, await first.text()]).toEqual([200, expect.stringContaining('message_stop')])
+  stage.play(nativeStream(...textFrames('Good evening')))
+  expect(await (await stage.ask({ stream: true })).text()).toContain('Good evening')
+  await stage.gateway.idle()
+  expect(stage.gateway.receipts().map(({ upstream }) => upstream?.name)).toEqual(['upstream-1', 'upstream-0'])
+  await stage.stop()
+})
