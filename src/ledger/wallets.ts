@@ -214,14 +214,18 @@ export class Wallets {
     const unsettledOf = (isOf: (settling: Settling) => boolean): bigint =>
       [...this.#settling.values()].filter(isOf).reduce((sum, { costPicos }) => sum + costPicos, 0n)
     for (const state of states) {
+      // The key may have had to leave the memory since it was asked for; what its account has is shared by others that are still there.
+      const account = this.#accounts.get(state.accountId)
+      if (account !== undefined) {
+        account.toppedUpAt = state.toppedUpAt ?? 0
+        account.isActive = state.isAccountActive
+        account.balancePicos = state.balancePicos - unsettledOf((settling) => settling.key.account === account)
+      }
       const key = this.#keys.get(state.keyId)
       if (key === undefined) continue
       Object.assign(key, { isActive: state.isActive, expiresAt: state.expiresAt, limitPicos: state.limitPicos })
       key.lastSyncedAt = Math.max(key.lastSyncedAt, state.lastSyncedAt)
-      key.account.toppedUpAt = state.toppedUpAt ?? 0
       key.spentPicos = state.spentPicos + unsettledOf((settling) => settling.key === key)
-      key.account.isActive = state.isAccountActive
-      key.account.balancePicos = state.balancePicos - unsettledOf((settling) => settling.key.account === key.account)
     }
   }
 
