@@ -30,6 +30,8 @@ import type { Echoed, ResponsesEcho } from './wire.ts'
 
 /** A larger request is not remembered: its input would stay in memory while the answer runs, to push everything else out of the memory. */
 const REMEMBERED_BYTES_MAX = 8 * 1024 * 1024
+/** One of more items holds the thread for longer, each written for itself, than all else that is made of it. */
+const REMEMBERED_ITEMS_MAX = 20_000
 
 export function readRequest({ bytes, json: body }: Body, { headers, find, recall, sha256Hex }: ReadContext): Call<ResponsesEcho> | Refusal {
   const settings = readSettings(body, sha256Hex)
@@ -62,7 +64,8 @@ export function readRequest({ bytes, json: body }: Body, { headers, find, recall
   const { modelAt, ...native } = composed
   const opening = (): Opening => ({ modelId, system, tools: tools.tools, firstUserTurn: turns.find(isUserTurn) })
   const routing = { conversation: conversationOf(givenIds(body, { headers }), opening), modelAt }
-  const isForgotten = body['store'] === false || bytes.byteLength > REMEMBERED_BYTES_MAX
+  const isTooLarge = bytes.byteLength > REMEMBERED_BYTES_MAX || input.items.length > REMEMBERED_ITEMS_MAX
+  const isForgotten = body['store'] === false || isTooLarge
   const remembered = isForgotten ? undefined : input.items.map(rememberedItem)
   const { isStream } = settings.translated
   return {

@@ -209,6 +209,7 @@ test('references resolve from what was remembered; unknown ones are refused, unk
   ])
   expect(readFine({ input: 'c', store: false }).echo.remembered).toBeUndefined()
   expect(readFine({ input: 'c'.repeat(9_000_000) }).echo.remembered).toBeUndefined()
+  expect(readFine({ input: Array.from({ length: 20_001 }, () => ({ role: 'user', content: 'c' })) }).echo.remembered).toBeUndefined()
 })
 
 test('hosted tools are left out without an error; a choice of one of them is free', () => {
