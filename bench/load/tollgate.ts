@@ -4,7 +4,7 @@
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { Gateway } from './gateways.ts'
 import { freePort, start, untilAnswers } from './processes.ts'
 import { MODEL, TOKENS } from './wire.ts'
@@ -76,7 +76,9 @@ export async function startTollgate(name: string, installation: Installation): P
     return Promise.resolve()
   }
   const target = { host: '127.0.0.1', port, path: '/v1/chat/completions', headers: { authorization: `Bearer ${key}` } }
-  return { name, what: binary, target, pids: () => [pid], translates: true, isSlow: false, audit, stop }
+  // Where it lies is nobody's business in a file that is kept.
+  const what = `the compiled binary, ${basename(binary)}`
+  return { name, what, target, pids: () => [pid], translates: true, isSlow: false, audit, stop }
 }
 
 /** What the ledger says was answered and charged, in whole microdollars. */
