@@ -7,12 +7,14 @@ import {
   type FakeUpstream,
   frame,
   head,
+  type Move,
   nativeMessage,
   nativeStream,
   type Script,
   startFakeUpstream,
   textFrames,
 } from '../support/fake-upstream.ts'
+import { TRANSPORT } from '../support/gateway.ts'
 import { FORMATS, startStage, until } from '../support/stage.ts'
 
 const OVERLOADED = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }
@@ -47,7 +49,7 @@ const TROUBLES: Readonly<Record<string, Readonly<{ moves: Script; status: number
   'an empty stream': { moves: nativeStream(), status: 200, cause: 'empty', only: 'stream' },
   'an error as first event': { moves: nativeStream(frame('error', OVERLOADED)), status: 200, cause: 'stream', only: 'stream' },
   'a stream that breaks before its first event': {
-    moves: [head(200, { ...EVENT_STREAM, 'transfer-encoding': 'chunked' }), { bytes: '5\r\nevent' }, { reset: true }],
+    moves: [head(200, { ...EVENT_STREAM, 'transfer-encoding': 'chunked' }), { bytes: '5\r\nevent' }, { delayMs: 50 }, { reset: true }],
     status: 200,
     cause: 'reset',
     only: 'stream',
@@ -55,6 +57,11 @@ const TROUBLES: Readonly<Record<string, Readonly<{ moves: Script; status: number
   'an answer that is no message': { moves: nativeMessage({ type: 'other' }), status: 200, cause: 'malformed', only: 'whole' },
 }
 const NAMES = Object.keys(TROUBLES)
+
+/** Bun's client does not tell a fresh connection from a kept one: what breaks at once is sent once more. */
+const callsOf = (status: number | null): number => (status === null && TRANSPORT === 'fetch' ? 2 : 1)
+/** Long enough for what was sent before to have been read: a reset takes along what has not. */
+const READ: Move = { delayMs: 50 }
 
 let second: FakeUpstream
 let secondScript: Script = []
@@ -91,7 +98,7 @@ describe('the next upstream answers after', () => {
         expect(second.requests.at(-1)?.json()).toMatchObject({ model: models[index]?.upstreams[1]?.model })
         // A second request finds the first upstream out where one failure is enough to know.
         const asked = stage.upstream.requests.length - before
-        if (turn === 0) expect(asked).toBe(1)
+        if (turn === 0) expect(asked).toBe(callsOf(status))
         expect(receipt).toMatchObject({
           attempts: 1 + asked,
           outcome: 'complete',
@@ -100,12 +107,12 @@ describe('the next upstream answers after', () => {
           upstreamRequestId: stream ? null : 'req_second',
         })
         const attempts = stage.gateway.attempts().filter(({ requestId }) => requestId === receipt?.requestId)
-        if (asked === 1) expect(attempts).toMatchObject([{ attempt: 1, upstream: 'upstream-0', status, cause, basis: 'none' }])
-        else expect(attempts).toEqual([])
+        expect(attempts).toHaveLength(asked)
+        if (asked > 0) expect(attempts.at(-1)).toMatchObject({ attempt: asked, upstream: 'upstream-0', status, cause, basis: 'none' })
         expect(stage.gateway.logLines().at(-1)).toMatchObject({
           status: 200,
           upstream: 'upstream-1',
-          ...(asked === 1 ? { attempts: 2 } : {}),
+          ...(asked > 0 ? { attempts: asked + 1 } : {}),
         })
       }
       const metrics = await stage.gateway.world.metrics.render()
@@ -122,7 +129,7 @@ test('what a customer did wrong, and a stream that has begun, are not tried else
   stage.play(errorAnswer(400, { type: 'error', error: { type: 'invalid_request_error', message: 'max_tokens: too many' } }))
   expect((await stage.ask({ stream: true })).status).toBe(400)
   const [start = '', block = ''] = textFrames('Good evening')
-  stage.play([...nativeStream(start, block).slice(0, 3), { reset: true }])
+  stage.play([...nativeStream(start, block).slice(0, 3), READ, { reset: true }])
   const broken = await stage.ask({ stream: true })
   expect(await broken.text()).toContain('event: error')
   expect(second.requests).toHaveLength(before)
@@ -138,10 +145,11 @@ test('where nobody answers the last fault is told, nothing is charged, and what 
   expect(answer.status).toBe(502)
   expect(await stage.receiptOf(answer)).toBeUndefined()
   // Nobody waits for them to be written.
-  await until(() => stage.gateway.attempts().length === 2, 'the attempts')
-  expect(stage.gateway.attempts()).toMatchObject([
-    { attempt: 1, upstream: 'upstream-0', status: null, cause: 'reset' },
-    { attempt: 2, upstream: 'upstream-1', status: 200, cause: 'malformed' },
+  const calls = callsOf(null)
+  await until(() => stage.gateway.attempts().length === calls + 1, 'the attempts')
+  expect(stage.gateway.attempts().slice(-2)).toMatchObject([
+    { attempt: calls, upstream: 'upstream-0', status: null, cause: 'reset' },
+    { attempt: calls + 1, upstream: 'upstream-1', status: 200, cause: 'malformed' },
   ])
   expect(await stage.gateway.world.metrics.render()).toContain('tollgate_upstream_breaker{upstream="upstream-2",model="vendor-sonnet-1"} 1')
   await stage.stop()
