@@ -1,7 +1,7 @@
 /** `tollgate accounts …`: the balances that keys spend from. Rules: operator.md "Keys and accounts", "Credits". */
 
 import type { Command } from 'commander'
-import { type Picos, picos, toUsdText, ZERO } from '../core/money.ts'
+import { type Picos, picos, toUsdText, usdFields, ZERO } from '../core/money.ts'
 import type { CreditKind, Earlier, Operation } from '../ledger/operation.ts'
 import type { AccountReport } from '../ledger/report.ts'
 import { REF_WITHOUT_BALANCE, readAmount, readBudget, readCorrection, readName, readReason, readRef } from './arguments.ts'
@@ -10,7 +10,7 @@ import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.
 import { newId } from './new-id.ts'
 import { operate, type Why, withReason } from './operate.ts'
 import { accountNamed, readReport } from './read-report.ts'
-import { factsText, isoOrNull, tableText, timeText, usdFields, usdText } from './text.ts'
+import { factsText, isoOrNull, tableText, timeText, usdText } from './text.ts'
 
 const ACCOUNT = '<ACCOUNT>'
 const ACCOUNT_TEXT = 'id or name of an account'

@@ -1,6 +1,7 @@
 /** `tollgate holds list`: what the running gateway has reserved, oldest first, as its memory has it. Rules: money.md "Holds"; operator.md "Socket". */
 
 import type { Command } from 'commander'
+import { usdFields } from '../core/money.ts'
 import type { Hold } from '../ledger/ledger.ts'
 import { pageOf } from '../ledger/operator-lists.ts'
 import { holdsThroughSocket } from '../operator/operator-socket.ts'
@@ -8,7 +9,7 @@ import type { CommandContext, Run } from './command-context.ts'
 import { type ExitCode, isStop, noLedger, type Stop } from './environment.ts'
 import { type PagingOptions, sayPage, withPaging } from './paging.ts'
 import { accountNamed, keyNamed } from './read-report.ts'
-import { isoOrNull, tableText, timeText, usdFields, usdText } from './text.ts'
+import { isoOrNull, tableText, timeText, usdText } from './text.ts'
 
 type Options = PagingOptions & { key?: string; account?: string }
 

@@ -1,8 +1,9 @@
 /** A key as the CLI shows it: JSON with the API's names, or text. Rules: keys.md "Balance of a key"; operator.md "Commands". */
 
 import { stateOf } from '../core/key.ts'
+import { usdFields } from '../core/money.ts'
 import type { KeyReport } from '../ledger/report.ts'
-import { isoOrNull, tableText, timeText, usdFields, usdText } from './text.ts'
+import { isoOrNull, tableText, timeText, usdText } from './text.ts'
 
 /** `balance_usd` is what the key may spend: the smaller of its account's balance and what its limit leaves. */
 export const keyDocument = (key: KeyReport, now: number) => {

@@ -1,7 +1,7 @@
 /** `tollgate receipts list|show`: what requests cost, and of one how that was computed. Rules: money.md "Prices", "Charges"; operator.md "Lists". */
 
 import { type Command, Option } from 'commander'
-import { type Picos, picos } from '../core/money.ts'
+import { type Picos, picos, usdFields } from '../core/money.ts'
 import { OUTCOMES, type Outcome } from '../core/outcome.ts'
 import type { Usage } from '../core/usage.ts'
 import type { AttemptRow, ReceiptRow } from '../ledger/receipt-rows.ts'
@@ -11,7 +11,7 @@ import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { type PagingOptions, type RangeOptions, sayPage, withPaging, withRange } from './paging.ts'
 import { accountNamed, keyNamed, readReport } from './read-report.ts'
-import { factsText, isoOrNull, tableText, timeText, usdFields, usdText } from './text.ts'
+import { factsText, isoOrNull, tableText, timeText, usdText } from './text.ts'
 
 type ListOptions = PagingOptions &
   RangeOptions & { key?: string; account?: string; model?: string; outcome?: Outcome; overHold?: true; waived?: true }

@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { type Picos, picos, ZERO } from '../core/money.ts'
+import { type Picos, picos, usdFields, ZERO } from '../core/money.ts'
 import { type Comparison, compareBooks } from '../core/reconcile.ts'
 import type { Usage } from '../core/usage.ts'
 import { type Attribution, type BooksCall, type BooksRow, CAUSES, type Cause } from '../ledger/upstream-books.ts'
@@ -16,7 +16,7 @@ import { tokenFields } from './call-fields.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { readReport } from './read-report.ts'
-import { isoOrNull, tableText, timeText, usdFields, usdText } from './text.ts'
+import { isoOrNull, tableText, timeText, usdText } from './text.ts'
 
 type Options = { upstream?: string[]; apiKey?: string[]; by: Attribution; tolerance: number; calls: number }
 

@@ -1,18 +1,11 @@
 /** How the commands write: tables without colour or frames, and amounts and times in the units of the edge. Rules: money.md "Unit"; operator.md "Commands". */
 
 import Table from 'cli-table3'
-import { type Picos, toExactUsdText, toUsd, toUsdText } from '../core/money.ts'
+import { type Picos, toUsdText } from '../core/money.ts'
+import { isoTime } from '../core/utc.ts'
 
 /** ISO 8601 in UTC, ending in Z; null: never. */
-export const isoOrNull = (milliseconds: number | null): string | null =>
-  milliseconds === null ? null : new Date(milliseconds).toISOString()
-
-/** An amount for programs: a number with 6 decimals, and every digit as text. */
-export const usdFields = <Name extends string, Amount extends Picos | null>(name: Name, amount: Amount) =>
-  ({
-    [`${name}_usd`]: amount === null ? null : toUsd(amount),
-    [`${name}_usd_exact`]: amount === null ? null : toExactUsdText(amount),
-  }) as Record<`${Name}_usd`, number | Extract<Amount, null>> & Record<`${Name}_usd_exact`, string | Extract<Amount, null>>
+export const isoOrNull = (milliseconds: number | null): string | null => (milliseconds === null ? null : isoTime(milliseconds))
 
 export const usdText = (amount: Picos | null): string => (amount === null ? 'none' : `$${toUsdText(amount)}`.replace('$-', '-$'))
 export const timeText = (milliseconds: number | null): string => isoOrNull(milliseconds) ?? 'never'

@@ -1,6 +1,7 @@
 /** `tollgate usage`: what was spent, a row a day, key and model. Rules: operator.md "Commands", "Lists". */
 
 import type { Command } from 'commander'
+import { usdFields } from '../core/money.ts'
 import type { UsageReport, UsageTotal } from '../ledger/operator-lists.ts'
 import { readDay } from './arguments.ts'
 import { tokenCells, tokenFields } from './call-fields.ts'
@@ -8,7 +9,7 @@ import type { CommandContext, Run } from './command-context.ts'
 import { type ExitCode, isStop, type Stop } from './environment.ts'
 import { type PagingOptions, sayPage, withPaging } from './paging.ts'
 import { accountNamed, keyNamed, readReport } from './read-report.ts'
-import { tableText, usdFields, usdText } from './text.ts'
+import { tableText, usdText } from './text.ts'
 
 type Options = PagingOptions & { key?: string; account?: string; from?: number; to?: number }
 

@@ -45,6 +45,13 @@ export function toExactUsdText(amount: Picos): string {
   return `${whole}.${String(fraction).padStart(places, '0')}`
 }
 
+/** An amount for programs: a number with 6 decimals, and every digit as text. */
+export const usdFields = <Name extends string, Amount extends Picos | null>(name: Name, amount: Amount) =>
+  ({
+    [`${name}_usd`]: amount === null ? null : toUsd(amount),
+    [`${name}_usd_exact`]: amount === null ? null : toExactUsdText(amount),
+  }) as Record<`${Name}_usd`, number | Extract<Amount, null>> & Record<`${Name}_usd_exact`, string | Extract<Amount, null>>
+
 export const minPicos = (a: Picos, b: Picos): Picos => (a < b ? a : b)
 export const maxPicos = (a: Picos, b: Picos): Picos => (a > b ? a : b)
 export const sumPicos = (...amounts: readonly Picos[]): Picos => picos(amounts.reduce<bigint>((sum, amount) => sum + amount, 0n))

@@ -26,5 +26,9 @@ export const dayAt = (timeMs: number): number => Math.floor(timeMs / DAY_MS)
 // biome-ignore lint/style/noRestrictedGlobals: it writes a day that it is given
 export const dayText = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10)
 
+/** ISO 8601 in UTC, with its `Z`. */
+// biome-ignore lint/style/noRestrictedGlobals: it writes a time that it is given
+export const isoTime = (timeMs: number): string => new Date(timeMs).toISOString()
+
 // biome-ignore lint/style/noRestrictedGlobals: it reads a text
 const parse = (text: string): number => Date.parse(text)

@@ -7,6 +7,7 @@ import { Elysia, type Static, t } from 'elysia'
 import { availableOf, type KeyRecord } from '../core/key.ts'
 import { type Picos, toUsd } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
+import { isoTime } from '../core/utc.ts'
 import type { SyncedPurse } from '../ledger/ledger.ts'
 import type { World } from '../world.ts'
 import { type Asker, answerSmall } from './answers.ts'
@@ -135,6 +136,3 @@ const creditGrantsShape = (_key: KeyRecord, { availablePicos }: Balance): Static
   total_used: 0,
   total_available: toUsd(availablePicos),
 })
-
-/** ISO 8601 in UTC, with its `Z`. */
-const isoTime = (ms: number): string => new Date(ms).toISOString()

@@ -5,15 +5,15 @@
 
 import { Elysia, type Static, t } from 'elysia'
 import { availableOf, type KeyRecord, type Purse, type Shortage, shortageOf } from '../core/key.ts'
-import { type Picos, toExactUsdText, toUsd } from '../core/money.ts'
+import { usdFields } from '../core/money.ts'
 import { insufficientBalance, Refusal } from '../core/refusal.ts'
+import { isoTime } from '../core/utc.ts'
 import type { KeyLimits } from '../relay/key-limits.ts'
 import type { World } from '../world.ts'
 import { type Asker, answerSmall } from './answers.ts'
 import { KEY_HEADERS, type keyMacro } from './key.ts'
 import { purseAtRest } from './purse.ts'
 import { unread } from './usage.ts'
-import { isoTime } from './usage-documents.ts'
 
 const usd = (description: string) => t.Number({ description: `USD, 6 decimals: ${description}` })
 const exact = (description: string) => t.String({ pattern: '^-?\\d+(\\.\\d+)?$', description: `USD, every digit: ${description}` })
@@ -124,7 +124,6 @@ function shortOf(shortage: Shortage, dashboardUrl: string): Refused {
 function documentOf(key: KeyRecord, createdAt: number, purse: Purse, running: number, refused: Refused | null): Static<typeof KEY> {
   const { limitPicos, spentPicos, heldPicos, account } = purse
   const available = availableOf({ limitPicos, spentPicos, balancePicos: account.balancePicos })
-  const orNull = <Shown>(amount: Picos | null, show: (amount: Picos) => Shown): Shown | null => (amount === null ? null : show(amount))
   return {
     object: 'key',
     id: key.id,
@@ -133,14 +132,10 @@ function documentOf(key: KeyRecord, createdAt: number, purse: Purse, running: nu
     plan: key.plan,
     created_at: isoTime(createdAt),
     expires_at: key.expiresAt === null ? null : isoTime(key.expiresAt),
-    limit_usd: orNull(limitPicos, toUsd),
-    limit_usd_exact: orNull(limitPicos, toExactUsdText),
-    spent_usd: toUsd(spentPicos),
-    spent_usd_exact: toExactUsdText(spentPicos),
-    held_usd: toUsd(heldPicos),
-    held_usd_exact: toExactUsdText(heldPicos),
-    available_usd: toUsd(available),
-    available_usd_exact: toExactUsdText(available),
+    ...usdFields('limit', limitPicos),
+    ...usdFields('spent', spentPicos),
+    ...usdFields('held', heldPicos),
+    ...usdFields('available', available),
     running_requests: running,
     would_be_refused: refused === null ? null : refusedDocument(refused),
   }

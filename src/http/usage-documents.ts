@@ -5,11 +5,11 @@
 
 import type { TUnsafe } from '@sinclair/typebox'
 import { type Static, t } from 'elysia'
-import { type Picos, picos, sumPicos, toExactUsdText, toUsd, ZERO } from '../core/money.ts'
+import { type Picos, picos, sumPicos, toExactUsdText, usdFields, ZERO } from '../core/money.ts'
 import { OUTCOMES } from '../core/outcome.ts'
 import type { Rates } from '../core/pricing.ts'
 import type { Usage } from '../core/usage.ts'
-import { dayText } from '../core/utc.ts'
+import { dayText, isoTime } from '../core/utc.ts'
 import type { DayPage, Receipt } from '../ledger/reports.ts'
 import { dayCursorOf } from './usage-query.ts'
 
@@ -195,12 +195,7 @@ const tokens = (usage: Usage): Static<typeof TOKENS> => ({
   server_tool_uses: usage.serverToolUses,
 })
 
-const costs = (cost: Picos, waived: Picos) => ({
-  cost_usd: toUsd(cost),
-  cost_usd_exact: toExactUsdText(cost),
-  waived_usd: toUsd(waived),
-  waived_usd_exact: toExactUsdText(waived),
-})
+const costs = (cost: Picos, waived: Picos) => ({ ...usdFields('cost', cost), ...usdFields('waived', waived) })
 
 function whyFree({ costPicos, outcome, usage }: Receipt): Free | null {
   if (costPicos > ZERO) return null
@@ -234,8 +229,5 @@ const LINES: readonly Readonly<{ item: Line['item']; counter: keyof Usage; rate:
 function line(item: Line['item'], count: number, rate: Picos): readonly Line[] {
   if (count === 0) return []
   const price = picos(BigInt(count) * rate)
-  return [{ item, count, rate_usd_exact: toExactUsdText(rate), price_usd: toUsd(price), price_usd_exact: toExactUsdText(price) }]
+  return [{ item, count, rate_usd_exact: toExactUsdText(rate), ...usdFields('price', price) }]
 }
-
-/** ISO 8601 in UTC, with its `Z`. */
-export const isoTime = (ms: number): string => new Date(ms).toISOString()

@@ -6,6 +6,7 @@
 
 import { KEY_EXPIRY_DAYS_MAX } from '../core/limits.ts'
 import { BALANCE_PICOS_MAX, type Picos, picos, toExactUsdText, ZERO } from '../core/money.ts'
+import { DAY_MS } from '../core/utc.ts'
 import { appendCredit } from './credits.ts'
 import type { Act, CreditKind, Earlier, Operation, TopUp } from './operation.ts'
 import type { Statements } from './statements.ts'
@@ -17,7 +18,6 @@ export type Performed =
   | Readonly<{ result: 'done'; isNew: boolean; earlier?: Earlier; changed: readonly string[] }>
   | Readonly<{ result: 'refused'; problem: string }>
 
-const DAY_MS = 86_400_000
 const UNCHANGED = { result: 'done', isNew: false, changed: [] } as const
 const done = (...changed: readonly string[]): Performed => ({ result: 'done', isNew: true, changed })
 const refused = (problem: string): Performed => ({ result: 'refused', problem })

@@ -6,6 +6,7 @@
 
 import { isObject } from '../core/json.ts'
 import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts'
+import { isoTime } from '../core/utc.ts'
 
 /** `model`: null where the report does not tell models apart. Times are Unix milliseconds. */
 type ReportedUse = Readonly<{ model: string | null; usage: Usage }>
@@ -30,7 +31,7 @@ export function readUsageReport(documents: readonly unknown[], apiKeyIds: readon
     for (const bucket of page.buckets) {
       const known = byStart.get(bucket.from)
       if (known !== undefined && JSON.stringify(known) !== JSON.stringify(bucket))
-        return { problem: `the bucket of ${timeText(bucket.from)} stands in it twice, with other figures` }
+        return { problem: `the bucket of ${isoTime(bucket.from)} stands in it twice, with other figures` }
       byStart.set(bucket.from, bucket)
     }
   }
@@ -39,7 +40,7 @@ export function readUsageReport(documents: readonly unknown[], apiKeyIds: readon
   if (first === undefined) return { problem: 'it has no bucket' }
   const widthMs = first.to - first.from
   const odd = buckets.find(({ from, to }) => to - from !== widthMs || (from - first.from) % widthMs !== 0)
-  if (odd !== undefined) return { problem: `its buckets are of different widths: see that of ${timeText(odd.from)}` }
+  if (odd !== undefined) return { problem: `its buckets are of different widths: see that of ${isoTime(odd.from)}` }
   return { buckets, widthMs, isCut: lastPages === 0 }
 }
 
@@ -92,5 +93,3 @@ function usageOf(result: Readonly<Record<string, unknown>>): Usage | undefined {
 
 /** A counter that is missing is 0; one that is no number spoils the report. */
 const countOf = (value: unknown): number => (value === undefined || value === null ? 0 : typeof value === 'number' ? value : Number.NaN)
-
-const timeText = (time: number): string => new Date(time).toISOString()
