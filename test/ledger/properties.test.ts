@@ -72,7 +72,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 class Oracle {
   readonly spent = new Map<string, bigint>()
   readonly running = new Map<string, { keyId: string; isMarked: boolean }>()
-  readonly settled = new Set<string>()
+  /** By request: what its receipt took, and which process wrote it. */
+  readonly settled = new Map<string, Readonly<{ cost: bigint; boot: number }>>()
+  /** By request: what an account got back, or paid more, where another process had written other figures. */
+  readonly corrections = new Map<string, bigint>()
+  #boot = 1
 
   learn(asked: Ask, answer: unknown): void {
     switch (asked.kind) {
@@ -87,7 +91,9 @@ class Oracle {
         return
       case 'settle': {
         const { requestId, costPicos } = asked.settlement
-        expect(answer).toBe(this.running.has(requestId) && !this.settled.has(requestId) ? 'settled' : 'already')
+        expect(answer).toBe(this.answerTo(requestId, costPicos))
+        const earlier = this.settled.get(requestId)
+        if (answer === 'corrected' && earlier !== undefined) this.corrections.set(requestId, earlier.cost - costPicos)
         this.end(requestId, costPicos)
         return
       }
@@ -101,17 +107,26 @@ class Oracle {
     }
   }
 
+  /** A process charges a request once. Where an earlier one did, with another price, its client was told this one: the account pays the difference, once. */
+  answerTo(requestId: string, cost: bigint): 'settled' | 'already' | 'corrected' {
+    if (!this.running.has(requestId)) return 'already'
+    const earlier = this.settled.get(requestId)
+    if (earlier === undefined) return 'settled'
+    return earlier.boot === this.#boot || earlier.cost === cost || this.corrections.has(requestId) ? 'already' : 'corrected'
+  }
+
   end(requestId: string, cost: bigint): void {
     const hold = this.running.get(requestId)
     if (hold === undefined) return
     this.running.delete(requestId)
     if (this.settled.has(requestId)) return
-    this.settled.add(requestId)
+    this.settled.set(requestId, { cost, boot: this.#boot })
     this.spent.set(hold.keyId, (this.spent.get(hold.keyId) ?? 0n) + cost)
   }
 
   /** How many the next start finds. Nobody pays for them; a request that was settled before was never marked again. */
   crash(): number {
+    this.#boot++
     const marked = [...this.running].filter(([, { isMarked }]) => isMarked)
     for (const [requestId] of marked) this.end(requestId, 0n)
     this.running.clear()
@@ -156,6 +171,10 @@ test(
             })
           }
           expect(machine.differences()).toEqual([])
+          const corrected = sumOf(
+            machine.db.query("SELECT coalesce(sum(amount_picos), 0) FROM credits WHERE id LIKE 'correction#_%' ESCAPE '#'").values(),
+          )
+          expect(corrected).toBe(sumOf([...oracle.corrections.values()].map((amount) => [amount])))
           // A top-up that takes money back may overdraw; requests alone may not.
           const takenBack = sumOf(machine.db.query('SELECT coalesce(sum(amount_picos), 0) FROM credits WHERE amount_picos < 0').values())
           const balance = sumOf(machine.db.query('SELECT balance_picos FROM accounts').values())
@@ -164,6 +183,8 @@ test(
             const [[spent]] = machine.db.query('SELECT spent_picos FROM keys WHERE id = ?').values(keyId) as [[bigint]]
             const held = machine.wallets.holds().filter((hold) => hold.keyId === keyId)
             expect(spent).toBe(oracle.spent.get(keyId) ?? 0n)
+            const purse = machine.wallets.purseOf(keyId)
+            if (purse !== undefined) expect([purse.spentPicos, purse.account.balancePicos]).toEqual([picos(spent), picos(balance)])
             expect(held).toHaveLength([...oracle.running.values()].filter((hold) => hold.keyId === keyId).length)
             if (keyId === 'key_limited') expect(spent < usd('0.05') + HOLD).toBe(true)
           }

@@ -152,11 +152,15 @@ export function openMachine(path: string = makePath(), bootId = 'boot-1'): Machi
       }
     })
     const applied = apply(tasks.map(({ task }) => task))
+    const reread = new Set<string>()
     tasks.forEach(({ task, index }, place) => {
       const answer = applied.answers[place]
       if (task.kind === 'settle') {
-        if (answer === 'settled') wallets.settled(task.debit.requestId)
-        else wallets.putBack(task.debit.requestId)
+        const { requestId } = task.debit
+        const keyId = wallets.settlingKeyOf(requestId)
+        if (answer === 'unavailable') wallets.putBack(requestId)
+        else wallets.settled(requestId)
+        if (answer !== 'unavailable' && answer !== 'settled' && keyId !== undefined) reread.add(keyId)
       }
       if (task.kind === 'operate' && typeof answer === 'object' && 'isNew' in answer) {
         wallets.apply(task.operation, answer.isNew)
@@ -165,6 +169,8 @@ export function openMachine(path: string = makePath(), bootId = 'boot-1'): Machi
       } else if (task.kind === 'findKey') answers[index] = typeof answer === 'object' && 'record' in answer ? answer.record : answer
       else if (task.kind !== 'unmark' && task.kind !== 'attempts') answers[index] = answer
     })
+    // As group-commit.ts learns it, behind all answers: what a receipt took that was there before is in the rows.
+    if (reread.size > 0) wallets.resync(statesOf(...reread))
     return { answers, faults: applied.faults, changes: applied.changes }
   }
   return {
