@@ -13,9 +13,13 @@ WHERE (coalesce(r.high, 0) - a.spent_picos / 1000000) * 1000000 + coalesce(r.low
 SELECT 'an account''s balance is its credits less its spend' AS rule, id AS subject, balance_picos AS stored, 0 AS high, credited_picos - spent_picos AS low
 FROM accounts WHERE balance_picos <> credited_picos - spent_picos;
 
+WITH sums AS MATERIALIZED (SELECT key_number, sum(cost_picos / 1000000) AS high, sum(cost_picos % 1000000) AS low, max(settled_at) AS last FROM receipts GROUP BY key_number)
 SELECT 'a key''s spend is the sum of its receipts' AS rule, k.id AS subject, k.spent_picos AS stored, coalesce(r.high, 0) AS high, coalesce(r.low, 0) AS low
-FROM keys k LEFT JOIN (SELECT key_number, sum(cost_picos / 1000000) AS high, sum(cost_picos % 1000000) AS low FROM receipts GROUP BY key_number) r ON r.key_number = k.number
-WHERE (coalesce(r.high, 0) - k.spent_picos / 1000000) * 1000000 + coalesce(r.low, 0) - k.spent_picos % 1000000 <> 0;
+FROM keys k LEFT JOIN sums r ON r.key_number = k.number
+WHERE (coalesce(r.high, 0) - k.spent_picos / 1000000) * 1000000 + coalesce(r.low, 0) - k.spent_picos % 1000000 <> 0
+UNION ALL
+SELECT 'a key''s last use is its newest settle', k.id, coalesce(k.last_used_at, 'never'), 0, coalesce(r.last, 'never')
+FROM keys k LEFT JOIN sums r ON r.key_number = k.number WHERE k.last_used_at IS NOT r.last;
 
 SELECT 'a receipt''s cost and waiver are its tokens at its rates' AS rule, request_id AS subject, cost_picos + waived_picos AS stored, 0 AS high, price AS low
 FROM (
@@ -81,30 +85,37 @@ FROM (
 )
 GROUP BY credit HAVING count(ours) <> 1 OR count(line) <> 1 OR max(ours) IS NOT max(line);
 
--- A day of a key and model as the roll-up has it and as its receipts have it are two rows of one group: a FULL JOIN of the two compares each with each.
+-- A day of a key and price as the roll-up has it and as its receipts have it are two rows of one group: a FULL JOIN of the two compares each with each.
 WITH sides AS (
-  SELECT key_number, day, model_number, 1 AS is_stored, cost_picos / 1000000 AS cost_high, cost_picos % 1000000 AS cost_low, waived_picos / 1000000 AS waived_high,
-    waived_picos % 1000000 AS waived_low,
+  SELECT key_number, day, model_number, price_number, 1 AS is_stored, cost_picos / 1000000 AS cost_high, cost_picos % 1000000 AS cost_low, waived_picos / 1000000 AS waived_high,
+    waived_picos % 1000000 AS waived_low, estimated_picos / 1000000 AS estimated_high, estimated_picos % 1000000 AS estimated_low,
     concat_ws(' ', requests, input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, server_tool_uses) AS counts
   FROM usage_daily
   UNION ALL
-  SELECT key_number, day, model_number, 0, sum(cost_picos / 1000000), sum(cost_picos % 1000000), sum(waived_picos / 1000000), sum(waived_picos % 1000000),
+  SELECT key_number, day, model_number, price_number, 0, sum(cost_picos / 1000000), sum(cost_picos % 1000000), sum(waived_picos / 1000000), sum(waived_picos % 1000000),
+    sum(iif(basis = 'estimated', cost_picos / 1000000, 0)), sum(iif(basis = 'estimated', cost_picos % 1000000, 0)),
     concat_ws(' ', count(*), sum(input_tokens), sum(output_tokens), sum(cache_read_tokens), sum(cache_write_5m_tokens), sum(cache_write_1h_tokens), sum(server_tool_uses))
-  FROM receipts JOIN price_versions ON price_versions.number = price_number GROUP BY 1, 2, 3
+  FROM receipts JOIN price_versions ON price_versions.number = price_number GROUP BY 1, 2, 3, 4
 ),
 days AS MATERIALIZED (
-  SELECT key_number, day, model_number,
+  SELECT key_number, day, model_number, price_number,
     sum(iif(is_stored, -cost_high, cost_high)) * 1000000 + sum(iif(is_stored, -cost_low, cost_low)) AS cost_off,
     sum(iif(is_stored, -waived_high, waived_high)) * 1000000 + sum(iif(is_stored, -waived_low, waived_low)) AS waived_off,
+    sum(iif(is_stored, -estimated_high, estimated_high)) * 1000000 + sum(iif(is_stored, -estimated_low, estimated_low)) AS estimated_off,
     sum(iif(is_stored, (cost_high + waived_high) * 1000000 + cost_low + waived_low, 0)) AS stored,
+    sum(iif(is_stored, estimated_high * 1000000 + estimated_low, 0)) AS estimated_stored,
+    sum(iif(is_stored, 0, estimated_high)) AS estimated_high, sum(iif(is_stored, 0, estimated_low)) AS estimated_low,
     sum(iif(is_stored, 0, cost_high + waived_high)) AS high, sum(iif(is_stored, 0, cost_low + waived_low)) AS low,
     coalesce(max(iif(is_stored, counts, NULL)), '') AS counts_stored, coalesce(max(iif(is_stored, NULL, counts)), '') AS counts
-  FROM sides GROUP BY key_number, day, model_number
+  FROM sides GROUP BY key_number, day, model_number, price_number
 )
 SELECT rule, coalesce(k.id, x.key_number) || ' ' || coalesce(m.id, x.model_number) || ' day ' || x.day AS subject, stored, high, low
 FROM (
   SELECT 'a daily roll-up''s amounts are the sums of its receipts' AS rule, key_number, day, model_number, stored, high, low
   FROM days WHERE cost_off <> 0 OR waived_off <> 0
+  UNION ALL
+  SELECT 'a daily roll-up''s estimated part is the sum of its estimated receipts', key_number, day, model_number, estimated_stored, estimated_high, estimated_low
+  FROM days WHERE estimated_off <> 0
   UNION ALL
   SELECT 'a daily roll-up''s counts (requests, input, output, cache read, cache write 5m, 1h, tool uses) are the sums of its receipts',
     key_number, day, model_number, counts_stored, 0, counts

@@ -86,6 +86,7 @@ export const keys = sqliteTable(
     expiresAt: whole('expires_at'),
     isActive: flag('is_active').notNull().default(true),
     lastSyncedAt: whole('last_synced_at').notNull(),
+    lastUsedAt: whole('last_used_at'),
     createdAt: whole('created_at').notNull(),
   },
   (table) => [
@@ -367,16 +368,20 @@ export const usageDaily = sqliteTable(
     modelNumber: whole('model_number')
       .notNull()
       .references(() => models.number),
+    priceNumber: whole('price_number')
+      .notNull()
+      .references(() => priceVersions.number),
     requests: whole('requests').notNull(),
     ...counterColumns(),
     costPicos: picos('cost_picos').notNull(),
     waivedPicos: picos('waived_picos').notNull(),
+    estimatedPicos: picos('estimated_picos').notNull(),
   },
   (table) => [
-    primaryKey({ columns: [table.keyNumber, table.day, table.modelNumber] }),
+    primaryKey({ columns: [table.keyNumber, table.day, table.modelNumber, table.priceNumber] }),
     index('usage_daily_day').on(table.day),
     ...checks('requests > 0'),
-    ...notNegative('cost_picos', 'waived_picos', ...COUNTERS),
+    ...notNegative('cost_picos', 'waived_picos', 'estimated_picos', ...COUNTERS),
   ],
 )
 

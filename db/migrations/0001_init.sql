@@ -52,6 +52,8 @@ CREATE TABLE keys (
   expires_at INTEGER,
   is_active INTEGER NOT NULL DEFAULT 1 CHECK (is_active IN (0, 1)),
   last_synced_at INTEGER NOT NULL,
+  -- The newest settle; null where nothing was asked yet.
+  last_used_at INTEGER,
   created_at INTEGER NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX keys_id ON keys (id);
@@ -227,11 +229,12 @@ CREATE TABLE credits (
 CREATE UNIQUE INDEX credits_ref ON credits (ref) WHERE ref <> '';
 CREATE UNIQUE INDEX credits_chain ON credits (account_number, lane, seq);
 
--- Roll-ups of the receipts.
+-- Roll-ups of the receipts. With the price version in the key a sum of tokens has one rate; its model stands beside it for the order of lists.
 CREATE TABLE usage_daily (
   key_number INTEGER NOT NULL REFERENCES keys (number),
   day INTEGER NOT NULL,
   model_number INTEGER NOT NULL REFERENCES models (number),
+  price_number INTEGER NOT NULL REFERENCES price_versions (number),
   requests INTEGER NOT NULL CHECK (requests > 0),
   input_tokens INTEGER NOT NULL CHECK (input_tokens >= 0),
   output_tokens INTEGER NOT NULL CHECK (output_tokens >= 0),
@@ -241,7 +244,9 @@ CREATE TABLE usage_daily (
   server_tool_uses INTEGER NOT NULL CHECK (server_tool_uses >= 0),
   cost_picos INTEGER NOT NULL CHECK (cost_picos >= 0),
   waived_picos INTEGER NOT NULL CHECK (waived_picos >= 0),
-  PRIMARY KEY (key_number, day, model_number)
+  -- The part of the cost that rests on estimated tokens.
+  estimated_picos INTEGER NOT NULL CHECK (estimated_picos >= 0),
+  PRIMARY KEY (key_number, day, model_number, price_number)
 ) STRICT, WITHOUT ROWID;
 
 -- Which request a client's Idempotency-Key was used by, for a day. Hashes: SHA-256 of the header, and of the body with its route.

@@ -7,6 +7,7 @@ import type { Database } from 'bun:sqlite'
 import { and, between, desc, eq, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { accounts, keys, models, usageDaily } from '../../db/schema.ts'
+import { DAY_SUMS } from './day-sums.ts'
 import { ReceiptPages } from './receipt-pages.ts'
 import type { DayPage, KeyAtRest, QuestionOf, Receipt, ReceiptPage } from './reports.ts'
 
@@ -73,10 +74,7 @@ function prepare(db: Database) {
       .select({
         day: usageDaily.day,
         modelId: models.id,
-        requests: usageDaily.requests,
-        usage: COUNTERS,
-        costPicos: usageDaily.costPicos,
-        waivedPicos: usageDaily.waivedPicos,
+        ...DAY_SUMS,
       })
       .from(keys)
       .innerJoin(usageDaily, eq(usageDaily.keyNumber, keys.number))
@@ -89,17 +87,9 @@ function prepare(db: Database) {
           sql`(${usageDaily.day} < ${given('afterDay')} OR ${models.id} > ${given('afterModel')})`,
         ),
       )
+      .groupBy(usageDaily.day, models.id)
       .orderBy(desc(usageDaily.day), models.id)
       .limit(given('rows'))
       .prepare(),
   }
-}
-
-const COUNTERS = {
-  input: usageDaily.inputTokens,
-  output: usageDaily.outputTokens,
-  cacheRead: usageDaily.cacheReadTokens,
-  cacheWrite5m: usageDaily.cacheWrite5mTokens,
-  cacheWrite1h: usageDaily.cacheWrite1hTokens,
-  serverToolUses: usageDaily.serverToolUses,
 }

@@ -19,6 +19,7 @@ type Sums = {
   requests: number
   cost: bigint
   waived: bigint
+  estimated: bigint
 } & { -readonly [Counter in keyof Usage]: number }
 
 type KeySums = { cost: bigint; at: number }
@@ -116,7 +117,7 @@ export class Debits {
     if (debit.idempotency !== undefined) this.#putIdempotency(debit, debit.idempotency)
     this.#accounts.set(accountNumber, (this.#accounts.get(accountNumber) ?? 0n) + costPicos)
     this.#addToKey(keyNumber, costPicos, debit.now)
-    this.#addToUsage(this.#sumsOf(keyNumber, day, price), usage, costPicos, waivedPicos)
+    this.#addToUsage(this.#sumsOf(keyNumber, day, price), debit)
     return true
   }
 
@@ -157,8 +158,8 @@ export class Debits {
       debitAccount.run(account, cost, count, blob)
     }
     for (const [key, { cost, at }] of this.#keys) debitKey.run(key, cost, at)
-    for (const { key, day, price, requests, cost, waived, ...usage } of this.#usage) {
-      addUsage.run(key, day, price, requests, ...countersOf(usage), cost, waived)
+    for (const { key, day, price, requests, cost, waived, estimated, ...usage } of this.#usage) {
+      addUsage.run(key, day, price, requests, ...countersOf(usage), cost, waived, estimated)
     }
     this.#dropSums()
   }
@@ -206,7 +207,7 @@ export class Debits {
     return sums
   }
 
-  #addToUsage(sums: Sums, usage: Usage, cost: bigint, waived: bigint): void {
+  #addToUsage(sums: Sums, { usage, usageSource, costPicos, waivedPicos }: Debit): void {
     sums.requests++
     sums.input += usage.input
     sums.output += usage.output
@@ -214,14 +215,15 @@ export class Debits {
     sums.cacheWrite5m += usage.cacheWrite5m
     sums.cacheWrite1h += usage.cacheWrite1h
     sums.serverToolUses += usage.serverToolUses
-    sums.cost += cost
-    sums.waived += waived
+    sums.cost += costPicos
+    sums.waived += waivedPicos
+    if (usageSource === 'estimated') sums.estimated += costPicos
   }
 }
 
 /** Beyond so many others in between, a key's sums are written in two parts. */
 const LOOKS_BACK_MAX = 64
-const NO_SUMS = { ...NO_USAGE, cost: 0n, waived: 0n }
+const NO_SUMS = { ...NO_USAGE, cost: 0n, waived: 0n, estimated: 0n }
 
 /** In the order of the statements' columns. */
 const countersOf = (usage: Usage): readonly [number, number, number, number, number, number] => [

@@ -10,7 +10,8 @@ import { accounts, attempts, auditLog, credits, keys, models, priceVersions, ups
 import { type Picos, picos } from '../core/money.ts'
 import type { Usage } from '../core/usage.ts'
 import { dayText } from '../core/utc.ts'
-import { type AttemptRow, attemptOf, usageOf } from './receipt-rows.ts'
+import { DAY_SUMS } from './day-sums.ts'
+import { type AttemptRow, attemptOf } from './receipt-rows.ts'
 
 /** `after`: the `next` of the page before; `limit`: 1 or more. */
 export type Paging = Readonly<{ after: string | undefined; limit: number }>
@@ -132,27 +133,26 @@ export class OperatorLists {
     const [day, key, model] = query.after?.split(':').map(Number) ?? []
     const place = sql`(day, key_number, model_number) < (${day}, ${key}, ${model})`
     const rows = this.#orm
-      .select({ daily: usageDaily, keyId: keys.id, keyName: keys.name, accountId: accounts.id, modelId: models.id })
+      .select({
+        day: usageDaily.day,
+        place: sql<string>`${usageDaily.day} || ':' || ${usageDaily.keyNumber} || ':' || ${usageDaily.modelNumber}`,
+        keyId: keys.id,
+        keyName: keys.name,
+        accountId: accounts.id,
+        modelId: models.id,
+        ...DAY_SUMS,
+      })
       .from(usageDaily)
       .innerJoin(keys, eq(keys.number, usageDaily.keyNumber))
       .innerJoin(accounts, eq(accounts.number, keys.accountNumber))
       .innerJoin(models, eq(models.number, usageDaily.modelNumber))
       .where(and(usageCondition(query), query.after === undefined ? undefined : place))
+      .groupBy(usageDaily.day, usageDaily.keyNumber, usageDaily.modelNumber)
       .orderBy(desc(usageDaily.day), desc(usageDaily.keyNumber), desc(usageDaily.modelNumber))
       .limit(query.limit + 1)
       .all()
-    const page = pageOf(rows, query.limit, ({ daily }) => `${daily.day}:${daily.keyNumber}:${daily.modelNumber}`)
-    return {
-      ...page,
-      rows: page.rows.map(({ daily, ...names }) => ({
-        day: dayText(daily.day),
-        ...names,
-        requests: daily.requests,
-        usage: usageOf(daily),
-        costPicos: daily.costPicos,
-        waivedPicos: daily.waivedPicos,
-      })),
-    }
+    const page = pageOf(rows, query.limit, ({ place: last }) => last)
+    return { ...page, rows: page.rows.map(({ place: _, day: number, ...row }) => ({ day: dayText(number), ...row })) }
   }
 
   /** The sums of all pages, in two limbs: int64 picodollars end at 9.2 million USD. */

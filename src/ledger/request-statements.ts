@@ -40,16 +40,17 @@ function debitStatements(db: Database) {
     ),
     /** key, cost, time */
     debitKey: db.prepare<undefined, [number, bigint, number]>(
-      'UPDATE keys SET spent_picos = spent_picos + ?2, last_synced_at = max(last_synced_at, ?3) WHERE number = ?1',
+      `UPDATE keys SET spent_picos = spent_picos + ?2, last_synced_at = max(last_synced_at, ?3), last_used_at = max(coalesce(last_used_at, 0), ?3)
+       WHERE number = ?1`,
     ),
-    /** key, day, price (its model counts), requests, the six counters, cost, waived */
+    /** key, day, price (its model is written beside it), requests, the six counters, cost, waived, estimated */
     addUsage: db.prepare(
-      `INSERT INTO usage_daily (key_number, day, model_number, requests, ${COUNTERS}, cost_picos, waived_picos)
-       VALUES (?1, ?2, (SELECT model_number FROM price_versions WHERE number = ?3), ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+      `INSERT INTO usage_daily (key_number, day, model_number, price_number, requests, ${COUNTERS}, cost_picos, waived_picos, estimated_picos)
+       VALUES (?1, ?2, (SELECT model_number FROM price_versions WHERE number = ?3), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
        ON CONFLICT DO UPDATE SET requests = requests + ?4, input_tokens = input_tokens + ?5, output_tokens = output_tokens + ?6,
          cache_read_tokens = cache_read_tokens + ?7, cache_write_5m_tokens = cache_write_5m_tokens + ?8,
          cache_write_1h_tokens = cache_write_1h_tokens + ?9, server_tool_uses = server_tool_uses + ?10,
-         cost_picos = cost_picos + ?11, waived_picos = waived_picos + ?12`,
+         cost_picos = cost_picos + ?11, waived_picos = waived_picos + ?12, estimated_picos = estimated_picos + ?13`,
     ),
   }
 }

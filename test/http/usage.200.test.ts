@@ -259,7 +259,7 @@ test('days that do not fit a page are on the next ones, each once, and a page sa
     db.run(
       `WITH RECURSIVE ids (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM ids WHERE n < 700) INSERT INTO models (id) SELECT 'many-' || n FROM ids`,
     )
-    db.run(`INSERT INTO usage_daily SELECT u.key_number, u.day - d.value, m.number, 1, 1, 1, 0, 0, 0, 0, 0, 0
+    db.run(`INSERT INTO usage_daily SELECT u.key_number, u.day - d.value, m.number, u.price_number, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0
       FROM usage_daily u JOIN keys k ON k.number = u.key_number AND k.id = 'key_years' JOIN json_each('[0,1,2]') d JOIN models m ON m.id LIKE 'many-%'`)
   } finally {
     db.close()

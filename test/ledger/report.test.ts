@@ -164,6 +164,9 @@ test('verify is silent on a sound ledger and names each thing that was tampered 
     ['UPDATE usage_daily SET waived_picos = waived_picos - 1 WHERE key_number = 3', 'amounts are the sums'],
     ['UPDATE usage_daily SET requests = requests + 1 WHERE key_number = 3', 'counts (requests'],
     ['DELETE FROM usage_daily WHERE key_number = 3', 'counts (requests'],
+    ['UPDATE usage_daily SET estimated_picos = estimated_picos + 1 WHERE key_number = 1', 'estimated part'],
+    ['UPDATE keys SET last_used_at = last_used_at + 1 WHERE number = 1', 'last use'],
+    ['UPDATE keys SET last_used_at = NULL WHERE number = 1', 'last use'],
     ["UPDATE receipts SET day = day + 1 WHERE request_id = 'd'", 'amounts are the sums'],
     ["UPDATE receipts SET account_number = 2 WHERE request_id = 'a'", "its key's account"],
     ["UPDATE marks SET request_id = 'a'", 'in flight or settled'],
@@ -217,8 +220,8 @@ test('the days of a large ledger are compared in one pass, and one that differs 
   db.run(`UPDATE many SET number = 100 + n, request_id = 'many_' || n, day = 30000 + n, settled_at = (30000 + n) * 86400000, seq = 100 + n`)
   db.run('ALTER TABLE many DROP COLUMN n')
   db.run('INSERT INTO receipts SELECT * FROM many')
-  db.run(`INSERT INTO usage_daily SELECT key_number, day, 1, 1, input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens,
-    server_tool_uses, cost_picos, waived_picos FROM many`)
+  db.run(`INSERT INTO usage_daily SELECT key_number, day, 1, price_number, 1, input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens,
+    server_tool_uses, cost_picos, waived_picos, 0 FROM many`)
   db.run('UPDATE usage_daily SET cost_picos = cost_picos + 1 WHERE day = 40000')
   db.close()
   const report = reportAt(path)
