@@ -1,0 +1,96 @@
+/**
+ * What is told of a crossing: the JSON of a webhook, in the shape of https://www.standardwebhooks.com (type, timestamp, data), and the mail. The subject of a
+ * mail holds nothing that people typed. Rules: pages.md "Alerts", "Webhooks".
+ */
+
+import type { AccountFacts, AlertRule, Crossing, KeyFacts } from './alerts.ts'
+import { toExactUsdText } from './money.ts'
+import { isoTime } from './utc.ts'
+
+export type AlertEvent = Readonly<{
+  type: `alert.${AlertRule['kind']}` | 'alert.test'
+  /** ISO 8601: when it was found out. */
+  timestamp: string
+  data: Readonly<{
+    alert_id: string | null
+    account_id: string
+    /** Exact decimals of USD. */
+    threshold_usd?: string
+    balance_usd?: string
+    spent_today_usd?: string
+    spent_usd?: string
+    limit_usd?: string
+    days?: number
+    percent?: number
+    expires_at?: string
+    key?: Readonly<{ id: string; name: string }>
+  }>
+}>
+
+export type Told = Readonly<{ alertId: string; accountId: string; rule: AlertRule; facts: AccountFacts; crossing: Crossing }>
+
+export function eventOf({ alertId, accountId, rule, facts, crossing }: Told): AlertEvent {
+  const { key } = crossing
+  const about = key === undefined ? {} : { key: { id: key.id, name: key.name } }
+  const data = { alert_id: alertId, account_id: accountId, ...about, ...figuresOf(rule, facts, key) }
+  return { type: `alert.${rule.kind}`, timestamp: isoTime(facts.at), data }
+}
+
+/** What the test button sends. */
+export const testEventOf = (accountId: string, at: number): AlertEvent => ({
+  type: 'alert.test',
+  timestamp: isoTime(at),
+  data: { alert_id: null, account_id: accountId },
+})
+
+function figuresOf(rule: AlertRule, facts: AccountFacts, key: KeyFacts | undefined): Partial<AlertEvent['data']> {
+  switch (rule.kind) {
+    case 'balance_below':
+      return { threshold_usd: toExactUsdText(rule.thresholdPicos), balance_usd: toExactUsdText(facts.balancePicos) }
+    case 'daily_spend_above':
+      return {
+        threshold_usd: toExactUsdText(rule.thresholdPicos),
+        spent_today_usd: toExactUsdText(key?.spentTodayPicos ?? facts.spentTodayPicos),
+      }
+    case 'key_expires':
+      return { days: rule.days, ...(key?.expiresAt == null ? {} : { expires_at: isoTime(key.expiresAt) }) }
+    case 'key_limit_used':
+      return {
+        percent: rule.percent,
+        ...(key?.limitPicos == null ? {} : { limit_usd: toExactUsdText(key.limitPicos), spent_usd: toExactUsdText(key.spentPicos) }),
+      }
+  }
+}
+
+export type AlertMail = Readonly<{ subject: string; text: string }>
+
+/** `cabinetUrl`: where the reader changes or ends the alert. */
+export function mailOf({ type, timestamp, data }: AlertEvent, cabinetUrl: string): AlertMail {
+  const { subject, line } = wordsOf(type, data)
+  const key = data.key === undefined ? '' : `Key: ${plain(data.key.name)} (${data.key.id})\n`
+  return { subject, text: `${line}\n\n${key}Account: ${data.account_id}\nSeen: ${timestamp}\n\nChange this alert: ${cabinetUrl}\n` }
+}
+
+function wordsOf(type: AlertEvent['type'], data: AlertEvent['data']): Readonly<{ subject: string; line: string }> {
+  switch (type) {
+    case 'alert.balance_below':
+      return { subject: `Balance below ${data.threshold_usd} USD`, line: `The balance is ${data.balance_usd} USD.` }
+    case 'alert.daily_spend_above':
+      return {
+        subject: `More than ${data.threshold_usd} USD spent today`,
+        line: `Today (UTC) ${data.spent_today_usd} USD were spent so far.`,
+      }
+    case 'alert.key_expires':
+      return { subject: `A key expires within ${data.days} days`, line: `The key expires at ${data.expires_at}.` }
+    case 'alert.key_limit_used':
+      return {
+        subject: `A key has used ${data.percent} % of its limit`,
+        line: `Of its limit of ${data.limit_usd} USD the key has used ${data.spent_usd} USD.`,
+      }
+    case 'alert.test':
+      return { subject: 'Test of an alert', line: 'This is a test. Nothing has happened.' }
+  }
+}
+
+/** One line, whatever it was. */
+const plain = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')

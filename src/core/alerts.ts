@@ -1,0 +1,93 @@
+/**
+ * Alerts: what each kind watches, and when one fires: once a crossing. What was fired is remembered as a mark that names the very crossing, so the same one
+ * never fires again, and a new one – another day, another expiry, another limit, below again after a top-up – always does. Rules: pages.md "Alerts".
+ */
+
+import type { Picos } from './money.ts'
+import { DAY_MS, dayAt } from './utc.ts'
+
+export type AlertRule =
+  /** The account's balance. */
+  | Readonly<{ kind: 'balance_below'; thresholdPicos: Picos }>
+  /** What one UTC day cost so far: the account's, or a key's. */
+  | Readonly<{ kind: 'daily_spend_above'; thresholdPicos: Picos; keyId: string | null }>
+  /** A key of the account ends within so many days; null: any of its keys. */
+  | Readonly<{ kind: 'key_expires'; days: number; keyId: string | null }>
+  /** So much of a key's limit is used; null: any of its keys. */
+  | Readonly<{ kind: 'key_limit_used'; percent: number; keyId: string | null }>
+
+/** An account as one read of the ledger found it. */
+export type AccountFacts = Readonly<{
+  /** Unix milliseconds of the read: what was spent is of its UTC day. */
+  at: number
+  balancePicos: Picos
+  spentTodayPicos: Picos
+  keys: readonly KeyFacts[]
+}>
+
+export type KeyFacts = Readonly<{
+  id: string
+  name: string
+  isActive: boolean
+  /** Unix milliseconds; null: never. */
+  expiresAt: number | null
+  limitPicos: Picos | null
+  spentPicos: Picos
+  spentTodayPicos: Picos
+}>
+
+/** What was fired and has not ended: marks by subject, a key's id or '' for the account. */
+export type Marks = ReadonlyMap<string, string>
+
+/** A crossing that is to be told. `key`: absent where it is about the account. */
+export type Crossing = Readonly<{ mark: string; key?: KeyFacts }>
+
+export type Judgement = Readonly<{ crossings: readonly Crossing[]; marks: Marks }>
+
+/** What a rule finds, and what is to be remembered together with it, in one transaction. A key that the facts do not name keeps its mark. */
+export function judge(rule: AlertRule, facts: AccountFacts, before: Marks): Judgement {
+  const marks = new Map(before)
+  const crossings: Crossing[] = []
+  const look = (subject: string, mark: string | undefined, key?: KeyFacts): void => {
+    if (mark === undefined) marks.delete(subject)
+    else if (before.get(subject) !== mark) {
+      marks.set(subject, mark)
+      crossings.push(key === undefined ? { mark } : { mark, key })
+    }
+  }
+  if (isOfAccount(rule)) look('', accountMark(rule, facts))
+  else for (const key of keysOf(rule, facts)) look(key.id, keyMark(rule, key, facts.at), key)
+  return { crossings, marks }
+}
+
+const isOfAccount = (rule: AlertRule): boolean =>
+  rule.kind === 'balance_below' || (rule.kind === 'daily_spend_above' && rule.keyId === null)
+
+const keysOf = (rule: AlertRule, { keys }: AccountFacts): readonly KeyFacts[] =>
+  rule.kind === 'balance_below' || rule.keyId === null ? keys : keys.filter(({ id }) => id === rule.keyId)
+
+/** Undefined: it is not so. */
+function accountMark(rule: AlertRule, { at, balancePicos, spentTodayPicos }: AccountFacts): string | undefined {
+  if (rule.kind === 'balance_below') return balancePicos < rule.thresholdPicos ? 'below' : undefined
+  return rule.kind === 'daily_spend_above' && spentTodayPicos > rule.thresholdPicos ? `day ${dayAt(at)}` : undefined
+}
+
+function keyMark(rule: AlertRule, key: KeyFacts, at: number): string | undefined {
+  switch (rule.kind) {
+    case 'daily_spend_above':
+      return key.spentTodayPicos > rule.thresholdPicos ? `day ${dayAt(at)}` : undefined
+    case 'key_expires':
+      return endsWithin(key, at, rule.days * DAY_MS) ? `expires ${key.expiresAt}` : undefined
+    case 'key_limit_used':
+      return isUsed(key, rule.percent) ? `limit ${key.limitPicos}` : undefined
+    case 'balance_below':
+      return undefined
+  }
+}
+
+/** A key that has ended, or that its owner has switched off, needs no warning. */
+const endsWithin = ({ expiresAt, isActive }: KeyFacts, at: number, withinMs: number): boolean =>
+  isActive && expiresAt !== null && at < expiresAt && expiresAt - at <= withinMs
+
+const isUsed = ({ limitPicos, spentPicos, isActive }: KeyFacts, percent: number): boolean =>
+  isActive && limitPicos !== null && limitPicos > 0n && spentPicos * 100n >= limitPicos * BigInt(percent)
