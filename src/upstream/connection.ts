@@ -13,6 +13,8 @@ export type Target = Readonly<{
   isSecure: boolean
   /** PEM of the authorities to trust; undefined: those of this machine, and `NODE_EXTRA_CA_CERTS`. */
   ca: string | undefined
+  /** The name to ask for and to find in the certificate, where `host` is an address that was looked up before; absent: `host`. */
+  serverName?: string
 }>
 
 /** Who uses the connection now. Nothing is called after `closed`, nor once the connection was let go. */
@@ -174,7 +176,7 @@ export type OpenedConnection = Readonly<{
 }>
 
 /** Name, connection and handshake within `timeoutMs`. */
-export function openConnection({ host, port, isSecure, ca }: Target, timeoutMs: number): OpenedConnection {
+export function openConnection({ host, port, isSecure, ca, serverName }: Target, timeoutMs: number): OpenedConnection {
   const { promise: result, resolve } = Promise.withResolvers<Connection | string>()
   const giveUp = (cause: string): void => connection.failed(cause)
   const timer = setTimeout(giveUp, timeoutMs, 'connect timeout')
@@ -185,7 +187,7 @@ export function openConnection({ host, port, isSecure, ca }: Target, timeoutMs: 
   const connection = new Connection({ isSecure, settle })
   // Without a property of its own `tls` would mean no TLS at all. An address is checked against the certificate but is no name to ask for
   // (https://www.rfc-editor.org/rfc/rfc6066#section-3).
-  const tls = { rejectUnauthorized: true, serverName: isIP(host) === 0 ? host : '', ...(ca === undefined ? {} : { ca }) }
+  const tls = { rejectUnauthorized: true, serverName: serverName ?? (isIP(host) === 0 ? host : ''), ...(ca === undefined ? {} : { ca }) }
   const options = { hostname: host, port, data: connection, socket: HANDLERS, ...(isSecure ? { tls } : {}) }
   // What is wrong with the options is thrown at once.
   const over = Promise.try(() => Bun.connect<Connection>(options)).catch((error: unknown) => connection.failed(causeOf(error)))

@@ -1,0 +1,154 @@
+/**
+ * One delivery to a webhook: its name is resolved, every address of it checked, and one connection made to the address that was checked, with the certificate
+ * of the name. Rules: pages.md "Webhooks". Nothing here throws: what went wrong is a word from a closed list, never the receiver's text.
+ */
+
+import { networkInterfaces } from 'node:os'
+import ipaddr from 'ipaddr.js'
+import { type Connection, openConnection } from '../upstream/connection.ts'
+import { Http1Call } from '../upstream/http1-call.ts'
+import { requestBytes, requestHead } from '../upstream/http1-request.ts'
+import type { BodySource } from '../upstream/upstream.ts'
+import { isPublicAddress } from './public-address.ts'
+import { signatureOf } from './webhook-signature.ts'
+import { readWebhookUrl, type WebhookTarget } from './webhook-url.ts'
+
+export type WebhookMessage = Readonly<{
+  url: string
+  secret: string
+  /** The same for each try. */
+  id: string
+  body: string
+}>
+
+/** `status`: null where no answer came. `problem`: null where it was delivered. */
+export type Delivered = Readonly<{ status: number | null; problem: string | null }>
+
+export type SendOptions = Readonly<{
+  allowPrivate: boolean
+  /** All addresses of a name; rejects where there are none. Default: this machine's resolver. */
+  resolve?: (name: string) => Promise<readonly string[]>
+  /** From the look-up to the end of the answer. Default 10 s. */
+  timeoutMs?: number
+  now?: () => number
+  /** PEM of the authorities to trust instead of the machine's. */
+  ca?: string
+}>
+
+const TIMEOUT_MS = 10_000
+const ANSWER_BYTES_MAX = 4_096
+/** A name may have many addresses; the first that can be reached within the time is enough. */
+const ADDRESSES_MAX = 4
+const ENCODER = new TextEncoder()
+
+export async function sendWebhook(message: WebhookMessage, options: SendOptions): Promise<Delivered> {
+  const target = readWebhookUrl(message.url, options.allowPrivate)
+  if (typeof target === 'string') return failed('address')
+  const limit = timeLimit(options.timeoutMs ?? TIMEOUT_MS)
+  try {
+    const addresses = await addressesOf(target, options, limit)
+    if (typeof addresses === 'string') return failed(addresses)
+    const connection = await connect(target, addresses, options, limit)
+    if (typeof connection === 'string') return failed(connection)
+    return await exchange(connection, bytesOf(message, target, options.now ?? Date.now), limit)
+  } finally {
+    limit.clear()
+  }
+}
+
+const failed = (problem: string): Delivered => ({ status: null, problem })
+
+type Limit = Readonly<{ late: Promise<'timeout'>; leftMs: () => number; clear: () => void }>
+
+function timeLimit(ms: number): Limit {
+  const endMs = performance.now() + ms
+  const { promise, resolve } = Promise.withResolvers<'timeout'>()
+  const timer = setTimeout(resolve, ms, 'timeout')
+  return { late: promise, leftMs: () => Math.max(1, Math.ceil(endMs - performance.now())), clear: () => clearTimeout(timer) }
+}
+
+/** What may be connected to; IPv4 first, because more machines have it. One address that is not allowed refuses the name. */
+async function addressesOf(
+  target: WebhookTarget,
+  { allowPrivate, resolve = lookUp }: SendOptions,
+  limit: Limit,
+): Promise<readonly string[] | string> {
+  const found = target.isAddress ? [target.host] : await Promise.race([resolve(target.host).catch(() => 'dns' as const), limit.late])
+  if (typeof found === 'string') return found
+  if (found.length === 0) return 'dns'
+  const own = ownAddresses()
+  if (!allowPrivate && !found.every((address) => isPublicAddress(address, own))) return 'address not public'
+  return found.toSorted((a, b) => Number(a.includes(':')) - Number(b.includes(':'))).slice(0, ADDRESSES_MAX)
+}
+
+/** Without a thread of its own, so that names whose servers never answer take nobody's place in the line for the system's resolver. */
+const lookUp = async (name: string): Promise<readonly string[]> =>
+  (await Bun.dns.lookup(name, { backend: 'c-ares' })).map(({ address }) => address)
+
+function ownAddresses(): ReadonlySet<string> {
+  const all = Object.values(networkInterfaces()).flatMap((one) => one ?? [])
+  return new Set(
+    all
+      .map(({ address }) => address)
+      .filter((text) => ipaddr.isValid(text))
+      .map((text) => ipaddr.process(text).toString()),
+  )
+}
+
+async function connect(
+  { host, isAddress, port, isSecure }: WebhookTarget,
+  addresses: readonly string[],
+  { ca }: SendOptions,
+  limit: Limit,
+): Promise<Connection | string> {
+  let cause = 'connect'
+  for (const address of addresses) {
+    const serverName = isAddress ? {} : { serverName: host }
+    const opened = await openConnection({ host: address, port, isSecure, ca, ...serverName }, limit.leftMs()).result
+    if (typeof opened !== 'string') return opened
+    cause = opened === 'connect timeout' ? 'timeout' : opened
+    if (cause === 'timeout') break
+  }
+  return cause
+}
+
+function bytesOf({ id, secret, body }: WebhookMessage, { path, authority }: WebhookTarget, now: () => number): readonly Uint8Array[] {
+  const timestampSeconds = Math.floor(now() / 1_000)
+  const head = requestHead(path, authority, {
+    'content-type': 'application/json',
+    'user-agent': 'Tollgate-Webhooks',
+    'accept-encoding': 'identity',
+    connection: 'close',
+    'webhook-id': id,
+    'webhook-timestamp': String(timestampSeconds),
+    'webhook-signature': signatureOf({ secret, id, timestampSeconds, body }),
+  })
+  return head === undefined ? [] : requestBytes(head, ENCODER.encode(body))
+}
+
+/** The status is all that counts: of the body only so much is read that a short one ends in order. */
+function exchange(connection: Connection, bytes: readonly Uint8Array[], limit: Limit): Promise<Delivered> {
+  const { promise, resolve } = Promise.withResolvers<Delivered>()
+  let answered: Delivered | undefined
+  let readBytes = 0
+  const call = new Http1Call(connection, bytes, {
+    head({ status }, source: BodySource) {
+      answered = { status, problem: status >= 200 && status < 300 ? null : `status ${status}` }
+      return {
+        data(piece) {
+          readBytes += piece.length
+          if (readBytes > ANSWER_BYTES_MAX) source.cancel()
+        },
+        end: () => undefined,
+        broken: () => undefined,
+      }
+    },
+    failed: (cause) => resolve(failed(cause === 'aborted' ? 'timeout' : cause)),
+    over(kept) {
+      kept?.end()
+      if (answered !== undefined) resolve(answered)
+    },
+  })
+  limit.late.then(() => call.abort()).catch(() => undefined)
+  return promise
+}
