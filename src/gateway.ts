@@ -4,29 +4,23 @@
  */
 
 import { stat } from 'node:fs/promises'
-import type { Server } from 'bun'
-import type { AnyElysia } from 'elysia'
 import type { Config } from './config/config.ts'
 import { reloadable } from './config/reloadable.ts'
 import { sumPicos, toUsd } from './core/money.ts'
-import { TICK_MS, Wheel } from './core/wheel.ts'
-import type { App } from './http/app.ts'
+import type { Wheel } from './core/wheel.ts'
 import { ClientLimits } from './http/client-limit.ts'
-import { idleSeconds } from './http/connection.ts'
-import { operatorApp } from './http/health.ts'
-import { connectionsOn, seesSockets } from './http/kernel-sockets.ts'
-import { limitWrites } from './http/write-limit.ts'
+import { seesSockets } from './http/kernel-sockets.ts'
 import { KeyStore } from './ledger/key-store.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import { openLedger } from './ledger/open-ledger.ts'
 import { Reads } from './ledger/reads.ts'
 import type { LedgerFault } from './ledger/task.ts'
+import { type ListenProblem, listen } from './listeners.ts'
 import { membersOf } from './members.ts'
 import { describeBug } from './observe/bug.ts'
 import { makeLog } from './observe/log.ts'
 import { type Metrics, makeMetrics } from './observe/metrics.ts'
 import { processMemoryBytes } from './observe/process-memory.ts'
-import { listenOnOperatorSocket, socketPathOf } from './operator/operator-socket.ts'
 import { AnswerMemory } from './relay/answer-memory.ts'
 import { BodyMemory, poolBytesOf } from './relay/body-memory.ts'
 import { BodyReader } from './relay/body-reader.ts'
@@ -34,8 +28,10 @@ import { KeyLimits } from './relay/key-limits.ts'
 import { LiveStreams } from './relay/live-streams.ts'
 import { ResponseMemory } from './relay/response-memory.ts'
 import { TIMINGS, type Timings } from './relay/timings.ts'
+import { turningWheel } from './turning-wheel.ts'
 import type { MemberConfig, UpstreamReport } from './upstream/member.ts'
 import { UpstreamPool } from './upstream/pool.ts'
+import type { Site } from './web/site.ts'
 import type { World } from './world.ts'
 
 export type GatewayOptions = Readonly<{
@@ -70,7 +66,7 @@ export type Gateway = Readonly<{
   hurry(): void
 }>
 
-export type GatewayProblem = Readonly<{ problem: 'ledger' | 'listen'; message: string }>
+export type GatewayProblem = Readonly<{ problem: 'ledger'; message: string }> | ListenProblem
 
 export async function startGateway(options: GatewayOptions): Promise<Gateway | GatewayProblem> {
   const { startThread, config } = options
@@ -120,7 +116,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   registerPoolGauges(metrics, pool)
   metrics.gauge('tollgate_recovered', 'Requests of a dead process that were waived when this one started.', () => recovered)
   metrics.gauge('tollgate_ledger_wal_bytes', 'The write-ahead log beside the ledger.', () => walBytes(opened.path))
-  const listeners = await listen(options, world, pool, buildApp({ world, relay, keyLimits, clientLimits }))
+  const site: Site = { world, upstreams: pool }
+  const pages = {
+    cabinet: () => import('./web/cabinet-app.ts').then(({ cabinetApp }) => cabinetApp(site)),
+    console: () => import('./web/console-app.ts').then(({ consoleApp }) => consoleApp(site)),
+  }
+  const listeners = await listen(options, world, { app: buildApp({ world, relay, keyLimits, clientLimits }), pages, upstreams: pool })
   if ('problem' in listeners) {
     await reports.close()
     await ledger.close()
@@ -201,9 +202,6 @@ const LAST_WAIT_MS = 2_000
 const SPILL_BYTES = 8 * 1024 * 1024
 /** A command that writes the file itself holds it for a moment. */
 const LOCK_WAIT_MS = 2_000
-/** Above every limit of ours, which answer in the contract's words; Bun's own 413 is empty. */
-const SERVER_BODY_BYTES_MAX = Number.MAX_SAFE_INTEGER
-
 /** Waits for the first of these, at most `waitMs`; leaves no timer behind, which would keep the process. */
 async function within(waitMs: number, ...ends: readonly Promise<unknown>[]): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>()
@@ -246,77 +244,3 @@ const poolOf = (wheel: Wheel, metrics: Metrics): UpstreamPool =>
   new UpstreamPool({ wheel, now: Date.now, monotonicMs, random: Math.random, events: metrics.pool })
 
 const monotonicMs = (): number => performance.now()
-
-/** The process's one timer for requests: it runs while any of them waits for a time. */
-function turningWheel(): Wheel {
-  let timer: ReturnType<typeof setInterval> | undefined
-  const turn = (): void => {
-    wheel.turn(monotonicMs())
-    if (!wheel.isEmpty) return
-    clearInterval(timer)
-    timer = undefined
-  }
-  const wheel = new Wheel(() => {
-    // What is left to wait for when all have gone, such as the rest of an upstream's connection, keeps no process.
-    timer ??= setInterval(turn, TICK_MS).unref()
-  })
-  return wheel
-}
-
-type Listeners = Readonly<{
-  url: string
-  operatorUrl: string
-  /** Hands the limit of writes to the kernel, for connections that come from now on. */
-  limitWrites(): Promise<boolean>
-  /** Open connections of clients; undefined where the kernel does not tell. */
-  connections(): Promise<number | undefined>
-  /** Takes no new connection; resolves when the last has ended. The operator's listener stays, so that `/readyz` can say that the gateway drains. */
-  stop(): Promise<void>
-  /** Breaks whatever connection is left. */
-  close(): Promise<void>
-}>
-
-/** The operator's listener, the clients' and the operator's socket: all of them or none. */
-async function listen(options: GatewayOptions, world: World, upstreams: UpstreamPool, app: App): Promise<Listeners | GatewayProblem> {
-  const { config, host = config.server.host, port = config.server.port } = options
-  const idle = idleSeconds(config.limits.idleMs)
-  const opened: { close(): Promise<void> }[] = []
-  const close = async (): Promise<void> => {
-    await Promise.all(opened.map((one) => one.close()))
-  }
-  try {
-    const operator = await listenWith(operatorApp(world), config.operator.host, config.operator.port, idle)
-    opened.push({ close: () => operator.stop(true) })
-    const main = await listenWith(app, host, port, idle)
-    opened.push({ close: () => main.stop(true) })
-    const onBug = (bug: unknown): void => world.log.alarm('an operation failed by a bug', describeBug(bug))
-    const socket = listenOnOperatorSocket(socketPathOf(config.ledgerPath), world.ledger, { upstreams, onBug })
-    opened.push({ close: async () => socket.close() })
-    return {
-      url: urlOf(main),
-      operatorUrl: urlOf(operator),
-      connections: () => connectionsOn(main.port ?? 0),
-      limitWrites: () => limitWrites(main.port ?? 0, world.limits().writeStallMs),
-      stop: () => main.stop(),
-      close,
-    }
-  } catch (error) {
-    await close()
-    return { problem: 'listen', message: error instanceof Error ? error.message : String(error) }
-  }
-}
-
-const urlOf = ({ hostname = '', port }: Server<unknown>): string => `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`
-
-function listenWith(app: AnyElysia, hostname: string, port: number, idleTimeout: number): Promise<Server<unknown>> {
-  return new Promise((resolve, reject) => {
-    try {
-      app.listen(
-        { hostname, port, idleTimeout, maxRequestBodySize: SERVER_BODY_BYTES_MAX, development: false, reusePort: false },
-        (server) => resolve(server as Server<unknown>),
-      )
-    } catch (error) {
-      reject(error instanceof Error ? error : new Error(String(error), { cause: error }))
-    }
-  })
-}

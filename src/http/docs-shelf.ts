@@ -6,8 +6,9 @@
 import type { AnyElysia } from 'elysia'
 import { API_REFERENCE, type Facts, type GuidePage, guideOf, llmsTextOf } from '../docs/guide.ts'
 import { type Frame, missingHtml, pageHtml, referenceHtml } from '../docs/page.ts'
+import base from '../web/base.css' with { type: 'text' }
 import icon from '../web/icon.svg' with { type: 'text' }
-import css from '../web/style.css' with { type: 'text' }
+import guide from '../web/style.css' with { type: 'text' }
 import type { World } from '../world.ts'
 import { openApiDocument } from './openapi/document.ts'
 import { referenceOf } from './openapi/reference.ts'
@@ -20,6 +21,7 @@ const TEXT = 'text/plain; charset=utf-8'
 const JSON_TYPE = 'application/json'
 const API_DOCUMENT = '/openapi.json'
 
+const css = `${base}\n${guide}`
 const CSS = { text: css, type: 'text/css; charset=utf-8' }
 const STYLESHEET = makeStatic({ ...CSS, caching: 'immutable' })
 /** For an address that another version's page names: not to be kept under it. */

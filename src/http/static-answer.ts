@@ -6,7 +6,8 @@
 /** `revalidate`: kept, and asked about each time, so that a reload shows at once. `immutable`: its address changes with its content. */
 type Caching = 'revalidate' | 'immutable'
 
-export type Content = Readonly<{ text: string; type: string; caching: Caching }>
+/** `policy`: another Content-Security-Policy than that of a page that is only read. */
+export type Content = Readonly<{ text: string; type: string; caching: Caching; policy?: string }>
 
 export type StaticContent = Readonly<{
   bytes: Uint8Array<ArrayBuffer>
@@ -22,7 +23,7 @@ const CACHE_CONTROL: Readonly<Record<Caching, string>> = {
 
 const POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-export function makeStatic({ text, type, caching }: Content): StaticContent {
+export function makeStatic({ text, type, caching, policy = POLICY }: Content): StaticContent {
   const bytes = new TextEncoder().encode(text)
   return {
     bytes,
@@ -31,7 +32,7 @@ export function makeStatic({ text, type, caching }: Content): StaticContent {
     headers: {
       'content-type': type,
       'cache-control': CACHE_CONTROL[caching],
-      'content-security-policy': POLICY,
+      'content-security-policy': policy,
       'referrer-policy': 'no-referrer',
       'x-content-type-options': 'nosniff',
       vary: 'accept-encoding',

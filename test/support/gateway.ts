@@ -79,6 +79,7 @@ export type AttemptRow = ReturnType<typeof attemptsIn>[number]
 
 export type TestGateway = Readonly<{
   url: string
+  operatorUrl: string
   world: World
   bodies: BodyMemory
   /** As the gateway uses it: wrapped, if it was. */
@@ -141,6 +142,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const reading = readingOf(ledgerPath, ledger)
   return {
     url: gateway.url,
+    operatorUrl: gateway.operatorUrl,
     world: gateway.world,
     bodies: gateway.bodies,
     ledger,

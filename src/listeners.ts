@@ -1,0 +1,91 @@
+/**
+ * The gateway's addresses: the clients', the operator's, and the operator's socket: all of them or none. Pages hang on the first two and are loaded when somebody asks
+ * for one. Rules: operator.md "Health", "Shutdown"; pages.md "Mounting".
+ */
+
+import type { Server } from 'bun'
+import type { AnyElysia } from 'elysia'
+import type { Config } from './config/config.ts'
+import type { App } from './http/app.ts'
+import { idleSeconds } from './http/connection.ts'
+import { operatorApp } from './http/health.ts'
+import { connectionsOn } from './http/kernel-sockets.ts'
+import { limitWrites } from './http/write-limit.ts'
+import { describeBug } from './observe/bug.ts'
+import { listenOnOperatorSocket, socketPathOf } from './operator/operator-socket.ts'
+import type { UpstreamPool } from './upstream/pool.ts'
+import { mountPages, type Pages } from './web/mount.ts'
+import type { World } from './world.ts'
+
+export type ListenProblem = Readonly<{ problem: 'listen'; message: string }>
+
+type Listeners = Readonly<{
+  url: string
+  operatorUrl: string
+  /** Hands the limit of writes to the kernel, for connections that come from now on. */
+  limitWrites(): Promise<boolean>
+  /** Open connections of clients; undefined where the kernel does not tell. */
+  connections(): Promise<number | undefined>
+  /** Takes no new connection; resolves when the last has ended. The operator's listener stays, so that `/readyz` can say that the gateway drains. */
+  stop(): Promise<void>
+  /** Breaks whatever connection is left. */
+  close(): Promise<void>
+}>
+
+/** What answers on them. `pages`: loads what hangs below `/cabinet` and `/console`. */
+type Answering = Readonly<{
+  app: App
+  pages: Readonly<{ cabinet: () => Promise<Pages>; console: () => Promise<Pages> }>
+  upstreams: UpstreamPool
+}>
+
+/** `host`, `port`: overrides of the configuration. */
+type Place = Readonly<{ config: Config; host: string | undefined; port: number | undefined }>
+
+export async function listen(place: Place, world: World, { app, pages, upstreams }: Answering): Promise<Listeners | ListenProblem> {
+  const { config, host = config.server.host, port = config.server.port } = place
+  const idle = idleSeconds(config.limits.idleMs)
+  const opened: { close(): Promise<void> }[] = []
+  const close = async (): Promise<void> => {
+    await Promise.all(opened.map((one) => one.close()))
+  }
+  try {
+    const operatorSide = operatorApp(world).use(mountPages(world, '/console', pages.console))
+    const operator = await listenWith(operatorSide, config.operator.host, config.operator.port, idle)
+    opened.push({ close: () => operator.stop(true) })
+    const main = await listenWith(app.use(mountPages(world, '/cabinet', pages.cabinet)), host, port, idle)
+    opened.push({ close: () => main.stop(true) })
+    const onBug = (bug: unknown): void => world.log.alarm('an operation failed by a bug', describeBug(bug))
+    const socket = listenOnOperatorSocket(socketPathOf(config.ledgerPath), world.ledger, { upstreams, onBug })
+    opened.push({ close: async () => socket.close() })
+    return {
+      url: urlOf(main),
+      operatorUrl: urlOf(operator),
+      connections: () => connectionsOn(main.port ?? 0),
+      limitWrites: () => limitWrites(main.port ?? 0, world.limits().writeStallMs),
+      stop: () => main.stop(),
+      close,
+    }
+  } catch (error) {
+    await close()
+    return { problem: 'listen', message: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+/** Above every limit of ours, which answer in the contract's words; Bun's own 413 is empty. */
+const SERVER_BODY_BYTES_MAX = Number.MAX_SAFE_INTEGER
+
+const urlOf = ({ hostname = '', port }: Server<unknown>): string => `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`
+
+function listenWith(app: AnyElysia, hostname: string, port: number, idleTimeout: number): Promise<Server<unknown>> {
+  return new Promise((resolve, reject) => {
+    try {
+      app.listen(
+        { hostname, port, idleTimeout, maxRequestBodySize: SERVER_BODY_BYTES_MAX, development: false, reusePort: false },
+        (server) => resolve(server as Server<unknown>),
+      )
+    } catch (error) {
+      reject(error instanceof Error ? error : new Error(String(error), { cause: error }))
+    }
+  })
+}

@@ -1,0 +1,50 @@
+/**
+ * A page and what it needs, as the bundler made them: scripts and styles under addresses that change with their content, kept by browsers for ever, gzipped
+ * once; and the page itself, which is asked for anew. In a compiled binary they are inside it; from source they are bundled when first asked for.
+ * Rules: pages.md "Assets". Source: https://bun.com/docs/bundler/html-static, https://www.w3.org/TR/CSP3/
+ */
+
+import { basename } from 'node:path'
+import type { HTMLBundle } from 'bun'
+import { makeStatic, type StaticContent } from '../http/static-answer.ts'
+
+/** `asset`: by the last part of its address. */
+export type Assets = Readonly<{ page: StaticContent; asset(name: string): StaticContent | undefined }>
+
+/** Nothing inline, nothing of another host, in nobody's frame. */
+const PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+type File = Readonly<{ name: string; type: string; text: string }>
+
+/** `html`: the imported page. `root`: its folder of addresses, such as `/cabinet/assets/`. */
+export async function assetsOf(html: HTMLBundle, root: string): Promise<Assets> {
+  const files = html.files === undefined ? await bundled(html.index) : await embedded(html.files)
+  const isPage = ({ name }: File): boolean => name.endsWith('.html')
+  const page = files.find(isPage)
+  if (page === undefined) throw new Error(`no page in ${html.index}`)
+  const made = new Map(
+    files.filter((file) => !isPage(file)).map(({ name, text, type }) => [name, makeStatic({ text, type, caching: 'immutable' })]),
+  )
+  // The bundler names its files beside the page, which is shown under many paths.
+  const text = page.text.replaceAll(/(src|href)="\.?\/([^"/]+)"/g, (_, attribute, name) => `${attribute}="${root}${name}"`)
+  return {
+    page: makeStatic({ text, type: 'text/html; charset=utf-8', caching: 'revalidate', policy: PAGE_POLICY }),
+    asset: (name) => made.get(name),
+  }
+}
+
+const embedded = (files: NonNullable<HTMLBundle['files']>): Promise<readonly File[]> =>
+  Promise.all(
+    files.map(async ({ path, headers }) => ({ name: basename(path), type: headers['content-type'], text: await Bun.file(path).text() })),
+  )
+
+async function bundled(index: string): Promise<readonly File[]> {
+  const { outputs } = await Bun.build({
+    entrypoints: [index],
+    target: 'browser',
+    minify: true,
+    define: { 'process.env.NODE_ENV': '"production"' },
+  })
+  return Promise.all(outputs.map(async (output) => ({ name: basename(output.path), type: output.type, text: await output.text() })))
+}

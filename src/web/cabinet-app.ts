@@ -1,0 +1,13 @@
+/** The cabinet as one Elysia: its pages and what they ask. Loaded with the first request for it. Rules: pages.md "Mounting". */
+
+import { Elysia } from 'elysia'
+import { gatewayRoutes } from './api/gateway.ts'
+import html from './cabinet/index.html'
+import { pageRoutes } from './page-routes.ts'
+import type { Site } from './site.ts'
+
+export const cabinetApp = ({ world }: Site) =>
+  new Elysia({ strictPath: true, handler: { standardHostname: false } }).use(gatewayRoutes(world)).use(pageRoutes('/cabinet', html))
+
+/** The types of its routes, for the pages (Eden). */
+export type CabinetApp = ReturnType<typeof cabinetApp>

@@ -1,0 +1,13 @@
+/** What an address without a page shows. */
+
+import { PageHead } from '../../parts/shell.tsx'
+import { Empty } from '../../parts/state.tsx'
+
+export const Missing = () => (
+  <>
+    <PageHead title="Page not found" />
+    <Empty title="There is nothing at this address.">
+      <a href="/cabinet">To the cabinet’s first page</a>
+    </Empty>
+  </>
+)

@@ -1,0 +1,59 @@
+/**
+ * Where pages hang on a listener: every path below theirs goes to an app that is loaded when somebody first asks for one of them, so that a start and the paid
+ * path carry nothing of it. Rules: pages.md "Mounting"; platform.md "Elysia".
+ */
+
+import { Elysia } from 'elysia'
+import { Client } from '../http/client-address.ts'
+import { describeBug } from '../observe/bug.ts'
+import type { World } from '../world.ts'
+import { refuse } from './api/answers.ts'
+
+/** Answers requests whose address header is ours. */
+export type Pages = Readonly<{ handle(request: Request): Promise<Response> }>
+
+/** In which header the apps of pages find the client's address, as `http/client-address.ts` trusts it. What a client sends under this name is dropped. */
+export const CLIENT_ADDRESS = 'x-tollgate-client-address'
+
+/** Of what people write in forms. */
+const BODY_BYTES_MAX = 64 * 1024
+
+/** `root`: `/cabinet` or `/console`. */
+export function mountPages(world: World, root: string, load: () => Promise<Pages>) {
+  let loading: Promise<Pages> | undefined
+  const answer = async ({ request, server }: { request: Request; server: Parameters<typeof addressed>[2] }): Promise<Response> => {
+    try {
+      const sent = await addressed(world, request, server)
+      if (sent instanceof Response) return sent
+      loading ??= load()
+      return await (await loading).handle(sent)
+    } catch (bug) {
+      loading = undefined
+      world.log.alarm('a page failed by a bug', describeBug(bug))
+      return refuse(500, 'Something went wrong on our side; try again')
+    }
+  }
+  const hidden = { parse: 'none', detail: { hide: true } } as const
+  return new Elysia({ name: `pages ${root}` }).all(root, answer, hidden).all(`${root}/*`, answer, hidden)
+}
+
+/** The request with the client's address, and a body that is bounded and whole. */
+async function addressed(world: World, request: Request, server: ConstructorParameters<typeof Client>[2]): Promise<Request | Response> {
+  const headers = new Headers(request.headers)
+  headers.set(CLIENT_ADDRESS, new Client(world, request, server).ip)
+  const { method, body } = request
+  if (body === null || method === 'GET' || method === 'HEAD') return new Request(request.url, { method, headers })
+  const bytes = await boundedBytes(body)
+  return bytes === undefined ? refuse(413, 'The request is too large') : new Request(request.url, { method, headers, body: bytes })
+}
+
+async function boundedBytes(body: ReadableStream<Uint8Array>): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const pieces: Uint8Array[] = []
+  let length = 0
+  for await (const piece of body) {
+    length += piece.length
+    if (length > BODY_BYTES_MAX) return undefined
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces)
+}

@@ -1,0 +1,62 @@
+/** What a page asks of the gateway: loading, there, or failed with words for the person. Answers that come after the question has changed are dropped. */
+
+import { useCallback, useEffect, useState } from 'preact/hooks'
+
+/** What Eden gives back. */
+type Answer<T> = Readonly<{ data: T | null; error: Readonly<{ status: unknown; value: unknown }> | null }>
+
+export type Failure = Readonly<{ status: number; message: string; field?: string }>
+
+/** `value` while loading: what was there before, so that nothing jumps. */
+export type Loaded<T> =
+  | Readonly<{ state: 'loading'; value: T | undefined }>
+  | Readonly<{ state: 'ready'; value: T }>
+  | Readonly<{ state: 'failed'; value: T | undefined; failure: Failure }>
+
+export type Asked<T> = Readonly<{ value: T; failure?: undefined } | { value?: undefined; failure: Failure }>
+
+/** An answer as a value: what was asked for, or why not. Nothing is thrown, also where no gateway answers. */
+export async function ask<T>(question: PromiseLike<Answer<T>>): Promise<Asked<NonNullable<T>>> {
+  try {
+    const { data, error } = await question
+    if (error === null && data !== null && data !== undefined) return { value: data }
+    return { failure: failureOf(error) }
+  } catch {
+    return { failure: UNREACHABLE }
+  }
+}
+
+const UNREACHABLE: Failure = { status: 0, message: 'The gateway does not answer. Check your connection and try again.' }
+
+function failureOf(error: Answer<unknown>['error']): Failure {
+  const status = Number(error?.status ?? 0)
+  const told = (error?.value as { error?: { message?: unknown; field?: unknown } } | undefined)?.error
+  const message = typeof told?.message === 'string' ? told.message : 'Something went wrong on our side. Try again.'
+  return typeof told?.field === 'string' ? { status, message, field: told.field } : { status, message }
+}
+
+/** Asks at first and whenever `on` changes; `again` asks once more. `question` may be undefined: then nothing is asked yet. */
+export function useAsked<T>(
+  question: (() => PromiseLike<Answer<T>>) | undefined,
+  on: readonly unknown[],
+): Readonly<{ loaded: Loaded<NonNullable<T>>; again: () => void }> {
+  const [loaded, setLoaded] = useState<Loaded<NonNullable<T>>>({ state: 'loading', value: undefined })
+  const [turn, setTurn] = useState(0)
+  useEffect(() => {
+    let isCurrent = true
+    if (question === undefined) return
+    setLoaded(({ value }) => ({ state: 'loading', value }))
+    ask(question()).then(
+      ({ value, failure }) => {
+        if (!isCurrent) return
+        setLoaded((before) => (failure === undefined ? { state: 'ready', value } : { state: 'failed', value: before.value, failure }))
+      },
+      () => undefined,
+    )
+    return () => {
+      isCurrent = false
+    }
+  }, [...on, turn])
+  const again = useCallback(() => setTurn((before) => before + 1), [])
+  return { loaded, again }
+}

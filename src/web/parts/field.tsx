@@ -1,0 +1,84 @@
+/** Inputs with their label, hint and what is wrong with them, tied together for screen readers. */
+
+import type { ComponentChildren } from 'preact'
+import { useId } from 'preact/hooks'
+
+type Around = Readonly<{ label: string; hint?: string | undefined; error?: string | undefined }>
+
+type InputOptions = Readonly<{
+  name?: string
+  type?: 'text' | 'email' | 'password' | 'number' | 'date' | 'search' | 'url'
+  value?: string
+  placeholder?: string
+  autocomplete?: string
+  inputMode?: 'decimal' | 'numeric' | 'text'
+  required?: boolean
+  disabled?: boolean
+  autoFocus?: boolean
+  minLength?: number
+  maxLength?: number
+  min?: string
+  max?: string
+  pattern?: string
+  step?: string
+}>
+
+type SelectOptions = Readonly<{ name?: string; value?: string; disabled?: boolean }>
+
+export function Field({ label, hint, error, change, ...input }: Around & InputOptions & Readonly<{ change?: (value: string) => void }>) {
+  const id = useId()
+  return (
+    <Framed id={id} label={label} hint={hint} error={error}>
+      <input
+        {...(input as object)}
+        {...described(id, hint, error)}
+        id={id}
+        onInput={({ currentTarget }) => change?.(currentTarget.value)}
+      />
+    </Framed>
+  )
+}
+
+export function Choice({
+  label,
+  hint,
+  error,
+  options,
+  change,
+  ...select
+}: Around & SelectOptions & Readonly<{ options: readonly Readonly<{ value: string; text: string }>[]; change?: (value: string) => void }>) {
+  const id = useId()
+  return (
+    <Framed id={id} label={label} hint={hint} error={error}>
+      <select {...select} {...described(id, hint, error)} id={id} onChange={({ currentTarget }) => change?.(currentTarget.value)}>
+        {options.map(({ value, text }) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </Framed>
+  )
+}
+
+function described(id: string, hint: string | undefined, error: string | undefined) {
+  if (error !== undefined) return { 'aria-invalid': true, 'aria-describedby': `${id}-error` }
+  return hint === undefined ? {} : { 'aria-describedby': `${id}-hint` }
+}
+
+const Framed = ({ id, label, hint, error, children }: Around & Readonly<{ id: string; children: ComponentChildren }>) => (
+  <div class="field">
+    <label for={id}>{label}</label>
+    {children}
+    {hint !== undefined && error === undefined && (
+      <p class="field-hint" id={`${id}-hint`}>
+        {hint}
+      </p>
+    )}
+    {error !== undefined && (
+      <p class="field-error" id={`${id}-error`} role="alert">
+        {error}
+      </p>
+    )}
+  </div>
+)

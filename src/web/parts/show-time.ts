@@ -1,0 +1,35 @@
+/** Times and counts for people: days of the ledger are UTC days; moments are shown in the reader's own zone, with the exact one in the title. */
+
+const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
+const DATE = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
+const MOMENT = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' })
+const COUNT = new Intl.NumberFormat('en-US')
+
+/** "2026-11-22" → "22 Nov". */
+export const showDay = (date: string): string => DAY.format(Date.parse(`${date}T00:00:00Z`))
+/** "22 Nov 2026". */
+export const showDate = (iso: string): string => DATE.format(Date.parse(iso))
+/** "22 Nov, 14:03:05". */
+export const showMoment = (iso: string): string => MOMENT.format(Date.parse(iso))
+export const showCount = (count: number): string => COUNT.format(count)
+
+/** 950 → "950 ms", 12345 → "12.3 s". */
+export const showDuration = (ms: number): string => (ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`)
+
+const STEPS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1_000],
+]
+const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
+
+/** "3 hours ago", "in 5 days". */
+export function showAgo(iso: string, nowMs: number): string {
+  const awayMs = Date.parse(iso) - nowMs
+  const [unit, ms] = STEPS.find(([, stepMs]) => Math.abs(awayMs) >= stepMs) ?? (['second', 1_000] as const)
+  return RELATIVE.format(Math.round(awayMs / ms), unit)
+}
+
+/** The UTC day of a moment: "2026-11-22". */
+export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)

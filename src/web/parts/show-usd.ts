@@ -1,0 +1,46 @@
+/** Amounts for people. They come as exact decimal texts and are never a float: what is shown is cut from the digits, rounded half to even. */
+
+/** "12.3456789" → "$12.35"; below a dollar as many places as it takes to see something, at most 6: "$0.0042". `places`: as many, always. */
+export function showUsd(exact: string, places?: number): string {
+  const isNegative = exact.startsWith('-')
+  const [whole = '0', fraction = ''] = (isNegative ? exact.slice(1) : exact).split('.')
+  const wanted = places ?? placesFor(whole, fraction)
+  const rounded = roundedTo(whole, fraction, wanted)
+  const [dollars = '0', cents = ''] = rounded.split('.')
+  const grouped = dollars.replaceAll(/\B(?=(\d{3})+$)/g, ',')
+  const isZero = /^[0.]*$/.test(rounded)
+  return `${isNegative && !isZero ? '−' : ''}$${cents === '' ? grouped : `${grouped}.${cents}`}`
+}
+
+const placesFor = (whole: string, fraction: string): number => {
+  if (whole !== '0') return 2
+  const first = fraction.search(/[1-9]/)
+  return first === -1 || first < 2 ? 2 : Math.min(first + 2, 6)
+}
+
+function roundedTo(whole: string, fraction: string, places: number): string {
+  const kept = BigInt(whole + fraction.padEnd(places, '0').slice(0, places))
+  const rest = fraction.slice(places)
+  const half = `5${'0'.repeat(Math.max(rest.length - 1, 0))}`
+  const isUp = rest !== '' && (rest > half || (rest === half && kept % 2n === 1n))
+  const digits = String(isUp ? kept + 1n : kept).padStart(places + 1, '0')
+  return places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`
+}
+
+/** Sums exact decimal texts; the sum is exact. For tables that add what they show. */
+export function sumUsd(amounts: readonly string[]): string {
+  const picos = amounts.reduce((sum, amount) => sum + picosOf(amount), 0n)
+  const size = picos < 0n ? -picos : picos
+  const digits = size.toString().padStart(13, '0')
+  const fraction = digits.slice(-12).replace(/0+$/, '')
+  return `${picos < 0n ? '-' : ''}${digits.slice(0, -12)}${fraction === '' ? '' : `.${fraction}`}`
+}
+
+/** As a number, for the height of a bar alone. */
+export const usdNumber = (exact: string): number => Number(exact)
+
+function picosOf(exact: string): bigint {
+  const [whole = '0', fraction = ''] = exact.replace('-', '').split('.')
+  const size = BigInt(whole + fraction.padEnd(12, '0').slice(0, 12))
+  return exact.startsWith('-') ? -size : size
+}

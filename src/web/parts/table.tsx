@@ -1,0 +1,85 @@
+/** A table that scrolls inside itself, with keyset pages: older and newer, and never more rows in the page than one page has. */
+
+import type { ComponentChildren } from 'preact'
+
+export type Column<Row> = Readonly<{
+  name: string
+  /** Of figures: to the right, digits of one width. */
+  isFigure?: boolean
+  /** For screen readers alone, such as the column of buttons. */
+  isQuiet?: boolean
+  cell: (row: Row) => ComponentChildren
+}>
+
+export function Table<Row>({
+  label,
+  columns,
+  rows,
+  keyOf,
+  foot,
+}: Readonly<{
+  /** What the table is of, for screen readers. */
+  label: string
+  columns: readonly Column<Row>[]
+  rows: readonly Row[]
+  keyOf: (row: Row) => string
+  /** Sums, a cell a column. */
+  foot?: readonly ComponentChildren[]
+}>) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+    <section class="scroll" aria-label={label} tabIndex={0}>
+      <table class="rows">
+        <thead>
+          <tr>
+            {columns.map(({ name, isFigure, isQuiet }) => (
+              <th key={name} scope="col" class={isFigure ? 'figure' : undefined}>
+                {isQuiet ? <span class="unseen">{name}</span> : name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)}>
+              {columns.map(({ name, isFigure, cell }) => (
+                <td key={name} class={isFigure ? 'figure' : undefined}>
+                  {cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+        {foot !== undefined && (
+          <tfoot>
+            <tr>
+              {columns.map(({ name, isFigure }, index) => (
+                <td key={name} class={isFigure ? 'figure' : undefined}>
+                  {foot[index]}
+                </td>
+              ))}
+            </tr>
+          </tfoot>
+        )}
+      </table>
+    </section>
+  )
+}
+
+/** The way through keyset pages. `turn`: the cursor of a page that was left, or of the next; undefined: the first. */
+export const Pager = ({
+  hasNewer,
+  next,
+  older,
+  newer,
+}: Readonly<{ hasNewer: boolean; next: string | null; older: (cursor: string) => void; newer: () => void }>) =>
+  !hasNewer && next === null ? null : (
+    <nav class="pager" aria-label="Pages">
+      <button type="button" disabled={!hasNewer} onClick={newer}>
+        Newer
+      </button>
+      <button type="button" disabled={next === null} onClick={() => next !== null && older(next)}>
+        Older
+      </button>
+    </nav>
+  )

@@ -1,0 +1,9 @@
+/** An amount: short for the eye, every digit in its title. */
+
+import { showUsd } from './show-usd.ts'
+
+export const Usd = ({ exact, places }: Readonly<{ exact: string; places?: number }>) => (
+  <data class="usd" value={exact} title={`${exact} USD`}>
+    {places === undefined ? showUsd(exact) : showUsd(exact, places)}
+  </data>
+)

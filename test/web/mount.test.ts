@@ -1,0 +1,80 @@
+/**
+ * Pages hang on their listeners: each has one policy, its parts are kept for ever, nothing of it is in the way of the API, and what a client says of its own
+ * address does not reach them. Rules: pages.md "Mounting", "Assets", "Errors".
+ */
+
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { Elysia } from 'elysia'
+import { CLIENT_ADDRESS, mountPages } from '../../src/web/mount.ts'
+import { startTestGateway, type TestGateway } from '../support/gateway.ts'
+
+let gateway: TestGateway
+beforeAll(async () => {
+  gateway = await startTestGateway()
+})
+afterAll(() => gateway.stop())
+
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+for (const root of ['/cabinet', '/console'] as const) {
+  const site = (): string => (root === '/cabinet' ? gateway.url : gateway.operatorUrl)
+
+  test(`${root}: the page stands under every path of its own, under a policy that obeys nothing inline`, async () => {
+    for (const path of [root, `${root}/keys`, `${root}/any/thing`]) {
+      const response = await fetch(`${site()}${path}`)
+      expect([path, response.status, response.headers.get('content-type')]).toEqual([path, 200, 'text/html; charset=utf-8'])
+      expect(response.headers.get('content-security-policy')).toBe(POLICY)
+      const html = await response.text()
+      expect(html).not.toMatch(/<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/i)
+      const loaded = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address = '']) => address)
+      expect(loaded.length).toBe(2)
+      for (const address of loaded) {
+        expect(address).toStartWith(`${root}/assets/`)
+        const part = await fetch(`${site()}${address}`)
+        expect([part.status, part.headers.get('cache-control')]).toEqual([200, 'public, max-age=31536000, immutable'])
+      }
+    }
+  })
+
+  test(`${root}: a wrong address of its API, or of a part, is an error and not the page`, async () => {
+    for (const path of ['/api/nothing', '/assets/nothing.js']) {
+      const response = await fetch(`${site()}${root}${path}`)
+      expect([response.status, response.headers.get('content-type')]).toEqual([404, 'application/json;charset=utf-8'])
+    }
+  })
+
+  test(`${root}: the other listener does not have it`, async () => {
+    const other = root === '/cabinet' ? gateway.operatorUrl : gateway.url
+    expect((await fetch(`${other}${root}`)).status).toBe(404)
+  })
+}
+
+test('the cabinet sends at most 90 kB', async () => {
+  const html = await (await fetch(`${gateway.url}/cabinet`)).text()
+  let bytes = Bun.gzipSync(html).length
+  for (const [, address = ''] of html.matchAll(/(?:src|href)="([^"]+)"/g)) {
+    const response = await fetch(`${gateway.url}${address}`, { headers: { 'accept-encoding': 'gzip' }, decompress: false } as RequestInit)
+    expect(response.headers.get('content-encoding')).toBe('gzip')
+    bytes += (await response.bytes()).length
+  }
+  expect(bytes).toBeLessThan(90_000)
+})
+
+test('an app finds the address that the gateway trusts, and a body that is bounded', async () => {
+  const seen: Request[] = []
+  const pages = {
+    handle: (request: Request) => {
+      seen.push(request)
+      return Promise.resolve(new Response('ok'))
+    },
+  }
+  const app = new Elysia().use(mountPages(gateway.world, '/cabinet', () => Promise.resolve(pages))).listen(0)
+  const url = `http://localhost:${app.server?.port}/cabinet/x`
+  await fetch(url, { headers: { [CLIENT_ADDRESS]: '203.0.113.9' } })
+  expect(seen[0]?.headers.get(CLIENT_ADDRESS)).toMatch(/^(?:127\.0\.0\.1|::\/64)$/)
+  expect((await fetch(url, { method: 'POST', body: 'x'.repeat(65_537) })).status).toBe(413)
+  expect((await fetch(url, { method: 'POST', body: 'x'.repeat(65_536) })).status).toBe(200)
+  expect(seen.length).toBe(2)
+  await app.stop()
+})
