@@ -85,6 +85,16 @@ FROM (
 )
 GROUP BY credit HAVING count(ours) <> 1 OR count(line) <> 1 OR max(ours) IS NOT max(line);
 
+SELECT 'a code that was redeemed and its credit are one' AS rule, ref AS subject,
+  iif(count(code) = 0, 'none', max(code)) AS stored, 0 AS high, iif(count(credit) = 0, 'none', max(credit)) AS low
+FROM (
+  SELECT concat('code:', b.id, '-', place) AS ref, concat_ws(' ', credit_id, account_number, 'top-up', amount_picos, redeemed_at) AS code, NULL AS credit
+  FROM codes LEFT JOIN code_batches b ON b.number = batch_number WHERE credit_id IS NOT NULL
+  UNION ALL
+  SELECT ref, NULL, concat_ws(' ', id, account_number, kind, amount_picos, created_at) FROM credits WHERE ref >= 'code:' AND ref < 'code;'
+)
+GROUP BY ref HAVING count(code) <> 1 OR count(credit) <> 1 OR max(code) IS NOT max(credit);
+
 -- A day of a key and price as the roll-up has it and as its receipts have it are two rows of one group: a FULL JOIN of the two compares each with each.
 WITH sides AS (
   SELECT key_number, day, model_number, price_number, 1 AS is_stored, cost_picos / 1000000 AS cost_high, cost_picos % 1000000 AS cost_low, waived_picos / 1000000 AS waived_high,

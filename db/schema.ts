@@ -357,6 +357,47 @@ export const credits = sqliteTable(
   ],
 )
 
+export const codeBatches = sqliteTable(
+  'code_batches',
+  {
+    number: whole('number')
+      .primaryKey()
+      .$defaultFn(() => sql`null`),
+    id: text('id').notNull(),
+    name: text('name').notNull(),
+    amountPicos: picos('amount_picos').notNull(),
+    createdAt: whole('created_at').notNull(),
+    expiresAt: whole('expires_at'),
+    disabledAt: whole('disabled_at'),
+  },
+  (table) => [
+    uniqueIndex('code_batches_id').on(table.id),
+    uniqueIndex('code_batches_name').on(table.name).where(sql.raw("name <> ''")),
+    ...checks('amount_picos BETWEEN 1 AND 9000000000000000000'),
+  ],
+)
+
+export const codes = sqliteTable(
+  'codes',
+  {
+    hash: blob('hash', { mode: 'buffer' }).primaryKey(),
+    batchNumber: whole('batch_number')
+      .notNull()
+      .references(() => codeBatches.number),
+    place: whole('place').notNull(),
+    display: text('display').notNull(),
+    accountNumber: whole('account_number').references(() => accounts.number),
+    creditId: text('credit_id').references(() => credits.id),
+    redeemedAt: whole('redeemed_at'),
+  },
+  (table) => [
+    uniqueIndex('codes_place').on(table.batchNumber, table.place),
+    uniqueIndex('codes_credit').on(table.creditId).where(sql.raw('credit_id IS NOT NULL')),
+    ...isHash('hash'),
+    ...checks('place > 0', '(credit_id IS NULL) = (account_number IS NULL)', '(credit_id IS NULL) = (redeemed_at IS NULL)'),
+  ],
+)
+
 export const usageDaily = sqliteTable(
   'usage_daily',
   {
@@ -426,6 +467,11 @@ export const auditLog = sqliteTable(
 export const TRIGGERS: Readonly<Record<string, string>> = {
   receipts_exact_price: 'receipts',
   marks_not_settled: 'marks',
+  codes_only_redeemed: 'codes',
+  codes_in_time: 'codes',
+  codes_no_delete: 'codes',
+  code_batches_only_disabled: 'code_batches',
+  code_batches_no_delete: 'code_batches',
   accounts_no_delete: 'accounts',
   keys_no_delete: 'keys',
   ...Object.fromEntries(

@@ -229,6 +229,35 @@ CREATE TABLE credits (
 CREATE UNIQUE INDEX credits_ref ON credits (ref) WHERE ref <> '';
 CREATE UNIQUE INDEX credits_chain ON credits (account_number, lane, seq);
 
+-- Prepaid codes that were made together: the same amount, the same end. What is not redeemed by `expires_at`, or when the batch is disabled, never is.
+CREATE TABLE code_batches (
+  number INTEGER PRIMARY KEY,
+  id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  amount_picos INTEGER NOT NULL CHECK (amount_picos BETWEEN 1 AND 9000000000000000000),
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER,
+  disabled_at INTEGER
+) STRICT;
+CREATE UNIQUE INDEX code_batches_id ON code_batches (id);
+-- As with accounts, a name means one batch.
+CREATE UNIQUE INDEX code_batches_name ON code_batches (name) WHERE name <> '';
+
+-- Codes by their SHA-256, with their place in the batch, from 1. Redeemed once: by whom, by which credit, when.
+CREATE TABLE codes (
+  hash BLOB PRIMARY KEY CHECK (length(hash) = 32),
+  batch_number INTEGER NOT NULL REFERENCES code_batches (number),
+  place INTEGER NOT NULL CHECK (place > 0),
+  display TEXT NOT NULL,
+  account_number INTEGER REFERENCES accounts (number),
+  credit_id TEXT REFERENCES credits (id),
+  redeemed_at INTEGER,
+  CHECK ((credit_id IS NULL) = (account_number IS NULL)),
+  CHECK ((credit_id IS NULL) = (redeemed_at IS NULL))
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX codes_place ON codes (batch_number, place);
+CREATE UNIQUE INDEX codes_credit ON codes (credit_id) WHERE credit_id IS NOT NULL;
+
 -- Roll-ups of the receipts. With the price version in the key a sum of tokens has one rate; its model stands beside it for the order of lists.
 CREATE TABLE usage_daily (
   key_number INTEGER NOT NULL REFERENCES keys (number),
@@ -293,6 +322,23 @@ CREATE TRIGGER marks_not_settled BEFORE INSERT ON marks
 WHEN EXISTS (SELECT 1 FROM receipts WHERE request_id = NEW.request_id)
 BEGIN SELECT RAISE(ABORT, 'the request is already settled'); END;
 
+-- A code that was redeemed never changes, and nothing else of one ever does.
+CREATE TRIGGER codes_only_redeemed BEFORE UPDATE ON codes
+WHEN OLD.credit_id IS NOT NULL OR NEW.hash <> OLD.hash OR NEW.batch_number <> OLD.batch_number OR NEW.place <> OLD.place OR NEW.display <> OLD.display
+BEGIN SELECT RAISE(ABORT, 'a code is redeemed once, and nothing else of it changes'); END;
+
+-- Not after its end, and not out of a batch that is disabled.
+CREATE TRIGGER codes_in_time BEFORE UPDATE ON codes
+WHEN NOT EXISTS (
+  SELECT 1 FROM code_batches WHERE number = NEW.batch_number AND disabled_at IS NULL AND (expires_at IS NULL OR expires_at > NEW.redeemed_at)
+)
+BEGIN SELECT RAISE(ABORT, 'the code is expired or disabled'); END;
+
+CREATE TRIGGER code_batches_only_disabled BEFORE UPDATE ON code_batches
+WHEN OLD.disabled_at IS NOT NULL OR NEW.number <> OLD.number OR NEW.id <> OLD.id OR NEW.name <> OLD.name OR NEW.amount_picos <> OLD.amount_picos
+  OR NEW.created_at <> OLD.created_at OR NEW.expires_at IS NOT OLD.expires_at
+BEGIN SELECT RAISE(ABORT, 'a batch of codes is disabled once, and nothing else of it changes'); END;
+
 CREATE TRIGGER receipts_no_update BEFORE UPDATE ON receipts BEGIN SELECT RAISE(ABORT, 'receipts are immutable'); END;
 CREATE TRIGGER receipts_no_delete BEFORE DELETE ON receipts BEGIN SELECT RAISE(ABORT, 'receipts are immutable'); END;
 CREATE TRIGGER attempts_no_update BEFORE UPDATE ON attempts BEGIN SELECT RAISE(ABORT, 'attempts are immutable'); END;
@@ -309,5 +355,7 @@ CREATE TRIGGER boots_no_update BEFORE UPDATE ON boots BEGIN SELECT RAISE(ABORT, 
 CREATE TRIGGER boots_no_delete BEFORE DELETE ON boots BEGIN SELECT RAISE(ABORT, 'boots are immutable'); END;
 CREATE TRIGGER audit_log_no_update BEFORE UPDATE ON audit_log BEGIN SELECT RAISE(ABORT, 'the audit log is append only'); END;
 CREATE TRIGGER audit_log_no_delete BEFORE DELETE ON audit_log BEGIN SELECT RAISE(ABORT, 'the audit log is append only'); END;
+CREATE TRIGGER codes_no_delete BEFORE DELETE ON codes BEGIN SELECT RAISE(ABORT, 'codes are disabled, never deleted'); END;
+CREATE TRIGGER code_batches_no_delete BEFORE DELETE ON code_batches BEGIN SELECT RAISE(ABORT, 'codes are disabled, never deleted'); END;
 CREATE TRIGGER accounts_no_delete BEFORE DELETE ON accounts BEGIN SELECT RAISE(ABORT, 'accounts are disabled, never deleted'); END;
 CREATE TRIGGER keys_no_delete BEFORE DELETE ON keys BEGIN SELECT RAISE(ABORT, 'keys are disabled, never deleted'); END;

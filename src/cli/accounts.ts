@@ -2,12 +2,12 @@
 
 import type { Command } from 'commander'
 import { type Picos, picos, toUsdText, usdFields, ZERO } from '../core/money.ts'
+import { newId } from '../ledger/new-id.ts'
 import type { CreditKind, Earlier, Operation } from '../ledger/operation.ts'
 import type { AccountReport } from '../ledger/report.ts'
 import { REF_WITHOUT_BALANCE, readAmount, readBudget, readCorrection, readName, readReason, readRef } from './arguments.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
-import { newId } from './new-id.ts'
 import { operate, type Why, withReason } from './operate.ts'
 import { accountNamed, readReport } from './read-report.ts'
 import { factsText, isoOrNull, tableText, timeText, usdText } from './text.ts'

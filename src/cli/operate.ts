@@ -4,6 +4,7 @@
  */
 
 import type { Command } from 'commander'
+import { newId } from '../ledger/new-id.ts'
 import { openLedger } from '../ledger/open-ledger.ts'
 import type { Act, Earlier, Operation, OperationResult } from '../ledger/operation.ts'
 import { operateThroughSocket } from '../operator/operator-socket.ts'
@@ -11,7 +12,6 @@ import { ownActor } from '../operator/peer.ts'
 import { readReason } from './arguments.ts'
 import type { CommandContext } from './command-context.ts'
 import { noLedger, type Stop, wrongUse } from './environment.ts'
-import { newId } from './new-id.ts'
 
 /** A gateway that has just taken the lock makes its socket a moment later, and another command holds the lock only for a moment. */
 const RETRY_AFTER_MS = [50, 200, 500, 1_000]

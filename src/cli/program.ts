@@ -52,6 +52,7 @@ const COMMANDS: Readonly<Record<string, Add>> = {
   receipts: async (program, { run }) => (await import('./receipts.ts')).addReceipts(program, run),
   attempts: async (program, { run }) => (await import('./attempts.ts')).addAttempts(program, run),
   'top-ups': async (program, { run }) => (await import('./top-ups.ts')).addTopUps(program, run),
+  codes: async (program, { run }) => (await import('./codes.ts')).addCodes(program, run),
   holds: async (program, { run }) => (await import('./holds.ts')).addHolds(program, run),
   upstreams: async (program, { run }) => (await import('./upstreams.ts')).addUpstreams(program, run),
   audit: async (program, { run }) => (await import('./audit.ts')).addAudit(program, run),

@@ -5,6 +5,8 @@ export const JSON_DEPTH_MAX = 128
 export const JSON_SEPARATORS_MAX = 1_000_000
 export const CACHE_BREAKPOINTS_MAX = 4
 export const KEY_EXPIRY_DAYS_MAX = 90
+/** In a batch, which is one commit and one line to the running gateway. */
+export const CODES_MAX = 1_000
 /** One server-sent event from an upstream; a longer one is a fault. */
 export const EVENT_BYTES_MAX = 8 * 1024 * 1024
 export const HEARTBEAT_IDLE_MS = 15_000

@@ -250,7 +250,7 @@ export class GroupCommit implements Ledger {
         if (answer === 'unavailable') this.#keepUnrecorded(task.calls)
         return
       case 'operate':
-        if (typeof answer === 'object' && 'isNew' in answer) this.#wallets.apply(task.operation, answer.isNew)
+        if (typeof answer === 'object' && 'isNew' in answer) this.#wallets.apply(task.operation, answer.isNew, answer.redeemedPicos)
         return
       case 'mark':
       case 'findKey':

@@ -3,7 +3,7 @@
 import type { Database } from 'bun:sqlite'
 import { and, eq, gt, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
-import { accounts, credits, idempotency, keySecrets, keys, meta } from '../../db/schema.ts'
+import { accounts, codeBatches, codes, credits, idempotency, keySecrets, keys, meta } from '../../db/schema.ts'
 
 export const lookUps = (db: Database) => ({ ...keyReads(db), ...operatorReads(db), ...chainReads(db) })
 
@@ -137,6 +137,31 @@ function operatorReads(db: Database) {
       .select()
       .from(credits)
       .where(eq(credits.ref, given('ref')))
+      .prepare(),
+    codeBatch: orm
+      .select()
+      .from(codeBatches)
+      .where(eq(codeBatches.id, given('batchId')))
+      .prepare(),
+    codeBatchByName: orm
+      .select({ id: codeBatches.id })
+      .from(codeBatches)
+      .where(eq(codeBatches.name, given('name')))
+      .prepare(),
+    /** The code with its batch. */
+    codeByHash: orm
+      .select({
+        place: codes.place,
+        accountNumber: codes.accountNumber,
+        creditId: codes.creditId,
+        batchId: codeBatches.id,
+        amountPicos: codeBatches.amountPicos,
+        expiresAt: codeBatches.expiresAt,
+        disabledAt: codeBatches.disabledAt,
+      })
+      .from(codes)
+      .innerJoin(codeBatches, eq(codeBatches.number, codes.batchNumber))
+      .where(eq(codes.hash, given('hash')))
       .prepare(),
   }
 }

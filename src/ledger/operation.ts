@@ -14,6 +14,9 @@ export type CreditKind = 'top-up' | 'refund' | 'correction'
 /** `ref`: the payment's reference, trimmed; '' for none. */
 export type TopUp = Readonly<{ creditId: string; amountPicos: Picos; ref: string }>
 
+/** `codeHash`: SHA-256 of the code as it is shown. `display`: what is shown of it later. */
+export type NewCode = Readonly<{ codeHash: Uint8Array; display: string }>
+
 /** Ids, hashes and times are the caller's, so that an operation that is sent twice is the same operation. */
 export type Operation =
   | Readonly<{
@@ -46,6 +49,20 @@ export type Operation =
   | Readonly<{ kind: 'setKeyLimit'; keyId: string; limitPicos: Picos | null; now: number }>
   | Readonly<{ kind: 'setKeyExpiry'; keyId: string; expiresAt: number | null; now: number }>
   | Readonly<{ kind: 'rotateKey'; keyId: string; secretHash: Uint8Array; display: string; oldValidUntil: number; now: number }>
+  /** A batch of prepaid codes, 1 to 1,000 of the same amount. */
+  | Readonly<{
+      kind: 'createCodes'
+      batchId: string
+      name: string
+      amountPicos: Picos
+      expiresAt: number | null
+      codes: readonly NewCode[]
+      now: number
+    }>
+  /** What of the batch is not redeemed yet never is. */
+  | Readonly<{ kind: 'disableCodes'; batchId: string; now: number }>
+  /** Tops the account up with the code's amount, once. */
+  | Readonly<{ kind: 'redeemCode'; codeHash: Uint8Array; accountId: string; creditId: string; now: number }>
   /** The line in the audit log alone: whether an upstream takes calls is in the gateway's memory. */
   | Readonly<{ kind: 'setUpstreamOut'; upstream: string; isOut: boolean; now: number }>
 
@@ -54,6 +71,7 @@ export type Earlier = Readonly<{ creditId: string; accountId: string }>
 
 /** `refused` names what is wrong in words for the operator: no such account, the name is taken, the reference was used, the balance would pass its maximum. */
 export type OperationResult =
-  | Readonly<{ result: 'done'; earlier?: Earlier }>
+  /** `redeemedPicos`: what the code was worth, now or when the account redeemed it. */
+  | Readonly<{ result: 'done'; earlier?: Earlier; redeemedPicos?: Picos }>
   | Readonly<{ result: 'refused'; problem: string }>
   | Readonly<{ result: 'unavailable' }>

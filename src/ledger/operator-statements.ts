@@ -1,12 +1,12 @@
-/** The statements of the operator's writes: accounts, keys, secrets, top-ups, and the audit log. Rules: ledger.md "Guards"; operator.md "Keys and accounts". */
+/** The statements of the operator's writes: accounts, keys, secrets, top-ups, codes, and the audit log. Rules: ledger.md "Guards"; operator.md "Keys and accounts". */
 
 import type { Database } from 'bun:sqlite'
 import { sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
-import { accounts, auditLog, credits, keySecrets, keys } from '../../db/schema.ts'
+import { accounts, auditLog, codeBatches, codes, credits, keySecrets, keys } from '../../db/schema.ts'
 import type { Picos } from '../core/money.ts'
 
-export const operatorStatements = (db: Database) => ({ ...accountWrites(db), ...keyWrites(db) })
+export const operatorStatements = (db: Database) => ({ ...accountWrites(db), ...keyWrites(db), ...codeWrites(db) })
 
 const given = sql.placeholder
 
@@ -95,6 +95,32 @@ function keyWrites(db: Database) {
     ),
     setKeyExpiry: db.query<undefined, { keyId: string; expiresAt: number | null }>(
       'UPDATE keys SET expires_at = $expiresAt WHERE id = $keyId AND expires_at IS NOT $expiresAt',
+    ),
+  }
+}
+
+function codeWrites(db: Database) {
+  const orm = drizzle(db)
+  return {
+    insertCodeBatch: orm
+      .insert(codeBatches)
+      .values({
+        id: given('id'),
+        name: given('name'),
+        amountPicos: given('amount'),
+        createdAt: given('now'),
+        expiresAt: given('expiresAt'),
+      })
+      .prepare(),
+    insertCode: orm
+      .insert(codes)
+      .values({ hash: given('hash'), batchNumber: given('batch'), place: given('place'), display: given('display') })
+      .prepare(),
+    disableCodeBatch: db.query<undefined, { batchId: string; now: number }>(
+      'UPDATE code_batches SET disabled_at = $now WHERE id = $batchId',
+    ),
+    redeemCode: db.query<undefined, { hash: Buffer; account: number; creditId: string; now: number }>(
+      'UPDATE codes SET account_number = $account, credit_id = $creditId, redeemed_at = $now WHERE hash = $hash',
     ),
   }
 }

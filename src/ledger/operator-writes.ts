@@ -7,20 +7,13 @@
 import { KEY_EXPIRY_DAYS_MAX } from '../core/limits.ts'
 import { BALANCE_PICOS_MAX, type Picos, picos, toExactUsdText, ZERO } from '../core/money.ts'
 import { DAY_MS } from '../core/utc.ts'
+import { CODE_REF, createCodes, disableCodes, redeemCode } from './code-writes.ts'
 import { appendCredit } from './credits.ts'
 import type { Act, CreditKind, Earlier, Operation, TopUp } from './operation.ts'
+import { done, type Performed, refused, UNCHANGED } from './performed.ts'
 import type { Statements } from './statements.ts'
 
 type OperationOf<K extends Operation['kind']> = Extract<Operation, { kind: K }>
-
-/** `isNew`: it had not been done before; `earlier`: by what it had been. `changed`: the keys that may now do more or less than before. */
-export type Performed =
-  | Readonly<{ result: 'done'; isNew: boolean; earlier?: Earlier; changed: readonly string[] }>
-  | Readonly<{ result: 'refused'; problem: string }>
-
-const UNCHANGED = { result: 'done', isNew: false, changed: [] } as const
-const done = (...changed: readonly string[]): Performed => ({ result: 'done', isNew: true, changed })
-const refused = (problem: string): Performed => ({ result: 'refused', problem })
 
 export const operate = (statements: Statements, operation: Operation, act: Act): Performed =>
   new OperatorWrites(statements, act, operation.now).perform(operation)
@@ -54,6 +47,14 @@ class OperatorWrites {
         return this.#setOnKey(operation)
       case 'setUpstreamOut':
         return this.#setUpstreamOut(operation)
+      case 'createCodes':
+        return createCodes(this.#statements, operation, (after) => this.#audit(operation.kind, operation.batchId, {}, after))
+      case 'disableCodes':
+        return disableCodes(this.#statements, operation, () =>
+          this.#audit(operation.kind, operation.batchId, { isDisabled: false }, { isDisabled: true }),
+        )
+      case 'redeemCode':
+        return redeemCode(this.#statements, operation, (topUp) => this.#book(operation.accountId, 'top-up', topUp))
     }
   }
 
@@ -78,8 +79,14 @@ class OperatorWrites {
     return account?.name === name ? { creditId: credit.id, accountId: account.id } : undefined
   }
 
+  #credit(accountId: string, creditKind: CreditKind, credit: TopUp): Performed {
+    // Else a code could not be redeemed, because somebody used its reference.
+    if (credit.ref.startsWith(CODE_REF)) return refused(`a reference that begins with ${CODE_REF} is that of a code`)
+    return this.#book(accountId, creditKind, credit)
+  }
+
   /** A balance is no fact of a key record, so no key has changed. */
-  #credit(accountId: string, creditKind: CreditKind, { creditId, amountPicos: amount, ref }: TopUp): Performed {
+  #book(accountId: string, creditKind: CreditKind, { creditId, amountPicos: amount, ref }: TopUp): Performed {
     const account = this.#statements.account.get({ accountId })
     const existing = this.#statements.creditById.get({ id: creditId })
     const isSame = (credit: NonNullable<typeof existing>): boolean =>

@@ -9,6 +9,7 @@ import { accounts, keys } from '../../db/schema.ts'
 import { availableOf, type KeyRecord } from '../core/key.ts'
 import { type Picos, picos } from '../core/money.ts'
 import { statementFindings } from './against-statement.ts'
+import { CodeLists } from './code-lists.ts'
 import type { Difference } from './difference.ts'
 import { OperatorLists } from './operator-lists.ts'
 import { OperatorReceipts } from './operator-receipts.ts'
@@ -58,6 +59,7 @@ export function openReport(path: string): Report | DatabaseProblem {
 
 export class Report {
   readonly lists: OperatorLists
+  readonly codes: CodeLists
   readonly receipts: OperatorReceipts
   readonly #db: Database
   readonly #orm: ReturnType<typeof drizzle>
@@ -68,6 +70,7 @@ export class Report {
     this.#path = path
     this.#orm = drizzle(db)
     this.lists = new OperatorLists(db)
+    this.codes = new CodeLists(db)
     this.receipts = new OperatorReceipts(db)
   }
 

@@ -6,7 +6,7 @@ import type { Picos } from '../core/money.ts'
 import type { Rates } from '../core/pricing.ts'
 import type { FileId } from './file-id.ts'
 import type { Attempt, IdempotentUse, KeyChange, Progress, Settlement } from './ledger.ts'
-import type { Act, Earlier, Operation, OperationResult } from './operation.ts'
+import type { Act, Operation, OperationResult } from './operation.ts'
 import type { Finding, Question } from './reports.ts'
 
 export type PriceVersion = Readonly<{ modelId: string; rates: Rates }>
@@ -76,7 +76,7 @@ export type Answers = {
 }
 
 /** `isNew`: the operation had not been done before. */
-type Operated = Exclude<OperationResult, { result: 'done' }> | Readonly<{ result: 'done'; isNew: boolean; earlier?: Earlier }>
+type Operated = Exclude<OperationResult, { result: 'done' }> | (Extract<OperationResult, { result: 'done' }> & Readonly<{ isNew: boolean }>)
 
 export type FoundKey = Readonly<{ record: KeyRecord; state: KeyState }>
 

@@ -229,11 +229,14 @@ export class Wallets {
     }
   }
 
-  /** An operator's write that is on disk. `isNew` is false where it had been done before. */
-  apply(operation: Operation, isNew: boolean): void {
+  /** An operator's write that is on disk. `isNew` is false where it had been done before; `redeemed` is what a code was worth, which only its row says. */
+  apply(operation: Operation, isNew: boolean, redeemed = ZERO): void {
     switch (operation.kind) {
       case 'credit':
         if (isNew) this.#credit(operation.accountId, operation.amountPicos, operation.now)
+        break
+      case 'redeemCode':
+        if (isNew) this.#credit(operation.accountId, redeemed, operation.now)
         break
       case 'createKey':
         if (isNew && operation.topUp !== null)
@@ -255,6 +258,8 @@ export class Wallets {
       case 'createAccount':
       case 'rotateKey':
       case 'setUpstreamOut':
+      case 'createCodes':
+      case 'disableCodes':
     }
   }
 

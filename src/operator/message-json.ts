@@ -5,6 +5,7 @@
 
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { CODES_MAX } from '../core/limits.ts'
 import { BALANCE_PICOS_MAX } from '../core/money.ts'
 import type { Hold } from '../ledger/ledger.ts'
 import type { Act, Operation, OperationResult } from '../ledger/operation.ts'
@@ -43,6 +44,17 @@ const OPERATION = Type.Union([
   shape({ kind: Type.Literal('setKeyActive'), keyId: id, isActive: Type.Boolean(), now: time }),
   shape({ kind: Type.Literal('setKeyLimit'), keyId: id, limitPicos: orNull(picos), now: time }),
   shape({ kind: Type.Literal('setKeyExpiry'), keyId: id, expiresAt: orNull(time), now: time }),
+  shape({
+    kind: Type.Literal('createCodes'),
+    batchId: id,
+    name: label,
+    amountPicos: picos,
+    expiresAt: orNull(time),
+    codes: Type.Array(shape({ codeHash: hash, display: label }), { maxItems: CODES_MAX }),
+    now: time,
+  }),
+  shape({ kind: Type.Literal('disableCodes'), batchId: id, now: time }),
+  shape({ kind: Type.Literal('redeemCode'), codeHash: hash, accountId: id, creditId: id, now: time }),
   shape({ kind: Type.Literal('rotateKey'), keyId: id, secretHash: hash, display: label, oldValidUntil: time, now: time }),
 ])
 
@@ -66,7 +78,11 @@ const HOLDS = Type.Array(
 )
 
 const OPERATION_RESULT = Type.Union([
-  shape({ result: Type.Literal('done'), earlier: Type.Optional(shape({ creditId: id, accountId: id })) }),
+  shape({
+    result: Type.Literal('done'),
+    earlier: Type.Optional(shape({ creditId: id, accountId: id })),
+    redeemedPicos: Type.Optional(picos),
+  }),
   shape({ result: Type.Literal('refused'), problem: Type.String() }),
   shape({ result: Type.Literal('unavailable') }),
 ])
@@ -127,7 +143,7 @@ export function readHolds(text: string): readonly Hold[] | undefined {
 
 export function readResult(text: string): OperationResult | undefined {
   const value = parse(text)
-  return Value.Check(OPERATION_RESULT, value) ? value : undefined
+  return Value.Check(OPERATION_RESULT, value) ? (value as Static<typeof OPERATION_RESULT> & OperationResult) : undefined
 }
 
 export function readUpstreamOrder(text: string): UpstreamOrder | undefined {

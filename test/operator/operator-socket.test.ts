@@ -83,7 +83,7 @@ describe('beside a running gateway', () => {
     }
     expect(await ask('operate not json')).toMatchObject({ text: expect.stringContaining('unknown form') })
     for (const line of ['', 'GET / HTTP/1.1', 'drop', 'holds {}', 'holds {"limit":0}']) expect(await ask(line)).toEqual({ text: 'unknown' })
-    expect(await ask('x'.repeat(70_000))).toBe('silent')
+    expect(await ask('x'.repeat(300_000))).toBe('silent')
     expect(await place.json<{ data: unknown[] }>('accounts', 'list')).toEqual({ data: [] })
   })
 
@@ -200,6 +200,17 @@ test('any operation survives the wire to the last picodollar and byte', () => {
     fc.record({ kind: fc.constant('setKeyActive'), keyId: id, isActive: fc.boolean(), now: time }),
     fc.record({ kind: fc.constant('setKeyLimit'), keyId: id, limitPicos: orNull(amount), now: time }),
     fc.record({ kind: fc.constant('setKeyExpiry'), keyId: id, expiresAt: orNull(time), now: time }),
+    fc.record({
+      kind: fc.constant('createCodes'),
+      batchId: id,
+      name,
+      amountPicos: amount,
+      expiresAt: orNull(time),
+      codes: fc.array(fc.record({ codeHash: secretHash, display: name }), { maxLength: 3 }),
+      now: time,
+    }),
+    fc.record({ kind: fc.constant('disableCodes'), batchId: id, now: time }),
+    fc.record({ kind: fc.constant('redeemCode'), codeHash: secretHash, accountId: id, creditId: id, now: time }),
     fc.record({ kind: fc.constant('rotateKey'), keyId: id, secretHash, display: name, oldValidUntil: time, now: time }),
   )
   const act = fc.record({ actor: name, address: name, reason: name })

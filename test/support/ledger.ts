@@ -163,7 +163,7 @@ export function openMachine(path: string = makePath(), bootId = 'boot-1'): Machi
         if (answer !== 'unavailable' && answer !== 'settled' && keyId !== undefined) reread.add(keyId)
       }
       if (task.kind === 'operate' && typeof answer === 'object' && 'isNew' in answer) {
-        wallets.apply(task.operation, answer.isNew)
+        wallets.apply(task.operation, answer.isNew, answer.redeemedPicos)
         const { isNew: _, ...done } = answer
         answers[index] = done
       } else if (task.kind === 'findKey') answers[index] = typeof answer === 'object' && 'record' in answer ? answer.record : answer
