@@ -24,6 +24,14 @@ export const costOf = (usage: Usage, rates: Rates): Picos =>
       BigInt(usage.serverToolUses) * rates.serverToolUse,
   )
 
+/** What the cached tokens would have cost at the input rate less what they cost: less than 0 where writes cost more than reads saved. */
+export const savedByCache = (usage: Usage, rates: Rates): Picos =>
+  picos(
+    BigInt(usage.cacheRead) * (rates.input - rates.cacheRead) -
+      BigInt(usage.cacheWrite5m) * (rates.cacheWrite5m - rates.input) -
+      BigInt(usage.cacheWrite1h) * (rates.cacheWrite1h - rates.input),
+  )
+
 /** What of a request decides the worst that it can cost. */
 export type Bounds = Readonly<{
   /** Bytes of the body that goes to the upstream: a token is never shorter than a byte. */

@@ -2,6 +2,7 @@
 
 import type { Database } from 'bun:sqlite'
 import { openDatabase } from '../../db/open.ts'
+import { AccountReads } from './account-reads.ts'
 import { CustomerReads } from './customer-reads.ts'
 import type { Finding, Question } from './reports.ts'
 import { statementKeyOf } from './statement-key.ts'
@@ -10,7 +11,7 @@ import type { LedgerFault } from './task.ts'
 export class ReadConnection {
   readonly #onFault: (fault: LedgerFault) => void
   #db: Database | undefined
-  #customers: CustomerReads | undefined
+  #reads: Answerers | undefined
 
   constructor(onFault: (fault: LedgerFault) => void) {
     this.#onFault = onFault
@@ -20,8 +21,8 @@ export class ReadConnection {
   answer(path: string, question: Question): Finding {
     try {
       if (question.kind === 'statementKey') return { publicKey: statementKeyOf(path).publicKey }
-      this.#customers ??= this.#open(path)
-      return this.#customers === undefined ? 'unavailable' : find(this.#customers, question)
+      this.#reads ??= this.#open(path)
+      return this.#reads === undefined ? 'unavailable' : find(this.#reads, question)
     } catch (bug) {
       this.#onFault({ problem: `a read of the ledger failed: ${question.kind}`, bug })
       this.close()
@@ -31,21 +32,23 @@ export class ReadConnection {
 
   close(): void {
     this.#db?.close()
-    this.#db = this.#customers = undefined
+    this.#db = this.#reads = undefined
   }
 
-  #open(path: string): CustomerReads | undefined {
+  #open(path: string): Answerers | undefined {
     const db = openDatabase(path, 'read')
     if ('problem' in db) {
       this.#onFault({ problem: `the ledger cannot be read: ${db.message}` })
       return undefined
     }
     this.#db = db
-    return new CustomerReads(db)
+    return { customers: new CustomerReads(db), accounts: new AccountReads(db) }
   }
 }
 
-function find(customers: CustomerReads, question: Exclude<Question, { kind: 'statementKey' }>): Finding {
+type Answerers = Readonly<{ customers: CustomerReads; accounts: AccountReads }>
+
+function find({ customers, accounts }: Answerers, question: Exclude<Question, { kind: 'statementKey' }>): Finding {
   switch (question.kind) {
     case 'key':
       return customers.key(question)
@@ -55,5 +58,19 @@ function find(customers: CustomerReads, question: Exclude<Question, { kind: 'sta
       return customers.receipt(question)
     case 'daily':
       return customers.daily(question)
+    case 'account':
+      return accounts.account(question)
+    case 'accountKeys':
+      return accounts.keys(question)
+    case 'accountKey':
+      return accounts.key(question)
+    case 'accountReceipts':
+      return accounts.receipts(question)
+    case 'accountReceipt':
+      return accounts.receipt(question)
+    case 'accountCredits':
+      return accounts.credits(question)
+    case 'spend':
+      return accounts.spend(question)
   }
 }

@@ -7,7 +7,7 @@ import type { Database } from 'bun:sqlite'
 import { and, desc, eq, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { accounts, attempts, keys, models, priceVersions, receipts, upstreams } from '../../db/schema.ts'
-import type { Outcome } from '../core/outcome.ts'
+import type { Outcome, UsageSource } from '../core/outcome.ts'
 import { isBefore, LATEST, type Place, PlaceMerge, placesOfKey, placesOfTail } from './receipt-places.ts'
 import { type AttemptRow, attemptOf, type ReceiptRow, receiptOf } from './receipt-rows.ts'
 
@@ -18,6 +18,7 @@ export type PageQuery = Readonly<{
   to?: number | undefined
   modelId?: string | undefined
   outcome?: Outcome | undefined
+  usageSource?: UsageSource | undefined
   /** `next` of the page before. */
   after?: string | undefined
   /** Rows a page, 1 or more. */
@@ -82,9 +83,9 @@ export class ReceiptPages {
     return place !== undefined && keyNumbers.includes(place.keyNumber) ? place : undefined
   }
 
-  #collect({ modelId, outcome, limit }: PageQuery, places: PlaceMerge): Page {
-    const together = modelId === undefined && outcome === undefined ? limit : FILTERED_TOGETHER
-    const filter = { model: modelId ?? null, outcome: outcome ?? null }
+  #collect({ modelId, outcome, usageSource, limit }: PageQuery, places: PlaceMerge): Page {
+    const filter = { model: modelId ?? null, outcome: outcome ?? null, basis: usageSource ?? null }
+    const together = Object.values(filter).every((wanted) => wanted === null) ? limit : FILTERED_TOGETHER
     const rows: ReceiptRow[] = []
     let looked = 0
     let last: Place | undefined
@@ -142,6 +143,7 @@ function rowReads(db: Database) {
           sql`${receipts.number} in (select value from json_each(${given('numbers')}))`,
           sql`(${given('model')} is null or ${models.id} = ${given('model')})`,
           sql`(${given('outcome')} is null or ${receipts.outcome} = ${given('outcome')})`,
+          sql`(${given('basis')} is null or ${receipts.basis} = ${given('basis')})`,
         ),
       )
       .orderBy(desc(receipts.settledAt), desc(receipts.number))

@@ -11,6 +11,7 @@ import { type Picos, picos } from '../core/money.ts'
 import { statementFindings } from './against-statement.ts'
 import { CodeLists } from './code-lists.ts'
 import type { Difference } from './difference.ts'
+import { accountColumns, keyColumns } from './key-columns.ts'
 import { OperatorLists } from './operator-lists.ts'
 import { OperatorReceipts } from './operator-receipts.ts'
 import { type StatementRange, statementLines } from './statement.ts'
@@ -30,6 +31,7 @@ export type KeyReport = KeyRecord &
     availablePicos: Picos
     createdAt: number
     lastSyncedAt: number
+    lastUsedAt: number | null
   }>
 
 export type AccountReport = Readonly<{
@@ -41,6 +43,7 @@ export type AccountReport = Readonly<{
   /** Of requests that run for more than a second. */
   heldPicos: Picos
   isActive: boolean
+  toppedUpAt: number | null
   keyCount: number
   createdAt: number
 }>
@@ -143,7 +146,7 @@ export class Report {
 
   #keysWhere(condition: SQL | undefined): readonly KeyReport[] {
     return this.#orm
-      .select(keyColumns)
+      .select(keysWithHolds)
       .from(keys)
       .innerJoin(accounts, eq(accounts.number, keys.accountNumber))
       .where(condition)
@@ -157,7 +160,7 @@ export class Report {
   }
 
   #accountsWhere(condition: SQL | undefined): readonly AccountReport[] {
-    return this.#orm.select(accountColumns).from(accounts).where(condition).orderBy(accounts.createdAt, accounts.id).all()
+    return this.#orm.select(accountsWithHolds).from(accounts).where(condition).orderBy(accounts.createdAt, accounts.id).all()
   }
 }
 
@@ -165,36 +168,12 @@ export class Report {
 const heldBy = (condition: SQL) =>
   sql<Picos>`(select coalesce(sum(hold_picos), 0) from marks where ${condition})`.mapWith((sum: bigint) => picos(sum))
 
-/** The newest secret is the one to show; an older one may still be in its overlap. */
-const keyColumns = {
-  id: keys.id,
-  accountId: accounts.id,
-  accountName: accounts.name,
-  name: keys.name,
-  display: sql<string>`(select display from key_secrets where key_number = keys.number order by valid_until is null desc, created_at desc limit 1)`,
-  plan: keys.plan,
-  limitPicos: keys.limitPicos,
-  spentPicos: keys.spentPicos,
-  heldPicos: heldBy(sql`marks.key_number = keys.number`),
-  balancePicos: accounts.balancePicos,
-  expiresAt: keys.expiresAt,
-  isActive: keys.isActive,
-  isAccountActive: accounts.isActive,
-  createdAt: keys.createdAt,
-  lastSyncedAt: keys.lastSyncedAt,
-  toppedUpAt: accounts.toppedUpAt,
-}
+const keysWithHolds = { ...keyColumns, heldPicos: heldBy(sql`marks.key_number = keys.number`) }
 
-const accountColumns = {
-  id: accounts.id,
-  name: accounts.name,
-  creditedPicos: accounts.creditedPicos,
-  spentPicos: accounts.spentPicos,
-  balancePicos: accounts.balancePicos,
+const accountsWithHolds = {
+  ...accountColumns,
   heldPicos: heldBy(sql`marks.key_number in (select number from keys where account_number = accounts.number)`),
-  isActive: accounts.isActive,
   keyCount: sql`(select count(*) from keys where keys.account_number = accounts.number)`.mapWith(Number),
-  createdAt: accounts.createdAt,
 }
 
 /** An id wins over a name. */

@@ -7,6 +7,7 @@ import type { KeyRecord } from '../core/key.ts'
 import type { Picos } from '../core/money.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { Usage } from '../core/usage.ts'
+import type { AccountFindings, AccountQuestion } from './account-reports.ts'
 import type { Page } from './receipt-pages.ts'
 import type { ReceiptRow } from './receipt-rows.ts'
 import type { StatementKey } from './statement-key.ts'
@@ -22,6 +23,7 @@ export interface Reports {
 export type Unread = 'tooMany' | 'overloaded' | 'unavailable'
 
 export type Question =
+  | AccountQuestion
   /** A key with its money, as far as the file knows. */
   | Readonly<{ kind: 'key'; keyId: string }>
   /** A page, newest first. Times are Unix milliseconds of the settle: `from` and later, before `to`. `after`: the `next` of the page before. */
@@ -46,7 +48,7 @@ export type QuestionKind = Question['kind']
 export type QuestionOf<K extends QuestionKind> = Extract<Question, { kind: K }>
 
 /** What each kind of question is answered. */
-export type Findings = {
+export type Findings = AccountFindings & {
   key: KeyAtRest | undefined
   /** Undefined: `after` is no place of this key. */
   receipts: ReceiptPage | undefined

@@ -82,6 +82,7 @@ test('keys and accounts are found by id or by name, with their money', () => {
     isAccountActive: true,
     createdAt: NOW,
     lastSyncedAt: NOW + DAY_MS,
+    lastUsedAt: NOW + DAY_MS,
   })
   expect(report.key('key_2')).toMatchObject({ heldPicos: usd('0.02'), availablePicos: usd('10') - spent })
   expect(report.key('key_3')).toMatchObject({ display: 'sk-…new3', accountName: 'solo' })
@@ -93,6 +94,7 @@ test('keys and accounts are found by id or by name, with their money', () => {
     balancePicos: picos(usd('10') - spent),
     heldPicos: usd('0.02'),
     isActive: true,
+    toppedUpAt: NOW + 1,
     keyCount: 2,
     createdAt: NOW,
   })

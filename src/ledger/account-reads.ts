@@ -1,0 +1,177 @@
+/**
+ * What the people of an account may read of it: itself, its keys, requests, credits and spend. Every statement names the account and looks at a bounded number
+ * of rows. Rules: ledger.md "Reads".
+ */
+
+import type { Database } from 'bun:sqlite'
+import { and, desc, eq, lt, sql } from 'drizzle-orm'
+import { drizzle } from 'drizzle-orm/bun-sqlite'
+import { accounts, credits, keys, models } from '../../db/schema.ts'
+import type { AccountAtRest, AccountCredit, AccountKey, AccountReceipt, OtherCall, ReceiptWithCalls, SpendPart } from './account-reports.ts'
+import { accountColumns, keyColumns } from './key-columns.ts'
+import { type Page, pageOf } from './operator-lists.ts'
+import { ReceiptPages } from './receipt-pages.ts'
+import type { AttemptRow, ReceiptRow } from './receipt-rows.ts'
+import type { QuestionOf } from './reports.ts'
+import { SpendReads } from './spend-reads.ts'
+
+/** Keys of an account that are looked at for its own figures. */
+const KEYS_COUNTED_MAX = 10_000
+const NEWEST = Number.MAX_SAFE_INTEGER
+
+export class AccountReads {
+  readonly #pages: ReceiptPages
+  readonly #spend: SpendReads
+  readonly #statements: ReturnType<typeof prepare>
+
+  /** `db`: a connection that gives integers as bigints. */
+  constructor(db: Database) {
+    this.#pages = new ReceiptPages(db)
+    this.#spend = new SpendReads(db)
+    this.#statements = prepare(db)
+  }
+
+  account({ accountId }: QuestionOf<'account'>): AccountAtRest | undefined {
+    const account = this.#statements.account.get({ accountId })
+    if (account === undefined) return undefined
+    const { number, ...facts } = account
+    const keysOf = this.#statements.keyTimes.get({ account: number, limit: KEYS_COUNTED_MAX + 1 })
+    const count = Number(keysOf?.count ?? 0)
+    return {
+      ...facts,
+      keyCount: Math.min(count, KEYS_COUNTED_MAX),
+      hasMoreKeys: count > KEYS_COUNTED_MAX,
+      lastUsedAt: numberOrNull(keysOf?.used),
+      lastSyncedAt: Math.max(Number(keysOf?.synced ?? 0), facts.toppedUpAt ?? 0, facts.createdAt),
+    }
+  }
+
+  keys({ accountId, after, limit }: QuestionOf<'accountKeys'>): Page<AccountKey> | undefined {
+    const account = this.#numberOf(accountId)
+    const before = after === undefined ? NEWEST : this.#keyNumber(accountId, after)
+    if (account === undefined || before === undefined) return undefined
+    const rows = this.#statements.keys.all({ account, before, rows: limit + 1 })
+    return pageOf(rows.map(keyOf), limit, ({ id }) => id)
+  }
+
+  key({ accountId, keyId }: QuestionOf<'accountKey'>): AccountKey | undefined {
+    const key = this.#statements.key.get({ accountId, keyId })
+    return key === undefined ? undefined : keyOf(key)
+  }
+
+  receipts({ kind: _, accountId, keyId, ...query }: QuestionOf<'accountReceipts'>): Page<AccountReceipt> | undefined {
+    if (keyId === undefined ? this.#numberOf(accountId) === undefined : this.#keyNumber(accountId, keyId) === undefined) return undefined
+    const page = this.#pages.page({ of: keyId === undefined ? { accountId } : { keyId }, ...query })
+    return page && { rows: page.rows.map(publicReceipt), next: page.next }
+  }
+
+  receipt({ accountId, requestId }: QuestionOf<'accountReceipt'>): ReceiptWithCalls | undefined {
+    const receipt = this.#pages.receipt(requestId)
+    if (receipt?.accountId !== accountId) return undefined
+    return { receipt: publicReceipt(receipt), calls: this.#pages.attempts(requestId).map(publicCall) }
+  }
+
+  credits({ accountId, after, limit }: QuestionOf<'accountCredits'>): Page<AccountCredit> | undefined {
+    const account = this.#numberOf(accountId)
+    const before = after === undefined || account === undefined ? NEWEST : this.#statements.creditPlace.get({ account, id: after })?.seq
+    if (account === undefined || before === undefined) return undefined
+    return pageOf(this.#statements.credits.all({ account, before, rows: limit + 1 }), limit, ({ id }) => id)
+  }
+
+  spend(question: QuestionOf<'spend'>): SpendPart | undefined {
+    const { accountId, keyId, modelId } = question
+    const account = this.#numberOf(accountId)
+    const onlyKey = keyId === undefined ? null : this.#keyNumber(accountId, keyId)
+    if (account === undefined || onlyKey === undefined) return undefined
+    // A model that nobody ever asked for has no number: 0 is none.
+    const onlyModel = modelId === undefined ? null : (this.#statements.model.get({ modelId })?.number ?? 0)
+    return this.#spend.part(question, { account, onlyKey, onlyModel })
+  }
+
+  #numberOf(accountId: string): number | undefined {
+    return this.#statements.account.get({ accountId })?.number
+  }
+
+  /** Undefined: no key of this account. */
+  #keyNumber(accountId: string, keyId: string): number | undefined {
+    return this.#statements.keyNumber.get({ accountId, keyId })?.number
+  }
+}
+
+type StoredKey = ReturnType<ReturnType<typeof prepare>['keys']['all']>[number]
+
+function keyOf({ previousDisplay, previousUntil, balancePicos: _, toppedUpAt: _t, accountName: _n, ...key }: StoredKey): AccountKey {
+  return { ...key, previous: previousDisplay === null ? null : { display: previousDisplay, validUntil: Number(previousUntil) } }
+}
+
+const publicReceipt = ({ upstream: _, ...receipt }: ReceiptRow): AccountReceipt => receipt
+const publicCall = ({ number, status, cause, startedAt, durationMs }: AttemptRow): OtherCall => ({
+  number,
+  status,
+  cause,
+  startedAt,
+  durationMs,
+})
+
+const numberOrNull = (value: bigint | null | undefined): number | null => (value === null || value === undefined ? null : Number(value))
+
+const given = sql.placeholder
+/** The secret before the last rotation: of those that end, the one that ends last. */
+const previous = (column: 'display' | 'valid_until') =>
+  sql`(select ${sql.raw(column)} from key_secrets where key_number = keys.number and valid_until is not null order by valid_until desc, created_at desc limit 1)`
+
+function prepare(db: Database) {
+  const orm = drizzle(db)
+  const keyRows = () =>
+    orm
+      .select({
+        ...keyColumns,
+        previousDisplay: previous('display') as ReturnType<typeof sql<string | null>>,
+        previousUntil: previous('valid_until') as ReturnType<typeof sql<bigint | null>>,
+      })
+      .from(keys)
+      .innerJoin(accounts, eq(accounts.number, keys.accountNumber))
+  return {
+    account: orm
+      .select({ number: accounts.number, ...accountColumns })
+      .from(accounts)
+      .where(eq(accounts.id, given('accountId')))
+      .prepare(),
+    keyTimes: db.query<
+      { count: bigint; used: bigint | null; synced: bigint | null },
+      { account: number; limit: number }
+    >(`SELECT count(*) AS count, max(last_used_at) AS used, max(last_synced_at) AS synced
+      FROM (SELECT last_used_at, last_synced_at FROM keys WHERE account_number = $account LIMIT $limit)`),
+    keyNumber: orm
+      .select({ number: keys.number })
+      .from(keys)
+      .innerJoin(accounts, eq(accounts.number, keys.accountNumber))
+      .where(and(eq(keys.id, given('keyId')), eq(accounts.id, given('accountId'))))
+      .prepare(),
+    keys: keyRows()
+      .where(and(eq(keys.accountNumber, given('account')), lt(keys.number, given('before'))))
+      .orderBy(desc(keys.number))
+      .limit(given('rows'))
+      .prepare(),
+    key: keyRows()
+      .where(and(eq(keys.id, given('keyId')), eq(accounts.id, given('accountId'))))
+      .prepare(),
+    model: orm
+      .select({ number: models.number })
+      .from(models)
+      .where(eq(models.id, given('modelId')))
+      .prepare(),
+    creditPlace: orm
+      .select({ seq: credits.seq })
+      .from(credits)
+      .where(and(eq(credits.id, given('id')), eq(credits.accountNumber, given('account'))))
+      .prepare(),
+    credits: orm
+      .select({ id: credits.id, kind: credits.kind, amountPicos: credits.amountPicos, ref: credits.ref, createdAt: credits.createdAt })
+      .from(credits)
+      .where(and(eq(credits.accountNumber, given('account')), eq(credits.lane, 0), lt(credits.seq, given('before'))))
+      .orderBy(desc(credits.seq))
+      .limit(given('rows'))
+      .prepare(),
+  }
+}
