@@ -21,6 +21,10 @@ export interface Metrics {
   alarm(what: string): void
   /** What the ledger's thread tells with its answers: how long a group took to be on disk, and what waits in the spill. */
   storageTold(news: Readonly<{ commitMs?: number; spillBytes: number }>): void
+  /** A try to deliver an alert, by what came of it. */
+  alertDelivered(channel: 'email' | 'webhook', result: 'delivered' | 'failed' | 'given up'): void
+  /** Deliveries that an account had no room for. */
+  alertDropped(count: number): void
   /** A gauge that is read when the metrics are: `gauge('tollgate_ledger_writable', '…', () => (ledger.isWritable() ? 1 : 0))`. Names are unique. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void
   /** The same with labels: rows of their values, in the order of their names, and the number. */
@@ -73,6 +77,8 @@ export function makeMetrics(): Metrics {
       if (commitMs !== undefined) seen.commits.observe([], commitMs / 1000)
       seen.spill.set([], spillBytes)
     },
+    alertDelivered: (channel, result) => seen.deliveries.add([channel, result]),
+    alertDropped: (count) => seen.dropped.add([], count),
     pool: {
       called: (upstream, result) => seen.attempts.add([upstream, causes.of(result)]),
       retried: (how) => seen.retries.add([how]),
@@ -104,6 +110,8 @@ function instruments() {
     cacheLost: counter('tollgate_cache_lost_usd_total', 'Cache writes of conversations that another upstream had in its cache.', ['model']),
     breakers: new Sums('gauge', 'tollgate_upstream_breaker', '0 closed, 1 open. Half-open counts as open.', ['upstream', 'model']),
     alarms: counter('tollgate_alarms_total', 'Findings that an operator must act on.', ['what']),
+    deliveries: counter('tollgate_alert_deliveries_total', 'Tries to deliver an alert, by what came of them.', ['channel', 'result']),
+    dropped: counter('tollgate_alerts_dropped_total', 'Deliveries that their account had no room for.', []),
     commits: new Histogram(
       'tollgate_ledger_commit_seconds',
       'Of a group of writes on the ledger thread, with its flush.',

@@ -174,3 +174,14 @@ test('labels that read alike when they are joined are series of their own, and t
   expect(seen.get('tollgate_upstream_attempts_total{upstream="a",result="bc"}')).toBe(2)
   expect(seen.get('tollgate_upstream_attempts_total{upstream="ab",result="c"}')).toBe(1)
 })
+
+test('alerts are counted by how they went out, and those that had no room', async () => {
+  const metrics = makeMetrics()
+  metrics.alertDelivered('webhook', 'delivered')
+  metrics.alertDelivered('email', 'failed')
+  metrics.alertDropped(3)
+  const seen = await samples(metrics.render())
+  expect(seen.get('tollgate_alert_deliveries_total{channel="webhook",result="delivered"}')).toBe(1)
+  expect(seen.get('tollgate_alert_deliveries_total{channel="email",result="failed"}')).toBe(1)
+  expect(seen.get('tollgate_alerts_dropped_total')).toBe(3)
+})
