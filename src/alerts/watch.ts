@@ -1,0 +1,108 @@
+/**
+ * Looks at the accounts that have alerts, one after the other, and writes down what fired. It waits for each answer before it asks the next, so a pass over many
+ * accounts takes longer, not more. Rules: pages.md "Alerts".
+ */
+
+import { eventOf } from '../core/alert-event.ts'
+import { type AccountFacts, type AlertRule, judge } from '../core/alerts.ts'
+import type { Log } from '../observe/log.ts'
+import type { Metrics } from '../observe/metrics.ts'
+import type { Alert } from '../people/alert-rows.ts'
+import type { AlertStore } from '../people/alert-store.ts'
+
+/** Reads what the rules need of an account; undefined: it cannot be read now, or there is no such account. */
+type AlertFacts = (accountId: string, rules: readonly AlertRule[]) => Promise<AccountFacts | undefined>
+
+export type WatchParts = Readonly<{
+  alerts: AlertStore
+  factsOf: AlertFacts
+  newEventId: () => string
+  /** Something is to be delivered. */
+  onFired: () => void
+  /** All have been looked at. */
+  onPass?: () => void
+  log: Pick<Log, 'alarm'>
+  metrics: Pick<Metrics, 'alertDropped'>
+  everyMs?: number
+}>
+
+const EVERY_MS = 15_000
+const ACCOUNTS_A_PAGE = 100
+
+export class Watch {
+  readonly #parts: WatchParts
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #isRunning = false
+  #isAskedAgain = false
+  #isClosed = false
+
+  constructor(parts: WatchParts) {
+    this.#parts = parts
+  }
+
+  /** A pass now, and one each while from then on, as long as there are alerts. */
+  wake(): void {
+    if (this.#isRunning) this.#isAskedAgain = true
+    else this.#run().catch((bug: unknown) => this.#parts.log.alarm('a look at the alerts failed by a bug', { bug: String(bug) }))
+  }
+
+  close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+  }
+
+  async #run(): Promise<void> {
+    if (this.#isClosed) return
+    clearTimeout(this.#timer)
+    this.#isRunning = true
+    try {
+      await this.#pass()
+    } finally {
+      this.#isRunning = false
+      this.#goOn()
+    }
+  }
+
+  #goOn(): void {
+    const { alerts, everyMs = EVERY_MS } = this.#parts
+    if (this.#isClosed || alerts.watchedAccounts('', 1).length === 0) return
+    const waitMs = this.#isAskedAgain ? 0 : everyMs
+    this.#isAskedAgain = false
+    this.#timer = setTimeout(() => this.wake(), waitMs)
+    this.#timer.unref()
+  }
+
+  async #pass(): Promise<void> {
+    let after = ''
+    for (;;) {
+      const page = this.#parts.alerts.watchedAccounts(after, ACCOUNTS_A_PAGE)
+      for (const accountId of page) await this.#look(accountId)
+      if (page.length < ACCOUNTS_A_PAGE) break
+      after = page.at(-1) ?? after
+    }
+    if (!this.#isClosed) this.#parts.onPass?.()
+  }
+
+  async #look(accountId: string): Promise<void> {
+    if (this.#isClosed) return
+    const alerts = this.#parts.alerts.alerts(accountId).filter(({ isEnabled }) => isEnabled)
+    const facts = await this.#parts.factsOf(
+      accountId,
+      alerts.map(({ rule }) => rule),
+    )
+    if (facts === undefined || this.#isClosed) return
+    for (const alert of alerts) this.#judge(alert, facts)
+  }
+
+  #judge(alert: Alert, facts: AccountFacts): void {
+    const { alerts, newEventId, onFired, metrics } = this.#parts
+    const before = alerts.marks(alert.id)
+    const { crossings, marks } = judge(alert.rule, facts, before)
+    if (crossings.length === 0 && marks.size === before.size) return
+    const told = { alertId: alert.id, accountId: alert.accountId, rule: alert.rule, facts }
+    const firings = crossings.map((crossing) => ({ eventId: newEventId(), event: eventOf({ ...told, crossing }) }))
+    const fired = alerts.fire(alert, marks, firings)
+    if (fired.dropped > 0) metrics.alertDropped(fired.dropped)
+    if (fired.told > 0) onFired()
+  }
+}

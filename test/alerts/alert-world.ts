@@ -1,0 +1,121 @@
+/** Alerts over a real file, with facts, receivers and time that the test decides. A world that is left and opened again is a process that died. */
+
+import { Database } from 'bun:sqlite'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Alerts, type AlertsOptions, startAlerts } from '../../src/alerts/alerts.ts'
+import { sendWebhook } from '../../src/alerts/send-webhook.ts'
+import type { AlertMail } from '../../src/core/alert-event.ts'
+import type { AccountFacts, AlertRule, KeyFacts } from '../../src/core/alerts.ts'
+import { type Picos, parseUsd, picos } from '../../src/core/money.ts'
+import { makeMetrics } from '../../src/observe/metrics.ts'
+import type { Alert } from '../../src/people/alert-rows.ts'
+import { AlertStore } from '../../src/people/alert-store.ts'
+import sql from '../../src/people/alerts.sql' with { type: 'text' }
+import { DeliveryStore } from '../../src/people/delivery-store.ts'
+import { authority } from './receiver.ts'
+
+export const usd = (text: string): Picos => parseUsd(text) ?? picos(0n)
+export const BELOW_10: AlertRule = { kind: 'balance_below', thresholdPicos: usd('10') }
+export const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+
+export type SentMail = AlertMail & Readonly<{ to: string }>
+
+export class AlertWorld {
+  /** Unix milliseconds. */
+  nowMs = Date.UTC(2026, 10, 20, 12)
+  readonly balances = new Map<string, Picos>()
+  readonly keys: KeyFacts[] = []
+  readonly mails: SentMail[] = []
+  readonly lines: Record<string, unknown>[] = []
+  readonly metrics = makeMetrics()
+  members: readonly string[] = ['ann@example.com', 'bob@example.com']
+  mailProblem: string | null = null
+  /** How often each account was looked at. */
+  readonly looks = new Map<string, number>()
+  readonly #folder = mkdtempSync(join(tmpdir(), 'tollgate-alerts-'))
+  #db = this.#open(true)
+  running: Alerts | undefined
+
+  store = new AlertStore(this.#db, () => this.nowMs)
+  deliveries = new DeliveryStore(this.#db, () => this.nowMs)
+
+  start(options: Partial<AlertsOptions> = {}): Alerts {
+    const say = (line: object) => void this.lines.push({ ...line })
+    this.running = startAlerts({
+      db: this.#db,
+      factsOf: (accountId) => Promise.resolve(this.#facts(accountId)),
+      sendWebhook: (message) =>
+        sendWebhook(message, { allowPrivate: true, resolve: () => Promise.resolve(['127.0.0.1']), ca: authority.pem, timeoutMs: 1_000 }),
+      sendMail: (to, mail) => {
+        this.mails.push({ to, ...mail })
+        return Promise.resolve(this.mailProblem)
+      },
+      membersOf: () => this.members,
+      cabinetUrl: () => 'https://gateway.example/cabinet/alerts',
+      log: { notice: (notice, fields) => say({ notice, ...fields }), alarm: (alarm, fields) => say({ alarm, ...fields }) },
+      metrics: this.metrics,
+      now: () => this.nowMs,
+      random: () => 0,
+      everyMs: 10,
+      ...options,
+    })
+    return this.running
+  }
+
+  /** As `kill -9`: nothing is finished; the file is what it was. */
+  die(): void {
+    this.running?.close()
+    this.#db.close()
+    this.#db = this.#open(false)
+    this.store = new AlertStore(this.#db, () => this.nowMs)
+    this.deliveries = new DeliveryStore(this.#db, () => this.nowMs)
+  }
+
+  end(): void {
+    this.running?.close()
+    this.#db.close()
+    rmSync(this.#folder, { recursive: true })
+  }
+
+  addAlert(accountId: string, some: Partial<Alert> = {}): string {
+    const id = some.id ?? `alert_${Bun.randomUUIDv7()}`
+    const alert = { accountId, rule: BELOW_10, emails: [], webhooks: [], isEnabled: true, createdBy: 'ann@example.com', ...some, id }
+    if (!this.store.addAlert(alert)) throw new Error('no room')
+    return id
+  }
+
+  addWebhook(accountId: string, url: string, id = `hook_${Bun.randomUUIDv7()}`): string {
+    if (!this.store.addWebhook({ id, accountId, url, secret: SECRET, isEnabled: true, createdBy: 'ann@example.com' }))
+      throw new Error('no room')
+    return id
+  }
+
+  query<Row>(text: string): readonly Row[] {
+    return this.#db.query<Row, []>(text).all()
+  }
+
+  #facts(accountId: string): AccountFacts | undefined {
+    this.looks.set(accountId, (this.looks.get(accountId) ?? 0) + 1)
+    const balancePicos = this.balances.get(accountId)
+    return balancePicos === undefined ? undefined : { at: this.nowMs, balancePicos, spentTodayPicos: usd('0'), keys: this.keys }
+  }
+
+  #open(isNew: boolean): Database {
+    const db = new Database(join(this.#folder, 'people.db'), { create: true, readwrite: true, strict: true })
+    db.run('PRAGMA journal_mode = WAL')
+    db.run('PRAGMA synchronous = NORMAL')
+    db.run('PRAGMA foreign_keys = ON')
+    if (isNew) db.run(sql)
+    return db
+  }
+}
+
+export async function until(isSo: () => boolean, limitMs = 3_000): Promise<void> {
+  const endMs = performance.now() + limitMs
+  while (!isSo()) {
+    if (performance.now() > endMs) throw new Error('it did not come to it')
+    await Bun.sleep(2)
+  }
+}
