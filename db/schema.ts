@@ -61,6 +61,7 @@ export const accounts = sqliteTable(
   (table) => [
     uniqueIndex('accounts_id').on(table.id),
     uniqueIndex('accounts_name').on(table.name).where(sql.raw("name <> ''")),
+    index('accounts_search').on(sql`name COLLATE NOCASE`),
     ...checks('credited_picos BETWEEN -9000000000000000000 AND 9000000000000000000', 'balance_picos = credited_picos - spent_picos'),
     ...checks('(chain_count = 0) = (chain_hash IS NULL)'),
     ...notNegative('spent_picos', 'chain_count'),
@@ -93,6 +94,7 @@ export const keys = sqliteTable(
     uniqueIndex('keys_id').on(table.id),
     uniqueIndex('keys_name').on(table.name).where(sql.raw("name <> ''")),
     index('keys_account').on(table.accountNumber),
+    index('keys_search').on(sql`name COLLATE NOCASE`),
     ...notNegative('limit_picos', 'spent_picos'),
     ...isFlag('is_active'),
   ],
@@ -109,7 +111,7 @@ export const keySecrets = sqliteTable(
     validUntil: whole('valid_until'),
     createdAt: whole('created_at').notNull(),
   },
-  (table) => [index('key_secrets_key').on(table.keyNumber), ...isHash('hash')],
+  (table) => [index('key_secrets_key').on(table.keyNumber), index('key_secrets_display').on(table.display), ...isHash('hash')],
 )
 
 export const models = sqliteTable(

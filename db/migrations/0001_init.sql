@@ -40,6 +40,8 @@ CREATE TABLE accounts (
 CREATE UNIQUE INDEX accounts_id ON accounts (id);
 -- People type names where an id would do, so a name means one account.
 CREATE UNIQUE INDEX accounts_name ON accounts (name) WHERE name <> '';
+-- People look for a name by its beginning, and do not mind its case.
+CREATE INDEX accounts_search ON accounts (name COLLATE NOCASE);
 
 CREATE TABLE keys (
   number INTEGER PRIMARY KEY,
@@ -59,6 +61,7 @@ CREATE TABLE keys (
 CREATE UNIQUE INDEX keys_id ON keys (id);
 CREATE UNIQUE INDEX keys_name ON keys (name) WHERE name <> '';
 CREATE INDEX keys_account ON keys (account_number);
+CREATE INDEX keys_search ON keys (name COLLATE NOCASE);
 
 -- Secrets by their SHA-256. A rotated key has two until the overlap ends.
 CREATE TABLE key_secrets (
@@ -69,6 +72,7 @@ CREATE TABLE key_secrets (
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX key_secrets_key ON key_secrets (key_number);
+CREATE INDEX key_secrets_display ON key_secrets (display);
 
 CREATE TABLE models (
   number INTEGER PRIMARY KEY,

@@ -7,8 +7,8 @@ import type { Database } from 'bun:sqlite'
 import { and, desc, eq, lt, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { accounts, credits, keys, models } from '../../db/schema.ts'
-import type { AccountAtRest, AccountCredit, AccountKey, AccountReceipt, OtherCall, ReceiptWithCalls, SpendPart } from './account-reports.ts'
-import { accountColumns, keyColumns } from './key-columns.ts'
+import type { AccountAtRest, AccountCredit, AccountReceipt, ListedKey, OtherCall, ReceiptWithCalls, SpendPart } from './account-reports.ts'
+import { accountColumns, listedKey, listedKeyColumns } from './key-columns.ts'
 import { type Page, pageOf } from './operator-lists.ts'
 import { ReceiptPages } from './receipt-pages.ts'
 import type { AttemptRow, ReceiptRow } from './receipt-rows.ts'
@@ -46,17 +46,17 @@ export class AccountReads {
     }
   }
 
-  keys({ accountId, after, limit }: QuestionOf<'accountKeys'>): Page<AccountKey> | undefined {
+  keys({ accountId, after, limit }: QuestionOf<'accountKeys'>): Page<ListedKey> | undefined {
     const account = this.#numberOf(accountId)
     const before = after === undefined ? NEWEST : this.#keyNumber(accountId, after)
     if (account === undefined || before === undefined) return undefined
     const rows = this.#statements.keys.all({ account, before, rows: limit + 1 })
-    return pageOf(rows.map(keyOf), limit, ({ id }) => id)
+    return pageOf(rows.map(listedKey), limit, ({ id }) => id)
   }
 
-  key({ accountId, keyId }: QuestionOf<'accountKey'>): AccountKey | undefined {
+  key({ accountId, keyId }: QuestionOf<'accountKey'>): ListedKey | undefined {
     const key = this.#statements.key.get({ accountId, keyId })
-    return key === undefined ? undefined : keyOf(key)
+    return key === undefined ? undefined : listedKey(key)
   }
 
   receipts({ kind: _, accountId, keyId, ...query }: QuestionOf<'accountReceipts'>): Page<AccountReceipt> | undefined {
@@ -98,12 +98,6 @@ export class AccountReads {
   }
 }
 
-type StoredKey = ReturnType<ReturnType<typeof prepare>['keys']['all']>[number]
-
-function keyOf({ previousDisplay, previousUntil, balancePicos: _, toppedUpAt: _t, accountName: _n, ...key }: StoredKey): AccountKey {
-  return { ...key, previous: previousDisplay === null ? null : { display: previousDisplay, validUntil: Number(previousUntil) } }
-}
-
 const publicReceipt = ({ upstream: _, ...receipt }: ReceiptRow): AccountReceipt => receipt
 const publicCall = ({ number, status, cause, startedAt, durationMs }: AttemptRow): OtherCall => ({
   number,
@@ -116,21 +110,10 @@ const publicCall = ({ number, status, cause, startedAt, durationMs }: AttemptRow
 const numberOrNull = (value: bigint | null | undefined): number | null => (value === null || value === undefined ? null : Number(value))
 
 const given = sql.placeholder
-/** The secret before the last rotation: of those that end, the one that ends last. */
-const previous = (column: 'display' | 'valid_until') =>
-  sql`(select ${sql.raw(column)} from key_secrets where key_number = keys.number and valid_until is not null order by valid_until desc, created_at desc limit 1)`
 
 function prepare(db: Database) {
   const orm = drizzle(db)
-  const keyRows = () =>
-    orm
-      .select({
-        ...keyColumns,
-        previousDisplay: previous('display') as ReturnType<typeof sql<string | null>>,
-        previousUntil: previous('valid_until') as ReturnType<typeof sql<bigint | null>>,
-      })
-      .from(keys)
-      .innerJoin(accounts, eq(accounts.number, keys.accountNumber))
+  const keyRows = () => orm.select(listedKeyColumns).from(keys).innerJoin(accounts, eq(accounts.number, keys.accountNumber))
   return {
     account: orm
       .select({ number: accounts.number, ...accountColumns })

@@ -50,8 +50,8 @@ export type SpendQuestion = Readonly<{
 /** Undefined in all of them: there is no such account, or key, or request of it, or `after` is no place of this list. */
 export type AccountFindings = {
   account: AccountAtRest | undefined
-  accountKeys: Page<AccountKey> | undefined
-  accountKey: AccountKey | undefined
+  accountKeys: Page<ListedKey> | undefined
+  accountKey: ListedKey | undefined
   accountReceipts: Page<AccountReceipt> | undefined
   accountReceipt: ReceiptWithCalls | undefined
   accountCredits: Page<AccountCredit> | undefined
@@ -77,8 +77,9 @@ export type AccountAtRest = Readonly<{
   lastSyncedAt: number
 }>
 
-export type AccountKey = KeyRecord &
+export type ListedKey = KeyRecord &
   Readonly<{
+    accountName: string
     spentPicos: Picos
     createdAt: number
     lastUsedAt: number | null

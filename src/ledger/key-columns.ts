@@ -2,6 +2,7 @@
 
 import { sql } from 'drizzle-orm'
 import { accounts, keys } from '../../db/schema.ts'
+import type { ListedKey } from './account-reports.ts'
 
 /** The newest secret is the one to show; an older one may still be in its overlap. */
 export const keyColumns = {
@@ -21,6 +22,27 @@ export const keyColumns = {
   lastSyncedAt: keys.lastSyncedAt,
   lastUsedAt: keys.lastUsedAt,
   toppedUpAt: accounts.toppedUpAt,
+}
+
+/** The secret before the last rotation: of those that end, the one that ends last. */
+const previous = <T>(column: 'display' | 'valid_until') =>
+  sql<T>`(select ${sql.raw(column)} from key_secrets where key_number = keys.number and valid_until is not null order by valid_until desc, created_at desc limit 1)`
+
+export const listedKeyColumns = {
+  ...keyColumns,
+  previousDisplay: previous<string | null>('display'),
+  previousUntil: previous<bigint | null>('valid_until'),
+}
+
+type Stored = Omit<ListedKey, 'previous'> & {
+  previousDisplay: string | null
+  previousUntil: bigint | null
+  balancePicos: bigint
+  toppedUpAt: number | null
+}
+
+export function listedKey({ previousDisplay, previousUntil, balancePicos: _, toppedUpAt: _t, ...key }: Stored): ListedKey {
+  return { ...key, previous: previousDisplay === null ? null : { display: previousDisplay, validUntil: Number(previousUntil) } }
 }
 
 export const accountColumns = {

@@ -4,7 +4,7 @@
  */
 
 import type { Database } from 'bun:sqlite'
-import { and, desc, eq, gte, lt, lte, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, gte, inArray, lt, lte, type SQL, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { accounts, attempts, auditLog, credits, keys, models, priceVersions, upstreams, usageDaily } from '../../db/schema.ts'
 import { type Picos, picos } from '../core/money.ts'
@@ -20,7 +20,8 @@ export type Page<Row> = Readonly<{ rows: readonly Row[]; next: string | null }>
 /** Unix milliseconds: `from` and later, before `to`. */
 export type Range = Readonly<{ from: number | undefined; to: number | undefined }>
 
-export type AuditQuery = Paging & Range & Readonly<{ target: string | undefined }>
+/** `actor` and `action` have no index: where they are given a page looks at 10,000 lines at most, and may hold fewer than asked for. */
+export type AuditQuery = Paging & Range & Readonly<{ target: string | undefined; actor?: string | undefined; action?: string | undefined }>
 export type CreditsQuery = Paging & Range & Readonly<{ accountId: string | undefined; ref: string | undefined }>
 export type AttemptsQuery = Paging & Range & Readonly<{ requestId: string | undefined }>
 /** Days are whole UTC days since 1970, both included. */
@@ -45,6 +46,8 @@ export type UsageReport = Readonly<{
 export type UsageTotal = Readonly<{ requests: number; costPicos: Picos; waivedPicos: Picos }>
 
 const LIMB = 1_000_000n
+/** A page that finds little looks no further: its reader goes on with the next one. */
+const LOOKED_AT_MAX = 10_000
 
 export class OperatorLists {
   readonly #orm: ReturnType<typeof drizzle>
@@ -54,23 +57,51 @@ export class OperatorLists {
     this.#orm = drizzle(db)
   }
 
-  audit({ target, from, to, after, limit }: AuditQuery): Page<AuditRow> {
+  audit({ target, actor, action, from, to, after, limit }: AuditQuery): Page<AuditRow> {
     const id = after === undefined ? undefined : Number(after)
-    const rows = this.#orm
-      .select()
+    const inOrder = [desc(auditLog.at), desc(auditLog.id)]
+    const indexed = and(
+      given(target, (wanted) => eq(auditLog.target, wanted)),
+      given(from, (time) => gte(auditLog.at, time)),
+      given(to, (time) => lt(auditLog.at, time)),
+      given(id, (last) => sql`(at, id) < (select at, id from audit_log where id = ${last})`),
+    )
+    const lines = () => this.#orm.select().from(auditLog)
+    if (actor === undefined && action === undefined) {
+      const rows = lines()
+        .where(indexed)
+        .orderBy(...inOrder)
+        .limit(limit + 1)
+        .all()
+      return pageOf(rows, limit, placeOfLine)
+    }
+    const looked = this.#orm
+      .select({ id: auditLog.id })
       .from(auditLog)
-      .where(
-        and(
-          given(target, (wanted) => eq(auditLog.target, wanted)),
-          given(from, (time) => gte(auditLog.at, time)),
-          given(to, (time) => lt(auditLog.at, time)),
-          given(id, (last) => sql`(at, id) < (select at, id from audit_log where id = ${last})`),
-        ),
-      )
-      .orderBy(desc(auditLog.at), desc(auditLog.id))
+      .where(indexed)
+      .orderBy(...inOrder)
+      .limit(LOOKED_AT_MAX)
+    const wanted = and(
+      inArray(auditLog.id, looked),
+      given(actor, (name) => eq(auditLog.actor, name)),
+      given(action, (name) => eq(auditLog.action, name)),
+    )
+    const rows = lines()
+      .where(wanted)
+      .orderBy(...inOrder)
       .limit(limit + 1)
       .all()
-    return pageOf(rows, limit, (row) => String(row.id))
+    const page = pageOf(rows, limit, placeOfLine)
+    if (page.next !== null) return page
+    const [last] = this.#orm
+      .select({ id: auditLog.id })
+      .from(auditLog)
+      .where(indexed)
+      .orderBy(...inOrder)
+      .limit(1)
+      .offset(LOOKED_AT_MAX - 1)
+      .all()
+    return { ...page, next: last === undefined ? null : placeOfLine(last) }
   }
 
   credits({ accountId, ref, from, to, after, limit }: CreditsQuery): Page<CreditRow> {
@@ -172,6 +203,8 @@ export class OperatorLists {
     return total ?? { requests: 0, costPicos: picos(0n), waivedPicos: picos(0n) }
   }
 }
+
+const placeOfLine = ({ id }: Pick<AuditRow, 'id'>): string => String(id)
 
 const usageCondition = ({ keyId, accountId, fromDay, toDay }: UsageQuery): SQL | undefined =>
   and(

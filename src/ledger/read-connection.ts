@@ -3,6 +3,7 @@
 import type { Database } from 'bun:sqlite'
 import { openDatabase } from '../../db/open.ts'
 import { AccountReads } from './account-reads.ts'
+import { ConsoleReads } from './console-reads.ts'
 import { CustomerReads } from './customer-reads.ts'
 import type { Finding, Question } from './reports.ts'
 import { statementKeyOf } from './statement-key.ts'
@@ -42,13 +43,13 @@ export class ReadConnection {
       return undefined
     }
     this.#db = db
-    return { customers: new CustomerReads(db), accounts: new AccountReads(db) }
+    return { customers: new CustomerReads(db), accounts: new AccountReads(db), console: new ConsoleReads(db) }
   }
 }
 
-type Answerers = Readonly<{ customers: CustomerReads; accounts: AccountReads }>
+type Answerers = Readonly<{ customers: CustomerReads; accounts: AccountReads; console: ConsoleReads }>
 
-function find({ customers, accounts }: Answerers, question: Exclude<Question, { kind: 'statementKey' }>): Finding {
+function find({ customers, accounts, console }: Answerers, question: Exclude<Question, { kind: 'statementKey' }>): Finding {
   switch (question.kind) {
     case 'key':
       return customers.key(question)
@@ -72,5 +73,23 @@ function find({ customers, accounts }: Answerers, question: Exclude<Question, { 
       return accounts.credits(question)
     case 'spend':
       return accounts.spend(question)
+    case 'accounts':
+      return console.accounts(question)
+    case 'keys':
+      return console.keys(question)
+    case 'allReceipts':
+      return console.receipts(question)
+    case 'anyReceipt':
+      return console.receipt(question)
+    case 'attempts':
+      return console.attempts(question)
+    case 'credits':
+      return console.credits(question)
+    case 'audit':
+      return console.audit(question)
+    case 'usageOfDay':
+      return console.usageOfDay(question)
+    case 'alertFacts':
+      return console.alertFacts(question)
   }
 }

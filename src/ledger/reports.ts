@@ -8,6 +8,7 @@ import type { Picos } from '../core/money.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { Usage } from '../core/usage.ts'
 import type { AccountFindings, AccountQuestion } from './account-reports.ts'
+import type { ConsoleFindings, ConsoleQuestion } from './console-reports.ts'
 import type { Page } from './receipt-pages.ts'
 import type { ReceiptRow } from './receipt-rows.ts'
 import type { StatementKey } from './statement-key.ts'
@@ -23,6 +24,7 @@ export interface Reports {
 export type Unread = 'tooMany' | 'overloaded' | 'unavailable'
 
 export type Question =
+  | ConsoleQuestion
   | AccountQuestion
   /** A key with its money, as far as the file knows. */
   | Readonly<{ kind: 'key'; keyId: string }>
@@ -48,14 +50,15 @@ export type QuestionKind = Question['kind']
 export type QuestionOf<K extends QuestionKind> = Extract<Question, { kind: K }>
 
 /** What each kind of question is answered. */
-export type Findings = AccountFindings & {
-  key: KeyAtRest | undefined
-  /** Undefined: `after` is no place of this key. */
-  receipts: ReceiptPage | undefined
-  receipt: Receipt | undefined
-  daily: DayPage
-  statementKey: Pick<StatementKey, 'publicKey'>
-}
+export type Findings = AccountFindings &
+  ConsoleFindings & {
+    key: KeyAtRest | undefined
+    /** Undefined: `after` is no place of this key. */
+    receipts: ReceiptPage | undefined
+    receipt: Receipt | undefined
+    daily: DayPage
+    statementKey: Pick<StatementKey, 'publicKey'>
+  }
 
 export type KeyAtRest = Omit<KeyRecord, 'display'> &
   Readonly<{ spentPicos: Picos; balancePicos: Picos; lastSyncedAt: number; toppedUpAt: number | null; createdAt: number }>

@@ -6,6 +6,7 @@ import type { Database } from 'bun:sqlite'
 import { picos } from '../core/money.ts'
 import { type Rates, savedByCache } from '../core/pricing.ts'
 import type { SpendPart, SpendQuestion, SpendRow } from './account-reports.ts'
+import type { QuestionOf } from './reports.ts'
 
 /** The keys of one account, and what is asked of them. Null: all keys, or models. */
 type Walk = Readonly<{ account: number; onlyKey: number | null; onlyModel: number | null }>
@@ -34,16 +35,23 @@ const BY = {
   key: { id: 'k.id', name: 'k.name', group: 'x.day, x.key_number, x.price_number' },
 }
 
+const OF_MODEL = 'WHERE $onlyModel IS NULL OR x.model_number = $onlyModel'
+
 /** By price version in any case: a sum of tokens then has one rate. */
-const sumsBy = ({ id, name, group }: (typeof BY)['day']): string => `SELECT ${id} AS id, ${name} AS name, x.*,
+const sumsBy = (walk: string, where: string, { id, name, group }: (typeof BY)['day']): string => `SELECT ${id} AS id, ${name} AS name, x.*,
     p.input_rate_picos AS inputRate, p.output_rate_picos AS outputRate, p.cache_read_rate_picos AS cacheReadRate,
     p.cache_write_5m_rate_picos AS cacheWrite5mRate, p.cache_write_1h_rate_picos AS cacheWrite1hRate, p.server_tool_use_rate_picos AS serverToolUseRate
   FROM (
     SELECT x.day, x.key_number, x.price_number, sum(requests) AS requests, sum(input_tokens) AS input, sum(output_tokens) AS output,
       sum(cache_read_tokens) AS cacheRead, sum(cache_write_5m_tokens) AS cacheWrite5m, sum(cache_write_1h_tokens) AS cacheWrite1h,
       sum(server_tool_uses) AS serverToolUses, sum(cost_picos) AS cost, sum(waived_picos) AS waived, sum(estimated_picos) AS estimated
-    FROM (SELECT u.* ${WALK} LIMIT $looked) x WHERE $onlyModel IS NULL OR x.model_number = $onlyModel GROUP BY ${group}
+    FROM (SELECT u.* ${walk} LIMIT $looked) x ${where} GROUP BY ${group}
   ) x JOIN price_versions p ON p.number = x.price_number JOIN models m ON m.number = p.model_number JOIN keys k ON k.number = x.key_number`
+
+/** Of a day, over all accounts: by the index of days, which goes on in the order of the key. */
+const WALK_OF_DAY = `FROM usage_daily u WHERE u.day = $day AND (u.key_number, u.model_number, u.price_number) > ($key, $model, $price)
+  ORDER BY u.key_number, u.model_number, u.price_number`
+const LAST_OF_DAY = `SELECT key_number || ':' || day || ':' || model_number || ':' || price_number AS place ${WALK_OF_DAY} LIMIT 1 OFFSET $looked - 1`
 
 export class SpendReads {
   readonly #db: Database
@@ -61,8 +69,25 @@ export class SpendReads {
     const { onlyModel, ...keys } = walk
     const given = { ...keys, fromDay, toDay, key, day, model, price, looked: LOOKED_AT_MAX[by] }
     const next = this.#db.query<{ place: string }, [typeof given]>(LAST).get(given)?.place ?? null
-    const rows = this.#db.query<SumRow, [typeof given & { onlyModel: number | null }]>(sumsBy(BY[by])).all({ ...given, onlyModel })
+    const rows = this.#db
+      .query<SumRow, [typeof given & { onlyModel: number | null }]>(sumsBy(WALK, OF_MODEL, BY[by]))
+      .all({ ...given, onlyModel })
     return { rows: rows.map(rowOf), next }
+  }
+
+  /** By model. Undefined: `after` is no place. */
+  ofDay({ day, after = BEFORE_ALL }: QuestionOf<'usageOfDay'>): SpendPart | undefined {
+    if (!PLACE.test(after)) return undefined
+    const [key = 0, , model = 0, price = 0] = after.split(':').map(Number)
+    const given = { day, key, model, price, looked: LOOKED_AT_MAX.model }
+    const next = this.#db.query<{ place: string }, [typeof given]>(LAST_OF_DAY).get(given)?.place ?? null
+    return {
+      rows: this.#db
+        .query<SumRow, [typeof given]>(sumsBy(WALK_OF_DAY, '', BY.model))
+        .all(given)
+        .map(rowOf),
+      next,
+    }
   }
 
   #isOf(account: number, key: number): boolean {

@@ -3,19 +3,19 @@
 import { picos, ZERO } from '../core/money.ts'
 import { addUsage, NO_USAGE } from '../core/usage.ts'
 import type { SpendQuestion, SpendRow, SpendSums } from './account-reports.ts'
-import type { Reports, Unread } from './reports.ts'
+import type { QuestionOf, Reports, Unread } from './reports.ts'
 
 const NOTHING: SpendSums = { requests: 0, usage: NO_USAGE, costPicos: ZERO, waivedPicos: ZERO, estimatedPicos: ZERO, savedPicos: ZERO }
 
-/** All parts of it, each in the client's turn. Undefined: there is no such account or key. */
+/** All parts of it, each in the client's turn; of a day over all accounts too. Undefined: there is no such account or key. */
 export async function wholeSpend(
   reports: Reports,
   client: string,
-  question: Omit<SpendQuestion, 'after'>,
+  question: Omit<SpendQuestion, 'after'> | Omit<QuestionOf<'usageOfDay'>, 'after'>,
 ): Promise<readonly SpendRow[] | undefined | Unread> {
   const rows: SpendRow[] = []
   for (let after: string | null | undefined; after !== null; ) {
-    const part = await reports.ask<'spend'>(client, after === undefined ? question : { ...question, after })
+    const part = await reports.ask<'spend' | 'usageOfDay'>(client, after === undefined ? question : { ...question, after })
     if (typeof part !== 'object') return part
     rows.push(...part.rows)
     after = part.next

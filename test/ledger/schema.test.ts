@@ -72,7 +72,7 @@ test('the same indexes: columns, uniqueness, condition', () => {
       name,
     )
     const told = indexes.map(({ config }) => {
-      const columns = config.columns.map((column) => ('name' in column ? column.name : '')).join(', ')
+      const columns = config.columns.map((column) => (is(column, SQL) ? textOf(column) : 'name' in column ? column.name : '')).join(', ')
       const where = config.where === undefined ? '' : ` WHERE ${textOf(config.where)}`
       return `CREATE ${config.unique ? 'UNIQUE ' : ''}INDEX ${config.name} ON ${name} (${columns})${where}`
     })
