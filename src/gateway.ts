@@ -21,6 +21,7 @@ import { describeBug } from './observe/bug.ts'
 import { makeLog } from './observe/log.ts'
 import { type Metrics, makeMetrics } from './observe/metrics.ts'
 import { processMemoryBytes } from './observe/process-memory.ts'
+import type { People } from './people/people.ts'
 import { AnswerMemory } from './relay/answer-memory.ts'
 import { BodyMemory, poolBytesOf } from './relay/body-memory.ts'
 import { BodyReader } from './relay/body-reader.ts'
@@ -31,6 +32,7 @@ import { TIMINGS, type Timings } from './relay/timings.ts'
 import { turningWheel } from './turning-wheel.ts'
 import type { MemberConfig, UpstreamReport } from './upstream/member.ts'
 import { UpstreamPool } from './upstream/pool.ts'
+import { peopleOfGateway } from './web/people-of-gateway.ts'
 import type { Site } from './web/site.ts'
 import type { World } from './world.ts'
 
@@ -57,6 +59,7 @@ export type Gateway = Readonly<{
   /** Where `/metrics` is. */
   operatorUrl: string
   world: World
+  people: () => People
   bodies: BodyMemory
   /** Takes over what a reload may change; names what it may not. */
   reload(config: Config): readonly string[]
@@ -92,7 +95,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   if ('problem' in opened) return { problem: 'ledger', message: opened.message }
   const { recovered } = opened
   const ledger = options.wrapLedger?.(opened.ledger) ?? opened.ledger
-  const state: State = { config, members: membersOf(config), isDraining: false, url: '' }
+  const state: State = { config, members: membersOf(config), isDraining: false, url: '', operatorUrl: '' }
   const wheel = turningWheel()
   const reports = new Reads({ path: opened.path, startThread, onFault })
   const pool = poolOf(wheel, metrics)
@@ -116,7 +119,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   registerPoolGauges(metrics, pool)
   metrics.gauge('tollgate_recovered', 'Requests of a dead process that were waived when this one started.', () => recovered)
   metrics.gauge('tollgate_ledger_wal_bytes', 'The write-ahead log beside the ledger.', () => walBytes(opened.path))
-  const site: Site = { world, upstreams: pool }
+  const people = peopleOfGateway({ world, config: () => state.config, urls: () => ({ cabinet: state.url, console: state.operatorUrl }) })
+  const site: Site = { world, upstreams: pool, people: people.open }
   const pages = {
     cabinet: () => import('./web/cabinet-app.ts').then(({ cabinetApp }) => cabinetApp(site)),
     console: () => import('./web/console-app.ts').then(({ consoleApp }) => consoleApp(site)),
@@ -128,6 +132,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     return listeners
   }
   state.url = listeners.url
+  state.operatorUrl = listeners.operatorUrl
   if (seesSockets())
     metrics.gauge('tollgate_client_connections', 'Open connections of clients.', async () => (await listeners.connections()) ?? 0)
   if (!(await listeners.limitWrites())) log.notice('this system cannot be told to reset clients that do not read: they are closed')
@@ -136,6 +141,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     url: listeners.url,
     operatorUrl: listeners.operatorUrl,
     world,
+    people: people.open,
     bodies,
     reload(next) {
       const { config: taken, ignored } = reloadable(state.config, next)
@@ -154,6 +160,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
       await within(LAST_WAIT_MS, relay.whenIdle())
       await within(LAST_WAIT_MS, stopped)
       await listeners.close()
+      people.close()
       await reports.close()
       await ledger.close()
       log.flush()
@@ -220,7 +227,7 @@ const walBytes = (ledgerPath: string): Promise<number> =>
     () => 0,
   )
 
-type State = { config: Config; members: readonly MemberConfig[]; isDraining: boolean; url: string }
+type State = { config: Config; members: readonly MemberConfig[]; isDraining: boolean; url: string; operatorUrl: string }
 
 const worldOf = (state: State, parts: Pick<World, 'ledger' | 'reports' | 'log' | 'metrics' | 'wheel' | 'upstreams'>): World => ({
   ...parts,

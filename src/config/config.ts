@@ -17,7 +17,13 @@ export type Config = Readonly<{
     trustedProxies: readonly string[]
     corsOrigins: readonly string[]
   }>
-  operator: Readonly<{ host: string; port: number }>
+  /** `publicUrl`: where operators reach the console, an origin; undefined: the address it listens on. */
+  operator: Readonly<{ host: string; port: number; publicUrl: string | undefined }>
+  cabinet: Readonly<{
+    signUp: SignUp
+    /** Where customers reach the cabinet, an origin; undefined: the address that the listener has. */
+    publicUrl: string | undefined
+  }>
   /** Absolute path of the database file. */
   ledgerPath: string
   limits: Limits
@@ -41,6 +47,10 @@ export type UpstreamConfig = Readonly<{
   /** What the variable holds that the file names, for `fetch`; undefined: no proxy. */
   proxyUrl: string | undefined
 }>
+
+/** Who may make an account: whom an operator invites, or everybody. */
+type SignUp = (typeof SIGN_UPS)[number]
+export const SIGN_UPS = ['closed', 'open'] as const
 
 /** Sockets of our own, or Bun's `fetch`, which alone knows proxies. */
 export type Transport = (typeof TRANSPORTS)[number]

@@ -10,7 +10,7 @@ import { LIMITS } from '../core/limits.ts'
 import type { Config } from './config.ts'
 import { LEDGER_PATH, OPERATOR } from './defaults.ts'
 import { makeCatalog } from './make-catalog.ts'
-import { makeServer } from './make-server.ts'
+import { makePublicUrl, makeServer } from './make-server.ts'
 import { type Environment, makeUpstreams } from './make-upstreams.ts'
 import { type ConfigProblem, type ConfigProblems, shapeProblems } from './problems.ts'
 import { CONFIG_FILE, type ConfigFile } from './schema.ts'
@@ -63,6 +63,8 @@ function parseToml(text: string): { root: unknown } | ConfigProblem {
 function configOf(entry: ConfigFile, file: string | undefined, options: LoadOptions): Config | ConfigProblems {
   const problems: ConfigProblem[] = []
   const server = makeServer(entry.server ?? {}, problems)
+  const operator = { ...OPERATOR, ...entry.operator, publicUrl: makePublicUrl('operator', entry.operator?.public_url, problems) }
+  const cabinet = { signUp: entry.cabinet?.sign_up ?? 'closed', publicUrl: makePublicUrl('cabinet', entry.cabinet?.public_url, problems) }
   const upstreams = makeUpstreams(entry.upstreams ?? [], options.needsSecrets === false ? undefined : options.env, problems)
   const catalog = makeCatalog(entry, problems)
   const limits = limitsOf(entry.limits ?? {})
@@ -71,7 +73,8 @@ function configOf(entry: ConfigFile, file: string | undefined, options: LoadOpti
   return {
     file,
     server,
-    operator: { ...OPERATOR, ...entry.operator },
+    operator: { host: operator.host, port: operator.port, publicUrl: operator.publicUrl },
+    cabinet: { ...cabinet, publicUrl: cabinet.publicUrl ?? server.publicUrl },
     ledgerPath: resolve(file === undefined ? options.folder : dirname(file), entry.ledger?.path ?? LEDGER_PATH),
     limits,
     upstreams,

@@ -14,12 +14,7 @@ export function makeServer(entry: NonNullable<ConfigFile['server']>, problems: C
   const dashboardUrl = entry.dashboard_url
   if (dashboardUrl !== undefined && !isHttpUrl(dashboardUrl))
     problems.push({ path: 'server.dashboard_url', message: `expected an http or https address, found ${describe(dashboardUrl)}` })
-  const publicUrl = entry.public_url === undefined ? undefined : originOf(entry.public_url)
-  if (entry.public_url !== undefined && publicUrl === undefined)
-    problems.push({
-      path: 'server.public_url',
-      message: `expected an http or https address without a path, such as "https://api.example.com", found ${describe(entry.public_url)}`,
-    })
+  const publicUrl = makePublicUrl('server', entry.public_url, problems)
   return {
     host: entry.host ?? SERVER.host,
     port: entry.port ?? SERVER.port,
@@ -43,6 +38,17 @@ export function makeServer(entry: NonNullable<ConfigFile['server']>, problems: C
       return text
     }),
   }
+}
+
+/** `table`: in which the address stands; undefined where it does not. */
+export function makePublicUrl(table: string, text: string | undefined, problems: ConfigProblem[]): string | undefined {
+  const origin = text === undefined ? undefined : originOf(text)
+  if (text !== undefined && origin === undefined)
+    problems.push({
+      path: `${table}.public_url`,
+      message: `expected an http or https address without a path, such as "https://api.example.com", found ${describe(text)}`,
+    })
+  return origin
 }
 
 const isHttpUrl = (text: string): boolean => httpUrlOf(text) !== undefined

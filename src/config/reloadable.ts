@@ -21,6 +21,7 @@ export function reloadable(before: Config, after: Config): { config: Config; ign
       port: keep('server.port', before.server.port, after.server.port),
     },
     operator: {
+      ...after.operator,
       host: keep('operator.host', before.operator.host, after.operator.host),
       port: keep('operator.port', before.operator.port, after.operator.port),
     },

@@ -3,7 +3,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { REJECTIONS } from '../core/catalog.ts'
 import { LIMITS, type Limits } from '../core/limits.ts'
-import { TRANSPORTS } from './config.ts'
+import { SIGN_UPS, TRANSPORTS } from './config.ts'
 
 const CLOSED = { additionalProperties: false }
 /** Timers end at 2³¹ − 1 milliseconds. */
@@ -18,6 +18,7 @@ const host = Type.String({ pattern: '^[0-9A-Za-z.:_-]{1,253}$', description: 'a 
 const variable = (holds: string) =>
   Type.String({ pattern: '^[A-Za-z_][0-9A-Za-z_]*$', description: `the NAME of an environment variable that holds ${holds}` })
 const text = (description: string) => Type.String({ minLength: 1, description })
+const publicUrl = text('an http or https address without a path')
 const count = (description: string, maximum = COUNT_MAX) => Type.Integer({ minimum: 1, maximum, description })
 const milliseconds = count(`a whole number of milliseconds from 1 to ${TIMER_MS_MAX}`, TIMER_MS_MAX)
 const positive = count(`a whole number from 1 to ${COUNT_MAX}`)
@@ -119,7 +120,7 @@ export const CONFIG_FILE = Type.Object(
           host: Type.Optional(host),
           port: Type.Optional(port),
           dashboard_url: Type.Optional(text('an http or https address')),
-          public_url: Type.Optional(text('an http or https address without a path')),
+          public_url: Type.Optional(publicUrl),
           trusted_proxies: Type.Optional(texts('an address or a range, such as "10.0.0.0/8"', 'an array of addresses or ranges')),
           cors_origins: Type.Optional(texts('an origin, such as "https://chat.example.com", or "*"', 'an array of origins, or ["*"]')),
         },
@@ -127,7 +128,24 @@ export const CONFIG_FILE = Type.Object(
       ),
     ),
     operator: Type.Optional(
-      Type.Object({ host: Type.Optional(host), port: Type.Optional(port) }, { ...CLOSED, description: 'a table, written [operator]' }),
+      Type.Object(
+        { host: Type.Optional(host), port: Type.Optional(port), public_url: Type.Optional(publicUrl) },
+        { ...CLOSED, description: 'a table, written [operator]' },
+      ),
+    ),
+    cabinet: Type.Optional(
+      Type.Object(
+        {
+          public_url: Type.Optional(publicUrl),
+          sign_up: Type.Optional(
+            Type.Union(
+              SIGN_UPS.map((name) => Type.Literal(name)),
+              { description: `one of ${SIGN_UPS.join(', ')}` },
+            ),
+          ),
+        },
+        { ...CLOSED, description: 'a table, written [cabinet]' },
+      ),
     ),
     ledger: Type.Optional(
       Type.Object({ path: Type.Optional(text('the path of the database file')) }, { ...CLOSED, description: 'a table, written [ledger]' }),

@@ -2,12 +2,16 @@
 
 import { Elysia } from 'elysia'
 import { gatewayRoutes } from './api/gateway.ts'
+import { peopleRoutes } from './api/people.ts'
 import html from './cabinet/index.html'
 import { pageRoutes } from './page-routes.ts'
 import type { Site } from './site.ts'
 
-export const cabinetApp = ({ world }: Site) =>
-  new Elysia({ strictPath: true, handler: { standardHostname: false } }).use(gatewayRoutes(world)).use(pageRoutes('/cabinet', html))
+export const cabinetApp = (site: Site) =>
+  new Elysia({ strictPath: true, handler: { standardHostname: false } })
+    .use(peopleRoutes(site, 'cabinet'))
+    .use(gatewayRoutes(site.world))
+    .use(pageRoutes('/cabinet', html))
 
 /** The types of its routes, for the pages (Eden). */
 export type CabinetApp = ReturnType<typeof cabinetApp>

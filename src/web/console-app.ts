@@ -1,9 +1,12 @@
 /** The console as one Elysia: its pages and what they ask. Loaded with the first request for it. Rules: pages.md "Mounting". */
 
 import { Elysia } from 'elysia'
+import { peopleRoutes } from './api/people.ts'
 import html from './console/index.html'
 import { pageRoutes } from './page-routes.ts'
 import type { Site } from './site.ts'
 
-export const consoleApp = (_site: Site) =>
-  new Elysia({ strictPath: true, handler: { standardHostname: false } }).use(pageRoutes('/console', html))
+export const consoleApp = (site: Site) =>
+  new Elysia({ strictPath: true, handler: { standardHostname: false } })
+    .use(peopleRoutes(site, 'console'))
+    .use(pageRoutes('/console', html))

@@ -58,7 +58,8 @@ describe('without a file', () => {
       trustedProxies: [],
       corsOrigins: ['*'],
     })
-    expect(config.operator).toEqual({ host: '127.0.0.1', port: 9090 })
+    expect(config.operator).toEqual({ host: '127.0.0.1', port: 9090, publicUrl: undefined })
+    expect(config.cabinet).toEqual({ signUp: 'closed', publicUrl: undefined })
     expect(config.ledgerPath).toBe(join(folder, 'data/tollgate.db'))
     expect(config.limits).toEqual(LIMITS)
     expect(config.upstreams).toEqual([])
@@ -116,6 +117,9 @@ cors_origins = ["https://chat.example.com"]
 [operator]
 host = "127.0.0.2"
 port = 9191
+public_url = "https://console.example.com/"
+[cabinet]
+sign_up = "open"
 [ledger]
 path = "money/tollgate.db"
 [limits]
@@ -174,7 +178,8 @@ models = ["sl*"]
     trustedProxies: ['10.0.0.0/8', '192.0.2.1/32', '2001:db8::1/128', '2001:db8::/32'],
     corsOrigins: ['https://chat.example.com'],
   })
-  expect(config.operator).toEqual({ host: '127.0.0.2', port: 9191 })
+  expect(config.operator).toEqual({ host: '127.0.0.2', port: 9191, publicUrl: 'https://console.example.com' })
+  expect(config.cabinet).toEqual({ signUp: 'open', publicUrl: 'https://llm.example.com' })
   expect(config.ledgerPath).toBe(join(folder, 'money/tollgate.db'))
   expect(Object.values(config.limits)).toEqual([1000, 2000, 1, 2, 3, 4, 5, 6, 7, 8, 9000])
   expect(config.upstreams).toEqual([
@@ -242,6 +247,9 @@ test('every mistake is named with its path, what was expected and what was found
     ['[server]\npublic_url = "llm.example.com"', /^server\.public_url: expected an http or https address without a path/],
     ['[server]\npublic_url = "https://llm.example.com/api"', /^server\.public_url: expected an http or https address without a path/],
     ['[server]\npublic_url = "https://user:secret@llm.example.com"', /^server\.public_url: /],
+    ['[cabinet]\npublic_url = "https://llm.example.com/cabinet"', /^cabinet\.public_url: expected an http or https address without a path/],
+    ['[cabinet]\nsign_up = "invited"', /^cabinet\.sign_up: expected one of closed, open, found "invited"/],
+    ['[operator]\npublic_url = "console"', /^operator\.public_url: expected an http or https address without a path/],
     ['[server]\ndashboard_url = "pay.example.com"', /^server\.dashboard_url: expected an http or https address/],
     [
       '[server]\ntrusted_proxies = ["10.0.0.0/33", "10.1", "proxy"]',

@@ -257,7 +257,8 @@ function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<t
   return {
     file: undefined,
     server: { host: '127.0.0.1', port: 0, dashboardUrl, publicUrl, trustedProxies: [], corsOrigins },
-    operator: { host: '127.0.0.1', port: 0 },
+    operator: { host: '127.0.0.1', port: 0, publicUrl: undefined },
+    cabinet: { signUp: 'closed', publicUrl: undefined },
     ledgerPath,
     limits: { ...LIMITS, requestsPerMinute: 100_000, concurrentRequests: 1_000, ...limits },
     upstreams: upstreams.map((baseUrl, index) => ({

@@ -1,0 +1,99 @@
+/**
+ * better-auth as one listener's ways in: passwords, their reset by mail, passkeys. It is two megabytes, so this file is imported when somebody first signs in.
+ * What it may be asked stands in `ways.ts`. Rules: pages.md "Ways in", "Sessions".
+ */
+
+import type { Database } from 'bun:sqlite'
+import { passkey } from '@better-auth/passkey'
+import { type BetterAuthOptions, betterAuth } from 'better-auth'
+import { APIError } from 'better-auth/api'
+import type { Listener, Origins } from './origins.ts'
+import { PASSWORD_CHARS, passwordHash } from './password.ts'
+import { cookieNameOf, SESSION_S } from './sessions.ts'
+
+export type IdentityOptions = Readonly<{
+  db: Database
+  listener: Listener
+  origins: Origins
+  /** What signs cookies. */
+  secret: string
+  isOperator: (personId: string) => boolean
+  /** Takes the secret of a link that sets a new password; undefined: no mail is set up. */
+  sendReset: ((email: string, token: string) => void) | undefined
+  onBug: (bug: unknown) => void
+}>
+
+/** Answers a request whose path begins with `/cabinet/auth` or `/console/auth`. */
+export type Identity = Readonly<{ answer(request: Request): Promise<Response> }>
+
+const RESET_S = 3_600
+
+export function makeIdentity(options: IdentityOptions): Identity {
+  const auth = betterAuth(optionsOf(options))
+  return { answer: (request) => auth.handler(request) }
+}
+
+/** Exported for the test that compares the tables with what better-auth would make. */
+export function optionsOf({ db, listener, origins, secret, isOperator, sendReset, onBug }: IdentityOptions) {
+  const { base, allowed, isHttps, passkeyHost } = origins
+  const cookie = cookieNameOf(listener, isHttps)
+  return {
+    appName: 'Tollgate',
+    database: db,
+    secret,
+    baseURL: base,
+    basePath: `/${listener}/auth`,
+    trustedOrigins: [...allowed],
+    telemetry: { enabled: false },
+    logger: { disabled: true },
+    onAPIError: { onError: (error: unknown) => (error instanceof APIError ? undefined : onBug(error)) },
+    // Our own delays are per address and per e-mail, and never lock out a person.
+    rateLimit: { enabled: false },
+    user: { modelName: 'person' },
+    account: { modelName: 'credential' },
+    session: {
+      expiresIn: SESSION_S[listener],
+      disableSessionRefresh: true,
+      additionalFields: { listener: { type: 'string' as const, required: true, input: false } },
+    },
+    emailAndPassword: {
+      enabled: true,
+      disableSignUp: true,
+      minPasswordLength: PASSWORD_CHARS.min,
+      maxPasswordLength: PASSWORD_CHARS.max,
+      password: { hash: passwordHash, verify: ({ hash, password }) => Bun.password.verify(password, hash) },
+      revokeSessionsOnPasswordReset: true,
+      resetPasswordTokenExpiresIn: RESET_S,
+      // Not awaited: an address that is known must not answer later than one that is not.
+      ...(sendReset === undefined
+        ? {}
+        : {
+            sendResetPassword: ({ user, token }) => {
+              sendReset(user.email, token)
+              return Promise.resolve()
+            },
+          }),
+    },
+    databaseHooks: {
+      session: {
+        create: {
+          before: (session, context) => {
+            if (listener === 'console' && !isOperator(session.userId))
+              throw new APIError('UNAUTHORIZED', { message: 'Invalid email or password', code: 'INVALID_EMAIL_OR_PASSWORD' })
+            const address = context?.headers?.get('x-tollgate-client-address') ?? ''
+            return Promise.resolve({ data: { ...session, listener, ipAddress: address } })
+          },
+        },
+      },
+    },
+    advanced: {
+      // The names carry their own prefix.
+      useSecureCookies: false,
+      cookiePrefix: cookie,
+      defaultCookieAttributes: { secure: isHttps, sameSite: 'lax', httpOnly: true, path: '/' },
+      cookies: { session_token: { name: cookie } },
+      ipAddress: { disableIpTracking: true },
+    },
+    plugins: passkeyHost === undefined ? [] : [passkey({ rpID: passkeyHost, rpName: 'Tollgate', origin: [...allowed] })],
+  } satisfies BetterAuthOptions
+}

@@ -1,0 +1,8 @@
+/** How a password is kept: argon2id with the parameters that OWASP names (https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html). */
+
+/** At most: what is hashed costs by its length. */
+export const PASSWORD_CHARS = { min: 10, max: 128 } as const
+
+/** 19 MiB of memory for some 40 ms, beside the event loop. */
+export const passwordHash = (password: string): Promise<string> =>
+  Bun.password.hash(password, { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 })

@@ -1,0 +1,42 @@
+/**
+ * The file of the people, beside the ledger and apart from it: nothing that a page writes can lock or break what holds the money. The gateway and the commands
+ * have it open at the same time. Rules: pages.md "People".
+ */
+
+import { Database } from 'bun:sqlite'
+import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import first from './schema.sql' with { type: 'text' }
+
+/** In order; a file says in `user_version` how many it has had. */
+const MIGRATIONS: readonly string[] = [first]
+const BUSY_TIMEOUT_MS = 5_000
+
+export const peoplePathOf = (ledgerPath: string): string => join(dirname(ledgerPath), 'people.db')
+
+/** Made where it is missing, readable by its owner alone. Throws where the folder cannot be written or the file is a newer program's. */
+export function openPeopleFile(path: string): Database {
+  mkdirSync(dirname(path), { recursive: true })
+  // Before SQLite makes it with the process's own mask; the log beside it gets the file's mode.
+  closeSync(openSync(path, 'a', 0o600))
+  chmodSync(path, 0o600)
+  const db = new Database(path, { readwrite: true, strict: true })
+  try {
+    db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    db.run('PRAGMA journal_mode = WAL')
+    db.run('PRAGMA foreign_keys = ON')
+    db.transaction(() => migrate(db, path)).immediate()
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+/** Under the write lock, so that two processes that start at once make one file. */
+function migrate(db: Database, path: string): void {
+  const version = db.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0
+  if (version > MIGRATIONS.length) throw new Error(`${path} was made by a newer program`)
+  for (const migration of MIGRATIONS.slice(version)) db.run(migration)
+  if (version < MIGRATIONS.length) db.run(`PRAGMA user_version = ${MIGRATIONS.length}`)
+}

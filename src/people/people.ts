@@ -1,0 +1,127 @@
+/**
+ * The people of one gateway: their file, who may see what, sessions, links and ways in. Opened when a page is first asked for; better-auth when somebody first
+ * signs in. Rules: pages.md "People", "Links", "Signing up".
+ */
+
+import type { Database } from 'bun:sqlite'
+import { SignInDelays } from '../core/sign-in-delay.ts'
+import type { Identity } from './identity.ts'
+import { Links } from './links.ts'
+import type { Listener, Origins } from './origins.ts'
+import { PasswordTurns } from './password-turns.ts'
+import { openPeopleFile } from './people-file.ts'
+import { Roster, type WantedAccount } from './roster.ts'
+import { type Person, Sessions, type SignedIn } from './sessions.ts'
+
+/** What a reload may change, read when it is needed. */
+export type PeopleSettings = Readonly<{
+  signUp: 'closed' | 'open'
+  sendsMail: boolean
+  origins(listener: Listener): Origins
+}>
+
+export type PeopleOptions = Readonly<{
+  path: string
+  /** Unix milliseconds. */
+  now: () => number
+  /** Milliseconds that never jump. */
+  monotonicMs: () => number
+  sleep: (ms: number) => Promise<void>
+  settings: () => PeopleSettings
+  /** Makes an account with no money; the same account again is the same. False: not now. */
+  makeAccount: (account: WantedAccount & { email: string; address: string }) => Promise<boolean>
+  onBug: (bug: unknown) => void
+}>
+
+export class People {
+  readonly db: Database
+  readonly roster: Roster
+  readonly links: Links
+  readonly sessions: Sessions
+  readonly delays = new SignInDelays()
+  readonly passwordTurns = new PasswordTurns()
+  readonly monotonicMs: () => number
+  readonly sleep: (ms: number) => Promise<void>
+  readonly #options: PeopleOptions
+  readonly #identities = new Map<Listener, { key: string; identity: Identity }>()
+
+  /** Throws where the file cannot be opened. */
+  constructor(options: PeopleOptions) {
+    this.#options = options
+    this.monotonicMs = options.monotonicMs
+    this.sleep = options.sleep
+    this.db = openPeopleFile(options.path)
+    this.roster = new Roster(this.db, options.now)
+    this.links = new Links(this.db, this.roster, options.now)
+    this.sessions = new Sessions(this.db, options.now)
+  }
+
+  get settings(): PeopleSettings {
+    return this.#options.settings()
+  }
+
+  origins(listener: Listener): Origins {
+    return this.settings.origins(listener)
+  }
+
+  /** Who sent a request with these cookies; undefined: nobody who is signed in on this listener. */
+  signedIn(listener: Listener, cookies: string | null): SignedIn | undefined {
+    return this.sessions.read(listener, cookies, this.origins(listener).isHttps)
+  }
+
+  /** The address of a page that signs that person in, once and within the hour. */
+  signInLink(listener: Listener, person: Person): string {
+    return `${this.origins(listener).base}/${listener}/link/${this.links.signIn(listener, person.id)}`
+  }
+
+  /** Somebody who may come in without an invitation, for the first steps: made where there is none yet. */
+  known(email: string): Person {
+    return this.roster.byEmail(email) ?? this.roster.add({ email, name: email, isProven: true })
+  }
+
+  /** better-auth for that listener, as it is configured now. */
+  async identity(listener: Listener): Promise<Identity> {
+    const origins = this.origins(listener)
+    const key = JSON.stringify(origins)
+    const made = this.#identities.get(listener)
+    if (made?.key === key) return made.identity
+    const { makeIdentity } = await import('./identity.ts')
+    const identity = makeIdentity({
+      db: this.db,
+      listener,
+      origins,
+      secret: this.sessions.secretOf(listener),
+      isOperator: (personId) => this.roster.isOperator(personId),
+      sendReset: undefined,
+      onBug: this.#options.onBug,
+    })
+    this.#identities.set(listener, { key, identity })
+    return identity
+  }
+
+  /** Undefined: the address has an account already. The ledger's account follows by `finishSignUp`. `password`: its hash. */
+  signUp({ email, name, password, accountId }: { email: string; name: string; password: string; accountId: string }): Person | undefined {
+    return this.db
+      .transaction(() => {
+        if (this.roster.byEmail(email) !== undefined) return undefined
+        const person = this.roster.add({ email, name, isProven: false })
+        this.roster.setPassword(person.id, password)
+        this.roster.join(person.id, { accountId, role: 'owner' }, email)
+        return person
+      })
+      .immediate()
+  }
+
+  /** Asks the ledger for the accounts that a sign-up of this person began and did not finish. False: not all are there. */
+  async finishSignUp({ id, email }: Person, address: string): Promise<boolean> {
+    for (const wanted of this.roster.wanted(id)) {
+      if (!(await this.#options.makeAccount({ ...wanted, email, address }))) return false
+      this.roster.finish(id, wanted.accountId)
+    }
+    return true
+  }
+
+  close(): void {
+    this.db.close()
+  }
+}

@@ -1,0 +1,19 @@
+/** What of better-auth is asked by pages; all else that it offers does not exist. Rules: pages.md "Ways in". */
+
+/** Methods, and paths behind the root. */
+const WAYS: ReadonlySet<string> = new Set([
+  'POST /sign-in/email',
+  'POST /sign-out',
+  'POST /change-password',
+  'POST /request-password-reset',
+  'POST /reset-password',
+  'GET /passkey/generate-register-options',
+  'POST /passkey/verify-registration',
+  'GET /passkey/generate-authenticate-options',
+  'POST /passkey/verify-authentication',
+  'GET /passkey/list-user-passkeys',
+  'POST /passkey/delete-passkey',
+  'POST /passkey/update-passkey',
+])
+
+export const isWay = (method: string, path: string): boolean => WAYS.has(`${method} ${path}`)

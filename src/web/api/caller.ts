@@ -1,0 +1,60 @@
+/**
+ * Who calls a page's endpoint: from where, as whom, and from which page. `person: true` on a route gives its handler the person; `member: 'reader' | 'owner'` on
+ * one with `:accountId` the membership too. What changes something must come from a page of ours. Rules: pages.md "People", "Origin", "Sessions".
+ */
+
+import { Elysia, ElysiaCustomStatusResponse } from 'elysia'
+import type { Listener } from '../../people/origins.ts'
+import type { People } from '../../people/people.ts'
+import type { Membership, Role } from '../../people/roster.ts'
+import type { Person } from '../../people/sessions.ts'
+import { refuse } from './answers.ts'
+
+/** `address`: the client's, for delays and the audit log. `actor`: as the audit log writes it. */
+export type Caller = Readonly<{ person: Person; sessionId: string; address: string; actor: `person:${string}` }>
+
+/** The gateway sets it; what a client sends under this name does not arrive. */
+export const addressOf = (headers: Headers): string => headers.get('x-tollgate-client-address') ?? 'unknown'
+
+/** Undefined: nobody is signed in. */
+export function callerOf(people: People, listener: Listener, headers: Headers): Caller | undefined {
+  const found = people.signedIn(listener, headers.get('cookie'))
+  return found === undefined ? undefined : { ...found, address: addressOf(headers), actor: `person:${found.person.email}` }
+}
+
+/** For the whole app in which it is used: a request that is no reading must name an origin of this listener's pages. */
+export const originGuard = (people: () => People, listener: Listener) =>
+  new Elysia({ name: `origin ${listener}` }).onRequest(({ request }) => {
+    if (request.method === 'GET' || request.method === 'HEAD') return undefined
+    const { allowed, base } = people().origins(listener)
+    return allowed.includes(request.headers.get('origin') ?? '') ? undefined : refuse(403, `This works only from the pages at ${base}`)
+  })
+
+export const callerMacro = (people: () => People, listener: Listener) => {
+  const admit = (headers: Headers): Caller | ElysiaCustomStatusResponse<401, Refused> =>
+    callerOf(people(), listener, headers) ?? refusal(401, 'Sign in first')
+  return new Elysia({ name: `caller ${listener}` }).macro({
+    person: (_isAsked: true) => ({
+      resolve: ({ request }) => {
+        const caller = admit(request.headers)
+        return caller instanceof ElysiaCustomStatusResponse ? caller : { caller }
+      },
+    }),
+    member: (needed: Role) => ({
+      resolve: ({ request, params }) => {
+        const caller = admit(request.headers)
+        if (caller instanceof ElysiaCustomStatusResponse) return caller
+        const membership = people().roster.membership(caller.person.id, (params as { accountId?: string }).accountId ?? '')
+        if (membership === undefined) return refusal(404, 'There is nothing at this address')
+        return mayDo(membership, needed) ? { caller, membership } : refusal(403, 'Only an owner of this account may do this')
+      },
+    }),
+  })
+}
+
+type Refused = Readonly<{ error: Readonly<{ message: string }> }>
+
+const refusal = <const Status extends number>(status: Status, message: string): ElysiaCustomStatusResponse<Status, Refused> =>
+  new ElysiaCustomStatusResponse(status, { error: { message } }) as ElysiaCustomStatusResponse<Status, Refused>
+
+const mayDo = ({ role }: Membership, needed: Role): boolean => role === 'owner' || needed === 'reader'

@@ -1,0 +1,73 @@
+/**
+ * What is passed on to better-auth, and how: only its ways that we name, under our own origin whatever Host says, slowed down where somebody fails, and answered
+ * in our form of errors. Rules: pages.md "Ways in", "Failed sign-ins", "Origin".
+ */
+
+import type { Listener } from '../../people/origins.ts'
+import type { People } from '../../people/people.ts'
+import { emailOf } from '../../people/roster.ts'
+import { isWay } from '../../people/ways.ts'
+import { missing, refuse } from './answers.ts'
+import { addressOf, callerOf } from './caller.ts'
+
+/** Each checks a password. */
+const WITH_PASSWORD: ReadonlySet<string> = new Set(['/sign-in/email', '/change-password', '/reset-password', '/request-password-reset'])
+
+/** `way`: the path behind `/cabinet/auth`. */
+export async function askIdentity(people: People, listener: Listener, way: string, request: Request): Promise<Response> {
+  if (!isWay(request.method, way)) return missing()
+  const { pathname, search } = new URL(request.url)
+  const body = request.method === 'GET' ? null : await request.text()
+  const sent = new Request(`${people.origins(listener).base}${pathname}${search}`, {
+    method: request.method,
+    headers: request.headers,
+    body,
+  })
+  const ask = async (): Promise<Response> => inOurWords(await (await people.identity(listener)).answer(sent))
+  return WITH_PASSWORD.has(way) ? slowed(people, listener, way, request.headers, body ?? '', ask) : ask()
+}
+
+async function slowed(
+  people: People,
+  listener: Listener,
+  way: string,
+  headers: Headers,
+  body: string,
+  ask: () => Promise<Response>,
+): Promise<Response> {
+  const address = addressOf(headers)
+  const email = way === '/change-password' ? callerOf(people, listener, headers)?.person.email : emailIn(body)
+  const attempt = people.delays.begin(address, email ?? '', people.monotonicMs())
+  if ('refusedMs' in attempt) {
+    const seconds = Math.ceil(attempt.refusedMs / 1_000)
+    return refuse(429, `Too many attempts. Try again in ${seconds} s`, { retryAfterS: seconds })
+  }
+  if (attempt.delayedMs > 0) await people.sleep(attempt.delayedMs)
+  const answer = await people.passwordTurns.take(address, ask)
+  if (answer?.ok === true && way !== '/request-password-reset') attempt.succeeded()
+  return answer ?? refuse(503, 'Too many people sign in at this moment. Try again', { retryAfterS: 1 })
+}
+
+function emailIn(body: string): string | undefined {
+  try {
+    const { email } = JSON.parse(body) as { email?: unknown }
+    return typeof email === 'string' ? emailOf(email) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** better-auth says `{ message, code }`. Its own answers carry the session's secret, which belongs in the cookie alone. */
+async function inOurWords(answer: Response): Promise<Response> {
+  const headers = new Headers(answer.headers)
+  headers.set('cache-control', 'no-store')
+  headers.delete('content-length')
+  const document = (await answer.json().catch(() => null)) as Record<string, unknown> | null
+  if (answer.ok) {
+    if (document !== null && 'token' in document) delete document['token']
+    if (document !== null && 'session' in document) delete document['session']
+    return new Response(JSON.stringify(document ?? {}), { status: answer.status, headers })
+  }
+  const said = typeof document?.['message'] === 'string' ? document['message'] : 'This does not work now'
+  return refuse(answer.status, answer.status >= 500 ? 'Something went wrong on our side; try again' : said)
+}

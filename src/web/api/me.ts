@@ -1,0 +1,61 @@
+/** Who is signed in, what that person may see, which ways in there are, and the person's sessions. Rules: pages.md "People", "Sessions", "Signing up". */
+
+import { Elysia } from 'elysia'
+import type { Listener } from '../../people/origins.ts'
+import type { People } from '../../people/people.ts'
+import type { Membership } from '../../people/roster.ts'
+import { missing } from './answers.ts'
+import { callerMacro, callerOf } from './caller.ts'
+
+/** `accountName`: of an account of the ledger; `person`: who asks. */
+export type MeParts = Readonly<{ people: () => People; accountName: (accountId: string, personId: string) => Promise<string> }>
+
+export const meRoutes = <const L extends Listener>({ people, accountName }: MeParts, listener: L) =>
+  new Elysia({ name: `me ${listener}`, prefix: `/${listener}/api` })
+    .use(callerMacro(people, listener))
+    .get('/me', async ({ request, set }) => {
+      set.headers['cache-control'] = 'no-store'
+      const caller = callerOf(people(), listener, request.headers)
+      const { roster, origins } = { roster: people().roster, origins: people().origins(listener) }
+      const known = {
+        ways: { password: true, passkey: origins.passkeyHost !== undefined, mail: people().settings.sendsMail },
+        sign_up: listener === 'cabinet' ? people().settings.signUp : ('closed' as const),
+      }
+      if (caller === undefined) return { person: null, accounts: [], is_complete: true, ...known }
+      const { person } = caller
+      // A sign-up that a crash cut in two is finished by whoever looks next.
+      const isComplete = await people().finishSignUp(person, caller.address)
+      const memberships = listener === 'cabinet' ? roster.memberships(person.id) : []
+      const described = async ({ accountId, role }: Membership) => ({ id: accountId, name: await accountName(accountId, person.id), role })
+      return {
+        person: { ...person, has_password: roster.hasPassword(person.id) },
+        accounts: await Promise.all(memberships.map(described)),
+        is_complete: isComplete,
+        ...known,
+      }
+    })
+    .get(
+      '/sessions',
+      ({ caller, set }) => {
+        set.headers['cache-control'] = 'no-store'
+        const data = people()
+          .sessions.list(listener, caller.person.id)
+          .map(({ id, createdAt, expiresAt, address, userAgent }) => ({
+            id,
+            created_at: createdAt,
+            expires_at: expiresAt,
+            address,
+            user_agent: userAgent,
+            is_current: id === caller.sessionId,
+          }))
+        return { data }
+      },
+      { person: true },
+    )
+    .delete(
+      '/sessions/:id',
+      ({ caller, params }) =>
+        people().sessions.end(listener, caller.person.id, params.id) ? new Response(null, { status: 204 }) : missing(),
+      { person: true },
+    )
+    .delete('/sessions', ({ caller }) => ({ ended: people().sessions.endOthers(listener, caller) }), { person: true })

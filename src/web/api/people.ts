@@ -1,0 +1,26 @@
+/** What both apps have of the people: who asks, where from, and the ways in. Rules: pages.md "People", "Ways in", "Origin". */
+
+import { Elysia } from 'elysia'
+import { newId } from '../../ledger/new-id.ts'
+import type { Listener } from '../../people/origins.ts'
+import type { Site } from '../site.ts'
+import { originGuard } from './caller.ts'
+import { apiErrors } from './errors.ts'
+import { meRoutes } from './me.ts'
+import { waysIn } from './ways-in.ts'
+
+/** Used before every other route: the guard of origins is the whole app's. */
+export const peopleRoutes = <const L extends Listener>({ world, people }: Site, listener: L) =>
+  new Elysia({ name: `people ${listener}` })
+    .use(apiErrors())
+    .use(originGuard(people, listener))
+    .use(meRoutes({ people, accountName: accountNameOf(world) }, listener))
+    .use(waysIn(people, () => newId('acc', world.clock.now()), listener))
+
+/** '' where the ledger cannot be read at this moment, or the account has no name. */
+const accountNameOf =
+  ({ reports }: Site['world']) =>
+  async (accountId: string, personId: string): Promise<string> => {
+    const account = await reports.ask(`person:${personId}`, { kind: 'account', accountId })
+    return typeof account === 'object' ? account.name : ''
+  }

@@ -1,0 +1,116 @@
+/**
+ * The ways in: better-auth's own under `/cabinet/auth` and `/console/auth`, and ours beside them – one-time links, invitations, signing up.
+ * Rules: pages.md "Ways in", "Links", "Failed sign-ins", "Signing up".
+ */
+
+import { Elysia, t } from 'elysia'
+import type { Listener } from '../../people/origins.ts'
+import { PASSWORD_CHARS, passwordHash } from '../../people/password.ts'
+import type { People } from '../../people/people.ts'
+import { emailOf } from '../../people/roster.ts'
+import type { Person } from '../../people/sessions.ts'
+import { missing, refuse } from './answers.ts'
+import { addressOf, callerOf } from './caller.ts'
+import { askIdentity } from './identity-answer.ts'
+
+const TOKEN = t.String({ minLength: 1, maxLength: 100, description: 'The link is not whole' })
+const PASSWORD = t.String({
+  minLength: PASSWORD_CHARS.min,
+  maxLength: PASSWORD_CHARS.max,
+  description: `A password has ${PASSWORD_CHARS.min} to ${PASSWORD_CHARS.max} characters`,
+})
+const NAME = t.String({ maxLength: 100, description: 'A name has at most 100 characters' })
+const LINK_IS_GONE = 'This link has been used or has expired. Ask for a new one'
+
+export const waysIn = <const L extends Listener>(people: () => People, newAccountId: () => string, listener: L) => {
+  /** The answer to a sign-in: the person, with the cookie of a new session. */
+  const welcome = (person: Person, headers: Headers): Response => {
+    const from = { address: addressOf(headers), userAgent: headers.get('user-agent') ?? '' }
+    const cookie = people().sessions.start(listener, person.id, from, people().origins(listener).isHttps)
+    return Response.json({ person }, { headers: { 'set-cookie': cookie, 'cache-control': 'no-store' } })
+  }
+  return new Elysia({ name: `ways in ${listener}`, prefix: `/${listener}` })
+    .post(
+      '/auth/link',
+      ({ body, request }) => {
+        const person = people().links.follow(listener, body.token)
+        if (person === undefined || !mayEnter(people(), listener, person)) return refuse(410, LINK_IS_GONE)
+        return welcome(person, request.headers)
+      },
+      { body: t.Object({ token: TOKEN }) },
+    )
+    .get('/api/invitations/:token', ({ params, request }) => {
+      const invitation = invitationFor(people(), listener, params.token)
+      if (invitation === undefined) return refuse(410, LINK_IS_GONE)
+      const { email, membership, expiresAt } = invitation
+      const known = people().roster.byEmail(email)
+      const isHere = known !== undefined && callerOf(people(), listener, request.headers)?.person.id === known.id
+      const needs = isHere ? 'nothing' : known !== undefined && people().roster.hasKey(known.id) ? 'sign_in' : 'password'
+      return Response.json(
+        {
+          email,
+          account_id: membership?.accountId ?? null,
+          role: membership?.role ?? null,
+          needs,
+          expires_at: new Date(expiresAt).toISOString(),
+        },
+        { headers: { 'cache-control': 'no-store' } },
+      )
+    })
+    .post(
+      '/auth/invite',
+      async ({ body, request }) => {
+        const { token, password, name = '' } = body
+        if (invitationFor(people(), listener, token) === undefined) return refuse(410, LINK_IS_GONE)
+        const signedInAs = callerOf(people(), listener, request.headers)?.person.id
+        const address = addressOf(request.headers)
+        const hash = password === undefined ? undefined : await people().passwordTurns.take(address, () => passwordHash(password))
+        if (password !== undefined && hash === undefined) return tooBusy()
+        const accepted = people().links.accept(token, { signedInAs, name, password: hash })
+        switch (accepted.result) {
+          case 'joined':
+            await people().finishSignUp(accepted.person, address)
+            return welcome(accepted.person, request.headers)
+          case 'signIn':
+            return refuse(401, 'Sign in with the e-mail that was invited, then open this link again')
+          case 'gone':
+            return refuse(410, LINK_IS_GONE)
+        }
+      },
+      { body: t.Object({ token: TOKEN, password: t.Optional(PASSWORD), name: t.Optional(NAME) }) },
+    )
+    .post(
+      '/auth/sign-up',
+      async ({ body, request }) => {
+        if (listener === 'console' || people().settings.signUp === 'closed') return missing()
+        const email = emailOf(body.email)
+        if (email === undefined) return refuse(400, 'This is no e-mail address', { field: 'email' })
+        const address = addressOf(request.headers)
+        const attempt = people().delays.begin(address, email, people().monotonicMs())
+        if ('refusedMs' in attempt) return tooMany(attempt.refusedMs)
+        const hash = await people().passwordTurns.take(address, () => passwordHash(body.password))
+        if (hash === undefined) return tooBusy()
+        const person = people().signUp({ email, name: body.name ?? '', password: hash, accountId: newAccountId() })
+        if (person === undefined) return refuse(409, 'This e-mail has an account: sign in', { field: 'email' })
+        if (!(await people().finishSignUp(person, address))) return refuse(503, 'Your account is being made. Sign in in a minute')
+        return welcome(person, request.headers)
+      },
+      { body: t.Object({ email: t.String({ maxLength: 254 }), password: PASSWORD, name: t.Optional(NAME) }) },
+    )
+    .all('/auth/*', ({ request, params }) => askIdentity(people(), listener, `/${params['*']}`, request), { parse: 'none' })
+}
+
+const tooBusy = (): Response => refuse(503, 'Too many people sign in at this moment. Try again', { retryAfterS: 1 })
+const tooMany = (waitMs: number): Response => {
+  const seconds = Math.ceil(waitMs / 1_000)
+  return refuse(429, `Too many attempts. Try again in ${seconds} s`, { retryAfterS: seconds })
+}
+
+const mayEnter = (people: People, listener: Listener, person: Person): boolean =>
+  listener === 'cabinet' || people.roster.isOperator(person.id)
+
+/** An invitation is followed on the listener that it leads to. */
+function invitationFor(people: People, listener: Listener, token: string) {
+  const invitation = people.links.invitation(token)
+  return invitation !== undefined && (invitation.membership === null) === (listener === 'console') ? invitation : undefined
+}

@@ -1,0 +1,55 @@
+/** The people of a running gateway: their addresses and settings as they are configured now, and their accounts by the ledger. Rules: pages.md "People", "Signing up". */
+
+import type { Config } from '../config/config.ts'
+import { describeBug } from '../observe/bug.ts'
+import { originsOf } from '../people/origins.ts'
+import { People, type PeopleOptions } from '../people/people.ts'
+import { peoplePathOf } from '../people/people-file.ts'
+import type { World } from '../world.ts'
+
+/** `urls`: where the listeners are; they are there before anybody asks for a page. */
+export type PeopleParts = Readonly<{ world: World; config: () => Config; urls: () => Readonly<{ cabinet: string; console: string }> }>
+
+export type OpenedPeople = Readonly<{ open(): People; close(): void }>
+
+/** The file is opened with the first call: most starts serve no page for a long time. */
+export function peopleOfGateway({ world, config, urls }: PeopleParts): OpenedPeople {
+  let opened: People | undefined
+  const make = (): People =>
+    new People({
+      path: peoplePathOf(config().ledgerPath),
+      now: world.clock.now,
+      monotonicMs: world.clock.monotonicMs,
+      sleep: Bun.sleep,
+      settings: () => {
+        const { cabinet, operator } = config()
+        return {
+          signUp: cabinet.signUp,
+          sendsMail: false,
+          origins: (listener) =>
+            listener === 'cabinet' ? originsOf(cabinet.publicUrl, urls().cabinet) : originsOf(operator.publicUrl, urls().console),
+        }
+      },
+      makeAccount: accountMaker(world),
+      onBug: (bug) => world.log.alarm('a sign-in failed by a bug', describeBug(bug)),
+    })
+  return {
+    open: () => {
+      opened ??= make()
+      return opened
+    },
+    close: () => opened?.close(),
+  }
+}
+
+/** Named by the e-mail, or not at all where an account has that name already. The same id again is the same account, whichever of the two it got. */
+function accountMaker({ ledger, clock }: World): PeopleOptions['makeAccount'] {
+  return async ({ accountId, name, email, address }) => {
+    const act = { actor: `person:${email}`, address, reason: 'sign-up' }
+    for (const tried of [name, '']) {
+      const { result } = await ledger.operate({ kind: 'createAccount', accountId, name: tried, topUp: null, now: clock.now() }, act)
+      if (result !== 'refused') return result === 'done'
+    }
+    return false
+  }
+}

@@ -1,0 +1,117 @@
+/** An invitation has its effect once and for whom it was meant; signing up makes one account, whatever dies in between. */
+
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { PASSWORD, PeopleWorld } from '../support/people.ts'
+
+let world: PeopleWorld
+beforeEach(() => {
+  world = new PeopleWorld()
+})
+afterEach(() => world.remove())
+
+const NORTH = { accountId: 'acc_north', role: 'owner' } as const
+const SOUTH = { accountId: 'acc_south', role: 'reader' } as const
+
+test('of fifty who follow one invitation at once, one comes in', async () => {
+  const token = world.people.links.invite('ann@example.com', NORTH, 'os:test')
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, index) =>
+      world.browser('cabinet', `192.0.2.${index}`).post('/auth/invite', { token, password: `password number ${index}` }),
+    ),
+  )
+  const statuses = answers.map(({ status }) => status).sort()
+  expect(statuses.filter((status) => status === 200)).toHaveLength(1)
+  expect(statuses.every((status) => [200, 410].includes(status))).toBe(true)
+  expect(world.people.roster.list()).toHaveLength(1)
+})
+
+test('an invitation ends after 72 hours, and when it is withdrawn', async () => {
+  const { links, roster } = world.people
+  const late = links.invite('ann@example.com', NORTH, 'os:test')
+  world.now += 72 * 3_600_000 - 1
+  expect(links.invitation(late)?.email).toBe('ann@example.com')
+  world.now += 1
+  const withdrawn = links.invite('bob@example.com', NORTH, 'os:test')
+  expect(roster.remove('bob@example.com', { accountId: 'acc_north' })).toBe(true)
+  for (const token of [late, withdrawn, 'nothing'])
+    expect((await world.browser().post('/auth/invite', { token, password: PASSWORD })).status).toBe(410)
+  expect(roster.list()).toEqual([])
+})
+
+test('an invitation that was not for the console does not open it, and the other way round', async () => {
+  const { links, roster } = world.people
+  const toAccount = links.invite('ann@example.com', NORTH, 'os:test')
+  const toConsole = links.invite('ann@example.com', null, 'os:test')
+  expect((await world.browser('console').post('/auth/invite', { token: toAccount, password: PASSWORD })).status).toBe(410)
+  expect((await world.browser('cabinet').post('/auth/invite', { token: toConsole, password: PASSWORD })).status).toBe(410)
+  const operator = world.browser('console')
+  expect((await operator.post('/auth/invite', { token: toConsole, password: PASSWORD })).status).toBe(200)
+  expect((await operator.get('/api/me')).body['person']).toMatchObject({ email: 'ann@example.com' })
+  expect(roster.list()).toMatchObject([{ isOperator: true, memberships: [] }])
+})
+
+test('whoever has a way in must use it: an invitation sets nobody’s password anew', async () => {
+  const ann = await world.add('ann@example.com')
+  const eve = await world.add('eve@example.com', 'acc_eve')
+  const token = world.people.links.invite('ann@example.com', SOUTH, 'person:eve@example.com')
+  expect((await world.browser().get(`/api/invitations/${token}`)).body).toMatchObject({
+    needs: 'sign_in',
+    account_id: 'acc_south',
+    role: 'reader',
+  })
+  for (const browser of [eve, world.browser()]) {
+    const answer = await browser.post('/auth/invite', { token, password: 'the password of eve' })
+    expect(answer.status).toBe(401)
+  }
+  expect((await world.browser().signIn('ann@example.com', 'the password of eve')).status).toBe(401)
+  expect((await ann.get(`/api/invitations/${token}`)).body['needs']).toBe('nothing')
+  expect((await ann.post('/auth/invite', { token })).status).toBe(200)
+  expect(world.people.roster.memberships(world.people.known('ann@example.com').id)).toEqual([NORTH, SOUTH])
+  expect((await world.browser().signIn('ann@example.com')).status).toBe(200)
+})
+
+test('the secret of a link is nowhere in the file', () => {
+  const token = world.people.links.invite('ann@example.com', NORTH, 'os:test')
+  const link = world.people.links.signIn('cabinet', world.people.known('ann@example.com').id)
+  const file = world.people.db.serialize().toString('latin1')
+  for (const secret of [token, link]) {
+    expect(secret).toMatch(/^[\w-]{43}$/)
+    expect(file.includes(secret)).toBe(false)
+    expect(file.includes(Buffer.from(secret, 'base64url').toString('latin1'))).toBe(false)
+  }
+})
+
+test('nobody signs up where it is closed, nor at the console', async () => {
+  const wanted = { email: 'ann@example.com', password: PASSWORD }
+  expect((await world.browser().post('/auth/sign-up', wanted)).status).toBe(404)
+  world.remove()
+  world = new PeopleWorld({ signUp: 'open' })
+  expect((await world.browser('console').post('/auth/sign-up', wanted)).status).toBe(404)
+  expect(world.people.roster.list()).toEqual([])
+})
+
+test('a sign-up makes one account without money, of which the person is the owner', async () => {
+  world.remove()
+  world = new PeopleWorld({ signUp: 'open' })
+  const browser = world.browser()
+  expect((await browser.post('/auth/sign-up', { email: 'Ann@example.com', password: PASSWORD })).status).toBe(200)
+  expect(world.made).toEqual([{ accountId: 'acc_1', name: 'ann@example.com' }])
+  expect((await browser.get('/api/me')).body).toMatchObject({ accounts: [{ id: 'acc_1', role: 'owner' }], is_complete: true })
+  expect((await world.browser().post('/auth/sign-up', { email: 'ann@example.com', password: 'another password' })).status).toBe(409)
+  expect(world.made).toHaveLength(1)
+})
+
+test('a sign-up that ended before the ledger knew of it is finished by the next look, under the same id', async () => {
+  world.remove()
+  world = new PeopleWorld({ signUp: 'open' })
+  world.isLedgerUp = false
+  expect((await world.browser().post('/auth/sign-up', { email: 'ann@example.com', password: PASSWORD })).status).toBe(503)
+  const browser = world.browser()
+  expect((await browser.signIn('ann@example.com')).status).toBe(200)
+  expect((await browser.get('/api/me')).body).toMatchObject({ accounts: [], is_complete: false })
+  expect((await browser.get('/api/accounts/acc_1/keys')).status).toBe(404)
+  world.isLedgerUp = true
+  for (let look = 0; look < 2; look++)
+    expect((await browser.get('/api/me')).body).toMatchObject({ accounts: [{ id: 'acc_1' }], is_complete: true })
+  expect(world.made).toEqual([{ accountId: 'acc_1', name: 'ann@example.com' }])
+})

@@ -1,0 +1,51 @@
+/** The people's file is its owner's alone, made once by however many start at once, and has the tables that better-auth expects. */
+
+import { afterEach, expect, test } from 'bun:test'
+import { statSync } from 'node:fs'
+import { getMigrations } from 'better-auth/db/migration'
+import { optionsOf } from '../../src/people/identity.ts'
+import { openPeopleFile } from '../../src/people/people-file.ts'
+import { PeopleWorld } from '../support/people.ts'
+
+let world: PeopleWorld
+afterEach(() => world.remove())
+
+test('better-auth finds every table and column that it wants, passkeys too', async () => {
+  world = new PeopleWorld()
+  const { people } = world
+  const { toBeCreated, toBeAdded } = await getMigrations(
+    optionsOf({
+      db: people.db,
+      listener: 'cabinet',
+      origins: people.origins('cabinet'),
+      secret: people.sessions.secretOf('cabinet'),
+      isOperator: () => true,
+      sendReset: undefined,
+      onBug: () => undefined,
+    }),
+  )
+  expect(people.origins('cabinet').passkeyHost).toBe('localhost')
+  expect([...toBeCreated, ...toBeAdded]).toEqual([])
+})
+
+test('only its owner may read it, its log and its index', () => {
+  world = new PeopleWorld()
+  for (const suffix of ['', '-wal', '-shm']) expect((statSync(world.path + suffix).mode & 0o777).toString(8)).toBe('600')
+})
+
+test('a second process finds the same secret, and cookies of the first', async () => {
+  world = new PeopleWorld()
+  const ann = await world.add('ann@example.com')
+  const elsewhere = world.open()
+  expect(elsewhere.sessions.secretOf('cabinet')).toBe(world.people.sessions.secretOf('cabinet'))
+  expect(elsewhere.sessions.secretOf('cabinet')).not.toBe(elsewhere.sessions.secretOf('console'))
+  const [[name, value] = ['', '']] = [...ann.cookies]
+  expect(elsewhere.signedIn('cabinet', `a=b; ${name}=${value}`)?.person.email).toBe('ann@example.com')
+  elsewhere.close()
+})
+
+test('a file of a newer program is left alone', () => {
+  world = new PeopleWorld()
+  world.people.db.run('PRAGMA user_version = 99')
+  expect(() => openPeopleFile(world.path)).toThrow('newer program')
+})

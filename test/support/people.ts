@@ -1,0 +1,145 @@
+/** People in a file of their own with a clock that only moves when told, behind the endpoints of both listeners, asked as a browser asks them. */
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Elysia } from 'elysia'
+import { type Listener, originsOf } from '../../src/people/origins.ts'
+import { People, type PeopleSettings } from '../../src/people/people.ts'
+import type { WantedAccount } from '../../src/people/roster.ts'
+import { callerMacro, originGuard } from '../../src/web/api/caller.ts'
+import { apiErrors } from '../../src/web/api/errors.ts'
+import { meRoutes } from '../../src/web/api/me.ts'
+import { waysIn } from '../../src/web/api/ways-in.ts'
+
+export const PEOPLE_START = Date.UTC(2026, 10, 21, 12)
+export const PASSWORD = 'correct horse battery'
+
+export type PeopleWorldOptions = Readonly<{ publicUrl?: string; consoleUrl?: string; signUp?: 'closed' | 'open' }>
+
+export class PeopleWorld {
+  readonly folder = mkdtempSync(join(tmpdir(), 'tollgate-people-'))
+  readonly path = join(this.folder, 'people.db')
+  readonly people: People
+  now = PEOPLE_START
+  /** What was waited for. */
+  slept: number[] = []
+  made: WantedAccount[] = []
+  isLedgerUp = true
+  readonly bugs: unknown[] = []
+  readonly settings: PeopleSettings
+  readonly #apps: Readonly<Record<Listener, { handle(request: Request): Promise<Response> }>>
+  #accounts = 0
+
+  constructor({ publicUrl, consoleUrl, signUp = 'closed' }: PeopleWorldOptions = {}) {
+    this.settings = {
+      signUp,
+      sendsMail: false,
+      origins: (listener) =>
+        listener === 'cabinet' ? originsOf(publicUrl, 'http://127.0.0.1:8080') : originsOf(consoleUrl, 'http://127.0.0.1:9090'),
+    }
+    this.people = this.open()
+    this.#apps = { cabinet: this.#app('cabinet'), console: this.#app('console') }
+  }
+
+  /** As another process opens it. */
+  open(): People {
+    return new People({
+      path: this.path,
+      now: () => this.now,
+      monotonicMs: () => this.now,
+      sleep: (ms) => {
+        this.slept.push(ms)
+        return Promise.resolve()
+      },
+      settings: () => this.settings,
+      makeAccount: ({ accountId, name }) => {
+        if (this.isLedgerUp) this.made.push({ accountId, name })
+        return Promise.resolve(this.isLedgerUp)
+      },
+      onBug: (bug) => this.bugs.push(bug),
+    })
+  }
+
+  #app(listener: Listener) {
+    const people = () => this.people
+    return new Elysia({ strictPath: true, handler: { standardHostname: false } })
+      .use(apiErrors())
+      .use(originGuard(people, listener))
+      .use(meRoutes({ people, accountName: (accountId) => Promise.resolve(`name of ${accountId}`) }, listener))
+      .use(waysIn(people, () => `acc_${++this.#accounts}`, listener))
+      .use(
+        new Elysia({ prefix: `/${listener}/api` })
+          .use(callerMacro(people, listener))
+          .get('/accounts/:accountId/keys', ({ caller, membership }) => ({ by: caller.actor, role: membership.role }), { member: 'reader' })
+          .post('/accounts/:accountId/keys', ({ caller }) => ({ by: caller.actor }), { member: 'owner' }),
+      )
+  }
+
+  browser(listener: Listener = 'cabinet', address = '192.0.2.1'): Browser {
+    return new Browser(this.#apps[listener], this.people.origins(listener).base, listener, address)
+  }
+
+  /** A person with a password who is a member of an account. */
+  async add(email: string, accountId = 'acc_north', role: 'owner' | 'reader' = 'owner'): Promise<Browser> {
+    const token = this.people.links.invite(email, { accountId, role }, 'os:test')
+    const browser = this.browser()
+    const { status } = await browser.post('/auth/invite', { token, password: PASSWORD })
+    if (status !== 200) throw new Error(`the invitation was answered ${status}`)
+    return browser
+  }
+
+  remove(): void {
+    this.people.close()
+    rmSync(this.folder, { recursive: true })
+  }
+}
+
+type Answer = Readonly<{ status: number; body: Record<string, unknown>; headers: Headers }>
+
+export class Browser {
+  readonly #app: { handle(request: Request): Promise<Response> }
+  readonly #root: Listener
+  cookies = new Map<string, string>()
+  /** The newest `set-cookie`, as it was sent. */
+  setCookie = ''
+  origin: string | null
+  base: string
+  address: string
+
+  constructor(app: { handle(request: Request): Promise<Response> }, base: string, root: Listener, address: string) {
+    this.#app = app
+    this.base = base
+    this.origin = base
+    this.#root = root
+    this.address = address
+  }
+
+  get = (path: string): Promise<Answer> => this.send('GET', path)
+  post = (path: string, body: unknown): Promise<Answer> => this.send('POST', path, body)
+  delete = (path: string): Promise<Answer> => this.send('DELETE', path)
+
+  /** With the password that every person here has. */
+  signIn = (email: string, password = PASSWORD): Promise<Answer> => this.post('/auth/sign-in/email', { email, password })
+
+  async send(method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<Answer> {
+    const headers = new Headers({ 'x-tollgate-client-address': this.address, 'user-agent': 'test', ...more })
+    if (this.cookies.size > 0) headers.set('cookie', [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; '))
+    if (this.origin !== null && method !== 'GET') headers.set('origin', this.origin)
+    if (body !== undefined) headers.set('content-type', 'application/json')
+    const init = body === undefined ? { method, headers } : { method, headers, body: JSON.stringify(body) }
+    // TLS ends before the gateway.
+    const answer = await this.#app.handle(new Request(`${this.base.replace('https:', 'http:')}/${this.#root}${path}`, init))
+    for (const cookie of answer.headers.getSetCookie()) this.#take(cookie)
+    const text = await answer.text()
+    return { status: answer.status, headers: answer.headers, body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>) }
+  }
+
+  #take(cookie: string): void {
+    this.setCookie = cookie
+    const [pair = ''] = cookie.split(';')
+    const at = pair.indexOf('=')
+    if (/max-age=0/i.test(cookie)) this.cookies.delete(pair.slice(0, at))
+    else this.cookies.set(pair.slice(0, at), pair.slice(at + 1))
+  }
+}

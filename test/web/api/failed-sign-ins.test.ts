@@ -1,0 +1,72 @@
+/** Guessing passwords gets slow, finds no e-mails, and keeps nobody out. */
+
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { PeopleWorld } from '../../support/people.ts'
+
+let world: PeopleWorld
+beforeEach(async () => {
+  world = new PeopleWorld()
+  await world.add('ann@example.com')
+})
+afterEach(() => world.remove())
+
+test('an address that fails is told to come back, later and later, at most after a minute', async () => {
+  const guesser = world.browser('cabinet', '203.0.113.5')
+  const waits: number[] = []
+  for (let round = 0; round < 14; round++) {
+    const { status } = await guesser.signIn(`somebody-${round}@example.com`, 'a wrong password')
+    expect([round, status]).toEqual([round, 401])
+    const refused = await guesser.signIn('ann@example.com')
+    if (refused.status !== 429) continue
+    const waitS = Number(refused.headers.get('retry-after'))
+    waits.push(waitS)
+    world.now += waitS * 1_000
+  }
+  expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60, 60])
+})
+
+test('guesses from everywhere delay a person by seconds and never refuse her', async () => {
+  for (let guess = 0; guess < 40; guess++) {
+    world.now += 1_000
+    const answer = await world.browser('cabinet', `203.0.113.${guess}`).signIn('ann@example.com', 'a wrong password')
+    expect(answer.status).toBe(401)
+  }
+  expect(world.slept.slice(0, 6)).toEqual([250, 500, 1_000, 2_000, 4_000, 4_000])
+  world.slept = []
+  const ann = world.browser('cabinet', '192.0.2.99')
+  expect((await ann.signIn('ann@example.com')).status).toBe(200)
+  expect(world.slept).toEqual([4_000])
+})
+
+test('many guesses at once from one address are counted before any is answered', async () => {
+  const guesser = world.browser('cabinet', '203.0.113.5')
+  const answers = await Promise.all(Array.from({ length: 20 }, () => guesser.signIn('ann@example.com', 'a wrong password')))
+  const count = (wanted: number): number => answers.filter(({ status }) => status === wanted).length
+  expect([count(401), count(429)]).toEqual([5, 15])
+})
+
+test('a good sign-in in between pays for no guesses', async () => {
+  const eve = await world.add('eve@example.com')
+  eve.address = '203.0.113.5'
+  let refused = 0
+  for (let round = 0; round < 20; round++) {
+    if ((await eve.signIn('ann@example.com', 'a wrong password')).status === 429) refused++
+    await eve.signIn('eve@example.com')
+  }
+  expect(refused).toBeGreaterThan(10)
+})
+
+test('an e-mail that nobody has is answered like a wrong password, after the same work', async () => {
+  const timed = async (email: string): Promise<[unknown, number]> => {
+    const began = performance.now()
+    const { status, body } = await world.browser('cabinet', `198.51.100.${email.length}`).signIn(email, 'a wrong password')
+    return [[status, body], performance.now() - began]
+  }
+  await timed('warm-up@example.com')
+  const [known, knownMs] = await timed('ann@example.com')
+  const [unknown, unknownMs] = await timed('nobody-at-all@example.com')
+  expect(known).toEqual([401, { error: { message: 'Invalid email or password' } }])
+  expect(unknown).toEqual(known)
+  expect(unknownMs).toBeGreaterThan(knownMs / 4)
+  expect(unknownMs).toBeLessThan(knownMs * 4)
+})
