@@ -6,10 +6,11 @@
 import { Database } from 'bun:sqlite'
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import first from './schema.sql' with { type: 'text' }
+import alerts from './alerts.sql' with { type: 'text' }
+import people from './schema.sql' with { type: 'text' }
 
 /** In order; a file says in `user_version` how many it has had. */
-const MIGRATIONS: readonly string[] = [first]
+const MIGRATIONS: readonly string[] = [people, alerts]
 const BUSY_TIMEOUT_MS = 5_000
 
 export const peoplePathOf = (ledgerPath: string): string => join(dirname(ledgerPath), 'people.db')
