@@ -32,6 +32,14 @@ export function addAccounts(program: Command, run: Run): void {
   const list = withJson(accounts.command('list')).description('show every account')
   list.action(() => run(list, listAccounts))
 
+  const rename = withReason(withJson(accounts.command('rename')))
+    .description('give an account another name')
+    .argument(ACCOUNT, ACCOUNT_TEXT)
+    .argument('<NAME>', 'a name that no other account has', readName)
+  rename.action((account: string, name: string, why: Why) =>
+    run(rename, (context) => changeAccount(context, account, why, ({ id }, now) => ({ kind: 'renameAccount', accountId: id, name, now }))),
+  )
+
   addCredits(accounts, run)
   for (const [name, isActive] of [
     ['disable', false],

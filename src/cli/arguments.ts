@@ -2,6 +2,7 @@
 
 import { InvalidArgumentError } from 'commander'
 import { BALANCE_PICOS_MAX, type Picos, parseUsd, toExactUsdText } from '../core/money.ts'
+import { problemOfName } from '../core/names.ts'
 import { dayOf, edgeOf } from '../core/utc.ts'
 
 const LINE_LENGTH_MAX = 200
@@ -78,8 +79,7 @@ function orWrong(value: number | undefined, expected: string): number {
 
 /** A name must be no id, so that an argument which is an id or a name means one thing. */
 export function readName(text: string): string {
-  if (text.trim() !== text || text === '' || text.length > 128 || /\p{C}/u.test(text))
-    throw new InvalidArgumentError('Expected 1 to 128 printable characters without spaces around them.')
-  if (/^(key|acc)_/.test(text)) throw new InvalidArgumentError('Names that begin with key_ or acc_ are kept for ids.')
+  const problem = problemOfName(text)
+  if (problem !== undefined) throw new InvalidArgumentError(problem)
   return text
 }

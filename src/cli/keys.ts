@@ -53,6 +53,14 @@ export function addKeys(program: Command, run: Run): void {
   const show = withJson(keys.command('show')).description('show one key').argument(KEY, KEY_TEXT)
   show.action((key: string) => run(show, (context) => showKey(context, key)))
 
+  const rename = withReason(withJson(keys.command('rename')))
+    .description('give a key another name')
+    .argument(KEY, KEY_TEXT)
+    .argument('<NAME>', 'a name that no other key has', readName)
+  rename.action((key: string, name: string, why: Why) =>
+    run(rename, (context) => changeKey(context, key, why, ({ id }, now) => ({ kind: 'renameKey', keyId: id, name, now }))),
+  )
+
   const limit = withReason(withJson(keys.command('limit')))
     .description('set or remove the spend limit')
     .argument(KEY, KEY_TEXT)

@@ -45,6 +45,8 @@ export type Operation =
       topUp: TopUp | null
       now: number
     }>
+  | Readonly<{ kind: 'renameAccount'; accountId: string; name: string; now: number }>
+  | Readonly<{ kind: 'renameKey'; keyId: string; name: string; now: number }>
   | Readonly<{ kind: 'setKeyActive'; keyId: string; isActive: boolean; now: number }>
   | Readonly<{ kind: 'setKeyLimit'; keyId: string; limitPicos: Picos | null; now: number }>
   | Readonly<{ kind: 'setKeyExpiry'; keyId: string; expiresAt: number | null; now: number }>

@@ -24,6 +24,7 @@ function accountWrites(db: Database) {
     setAccountActive: db.query<undefined, { accountId: string; isActive: number }>(
       'UPDATE accounts SET is_active = $isActive WHERE id = $accountId AND is_active <> $isActive',
     ),
+    renameAccount: db.query<undefined, { accountId: string; name: string }>('UPDATE accounts SET name = $name WHERE id = $accountId'),
     creditAccount: db.query<undefined, { account: number; amount: Picos; now: number; count: number; hash: Buffer }>(
       `UPDATE accounts SET credited_picos = credited_picos + $amount, balance_picos = balance_picos + $amount, chain_count = $count, chain_hash = $hash,
          topped_up_at = max(coalesce(topped_up_at, 0), $now)
@@ -87,6 +88,7 @@ function keyWrites(db: Database) {
     endSecrets: db.query<undefined, { key: number; until: number }>(
       'UPDATE key_secrets SET valid_until = $until WHERE key_number = $key AND (valid_until IS NULL OR valid_until > $until)',
     ),
+    renameKey: db.query<undefined, { keyId: string; name: string }>('UPDATE keys SET name = $name WHERE id = $keyId'),
     setKeyActive: db.query<undefined, { keyId: string; isActive: number }>(
       'UPDATE keys SET is_active = $isActive WHERE id = $keyId AND is_active <> $isActive',
     ),

@@ -6,6 +6,7 @@
 
 import { KEY_EXPIRY_DAYS_MAX } from '../core/limits.ts'
 import { BALANCE_PICOS_MAX, type Picos, picos, toExactUsdText, ZERO } from '../core/money.ts'
+import { problemOfName } from '../core/names.ts'
 import { DAY_MS } from '../core/utc.ts'
 import { CODE_REF, createCodes, disableCodes, redeemCode } from './code-writes.ts'
 import { appendCredit } from './credits.ts'
@@ -37,6 +38,10 @@ class OperatorWrites {
         return this.#credit(operation.accountId, operation.creditKind, operation)
       case 'setAccountActive':
         return this.#setAccountActive(operation)
+      case 'renameAccount':
+        return this.#renameAccount(operation)
+      case 'renameKey':
+        return this.#renameKey(operation)
       case 'createKey':
         return this.#createKey(operation)
       case 'rotateKey':
@@ -122,6 +127,30 @@ class OperatorWrites {
     if (this.#statements.setAccountActive.run({ accountId, isActive: isActive ? 1 : 0 }).changes === 0) return UNCHANGED
     this.#audit(kind, accountId, { isActive: account.isActive }, { isActive })
     return done(...this.#statements.keyIdsOfAccount.all({ account: account.number }).map((key) => key.id))
+  }
+
+  #renameAccount({ kind, accountId, name }: OperationOf<'renameAccount'>): Performed {
+    const account = this.#statements.account.get({ accountId })
+    if (account === undefined) return refused(`there is no account ${accountId}`)
+    if (account.name === name) return UNCHANGED
+    const problem = problemOfName(name)
+    if (problem !== undefined) return refused(problem)
+    if (this.#statements.accountByName.get({ name }) !== undefined) return refused(`an account named "${name}" exists`)
+    this.#statements.renameAccount.run({ accountId, name })
+    this.#audit(kind, accountId, { name: account.name }, { name })
+    return done()
+  }
+
+  #renameKey({ kind, keyId, name }: OperationOf<'renameKey'>): Performed {
+    const key = this.#statements.keyById.get({ keyId })
+    if (key === undefined) return refused(`there is no key ${keyId}`)
+    if (key.name === name) return UNCHANGED
+    const problem = problemOfName(name)
+    if (problem !== undefined) return refused(problem)
+    if (this.#statements.keyByName.get({ name }) !== undefined) return refused(`a key named "${name}" exists`)
+    this.#statements.renameKey.run({ keyId, name })
+    this.#audit(kind, keyId, { name: key.name }, { name })
+    return done(keyId)
   }
 
   #createKey(operation: OperationOf<'createKey'>): Performed {

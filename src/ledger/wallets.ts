@@ -256,6 +256,8 @@ export class Wallets {
         set(this.#keys.get(operation.keyId), { expiresAt: operation.expiresAt })
         break
       case 'createAccount':
+      case 'renameAccount':
+      case 'renameKey':
       case 'rotateKey':
       case 'setUpstreamOut':
       case 'createCodes':

@@ -43,6 +43,8 @@ const OPERATION = Type.Union([
   }),
   shape({ kind: Type.Literal('setKeyActive'), keyId: id, isActive: Type.Boolean(), now: time }),
   shape({ kind: Type.Literal('setKeyLimit'), keyId: id, limitPicos: orNull(picos), now: time }),
+  shape({ kind: Type.Literal('renameAccount'), accountId: id, name: Type.String(), now: time }),
+  shape({ kind: Type.Literal('renameKey'), keyId: id, name: Type.String(), now: time }),
   shape({ kind: Type.Literal('setKeyExpiry'), keyId: id, expiresAt: orNull(time), now: time }),
   shape({
     kind: Type.Literal('createCodes'),

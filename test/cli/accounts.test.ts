@@ -27,6 +27,15 @@ test('create, top up, correct, disable and enable', async () => {
   expect(await place.json('accounts', 'enable', 'acme')).toMatchObject({ is_active: true })
 })
 
+test('rename gives another name that no other account has', async () => {
+  const made = await place.json<Account>('accounts', 'create', 'acme')
+  await place.json('accounts', 'create', 'beta')
+  expect(await place.json('accounts', 'rename', 'acme', 'Acme Labs')).toMatchObject({ id: made.id, name: 'Acme Labs' })
+  expect((await place.run('accounts', 'rename', 'beta', 'Acme Labs')).err).toContain('an account named "Acme Labs" exists')
+  expect(await place.run('accounts', 'rename', 'beta', 'acc_1')).toMatchObject({ code: 2, out: '' })
+  expect((await place.run('accounts', 'show', 'acme')).code).toBe(2)
+})
+
 test("a payment's reference is credited once: given again, the answer is the same and says so", async () => {
   await place.json('accounts', 'create', 'acme')
   const first = await place.json('accounts', 'top-up', 'acme', '25', '--ref', '  Invoice-7 ')

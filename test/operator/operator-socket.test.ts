@@ -199,6 +199,8 @@ test('any operation survives the wire to the last picodollar and byte', () => {
     }),
     fc.record({ kind: fc.constant('setKeyActive'), keyId: id, isActive: fc.boolean(), now: time }),
     fc.record({ kind: fc.constant('setKeyLimit'), keyId: id, limitPicos: orNull(amount), now: time }),
+    fc.record({ kind: fc.constant('renameAccount'), accountId: id, name: fc.string(), now: time }),
+    fc.record({ kind: fc.constant('renameKey'), keyId: id, name: fc.string(), now: time }),
     fc.record({ kind: fc.constant('setKeyExpiry'), keyId: id, expiresAt: orNull(time), now: time }),
     fc.record({
       kind: fc.constant('createCodes'),
