@@ -21,6 +21,8 @@ import { describeBug } from './observe/bug.ts'
 import { makeLog } from './observe/log.ts'
 import { type Metrics, makeMetrics } from './observe/metrics.ts'
 import { processMemoryBytes } from './observe/process-memory.ts'
+import { Payments } from './payments/payments.ts'
+import type { StripeAddress } from './payments/stripe-api.ts'
 import type { People } from './people/people.ts'
 import { AnswerMemory } from './relay/answer-memory.ts'
 import { BodyMemory, poolBytesOf } from './relay/body-memory.ts'
@@ -49,6 +51,8 @@ export type GatewayOptions = Readonly<{
   timings?: Timings
   /** What the process may use; default: what its control groups and the machine say. */
   memoryBytes?: number
+  /** Of a server that stands for Stripe. */
+  stripeAddress?: StripeAddress
   /** Stands between the gateway and its ledger. */
   wrapLedger?: (ledger: Ledger) => Ledger
 }>
@@ -120,12 +124,18 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   metrics.gauge('tollgate_recovered', 'Requests of a dead process that were waived when this one started.', () => recovered)
   metrics.gauge('tollgate_ledger_wal_bytes', 'The write-ahead log beside the ledger.', () => walBytes(opened.path))
   const people = peopleOfGateway({ world, config: () => state.config, urls: () => ({ cabinet: state.url, console: state.operatorUrl }) })
-  const site: Site = { world, upstreams: pool, people: people.open }
+  const payments = paymentsOf(world, config, options.stripeAddress)
+  const site: Site = { world, upstreams: pool, people: people.open, payments, waysToPay: () => state.config.payments }
   const pages = {
     cabinet: () => import('./web/cabinet-app.ts').then(({ cabinetApp }) => cabinetApp(site)),
     console: () => import('./web/console-app.ts').then(({ consoleApp }) => consoleApp(site)),
   }
-  const listeners = await listen(options, world, { app: buildApp({ world, relay, keyLimits, clientLimits }), pages, upstreams: pool })
+  const listeners = await listen(options, world, {
+    app: buildApp({ world, relay, keyLimits, clientLimits }),
+    pages,
+    payments,
+    upstreams: pool,
+  })
   if ('problem' in listeners) {
     await reports.close()
     await ledger.close()
@@ -167,6 +177,24 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     },
     hurry: () => hurry.resolve(),
   }
+}
+
+/** `address`: of what stands for Stripe, in tests. */
+function paymentsOf(
+  { ledger, log, metrics, clock }: World,
+  { payments: { stripe } }: Config,
+  address?: StripeAddress,
+): Payments | undefined {
+  if (stripe === undefined) return undefined
+  const { secretKey, webhookSecret } = stripe
+  return new Payments({
+    ledger,
+    log,
+    metrics,
+    now: clock.now,
+    secrets: { secretKey, webhookSecret },
+    ...(address === undefined ? {} : { address }),
+  })
 }
 
 function registerGauges({ metrics, ledger }: World, bodies: BodyMemory): void {

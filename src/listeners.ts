@@ -10,9 +10,11 @@ import type { App } from './http/app.ts'
 import { idleSeconds } from './http/connection.ts'
 import { operatorApp } from './http/health.ts'
 import { connectionsOn } from './http/kernel-sockets.ts'
+import { stripeWebhook } from './http/stripe-webhook.ts'
 import { limitWrites } from './http/write-limit.ts'
 import { describeBug } from './observe/bug.ts'
 import { listenOnOperatorSocket, socketPathOf } from './operator/operator-socket.ts'
+import type { Payments } from './payments/payments.ts'
 import type { UpstreamPool } from './upstream/pool.ts'
 import { mountPages, type Pages } from './web/mount.ts'
 import type { World } from './world.ts'
@@ -36,13 +38,19 @@ type Listeners = Readonly<{
 type Answering = Readonly<{
   app: App
   pages: Readonly<{ cabinet: () => Promise<Pages>; console: () => Promise<Pages> }>
+  /** Whose webhook is on the clients' listener. */
+  payments: Payments | undefined
   upstreams: UpstreamPool
 }>
 
 /** `host`, `port`: overrides of the configuration. */
 type Place = Readonly<{ config: Config; host: string | undefined; port: number | undefined }>
 
-export async function listen(place: Place, world: World, { app, pages, upstreams }: Answering): Promise<Listeners | ListenProblem> {
+export async function listen(
+  place: Place,
+  world: World,
+  { app, pages, payments, upstreams }: Answering,
+): Promise<Listeners | ListenProblem> {
   const { config, host = config.server.host, port = config.server.port } = place
   const idle = idleSeconds(config.limits.idleMs)
   const opened: { close(): Promise<void> }[] = []
@@ -53,6 +61,7 @@ export async function listen(place: Place, world: World, { app, pages, upstreams
     const operatorSide = operatorApp(world).use(mountPages(world, '/console', pages.console))
     const operator = await listenWith(operatorSide, config.operator.host, config.operator.port, idle)
     opened.push({ close: () => operator.stop(true) })
+    if (payments !== undefined) app.use(stripeWebhook(world, payments))
     const main = await listenWith(app.use(mountPages(world, '/cabinet', pages.cabinet)), host, port, idle)
     opened.push({ close: () => main.stop(true) })
     const onBug = (bug: unknown): void => world.log.alarm('an operation failed by a bug', describeBug(bug))

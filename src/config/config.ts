@@ -2,6 +2,7 @@
 
 import type { Catalog } from '../core/catalog.ts'
 import type { Limits } from '../core/limits.ts'
+import type { Picos } from '../core/money.ts'
 import type { ConfigProblem } from './problems.ts'
 
 export type Config = Readonly<{
@@ -24,6 +25,7 @@ export type Config = Readonly<{
     /** Where customers reach the cabinet, an origin; undefined: the address that the listener has. */
     publicUrl: string | undefined
   }>
+  payments: PaymentsConfig
   /** Absolute path of the database file. */
   ledgerPath: string
   limits: Limits
@@ -32,6 +34,21 @@ export type Config = Readonly<{
   catalog: Catalog
   /** What the file sets and nothing obeys yet. */
   withoutEffect: readonly ConfigProblem[]
+}>
+
+export type PaymentsConfig = Readonly<{
+  /** How people pay, in the operator's words; undefined: nothing is said. */
+  text: string | undefined
+  stripe: StripeConfig | undefined
+}>
+
+type StripeConfig = Readonly<{
+  /** The secrets themselves, read from the variables that the file names. */
+  secretKey: string
+  webhookSecret: string
+  /** What one payment may be, whole cents, both included. */
+  minPicos: Picos
+  maxPicos: Picos
 }>
 
 export type UpstreamConfig = Readonly<{

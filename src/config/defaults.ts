@@ -9,6 +9,7 @@ import type { ModelEntry } from './schema.ts'
 
 export const SERVER = { host: '127.0.0.1', port: 8080 }
 export const OPERATOR = { host: '127.0.0.1', port: 9090 }
+export const STRIPE = { minUsd: '5', maxUsd: '500' }
 export const LEDGER_PATH = 'data/tollgate.db'
 /** Of a model's text, for estimates. */
 export const BYTES_PER_TOKEN = 4

@@ -25,7 +25,10 @@ export function makeUpstreams(
     return {
       name: entry.name,
       baseUrl: baseUrlOf(entry.base_url, `${path}.base_url`, problems),
-      apiKey: env === undefined || entry.api_key_env === undefined ? undefined : secretOf(env, entry.api_key_env, path, problems),
+      apiKey:
+        env === undefined || entry.api_key_env === undefined
+          ? undefined
+          : secretOf(env, entry.api_key_env, `${path}.api_key_env`, problems),
       weight: entry.weight ?? UPSTREAM_DEFAULTS.weight,
       priority: entry.priority ?? UPSTREAM_DEFAULTS.priority,
       maxConcurrent: entry.max_concurrent ?? UPSTREAM_DEFAULTS.maxConcurrent,
@@ -48,15 +51,13 @@ function baseUrlOf(text: string, path: string, problems: ConfigProblem[]): strin
   return text
 }
 
-function secretOf(env: Environment, variable: string, path: string, problems: ConfigProblem[]): string | undefined {
+/** `path`: of the setting that names the variable. */
+export function secretOf(env: Environment, variable: string, path: string, problems: ConfigProblem[]): string | undefined {
   const secret = env[variable]
   if (secret === undefined || secret === '')
-    problems.push({ path: `${path}.api_key_env`, message: `expected the secret in the environment variable ${variable}, which is not set` })
+    problems.push({ path, message: `expected the secret in the environment variable ${variable}, which is not set` })
   else if (!/^[!-~]+$/.test(secret))
-    problems.push({
-      path: `${path}.api_key_env`,
-      message: `expected a secret of printable ASCII without spaces in ${variable}, found other characters`,
-    })
+    problems.push({ path, message: `expected a secret of printable ASCII without spaces in ${variable}, found other characters` })
   return secret
 }
 

@@ -4,7 +4,7 @@
  * Rules: operator.md "Reload".
  */
 
-import type { Config, UpstreamConfig } from './config.ts'
+import type { Config, PaymentsConfig, UpstreamConfig } from './config.ts'
 
 /** `config` is `after` with what must not change taken from `before`; `ignored` names those fields, as they are called in the file. */
 export function reloadable(before: Config, after: Config): { config: Config; ignored: string[] } {
@@ -25,6 +25,7 @@ export function reloadable(before: Config, after: Config): { config: Config; ign
       host: keep('operator.host', before.operator.host, after.operator.host),
       port: keep('operator.port', before.operator.port, after.operator.port),
     },
+    payments: paymentsOf(before.payments, after.payments, () => ignored.push('payments.stripe')),
     limits: { ...after.limits, idleMs: keep('limits.idle_ms', before.limits.idleMs, after.limits.idleMs) },
     ledgerPath: keep('ledger.path', before.ledgerPath, after.ledgerPath),
     upstreams: after.upstreams.map((upstream, index) => {
@@ -42,4 +43,12 @@ function withSecretOf(old: UpstreamConfig, upstream: UpstreamConfig, onChange: (
   if (old.apiKey === upstream.apiKey) return upstream
   onChange()
   return { ...upstream, apiKey: old.apiKey }
+}
+
+/** Whether there is Stripe, and its secrets, stay as they were at start: its webhook is there or not. Bounds and words are taken over. */
+function paymentsOf(before: PaymentsConfig, after: PaymentsConfig, onChange: () => void): PaymentsConfig {
+  const [old, wanted] = [before.stripe, after.stripe]
+  if (old?.secretKey !== wanted?.secretKey || old?.webhookSecret !== wanted?.webhookSecret) onChange()
+  if (old === undefined) return { ...after, stripe: undefined }
+  return { ...after, stripe: { ...(wanted ?? old), secretKey: old.secretKey, webhookSecret: old.webhookSecret } }
 }

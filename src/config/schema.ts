@@ -147,6 +147,27 @@ export const CONFIG_FILE = Type.Object(
         { ...CLOSED, description: 'a table, written [cabinet]' },
       ),
     ),
+    payments: Type.Optional(
+      Type.Object(
+        {
+          text: Type.Optional(
+            Type.String({ minLength: 1, maxLength: 2_000, description: 'how people pay, in words, up to 2000 characters' }),
+          ),
+          stripe: Type.Optional(
+            Type.Object(
+              {
+                secret_key_env: variable("Stripe's secret key"),
+                webhook_secret_env: variable("the signing secret of Stripe's webhook"),
+                min_usd: Type.Optional(usd),
+                max_usd: Type.Optional(usd),
+              },
+              { ...CLOSED, description: 'a table, written [payments.stripe]' },
+            ),
+          ),
+        },
+        { ...CLOSED, description: 'a table, written [payments]' },
+      ),
+    ),
     ledger: Type.Optional(
       Type.Object({ path: Type.Optional(text('the path of the database file')) }, { ...CLOSED, description: 'a table, written [ledger]' }),
     ),

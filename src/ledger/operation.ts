@@ -14,6 +14,9 @@ export type CreditKind = 'top-up' | 'refund' | 'correction'
 /** `ref`: the payment's reference, trimmed; '' for none. */
 export type TopUp = Readonly<{ creditId: string; amountPicos: Picos; ref: string }>
 
+/** `isPaidOut`: a refund that has left already is taken whole, also where it is more than is there. */
+export type MaybePaidOut = TopUp & Readonly<{ isPaidOut?: boolean }>
+
 /** `codeHash`: SHA-256 of the code as it is shown. `display`: what is shown of it later. */
 export type NewCode = Readonly<{ codeHash: Uint8Array; display: string }>
 
@@ -27,7 +30,7 @@ export type Operation =
       topUp: TopUp | null
       now: number
     }>
-  | (TopUp & Readonly<{ kind: 'credit'; creditKind: CreditKind; accountId: string; now: number }>)
+  | (MaybePaidOut & Readonly<{ kind: 'credit'; creditKind: CreditKind; accountId: string; now: number }>)
   | Readonly<{ kind: 'setAccountActive'; accountId: string; isActive: boolean; now: number }>
   | Readonly<{
       kind: 'createKey'

@@ -10,7 +10,7 @@ import { problemOfName } from '../core/names.ts'
 import { DAY_MS } from '../core/utc.ts'
 import { CODE_REF, createCodes, disableCodes, redeemCode } from './code-writes.ts'
 import { appendCredit } from './credits.ts'
-import type { Act, CreditKind, Earlier, Operation, TopUp } from './operation.ts'
+import type { Act, CreditKind, Earlier, MaybePaidOut, Operation, TopUp } from './operation.ts'
 import { done, type Performed, refused, UNCHANGED } from './performed.ts'
 import type { Statements } from './statements.ts'
 
@@ -84,14 +84,14 @@ class OperatorWrites {
     return account?.name === name ? { creditId: credit.id, accountId: account.id } : undefined
   }
 
-  #credit(accountId: string, creditKind: CreditKind, credit: TopUp): Performed {
+  #credit(accountId: string, creditKind: CreditKind, credit: MaybePaidOut): Performed {
     // Else a code could not be redeemed, because somebody used its reference.
     if (credit.ref.startsWith(CODE_REF)) return refused(`a reference that begins with ${CODE_REF} is that of a code`)
     return this.#book(accountId, creditKind, credit)
   }
 
   /** A balance is no fact of a key record, so no key has changed. */
-  #book(accountId: string, creditKind: CreditKind, { creditId, amountPicos: amount, ref }: TopUp): Performed {
+  #book(accountId: string, creditKind: CreditKind, { creditId, amountPicos: amount, ref, isPaidOut = false }: MaybePaidOut): Performed {
     const account = this.#statements.account.get({ accountId })
     const existing = this.#statements.creditById.get({ id: creditId })
     const isSame = (credit: NonNullable<typeof existing>): boolean =>
@@ -105,7 +105,7 @@ class OperatorWrites {
       if (isSame(earlier)) return { ...UNCHANGED, earlier: { creditId: earlier.id, accountId } }
       return refused(`the reference "${ref}" was used by ${earlier.kind} ${earlier.id} of ${toExactUsdText(earlier.amountPicos)} USD`)
     }
-    if (creditKind === 'refund' && account.balancePicos + amount < ZERO) {
+    if (creditKind === 'refund' && !isPaidOut && account.balancePicos + amount < ZERO) {
       return refused(`the balance is ${toExactUsdText(account.balancePicos)} USD, and a refund cannot take more; a correction can`)
     }
     const credited = account.creditedPicos + amount

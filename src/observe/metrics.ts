@@ -25,6 +25,8 @@ export interface Metrics {
   alertDelivered(channel: 'email' | 'webhook', result: 'delivered' | 'failed' | 'given up'): void
   /** Deliveries that an account had no room for. */
   alertDropped(count: number): void
+  /** What became of an event of Stripe's. `type`: as Stripe names it; 'none' where it was not Stripe's. */
+  paymentEvent(type: string, result: PaymentResult): void
   /** A gauge that is read when the metrics are: `gauge('tollgate_ledger_writable', '…', () => (ledger.isWritable() ? 1 : 0))`. Names are unique. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void
   /** The same with labels: rows of their values, in the order of their names, and the number. */
@@ -40,6 +42,12 @@ export interface Metrics {
   render(): Promise<string>
   readonly contentType: string
 }
+
+/**
+ * booked: money has moved by it · already: it had · ignored: it says nothing of ours · refused: it cannot be booked, an alarm · forged: its signature is not
+ * Stripe's, or too old · unavailable: Stripe is to send it again.
+ */
+export type PaymentResult = 'booked' | 'already' | 'ignored' | 'refused' | 'forged' | 'unavailable'
 
 type PoolMetrics = Readonly<{
   /** A call ended without an answer, or its answer began: 'answered', or the fault's cause. */
@@ -85,6 +93,7 @@ export function makeMetrics(): Metrics {
       placed: (affinity) => seen.affinity.add([affinity]),
       changed: (upstream, model, state) => seen.breakers.set([upstream, model], BREAKER_VALUES[state]),
     },
+    paymentEvent: (type, result) => seen.payments.add([type, result]),
     gauge: (name, help, read) => void families.push(reading('gauge', name, help, read)),
     gauges: (name, help, labelNames, read) => void families.push(readings(name, help, labelNames, read)),
     render: async () => `${(await Promise.all(families.map((family) => family.render()))).join('\n\n')}\n`,
@@ -109,6 +118,7 @@ function instruments() {
     affinity: counter('tollgate_affinity_total', 'Conversations by whether the upstream that answered had them in its cache.', ['how']),
     cacheLost: counter('tollgate_cache_lost_usd_total', 'Cache writes of conversations that another upstream had in its cache.', ['model']),
     breakers: new Sums('gauge', 'tollgate_upstream_breaker', '0 closed, 1 open. Half-open counts as open.', ['upstream', 'model']),
+    payments: counter('tollgate_payment_events_total', 'Events of Stripe, by what became of them.', ['type', 'result']),
     alarms: counter('tollgate_alarms_total', 'Findings that an operator must act on.', ['what']),
     deliveries: counter('tollgate_alert_deliveries_total', 'Tries to deliver an alert, by what came of them.', ['channel', 'result']),
     dropped: counter('tollgate_alerts_dropped_total', 'Deliveries that their account had no room for.', []),

@@ -25,7 +25,7 @@ const creditKind = Type.Union([Type.Literal('top-up'), Type.Literal('refund'), T
 
 const OPERATION = Type.Union([
   shape({ kind: Type.Literal('createAccount'), accountId: id, name: label, topUp: orNull(shape(topUp)), now: time }),
-  shape({ kind: Type.Literal('credit'), creditKind, accountId: id, ...topUp, now: time }),
+  shape({ kind: Type.Literal('credit'), creditKind, accountId: id, ...topUp, isPaidOut: Type.Optional(Type.Boolean()), now: time }),
   shape({ kind: Type.Literal('setAccountActive'), accountId: id, isActive: Type.Boolean(), now: time }),
   shape({
     kind: Type.Literal('createKey'),

@@ -4,6 +4,7 @@
  */
 
 import { Elysia } from 'elysia'
+import { boundedBytes } from '../http/bounded-bytes.ts'
 import { Client } from '../http/client-address.ts'
 import { describeBug } from '../observe/bug.ts'
 import type { World } from '../world.ts'
@@ -43,17 +44,6 @@ async function addressed(world: World, request: Request, server: ConstructorPara
   headers.set(CLIENT_ADDRESS, new Client(world, request, server).ip)
   const { method, body } = request
   if (body === null || method === 'GET' || method === 'HEAD') return new Request(request.url, { method, headers })
-  const bytes = await boundedBytes(body)
+  const bytes = await boundedBytes(body, BODY_BYTES_MAX)
   return bytes === undefined ? refuse(413, 'The request is too large') : new Request(request.url, { method, headers, body: bytes })
-}
-
-async function boundedBytes(body: ReadableStream<Uint8Array>): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  const pieces: Uint8Array[] = []
-  let length = 0
-  for await (const piece of body) {
-    length += piece.length
-    if (length > BODY_BYTES_MAX) return undefined
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces)
 }

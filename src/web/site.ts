@@ -1,8 +1,18 @@
 /** What the pages' apps stand on. The gateway makes it once. */
 
+import type { PaymentsConfig } from '../config/config.ts'
+import type { Payments } from '../payments/payments.ts'
 import type { People } from '../people/people.ts'
 import type { UpstreamPool } from '../upstream/pool.ts'
 import type { World } from '../world.ts'
 
-/** `people`: opens their file with the first call; throws where it cannot be opened. */
-export type Site = Readonly<{ world: World; upstreams: UpstreamPool; people: () => People }>
+export type Site = Readonly<{
+  world: World
+  upstreams: UpstreamPool
+  /** Opens their file with the first call; throws where it cannot be opened. */
+  people: () => People
+  /** Stripe; undefined: the operator has none. */
+  payments: Payments | undefined
+  /** How people pay, which a reload may change. */
+  waysToPay: () => PaymentsConfig
+}>

@@ -22,6 +22,7 @@ const folder = mkdtempSync(join(tmpdir(), 'tollgate-config-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const UPSTREAM = '[[upstreams]]\nname = "main"\nbase_url = "https://llm.example.com"\n'
+const STRIPE = '[payments.stripe]\nsecret_key_env = "KEY"\nwebhook_secret_env = "HOOK"\n'
 const model = (fields: Record<string, string> = {}): string => {
   const entry = { id: '"m"', input: '"3.00"', output: '"15.00"', context_window: '200000', max_output_tokens: '64000', ...fields }
   return `[[models]]\n${Object.entries(entry)
@@ -280,6 +281,10 @@ test('every mistake is named with its path, what was expected and what was found
     [`${UPSTREAM}transport = "http2"`, /^upstreams\[0\]\.transport: expected one of socket, fetch, found "http2"$/],
     [`${UPSTREAM}proxy_env = "http://u:hunter2@proxy"`, /^upstreams\[0\]\.proxy_env: expected the NAME .*, found another value$/],
     [`${UPSTREAM}api_key_env = "sk-hunter2"`, /^upstreams\[0\]\.api_key_env: expected the NAME .*, found another value$/],
+    ['[payments]\ntext = ""', /^payments\.text: expected how people pay/],
+    ['[payments.stripe]\nsecret_key_env = "A"', /^payments\.stripe\.webhook_secret_env: expected the NAME /],
+    [`${STRIPE.replace('"KEY"', '"sk_live_hunter2.x"')}`, /^payments\.stripe\.secret_key_env: expected the NAME .*, found another value$/],
+    [`${STRIPE.replace('"HOOK"', '"whsec-hunter2"')}`, /^payments\.stripe\.webhook_secret_env: expected the NAME .*, found another value$/],
     [`${UPSTREAM}weight = 0\npriority = -1`, /^upstreams\[0\]\.weight: /, /^upstreams\[0\]\.priority: /],
     [model() + model(), /^models\[1\]\.id: expected each id once, found "m" again$/],
     [model({ id: '"a b"' }), /^models\[0\]\.id: .*found "a b"$/],
@@ -471,4 +476,35 @@ test('the first upstream over fetch is taken by a reload, which says that the pr
   expect(ignored).toEqual(['upstreams[0].transport'])
   expect(reloadable(after, after).ignored).toEqual([])
   expect(reloadable(after, before).ignored).toEqual([])
+})
+
+test('Stripe’s secrets come from the environment, are asked for by whoever serves, and stay over a reload; bounds and words do not', () => {
+  const env = { KEY: 'sk_1', HOOK: 'whsec_1' }
+  expect(mistakes(STRIPE, { env: { KEY: 'sk_1', HOOK: 'with space' } })).toEqual([
+    'payments.stripe.webhook_secret_env: expected a secret of printable ASCII without spaces in HOOK, found other characters',
+  ])
+  expect(mistakes(STRIPE)).toHaveLength(2)
+  const range = 'expected whole cents from "0.50" to "999999.99", found'
+  for (const [bounds, mistake] of [
+    ['min_usd = "0.49"', `payments.stripe.min_usd: ${range} "0.49"`],
+    ['max_usd = "10.005"', `payments.stripe.max_usd: ${range} "10.005"`],
+    ['max_usd = "1000000"', `payments.stripe.max_usd: ${range} "1000000"`],
+    ['min_usd = "20"\nmax_usd = "19.99"', 'payments.stripe.max_usd: expected no less than min_usd'],
+  ] as const) {
+    expect(mistakes(`${STRIPE}${bounds}`, { env })).toEqual([mistake])
+  }
+  expect(mistakes(STRIPE, { needsSecrets: false })).toEqual([])
+  expect(good('').payments).toEqual({ text: undefined, stripe: undefined })
+  const before = good(STRIPE, { env })
+  const dollar = 1_000_000_000_000n
+  expect(before.payments).toEqual({
+    text: undefined,
+    stripe: { secretKey: 'sk_1', webhookSecret: 'whsec_1', minPicos: picos(5n * dollar), maxPicos: picos(500n * dollar) },
+  })
+  const after = good(`[payments]\ntext = "Ask Ann"\n${STRIPE}max_usd = "50"`, { env: { KEY: 'sk_2', HOOK: 'whsec_1' } })
+  const { config, ignored } = reloadable(before, after)
+  expect(ignored).toEqual(['payments.stripe'])
+  expect(config.payments).toMatchObject({ text: 'Ask Ann', stripe: { secretKey: 'sk_1', maxPicos: picos(50n * dollar) } })
+  expect(reloadable(good(''), after).config.payments).toEqual({ text: 'Ask Ann', stripe: undefined })
+  expect(reloadable(before, good('')).config.payments.stripe).toEqual(before.payments.stripe)
 })

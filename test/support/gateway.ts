@@ -18,7 +18,7 @@ import { eq } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { openDatabase } from '../../db/open.ts'
 import { accounts, attempts, boots, keys, models, priceVersions, receipts, upstreams } from '../../db/schema.ts'
-import type { Transport, UpstreamConfig } from '../../src/config/config.ts'
+import type { PaymentsConfig, Transport, UpstreamConfig } from '../../src/config/config.ts'
 import type { Catalog, Model } from '../../src/core/catalog.ts'
 import { displayOf, makeSecret } from '../../src/core/key.ts'
 import { LIMITS, type Limits } from '../../src/core/limits.ts'
@@ -27,6 +27,7 @@ import type { Difference } from '../../src/ledger/difference.ts'
 import type { Hold, Ledger } from '../../src/ledger/ledger.ts'
 import type { Operation } from '../../src/ledger/operation.ts'
 import { differences } from '../../src/ledger/verify.ts'
+import type { StripeAddress } from '../../src/payments/stripe-api.ts'
 import type { BodyMemory } from '../../src/relay/body-memory.ts'
 import { TIMINGS, type Timings } from '../../src/relay/timings.ts'
 import type { World } from '../../src/world.ts'
@@ -58,6 +59,9 @@ export type TestGatewayOptions = Readonly<{
   startBodyThread?: () => Worker
   /** What the process may use: a quarter is the pool for bodies. */
   memoryBytes?: number
+  payments?: PaymentsConfig
+  /** Of a server that stands for Stripe. */
+  stripeAddress?: StripeAddress
   /** Stands between the gateway and its ledger: delays, refusals. */
   wrapLedger?: (ledger: Ledger) => Ledger
 }>
@@ -125,6 +129,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     log: (line) => lines.push(JSON.parse(line)),
     timings: { ...TIMINGS, ...options.timings },
     ...(options.memoryBytes === undefined ? {} : { memoryBytes: options.memoryBytes }),
+    ...(options.stripeAddress === undefined ? {} : { stripeAddress: options.stripeAddress }),
     ...(options.wrapLedger === undefined ? {} : { wrapLedger: options.wrapLedger }),
   })
   if ('problem' in gateway) throw new Error(`${gateway.problem}: ${gateway.message}`)
@@ -259,6 +264,7 @@ function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<t
     server: { host: '127.0.0.1', port: 0, dashboardUrl, publicUrl, trustedProxies: [], corsOrigins },
     operator: { host: '127.0.0.1', port: 0, publicUrl: undefined },
     cabinet: { signUp: 'closed', publicUrl: undefined },
+    payments: options.payments ?? { text: undefined, stripe: undefined },
     ledgerPath,
     limits: { ...LIMITS, requestsPerMinute: 100_000, concurrentRequests: 1_000, ...limits },
     upstreams: upstreams.map((baseUrl, index) => ({

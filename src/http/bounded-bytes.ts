@@ -1,0 +1,13 @@
+/** A small body, whole: for what no key pays for. Rules: pages.md "Mounting", "Stripe". */
+
+/** Undefined: it is longer than `bytesMax`, and the rest was not read. */
+export async function boundedBytes(body: ReadableStream<Uint8Array>, bytesMax: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const pieces: Uint8Array[] = []
+  let length = 0
+  for await (const piece of body) {
+    length += piece.length
+    if (length > bytesMax) return undefined
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces)
+}

@@ -1,0 +1,44 @@
+/**
+ * `POST /webhooks/stripe`: what Stripe tells of payments. Only where Stripe is configured; else the path does not exist. Whoever sends it is known by the signature
+ * alone. Nothing of a body is logged. Rules: pages.md "Stripe". Source: https://docs.stripe.com/webhooks.
+ */
+
+import { Elysia } from 'elysia'
+import { describeBug } from '../observe/bug.ts'
+import type { PaymentResult } from '../observe/metrics.ts'
+import type { Payments } from '../payments/payments.ts'
+import type { World } from '../world.ts'
+import { boundedBytes } from './bounded-bytes.ts'
+import { Client } from './client-address.ts'
+
+const BODY_BYTES_MAX = 256 * 1024
+
+/** Stripe repeats what is not answered 2xx, for days: only what may yet be done is answered so. */
+const STATUS: Readonly<Record<PaymentResult, number>> = {
+  booked: 200,
+  already: 200,
+  ignored: 200,
+  refused: 200,
+  forged: 400,
+  unavailable: 503,
+}
+
+export const stripeWebhook = (world: World, payments: Payments) =>
+  new Elysia({ name: 'stripe webhook' }).post(
+    '/webhooks/stripe',
+    async ({ request, server }) => {
+      try {
+        const body = request.body === null ? new Uint8Array() : await boundedBytes(request.body, BODY_BYTES_MAX)
+        if (body === undefined) return answer(413, 'too large')
+        const address = new Client(world, request, server).ip
+        const result = await payments.receive(body, request.headers.get('stripe-signature') ?? '', address)
+        return answer(STATUS[result], result)
+      } catch (bug) {
+        world.log.alarm('an event of Stripe failed by a bug', describeBug(bug))
+        return answer(500, 'failed')
+      }
+    },
+    { parse: 'none', detail: { hide: true } },
+  )
+
+const answer = (status: number, result: string): Response => Response.json({ result }, { status, headers: { 'cache-control': 'no-store' } })

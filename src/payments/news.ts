@@ -1,0 +1,115 @@
+/**
+ * What an event of Stripe's says of the money, without a look at anything else: pure, so that every order of events can be tried. Amounts are those of Stripe's own
+ * objects. Rules: pages.md "Stripe". Source: https://docs.stripe.com/api/events/types.
+ */
+
+import type { Stripe } from 'stripe'
+
+/** The account that a payment is for, in the metadata that we gave it: nobody without the secret key can write there, as one can into a payment link's reference. */
+export const ACCOUNT_FIELD = 'tollgate_account_id'
+
+/** Paid, for an account. `id`: of the payment intent; of the session where there is none. `amount`: in the currency's smallest unit. */
+export type Payment = Readonly<{ id: string; accountId: string; amount: number; currency: string }>
+
+/** What was taken back of a payment, less than 0, or given again. `ref`: names it once and for all. */
+export type Taking = Readonly<{ ref: string; creditKind: 'refund' | 'correction'; amount: number; currency: string }>
+
+export type News =
+  | Readonly<{ kind: 'paid'; payment: Payment }>
+  | Readonly<{ kind: 'taken'; paymentId: string; takings: readonly Taking[] }>
+  /** Refunds of a charge, which the event does not name one by one. */
+  | Readonly<{ kind: 'refunded'; paymentId: string; chargeId: string }>
+  /** Not of our sessions, or nothing that moved money. */
+  | Readonly<{ kind: 'nothing' }>
+
+/** What the operator lets Stripe send, and what a metric tells apart. */
+export const EVENT_TYPES: ReadonlySet<string> = new Set([
+  'checkout.session.completed',
+  'checkout.session.async_payment_succeeded',
+  'refund.created',
+  'refund.updated',
+  'refund.failed',
+  'charge.refunded',
+  'charge.dispute.created',
+  'charge.dispute.updated',
+  'charge.dispute.closed',
+  'charge.dispute.funds_withdrawn',
+  'charge.dispute.funds_reinstated',
+])
+
+const NOTHING: News = { kind: 'nothing' }
+
+export function newsOf(event: Stripe.Event): News {
+  // Of an account that is connected to the operator's.
+  if (event.account !== undefined) return NOTHING
+  switch (event.type) {
+    case 'checkout.session.completed':
+    case 'checkout.session.async_payment_succeeded':
+      return newsOfSession(event.data.object)
+    case 'refund.created':
+    case 'refund.updated':
+    case 'refund.failed':
+      return takenFrom(event.data.object.payment_intent, takingsOfRefund(event.data.object))
+    case 'charge.refunded': {
+      const paymentId = idOf(event.data.object.payment_intent)
+      return paymentId === undefined ? NOTHING : { kind: 'refunded', paymentId, chargeId: event.data.object.id }
+    }
+    case 'charge.dispute.created':
+    case 'charge.dispute.updated':
+    case 'charge.dispute.closed':
+    case 'charge.dispute.funds_withdrawn':
+    case 'charge.dispute.funds_reinstated':
+      return takenFrom(event.data.object.payment_intent, takingsOfDispute(event.data.object))
+    default:
+      return NOTHING
+  }
+}
+
+/** Of a payment intent: undefined where it is none of ours, or nothing was paid. */
+export function paymentOf({ id, status, metadata, amount_received: amount, currency }: Stripe.PaymentIntent): Payment | undefined {
+  const accountId = metadata[ACCOUNT_FIELD]
+  return accountId === undefined || status !== 'succeeded' ? undefined : { id, accountId, amount, currency }
+}
+
+/**
+ * A refund counts from its start: the money has left the operator's balance, and must not be spent meanwhile. One that fails or is cancelled is a refund and its
+ * return, so that it does not matter which of its events comes first, or whether both do.
+ */
+export function takingsOfRefund({ id, amount, currency, status }: Stripe.Refund): readonly Taking[] {
+  const taken: Taking = { ref: refOf(id), creditKind: 'refund', amount: -amount, currency }
+  if (status !== 'failed' && status !== 'canceled') return [taken]
+  return [taken, { ref: refOf(`${id}:failed`), creditKind: 'correction', amount, currency }]
+}
+
+export const refOf = (id: string): string => `stripe:${id}`
+
+function newsOfSession({
+  id,
+  mode,
+  metadata,
+  client_reference_id,
+  payment_status,
+  payment_intent,
+  ...session
+}: Stripe.Checkout.Session): News {
+  const accountId = metadata?.[ACCOUNT_FIELD]
+  if (mode !== 'payment' || accountId === undefined || accountId !== client_reference_id || payment_status !== 'paid') return NOTHING
+  const payment = { id: idOf(payment_intent) ?? id, accountId, amount: session.amount_total ?? 0, currency: session.currency ?? '' }
+  return { kind: 'paid', payment }
+}
+
+/** A question of the bank's (`warning_…`) moves no money yet, and one that was prevented never does. */
+const WITHDRAWN = new Set<string>(['needs_response', 'under_review', 'lost', 'won', 'appeal_needs_response', 'appeal_under_review'])
+
+function takingsOfDispute({ id, amount, currency, status }: Stripe.Dispute): readonly Taking[] {
+  if (!WITHDRAWN.has(status)) return []
+  const taken: Taking = { ref: refOf(id), creditKind: 'correction', amount: -amount, currency }
+  return status === 'won' ? [taken, { ref: refOf(`${id}:won`), creditKind: 'correction', amount, currency }] : [taken]
+}
+
+function takenFrom(payment: string | Readonly<{ id: string }> | null, takings: readonly Taking[]): News {
+  const paymentId = idOf(payment)
+  return paymentId === undefined || takings.length === 0 ? NOTHING : { kind: 'taken', paymentId, takings }
+}
+
+const idOf = (object: string | Readonly<{ id: string }> | null): string | undefined => (typeof object === 'object' ? object?.id : object)

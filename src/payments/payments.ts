@@ -1,0 +1,140 @@
+/**
+ * Payments by Stripe: a page to pay on, and what Stripe tells becomes credits, each once whatever comes twice or in another order. Rules: pages.md "Stripe";
+ * operator.md "Credits", "Audit".
+ */
+
+import { type Picos, picos } from '../core/money.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { newId } from '../ledger/new-id.ts'
+import type { Act, Operation } from '../ledger/operation.ts'
+import type { Log } from '../observe/log.ts'
+import type { Metrics, PaymentResult } from '../observe/metrics.ts'
+import { EVENT_TYPES, type News, newsOf, type Payment, refOf, type Taking } from './news.ts'
+import type { CheckoutOrder, StripeAddress, StripeApi } from './stripe-api.ts'
+
+export type PaymentsParts = Readonly<{
+  ledger: Ledger
+  log: Log
+  metrics: Metrics
+  /** Unix milliseconds. */
+  now: () => number
+  secrets: Readonly<{ secretKey: string; webhookSecret: string }>
+  address?: StripeAddress
+}>
+
+/** Written whole once, and so a value: what an event became, for whoever answers Stripe. */
+type Credit = Readonly<{ ref: string; creditKind: 'top-up' | Taking['creditKind']; amount: number; currency: string }>
+
+/** The type of what Stripe did not write. */
+const FORGED = 'none'
+const PICOS_PER_CENT = 10_000_000_000n
+
+export class Payments {
+  readonly #parts: PaymentsParts
+  #api: Promise<StripeApi> | undefined
+
+  constructor(parts: PaymentsParts) {
+    this.#parts = parts
+  }
+
+  /** The address of a page to pay on. `unavailable`: Stripe does not give one. */
+  async checkout(order: CheckoutOrder): Promise<Readonly<{ url: string }> | 'unavailable'> {
+    try {
+      return { url: await (await this.#loaded()).createCheckout(order) }
+    } catch (error) {
+      this.#parts.log.alarm('Stripe gives no page to pay on', describe(error))
+      return 'unavailable'
+    }
+  }
+
+  /**
+   * What Stripe sent, as it came, with its `stripe-signature`. `forged` changes nothing; `unavailable`: Stripe is to send it again; everything else is done, and a
+   * `refused` one an alarm.
+   */
+  async receive(body: Uint8Array, signature: string, address: string): Promise<PaymentResult> {
+    const api = await this.#loaded()
+    const event = await api.eventOf(body, signature)
+    if (event === undefined) return this.#count(FORGED, 'forged')
+    const act = { actor: 'stripe', address, reason: `${event.type} ${event.id}` }
+    try {
+      const credits = await creditsOf(newsOf(event), api)
+      return this.#count(event.type, credits === undefined ? 'ignored' : await this.#book(credits, act))
+    } catch (error) {
+      this.#parts.log.notice('Stripe was asked about an event and did not answer', { event: event.id, ...describe(error) })
+      return this.#count(event.type, 'unavailable')
+    }
+  }
+
+  /** One after the other: what is taken back of a payment comes after the payment. */
+  async #book({ accountId, credits }: CreditsOfAccount, act: Act): Promise<PaymentResult> {
+    let result: PaymentResult = 'already'
+    for (const credit of credits) {
+      const amountPicos = picosOf(credit)
+      const answer =
+        amountPicos === undefined
+          ? ({ result: 'refused', problem: `${credit.amount} ${credit.currency} is no amount of US cents` } as const)
+          : await this.#parts.ledger.operate(this.#operation(accountId, credit, amountPicos), act)
+      if (answer.result === 'unavailable') return 'unavailable'
+      if (answer.result === 'refused') {
+        this.#parts.log.alarm('a payment by Stripe cannot be booked', {
+          account: accountId,
+          ref: credit.ref,
+          event: act.reason,
+          problem: answer.problem,
+        })
+        return 'refused'
+      }
+      if (answer.earlier === undefined) result = 'booked'
+    }
+    return result
+  }
+
+  #operation(accountId: string, { creditKind, ref }: Credit, amountPicos: Picos): Operation {
+    const now = this.#parts.now()
+    return { kind: 'credit', creditKind, creditId: newId('crd', now), accountId, amountPicos, ref, isPaidOut: creditKind === 'refund', now }
+  }
+
+  #count(type: string, result: PaymentResult): PaymentResult {
+    this.#parts.metrics.paymentEvent(EVENT_TYPES.has(type) || type === FORGED ? type : 'other', result)
+    return result
+  }
+
+  #loaded(): Promise<StripeApi> {
+    const { secrets, address } = this.#parts
+    this.#api ??= import('./stripe-api.ts').then((module) => new module.StripeApi(secrets, address))
+    return this.#api
+  }
+}
+
+type CreditsOfAccount = Readonly<{ accountId: string; credits: readonly Credit[] }>
+
+/** What is taken back begins with the payment itself: its own event may come later, and is then there already. */
+async function creditsOf(news: News, api: StripeApi): Promise<CreditsOfAccount | undefined> {
+  switch (news.kind) {
+    case 'nothing':
+      return undefined
+    case 'paid':
+      return creditsOn(news.payment, [])
+    case 'taken':
+      return creditsOn(await api.payment(news.paymentId), news.takings)
+    case 'refunded':
+      return creditsOn(await api.payment(news.paymentId), await api.refundsOf(news.chargeId))
+  }
+}
+
+function creditsOn(payment: Payment | undefined, takings: readonly Taking[]): CreditsOfAccount | undefined {
+  if (payment === undefined) return undefined
+  const { id, accountId, amount, currency } = payment
+  return { accountId, credits: [{ ref: refOf(id), creditKind: 'top-up', amount, currency }, ...takings] }
+}
+
+/** Undefined: no dollars, or no whole cents. */
+function picosOf({ amount, currency }: Credit): Picos | undefined {
+  return currency === 'usd' && Number.isSafeInteger(amount) ? picos(BigInt(amount) * PICOS_PER_CENT) : undefined
+}
+
+/** Never its message, which may repeat what it was sent. */
+const describe = (error: unknown): Readonly<Record<string, string>> => {
+  const { type, code } = error as Readonly<{ type?: unknown; code?: unknown }>
+  return { error: String(type ?? (error instanceof Error ? error.name : 'unknown')), ...(typeof code === 'string' ? { code } : {}) }
+}
