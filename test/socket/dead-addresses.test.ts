@@ -7,6 +7,8 @@ import { startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { question } from '../support/stage.ts'
 
 const CONNECT_MS = 150
+/** Where nobody should wait for it: sixty connections that are made at once need their time on a busy machine. */
+const LONG_CONNECT_MS = 10_000
 const well = await startFakeUpstream({ answer: () => nativeStream(...textFrames('Good morning')) })
 const full = await startFullListener()
 const silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } })
@@ -20,8 +22,8 @@ afterAll(async () => {
   silent.stop(true)
 })
 
-async function before(...upstreams: readonly string[]) {
-  const gateway = await startTestGateway({ upstreams, upstream: { connectTimeoutMs: CONNECT_MS, transport: 'socket' } })
+async function before(upstreams: readonly string[], connectTimeoutMs = CONNECT_MS) {
+  const gateway = await startTestGateway({ upstreams, upstream: { connectTimeoutMs, transport: 'socket' } })
   gateways.push(gateway)
   const secret = await gateway.createKey({ balanceUsd: '1000' })
   const ask = async (): Promise<Readonly<{ status: number; tookMs: number }>> => {
@@ -52,17 +54,16 @@ const DEAD = {
 describe('an address', () => {
   for (const [what, url] of Object.entries(DEAD)) {
     test(`${what}: the first request waits for it once and is answered elsewhere, the next one waits for nothing`, async () => {
-      const { ask, timeouts } = await before(url, well.url)
+      const { ask, timeouts } = await before([url, well.url])
       const first = await ask()
       expect(first.status).toBe(200)
       expect(first.tookMs).toBeWithin(CONNECT_MS - 10, CONNECT_MS + 1_000)
-      const next = await ask()
-      expect([next.status, await timeouts()]).toEqual([200, 1])
-      expect(next.tookMs).toBeLessThan(first.tookMs)
+      // Whoever waits for it leaves a time-out.
+      expect([(await ask()).status, await timeouts()]).toEqual([200, 1])
     })
 
     test(`${what}, alone: one request is 502 after the time to connect, the next at once`, async () => {
-      const { gateway, ask, timeouts } = await before(url)
+      const { gateway, ask, timeouts } = await before([url])
       const first = await ask()
       expect(first.tookMs).toBeWithin(CONNECT_MS - 10, CONNECT_MS + 1_000)
       expect([first.status, (await ask()).status, await timeouts()]).toEqual([502, 502, 1])
@@ -72,7 +73,7 @@ describe('an address', () => {
 })
 
 test('sixty requests that an address refuses at once are all answered elsewhere: what was never sent costs no budget', async () => {
-  const { gateway, ask, metric } = await before(`http://127.0.0.1:${refusing.port}`, well.url)
+  const { gateway, ask, metric } = await before([`http://127.0.0.1:${refusing.port}`, well.url], LONG_CONNECT_MS)
   const answers = await Promise.all(Array.from({ length: 60 }, ask))
   expect(answers.filter(({ status }) => status !== 200)).toEqual([])
   expect(await metric('tollgate_upstream_retries_total{how="retried"}')).toBeGreaterThan(3)
