@@ -1,0 +1,71 @@
+/**
+ * Mail to people, over the SMTP server that the operator names: plain text, one receiver each. nodemailer is loaded with the first one. Rules: pages.md "Mail".
+ * Nothing here throws: what went wrong is a word for the log, never the server's text.
+ */
+
+import type { Transporter } from 'nodemailer'
+
+export type Mail = Readonly<{
+  to: string
+  subject: string
+  text: string
+}>
+
+export type MailOptions = Readonly<{
+  /** `smtp://` or `smtps://`, with user and password. */
+  url: string
+  from: string
+  timeoutMs?: number
+}>
+
+const TIMEOUT_MS = 10_000
+const AT_ONCE_MAX = 4
+
+export class Mailer {
+  readonly #options: MailOptions
+  #transport: Promise<Transporter> | undefined
+
+  constructor(options: MailOptions) {
+    this.#options = options
+  }
+
+  /** Null: the server took it. */
+  async send({ to, subject, text }: Mail): Promise<string | null> {
+    try {
+      this.#transport ??= connect(this.#options)
+      const transport = await this.#transport
+      // An address as an object is one address, whatever stands in it.
+      await transport.sendMail({ from: this.#options.from, to: { name: '', address: to }, subject, text })
+      return null
+    } catch (error) {
+      return problemOf(error)
+    }
+  }
+
+  close(): void {
+    this.#transport?.then((transport) => transport.close()).catch(() => undefined)
+    this.#transport = undefined
+  }
+}
+
+async function connect({ url, timeoutMs = TIMEOUT_MS }: MailOptions): Promise<Transporter> {
+  const { createTransport } = await import('nodemailer')
+  return createTransport({
+    url,
+    pool: true,
+    maxConnections: AT_ONCE_MAX,
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+    dnsTimeout: timeoutMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+}
+
+/** `smtp 550`, or the library's own word, such as `etimedout`. */
+function problemOf(error: unknown): string {
+  const { responseCode, code } = (error ?? {}) as { responseCode?: unknown; code?: unknown }
+  if (typeof responseCode === 'number') return `smtp ${responseCode}`
+  return typeof code === 'string' && /^[A-Z_]{1,30}$/.test(code) ? code.toLowerCase() : 'mail'
+}
