@@ -11,7 +11,7 @@ import type { Alert } from '../people/alert-rows.ts'
 import type { AlertStore } from '../people/alert-store.ts'
 
 /** Reads what the rules need of an account; undefined: it cannot be read now, or there is no such account. */
-type AlertFacts = (accountId: string, rules: readonly AlertRule[]) => Promise<AccountFacts | undefined>
+export type AlertFacts = (accountId: string, rules: readonly AlertRule[]) => Promise<AccountFacts | undefined>
 
 export type WatchParts = Readonly<{
   alerts: AlertStore

@@ -1,6 +1,6 @@
 /** An SMTP server that keeps what it is given, or refuses it (https://www.rfc-editor.org/rfc/rfc5321#section-4). */
 
-export type Letter = Readonly<{ from: string; to: readonly string[]; text: string }>
+type Letter = Readonly<{ from: string; to: readonly string[]; text: string }>
 export type SmtpServer = Readonly<{ url: string; letters: Letter[]; connections(): number; stop(): void }>
 
 type Talk = { lines: string; from: string; to: string[]; body: string | undefined }

@@ -1,0 +1,75 @@
+/** What the rules of an account need to know, by questions to the ledger's reader: never more than they need, and so many keys at most. Rules: pages.md "Alerts". */
+
+import type { AccountFacts, AlertRule, KeyFacts } from '../core/alerts.ts'
+import { type Picos, ZERO } from '../core/money.ts'
+import { dayAt } from '../core/utc.ts'
+import type { ListedKey } from '../ledger/account-reports.ts'
+import type { Reports } from '../ledger/reports.ts'
+import { sumSpend, wholeSpend } from '../ledger/spend.ts'
+import type { AlertFacts } from './watch.ts'
+
+/** All looks at alerts wait in one turn, so they are in nobody's way. */
+const CLIENT = 'alerts'
+const KEYS_A_PAGE = 200
+/** Of an account with more, an alert about any key sees the newest. */
+const KEYS_MAX = 1_000
+
+export const factsFrom =
+  (reports: Reports, now: () => number): AlertFacts =>
+  async (accountId, rules) => {
+    const at = now()
+    const account = await reports.ask(CLIENT, { kind: 'account', accountId })
+    if (typeof account !== 'object') return undefined
+    const days = { accountId, day: dayAt(at) }
+    const spentTodayPicos = rules.some(isOfDay) ? await spentOn(reports, days) : ZERO
+    const keys = await keysFor(reports, accountId, rules)
+    if (spentTodayPicos === undefined || keys === undefined) return undefined
+    const facts: KeyFacts[] = []
+    for (const key of keys) {
+      const isCounted = rules.some((rule) => rule.kind === 'daily_spend_above' && rule.keyId === key.id)
+      const spent = isCounted ? await spentOn(reports, { ...days, keyId: key.id }) : ZERO
+      if (spent === undefined) return undefined
+      facts.push(factsOf(key, spent))
+    }
+    return { at, balancePicos: account.balancePicos, spentTodayPicos, keys: facts } satisfies AccountFacts
+  }
+
+const isOfDay = (rule: AlertRule): boolean => rule.kind === 'daily_spend_above' && rule.keyId === null
+const isOfAnyKey = (rule: AlertRule): boolean => (rule.kind === 'key_expires' || rule.kind === 'key_limit_used') && rule.keyId === null
+
+const factsOf = ({ id, name, isActive, expiresAt, limitPicos, spentPicos }: ListedKey, spentTodayPicos: Picos): KeyFacts => ({
+  id,
+  name,
+  isActive,
+  expiresAt,
+  limitPicos,
+  spentPicos,
+  spentTodayPicos,
+})
+
+/** Undefined: it cannot be read now. */
+async function spentOn(reports: Reports, { day, ...of }: { accountId: string; keyId?: string; day: number }): Promise<Picos | undefined> {
+  const rows = await wholeSpend(reports, CLIENT, { kind: 'spend', by: 'day', fromDay: day, toDay: day, ...of })
+  return typeof rows === 'object' ? sumSpend(rows).costPicos : undefined
+}
+
+/** Those that are named and, where a rule is about any, all. */
+async function keysFor(reports: Reports, accountId: string, rules: readonly AlertRule[]): Promise<readonly ListedKey[] | undefined> {
+  const keys = new Map<string, ListedKey>()
+  for (let after: string | undefined; rules.some(isOfAnyKey) && keys.size < KEYS_MAX; ) {
+    const from = after === undefined ? {} : { after }
+    const page = await reports.ask(CLIENT, { kind: 'accountKeys', accountId, limit: KEYS_A_PAGE, ...from })
+    if (typeof page !== 'object') return undefined
+    for (const key of page.rows) keys.set(key.id, key)
+    if (page.next === null) break
+    after = page.next
+  }
+  const named = new Set(rules.flatMap((rule) => (rule.kind === 'balance_below' || rule.keyId === null ? [] : [rule.keyId])))
+  for (const keyId of named) {
+    if (keys.has(keyId)) continue
+    const key = await reports.ask(CLIENT, { kind: 'accountKey', accountId, keyId })
+    if (typeof key === 'string') return undefined
+    if (key !== undefined) keys.set(keyId, key)
+  }
+  return [...keys.values()]
+}
