@@ -70,6 +70,8 @@ export type Operation =
   | Readonly<{ kind: 'redeemCode'; codeHash: Uint8Array; accountId: string; creditId: string; now: number }>
   /** The line in the audit log alone: whether an upstream takes calls is in the gateway's memory. */
   | Readonly<{ kind: 'setUpstreamOut'; upstream: string; isOut: boolean; now: number }>
+  /** The line alone, too: who may come in is in the people's file. `accountId` null: to the console, or to all of it for `none`. */
+  | Readonly<{ kind: 'setAccess'; email: string; accountId: string | null; access: 'owner' | 'reader' | 'operator' | 'none'; now: number }>
 
 /** Nothing was done, because the same was done before under the same reference. */
 export type Earlier = Readonly<{ creditId: string; accountId: string }>

@@ -52,6 +52,8 @@ class OperatorWrites {
         return this.#setOnKey(operation)
       case 'setUpstreamOut':
         return this.#setUpstreamOut(operation)
+      case 'setAccess':
+        return this.#setAccess(operation)
       case 'createCodes':
         return createCodes(this.#statements, operation, (after) => this.#audit(operation.kind, operation.batchId, {}, after))
       case 'disableCodes':
@@ -237,6 +239,15 @@ class OperatorWrites {
     const after = JSON.stringify({ isOut })
     if (this.#statements.isAudited.get({ target: upstream, action: kind, at: this.#now, after }) !== null) return UNCHANGED
     this.#audit(kind, upstream, { isOut: !isOut }, { isOut })
+    return done()
+  }
+
+  #setAccess({ kind, email, accountId, access }: OperationOf<'setAccess'>): Performed {
+    if (accountId !== null && this.#statements.account.get({ accountId }) === undefined) return refused(`there is no account ${accountId}`)
+    const target = accountId ?? email
+    const after = { email, access }
+    if (this.#statements.isAudited.get({ target, action: kind, at: this.#now, after: JSON.stringify(after) }) !== null) return UNCHANGED
+    this.#audit(kind, target, {}, after)
     return done()
   }
 

@@ -260,6 +260,7 @@ export class Wallets {
       case 'renameKey':
       case 'rotateKey':
       case 'setUpstreamOut':
+      case 'setAccess':
       case 'createCodes':
       case 'disableCodes':
     }

@@ -23,6 +23,8 @@ const shape = <T extends Parameters<typeof Type.Object>[0]>(properties: T) => Ty
 const topUp = { creditId: id, amountPicos: picos, ref: label }
 const creditKind = Type.Union([Type.Literal('top-up'), Type.Literal('refund'), Type.Literal('correction')])
 
+const access = Type.Union([Type.Literal('owner'), Type.Literal('reader'), Type.Literal('operator'), Type.Literal('none')])
+
 const OPERATION = Type.Union([
   shape({ kind: Type.Literal('createAccount'), accountId: id, name: label, topUp: orNull(shape(topUp)), now: time }),
   shape({ kind: Type.Literal('credit'), creditKind, accountId: id, ...topUp, isPaidOut: Type.Optional(Type.Boolean()), now: time }),
@@ -55,6 +57,7 @@ const OPERATION = Type.Union([
     codes: Type.Array(shape({ codeHash: hash, display: label }), { maxItems: CODES_MAX }),
     now: time,
   }),
+  shape({ kind: Type.Literal('setAccess'), email: label, accountId: orNull(id), access, now: time }),
   shape({ kind: Type.Literal('disableCodes'), batchId: id, now: time }),
   shape({ kind: Type.Literal('redeemCode'), codeHash: hash, accountId: id, creditId: id, now: time }),
   shape({ kind: Type.Literal('rotateKey'), keyId: id, secretHash: hash, display: label, oldValidUntil: time, now: time }),

@@ -7,7 +7,7 @@ import type { Database } from 'bun:sqlite'
 import type { Listener } from './origins.ts'
 import type { Membership, Role, Roster } from './roster.ts'
 import type { Person } from './sessions.ts'
-import { newToken, tokenHash } from './token.ts'
+import { newRowId, newToken, tokenHash } from './token.ts'
 
 /** `membership` null: to the console. */
 export type Invitation = Readonly<{ email: string; membership: Membership | null; invitedBy: string; createdAt: number; expiresAt: number }>
@@ -90,6 +90,15 @@ export class Links {
       .immediate()
   }
 
+  /** The secret of a link by which a person sets a new password; better-auth's own, as it would mail it. */
+  reset(personId: string): string {
+    const token = newToken()
+    const now = this.#now()
+    const times = { now: new Date(now).toISOString(), expiresAt: new Date(now + HOUR_MS).toISOString() }
+    this.#statements.reset.run({ id: newRowId(), identifier: `reset-password:${token}`, person: personId, ...times })
+    return token
+  }
+
   /** The secret of a link that signs that person in on that listener, once. */
   signIn(listener: Listener, personId: string): string {
     const token = newToken()
@@ -126,6 +135,10 @@ const prepare = (db: Database) => ({
   invitation: db.query<Row, [Named]>(`${INVITATION} AND token_hash = $hash`),
   invitations: db.query<Row, [Named]>(`${INVITATION} AND ($account IS NULL OR account_id = $account) ORDER BY created_at DESC`),
   useInvitation: db.query<unknown, [Named]>('UPDATE invitations SET used_at = $now WHERE token_hash = $hash'),
+  // As better-auth reads it.
+  reset: db.query<unknown, [Named]>(
+    `INSERT INTO verification (id, identifier, value, expiresAt, createdAt, updatedAt) VALUES ($id, $identifier, $person, $expiresAt, $now, $now)`,
+  ),
   makeLink: db.query<unknown, [Named]>(
     'INSERT INTO links (token_hash, person, listener, expires_at) VALUES ($hash, $person, $listener, $expiresAt)',
   ),

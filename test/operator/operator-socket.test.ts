@@ -211,6 +211,13 @@ test('any operation survives the wire to the last picodollar and byte', () => {
       codes: fc.array(fc.record({ codeHash: secretHash, display: name }), { maxLength: 3 }),
       now: time,
     }),
+    fc.record({
+      kind: fc.constant('setAccess'),
+      email: fc.string({ maxLength: 256 }),
+      accountId: fc.option(id),
+      access: fc.constantFrom('owner', 'reader', 'operator', 'none'),
+      now: time,
+    }),
     fc.record({ kind: fc.constant('disableCodes'), batchId: id, now: time }),
     fc.record({ kind: fc.constant('redeemCode'), codeHash: secretHash, accountId: id, creditId: id, now: time }),
     fc.record({ kind: fc.constant('rotateKey'), keyId: id, secretHash, display: name, oldValidUntil: time, now: time }),

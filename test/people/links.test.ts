@@ -115,3 +115,19 @@ test('a sign-up that ended before the ledger knew of it is finished by the next 
     expect((await browser.get('/api/me')).body).toMatchObject({ accounts: [{ id: 'acc_1' }], is_complete: true })
   expect(world.made).toEqual([{ accountId: 'acc_1', name: 'ann@example.com' }])
 })
+
+test('a link to a new password works once, ends every session, and nobody else’s', async () => {
+  // better-auth has the real clock.
+  world.now = Date.now()
+  const ann = await world.add('ann@example.com')
+  const bob = await world.add('bob@example.com')
+  const token = world.people.links.reset(world.people.known('ann@example.com').id)
+  const browser = world.browser()
+  expect((await browser.post('/auth/reset-password', { token, newPassword: 'short' })).status).toBe(400)
+  expect((await browser.post('/auth/reset-password', { token, newPassword: 'a new and good one' })).status).toBe(200)
+  expect((await browser.post('/auth/reset-password', { token, newPassword: 'a second good one' })).status).toBe(400)
+  expect((await ann.get('/api/sessions')).status).toBe(401)
+  expect((await bob.get('/api/sessions')).status).toBe(200)
+  expect((await browser.signIn('ann@example.com')).status).toBe(401)
+  expect((await browser.signIn('ann@example.com', 'a new and good one')).status).toBe(200)
+})

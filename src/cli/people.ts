@@ -1,0 +1,194 @@
+/**
+ * `tollgate people`: who may come into the cabinet and the console. It opens the people's file itself, beside a running gateway, which sees a change with the
+ * next request. Rules: pages.md "People", "Links"; operator.md "Audit".
+ */
+
+import type { Database } from 'bun:sqlite'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { Operation } from '../ledger/operation.ts'
+import { ownActor } from '../operator/peer.ts'
+import { type Invitation, Links } from '../people/links.ts'
+import { type Listener, originsOf } from '../people/origins.ts'
+import { openPeopleFile, peoplePathOf } from '../people/people-file.ts'
+import { emailOf, type ListedPerson, type Role, Roster } from '../people/roster.ts'
+import { type CommandContext, type Run, withJson } from './command-context.ts'
+import { EXIT, type ExitCode, isStop, noLedger, type Stop, wrongUse } from './environment.ts'
+import { operate, type Why, withReason } from './operate.ts'
+import { accountNamed, readReport } from './read-report.ts'
+import { isoOrNull, tableText, timeText } from './text.ts'
+
+type To = { account?: string; operator?: true }
+type InviteOptions = Why & To & { role?: Role }
+
+export function addPeople(program: Command, run: Run): void {
+  const people = program.command('people').description('who may come into the cabinet and the console')
+  const to = (command: Command): Command =>
+    withJson(command)
+      .argument('<EMAIL>', 'an e-mail address', readEmail)
+      .option('--account <ACCOUNT>', 'an account of the cabinet: its id or name')
+      .option('--operator', 'the console')
+  const invite = withReason(to(people.command('invite')))
+    .description('print a link by which that person comes in, once')
+    .addOption(new Option('--role <ROLE>', 'an owner may do all, a reader looks; default: owner').choices(['owner', 'reader']))
+  invite.action((email: string, options: InviteOptions) => run(invite, (context) => invitePerson(context, email, options)))
+  const list = withJson(people.command('list')).description('show everybody, and who is invited')
+  list.action(() => run(list, listPeople))
+  const remove = withReason(to(people.command('remove'))).description('take access away, of everything if nothing is named')
+  remove.action((email: string, options: Why & To) => run(remove, (context) => removePerson(context, email, options)))
+  const reset = withJson(people.command('reset'))
+    .description('print a link by which that person sets a new password, once')
+    .argument('<EMAIL>', 'an e-mail address', readEmail)
+    .option('--operator', 'a link to the console')
+  reset.action((email: string, { operator }: To) => run(reset, (context) => resetPassword(context, email, operator === true)))
+}
+
+async function invitePerson(context: CommandContext, email: string, { role, ...options }: InviteOptions): Promise<ExitCode | Stop> {
+  if ((options.account === undefined) === (options.operator === undefined)) return wrongUse('give --account ACCOUNT or --operator')
+  if (options.operator && role !== undefined) return wrongUse('an operator has no role: --role goes with --account')
+  const accountId = accountIdOf(context, options)
+  if (isStop(accountId)) return accountId
+  const base = baseOf(context, accountId === null ? 'console' : 'cabinet')
+  if (isStop(base)) return base
+  const membership = accountId === null ? null : { accountId, role: role ?? 'owner' }
+  const noted = await note(context, { email, accountId, access: membership?.role ?? 'operator' }, options)
+  if (isStop(noted)) return noted
+  return withPeople(context, (_roster, links) => {
+    const link = `${base}/${accountId === null ? 'console' : 'cabinet'}/invite/${links.invite(email, membership, ownActor())}`
+    const found = links.invitations().find((one) => one.email === email)
+    const document = {
+      email,
+      account_id: accountId,
+      role: membership?.role ?? 'operator',
+      link,
+      expires_at: isoOrNull(found?.expiresAt ?? null),
+    }
+    context.say(document, () => `${link}\n\nIt works once, until ${document.expires_at}. Send it to ${email}.`)
+    return EXIT.ok
+  })
+}
+
+function listPeople(context: CommandContext): ExitCode | Stop {
+  const known = readReport(context, () => null)
+  if (isStop(known)) return known
+  return withPeople(context, (roster, links) => {
+    const [people, invitations] = [roster.list(), links.invitations()]
+    const rows = [...people.map(rowOf), ...invitations.map(invitationRow)]
+    context.say({ data: people.map(documentOf), invitations: invitations.map(invitationDocument) }, () =>
+      tableText(
+        ['EMAIL', 'NAME', 'OPERATOR', 'ACCOUNTS', 'SIGNED IN'],
+        rows,
+        'Nobody yet: `tollgate people invite EMAIL --operator` brings the first.',
+      ),
+    )
+    return EXIT.ok
+  })
+}
+
+/** First taken away, then noted: what must end ends, also where the ledger cannot write. */
+async function removePerson(context: CommandContext, email: string, options: Why & To): Promise<ExitCode | Stop> {
+  if (options.account !== undefined && options.operator) return wrongUse('give --account or --operator, not both')
+  const accountId = accountIdOf(context, options)
+  if (isStop(accountId)) return accountId
+  const what = accountId === null ? (options.operator ? 'operator' : 'all') : { accountId }
+  const removed = withPeople(context, (roster) => roster.remove(email, what))
+  if (isStop(removed)) return removed
+  if (!removed) return wrongUse(`${email} has no such access`)
+  const noted = await note(context, { email, accountId, access: 'none' }, options)
+  if (isStop(noted)) return noted
+  const from = accountId === null ? (options.operator ? 'the console' : 'everything') : accountId
+  context.say({ email, account_id: accountId, removed_from: from }, () => `${email} has no more access to ${from}.`)
+  return EXIT.ok
+}
+
+function resetPassword(context: CommandContext, email: string, isOperator: boolean): ExitCode | Stop {
+  const listener = isOperator ? 'console' : 'cabinet'
+  const base = baseOf(context, listener)
+  if (isStop(base)) return base
+  return withPeople(context, (roster, links) => {
+    const person = roster.byEmail(email)
+    if (person === undefined) return wrongUse(`there is nobody with the e-mail ${email}`)
+    const link = `${base}/${listener}/reset/${links.reset(person.id)}`
+    context.say({ email, link }, () => `${link}\n\nIt works once, within the hour. Send it to ${email}.`)
+    return EXIT.ok
+  })
+}
+
+/** null: none is named. */
+function accountIdOf(context: CommandContext, { account }: To): string | null | Stop {
+  if (account === undefined) return null
+  const found = accountNamed(context, account)
+  return isStop(found) ? found : found.id
+}
+
+type Access = Pick<Extract<Operation, { kind: 'setAccess' }>, 'email' | 'accountId' | 'access'>
+
+const note = (context: CommandContext, access: Access, { reason }: Why) =>
+  operate(
+    context,
+    { kind: 'setAccess', ...access, now: context.environment.now() },
+    { ...(reason === undefined ? {} : { reason }), create: false },
+  )
+
+/** Where links begin; the port that a start picks is known to nobody before. */
+function baseOf({ config }: CommandContext, listener: Listener): string | Stop {
+  const { publicUrl, host, port } = listener === 'cabinet' ? { ...config.server, ...config.cabinet } : config.operator
+  if (publicUrl === undefined && port === 0)
+    return wrongUse(`the port is picked at start: set [${listener === 'cabinet' ? 'cabinet' : 'operator'}] public_url`)
+  return originsOf(publicUrl, `http://${host.includes(':') ? `[${host}]` : host}:${port}`).base
+}
+
+function withPeople<T>(context: CommandContext, work: (roster: Roster, links: Links) => T): T | Stop {
+  const path = peoplePathOf(context.config.ledgerPath)
+  let db: Database
+  try {
+    db = openPeopleFile(path)
+  } catch (error) {
+    return noLedger(`${path} cannot be opened: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  try {
+    const roster = new Roster(db, context.environment.now)
+    return work(roster, new Links(db, roster, context.environment.now))
+  } finally {
+    db.close()
+  }
+}
+
+function readEmail(text: string): string {
+  const email = emailOf(text)
+  if (email === undefined) throw new InvalidArgumentError('Expected an e-mail address.')
+  return email
+}
+
+const documentOf = ({ id, email, name, isOperator, memberships, sessions }: ListedPerson) => ({
+  id,
+  email,
+  name,
+  is_operator: isOperator,
+  accounts: memberships.map(({ accountId, role }) => ({ id: accountId, role })),
+  sessions,
+})
+
+const invitationDocument = ({ email, membership, invitedBy, createdAt, expiresAt }: Invitation) => ({
+  email,
+  account_id: membership?.accountId ?? null,
+  role: membership?.role ?? 'operator',
+  invited_by: invitedBy,
+  created_at: isoOrNull(createdAt),
+  expires_at: isoOrNull(expiresAt),
+})
+
+const rowOf = ({ email, name, isOperator, memberships, sessions }: ListedPerson): readonly string[] => [
+  email,
+  name,
+  isOperator ? 'yes' : '',
+  memberships.map(({ accountId, role }) => `${accountId} (${role})`).join(', '),
+  String(sessions),
+]
+
+const invitationRow = ({ email, membership, expiresAt }: Invitation): readonly string[] => [
+  email,
+  '',
+  membership === null ? 'invited' : '',
+  membership === null ? '' : `${membership.accountId} (${membership.role}, invited)`,
+  `until ${timeText(expiresAt)}`,
+]
