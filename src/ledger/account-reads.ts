@@ -13,6 +13,7 @@ import { type Page, pageOf } from './operator-lists.ts'
 import { ReceiptPages } from './receipt-pages.ts'
 import type { AttemptRow, ReceiptRow } from './receipt-rows.ts'
 import type { QuestionOf } from './reports.ts'
+import { SpendHours } from './spend-hours.ts'
 import { SpendReads } from './spend-reads.ts'
 
 /** Keys of an account that are looked at for its own figures. */
@@ -22,12 +23,14 @@ const NEWEST = Number.MAX_SAFE_INTEGER
 export class AccountReads {
   readonly #pages: ReceiptPages
   readonly #spend: SpendReads
+  readonly #hours: SpendHours
   readonly #statements: ReturnType<typeof prepare>
 
   /** `db`: a connection that gives integers as bigints. */
   constructor(db: Database) {
     this.#pages = new ReceiptPages(db)
     this.#spend = new SpendReads(db)
+    this.#hours = new SpendHours(db)
     this.#statements = prepare(db)
   }
 
@@ -79,13 +82,23 @@ export class AccountReads {
   }
 
   spend(question: QuestionOf<'spend'>): SpendPart | undefined {
-    const { accountId, keyId, modelId } = question
+    const walk = this.#walkOf(question)
+    return walk && this.#spend.part(question, walk)
+  }
+
+  spendHours(question: QuestionOf<'spendHours'>): SpendPart | undefined {
+    const walk = this.#walkOf(question)
+    return walk && this.#hours.part(question, walk)
+  }
+
+  /** Undefined: no such account, or no such key of it. */
+  #walkOf({ accountId, keyId, modelId }: QuestionOf<'spend' | 'spendHours'>) {
     const account = this.#numberOf(accountId)
     const onlyKey = keyId === undefined ? null : this.#keyNumber(accountId, keyId)
     if (account === undefined || onlyKey === undefined) return undefined
     // A model that nobody ever asked for has no number: 0 is none.
     const onlyModel = modelId === undefined ? null : (this.#statements.model.get({ modelId })?.number ?? 0)
-    return this.#spend.part(question, { account, onlyKey, onlyModel })
+    return { account, onlyKey, onlyModel }
   }
 
   #numberOf(accountId: string): number | undefined {

@@ -34,6 +34,7 @@ export type AccountQuestion =
   /** Newest first. */
   | Readonly<{ kind: 'accountCredits'; accountId: string; after?: string; limit: number }>
   | SpendQuestion
+  | SpendHoursQuestion
 
 /** A part of what roll-ups say: put the parts together with `wholeSpend`. */
 export type SpendQuestion = Readonly<{
@@ -41,6 +42,17 @@ export type SpendQuestion = Readonly<{
   accountId: string
   fromDay: number
   toDay: number
+  by: 'day' | 'model' | 'key'
+  keyId?: string
+  modelId?: string
+  after?: string
+}>
+
+/** The same of one day by hour, from its receipts. A receipt that comes in between two parts may be in the later one. */
+export type SpendHoursQuestion = Readonly<{
+  kind: 'spendHours'
+  accountId: string
+  day: number
   by: 'day' | 'model' | 'key'
   keyId?: string
   modelId?: string
@@ -56,6 +68,7 @@ export type AccountFindings = {
   accountReceipt: ReceiptWithCalls | undefined
   accountCredits: Page<AccountCredit> | undefined
   spend: SpendPart | undefined
+  spendHours: SpendPart | undefined
 }
 
 /** As the file has it: what is held, and settles that are on their way, are in the ledger's memory. */
@@ -101,7 +114,7 @@ export type AccountCredit = Readonly<{ id: string; kind: CreditKind; amountPicos
 export type SpendPart = Readonly<{ rows: readonly SpendRow[]; next: string | null }>
 
 /** What was used on a day of one thing: a model, a key, or all (`by: 'day'`, whose id is ''). */
-export type SpendRow = Readonly<{ day: number } & SpendOf & SpendSums>
+export type SpendRow = Readonly<{ day: number /** 0 to 23, in UTC; null: the whole day. */; hour: number | null } & SpendOf & SpendSums>
 /** `name`: the key's, else ''. */
 type SpendOf = Readonly<{ id: string; name: string }>
 export type SpendSums = Readonly<{

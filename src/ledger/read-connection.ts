@@ -73,6 +73,8 @@ function find({ customers, accounts, console }: Answerers, question: Exclude<Que
       return accounts.credits(question)
     case 'spend':
       return accounts.spend(question)
+    case 'spendHours':
+      return accounts.spendHours(question)
     case 'accounts':
       return console.accounts(question)
     case 'keys':

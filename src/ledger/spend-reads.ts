@@ -3,17 +3,12 @@
  */
 
 import type { Database } from 'bun:sqlite'
-import { picos } from '../core/money.ts'
-import { type Rates, savedByCache } from '../core/pricing.ts'
-import type { SpendPart, SpendQuestion, SpendRow } from './account-reports.ts'
+import type { SpendPart, SpendQuestion } from './account-reports.ts'
 import type { QuestionOf } from './reports.ts'
+import { BY, named, rowOf, type SumRow, TOKENS_AND_MONEY } from './spend-rows.ts'
 
 /** The keys of one account, and what is asked of them. Null: all keys, or models. */
 type Walk = Readonly<{ account: number; onlyKey: number | null; onlyModel: number | null }>
-
-type SumRow = Record<'day' | 'requests' | 'cost' | 'waived' | 'estimated', bigint> &
-  Record<'input' | 'output' | 'cacheRead' | 'cacheWrite5m' | 'cacheWrite1h' | 'serverToolUses', bigint> &
-  Record<`${keyof Rates}Rate`, bigint> & { id: string; name: string }
 
 /** The place of a roll-up in the order of the walk, its numbers joined by colons. */
 const BEFORE_ALL = '0:0:0:0'
@@ -29,24 +24,15 @@ const WALK = `FROM keys k CROSS JOIN usage_daily u ON u.key_number = k.number
   ORDER BY k.number, u.day, u.model_number, u.price_number`
 const LAST = `SELECT k.number || ':' || u.day || ':' || u.model_number || ':' || u.price_number AS place ${WALK} LIMIT 1 OFFSET $looked - 1`
 
-const BY = {
-  day: { id: "''", name: "''", group: 'x.day, x.price_number' },
-  model: { id: 'm.id', name: "''", group: 'x.day, x.price_number' },
-  key: { id: 'k.id', name: 'k.name', group: 'x.day, x.key_number, x.price_number' },
-}
+const OF_MODEL = 'WHERE $onlyModel IS NULL OR model_number = $onlyModel'
 
-const OF_MODEL = 'WHERE $onlyModel IS NULL OR x.model_number = $onlyModel'
-
-/** By price version in any case: a sum of tokens then has one rate. */
-const sumsBy = (walk: string, where: string, { id, name, group }: (typeof BY)['day']): string => `SELECT ${id} AS id, ${name} AS name, x.*,
-    p.input_rate_picos AS inputRate, p.output_rate_picos AS outputRate, p.cache_read_rate_picos AS cacheReadRate,
-    p.cache_write_5m_rate_picos AS cacheWrite5mRate, p.cache_write_1h_rate_picos AS cacheWrite1hRate, p.server_tool_use_rate_picos AS serverToolUseRate
-  FROM (
-    SELECT x.day, x.key_number, x.price_number, sum(requests) AS requests, sum(input_tokens) AS input, sum(output_tokens) AS output,
-      sum(cache_read_tokens) AS cacheRead, sum(cache_write_5m_tokens) AS cacheWrite5m, sum(cache_write_1h_tokens) AS cacheWrite1h,
-      sum(server_tool_uses) AS serverToolUses, sum(cost_picos) AS cost, sum(waived_picos) AS waived, sum(estimated_picos) AS estimated
-    FROM (SELECT u.* ${walk} LIMIT $looked) x ${where} GROUP BY ${group}
-  ) x JOIN price_versions p ON p.number = x.price_number JOIN models m ON m.number = p.model_number JOIN keys k ON k.number = x.key_number`
+const sumsOf = (
+  walk: string,
+  where: string,
+  group: string,
+): string => `SELECT day, NULL AS hour, key_number, price_number, sum(requests) AS requests,
+    ${TOKENS_AND_MONEY}, sum(estimated_picos) AS estimated
+  FROM (SELECT u.* ${walk} LIMIT $looked) ${where} GROUP BY day, ${group}`
 
 /** Of a day, over all accounts: by the index of days, which goes on in the order of the key. */
 const WALK_OF_DAY = `FROM usage_daily u WHERE u.day = $day AND (u.key_number, u.model_number, u.price_number) > ($key, $model, $price)
@@ -70,7 +56,7 @@ export class SpendReads {
     const given = { ...keys, fromDay, toDay, key, day, model, price, looked: LOOKED_AT_MAX[by] }
     const next = this.#db.query<{ place: string }, [typeof given]>(LAST).get(given)?.place ?? null
     const rows = this.#db
-      .query<SumRow, [typeof given & { onlyModel: number | null }]>(sumsBy(WALK, OF_MODEL, BY[by]))
+      .query<SumRow, [typeof given & { onlyModel: number | null }]>(named(sumsOf(WALK, OF_MODEL, BY[by].group), BY[by]))
       .all({ ...given, onlyModel })
     return { rows: rows.map(rowOf), next }
   }
@@ -83,7 +69,7 @@ export class SpendReads {
     const next = this.#db.query<{ place: string }, [typeof given]>(LAST_OF_DAY).get(given)?.place ?? null
     return {
       rows: this.#db
-        .query<SumRow, [typeof given]>(sumsBy(WALK_OF_DAY, '', BY.model))
+        .query<SumRow, [typeof given]>(named(sumsOf(WALK_OF_DAY, '', BY.model.group), BY.model))
         .all(given)
         .map(rowOf),
       next,
@@ -92,35 +78,5 @@ export class SpendReads {
 
   #isOf(account: number, key: number): boolean {
     return this.#db.query('SELECT 1 FROM keys WHERE number = ? AND account_number = ?').get(key, account) !== null
-  }
-}
-
-function rowOf(row: SumRow): SpendRow {
-  const usage = {
-    input: Number(row.input),
-    output: Number(row.output),
-    cacheRead: Number(row.cacheRead),
-    cacheWrite5m: Number(row.cacheWrite5m),
-    cacheWrite1h: Number(row.cacheWrite1h),
-    serverToolUses: Number(row.serverToolUses),
-  }
-  const rates: Rates = {
-    input: picos(row.inputRate),
-    output: picos(row.outputRate),
-    cacheRead: picos(row.cacheReadRate),
-    cacheWrite5m: picos(row.cacheWrite5mRate),
-    cacheWrite1h: picos(row.cacheWrite1hRate),
-    serverToolUse: picos(row.serverToolUseRate),
-  }
-  return {
-    day: Number(row.day),
-    id: row.id,
-    name: row.name,
-    requests: Number(row.requests),
-    usage,
-    costPicos: picos(row.cost),
-    waivedPicos: picos(row.waived),
-    estimatedPicos: picos(row.estimated),
-    savedPicos: savedByCache(usage, rates),
   }
 }

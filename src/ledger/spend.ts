@@ -1,4 +1,4 @@
-/** The parts of what an account spent put together: one row a day and thing, the newest day first, the dearest of a day first. Rules: ledger.md "Roll-ups". */
+/** The parts of what an account spent put together: one row a day (or hour) and thing, the newest first, and of one the dearest first. Rules: ledger.md "Roll-ups". */
 
 import { picos, ZERO } from '../core/money.ts'
 import { addUsage, NO_USAGE } from '../core/usage.ts'
@@ -11,11 +11,11 @@ const NOTHING: SpendSums = { requests: 0, usage: NO_USAGE, costPicos: ZERO, waiv
 export async function wholeSpend(
   reports: Reports,
   client: string,
-  question: Omit<SpendQuestion, 'after'> | Omit<QuestionOf<'usageOfDay'>, 'after'>,
+  question: Omit<SpendQuestion, 'after'> | Omit<QuestionOf<'spendHours'>, 'after'> | Omit<QuestionOf<'usageOfDay'>, 'after'>,
 ): Promise<readonly SpendRow[] | undefined | Unread> {
   const rows: SpendRow[] = []
   for (let after: string | null | undefined; after !== null; ) {
-    const part = await reports.ask<'spend' | 'usageOfDay'>(client, after === undefined ? question : { ...question, after })
+    const part = await reports.ask<'spend' | 'spendHours' | 'usageOfDay'>(client, after === undefined ? question : { ...question, after })
     if (typeof part !== 'object') return part
     rows.push(...part.rows)
     after = part.next
@@ -26,11 +26,13 @@ export async function wholeSpend(
 export function mergeSpend(rows: readonly SpendRow[]): readonly SpendRow[] {
   const merged = new Map<string, SpendRow>()
   for (const row of rows) {
-    const place = `${row.day} ${row.id}`
+    const place = `${row.day} ${row.hour} ${row.id}`
     const known = merged.get(place)
     merged.set(place, known === undefined ? row : { ...row, ...addSums(known, row) })
   }
-  return [...merged.values()].sort((a, b) => b.day - a.day || Number(b.costPicos - a.costPicos) || (a.id < b.id ? -1 : 1))
+  return [...merged.values()].sort(
+    (a, b) => b.day - a.day || (b.hour ?? 0) - (a.hour ?? 0) || Number(b.costPicos - a.costPicos) || (a.id < b.id ? -1 : 1),
+  )
 }
 
 /** Of a table's foot, and of what a chart stacks. */

@@ -17,6 +17,7 @@ import { createKey, holdTask, type Machine, NOW, openMachine, operateTask, RATES
 import { runs } from '../support/property-runs.ts'
 
 const TIMEOUT_MS = 30_000
+const HOUR_MS = DAY_MS / 24
 const KEYS = ['key_a', 'key_b', 'key_c'] as const
 const PRICES: readonly Rates[] = [RATES, { ...RATES, input: picos(4_000_000n), cacheRead: picos(500_000n) }]
 const TODAY = dayAt(NOW)
@@ -126,6 +127,18 @@ test(
             const ofDay = receipts.filter(({ keyId, settledAt }) => keyId === id && dayAt(settledAt) === day)
             expect(costPicos).toBe(sumPicos(...ofDay.map((receipt) => receipt.costPicos)))
           }
+          for (const day of [TODAY, TODAY + 1]) {
+            const hours = mergeSpend(
+              walk((after) => reads.spendHours({ kind: 'spendHours', accountId, day, by: 'model', ...paged(after) })),
+            )
+            expect(sumSpend(hours)).toEqual(sumSpend(spendOf(reads, { accountId, by: 'model', fromDay: day, toDay: day })))
+            for (const { hour, costPicos, id } of hours) {
+              const ofHour = receipts.filter(
+                ({ settledAt, modelId }) => modelId === id && Math.floor(settledAt / HOUR_MS) === day * 24 + (hour ?? -1),
+              )
+              expect(costPicos).toBe(sumPicos(...ofHour.map((receipt) => receipt.costPicos)))
+            }
+          }
           const small = sumSpend(spendOf(reads, { accountId, by: 'model', modelId: 'small', ...SPAN }))
           expect(small.requests).toBe(own.filter(({ modelId }) => modelId === 'small').length)
           expect(account?.lastUsedAt ?? null).toBe(own.length === 0 ? null : Math.max(...own.map(({ at }) => at)))
@@ -177,6 +190,12 @@ test('of another account nothing is known: no key, request, credit, spend, and n
   expect(reads.keys({ kind: 'accountKeys', accountId: 'acc_none', limit: 5 })).toBeUndefined()
   expect(reads.credits({ kind: 'accountCredits', accountId: 'acc_none', limit: 5 })).toBeUndefined()
   expect(reads.spend({ kind: 'spend', accountId: 'acc_none', by: 'day', ...SPAN })).toBeUndefined()
+  const hours = { kind: 'spendHours', day: TODAY, by: 'key' } as const
+  expect(reads.spendHours({ ...hours, accountId: 'acc_c', keyId: 'key_a' })).toBeUndefined()
+  expect(reads.spendHours({ ...hours, accountId: 'acc_none' })).toBeUndefined()
+  expect(reads.spendHours({ ...hours, accountId: 'acc_c', after: 'x' })).toBeUndefined()
+  for (const after of ['t:0:0', 'p:9:1:0:0'])
+    expect(reads.spendHours({ ...hours, accountId: 'acc_c', after })?.rows.every(({ id }) => id === 'key_c')).toBeTrue()
   expect(receiptsOf(reads, 'acc_c').map(({ requestId }) => requestId)).toEqual(['req_c'])
   machine.close()
 })
