@@ -3,6 +3,7 @@
 import { render } from 'preact'
 import { LocationProvider, Route, Router, useLocation } from 'preact-iso/router'
 import { Shell, type Way } from '../parts/shell.tsx'
+import { LookUpKey } from './pages/key.tsx'
 import { Missing } from './pages/missing.tsx'
 
 const WAYS: readonly Way[] = []
@@ -12,7 +13,7 @@ const Cabinet = () => {
   return (
     <Shell home="/cabinet" name="Cabinet" ways={WAYS} path={path}>
       <Router>
-        <Route path="/cabinet" component={Missing} />
+        <Route path="/cabinet/key" component={LookUpKey} />
         <Route default component={Missing} />
       </Router>
     </Shell>

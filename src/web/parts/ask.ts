@@ -3,9 +3,14 @@
 import { useCallback, useEffect, useState } from 'preact/hooks'
 
 /** What Eden gives back. */
-type Answer<T> = Readonly<{ data: T | null; error: Readonly<{ status: unknown; value: unknown }> | null }>
+type Answer<T> = Readonly<{
+  data: T | null
+  error: Readonly<{ status: unknown; value: unknown }> | null
+  response: Pick<Response, 'headers'>
+}>
 
-export type Failure = Readonly<{ status: number; message: string; field?: string }>
+/** `field`: the input that is wrong. `retryAfterS`: when to try again. */
+export type Failure = Readonly<{ status: number; message: string; field?: string; retryAfterS?: number }>
 
 /** `value` while loading: what was there before, so that nothing jumps. */
 export type Loaded<T> =
@@ -18,9 +23,9 @@ export type Asked<T> = Readonly<{ value: T; failure?: undefined } | { value?: un
 /** An answer as a value: what was asked for, or why not. Nothing is thrown, also where no gateway answers. */
 export async function ask<T>(question: PromiseLike<Answer<T>>): Promise<Asked<NonNullable<T>>> {
   try {
-    const { data, error } = await question
+    const { data, error, response } = await question
     if (error === null && data !== null && data !== undefined) return { value: data }
-    return { failure: failureOf(error) }
+    return { failure: failureOf(error, response.headers) }
   } catch {
     return { failure: UNREACHABLE }
   }
@@ -28,11 +33,16 @@ export async function ask<T>(question: PromiseLike<Answer<T>>): Promise<Asked<No
 
 const UNREACHABLE: Failure = { status: 0, message: 'The gateway does not answer. Check your connection and try again.' }
 
-function failureOf(error: Answer<unknown>['error']): Failure {
+function failureOf(error: Answer<unknown>['error'], headers: Headers): Failure {
   const status = Number(error?.status ?? 0)
   const told = (error?.value as { error?: { message?: unknown; field?: unknown } } | undefined)?.error
-  const message = typeof told?.message === 'string' ? told.message : 'Something went wrong on our side. Try again.'
-  return typeof told?.field === 'string' ? { status, message, field: told.field } : { status, message }
+  const retryAfterS = Number(headers.get('retry-after') ?? Number.NaN)
+  return {
+    status,
+    message: typeof told?.message === 'string' ? told.message : 'Something went wrong on our side. Try again.',
+    ...(typeof told?.field === 'string' ? { field: told.field } : {}),
+    ...(Number.isNaN(retryAfterS) ? {} : { retryAfterS }),
+  }
 }
 
 /** Asks at first and whenever `on` changes; `again` asks once more. `question` may be undefined: then nothing is asked yet. */

@@ -15,6 +15,7 @@ type InputOptions = Readonly<{
   required?: boolean
   disabled?: boolean
   autoFocus?: boolean
+  spellcheck?: boolean
   minLength?: number
   maxLength?: number
   min?: string

@@ -39,5 +39,9 @@ export function Show<T>({
 }: Readonly<{ loaded: Loaded<T>; again?: () => void; lines?: number; children: (value: T) => ComponentChildren }>) {
   if (loaded.state === 'failed') return <Failed message={loaded.failure.message} {...(again === undefined ? {} : { again })} />
   if (loaded.value === undefined) return <Waiting {...(lines === undefined ? {} : { lines })} />
-  return <div aria-busy={loaded.state === 'loading'}>{children(loaded.value)}</div>
+  return (
+    <div class="stack" aria-busy={loaded.state === 'loading'}>
+      {children(loaded.value)}
+    </div>
+  )
 }

@@ -1,0 +1,31 @@
+/** What the dashboard endpoints answer to a key that was pasted. The key travels in a header alone; only on request it stays in this tab. */
+
+import { treaty } from '@elysiajs/eden'
+import type { dashboardRoutes } from '../../http/dashboard.ts'
+import type { keyStatusRoutes } from '../../http/key-status.ts'
+import type { usageRoutes } from '../../http/usage.ts'
+
+const REMEMBERED = 'tollgate-key'
+
+const balance = treaty<ReturnType<typeof dashboardRoutes>>(location.origin, { parseDate: false }).v1.dashboard.balance
+const key = treaty<ReturnType<typeof keyStatusRoutes>>(location.origin, { parseDate: false }).v1.dashboard.key
+const { usage } = treaty<ReturnType<typeof usageRoutes>>(location.origin, { parseDate: false }).v1.dashboard
+
+/** The questions about one key. */
+export type KeyApi = ReturnType<typeof keyApi>
+
+export const keyApi = (secret: string) => {
+  const headers = { authorization: `Bearer ${secret}` }
+  return {
+    balance: () => balance.get({ headers }),
+    key: () => key.get({ headers }),
+    days: () => usage.daily.get({ headers, query: {} }),
+    requests: (cursor: string | undefined) =>
+      usage.requests.get({ headers, query: cursor === undefined ? { limit: '25' } : { limit: '25', cursor } }),
+    request: (id: string) => usage.requests({ request_id: id }).get({ headers }),
+  }
+}
+
+export const rememberedKey = (): string | undefined => sessionStorage.getItem(REMEMBERED) ?? undefined
+export const rememberKey = (secret: string): void => sessionStorage.setItem(REMEMBERED, secret)
+export const forgetKey = (): void => sessionStorage.removeItem(REMEMBERED)

@@ -1,0 +1,107 @@
+/** Requests in a table, and one of them opened: each count × its rate = its price, how it ended, and why it cost nothing where it did not. */
+
+import type { ComponentChildren } from 'preact'
+import { Badge } from './badge.tsx'
+import { CopyText } from './copy.tsx'
+import { BASIS_WORDS, FORMAT_WORDS, ITEM_WORDS, OUTCOME_WORDS, type RequestDetail, type RequestRow } from './request-words.ts'
+import { showCount, showDuration } from './show-time.ts'
+import { type Column, Table } from './table.tsx'
+import { Moment } from './time.tsx'
+import { Usd } from './usd.tsx'
+
+/** All tokens that were read, cached ones too. */
+const readTokens = ({ usage }: RequestRow): number => usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens
+
+export const Outcome = ({ outcome }: Pick<RequestRow, 'outcome'>) => {
+  const [mood, text] = OUTCOME_WORDS[outcome]
+  return <Badge mood={mood} text={text} />
+}
+
+/** `open`: shows one of them. `more`: columns behind the model, such as the key. */
+export function Requests<Row extends RequestRow>({
+  rows,
+  open,
+  more = [],
+}: Readonly<{ rows: readonly Row[]; open: (requestId: string) => void; more?: readonly Column<Row>[] }>) {
+  const columns: readonly Column<Row>[] = [
+    {
+      name: 'Booked',
+      cell: ({ request_id, settled_at }) => (
+        <button type="button" class="as-link" onClick={() => open(request_id)}>
+          <Moment iso={settled_at} />
+        </button>
+      ),
+    },
+    // Second, so that a phone shows it, too.
+    { name: 'Cost', isFigure: true, cell: ({ cost_usd_exact }) => <Usd exact={cost_usd_exact} /> },
+    { name: 'Model', cell: ({ model }) => model },
+    ...more,
+    { name: 'Outcome', cell: ({ outcome }) => <Outcome outcome={outcome} /> },
+    { name: 'Tokens in', isFigure: true, cell: (row) => showCount(readTokens(row)) },
+    { name: 'Tokens out', isFigure: true, cell: ({ usage }) => showCount(usage.output_tokens) },
+    { name: 'Time', isFigure: true, cell: ({ duration_ms }) => showDuration(duration_ms) },
+  ]
+  return <Table label="Requests" columns={columns} rows={rows} keyOf={({ request_id }) => request_id} />
+}
+
+/** `more`: facts that only some pages know. */
+export const RequestOpened = ({ request, more }: Readonly<{ request: RequestDetail; more?: ComponentChildren }>) => (
+  <div class="stack">
+    <CopyText text={request.request_id} label="request id" />
+    <Computation request={request} />
+    {request.explanation !== null && (
+      <p class="note">
+        {request.explanation}
+        {request.waived_usd_exact !== '0' && (
+          <>
+            {' '}
+            Its price would have been <Usd exact={request.waived_usd_exact} />.
+          </>
+        )}
+      </p>
+    )}
+    <dl class="facts">
+      <dt>Outcome</dt>
+      <dd>
+        <Outcome outcome={request.outcome} />
+      </dd>
+      <dt>Model</dt>
+      <dd>{request.model}</dd>
+      <dt>Format</dt>
+      <dd>
+        {FORMAT_WORDS[request.format]}
+        {request.stream ? ', stream' : ''}
+      </dd>
+      <dt>Counts from</dt>
+      <dd>{BASIS_WORDS[request.basis]}</dd>
+      <dt>Started</dt>
+      <dd>
+        <Moment iso={request.started_at} />
+      </dd>
+      <dt>First byte</dt>
+      <dd>{request.first_byte_ms === null ? 'none' : `after ${showDuration(request.first_byte_ms)}`}</dd>
+      <dt>Ended</dt>
+      <dd>after {showDuration(request.duration_ms)}</dd>
+      <dt>Status</dt>
+      <dd>{request.status}</dd>
+      <dt>Provider calls</dt>
+      <dd>{request.attempts}</dd>
+      {more}
+    </dl>
+  </div>
+)
+
+const Computation = ({ request }: Readonly<{ request: RequestDetail }>) => (
+  <Table
+    label="How the cost was computed"
+    columns={[
+      { name: 'Counted', cell: ({ item }) => ITEM_WORDS[item] },
+      { name: 'Count', isFigure: true, cell: ({ count }) => showCount(count) },
+      { name: 'USD each', isFigure: true, cell: ({ rate_usd_exact }) => rate_usd_exact },
+      { name: 'Price', isFigure: true, cell: ({ price_usd_exact }) => <Usd exact={price_usd_exact} places={6} /> },
+    ]}
+    rows={request.lines}
+    keyOf={({ item }) => item}
+    foot={['Charged', '', '', <Usd key="sum" exact={request.cost_usd_exact} places={6} />]}
+  />
+)
