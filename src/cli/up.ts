@@ -8,11 +8,14 @@ import { type Gateway, startGateway } from '../gateway.ts'
 import { newId } from '../ledger/new-id.ts'
 import { describeBug } from '../observe/bug.ts'
 import { logToStderr } from '../observe/stderr.ts'
+import type { Listener } from '../people/origins.ts'
 import { guardAgainstBugs } from './bug-guard.ts'
 import { newSecret } from './new-secret.ts'
 import { untilStopped } from './serve.ts'
 
 const DEMO_USD = '5'
+/** Nobody's: https://www.rfc-editor.org/rfc/rfc2606 */
+const DEMO_EMAIL = 'demo@example.com'
 const MODEL = 'claude-sonnet-5-5'
 
 async function up(): Promise<number> {
@@ -22,13 +25,13 @@ async function up(): Promise<number> {
     return 1
   }
   guardAgainstBugs(gateway.world.log)
-  const secret = await createDemoKey(gateway)
-  if (secret === undefined) {
+  const demo = await createDemoKey(gateway)
+  if (demo === undefined) {
     await gateway.drain()
     process.stderr.write('tollgate: the demo key could not be created\n')
     return 1
   }
-  process.stdout.write(welcome(gateway.url, secret))
+  process.stdout.write(welcome(gateway.url, demo.secret, signInLinks(gateway, demo.accountId)))
   await untilStopped(gateway)
   return 0
 }
@@ -53,11 +56,13 @@ async function start(): Promise<Gateway | string> {
   return 'problem' in elsewhere ? elsewhere.message : elsewhere
 }
 
-async function createDemoKey(gateway: Gateway): Promise<string | undefined> {
+/** The key's secret, and whose balance it spends. */
+async function createDemoKey(gateway: Gateway): Promise<{ secret: string; accountId: string } | undefined> {
   const { secret, ...stored } = newSecret()
   const amountPicos = parseUsd(DEMO_USD)
   if (amountPicos === undefined) return undefined
   const now = Date.now()
+  const accountId = newId('acc', now)
   const { result } = await gateway.world.ledger.operate({
     kind: 'createKey',
     keyId: newId('key', now),
@@ -65,17 +70,28 @@ async function createDemoKey(gateway: Gateway): Promise<string | undefined> {
     // Names are unique, and an earlier run's ledger is used again.
     name: `demo ${new Date(now).toISOString()}`,
     accountId: null,
-    ownAccountId: newId('acc', now),
+    ownAccountId: accountId,
     plan: 'default',
     limitPicos: null,
     expiresAt: null,
     topUp: { creditId: newId('crd', now), amountPicos, ref: '' },
     now,
   })
-  return result === 'done' ? secret : undefined
+  return result === 'done' ? { secret, accountId } : undefined
 }
 
-const welcome = (url: string, secret: string): string => `
+type SignInLinks = Readonly<Record<Listener, string>>
+
+/** Somebody who owns every demo account and operates the gateway. */
+function signInLinks({ people }: Gateway, accountId: string): SignInLinks {
+  const { roster } = people()
+  const person = people().known(DEMO_EMAIL)
+  roster.join(person.id, { accountId, role: 'owner' })
+  roster.makeOperator(person.id)
+  return { cabinet: people().signInLink('cabinet', person), console: people().signInLink('console', person) }
+}
+
+const welcome = (url: string, secret: string, links: SignInLinks): string => `
 Tollgate is running at ${url}
 The embedded simulator answers instead of a model: nothing leaves this machine, nothing is paid.
 A demo key with $${DEMO_USD} on it:
@@ -100,7 +116,11 @@ What is left on the key, and the models it may use:
   curl ${url}/v1/dashboard/balance -H "authorization: Bearer $KEY"
   curl ${url}/v1/models -H "authorization: Bearer $KEY"
 
-The guide, for a browser: ${url}/docs
+For a browser – the guide, and cabinet and console by links that sign you in once, within the hour:
+
+  ${url}/docs
+  ${links.cabinet}
+  ${links.console}
 
 Ctrl-C stops it.
 `

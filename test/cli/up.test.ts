@@ -49,6 +49,7 @@ test(
         const answers = await Promise.all(lines.map((line) => send(pasted(line, key))))
         expect(answers.map(({ status }) => status)).toEqual(lines.map(() => 200))
         expect(await Promise.all(answers.map((answer) => answer.text()))).not.toContain('')
+        await signsIn(out)
         up.kill('SIGINT')
       }
       clearTimeout(timer)
@@ -62,6 +63,25 @@ test(
   },
   3 * PROCESS_TIMEOUT_MS,
 )
+
+/** The links that are printed, as the pages follow them: each signs in on its own listener, once. */
+async function signsIn(out: string): Promise<void> {
+  for (const root of ['cabinet', 'console']) {
+    const [, origin = '', token = ''] = new RegExp(`(http://localhost:\\d+)/${root}/link/([\\w-]+)`).exec(out) ?? []
+    const follow = (): Promise<Response> =>
+      fetch(`${origin}/${root}/auth/link`, {
+        method: 'POST',
+        headers: { origin, 'content-type': 'application/json' },
+        body: JSON.stringify({ token }),
+      })
+    const answer = await follow()
+    const [cookie = ''] = (answer.headers.get('set-cookie') ?? '').split(';')
+    const me = (await (await fetch(`${origin}/${root}/api/me`, { headers: { cookie } })).json()) as { person: unknown; accounts: unknown[] }
+    expect(me.person).toMatchObject({ email: 'demo@example.com' })
+    expect(me.accounts.length > 0).toBe(root === 'cabinet')
+    expect((await follow()).status).toBe(410)
+  }
+}
 
 /** Undefined when somebody else has it, which is as good. */
 function take8080(): { stop(closes: boolean): void } | undefined {
