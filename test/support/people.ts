@@ -63,17 +63,23 @@ export class PeopleWorld {
 
   #app(listener: Listener) {
     const people = () => this.people
-    return new Elysia({ strictPath: true, handler: { standardHostname: false } })
-      .use(apiErrors())
-      .use(originGuard(people, listener))
-      .use(meRoutes({ people, accountName: (accountId) => Promise.resolve(`name of ${accountId}`) }, listener))
-      .use(waysIn(people, () => `acc_${++this.#accounts}`, listener))
-      .use(
-        new Elysia({ prefix: `/${listener}/api` })
-          .use(callerMacro(people, listener))
-          .get('/accounts/:accountId/keys', ({ caller, membership }) => ({ by: caller.actor, role: membership.role }), { member: 'reader' })
-          .post('/accounts/:accountId/keys', ({ caller }) => ({ by: caller.actor }), { member: 'owner' }),
-      )
+    return (
+      new Elysia({ strictPath: true, handler: { standardHostname: false } })
+        .use(apiErrors())
+        .use(originGuard(people, listener))
+        .use(meRoutes({ people, accountName: (accountId) => Promise.resolve(`name of ${accountId}`) }, listener))
+        .use(waysIn(people, () => `acc_${++this.#accounts}`, listener))
+        // As the page does, which has every GET that nobody else wants.
+        .get(`/${listener}/*`, () => new Response('"the page"'))
+        .use(
+          new Elysia({ prefix: `/${listener}/api` })
+            .use(callerMacro(people, listener))
+            .get('/accounts/:accountId/keys', ({ caller, membership }) => ({ by: caller.actor, role: membership.role }), {
+              member: 'reader',
+            })
+            .post('/accounts/:accountId/keys', ({ caller }) => ({ by: caller.actor }), { member: 'owner' }),
+        )
+    )
   }
 
   browser(listener: Listener = 'cabinet', address = '192.0.2.1'): Browser {

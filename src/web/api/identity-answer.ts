@@ -13,10 +13,10 @@ import { addressOf, callerOf } from './caller.ts'
 /** Each checks a password. */
 const WITH_PASSWORD: ReadonlySet<string> = new Set(['/sign-in/email', '/change-password', '/reset-password', '/request-password-reset'])
 
-/** `way`: the path behind `/cabinet/auth`. */
-export async function askIdentity(people: People, listener: Listener, way: string, request: Request): Promise<Response> {
-  if (!isWay(request.method, way)) return missing()
+export async function askIdentity(people: People, listener: Listener, request: Request): Promise<Response> {
   const { pathname, search } = new URL(request.url)
+  const way = pathname.slice(`/${listener}/auth`.length)
+  if (!isWay(request.method, way)) return missing()
   const body = request.method === 'GET' ? null : await request.text()
   const sent = new Request(`${people.origins(listener).base}${pathname}${search}`, {
     method: request.method,

@@ -20,6 +20,8 @@ const PASSWORD = t.String({
   description: `A password has ${PASSWORD_CHARS.min} to ${PASSWORD_CHARS.max} characters`,
 })
 const NAME = t.String({ maxLength: 100, description: 'A name has at most 100 characters' })
+/** better-auth reads the body itself. */
+const RAW = { parse: 'none' } as const
 const LINK_IS_GONE = 'This link has been used or has expired. Ask for a new one'
 
 export const waysIn = <const L extends Listener>(people: () => People, newAccountId: () => string, listener: L) => {
@@ -29,75 +31,80 @@ export const waysIn = <const L extends Listener>(people: () => People, newAccoun
     const cookie = people().sessions.start(listener, person.id, from, people().origins(listener).isHttps)
     return Response.json({ person }, { headers: { 'set-cookie': cookie, 'cache-control': 'no-store' } })
   }
-  return new Elysia({ name: `ways in ${listener}`, prefix: `/${listener}` })
-    .post(
-      '/auth/link',
-      ({ body, request }) => {
-        const person = people().links.follow(listener, body.token)
-        if (person === undefined || !mayEnter(people(), listener, person)) return refuse(410, LINK_IS_GONE)
-        return welcome(person, request.headers)
-      },
-      { body: t.Object({ token: TOKEN }) },
-    )
-    .get('/api/invitations/:token', ({ params, request }) => {
-      const invitation = invitationFor(people(), listener, params.token)
-      if (invitation === undefined) return refuse(410, LINK_IS_GONE)
-      const { email, membership, expiresAt } = invitation
-      const known = people().roster.byEmail(email)
-      const isHere = known !== undefined && callerOf(people(), listener, request.headers)?.person.id === known.id
-      const needs = isHere ? 'nothing' : known !== undefined && people().roster.hasKey(known.id) ? 'sign_in' : 'password'
-      return Response.json(
-        {
-          email,
-          account_id: membership?.accountId ?? null,
-          role: membership?.role ?? null,
-          needs,
-          expires_at: new Date(expiresAt).toISOString(),
+  const passOn = ({ request }: { request: Request }): Promise<Response> => askIdentity(people(), listener, request)
+  return (
+    new Elysia({ name: `ways in ${listener}`, prefix: `/${listener}` })
+      .post(
+        '/auth/link',
+        ({ body, request }) => {
+          const person = people().links.follow(listener, body.token)
+          if (person === undefined || !mayEnter(people(), listener, person)) return refuse(410, LINK_IS_GONE)
+          return welcome(person, request.headers)
         },
-        { headers: { 'cache-control': 'no-store' } },
+        { body: t.Object({ token: TOKEN }) },
       )
-    })
-    .post(
-      '/auth/invite',
-      async ({ body, request }) => {
-        const { token, password, name = '' } = body
-        if (invitationFor(people(), listener, token) === undefined) return refuse(410, LINK_IS_GONE)
-        const signedInAs = callerOf(people(), listener, request.headers)?.person.id
-        const address = addressOf(request.headers)
-        const hash = password === undefined ? undefined : await people().passwordTurns.take(address, () => passwordHash(password))
-        if (password !== undefined && hash === undefined) return tooBusy()
-        const accepted = people().links.accept(token, { signedInAs, name, password: hash })
-        switch (accepted.result) {
-          case 'joined':
-            await people().finishSignUp(accepted.person, address)
-            return welcome(accepted.person, request.headers)
-          case 'signIn':
-            return refuse(401, 'Sign in with the e-mail that was invited, then open this link again')
-          case 'gone':
-            return refuse(410, LINK_IS_GONE)
-        }
-      },
-      { body: t.Object({ token: TOKEN, password: t.Optional(PASSWORD), name: t.Optional(NAME) }) },
-    )
-    .post(
-      '/auth/sign-up',
-      async ({ body, request }) => {
-        if (listener === 'console' || people().settings.signUp === 'closed') return missing()
-        const email = emailOf(body.email)
-        if (email === undefined) return refuse(400, 'This is no e-mail address', { field: 'email' })
-        const address = addressOf(request.headers)
-        const attempt = people().delays.begin(address, email, people().monotonicMs())
-        if ('refusedMs' in attempt) return tooMany(attempt.refusedMs)
-        const hash = await people().passwordTurns.take(address, () => passwordHash(body.password))
-        if (hash === undefined) return tooBusy()
-        const person = people().signUp({ email, name: body.name ?? '', password: hash, accountId: newAccountId() })
-        if (person === undefined) return refuse(409, 'This e-mail has an account: sign in', { field: 'email' })
-        if (!(await people().finishSignUp(person, address))) return refuse(503, 'Your account is being made. Sign in in a minute')
-        return welcome(person, request.headers)
-      },
-      { body: t.Object({ email: t.String({ maxLength: 254 }), password: PASSWORD, name: t.Optional(NAME) }) },
-    )
-    .all('/auth/*', ({ request, params }) => askIdentity(people(), listener, `/${params['*']}`, request), { parse: 'none' })
+      .get('/api/invitations/:token', ({ params, request }) => {
+        const invitation = invitationFor(people(), listener, params.token)
+        if (invitation === undefined) return refuse(410, LINK_IS_GONE)
+        const { email, membership, expiresAt } = invitation
+        const known = people().roster.byEmail(email)
+        const isHere = known !== undefined && callerOf(people(), listener, request.headers)?.person.id === known.id
+        const needs = isHere ? 'nothing' : known !== undefined && people().roster.hasKey(known.id) ? 'sign_in' : 'password'
+        return Response.json(
+          {
+            email,
+            account_id: membership?.accountId ?? null,
+            role: membership?.role ?? null,
+            needs,
+            expires_at: new Date(expiresAt).toISOString(),
+          },
+          { headers: { 'cache-control': 'no-store' } },
+        )
+      })
+      .post(
+        '/auth/invite',
+        async ({ body, request }) => {
+          const { token, password, name = '' } = body
+          if (invitationFor(people(), listener, token) === undefined) return refuse(410, LINK_IS_GONE)
+          const signedInAs = callerOf(people(), listener, request.headers)?.person.id
+          const address = addressOf(request.headers)
+          const hash = password === undefined ? undefined : await people().passwordTurns.take(address, () => passwordHash(password))
+          if (password !== undefined && hash === undefined) return tooBusy()
+          const accepted = people().links.accept(token, { signedInAs, name, password: hash })
+          switch (accepted.result) {
+            case 'joined':
+              await people().finishSignUp(accepted.person, address)
+              return welcome(accepted.person, request.headers)
+            case 'signIn':
+              return refuse(401, 'Sign in with the e-mail that was invited, then open this link again')
+            case 'gone':
+              return refuse(410, LINK_IS_GONE)
+          }
+        },
+        { body: t.Object({ token: TOKEN, password: t.Optional(PASSWORD), name: t.Optional(NAME) }) },
+      )
+      .post(
+        '/auth/sign-up',
+        async ({ body, request }) => {
+          if (listener === 'console' || people().settings.signUp === 'closed') return missing()
+          const email = emailOf(body.email)
+          if (email === undefined) return refuse(400, 'This is no e-mail address', { field: 'email' })
+          const address = addressOf(request.headers)
+          const attempt = people().delays.begin(address, email, people().monotonicMs())
+          if ('refusedMs' in attempt) return tooMany(attempt.refusedMs)
+          const hash = await people().passwordTurns.take(address, () => passwordHash(body.password))
+          if (hash === undefined) return tooBusy()
+          const person = people().signUp({ email, name: body.name ?? '', password: hash, accountId: newAccountId() })
+          if (person === undefined) return refuse(409, 'This e-mail has an account: sign in', { field: 'email' })
+          if (!(await people().finishSignUp(person, address))) return refuse(503, 'Your account is being made. Sign in in a minute')
+          return welcome(person, request.headers)
+        },
+        { body: t.Object({ email: t.String({ maxLength: 254 }), password: PASSWORD, name: t.Optional(NAME) }) },
+      )
+      // Each method by its name: `all` would stand behind the page, which has every GET that nobody else wants.
+      .get('/auth/*', passOn, RAW)
+      .post('/auth/*', passOn, RAW)
+  )
 }
 
 const tooBusy = (): Response => refuse(503, 'Too many people sign in at this moment. Try again', { retryAfterS: 1 })
