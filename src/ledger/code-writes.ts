@@ -2,6 +2,7 @@
 
 import { CODES_MAX } from '../core/limits.ts'
 import { BALANCE_PICOS_MAX, type Picos, toExactUsdText, ZERO } from '../core/money.ts'
+import { problemOfName } from '../core/names.ts'
 import type { Operation, TopUp } from './operation.ts'
 import { done, type Performed, refused, UNCHANGED } from './performed.ts'
 import type { Statements } from './statements.ts'
@@ -11,8 +12,9 @@ type OperationOf<K extends Operation['kind']> = Extract<Operation, { kind: K }>
 /** Stands before the id of a code in the reference of its credit: the batch's id and the place in it. */
 export const CODE_REF = 'code:'
 
-const NOT_VALID = 'the code is not valid'
-const USED = 'the code was used'
+/** What whoever tries codes is told. */
+export const CODE_NOT_VALID = 'the code is not valid'
+export const CODE_USED = 'the code was used'
 
 /** `audit` writes the line, with how it is now. */
 export function createCodes(
@@ -26,7 +28,7 @@ export function createCodes(
     return isSame ? UNCHANGED : refused(`the id ${batchId} is taken`)
   }
   if (name !== '' && statements.codeBatchByName.get({ name }) !== undefined) return refused(`a batch of codes named "${name}" exists`)
-  const problem = problemOf(codes.length, amountPicos)
+  const problem = (name === '' ? undefined : problemOfName(name)) ?? problemOf(codes.length, amountPicos)
   if (problem !== undefined) return refused(problem)
   statements.insertCodeBatch.run({ id: batchId, name, amount: amountPicos, expiresAt, now })
   const batch = statements.codeBatch.get({ batchId })?.number
@@ -61,14 +63,14 @@ export function redeemCode(
   const code = statements.codeByHash.get({ hash })
   const account = statements.account.get({ accountId })
   if (account === undefined) return refused(`there is no account ${accountId}`)
-  if (code === undefined) return refused(NOT_VALID)
+  if (code === undefined) return refused(CODE_NOT_VALID)
   const { amountPicos } = code
   if (code.creditId !== null) {
-    if (code.accountNumber !== account.number) return refused(USED)
+    if (code.accountNumber !== account.number) return refused(CODE_USED)
     const isSame = code.creditId === creditId
     return { ...UNCHANGED, redeemedPicos: amountPicos, ...(isSame ? {} : { earlier: { creditId: code.creditId, accountId } }) }
   }
-  if (code.disabledAt !== null || (code.expiresAt !== null && code.expiresAt <= now)) return refused(NOT_VALID)
+  if (code.disabledAt !== null || (code.expiresAt !== null && code.expiresAt <= now)) return refused(CODE_NOT_VALID)
   const booked = book({ creditId, amountPicos, ref: `${CODE_REF}${code.batchId}-${code.place}` })
   if (booked.result === 'refused') return booked
   if (!booked.isNew) return refused(`the credit id ${creditId} is taken`)

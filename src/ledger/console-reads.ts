@@ -7,6 +7,7 @@ import { accounts, keySecrets, keys } from '../../db/schema.ts'
 import { displayOf } from '../core/key.ts'
 import { type Picos, picos } from '../core/money.ts'
 import type { ListedKey, SpendPart } from './account-reports.ts'
+import { CodeLists } from './code-lists.ts'
 import type { AlertFact, AlertKey, ConsoleFindings, ListedAccount } from './console-reports.ts'
 import { accountColumns, keyColumns, listedKey, listedKeyColumns } from './key-columns.ts'
 import { OperatorLists, type Page, pageOf } from './operator-lists.ts'
@@ -26,6 +27,7 @@ export class ConsoleReads {
   readonly #lists: OperatorLists
   readonly #receipts: OperatorReceipts
   readonly #spend: SpendReads
+  readonly #codes: CodeLists
 
   /** `db`: a connection that gives integers as bigints. */
   constructor(db: Database) {
@@ -33,6 +35,7 @@ export class ConsoleReads {
     this.#lists = new OperatorLists(db)
     this.#receipts = new OperatorReceipts(db)
     this.#spend = new SpendReads(db)
+    this.#codes = new CodeLists(db)
   }
 
   accounts({ search = '', after, limit }: QuestionOf<'accounts'>): Page<ListedAccount> | undefined {
@@ -86,6 +89,15 @@ export class ConsoleReads {
 
   credits({ accountId, ref, from, to, after, limit }: QuestionOf<'credits'>): ConsoleFindings['credits'] {
     return this.#lists.credits({ accountId, ref, from, to, after, limit })
+  }
+
+  codeBatches({ after, limit }: QuestionOf<'codeBatches'>): ConsoleFindings['codeBatches'] {
+    return this.#codes.batches({ after, limit })
+  }
+
+  codeBatch({ batch: idOrName }: QuestionOf<'codeBatch'>): ConsoleFindings['codeBatch'] {
+    const batch = this.#codes.batch(idOrName)
+    return batch && { batch, codes: this.#codes.codes(batch.id) }
   }
 
   audit({ target, actor, action, from, to, after, limit }: QuestionOf<'audit'>): ConsoleFindings['audit'] {

@@ -3,6 +3,7 @@
 import type { Picos } from '../core/money.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { ListedKey, SpendPart } from './account-reports.ts'
+import type { BatchRow, CodeRow } from './code-lists.ts'
 import type { AuditRow, CreditRow, Page } from './operator-lists.ts'
 import type { AttemptRow, ReceiptRow } from './receipt-rows.ts'
 
@@ -30,6 +31,10 @@ export type ConsoleQuestion =
   | Readonly<{ kind: 'anyReceipt'; requestId: string }>
   | (Readonly<{ kind: 'attempts'; requestId?: string }> & Range & Paging)
   | (Readonly<{ kind: 'credits'; accountId?: string; ref?: string }> & Range & Paging)
+  /** Batches of prepaid codes, newest first. */
+  | (Readonly<{ kind: 'codeBatches' }> & Paging)
+  /** By id or name. */
+  | Readonly<{ kind: 'codeBatch'; batch: string }>
   | (Readonly<{ kind: 'audit'; target?: string; actor?: string; action?: string }> & Range & Paging)
   /** A part of the roll-ups of a day over all accounts, by model: put the parts together with `wholeSpend`. */
   | Readonly<{ kind: 'usageOfDay'; day: number; after?: string }>
@@ -45,6 +50,9 @@ export type ConsoleFindings = {
   anyReceipt: Readonly<{ receipt: ReceiptRow | undefined; attempts: readonly AttemptRow[] }> | undefined
   attempts: Page<AttemptRow>
   credits: Page<CreditRow>
+  codeBatches: Page<BatchRow>
+  /** With its codes by their places. */
+  codeBatch: Readonly<{ batch: BatchRow; codes: readonly CodeRow[] }> | undefined
   audit: Page<AuditRow>
   usageOfDay: SpendPart | undefined
   alertFacts: Page<AlertFact> | undefined

@@ -87,6 +87,10 @@ function find({ customers, accounts, console }: Answerers, question: Exclude<Que
       return console.attempts(question)
     case 'credits':
       return console.credits(question)
+    case 'codeBatches':
+      return console.codeBatches(question)
+    case 'codeBatch':
+      return console.codeBatch(question)
     case 'audit':
       return console.audit(question)
     case 'usageOfDay':

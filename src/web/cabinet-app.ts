@@ -3,6 +3,7 @@
 import { Elysia } from 'elysia'
 import { gatewayRoutes } from './api/gateway.ts'
 import { peopleRoutes } from './api/people.ts'
+import { topUpRoutes } from './api/top-up.ts'
 import html from './cabinet/index.html'
 import { pageRoutes } from './page-routes.ts'
 import type { Site } from './site.ts'
@@ -10,6 +11,7 @@ import type { Site } from './site.ts'
 export const cabinetApp = (site: Site) =>
   new Elysia({ strictPath: true, handler: { standardHostname: false } })
     .use(peopleRoutes(site, 'cabinet'))
+    .use(topUpRoutes(site))
     .use(gatewayRoutes(site.world))
     .use(pageRoutes('/cabinet', html))
 

@@ -1,0 +1,138 @@
+/** How an account comes to money: which ways there are, a code is redeemed, a page to pay on, and what was credited. Rules: pages.md "Codes", "Stripe". */
+
+import { Elysia, t } from 'elysia'
+import { parseUsd, toExactUsdText } from '../../core/money.ts'
+import { readCode } from '../../core/prepaid-code.ts'
+import { step } from '../../core/rate-limit.ts'
+import { Recent } from '../../core/recent.ts'
+import { isoTime } from '../../core/utc.ts'
+import type { AccountCredit } from '../../ledger/account-reports.ts'
+import { CODE_NOT_VALID, CODE_USED } from '../../ledger/code-writes.ts'
+import { newId } from '../../ledger/new-id.ts'
+import { hashOf } from '../../ledger/secret-hash.ts'
+import type { Site } from '../site.ts'
+import { missing, refuse } from './answers.ts'
+import { type Caller, callerMacro } from './caller.ts'
+import { CodeGuesses } from './code-guesses.ts'
+import { refuseUnread } from './unread.ts'
+
+const CREDITS_LIMIT = 50
+const CENT_PICOS = 10_000_000_000n
+/** Pages to pay on that a person may ask for. */
+const CHECKOUTS = { perMinute: 10, burst: 10 }
+const PEOPLE_REMEMBERED_MAX = 10_000
+
+const CODE = t.Object({ code: t.String({ minLength: 1, maxLength: 200, description: 'A code has 25 characters after TG' }) })
+const AMOUNT = t.Object({ amount_usd: t.String({ maxLength: 20, description: 'An amount in dollars, such as 25' }) })
+const PAGE = t.Object({
+  after: t.Optional(t.String({ maxLength: 64 })),
+  limit: t.Integer({ minimum: 1, maximum: 200, default: CREDITS_LIMIT, description: '1 to 200 rows' }),
+})
+
+export const topUpRoutes = (site: Site) => {
+  const { world, people, waysToPay } = site
+  const redeem = redeemer(site)
+  const checkout = cashier(site)
+  return new Elysia({ name: 'top up', prefix: '/cabinet/api/accounts/:accountId' })
+    .use(callerMacro(people, 'cabinet'))
+    .onBeforeHandle(({ set }) => {
+      set.headers['cache-control'] = 'no-store'
+    })
+    .get(
+      '/payments',
+      () => {
+        const { text, stripe } = waysToPay()
+        const bounds = stripe && { min_usd: toExactUsdText(stripe.minPicos), max_usd: toExactUsdText(stripe.maxPicos) }
+        return { codes: true, stripe: bounds ?? null, text: text ?? null }
+      },
+      { member: 'reader' },
+    )
+    .get(
+      '/credits',
+      async ({ caller, params: { accountId }, query: { after, limit } }) => {
+        const question = { kind: 'accountCredits', accountId, limit, ...(after === undefined ? {} : { after }) } as const
+        const page = await world.reports.ask(`person:${caller.person.id}`, question)
+        if (page === undefined) return missing()
+        if (typeof page === 'string') return refuseUnread(page)
+        return { data: page.rows.map(creditDocument), has_more: page.next !== null, next_cursor: page.next }
+      },
+      { member: 'reader', query: PAGE },
+    )
+    .post('/codes/redeem', ({ caller, params, body }) => redeem(caller, params.accountId, body.code), { member: 'owner', body: CODE })
+    .post('/checkout', ({ caller, params, body }) => checkout(caller, params.accountId, body.amount_usd), { member: 'owner', body: AMOUNT })
+}
+
+type Redeemed = Readonly<{
+  credit_id: string
+  amount_usd: string
+  /** The account had redeemed it before, and nothing was done now. */
+  already: boolean
+}>
+
+/** One memory of failures for all accounts: else each account would be a fresh start for who guesses. */
+function redeemer({ world: { ledger, clock } }: Site) {
+  const guesses = new CodeGuesses()
+  return async ({ actor, person, address }: Caller, accountId: string, typed: string): Promise<Redeemed | Response> => {
+    const code = readCode(typed)
+    if (code === undefined) return refuse(400, 'This is no code: compare each character', { field: 'code' })
+    const guess = guesses.begin(person.id, address, clock.monotonicMs())
+    if ('refusedMs' in guess) return tooMany(guess.refusedMs)
+    const now = clock.now()
+    const creditId = newId('crd', now)
+    const act = { actor, address, reason: '' }
+    const answer = await ledger.operate({ kind: 'redeemCode', codeHash: hashOf(code), accountId, creditId, now }, act)
+    if (answer.result === 'unavailable') {
+      guess.isNone()
+      return refuse(503, 'Nothing can be booked at this moment. Try again: a code is credited once', { retryAfterS: 1 })
+    }
+    if (answer.result === 'refused') {
+      if (answer.problem === CODE_NOT_VALID) return refuse(400, 'This code is not valid', { field: 'code' })
+      if (answer.problem === CODE_USED) return refuse(409, 'This code was used', { field: 'code' })
+      guess.isNone()
+      return refuse(409, 'This cannot be credited to the account: ask whoever runs this gateway')
+    }
+    guess.isNone()
+    const { earlier, redeemedPicos } = answer
+    const amount = redeemedPicos === undefined ? '' : toExactUsdText(redeemedPicos)
+    return { credit_id: earlier?.creditId ?? creditId, amount_usd: amount, already: earlier !== undefined }
+  }
+}
+
+function cashier({ world: { clock }, people, payments, waysToPay }: Site) {
+  const asked = new Recent<{ tat: number }>(PEOPLE_REMEMBERED_MAX)
+  return async ({ person }: Caller, accountId: string, amountUsd: string): Promise<Readonly<{ url: string }> | Response> => {
+    const bounds = waysToPay().stripe
+    if (payments === undefined || bounds === undefined) return missing()
+    const amount = parseUsd(amountUsd)
+    if (amount === undefined || amount < bounds.minPicos || amount > bounds.maxPicos || amount % CENT_PICOS !== 0n) {
+      const [min, max] = [toExactUsdText(bounds.minPicos), toExactUsdText(bounds.maxPicos)]
+      return refuse(400, `From $${min} to $${max}, in whole cents`, { field: 'amount_usd' })
+    }
+    const { tat, isAllowed, retryAfterSeconds } = step(asked.get(person.id)?.tat, clock.monotonicMs(), CHECKOUTS)
+    asked.set(person.id, { tat })
+    if (!isAllowed) return tooMany(retryAfterSeconds * 1_000)
+    const page = `${people().origins('cabinet').base}/cabinet/top-up?account=${encodeURIComponent(accountId)}`
+    const order = {
+      accountId,
+      person: person.email,
+      cents: Number(amount / CENT_PICOS),
+      paidUrl: `${page}&paid=1`,
+      cancelUrl: `${page}&paid=0`,
+    }
+    const made = await payments.checkout(order)
+    return made === 'unavailable' ? refuse(503, 'Stripe does not answer. Try again in a minute', { retryAfterS: 30 }) : made
+  }
+}
+
+function tooMany(waitMs: number): Response {
+  const seconds = Math.ceil(waitMs / 1_000)
+  return refuse(429, `Too many attempts. Try again in ${seconds} s`, { retryAfterS: seconds })
+}
+
+const creditDocument = ({ id, kind, amountPicos, ref, createdAt }: AccountCredit) => ({
+  id,
+  kind,
+  amount_usd: toExactUsdText(amountPicos),
+  ref,
+  created_at: isoTime(createdAt),
+})
