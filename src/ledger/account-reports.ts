@@ -35,6 +35,7 @@ export type AccountQuestion =
   | Readonly<{ kind: 'accountCredits'; accountId: string; after?: string; limit: number }>
   | SpendQuestion
   | SpendHoursQuestion
+  | StatementQuestion
 
 /** A part of what roll-ups say: put the parts together with `wholeSpend`. */
 export type SpendQuestion = Readonly<{
@@ -59,6 +60,19 @@ export type SpendHoursQuestion = Readonly<{
   after?: string
 }>
 
+/** The next part of a signed statement, the same bytes as the command's: take it by `statementStream`. `ticket`: whose parts belong together. */
+export type StatementQuestion = Readonly<{
+  kind: 'statement'
+  accountId: string
+  /** Unix milliseconds: `from` and later, before `to`. */
+  from?: number
+  to?: number
+  madeAt: number
+  ticket: string
+  /** From 0. */
+  part: number
+}>
+
 /** Undefined in all of them: there is no such account, or key, or request of it, or `after` is no place of this list. */
 export type AccountFindings = {
   account: AccountAtRest | undefined
@@ -69,6 +83,8 @@ export type AccountFindings = {
   accountCredits: Page<AccountCredit> | undefined
   spend: SpendPart | undefined
   spendHours: SpendPart | undefined
+  /** Undefined also where this part does not follow the one before, or too many were begun since. */
+  statement: StatementPart | undefined
 }
 
 /** As the file has it: what is held, and settles that are on their way, are in the ledger's memory. */
@@ -109,6 +125,9 @@ export type ReceiptWithCalls = Readonly<{ receipt: AccountReceipt; calls: readon
 export type OtherCall = Readonly<{ number: number; status: number | null; cause: string; startedAt: number; durationMs: number }>
 
 export type AccountCredit = Readonly<{ id: string; kind: CreditKind; amountPicos: Picos; ref: string; createdAt: number }>
+
+/** Whole lines, or none yet. */
+export type StatementPart = Readonly<{ text: string; isLast: boolean }>
 
 /** Rows of several parts may be of the same day and thing. */
 export type SpendPart = Readonly<{ rows: readonly SpendRow[]; next: string | null }>

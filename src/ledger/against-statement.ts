@@ -36,7 +36,7 @@ function* rowsOf(check: StatementCheck, lines: Iterable<Uint8Array>): Generator<
 type Told = IteratorResult<StatementRow, unknown>
 
 function* compare(
-  rows: Iterable<StatementRow>,
+  rows: Iterable<StatementRow | undefined>,
   { account, heads, previous }: StatementHead,
   first: Told,
   told: Iterator<StatementRow>,
@@ -46,7 +46,9 @@ function* compare(
   const missing = ({ id, hash }: StatementRow): Difference => ({ rule: RULE, subject: id, stored: 'no row', recomputed: hash })
   let next = first
   let count = 0
-  for (const { seq, id, hash } of rows) {
+  for (const stored of rows) {
+    if (stored === undefined) continue
+    const { seq, id, hash } = stored
     count = seq
     for (; next.done !== true && next.value.seq < seq; next = told.next()) yield missing(next.value)
     const row = next.done !== true && next.value.seq === seq ? next.value : undefined

@@ -72,6 +72,8 @@ type StoredCredit = {
 }
 
 const TOGETHER = 1_000
+/** A place is read without its text: of so many numbers together it takes as long as a thousand rows. */
+const PLACES_TOGETHER = 4_000
 
 const RECEIPTS = `SELECT r.number, r.account_number AS account, a.id AS accountId, r.seq, r.lane, lower(hex(r.hash)) AS hash, r.request_id AS requestId, k.id AS keyId,
   r.price_number AS price, r.status, r.attempts, r.format, r.is_stream AS isStream, r.outcome, r.basis, r.bytes_per_token_thousandths AS bytesPerToken,
@@ -112,31 +114,41 @@ export class ChainRows {
 
   /** All in the order in which they were written. */
   *receipts(): Generator<ChainRow> {
-    for (const row of this.#byNumber<StoredReceipt>(`${RECEIPTS} WHERE r.number > ?1`)) yield this.#receipt(row)
+    const query = this.#db.query<StoredReceipt, [bigint]>(`${RECEIPTS} WHERE r.number > ?1 ORDER BY r.number LIMIT ${TOGETHER}`)
+    for (let last = 0n; ; ) {
+      const rows = query.all(last)
+      for (const row of rows) yield this.#receipt(row)
+      const end = rows.at(-1)
+      if (end === undefined) return
+      last = end.number
+    }
   }
 
-  /** The rows of the account by their places. */
-  *ofAccount(account: number, places = ALL): Generator<ChainRow> {
+  /** The rows of the account by their places. Undefined after every thousand that were looked at, whosever they are: there its reader may pause. */
+  *ofAccount(account: number, places = ALL): Generator<ChainRow | undefined> {
     const { first, last } = places
-    const where = 'WHERE r.number > ?1 AND r.account_number = ?2 AND r.seq BETWEEN ?3 AND ?4'
-    const stored = this.#byNumber<StoredReceipt>(`${RECEIPTS} ${where}`, account, first, last)
+    const stored = this.#byNumber<StoredReceipt>(RECEIPTS, TOGETHER, account, first, last)
     yield* this.#withCredits(account, places, stored, (row) => this.#receipt(row))
   }
 
   /** The same without their texts, which are most of the work. */
-  *placesOf(account: number): Generator<ChainPlace> {
-    const stored = this.#byNumber<StoredPlace>(`${PLACES} WHERE r.number > ?1 AND r.account_number = ?2`, account)
-    yield* this.#withCredits(account, ALL, stored, placeOf)
+  *placesOf(account: number, places = ALL): Generator<ChainPlace | undefined> {
+    const { first, last } = places
+    yield* this.#withCredits(account, places, this.#byNumber<StoredPlace>(PLACES, PLACES_TOGETHER, account, first, last), placeOf)
   }
 
   *#withCredits<Stored, Row extends ChainPlace>(
     account: number,
     { first, last }: Places,
-    stored: Iterable<Stored>,
+    stored: Iterable<Stored | undefined>,
     rowOf: (stored: Stored) => Row,
-  ): Generator<Row | ChainRow> {
+  ): Generator<Row | ChainRow | undefined> {
     let next = first
     for (const one of stored) {
+      if (one === undefined) {
+        yield undefined
+        continue
+      }
       const receipt = rowOf(one)
       if (receipt.seq > next) {
         for (const credit of this.credits(account, next)) {
@@ -153,14 +165,21 @@ export class ChainRows {
     }
   }
 
-  *#byNumber<Stored extends { number: bigint }>(select: string, ...of: readonly number[]): Generator<Stored> {
-    const query = this.#db.query<Stored, (bigint | number)[]>(`${select} ORDER BY r.number LIMIT ${TOGETHER}`)
-    for (let last = 0n; ; ) {
-      const rows = query.all(last, ...of)
-      yield* rows
-      const end = rows.at(-1)
-      if (end === undefined) return
-      last = end.number
+  /** So many numbers at a time, and undefined after them: an account may have few of them. */
+  *#byNumber<Stored extends object>(
+    select: string,
+    together: number,
+    account: number,
+    first: number,
+    last: number,
+  ): Generator<Stored | undefined> {
+    const query = this.#db.query<Stored, number[]>(
+      `${select} WHERE r.number > ?1 AND r.number <= ?2 AND r.account_number = ?3 AND r.seq BETWEEN ?4 AND ?5 ORDER BY r.number`,
+    )
+    const end = Number(this.#db.query<{ end: bigint | null }, []>('SELECT max(number) AS end FROM receipts').get()?.end ?? 0)
+    for (let at = 0; at < end; at += together) {
+      yield* query.all(at, at + together, account, first, last)
+      yield undefined
     }
   }
 

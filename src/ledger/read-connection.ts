@@ -7,6 +7,7 @@ import { ConsoleReads } from './console-reads.ts'
 import { CustomerReads } from './customer-reads.ts'
 import type { Finding, Question } from './reports.ts'
 import { statementKeyOf } from './statement-key.ts'
+import { StatementReads } from './statement-reads.ts'
 import type { LedgerFault } from './task.ts'
 
 export class ReadConnection {
@@ -43,13 +44,18 @@ export class ReadConnection {
       return undefined
     }
     this.#db = db
-    return { customers: new CustomerReads(db), accounts: new AccountReads(db), console: new ConsoleReads(db) }
+    return {
+      customers: new CustomerReads(db),
+      accounts: new AccountReads(db),
+      console: new ConsoleReads(db),
+      statements: new StatementReads(db, path),
+    }
   }
 }
 
-type Answerers = Readonly<{ customers: CustomerReads; accounts: AccountReads; console: ConsoleReads }>
+type Answerers = Readonly<{ customers: CustomerReads; accounts: AccountReads; console: ConsoleReads; statements: StatementReads }>
 
-function find({ customers, accounts, console }: Answerers, question: Exclude<Question, { kind: 'statementKey' }>): Finding {
+function find({ customers, accounts, console, statements }: Answerers, question: Exclude<Question, { kind: 'statementKey' }>): Finding {
   switch (question.kind) {
     case 'key':
       return customers.key(question)
@@ -75,6 +81,8 @@ function find({ customers, accounts, console }: Answerers, question: Exclude<Que
       return accounts.spend(question)
     case 'spendHours':
       return accounts.spendHours(question)
+    case 'statement':
+      return statements.part(question)
     case 'accounts':
       return console.accounts(question)
     case 'keys':

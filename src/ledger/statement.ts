@@ -1,6 +1,7 @@
 /**
  * A statement of an account: its receipts and credits in a range of time, as a file of JSON lines that its owner can check without us. A head, a line a row,
- * the sums, and an Ed25519 signature over the SHA-256 of all before it. Rules: ledger.md "Statements".
+ * the sums, and an Ed25519 signature over the SHA-256 of all before it. It is of the rows that were there when it was begun: those never change, so that it may be
+ * made in pieces while others are written. Rules: ledger.md "Statements".
  */
 
 import type { Database } from 'bun:sqlite'
@@ -13,6 +14,8 @@ import type { StatementKey } from './statement-key.ts'
 export type StatementRange = Readonly<{ from?: number | undefined; to?: number | undefined }>
 
 type Span = { first: number; last: number; previous: string; openingPicos: bigint }
+const PAUSE = ''
+
 type AccountHead = { number: bigint; count: bigint; hash: string | null }
 
 /** Each with its line break. One read transaction. Undefined: there is no such account. `madeAt`: Unix milliseconds. */
@@ -25,16 +28,28 @@ export function* statementLines(
 ): Generator<string> {
   db.run('BEGIN')
   try {
-    const account = db
-      .query<AccountHead, [string]>(
-        "SELECT number, chain_count AS count, nullif(lower(hex(chain_hash)), '') AS hash FROM accounts WHERE id = ?",
-      )
-      .get(accountId)
-    if (account === null) throw new Error(`a statement of an account that is not there: ${accountId}`)
-    yield* signed(linesOf(new ChainRows(db), accountId, account, range, key, madeAt), key)
+    const pieces = statementPieces(db, accountId, range, key, madeAt)
+    if (pieces === undefined) throw new Error(`a statement of an account that is not there: ${accountId}`)
+    for (const piece of pieces) if (piece !== '') yield piece
   } finally {
     db.run('COMMIT')
   }
+}
+
+/** The same, and '' wherever its reader may pause: nothing is held open there. Undefined: there is no such account. */
+export function statementPieces(
+  db: Database,
+  accountId: string,
+  range: StatementRange,
+  key: StatementKey,
+  madeAt: number,
+): Generator<string> | undefined {
+  const account = db
+    .query<AccountHead, [string]>(
+      "SELECT number, chain_count AS count, nullif(lower(hex(chain_hash)), '') AS hash FROM accounts WHERE id = ?",
+    )
+    .get(accountId)
+  return account === null ? undefined : signed(linesOf(new ChainRows(db), accountId, account, range, key, madeAt), key)
 }
 
 function* linesOf(
@@ -45,7 +60,7 @@ function* linesOf(
   key: StatementKey,
   madeAt: number,
 ) {
-  const span = spanOf(rows, Number(number), range)
+  const span = yield* spanOf(rows, { account: Number(number), count: Number(count) }, range)
   yield JSON.stringify({
     statement: 1,
     account: accountId,
@@ -59,6 +74,10 @@ function* linesOf(
   })
   const sums = { rows: 0, credits: 0n, costs: 0n, last: span.previous }
   for (const row of rows.ofAccount(Number(number), span)) {
+    if (row === undefined) {
+      yield PAUSE
+      continue
+    }
     sums.rows++
     if (row.isCredit) sums.credits += row.amount
     else sums.costs -= row.amount
@@ -77,6 +96,10 @@ function* linesOf(
 function* signed(lines: Iterable<string>, key: StatementKey): Generator<string> {
   const hasher = new CryptoHasher('sha256')
   for (const line of lines) {
+    if (line === PAUSE) {
+      yield PAUSE
+      continue
+    }
     hasher.update(`${line}\n`)
     yield `${line}\n`
   }
@@ -87,10 +110,19 @@ function* signed(lines: Iterable<string>, key: StatementKey): Generator<string> 
 const lineOf = ({ hash, text }: ChainRow): string => `{"hash":"${hash}",${text.slice(1)}`
 
 /** From the first row in the range to the last one: where a clock jumped, rows in between stand outside of it and are in the statement all the same. */
-function spanOf(rows: ChainRows, account: number, { from = 0, to = Number.POSITIVE_INFINITY }: StatementRange): Span {
+function* spanOf(
+  rows: ChainRows,
+  { account, count }: Readonly<{ account: number; count: number }>,
+  { from = 0, to = Number.POSITIVE_INFINITY }: StatementRange,
+): Generator<string, Span> {
   const span: Span = { first: 1, last: 0, previous: NO_HASH, openingPicos: 0n }
   let before = { hash: NO_HASH, balance: 0n }
-  for (const { seq, at, hash, amount } of rows.placesOf(account)) {
+  for (const place of rows.placesOf(account, { first: 1, last: count })) {
+    if (place === undefined) {
+      yield PAUSE
+      continue
+    }
+    const { seq, at, hash, amount } = place
     const after = { hash, balance: before.balance + amount }
     const isInside = at >= from && at < to
     if (span.last < span.first && isInside) Object.assign(span, { first: seq, previous: before.hash, openingPicos: before.balance })
