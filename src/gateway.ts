@@ -23,6 +23,7 @@ import { type Metrics, makeMetrics } from './observe/metrics.ts'
 import { processMemoryBytes } from './observe/process-memory.ts'
 import { Payments } from './payments/payments.ts'
 import type { StripeAddress } from './payments/stripe-api.ts'
+import { Mailer } from './people/mail.ts'
 import type { People } from './people/people.ts'
 import { AnswerMemory } from './relay/answer-memory.ts'
 import { BodyMemory, poolBytesOf } from './relay/body-memory.ts'
@@ -34,6 +35,7 @@ import { TIMINGS, type Timings } from './relay/timings.ts'
 import { turningWheel } from './turning-wheel.ts'
 import type { MemberConfig, UpstreamReport } from './upstream/member.ts'
 import { UpstreamPool } from './upstream/pool.ts'
+import { alertsOfGateway } from './web/alerts-of-gateway.ts'
 import { peopleOfGateway } from './web/people-of-gateway.ts'
 import type { Site } from './web/site.ts'
 import type { World } from './world.ts'
@@ -125,7 +127,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   metrics.gauge('tollgate_ledger_wal_bytes', 'The write-ahead log beside the ledger.', () => walBytes(opened.path))
   const people = peopleOfGateway({ world, config: () => state.config, urls: () => ({ cabinet: state.url, console: state.operatorUrl }) })
   const payments = paymentsOf(world, config, options.stripeAddress)
-  const site: Site = { world, upstreams: pool, people: people.open, payments, waysToPay: () => state.config.payments }
+  const mailer = config.mail === undefined ? undefined : new Mailer(config.mail)
+  const alerts = alertsOfGateway({ world, config: () => state.config, people: people.open, mailer })
+  const site: Site = {
+    world,
+    upstreams: pool,
+    people: people.open,
+    payments,
+    waysToPay: () => state.config.payments,
+    alerts: { open: alerts.open, sendsMail: mailer !== undefined, allowPrivate: () => state.config.alerts.allowPrivate },
+  }
   const pages = {
     cabinet: () => import('./web/cabinet-app.ts').then(({ cabinetApp }) => cabinetApp(site)),
     console: () => import('./web/console-app.ts').then(({ consoleApp }) => consoleApp(site)),
@@ -146,6 +157,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   if (seesSockets())
     metrics.gauge('tollgate_client_connections', 'Open connections of clients.', async () => (await listeners.connections()) ?? 0)
   if (!(await listeners.limitWrites())) log.notice('this system cannot be told to reset clients that do not read: they are closed')
+  alerts.begin()
   const hurry = Promise.withResolvers<void>()
   return {
     url: listeners.url,
@@ -170,6 +182,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
       await within(LAST_WAIT_MS, relay.whenIdle())
       await within(LAST_WAIT_MS, stopped)
       await listeners.close()
+      alerts.close()
+      mailer?.close()
       people.close()
       await reports.close()
       await ledger.close()

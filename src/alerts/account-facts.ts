@@ -1,6 +1,6 @@
 /** What the rules of an account need to know, by questions to the ledger's reader: never more than they need, and so many keys at most. Rules: pages.md "Alerts". */
 
-import type { AccountFacts, AlertRule, KeyFacts } from '../core/alerts.ts'
+import { type AccountFacts, type AlertRule, judgesKey, type KeyFacts } from '../core/alerts.ts'
 import { type Picos, ZERO } from '../core/money.ts'
 import { dayAt } from '../core/utc.ts'
 import type { ListedKey } from '../ledger/account-reports.ts'
@@ -64,7 +64,7 @@ async function keysFor(reports: Reports, accountId: string, rules: readonly Aler
     if (page.next === null) break
     after = page.next
   }
-  const named = new Set(rules.flatMap((rule) => (rule.kind === 'balance_below' || rule.keyId === null ? [] : [rule.keyId])))
+  const named = new Set(rules.flatMap((rule) => judgesKey(rule) ?? []))
   for (const keyId of named) {
     if (keys.has(keyId)) continue
     const key = await reports.ask(CLIENT, { kind: 'accountKey', accountId, keyId })

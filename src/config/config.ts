@@ -25,6 +25,12 @@ export type Config = Readonly<{
     /** Where customers reach the cabinet, an origin; undefined: the address that the listener has. */
     publicUrl: string | undefined
   }>
+  /** Undefined: nobody is written to. */
+  mail: MailConfig | undefined
+  alerts: Readonly<{
+    /** Webhooks may lead to addresses that are not public, and need no TLS. */
+    allowPrivate: boolean
+  }>
   payments: PaymentsConfig
   /** Absolute path of the database file. */
   ledgerPath: string
@@ -34,6 +40,12 @@ export type Config = Readonly<{
   catalog: Catalog
   /** What the file sets and nothing obeys yet. */
   withoutEffect: readonly ConfigProblem[]
+}>
+
+export type MailConfig = Readonly<{
+  /** Of the SMTP server, with user and password: read from the variable that the file names. */
+  url: string
+  from: string
 }>
 
 export type PaymentsConfig = Readonly<{

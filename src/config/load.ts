@@ -10,6 +10,7 @@ import { LIMITS } from '../core/limits.ts'
 import type { Config } from './config.ts'
 import { LEDGER_PATH, OPERATOR } from './defaults.ts'
 import { makeCatalog } from './make-catalog.ts'
+import { makeMail } from './make-mail.ts'
 import { makePayments } from './make-payments.ts'
 import { makePublicUrl, makeServer } from './make-server.ts'
 import { type Environment, makeUpstreams } from './make-upstreams.ts'
@@ -67,6 +68,7 @@ function configOf(entry: ConfigFile, file: string | undefined, options: LoadOpti
   const operator = { ...OPERATOR, ...entry.operator, publicUrl: makePublicUrl('operator', entry.operator?.public_url, problems) }
   const cabinet = { signUp: entry.cabinet?.sign_up ?? 'closed', publicUrl: makePublicUrl('cabinet', entry.cabinet?.public_url, problems) }
   const upstreams = makeUpstreams(entry.upstreams ?? [], options.needsSecrets === false ? undefined : options.env, problems)
+  const mail = makeMail(entry.mail, options.needsSecrets === false ? undefined : options.env, problems)
   const payments = makePayments(entry.payments ?? {}, options.needsSecrets === false ? undefined : options.env, problems)
   const catalog = makeCatalog(entry, problems)
   const limits = limitsOf(entry.limits ?? {})
@@ -77,6 +79,8 @@ function configOf(entry: ConfigFile, file: string | undefined, options: LoadOpti
     server,
     operator: { host: operator.host, port: operator.port, publicUrl: operator.publicUrl },
     cabinet: { ...cabinet, publicUrl: cabinet.publicUrl ?? server.publicUrl },
+    mail,
+    alerts: { allowPrivate: entry.alerts?.allow_private ?? false },
     payments,
     ledgerPath: resolve(file === undefined ? options.folder : dirname(file), entry.ledger?.path ?? LEDGER_PATH),
     limits,

@@ -25,6 +25,7 @@ export function reloadable(before: Config, after: Config): { config: Config; ign
       host: keep('operator.host', before.operator.host, after.operator.host),
       port: keep('operator.port', before.operator.port, after.operator.port),
     },
+    mail: mailOf(before.mail, after.mail, () => ignored.push('mail')),
     payments: paymentsOf(before.payments, after.payments, () => ignored.push('payments.stripe')),
     limits: { ...after.limits, idleMs: keep('limits.idle_ms', before.limits.idleMs, after.limits.idleMs) },
     ledgerPath: keep('ledger.path', before.ledgerPath, after.ledgerPath),
@@ -36,6 +37,12 @@ export function reloadable(before: Config, after: Config): { config: Config; ign
     }),
   }
   return { config, ignored }
+}
+
+/** Its address is a secret. */
+function mailOf(before: Config['mail'], after: Config['mail'], onChange: () => void): Config['mail'] {
+  if (!Bun.deepEquals(before, after)) onChange()
+  return before
 }
 
 /** A new upstream brings its secret; a known one keeps the secret it started with. */

@@ -13,6 +13,9 @@ const BYTES_PER_TOKEN_MAX = 100
 /** Bun counts idle connections up to 255 seconds, of which its resolution takes four. */
 const IDLE_MS_MAX = 250_000
 
+const ADDRESS = '[^\\s@<>"\',;:]{1,64}@[^\\s@<>"\',;:]{1,190}'
+const SENDER = `^(?:${ADDRESS}|[^<>"@,;:\\x00-\\x1f]{1,100} <${ADDRESS}>)$`
+
 const port = Type.Integer({ minimum: 0, maximum: 65_535, description: 'a port from 0 to 65535' })
 const host = Type.String({ pattern: '^[0-9A-Za-z.:_-]{1,253}$', description: 'a host name or an address' })
 const variable = (holds: string) =>
@@ -145,6 +148,24 @@ export const CONFIG_FILE = Type.Object(
           ),
         },
         { ...CLOSED, description: 'a table, written [cabinet]' },
+      ),
+    ),
+    mail: Type.Optional(
+      Type.Object(
+        {
+          url_env: variable("the mail server's address, such as smtps://user:password@mail.example.com"),
+          from: Type.String({
+            pattern: SENDER,
+            description: 'an e-mail address, or a name with one, such as "Gateway <gateway@example.com>"',
+          }),
+        },
+        { ...CLOSED, description: 'a table, written [mail]' },
+      ),
+    ),
+    alerts: Type.Optional(
+      Type.Object(
+        { allow_private: Type.Optional(Type.Boolean({ description: 'true or false' })) },
+        { ...CLOSED, description: 'a table, written [alerts]' },
       ),
     ),
     payments: Type.Optional(

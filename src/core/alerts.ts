@@ -60,11 +60,14 @@ export function judge(rule: AlertRule, facts: AccountFacts, before: Marks): Judg
   return { crossings, marks }
 }
 
+/** The one key that it is about; null: the account, or any of its keys. */
+export const judgesKey = (rule: AlertRule): string | null => (rule.kind === 'balance_below' ? null : rule.keyId)
+
 const isOfAccount = (rule: AlertRule): boolean =>
   rule.kind === 'balance_below' || (rule.kind === 'daily_spend_above' && rule.keyId === null)
 
 const keysOf = (rule: AlertRule, { keys }: AccountFacts): readonly KeyFacts[] =>
-  rule.kind === 'balance_below' || rule.keyId === null ? keys : keys.filter(({ id }) => id === rule.keyId)
+  judgesKey(rule) === null ? keys : keys.filter(({ id }) => id === judgesKey(rule))
 
 /** Undefined: it is not so. */
 function accountMark(rule: AlertRule, { at, balancePicos, spentTodayPicos }: AccountFacts): string | undefined {

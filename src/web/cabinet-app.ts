@@ -1,9 +1,11 @@
 /** The cabinet as one Elysia: its pages and what they ask. Loaded with the first request for it. Rules: pages.md "Mounting". */
 
 import { Elysia } from 'elysia'
+import { alertRoutes } from './api/alerts.ts'
 import { gatewayRoutes } from './api/gateway.ts'
 import { peopleRoutes } from './api/people.ts'
 import { topUpRoutes } from './api/top-up.ts'
+import { webhookRoutes } from './api/webhooks.ts'
 import html from './cabinet/index.html'
 import { pageRoutes } from './page-routes.ts'
 import type { Site } from './site.ts'
@@ -13,6 +15,8 @@ export const cabinetApp = (site: Site) =>
     .use(peopleRoutes(site, 'cabinet'))
     .use(topUpRoutes(site))
     .use(gatewayRoutes(site.world))
+    .use(alertRoutes(site))
+    .use(webhookRoutes(site))
     .use(pageRoutes('/cabinet', html))
 
 /** The types of its routes, for the pages (Eden). */

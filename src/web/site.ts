@@ -1,5 +1,6 @@
 /** What the pages' apps stand on. The gateway makes it once. */
 
+import type { Alerts } from '../alerts/alerts.ts'
 import type { PaymentsConfig } from '../config/config.ts'
 import type { Payments } from '../payments/payments.ts'
 import type { People } from '../people/people.ts'
@@ -15,4 +16,11 @@ export type Site = Readonly<{
   payments: Payments | undefined
   /** How people pay, which a reload may change. */
   waysToPay: () => PaymentsConfig
+  alerts: Readonly<{
+    /** Loads them with the first call. */
+    open: () => Promise<Alerts>
+    sendsMail: boolean
+    /** Whether webhooks may lead to private addresses. */
+    allowPrivate: () => boolean
+  }>
 }>

@@ -121,6 +121,11 @@ port = 9191
 public_url = "https://console.example.com/"
 [cabinet]
 sign_up = "open"
+[mail]
+url_env = "SMTP_URL"
+from = "Gateway <gateway@example.com>"
+[alerts]
+allow_private = true
 [ledger]
 path = "money/tollgate.db"
 [limits]
@@ -168,8 +173,11 @@ models = ["*"]
 [plans.s]
 models = ["sl*"]
 `,
-    { env: { UPSTREAM_API_KEY: 'sk-up', PROXY_URL: 'http://proxy.example:3128' } },
+    { env: { UPSTREAM_API_KEY: 'sk-up', PROXY_URL: 'http://proxy.example:3128', SMTP_URL: 'smtps://user:pass@mail.example.com' } },
   )
+  expect(config.mail).toEqual({ url: 'smtps://user:pass@mail.example.com', from: 'Gateway <gateway@example.com>' })
+  expect(config.alerts.allowPrivate).toBe(true)
+  expect(good('')).toMatchObject({ mail: undefined, alerts: { allowPrivate: false } })
   expect(config.file).toBe(join(folder, 'case.toml'))
   expect(config.server).toEqual({
     host: '0.0.0.0',
@@ -250,6 +258,14 @@ test('every mistake is named with its path, what was expected and what was found
     ['[server]\npublic_url = "https://user:secret@llm.example.com"', /^server\.public_url: /],
     ['[cabinet]\npublic_url = "https://llm.example.com/cabinet"', /^cabinet\.public_url: expected an http or https address without a path/],
     ['[cabinet]\nsign_up = "invited"', /^cabinet\.sign_up: expected one of closed, open, found "invited"/],
+    ['[mail]\nurl_env = "SMTP_URL"', /^mail\.from: /],
+    [
+      '[mail]\nurl_env = "SMTP_URL"\nfrom = "a@b.example"',
+      /^mail\.url_env: expected .* in the environment variable SMTP_URL, which is not set$/,
+    ],
+    ['[mail]\nurl_env = "SMTP_URL"\nfrom = "Gateway"', /^mail\.from: expected an e-mail address/],
+    ['[mail]\nurl_env = "SMTP_URL"\nfrom = "a@b.example\\nBcc: c@d.example"', /^mail\.from: expected an e-mail address/],
+    ['[alerts]\nallow_private = "yes"', /^alerts\.allow_private: expected true or false, found "yes"$/],
     ['[operator]\npublic_url = "console"', /^operator\.public_url: expected an http or https address without a path/],
     ['[server]\ndashboard_url = "pay.example.com"', /^server\.dashboard_url: expected an http or https address/],
     [
@@ -507,4 +523,13 @@ test('Stripe’s secrets come from the environment, are asked for by whoever ser
   expect(config.payments).toMatchObject({ text: 'Ask Ann', stripe: { secretKey: 'sk_1', maxPicos: picos(50n * dollar) } })
   expect(reloadable(good(''), after).config.payments).toEqual({ text: 'Ask Ann', stripe: undefined })
   expect(reloadable(before, good('')).config.payments.stripe).toEqual(before.payments.stripe)
+})
+
+test('the address of a mail server is never shown, and other schemes than SMTP are refused', () => {
+  const toml = '[mail]\nurl_env = "SMTP_URL"\nfrom = "a@b.example"'
+  for (const address of ['https://user:hunter2@mail.example', 'hunter2', 'smtp//hunter2']) {
+    const found = mistakes(toml, { env: { SMTP_URL: address } })
+    expect(found).toEqual(['mail.url_env: expected an smtp or smtps address in SMTP_URL, found another text'])
+  }
+  expect(good(toml, { env: {}, needsSecrets: false }).mail).toBeUndefined()
 })

@@ -18,11 +18,11 @@ import { eq } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { openDatabase } from '../../db/open.ts'
 import { accounts, attempts, boots, keys, models, priceVersions, receipts, upstreams } from '../../db/schema.ts'
-import type { PaymentsConfig, Transport, UpstreamConfig } from '../../src/config/config.ts'
+import type { MailConfig, PaymentsConfig, Transport, UpstreamConfig } from '../../src/config/config.ts'
 import type { Catalog, Model } from '../../src/core/catalog.ts'
 import { displayOf, makeSecret } from '../../src/core/key.ts'
 import { LIMITS, type Limits } from '../../src/core/limits.ts'
-import { startGateway } from '../../src/gateway.ts'
+import { type Gateway, startGateway } from '../../src/gateway.ts'
 import type { Difference } from '../../src/ledger/difference.ts'
 import type { Hold, Ledger } from '../../src/ledger/ledger.ts'
 import type { Operation } from '../../src/ledger/operation.ts'
@@ -55,6 +55,10 @@ export type TestGatewayOptions = Readonly<{
   corsOrigins?: readonly string[]
   dashboardUrl?: string
   publicUrl?: string
+  /** An SMTP server; default none. */
+  mail?: MailConfig
+  /** Webhooks may lead to this machine. */
+  allowPrivate?: boolean
   /** Makes the thread that reads large bodies. */
   startBodyThread?: () => Worker
   /** What the process may use: a quarter is the pool for bodies. */
@@ -85,6 +89,7 @@ export type TestGateway = Readonly<{
   url: string
   operatorUrl: string
   world: World
+  people: Gateway['people']
   bodies: BodyMemory
   /** As the gateway uses it: wrapped, if it was. */
   ledger: Ledger
@@ -149,6 +154,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     url: gateway.url,
     operatorUrl: gateway.operatorUrl,
     world: gateway.world,
+    people: gateway.people,
     bodies: gateway.bodies,
     ledger,
     ledgerPath,
@@ -264,6 +270,8 @@ function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<t
     server: { host: '127.0.0.1', port: 0, dashboardUrl, publicUrl, trustedProxies: [], corsOrigins },
     operator: { host: '127.0.0.1', port: 0, publicUrl: undefined },
     cabinet: { signUp: 'closed', publicUrl: undefined },
+    mail: options.mail,
+    alerts: { allowPrivate: options.allowPrivate ?? false },
     payments: options.payments ?? { text: undefined, stripe: undefined },
     ledgerPath,
     limits: { ...LIMITS, requestsPerMinute: 100_000, concurrentRequests: 1_000, ...limits },

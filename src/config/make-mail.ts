@@ -1,0 +1,19 @@
+/** The `[mail]` table: the server, whose address holds a password and comes from the environment only, and the sender. Rules: operator.md "Configuration". */
+
+import type { MailConfig } from './config.ts'
+import type { Environment } from './make-upstreams.ts'
+import type { ConfigProblem } from './problems.ts'
+import type { ConfigFile } from './schema.ts'
+
+/** Without an environment no secret is looked for, and nobody is written to. Every mistake goes to `problems`; the address never does. */
+export function makeMail(entry: ConfigFile['mail'], env: Environment | undefined, problems: ConfigProblem[]): MailConfig | undefined {
+  if (entry === undefined || env === undefined) return undefined
+  const { url_env: variable, from } = entry
+  const url = env[variable] ?? ''
+  const path = 'mail.url_env'
+  if (url === '')
+    problems.push({ path, message: `expected the mail server's address in the environment variable ${variable}, which is not set` })
+  else if (!['smtp:', 'smtps:'].includes(URL.parse(url)?.protocol ?? ''))
+    problems.push({ path, message: `expected an smtp or smtps address in ${variable}, found another text` })
+  return { url, from }
+}

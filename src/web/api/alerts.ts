@@ -1,0 +1,173 @@
+/** The alerts of an account: listed, made, changed, removed, tried; and what was told. Rules: pages.md "Alerts". */
+
+import { Elysia, t } from 'elysia'
+import type { Alerts } from '../../alerts/alerts.ts'
+import { type AlertRule, judgesKey } from '../../core/alerts.ts'
+import { isoTime } from '../../core/utc.ts'
+import type { Alert } from '../../people/alert-rows.ts'
+import { ALERT_BOUNDS } from '../../people/alert-store.ts'
+import type { ListedDelivery } from '../../people/delivery-store.ts'
+import type { Site } from '../site.ts'
+import { ALERT_BODY, type AlertBody, documentOf, type FieldProblem, ruleOf } from './alert-body.ts'
+import { missing, refuse } from './answers.ts'
+import { type Caller, callerMacro } from './caller.ts'
+import { TestTurns } from './test-turns.ts'
+
+const PAGE = { usual: 50, max: 200 } as const
+const NO_STORE = { 'cache-control': 'no-store' }
+const newAlertId = (): string => `alert_${Bun.randomUUIDv7().replaceAll('-', '')}`
+
+export const alertRoutes = (site: Site) => {
+  const turns = new TestTurns(site.world.clock.monotonicMs)
+  return new Elysia({ name: 'alerts', prefix: '/cabinet/api/accounts/:accountId' })
+    .use(callerMacro(site.people, 'cabinet'))
+    .get('/alerts', ({ params }) => list(site, params.accountId), { member: 'reader' })
+    .post('/alerts', ({ params, body, caller }) => add(site, params.accountId, body, caller), { member: 'owner', body: ALERT_BODY })
+    .patch('/alerts/:id', ({ params, body, caller }) => change(site, params, body, caller), {
+      member: 'owner',
+      body: t.Partial(ALERT_BODY),
+    })
+    .delete(
+      '/alerts/:id',
+      async ({ params }) =>
+        (await site.alerts.open()).store.removeAlert(params.accountId, params.id) ? new Response(null, { status: 204 }) : missing(),
+      { member: 'owner' },
+    )
+    .post(
+      '/alerts/:id/test',
+      async ({ params }) => {
+        const alerts = await site.alerts.open()
+        const alert = alerts.store.alert(params.accountId, params.id)
+        return alert === undefined ? missing() : turns.try(alerts, params.accountId, alert)
+      },
+      { member: 'owner' },
+    )
+    .get('/deliveries', ({ params, query }) => told(site, params.accountId, query), {
+      member: 'reader',
+      query: t.Object({
+        before: t.Optional(t.Integer({ minimum: 1, description: 'The `next` of the page before' })),
+        limit: t.Optional(t.Integer({ minimum: 1, maximum: PAGE.max, description: `From 1 to ${PAGE.max}` })),
+      }),
+    })
+}
+
+/** With what the form needs: who may be written to, and how many there may be. */
+async function list({ alerts, people }: Site, accountId: string) {
+  const { store } = await alerts.open()
+  const data = store.alerts(accountId).map((alert) => documentOf(alert, store.marks(alert.id).size > 0))
+  const members = people()
+    .roster.membersOf(accountId)
+    .map(({ email }) => email)
+  return Response.json(
+    { data, emails: alerts.sendsMail ? members : [], sends_mail: alerts.sendsMail, alerts_max: ALERT_BOUNDS.alerts },
+    { headers: NO_STORE },
+  )
+}
+
+async function add(site: Site, accountId: string, body: AlertBody, { person }: Caller): Promise<Response> {
+  const alerts = await site.alerts.open()
+  const checked = await check(site, alerts, { accountId, body, personId: person.id })
+  if (checked instanceof Response) return checked
+  const id = newAlertId()
+  const alert = { id, accountId, ...checked, isEnabled: body.is_enabled ?? true, createdBy: person.email }
+  if (!alerts.store.addAlert(alert)) return refuse(409, `An account may have ${ALERT_BOUNDS.alerts} alerts; remove one first`)
+  alerts.look()
+  return shown(alerts, accountId, id, 201)
+}
+
+async function change(site: Site, { accountId, id }: Place, body: Partial<AlertBody>, { person }: Caller): Promise<Response> {
+  const alerts = await site.alerts.open()
+  const before = alerts.store.alert(accountId, id)
+  if (before === undefined) return missing()
+  const whole = { ...bodyOf(before), ...body }
+  const checked = await check(site, alerts, { accountId, body: whole, personId: person.id })
+  if (checked instanceof Response) return checked
+  if (!alerts.store.changeAlert(accountId, id, { ...checked, isEnabled: whole.is_enabled ?? true })) return missing()
+  alerts.look()
+  return shown(alerts, accountId, id, 200)
+}
+
+type Place = Readonly<{ accountId: string; id: string }>
+type Checked = Pick<Alert, 'rule' | 'emails' | 'webhooks'>
+
+function shown({ store }: Alerts, accountId: string, id: string, status: number): Response {
+  const alert = store.alert(accountId, id)
+  return alert === undefined ? missing() : Response.json(documentOf(alert, store.marks(id).size > 0), { status, headers: NO_STORE })
+}
+
+/** As if its form had been sent again. */
+function bodyOf(alert: Alert): AlertBody {
+  const { kind, threshold_usd, days, percent, key_id, emails, webhook_ids, is_enabled } = documentOf(alert, false)
+  return {
+    kind,
+    ...(threshold_usd === null ? {} : { threshold_usd }),
+    ...(days === null ? {} : { days }),
+    ...(percent === null ? {} : { percent }),
+    key_id,
+    emails: [...emails],
+    webhook_ids: [...webhook_ids],
+    is_enabled,
+  }
+}
+
+type Asked = Readonly<{ accountId: string; body: AlertBody; personId: string }>
+
+/** What a form says against what the account has. */
+async function check(site: Site, { store }: Alerts, { accountId, body, personId }: Asked): Promise<Checked | Response> {
+  const rule = ruleOf(body)
+  if ('field' in rule) return wrong(rule)
+  const { webhook_ids: webhooks } = body
+  const emails = body.emails.map((email) => email.trim().toLowerCase())
+  if (emails.length + webhooks.length === 0) return wrong({ field: 'emails', message: 'Choose whom to tell: a member or a webhook' })
+  if (emails.length > 0 && !site.alerts.sendsMail)
+    return wrong({ field: 'emails', message: 'This gateway sends no mail; choose a webhook' })
+  const members = new Set(
+    site
+      .people()
+      .roster.membersOf(accountId)
+      .map(({ email }) => email),
+  )
+  if (!emails.every((email) => members.has(email))) return wrong({ field: 'emails', message: 'Mails go to members of this account only' })
+  const known = new Set(store.webhooks(accountId).map(({ id }) => id))
+  if (!webhooks.every((id) => known.has(id))) return wrong({ field: 'webhook_ids', message: 'Choose webhooks of this account' })
+  return (await keyProblem(site, accountId, rule, personId)) ?? { rule, emails: [...new Set(emails)], webhooks }
+}
+
+async function keyProblem({ world }: Site, accountId: string, rule: AlertRule, personId: string): Promise<Response | undefined> {
+  const keyId = judgesKey(rule)
+  if (keyId === null) return undefined
+  const key = await world.reports.ask(`person:${personId}`, { kind: 'accountKey', accountId, keyId })
+  if (typeof key === 'string') return refuse(503, 'Try again in a moment', { retryAfterS: 1 })
+  return key === undefined ? wrong({ field: 'key_id', message: 'Choose a key of this account' }) : undefined
+}
+
+const wrong = ({ field, message }: FieldProblem): Response => refuse(400, message, { field })
+
+async function told(
+  { alerts }: Site,
+  accountId: string,
+  { before, limit = PAGE.usual }: { before?: number | undefined; limit?: number | undefined },
+) {
+  const { deliveries } = await alerts.open()
+  const rows = deliveries.list(accountId, before ?? null, limit + 1)
+  const data = rows.slice(0, limit)
+  const next = rows.length > limit ? (data.at(-1)?.number ?? null) : null
+  return Response.json({ data: data.map(deliveryOf), next }, { headers: NO_STORE })
+}
+
+const deliveryOf = (delivery: ListedDelivery) => ({
+  event_id: delivery.eventId,
+  type: delivery.type,
+  alert_id: delivery.alertId,
+  channel: delivery.channel,
+  target: delivery.target,
+  state: delivery.state,
+  attempts: delivery.attempts,
+  last_status: delivery.lastStatus,
+  last_problem: delivery.lastProblem,
+  created_at: isoTime(delivery.createdAt),
+  next_at: timeOrNull(delivery.nextAt),
+  done_at: timeOrNull(delivery.doneAt),
+})
+
+const timeOrNull = (time: number | null): string | null => (time === null ? null : isoTime(time))

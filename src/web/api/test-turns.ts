@@ -1,0 +1,31 @@
+/** The test button: it sends something elsewhere, so few times a minute and account. Rules: pages.md "Alerts". */
+
+import type { Alerts } from '../../alerts/alerts.ts'
+import { type RateRule, step } from '../../core/rate-limit.ts'
+import { Recent } from '../../core/recent.ts'
+import { refuse } from './answers.ts'
+
+const TURNS: RateRule = { perMinute: 3, burst: 5 }
+const ACCOUNTS_MAX = 10_000
+
+type Receivers = Parameters<Alerts['try']>[1]
+
+export class TestTurns {
+  readonly #now: () => number
+  readonly #tats = new Recent<number>(ACCOUNTS_MAX)
+
+  /** `now`: milliseconds that never jump. */
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** 202 with the event's id, under which the deliveries show what came of it. */
+  try(alerts: Alerts, accountId: string, { emails, webhooks }: Receivers): Response {
+    const { tat, isAllowed, retryAfterSeconds } = step(this.#tats.get(accountId), this.#now(), TURNS)
+    this.#tats.set(accountId, tat)
+    if (!isAllowed) return refuse(429, 'Wait a little before the next test', { retryAfterS: retryAfterSeconds })
+    const eventId = alerts.try(accountId, { emails, webhooks })
+    if (eventId === undefined) return refuse(409, 'Nobody can be told now: the receivers are switched off, or too much waits for them')
+    return Response.json({ event_id: eventId }, { status: 202, headers: { 'cache-control': 'no-store' } })
+  }
+}
