@@ -6,7 +6,7 @@
 import type { Command } from 'commander'
 import { KEY_EXPIRY_DAYS_MAX } from '../core/limits.ts'
 import { type Picos, ZERO } from '../core/money.ts'
-import { DAY_MS } from '../core/utc.ts'
+import { extension, newKey, OVERLAP_HOURS_MAX, rotation } from '../ledger/key-writes.ts'
 import { newId } from '../ledger/new-id.ts'
 import type { Operation } from '../ledger/operation.ts'
 import type { KeyReport } from '../ledger/report.ts'
@@ -14,12 +14,10 @@ import { type Limit, limitPicosOf, REF_WITHOUT_BALANCE, readBudget, readLimit, r
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { keyDocument, keyFacts, keyTable } from './key-text.ts'
-import { newSecret } from './new-secret.ts'
 import { operate, type Why, withReason } from './operate.ts'
 import { accountNamed, keyNamed, readReport } from './read-report.ts'
 import { factsText, timeText } from './text.ts'
 
-const HOUR_MS = 3_600_000
 const KEY = '<KEY>'
 const KEY_TEXT = 'id or name of a key'
 const days = wholeNumber(1, KEY_EXPIRY_DAYS_MAX)
@@ -76,7 +74,7 @@ export function addKeys(program: Command, run: Run): void {
     .argument(KEY, KEY_TEXT)
     .requiredOption('--days <N>', `1 to ${KEY_EXPIRY_DAYS_MAX} days more; from now where there was no expiry`, days)
   extend.action((key: string, options: Why & { days: number }) =>
-    run(extend, (context) => changeKey(context, key, options, (found, now) => extension(found, options.days, now))),
+    run(extend, (context) => changeKey(context, key, options, (found, now) => extendBy(found, options.days, now))),
   )
 
   for (const [name, isActive] of [
@@ -94,7 +92,7 @@ export function addKeys(program: Command, run: Run): void {
   const rotate = withReason(withJson(keys.command('rotate')))
     .description('give a key a new secret, shown once')
     .argument(KEY, KEY_TEXT)
-    .option('--overlap-hours <N>', 'how long the old secret stays valid', wholeNumber(0, 24 * KEY_EXPIRY_DAYS_MAX), 0)
+    .option('--overlap-hours <N>', 'how long the old secret stays valid', wholeNumber(0, OVERLAP_HOURS_MAX), 0)
   rotate.action((key: string, options: Why & { overlapHours: number }) => run(rotate, (context) => rotateKey(context, key, options)))
 }
 
@@ -107,24 +105,19 @@ async function createKey(context: CommandContext, options: CreateOptions): Promi
   if (isStop(account)) return account
   const now = context.environment.now()
   const keyId = newId('key', now)
-  const { secret, ...stored } = newSecret()
-  const done = await operate(
-    context,
+  const { operation, secret } = newKey(
     {
-      kind: 'createKey',
       keyId,
-      ...stored,
       name: options.name ?? '',
       accountId: account?.id ?? null,
-      ownAccountId: newId('acc', now),
       plan: options.plan,
       limitPicos: limitPicosOf(options.limit),
-      expiresAt: options.expiresInDays === undefined ? null : now + options.expiresInDays * DAY_MS,
+      expiresInDays: options.expiresInDays ?? null,
       topUp: balance === ZERO ? null : { creditId: newId('crd', now), amountPicos: balance, ref: options.ref ?? '' },
-      now,
     },
-    { ...options, create: true },
+    now,
   )
+  const done = await operate(context, operation, { ...options, create: true })
   return isStop(done) ? done : saySecret(context, keyId, secret)
 }
 
@@ -159,14 +152,10 @@ async function changeKey(
   return isStop(done) ? done : showKey(context, key.id)
 }
 
-/** An expired key is extended from now on, and a key that never expired gets its expiry from now on. */
-function extension({ id, expiresAt }: KeyReport, days: number, now: number): Operation | Stop {
-  const from = Math.max(expiresAt ?? now, now)
-  const latest = now + KEY_EXPIRY_DAYS_MAX * DAY_MS
-  const extended = from + days * DAY_MS
-  if (extended <= latest) return { kind: 'setKeyExpiry', keyId: id, expiresAt: extended, now }
-  const daysLeft = Math.max(0, Math.floor((latest - from) / DAY_MS))
-  return wrongUse(`a key may expire at most ${KEY_EXPIRY_DAYS_MAX} days ahead: this one can have ${daysLeft} days more`)
+function extendBy(key: KeyReport, days: number, now: number): Operation | Stop {
+  const extended = extension(key, days, now)
+  if (!('daysLeft' in extended)) return extended
+  return wrongUse(`a key may expire at most ${KEY_EXPIRY_DAYS_MAX} days ahead: this one can have ${extended.daysLeft} days more`)
 }
 
 async function rotateKey(
@@ -176,11 +165,9 @@ async function rotateKey(
 ): Promise<ExitCode | Stop> {
   const key = keyNamed(context, name)
   if (isStop(key)) return key
-  const now = context.environment.now()
-  const oldValidUntil = now + overlapHours * HOUR_MS
-  const { secret, ...stored } = newSecret()
-  const done = await operate(context, { kind: 'rotateKey', keyId: key.id, ...stored, oldValidUntil, now }, { ...why, create: false })
-  return isStop(done) ? done : saySecret(context, key.id, secret, oldValidUntil)
+  const { operation, secret } = rotation(key.id, overlapHours, context.environment.now())
+  const done = await operate(context, operation, { ...why, create: false })
+  return isStop(done) ? done : saySecret(context, key.id, secret, operation.oldValidUntil)
 }
 
 /** The key is in the ledger by now: whatever goes wrong, its secret must be seen. */

@@ -5,12 +5,12 @@ import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { parseUsd } from '../core/money.ts'
 import { type Gateway, startGateway } from '../gateway.ts'
+import { newKey } from '../ledger/key-writes.ts'
 import { newId } from '../ledger/new-id.ts'
 import { describeBug } from '../observe/bug.ts'
 import { logToStderr } from '../observe/stderr.ts'
 import type { Listener } from '../people/origins.ts'
 import { guardAgainstBugs } from './bug-guard.ts'
-import { newSecret } from './new-secret.ts'
 import { untilStopped } from './serve.ts'
 
 const DEMO_USD = '5'
@@ -58,26 +58,24 @@ async function start(): Promise<Gateway | string> {
 
 /** The key's secret, and whose balance it spends. */
 async function createDemoKey(gateway: Gateway): Promise<{ secret: string; accountId: string } | undefined> {
-  const { secret, ...stored } = newSecret()
   const amountPicos = parseUsd(DEMO_USD)
   if (amountPicos === undefined) return undefined
   const now = Date.now()
-  const accountId = newId('acc', now)
-  const { result } = await gateway.world.ledger.operate({
-    kind: 'createKey',
-    keyId: newId('key', now),
-    ...stored,
-    // Names are unique, and an earlier run's ledger is used again.
-    name: `demo ${new Date(now).toISOString()}`,
-    accountId: null,
-    ownAccountId: accountId,
-    plan: 'default',
-    limitPicos: null,
-    expiresAt: null,
-    topUp: { creditId: newId('crd', now), amountPicos, ref: '' },
+  const { operation, secret } = newKey(
+    {
+      keyId: newId('key', now),
+      // Names are unique, and an earlier run's ledger is used again.
+      name: `demo ${new Date(now).toISOString()}`,
+      accountId: null,
+      plan: 'default',
+      limitPicos: null,
+      expiresInDays: null,
+      topUp: { creditId: newId('crd', now), amountPicos, ref: '' },
+    },
     now,
-  })
-  return result === 'done' ? { secret, accountId } : undefined
+  )
+  const { result } = await gateway.world.ledger.operate(operation)
+  return result === 'done' ? { secret, accountId: operation.ownAccountId } : undefined
 }
 
 type SignInLinks = Readonly<Record<Listener, string>>

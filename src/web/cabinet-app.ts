@@ -3,6 +3,7 @@
 import { Elysia } from 'elysia'
 import { alertRoutes } from './api/alerts.ts'
 import { gatewayRoutes } from './api/gateway.ts'
+import { keyRoutes } from './api/keys.ts'
 import { peopleRoutes } from './api/people.ts'
 import { topUpRoutes } from './api/top-up.ts'
 import { webhookRoutes } from './api/webhooks.ts'
@@ -14,6 +15,7 @@ export const cabinetApp = (site: Site) =>
   new Elysia({ strictPath: true, handler: { standardHostname: false } })
     .use(peopleRoutes(site, 'cabinet'))
     .use(topUpRoutes(site))
+    .use(keyRoutes(site))
     .use(gatewayRoutes(site.world))
     .use(alertRoutes(site))
     .use(webhookRoutes(site))

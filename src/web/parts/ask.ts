@@ -9,6 +9,9 @@ type Answer<T> = Readonly<{
   response: Pick<Response, 'headers'>
 }>
 
+/** A route that answers with a whole `Response` refuses by it, and Eden gives that as an error. */
+type Found<T> = Exclude<NonNullable<T>, Response>
+
 /** `field`: the input that is wrong. `retryAfterS`: when to try again. */
 export type Failure = Readonly<{ status: number; message: string; field?: string; retryAfterS?: number }>
 
@@ -21,10 +24,10 @@ export type Loaded<T> =
 export type Asked<T> = Readonly<{ value: T; failure?: undefined } | { value?: undefined; failure: Failure }>
 
 /** An answer as a value: what was asked for, or why not. Nothing is thrown, also where no gateway answers. */
-export async function ask<T>(question: PromiseLike<Answer<T>>): Promise<Asked<NonNullable<T>>> {
+export async function ask<T>(question: PromiseLike<Answer<T>>): Promise<Asked<Found<T>>> {
   try {
     const { data, error, response } = await question
-    if (error === null && data !== null && data !== undefined) return { value: data }
+    if (error === null && data !== null && data !== undefined) return { value: data as Found<T> }
     return { failure: failureOf(error, response.headers) }
   } catch {
     return { failure: UNREACHABLE }
@@ -49,8 +52,8 @@ function failureOf(error: Answer<unknown>['error'], headers: Headers): Failure {
 export function useAsked<T>(
   question: (() => PromiseLike<Answer<T>>) | undefined,
   on: readonly unknown[],
-): Readonly<{ loaded: Loaded<NonNullable<T>>; again: () => void }> {
-  const [loaded, setLoaded] = useState<Loaded<NonNullable<T>>>({ state: 'loading', value: undefined })
+): Readonly<{ loaded: Loaded<Found<T>>; again: () => void }> {
+  const [loaded, setLoaded] = useState<Loaded<Found<T>>>({ state: 'loading', value: undefined })
   const [turn, setTurn] = useState(0)
   useEffect(() => {
     let isCurrent = true

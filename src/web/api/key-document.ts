@@ -1,0 +1,36 @@
+/** A key as its account's people see it. Amounts are exact decimal texts, times ISO 8601. Rules: keys.md "Balance of a key", "State of a key". */
+
+import { stateOf } from '../../core/key.ts'
+import { toExactUsdText } from '../../core/money.ts'
+import { isoTime } from '../../core/utc.ts'
+import type { ListedKey } from '../../ledger/account-reports.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+
+/** What is spent and held comes out of the memory that decides, where it has the key. `running`: its requests in flight. */
+export function keyDocument(key: ListedKey, ledger: Ledger, running: number, now: number) {
+  const purse = ledger.purseOf(key.id)
+  const spent = purse?.spentPicos ?? key.spentPicos
+  return {
+    id: key.id,
+    name: key.name,
+    display: key.display,
+    plan: key.plan,
+    state: stateOf(key, now),
+    is_active: key.isActive,
+    is_account_active: key.isAccountActive,
+    is_limit_used: key.limitPicos !== null && spent >= key.limitPicos,
+    limit_usd: key.limitPicos === null ? null : toExactUsdText(key.limitPicos),
+    spent_usd: toExactUsdText(spent),
+    running_requests: running,
+    created_at: isoTime(key.createdAt),
+    expires_at: isoOrNull(key.expiresAt),
+    last_used_at: isoOrNull(key.lastUsedAt),
+    /** The secret before the last rotation, while it is still valid. */
+    old_secret:
+      key.previous === null || key.previous.validUntil <= now
+        ? null
+        : { display: key.previous.display, valid_until: isoTime(key.previous.validUntil) },
+  }
+}
+
+const isoOrNull = (time: number | null): string | null => (time === null ? null : isoTime(time))

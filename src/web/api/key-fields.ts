@@ -1,0 +1,42 @@
+/** What people type about a key, checked: each mistake is told with its field, in words. Rules: pages.md "Keys of an account"; keys.md "Expiry and rotation". */
+
+import { t } from 'elysia'
+import { KEY_EXPIRY_DAYS_MAX } from '../../core/limits.ts'
+import { BALANCE_PICOS_MAX, type Picos, parseUsd, ZERO } from '../../core/money.ts'
+import { problemOfName } from '../../core/names.ts'
+import { OVERLAP_HOURS_MAX } from '../../ledger/key-writes.ts'
+import { refuse } from './answers.ts'
+
+const DAYS = `A whole number of days, 1 to ${KEY_EXPIRY_DAYS_MAX}`
+const LIMIT = 'An amount in USD, such as 25 or 0.50; empty for no limit'
+const NAME = t.String({ maxLength: 500, description: 'A name of 1 to 128 characters' })
+const LIMIT_USD = t.Union([t.String({ maxLength: 40 }), t.Null()], { description: LIMIT })
+const DAYS_MORE = t.Integer({ minimum: 1, maximum: KEY_EXPIRY_DAYS_MAX, description: DAYS })
+
+export const CREATE = t.Object({
+  /** The page's own, so that one that is sent twice is one key. */
+  id: t.String({ pattern: '^key_[0-9a-f]{32}$', description: 'An id that was not used' }),
+  name: NAME,
+  limit_usd: LIMIT_USD,
+  expires_in_days: t.Union([DAYS_MORE, t.Null()], { description: DAYS }),
+})
+
+/** What is not named stays as it is. */
+export const CHANGE = t.Object({ name: t.Optional(NAME), limit_usd: t.Optional(LIMIT_USD) })
+export const EXTEND = t.Object({ days: DAYS_MORE })
+export const ROTATE = t.Object({
+  overlap_hours: t.Integer({ minimum: 0, maximum: OVERLAP_HOURS_MAX, description: `A whole number of hours, 0 to ${OVERLAP_HOURS_MAX}` }),
+})
+
+export const nameProblem = (name: string) => {
+  const problem = problemOfName(name)
+  return problem === undefined ? undefined : refuse(400, problem, { field: 'name' })
+}
+
+/** Null: no limit. */
+export function limitOf(text: string | null): Readonly<{ picos: Picos | null }> | Response {
+  const trimmed = text?.trim() ?? ''
+  if (trimmed === '') return { picos: null }
+  const picos = parseUsd(trimmed)
+  return picos === undefined || picos < ZERO || picos > BALANCE_PICOS_MAX ? refuse(400, LIMIT, { field: 'limit_usd' }) : { picos }
+}
