@@ -125,9 +125,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   registerPoolGauges(metrics, pool)
   metrics.gauge('tollgate_recovered', 'Requests of a dead process that were waived when this one started.', () => recovered)
   metrics.gauge('tollgate_ledger_wal_bytes', 'The write-ahead log beside the ledger.', () => walBytes(opened.path))
-  const people = peopleOfGateway({ world, config: () => state.config, urls: () => ({ cabinet: state.url, console: state.operatorUrl }) })
-  const payments = paymentsOf(world, config, options.stripeAddress)
   const mailer = config.mail === undefined ? undefined : new Mailer(config.mail)
+  const urls = () => ({ cabinet: state.url, console: state.operatorUrl })
+  const people = peopleOfGateway({ world, config: () => state.config, urls, mailer })
+  const payments = paymentsOf(world, config, options.stripeAddress)
   const alerts = alertsOfGateway({ world, config: () => state.config, people: people.open, mailer })
   const site: Site = {
     world,

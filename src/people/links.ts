@@ -9,8 +9,15 @@ import type { Membership, Role, Roster } from './roster.ts'
 import type { Person } from './sessions.ts'
 import { newRowId, newToken, tokenHash } from './token.ts'
 
-/** `membership` null: to the console. */
-export type Invitation = Readonly<{ email: string; membership: Membership | null; invitedBy: string; createdAt: number; expiresAt: number }>
+/** `membership` null: to the console. `wantedName`: of the account that it makes; null where that is there. */
+export type Invitation = Readonly<{
+  email: string
+  membership: Membership | null
+  wantedName: string | null
+  invitedBy: string
+  createdAt: number
+  expiresAt: number
+}>
 
 /** gone: used, expired, withdrawn or never made · signIn: the address has a way in already, and its owner must have used it. */
 export type Accepted = Readonly<{ result: 'joined'; person: Person }> | Readonly<{ result: 'gone' | 'signIn' }>
@@ -35,8 +42,8 @@ export class Links {
     this.#statements = prepare(db)
   }
 
-  /** The link's secret. `invitedBy`: an actor, as the audit log writes it. */
-  invite(email: string, membership: Membership | null, invitedBy: string): string {
+  /** The link's secret. `invitedBy`: an actor, as the audit log writes it. `wantedName`: the account is not there yet, and gets this name. */
+  invite(email: string, membership: Membership | null, invitedBy: string, wantedName: string | null = null): string {
     const token = newToken()
     const now = this.#now()
     this.#statements.pruneInvitations.run({ before: now - KEEP_MS })
@@ -45,6 +52,7 @@ export class Links {
       email,
       account: membership?.accountId ?? null,
       role: membership?.role ?? null,
+      wantedName,
       invitedBy,
       now,
       expiresAt: now + INVITATION_MS,
@@ -76,14 +84,14 @@ export class Links {
         const hash = tokenHash(token)
         const row = this.#statements.invitation.get({ hash, now: this.#now() })
         if (row === null) return { result: 'gone' }
-        const { email, membership } = invitationOf(row)
+        const { email, membership, wantedName } = invitationOf(row)
         const known = this.#roster.byEmail(email)
         const isHere = known !== undefined && known.id === signedInAs
         if (!isHere && (password === undefined || (known !== undefined && this.#roster.hasKey(known.id)))) return { result: 'signIn' }
         const person = known ?? this.#roster.add({ email, name, isProven: true })
         if (!isHere && password !== undefined) this.#roster.setPassword(person.id, password)
         if (membership === null) this.#roster.makeOperator(person.id)
-        else this.#roster.join(person.id, membership)
+        else this.#roster.join(person.id, membership, wantedName)
         this.#statements.useInvitation.run({ hash, now: this.#now() })
         return { result: 'joined', person }
       })
@@ -123,13 +131,13 @@ const invitationOf = ({ accountId, role, ...row }: Row): Invitation => ({
 })
 
 type Named = Record<string, string | number | null | Buffer>
-const INVITATION = `SELECT email, account_id AS accountId, role, invited_by AS invitedBy, created_at AS createdAt, expires_at AS expiresAt
+const INVITATION = `SELECT email, account_id AS accountId, role, wanted_name AS wantedName, invited_by AS invitedBy, created_at AS createdAt, expires_at AS expiresAt
   FROM invitations WHERE used_at IS NULL AND expires_at > $now`
 
 const prepare = (db: Database) => ({
   invite: db.query<unknown, [Named]>(
-    `INSERT INTO invitations (token_hash, email, account_id, role, invited_by, created_at, expires_at)
-     VALUES ($hash, $email, $account, $role, $invitedBy, $now, $expiresAt)`,
+    `INSERT INTO invitations (token_hash, email, account_id, role, wanted_name, invited_by, created_at, expires_at)
+     VALUES ($hash, $email, $account, $role, $wantedName, $invitedBy, $now, $expiresAt)`,
   ),
   pruneInvitations: db.query<unknown, [Named]>('DELETE FROM invitations WHERE expires_at < $before'),
   invitation: db.query<Row, [Named]>(`${INVITATION} AND token_hash = $hash`),

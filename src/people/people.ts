@@ -4,9 +4,12 @@
  */
 
 import type { Database } from 'bun:sqlite'
+import { Recent } from '../core/recent.ts'
 import { SignInDelays } from '../core/sign-in-delay.ts'
 import type { Identity } from './identity.ts'
+import { type Letter, resetMail } from './letters.ts'
 import { Links } from './links.ts'
+import type { Mailer } from './mail.ts'
 import type { Listener, Origins } from './origins.ts'
 import { PasswordTurns } from './password-turns.ts'
 import { openPeopleFile } from './people-file.ts'
@@ -16,7 +19,6 @@ import { type Person, Sessions, type SignedIn } from './sessions.ts'
 /** What a reload may change, read when it is needed. */
 export type PeopleSettings = Readonly<{
   signUp: 'closed' | 'open'
-  sendsMail: boolean
   origins(listener: Listener): Origins
 }>
 
@@ -30,8 +32,16 @@ export type PeopleOptions = Readonly<{
   settings: () => PeopleSettings
   /** Makes an account with no money; the same account again is the same. False: not now. */
   makeAccount: (account: WantedAccount & { email: string; address: string }) => Promise<boolean>
+  /** Undefined: no mail is set up. */
+  mailer: Pick<Mailer, 'send'> | undefined
   onBug: (bug: unknown) => void
+  /** Takes what went wrong, in a word. */
+  onMailFault: (problem: string) => void
 }>
+
+/** Whoever asks for mail to another's address sends him no more than this. */
+const MAIL_PAUSE_MS = 60_000
+const MAILED_MAX = 10_000
 
 export class People {
   readonly db: Database
@@ -43,6 +53,7 @@ export class People {
   readonly monotonicMs: () => number
   readonly sleep: (ms: number) => Promise<void>
   readonly #options: PeopleOptions
+  readonly #mailedAt = new Recent<number>(MAILED_MAX)
   readonly #identities = new Map<Listener, { key: string; identity: Identity }>()
 
   /** Throws where the file cannot be opened. */
@@ -92,11 +103,28 @@ export class People {
       origins,
       secret: this.sessions.secretOf(listener),
       isOperator: (personId) => this.roster.isOperator(personId),
-      sendReset: undefined,
+      sendReset: this.sendsMail ? (email, token) => this.mail(email, resetMail(`${origins.base}/${listener}/reset/${token}`)) : undefined,
       onBug: this.#options.onBug,
     })
     this.#identities.set(listener, { key, identity })
     return identity
+  }
+
+  get sendsMail(): boolean {
+    return this.#options.mailer !== undefined
+  }
+
+  /** Is not waited for: an address that is known must not be answered later than one that is not. One mail a minute and address. */
+  mail(email: string, letter: Letter): void {
+    const now = this.monotonicMs()
+    if (now - (this.#mailedAt.get(email) ?? Number.NEGATIVE_INFINITY) < MAIL_PAUSE_MS) return
+    this.#mailedAt.set(email, now)
+    this.#options.mailer?.send({ to: email, ...letter }).then(
+      (problem) => {
+        if (problem !== null) this.#options.onMailFault(problem)
+      },
+      (bug: unknown) => this.#options.onBug(bug),
+    )
   }
 
   /** Undefined: the address has an account already. The ledger's account follows by `finishSignUp`. `password`: its hash. */

@@ -2,18 +2,25 @@
 
 import type { Config } from '../config/config.ts'
 import { describeBug } from '../observe/bug.ts'
+import type { Mailer } from '../people/mail.ts'
 import { originsOf } from '../people/origins.ts'
 import { People, type PeopleOptions } from '../people/people.ts'
 import { peoplePathOf } from '../people/people-file.ts'
 import type { World } from '../world.ts'
 
 /** `urls`: where the listeners are; they are there before anybody asks for a page. */
-export type PeopleParts = Readonly<{ world: World; config: () => Config; urls: () => Readonly<{ cabinet: string; console: string }> }>
+export type PeopleParts = Readonly<{
+  world: World
+  config: () => Config
+  urls: () => Readonly<{ cabinet: string; console: string }>
+  /** Undefined: no mail is set up. */
+  mailer: Mailer | undefined
+}>
 
 export type OpenedPeople = Readonly<{ open(): People; close(): void }>
 
 /** The file is opened with the first call: most starts serve no page for a long time. */
-export function peopleOfGateway({ world, config, urls }: PeopleParts): OpenedPeople {
+export function peopleOfGateway({ world, config, urls, mailer }: PeopleParts): OpenedPeople {
   let opened: People | undefined
   const make = (): People =>
     new People({
@@ -25,12 +32,13 @@ export function peopleOfGateway({ world, config, urls }: PeopleParts): OpenedPeo
         const { cabinet, operator } = config()
         return {
           signUp: cabinet.signUp,
-          sendsMail: false,
           origins: (listener) =>
             listener === 'cabinet' ? originsOf(cabinet.publicUrl, urls().cabinet) : originsOf(operator.publicUrl, urls().console),
         }
       },
       makeAccount: accountMaker(world),
+      mailer,
+      onMailFault: (problem) => world.log.alarm('a mail was not sent', { problem }),
       onBug: (bug) => world.log.alarm('a sign-in failed by a bug', describeBug(bug)),
     })
   return {

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Elysia } from 'elysia'
+import type { Mail } from '../../src/people/mail.ts'
 import { type Listener, originsOf } from '../../src/people/origins.ts'
 import { People, type PeopleSettings } from '../../src/people/people.ts'
 import type { WantedAccount } from '../../src/people/roster.ts'
@@ -15,7 +16,7 @@ import { waysIn } from '../../src/web/api/ways-in.ts'
 export const PEOPLE_START = Date.UTC(2026, 10, 21, 12)
 export const PASSWORD = 'correct horse battery'
 
-export type PeopleWorldOptions = Readonly<{ publicUrl?: string; consoleUrl?: string; signUp?: 'closed' | 'open' }>
+export type PeopleWorldOptions = Readonly<{ publicUrl?: string; consoleUrl?: string; signUp?: 'closed' | 'open'; sendsMail?: boolean }>
 
 export class PeopleWorld {
   readonly folder = mkdtempSync(join(tmpdir(), 'tollgate-people-'))
@@ -26,15 +27,17 @@ export class PeopleWorld {
   slept: number[] = []
   made: WantedAccount[] = []
   isLedgerUp = true
+  readonly mails: Mail[] = []
   readonly bugs: unknown[] = []
   readonly settings: PeopleSettings
   readonly #apps: Readonly<Record<Listener, { handle(request: Request): Promise<Response> }>>
   #accounts = 0
+  readonly #sendsMail: boolean
 
-  constructor({ publicUrl, consoleUrl, signUp = 'closed' }: PeopleWorldOptions = {}) {
+  constructor({ publicUrl, consoleUrl, signUp = 'closed', sendsMail = false }: PeopleWorldOptions = {}) {
+    this.#sendsMail = sendsMail
     this.settings = {
       signUp,
-      sendsMail: false,
       origins: (listener) =>
         listener === 'cabinet' ? originsOf(publicUrl, 'http://127.0.0.1:8080') : originsOf(consoleUrl, 'http://127.0.0.1:9090'),
     }
@@ -57,6 +60,15 @@ export class PeopleWorld {
         if (this.isLedgerUp) this.made.push({ accountId, name })
         return Promise.resolve(this.isLedgerUp)
       },
+      mailer: this.#sendsMail
+        ? {
+            send: (mail) => {
+              this.mails.push(mail)
+              return Promise.resolve(null)
+            },
+          }
+        : undefined,
+      onMailFault: (problem) => this.bugs.push(problem),
       onBug: (bug) => this.bugs.push(bug),
     })
   }

@@ -18,7 +18,7 @@ export const meRoutes = <const L extends Listener>({ people, accountName }: MePa
       const caller = callerOf(people(), listener, request.headers)
       const { roster, origins } = { roster: people().roster, origins: people().origins(listener) }
       const known = {
-        ways: { password: true, passkey: origins.passkeyHost !== undefined, mail: people().settings.sendsMail },
+        ways: { password: true, passkey: origins.passkeyHost !== undefined, mail: people().sendsMail },
         sign_up: listener === 'cabinet' ? people().settings.signUp : ('closed' as const),
       }
       if (caller === undefined) return { person: null, accounts: [], is_complete: true, ...known }

@@ -4,6 +4,7 @@
  */
 
 import { Elysia, t } from 'elysia'
+import { knownMail, signInMail, signUpMail } from '../../people/letters.ts'
 import type { Listener } from '../../people/origins.ts'
 import { PASSWORD_CHARS, passwordHash } from '../../people/password.ts'
 import type { People } from '../../people/people.ts'
@@ -19,6 +20,7 @@ const PASSWORD = t.String({
   maxLength: PASSWORD_CHARS.max,
   description: `A password has ${PASSWORD_CHARS.min} to ${PASSWORD_CHARS.max} characters`,
 })
+const EMAIL = t.String({ maxLength: 254, description: 'This is no e-mail address' })
 const NAME = t.String({ maxLength: 100, description: 'A name has at most 100 characters' })
 /** better-auth reads the body itself. */
 const RAW = { parse: 'none' } as const
@@ -89,22 +91,56 @@ export const waysIn = <const L extends Listener>(people: () => People, newAccoun
           if (listener === 'console' || people().settings.signUp === 'closed') return missing()
           const email = emailOf(body.email)
           if (email === undefined) return refuse(400, 'This is no e-mail address', { field: 'email' })
+          const { password } = body
           const address = addressOf(request.headers)
           const attempt = people().delays.begin(address, email, people().monotonicMs())
           if ('refusedMs' in attempt) return tooMany(attempt.refusedMs)
-          const hash = await people().passwordTurns.take(address, () => passwordHash(body.password))
+          if (people().sendsMail) return writeToSigner(people(), email, newAccountId())
+          if (password === undefined) return refuse(400, 'Choose a password', { field: 'password' })
+          const hash = await people().passwordTurns.take(address, () => passwordHash(password))
           if (hash === undefined) return tooBusy()
           const person = people().signUp({ email, name: body.name ?? '', password: hash, accountId: newAccountId() })
           if (person === undefined) return refuse(409, 'This e-mail has an account: sign in', { field: 'email' })
           if (!(await people().finishSignUp(person, address))) return refuse(503, 'Your account is being made. Sign in in a minute')
           return welcome(person, request.headers)
         },
-        { body: t.Object({ email: t.String({ maxLength: 254 }), password: PASSWORD, name: t.Optional(NAME) }) },
+        { body: t.Object({ email: EMAIL, password: t.Optional(PASSWORD), name: t.Optional(NAME) }) },
+      )
+      .post(
+        '/auth/mail-link',
+        ({ body, request }) => {
+          if (!people().sendsMail) return missing()
+          const email = emailOf(body.email)
+          if (email === undefined) return refuse(400, 'This is no e-mail address', { field: 'email' })
+          const attempt = people().delays.begin(addressOf(request.headers), email, people().monotonicMs())
+          return 'refusedMs' in attempt ? tooMany(attempt.refusedMs) : writeSignInLink(people(), listener, email)
+        },
+        { body: t.Object({ email: EMAIL }) },
       )
       // Each method by its name: `all` would stand behind the page, which has every GET that nobody else wants.
       .get('/auth/*', passOn, RAW)
       .post('/auth/*', passOn, RAW)
   )
+}
+
+/** The same for an address that is known and one that is not. */
+const sent = (): Response => Response.json({ sent: true }, { status: 202, headers: { 'cache-control': 'no-store' } })
+
+function writeSignInLink(people: People, listener: Listener, email: string): Response {
+  const person = people.roster.byEmail(email)
+  if (person !== undefined && mayEnter(people, listener, person)) people.mail(email, signInMail(people.signInLink(listener, person)))
+  return sent()
+}
+
+/** Whoever reads the mail owns the address: a new one gets the link to a new account, a known one hears of it. */
+function writeToSigner(people: People, email: string, accountId: string): Response {
+  const { base } = people.origins('cabinet')
+  if (people.roster.byEmail(email) !== undefined) people.mail(email, knownMail(base))
+  else {
+    const token = people.links.invite(email, { accountId, role: 'owner' }, `person:${email}`, email)
+    people.mail(email, signUpMail(`${base}/cabinet/invite/${token}`))
+  }
+  return sent()
 }
 
 const tooBusy = (): Response => refuse(503, 'Too many people sign in at this moment. Try again', { retryAfterS: 1 })

@@ -1,0 +1,26 @@
+/** What people are written about their ways in. Nothing that anybody typed stands in it but the receiver's own address. Rules: pages.md "Links", "Mail". */
+
+export type Letter = Readonly<{ subject: string; text: string }>
+
+const IGNORE = 'If you did not ask for this, do nothing: the link is useless to anybody else.'
+
+export const resetMail = (link: string): Letter => ({
+  subject: 'A new password for Tollgate',
+  text: `By this link you set a new password. It works once, within the hour.\n\n${link}\n\n${IGNORE}\n`,
+})
+
+export const signInMail = (link: string): Letter => ({
+  subject: 'Sign in to Tollgate',
+  text: `This link signs you in. It works once, within the hour.\n\n${link}\n\n${IGNORE}\n`,
+})
+
+export const signUpMail = (link: string): Letter => ({
+  subject: 'Your account at Tollgate',
+  text: `By this link you choose a password and your account is made. It works once, within 72 hours.\n\n${link}\n\n${IGNORE}\n`,
+})
+
+/** To somebody who has an account and signs up once more. */
+export const knownMail = (base: string): Letter => ({
+  subject: 'You have an account at Tollgate',
+  text: `Somebody wants to make an account with this address, which has one. Sign in at ${base}/cabinet, where you can also ask for a new password.\n`,
+})

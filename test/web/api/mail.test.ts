@@ -1,0 +1,83 @@
+/** With mail set up people come in by it: whoever reads the mail owns the address, and nobody learns from an answer which addresses are known. */
+
+import { afterEach, expect, test } from 'bun:test'
+import { PASSWORD, PeopleWorld } from '../../support/people.ts'
+
+let world: PeopleWorld
+afterEach(() => world.remove())
+
+const tokenOf = (text = ''): string => /\/([\w-]{24,43})$/m.exec(text)?.[1] ?? ''
+
+test('a mailed link signs in; an unknown address gets the same answer and no mail', async () => {
+  world = new PeopleWorld({ publicUrl: 'https://gateway.example', sendsMail: true })
+  await world.add('ann@example.com')
+  const browser = world.browser()
+  const forged = { host: 'evil.example', 'x-forwarded-host': 'evil.example' }
+  const known = await browser.send('POST', '/auth/mail-link', { email: 'Ann@example.com' }, forged)
+  const unknown = await browser.post('/auth/mail-link', { email: 'nobody@example.com' })
+  expect([known.status, known.body]).toEqual([202, { sent: true }])
+  expect([unknown.status, unknown.body]).toEqual([known.status, known.body])
+  expect(world.mails.map(({ to }) => to)).toEqual(['ann@example.com'])
+  expect(world.mails[0]?.text).toContain('https://gateway.example/cabinet/link/')
+  expect(world.mails[0]?.text).not.toContain('evil')
+  expect((await browser.post('/auth/link', { token: tokenOf(world.mails[0]?.text) })).status).toBe(200)
+  expect((await world.browser('console').post('/auth/mail-link', { email: 'ann@example.com' })).status).toBe(202)
+  expect(world.mails).toHaveLength(1)
+})
+
+test('a forgotten password is set anew by a mailed link', async () => {
+  world = new PeopleWorld({ sendsMail: true })
+  world.now = Date.now()
+  await world.add('ann@example.com')
+  const browser = world.browser()
+  const answers = [
+    await browser.post('/auth/request-password-reset', { email: 'ann@example.com' }),
+    await browser.post('/auth/request-password-reset', { email: 'nobody@example.com' }),
+  ]
+  expect(answers.map(({ status }) => status)).toEqual([200, 200])
+  expect(answers[0]?.body).toEqual(answers[1]?.body as Record<string, unknown>)
+  expect(world.mails.map(({ to }) => to)).toEqual(['ann@example.com'])
+  expect(world.mails[0]?.text).toContain('http://localhost:8080/cabinet/reset/')
+  const token = tokenOf(world.mails[0]?.text)
+  expect((await browser.post('/auth/reset-password', { token, newPassword: 'a new and good one' })).status).toBe(200)
+  expect((await browser.signIn('ann@example.com', 'a new and good one')).status).toBe(200)
+})
+
+test('an address gets one mail a minute, whoever asks for how many', async () => {
+  world = new PeopleWorld({ sendsMail: true })
+  await world.add('ann@example.com')
+  const ask = async (): Promise<void> => {
+    for (let n = 0; n < 10; n++) await world.browser('cabinet', `203.0.113.${n}`).post('/auth/mail-link', { email: 'ann@example.com' })
+  }
+  await ask()
+  expect(world.mails).toHaveLength(1)
+  world.now += 60_000
+  await ask()
+  expect(world.mails).toHaveLength(2)
+})
+
+test('a sign-up is a mail: the link makes the account, and a known address only hears of it', async () => {
+  world = new PeopleWorld({ sendsMail: true, signUp: 'open' })
+  await world.add('ann@example.com')
+  const browser = world.browser('cabinet', '192.0.2.8')
+  const known = await browser.post('/auth/sign-up', { email: 'ann@example.com', password: 'the password of eve' })
+  const fresh = await browser.post('/auth/sign-up', { email: 'bob@example.com' })
+  expect([fresh.status, fresh.body]).toEqual([202, { sent: true }])
+  expect([known.status, known.body]).toEqual([fresh.status, fresh.body])
+  expect(world.mails.map(({ to }) => to)).toEqual(['ann@example.com', 'bob@example.com'])
+  expect(world.mails[0]?.text).not.toContain('/invite/')
+  expect((await world.browser().signIn('ann@example.com', 'the password of eve')).status).toBe(401)
+  expect(world.made).toEqual([])
+  const token = tokenOf(world.mails[1]?.text)
+  expect((await browser.post('/auth/invite', { token, password: PASSWORD })).status).toBe(200)
+  expect(world.made).toMatchObject([{ name: 'bob@example.com' }])
+  expect((await browser.get('/api/me')).body['accounts']).toMatchObject([{ id: world.made[0]?.accountId, role: 'owner' }])
+})
+
+test('without mail nobody is told that there is a link on its way', async () => {
+  world = new PeopleWorld()
+  await world.add('ann@example.com')
+  const browser = world.browser()
+  expect((await browser.post('/auth/mail-link', { email: 'ann@example.com' })).status).toBe(404)
+  expect((await browser.post('/auth/request-password-reset', { email: 'ann@example.com' })).status).toBe(400)
+})
