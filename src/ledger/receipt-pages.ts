@@ -8,7 +8,7 @@ import { and, desc, eq, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { accounts, attempts, keys, models, priceVersions, receipts, upstreams } from '../../db/schema.ts'
 import type { Outcome, UsageSource } from '../core/outcome.ts'
-import { isBefore, LATEST, type Place, PlaceMerge, placesOfKey, placesOfTail } from './receipt-places.ts'
+import { isBefore, LATEST, type Place, PlaceMerge, placesOfKeys, placesOfTail } from './receipt-places.ts'
 import { type AttemptRow, attemptOf, type ReceiptRow, receiptOf } from './receipt-rows.ts'
 
 export type PageQuery = Readonly<{
@@ -64,11 +64,9 @@ export class ReceiptPages {
     const before = query.after === undefined ? LATEST : this.#placeOf(query.after, keyNumbers)
     if (before === undefined) return undefined
     const range = { from: query.from ?? 0, before: earlier(before, query.to) }
-    const places = new PlaceMerge([
-      placesOfTail(this.#db, keyNumbers, range),
-      ...keyNumbers.map((keyNumber) => placesOfKey(this.#db, keyNumber, range)),
-    ])
-    return this.#collect(query, places)
+    // What nobody ever asked for is in no receipt.
+    if (query.modelId !== undefined && this.#rows.model.get({ modelId: query.modelId }) === undefined) return { rows: [], next: null }
+    return this.#collect(query, new PlaceMerge([placesOfTail(this.#db, keyNumbers, range), ...placesOfKeys(this.#db, keyNumbers, range)]))
   }
 
   #keyNumbers(of: PageQuery['of']): readonly number[] {
@@ -166,6 +164,11 @@ function placeReads(db: Database) {
       .select({ keyNumber: receipts.keyNumber, settledAt: receipts.settledAt, number: receipts.number })
       .from(receipts)
       .where(eq(receipts.requestId, given('requestId')))
+      .prepare(),
+    model: orm
+      .select({ number: models.number })
+      .from(models)
+      .where(eq(models.id, given('modelId')))
       .prepare(),
     numberOfKey: orm
       .select({ number: keys.number })

@@ -9,15 +9,38 @@ export type Place = Readonly<{ settledAt: number; number: number }>
 /** From `from` on, and before the place `before`. */
 export type PlaceRange = Readonly<{ from: number; before: Place }>
 
-/** Gives the next places of one source; fewer than asked for only at its end. */
+/** Gives the next places of one source; none only at its end. */
 type Source = (count: number) => readonly Place[]
 
 export const LATEST: Place = { settledAt: Number.MAX_SAFE_INTEGER, number: 0 }
 
-const FIRST_CHUNK = 64
+const FIRST_CHUNK = 16
 const CHUNK_MAX = 4_096
 
-export function placesOfKey(db: Database, keyNumber: number, { from, before }: PlaceRange): Source {
+/** Of keys by the page table. Their newest places are found by one statement: an account may have thousands of keys, and a page is of few of them. */
+export function placesOfKeys(db: Database, keyNumbers: readonly number[], range: PlaceRange): readonly Source[] {
+  const newest = (column: string) => `(SELECT ${column} FROM receipt_pages
+     WHERE key_number = k.value AND settled_at >= ?2 AND (settled_at, receipt_number) < (?3, ?4) AND receipt_number <= m.mark
+     ORDER BY settled_at DESC, receipt_number DESC LIMIT 1)`
+  const heads = db
+    .query<PlaceRow & { key: bigint }, [string, number, number, number]>(
+      `SELECT * FROM (SELECT k.value AS key, ${newest('settled_at')} AS settledAt, ${newest('receipt_number')} AS number
+         FROM (SELECT ${MARK} AS mark) m CROSS JOIN json_each(?1) k) WHERE number IS NOT NULL`,
+    )
+    .all(JSON.stringify(keyNumbers), range.from, range.before.settledAt, range.before.number)
+  return heads.map(({ key, ...head }) => {
+    const place = placeOf(head)
+    const others = placesOfKey(db, Number(key), { from: range.from, before: place })
+    let isFirst = true
+    return (count) => {
+      if (!isFirst) return others(count)
+      isFirst = false
+      return [place]
+    }
+  })
+}
+
+function placesOfKey(db: Database, keyNumber: number, { from, before }: PlaceRange): Source {
   const query = db.query<PlaceRow, [number, number, number, number, number]>(
     `SELECT settled_at AS settledAt, receipt_number AS number FROM receipt_pages
      WHERE key_number = ?1 AND settled_at >= ?2 AND (settled_at, receipt_number) < (?3, ?4) AND receipt_number <= ${MARK}

@@ -15,7 +15,7 @@ const BEFORE_ALL = '0:0:0:0'
 const PLACE = /^\d{1,15}:\d{1,15}:\d{1,15}:\d{1,15}$/
 
 /** Roll-ups that a part looks at. By key hardly two of them are one row, and a row costs more than a look. */
-const LOOKED_AT_MAX = { day: 10_000, model: 10_000, key: 2_000 }
+const LOOKED_AT_MAX = { day: 4_000, model: 4_000, key: 1_000 }
 
 /** The order of the joins is kept, so that the keys lead. */
 const WALK = `FROM keys k CROSS JOIN usage_daily u ON u.key_number = k.number

@@ -16,7 +16,7 @@ const BEGUN_MAX = 16
 /** What a part may cost, in lines: some ten milliseconds. */
 const PART_LINES = 400
 /** Looking at rows without a line costs as much as so many. */
-const PAUSE_LINES = 200
+const PAUSE_LINES = 400
 
 export class StatementReads {
   readonly #db: Database

@@ -288,12 +288,12 @@ test('spend that is more than a part looks at comes in parts, which are one whol
   const ask = (_client: string, asked: SpendQuestion) => {
     parts++
     const part = reads.spend(asked)
-    expect(part?.rows.length).toBeLessThanOrEqual(2_000)
+    expect(part?.rows.length).toBeLessThanOrEqual(1_000)
     return Promise.resolve(part)
   }
   const whole = await wholeSpend({ ask: ask as never, close: () => Promise.resolve() }, 'person:1', question)
   if (typeof whole !== 'object') throw new Error('no spend')
-  expect(parts).toBe(3)
+  expect(parts).toBe(6)
   expect(whole).toHaveLength(5_001)
   expect(whole.map(({ day }) => day)).toEqual(Array.from({ length: 5_001 }, (_, index) => TODAY - index))
   expect(sumSpend(whole).costPicos).toBe(picos(5_001n * costOf({ ...NO_USAGE, input: 10, output: 5, cacheRead: 100 }, RATES)))
