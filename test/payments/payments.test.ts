@@ -187,6 +187,7 @@ test('what is not of our sessions, not paid yet or of another account of Stripeâ
     refundEvent({ id: 're_foreign', paymentId: foreign.id, cents: 100 }),
     refundEvent({ id: 're_unknown', paymentId: 'pi_unknown', cents: 100 }),
     chargeEvent(foreign.id),
+    refundEvent({ id: 're_unpaid', paymentId: paid({ id: 'pi_unpaid', accountId, cents: 100, status: 'processing' }).id, cents: 100 }),
     disputeEvent({ id: 'dp_question', paymentId: payment.id, cents: 100, status: 'warning_needs_response' }),
     disputeEvent({ id: 'dp_prevented', paymentId: payment.id, cents: 100, status: 'prevented' }),
   ]) {
@@ -251,6 +252,16 @@ test('a refund is taken once, part by part, whatever is left; one that failed is
   })
   expect(await send(refundEvent({ ...second, status: 'failed' }, 'refund.failed'))).toBe('booked')
   expect(creditsOf(accountId).rows.at(-1)).toMatchObject({ kind: 'correction', amountPicos: usd('7'), ref: 'stripe:re_2:failed' })
+})
+
+test('a refund whose failure is told first takes nothing, also when its start is told later', async () => {
+  const accountId = await makeAccount()
+  const payment = paid({ id: 'pi_backwards', accountId, cents: 1_000 })
+  const refund = { id: 're_backwards', paymentId: payment.id, cents: 400 }
+  expect(await send(refundEvent({ ...refund, status: 'canceled' }, 'refund.updated'))).toBe('booked')
+  expect(creditsOf(accountId).balancePicos).toBe(usd('10'))
+  expect(await send(refundEvent({ ...refund, status: 'pending' }))).toBe('already')
+  expect(creditsOf(accountId).balancePicos).toBe(usd('10'))
 })
 
 test('a dispute takes the money away, and one that is won gives it again', async () => {

@@ -20,6 +20,7 @@ const MET = [
   'a settle is settled',
   'a settle is already',
   'a settle is unavailable',
+  'a code is redeemed',
   'an act is done',
   'an act is unavailable',
   'an answer is swallowed',

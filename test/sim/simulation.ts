@@ -49,6 +49,10 @@ const RATES: readonly Rates[] = LISTS.map((list) => ({
 /** The dearest request: of the first list. */
 const WORST_PICOS = picosOf(costText(WORST, LISTS[0] as PriceList))
 
+const CODES = 40
+const CODE_PICOS = picos(3_000_000_001n)
+const codeHash = (n: number): Uint8Array => new Uint8Array(Bun.SHA256.hash(`code ${n}`).buffer)
+
 type ReceiptRow = Readonly<{ id: string; key: string; outcome: string; cost: bigint; waived: bigint }>
 
 export class Simulation {
@@ -72,6 +76,7 @@ export class Simulation {
   #deaths = 0
   #storage: Storage = SOUND
   #secrets = 0
+  #redeemed = 0
   #takenBack = 0n
   /** Steps for which nobody mends the storage. */
   #outage = 0
@@ -273,7 +278,8 @@ export class Simulation {
     if (key === undefined || account === undefined) return
     const now = this.#time.now()
     const choice = this.#random() * 7
-    if (choice < 2) this.#topUp(accountId)
+    if (choice < 1.5) this.#topUp(accountId)
+    else if (choice < 2) this.#redeem(accountId)
     else if (choice < 3) {
       const limitPicos = this.#random() < 0.3 ? null : picos(BigInt(Math.floor(this.#random() * 60_000_000)) * 1_000n)
       this.#act({ kind: 'setKeyLimit', keyId, limitPicos, now }, [accountId], () => Object.assign(key, { limitPicos }))
@@ -308,6 +314,26 @@ export class Simulation {
     const choice = this.#random()
     if (choice < 0.15) this.#act(operation, [accountId], () => undefined)
     else if (choice < 0.3) this.#act({ ...operation, creditId: `${creditId}_again` }, [accountId], () => undefined)
+  }
+
+  /** Each code by one account; some twice, as the same or as another act, which counts once. */
+  #redeem(accountId: string): void {
+    if (this.#redeemed >= CODES) return
+    const operation = {
+      kind: 'redeemCode',
+      codeHash: codeHash(this.#redeemed++),
+      accountId,
+      creditId: `redeemed_${this.#acts}`,
+      now: this.#time.now(),
+    } as const
+    this.#meet('a code is redeemed')
+    this.#act(operation, [accountId], () => {
+      const account = this.#books.accounts.get(accountId)
+      if (account !== undefined) account.creditedPicos += CODE_PICOS
+    })
+    const choice = this.#random()
+    if (choice < 0.2) this.#act(operation, [accountId], () => undefined)
+    else if (choice < 0.4) this.#act({ ...operation, creditId: `${operation.creditId}_again` }, [accountId], () => undefined)
   }
 
   #act(operation: Operation, accountIds: readonly string[], apply: () => unknown): void {
@@ -485,8 +511,11 @@ export class Simulation {
     return thread as unknown as Worker
   }
 
-  /** Accounts with money and their keys. */
+  /** Accounts with money, their keys, and codes that nobody has redeemed. */
   async #found(): Promise<void> {
+    const codes = Array.from({ length: CODES }, (_, n) => ({ codeHash: codeHash(n), display: 'TG-…test' }))
+    const batch = { kind: 'createCodes', batchId: 'batch_0', name: '', amountPicos: CODE_PICOS, expiresAt: null, codes } as const
+    this.#act({ ...batch, now: this.#time.now() }, [], () => undefined)
     for (const accountId of ACCOUNTS) {
       this.#books.accounts.set(accountId, { creditedPicos: 0n, isActive: true })
       this.#act({ kind: 'createAccount', accountId, name: '', topUp: null, now: this.#time.now() }, [accountId], () => undefined)
