@@ -4,6 +4,8 @@ export class Recent<Value extends {}> {
   readonly #onDropped: (value: Value, key: string) => void
   /** In the order of their last use, oldest first. */
   readonly #entries = new Map<string, Value>()
+  /** It stands last already: most are asked for several times in a row. */
+  #latest: string | undefined
 
   /** `onDropped` is told of what is deleted or pushed out, not of what is replaced or cleared. */
   constructor(max: number, onDropped: (value: Value, key: string) => void = () => undefined) {
@@ -13,15 +15,17 @@ export class Recent<Value extends {}> {
 
   get(key: string): Value | undefined {
     const value = this.#entries.get(key)
-    if (value === undefined) return undefined
+    if (value === undefined || key === this.#latest) return value
     this.#entries.delete(key)
     this.#entries.set(key, value)
+    this.#latest = key
     return value
   }
 
   set(key: string, value: Value): void {
-    this.#entries.delete(key)
+    if (key !== this.#latest) this.#entries.delete(key)
     this.#entries.set(key, value)
+    this.#latest = key
     if (this.#entries.size <= this.#max) return
     const [oldest] = this.#entries.keys()
     if (oldest !== undefined) this.delete(oldest)
@@ -30,11 +34,13 @@ export class Recent<Value extends {}> {
   delete(key: string): void {
     const value = this.#entries.get(key)
     if (value === undefined) return
+    if (key === this.#latest) this.#latest = undefined
     this.#entries.delete(key)
     this.#onDropped(value, key)
   }
 
   clear(): void {
+    this.#latest = undefined
     this.#entries.clear()
   }
 }

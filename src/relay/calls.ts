@@ -7,11 +7,15 @@ import type { Attempt, UpstreamCall } from '../ledger/ledger.ts'
 import type { BegunCall, CallLog, FailedCall } from '../upstream/pool.ts'
 
 export class Calls implements CallLog {
-  readonly #failed: (FailedCall & Numbered)[] = []
+  #failed: readonly (FailedCall & Numbered)[] = NONE
   #count = 0
   #hasMoved = false
-  #running: (BegunCall & Pick<FailedCall, 'requestId' | 'status'>) | undefined
-  #answered: Readonly<{ upstream: UpstreamCall; broke: () => void }> | undefined
+  #running: BegunCall | undefined
+  /** Of the answer to the call that runs. */
+  #status: 200 | null = null
+  #requestId: string | undefined
+  #upstream: UpstreamCall | undefined
+  #broke: (() => void) | undefined
 
   /** Upstream calls that were made. */
   get count(): number {
@@ -20,7 +24,7 @@ export class Calls implements CallLog {
 
   /** The upstream that answered. */
   get upstream(): UpstreamCall | undefined {
-    return this.#answered?.upstream
+    return this.#upstream
   }
 
   /** Another upstream has the conversation's prompt in its cache. */
@@ -30,12 +34,14 @@ export class Calls implements CallLog {
 
   began(call: BegunCall): void {
     this.#count++
-    this.#running = { ...call, status: null }
+    this.#running = call
+    this.#status = null
+    this.#requestId = undefined
   }
 
   failed(call: FailedCall): void {
     this.#running = undefined
-    this.#failed.push({ ...call, number: this.#count })
+    this.#failed = [...this.#failed, { ...call, number: this.#count }]
   }
 
   moved(): void {
@@ -43,24 +49,25 @@ export class Calls implements CallLog {
   }
 
   replied(requestId: string | undefined): void {
-    if (this.#running === undefined) return
-    this.#running = { ...this.#running, status: 200, ...(requestId === undefined ? {} : { requestId }) }
+    this.#status = 200
+    this.#requestId = requestId
   }
 
   answered(broke: () => void): void {
     if (this.#running === undefined) return
-    const { upstream: name, model, requestId } = this.#running
-    this.#answered = { upstream: { name, model, ...(requestId === undefined ? {} : { requestId }) }, broke }
+    const { upstream: name, model } = this.#running
+    this.#upstream = upstreamCall(name, model, this.#requestId)
+    this.#broke = broke
   }
 
   /** The answer broke off: its upstream hears of it. */
   broke(): void {
-    this.#answered?.broke()
+    this.#broke?.()
   }
 
   /** All calls but the one that the receipt is about. */
   others(): readonly Attempt[] {
-    return this.#failed.filter(({ wasSent }) => wasSent).map(attemptOf)
+    return this.#failed.length === 0 ? NONE : this.#failed.filter(({ wasSent }) => wasSent).map(attemptOf)
   }
 
   /**
@@ -72,12 +79,19 @@ export class Calls implements CallLog {
     const running = this.#running
     if (running === undefined) return failed
     const durationMs = Math.max(0, now - running.startedAt)
-    return [...failed, attemptOf({ ...running, number: this.#count, cause, durationMs, wasSent: true })]
+    const requestId = this.#requestId
+    const given = { ...running, ...(requestId === undefined ? {} : { requestId }), status: this.#status }
+    return [...failed, attemptOf({ ...given, number: this.#count, cause, durationMs, wasSent: true })]
   }
 }
 
 /** Its place among the calls of the request, from 1. */
 type Numbered = Readonly<{ number: number }>
+
+const NONE: readonly never[] = []
+
+const upstreamCall = (name: string, model: string, requestId: string | undefined): UpstreamCall =>
+  requestId === undefined ? { name, model } : { name, model, requestId }
 
 const attemptOf = ({
   number,
@@ -91,7 +105,7 @@ const attemptOf = ({
   durationMs,
 }: FailedCall & Numbered): Attempt => ({
   number,
-  upstream: { name: upstream, model, ...(requestId === undefined ? {} : { requestId }) },
+  upstream: upstreamCall(upstream, model, requestId),
   status,
   cause,
   usageSource: usage === undefined ? 'none' : 'final',

@@ -7,20 +7,30 @@ const COPIED_BYTES_MAX = 64 * 1024
  * All of a request's head but the length of its body. Undefined: a field's value cannot be sent; a line break in it would begin a field of somebody else's
  * choice.
  */
-export function requestHead(target: string, host: string, fields: Readonly<Record<string, string>>): string | undefined {
+export function requestHead(target: string, host: string, fields: Readonly<Record<string, string>>): Uint8Array | undefined {
   if (!isPlain(fields)) return undefined
   let head = `POST ${sendable(target)} HTTP/1.1\r\nhost: ${host}\r\n`
   for (const name in fields) head += `${name}: ${fields[name]}\r\n`
-  return head
+  return Buffer.from(head, 'latin1')
 }
 
-export function requestBytes(headOfAll: string, body: Uint8Array): readonly Uint8Array[] {
-  const head = `${headOfAll}content-length: ${body.length}\r\n\r\n`
-  if (body.length > COPIED_BYTES_MAX) return [Buffer.from(head, 'latin1'), body]
-  const bytes = Buffer.allocUnsafe(head.length + body.length)
-  bytes.write(head, 'latin1')
-  bytes.set(body, head.length)
-  return [bytes]
+export function requestBytes(headOfAll: Uint8Array, body: Uint8Array): readonly Uint8Array[] {
+  const end = `content-length: ${body.length}\r\n\r\n`
+  if (body.length > COPIED_BYTES_MAX) return [joined(headOfAll, end, NO_BODY), body]
+  return [joined(headOfAll, end, body)]
+}
+
+const NO_BODY = new Uint8Array()
+
+/** `end` is ASCII, and so short that its characters are faster written one by one. */
+function joined(head: Uint8Array, end: string, body: Uint8Array): Uint8Array {
+  const endAt = head.length
+  const bodyAt = endAt + end.length
+  const bytes = new Uint8Array(bodyAt + body.length)
+  bytes.set(head)
+  for (let index = 0; index < end.length; index++) bytes[endAt + index] = end.charCodeAt(index)
+  bytes.set(body, bodyAt)
+  return bytes
 }
 
 const isPlain = (fields: Readonly<Record<string, string>>): boolean => Object.values(fields).every((value) => /^[\t -~]*$/.test(value))

@@ -10,6 +10,8 @@ import { type AnswerHead, type Framing, framingOf, isKeptAlive, readHead } from 
 /** Of all heads of an answer together, interim ones too: nothing else bounds how many of these come. */
 const HEAD_BYTES_MAX = 64 * 1024
 
+/** The end of the last field and an empty line. */
+const BLANK_LINE = 4
 const CR = 0x0d
 const LF = 0x0a
 
@@ -63,7 +65,7 @@ export class AnswerParser {
       const stop = end === -1 ? bytes.length : end
       this.#headBytes += stop - start
       if (this.#headBytes > HEAD_BYTES_MAX) this.#state = 'malformed'
-      else if (end !== -1) this.#takeHead(bytes.subarray(start, end))
+      else if (end !== -1) this.#takeHead(this.#headText(bytes, start, end))
       else if (start < bytes.length) this.#pieces.push(bytes.subarray(start))
       if (end === -1) return bytes.length
       start = stop
@@ -81,11 +83,17 @@ export class AnswerParser {
     return -1
   }
 
-  #takeHead(last: Uint8Array): void {
-    const whole = this.#pieces.length === 0 ? last : Buffer.concat([...this.#pieces, last])
+  /** Without its blank line. */
+  #headText(bytes: Uint8Array, start: number, end: number): string {
+    if (this.#pieces.length === 0) return fromBytes(bytes, start, end - BLANK_LINE)
+    const whole = Buffer.concat([...this.#pieces, bytes.subarray(start, end)])
     this.#pieces = []
+    return fromBytes(whole, 0, whole.length - BLANK_LINE)
+  }
+
+  #takeHead(text: string): void {
     this.#blank = 0
-    const head = readHead(fromBytes(whole.subarray(0, -4)))
+    const head = readHead(text)
     const isInterim = head !== undefined && head.status < 200
     // A switch of protocols was never asked for.
     if (isInterim && head.status !== 101) return
@@ -120,13 +128,12 @@ export class AnswerParser {
 
 /** Above it the engine keeps an array's bytes apart, and a copy costs as much as a view. */
 const COPIED_BYTES_MAX = 1_000
-const { slice } = Uint8Array.prototype
 
 function pieceOf(bytes: Uint8Array, start: number, end: number): Uint8Array | undefined {
   if (start === end) return undefined
   if (start === 0 && end === bytes.length) return bytes
   // So little is copied faster than a view is made of it. A plain view: that of a Buffer costs half as much again.
   return end - start <= COPIED_BYTES_MAX
-    ? slice.call(bytes, start, end)
+    ? new Uint8Array(bytes.subarray(start, end))
     : new Uint8Array(bytes.buffer, bytes.byteOffset + start, end - start)
 }

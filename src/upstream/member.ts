@@ -91,19 +91,38 @@ function reportOf({ model, breaker, pace }: Line, now: number): LineReport {
   return { model, breaker: breaker.state(now), probeInMs, firstEventMs: Math.round(pace.firstEventMs), share: pace.share() }
 }
 
-/** An upstream as a candidate for one call. */
-export type Spot = Candidate & Readonly<{ member: Member; line: Line }>
+/** An upstream as a candidate for calls of one model, made once: what it is chosen by is read when a call chooses. */
+export class Spot implements Candidate {
+  readonly member: Member
+  readonly #model: string
 
-export function spotOf(member: Member, model: string): Spot {
-  const line = member.line(model)
-  const { name, priority, weight } = member.config
-  return {
-    name,
-    priority,
-    weight: weight * line.pace.share(),
-    inFlight: member.turns.running,
-    firstEventMs: line.pace.firstEventMs,
-    member,
-    line,
+  /** `model`: as the upstream knows it. */
+  constructor(member: Member, model: string) {
+    this.member = member
+    this.#model = model
+  }
+
+  get line(): Line {
+    return this.member.line(this.#model)
+  }
+
+  get name(): string {
+    return this.member.name
+  }
+
+  get priority(): number {
+    return this.member.config.priority
+  }
+
+  get weight(): number {
+    return this.member.config.weight * this.line.pace.share()
+  }
+
+  get inFlight(): number {
+    return this.member.turns.running
+  }
+
+  get firstEventMs(): number {
+    return this.line.pace.firstEventMs
   }
 }

@@ -31,21 +31,29 @@ const ERROR_BYTES_MAX = 64 * 1024
 const ERROR_CALL_MS = 1_000
 const ERROR_TEXT_MS = 250
 
-export async function replyOf(upstream: string, { request, events, calledAtMs }: NativeCall, answer: NativeAnswer): Promise<Reply | Fault> {
+/** At once, but for an error, whose text is waited for. */
+export function replyOf(upstream: string, asked: NativeCall, answer: NativeAnswer): Reply | Fault | Promise<Fault> {
   const { status, body } = answer
-  const named = answer.requestId === null ? {} : { requestId: answer.requestId.slice(0, REQUEST_ID_LENGTH_MAX) }
-  if (status !== 200) {
-    events.onErrorHead?.()
-    const text = await readSome(body, Math.max(ERROR_TEXT_MS, calledAtMs + ERROR_CALL_MS - performance.now()))
-    return { ...statusFault(upstream, request, status, text, answer.retryAfter), ...named }
-  }
+  if (status !== 200) return errorOf(upstream, asked, answer)
   const contentType = answer.contentType?.toLowerCase() ?? ''
   const isEventStream = contentType.startsWith('text/event-stream')
   if (body === undefined || !(isEventStream || contentType.includes('json'))) {
     body?.cancel()
-    return { ...answerFault(upstream, 'content-type'), ...named }
+    return { ...answerFault(upstream, 'content-type'), ...nameOf(answer) }
   }
-  return { kind: 'reply', upstream, isEventStream, body, ...named }
+  return { kind: 'reply', upstream, isEventStream, body, ...nameOf(answer) }
+}
+
+const UNNAMED = {}
+
+const nameOf = ({ requestId }: NativeAnswer): Pick<Reply, 'requestId'> =>
+  requestId === null ? UNNAMED : { requestId: requestId.slice(0, REQUEST_ID_LENGTH_MAX) }
+
+async function errorOf(upstream: string, { request, events, calledAtMs }: NativeCall, answer: NativeAnswer): Promise<Fault> {
+  const { status, body, retryAfter } = answer
+  events.onErrorHead?.()
+  const text = await readSome(body, Math.max(ERROR_TEXT_MS, calledAtMs + ERROR_CALL_MS - performance.now()))
+  return { ...statusFault(upstream, request, status, text, retryAfter), ...nameOf(answer) }
 }
 
 /** What has come by then is read as all there is: the client waits for the status, not for its text. A broken error body is as good as an empty one. */

@@ -11,7 +11,7 @@ import { RetryBudgets } from './budget.ts'
 import { inOrder } from './choice.ts'
 import { type Affinity, Conversations } from './conversations.ts'
 import { busyFault, connectionFault } from './fault.ts'
-import { Member, type MemberConfig, type Spot, spotOf, type TakenOut, type UpstreamReport } from './member.ts'
+import { Member, type MemberConfig, Spot, type TakenOut, type UpstreamReport } from './member.ts'
 import { forModel } from './native-request.ts'
 import type { Fault, Reply, Stop, UpstreamRequest } from './upstream.ts'
 import { rest, waitForTurn } from './waiting.ts'
@@ -101,6 +101,8 @@ export class UpstreamPool {
   readonly #budgets: RetryBudgets
   readonly #conversations = new Conversations()
   #members: ReadonlyMap<string, Member> = new Map()
+  /** Of each model that was asked for since the configuration came. */
+  readonly #spotsOf = new Map<Model, readonly Spot[]>()
 
   constructor(options: PoolOptions) {
     this.#options = options
@@ -116,6 +118,7 @@ export class UpstreamPool {
         return [config.name, member]
       }),
     )
+    this.#spotsOf.clear()
   }
 
   members(): readonly Member[] {
@@ -149,30 +152,36 @@ export class UpstreamPool {
   async call<T extends object>(request: PoolRequest, options: CallOptions<T>): Promise<T | Fault> {
     this.#budgets.earn(request.accountId, this.#options.monotonicMs())
     const { stop } = options
-    const all = this.#spots(request)
-    const tried = new Set<Member>()
+    const all = this.#spots(request.model)
+    const tried: Member[] = []
     for (;;) {
-      const spot = await this.#enter(request, all, tried, stop)
-      if (!('member' in spot)) return spot
-      tried.add(spot.member)
-      const made = await this.#attempt(request, spot, { ...options, isLast: tried.size === all.length })
-      if (!isFault(made) || made.trouble === undefined || stop.isStopped || tried.size === all.length) return made
+      const entered = this.#enter(request, all, tried, stop)
+      const spot = entered instanceof Promise ? await entered : entered
+      if (!(spot instanceof Spot)) return spot
+      tried.push(spot.member)
+      const isLast = tried.length === all.length
+      const made = await this.#attempt(request, spot, options, isLast)
+      if (!isFault(made) || made.trouble === undefined || stop.isStopped || isLast) return made
       if (options.isWanted?.() === false) return made
-      const refused = await this.#mayRetry(wasSent(made) ? request.accountId : undefined, tried.size, stop)
+      const refused = await this.#mayRetry(wasSent(made) ? request.accountId : undefined, tried.length, stop)
       if (refused !== undefined) return refused
     }
   }
 
-  #spots({ model }: PoolRequest): readonly Spot[] {
+  #spots(model: Model): readonly Spot[] {
+    const known = this.#spotsOf.get(model)
+    if (known !== undefined) return known
     const named = model.upstreams.length > 0 ? model.upstreams : this.members().map(({ name }) => ({ name, model: model.upstreamModel }))
-    return named.flatMap(({ name, model: id }) => {
+    const spots = named.flatMap(({ name, model: id }) => {
       const member = this.#members.get(name)
-      return member === undefined ? [] : [spotOf(member, id)]
+      return member === undefined ? [] : [new Spot(member, id)]
     })
+    this.#spotsOf.set(model, spots)
+    return spots
   }
 
-  /** The best upstream that is left, with a slot on it; a fault where there is none. */
-  async #enter(request: PoolRequest, all: readonly Spot[], tried: ReadonlySet<Member>, stop: Stop): Promise<Spot | Fault> {
+  /** The best upstream that is left, with a slot on it; a fault where there is none. At once where nothing has to be waited for. */
+  #enter(request: PoolRequest, all: readonly Spot[], tried: readonly Member[], stop: Stop): Spot | Fault | Promise<Spot | Fault> {
     if (all.length === 0) return connectionFault(request.model.upstreams[0]?.name ?? 'none', 'not configured')
     const now = this.#options.monotonicMs()
     const open = this.#open(all, tried, now)
@@ -185,13 +194,18 @@ export class UpstreamPool {
       return spot
     }
     const [first] = order
-    if (first === undefined) return this.#noneLeft(all, now)
+    return first === undefined ? this.#noneLeft(all, now) : this.#wait(first, request, all, tried, stop)
+  }
+
+  /** For a slot on the upstream that fits best. */
+  async #wait(first: Spot, request: PoolRequest, all: readonly Spot[], tried: readonly Member[], stop: Stop): Promise<Spot | Fault> {
     const { turns } = first.member
-    const mayRun = await waitForTurn(turns, request.accountId, this.#options.wheel, now + TURN_MS, stop)
+    const untilMs = this.#options.monotonicMs() + TURN_MS
+    const mayRun = await waitForTurn(turns, request.accountId, this.#options.wheel, untilMs, stop)
     if (mayRun && first.member.isOut) {
       // Taken out while the request waited for its turn.
       turns.leave(request.accountId)
-      return this.#enter(request, all, tried, stop)
+      return await this.#enter(request, all, tried, stop)
     }
     if (mayRun) {
       first.line.breaker.begin(this.#options.monotonicMs())
@@ -201,9 +215,11 @@ export class UpstreamPool {
   }
 
   /** Where all are out by what they answered, one is asked all the same: one customer's requests must not take a model from all. */
-  #open(all: readonly Spot[], tried: ReadonlySet<Member>, now: number): readonly Spot[] {
-    const open = all.filter((spot) => !tried.has(spot.member) && this.#outUntil(spot, all, now) === undefined)
-    if (open.length > 0 || tried.size > 0) return open
+  #open(all: readonly Spot[], tried: readonly Member[], now: number): readonly Spot[] {
+    const isOpen = (spot: Spot): boolean => !tried.includes(spot.member) && this.#outUntil(spot, all, now) === undefined
+    if (all.every(isOpen)) return all
+    const open = all.filter(isOpen)
+    if (open.length > 0 || tried.length > 0) return open
     return all.filter(({ member, line }) => !member.isOut && line.breaker.isOutByAnswers)
   }
 
@@ -220,19 +236,25 @@ export class UpstreamPool {
     return busyFault(all[0]?.name ?? 'none', 'all out', Number.isFinite(soonest) ? (soonest - now) / 1_000 : undefined)
   }
 
-  async #attempt<T extends object>(request: PoolRequest, spot: Spot, options: Attempting<T>): Promise<T | Fault> {
+  async #attempt<T extends object>(
+    request: PoolRequest,
+    spot: Spot,
+    { stop, take, log, onErrorHead }: CallOptions<T>,
+    isLast: boolean,
+  ): Promise<T | Fault> {
     const { member, line } = spot
-    const { stop, take, log, onErrorHead, isLast } = options
     const { monotonicMs, now, events } = this.#options
     const startedMs = monotonicMs()
     const begun = { upstream: member.name, model: line.model, startedAt: now() }
     log.began(begun)
     const asked = forModel(request, line.model)
-    const reply = await member.config.upstream.call(asked, stop, {
-      // What may still be answered elsewhere is no error yet.
-      ...(onErrorHead === undefined || !isLast ? {} : { onErrorHead }),
-      onOver: leaving(member, request.accountId),
-    })
+    const onOver = leaving(member, request.accountId)
+    // What may still be answered elsewhere is no error yet.
+    const reply = await member.config.upstream.call(
+      asked,
+      stop,
+      onErrorHead === undefined || !isLast ? { onOver } : { onErrorHead, onOver },
+    )
     if (reply.isSecondTry === true) {
       events.called(member.name, 'stale')
       log.failed({ ...begun, status: null, cause: 'stale', durationMs: monotonicMs() - startedMs, wasSent: true })
@@ -304,8 +326,6 @@ export class UpstreamPool {
     return stop.isStopped ? connectionFault('none', 'aborted') : undefined
   }
 }
-
-type Attempting<T> = CallOptions<T> & Readonly<{ isLast: boolean }>
 
 const leaving =
   ({ turns }: Member, accountId: string) =>

@@ -38,7 +38,7 @@ export function socketUpstream(options: SocketUpstreamOptions): Upstream {
     host: url.host,
     path: url.pathname.replace(/\/$/, ''),
     pool: new ConnectionPool({ ...options, target }),
-    heads: new Recent<string>(HEADS_MAX),
+    heads: new Recent<Uint8Array>(HEADS_MAX),
   }
   return {
     call: (request, stop, events = {}) => call(site, { request, stop, events, calledAtMs: performance.now() }),
@@ -52,12 +52,12 @@ type Site = Readonly<{
   path: string
   pool: ConnectionPool
   /** Heads by all that they depend on: what clients ask for differs in little else than the body. */
-  heads: Recent<string>
+  heads: Recent<Uint8Array>
 }>
 
 const HEADS_MAX = 64
 
-function headOf(site: Site, request: UpstreamRequest): string | undefined {
+function headOf(site: Site, request: UpstreamRequest): Uint8Array | undefined {
   const asked = `${request.path}${request.query}\n${request.version}\n${request.betas}`
   const known = site.heads.get(asked)
   if (known !== undefined) return known
@@ -76,13 +76,14 @@ async function call(site: Site, asked: NativeCall): Promise<Reply | Fault> {
     over()
     return connectionFault(name, bytes === undefined ? 'request' : 'aborted')
   }
+  const sending = { bytes, stop, over }
   const rested = pool.takeRested()
-  const first = rested === undefined ? undefined : await send(pool, rested, { bytes, stop, over })
-  const isSecondTry = first !== undefined && 'failed' in first && first.isStale && !stop.isStopped
-  const result = first === undefined || isSecondTry ? await sendFresh(pool, { bytes, stop, over }) : first
+  const first = await (rested === undefined ? sendFresh(pool, sending) : send(pool, rested, sending))
+  const isSecondTry = rested !== undefined && 'failed' in first && first.isStale && !stop.isStopped
+  const result = isSecondTry ? await sendFresh(pool, sending) : first
   if ('failed' in result) over()
-  const reply = 'failed' in result ? connectionFault(name, result.failed) : await replyOf(name, asked, result)
-  return isSecondTry ? { ...reply, isSecondTry } : reply
+  const reply = 'failed' in result ? connectionFault(name, result.failed) : replyOf(name, asked, result)
+  return isSecondTry ? { ...(await reply), isSecondTry } : reply
 }
 
 /** `isStale`: it was dead before it was used, as far as anybody can tell. */
