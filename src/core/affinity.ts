@@ -17,7 +17,7 @@ export function conversationOf({ userId, promptCacheKey, sessionHeader }: GivenI
   const id = sessionOf(userId) ?? textOf(promptCacheKey) ?? textOf(sessionHeader)
   if (id !== undefined) return `id\n${id}`
   const { modelId, system, tools, firstUserTurn } = opening()
-  return ['opening', modelId, excerptOf(system), excerptOf(tools), excerptOf(firstUserTurn)].join('\n')
+  return `opening\n${modelId}\n${excerptOf(system)}\n${excerptOf(tools)}\n${excerptOf(firstUserTurn)}`
 }
 
 /** The header by which a client may name its conversation. */
@@ -51,25 +51,19 @@ function memberOf(json: string, name: string): unknown {
 }
 
 /** The texts inside a JSON value, in order, as far as they fit. A cache marker moves from turn to turn, so it is no part of what is said. */
-function excerptOf(value: unknown): string {
-  let excerpt = ''
-  const add = (text: string): void => {
-    excerpt += `${text.slice(0, EXCERPT_LENGTH_MAX - excerpt.length)}\n`
-  }
-  const walk = (part: unknown, depth: number): void => {
-    if (excerpt.length >= EXCERPT_LENGTH_MAX || depth > DEPTH_MAX) return
-    if (typeof part === 'string') add(part)
-    else if (Array.isArray(part)) {
-      for (const item of part) {
-        if (excerpt.length >= EXCERPT_LENGTH_MAX) return
-        walk(item, depth + 1)
-      }
-    } else if (isObject(part)) {
-      for (const name in part) {
-        if (name !== 'cache_control') walk(part[name], depth + 1)
-      }
+function excerptOf(value: unknown, excerpt = '', depth = 0): string {
+  if (excerpt.length >= EXCERPT_LENGTH_MAX || depth > DEPTH_MAX) return excerpt
+  if (typeof value === 'string') return `${excerpt}${value.slice(0, EXCERPT_LENGTH_MAX - excerpt.length)}\n`
+  let longer = excerpt
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      if (longer.length >= EXCERPT_LENGTH_MAX) break
+      longer = excerptOf(item, longer, depth + 1)
+    }
+  } else if (isObject(value)) {
+    for (const name in value) {
+      if (name !== 'cache_control') longer = excerptOf(value[name], longer, depth + 1)
     }
   }
-  walk(value, 0)
-  return excerpt
+  return longer
 }

@@ -10,6 +10,7 @@ export const ZERO = 0n as Picos
 
 const PICOS_PER_USD = 1_000_000_000_000n
 const PICOS_PER_MICRO_USD = 1_000_000n
+const SMALL_PICOS = BigInt(Number.MAX_SAFE_INTEGER)
 
 export const picos = (amount: bigint): Picos => amount as Picos
 
@@ -36,8 +37,10 @@ export function toUsdText(amount: Picos): string {
 /** Picodollars as dollars, every digit, no trailing zeros: "0.0000105". For receipts and reports, where nothing may be rounded. */
 export function toExactUsdText(amount: Picos): string {
   const size: bigint = amount < 0n ? -amount : amount
-  const whole = `${amount < 0n ? '-' : ''}${size / PICOS_PER_USD}`
-  let fraction = Number(size % PICOS_PER_USD)
+  // What one request costs is a number that is exact, and a number divides at a tenth of what a bigint takes.
+  const small = size <= SMALL_PICOS ? Number(size) : undefined
+  const whole = `${amount < 0n ? '-' : ''}${small === undefined ? size / PICOS_PER_USD : Math.floor(small / 1e12)}`
+  let fraction = small === undefined ? Number(size % PICOS_PER_USD) : small % 1e12
   if (fraction === 0) return whole
   let places = 12
   for (; fraction % 1_000 === 0; places -= 3) fraction /= 1_000

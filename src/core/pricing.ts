@@ -63,8 +63,7 @@ export function holdFor(bounds: Bounds, rates: Rates, contextWindow: number): Pi
 }
 
 function dearestInput(cacheWrites: Bounds['cacheWrites'], rates: Rates): Picos {
-  const usable = [rates.input]
-  if (cacheWrites !== 'none') usable.push(rates.cacheRead, rates.cacheWrite5m)
-  if (cacheWrites === '1h') usable.push(rates.cacheWrite1h)
-  return usable.reduce((dearest, rate) => maxPicos(dearest, rate))
+  if (cacheWrites === 'none') return rates.input
+  const dearest = maxPicos(rates.input, maxPicos(rates.cacheRead, rates.cacheWrite5m))
+  return cacheWrites === '1h' ? maxPicos(dearest, rates.cacheWrite1h) : dearest
 }

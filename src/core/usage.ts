@@ -154,6 +154,7 @@ function serverToolUses(value: unknown): number | undefined | 'absurd' {
 
 /** Undefined: none of them is hidden. */
 function hiddenIterations(iterations: readonly unknown[]): Usage | undefined | 'absurd' {
+  if (iterations.length === 0) return undefined
   const reported = iterations
     .filter(isObject)
     .filter((iteration) => HIDDEN_ITERATIONS.has(String(iteration['type'])))

@@ -24,7 +24,8 @@ export function ascii(text: TemplateStringsArray, ...holes: readonly (ByteString
 }
 
 /** The bytes, one character each. The engine's own on a plain view: a Buffer made for it would cost more than the copy. */
-export const fromBytes = (bytes: Uint8Array): ByteString => latin1Slice.call(bytes, 0, bytes.length) as ByteString
+export const fromBytes = (bytes: Uint8Array, start = 0, end: number = bytes.length): ByteString =>
+  latin1Slice.call(bytes, start, end) as ByteString
 
 const { latin1Slice } = Buffer.prototype
 
@@ -32,6 +33,12 @@ export const toBytes = (text: ByteString): Uint8Array => Buffer.from(text, 'lati
 
 /** The same in one piece. The engine keeps what was added up as a tree of its parts, and walks all of it each time a text that holds it is written. */
 export const solid = (text: ByteString): ByteString => fromBytes(toBytes(text))
+
+/** Ordinary text as UTF-8. The encoder takes a third of the time for a short text, and twice as long for a large one that is not ASCII. */
+export const utf8Bytes = (text: string): Uint8Array => (text.length < SHORT_LENGTH ? UTF8.encode(text) : Buffer.from(text, 'utf8'))
+
+const SHORT_LENGTH = 16 * 1024
+const UTF8 = new TextEncoder()
 
 /** The UTF-8 bytes of ordinary text, one character each. */
 export const encode = (text: string): ByteString => Buffer.from(text, 'utf8').toString('latin1') as ByteString

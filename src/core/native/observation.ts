@@ -72,9 +72,11 @@ export const onlyDelivered = (seen: Observation, contentBytes: number): Observat
 
 /** Bytes of what a block says: the `{}` with which a tool's input begins says nothing. */
 export function contentBytesOf({ text, thinking, input }: JsonObject): number {
-  const written = isObject(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : undefined
-  return [text, thinking, written].reduce<number>((sum, part) => sum + (typeof part === 'string' ? Buffer.byteLength(part) : 0), 0)
+  const written = isObject(input) && Object.keys(input).length > 0 ? Buffer.byteLength(JSON.stringify(input)) : 0
+  return bytesOf(text) + bytesOf(thinking) + written
 }
+
+const bytesOf = (part: unknown): number => (typeof part === 'string' ? Buffer.byteLength(part) : 0)
 
 /** Usage of a complete answer: what was reported, or an estimate where the upstream left it out. */
 export const finalUsage = (seen: Observation, bounds: Bounds): { usage: Usage; isEstimated: boolean } => ({

@@ -47,6 +47,7 @@ export function readChatRequest({ json }: Body, context: ReadContext): Call<Chat
   if (cacheControl instanceof Refusal) return cacheControl
 
   const isStream = json['stream'] === true
+  const choice = choiceOf(json, named.isLegacy)
   const composed = compose(
     {
       isStream,
@@ -55,7 +56,9 @@ export function readChatRequest({ json }: Body, context: ReadContext): Call<Chat
       jsonHint: jsonHint(mode),
       turns: read.turns,
       tools: named.tools,
-      ...choiceOf(json, named.isLegacy),
+      toolChoice: choice.toolChoice,
+      toolChoicePath: choice.toolChoicePath,
+      parallelToolCalls: choice.parallelToolCalls,
       droppedToolTypes: [],
       thinking,
       sampling: { temperature: numberOf(json['temperature']), topP: numberOf(json['top_p']), topK: numberOf(json['top_k']) },
@@ -72,7 +75,7 @@ export function readChatRequest({ json }: Body, context: ReadContext): Call<Chat
     model,
   )
   if (composed instanceof Refusal) return composed
-  const { modelAt, ...native } = composed
+  const { body, bounds, modelAt } = composed
   const opening = (): Opening => ({
     modelId: model.id,
     system: read.system,
@@ -81,7 +84,7 @@ export function readChatRequest({ json }: Body, context: ReadContext): Call<Chat
   })
   const routing = { conversation: conversationOf(givenIds(json, context), opening), modelAt }
   const echo = { includesUsageChunk: includesUsageChunk(json), isLegacy: named.isLegacy, customTools: named.customTools }
-  return { model, isStream, ...native, routing, version: NATIVE_VERSION, betas: '', echo }
+  return { model, isStream, body, bounds, routing, version: NATIVE_VERSION, betas: '', echo }
 }
 
 type Shape = Readonly<{ modelId: string; messages: readonly MessageFields[]; stopSequences: readonly string[] }>

@@ -1,5 +1,6 @@
 /** A complete native message to a chat completion. Rules: contract.md "Chat answer"; chat.md "Answer"; translation.md "Ends". */
 
+import { utf8Bytes } from '../../bytes/byte-string.ts'
 import type { Call, Stamp } from '../../format.ts'
 import type { JsonObject } from '../../json.ts'
 import type { NativeMessage } from '../../native/message.ts'
@@ -29,19 +30,15 @@ export function chatCompletion(message: NativeMessage, call: Call<ChatEcho>, sta
 }
 
 export const chatResponse = (message: NativeMessage, call: Call<ChatEcho>, stamp: Stamp): Uint8Array =>
-  Buffer.from(JSON.stringify(chatCompletion(message, call, stamp)), 'utf8')
+  utf8Bytes(JSON.stringify(chatCompletion(message, call, stamp)))
 
 function chatMessage(content: readonly JsonObject[], toolUses: readonly JsonObject[], echo: ChatEcho): ChatMessage {
   const reasoning = joined(content, 'thinking')
+  const written: ChatMessage = { role: 'assistant', content: joined(content, 'text'), refusal: null }
+  if (reasoning !== '') written.reasoning_content = reasoning
   const signed = content.flatMap(signedThinking)
-  return {
-    role: 'assistant',
-    content: joined(content, 'text'),
-    refusal: null,
-    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
-    ...(signed.length === 0 ? {} : { thinking_blocks: signed }),
-    ...calls(toolUses, echo),
-  }
+  if (signed.length > 0) written.thinking_blocks = signed
+  return toolUses.length === 0 ? written : { ...written, ...calls(toolUses, echo) }
 }
 
 function calls(toolUses: readonly JsonObject[], { isLegacy, customTools }: ChatEcho): Pick<ChatMessage, 'tool_calls' | 'function_call'> {
@@ -52,8 +49,11 @@ function calls(toolUses: readonly JsonObject[], { isLegacy, customTools }: ChatE
 }
 
 /** The text of all blocks of a type, without a separator; the field that holds it is named like the type. */
-const joined = (content: readonly JsonObject[], type: 'text' | 'thinking'): string =>
-  content.map((block) => (block['type'] === type && typeof block[type] === 'string' ? block[type] : '')).join('')
+function joined(content: readonly JsonObject[], type: 'text' | 'thinking'): string {
+  let text = ''
+  for (const block of content) if (block['type'] === type && typeof block[type] === 'string') text += block[type]
+  return text
+}
 
 /** Thinking that the client may send back; what is not signed it may not. */
 function signedThinking({ type, thinking, signature, data }: JsonObject): ThinkingBlock[] {

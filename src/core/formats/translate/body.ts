@@ -4,6 +4,7 @@
  */
 
 import { type GivenIds, SESSION_HEADER } from '../../affinity.ts'
+import { utf8Bytes } from '../../bytes/byte-string.ts'
 import type { Model } from '../../catalog.ts'
 import type { ReadContext, Sha256Hex } from '../../format.ts'
 import { isObject, type JsonObject } from '../../json.ts'
@@ -59,21 +60,16 @@ export function compose(request: Translated, model: Model): Composed | Refusal {
     forbidsManual: forbidsManualThinking(turns),
   })
   const isThinking = thinking.thinking?.type === 'enabled' || thinking.thinking?.type === 'adaptive'
-  const body = encodeBody(
-    {
-      model: model.upstreamModel,
-      max_tokens: maxTokens,
-      ...(request.isStream ? { stream: true } : {}),
-      ...samplingFor(request.sampling, model, isThinking),
-      ...(request.stopSequences.length > 0 ? { stop_sequences: request.stopSequences } : {}),
-      ...(request.userId === undefined ? {} : { metadata: { user_id: request.userId } }),
-      ...systemField(system, request.jsonHint),
-      ...(tools.length > 0 ? { tools } : {}),
-      ...(toolset.choice === undefined ? {} : { tool_choice: toolset.choice }),
-      ...thinking,
-    },
-    turns,
-  )
+  // Field by field: a spread for each that may be there would copy the head once a field.
+  const head: NativeHead = { model: model.upstreamModel, max_tokens: maxTokens }
+  if (request.isStream) head['stream'] = true
+  if (!model.rejects.has('sampling') && !isThinking) addSampling(head, request.sampling)
+  if (request.stopSequences.length > 0) head['stop_sequences'] = request.stopSequences
+  if (request.userId !== undefined) head['metadata'] = { user_id: request.userId }
+  addSystem(head, system, request.jsonHint)
+  if (tools.length > 0) head['tools'] = tools
+  if (toolset.choice !== undefined) head['tool_choice'] = toolset.choice
+  const body = encodeBody(Object.assign(head, thinking), turns)
   const bounds = {
     bodyBytes: body.byteLength,
     hasOpaqueInput: found.isOpaque,
@@ -85,6 +81,8 @@ export function compose(request: Translated, model: Model): Composed | Refusal {
   }
   return { body, bounds, modelAt: MODEL_AT }
 }
+
+type NativeHead = Record<string, unknown>
 
 type Survey = Readonly<{ hasTools: boolean; isOpaque: boolean; markers: readonly CacheControl[] }>
 
@@ -110,7 +108,8 @@ function survey(turns: readonly Turn[]): Survey {
 /** `markers`: those on the blocks of the turns, as the client set them. */
 function withMarkers(request: Translated, tools: readonly NativeTool[], markers: readonly CacheControl[]): Marked {
   const { system, turns, cacheControl, wishesCaching } = request
-  const own = [...markersOf(tools), ...markersOf(system), ...markers]
+  const isBare = tools.length === 0 && system.length === 0
+  const own = isBare ? markers : [...markersOf(tools), ...markersOf(system), ...markers]
   if (cacheControl === undefined && (own.length > 0 || !wishesCaching)) return { system, tools, turns, markers: own }
   const marked =
     cacheControl === undefined
@@ -122,14 +121,15 @@ function withMarkers(request: Translated, tools: readonly NativeTool[], markers:
 type Marked = Markable & Readonly<{ markers: readonly CacheControl[] }>
 
 /** One string, or blocks as soon as one of them carries a marker. */
-function systemField(system: readonly TextBlock[], hint: string | undefined): JsonObject {
+function addSystem(head: NativeHead, system: readonly TextBlock[], hint: string | undefined): void {
   const blocks = hint === undefined ? system : [...system, textBlock(hint)]
-  if (blocks.length === 0) return {}
-  return { system: blocks.some(({ cache_control }) => cache_control !== undefined) ? blocks : blocks.map(({ text }) => text).join('\n') }
+  if (blocks.length === 0) return
+  const isMarked = blocks.some(({ cache_control }) => cache_control !== undefined)
+  head['system'] = isMarked ? blocks : blocks.map(({ text }) => text).join('\n')
 }
 
 /** Messages are written many at once, and block by block where a call's arguments must keep their letters. */
-function encodeBody(head: JsonObject, turns: readonly Turn[]): Uint8Array {
+function encodeBody(head: NativeHead, turns: readonly Turn[]): Uint8Array {
   let written = ''
   let plain: Turn[] = []
   // Added up and never joined: the engine then copies a large text once, when it is encoded.
@@ -152,9 +152,9 @@ function encodeBody(head: JsonObject, turns: readonly Turn[]): Uint8Array {
     })
     written += ']}'
   }
-  if (written === '') return Buffer.from(JSON.stringify({ ...head, messages: plain }), 'utf8')
+  if (written === '') return utf8Bytes(JSON.stringify(Object.assign(head, { messages: plain })))
   writePlain()
-  return Buffer.from(`${JSON.stringify(head).slice(0, -1)},"messages":[${written}]}`, 'utf8')
+  return utf8Bytes(`${JSON.stringify(head).slice(0, -1)},"messages":[${written}]}`)
 }
 
 /** A turn of one plain text is a string. */
@@ -184,19 +184,14 @@ const maxTokensOf = (asked: number | undefined, isStream: boolean, model: { maxO
 
 type Sampling = Readonly<{ temperature: number | undefined; topP: number | undefined; topK: number | undefined }>
 
-type NativeSampling = { temperature?: number; top_p?: number; top_k?: number }
-
-/** Nothing for a model that rejects sampling and while it thinks. Several models refuse temperature beside top_p: the one that says less goes. */
-function samplingFor(wish: Sampling, model: Pick<Model, 'rejects'>, isThinking: boolean): NativeSampling {
-  if (model.rejects.has('sampling') || isThinking) return {}
+/** Not for a model that rejects sampling, nor while it thinks. Several models refuse temperature beside top_p: the one that says less goes. */
+function addSampling(head: NativeHead, wish: Sampling): void {
   const temperature = wish.temperature === undefined ? undefined : Math.min(1, wish.temperature)
   const hasBoth = temperature !== undefined && wish.topP !== undefined
   const keepsTopP = !hasBoth || (temperature === 1 && wish.topP < 1)
-  return {
-    ...(temperature === undefined || (hasBoth && keepsTopP) ? {} : { temperature }),
-    ...(wish.topP === undefined || !keepsTopP ? {} : { top_p: wish.topP }),
-    ...(wish.topK === undefined ? {} : { top_k: wish.topK }),
-  }
+  if (temperature !== undefined && !(hasBoth && keepsTopP)) head['temperature'] = temperature
+  if (wish.topP !== undefined && keepsTopP) head['top_p'] = wish.topP
+  if (wish.topK !== undefined) head['top_k'] = wish.topK
 }
 
 /** Both translated formats name a conversation in the same fields. */
@@ -210,7 +205,8 @@ const USER_ID_LENGTH_MAX = 256
 
 /** The first string that says something; a longer one than native takes becomes its SHA-256 in hex. */
 export function userIdOf(sha256Hex: Sha256Hex, ...candidates: readonly unknown[]): string | undefined {
-  const id = candidates.find((candidate) => typeof candidate === 'string' && candidate.trim() !== '')
-  if (typeof id !== 'string') return undefined
-  return id.length <= USER_ID_LENGTH_MAX ? id : sha256Hex(id)
+  for (const id of candidates) {
+    if (typeof id === 'string' && id.trim() !== '') return id.length <= USER_ID_LENGTH_MAX ? id : sha256Hex(id)
+  }
+  return undefined
 }
