@@ -140,15 +140,15 @@ export type Settlement = Readonly<{
   durationMs: number
   now: number
   /** The upstream that answered; absent where none did. */
-  upstream?: UpstreamCall
+  upstream?: UpstreamCall | undefined
   /** Upstream calls that were made, the one of this receipt with them; default 1. */
   attempts?: number
   /** The others. They are written in the same transaction as the receipt. */
-  otherAttempts?: readonly Attempt[]
+  otherAttempts?: readonly Attempt[] | undefined
   /** Written in the same transaction. */
-  idempotency?: Idempotency
+  idempotency?: Idempotency | undefined
   /** What an estimate took for a token; only with the source `estimated`. */
-  bytesPerToken?: number
+  bytesPerToken?: number | undefined
   /** SHA-256 of the conversation's id, salted with the account. */
   sessionHash?: Uint8Array
 }>

@@ -68,10 +68,15 @@ export class Exchange {
   end(fields: Omit<RequestLine, 'requestId' | 'route' | 'format' | 'durationMs' | 'firstByteMs'>): void {
     if (this.#isEnded) return
     this.#isEnded = true
-    const { requestId, elapsedMs: durationMs } = this
-    const attempts = this.calls.count > 1 ? this.calls.count : undefined
-    const asked = { requestId, route: this.#route, format: this.#format, attempts }
-    const line: RequestLine = { ...fields, ...asked, firstByteMs: this.#firstByteMs, durationMs }
+    const line: RequestLine = {
+      ...fields,
+      requestId: this.requestId,
+      route: this.#route,
+      format: this.#format,
+      attempts: this.calls.count > 1 ? this.calls.count : undefined,
+      firstByteMs: this.#firstByteMs,
+      durationMs: this.elapsedMs,
+    }
     this.#world.log.request(line)
     this.#world.metrics.requestEnded(line)
   }

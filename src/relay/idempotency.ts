@@ -22,7 +22,10 @@ const NAME = 'Idempotency-Key'
 /** Other headers do not change what is asked. */
 const HEADERS_THAT_MATTER = ['anthropic-version', 'vendor-version', 'anthropic-beta'] as const
 
-/** Undefined: the request has no such header. Comes after the body and before all that depends on it; waits for one read at most. */
+/** It has such a header. */
+export const namesItself = ({ headers }: Pick<Request, 'headers'>): boolean => headers.get(HEADER) !== null
+
+/** Comes after the body and before all that depends on it; waits for one read at most. */
 export async function claimAnswer(
   { ledger, answers, now }: ClaimParts,
   { id: keyId, accountId }: Pick<KeyRecord, 'id' | 'accountId'>,

@@ -26,46 +26,45 @@ const bad = (message: string): Refusal => new Refusal('invalidRequest', { messag
 /** Its client left, or sent what no decoder takes. */
 export const UNREADABLE = bad('Invalid request body: it could not be read')
 
-/** `lease` grows with the body and is the caller's to release: the body stays in memory as long as the request runs. */
-export async function readBody(
+/**
+ * `lease` grows with the body and is the caller's to release: the body stays in memory as long as the request runs. A refusal that the head alone gives is
+ * there at once.
+ */
+export function readBody(
   request: Request,
   time: Time,
   bounds: Bounds,
   lease: BodyLease,
   pace: Pace = PACE,
-): Promise<Uint8Array | Refusal> {
-  const said = Number(request.headers.get('content-length') ?? 0)
+): Refusal | Promise<Uint8Array | Refusal> {
+  const { headers } = request
+  const length = headers.get('content-length') ?? ''
+  const said = Number(length)
   if (said > bounds.bodyBytes) return new Refusal('bodyTooLarge')
-  const encoding = (request.headers.get('content-encoding') ?? '').trim().toLowerCase()
+  const encoding = (headers.get('content-encoding') ?? '').trim().toLowerCase()
   if (!isEncoding(encoding)) return bad('content-encoding: Input should be one of gzip, deflate, br, zstd')
+  const isPlain = encoding === '' || encoding === 'identity'
+  const isWhole = isPlain && LENGTH.test(length) && said <= WHOLE_BYTES_MAX
+  const read = (): Promise<Uint8Array | Refusal> =>
+    isWhole ? takeWhole(request, said, time, bounds, lease, pace) : collect(request, encoding, time, bounds, lease, pace)
   const room = lease.room(said, time)
-  if (room !== undefined) await room
-  const length = wholeLengthOf(request.headers, encoding)
-  return await (length === undefined
-    ? collect(request, encoding, time, bounds, lease, pace)
-    : takeWhole(request, length, time, bounds, lease, pace))
+  return room === undefined ? read() : room.then(read)
 }
 
 /** A body up to this size whose length is known is taken in one piece: there is nothing to count in it, and a reader costs more than the rest of the gateway. */
 const WHOLE_BYTES_MAX = 64 * 1024
 const LENGTH = /^\d{1,5}$/
 
-function wholeLengthOf(headers: Headers, encoding: Encoding): number | undefined {
-  const length = headers.get('content-length') ?? ''
-  const isPlain = encoding === '' || encoding === 'identity'
-  return isPlain && LENGTH.test(length) && Number(length) <= WHOLE_BYTES_MAX ? Number(length) : undefined
-}
-
 /** How much of it has come is not seen meanwhile: it has the windows that a steady body of its length would take. */
 async function takeWhole(
   request: Request,
   length: number,
   time: Time,
-  { bodyBytes, totalTimeoutMs }: Bounds,
+  { totalTimeoutMs }: Pick<Bounds, 'totalTimeoutMs'>,
   lease: BodyLease,
   { windowMs, windowBytesMin }: Pace,
 ): Promise<Uint8Array | Refusal> {
-  const refusal = length > bodyBytes ? new Refusal('bodyTooLarge') : lease.grow(length)
+  const refusal = lease.grow(length)
   if (refusal !== undefined) return refusal
   const { promise, resolve } = Promise.withResolvers<Uint8Array | Refusal>()
   const slowest = { windowMs: windowMs * Math.max(1, Math.ceil(length / windowBytesMin)), windowBytesMin: 1 }

@@ -26,19 +26,28 @@ export type Reading = Readonly<{
   lease: BodyLease
 }>
 
-/** `bytes` are the reader's own: of a large body nothing is left of them. The call is as the named reader makes it, which knows its echo. Rejects by bugs only. */
-export async function readCall(
+/** `bytes` are the reader's own: of a large body nothing is left of them. The call is as the named reader makes it, which knows its echo. Throws by bugs only. */
+export function readCall(
   name: ReaderName,
-  { world, memory, bodyReader, request, key, lease }: Reading,
+  reading: Reading,
   bytes: Uint8Array,
-): Promise<Call<unknown> | Refusal> {
-  const find = (id: string) => memory.written(key.id, id)
-  if (bytes.byteLength < LARGE_BYTES) {
-    const recalling = new Recalling(find, lease, bytes.byteLength, LARGE_BYTES)
-    const body = parseBody(bytes)
-    const read = body instanceof Refusal ? body : READERS[name](body, readContext(world, request, key, recalling.parsed))
-    if (!recalling.isLarge) return recalling.refusal ?? read
-  }
+): Call<unknown> | Refusal | Promise<Call<unknown> | Refusal> {
+  if (bytes.byteLength >= LARGE_BYTES) return readBeside(name, reading, bytes)
+  const { world, request, key, lease } = reading
+  const recalling = new Recalling(finding(reading), lease, bytes.byteLength, LARGE_BYTES)
+  const body = parseBody(bytes)
+  const read = body instanceof Refusal ? body : READERS[name](body, readContext(world, request, key, recalling.parsed))
+  return recalling.isLarge ? readBeside(name, reading, bytes) : (recalling.refusal ?? read)
+}
+
+const finding =
+  ({ memory, key }: Pick<Reading, 'memory' | 'key'>) =>
+  (id: string) =>
+    memory.written(key.id, id)
+
+async function readBeside(name: ReaderName, reading: Reading, bytes: Uint8Array): Promise<Call<unknown> | Refusal> {
+  const { world, bodyReader, request, key, lease } = reading
+  const find = finding(reading)
   const recalling = new Recalling(find, lease, bytes.byteLength)
   const { headers, find: findModel } = readContext(world, request, key, recalling.parsed)
   const { signal } = request

@@ -15,7 +15,7 @@ import type { FinishedAnswer } from './answer-memory.ts'
 import type { BodyLease } from './body-memory.ts'
 import { countTokens } from './count-tokens.ts'
 import { type Connection, Exchange, ownerOf } from './exchange.ts'
-import { type Claim, type ClaimParts, claimAnswer, replay } from './idempotency.ts'
+import { type Claim, type ClaimParts, claimAnswer, namesItself, replay } from './idempotency.ts'
 import type { Slot } from './key-limits.ts'
 import { readBody } from './read-body.ts'
 import { readCall } from './read-call.ts'
@@ -102,12 +102,13 @@ export class Relay {
       connection.restore()
       return replay(grant, this.#parts.world.corsOrigins(), connection.origin)
     }
-    const admitted: Admitted<Echo> = { parts: this.#parts, format, request, connection, exchange, ...grant }
+    const { call, held, lease, claim, release } = grant
+    const admitted: Admitted<Echo> = { parts: this.#parts, format, request, connection, exchange, call, held, lease, claim, release }
     try {
-      if (!grant.call.isStream) return await answerWhole(admitted)
+      if (!call.isStream) return await answerWhole(admitted)
       return await this.#stream(admitted)
     } catch (error) {
-      grant.release()
+      release()
       connection.restore()
       throw error
     }
@@ -144,37 +145,36 @@ export class Relay {
     try {
       const bytes = await readBody(request, world, world.limits(), lease)
       if (bytes instanceof Refusal) return giveUp(bytes)
-      const claimed = await claimAnswer(this.#claimParts, key, request, bytes)
+      const claimed = namesItself(request) ? await claimAnswer(this.#claimParts, key, request, bytes) : undefined
       if (claimed instanceof Refusal || (claimed !== undefined && 'kind' in claimed)) return giveUp(claimed)
       taken.claim = claimed
-      const held = await this.#hold(format, request, key, exchange, bytes, lease, claimed)
-      return held instanceof Refusal ? giveUp(held) : { ...held, lease, claim: claimed, release }
+      const reading = readCall(format.name, { ...this.#parts, request, key, lease }, bytes)
+      const call = reading instanceof Promise ? await reading : reading
+      if (call instanceof Refusal) return giveUp(call)
+      const holding = this.#hold(format, call as Call<Echo>, key, exchange, claimed)
+      const held = holding instanceof Promise ? await holding : holding
+      return held instanceof Refusal ? giveUp(held) : { call: call as Call<Echo>, held, lease, claim: claimed, release }
     } catch (error) {
       release()
       throw error
     }
   }
 
-  async #hold<Echo>(
+  #hold<Echo>(
     format: Format<Echo>,
-    request: Request,
+    call: Call<Echo>,
     key: KeyRecord,
     exchange: Exchange,
-    bytes: Uint8Array,
-    lease: BodyLease,
     claim: Claim | undefined,
-  ): Promise<Pick<Grant<Echo>, 'call' | 'held'> | Refusal> {
+  ): Held | Refusal | Promise<Held | Refusal> {
     const { world } = this.#parts
-    const read = await readCall(format.name, { ...this.#parts, request, key, lease }, bytes)
-    if (read instanceof Refusal) return read
-    const call = read as Call<Echo>
     const { rates, contextWindow, id: modelId } = call.model
     const held: Held = {
       key,
       modelId,
       isStream: call.isStream,
       sessionHash: sessionHashOf(key.accountId, call.routing.conversation),
-      ...(claim === undefined ? {} : { idempotency: claim.idempotency }),
+      idempotency: claim?.idempotency,
       bounds: call.bounds,
       rates,
       amountPicos: holdFor(call.bounds, rates, contextWindow),
@@ -190,8 +190,7 @@ export class Relay {
       amountPicos: held.amountPicos,
       now: world.clock.now(),
     })
-    const refusal = holdRefusal(answer instanceof Promise ? await answer : answer, world)
-    return refusal ?? { call, held }
+    return answer instanceof Promise ? answer.then((given) => holdRefusal(given, world) ?? held) : (holdRefusal(answer, world) ?? held)
   }
 }
 
@@ -207,8 +206,8 @@ const releasing = (taken: Taken) => (): void => {
 /** The salt keeps accounts apart: nobody steers another's conversations, or finds them by their words. Rules: pool.md "Affinity". */
 const sessionHashOf = (accountId: string, conversation: string): Uint8Array => hashOf(`${accountId}\n${conversation}`)
 
-/** In one call: a hasher that is fed and read costs five times as much. */
-const hashOf = (text: string): Uint8Array => new Uint8Array(Bun.SHA256.hash(text).buffer)
+/** In one call, into bytes of ours: a hasher that is fed and read costs thirty times as much. */
+const hashOf = (text: string): Uint8Array => Bun.SHA256.hash(text, new Uint8Array(32)) as Uint8Array
 
 function holdRefusal(answer: HoldAnswer, { dashboardUrl }: Pick<World, 'dashboardUrl'>): Refusal | undefined {
   switch (answer) {

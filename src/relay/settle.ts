@@ -20,7 +20,7 @@ export type Held = Readonly<{
   /** SHA-256 of the conversation, salted with the account. */
   sessionHash: Uint8Array
   /** Of a request that named itself by an Idempotency-Key. */
-  idempotency?: Idempotency
+  idempotency?: Idempotency | undefined
   bounds: Bounds
   rates: Rates
   amountPicos: Picos
@@ -58,10 +58,7 @@ export async function settle(world: World, exchange: Exchange, held: Held, ended
       ? world.ledger.void(exchange.requestId, calls.unpaid(ended.more?.cause ?? ended.outcome, world.clock.now()))
       : await commit(world, exchange, held, charge, ended)
   if (answer === 'already') world.log.alarm('a request was settled twice', { request_id: exchange.requestId })
-  exchange.end({
-    ...lineOf(held, charge, ended, answer !== 'unavailable'),
-    cacheLostPicos: calls.hasMoved ? cacheLost(held, charge) : undefined,
-  })
+  exchange.end(lineOf(held, charge, ended, answer !== 'unavailable', calls.hasMoved ? cacheLost(held, charge) : undefined))
   return answer === 'unavailable' ? 'unavailable' : { costPicos: charge === 'void' ? ZERO : charge.costPicos }
 }
 
@@ -79,6 +76,7 @@ function lineOf(
   charge: Charge,
   { outcome, status, more }: Ended,
   isKept: boolean,
+  cacheLostPicos: Picos | undefined,
 ): Omit<RequestLine, 'requestId' | 'route' | 'durationMs'> {
   const { key, modelId, isStream, amountPicos } = held
   const { source, usage, costPicos, waivedPicos, bytesPerToken } = charge === 'void' ? VOID : charge
@@ -99,6 +97,7 @@ function lineOf(
     upstream: more?.upstream,
     cause: more?.cause,
     isAlarm: more?.isAlarm,
+    cacheLostPicos,
   }
 }
 
@@ -119,7 +118,7 @@ function commit(
   charge: Exclude<Charge, 'void'>,
   ended: Ended,
 ): Promise<'settled' | 'already' | 'unavailable'> {
-  const { bytesPerToken } = charge
+  const others = exchange.calls.others()
   return world.ledger.settle({
     requestId: exchange.requestId,
     outcome: ended.outcome,
@@ -131,17 +130,16 @@ function commit(
     firstByteMs: exchange.firstByteMs,
     durationMs: exchange.elapsedMs,
     now: world.clock.now(),
-    ...answererOf(exchange, ended.observation),
+    upstream: answererOf(exchange, ended.observation),
     attempts: exchange.calls.count,
-    otherAttempts: exchange.calls.others(),
+    otherAttempts: others.length === 0 ? undefined : others,
     sessionHash: held.sessionHash,
-    ...(held.idempotency !== undefined && usesUp(ended.outcome, charge.costPicos) ? { idempotency: held.idempotency } : {}),
-    ...(bytesPerToken === undefined ? {} : { bytesPerToken }),
+    idempotency: usesUp(ended.outcome, charge.costPicos) ? held.idempotency : undefined,
+    bytesPerToken: charge.bytesPerToken,
   })
 }
 
 /** The upstream that answered, with its own ids of the answer, as the ledger records it. */
-export function answererOf({ calls: { upstream } }: Exchange, { messageId }: Observation): Readonly<{ upstream?: UpstreamCall }> {
-  if (upstream === undefined) return {}
-  return { upstream: messageId === undefined ? upstream : { ...upstream, messageId } }
+export function answererOf({ calls: { upstream } }: Exchange, { messageId }: Observation): UpstreamCall | undefined {
+  return upstream === undefined || messageId === undefined ? upstream : { ...upstream, messageId }
 }

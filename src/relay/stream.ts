@@ -348,8 +348,8 @@ export class ClientStream implements LiveStream, BodySink, ClientBodyUser, Timed
     const basis = isEstimated
       ? ({ usageSource: 'estimated', bytesPerToken: held.bounds.bytesPerToken } as const)
       : ({ usageSource: 'partial' } as const)
-    const calls = { ...answererOf(exchange, transcoder.observation), otherAttempts: exchange.calls.others() }
-    world.ledger.mark(exchange.requestId, { usage, ...basis, ...calls })
+    const upstream = answererOf(exchange, transcoder.observation)
+    world.ledger.mark(exchange.requestId, { usage, ...basis, ...(upstream && { upstream }), otherAttempts: exchange.calls.others() })
   }
 
   #wait(): void {
