@@ -8,6 +8,7 @@ import type { Limits } from '../core/limits.ts'
 import { type Picos, picos, toExactUsdText, ZERO } from '../core/money.ts'
 import { costOf, type Rates } from '../core/pricing.ts'
 import { NO_USAGE } from '../core/usage.ts'
+import alerts from './guide/alerts.md' with { type: 'text' }
 import authentication from './guide/authentication.md' with { type: 'text' }
 import billing from './guide/billing.md' with { type: 'text' }
 import clients from './guide/clients.md' with { type: 'text' }
@@ -39,6 +40,7 @@ export const GUIDE_SOURCES: readonly Readonly<{ name: string; source: string }>[
   { name: 'models', source: models },
   { name: 'billing', source: billing },
   { name: 'statements', source: statements },
+  { name: 'alerts', source: alerts },
   { name: 'streaming', source: streaming },
   { name: 'errors', source: errors },
   { name: 'limits', source: limits },

@@ -44,6 +44,7 @@ test('every page has a title and a sentence under it, and nothing in it is left 
     '/docs/models',
     '/docs/billing',
     '/docs/statements',
+    '/docs/alerts',
     '/docs/streaming',
     '/docs/errors',
     '/docs/limits',
