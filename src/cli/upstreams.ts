@@ -49,13 +49,14 @@ function sentenceOf(name: string, isOut: boolean, isNew: boolean, running: numbe
   return `${name} is out: ${running} calls run on to their end, none begins. It stays out over SIGHUP, not over a restart.${rest}`
 }
 
-const documentOf = ({ name, priority, weight, running, waiting, out, models }: UpstreamReport) => ({
+const documentOf = ({ name, priority, weight, running, waiting, out, lastFailure, models }: UpstreamReport) => ({
   name,
   priority,
   weight,
   in_flight: running,
   waiting,
   out: out && { by: out.by, reason: out.reason, since: isoOrNull(out.at) },
+  last_failure: lastFailure && { cause: lastFailure.cause, model: lastFailure.model, at: isoOrNull(lastFailure.at) },
   models: models.map(({ model, breaker, probeInMs, firstEventMs, share }) => ({
     model,
     breaker,

@@ -108,6 +108,7 @@ const UPSTREAMS = Type.Array(
     running: Type.Integer(),
     waiting: Type.Integer(),
     out: orNull(shape({ by: label, reason: label, at: time })),
+    lastFailure: orNull(shape({ cause: Type.String(), model: Type.String(), at: time })),
     models: Type.Array(
       shape({
         model: Type.String(),

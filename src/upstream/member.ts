@@ -11,6 +11,9 @@ export type MemberConfig = Readonly<{ name: string; priority: number; weight: nu
 /** By whom, why and since when (Unix milliseconds) an upstream takes no calls. */
 export type TakenOut = Readonly<{ by: string; reason: string; at: number }>
 
+/** A call that failed: why, of which model (as the upstream knows it) and when (Unix milliseconds). */
+export type CallFailure = Readonly<{ cause: string; model: string; at: number }>
+
 /** An upstream as operators see it. */
 export type UpstreamReport = Readonly<{
   name: string
@@ -20,6 +23,8 @@ export type UpstreamReport = Readonly<{
   waiting: number
   /** Null where nobody took it out. */
   out: TakenOut | null
+  /** Null where none of its calls has failed. */
+  lastFailure: CallFailure | null
   /** Those that it was asked for, or could have been. */
   models: readonly LineReport[]
 }>
@@ -42,6 +47,7 @@ export class Member {
   config: MemberConfig
   /** Taken out by an operator: what runs ends, nothing new begins. */
   out: TakenOut | undefined
+  lastFailure: CallFailure | undefined
   readonly turns = new Turns(() => this.config.maxConcurrent)
   readonly #lines = new Map<string, Line>()
   readonly #random: () => number
@@ -81,7 +87,8 @@ export class Member {
   report(now: number): UpstreamReport {
     const { name, priority, weight } = this.config
     const { running, waiting } = this.turns
-    return { name, priority, weight, running, waiting, out: this.out ?? null, models: this.lines().map((line) => reportOf(line, now)) }
+    const [out, lastFailure] = [this.out ?? null, this.lastFailure ?? null]
+    return { name, priority, weight, running, waiting, out, lastFailure, models: this.lines().map((line) => reportOf(line, now)) }
   }
 }
 

@@ -277,6 +277,9 @@ export class UpstreamPool {
     if (isCount(request) && taken.trouble?.kind !== 'dead') line.breaker.abandoned()
     else this.#judge(spot, taken, stop, startedMs)
     events.called(member.name, taken.cause)
+    // What the client got wrong, or left, says nothing of the upstream.
+    if (stop.isOverdue || (taken.trouble !== undefined && !stop.isStopped))
+      member.lastFailure = { cause: taken.cause, model: line.model, at: now() }
     log.failed({
       ...begun,
       ...(reply.requestId === undefined ? {} : { requestId: reply.requestId }),

@@ -27,6 +27,7 @@ beforeEach(async () => {
   const line = pool.members()[0]?.line('large')
   line?.breaker.failed(0, { kind: 'dead' })
   pool.members()[0]?.line('small').pace.began(120)
+  Object.assign(pool.members()[0] ?? {}, { lastFailure: { cause: 'status 529', model: 'large', at: NOW } })
   pool.members()[0]?.turns.enter('acc_1')
   socket = listenOnOperatorSocket(socketPathOf(place.ledgerPath), ledger, { upstreams: pool })
 })
@@ -45,12 +46,13 @@ test('the list says of each upstream what runs and waits, and of each of its mod
       in_flight: 1,
       waiting: 0,
       out: null,
+      last_failure: { cause: 'status 529', model: 'large', at: new Date(NOW).toISOString() },
       models: [
         { model: 'large', breaker: 'open', probe_in_ms: expect.any(Number), first_event_ms: 0, share: 1 },
         { model: 'small', breaker: 'closed', probe_in_ms: null, first_event_ms: 120, share: 1 },
       ],
     },
-    { name: 'south', priority: 1, weight: 2, in_flight: 0, waiting: 0, out: null, models: [] },
+    { name: 'south', priority: 1, weight: 2, in_flight: 0, waiting: 0, out: null, last_failure: null, models: [] },
   ] as never)
   const { out } = await place.run('upstreams', 'list')
   expect(out).toMatch(/^north +in +0 +2 +1 +0 +large +open, 0\.9 s +- +1$/m)

@@ -366,6 +366,8 @@ test('a report says how each model of an upstream does', async () => {
   const [a, b] = pool.reports()
   expect(a?.models).toMatchObject([{ model: 'vendor-sonnet-1', breaker: 'open', firstEventMs: 0, share: 1 }])
   expect(a?.models[0]?.probeInMs).toBeGreaterThan(0)
+  expect(a?.lastFailure).toMatchObject({ cause: 'refused', model: 'vendor-sonnet-1' })
+  expect(b?.lastFailure).toBeNull()
   expect(b?.models).toMatchObject([{ breaker: 'closed', probeInMs: null }])
 })
 
