@@ -98,7 +98,7 @@ export class CommitLoop {
       faults: applied.faults,
       isWritable: this.#isWritable,
       spillBytes: this.#spill.bytes,
-      ...(writes ? { commitMs } : {}),
+      ...(writes ? { commitMs, groupSize: batch.length } : {}),
     })
     this.#ledger.tidy()
     return true

@@ -38,8 +38,8 @@ export type GroupCommitOptions = ThreadOptions &
     onClosed: () => void
   }>
 
-/** `commitMs`: of a group's transaction, to its flush; absent where nothing was written. `spillBytes`: what the spill keeps now. */
-type StorageNews = Pick<Committed, 'commitMs' | 'spillBytes'>
+/** `commitMs`, `groupSize`: of a group's transaction, to its flush; absent where nothing was written. `spillBytes`: what the spill keeps now. */
+type StorageNews = Pick<Committed, 'commitMs' | 'groupSize' | 'spillBytes'>
 
 const SWEEP_MS_MAX = 250
 /** While the storage fails; beyond that the oldest are forgotten. */

@@ -137,6 +137,8 @@ export type Committed = Readonly<{
   isWritable: boolean
   /** How long the transaction of its writes took, to its flush; absent where nothing was written. */
   commitMs?: number
+  /** How many tasks that transaction had; beside `commitMs`. */
+  groupSize?: number
   /** What the spill keeps now. */
   spillBytes: number
   /** Ids of requests whose settle was answered `spilled`, and that have their receipt now. */

@@ -68,6 +68,11 @@ export class Sums implements Family {
     this.#series.of(labels).sum = value
   }
 
+  /** Of all series. */
+  total(): number {
+    return this.#series.entries().reduce((total, { value }) => total + value.sum, 0)
+  }
+
   render(): string {
     const samples = this.#series.entries().map(({ labels, value }) => sample(this.#name, pairs(this.#labelNames, labels), value.sum))
     return [this.#head, ...samples].join('\n')

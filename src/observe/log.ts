@@ -26,19 +26,25 @@ export type LogOptions = Readonly<{
   /** Takes one whole line, with its newline. Must not throw and must not wait. */
   write: (line: string) => void
   /** Told of every alarm that is not a request's own: `metrics.alarm`. */
-  onAlarm?: (what: string) => void
+  onAlarm?: (what: string, fields: LogFields) => void
+  /** Told of a request whose end an operator must act on. */
+  onRequestAlarm?: (line: RequestLine) => void
   /** Milliseconds that never jump. */
   now?: () => number
 }>
 
-export function makeLog({ write, onAlarm, now = () => performance.now() }: LogOptions): Log {
+export function makeLog({ write, onAlarm, onRequestAlarm, now = () => performance.now() }: LogOptions): Log {
   const tell = (line: RequestLine): void => write(textOf(levelOf(line), fieldsOf(line)))
   const keyless = new KeylessRefusals(tell, now)
   return {
-    request: (line) => (isKeylessRefusal(line) ? keyless.add(line) : tell(line)),
-    alarm(what, fields) {
+    request(line) {
+      if (line.isAlarm === true) onRequestAlarm?.(line)
+      if (isKeylessRefusal(line)) keyless.add(line)
+      else tell(line)
+    },
+    alarm(what, fields = {}) {
       write(textOf('error', { alarm: what, ...fields }))
-      onAlarm?.(what)
+      onAlarm?.(what, fields)
     },
     notice: (text, fields) => write(textOf('info', { notice: text, ...fields })),
     flush: () => keyless.flush(),

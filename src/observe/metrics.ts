@@ -8,6 +8,7 @@ import type { Picos } from '../core/money.ts'
 import type { Usage } from '../core/usage.ts'
 import { type Family, Histogram, reading, readings, Sums } from './families.ts'
 import { processMetrics } from './process-metrics.ts'
+import { Pulse, type PulseReading } from './pulse.ts'
 import type { RequestLine } from './request-line.ts'
 
 export interface Metrics {
@@ -19,8 +20,8 @@ export interface Metrics {
   streamEnded(format: FormatName): void
   /** An alarm that is not a request's own. `what` is a constant of the code. */
   alarm(what: string): void
-  /** What the ledger's thread tells with its answers: how long a group took to be on disk, and what waits in the spill. */
-  storageTold(news: Readonly<{ commitMs?: number; spillBytes: number }>): void
+  /** What the ledger's thread tells with its answers: how long a group took to be on disk, how many tasks it had, and what waits in the spill. */
+  storageTold(news: Readonly<{ commitMs?: number; groupSize?: number; spillBytes: number }>): void
   /** A try to deliver an alert, by what came of it. */
   alertDelivered(channel: 'email' | 'webhook', result: 'delivered' | 'failed' | 'given up'): void
   /** Deliveries that an account had no room for. */
@@ -38,6 +39,8 @@ export interface Metrics {
   ): void
   /** What the pool of upstreams does. */
   readonly pool: PoolMetrics
+  /** The last minute as plain numbers. */
+  minute(): MinuteReading
   /** The text to answer with, under `contentType`. */
   render(): Promise<string>
   readonly contentType: string
@@ -48,6 +51,8 @@ export interface Metrics {
  * Stripe's, or too old · unavailable: Stripe is to send it again.
  */
 export type PaymentResult = 'booked' | 'already' | 'ignored' | 'refused' | 'forged' | 'unavailable'
+/** `streams`: those that run. */
+type MinuteReading = PulseReading & Readonly<{ streams: number; spillBytes: number }>
 
 type PoolMetrics = Readonly<{
   /** A call ended without an answer, or its answer began: 'answered', or the fault's cause. */
@@ -71,8 +76,10 @@ export function makeMetrics(): Metrics {
   const seen = instruments()
   const families: Family[] = [...Object.values(seen), ...processMetrics()]
   const causes = new CauseLabel()
+  const pulse = new Pulse({ monotonicMs: () => performance.now(), now: Date.now })
   return {
     requestEnded(line) {
+      pulse.ended(line)
       countRequest(seen, line)
       countUse(seen, line)
       if (line.cause !== undefined) seen.faults.add([line.upstream ?? NONE, causes.of(line.cause)])
@@ -81,21 +88,31 @@ export function makeMetrics(): Metrics {
     streamStarted: (format) => seen.streams.add([format]),
     streamEnded: (format) => seen.streams.add([format], -1),
     alarm: (what) => seen.alarms.add([what]),
-    storageTold({ commitMs, spillBytes }) {
-      if (commitMs !== undefined) seen.commits.observe([], commitMs / 1000)
+    storageTold({ commitMs, groupSize = 1, spillBytes }) {
+      if (commitMs !== undefined) {
+        seen.commits.observe([], commitMs / 1000)
+        pulse.committed(commitMs, groupSize)
+      }
       seen.spill.set([], spillBytes)
     },
     alertDelivered: (channel, result) => seen.deliveries.add([channel, result]),
     alertDropped: (count) => seen.dropped.add([], count),
     pool: {
-      called: (upstream, result) => seen.attempts.add([upstream, causes.of(result)]),
-      retried: (how) => seen.retries.add([how]),
+      called(upstream, result) {
+        seen.attempts.add([upstream, causes.of(result)])
+        pulse.called(result === 'answered')
+      },
+      retried(how) {
+        seen.retries.add([how])
+        if (how === 'retried') pulse.retried()
+      },
       placed: (affinity) => seen.affinity.add([affinity]),
       changed: (upstream, model, state) => seen.breakers.set([upstream, model], BREAKER_VALUES[state]),
     },
     paymentEvent: (type, result) => seen.payments.add([type, result]),
     gauge: (name, help, read) => void families.push(reading('gauge', name, help, read)),
     gauges: (name, help, labelNames, read) => void families.push(readings(name, help, labelNames, read)),
+    minute: () => ({ ...pulse.read(), streams: seen.streams.total(), spillBytes: seen.spill.total() }),
     render: async () => `${(await Promise.all(families.map((family) => family.render()))).join('\n\n')}\n`,
     contentType: 'text/plain; version=0.0.4; charset=utf-8',
   }

@@ -1,0 +1,100 @@
+/**
+ * The last minute of the gateway, for whoever looks at it now: it is kept whether somebody looks or not, so that the first look sees a whole minute, and it costs
+ * a request a few additions in fixed arrays. Rules: pages.md "Now".
+ */
+
+import { LastMinute, RecentTimes } from '../core/last-minute.ts'
+import { type Picos, picos, ZERO } from '../core/money.ts'
+import { REFUSALS } from '../core/refusal.ts'
+import type { RequestLine } from './request-line.ts'
+
+/** Of the last sixty seconds, but for what a comment says. */
+export type PulseReading = Readonly<{
+  /** Requests that ended, with those that were refused. */
+  requests: number
+  /** By name; those that did not happen are left out. */
+  refusals: readonly Readonly<{ name: string; count: number }>[]
+  firstByte: Times
+  commits: Times
+  /** Tasks that were written together, on average; 0 where none were. */
+  groupSize: number
+  /** Upstream calls that were answered, that were not, and requests that went on to another upstream. */
+  calls: Readonly<{ answered: number; failed: number; retried: number }>
+  /** Of the UTC day, since this process runs. */
+  cacheLostPicos: Picos
+}>
+
+type Times = ReturnType<RecentTimes['read']>
+
+const REFUSAL_NAMES = Object.keys(REFUSALS)
+const COLUMN_OF: ReadonlyMap<string, number> = new Map(REFUSAL_NAMES.map((name, column) => [name, column]))
+const REQUESTS = REFUSAL_NAMES.length
+const GROUPS = REQUESTS + 1
+const GROUPED = REQUESTS + 2
+const ANSWERED = REQUESTS + 3
+const FAILED = REQUESTS + 4
+const RETRIED = REQUESTS + 5
+const COLUMNS = REQUESTS + 6
+const DAY_MS = 86_400_000
+
+export class Pulse {
+  readonly #counts = new LastMinute(COLUMNS)
+  readonly #firstBytes = new RecentTimes()
+  readonly #commits = new RecentTimes()
+  readonly #monotonicMs: () => number
+  readonly #now: () => number
+  #lost = { day: 0, picos: ZERO }
+
+  /** `now`: Unix milliseconds. */
+  constructor({ monotonicMs, now }: Readonly<{ monotonicMs: () => number; now: () => number }>) {
+    this.#monotonicMs = monotonicMs
+    this.#now = now
+  }
+
+  ended({ refusal, firstByteMs, cacheLostPicos }: RequestLine): void {
+    const nowMs = this.#monotonicMs()
+    this.#counts.add(REQUESTS, nowMs)
+    const column = refusal === undefined ? undefined : COLUMN_OF.get(refusal)
+    if (column !== undefined) this.#counts.add(column, nowMs)
+    if (firstByteMs !== undefined) this.#firstBytes.add(firstByteMs, nowMs)
+    if (cacheLostPicos !== undefined) this.#lost = { day: this.#day(), picos: picos(this.#lostToday() + cacheLostPicos) }
+  }
+
+  committed(commitMs: number, size: number): void {
+    const nowMs = this.#monotonicMs()
+    this.#commits.add(commitMs, nowMs)
+    this.#counts.add(GROUPS, nowMs)
+    this.#counts.add(GROUPED, nowMs, size)
+  }
+
+  called(isAnswered: boolean): void {
+    this.#counts.add(isAnswered ? ANSWERED : FAILED, this.#monotonicMs())
+  }
+
+  retried(): void {
+    this.#counts.add(RETRIED, this.#monotonicMs())
+  }
+
+  read(): PulseReading {
+    const nowMs = this.#monotonicMs()
+    const counts = this.#counts.sums(nowMs)
+    const of = (column: number): number => counts[column] ?? 0
+    return {
+      requests: of(REQUESTS),
+      refusals: REFUSAL_NAMES.map((name, column) => ({ name, count: of(column) })).filter(({ count }) => count > 0),
+      firstByte: this.#firstBytes.read(nowMs),
+      commits: this.#commits.read(nowMs),
+      groupSize: of(GROUPS) === 0 ? 0 : of(GROUPED) / of(GROUPS),
+      calls: { answered: of(ANSWERED), failed: of(FAILED), retried: of(RETRIED) },
+      cacheLostPicos: this.#lostToday(),
+    }
+  }
+
+  #lostToday(): Picos {
+    return this.#lost.day === this.#day() ? this.#lost.picos : ZERO
+  }
+
+  #day(): number {
+    return Math.floor(this.#now() / DAY_MS)
+  }
+}
