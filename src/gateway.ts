@@ -5,6 +5,7 @@
 
 import { stat } from 'node:fs/promises'
 import type { Config } from './config/config.ts'
+import type { ConfigProblems } from './config/problems.ts'
 import { reloadable } from './config/reloadable.ts'
 import { sumPicos, toUsd } from './core/money.ts'
 import type { Wheel } from './core/wheel.ts'
@@ -17,8 +18,9 @@ import { Reads } from './ledger/reads.ts'
 import type { LedgerFault } from './ledger/task.ts'
 import { type ListenProblem, listen } from './listeners.ts'
 import { membersOf } from './members.ts'
+import { Alarms } from './observe/alarms.ts'
 import { describeBug } from './observe/bug.ts'
-import { makeLog } from './observe/log.ts'
+import { type LogOptions, makeLog } from './observe/log.ts'
 import { type Metrics, makeMetrics } from './observe/metrics.ts'
 import { processMemoryBytes } from './observe/process-memory.ts'
 import { Payments } from './payments/payments.ts'
@@ -42,6 +44,8 @@ import type { World } from './world.ts'
 
 export type GatewayOptions = Readonly<{
   config: Config
+  /** Reads it anew, for who wants to see what a reload would change; default: nothing would. */
+  readConfig?: () => Config | ConfigProblems
   startThread: () => Worker
   /** Makes a Worker of `src/relay/body-thread.ts`. */
   startBodyThread: () => Worker
@@ -80,7 +84,8 @@ export type GatewayProblem = Readonly<{ problem: 'ledger'; message: string }> | 
 export async function startGateway(options: GatewayOptions): Promise<Gateway | GatewayProblem> {
   const { startThread, config } = options
   const metrics = makeMetrics()
-  const log = makeLog({ write: options.log, onAlarm: (what) => metrics.alarm(what) })
+  const alarms = new Alarms(Date.now)
+  const log = makeLog({ write: options.log, ...alarmsTo(alarms, metrics) })
   const onFault = ({ problem, bug }: LedgerFault): void =>
     log.alarm('ledger', { fault: problem, ...(bug === undefined ? {} : describeBug(bug)) })
   const opening = openLedger({
@@ -137,6 +142,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     payments,
     waysToPay: () => state.config.payments,
     alerts: { open: alerts.open, sendsMail: mailer !== undefined, allowPrivate: () => state.config.alerts.allowPrivate },
+    config: () => state.config,
+    readConfig: options.readConfig ?? (() => state.config),
+    alarms,
+    running: () => relay.running,
   }
   const pages = {
     cabinet: () => import('./web/cabinet-app.ts').then(({ cabinetApp }) => cabinetApp(site)),
@@ -211,6 +220,14 @@ function paymentsOf(
     ...(address === undefined ? {} : { address }),
   })
 }
+
+const alarmsTo = (alarms: Alarms, metrics: Metrics): Pick<LogOptions, 'onAlarm' | 'onRequestAlarm'> => ({
+  onAlarm(what, fields) {
+    metrics.alarm(what)
+    alarms.add(what, fields)
+  },
+  onRequestAlarm: ({ upstream, cause, model }) => alarms.add('upstream', { upstream, cause, model }),
+})
 
 function registerGauges({ metrics, ledger }: World, bodies: BodyMemory): void {
   metrics.gauge('tollgate_ledger_writable', 'Whether the ledger can commit.', () => (ledger.isWritable() ? 1 : 0))

@@ -25,7 +25,15 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
   if (config.upstreams.some(({ transport }) => transport === 'fetch')) reexecute(environment.env)
   const proxies = ignoredProxies(environment.env, config)
   if (proxies.length > 0) makeLog({ write: stderr }).notice(`${proxies.join(', ')} ignored: a proxy would see the upstream's key`)
-  const gateway = await startGateway({ config, startThread, startBodyThread, host: options.host, port: options.port, log: logToStderr() })
+  const gateway = await startGateway({
+    config,
+    readConfig: load,
+    startThread,
+    startBodyThread,
+    host: options.host,
+    port: options.port,
+    log: logToStderr(),
+  })
   if ('problem' in gateway) {
     stderr(`tollgate: ${gateway.message}\n`)
     return gateway.problem === 'ledger' ? EXIT.ledger : EXIT.finding

@@ -3,7 +3,7 @@
  * price. Rules: contract.md "Price"; money.md "Prices".
  */
 
-import { BALANCE_PICOS_MAX, type Picos, parseUsd, picos, ZERO } from '../core/money.ts'
+import { BALANCE_PICOS_MAX, type Picos, parseUsd, picos, toExactUsdText, ZERO } from '../core/money.ts'
 import { holdFor, PASSES_MAX, type Rates } from '../core/pricing.ts'
 import { SERVER_TOOL_USES_MAX } from '../core/usage.ts'
 import type { ConfigProblem } from './problems.ts'
@@ -40,6 +40,20 @@ export function ratesOf(model: ModelEntry, path: string, problems: ConfigProblem
   if (worstCase(model, rates) > BALANCE_PICOS_MAX) problems.push({ path, message: 'one request could cost more than an account can hold' })
   return rates
 }
+
+/** Rates as the file writes them: USD a million tokens, and multipliers of the input price, to six places. */
+export const priceList = ({ input, output, cacheRead, cacheWrite5m, cacheWrite1h }: Rates) => ({
+  input: usdAMillion(input),
+  output: usdAMillion(output),
+  cacheRead: multiplierOf(cacheRead, input),
+  cacheWrite: multiplierOf(cacheWrite5m, input),
+  cacheWrite1h: multiplierOf(cacheWrite1h, input),
+})
+
+const usdAMillion = (rate: Picos): string => toExactUsdText(picos(rate * 1_000_000n))
+/** A millionth of a dollar is as many picodollars as a millionth part has places. */
+const multiplierOf = (rate: Picos, input: Picos): string =>
+  input === ZERO ? '0' : toExactUsdText(picos(((rate * 1_000_000n) / input) * 1_000_000n))
 
 const decimal = (text: string): Decimal => {
   const [whole = '0', fraction = ''] = text.split('.')

@@ -27,7 +27,6 @@ import { answerWhole } from './whole.ts'
 export class Relay {
   readonly #parts: RelayParts
   readonly #claimParts: ClaimParts
-  /** Requests and streams that have not ended. */
   #running = 0
   #idle: PromiseWithResolvers<void> | undefined
   readonly #onEnd = (): void => this.#ended()
@@ -36,6 +35,11 @@ export class Relay {
     this.#parts = parts
     const { world, answers } = parts
     this.#claimParts = { ledger: world.ledger, answers, now: world.clock.now }
+  }
+
+  /** Requests and streams that have not ended. */
+  get running(): number {
+    return this.#running
   }
 
   /** Answers one model request. Never rejects. `identified` is the key, or why there is none. */

@@ -1,7 +1,9 @@
 /** What the pages' apps stand on. The gateway makes it once. */
 
 import type { Alerts } from '../alerts/alerts.ts'
-import type { PaymentsConfig } from '../config/config.ts'
+import type { Config, PaymentsConfig } from '../config/config.ts'
+import type { ConfigProblems } from '../config/problems.ts'
+import type { Alarms } from '../observe/alarms.ts'
 import type { Payments } from '../payments/payments.ts'
 import type { People } from '../people/people.ts'
 import type { UpstreamPool } from '../upstream/pool.ts'
@@ -23,4 +25,11 @@ export type Site = Readonly<{
     /** Whether webhooks may lead to private addresses. */
     allowPrivate: () => boolean
   }>
+  /** In force now. */
+  config: () => Config
+  /** Reads the file anew, as a reload would. */
+  readConfig: () => Config | ConfigProblems
+  alarms: Alarms
+  /** Requests and streams that have not ended. */
+  running: () => number
 }>

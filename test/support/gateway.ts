@@ -19,6 +19,7 @@ import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { openDatabase } from '../../db/open.ts'
 import { accounts, attempts, boots, keys, models, priceVersions, receipts, upstreams } from '../../db/schema.ts'
 import type { MailConfig, PaymentsConfig, Transport, UpstreamConfig } from '../../src/config/config.ts'
+import type { ConfigProblems } from '../../src/config/problems.ts'
 import type { Catalog, Model } from '../../src/core/catalog.ts'
 import { displayOf, makeSecret } from '../../src/core/key.ts'
 import { LIMITS, type Limits } from '../../src/core/limits.ts'
@@ -42,6 +43,8 @@ export const TRANSPORT: Transport = process.env['TOLLGATE_TEST_TRANSPORT'] === '
 /** The secret that a test gateway sends to its upstreams. */
 export const UPSTREAM_API_KEY = 'upstream-secret-0123456789'
 
+type TestConfig = Parameters<typeof startGateway>[0]['config']
+
 export type TestGatewayOptions = Readonly<{
   /** Base URLs; empty or absent: the embedded simulator. */
   upstreams?: readonly string[]
@@ -59,6 +62,8 @@ export type TestGatewayOptions = Readonly<{
   mail?: MailConfig
   /** Webhooks may lead to this machine. */
   allowPrivate?: boolean
+  /** What a reload would read. */
+  readConfig?: (inForce: TestConfig) => TestConfig | ConfigProblems
   /** Makes the thread that reads large bodies. */
   startBodyThread?: () => Worker
   /** What the process may use: a quarter is the pool for bodies. */
@@ -133,6 +138,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     port: undefined,
     log: (line) => lines.push(JSON.parse(line)),
     timings: { ...TIMINGS, ...options.timings },
+    ...(options.readConfig === undefined ? {} : { readConfig: () => options.readConfig?.(config) ?? config }),
     ...(options.memoryBytes === undefined ? {} : { memoryBytes: options.memoryBytes }),
     ...(options.stripeAddress === undefined ? {} : { stripeAddress: options.stripeAddress }),
     ...(options.wrapLedger === undefined ? {} : { wrapLedger: options.wrapLedger }),

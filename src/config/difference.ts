@@ -1,0 +1,60 @@
+/** What differs between two configurations, by the names of the file and with its units; secrets differ without being shown. Rules: operator.md "Reload"; pages.md "Catalog". */
+
+import { type Picos, toExactUsdText } from '../core/money.ts'
+import type { Config } from './config.ts'
+import { priceList } from './prices.ts'
+
+/** Null: it is not there. */
+export type Change = Readonly<{ path: string; before: string | null; after: string | null }>
+
+/** By their names in the code, so that a setting of tomorrow is hidden too; an address may hold a password. */
+const SECRET = /(?:key|secret|password|token|url)$/i
+const NO_SECRETS: ReadonlySet<string> = new Set(['baseUrl', 'dashboardUrl', 'publicUrl'])
+
+/** In the order of the names. */
+export function differences(before: Config, after: Config): readonly Change[] {
+  const [old, wanted] = [settingsOf(before), settingsOf(after)]
+  const paths = [...new Set([...old.keys(), ...wanted.keys()])].toSorted()
+  return paths.flatMap((path) => {
+    const [a, b] = [old.get(path), wanted.get(path)]
+    if (a?.value === b?.value) return []
+    const isHidden = a !== undefined && a.shown === b?.shown
+    return [{ path, before: a?.shown ?? null, after: isHidden ? 'another one' : (b?.shown ?? null) }]
+  })
+}
+
+/** `shown`: what people may see of `value`. */
+type Setting = Readonly<{ value: string; shown: string }>
+
+function settingsOf({ server, operator, ledgerPath, limits, upstreams, catalog, ...more }: Config): ReadonlyMap<string, Setting> {
+  const settings = new Map<string, Setting>()
+  const { file: _file, withoutEffect: _withoutEffect, ...tables } = more
+  note(settings, '', { server, operator, ...tables, ledger: { path: ledgerPath }, limits })
+  for (const { name, ...upstream } of upstreams) note(settings, `upstreams.${name}`, upstream)
+  for (const { name, models } of catalog.plans.values()) note(settings, `plans.${name}`, { models })
+  for (const { id, rates, upstreamModel: _first, createdSeconds: _created, displayName: _name, ...model } of catalog.models.values()) {
+    const served = model.upstreams.map((one) => (one.model === id ? one.name : `${one.name} as ${one.model}`))
+    const prices = { ...priceList(rates), serverToolUse: toExactUsdText(rates.serverToolUse) }
+    note(settings, `models.${id}`, { ...model, ...prices, upstreams: served, rejects: [...model.rejects] })
+  }
+  return settings
+}
+
+function note(settings: Map<string, Setting>, path: string, table: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(table)) {
+    const own = path === '' ? snake(name) : `${path}.${snake(name)}`
+    if (value === undefined) continue
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) note(settings, own, value as Record<string, unknown>)
+    else {
+      const text = typeof value === 'bigint' ? toExactUsdText(value as Picos) : Array.isArray(value) ? value.join(', ') : String(value)
+      settings.set(own, { value: text, shown: SECRET.test(name) && !NO_SECRETS.has(name) ? 'a secret' : text })
+    }
+  }
+}
+
+/** As the file writes it. */
+export const snake = (name: string): string =>
+  name
+    .replace(/Picos$/, 'Usd')
+    .replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+    .replaceAll(/(?<=[a-z])(\d+[a-z]?)$/g, '_$1')

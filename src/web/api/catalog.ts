@@ -1,0 +1,72 @@
+/** What is sold, by whom it is served and under which limits; and what a reload would change, without doing it. Rules: pages.md "Catalog"; operator.md "Reload". */
+
+import { Elysia } from 'elysia'
+import { differences, snake } from '../../config/difference.ts'
+import { priceList } from '../../config/prices.ts'
+import { reloadable } from '../../config/reloadable.ts'
+import type { Model } from '../../core/catalog.ts'
+import { toExactUsdText } from '../../core/money.ts'
+import type { Site } from '../site.ts'
+import { callerMacro } from './caller.ts'
+
+export const catalogRoutes = (site: Site) =>
+  new Elysia({ name: 'catalog', prefix: '/console/api' })
+    .use(callerMacro(site.people, 'console'))
+    .get(
+      '/catalog',
+      ({ set }) => {
+        set.headers['cache-control'] = 'no-store'
+        const { file, catalog, limits, upstreams } = site.config()
+        const names = upstreams.length === 0 ? ['simulator'] : upstreams.map(({ name }) => name)
+        return {
+          file: file ?? null,
+          models: [...catalog.models.values()].map((model) => modelDocument(model, names)),
+          plans: [...catalog.plans.values()],
+          limits: Object.entries(limits).map(([name, value]) => ({ name: snake(name), value })),
+        }
+      },
+      { person: true },
+    )
+    .get(
+      '/catalog/reload',
+      ({ set }) => {
+        set.headers['cache-control'] = 'no-store'
+        return previewOf(site)
+      },
+      { person: true },
+    )
+
+/** USD a million tokens, and multipliers of the input price. `upstreams`: of all, where the model names none. */
+function modelDocument({ rates, upstreams, ...model }: Model, all: readonly string[]) {
+  const { input, output, cacheRead, cacheWrite, cacheWrite1h } = priceList(rates)
+  return {
+    id: model.id,
+    name: model.displayName,
+    input_usd: input,
+    output_usd: output,
+    cache_read: cacheRead,
+    cache_write: cacheWrite,
+    cache_write_1h: cacheWrite1h,
+    server_tool_use_usd: toExactUsdText(rates.serverToolUse),
+    context_window: model.contextWindow,
+    max_output_tokens: model.maxOutputTokens,
+    bytes_per_token: model.bytesPerToken,
+    rejects: [...model.rejects],
+    upstreams: upstreams.length > 0 ? [...upstreams] : all.map((name) => ({ name, model: model.upstreamModel })),
+  }
+}
+
+/** `problems`: mistakes, with which a reload would change nothing. `needs_restart`: settings that differ and that a reload leaves as they are. */
+function previewOf({ config, readConfig }: Site) {
+  const read = readConfig()
+  if ('problems' in read)
+    return { file: read.file ?? null, problems: [...read.problems], changes: [], needs_restart: [], without_effect: [] }
+  const { config: taken, ignored } = reloadable(config(), read)
+  return {
+    file: read.file ?? null,
+    problems: [],
+    changes: [...differences(config(), taken)],
+    needs_restart: ignored,
+    without_effect: [...read.withoutEffect],
+  }
+}

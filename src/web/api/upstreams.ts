@@ -1,0 +1,83 @@
+/** Upstreams for operators: where they are, how they do, taking one out and putting it back, by the same operation as the command's. Rules: pages.md "Upstreams"; pool.md "Taking one out". */
+
+import { Elysia, t } from 'elysia'
+import { obey, type UpstreamResult } from '../../operator/upstreams.ts'
+import type { UpstreamReport } from '../../upstream/member.ts'
+import type { Site } from '../site.ts'
+import { missing, refuse } from './answers.ts'
+import { type Caller, callerMacro } from './caller.ts'
+
+const REASON_CHARS_MAX = 500
+
+const ORDER = t.Object({
+  is_out: t.Boolean({ description: 'Whether it is to be out' }),
+  reason: t.Optional(t.String({ maxLength: REASON_CHARS_MAX, description: `A reason has at most ${REASON_CHARS_MAX} characters` })),
+})
+
+export const upstreamRoutes = (site: Site) =>
+  new Elysia({ name: 'upstreams', prefix: '/console/api' })
+    .use(callerMacro(site.people, 'console'))
+    .get(
+      '/upstreams',
+      ({ set }) => {
+        set.headers['cache-control'] = 'no-store'
+        return { data: site.upstreams.reports().map((report) => documentOf(site, report)) }
+      },
+      { person: true },
+    )
+    .post(
+      '/upstreams/:name/state',
+      async ({ params, body, caller, status }) => {
+        if (!site.upstreams.reports().some(({ name }) => name === params.name)) return missing()
+        const result = await order(site, caller, params.name, body.is_out, body.reason ?? '')
+        if (result.result === 'refused') return refuse(409, result.problem)
+        if (result.result === 'unavailable')
+          return refuse(503, 'The ledger could not write the audit log, so nothing was changed. Try again')
+        return status(200, { already: !result.isNew, in_flight: result.running, left: result.left })
+      },
+      { person: true, body: ORDER },
+    )
+
+const order = (
+  { upstreams, world }: Site,
+  { actor, address }: Caller,
+  upstream: string,
+  isOut: boolean,
+  reason: string,
+): Promise<UpstreamResult> =>
+  obey(upstreams, world.ledger, { upstream, isOut, act: { actor, address, reason: reason.trim() }, now: world.clock.now() })
+
+/** `host`: never more of the address, and nothing of the key. */
+function documentOf(
+  { config, world, upstreams }: Site,
+  { name, priority, weight, running, waiting, out, lastFailure, models }: UpstreamReport,
+) {
+  const configured = config().upstreams.find((one) => one.name === name)
+  const most = upstreams.members().find((member) => member.name === name)?.config.maxConcurrent
+  const served = [...world.catalog().models.values()].flatMap((model) => {
+    const here = model.upstreams.length === 0 ? { name, model: model.upstreamModel } : model.upstreams.find((one) => one.name === name)
+    return here === undefined ? [] : [{ id: model.id, upstream_model: here.model }]
+  })
+  return {
+    name,
+    host: configured === undefined ? null : new URL(configured.baseUrl).host,
+    transport: configured?.transport ?? null,
+    priority,
+    weight,
+    in_flight: running,
+    waiting,
+    max_concurrent: most !== undefined && Number.isFinite(most) ? most : null,
+    out: out && { by: out.by, reason: out.reason, since: isoOf(out.at) },
+    last_failure: lastFailure && { cause: lastFailure.cause, model: lastFailure.model, at: isoOf(lastFailure.at) },
+    models: served,
+    lines: models.map(({ model, breaker, probeInMs, firstEventMs, share }) => ({
+      model,
+      breaker,
+      probe_in_ms: probeInMs,
+      first_event_ms: firstEventMs === 0 ? null : firstEventMs,
+      share,
+    })),
+  }
+}
+
+const isoOf = (time: number): string => new Date(time).toISOString()

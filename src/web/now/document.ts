@@ -1,0 +1,70 @@
+/** What operators see of this moment, as the feed sends it and the page reads it. Rules: pages.md "Now". */
+
+/** Money is exact decimal text; counts are of the last minute where the name does not say otherwise; null: not known (yet). */
+export type NowDocument = Readonly<{
+  at: string
+  version: string
+  uptime_s: number
+  is_draining: boolean
+  is_simulated: boolean
+  requests: Readonly<{ in_flight: number; streams: number; ended: number; refused: number; refusals: readonly NamedCount[] }>
+  first_byte: Readonly<{ answers: number; p50_ms: number | null; p99_ms: number | null }>
+  calls: Readonly<{ answered: number; failed: number; retried: number }>
+  upstreams: readonly UpstreamNow[]
+  ledger: Readonly<{
+    is_writable: boolean
+    is_sound: boolean
+    commit_p50_ms: number | null
+    commit_p99_ms: number | null
+    group_size: number
+    spill_bytes: number
+    wal_bytes: number | null
+    holds: number
+    held_usd: string
+  }>
+  /** Of the UTC day. `cache_lost_usd`: since this process runs. */
+  today: Readonly<{
+    requests: number | null
+    charged_usd: string | null
+    waived_usd: string | null
+    estimated_usd: string | null
+    cache_lost_usd: string
+  }>
+  process: Readonly<{
+    memory_bytes: number
+    descriptors: number | null
+    descriptors_max: number | null
+    disk_free_bytes: number | null
+    disk_bytes: number | null
+  }>
+  alarms: readonly ShownAlarm[]
+}>
+
+type NamedCount = Readonly<{ name: string; count: number }>
+
+/** `breaker`: the worst of its models. */
+export type UpstreamNow = Readonly<{
+  name: string
+  is_out: boolean
+  in_flight: number
+  waiting: number
+  breaker: 'closed' | 'half-open' | 'open'
+  /** Models whose breaker is not closed. */
+  broken: readonly string[]
+  /** Of its slowest model of late; null where nobody knows. */
+  first_event_ms: number | null
+  /** Models that get less than the upstream's weight, because they have become slow there. */
+  slow: readonly string[]
+}>
+
+/** `first_at`: null for what stands now, which has no history. `detail`: figures, or what the log said last. */
+export type ShownAlarm = Readonly<{
+  id: string
+  title: string
+  todo: string
+  detail: string
+  is_urgent: boolean
+  count: number
+  first_at: string | null
+  last_at: string | null
+}>

@@ -1,0 +1,111 @@
+/**
+ * One snapshot a second for all who look, as server-sent events; with nobody there is no timer. Who reads slowly misses events, and is let go when it has read none for
+ * a while; whose session has ended is let go within a second, and everybody when the gateway drains. Rules: pages.md "Now".
+ * Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
+ */
+
+import type { NowDocument } from './document.ts'
+
+export type FeedParts = Readonly<{
+  snapshot: () => NowDocument
+  /** Asks for what the snapshots show and memory does not have. Never rejects. */
+  measure: () => Promise<void>
+  isDraining: () => boolean
+}>
+
+type Listener = {
+  readonly controller: ReadableStreamDefaultController<Uint8Array>
+  /** False: whoever looks may not any more. */
+  readonly mayLook: () => boolean
+  missed: number
+}
+
+const EVERY_MS = 1_000
+const MEASURED_EVERY_TURNS = 3
+/** What the first event waits for figures that are not in memory. */
+const FIRST_WAIT_MS = 200
+const LISTENERS_MAX = 128
+/** Events that a listener may miss one after the other. */
+const MISSED_MAX = 30
+/** Whole events that wait for a reader. */
+const BEHIND_MAX = 2
+
+export class NowFeed {
+  readonly #parts: FeedParts
+  readonly #listeners = new Set<Listener>()
+  #timer: ReturnType<typeof setInterval> | undefined
+  #turn = 0
+  #measuring: Promise<void> | undefined
+
+  constructor(parts: FeedParts) {
+    this.#parts = parts
+  }
+
+  get listeners(): number {
+    return this.#listeners.size
+  }
+
+  /** Undefined: too many look. The first event comes at once. */
+  open(mayLook: () => boolean): ReadableStream<Uint8Array> | undefined {
+    if (this.#listeners.size >= LISTENERS_MAX || this.#parts.isDraining()) return undefined
+    let listener: Listener | undefined
+    return new ReadableStream<Uint8Array>(
+      {
+        start: async (controller) => {
+          listener = { controller, mayLook, missed: 0 }
+          const isFirst = this.#listeners.size === 0
+          this.#listeners.add(listener)
+          if (isFirst) await Promise.race([this.#measure(), Bun.sleep(FIRST_WAIT_MS)])
+          if (!this.#listeners.has(listener)) return
+          this.#timer ??= setInterval(() => this.#tick(), EVERY_MS)
+          this.#send(listener, eventOf(this.#parts.snapshot()))
+        },
+        cancel: () => {
+          if (listener !== undefined) this.#forget(listener)
+        },
+      },
+      { highWaterMark: BEHIND_MAX },
+    )
+  }
+
+  #tick(): void {
+    if (this.#parts.isDraining()) {
+      for (const listener of this.#listeners) this.#end(listener)
+      return
+    }
+    for (const listener of this.#listeners) if (!listener.mayLook()) this.#end(listener)
+    if (this.#listeners.size === 0) return
+    if (++this.#turn % MEASURED_EVERY_TURNS === 0) void this.#measure()
+    const event = eventOf(this.#parts.snapshot())
+    for (const listener of this.#listeners) this.#send(listener, event)
+  }
+
+  #measure(): Promise<void> {
+    this.#measuring ??= this.#parts.measure().finally(() => {
+      this.#measuring = undefined
+    })
+    return this.#measuring
+  }
+
+  #send(listener: Listener, event: Uint8Array): void {
+    if ((listener.controller.desiredSize ?? 0) > 0) {
+      listener.controller.enqueue(event)
+      listener.missed = 0
+    } else if (++listener.missed > MISSED_MAX) this.#end(listener)
+  }
+
+  #end(listener: Listener): void {
+    this.#forget(listener)
+    listener.controller.close()
+  }
+
+  #forget(listener: Listener): void {
+    this.#listeners.delete(listener)
+    if (this.#listeners.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+}
+
+const ENCODER = new TextEncoder()
+const eventOf = (document: NowDocument): Uint8Array => ENCODER.encode(`data: ${JSON.stringify(document)}\n\n`)

@@ -1,0 +1,82 @@
+/** The gateway at this moment, as one document for all who look. Everything in it is in memory; what a file or the ledger must be asked for is measured apart. Rules: pages.md "Now". */
+
+import { version } from '../../../package.json' with { type: 'json' }
+import { sumPicos, toExactUsdText } from '../../core/money.ts'
+import { descriptorLimit, openDescriptors } from '../../observe/descriptors.ts'
+import type { Site } from '../site.ts'
+import { alarmsNow } from './alarms.ts'
+import type { NowDocument, UpstreamNow } from './document.ts'
+import type { Measures } from './measures.ts'
+
+export function snapshotOf(site: Site, measures: Measures): NowDocument {
+  const { world, running, config } = site
+  const { ledger, metrics, clock } = world
+  const minute = metrics.minute()
+  const holds = ledger.holds()
+  const upstreams = upstreamsOf(site)
+  const document = {
+    at: new Date(clock.now()).toISOString(),
+    version,
+    uptime_s: Math.floor(process.uptime()),
+    is_draining: world.isDraining(),
+    is_simulated: config().upstreams.length === 0,
+    requests: {
+      in_flight: running(),
+      streams: minute.streams,
+      ended: minute.requests,
+      refused: minute.refusals.reduce((sum, { count }) => sum + count, 0),
+      refusals: minute.refusals.toSorted((a, b) => b.count - a.count),
+    },
+    first_byte: { answers: minute.firstByte.count, p50_ms: tenths(minute.firstByte.p50Ms), p99_ms: tenths(minute.firstByte.p99Ms) },
+    calls: minute.calls,
+    upstreams,
+    ledger: {
+      is_writable: ledger.isWritable(),
+      is_sound: ledger.isSound(),
+      commit_p50_ms: tenths(minute.commits.p50Ms),
+      commit_p99_ms: tenths(minute.commits.p99Ms),
+      group_size: Math.round(minute.groupSize * 10) / 10,
+      spill_bytes: minute.spillBytes,
+      wal_bytes: measures.walBytes,
+      holds: holds.length,
+      held_usd: toExactUsdText(sumPicos(...holds.map(({ amountPicos }) => amountPicos))),
+    },
+    today: { ...todayOf(measures), cache_lost_usd: toExactUsdText(minute.cacheLostPicos) },
+    process: {
+      memory_bytes: process.memoryUsage.rss(),
+      descriptors: openDescriptors() ?? null,
+      descriptors_max: finite(DESCRIPTORS_MAX),
+      disk_free_bytes: measures.disk?.freeBytes ?? null,
+      disk_bytes: measures.disk?.totalBytes ?? null,
+    },
+  }
+  return { ...document, alarms: alarmsNow(document, site.alarms.list()) }
+}
+
+const DESCRIPTORS_MAX = descriptorLimit()
+
+function todayOf({ today }: Measures) {
+  if (today === null) return { requests: null, charged_usd: null, waived_usd: null, estimated_usd: null }
+  return {
+    requests: today.requests,
+    charged_usd: toExactUsdText(today.costPicos),
+    waived_usd: toExactUsdText(today.waivedPicos),
+    estimated_usd: toExactUsdText(today.estimatedPicos),
+  }
+}
+
+const upstreamsOf = ({ upstreams }: Site): readonly UpstreamNow[] =>
+  upstreams.reports().map(({ name, out, running, waiting, models }) => ({
+    name,
+    is_out: out !== null,
+    in_flight: running,
+    waiting,
+    breaker:
+      models.find(({ breaker }) => breaker === 'open')?.breaker ?? models.find(({ breaker }) => breaker !== 'closed')?.breaker ?? 'closed',
+    broken: models.filter(({ breaker }) => breaker !== 'closed').map(({ model }) => model),
+    first_event_ms: Math.max(0, ...models.map(({ firstEventMs }) => firstEventMs)) || null,
+    slow: models.filter(({ share }) => share < 1).map(({ model }) => model),
+  }))
+
+const tenths = (ms: number | null): number | null => (ms === null ? null : Math.round(ms * 10) / 10)
+const finite = (count: number | undefined): number | null => (count === undefined || !Number.isFinite(count) ? null : count)
