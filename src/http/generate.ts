@@ -26,11 +26,12 @@ type Answer = (request: Request, identified: KeyRecord | Refusal, connection: Co
 export function generateRoutes(world: World, relay: Relay, clientLimits: ClientLimits) {
   const route =
     (answer: Answer) =>
-    async ({ request, server }: { request: Request; server: Server<unknown> | null }): Promise<Response> => {
+    ({ request, server }: { request: Request; server: Server<unknown> | null }): Promise<Response> => {
       const connection = new ServedConnection(world, request, server)
       const found = identify(world, clientLimits, request.headers, 'either', connection.client)
       if (found instanceof Promise || found instanceof Refusal) connection.client.look()
-      return answer(request, found instanceof Promise ? await found : found, connection)
+      if (found instanceof Promise) return found.then((key) => answer(request, key, connection))
+      return answer(request, found, connection)
     }
   const generate = <Echo>(path: string, format: Format<Echo>) =>
     route((request, key, connection) => relay.answer(format, path, request, key, connection))

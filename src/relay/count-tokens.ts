@@ -7,7 +7,6 @@ import { answerFault } from '../upstream/fault.ts'
 import { readWhole } from '../upstream/read-chunks.ts'
 import type { Fault, Reply } from '../upstream/upstream.ts'
 import type { RelayParts } from './admitted.ts'
-import type { BodyLease } from './body-memory.ts'
 import { Deadline } from './deadline.ts'
 import { type Connection, Exchange, ownerOf } from './exchange.ts'
 import { readBody } from './read-body.ts'
@@ -60,15 +59,16 @@ async function count(parts: RelayParts, request: Request, key: KeyRecord | Refus
   if (slot instanceof Refusal) return slot
   const lease = bodies.lease(key)
   try {
-    return await forward({ ...parts, request, key, lease }, exchange)
+    return await forward({ parts, request, key, lease }, exchange)
   } finally {
     lease.release()
     slot.release()
   }
 }
 
-async function forward(reading: Reading & Readonly<{ lease: BodyLease }>, exchange: Exchange): Promise<Counted> {
-  const { world, request } = reading
+async function forward(reading: Reading, exchange: Exchange): Promise<Counted> {
+  const { request } = reading
+  const { world } = reading.parts
   const limits = world.limits()
   const bytes = await readBody(request, world, limits, reading.lease)
   if (bytes instanceof Refusal) return bytes

@@ -35,7 +35,7 @@ export class KeyLimits {
     const refusal = this.count(keyId)
     if (refusal !== undefined) return refusal
     this.#running.set(keyId, running + 1)
-    return this.#slot(keyId)
+    return new Place(this.#running, keyId)
   }
 
   /** Counts a request that needs no slot because it is answered at once, such as the list of models. */
@@ -57,17 +57,23 @@ export class KeyLimits {
   running(keyId: string): number {
     return this.#running.get(keyId) ?? 0
   }
+}
 
-  #slot(keyId: string): Slot {
-    let isHeld = true
-    return {
-      release: () => {
-        if (!isHeld) return
-        isHeld = false
-        const rest = (this.#running.get(keyId) ?? 0) - 1
-        if (rest > 0) this.#running.set(keyId, rest)
-        else this.#running.delete(keyId)
-      },
-    }
+class Place implements Slot {
+  readonly #running: Map<string, number>
+  readonly #keyId: string
+  #isHeld = true
+
+  constructor(running: Map<string, number>, keyId: string) {
+    this.#running = running
+    this.#keyId = keyId
+  }
+
+  release(): void {
+    if (!this.#isHeld) return
+    this.#isHeld = false
+    const rest = (this.#running.get(this.#keyId) ?? 0) - 1
+    if (rest > 0) this.#running.set(this.#keyId, rest)
+    else this.#running.delete(this.#keyId)
   }
 }

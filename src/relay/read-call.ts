@@ -17,9 +17,7 @@ import type { ResponseMemory } from './response-memory.ts'
 const LARGE_BYTES = 1024 * 1024
 
 export type Reading = Readonly<{
-  world: World
-  memory: ResponseMemory
-  bodyReader: BodyReader
+  parts: Readonly<{ world: World; memory: ResponseMemory; bodyReader: BodyReader }>
   request: Request
   key: KeyRecord
   /** Grows with what the request refers to. */
@@ -33,26 +31,26 @@ export function readCall(
   bytes: Uint8Array,
 ): Call<unknown> | Refusal | Promise<Call<unknown> | Refusal> {
   if (bytes.byteLength >= LARGE_BYTES) return readBeside(name, reading, bytes)
-  const { world, request, key, lease } = reading
+  const { request, key, lease } = reading
   const recalling = new Recalling(finding(reading), lease, bytes.byteLength, LARGE_BYTES)
   const body = parseBody(bytes)
-  const read = body instanceof Refusal ? body : READERS[name](body, readContext(world, request, key, recalling.parsed))
+  const read = body instanceof Refusal ? body : READERS[name](body, readContext(reading.parts.world, request, key, recalling.parsed))
   return recalling.isLarge ? readBeside(name, reading, bytes) : (recalling.refusal ?? read)
 }
 
 const finding =
-  ({ memory, key }: Pick<Reading, 'memory' | 'key'>) =>
+  ({ parts, key }: Pick<Reading, 'parts' | 'key'>) =>
   (id: string) =>
-    memory.written(key.id, id)
+    parts.memory.written(key.id, id)
 
 async function readBeside(name: ReaderName, reading: Reading, bytes: Uint8Array): Promise<Call<unknown> | Refusal> {
-  const { world, bodyReader, request, key, lease } = reading
+  const { parts, request, key, lease } = reading
   const find = finding(reading)
   const recalling = new Recalling(find, lease, bytes.byteLength)
-  const { headers, find: findModel } = readContext(world, request, key, recalling.parsed)
+  const { headers, find: findModel } = readContext(parts.world, request, key, recalling.parsed)
   const { signal } = request
   const recall = recalling.written
-  const read = await bodyReader.read({ reader: name, bytes, accountId: key.accountId, signal, headers, find: findModel, recall })
+  const read = await parts.bodyReader.read({ reader: name, bytes, accountId: key.accountId, signal, headers, find: findModel, recall })
   // As for one that left while it sent its body.
   return recalling.refusal ?? (read === 'left' ? UNREADABLE : read)
 }

@@ -152,7 +152,7 @@ export class Relay {
       const claimed = namesItself(request) ? await claimAnswer(this.#claimParts, key, request, bytes) : undefined
       if (claimed instanceof Refusal || (claimed !== undefined && 'kind' in claimed)) return giveUp(claimed)
       taken.claim = claimed
-      const reading = readCall(format.name, { ...this.#parts, request, key, lease }, bytes)
+      const reading = readCall(format.name, { parts: this.#parts, request, key, lease }, bytes)
       const call = reading instanceof Promise ? await reading : reading
       if (call instanceof Refusal) return giveUp(call)
       const holding = this.#hold(format, call as Call<Echo>, key, exchange, claimed)

@@ -124,11 +124,14 @@ function find(pattern: RegExp, text: string, from: number): number {
   return pattern.test(text) ? pattern.lastIndex - 1 : text.length
 }
 
+/** Printable ASCII without a backslash: what stands there is the name. */
+const PLAIN = /^[ -[\]-~]*$/
+
 function memberName(text: string, start: number, end: number): string {
-  const literal = text.slice(start, end)
-  if (!literal.includes('\\')) return decode(literal.slice(1, -1))
+  const inside = text.slice(start + 1, end - 1)
+  if (PLAIN.test(inside)) return inside
   try {
-    return String(JSON.parse(decode(literal)))
+    return String(JSON.parse(decode(text.slice(start, end))))
   } catch {
     return ''
   }

@@ -1,9 +1,10 @@
 /** A complete native answer. Rules: native.md "Answer". */
 
-import { fromBytes, join, toBytes } from '../bytes/byte-string.ts'
+import { join, toBytes } from '../bytes/byte-string.ts'
 import { parseExact } from '../bytes/exact-json.ts'
-import { scanJson } from '../bytes/json-scan.ts'
+import { checkJsonBounds } from '../bytes/json-scan.ts'
 import { isObject } from '../json.ts'
+import { JSON_SEPARATORS_MAX } from '../limits.ts'
 import { billedUsage, isReported, mergeUsage, NOT_REPORTED, type Usage } from '../usage.ts'
 import { writeNativeEvent } from './event.ts'
 import { contentBytesOf, messageIdOf, type Observation } from './observation.ts'
@@ -23,10 +24,11 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true })
  * made of a message is written by recursion.
  */
 export function readMessage(bytes: Uint8Array): NativeMessage | undefined {
-  if (typeof scanJson(fromBytes(bytes)) === 'string') return undefined
   let json: unknown
   try {
-    json = JSON.parse(UTF8.decode(bytes))
+    const text = UTF8.decode(bytes)
+    if (typeof checkJsonBounds(text, JSON_SEPARATORS_MAX) === 'string') return undefined
+    json = JSON.parse(text)
   } catch {
     return undefined
   }

@@ -69,7 +69,8 @@ export function compose(request: Translated, model: Model): Composed | Refusal {
   addSystem(head, system, request.jsonHint)
   if (tools.length > 0) head['tools'] = tools
   if (toolset.choice !== undefined) head['tool_choice'] = toolset.choice
-  const body = encodeBody(Object.assign(head, thinking), turns)
+  if (request.thinking !== undefined) Object.assign(head, thinking)
+  const body = encodeBody(head, turns)
   const bounds = {
     bodyBytes: body.byteLength,
     hasOpaqueInput: found.isOpaque,
@@ -152,7 +153,10 @@ function encodeBody(head: NativeHead, turns: readonly Turn[]): Uint8Array {
     })
     written += ']}'
   }
-  if (written === '') return utf8Bytes(JSON.stringify(Object.assign(head, { messages: plain })))
+  if (written === '') {
+    head['messages'] = plain
+    return utf8Bytes(JSON.stringify(head))
+  }
   writePlain()
   return utf8Bytes(`${JSON.stringify(head).slice(0, -1)},"messages":[${written}]}`)
 }
