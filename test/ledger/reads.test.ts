@@ -160,3 +160,33 @@ test('closing answers what waits, and nothing is asked after it', async () => {
   expect(answers.slice(1)).toEqual(['unavailable', 'unavailable', 'unavailable', 'unavailable'])
   expect(await reads.ask('a', { kind: 'key', keyId: 'key_a' })).toBe('unavailable')
 })
+
+test('every kind of question of the pages is answered by the thread, also when nothing is known', async () => {
+  const reads = makeReads()
+  await spend('req_of_pages', 'key_a')
+  const of = { accountId: 'acc_a' }
+  const page = { limit: 5 }
+  const span = { fromDay: 20_833, toDay: 20_833, by: 'model' } as const
+  const found = await Promise.all([
+    reads.ask('person:1', { kind: 'account', ...of }),
+    reads.ask('person:1', { kind: 'accountKeys', ...of, ...page }),
+    reads.ask('person:2', { kind: 'accountKey', ...of, keyId: 'key_a' }),
+    reads.ask('person:2', { kind: 'accountReceipts', ...of, ...page }),
+    reads.ask('person:3', { kind: 'accountReceipt', ...of, requestId: 'req_of_pages' }),
+    reads.ask('person:3', { kind: 'accountCredits', ...of, ...page }),
+    reads.ask('person:4', { kind: 'spend', ...of, ...span }),
+    reads.ask('person:4', { kind: 'spendHours', ...of, by: 'key', day: 20_833 }),
+    reads.ask('person:5', { kind: 'accounts', ...page }),
+    reads.ask('person:5', { kind: 'keys', ...page }),
+    reads.ask('person:6', { kind: 'allReceipts', ...page }),
+    reads.ask('person:6', { kind: 'anyReceipt', requestId: 'req_of_pages' }),
+    reads.ask('person:7', { kind: 'attempts', ...page }),
+    reads.ask('person:7', { kind: 'credits', ...page }),
+    reads.ask('person:8', { kind: 'audit', ...page }),
+    reads.ask('person:8', { kind: 'usageOfDay', day: 20_833 }),
+    reads.ask('person:9', { kind: 'alertFacts', day: 20_833, ...page }),
+  ])
+  for (const finding of found) expect(finding).toBeObject()
+  expect(found[2]).toMatchObject({ id: 'key_a', lastUsedAt: 1_800_000_001_000 } as object)
+  expect(await reads.ask('person:1', { kind: 'account', accountId: 'acc_none' })).toBeUndefined()
+})
