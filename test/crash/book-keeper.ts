@@ -50,7 +50,7 @@ function framesOf(call: Call, turn: (call: Call, step: number) => Promise<void> 
     yield encoder.encode(frame('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }))
     for (let step = 0; step < DELTAS; step++) {
       await turn(call, step)
-      yield encoder.encode(frame('content_block_delta', { index: 0, delta: { type: 'text_delta', text: `${wordsOf(call)} ${step} ` } }))
+      yield encoder.encode(frame('content_block_delta', { index: 0, delta: { type: 'text_delta', text: textAt(call, step) } }))
     }
     yield encoder.encode(frame('content_block_stop', { index: 0 }))
     const usage = { input_tokens: input, cache_read_input_tokens: cacheRead, output_tokens: output }
@@ -70,6 +70,11 @@ function framesOf(call: Call, turn: (call: Call, step: number) => Promise<void> 
 
 /** What every answer to this call says, and no other. */
 export const wordsOf = (call: Pick<Call, 'number'>): string => `answer-${call.number}.`
+
+const textAt = (call: Call, step: number): string => `${wordsOf(call)} ${step} `
+
+/** All that a stream says. */
+export const textOf = (call: Call): string => Array.from({ length: DELTAS }, (_, step) => textAt(call, step)).join('')
 
 const messageOf = (call: Call) => ({
   id: `msg_${call.number}`,
