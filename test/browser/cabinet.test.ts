@@ -1,11 +1,13 @@
 /**
  * The cabinet in a real browser: what somebody does there from the first sign-in to a key that is switched off in mid-stream, by mouse and by keyboard alone;
  * axe-core finds nothing serious in either theme on a phone and a desktop, nothing breaks the policy, and no page is wider than the screen.
- * Rules: pages.md "A key without an account".
+ * Rules: pages.md "A key without an account", "Ways through", "Keys of an account".
  */
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
+import axe from 'axe-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Role } from '../../src/people/roster.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { openBrowser } from './chromium.ts'
 
@@ -38,6 +40,18 @@ async function visitor(options: BrowserContextOptions = {}): Promise<Page> {
   page.on('request', (request) => {
     if (!request.url().startsWith(`${origin}/`)) complaints.push(request.url())
   })
+  return page
+}
+
+/** In by a one-time link, on the page of keys. */
+async function signedIn(email: string, accounts: Readonly<Record<string, Role>>, options: BrowserContextOptions = {}): Promise<Page> {
+  const people = gateway.people()
+  const person = people.known(email)
+  for (const [accountId, role] of Object.entries(accounts)) people.roster.join(person.id, { accountId, role }, 'os:test')
+  const page = await visitor(options)
+  await page.goto(people.signInLink('cabinet', person))
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { name: 'Keys' }).waitFor()
   return page
 }
 
@@ -79,3 +93,185 @@ test(
   },
   TIMEOUT_MS,
 )
+
+test(
+  'by keyboard alone a key is made; it pays a stream, which ends within a second when the key is disabled on the page',
+  async () => {
+    await gateway.createKey({ id: 'key_stream', balanceUsd: '5' })
+    const page = await signedIn('ann@example.com', { acc_stream: 'owner' })
+    await page.getByRole('button', { name: 'New key' }).focus()
+    await page.keyboard.press('Enter')
+    await page.keyboard.type('laptop <b>&amp;')
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('2.50')
+    await page.keyboard.press('Enter')
+    await shown(page, 'it is shown this once')
+    const secret = (await page.locator('dialog pre code').first().textContent()) ?? ''
+    await page.getByLabel('Client').selectOption('Claude Code')
+    await shown(page, `export ANTHROPIC_BASE_URL=${gateway.url}`)
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(await page.evaluate(`document.activeElement.textContent`)).toBe('New key')
+    expect(await page.locator('tbody tr', { hasText: 'laptop' }).locator('.name').textContent()).toBe('laptop <b>&amp;')
+    expect(await page.content()).not.toContain(secret)
+
+    const content = '[sim tokens=5000 speed=100]'
+    const body = { model: MODEL_ID, max_tokens: 6_000, stream: true, messages: [{ role: 'user', content }] }
+    const stream = await gateway.post('/v1/messages', secret, body)
+    const row = page.locator('tbody tr', { hasText: 'laptop' })
+    await row.locator('strong', { hasText: '1' }).waitFor()
+    await row.getByRole('button', { name: /Change/ }).click()
+    await page.getByRole('button', { name: 'Disable' }).click()
+    await page.getByRole('button', { name: 'Disable it now' }).click()
+    const disabledAt = performance.now()
+    const text = await stream.text()
+    expect(performance.now() - disabledAt).toBeLessThan(1_500)
+    expect(text).toContain('event: error')
+    await page.keyboard.press('Escape')
+    await row.getByText('disabled').waitFor()
+    await row.locator('.quiet', { hasText: /^0$/ }).waitFor()
+    await gateway.idle()
+    const receipt = gateway.receipts().at(-1)
+    expect([receipt?.outcome, receipt?.accountId]).toEqual(['cut', 'acc_stream'])
+    expect(await row.locator('.spent data').first().getAttribute('value')).toBe(String(Number(receipt?.costPicos) / 1e12))
+    expect(gateway.verify()).toEqual([])
+    await page.context().close()
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'an invited person sets a password, comes in with it, adds a passkey and comes in with that; each leads back to an own page alone',
+  async () => {
+    await gateway.createKey({ id: 'key_north' })
+    const page = await visitor()
+    const people = gateway.people()
+    const token = people.links.invite('bob@example.com', { accountId: 'acc_north', role: 'owner' }, 'os:test')
+    await page.goto(`${origin}/cabinet/invite/${token}`)
+    await page.getByLabel('Choose a password').fill('correct horse battery')
+    await page.getByRole('button', { name: 'Accept' }).click()
+    await page.getByRole('heading', { name: 'Keys' }).waitFor()
+
+    const authenticator = await page.context().newCDPSession(page)
+    await authenticator.send('WebAuthn.enable')
+    const options = {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+    } as const
+    await authenticator.send('WebAuthn.addVirtualAuthenticator', { options: { ...options, automaticPresenceSimulation: true } })
+    await page.goto(`${origin}/cabinet/person`)
+    await page.getByLabel('Name of the device').fill('Laptop')
+    await page.getByRole('button', { name: 'Add a passkey' }).click()
+    await page.getByRole('cell', { name: 'Laptop', exact: true }).waitFor()
+
+    const signOut = async () => {
+      await page.locator('summary').click()
+      await page.getByRole('button', { name: 'Sign out' }).first().click()
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    }
+    await signOut()
+    expect(new URL(page.url()).searchParams.get('to')).toBe('/cabinet/person')
+    await page.getByLabel('E-mail').fill('bob@example.com')
+    await page.getByLabel('Password').fill('wrong horse battery')
+    await page.keyboard.press('Enter')
+    await shown(page, 'Invalid email or password')
+    await page.getByLabel('Password').fill('correct horse battery')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'You and your sign-in' }).waitFor()
+    await signOut()
+    await page.goto(`${origin}/cabinet/sign-in?to=https://evil.example/cabinet`)
+    await page.getByRole('button', { name: 'Use a passkey' }).click()
+    await page.getByRole('heading', { name: 'Keys' }).waitFor()
+    expect(page.url()).toBe(`${origin}/cabinet/a/acc_north/keys`)
+
+    people.sessions.endOthers('cabinet', { person: people.known('bob@example.com'), sessionId: '' })
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await page.context().close()
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'a reader sees keys and no button; an account of others is not there; who is in two accounts changes between them',
+  async () => {
+    for (const id of ['key_one', 'key_two', 'key_other']) await gateway.createKey({ id })
+    const page = await signedIn('rea@example.com', { acc_one: 'reader', acc_two: 'owner' })
+    await page.goto(`${origin}/cabinet/a/acc_one/keys`)
+    await page.getByRole('cell', { name: /sk-…/ }).first().waitFor()
+    expect(await page.getByRole('main').getByRole('button').count()).toBe(0)
+    await page.getByLabel('Account').selectOption('acc_two')
+    await page.getByRole('button', { name: 'New key' }).waitFor()
+    expect(new URL(page.url()).pathname).toBe('/cabinet/a/acc_two/keys')
+    await page.goto(`${origin}/cabinet/a/acc_other/keys`)
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
+    await page.context().close()
+  },
+  TIMEOUT_MS,
+)
+
+for (const { colorScheme, width } of [
+  { colorScheme: 'light', width: 1280 },
+  { colorScheme: 'dark', width: 360 },
+  { colorScheme: 'light', width: 360 },
+  { colorScheme: 'dark', width: 1280 },
+] as const)
+  test(
+    `axe-core finds nothing serious, and nothing is wider than the screen: ${colorScheme}, ${width} px`,
+    async () => {
+      const options = { colorScheme, viewport: { width, height: 800 } }
+      await gateway.createKey({ id: `key_${colorScheme}${width}`, limitUsd: '1' })
+      const page = await signedIn('eve@example.com', { [`acc_${colorScheme}${width}`]: 'owner' }, options)
+      const look = async (what: string): Promise<void> => {
+        await page.evaluate(axe.source)
+        const { violations } = await page.evaluate(() =>
+          (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
+        )
+        const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        expect(serious.map(({ id, nodes }) => `${what}: ${id}: ${nodes[0]?.html}`)).toEqual([])
+        expect([what, await page.evaluate(`document.documentElement.scrollWidth <= document.documentElement.clientWidth`)]).toEqual([
+          what,
+          true,
+        ])
+      }
+      await page
+        .getByRole('button', { name: /Change/ })
+        .first()
+        .waitFor()
+      await look('keys')
+      await page
+        .getByRole('button', { name: /Change/ })
+        .first()
+        .click()
+      await look('a key')
+      await page.keyboard.press('Escape')
+      await page.getByRole('button', { name: 'New key' }).click()
+      await page.getByLabel('Name', { exact: true }).fill(`long ${'name'.repeat(20)} ${width} ${colorScheme}`)
+      await page.keyboard.press('Enter')
+      await shown(page, 'export KEY=')
+      await look('a secret')
+      await page.keyboard.press('Escape')
+      await page.locator('summary').click()
+      await look('keys with a menu')
+      await page.goto(`${origin}/cabinet/person`)
+      await page.getByRole('cell', { name: /this one/ }).waitFor()
+      await look('person')
+      for (const path of [
+        '/cabinet/sign-in',
+        '/cabinet/forgot',
+        '/cabinet/link/x',
+        '/cabinet/invite/x',
+        '/cabinet/reset/x',
+        '/cabinet/key',
+        '/cabinet/no',
+      ]) {
+        await page.goto(`${origin}${path}`)
+        await page.getByRole('heading').first().waitFor()
+        await look(path)
+      }
+      await page.context().close()
+    },
+    TIMEOUT_MS,
+  )

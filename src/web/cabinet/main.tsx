@@ -1,30 +1,59 @@
-/** Entry of the cabinet: which page stands at which address. */
+/** Entry of the cabinet: which page stands at which address, and the frame around it. Rules: pages.md "Ways through". */
 
 import { render } from 'preact'
 import { LocationProvider, Route, Router, useLocation } from 'preact-iso/router'
 import { Shell, type Way } from '../parts/shell.tsx'
+import { ACCOUNT_PAGES } from './account-pages.ts'
+import { pathOf } from './account-path.ts'
+import { Aside } from './aside.tsx'
+import { loadMe, me } from './me.ts'
+import { AccountPage } from './pages/account.tsx'
+import { Entered, ForgotPage, InvitePage, LinkPage, ResetPage, SignInPage, SignUpPage } from './pages/entrance.tsx'
 import { LookUpKey } from './pages/key.tsx'
 import { Missing } from './pages/missing.tsx'
+import { PersonPage } from './pages/person.tsx'
 
-const WAYS: readonly Way[] = []
+const ACCOUNT = /^\/cabinet\/a\/([^/]+)/
 
 const Cabinet = () => {
   const { path } = useLocation()
+  const { value } = me.value
+  const inPath = decodeURIComponent(ACCOUNT.exec(path)?.[1] ?? '')
+  const account = value?.accounts.find(({ id }) => id === inPath)
+  const ways: readonly Way[] =
+    account === undefined ? [] : ACCOUNT_PAGES.map(({ slug, title }) => ({ path: pathOf(account.id, slug), title }))
   return (
-    <Shell home="/cabinet" name="Cabinet" ways={WAYS} path={path}>
-      <Router>
+    <Shell home="/cabinet" name="Cabinet" ways={ways} path={path} aside={<Aside me={value} account={account} path={path} />}>
+      <Router onRouteChange={toContent}>
+        <Route path="/cabinet" component={Entered} />
+        <Route path="/cabinet/a/:accountId/:slug" component={AccountPage} />
+        <Route path="/cabinet/person" component={PersonPage} />
         <Route path="/cabinet/key" component={LookUpKey} />
+        <Route path="/cabinet/sign-in" component={SignInPage} />
+        <Route path="/cabinet/sign-up" component={SignUpPage} />
+        <Route path="/cabinet/link/:token" component={LinkPage} />
+        <Route path="/cabinet/invite/:token" component={InvitePage} />
+        <Route path="/cabinet/forgot" component={ForgotPage} />
+        <Route path="/cabinet/reset/:token" component={ResetPage} />
         <Route default component={Missing} />
       </Router>
     </Shell>
   )
 }
 
+/** Who goes to another page reads on at its beginning, unless a field there has the focus already. */
+function toContent(): void {
+  const content = document.getElementById('content')
+  if (content !== null && !content.contains(document.activeElement)) content.focus()
+}
+
 const frame = document.getElementById('app')
-if (frame !== null)
+if (frame !== null) {
+  loadMe().catch(() => undefined)
   render(
     <LocationProvider scope="/cabinet">
       <Cabinet />
     </LocationProvider>,
     frame,
   )
+}

@@ -23,11 +23,18 @@ export type Loaded<T> =
 
 export type Asked<T> = Readonly<{ value: T; failure?: undefined } | { value?: undefined; failure: Failure }>
 
+let unauthorized = (): void => undefined
+/** What happens when a question is answered 401: whoever was signed in is so no more. */
+export function whenUnauthorized(happens: () => void): void {
+  unauthorized = happens
+}
+
 /** An answer as a value: what was asked for, or why not. Nothing is thrown, also where no gateway answers. */
 export async function ask<T>(question: PromiseLike<Answer<T>>): Promise<Asked<Found<T>>> {
   try {
     const { data, error, response } = await question
     if (error === null && data !== null && data !== undefined) return { value: data as Found<T> }
+    if (error?.status === 401) unauthorized()
     return { failure: failureOf(error, response.headers) }
   } catch {
     return { failure: UNREACHABLE }

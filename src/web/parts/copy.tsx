@@ -1,13 +1,14 @@
 /** Text to copy, with a button that says when it is done. */
 
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 
 const DONE_MS = 2_000
 
 export function CopyText({ text, label, isBlock = false }: Readonly<{ text: string; label: string; isBlock?: boolean }>) {
   const [isDone, setDone] = useState(false)
+  const shown = useRef<HTMLElement>(null)
   const copy = (): void => {
-    navigator.clipboard.writeText(text).then(
+    toClipboard(text, shown.current).then(
       () => {
         setDone(true)
         setTimeout(setDone, DONE_MS, false)
@@ -18,11 +19,13 @@ export function CopyText({ text, label, isBlock = false }: Readonly<{ text: stri
   return (
     <div class={isBlock ? 'copy copy-block' : 'copy'}>
       {isBlock ? (
-        <pre>
-          <code>{text}</code>
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+        // biome-ignore lint/a11y/useSemanticElements: a fieldset is for inputs.
+        <pre tabIndex={0} role="group" aria-label={label}>
+          <code ref={shown}>{text}</code>
         </pre>
       ) : (
-        <code>{text}</code>
+        <code ref={shown}>{text}</code>
       )}
       <button type="button" class="small" aria-label={`Copy ${label}`} onClick={copy}>
         {isDone ? 'Copied' : 'Copy'}
@@ -32,4 +35,11 @@ export function CopyText({ text, label, isBlock = false }: Readonly<{ text: stri
       </span>
     </div>
   )
+}
+
+/** On plain http browsers have no clipboard but the older one, which copies what is selected; it stays selected. */
+function toClipboard(text: string, shown: HTMLElement | null): Promise<void> {
+  if (window.isSecureContext) return navigator.clipboard.writeText(text)
+  if (shown !== null) getSelection()?.selectAllChildren(shown)
+  return document.execCommand('copy') ? Promise.resolve() : Promise.reject(new Error('not copied'))
 }

@@ -10,6 +10,8 @@ export function Dialog({ title, close, children }: Readonly<{ title: string; clo
   useEffect(() => {
     const opener = document.activeElement
     dialog.current?.showModal()
+    // Else it is the button that closes it.
+    dialog.current?.querySelector<HTMLElement>('[data-first]')?.focus()
     return () => {
       if (opener instanceof HTMLElement) opener.focus()
     }

@@ -1,7 +1,7 @@
 /** Inputs with their label, hint and what is wrong with them, tied together for screen readers. */
 
 import type { ComponentChildren } from 'preact'
-import { useId } from 'preact/hooks'
+import { useEffect, useId, useRef } from 'preact/hooks'
 
 type Around = Readonly<{ label: string; hint?: string | undefined; error?: string | undefined }>
 
@@ -26,12 +26,26 @@ type InputOptions = Readonly<{
 
 type SelectOptions = Readonly<{ name?: string; value?: string; disabled?: boolean }>
 
-export function Field({ label, hint, error, change, ...input }: Around & InputOptions & Readonly<{ change?: (value: string) => void }>) {
+export function Field({
+  label,
+  hint,
+  error,
+  change,
+  autoFocus,
+  ...input
+}: Around & InputOptions & Readonly<{ change?: (value: string) => void }>) {
   const id = useId()
+  const field = useRef<HTMLInputElement>(null)
+  // Browsers heed the attribute only in the page that they loaded.
+  useEffect(() => {
+    if (autoFocus) field.current?.focus()
+  }, [])
   return (
     <Framed id={id} label={label} hint={hint} error={error}>
       <input
         {...(input as object)}
+        ref={field}
+        data-first={autoFocus}
         {...described(id, hint, error)}
         id={id}
         onInput={({ currentTarget }) => change?.(currentTarget.value)}

@@ -1,0 +1,28 @@
+/** Who looks at the cabinet, and the accounts that are theirs. Asked when the page comes and after every sign-in; whoever is no longer signed in is noticed at the next question. */
+
+import { signal } from '@preact/signals'
+import { ask, type Loaded, whenUnauthorized } from '../parts/ask.ts'
+import { send } from '../parts/send.ts'
+import { api } from './api.ts'
+
+export type Me = NonNullable<Awaited<ReturnType<typeof api.me.get>>['data']>
+export type Account = Readonly<{ id: string; name: string; role: 'owner' | 'reader' }>
+
+export const me = signal<Loaded<Me>>({ state: 'loading', value: undefined })
+
+export async function loadMe(): Promise<void> {
+  const { value, failure } = await ask(api.me.get())
+  me.value = failure === undefined ? { state: 'ready', value } : { state: 'failed', value: me.value.value, failure }
+}
+
+export async function signOut(): Promise<void> {
+  await send('/cabinet/auth/sign-out', {})
+  await loadMe()
+}
+
+whenUnauthorized(() => {
+  if (me.value.value?.person !== null) loadMe().catch(() => undefined)
+})
+
+/** An account without a name is shown by its id. */
+export const titleOf = ({ id, name }: Pick<Account, 'id' | 'name'>): string => (name === '' ? id : name)

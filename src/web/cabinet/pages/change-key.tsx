@@ -1,0 +1,183 @@
+/** What an owner does with one key: name and limit, days more, a new secret, off and on. What cuts somebody off is asked for twice. */
+
+import { useState } from 'preact/hooks'
+import { useAct } from '../../parts/act.ts'
+import { ask } from '../../parts/ask.ts'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Choice, Field } from '../../parts/field.tsx'
+import { Form } from '../../parts/form.tsx'
+import { showDate } from '../../parts/show-time.ts'
+import { Moment } from '../../parts/time.tsx'
+import { tell } from '../../parts/told.tsx'
+import type { Key, keysOf } from '../keys-api.ts'
+import { DAYS, OVERLAPS, WORDS } from './keys.words.ts'
+import { NewSecret } from './new-secret.tsx'
+
+type Keys = ReturnType<typeof keysOf>
+type Part = Readonly<{ keys: Keys; shown: Key; changed: () => void }>
+
+export const ChangeKey = ({ keys, shown, changed, close }: Part & Readonly<{ close: () => void }>) => {
+  const [secret, setSecret] = useState<string>()
+  const title = shown.name === '' ? shown.display : shown.name
+  return (
+    <Dialog title={secret === undefined ? title : `The new secret of “${title}”`} close={close}>
+      {secret !== undefined ? (
+        <NewSecret secret={secret} close={close} />
+      ) : (
+        <div class="parts">
+          <NameAndLimit keys={keys} shown={shown} changed={changed} />
+          <Extend keys={keys} shown={shown} changed={changed} />
+          <Rotate keys={keys} shown={shown} changed={changed} made={setSecret} />
+          <Switch keys={keys} shown={shown} changed={changed} />
+        </div>
+      )}
+    </Dialog>
+  )
+}
+
+const NameAndLimit = ({ keys, shown, changed }: Part) => {
+  const [name, setName] = useState(shown.name)
+  const [limit, setLimit] = useState(shown.limit_usd ?? '')
+  const act = useAct()
+  const submit = (): void => {
+    const wanted = { ...(name.trim() === shown.name ? {} : { name: name.trim() }), limit_usd: limit.trim() === '' ? null : limit.trim() }
+    act.run(
+      () => ask(keys({ keyId: shown.id }).patch(wanted)),
+      () => {
+        tell('Saved')
+        changed()
+      },
+    )
+  }
+  return (
+    <Form act={act} fields={['name', 'limit_usd']} button="Save" submit={submit}>
+      <Field label="Name" maxLength={128} autocomplete="off" value={name} change={setName} error={act.errorOf('name')} />
+      <Field
+        label="Spend limit"
+        hint={WORDS.limitHint}
+        inputMode="decimal"
+        autocomplete="off"
+        value={limit}
+        change={setLimit}
+        error={act.errorOf('limit_usd')}
+      />
+    </Form>
+  )
+}
+
+const Extend = ({ keys, shown, changed }: Part) => {
+  const [days, setDays] = useState('30')
+  const act = useAct()
+  const submit = (): void =>
+    act.run(
+      () => ask(keys({ keyId: shown.id }).extend.post({ days: Number(days) })),
+      ({ expires_at }) => {
+        tell(expires_at === null ? 'Extended' : `It expires on ${showDate(expires_at)}`)
+        changed()
+      },
+    )
+  return (
+    <Form act={act} kind="plain" fields={['days']} button={shown.expires_at === null ? 'Let it expire' : 'Extend'} submit={submit}>
+      <h3>Expiry</h3>
+      <p class="field-hint">
+        {shown.expires_at === null ? (
+          'It never expires.'
+        ) : (
+          <>
+            It expires <Moment iso={shown.expires_at} />.
+          </>
+        )}
+      </p>
+      <Choice
+        label={shown.expires_at === null ? 'Expires in' : 'Longer by'}
+        options={DAYS}
+        value={days}
+        change={setDays}
+        error={act.errorOf('days')}
+      />
+    </Form>
+  )
+}
+
+const Rotate = ({ keys, shown, changed, made }: Part & Readonly<{ made: (secret: string) => void }>) => {
+  const [overlap, setOverlap] = useState('24')
+  const [isSure, setSure] = useState(false)
+  const act = useAct()
+  const cutsOff = overlap === '0'
+  const submit = (): void => {
+    if (cutsOff && !isSure) setSure(true)
+    else rotate()
+  }
+  const rotate = (): void =>
+    act.run(
+      () => ask(keys({ keyId: shown.id }).rotate.post({ overlap_hours: Number(overlap) })),
+      ({ secret }) => {
+        made(secret)
+        changed()
+      },
+    )
+  return (
+    <Form
+      act={act}
+      fields={[]}
+      kind={cutsOff ? 'danger' : 'plain'}
+      button={isSure ? 'Cut the old secret off now' : 'Make a new secret'}
+      submit={submit}
+    >
+      <h3>New secret</h3>
+      <p class="field-hint">{WORDS.rotate}</p>
+      {shown.old_secret !== null && (
+        <p class="field-hint">
+          The old secret {shown.old_secret.display} is valid until <Moment iso={shown.old_secret.valid_until} />.
+        </p>
+      )}
+      <Choice
+        label="The old secret"
+        options={OVERLAPS}
+        value={overlap}
+        change={(value) => {
+          setOverlap(value)
+          setSure(false)
+        }}
+      />
+      {cutsOff && <p class="note wary">{WORDS.cut}</p>}
+    </Form>
+  )
+}
+
+const Switch = ({ keys, shown, changed }: Part) => {
+  const [isSure, setSure] = useState(false)
+  const act = useAct()
+  const submit = (): void => {
+    if (shown.is_active && !isSure) setSure(true)
+    else flip()
+  }
+  const key = keys({ keyId: shown.id })
+  const flip = (): void =>
+    act.run(
+      () => ask(shown.is_active ? key.disable.post() : key.enable.post()),
+      ({ is_active }) => {
+        setSure(false)
+        tell(is_active ? 'The key is enabled' : 'The key is disabled')
+        changed()
+      },
+    )
+  return (
+    <Form
+      act={act}
+      kind={shown.is_active ? 'danger' : 'plain'}
+      button={shown.is_active ? (isSure ? 'Disable it now' : 'Disable') : 'Enable'}
+      submit={submit}
+      more={
+        isSure && (
+          <button type="button" onClick={() => setSure(false)}>
+            Keep it
+          </button>
+        )
+      }
+    >
+      <h3>{shown.is_active ? 'Switch off' : 'Switch on'}</h3>
+      {shown.is_active && <p class={isSure ? 'note wary' : 'field-hint'}>{WORDS.disable}</p>}
+    </Form>
+  )
+}

@@ -1,0 +1,95 @@
+/** The cabinet's first page and its ways in. */
+
+import { useEffect } from 'preact/hooks'
+import { useLocation, useRoute } from 'preact-iso/router'
+import { ForgottenPassword, ResetPassword } from '../../parts/new-password.tsx'
+import { InvitationLink, SignInLink } from '../../parts/one-time-link.tsx'
+import { PageHead } from '../../parts/shell.tsx'
+import { SignIn, SignUp } from '../../parts/sign-in.tsx'
+import { Empty, Waiting } from '../../parts/state.tsx'
+import { pathOf } from '../account-path.ts'
+import { loadMe, me } from '../me.ts'
+import { ownPath, signInPath } from '../own-path.ts'
+import { MeFailed, ToSignIn } from './account.tsx'
+import { Missing } from './missing.tsx'
+
+const ROOT = '/cabinet'
+
+/** Leads on to the first account's keys. */
+export const Entered = () => {
+  const { route } = useLocation()
+  const { value, state } = me.value
+  const first = value?.accounts[0]
+  useEffect(() => {
+    if (first !== undefined) route(pathOf(first.id), true)
+  }, [first])
+  if (value === undefined && state === 'failed') return <MeFailed />
+  if (value === undefined || first !== undefined) return <Waiting />
+  if (value.person === null) return <ToSignIn />
+  return (
+    <>
+      <PageHead title="Cabinet" />
+      {value.is_complete ? (
+        <Empty title="You are in no account.">
+          <p>Ask whoever runs this gateway for an invitation.</p>
+        </Empty>
+      ) : (
+        <Empty title="Your account is being made.">
+          <button
+            type="button"
+            onClick={() => {
+              loadMe().catch(() => undefined)
+            }}
+          >
+            Look again
+          </button>
+        </Empty>
+      )}
+    </>
+  )
+}
+
+/** What follows a sign-in: who it is, then where one was going. */
+function useEntering(to: string): () => void {
+  const { route } = useLocation()
+  return () => {
+    loadMe().then(
+      () => route(to, true),
+      () => undefined,
+    )
+  }
+}
+
+export const SignInPage = () => {
+  const { query } = useLocation()
+  const entered = useEntering(ownPath(query['to'], location.origin))
+  const { value } = me.value
+  if (value === undefined) return me.value.state === 'failed' ? <MeFailed /> : <Waiting />
+  const offered = { passkey: value.ways.passkey, mail: value.ways.mail, signUp: value.sign_up === 'open' }
+  return <SignIn root={ROOT} title="Sign in" offered={offered} entered={entered} />
+}
+
+export const SignUpPage = () => {
+  const entered = useEntering(ROOT)
+  const { value } = me.value
+  if (value === undefined) return <Waiting />
+  return value.sign_up === 'open' ? <SignUp root={ROOT} entered={entered} /> : <Missing />
+}
+
+export const LinkPage = () => {
+  const { params } = useRoute()
+  return <SignInLink root={ROOT} token={params['token'] ?? ''} entered={useEntering(ROOT)} />
+}
+
+export const InvitePage = () => {
+  const { params } = useRoute()
+  const { path } = useLocation()
+  return <InvitationLink root={ROOT} token={params['token'] ?? ''} entered={useEntering(ROOT)} signIn={signInPath(path)} />
+}
+
+export const ForgotPage = () => <ForgottenPassword root={ROOT} />
+
+export const ResetPage = () => {
+  const { params } = useRoute()
+  return <ResetPassword root={ROOT} token={params['token'] ?? ''} />
+}

@@ -1,0 +1,142 @@
+/** The keys of an account: what state each is in, what it spent, what runs; owners make and change them. Rules: pages.md "Keys of an account". */
+
+import { useState } from 'preact/hooks'
+import { useAsked } from '../../parts/ask.ts'
+import { Badge } from '../../parts/badge.tsx'
+import { useKeyset } from '../../parts/keyset.ts'
+import { Meter } from '../../parts/meter.tsx'
+import { PageHead } from '../../parts/shell.tsx'
+import { showCount } from '../../parts/show-time.ts'
+import { usdNumber } from '../../parts/show-usd.ts'
+import { Empty, Show } from '../../parts/state.tsx'
+import { type Column, Pager, Table } from '../../parts/table.tsx'
+import { Ago } from '../../parts/time.tsx'
+import { Usd } from '../../parts/usd.tsx'
+import type { AccountPageProps } from '../account-path.ts'
+import { type Key, keysOf, useRunning } from '../keys-api.ts'
+import { ChangeKey } from './change-key.tsx'
+import { stateWords, WORDS } from './keys.words.ts'
+import { MakeKey } from './make-key.tsx'
+
+export const Keys = ({ account }: AccountPageProps) => {
+  const isOwner = account.role === 'owner'
+  const { cursor, hasNewer, older, newer, first } = useKeyset()
+  const query = cursor === undefined ? {} : { after: cursor }
+  const { loaded, again } = useAsked(() => keysOf(account.id).get({ query }), [account.id, cursor])
+  const running = useRunning(account.id, again)
+  const [isMaking, setMaking] = useState(false)
+  const [changing, setChanging] = useState<string>()
+  const changed = loaded.value?.data.find(({ id }) => id === changing)
+  const make = (
+    <button type="button" class="primary" onClick={() => setMaking(true)}>
+      {WORDS.make}
+    </button>
+  )
+  return (
+    <>
+      <PageHead title={WORDS.title} lede={WORDS.lede}>
+        {isOwner && make}
+      </PageHead>
+      <Show loaded={loaded} again={again} lines={8}>
+        {({ data, next_cursor }) =>
+          data.length === 0 && !hasNewer ? (
+            <Empty title={WORDS.none}>
+              <p>{isOwner ? WORDS.noneLede : WORDS.noneReader}</p>
+              {isOwner && make}
+            </Empty>
+          ) : (
+            <>
+              {data[0]?.is_account_active === false && <p class="note bad">{WORDS.accountOff}</p>}
+              <Table label="Keys" columns={columnsOf(running, isOwner ? setChanging : undefined)} rows={data} keyOf={({ id }) => id} />
+              <Pager hasNewer={hasNewer} next={next_cursor} older={older} newer={newer} />
+            </>
+          )
+        }
+      </Show>
+      {isMaking && (
+        <MakeKey
+          accountId={account.id}
+          made={() => {
+            first()
+            again()
+          }}
+          close={() => setMaking(false)}
+        />
+      )}
+      {changed !== undefined && (
+        <ChangeKey keys={keysOf(account.id)} shown={changed} changed={again} close={() => setChanging(undefined)} />
+      )}
+    </>
+  )
+}
+
+/** `change`: absent for those who only look. */
+function columnsOf(
+  running: Readonly<Record<string, number>> | undefined,
+  change: ((keyId: string) => void) | undefined,
+): readonly Column<Key>[] {
+  const now = Date.now()
+  return [
+    {
+      name: 'Key',
+      cell: ({ name, display }) => (
+        <div class="named">
+          <span class="name">{name === '' ? 'without a name' : name}</span>
+          <code>{display}</code>
+        </div>
+      ),
+    },
+    {
+      name: 'State',
+      cell: (key) => {
+        const [mood, text] = stateWords(key, now)
+        return <Badge mood={mood} text={text} />
+      },
+    },
+    {
+      name: 'Running now',
+      isFigure: true,
+      cell: ({ id, running_requests }) => {
+        const count = running === undefined ? running_requests : (running[id] ?? 0)
+        return count === 0 ? <span class="quiet">0</span> : <strong>{showCount(count)}</strong>
+      },
+    },
+    {
+      name: 'Spent',
+      isFigure: true,
+      cell: ({ spent_usd, limit_usd }) => (
+        <div class="spent">
+          <Usd exact={spent_usd} />
+          {limit_usd !== null && (
+            <>
+              <span class="quiet">
+                {' '}
+                of <Usd exact={limit_usd} />
+              </span>
+              <Meter share={usdNumber(limit_usd) === 0 ? 1 : usdNumber(spent_usd) / usdNumber(limit_usd)} />
+            </>
+          )}
+        </div>
+      ),
+    },
+    { name: 'Expires', cell: ({ expires_at }) => (expires_at === null ? <span class="quiet">never</span> : <Ago iso={expires_at} />) },
+    {
+      name: 'Last use',
+      cell: ({ last_used_at }) => (last_used_at === null ? <span class="quiet">never</span> : <Ago iso={last_used_at} />),
+    },
+    ...(change === undefined
+      ? []
+      : [
+          {
+            name: 'Change',
+            isQuiet: true,
+            isFigure: true,
+            cell: ({ id, name, display }: Key) => (
+              <button type="button" class="small" aria-label={`Change ${name === '' ? display : name}`} onClick={() => change(id)}>
+                Change
+              </button>
+            ),
+          },
+        ]),
+  ]
+}

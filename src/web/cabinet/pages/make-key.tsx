@@ -1,0 +1,66 @@
+/** A new key: its form, then its secret once, with lines to paste. */
+
+import { useState } from 'preact/hooks'
+import { useAct } from '../../parts/act.ts'
+import { ask } from '../../parts/ask.ts'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Choice, Field } from '../../parts/field.tsx'
+import { Form } from '../../parts/form.tsx'
+import { keysOf, newKeyId } from '../keys-api.ts'
+import { DAYS, NEVER, WORDS } from './keys.words.ts'
+import { NewSecret } from './new-secret.tsx'
+
+export const MakeKey = ({ accountId, made, close }: Readonly<{ accountId: string; made: () => void; close: () => void }>) => {
+  const [id] = useState(() => newKeyId(Date.now()))
+  const [name, setName] = useState('')
+  const [limit, setLimit] = useState('')
+  const [days, setDays] = useState('')
+  const [secret, setSecret] = useState<string>()
+  const act = useAct()
+  const submit = (): void => {
+    const wanted = {
+      id,
+      name: name.trim(),
+      limit_usd: limit.trim() === '' ? null : limit.trim(),
+      expires_in_days: days === '' ? null : Number(days),
+    }
+    act.run(
+      () => ask(keysOf(accountId).post(wanted)),
+      (done) => {
+        setSecret(done.secret)
+        made()
+      },
+    )
+  }
+  return (
+    <Dialog title={secret === undefined ? WORDS.make : `Your key “${name.trim()}”`} close={close}>
+      {secret !== undefined ? (
+        <NewSecret secret={secret} close={close} />
+      ) : (
+        <Form act={act} fields={['name', 'limit_usd', 'expires_in_days']} button="Make the key" submit={submit}>
+          <Field
+            label="Name"
+            hint={WORDS.nameHint}
+            required
+            autoFocus
+            maxLength={128}
+            autocomplete="off"
+            value={name}
+            change={setName}
+            error={act.errorOf('name')}
+          />
+          <Field
+            label="Spend limit"
+            hint={WORDS.limitHint}
+            inputMode="decimal"
+            autocomplete="off"
+            value={limit}
+            change={setLimit}
+            error={act.errorOf('limit_usd')}
+          />
+          <Choice label="Expires" options={[NEVER, ...DAYS]} value={days} change={setDays} error={act.errorOf('expires_in_days')} />
+        </Form>
+      )}
+    </Dialog>
+  )
+}

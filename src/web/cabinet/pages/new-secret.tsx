@@ -1,0 +1,47 @@
+/** A secret, shown once, and the guide's lines for the clients that people paste it into. */
+
+import { useState } from 'preact/hooks'
+import { useAsked } from '../../parts/ask.ts'
+import { CopyText } from '../../parts/copy.tsx'
+import { Choice } from '../../parts/field.tsx'
+import { Show } from '../../parts/state.tsx'
+import { api } from '../api.ts'
+import { WORDS } from './keys.words.ts'
+
+export const NewSecret = ({ secret, close }: Readonly<{ secret: string; close: () => void }>) => {
+  const { loaded, again } = useAsked(() => api['client-lines'].get(), [])
+  const [client, setClient] = useState('curl')
+  return (
+    <div class="stack">
+      <CopyText isBlock label="secret" text={secret} />
+      <p class="note wary">{WORDS.once}</p>
+      <Show loaded={loaded} again={again} lines={6}>
+        {({ data }) => (
+          <>
+            <Choice
+              label="Client"
+              options={data.map((one) => ({ value: one.client, text: one.client }))}
+              value={client}
+              change={setClient}
+            />
+            <p class="field-hint">{WORDS.lines}</p>
+            <CopyText isBlock label="the key’s line" text={`export KEY=${secret}`} />
+            {data
+              .find((one) => one.client === client)
+              ?.blocks.map(({ about, code }) => (
+                <div key={code} class="stack">
+                  {about !== '' && <p class="field-hint">{about}</p>}
+                  <CopyText isBlock label={`lines for ${client}`} text={code} />
+                </div>
+              ))}
+          </>
+        )}
+      </Show>
+      <div class="acts">
+        <button type="button" class="primary" onClick={close}>
+          Done
+        </button>
+      </div>
+    </div>
+  )
+}

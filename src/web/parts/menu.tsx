@@ -1,0 +1,30 @@
+/** A menu behind a button: it closes by Escape, by a choice and when the focus goes elsewhere. */
+
+import type { ComponentChildren } from 'preact'
+import { useRef } from 'preact/hooks'
+
+export const Menu = ({ label, children }: Readonly<{ label: ComponentChildren; children: ComponentChildren }>) => {
+  const menu = useRef<HTMLDetailsElement>(null)
+  const close = (): void => menu.current?.removeAttribute('open')
+  return (
+    <details
+      ref={menu}
+      class="menu"
+      onKeyDown={({ key }) => {
+        if (key !== 'Escape') return
+        close()
+        menu.current?.querySelector('summary')?.focus()
+      }}
+      onFocusOut={({ relatedTarget }) => {
+        if (relatedTarget instanceof Node && !menu.current?.contains(relatedTarget)) close()
+      }}
+    >
+      <summary>{label}</summary>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: a key on a link or button is a click. */}
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: see above. */}
+      <div class="menu-open" onClick={close}>
+        {children}
+      </div>
+    </details>
+  )
+}

@@ -1,0 +1,79 @@
+/** Pages that one-time links lead to. A link is used up when somebody presses the button or the page sends it, never by a mail scanner that only looks. Rules: pages.md "Links". */
+
+import { useState } from 'preact/hooks'
+import { useAct } from './act.ts'
+import { useAsked } from './ask.ts'
+import { Field } from './field.tsx'
+import { Form } from './form.tsx'
+import { answerTo, send } from './send.ts'
+import { PageHead } from './shell.tsx'
+import { NewPassword } from './sign-in.tsx'
+import { Show } from './state.tsx'
+
+type Reached = Readonly<{ root: string; token: string; entered: () => void }>
+
+export const SignInLink = ({ root, token, entered }: Reached) => {
+  const act = useAct()
+  return (
+    <div class="alone stack">
+      <PageHead title="Sign in by link" lede="This link signs you in, once." />
+      <Form act={act} isCard button="Sign in" submit={() => act.run(() => send(`${root}/auth/link`, { token }), entered)} />
+    </div>
+  )
+}
+
+type Invitation = Readonly<{
+  email: string
+  account_id: string | null
+  role: 'owner' | 'reader' | null
+  needs: 'nothing' | 'sign_in' | 'password'
+}>
+
+/** `signIn`: where one comes in with what one has, to come back here. */
+export const InvitationLink = ({ root, token, entered, signIn }: Reached & Readonly<{ signIn: string }>) => {
+  const { loaded, again } = useAsked(() => answerTo<Invitation>(`${root}/api/invitations/${encodeURIComponent(token)}`), [token])
+  return (
+    <div class="alone stack">
+      <PageHead title="You are invited" />
+      <Show loaded={loaded} again={again}>
+        {(invitation) => <Accept root={root} token={token} entered={entered} signIn={signIn} invitation={invitation} />}
+      </Show>
+    </div>
+  )
+}
+
+const Accept = ({ root, token, entered, signIn, invitation }: Reached & Readonly<{ signIn: string; invitation: Invitation }>) => {
+  const [name, setName] = useState('')
+  const [password, setPassword] = useState('')
+  const act = useAct()
+  const { email, role, needs } = invitation
+  const accept = (more: object) => act.run(() => send(`${root}/auth/invite`, { token, ...more }), entered)
+  const what = role === 'owner' ? 'as an owner of an account' : role === 'reader' ? 'to look at an account' : 'as an operator'
+  return (
+    <>
+      <p class="lede">
+        <strong>{email}</strong> is invited {what}.
+      </p>
+      {needs === 'sign_in' && (
+        <p class="note">
+          This e-mail has a way in already. <a href={signIn}>Sign in with it</a>, and you come back here.
+        </p>
+      )}
+      {needs === 'nothing' && <Form act={act} isCard button="Accept" submit={() => accept({})} />}
+      {needs === 'password' && (
+        <Form act={act} isCard button="Accept" fields={['password', 'name']} submit={() => accept({ password, name })}>
+          <NewPassword label="Choose a password" value={password} change={setPassword} error={act.errorOf('password')} />
+          <Field
+            label="Your name"
+            hint="Optional"
+            autocomplete="name"
+            maxLength={100}
+            value={name}
+            change={setName}
+            error={act.errorOf('name')}
+          />
+        </Form>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,17 @@
+/** Asks what Eden does not type: the ways in, of cabinet and console alike. Answers are values, as of `ask`. */
+
+import { type Asked, ask } from './ask.ts'
+
+type Sent = Exclude<unknown, Response>
+
+/** `body` absent: a GET, unless `method` says otherwise. */
+export const send = <T = Sent>(path: string, body?: unknown, method?: 'DELETE'): Promise<Asked<T>> =>
+  ask<T>(answerTo<T>(path, body, method)) as Promise<Asked<T>>
+
+/** As Eden gives it. An answer without a body is `{}`. */
+export async function answerTo<T>(path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST') {
+  const init = body === undefined ? { method } : { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+  const response = await fetch(path, init)
+  const value: unknown = await response.json().catch(() => ({}))
+  return response.ok ? { data: value as T, error: null, response } : { data: null, error: { status: response.status, value }, response }
+}
