@@ -19,8 +19,7 @@ export type CourierParts = Readonly<{
   sendMail: ((to: string, mail: AlertMail) => Promise<string | null>) | undefined
   /** Addresses of the account's members, in lower case. */
   membersOf: (accountId: string) => readonly string[]
-  /** The page of the account's alerts. */
-  cabinetUrl: () => string
+  alertsPageOf: (accountId: string) => string
   log: Pick<Log, 'notice' | 'alarm'>
   metrics: Pick<Metrics, 'alertDelivered'>
   now: () => number
@@ -98,7 +97,7 @@ export class Courier {
 
   /** A string: it will never be, and why. */
   async #attempt({ channel, eventId, accountId, target, body }: DueDelivery): Promise<Attempted | string> {
-    const { alerts, membersOf, sendMail, sendWebhook, cabinetUrl } = this.#parts
+    const { alerts, membersOf, sendMail, sendWebhook, alertsPageOf } = this.#parts
     if (channel === 'webhook') {
       const webhook = alerts.webhook(accountId, target)
       if (webhook === undefined || !webhook.isEnabled) return 'webhook removed or switched off'
@@ -106,7 +105,7 @@ export class Courier {
     }
     if (sendMail === undefined) return 'no mail is set up'
     if (!membersOf(accountId).includes(target)) return 'no member of the account'
-    return { status: null, problem: await sendMail(target, mailOf(JSON.parse(body) as AlertEvent, cabinetUrl())) }
+    return { status: null, problem: await sendMail(target, mailOf(JSON.parse(body) as AlertEvent, alertsPageOf(accountId))) }
   }
 
   #note(due: DueDelivery, attempted: Attempted | string): void {

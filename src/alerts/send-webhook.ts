@@ -28,6 +28,10 @@ export type SendOptions = Readonly<{
   allowPrivate: boolean
   /** All addresses of a name; rejects where there are none. Default: this machine's resolver. */
   resolve?: (name: string) => Promise<readonly string[]>
+  /** Default: this machine's. What is its own is refused, however public it is. */
+  interfaces?: typeof networkInterfaces
+  /** Default: public ones that are not this machine's own; all with `allowPrivate`. */
+  mayConnectTo?: (address: string) => boolean
   /** From the look-up to the end of the answer. Default 10 s. */
   timeoutMs?: number
   now?: () => number
@@ -70,14 +74,13 @@ function timeLimit(ms: number): Limit {
 /** What may be connected to; IPv4 first, because more machines have it. One address that is not allowed refuses the name. */
 async function addressesOf(
   target: WebhookTarget,
-  { allowPrivate, resolve = lookUp }: SendOptions,
+  { resolve = lookUp, ...options }: SendOptions,
   limit: Limit,
 ): Promise<readonly string[] | string> {
   const found = target.isAddress ? [target.host] : await Promise.race([resolve(target.host).catch(() => 'dns' as const), limit.late])
   if (typeof found === 'string') return found
   if (found.length === 0) return 'dns'
-  const own = ownAddresses()
-  if (!allowPrivate && !found.every((address) => isPublicAddress(address, own))) return 'address not public'
+  if (!found.every(options.mayConnectTo ?? ruleFor(options))) return 'address not public'
   return found.toSorted((a, b) => Number(a.includes(':')) - Number(b.includes(':'))).slice(0, ADDRESSES_MAX)
 }
 
@@ -85,8 +88,14 @@ async function addressesOf(
 const lookUp = async (name: string): Promise<readonly string[]> =>
   (await Bun.dns.lookup(name, { backend: 'c-ares' })).map(({ address }) => address)
 
-function ownAddresses(): ReadonlySet<string> {
-  const all = Object.values(networkInterfaces()).flatMap((one) => one ?? [])
+function ruleFor({ allowPrivate, interfaces = networkInterfaces }: SendOptions): (address: string) => boolean {
+  if (allowPrivate) return () => true
+  const own = addressesIn(interfaces())
+  return (address) => isPublicAddress(address, own)
+}
+
+function addressesIn(interfaces: ReturnType<typeof networkInterfaces>): ReadonlySet<string> {
+  const all = Object.values(interfaces).flatMap((one) => one ?? [])
   return new Set(
     all
       .map(({ address }) => address)

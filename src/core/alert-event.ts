@@ -64,11 +64,11 @@ function figuresOf(rule: AlertRule, facts: AccountFacts, key: KeyFacts | undefin
 
 export type AlertMail = Readonly<{ subject: string; text: string }>
 
-/** `cabinetUrl`: where the reader changes or ends the alert. */
-export function mailOf({ type, timestamp, data }: AlertEvent, cabinetUrl: string): AlertMail {
+/** `page`: where the reader changes or ends the alert. */
+export function mailOf({ type, timestamp, data }: AlertEvent, page: string): AlertMail {
   const { subject, line } = wordsOf(type, data)
   const key = data.key === undefined ? '' : `Key: ${plain(data.key.name)} (${data.key.id})\n`
-  return { subject, text: `${line}\n\n${key}Account: ${data.account_id}\nSeen: ${timestamp}\n\nChange this alert: ${cabinetUrl}\n` }
+  return { subject, text: `${line}\n\n${key}Account: ${data.account_id}\nSeen: ${timestamp}\n\nChange this alert: ${page}\n` }
 }
 
 function wordsOf(type: AlertEvent['type'], data: AlertEvent['data']): Readonly<{ subject: string; line: string }> {

@@ -72,7 +72,7 @@ async function load({ world, config, people, mailer }: AlertsParts): Promise<Ale
     sendWebhook: (message) => sendWebhook(message, { allowPrivate: config().alerts.allowPrivate }),
     sendMail: mailer === undefined ? undefined : (to, mail) => mailer.send({ to, ...mail }),
     membersOf: (accountId) => opened.roster.membersOf(accountId).map(({ email }) => email),
-    cabinetUrl: () => `${opened.origins('cabinet').base}/cabinet`,
+    alertsPageOf: (accountId) => `${opened.origins('cabinet').base}/cabinet/a/${encodeURIComponent(accountId)}/alerts`,
     log,
     metrics,
     now: clock.now,

@@ -53,7 +53,7 @@ export class AlertWorld {
         return Promise.resolve(this.mailProblem)
       },
       membersOf: () => this.members,
-      cabinetUrl: () => 'https://gateway.example/cabinet/alerts',
+      alertsPageOf: (accountId) => `https://gateway.example/cabinet/a/${accountId}/alerts`,
       log: { notice: (notice, fields) => say({ notice, ...fields }), alarm: (alarm, fields) => say({ alarm, ...fields }) },
       metrics: this.metrics,
       now: () => this.nowMs,

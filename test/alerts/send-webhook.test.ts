@@ -113,14 +113,31 @@ test('a name with one address that is not public is refused before anything is c
   expect(receiver.received).toEqual([])
 })
 
-test('a name is resolved once: what it says at a second look leads nowhere', async () => {
+test('a name is resolved once: the message goes to the address that was checked, and what a second look would say leads nowhere', async () => {
   let asked = 0
-  // To the check a public address, to whoever asks again our own.
-  const rebinding = () => Promise.resolve([asked++ === 0 ? '192.0.0.1' : '127.0.0.1'])
+  // To the check the address that may be reached, to whoever asks again another.
+  const rebinding = () => Promise.resolve([asked++ === 0 ? '127.0.0.1' : '127.0.0.9'])
   const receiver = start()
-  expect(await send(receiver.url, { resolve: rebinding, timeoutMs: 300 })).toMatchObject({ status: null })
-  expect(asked).toBe(1)
-  expect(receiver.received).toEqual([])
+  const sent = await send(receiver.url, { allowPrivate: false, resolve: rebinding, mayConnectTo: (address) => address === '127.0.0.1' })
+  expect(sent).toEqual({ status: 200, problem: null })
+  expect([asked, receiver.received.length]).toEqual([1, 1])
+})
+
+test('a public address that is this machine’s own is refused before anything is connected', async () => {
+  const one = { netmask: '', mac: '', internal: false, cidr: null }
+  const interfaces = () => ({
+    lo: [{ ...one, family: 'IPv4' as const, address: '127.0.0.1' }],
+    eth0: [
+      { ...one, family: 'IPv4' as const, address: '8.8.8.8' },
+      { ...one, family: 'IPv6' as const, address: '2606:4700:0::1', scopeid: 0 },
+      { ...one, family: 'IPv6' as const, address: 'fe80::1%eth0', scopeid: 2 },
+    ],
+  })
+  for (const address of ['8.8.8.8', '::ffff:8.8.8.8', '2606:4700::1']) {
+    const resolve = () => Promise.resolve([address])
+    const sent = await send('https://hooks.example/', { allowPrivate: false, resolve, interfaces, timeoutMs: 300 })
+    expect([address, sent.problem]).toEqual([address, 'address not public'])
+  }
 })
 
 test('the next address is tried where one refuses', async () => {

@@ -95,6 +95,7 @@ test('a paid request that crosses a threshold is told by mail and webhook, and t
     type: 'alert.daily_spend_above',
     data: { account_id: 'acc_north', alert_id: idOf(alert) },
   })
+  expect(smtp.letters[0]?.text).toContain('/cabinet/a/acc_north/alerts')
   expect(smtp.letters[0]).toMatchObject({
     to: ['ann@example.com'],
     text: expect.stringContaining('Subject: More than 0.0000001 USD spent today'),
