@@ -51,10 +51,20 @@ export const topUpRoutes = (site: Site) => {
       '/credits',
       async ({ caller, params: { accountId }, query: { after, limit } }) => {
         const question = { kind: 'accountCredits', accountId, limit, ...(after === undefined ? {} : { after }) } as const
-        const page = await world.reports.ask(`person:${caller.person.id}`, question)
-        if (page === undefined) return missing()
+        const client = `person:${caller.person.id}`
+        const [page, account] = await Promise.all([
+          world.reports.ask(client, question),
+          world.reports.ask(client, { kind: 'account', accountId }),
+        ])
+        if (page === undefined || account === undefined) return missing()
         if (typeof page === 'string') return refuseUnread(page)
-        return { data: page.rows.map(creditDocument), has_more: page.next !== null, next_cursor: page.next }
+        if (typeof account === 'string') return refuseUnread(account)
+        return {
+          balance_usd: toExactUsdText(account.balancePicos),
+          data: page.rows.map(creditDocument),
+          has_more: page.next !== null,
+          next_cursor: page.next,
+        }
       },
       { member: 'reader', query: PAGE },
     )
@@ -111,7 +121,8 @@ function cashier({ world: { clock }, people, payments, waysToPay }: Site) {
     const { tat, isAllowed, retryAfterSeconds } = step(asked.get(person.id)?.tat, clock.monotonicMs(), CHECKOUTS)
     asked.set(person.id, { tat })
     if (!isAllowed) return tooMany(retryAfterSeconds * 1_000)
-    const page = `${people().origins('cabinet').base}/cabinet/top-up?account=${encodeURIComponent(accountId)}`
+    // The page waits for what is credited after this moment.
+    const page = `${people().origins('cabinet').base}/cabinet/a/${encodeURIComponent(accountId)}/top-up?since=${clock.now()}`
     const order = {
       accountId,
       person: person.email,

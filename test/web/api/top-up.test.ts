@@ -89,6 +89,7 @@ test('a code is made in the console, redeemed in the cabinet by an owner, and st
   expect(await ann.get('/api/accounts/acc_north/credits?limit=1')).toMatchObject({
     status: 200,
     body: {
+      balance_usd: '12.5',
       data: [{ id: done.body['credit_id'], kind: 'top-up', amount_usd: '12.5', ref: expect.stringMatching(/^code:batch_\w+-1$/) }],
       has_more: false,
       next_cursor: null,
@@ -185,8 +186,8 @@ test('which ways to pay there are, and a page of Stripe’s for a payment within
     client_reference_id: 'acc_north',
     customer_email: 'ann@example.com',
     'line_items[0][price_data][unit_amount]': '2550',
-    success_url: 'https://gate.example/cabinet/top-up?account=acc_north&paid=1',
-    cancel_url: 'https://gate.example/cabinet/top-up?account=acc_north&paid=0',
+    success_url: expect.stringMatching(/^https:\/\/gate\.example\/cabinet\/a\/acc_north\/top-up\?since=\d{13}&paid=1$/),
+    cancel_url: expect.stringMatching(/^https:\/\/gate\.example\/cabinet\/a\/acc_north\/top-up\?since=\d{13}&paid=0$/),
   })
   for (const amount of ['4.99', '500.01', '25.005', '-25', '1e3', '', 'x', 25]) {
     expect([amount, await pay(amount)]).toMatchObject([amount, { status: 400, body: { error: { field: 'amount_usd' } } }])
