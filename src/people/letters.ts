@@ -4,6 +4,11 @@ export type Letter = Readonly<{ subject: string; text: string }>
 
 const IGNORE = 'If you did not ask for this, do nothing: the link is useless to anybody else.'
 
+export const invitationMail = (link: string): Letter => ({
+  subject: 'You are invited to Tollgate',
+  text: `By this link you come in. It works once, within 72 hours.\n\n${link}\n\nIf you do not know who may have invited you, do nothing.\n`,
+})
+
 export const resetMail = (link: string): Letter => ({
   subject: 'A new password for Tollgate',
   text: `By this link you set a new password. It works once, within the hour.\n\n${link}\n\n${IGNORE}\n`,

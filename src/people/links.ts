@@ -60,6 +60,11 @@ export class Links {
     return token
   }
 
+  /** What was not followed is void. `accountId` null: of the console. */
+  withdraw(email: string, accountId: string | null): void {
+    this.#statements.withdraw.run({ email, account: accountId })
+  }
+
   /** Undefined: used, expired, withdrawn or never made. */
   invitation(token: string): Invitation | undefined {
     const row = this.#statements.invitation.get({ hash: tokenHash(token), now: this.#now() })
@@ -140,6 +145,7 @@ const prepare = (db: Database) => ({
      VALUES ($hash, $email, $account, $role, $wantedName, $invitedBy, $now, $expiresAt)`,
   ),
   pruneInvitations: db.query<unknown, [Named]>('DELETE FROM invitations WHERE expires_at < $before'),
+  withdraw: db.query<unknown, [Named]>('DELETE FROM invitations WHERE email = $email AND used_at IS NULL AND account_id IS $account'),
   invitation: db.query<Row, [Named]>(`${INVITATION} AND token_hash = $hash`),
   invitations: db.query<Row, [Named]>(`${INVITATION} AND ($account IS NULL OR account_id = $account) ORDER BY created_at DESC`),
   useInvitation: db.query<unknown, [Named]>('UPDATE invitations SET used_at = $now WHERE token_hash = $hash'),

@@ -114,10 +114,10 @@ export class People {
     return this.#options.mailer !== undefined
   }
 
-  /** Is not waited for: an address that is known must not be answered later than one that is not. One mail a minute and address. */
-  mail(email: string, letter: Letter): void {
+  /** Is not waited for: an address that is known must not be answered later than one that is not. False: none is set up, or one went to it in the last minute. */
+  mail(email: string, letter: Letter): boolean {
     const now = this.monotonicMs()
-    if (now - (this.#mailedAt.get(email) ?? Number.NEGATIVE_INFINITY) < MAIL_PAUSE_MS) return
+    if (!this.sendsMail || now - (this.#mailedAt.get(email) ?? Number.NEGATIVE_INFINITY) < MAIL_PAUSE_MS) return false
     this.#mailedAt.set(email, now)
     this.#options.mailer?.send({ to: email, ...letter }).then(
       (problem) => {
@@ -125,6 +125,7 @@ export class People {
       },
       (bug: unknown) => this.#options.onBug(bug),
     )
+    return true
   }
 
   /** Undefined: the address has an account already. The ledger's account follows by `finishSignUp`. `password`: its hash. */

@@ -4,6 +4,7 @@ import { Elysia } from 'elysia'
 import { alertRoutes } from './api/alerts.ts'
 import { gatewayRoutes } from './api/gateway.ts'
 import { keyRoutes } from './api/keys.ts'
+import { memberRoutes } from './api/members.ts'
 import { peopleRoutes } from './api/people.ts'
 import { topUpRoutes } from './api/top-up.ts'
 import { webhookRoutes } from './api/webhooks.ts'
@@ -19,6 +20,7 @@ export const cabinetApp = (site: Site) =>
     .use(gatewayRoutes(site.world))
     .use(alertRoutes(site))
     .use(webhookRoutes(site))
+    .use(memberRoutes(site))
     .use(pageRoutes('/cabinet', html))
 
 /** The types of its routes, for the pages (Eden). */

@@ -1,0 +1,47 @@
+/**
+ * Who may come in, changed on a page: the same acts as `tollgate people`, with the person who acts as actor. Both listeners' pages use it.
+ * Rules: pages.md "Links", "Members"; operator.md "Audit".
+ */
+
+import { isoTime } from '../../core/utc.ts'
+import { invitationMail } from '../../people/letters.ts'
+import type { Membership, Role } from '../../people/roster.ts'
+import type { Site } from '../site.ts'
+import { refuse } from './answers.ts'
+import type { Caller } from './caller.ts'
+
+/** `membership` null: to the console. */
+export type Invited = Readonly<{ email: string; membership: Membership | null; reason?: string }>
+
+/** As pages show it. `link`: in this answer alone. */
+export type InvitationMade = Readonly<{
+  email: string
+  role: Role | 'operator'
+  link: string
+  is_mailed: boolean
+  expires_at: string
+}>
+
+/** First noted, then made: a link that nobody can account for does not exist. It takes the place of an earlier one for the same. */
+export async function invite(site: Site, caller: Caller, { email, membership, reason = '' }: Invited): Promise<InvitationMade | Response> {
+  const role = membership?.role ?? 'operator'
+  const accountId = membership?.accountId ?? null
+  if (!(await isNoted(site, caller, { email, accountId, access: role, reason })))
+    return refuse(503, 'Nothing can be booked at this moment. Try again', { retryAfterS: 1 })
+  const people = site.people()
+  const listener = membership === null ? 'console' : 'cabinet'
+  people.links.withdraw(email, accountId)
+  const token = people.links.invite(email, membership, caller.actor)
+  const link = `${people.origins(listener).base}/${listener}/invite/${token}`
+  const expiresAt = people.links.invitation(token)?.expiresAt ?? 0
+  return { email, role, link, is_mailed: people.mail(email, invitationMail(link)), expires_at: isoTime(expiresAt) }
+}
+
+export type Access = Readonly<{ email: string; accountId: string | null; access: Role | 'operator' | 'none'; reason?: string }>
+
+/** In the audit log. False: the ledger cannot write now, or there is no such account. */
+export async function isNoted({ world }: Site, { actor, address }: Caller, { reason = '', ...access }: Access): Promise<boolean> {
+  const { ledger, clock } = world
+  const { result } = await ledger.operate({ kind: 'setAccess', ...access, now: clock.now() }, { actor, address, reason: reason.trim() })
+  return result === 'done'
+}

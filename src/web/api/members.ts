@@ -1,0 +1,103 @@
+/** Who is in an account: listed, invited, given another role, put out. Rules: pages.md "Members". */
+
+import { Elysia, t } from 'elysia'
+import { step } from '../../core/rate-limit.ts'
+import { Recent } from '../../core/recent.ts'
+import { isoTime } from '../../core/utc.ts'
+import { emailOf, type Role, type Roster } from '../../people/roster.ts'
+import type { Site } from '../site.ts'
+import { type InvitationMade, invite, isNoted } from './access.ts'
+import { missing, refuse } from './answers.ts'
+import { type Caller, callerMacro } from './caller.ts'
+
+/** Members and open invitations of an account. */
+const PLACES_MAX = 100
+/** Invitations of an account: each may be a mail to somebody who does not know us. */
+const TURNS = { perMinute: 1 / 3, burst: 20 }
+const ACCOUNTS_MAX = 10_000
+
+const EMAIL = t.String({ minLength: 3, maxLength: 300, description: 'An e-mail address, such as ann@example.com' })
+const ROLE = t.Union([t.Literal('owner'), t.Literal('reader')], { description: 'Owner or reader' })
+const WHO = t.Object({ email: EMAIL }, { additionalProperties: false })
+const MEMBER = t.Object({ email: EMAIL, role: ROLE }, { additionalProperties: false })
+
+export const memberRoutes = (site: Site) => {
+  const inviteTo = inviter(site)
+  return new Elysia({ name: 'members', prefix: '/cabinet/api/accounts/:accountId/members' })
+    .use(callerMacro(site.people, 'cabinet'))
+    .onBeforeHandle(({ set }) => {
+      set.headers['cache-control'] = 'no-store'
+    })
+    .get('', ({ params, caller }) => list(site, params.accountId, caller), { member: 'reader' })
+    .post('', ({ params, body, caller }) => inviteTo(params.accountId, body, caller), { member: 'owner', body: MEMBER })
+    .post('/role', ({ params, body, caller }) => changeRole(site, params.accountId, body, caller), { member: 'owner', body: MEMBER })
+    .post('/remove', ({ params, body, caller }) => remove(site, params.accountId, body.email, caller), { member: 'owner', body: WHO })
+}
+
+type Wanted = Readonly<{ email: string; role: Role }>
+
+function inviter(site: Site) {
+  const tats = new Recent<number>(ACCOUNTS_MAX)
+  return (accountId: string, { email: typed, role }: Wanted, caller: Caller): Response | Promise<InvitationMade | Response> => {
+    const email = emailOf(typed)
+    if (email === undefined) return refuse(400, 'This is no e-mail address', { field: 'email' })
+    const { roster, links } = site.people()
+    const members = roster.membersOf(accountId)
+    if (members.some((member) => member.email === email)) return refuse(409, 'This person is a member already', { field: 'email' })
+    const open = links.invitations(accountId).filter((invitation) => invitation.email !== email)
+    if (members.length + open.length >= PLACES_MAX) return refuse(409, `An account may have ${PLACES_MAX} members and invitations`)
+    const { tat, isAllowed, retryAfterSeconds } = step(tats.get(accountId), site.world.clock.monotonicMs(), TURNS)
+    tats.set(accountId, tat)
+    if (!isAllowed) return refuse(429, 'Wait a little before the next invitation', { retryAfterS: retryAfterSeconds })
+    return invite(site, caller, { email, membership: { accountId, role } })
+  }
+}
+
+function list({ people }: Site, accountId: string, { person }: Caller) {
+  const { roster, links } = people()
+  return {
+    data: roster.membersOf(accountId).map(({ id, email, name, role }) => ({ email, name, role, is_you: id === person.id })),
+    invitations: links.invitations(accountId).map(({ email, membership, createdAt, expiresAt }) => ({
+      email,
+      role: membership?.role ?? 'reader',
+      created_at: isoTime(createdAt),
+      expires_at: isoTime(expiresAt),
+    })),
+    sends_mail: people().sendsMail,
+  }
+}
+
+/** First noted: more than before is given only where somebody can account for it. */
+async function changeRole(site: Site, accountId: string, { email, role }: Wanted, caller: Caller): Promise<Wanted | Response> {
+  const { roster } = site.people()
+  const isThere = (): boolean => roster.membersOf(accountId).some((member) => member.email === email)
+  if (!isThere()) return missing()
+  if (role !== 'owner' && isLastOwner(roster, accountId, email)) return refuse(409, LAST_OWNER)
+  if (!(await isNoted(site, caller, { email, accountId, access: role }))) return unbooked()
+  // Others may have acted while it was noted.
+  const member = roster.membersOf(accountId).find((one) => one.email === email)
+  if (member === undefined) return missing()
+  if (role !== 'owner' && isLastOwner(roster, accountId, email)) return refuse(409, LAST_OWNER)
+  roster.join(member.id, { accountId, role })
+  return { email, role }
+}
+
+/** First taken away, then noted: who must be out is out, also where the ledger cannot write. */
+async function remove(site: Site, accountId: string, email: string, caller: Caller): Promise<Response> {
+  const { roster } = site.people()
+  if (isLastOwner(roster, accountId, email)) return refuse(409, LAST_OWNER)
+  if (!roster.remove(email, { accountId })) return missing()
+  if (!(await isNoted(site, caller, { email, accountId, access: 'none' })))
+    return refuse(503, 'Removed. It could not be written into the audit log at this moment')
+  return new Response(null, { status: 204 })
+}
+
+const LAST_OWNER = 'An account keeps one owner: make somebody else an owner first'
+
+/** Checked and acted upon without a wait between. */
+function isLastOwner(roster: Roster, accountId: string, email: string): boolean {
+  const owners = roster.membersOf(accountId).filter(({ role }) => role === 'owner')
+  return owners.length === 1 && owners[0]?.email === email
+}
+
+const unbooked = (): Response => refuse(503, 'Nothing can be booked at this moment. Try again', { retryAfterS: 1 })
