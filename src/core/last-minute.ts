@@ -41,6 +41,13 @@ export class LastMinute {
     }
     return sums
   }
+
+  /** Of one counter, in the whole second before the one that runs. */
+  ofSecondBefore(column: number, nowMs: number): number {
+    const second = Math.floor(nowMs / SECOND_MS) - 1
+    const row = second % SECONDS
+    return this.#seconds[row] === second ? (this.#counts[row * this.#width + column] ?? 0) : 0
+  }
 }
 
 /** A bin is 9 % wide, so its middle is at most 4.5 % from what fell into it. */

@@ -12,6 +12,8 @@ import type { RequestLine } from './request-line.ts'
 export type PulseReading = Readonly<{
   /** Requests that ended, with those that were refused. */
   requests: number
+  /** Of the last whole second. */
+  lastSecond: number
   /** By name; those that did not happen are left out. */
   refusals: readonly Readonly<{ name: string; count: number }>[]
   firstByte: Times
@@ -81,6 +83,7 @@ export class Pulse {
     const of = (column: number): number => counts[column] ?? 0
     return {
       requests: of(REQUESTS),
+      lastSecond: this.#counts.ofSecondBefore(REQUESTS, nowMs),
       refusals: REFUSAL_NAMES.map((name, column) => ({ name, count: of(column) })).filter(({ count }) => count > 0),
       firstByte: this.#firstBytes.read(nowMs),
       commits: this.#commits.read(nowMs),

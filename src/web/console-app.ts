@@ -18,3 +18,6 @@ export const consoleApp = (site: Site) =>
     .use(upstreamRoutes(site))
     .use(catalogRoutes(site))
     .use(pageRoutes('/console', html))
+
+/** The types of its routes, for the pages (Eden). */
+export type ConsoleApp = ReturnType<typeof consoleApp>

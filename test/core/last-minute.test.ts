@@ -23,6 +23,12 @@ test('the sums are those of the second that runs and the 59 before it, whenever 
   )
 })
 
+test('the last whole second is told apart', () => {
+  const minute = new LastMinute(2)
+  minute.add(1, 5_100, 3)
+  expect([5_900, 6_000, 6_999, 7_000, 65_100].map((now) => minute.ofSecondBefore(1, now))).toEqual([0, 3, 3, 0, 0])
+})
+
 test('the middle and the slowest hundredth of the times are found within five percent', () => {
   const time = fc.double({ min: 0.1, max: 600_000, noNaN: true })
   fc.assert(

@@ -1,29 +1,62 @@
-/** Entry of the console: which page stands at which address. */
+/** Entry of the console: which page stands at which address, and the frame around it. Whoever is not signed in meets the sign-in wherever they go, and then goes on there. */
 
 import { render } from 'preact'
 import { LocationProvider, Route, Router, useLocation } from 'preact-iso/router'
-import { Shell, type Way } from '../parts/shell.tsx'
+import { Shell } from '../parts/shell.tsx'
+import { Aside } from './aside.tsx'
+import { loadMe, me } from './me.ts'
+import { ForgotPage, InvitePage, LinkPage, ResetPage, SignedIn } from './pages/entrance.tsx'
 import { Missing } from './pages/missing.tsx'
-
-const WAYS: readonly Way[] = []
+import { PersonPage } from './pages/person.tsx'
+import { PAGES } from './pages.tsx'
 
 const Console = () => {
   const { path } = useLocation()
+  const person = me.value.value?.person
   return (
-    <Shell home="/console" name="Console" ways={WAYS} path={path}>
-      <Router>
-        <Route path="/console" component={Missing} />
-        <Route default component={Missing} />
+    <Shell home="/console" name="Console" ways={person ? PAGES : []} path={path} aside={<Aside person={person} />}>
+      <Router onRouteChange={toContent}>
+        {PAGES.map((one) => (
+          <Route key={one.path} path={one.path} component={pageOf(one.page)} />
+        ))}
+        <Route path="/console/person" component={pageOf(PersonPage)} />
+        <Route path="/console/link/:token" component={LinkPage} />
+        <Route path="/console/invite/:token" component={InvitePage} />
+        <Route path="/console/forgot" component={ForgotPage} />
+        <Route path="/console/reset/:token" component={ResetPage} />
+        <Route default component={pageOf(Missing)} />
       </Router>
     </Shell>
   )
 }
 
+/** Made once a page: a new component at every look would lose its state. */
+const guarded = new Map<(typeof PAGES)[number]['page'], () => ReturnType<typeof SignedIn>>()
+function pageOf(Page: (typeof PAGES)[number]['page']) {
+  const known = guarded.get(Page)
+  if (known !== undefined) return known
+  const made = () => (
+    <SignedIn>
+      <Page />
+    </SignedIn>
+  )
+  guarded.set(Page, made)
+  return made
+}
+
+/** Who goes to another page reads on at its beginning, unless a field there has the focus already. */
+function toContent(): void {
+  const content = document.getElementById('content')
+  if (content !== null && !content.contains(document.activeElement)) content.focus()
+}
+
 const frame = document.getElementById('app')
-if (frame !== null)
+if (frame !== null) {
+  loadMe().catch(() => undefined)
   render(
     <LocationProvider scope="/console">
       <Console />
     </LocationProvider>,
     frame,
   )
+}

@@ -7,7 +7,14 @@ export type NowDocument = Readonly<{
   uptime_s: number
   is_draining: boolean
   is_simulated: boolean
-  requests: Readonly<{ in_flight: number; streams: number; ended: number; refused: number; refusals: readonly NamedCount[] }>
+  requests: Readonly<{
+    in_flight: number
+    streams: number
+    ended: number
+    last_second: number
+    refused: number
+    refusals: readonly NamedCount[]
+  }>
   first_byte: Readonly<{ answers: number; p50_ms: number | null; p99_ms: number | null }>
   calls: Readonly<{ answered: number; failed: number; retried: number }>
   upstreams: readonly UpstreamNow[]

@@ -24,6 +24,7 @@ export function snapshotOf(site: Site, measures: Measures): NowDocument {
       in_flight: running(),
       streams: minute.streams,
       ended: minute.requests,
+      last_second: minute.lastSecond,
       refused: minute.refusals.reduce((sum, { count }) => sum + count, 0),
       refusals: minute.refusals.toSorted((a, b) => b.count - a.count),
     },

@@ -10,7 +10,7 @@ const WELL: Omit<NowDocument, 'alarms'> = {
   uptime_s: 1,
   is_draining: false,
   is_simulated: false,
-  requests: { in_flight: 0, streams: 0, ended: 0, refused: 0, refusals: [] },
+  requests: { in_flight: 0, streams: 0, ended: 0, last_second: 0, refused: 0, refusals: [] },
   first_byte: { answers: 0, p50_ms: null, p99_ms: null },
   calls: { answered: 0, failed: 0, retried: 0 },
   upstreams: [

@@ -1,0 +1,43 @@
+/** The console's ways in. There is no signing up: operators are invited. */
+
+import type { ComponentChildren } from 'preact'
+import { useLocation, useRoute } from 'preact-iso/router'
+import { ForgottenPassword, ResetPassword } from '../../parts/new-password.tsx'
+import { InvitationLink, SignInLink } from '../../parts/one-time-link.tsx'
+import { SignIn } from '../../parts/sign-in.tsx'
+import { Failed, Waiting } from '../../parts/state.tsx'
+import { loadMe, me } from '../me.ts'
+
+const ROOT = '/console'
+
+const look = (): void => {
+  loadMe().catch(() => undefined)
+}
+
+/** What operators see, or the sign-in in its place. */
+export const SignedIn = ({ children }: Readonly<{ children: ComponentChildren }>) => {
+  const loaded = me.value
+  if (loaded.value === undefined) return loaded.state === 'failed' ? <Failed message={loaded.failure.message} again={look} /> : <Waiting />
+  const { person, ways } = loaded.value
+  if (person !== null) return <>{children}</>
+  const offered = { passkey: ways.passkey, mail: ways.mail, signUp: false }
+  return <SignIn root={ROOT} title="Console" lede="For operators of this gateway." offered={offered} entered={look} />
+}
+
+/** After a link: who it is, then the first page. */
+function useEntering(): () => void {
+  const { route } = useLocation()
+  return () => {
+    loadMe().then(
+      () => route(ROOT, true),
+      () => undefined,
+    )
+  }
+}
+
+export const LinkPage = () => <SignInLink root={ROOT} token={useRoute().params['token'] ?? ''} entered={useEntering()} />
+export const InvitePage = () => (
+  <InvitationLink root={ROOT} token={useRoute().params['token'] ?? ''} entered={useEntering()} signIn={ROOT} />
+)
+export const ForgotPage = () => <ForgottenPassword root={ROOT} />
+export const ResetPage = () => <ResetPassword root={ROOT} token={useRoute().params['token'] ?? ''} />

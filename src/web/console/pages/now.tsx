@@ -1,0 +1,245 @@
+/** The gateway at this moment. Every figure has its place before it is known, and what grows stands last, so that nothing jumps. Rules: pages.md "Now". */
+
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import type { NowDocument, ShownAlarm, UpstreamNow } from '../../now/document.ts'
+import { Badge } from '../../parts/badge.tsx'
+import { PageHead } from '../../parts/shell.tsx'
+import { showCount, showMoment } from '../../parts/show-time.ts'
+import { Spark } from '../../parts/spark.tsx'
+import { Table } from '../../parts/table.tsx'
+import { type Live, useNow } from '../live.ts'
+import { counted, inWords, refusalsText, STATE_TEXTS, showBytes, showMoney, showMs, showUptime, UNKNOWN } from './now.words.ts'
+
+export const NowPage = () => {
+  const live = useNow()
+  const now = live.history.at(-1)
+  const isOld = live.state === 'lost' || live.state === 'paused'
+  return (
+    <>
+      <PageHead title="Now">
+        <InWords now={now} />
+        <span class="live">
+          <Badge
+            mood={live.state === 'live' ? 'good' : live.state === 'lost' ? 'bad' : 'quiet'}
+            text={STATE_TEXTS[live.state](live.retryS)}
+          />
+        </span>
+      </PageHead>
+      <div class={isOld ? 'now is-old' : 'now'}>
+        <Verdict now={now} />
+        <Requests live={live} now={now} />
+        <Money now={now} />
+        <Upstreams upstreams={now?.upstreams ?? []} />
+        <Inside now={now} />
+        <Alarms alarms={now?.alarms ?? []} />
+      </div>
+    </>
+  )
+}
+
+/** Screen readers are told on demand, not each second. */
+const InWords = ({ now }: Readonly<{ now: NowDocument | undefined }>) => {
+  const [text, setText] = useState('')
+  return (
+    <>
+      <button type="button" class="small" disabled={now === undefined} onClick={() => now !== undefined && setText(inWords(now))}>
+        Say it in words
+      </button>
+      <p class={text === '' ? 'unseen' : 'in-words'} role="status">
+        {text}
+      </p>
+    </>
+  )
+}
+
+/** One line, whatever there is to say. */
+const Verdict = ({ now }: Readonly<{ now: NowDocument | undefined }>) => {
+  const [worst, ...others] = now?.alarms ?? []
+  if (now === undefined) return <p class="note verdict">Looking…</p>
+  if (worst === undefined) return <p class="note verdict">All is well.</p>
+  return (
+    <p class={worst.is_urgent ? 'note bad verdict' : 'note wary verdict'}>
+      <a href="#alarms">
+        {worst.title}
+        {others.length > 0 && ` and ${others.length} more`}
+      </a>
+    </p>
+  )
+}
+
+const Figure = ({
+  name,
+  value,
+  note = '',
+  spark,
+}: Readonly<{ name: string; value: ComponentChildren; note?: string; spark?: readonly number[] }>) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{value}</dd>
+    <dd title={note}>{note === '' ? ' ' : note}</dd>
+    {spark !== undefined && (
+      <dd>
+        <Spark values={spark} />
+      </dd>
+    )}
+  </div>
+)
+
+const Requests = ({ live, now }: Readonly<{ live: Live; now: NowDocument | undefined }>) => {
+  const { requests, first_byte } = now ?? {}
+  const history = (value: (now: NowDocument) => number): readonly number[] => live.history.map(value)
+  return (
+    <section class="stack" aria-label="Requests">
+      <h2>Requests</h2>
+      <dl class="figures live-figures">
+        <Figure
+          name="In flight"
+          value={requests === undefined ? UNKNOWN : showCount(requests.in_flight)}
+          note={requests === undefined ? '' : counted(requests.streams, 'stream')}
+          spark={history((one) => one.requests.in_flight)}
+        />
+        <Figure
+          name="Last minute"
+          value={requests === undefined ? UNKNOWN : showCount(requests.ended)}
+          note={requests === undefined ? '' : `${requests.last_second} in the last second`}
+          spark={history((one) => one.requests.last_second)}
+        />
+        <Figure
+          name="Refused"
+          value={requests === undefined ? UNKNOWN : showCount(requests.refused)}
+          note={requests === undefined ? '' : refusalsText(requests)}
+          spark={history((one) => one.requests.refused)}
+        />
+        <Figure
+          name="First byte"
+          value={showMs(first_byte?.p50_ms)}
+          note={`p99 ${showMs(first_byte?.p99_ms)}`}
+          spark={history((one) => one.first_byte.p50_ms ?? 0)}
+        />
+      </dl>
+    </section>
+  )
+}
+
+const Money = ({ now }: Readonly<{ now: NowDocument | undefined }>) => {
+  const { today, ledger } = now ?? {}
+  return (
+    <section class="stack" aria-label="Money today">
+      <h2>Money today</h2>
+      <dl class="figures">
+        <Figure
+          name="Charged"
+          value={showMoney(today?.charged_usd)}
+          note={today?.requests === null || today === undefined ? '' : counted(today.requests, 'request')}
+        />
+        <Figure name="Waived" value={showMoney(today?.waived_usd)} note="used, not charged" />
+        <Figure name="Estimated" value={showMoney(today?.estimated_usd)} note="of what was charged" />
+        <Figure name="Lost to cache misses" value={showMoney(today?.cache_lost_usd)} note="since this start" />
+        <Figure name="Held now" value={showMoney(ledger?.held_usd)} note={ledger === undefined ? '' : counted(ledger.holds, 'hold')} />
+      </dl>
+    </section>
+  )
+}
+
+const Upstreams = ({ upstreams }: Readonly<{ upstreams: readonly UpstreamNow[] }>) => (
+  <section class="stack" aria-label="Upstreams">
+    <h2>Upstreams</h2>
+    <Table
+      label="Upstreams"
+      columns={[
+        {
+          name: 'Name',
+          cell: ({ name }: UpstreamNow) => (
+            <a class="whole" href="/console/upstreams">
+              {name}
+            </a>
+          ),
+        },
+        { name: 'State', cell: (upstream) => <UpstreamState upstream={upstream} /> },
+        { name: 'In flight', isFigure: true, cell: ({ in_flight }) => showCount(in_flight) },
+        { name: 'Waiting', isFigure: true, cell: ({ waiting }) => showCount(waiting) },
+        { name: 'First event', isFigure: true, cell: ({ first_event_ms }) => showMs(first_event_ms) },
+      ]}
+      rows={upstreams}
+      keyOf={({ name }) => name}
+    />
+  </section>
+)
+
+const UpstreamState = ({ upstream: { is_out, breaker, broken, slow } }: Readonly<{ upstream: UpstreamNow }>) => {
+  if (is_out) return <Badge mood="wary" text="out" />
+  if (breaker !== 'closed') return <Badge mood="bad" text={`${breaker}: ${counted(broken.length, 'model')}`} />
+  return slow.length > 0 ? <Badge mood="wary" text="slow" /> : <Badge mood="good" text="well" />
+}
+
+const Inside = ({ now }: Readonly<{ now: NowDocument | undefined }>) => {
+  const { ledger, process, calls } = now ?? {}
+  return (
+    <div class="halves">
+      <section class="stack" aria-label="Ledger">
+        <h2>Ledger</h2>
+        <dl class="facts">
+          <Fact
+            name="State"
+            value={ledger === undefined ? UNKNOWN : !ledger.is_sound ? 'damaged' : ledger.is_writable ? 'writable' : 'not writable'}
+          />
+          <Fact name="Commit" value={`${showMs(ledger?.commit_p50_ms)}, p99 ${showMs(ledger?.commit_p99_ms)}`} />
+          <Fact name="Writes a commit" value={ledger === undefined ? UNKNOWN : String(ledger.group_size)} />
+          <Fact name="Write-ahead log" value={showBytes(ledger?.wal_bytes)} />
+          <Fact name="In the spill" value={showBytes(ledger?.spill_bytes)} />
+          <Fact
+            name="Calls, last minute"
+            value={
+              calls === undefined
+                ? UNKNOWN
+                : `${showCount(calls.answered)} answered, ${showCount(calls.failed)} failed, ${showCount(calls.retried)} tried elsewhere`
+            }
+          />
+        </dl>
+      </section>
+      <section class="stack" aria-label="Process">
+        <h2>Process</h2>
+        <dl class="facts">
+          <Fact name="Version" value={now?.version ?? UNKNOWN} />
+          <Fact name="Up for" value={now === undefined ? UNKNOWN : showUptime(now.uptime_s)} />
+          <Fact name="Memory" value={showBytes(process?.memory_bytes)} />
+          <Fact name="Descriptors" value={descriptorsText(process)} />
+          <Fact name="Disk left" value={`${showBytes(process?.disk_free_bytes)} of ${showBytes(process?.disk_bytes)}`} />
+        </dl>
+      </section>
+    </div>
+  )
+}
+
+function descriptorsText(process: NowDocument['process'] | undefined): string {
+  if (process === undefined || process.descriptors === null) return UNKNOWN
+  return process.descriptors_max === null
+    ? showCount(process.descriptors)
+    : `${showCount(process.descriptors)} of ${showCount(process.descriptors_max)}`
+}
+
+const Fact = ({ name, value }: Readonly<{ name: string; value: string }>) => (
+  <>
+    <dt>{name}</dt>
+    <dd>{value}</dd>
+  </>
+)
+
+const Alarms = ({ alarms }: Readonly<{ alarms: readonly ShownAlarm[] }>) => (
+  <section class="stack" id="alarms" aria-label="Alarms">
+    <h2>Alarms</h2>
+    {alarms.length === 0 && <p class="lede">There are none since this start.</p>}
+    {alarms.map(({ id, title, todo, detail, is_urgent, count, last_at }) => (
+      <article key={id} class={is_urgent ? 'note bad' : 'note wary'}>
+        <h3>{title}</h3>
+        <p>{todo}</p>
+        <p class="detail">
+          {[detail, last_at === null ? 'now' : `${count === 1 ? 'once' : `${showCount(count)} times`}, last ${showMoment(last_at)}`]
+            .filter((text) => text !== '')
+            .join(' · ')}
+        </p>
+      </article>
+    ))}
+  </section>
+)

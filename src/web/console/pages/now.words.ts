@@ -1,0 +1,61 @@
+/** The words of the page "Now", and its figures as one paragraph for who cannot see them. */
+
+import type { NowDocument } from '../../now/document.ts'
+import { showCount, showDuration } from '../../parts/show-time.ts'
+import { showUsd } from '../../parts/show-usd.ts'
+import type { Live } from '../live.ts'
+
+export const UNKNOWN = '–'
+
+export const STATE_TEXTS: Readonly<Record<Live['state'], (retryS: number) => string>> = {
+  connecting: () => 'Connecting…',
+  live: () => 'Live',
+  lost: (retryS) => `Connection lost, again in ${retryS} s`,
+  paused: () => 'Paused',
+}
+
+/** 1 → "1 request", 2 → "2 requests". */
+export const counted = (count: number, name: string): string => `${showCount(count)} ${name}${count === 1 ? '' : 's'}`
+export const showMs = (ms: number | null | undefined): string => (ms === null || ms === undefined ? UNKNOWN : showDuration(ms))
+export const showMoney = (exact: string | null | undefined): string => (exact === null || exact === undefined ? UNKNOWN : showUsd(exact))
+
+const BYTE_UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB']
+/** 1536 → "1.5 KiB". */
+export function showBytes(bytes: number | null | undefined): string {
+  if (bytes === null || bytes === undefined) return UNKNOWN
+  const step = bytes < 1 ? 0 : Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log2(bytes) / 10))
+  const size = bytes / 1024 ** step
+  return `${size < 10 && step > 0 ? size.toFixed(1) : Math.round(size)} ${BYTE_UNITS[step]}`
+}
+
+/** 93784 → "1 d 2 h". */
+export function showUptime(seconds: number): string {
+  const [days, hours, minutes] = [Math.floor(seconds / 86_400), Math.floor(seconds / 3_600) % 24, Math.floor(seconds / 60) % 60]
+  if (days > 0) return `${days} d ${hours} h`
+  return hours > 0 ? `${hours} h ${minutes} min` : minutes > 0 ? `${minutes} min` : `${seconds} s`
+}
+
+/** `refusals` as "3 rateLimited, 1 keyInvalid". */
+export const refusalsText = ({ refusals }: NowDocument['requests']): string =>
+  refusals.length === 0 ? 'none' : refusals.map(({ name, count }) => `${showCount(count)} ${wordsOf(name)}`).join(', ')
+
+/** "rateLimited" → "rate limited". */
+const wordsOf = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+
+export function inWords(now: NowDocument): string {
+  const { requests, first_byte, today, upstreams, alarms, ledger } = now
+  const down = upstreams.filter(({ is_out, breaker }) => is_out || breaker !== 'closed').map(({ name }) => name)
+  return [
+    `${counted(requests.in_flight, 'request')} in flight, ${counted(requests.streams, 'stream')}.`,
+    `In the last minute ${counted(requests.ended, 'request')} ended, ${showCount(requests.refused)} of them refused: ${refusalsText(requests)}.`,
+    first_byte.p50_ms === null
+      ? ''
+      : `First byte after ${showMs(first_byte.p50_ms)}, the slowest hundredth after ${showMs(first_byte.p99_ms)}.`,
+    down.length === 0 ? 'All upstreams take calls.' : `These upstreams do not take all calls: ${down.join(', ')}.`,
+    `Charged today ${showMoney(today.charged_usd)}, waived ${showMoney(today.waived_usd)}.`,
+    ledger.is_writable ? '' : 'The ledger cannot be written.',
+    alarms.length === 0 ? 'No alarms.' : `${counted(alarms.length, 'alarm')}: ${alarms.map(({ title }) => title).join('; ')}.`,
+  ]
+    .filter((sentence) => sentence !== '')
+    .join(' ')
+}

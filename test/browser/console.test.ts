@@ -1,0 +1,158 @@
+/**
+ * The console in a real browser: an operator comes in by a link, sees a request the moment it is paid, takes an upstream out, sees what a reload would change and goes
+ * out again; nothing moves by itself, nobody's screen reader is flooded, axe-core finds nothing serious, and no page is wider than the screen.
+ * Rules: pages.md "Now", "Upstreams", "Catalog", "Console".
+ */
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import axe from 'axe-core'
+import type { Browser, Page } from 'playwright-core'
+import { openBrowser } from './chromium.ts'
+import { type SampleConsole, sampleConsole } from './sample-console.ts'
+
+setDefaultTimeout(60_000)
+
+let sample: SampleConsole
+let browser: Browser
+beforeAll(async () => {
+  sample = await sampleConsole()
+  browser = await openBrowser()
+})
+afterAll(async () => {
+  await browser.close()
+  await sample.stop()
+})
+
+type Look = Readonly<{ colorScheme: 'light' | 'dark'; width: number }>
+
+/** A page with an operator in it, and what the browser complains about. */
+async function enter({ colorScheme, width }: Look = { colorScheme: 'light', width: 1280 }) {
+  const context = await browser.newContext({ colorScheme, viewport: { width, height: 800 } })
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('console', (message) => message.type() !== 'log' && complaints.push(message.text()))
+  page.on('pageerror', ({ message }) => complaints.push(message))
+  await page.goto(sample.link())
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByText('Live', { exact: true }).waitFor()
+  return { page, complaints, close: () => context.close() }
+}
+
+const figureOf = (page: Page, name: string): Promise<string | null> =>
+  page
+    .locator('.figures > div', { has: page.locator('dt', { hasText: name }) })
+    .locator('dd')
+    .first()
+    .textContent()
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  const deadlineMs = performance.now() + 8_000
+  while (!(await holds())) {
+    if (performance.now() > deadlineMs) throw new Error('it did not come to pass')
+    await Bun.sleep(50)
+  }
+}
+
+test('a link signs an operator in once, and a request is on the page as soon as it is paid', async () => {
+  const { page, complaints, close } = await enter()
+  const before = Number(await figureOf(page, 'Last minute'))
+  const paidMs = performance.now()
+  await sample.pay()
+  await until(async () => Number(await figureOf(page, 'Last minute')) === before + 1)
+  expect(performance.now() - paidMs).toBeLessThan(4_000)
+  await until(async () => (await figureOf(page, 'Charged')) !== '$0.00')
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('figures move, nothing else does; what is said aloud is said on demand', async () => {
+  const { page, close } = await enter()
+  const place = () => page.locator('h2').evaluateAll((heads) => heads.map((head) => head.getBoundingClientRect().top))
+  const before = await place()
+  await sample.pay()
+  await Bun.sleep(2_500)
+  expect(await place()).toEqual(before)
+  const spoken = page.locator('.page-head [role=status]')
+  expect(await spoken.textContent()).toBe('')
+  expect(await page.locator('.now [aria-live], .now [role=status], .now [role=alert]').count()).toBe(0)
+  await page.getByRole('button', { name: 'Say it in words' }).click()
+  expect(await spoken.textContent()).toMatch(/^\d+ requests? in flight, .* Charged today \$/)
+  await close()
+})
+
+test('a connection that is lost is said, and comes back by itself', async () => {
+  const { page, close } = await enter()
+  await page.route('**/console/api/now', (route) => route.abort())
+  await page.reload()
+  await page.getByText(/Connection lost, again in \d+ s/).waitFor()
+  await page.unroute('**/console/api/now')
+  await page.getByText('Live', { exact: true }).waitFor()
+  await close()
+})
+
+test('an upstream is taken out with a reason and put back, by keyboard alone', async () => {
+  const { page, close } = await enter()
+  await page.getByRole('link', { name: 'Upstreams', exact: true }).click()
+  const card = page.getByRole('region', { name: 'upstream-1', exact: true })
+  await card.getByRole('button', { name: 'Take out…' }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByLabel('Reason').fill('vendor <b>maintenance</b>')
+  await page.keyboard.press('Enter')
+  await card.getByText('vendor <b>maintenance</b>').waitFor()
+  await page.getByRole('link', { name: 'Now', exact: true }).click()
+  await page.getByText('upstream-1 is out').first().waitFor()
+  await page.getByRole('link', { name: 'Upstreams', exact: true }).click()
+  await card.getByRole('button', { name: 'Put back…' }).click()
+  await page.getByRole('button', { name: 'Put back', exact: true }).click()
+  await card.getByRole('button', { name: 'Take out…' }).waitFor()
+  const audit = await sample.gateway.world.reports.ask('test', { kind: 'audit', target: 'upstream-1', limit: 10 })
+  expect(typeof audit === 'object' ? audit.rows.map(({ actor, reason }) => [actor, reason]) : audit).toEqual([
+    ['person:operator@example.com', ''],
+    ['person:operator@example.com', 'vendor <b>maintenance</b>'],
+  ])
+  await close()
+})
+
+test('what a reload would change is seen, and not done', async () => {
+  const { page, close } = await enter()
+  await page.getByRole('link', { name: 'Catalog', exact: true }).click()
+  await page.getByRole('button', { name: 'What would a reload change?' }).click()
+  await page.getByRole('row', { name: 'limits.requests_per_minute 100000 600' }).waitFor()
+  expect(sample.gateway.world.limits().requestsPerMinute).toBe(100_000)
+  await close()
+})
+
+test('a session that is ended elsewhere leads to the sign-in, and so does signing out', async () => {
+  const { page, close } = await enter()
+  sample.gateway.people().db.run("DELETE FROM session WHERE listener = 'console'")
+  await page.getByLabel('Password').waitFor()
+  await close()
+  const again = await enter()
+  await again.page.locator('.menu summary').click()
+  await again.page.getByRole('button', { name: 'Sign out' }).click()
+  await again.page.getByLabel('Password').waitFor()
+  await again.close()
+})
+
+for (const look of [
+  { colorScheme: 'light', width: 1280 },
+  { colorScheme: 'dark', width: 360 },
+  { colorScheme: 'dark', width: 1280 },
+  { colorScheme: 'light', width: 360 },
+] as const)
+  test(`axe-core finds nothing serious, and nothing is wider than the screen: ${look.colorScheme}, ${look.width} px`, async () => {
+    const { page, complaints, close } = await enter(look)
+    for (const way of ['Now', 'Upstreams', 'Catalog']) {
+      await page.getByRole('link', { name: way, exact: true }).click()
+      await page.locator('.rows').first().waitFor()
+      expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(look.width)
+      await page.evaluate(axe.source)
+      const { violations } = await page.evaluate(() =>
+        (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
+      )
+      const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      expect(serious.map(({ id, nodes }) => [way, id, nodes[0]?.html])).toEqual([])
+    }
+    expect(complaints).toEqual([])
+    await close()
+  })

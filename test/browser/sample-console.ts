@@ -1,0 +1,48 @@
+/** A console with something to see, for tests and for pictures: two upstreams, of which one fails, requests that were paid and refused, and an operator’s way in. */
+
+import { errorAnswer, type FakeUpstream, nativeStream, startFakeUpstream, textFrames } from '../support/fake-upstream.ts'
+import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
+
+export type SampleConsole = Readonly<{
+  gateway: TestGateway
+  /** Signs an operator in, once. */
+  link(): string
+  /** Pays for one stream. */
+  pay(): Promise<void>
+  stop(): Promise<void>
+}>
+
+export async function sampleConsole(): Promise<SampleConsole> {
+  const well = await startFakeUpstream({ answer: () => nativeStream(...textFrames('Hello there')) })
+  const ill = await startFakeUpstream({
+    answer: () => errorAnswer(529, { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }),
+  })
+  const gateway = await startTestGateway({
+    upstreams: [well.url, ill.url],
+    models: [{}, { id: 'haiku', upstreams: [{ name: 'upstream-1', model: 'vendor-haiku' }] }],
+    readConfig: (inForce) => ({ ...inForce, limits: { ...inForce.limits, requestsPerMinute: 600 } }),
+  })
+  const secret = await gateway.createKey({ balanceUsd: '50' })
+  const ask = async (model: string): Promise<void> => {
+    const body = { model, max_tokens: 16, stream: true, messages: [{ role: 'user', content: 'Hi' }] }
+    await (await gateway.post('/v1/messages', secret, body)).text()
+  }
+  await ask('haiku')
+  await (await gateway.post('/v1/messages', 'sk-wrong', {})).text()
+  return {
+    gateway,
+    link: () => {
+      const people = gateway.people()
+      const person = people.known('operator@example.com')
+      people.roster.makeOperator(person.id)
+      return people.signInLink('console', person)
+    },
+    pay: () => ask(MODEL_ID),
+    stop: () => stopAll(gateway, [well, ill]),
+  }
+}
+
+async function stopAll(gateway: TestGateway, upstreams: readonly FakeUpstream[]): Promise<void> {
+  await gateway.stop()
+  await Promise.all(upstreams.map((upstream) => upstream.stop()))
+}
