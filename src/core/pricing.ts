@@ -1,6 +1,6 @@
 /** What a request costs and what is reserved for it. Rules: contract.md "Price"; money.md "Holds". */
 
-import { maxPicos, type Picos, picos } from './money.ts'
+import { maxPicos, type Picos, picos, ZERO } from './money.ts'
 import type { Usage } from './usage.ts'
 
 /** Picodollars a token, and a use of a server tool. The receipt keeps the rates it was computed with. */
@@ -16,13 +16,16 @@ export type Rates = Readonly<{
 /** Exact: no rounding, no minimum, no multiplier but those in the rates. */
 export const costOf = (usage: Usage, rates: Rates): Picos =>
   picos(
-    BigInt(usage.input) * rates.input +
-      BigInt(usage.output) * rates.output +
-      BigInt(usage.cacheRead) * rates.cacheRead +
-      BigInt(usage.cacheWrite5m) * rates.cacheWrite5m +
-      BigInt(usage.cacheWrite1h) * rates.cacheWrite1h +
-      BigInt(usage.serverToolUses) * rates.serverToolUse,
+    times(usage.input, rates.input) +
+      times(usage.output, rates.output) +
+      times(usage.cacheRead, rates.cacheRead) +
+      times(usage.cacheWrite5m, rates.cacheWrite5m) +
+      times(usage.cacheWrite1h, rates.cacheWrite1h) +
+      times(usage.serverToolUses, rates.serverToolUse),
   )
+
+/** Most counters of most requests are 0, and a bigint is made for each that is not. */
+const times = (count: number, rate: bigint): bigint => (count === 0 ? ZERO : BigInt(count) * rate)
 
 /** What the cached tokens would have cost at the input rate less what they cost: less than 0 where writes cost more than reads saved. */
 export const savedByCache = (usage: Usage, rates: Rates): Picos =>
@@ -56,9 +59,9 @@ export const PASSES_MAX = 10
 export function holdFor(bounds: Bounds, rates: Rates, contextWindow: number): Picos {
   const inputTokens = (bounds.hasOpaqueInput ? contextWindow : Math.min(contextWindow, bounds.bodyBytes)) * (1 + bounds.passes)
   return picos(
-    BigInt(inputTokens) * dearestInput(bounds.cacheWrites, rates) +
-      BigInt(bounds.outputTokensMax) * rates.output +
-      BigInt(bounds.serverToolUsesMax) * rates.serverToolUse,
+    times(inputTokens, dearestInput(bounds.cacheWrites, rates)) +
+      times(bounds.outputTokensMax, rates.output) +
+      times(bounds.serverToolUsesMax, rates.serverToolUse),
   )
 }
 

@@ -46,13 +46,13 @@ export class KeyStore {
 
   /** The record of a live, disabled or expired key; undefined: no such key, or the secret was rotated away. At once when it is known. */
   find(secret: string): Found | Promise<Found> {
-    if (!isSecret(secret)) return undefined
     const hash = hashTextOf(secret)
     const now = this.#now()
     const cached = this.#records.get(hash)
     if (cached !== undefined && now < cached.until) return this.#current(cached.record)
     const unknownUntil = this.#unknowns.get(hash)
     if (unknownUntil !== undefined && now < unknownUntil) return undefined
+    if (!isSecret(secret)) return undefined
     const asked = this.#asked.get(hash) ?? this.#ask(secret, hash)
     return asked.then((found) => (typeof found === 'object' ? this.#current(found) : found))
   }

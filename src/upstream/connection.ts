@@ -90,9 +90,8 @@ export class Connection {
     this.#socket?.unref()
   }
 
-  /** Out of rest. */
+  /** Out of rest. Its time runs on: nobody minds it while the connection is used. */
   wake(): void {
-    this.#socket?.timeout(0)
     this.#socket?.ref()
   }
 
