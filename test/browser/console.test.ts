@@ -90,6 +90,23 @@ test('a connection that is lost is said, and comes back by itself', async () => 
   await close()
 })
 
+test('a hidden tab asks for nothing, and goes on when it is seen again', async () => {
+  const { page, close } = await enter()
+  const hide = (isHidden: boolean): Promise<void> =>
+    page.evaluate(
+      `Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true }); document.dispatchEvent(new Event('visibilitychange'))`,
+    )
+  const asked: string[] = []
+  await hide(true)
+  await page.getByText('Paused', { exact: true }).waitFor()
+  page.on('request', (request) => asked.push(request.url()))
+  await Bun.sleep(1_500)
+  expect(asked).toEqual([])
+  await hide(false)
+  await page.getByText('Live', { exact: true }).waitFor()
+  await close()
+})
+
 test('an upstream is taken out with a reason and put back, by keyboard alone', async () => {
   const { page, close } = await enter()
   await page.getByRole('link', { name: 'Upstreams', exact: true }).click()

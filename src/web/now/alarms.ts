@@ -138,12 +138,16 @@ type Now = Omit<NowDocument, 'alarms'>
 /** Those that stand first, urgent before others; then the log's, the last first. */
 export const alarmsNow = (now: Now, told: readonly Alarm[]): readonly ShownAlarm[] => [
   ...[...ledgerAlarms(now), ...upstreamAlarms(now), ...machineAlarms(now)].sort((a, b) => Number(b.is_urgent) - Number(a.is_urgent)),
-  ...told.map(toldAlarm),
+  ...told.map((alarm) => toldAlarm(alarm, Date.parse(now.at))),
 ]
 
-function toldAlarm({ what, count, firstAt, lastAt, detail }: Alarm): ShownAlarm {
-  const { title, todo, isUrgent = false } = LOG_ALARMS[what] ?? { ...UNKNOWN, title: what }
+/** What was told longer ago than this is still shown, and no more urgent: it would hide what comes after it. */
+const URGENT_MS = 3_600_000
+
+function toldAlarm({ what, count, firstAt, lastAt, detail }: Alarm, nowAt: number): ShownAlarm {
+  const { title, todo, isUrgent: mayBeUrgent = false } = LOG_ALARMS[what] ?? { ...UNKNOWN, title: what }
   const [first_at, last_at] = [new Date(firstAt).toISOString(), new Date(lastAt).toISOString()]
+  const isUrgent = mayBeUrgent && nowAt - lastAt < URGENT_MS
   return { id: what, title, todo, detail, is_urgent: isUrgent, count, first_at, last_at }
 }
 

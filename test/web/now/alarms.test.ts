@@ -64,6 +64,13 @@ test('a gateway that is well raises nothing; what does not hold is named, the ur
   expect(ids({ is_draining: true, is_simulated: true })).toEqual(['draining', 'simulator'])
 })
 
+test('what the log told more than an hour ago is shown and no more urgent', () => {
+  const lastAt = Date.parse(WELL.at) - 3_600_000
+  const urgent = (at: number) =>
+    alarmsNow(WELL, [{ what: 'ledger', count: 1, firstAt: at, lastAt: at, detail: '' }]).map(({ is_urgent }) => is_urgent)
+  expect([urgent(lastAt + 1), urgent(lastAt)]).toEqual([[true], [false]])
+})
+
 test('what is not known raises nothing', () => {
   const process = { memory_bytes: 1, descriptors: null, descriptors_max: null, disk_free_bytes: null, disk_bytes: null }
   expect(ids({ process, ledger: { ...WELL.ledger, wal_bytes: null, commit_p99_ms: null } })).toEqual([])
@@ -71,7 +78,7 @@ test('what is not known raises nothing', () => {
 
 test('what the log told stands with its count and times, also where nobody has words for it', () => {
   const shown = alarmsNow(WELL, [
-    { what: 'ledger', count: 3, firstAt: 0, lastAt: 1_000, detail: 'fault: x' },
+    { what: 'ledger', count: 3, firstAt: 0, lastAt: Date.parse(WELL.at), detail: 'fault: x' },
     { what: 'something new', count: 1, firstAt: 0, lastAt: 0, detail: '' },
   ])
   expect(shown).toMatchObject([
@@ -80,7 +87,7 @@ test('what the log told stands with its count and times, also where nobody has w
       is_urgent: true,
       count: 3,
       first_at: '1970-01-01T00:00:00.000Z',
-      last_at: '1970-01-01T00:00:01.000Z',
+      last_at: WELL.at,
       detail: 'fault: x',
     },
     { title: 'something new', todo: 'Read the log line of this time.' },

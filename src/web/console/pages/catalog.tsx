@@ -58,9 +58,13 @@ const Models = ({ models }: Readonly<{ models: readonly Model[] }>) => (
         { name: 'Answer', isFigure: true, cell: ({ max_output_tokens }) => showCount(max_output_tokens) },
         {
           name: 'Upstreams',
-          cell: (model) => model.upstreams.map(({ name, model: id }) => (id === model.id ? name : `${name} as ${id}`)).join(', '),
+          cell: (model) => (
+            <span class="wide">
+              {model.upstreams.map(({ name, model: id }) => (id === model.id ? name : `${name} as ${id}`)).join(', ')}
+            </span>
+          ),
         },
-        { name: 'Refuses', cell: ({ rejects }) => rejects.join(', ') },
+        { name: 'Refuses', cell: ({ rejects }) => <span class={rejects.length > 0 ? 'wide' : undefined}>{rejects.join(', ')}</span> },
       ]}
       rows={models}
       keyOf={({ id }) => id}

@@ -55,14 +55,15 @@ const InWords = ({ now }: Readonly<{ now: NowDocument | undefined }>) => {
 
 /** One line, whatever there is to say. */
 const Verdict = ({ now }: Readonly<{ now: NowDocument | undefined }>) => {
-  const [worst, ...others] = now?.alarms ?? []
+  const alarms = now?.alarms ?? []
+  const worst = alarms.find(({ is_urgent }) => is_urgent) ?? alarms[0]
   if (now === undefined) return <p class="note verdict">Looking…</p>
   if (worst === undefined) return <p class="note verdict">All is well.</p>
   return (
     <p class={worst.is_urgent ? 'note bad verdict' : 'note wary verdict'}>
       <a href="#alarms">
         {worst.title}
-        {others.length > 0 && ` and ${others.length} more`}
+        {alarms.length > 1 && ` and ${alarms.length - 1} more`}
       </a>
     </p>
   )
@@ -226,6 +227,10 @@ const Fact = ({ name, value }: Readonly<{ name: string; value: string }>) => (
   </>
 )
 
+/** What stands between backticks is a command. */
+const withCode = (text: string): readonly ComponentChildren[] =>
+  text.split('`').map((part, index) => (index % 2 === 1 ? <code key={part}>{part}</code> : part))
+
 const Alarms = ({ alarms }: Readonly<{ alarms: readonly ShownAlarm[] }>) => (
   <section class="stack" id="alarms" aria-label="Alarms">
     <h2>Alarms</h2>
@@ -233,7 +238,7 @@ const Alarms = ({ alarms }: Readonly<{ alarms: readonly ShownAlarm[] }>) => (
     {alarms.map(({ id, title, todo, detail, is_urgent, count, last_at }) => (
       <article key={id} class={is_urgent ? 'note bad' : 'note wary'}>
         <h3>{title}</h3>
-        <p>{todo}</p>
+        <p>{withCode(todo)}</p>
         <p class="detail">
           {[detail, last_at === null ? 'now' : `${count === 1 ? 'once' : `${showCount(count)} times`}, last ${showMoment(last_at)}`]
             .filter((text) => text !== '')
