@@ -47,7 +47,7 @@ async function visitor(options: BrowserContextOptions = {}): Promise<Page> {
 async function signedIn(email: string, accounts: Readonly<Record<string, Role>>, options: BrowserContextOptions = {}): Promise<Page> {
   const people = gateway.people()
   const person = people.known(email)
-  for (const [accountId, role] of Object.entries(accounts)) people.roster.join(person.id, { accountId, role }, 'os:test')
+  for (const [accountId, role] of Object.entries(accounts)) people.roster.join(person.id, { accountId, role })
   const page = await visitor(options)
   await page.goto(people.signInLink('cabinet', person))
   await page.getByRole('button', { name: 'Sign in' }).click()
@@ -223,7 +223,9 @@ for (const { colorScheme, width } of [
     async () => {
       const options = { colorScheme, viewport: { width, height: 800 } }
       await gateway.createKey({ id: `key_${colorScheme}${width}`, limitUsd: '1' })
-      const page = await signedIn('eve@example.com', { [`acc_${colorScheme}${width}`]: 'owner' }, options)
+      await gateway.operate({ kind: 'createAccount', accountId: 'acc_empty', name: 'empty', topUp: null, now: 1 })
+      const page = await signedIn('eve@example.com', { [`acc_${colorScheme}${width}`]: 'owner', acc_empty: 'owner' }, options)
+      await page.goto(`${origin}/cabinet/a/acc_${colorScheme}${width}/keys`)
       const look = async (what: string): Promise<void> => {
         await page.evaluate(axe.source)
         const { violations } = await page.evaluate(() =>
@@ -258,6 +260,10 @@ for (const { colorScheme, width } of [
       await page.goto(`${origin}/cabinet/person`)
       await page.getByRole('cell', { name: /this one/ }).waitFor()
       await look('person')
+      await page.goto(`${origin}/cabinet/a/acc_empty/keys`)
+      await shown(page, 'No keys yet')
+      expect(await page.getByRole('button', { name: 'New key' }).count()).toBe(2)
+      await look('no keys')
       for (const path of [
         '/cabinet/sign-in',
         '/cabinet/forgot',

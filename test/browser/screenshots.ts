@@ -1,41 +1,61 @@
-/** `bun test/browser/screenshots.ts [FOLDER]`: every page of the guide and of the console as a phone and a desktop show it, light and dark, for people to look at. */
+/** `bun test/browser/screenshots.ts [FOLDER]`: every page of the guide, the cabinet and the console as a phone and a desktop show it, light and dark, for people to look at. */
 
 import { mkdirSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { BrowserContextOptions } from 'playwright-core'
+import { exampleModelOf } from '../../src/docs/guide.ts'
 import { guidePaths, sampleGateway } from '../docs/sample-gateway.ts'
+import { CABINET_PAGES, sampleOfCabinet } from './cabinet-pages.ts'
 import { openBrowser } from './chromium.ts'
 import { sampleConsole } from './sample-console.ts'
 
 const folder = process.argv[2] ?? mkdtempSync(join(tmpdir(), 'tollgate-pages-'))
 mkdirSync(folder, { recursive: true })
 const gateway = await sampleGateway()
-const sample = await sampleConsole()
+const sample = await sampleOfCabinet(gateway, exampleModelOf(gateway.world.catalog())?.id ?? '')
+const operators = await sampleConsole()
 const browser = await openBrowser()
+/** Where the links of the cabinet lead. */
+const { base } = gateway.people().origins('cabinet')
+
 for (const colorScheme of ['light', 'dark'] as const) {
-  for (const width of [390, 1280]) {
-    const page = await browser.newPage({ colorScheme, viewport: { width, height: 900 } })
+  for (const width of [360, 1280]) {
+    const look: BrowserContextOptions = { colorScheme, viewport: { width, height: 900 } }
+    const file = (name: string): string => join(folder, `${name}-${width}-${colorScheme}.png`)
+    const page = await browser.newPage(look)
     for (const path of [...guidePaths(gateway.world), '/docs/nothing-here']) {
       await page.goto(`${gateway.url}${path}`)
-      const name = path.slice('/docs/'.length) || 'quick-start'
-      await page.screenshot({ path: join(folder, `${name}-${width}-${colorScheme}.png`), fullPage: true })
+      await page.screenshot({ path: file(path.slice('/docs/'.length) || 'quick-start'), fullPage: true })
     }
-    await page.goto(sample.link())
+    await page.goto(operators.link())
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('Live', { exact: true }).waitFor()
     for (let second = 0; second < 5; second++) {
-      await sample.pay()
+      await operators.pay()
       await Bun.sleep(900)
     }
     for (const way of ['Now', 'Upstreams', 'Catalog']) {
       await page.getByRole('link', { name: way, exact: true }).click()
       await page.locator('.rows').first().waitFor()
-      await page.screenshot({ path: join(folder, `console-${way.toLowerCase()}-${width}-${colorScheme}.png`), fullPage: true })
+      await page.screenshot({ path: file(`console-${way.toLowerCase()}`), fullPage: true })
     }
     await page.close()
+    for (const isSignedIn of [false, true]) {
+      const own = await (await browser.newContext(look)).newPage()
+      if (isSignedIn) await sample.open(own)
+      for (const { name, path, show } of CABINET_PAGES.filter((one) => one.isSignedIn === isSignedIn)) {
+        await own.goto(`${base}${path}`)
+        await own.getByRole('heading').first().waitFor()
+        await show?.(own, sample)
+        const isDialog = (await own.getByRole('dialog').count()) > 0
+        await own.screenshot({ path: file(`cabinet-${name}`), fullPage: !isDialog })
+      }
+      await own.context().close()
+    }
   }
 }
 await browser.close()
 await gateway.stop()
-await sample.stop()
+await operators.stop()
 console.log(folder)

@@ -27,7 +27,7 @@ export const Keys = ({ account }: AccountPageProps) => {
   const [isMaking, setMaking] = useState(false)
   const [changing, setChanging] = useState<string>()
   const changed = loaded.value?.data.find(({ id }) => id === changing)
-  const make = (
+  const make = () => (
     <button type="button" class="primary" onClick={() => setMaking(true)}>
       {WORDS.make}
     </button>
@@ -35,14 +35,14 @@ export const Keys = ({ account }: AccountPageProps) => {
   return (
     <>
       <PageHead title={WORDS.title} lede={WORDS.lede}>
-        {isOwner && make}
+        {isOwner && make()}
       </PageHead>
       <Show loaded={loaded} again={again} lines={8}>
         {({ data, next_cursor }) =>
           data.length === 0 && !hasNewer ? (
             <Empty title={WORDS.none}>
               <p>{isOwner ? WORDS.noneLede : WORDS.noneReader}</p>
-              {isOwner && make}
+              {isOwner && make()}
             </Empty>
           ) : (
             <>
