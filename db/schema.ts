@@ -92,7 +92,7 @@ export const keys = sqliteTable(
   },
   (table) => [
     uniqueIndex('keys_id').on(table.id),
-    uniqueIndex('keys_name').on(table.name).where(sql.raw("name <> ''")),
+    uniqueIndex('keys_name').on(table.accountNumber, table.name).where(sql.raw("name <> ''")),
     index('keys_account').on(table.accountNumber),
     index('keys_search').on(sql`name COLLATE NOCASE`),
     ...notNegative('limit_picos', 'spent_picos'),

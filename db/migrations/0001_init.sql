@@ -59,7 +59,7 @@ CREATE TABLE keys (
   created_at INTEGER NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX keys_id ON keys (id);
-CREATE UNIQUE INDEX keys_name ON keys (name) WHERE name <> '';
+CREATE UNIQUE INDEX keys_name ON keys (account_number, name) WHERE name <> '';
 CREATE INDEX keys_account ON keys (account_number);
 CREATE INDEX keys_search ON keys (name COLLATE NOCASE);
 

@@ -36,7 +36,7 @@ export function addKeys(program: Command, run: Run): void {
   const keys = program.command('keys').description('make, show and change API keys')
   const create = withReason(withJson(keys.command('create')))
     .description('make a key; its secret is shown once')
-    .option('--name <NAME>', 'a name that no other key has', readName)
+    .option('--name <NAME>', 'a name that no other key of its account has', readName)
     .option('--balance <USD>', 'tops up its account', readBudget)
     .option('--ref <REF>', 'the reference of the payment, which is credited once', readRef)
     .option('--account <ACCOUNT>', 'id or name of an account to share; default: an account of its own')
@@ -54,7 +54,7 @@ export function addKeys(program: Command, run: Run): void {
   const rename = withReason(withJson(keys.command('rename')))
     .description('give a key another name')
     .argument(KEY, KEY_TEXT)
-    .argument('<NAME>', 'a name that no other key has', readName)
+    .argument('<NAME>', 'a name that no other key of its account has', readName)
   rename.action((key: string, name: string, why: Why) =>
     run(rename, (context) => changeKey(context, key, why, ({ id }, now) => ({ kind: 'renameKey', keyId: id, name, now }))),
   )

@@ -108,7 +108,7 @@ function operatorReads(db: Database) {
     keyByName: orm
       .select({ id: keys.id })
       .from(keys)
-      .where(eq(keys.name, given('name')))
+      .where(and(eq(keys.accountNumber, given('account')), eq(keys.name, given('name'))))
       .prepare(),
     keyIdsOfAccount: orm
       .select({ id: keys.id })

@@ -149,7 +149,7 @@ class OperatorWrites {
     if (key.name === name) return UNCHANGED
     const problem = problemOfName(name)
     if (problem !== undefined) return refused(problem)
-    if (this.#statements.keyByName.get({ name }) !== undefined) return refused(`a key named "${name}" exists`)
+    if (this.#statements.keyByName.get({ account: key.accountNumber, name }) !== undefined) return refused(keyIsNamed(name))
     this.#statements.renameKey.run({ keyId, name })
     this.#audit(kind, keyId, { name: key.name }, { name })
     return done(keyId)
@@ -163,7 +163,6 @@ class OperatorWrites {
     if (owner?.keyId === keyId) return UNCHANGED
     if (owner !== undefined || this.#statements.keyById.get({ keyId }) !== undefined)
       return refused(`the key id ${keyId} or its secret is taken`)
-    if (name !== '' && this.#statements.keyByName.get({ name }) !== undefined) return refused(`a key named "${name}" exists`)
     const problem = problemOfLimit(limitPicos) ?? problemOfExpiry(expiresAt, now)
     if (problem !== undefined) return refused(problem)
 
@@ -174,6 +173,7 @@ class OperatorWrites {
     }
     const account = this.#statements.account.get({ accountId })
     if (account === undefined) return refused(`there is no account ${accountId}`)
+    if (name !== '' && this.#statements.keyByName.get({ account: account.number, name }) !== undefined) return refused(keyIsNamed(name))
     this.#statements.insertKey.run({ id: keyId, account: account.number, name, plan, limit: limitPicos, expiresAt, now })
     const key = this.#statements.keyById.get({ keyId })
     this.#statements.insertSecret.run({ hash, key: key?.number, display: operation.display, now })
@@ -277,3 +277,5 @@ const problemOfExpiry = (expiresAt: number | null, now: number): string | undefi
     : undefined
 
 const usdOrNull = (amount: Picos | null): string | null => (amount === null ? null : toExactUsdText(amount))
+
+const keyIsNamed = (name: string): string => `a key named "${name}" is on the account`

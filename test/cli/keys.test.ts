@@ -121,11 +121,11 @@ describe('keys', () => {
     })
   })
 
-  test('rename gives another name that no other key has, and the old one is free', async () => {
+  test('rename gives another name that no other key of the account has, and the old one is free', async () => {
     const made = await place.json<Key>('keys', 'create', '--name', 'app')
-    await place.json('keys', 'create', '--name', 'other')
+    await place.json('keys', 'create', '--name', 'other', '--account', 'app')
     expect(await place.json('keys', 'rename', 'app', 'web')).toMatchObject({ id: made.id, name: 'web' })
-    expect((await place.run('keys', 'rename', 'web', 'other')).err).toContain('a key named "other" exists')
+    expect((await place.run('keys', 'rename', 'web', 'other')).err).toContain('a key named "other" is on the account')
     expect(await place.run('keys', 'rename', 'web', 'key_1')).toMatchObject({ code: 2, out: '' })
     expect((await place.run('keys', 'show', 'app')).code).toBe(2)
     expect(await place.json('keys', 'rename', 'other', 'app')).toMatchObject({ name: 'app' })

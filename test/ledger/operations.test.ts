@@ -379,7 +379,7 @@ describe('the operator', () => {
         '9000000 USD at most',
       ],
       [createKey('key_2', { accountId: 'acc_9' }), 'there is no account acc_9'],
-      [createKey('key_2', { name: 'laptop' }), 'a key named "laptop" exists'],
+      [createKey('key_2', { accountId: 'acc_1', name: 'laptop' }), 'a key named "laptop" is on the account'],
       [createKey('key_2', { name: 'acme' }), 'an account named "acme" exists'],
       [createKey('key_1', { secretHash: sha256('another') }), 'is taken'],
       [createKey('key_2', { secretHash: sha256('key_1') }), 'is taken'],

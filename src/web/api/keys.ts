@@ -145,7 +145,7 @@ const tooFar = (daysLeft: number): string =>
 
 /** The ledger's words are for its operator. */
 function refusedInWords(problem: string) {
-  if (problem.startsWith('a key named')) return refuse(409, 'Another key has this name', { field: 'name' })
+  if (problem.startsWith('a key named')) return refuse(409, 'Another key of this account has this name', { field: 'name' })
   if (problem.startsWith('the key id')) return refuse(409, 'This key was made already, and its secret was shown then')
   return refuse(409, problem)
 }

@@ -169,6 +169,17 @@ test('an id that another account has used gives nothing of it away', async () =>
   expect((await ann.get(`${KEYS}/${body.id}`)).status).toBe(404)
 })
 
+test('a name is one key’s of the account, and of other accounts’ names nothing is learned', async () => {
+  const body = wanted({ name: 'production' })
+  expect((await eve.post('/api/accounts/acc_south/keys', body)).status).toBe(200)
+  const again = await eve.post('/api/accounts/acc_south/keys', wanted({ name: 'production' }))
+  expect([again.status, again.body['error']]).toEqual([409, { message: 'Another key of this account has this name', field: 'name' }])
+  const own = await ann.post(KEYS, wanted({ name: 'production' }))
+  expect(own.status).toBe(200)
+  const other = await ann.post(KEYS, wanted())
+  expect((await patch(ann, `${KEYS}/${other.body['id']}`, { name: 'production' })).status).toBe(409)
+})
+
 test('pages of keys lead from the newest to the oldest without a gap', async () => {
   const ids: string[] = []
   for (let made = 0; made < 55; made++) ids.push(String((await eve.post('/api/accounts/acc_south/keys', wanted())).body['id']))
