@@ -15,7 +15,7 @@ import {
   usd,
 } from '../test/support/ledger.ts'
 
-export const HOLD = usd('0.000001')
+export const HOLD = usd('0.01')
 export const USED = { input: 1_000, output: 200, cacheRead: 50 }
 export const UPSTREAM = {
   name: 'main',
