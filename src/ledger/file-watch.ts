@@ -33,10 +33,10 @@ export class FileWatch {
 
   /** Also where the path has another file by now: whoever starts there must ask for all that this process has. */
   leaveMark(): void {
-    const { ledger, commit } = this.#ledger.position
-    if (commit === this.#marked) return
-    this.#marked = commit
-    writeWatermark(this.#path, { ledger, file: this.#file, commit })
+    const { ledger, rows } = this.#ledger.position
+    if (rows === this.#marked) return
+    this.#marked = rows
+    writeWatermark(this.#path, { ledger, file: this.#file, rows })
   }
 
   /** A last look, so that the end of the connection touches no file of others. */

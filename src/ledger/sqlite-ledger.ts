@@ -6,12 +6,12 @@
 
 import { type Database, SQLiteError, type Statement } from 'bun:sqlite'
 import { keepLog, proveWritable, WAL_PAGES_MAX } from '../../db/open.ts'
-import { CommitNumber, type Position, positionOf } from './commit-number.ts'
 import { Debits } from './debits.ts'
 import type { IdempotentUse, KeyChange } from './ledger.ts'
 import { Numbers, numberIn } from './numbers.ts'
 import { operate } from './operator-writes.ts'
 import { PageTable } from './page-table.ts'
+import { type Position, positionOf } from './position.ts'
 import { ratesOf } from './receipt-rows.ts'
 import { recoveredDebit } from './recovery.ts'
 import { settleAgain } from './second-settle.ts'
@@ -54,9 +54,9 @@ export class SqliteLedger {
   readonly #pages: PageTable
   readonly #begin: Statement
   readonly #commit: Statement
-  readonly #commitNumber: CommitNumber
-  readonly #ledgerId: string
   readonly #bootId: string
+  #position: Position
+  #isOpen = true
   #isSynchronousFull = true
   /** Of the last settle. Unix milliseconds. */
   #now: number
@@ -68,8 +68,7 @@ export class SqliteLedger {
     this.#numbers = new Numbers(this.#statements)
     this.#begin = db.prepare('BEGIN IMMEDIATE')
     this.#commit = db.prepare('COMMIT')
-    this.#commitNumber = new CommitNumber(db)
-    this.#ledgerId = positionOf(db).ledger
+    this.#position = positionOf(db)
     this.#boot = this.#registerBoot(bootId, now)
     this.#debits = new Debits(this.#statements, this.#numbers, { number: this.#boot, id: bootId })
     this.#pages = new PageTable(db)
@@ -77,8 +76,18 @@ export class SqliteLedger {
     this.#bootId = bootId
   }
 
+  /** Of what is committed. After `close`, and while the storage cannot say, the last one that was known. */
   get position(): Position {
-    return { ledger: this.#ledgerId, commit: this.#commitNumber.last }
+    if (this.#isOpen) this.#notePosition()
+    return this.#position
+  }
+
+  #notePosition(): void {
+    try {
+      this.#position = positionOf(this.#db)
+    } catch (error) {
+      if (!isStorageFailure(error)) throw error
+    }
   }
 
   /** Price versions that later debits and marks name by their place in the list of all that were defined. */
@@ -203,13 +212,15 @@ export class SqliteLedger {
       // A log that stays is read at the next opening.
       if (!isStorageFailure(error)) throw error
     }
+    this.#notePosition()
+    this.#isOpen = false
     this.#db.close()
   }
 
   #registerBoot(id: string, now: number): number {
     return this.#db
       .transaction(() => {
-        this.#statements.insertBoot.run({ id, node: this.#ledgerId, startedAt: now })
+        this.#statements.insertBoot.run({ id, node: this.#position.ledger, startedAt: now })
         this.#db.query("INSERT OR REPLACE INTO meta (name, value) VALUES ('boot', ?)").run(id)
         return numberIn(this.#statements.bootNumber.get(id))
       })
@@ -221,9 +232,7 @@ export class SqliteLedger {
     try {
       this.#begin.run()
       write()
-      if (this.#isSynchronousFull) this.#commitNumber.write()
       this.#commit.run()
-      if (this.#isSynchronousFull) this.#commitNumber.committed()
       this.#numbers.committed()
       this.#debits.committed()
       return undefined

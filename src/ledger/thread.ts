@@ -9,10 +9,10 @@ import { parentPort } from 'node:worker_threads'
 import { damageIn, keepLog, openDatabase, wasLeftOpen } from '../../db/open.ts'
 import { CheckpointConnection } from './checkpointer.ts'
 import { CommitLoop, type NumberedTask } from './commit-loop.ts'
-import { positionOf } from './commit-number.ts'
 import { type NumberedDebit, readDebits } from './debit-records.ts'
 import type { FileId } from './file-id.ts'
 import { changeOf, FileWatch } from './file-watch.ts'
+import { positionOf } from './position.ts'
 import { ReadConnection } from './read-connection.ts'
 import { Spill } from './spill.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
@@ -118,8 +118,8 @@ function reserve(spill: Spill, bytes: number, say: (message: FromThread) => void
 function problemOfFile(db: Database, path: string, file: FileId): OpenProblem | undefined {
   const moved = changeOf(path, file)
   if (moved !== undefined) return { problem: 'missing', message: moved }
-  const { ledger, commit } = positionOf(db)
-  const missing = whatIsMissing(path, readWatermark(path), ledger, file, commit)
+  const { ledger, rows } = positionOf(db)
+  const missing = whatIsMissing(path, readWatermark(path), ledger, file, rows)
   return missing === undefined ? undefined : { problem: 'missing', message: missing }
 }
 

@@ -13,8 +13,8 @@ const WATERMARK = Type.Object({
   ledger: Type.String(),
   /** Device and inode. */
   file: Type.String(),
-  /** The last commit that was flushed. */
-  commit: Type.Integer({ minimum: 0 }),
+  /** How many rows were in it, as `Position` counts them. */
+  rows: Type.Integer({ minimum: 0 }),
 })
 export type Watermark = Readonly<Static<typeof WATERMARK>>
 
@@ -35,11 +35,11 @@ export function readWatermark(ledgerPath: string): Watermark | undefined {
 }
 
 /** One that cannot be written leaves the older one, which asks for less. */
-export function writeWatermark(ledgerPath: string, { ledger, file, commit }: Watermark): void {
+export function writeWatermark(ledgerPath: string, { ledger, file, rows }: Watermark): void {
   try {
     const handle = openSync(watermarkPathOf(ledgerPath), OPEN_OR_MAKE, 0o600)
     try {
-      writeSync(handle, `${JSON.stringify({ ledger, file, commit }).padEnd(BYTES - 1)}\n`, 0)
+      writeSync(handle, `${JSON.stringify({ ledger, file, rows }).padEnd(BYTES - 1)}\n`, 0)
     } finally {
       closeSync(handle)
     }
@@ -50,21 +50,21 @@ export function writeWatermark(ledgerPath: string, { ledger, file, commit }: Wat
 
 export const removeWatermark = (ledgerPath: string): void => rmSync(watermarkPathOf(ledgerPath), { force: true })
 
-/** Why a ledger that is at `commit` cannot be what the last process left; undefined: it can. */
+/** Why a ledger with so many rows cannot be what the last process left; undefined: it can. */
 export function whatIsMissing(
   path: string,
   left: Watermark | undefined,
   ledger: string,
   file: FileId | undefined,
-  commit: number,
+  rows: number,
 ): string | undefined {
-  if (left === undefined || (left.ledger === ledger && left.commit <= commit)) return undefined
-  return `${path} ${describeLoss(left, ledger, file, commit)}; ${hintOf(path)}`
+  if (left === undefined || (left.ledger === ledger && left.rows <= rows)) return undefined
+  return `${path} ${describeLoss(left, ledger, file, rows)}; ${hintOf(path)}`
 }
 
-function describeLoss(left: Watermark, ledger: string, file: FileId | undefined, commit: number): string {
+function describeLoss(left: Watermark, ledger: string, file: FileId | undefined, rows: number): string {
   if (left.ledger !== ledger) return 'is another ledger than the one that was here'
-  const loss = `it is at commit ${commit}, and the last process left it at ${left.commit}`
+  const loss = `it has ${rows} of the ${left.rows} receipts and audit lines that the last process left`
   return left.file === file ? `has lost what was in its write-ahead log: ${loss}` : `is an older copy of the ledger that was here: ${loss}`
 }
 
