@@ -47,13 +47,28 @@ export class ChainHeads {
       session,
       this.#bootId,
     ])
-    const text = receiptText(
-      { ...debit, ...columns, seq, attempts, settledAt },
-      head.owner,
-      this.#keyOf(debit.keyNumber),
-      this.#priceOf(price),
-      secret,
-    )
+    // Named one by one: a copy of the whole debit would cost as much as all the rest.
+    const facts = {
+      seq,
+      requestId: debit.requestId,
+      usage: debit.usage,
+      format: debit.format,
+      isStream: debit.isStream,
+      outcome: debit.outcome,
+      usageSource: debit.usageSource,
+      bytesPerTokenThousandths: columns.bytesPerTokenThousandths,
+      costPicos: debit.costPicos,
+      waivedPicos: debit.waivedPicos,
+      holdPicos: debit.holdPicos,
+      status: debit.status,
+      attempts,
+      startedAt: debit.startedAt,
+      settledAt,
+      day: columns.day,
+      firstByteMs: columns.firstByteMs,
+      durationMs: columns.durationMs,
+    }
+    const text = receiptText(facts, head.owner, this.#keyOf(debit.keyNumber), this.#priceOf(price), secret)
     return { seq, hash: nextHash(head.hash, text) }
   }
 
