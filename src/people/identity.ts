@@ -46,7 +46,7 @@ export function optionsOf({ db, listener, origins, secret, isOperator, sendReset
     trustedOrigins: [...allowed],
     telemetry: { enabled: false },
     logger: { disabled: true },
-    onAPIError: { onError: (error: unknown) => (error instanceof APIError ? undefined : onBug(error)) },
+    onAPIError: { onError: (error: unknown) => (isRefusal(error) ? undefined : onBug(error)) },
     // Our own delays are per address and per e-mail, and never lock out a person.
     rateLimit: { enabled: false },
     user: { modelName: 'person' },
@@ -97,3 +97,7 @@ export function optionsOf({ db, listener, origins, secret, isOperator, sendReset
     plugins: passkeyHost === undefined ? [] : [passkey({ rpID: passkeyHost, rpName: 'Tollgate', origin: [...allowed] })],
   } satisfies BetterAuthOptions
 }
+
+/** What whoever asked did wrong. By its name: what reads the requests has an `APIError` of its own, which is no instance of better-auth's. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof Error && error.name === 'APIError' && Number((error as { statusCode?: unknown }).statusCode) < 500

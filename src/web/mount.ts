@@ -8,7 +8,7 @@ import { boundedBytes } from '../http/bounded-bytes.ts'
 import { Client } from '../http/client-address.ts'
 import { describeBug } from '../observe/bug.ts'
 import type { World } from '../world.ts'
-import { refuse } from './api/answers.ts'
+import { missing, refuse } from './api/answers.ts'
 
 /** Answers requests whose address header is ours. */
 export type Pages = Readonly<{ handle(request: Request): Promise<Response> }>
@@ -18,18 +18,24 @@ export const CLIENT_ADDRESS = 'x-tollgate-client-address'
 
 /** Of what people write in forms. */
 const BODY_BYTES_MAX = 64 * 1024
+const IS_JSON = /^application\/json\s*(?:;|$)/i
 
 /** `root`: `/cabinet` or `/console`. */
 export function mountPages(world: World, root: string, load: () => Promise<Pages>) {
   let loading: Promise<Pages> | undefined
+  /** One that could not be loaded is tried anew; one that failed at a request stays: it remembers who guesses codes. */
+  const app = (): Promise<Pages> => {
+    loading ??= load().catch((bug: unknown) => {
+      loading = undefined
+      throw bug
+    })
+    return loading
+  }
   const answer = async ({ request, server }: { request: Request; server: Parameters<typeof addressed>[2] }): Promise<Response> => {
     try {
       const sent = await addressed(world, request, server)
-      if (sent instanceof Response) return sent
-      loading ??= load()
-      return await (await loading).handle(sent)
+      return sent instanceof Response ? sent : uncached(await (await app()).handle(sent))
     } catch (bug) {
-      loading = undefined
       world.log.alarm('a page failed by a bug', describeBug(bug))
       return refuse(500, 'Something went wrong on our side; try again')
     }
@@ -38,12 +44,34 @@ export function mountPages(world: World, root: string, load: () => Promise<Pages
   return new Elysia({ name: `pages ${root}` }).all(root, answer, hidden).all(`${root}/*`, answer, hidden)
 }
 
-/** The request with the client's address, and a body that is bounded and whole. */
+/** What says nothing about caching is of a person, or an error. */
+function uncached(answer: Response): Response {
+  if (!answer.headers.has('cache-control')) answer.headers.set('cache-control', 'no-store')
+  answer.headers.set('x-content-type-options', 'nosniff')
+  return answer
+}
+
+/** The request with the client's address, and a body that is JSON, bounded and whole. */
 async function addressed(world: World, request: Request, server: ConstructorParameters<typeof Client>[2]): Promise<Request | Response> {
+  if (!isReadable(request.url)) return missing()
   const headers = new Headers(request.headers)
   headers.set(CLIENT_ADDRESS, new Client(world, request, server).ip)
   const { method, body } = request
   if (body === null || method === 'GET' || method === 'HEAD') return new Request(request.url, { method, headers })
   const bytes = await boundedBytes(body, BODY_BYTES_MAX)
-  return bytes === undefined ? refuse(413, 'The request is too large') : new Request(request.url, { method, headers, body: bytes })
+  if (bytes === undefined) return refuse(413, 'The request is too large')
+  if (bytes.length === 0) return new Request(request.url, { method, headers })
+  // A form of a foreign page can send anything else without being asked first.
+  if (!IS_JSON.test(headers.get('content-type') ?? '')) return refuse(415, 'The request is not JSON')
+  return new Request(request.url, { method, headers, body: bytes })
+}
+
+/** An address that is no UTF-8 would reach routes as a name that is not there. */
+function isReadable(url: string): boolean {
+  try {
+    decodeURIComponent(new URL(url).pathname)
+    return true
+  } catch {
+    return false
+  }
 }

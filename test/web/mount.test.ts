@@ -73,8 +73,33 @@ test('an app finds the address that the gateway trusts, and a body that is bound
   const url = `http://localhost:${app.server?.port}/cabinet/x`
   await fetch(url, { headers: { [CLIENT_ADDRESS]: '203.0.113.9' } })
   expect(seen[0]?.headers.get(CLIENT_ADDRESS)).toMatch(/^(?:127\.0\.0\.1|::\/64)$/)
-  expect((await fetch(url, { method: 'POST', body: 'x'.repeat(65_537) })).status).toBe(413)
-  expect((await fetch(url, { method: 'POST', body: 'x'.repeat(65_536) })).status).toBe(200)
+  const send = (type: string, bytes: number) => fetch(url, { method: 'POST', headers: { 'content-type': type }, body: 'x'.repeat(bytes) })
+  expect((await send('application/json', 65_537)).status).toBe(413)
+  expect((await send('application/json; charset=utf-8', 65_536)).status).toBe(200)
+  for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=b', 'application/jsonp', ''])
+    expect([type, (await send(type, 10)).status]).toEqual([type, 415])
   expect(seen.length).toBe(2)
   await app.stop()
+})
+
+test('an address that is no UTF-8 is nothing, and no bug', async () => {
+  for (const path of ['/api/invitations/%ff', '/api/accounts/%ff/keys', '/assets/%ff', '/%ff', '/api/sessions/%c0%ae'])
+    expect([path, (await fetch(`${gateway.url}/cabinet${path}`)).status]).toEqual([path, 404])
+  expect(gateway.logLines().filter(({ alarm }) => alarm !== undefined)).toEqual([])
+})
+
+test('nothing of a person is cached, refusals neither', async () => {
+  for (const path of ['/api/me', '/api/sessions', '/api/accounts/acc_1/alerts', '/api/accounts/acc_1/keys', '/api/gateway', '/auth/ok']) {
+    const { headers } = await fetch(`${gateway.url}/cabinet${path}`)
+    expect([path, headers.get('cache-control'), headers.get('x-content-type-options')]).toEqual([path, 'no-store', 'nosniff'])
+  }
+})
+
+test('a bug leaves the app as it is, so that nobody makes it forget; one that did not load is loaded again', async () => {
+  let loads = 0
+  const failing = { handle: () => Promise.reject(new Error('a bug')) }
+  const load = () => (++loads === 1 ? Promise.reject(new Error('not now')) : Promise.resolve(failing))
+  const app = new Elysia().use(mountPages({ ...gateway.world, log: { ...gateway.world.log, alarm: () => undefined } }, '/cabinet', load))
+  for (let request = 0; request < 4; request++) expect((await app.handle(new Request('http://localhost/cabinet/x'))).status).toBe(500)
+  expect(loads).toBe(2)
 })

@@ -70,3 +70,21 @@ test('an e-mail that nobody has is answered like a wrong password, after the sam
   expect(unknownMs).toBeGreaterThan(knownMs / 4)
   expect(unknownMs).toBeLessThan(knownMs * 4)
 })
+
+test('what nobody’s page would send is refused and is no alarm of ours', async () => {
+  const { people } = world
+  const answer = await people.identity('cabinet')
+  for (const [type, body] of [
+    ['application/json', '['.repeat(10_000)],
+    ['application/json', ''],
+    ['application/json', 'null'],
+    ['application/json', '{"email":{"toString":1},"password":[]}'],
+    ['text/plain', '{}'],
+  ] as const) {
+    const headers = { 'content-type': type, origin: people.origins('cabinet').base }
+    const request = new Request(`${people.origins('cabinet').base}/cabinet/auth/sign-in/email`, { method: 'POST', headers, body })
+    const { status } = await answer.answer(request)
+    expect([body.slice(0, 10), status >= 400 && status < 500]).toEqual([body.slice(0, 10), true])
+  }
+  expect(world.bugs).toEqual([])
+})
