@@ -1,8 +1,9 @@
 /** `tollgate receipts list|show`: what requests cost, and of one how that was computed. Rules: money.md "Prices", "Charges"; operator.md "Lists". */
 
 import { type Command, Option } from 'commander'
-import { type Picos, picos, usdFields } from '../core/money.ts'
+import { type Picos, usdFields } from '../core/money.ts'
 import { OUTCOMES, type Outcome } from '../core/outcome.ts'
+import { type PricedLine, pricedLines } from '../core/priced-lines.ts'
 import type { Usage } from '../core/usage.ts'
 import type { AttemptRow, ReceiptRow } from '../ledger/receipt-rows.ts'
 import { attemptDocument, attemptTable } from './attempts.ts'
@@ -55,7 +56,9 @@ function showReceipt(context: CommandContext, id: string): ExitCode | Stop {
   if (receipt === undefined && attempts.length === 0)
     return wrongUse(`there is no receipt of ${id}: nothing was charged for it, or it has not ended`)
   const of =
-    receipt === undefined ? { request_id: id, receipt: null } : { ...receiptDocument(receipt), lines: linesOf(receipt).map(lineDocument) }
+    receipt === undefined
+      ? { request_id: id, receipt: null }
+      : { ...receiptDocument(receipt), lines: pricedLines(receipt.usage, receipt.rates).map(lineDocument) }
   context.say({ ...of, other_attempts: attempts.map(attemptDocument) }, () => receiptText(id, receipt, attempts))
   return EXIT.ok
 }
@@ -102,29 +105,33 @@ const receiptTable = (rows: readonly ReceiptRow[]): string =>
     'No receipt was found.',
   )
 
-type Line = Readonly<{ name: string; count: number; rate: Picos; price: Picos }>
+const NAMES: Readonly<Record<keyof Usage, string>> = {
+  input: 'input',
+  output: 'output',
+  cacheRead: 'cache read',
+  cacheWrite5m: 'cache write 5m',
+  cacheWrite1h: 'cache write 1h',
+  serverToolUses: 'tool use',
+}
 
-const CLASSES: readonly (readonly [name: string, counter: keyof Usage, rate: keyof ReceiptRow['rates']])[] = [
-  ['input', 'input', 'input'],
-  ['output', 'output', 'output'],
-  ['cache read', 'cacheRead', 'cacheRead'],
-  ['cache write 5m', 'cacheWrite5m', 'cacheWrite5m'],
-  ['cache write 1h', 'cacheWrite1h', 'cacheWrite1h'],
-  ['tool use', 'serverToolUses', 'serverToolUse'],
-]
-
-const linesOf = ({ usage, rates }: ReceiptRow): readonly Line[] =>
-  CLASSES.map(([name, counter, rate]) => {
-    const count = usage[counter]
-    return { name, count, rate: rates[rate], price: picos(BigInt(count) * rates[rate]) }
-  })
-
-const lineDocument = ({ name, count, rate, price }: Line) => ({ name, count, ...usdFields('rate', rate), ...usdFields('price', price) })
+const lineDocument = ({ counter, count, ratePicos, pricePicos }: PricedLine) => ({
+  name: NAMES[counter],
+  count,
+  ...usdFields('rate', ratePicos),
+  ...usdFields('price', pricePicos),
+})
 
 function receiptText(id: string, receipt: ReceiptRow | undefined, attempts: readonly AttemptRow[]): string {
   const others = attempts.length === 0 ? [] : ['', 'Other upstream calls of this request:', '', attemptTable(attempts)]
   if (receipt === undefined) return [`There is no receipt of ${id}: its client paid nothing.`, ...others].join('\n')
-  const lines = linesOf(receipt).map(({ name, count, rate, price }) => [name, String(count), '×', exactText(rate), '=', exactText(price)])
+  const lines = pricedLines(receipt.usage, receipt.rates).map(({ counter, count, ratePicos, pricePicos }) => [
+    NAMES[counter],
+    String(count),
+    '×',
+    exactText(ratePicos),
+    '=',
+    exactText(pricePicos),
+  ])
   return [factsText(receiptFacts(receipt)), '', tableText(['', 'COUNT', '', 'RATE', '', 'PRICE'], lines, ''), ...others].join('\n')
 }
 

@@ -3,14 +3,17 @@
  * (https://owasp.org/www-community/attacks/CSV_Injection).
  */
 
-export type Cell = string | number | boolean | null
+/** `decimal`: a number of ours with more digits than a float has. */
+export type Cell = string | number | boolean | null | Readonly<{ decimal: string }>
 
 /** One record with its line break. */
 export const csvLine = (cells: readonly Cell[]): string => `${cells.map(cellOf).join(',')}\r\n`
 
 /** What would begin a formula gets an apostrophe before it; an empty cell stands for null. A number is ours and begins none. */
 function cellOf(cell: Cell): string {
-  if (typeof cell !== 'string') return cell === null ? '' : String(cell)
+  if (cell === null) return ''
+  if (typeof cell === 'object') return cell.decimal
+  if (typeof cell !== 'string') return String(cell)
   const text = BEGINS_FORMULA.test(cell) ? `'${cell}` : cell
   return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

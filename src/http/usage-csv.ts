@@ -1,10 +1,11 @@
 /**
- * A key's requests as CSV, a page of the ledger at a time and no faster than the client takes them: each page is a read of its own, so that a slow download
+ * Requests of a key or an account as CSV, a page of the ledger at a time and no faster than the client takes them: each page is a read of its own, so that a slow download
  * holds nothing open. Rules: requests.md "Usage"; ledger.md "Reads".
  */
 
 import { type Cell, csvLine } from '../core/csv.ts'
-import type { ReceiptPage, Unread } from '../ledger/reports.ts'
+import type { AccountReceipt } from '../ledger/account-reports.ts'
+import type { Unread } from '../ledger/reports.ts'
 import { requestDocument } from './usage-documents.ts'
 
 type Document = ReturnType<typeof requestDocument>
@@ -35,18 +36,20 @@ const COLUMNS: readonly Readonly<{ name: string; of: (request: Document) => Cell
   { name: 'duration_ms', of: ({ duration_ms }) => duration_ms },
 ]
 
-const CSV_HEADER = csvLine(COLUMNS.map(({ name }) => name))
+/** What only some files have, behind the others. */
+export type MoreColumn = Readonly<{ name: string; of: (receipt: AccountReceipt) => Cell }>
 
 /** How long a download waits for its turn before it breaks off. */
 const PAUSE_MS = 100
 const PAUSES_MAX = 100
 
-type Next = (after: string) => Promise<ReceiptPage | Unread>
+type Page = Readonly<{ rows: readonly AccountReceipt[]; next: string | null }>
+type Next = (after: string) => Promise<Page | Unread>
 
 /** `first` and what follows it. A page that cannot be read breaks the stream, so that nobody takes a part for the whole. */
-export function csvStream(first: ReceiptPage, next: Next): ReadableStream<Uint8Array> {
+export function csvStream(first: Page, next: Next, more: readonly MoreColumn[] = []): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
-  let text = CSV_HEADER + linesOf(first)
+  let text = csvLine([...COLUMNS, ...more].map(({ name }) => name)) + linesOf(first, more)
   let after = first.next
   return new ReadableStream<Uint8Array>(
     {
@@ -55,7 +58,7 @@ export function csvStream(first: ReceiptPage, next: Next): ReadableStream<Uint8A
         while (text === '' && after !== null) {
           const page = await patient(next, after)
           if (typeof page === 'string') return controller.error(new Error(`the ledger answered ${page}`))
-          text = linesOf(page)
+          text = linesOf(page, more)
           after = page.next
         }
         if (text !== '') controller.enqueue(encoder.encode(text))
@@ -67,7 +70,7 @@ export function csvStream(first: ReceiptPage, next: Next): ReadableStream<Uint8A
   )
 }
 
-async function patient(next: Next, after: string): Promise<ReceiptPage | Unread> {
+async function patient(next: Next, after: string): Promise<Page | Unread> {
   let page = await next(after)
   for (let pauses = 0; (page === 'tooMany' || page === 'overloaded') && pauses < PAUSES_MAX; pauses++) {
     await Bun.sleep(PAUSE_MS)
@@ -76,8 +79,8 @@ async function patient(next: Next, after: string): Promise<ReceiptPage | Unread>
   return page
 }
 
-function linesOf({ rows }: ReceiptPage): string {
-  return rows.map((row) => csvLine(lineOf(requestDocument(row)))).join('')
+function linesOf({ rows }: Page, more: readonly MoreColumn[]): string {
+  return rows.map((row) => csvLine([...lineOf(requestDocument(row)), ...more.map(({ of }) => of(row))])).join('')
 }
 
 const lineOf = (request: Document): readonly Cell[] => COLUMNS.map(({ of }) => of(request))

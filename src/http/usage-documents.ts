@@ -5,12 +5,13 @@
 
 import type { TUnsafe } from '@sinclair/typebox'
 import { type Static, t } from 'elysia'
-import { type Picos, picos, sumPicos, toExactUsdText, usdFields, ZERO } from '../core/money.ts'
+import { type Picos, sumPicos, toExactUsdText, usdFields, ZERO } from '../core/money.ts'
 import { OUTCOMES } from '../core/outcome.ts'
-import type { Rates } from '../core/pricing.ts'
+import { type PricedLine, pricedLines } from '../core/priced-lines.ts'
 import type { Usage } from '../core/usage.ts'
 import { dayText, isoTime } from '../core/utc.ts'
-import type { DayPage, Receipt } from '../ledger/reports.ts'
+import type { AccountReceipt } from '../ledger/account-reports.ts'
+import type { DayPage } from '../ledger/reports.ts'
 import { dayCursorOf } from './usage-query.ts'
 
 const usd = (description: string) => t.Number({ description: `USD, 6 decimals: ${description}` })
@@ -139,7 +140,7 @@ export const DAILY = t.Object(
   { title: 'UsageDaily', description: 'What the key used, by day and model' },
 )
 
-export const requestDocument = (receipt: Receipt): Static<typeof REQUEST> => ({
+export const requestDocument = (receipt: AccountReceipt): Static<typeof REQUEST> => ({
   object: 'usage.request',
   request_id: receipt.requestId,
   model: receipt.modelId,
@@ -158,11 +159,14 @@ export const requestDocument = (receipt: Receipt): Static<typeof REQUEST> => ({
   not_charged: whyFree(receipt),
 })
 
-export function requestDetail(receipt: Receipt): Static<typeof REQUEST_DETAIL> {
+export function requestDetail(receipt: AccountReceipt): Static<typeof REQUEST_DETAIL> {
   const document = requestDocument(receipt)
   return {
     ...document,
-    lines: LINES.flatMap(({ item, counter, rate }) => line(item, receipt.usage[counter], receipt.rates[rate])),
+    // None of a kind is no line.
+    lines: pricedLines(receipt.usage, receipt.rates)
+      .filter(({ count }) => count > 0)
+      .map(lineDocument),
     explanation: document.not_charged === null ? null : FREE[document.not_charged],
   }
 }
@@ -186,7 +190,7 @@ export const dailyDocument = (fromDay: number, toDay: number, { days, hasMore }:
   next_cursor: hasMore ? dayCursorOf(days.at(-1)) : null,
 })
 
-const tokens = (usage: Usage): Static<typeof TOKENS> => ({
+export const tokens = (usage: Usage): Static<typeof TOKENS> => ({
   input_tokens: usage.input,
   output_tokens: usage.output,
   cache_read_input_tokens: usage.cacheRead,
@@ -197,7 +201,7 @@ const tokens = (usage: Usage): Static<typeof TOKENS> => ({
 
 const costs = (cost: Picos, waived: Picos) => ({ ...usdFields('cost', cost), ...usdFields('waived', waived) })
 
-function whyFree({ costPicos, outcome, usage }: Receipt): Free | null {
+function whyFree({ costPicos, outcome, usage }: AccountReceipt): Free | null {
   if (costPicos > ZERO) return null
   switch (outcome) {
     case 'fault':
@@ -216,18 +220,18 @@ function whyFree({ costPicos, outcome, usage }: Receipt): Free | null {
 
 type Line = Static<typeof LINE>
 
-const LINES: readonly Readonly<{ item: Line['item']; counter: keyof Usage; rate: keyof Rates }>[] = [
-  { item: 'input_tokens', counter: 'input', rate: 'input' },
-  { item: 'output_tokens', counter: 'output', rate: 'output' },
-  { item: 'cache_read_input_tokens', counter: 'cacheRead', rate: 'cacheRead' },
-  { item: 'ephemeral_5m_input_tokens', counter: 'cacheWrite5m', rate: 'cacheWrite5m' },
-  { item: 'ephemeral_1h_input_tokens', counter: 'cacheWrite1h', rate: 'cacheWrite1h' },
-  { item: 'server_tool_uses', counter: 'serverToolUses', rate: 'serverToolUse' },
-]
-
-/** None of a kind is no line. */
-function line(item: Line['item'], count: number, rate: Picos): readonly Line[] {
-  if (count === 0) return []
-  const price = picos(BigInt(count) * rate)
-  return [{ item, count, rate_usd_exact: toExactUsdText(rate), ...usdFields('price', price) }]
+const ITEMS: Readonly<Record<keyof Usage, Line['item']>> = {
+  input: 'input_tokens',
+  output: 'output_tokens',
+  cacheRead: 'cache_read_input_tokens',
+  cacheWrite5m: 'ephemeral_5m_input_tokens',
+  cacheWrite1h: 'ephemeral_1h_input_tokens',
+  serverToolUses: 'server_tool_uses',
 }
+
+const lineDocument = ({ counter, count, ratePicos, pricePicos }: PricedLine): Line => ({
+  item: ITEMS[counter],
+  count,
+  rate_usd_exact: toExactUsdText(ratePicos),
+  ...usdFields('price', pricePicos),
+})

@@ -6,6 +6,8 @@ import { gatewayRoutes } from './api/gateway.ts'
 import { keyRoutes } from './api/keys.ts'
 import { memberRoutes } from './api/members.ts'
 import { peopleRoutes } from './api/people.ts'
+import { requestRoutes } from './api/requests.ts'
+import { spendRoutes } from './api/spend.ts'
 import { topUpRoutes } from './api/top-up.ts'
 import { webhookRoutes } from './api/webhooks.ts'
 import html from './cabinet/index.html'
@@ -17,6 +19,8 @@ export const cabinetApp = (site: Site) =>
     .use(peopleRoutes(site, 'cabinet'))
     .use(topUpRoutes(site))
     .use(keyRoutes(site))
+    .use(spendRoutes(site))
+    .use(requestRoutes(site))
     .use(gatewayRoutes(site.world))
     .use(alertRoutes(site))
     .use(webhookRoutes(site))

@@ -32,6 +32,10 @@ test('a line is one record with its break, of numbers, flags, nothing and text',
   expect(csvLine(['a', 1, 0.000105, -3, true, null, ''])).toBe('a,1,0.000105,-3,true,,\r\n')
 })
 
+test('a number with every digit is a number, also below nothing', () => {
+  expect(csvLine([{ decimal: '-0.000105000001' }, { decimal: '12' }])).toBe('-0.000105000001,12\r\n')
+})
+
 test('what would begin a formula is text, also behind spaces and breaks', () => {
   for (const evil of ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', ' =1', '\n@x', '＝1', '=HYPERLINK("http://x";"y")']) {
     const [cell = ''] = parse(csvLine([evil]))

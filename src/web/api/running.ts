@@ -1,36 +1,32 @@
-/** How many requests of each key run now. It is counted anew at most twice a second, however many pages ask. */
+/** Which requests run now, by account and key. It is counted anew at most twice a second, however many pages ask. */
 
-import type { Ledger } from '../../ledger/ledger.ts'
+import type { Hold, Ledger } from '../../ledger/ledger.ts'
 
 const COUNTED_EVERY_MS = 500
 
-/** By account, by key. */
-type Counts = ReadonlyMap<string, ReadonlyMap<string, number>>
-
-export type Running = Readonly<{ ofAccount(accountId: string): ReadonlyMap<string, number> }>
+export type Running = Readonly<{
+  /** How many, by key. */
+  ofAccount(accountId: string): ReadonlyMap<string, number>
+  /** Oldest first. */
+  holdsOf(accountId: string): readonly Hold[]
+}>
 
 export function runningOf(ledger: Ledger, monotonicMs: () => number): Running {
-  let counted: Counts = new Map()
+  let holds: ReadonlyMap<string, readonly Hold[]> = new Map()
   let countedAt = Number.NEGATIVE_INFINITY
+  const holdsOf = (accountId: string): readonly Hold[] => {
+    if (monotonicMs() - countedAt >= COUNTED_EVERY_MS) {
+      holds = Map.groupBy(ledger.holds(), (hold) => hold.accountId)
+      countedAt = monotonicMs()
+    }
+    return holds.get(accountId) ?? []
+  }
   return {
+    holdsOf,
     ofAccount(accountId) {
-      if (monotonicMs() - countedAt >= COUNTED_EVERY_MS) {
-        counted = countsOf(ledger)
-        countedAt = monotonicMs()
-      }
-      return counted.get(accountId) ?? NOTHING
+      const counts = new Map<string, number>()
+      for (const { keyId } of holdsOf(accountId)) counts.set(keyId, (counts.get(keyId) ?? 0) + 1)
+      return counts
     },
   }
-}
-
-const NOTHING: ReadonlyMap<string, number> = new Map()
-
-function countsOf(ledger: Ledger): Counts {
-  const counts = new Map<string, Map<string, number>>()
-  for (const { accountId, keyId } of ledger.holds()) {
-    const ofAccount = counts.get(accountId) ?? new Map<string, number>()
-    ofAccount.set(keyId, (ofAccount.get(keyId) ?? 0) + 1)
-    counts.set(accountId, ofAccount)
-  }
-  return counts
 }

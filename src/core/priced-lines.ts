@@ -1,0 +1,25 @@
+/** How a request's price comes about: of each kind that is counted, its count × its rate. Whoever shows it shows this. Rules: money.md "Prices". */
+
+import { type Picos, picos } from './money.ts'
+import type { Rates } from './pricing.ts'
+import type { Usage } from './usage.ts'
+
+export type PricedLine = Readonly<{ counter: keyof Usage; count: number; ratePicos: Picos; pricePicos: Picos }>
+
+const RATE_OF: readonly (readonly [counter: keyof Usage, rate: keyof Rates])[] = [
+  ['input', 'input'],
+  ['output', 'output'],
+  ['cacheRead', 'cacheRead'],
+  ['cacheWrite5m', 'cacheWrite5m'],
+  ['cacheWrite1h', 'cacheWrite1h'],
+  ['serverToolUses', 'serverToolUse'],
+]
+
+/** All six, also where nothing was counted; their prices add up to what was charged, or waived. */
+export const pricedLines = (usage: Usage, rates: Rates): readonly PricedLine[] =>
+  RATE_OF.map(([counter, rate]) => ({
+    counter,
+    count: usage[counter],
+    ratePicos: rates[rate],
+    pricePicos: picos(BigInt(usage[counter]) * rates[rate]),
+  }))

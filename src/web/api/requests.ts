@@ -1,0 +1,86 @@
+/**
+ * The requests of an account, newest first: a page of them, one with the computation of its cost, all as a file. Customers see how often a provider was called
+ * and what became of it, never which one. Rules: pages.md "Requests of an account"; requests.md "Usage".
+ */
+
+import { Elysia } from 'elysia'
+import { isoTime } from '../../core/utc.ts'
+import { csvStream, type MoreColumn } from '../../http/usage-csv.ts'
+import { requestDetail, requestDocument } from '../../http/usage-documents.ts'
+import type { AccountReceipt, OtherCall } from '../../ledger/account-reports.ts'
+import type { Site } from '../site.ts'
+import { missing, refuse } from './answers.ts'
+import { callerMacro } from './caller.ts'
+import { CSV, download, refuseForeign } from './download.ts'
+import { filtersOf, REQUESTS_FILE_QUERY, REQUESTS_QUERY } from './spend-query.ts'
+import { refuseUnread } from './unread.ts'
+
+const PAGE = 50
+/** Of a file: a read of it takes some milliseconds, after which others have their turn. */
+const FILE_PAGE = 200
+const KEY_COLUMNS: readonly MoreColumn[] = [
+  { name: 'key_id', of: ({ keyId }) => keyId },
+  { name: 'key_name', of: ({ keyName }) => keyName },
+]
+
+export function requestRoutes({ world, people }: Pick<Site, 'world' | 'people'>) {
+  const { reports } = world
+  return new Elysia({ name: 'requests', prefix: '/cabinet/api/accounts/:accountId' })
+    .use(callerMacro(people, 'cabinet'))
+    .onBeforeHandle(({ set }) => {
+      set.headers['cache-control'] = 'no-store'
+    })
+    .get(
+      '/requests',
+      async ({ caller, params: { accountId }, query: { after, limit, ...query } }) => {
+        const filters = filtersOf(query)
+        if (filters instanceof Response) return filters
+        const question = { kind: 'accountReceipts', accountId, limit: Number(limit ?? PAGE), ...filters } as const
+        const page = await reports.ask(`person:${caller.person.id}`, after === undefined ? question : { ...question, after })
+        if (page === undefined) return missing()
+        if (typeof page === 'string') return refuseUnread(page)
+        return { data: page.rows.map(rowOf), next_cursor: page.next }
+      },
+      { member: 'reader', query: REQUESTS_QUERY },
+    )
+    .get(
+      '/requests/:requestId',
+      async ({ caller, params: { accountId, requestId } }) => {
+        const found = await reports.ask(`person:${caller.person.id}`, { kind: 'accountReceipt', accountId, requestId })
+        if (found === undefined) return refuse(404, 'No request of this account has this id, or it has not ended, or it cost nothing')
+        if (typeof found === 'string') return refuseUnread(found)
+        const { receipt, calls } = found
+        return { ...requestDetail(receipt), ...keyOf(receipt), calls: calls.map(callDocument) }
+      },
+      { member: 'reader' },
+    )
+    .get(
+      '/requests.csv',
+      async ({ caller, params: { accountId }, query, request }) => {
+        const foreign = refuseForeign(request)
+        if (foreign !== undefined) return foreign
+        const filters = filtersOf(query)
+        if (filters instanceof Response) return filters
+        const client = `person:${caller.person.id}`
+        const question = { kind: 'accountReceipts', accountId, limit: FILE_PAGE, ...filters } as const
+        const first = await reports.ask(client, question)
+        if (first === undefined) return missing()
+        if (typeof first === 'string') return refuseUnread(first)
+        const next = async (after: string) => (await reports.ask(client, { ...question, after })) ?? 'unavailable'
+        return download(csvStream(first, next, KEY_COLUMNS), CSV, 'requests.csv')
+      },
+      { member: 'reader', query: REQUESTS_FILE_QUERY },
+    )
+}
+
+const keyOf = ({ keyId, keyName }: AccountReceipt) => ({ key_id: keyId, key_name: keyName })
+const rowOf = (receipt: AccountReceipt) => ({ ...requestDocument(receipt), ...keyOf(receipt) })
+
+/** A call of a provider that is not the one that was charged. */
+const callDocument = ({ number, status, cause, startedAt, durationMs }: OtherCall) => ({
+  number,
+  status,
+  cause,
+  started_at: isoTime(startedAt),
+  duration_ms: durationMs,
+})

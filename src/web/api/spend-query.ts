@@ -1,0 +1,86 @@
+/** What the pages ask of an account's spend and requests, and what is wrong with it, named by its field. Rules: pages.md "Spend", "Errors". */
+
+import { type Static, t } from 'elysia'
+import { OUTCOMES, type Outcome } from '../../core/outcome.ts'
+import { dayAt, dayOf, edgeOf } from '../../core/utc.ts'
+import { refuse } from './answers.ts'
+
+const DAYS = 30
+const DAYS_MAX = 366
+const DATE = 'A UTC day such as 2026-11-22'
+const TIME = 'A UTC day such as 2026-11-22, or a time with its zone'
+const DATE_PATTERN = '^[0-9]{4}-[0-9]{2}-[0-9]{2}$'
+const TIME_PATTERN = '^[0-9]{4}-[0-9]{2}-[0-9]{2}(T.{1,30})?$'
+
+const OF = {
+  key: t.Optional(t.String({ minLength: 1, maxLength: 100, description: 'The id of a key' })),
+  model: t.Optional(t.String({ minLength: 1, maxLength: 1_000, description: 'The id of a model' })),
+}
+
+export const SPEND_QUERY = t.Object({
+  from: t.Optional(t.String({ pattern: DATE_PATTERN, description: DATE })),
+  to: t.Optional(t.String({ pattern: DATE_PATTERN, description: DATE })),
+  by: t.Union([t.Literal('model'), t.Literal('key')], { default: 'model', description: 'By model or by key' }),
+  ...OF,
+})
+
+const SPAN = {
+  from: t.Optional(t.String({ pattern: TIME_PATTERN, description: TIME })),
+  to: t.Optional(t.String({ pattern: TIME_PATTERN, description: `${TIME}; a day counts whole` })),
+}
+
+export const STATEMENT_QUERY = t.Object(SPAN)
+
+const FILTERS = {
+  ...SPAN,
+  ...OF,
+  outcome: t.Optional(t.String({ pattern: `^(${OUTCOMES.join('|')})$`, description: `One of ${OUTCOMES.join(', ')}` })),
+}
+
+export const REQUESTS_FILE_QUERY = t.Object(FILTERS)
+
+export const REQUESTS_QUERY = t.Object({
+  ...FILTERS,
+  after: t.Optional(t.String({ minLength: 1, maxLength: 100, description: 'The end of the page before' })),
+  limit: t.Optional(t.String({ pattern: '^([1-9][0-9]?|1[0-9]{2}|200)$', description: '1 to 200 rows' })),
+})
+
+/** Whole UTC days since 1970, both included. */
+type Days = Readonly<{ fromDay: number; toDay: number }>
+
+export function daysOf({ from, to }: Pick<Static<typeof SPEND_QUERY>, 'from' | 'to'>, now: number): Days | Response {
+  const toDay = to === undefined ? dayAt(now) : dayOf(to)
+  if (toDay === undefined) return refuse(400, DATE, { field: 'to' })
+  const fromDay = from === undefined ? toDay - DAYS + 1 : dayOf(from)
+  if (fromDay === undefined) return refuse(400, DATE, { field: 'from' })
+  if (fromDay > toDay) return refuse(400, 'The first day is after the last', { field: 'from' })
+  return toDay - fromDay < DAYS_MAX ? { fromDay, toDay } : refuse(400, `At most ${DAYS_MAX} days at once`, { field: 'from' })
+}
+
+/** Unix milliseconds: `from` and later, before `to`. */
+type Span = Readonly<{ from?: number; to?: number }>
+
+export function spanOf(query: Static<typeof STATEMENT_QUERY>): Span | Response {
+  const from = query.from === undefined ? undefined : edgeOf(query.from, 'start')
+  if (query.from !== undefined && from === undefined) return refuse(400, TIME, { field: 'from' })
+  const to = query.to === undefined ? undefined : edgeOf(query.to, 'end')
+  if (query.to !== undefined && to === undefined) return refuse(400, TIME, { field: 'to' })
+  if (from !== undefined && to !== undefined && from >= to) return refuse(400, 'The beginning is after the end', { field: 'from' })
+  return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
+}
+
+/** What a list and a file of requests have in common. */
+export function filtersOf(query: Static<typeof REQUESTS_FILE_QUERY>) {
+  const span = spanOf(query)
+  if (span instanceof Response) return span
+  return {
+    ...span,
+    ...thingsOf(query),
+    ...(query.outcome === undefined ? {} : { outcome: query.outcome as Outcome }),
+  }
+}
+
+export const thingsOf = ({ key, model }: Readonly<{ key?: string | undefined; model?: string | undefined }>) => ({
+  ...(key === undefined ? {} : { keyId: key }),
+  ...(model === undefined ? {} : { modelId: model }),
+})
