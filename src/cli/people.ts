@@ -35,11 +35,11 @@ export function addPeople(program: Command, run: Run): void {
   list.action(() => run(list, listPeople))
   const remove = withReason(to(people.command('remove'))).description('take access away, of everything if nothing is named')
   remove.action((email: string, options: Why & To) => run(remove, (context) => removePerson(context, email, options)))
-  const reset = withJson(people.command('reset'))
+  const reset = withReason(withJson(people.command('reset')))
     .description('print a link by which that person sets a new password, once')
     .argument('<EMAIL>', 'an e-mail address', readEmail)
     .option('--operator', 'a link to the console')
-  reset.action((email: string, { operator }: To) => run(reset, (context) => resetPassword(context, email, operator === true)))
+  reset.action((email: string, options: Why & To) => run(reset, (context) => resetPassword(context, email, options)))
 }
 
 async function invitePerson(context: CommandContext, email: string, { role, ...options }: InviteOptions): Promise<ExitCode | Stop> {
@@ -100,13 +100,17 @@ async function removePerson(context: CommandContext, email: string, options: Why
   return EXIT.ok
 }
 
-function resetPassword(context: CommandContext, email: string, isOperator: boolean): ExitCode | Stop {
-  const listener = isOperator ? 'console' : 'cabinet'
+/** First noted, then given: no link without its line. */
+async function resetPassword(context: CommandContext, email: string, { operator, ...why }: Why & To): Promise<ExitCode | Stop> {
+  const listener = operator ? 'console' : 'cabinet'
   const base = baseOf(context, listener)
   if (isStop(base)) return base
-  return withPeople(context, (roster, links) => {
-    const person = roster.byEmail(email)
-    if (person === undefined) return wrongUse(`there is nobody with the e-mail ${email}`)
+  const person = withPeople(context, (roster) => roster.byEmail(email) ?? wrongUse(`there is nobody with the e-mail ${email}`))
+  if (isStop(person)) return person
+  const operation = { kind: 'giveLink', email, link: 'password', listener, now: context.environment.now() } as const
+  const noted = await operate(context, operation, { ...why, create: false })
+  if (isStop(noted)) return noted
+  return withPeople(context, (_roster, links) => {
     const link = `${base}/${listener}/reset/${links.reset(person.id)}`
     context.say({ email, link }, () => `${link}\n\nIt works once, within the hour. Send it to ${email}.`)
     return EXIT.ok

@@ -72,6 +72,8 @@ export type Operation =
   | Readonly<{ kind: 'setUpstreamOut'; upstream: string; isOut: boolean; now: number }>
   /** The line alone, too: who may come in is in the people's file. `accountId` null: to the console, or to all of it for `none`. */
   | Readonly<{ kind: 'setAccess'; email: string; accountId: string | null; access: 'owner' | 'reader' | 'operator' | 'none'; now: number }>
+  /** The line alone: who gave whom a link to come in by, which is in the people's file. */
+  | Readonly<{ kind: 'giveLink'; email: string; link: 'password' | 'sign-in'; listener: 'cabinet' | 'console'; now: number }>
 
 /** Nothing was done, because the same was done before under the same reference. */
 export type Earlier = Readonly<{ creditId: string; accountId: string }>

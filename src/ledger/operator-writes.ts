@@ -54,6 +54,8 @@ class OperatorWrites {
         return this.#setUpstreamOut(operation)
       case 'setAccess':
         return this.#setAccess(operation)
+      case 'giveLink':
+        return this.#noteOnce(operation.kind, operation.email, { link: operation.link, listener: operation.listener })
       case 'createCodes':
         return createCodes(this.#statements, operation, (after) => this.#audit(operation.kind, operation.batchId, {}, after))
       case 'disableCodes':
@@ -244,10 +246,13 @@ class OperatorWrites {
 
   #setAccess({ kind, email, accountId, access }: OperationOf<'setAccess'>): Performed {
     if (accountId !== null && this.#statements.account.get({ accountId }) === undefined) return refused(`there is no account ${accountId}`)
-    const target = accountId ?? email
-    const after = { email, access }
-    if (this.#statements.isAudited.get({ target, action: kind, at: this.#now, after: JSON.stringify(after) }) !== null) return UNCHANGED
-    this.#audit(kind, target, {}, after)
+    return this.#noteOnce(kind, accountId ?? email, { email, access })
+  }
+
+  /** What is done elsewhere: sent twice, it is the same line. */
+  #noteOnce(action: Operation['kind'], target: string, after: Facts): Performed {
+    if (this.#statements.isAudited.get({ target, action, at: this.#now, after: JSON.stringify(after) }) !== null) return UNCHANGED
+    this.#audit(action, target, {}, after)
     return done()
   }
 

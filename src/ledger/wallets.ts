@@ -261,6 +261,7 @@ export class Wallets {
       case 'rotateKey':
       case 'setUpstreamOut':
       case 'setAccess':
+      case 'giveLink':
       case 'createCodes':
       case 'disableCodes':
     }

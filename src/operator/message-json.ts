@@ -58,6 +58,13 @@ const OPERATION = Type.Union([
     now: time,
   }),
   shape({ kind: Type.Literal('setAccess'), email: label, accountId: orNull(id), access, now: time }),
+  shape({
+    kind: Type.Literal('giveLink'),
+    email: label,
+    link: Type.Union([Type.Literal('password'), Type.Literal('sign-in')]),
+    listener: Type.Union([Type.Literal('cabinet'), Type.Literal('console')]),
+    now: time,
+  }),
   shape({ kind: Type.Literal('disableCodes'), batchId: id, now: time }),
   shape({ kind: Type.Literal('redeemCode'), codeHash: hash, accountId: id, creditId: id, now: time }),
   shape({ kind: Type.Literal('rotateKey'), keyId: id, secretHash: hash, display: label, oldValidUntil: time, now: time }),

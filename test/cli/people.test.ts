@@ -88,6 +88,17 @@ test('links begin with the address that is configured', async () => {
   expect((await place.run('people', 'reset', 'nobody@example.com')).code).toBe(2)
 })
 
+test('a link to a new password has its line in the audit log, with why; one that is not given has none', async () => {
+  follow((await place.json<{ link: string }>('people', 'invite', 'root@example.com', '--operator')).link)
+  await place.json('people', 'reset', 'root@example.com', '--operator', '--reason', 'lost it')
+  expect((await place.run('people', 'reset', 'nobody@example.com')).code).toBe(2)
+  const { data } = await place.json<{ data: unknown[] }>('audit', 'list')
+  expect(data.slice(0, 2)).toMatchObject([
+    { action: 'giveLink', target: 'root@example.com', reason: 'lost it', after: { link: 'password', listener: 'console' } },
+    { action: 'setAccess', target: 'root@example.com' },
+  ])
+})
+
 test('wrong use leaves nothing behind', async () => {
   for (const [words, said] of [
     [['invite', 'ann@example.com'], 'give --account ACCOUNT or --operator'],

@@ -218,6 +218,13 @@ test('any operation survives the wire to the last picodollar and byte', () => {
       access: fc.constantFrom('owner', 'reader', 'operator', 'none'),
       now: time,
     }),
+    fc.record({
+      kind: fc.constant('giveLink'),
+      email: fc.string({ maxLength: 256 }),
+      link: fc.constantFrom('password', 'sign-in'),
+      listener: fc.constantFrom('cabinet', 'console'),
+      now: time,
+    }),
     fc.record({ kind: fc.constant('disableCodes'), batchId: id, now: time }),
     fc.record({ kind: fc.constant('redeemCode'), codeHash: secretHash, accountId: id, creditId: id, now: time }),
     fc.record({ kind: fc.constant('rotateKey'), keyId: id, secretHash, display: name, oldValidUntil: time, now: time }),
