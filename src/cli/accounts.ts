@@ -1,7 +1,8 @@
 /** `tollgate accounts …`: the balances that keys spend from. Rules: operator.md "Keys and accounts", "Credits". */
 
 import type { Command } from 'commander'
-import { type Picos, picos, toUsdText, usdFields, ZERO } from '../core/money.ts'
+import { type Picos, toUsdText, usdFields, ZERO } from '../core/money.ts'
+import { creditOf, firstTopUp } from '../ledger/account-writes.ts'
 import { newId } from '../ledger/new-id.ts'
 import type { CreditKind, Earlier, Operation } from '../ledger/operation.ts'
 import type { AccountReport } from '../ledger/report.ts'
@@ -63,10 +64,9 @@ function addCredits(accounts: Command, run: Run): void {
       .argument(ACCOUNT, ACCOUNT_TEXT)
       .argument('<USD>', 'the amount', readUsd)
       .option('--ref <REF>', REF_TEXT, readRef)
-    command.action((account: string, usd: Picos, options: CreditOptions) => {
-      const amountPicos = creditKind === 'refund' ? picos(-usd) : usd
-      return run(command, (context) => creditAccount(context, account, creditKind, amountPicos, options))
-    })
+    command.action((account: string, usd: Picos, options: CreditOptions) =>
+      run(command, (context) => creditAccount(context, account, creditKind, usd, options)),
+    )
     return command
   }
   const why = 'why, for the audit log and the account'
@@ -85,7 +85,7 @@ async function createAccount(context: CommandContext, argument: string | undefin
   if (ref !== undefined && balance === ZERO) return wrongUse(REF_WITHOUT_BALANCE)
   const now = context.environment.now()
   const accountId = newId('acc', now)
-  const topUp = balance === ZERO ? null : { creditId: newId('crd', now), amountPicos: balance, ref: ref ?? '' }
+  const topUp = firstTopUp(newId('crd', now), balance, ref ?? '')
   const name = argument ?? options.name ?? ''
   const done = await operate(context, { kind: 'createAccount', accountId, name, topUp, now }, { ...options, create: true })
   if (isStop(done)) return done
@@ -96,16 +96,15 @@ async function creditAccount(
   context: CommandContext,
   name: string,
   creditKind: CreditKind,
-  amountPicos: Picos,
+  usd: Picos,
   { ref = '', ...why }: CreditOptions,
 ): Promise<ExitCode | Stop> {
   const account = accountNamed(context, name)
   if (isStop(account)) return account
   const now = context.environment.now()
-  const creditId = newId('crd', now)
-  const operation: Operation = { kind: 'credit', creditKind, creditId, accountId: account.id, amountPicos, ref, now }
+  const operation = creditOf({ accountId: account.id, creditId: newId('crd', now), creditKind, usd, ref }, now)
   const done = await operate(context, operation, { ...why, create: false })
-  return isStop(done) ? done : sayCredited(context, account.id, creditId, amountPicos, done.earlier)
+  return isStop(done) ? done : sayCredited(context, account.id, operation.creditId, operation.amountPicos, done.earlier)
 }
 
 /** The account as it is then, and by which credit; `already`: by an earlier one, and nothing was done now. */

@@ -1,11 +1,10 @@
 /** Readers of what operators type: amounts, counts and names. A wrong one is told by commander, with the argument's name. */
 
 import { InvalidArgumentError } from 'commander'
+import { LINE_CHARS_MAX, lineOf } from '../core/line.ts'
 import { BALANCE_PICOS_MAX, type Picos, parseUsd, toExactUsdText } from '../core/money.ts'
 import { problemOfName } from '../core/names.ts'
 import { dayOf, edgeOf } from '../core/utc.ts'
-
-const LINE_LENGTH_MAX = 200
 
 /** Dollars, 0 or more. */
 export function readBudget(text: string): Picos {
@@ -35,9 +34,8 @@ export const readRef = (text: string): string => readLine(text, 'a reference')
 export const readReason = (text: string): string => readLine(text, 'a reason')
 
 function readLine(text: string, what: string): string {
-  const line = text.trim()
-  if (line === '' || line.length > LINE_LENGTH_MAX || /\p{C}/u.test(line))
-    throw new InvalidArgumentError(`Expected ${what} of 1 to ${LINE_LENGTH_MAX} printable characters.`)
+  const line = lineOf(text)
+  if (line === undefined) throw new InvalidArgumentError(`Expected ${what} of 1 to ${LINE_CHARS_MAX} printable characters.`)
   return line
 }
 

@@ -6,6 +6,7 @@
 import type { Command } from 'commander'
 import { KEY_EXPIRY_DAYS_MAX } from '../core/limits.ts'
 import { type Picos, ZERO } from '../core/money.ts'
+import { firstTopUp } from '../ledger/account-writes.ts'
 import { extension, newKey, OVERLAP_HOURS_MAX, rotation } from '../ledger/key-writes.ts'
 import { newId } from '../ledger/new-id.ts'
 import type { Operation } from '../ledger/operation.ts'
@@ -113,7 +114,7 @@ async function createKey(context: CommandContext, options: CreateOptions): Promi
       plan: options.plan,
       limitPicos: limitPicosOf(options.limit),
       expiresInDays: options.expiresInDays ?? null,
-      topUp: balance === ZERO ? null : { creditId: newId('crd', now), amountPicos: balance, ref: options.ref ?? '' },
+      topUp: firstTopUp(newId('crd', now), balance, options.ref ?? ''),
     },
     now,
   )

@@ -3,6 +3,11 @@
 import { Elysia } from 'elysia'
 import { catalogRoutes } from './api/catalog.ts'
 import { codeRoutes } from './api/codes.ts'
+import { consoleAccounts } from './api/console-accounts.ts'
+import { consoleActs } from './api/console-acts.ts'
+import { consoleBooks } from './api/console-books.ts'
+import { consoleKeys } from './api/console-keys.ts'
+import { consolePeople } from './api/console-people.ts'
 import { nowRoutes } from './api/now.ts'
 import { peopleRoutes } from './api/people.ts'
 import { upstreamRoutes } from './api/upstreams.ts'
@@ -10,14 +15,20 @@ import html from './console/index.html'
 import { pageRoutes } from './page-routes.ts'
 import type { Site } from './site.ts'
 
-export const consoleApp = (site: Site) =>
-  new Elysia({ strictPath: true, handler: { standardHostname: false } })
+export const consoleApp = (site: Site) => {
+  const acts = consoleActs(site)
+  return new Elysia({ strictPath: true, handler: { standardHostname: false } })
     .use(peopleRoutes(site, 'console'))
-    .use(codeRoutes(site))
+    .use(codeRoutes(site, acts))
     .use(nowRoutes(site))
     .use(upstreamRoutes(site))
     .use(catalogRoutes(site))
+    .use(consoleAccounts(site, acts))
+    .use(consoleKeys(site, acts))
+    .use(consolePeople(site, acts))
+    .use(consoleBooks(site, acts))
     .use(pageRoutes('/console', html))
+}
 
 /** The types of its routes, for the pages (Eden). */
 export type ConsoleApp = ReturnType<typeof consoleApp>

@@ -7,11 +7,11 @@ import { problemOfName } from '../../core/names.ts'
 import { DAY_MS, isoTime } from '../../core/utc.ts'
 import type { BatchRow, CodeRow } from '../../ledger/code-lists.ts'
 import { newCodes } from '../../ledger/new-codes.ts'
-import { newId } from '../../ledger/new-id.ts'
 import type { OperationResult } from '../../ledger/operation.ts'
 import type { Site } from '../site.ts'
 import { missing, refuse } from './answers.ts'
 import { type Caller, callerMacro } from './caller.ts'
+import { ACT_ID, type ConsoleActs } from './console-acts.ts'
 import { refuseUnread } from './unread.ts'
 
 const EXPIRY_DAYS_MAX = 3_650
@@ -19,6 +19,7 @@ const EXPIRY_DAYS_MAX = 3_650
 const REASON = t.String({ maxLength: 200, default: '', description: 'A reason has at most 200 characters' })
 const WHY = t.Object({ reason: t.Optional(REASON) })
 const NEW_BATCH = t.Object({
+  id: ACT_ID,
   count: t.Integer({ minimum: 1, maximum: CODES_MAX, description: `1 to ${CODES_MAX} codes` }),
   amount_usd: t.String({ maxLength: 20, description: 'An amount in dollars, such as 25' }),
   name: t.Optional(t.String({ maxLength: 128, description: 'A name has at most 128 characters' })),
@@ -32,7 +33,7 @@ const PAGE = t.Object({
   limit: t.Integer({ minimum: 1, maximum: 200, default: 50, description: '1 to 200 rows' }),
 })
 
-export const codeRoutes = ({ world, people }: Site) => {
+export const codeRoutes = ({ world, people }: Site, { once, oldForm }: ConsoleActs) => {
   const { ledger, reports, clock } = world
   const actOf = ({ actor, address }: Caller, reason = '') => ({ actor, address, reason: reason.trim() })
   const batchOf = ({ person }: Caller, batch: string) => reports.ask(`person:${person.id}`, { kind: 'codeBatch', batch })
@@ -53,30 +54,33 @@ export const codeRoutes = ({ world, people }: Site) => {
     )
     .post(
       '',
-      async ({ caller, body }) => {
-        const amountPicos = parseUsd(body.amount_usd)
-        if (amountPicos === undefined || amountPicos <= ZERO) return refuse(400, 'More than $0, such as 25', { field: 'amount_usd' })
-        const now = clock.now()
-        const batchId = newId('batch', now)
-        const name = (body.name ?? '').trim()
-        const problem = name === '' ? undefined : problemOfName(name)
-        if (problem !== undefined) return refuse(400, problem, { field: 'name' })
-        const expiresAt = typeof body.expires_in_days === 'number' ? now + body.expires_in_days * DAY_MS : null
-        const { shown, codes } = newCodes(body.count)
-        const made = await ledger.operate(
-          { kind: 'createCodes', batchId, name, amountPicos, expiresAt, codes, now },
-          actOf(caller, body.reason),
-        )
-        return (
-          refusalOf(made) ?? {
-            id: batchId,
-            name,
-            amount_usd: toExactUsdText(amountPicos),
-            expires_at: expiresAt === null ? null : isoTime(expiresAt),
-            codes: shown,
-          }
-        )
-      },
+      ({ caller, body }) =>
+        once(caller, 'codes', body.id, async () => {
+          const amountPicos = parseUsd(body.amount_usd)
+          if (amountPicos === undefined || amountPicos <= ZERO) return refuse(400, 'More than $0, such as 25', { field: 'amount_usd' })
+          const old = oldForm(body.id)
+          if (old !== undefined) return old
+          const now = clock.now()
+          const batchId = `batch_${body.id}`
+          const name = (body.name ?? '').trim()
+          const problem = name === '' ? undefined : problemOfName(name)
+          if (problem !== undefined) return refuse(400, problem, { field: 'name' })
+          const expiresAt = typeof body.expires_in_days === 'number' ? now + body.expires_in_days * DAY_MS : null
+          const { shown, codes } = newCodes(body.count)
+          const made = await ledger.operate(
+            { kind: 'createCodes', batchId, name, amountPicos, expiresAt, codes, now },
+            actOf(caller, body.reason),
+          )
+          return (
+            refusalOf(made) ?? {
+              id: batchId,
+              name,
+              amount_usd: toExactUsdText(amountPicos),
+              expires_at: expiresAt === null ? null : isoTime(expiresAt),
+              codes: shown,
+            }
+          )
+        }),
       { person: true, body: NEW_BATCH },
     )
     .get(

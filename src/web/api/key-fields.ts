@@ -10,8 +10,8 @@ import { refuse } from './answers.ts'
 const DAYS = `A whole number of days, 1 to ${KEY_EXPIRY_DAYS_MAX}`
 const LIMIT = 'An amount in USD, such as 25 or 0.50; empty for no limit'
 const NAME = t.String({ maxLength: 500, description: 'A name of 1 to 128 characters' })
-const LIMIT_USD = t.Union([t.String({ maxLength: 40 }), t.Null()], { description: LIMIT })
-const DAYS_MORE = t.Integer({ minimum: 1, maximum: KEY_EXPIRY_DAYS_MAX, description: DAYS })
+export const LIMIT_USD = t.Union([t.String({ maxLength: 40 }), t.Null()], { description: LIMIT })
+export const DAYS_MORE = t.Integer({ minimum: 1, maximum: KEY_EXPIRY_DAYS_MAX, description: DAYS })
 
 export const CREATE = t.Object({
   /** The page's own, so that one that is sent twice is one key. */
@@ -24,9 +24,15 @@ export const CREATE = t.Object({
 /** What is not named stays as it is. */
 export const CHANGE = t.Object({ name: t.Optional(NAME), limit_usd: t.Optional(LIMIT_USD) })
 export const EXTEND = t.Object({ days: DAYS_MORE })
-export const ROTATE = t.Object({
-  overlap_hours: t.Integer({ minimum: 0, maximum: OVERLAP_HOURS_MAX, description: `A whole number of hours, 0 to ${OVERLAP_HOURS_MAX}` }),
+export const OVERLAP_HOURS = t.Integer({
+  minimum: 0,
+  maximum: OVERLAP_HOURS_MAX,
+  description: `A whole number of hours, 0 to ${OVERLAP_HOURS_MAX}`,
 })
+export const ROTATE = t.Object({ overlap_hours: OVERLAP_HOURS })
+
+export const tooFar = (daysLeft: number): string =>
+  daysLeft === 0 ? 'It expires as late as a key may' : `It can have ${daysLeft} ${daysLeft === 1 ? 'day' : 'days'} more at most`
 
 export const nameProblem = (name: string) => {
   const problem = problemOfName(name)

@@ -10,7 +10,7 @@ import type { Site } from '../site.ts'
 import { missing, refuse } from './answers.ts'
 import { type Caller, callerMacro } from './caller.ts'
 import { keyDocument } from './key-document.ts'
-import { CHANGE, CREATE, EXTEND, limitOf, nameProblem, ROTATE } from './key-fields.ts'
+import { CHANGE, CREATE, EXTEND, limitOf, nameProblem, ROTATE, tooFar } from './key-fields.ts'
 import { runningOf } from './running.ts'
 import { refuseUnread } from './unread.ts'
 
@@ -139,9 +139,6 @@ export function keyRoutes({ world, people }: Pick<Site, 'world' | 'people'>) {
 const NOT_WRITTEN = 'The gateway cannot write at this moment. Look whether it was done before you try again'
 
 const active = (keyId: string, isActive: boolean, now: number): Operation => ({ kind: 'setKeyActive', keyId, isActive, now })
-
-const tooFar = (daysLeft: number): string =>
-  daysLeft === 0 ? 'It expires as late as a key may' : `It can have ${daysLeft} ${daysLeft === 1 ? 'day' : 'days'} more at most`
 
 /** The ledger's words are for its operator. */
 function refusedInWords(problem: string) {

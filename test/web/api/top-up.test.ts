@@ -7,10 +7,12 @@ import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { Elysia } from 'elysia'
 import type { PaymentsConfig } from '../../../src/config/config.ts'
 import { makeCode } from '../../../src/core/prepaid-code.ts'
+import { newId } from '../../../src/ledger/new-id.ts'
 import { Payments } from '../../../src/payments/payments.ts'
 import type { Listener } from '../../../src/people/origins.ts'
 import { originGuard } from '../../../src/web/api/caller.ts'
 import { codeRoutes } from '../../../src/web/api/codes.ts'
+import { consoleActs } from '../../../src/web/api/console-acts.ts'
 import { apiErrors } from '../../../src/web/api/errors.ts'
 import { topUpRoutes } from '../../../src/web/api/top-up.ts'
 import type { Site } from '../../../src/web/site.ts'
@@ -40,7 +42,7 @@ beforeEach(async () => {
   const people = () => world.people
   const site = { world: { ...gateway.world, clock }, people, payments, waysToPay: () => ways } as unknown as Site
   const app = (listener: Listener) => new Elysia({ strictPath: true }).use(apiErrors()).use(originGuard(people, listener))
-  apps = { cabinet: app('cabinet').use(topUpRoutes(site)), console: app('console').use(codeRoutes(site)) }
+  apps = { cabinet: app('cabinet').use(topUpRoutes(site)), console: app('console').use(codeRoutes(site, consoleActs(site))) }
 })
 afterEach(async () => {
   expect(gateway.verify()).toEqual([])
@@ -68,8 +70,9 @@ async function operator(): Promise<Browser> {
   return at('console', browser)
 }
 
+const formId = (): string => newId('crd', Date.now()).slice(4)
 const makeCodes = async (count: number, more: object = {}): Promise<readonly string[]> => {
-  const { status, body } = await (await operator()).post('/api/codes', { count, amount_usd: '12.5', ...more })
+  const { status, body } = await (await operator()).post('/api/codes', { id: formId(), count, amount_usd: '12.5', ...more })
   expect([status, body]).toMatchObject([200, { amount_usd: '12.5' }])
   return body['codes'] as string[]
 }
@@ -138,7 +141,7 @@ test('a reader looks and does not pay; another’s account is nothing; without a
   // A customer is no operator, whatever cookie is sent along.
   const console = at('console', ann)
   for (const path of ['/api/codes', '/api/codes/spring']) expect((await console.get(path)).status).toBe(401)
-  expect((await console.post('/api/codes', { count: 1, amount_usd: '5' })).status).toBe(401)
+  expect((await console.post('/api/codes', { id: formId(), count: 1, amount_usd: '5' })).status).toBe(401)
   expect(stripe.orders).toEqual([])
 })
 
@@ -215,10 +218,10 @@ test('what cannot be a batch is told by its field', async () => {
     [{ name: 'two\nlines' }, 'name'],
     [{ expires_in_days: 0 }, 'expires_in_days'],
   ] as const) {
-    const { status, body } = await console.post('/api/codes', { count: 1, amount_usd: '5', ...wrong })
+    const { status, body } = await console.post('/api/codes', { id: formId(), count: 1, amount_usd: '5', ...wrong })
     expect([wrong, status, body]).toMatchObject([wrong, 400, { error: { field } }])
   }
-  expect(await console.post('/api/codes', { count: 1, amount_usd: '5', name: 'spring' })).toMatchObject({ status: 409 })
+  expect(await console.post('/api/codes', { id: formId(), count: 1, amount_usd: '5', name: 'spring' })).toMatchObject({ status: 409 })
   expect((await console.get('/api/codes/none')).status).toBe(404)
   expect((await console.post('/api/codes/none/disable', {})).status).toBe(404)
 })

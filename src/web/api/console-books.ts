@@ -1,0 +1,91 @@
+/** What operators look through: requests over everything, one of them with its upstream calls, the audit log. Rules: operator.md "Lists", "Audit"; ledger.md "Reads". */
+
+import { Elysia, t } from 'elysia'
+import { OUTCOMES } from '../../core/outcome.ts'
+import { edgeOf } from '../../core/utc.ts'
+import { requestDetail } from '../../http/usage-documents.ts'
+import { newId } from '../../ledger/new-id.ts'
+import type { Site } from '../site.ts'
+import { missing, refuse } from './answers.ts'
+import { callerMacro } from './caller.ts'
+import { AFTER, type ConsoleActs, NO_STORE, oneOf } from './console-acts.ts'
+import { attemptDocument, auditDocument, ofOperators, receiptDocument } from './console-documents.ts'
+
+const PAGE = 50
+const DATE = t.Optional(t.String({ maxLength: 40, description: 'A day or a time, such as 2026-11-30 or 2026-11-30T12:00:00Z' }))
+const TEXT = t.Optional(t.String({ maxLength: 300 }))
+const REQUESTS = t.Object({
+  account_id: TEXT,
+  key_id: TEXT,
+  model: TEXT,
+  outcome: t.Optional(oneOf(OUTCOMES, 'How a request ended')),
+  only: t.Optional(oneOf(['over hold', 'waived'], 'Over its hold, or waived')),
+  from: DATE,
+  to: DATE,
+  after: AFTER,
+})
+const AUDIT = t.Object({ target: TEXT, actor: TEXT, action: TEXT, from: DATE, to: DATE, after: AFTER })
+
+export function consoleBooks({ world, people }: Site, { ask }: ConsoleActs) {
+  return new Elysia({ name: 'console books', prefix: '/console/api' })
+    .use(callerMacro(people, 'console'))
+    .onBeforeHandle(({ set }) => {
+      Object.assign(set.headers, NO_STORE)
+    })
+    .get('/form-id', () => ({ id: newId('crd', world.clock.now()).slice(4) }), { person: true })
+    .get(
+      '/requests',
+      async ({ caller, query: { account_id, key_id, model, outcome, only, after, ...dates } }) => {
+        const range = rangeOf(dates)
+        if (range instanceof Response) return range
+        const question = given({ accountId: account_id, keyId: key_id, modelId: model, outcome, only, after, ...range })
+        const page = await ask<'allReceipts'>(caller, { kind: 'allReceipts', limit: PAGE, ...question })
+        if (page === undefined) return missing()
+        return page instanceof Response ? page : { data: page.rows.map(receiptDocument), next_cursor: page.next }
+      },
+      { person: true, query: REQUESTS },
+    )
+    .get(
+      '/requests/:requestId',
+      async ({ caller, params: { requestId } }) => {
+        const found = await ask<'anyReceipt'>(caller, { kind: 'anyReceipt', requestId })
+        if (found === undefined) return missing()
+        if (found instanceof Response) return found
+        const { receipt, attempts } = found
+        return {
+          request_id: requestId,
+          request: receipt === undefined ? null : { ...requestDetail(receipt), ...ofOperators(receipt) },
+          other_attempts: attempts.map(attemptDocument),
+        }
+      },
+      { person: true },
+    )
+    .get(
+      '/audit',
+      async ({ caller, query: { target, actor, action, after, ...dates } }) => {
+        const range = rangeOf(dates)
+        if (range instanceof Response) return range
+        if (after !== undefined && !/^\d{1,15}$/.test(after)) return missing()
+        const page = await ask<'audit'>(caller, { kind: 'audit', limit: PAGE, ...given({ target, actor, action, after, ...range }) })
+        return page instanceof Response ? page : { data: page.rows.map(auditDocument), next_cursor: page.next }
+      },
+      { person: true, query: AUDIT },
+    )
+}
+
+type Range = Readonly<{ from?: number; to?: number }>
+
+/** A day as its end counts whole. */
+function rangeOf({ from, to }: Readonly<{ from?: string | undefined; to?: string | undefined }>): Range | Response {
+  const start = from === undefined || from === '' ? undefined : edgeOf(from, 'start')
+  const end = to === undefined || to === '' ? undefined : edgeOf(to, 'end')
+  const wrong = 'A day or a time, such as 2026-11-30 or 2026-11-30T12:00:00Z'
+  if (start === undefined && (from ?? '') !== '') return refuse(400, wrong, { field: 'from' })
+  if (end === undefined && (to ?? '') !== '') return refuse(400, wrong, { field: 'to' })
+  return { ...(start === undefined ? {} : { from: start }), ...(end === undefined ? {} : { to: end }) }
+}
+
+/** Without what is empty: a form sends its empty inputs, too. */
+function given<T extends object>(query: T): { [Field in keyof T]?: Exclude<T[Field], undefined> } {
+  return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined && value !== '')) as never
+}

@@ -1,0 +1,96 @@
+/** What operators read of the books as documents: exact amounts, ISO times, names of upstreams. Rules: operator.md "Lists". */
+
+import { picos, toExactUsdText, ZERO } from '../../core/money.ts'
+import { isoTime } from '../../core/utc.ts'
+import { requestDocument } from '../../http/usage-documents.ts'
+import type { AccountAtRest } from '../../ledger/account-reports.ts'
+import type { ListedAccount } from '../../ledger/console-reports.ts'
+import type { Hold, UpstreamCall } from '../../ledger/ledger.ts'
+import type { AuditRow, CreditRow } from '../../ledger/operator-lists.ts'
+import type { AttemptRow, ReceiptRow } from '../../ledger/receipt-rows.ts'
+
+const isoOrNull = (time: number | null): string | null => (time === null ? null : isoTime(time))
+
+export const listedAccount = (account: ListedAccount) => ({
+  id: account.id,
+  name: account.name,
+  is_active: account.isActive,
+  balance_usd: toExactUsdText(account.balancePicos),
+  credited_usd: toExactUsdText(account.creditedPicos),
+  spent_usd: toExactUsdText(account.spentPicos),
+  keys: account.keyCount,
+  has_more_keys: account.hasMoreKeys,
+  created_at: isoTime(account.createdAt),
+  topped_up_at: isoOrNull(account.toppedUpAt),
+})
+
+export const accountDocument = (account: AccountAtRest, holds: readonly Hold[]) => ({
+  ...listedAccount(account),
+  held_usd: toExactUsdText(picos(holds.reduce<bigint>((sum, { amountPicos }) => sum + amountPicos, ZERO))),
+  held_requests: holds.length,
+  last_used_at: isoOrNull(account.lastUsedAt),
+})
+
+export const holdDocument = (hold: Hold) => ({
+  request_id: hold.requestId,
+  key_id: hold.keyId,
+  model: hold.modelId,
+  stream: hold.isStream,
+  amount_usd: toExactUsdText(hold.amountPicos),
+  started_at: isoTime(hold.startedAt),
+})
+
+export const creditDocument = ({ id, accountId, accountName, kind, amountPicos, ref, actor, reason, createdAt }: CreditRow) => ({
+  id,
+  account_id: accountId,
+  account_name: accountName,
+  kind,
+  amount_usd: toExactUsdText(amountPicos),
+  ref,
+  actor,
+  reason,
+  created_at: isoTime(createdAt),
+})
+
+const upstreamOf = (call: UpstreamCall | null) =>
+  call === null ? null : { name: call.name, model: call.model, message_id: call.messageId ?? null, request_id: call.requestId ?? null }
+
+export const receiptDocument = (row: ReceiptRow) => ({ ...requestDocument(row), ...ofOperators(row) })
+
+/** What customers are not told of their requests. */
+export const ofOperators = ({ accountId, keyId, keyName, holdPicos, costPicos, bytesPerToken, upstream }: ReceiptRow) => ({
+  account_id: accountId,
+  key_id: keyId,
+  key_name: keyName,
+  hold_usd: toExactUsdText(holdPicos),
+  over_hold_usd: costPicos > holdPicos ? toExactUsdText(picos(costPicos - holdPicos)) : null,
+  bytes_per_token: bytesPerToken,
+  upstream: upstreamOf(upstream),
+})
+
+export const attemptDocument = (row: AttemptRow) => ({
+  number: row.number,
+  upstream: { ...upstreamOf(row.upstream), name: row.upstream.name, model: row.upstream.model },
+  status: row.status,
+  cause: row.cause,
+  basis: row.usageSource,
+  input_tokens: row.usage.input + row.usage.cacheRead + row.usage.cacheWrite5m + row.usage.cacheWrite1h,
+  output_tokens: row.usage.output,
+  price_usd: toExactUsdText(row.pricePicos),
+  started_at: isoTime(row.startedAt),
+  duration_ms: row.durationMs,
+})
+
+export const auditDocument = ({ id, at, actor, address, action, target, reason, before, after }: AuditRow) => ({
+  id,
+  at: isoTime(at),
+  actor,
+  address,
+  action,
+  target,
+  reason,
+  before: JSON.parse(before) as Facts,
+  after: JSON.parse(after) as Facts,
+})
+
+type Facts = Readonly<Record<string, string | number | boolean | null>>

@@ -1,0 +1,141 @@
+/** Keys for operators: looked up over all accounts, made and changed; the same operations as the command line's. Rules: keys.md "Expiry and rotation"; pages.md "Acts of operators". */
+
+import { Elysia, t } from 'elysia'
+import type { ListedKey } from '../../ledger/account-reports.ts'
+import { extension, newKey, rotation } from '../../ledger/key-writes.ts'
+import type { Operation } from '../../ledger/operation.ts'
+import type { Site } from '../site.ts'
+import { missing, refuse } from './answers.ts'
+import { type Caller, callerMacro } from './caller.ts'
+import { ACT_ID, AFTER, type ConsoleActs, NAME, NO_STORE, REASON, wrongName } from './console-acts.ts'
+import { keyDocument } from './key-document.ts'
+import { DAYS_MORE, LIMIT_USD, limitOf, OVERLAP_HOURS, tooFar } from './key-fields.ts'
+
+const PAGE = 50
+const WHY = t.Object({ reason: REASON })
+const CREATE = t.Object({
+  id: ACT_ID,
+  account_id: t.String({ maxLength: 64, description: 'An account' }),
+  name: NAME,
+  plan: t.String({ maxLength: 128, description: 'A plan of the configuration' }),
+  limit_usd: LIMIT_USD,
+  expires_in_days: t.Union([DAYS_MORE, t.Null()], { description: 'A whole number of days, or none' }),
+  reason: REASON,
+})
+
+export function consoleKeys({ world, people }: Site, { ask, perform, oldForm, once }: ConsoleActs) {
+  const { ledger, clock } = world
+  const runningOf = (): ReadonlyMap<string, number> => {
+    const counts = new Map<string, number>()
+    for (const { keyId } of ledger.holds()) counts.set(keyId, (counts.get(keyId) ?? 0) + 1)
+    return counts
+  }
+  const shown = (key: ListedKey, running: number) => ({
+    ...keyDocument(key, ledger, running, clock.now()),
+    account_id: key.accountId,
+    account_name: key.accountName,
+  })
+  const found = async (keyId: string, caller: Caller): Promise<ListedKey | Response> => {
+    const page = await ask<'keys'>(caller, { kind: 'keys', search: keyId, limit: 1 })
+    return page instanceof Response ? page : (page?.rows.find(({ id }) => id === keyId) ?? missing())
+  }
+  const document = async (keyId: string, caller: Caller) => {
+    const key = await found(keyId, caller)
+    return key instanceof Response ? key : shown(key, runningOf().get(keyId) ?? 0)
+  }
+  /** The key as it is after the change. */
+  const change = async (
+    keyId: string,
+    caller: Caller,
+    reason: string | undefined,
+    operationOn: (key: ListedKey) => Operation | Response,
+  ) => {
+    const key = await found(keyId, caller)
+    const operation = key instanceof Response ? key : operationOn(key)
+    if (operation instanceof Response) return operation
+    const done = await perform(operation, caller, reason)
+    return done instanceof Response ? done : document(keyId, caller)
+  }
+  const setActive = (keyId: string, caller: Caller, reason: string | undefined, isActive: boolean) =>
+    change(keyId, caller, reason, () => ({ kind: 'setKeyActive', keyId, isActive, now: clock.now() }))
+
+  return new Elysia({ name: 'console keys', prefix: '/console/api/keys' })
+    .use(callerMacro(people, 'console'))
+    .onBeforeHandle(({ set }) => {
+      Object.assign(set.headers, NO_STORE)
+    })
+    .get(
+      '',
+      async ({ caller, query: { search, after } }) => {
+        const page = await ask<'keys'>(caller, {
+          kind: 'keys',
+          limit: PAGE,
+          ...(search === undefined ? {} : { search }),
+          ...(after === undefined ? {} : { after }),
+        })
+        if (page === undefined) return missing()
+        if (page instanceof Response) return page
+        const running = runningOf()
+        return { data: page.rows.map((key) => shown(key, running.get(key.id) ?? 0)), next_cursor: page.next }
+      },
+      { person: true, query: t.Object({ search: t.Optional(t.String({ maxLength: 200 })), after: AFTER }) },
+    )
+    .get('/plans', () => ({ data: [...world.catalog().plans.keys()] }), { person: true })
+    .get('/:keyId', ({ caller, params }) => document(params.keyId, caller), { person: true })
+    .post(
+      '',
+      ({ caller, body }) =>
+        once(caller, 'key', body.id, async () => {
+          const name = body.name.trim()
+          const limit = limitOf(body.limit_usd)
+          const wrong = wrongName(name) ?? (limit instanceof Response ? limit : undefined) ?? oldForm(body.id)
+          if (wrong !== undefined || limit instanceof Response) return wrong ?? limit
+          if (!world.catalog().plans.has(body.plan)) return refuse(400, `There is no plan "${body.plan}"`, { field: 'plan' })
+          const keyId = `key_${body.id}`
+          const { account_id: accountId, plan, expires_in_days: expiresInDays } = body
+          const wanted = { keyId, name, accountId, plan, limitPicos: limit.picos, expiresInDays, topUp: null }
+          const { operation, secret } = newKey(wanted, clock.now())
+          const done = await perform(operation, caller, body.reason)
+          return done instanceof Response ? done : { id: keyId, secret }
+        }),
+      { person: true, body: CREATE },
+    )
+    .patch(
+      '/:keyId',
+      async ({ caller, params: { keyId }, body: { name: typed, limit_usd, reason } }) => {
+        const name = typed?.trim()
+        const limit = limit_usd === undefined ? undefined : limitOf(limit_usd)
+        if (limit instanceof Response) return limit
+        const wrong = name === undefined ? undefined : wrongName(name)
+        if (wrong !== undefined) return wrong
+        const renamed =
+          name === undefined ? undefined : await change(keyId, caller, reason, () => ({ kind: 'renameKey', keyId, name, now: clock.now() }))
+        if (renamed instanceof Response || limit === undefined) return renamed ?? document(keyId, caller)
+        return change(keyId, caller, reason, () => ({ kind: 'setKeyLimit', keyId, limitPicos: limit.picos, now: clock.now() }))
+      },
+      { person: true, body: t.Object({ name: t.Optional(NAME), limit_usd: t.Optional(LIMIT_USD), reason: REASON }) },
+    )
+    .post(
+      '/:keyId/extend',
+      ({ caller, params: { keyId }, body: { id, days, reason } }) =>
+        once(caller, `extend ${keyId}`, id, () =>
+          change(keyId, caller, reason, (key) => {
+            const extended = extension(key, days, clock.now())
+            return 'daysLeft' in extended ? refuse(400, tooFar(extended.daysLeft), { field: 'days' }) : extended
+          }),
+        ),
+      { person: true, body: t.Object({ id: ACT_ID, days: DAYS_MORE, reason: REASON }) },
+    )
+    .post(
+      '/:keyId/rotate',
+      ({ caller, params: { keyId }, body: { id, overlap_hours, reason } }) =>
+        once(caller, `rotate ${keyId}`, id, async () => {
+          const { operation, secret } = rotation(keyId, overlap_hours, clock.now())
+          const changed = await change(keyId, caller, reason, () => operation)
+          return changed instanceof Response ? changed : { id: keyId, secret }
+        }),
+      { person: true, body: t.Object({ id: ACT_ID, overlap_hours: OVERLAP_HOURS, reason: REASON }) },
+    )
+    .post('/:keyId/disable', ({ caller, params, body }) => setActive(params.keyId, caller, body.reason, false), { person: true, body: WHY })
+    .post('/:keyId/enable', ({ caller, params, body }) => setActive(params.keyId, caller, body.reason, true), { person: true, body: WHY })
+}

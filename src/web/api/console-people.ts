@@ -1,0 +1,129 @@
+/** People for operators: who may come in, inviting, putting out, links to come in by. Each act has its line in the audit log. Rules: pages.md "People", "Links", "Acts of operators". */
+
+import { Elysia, t } from 'elysia'
+import { isoTime } from '../../core/utc.ts'
+import type { Operation } from '../../ledger/operation.ts'
+import { resetMail, signInMail } from '../../people/letters.ts'
+import { emailOf } from '../../people/roster.ts'
+import type { Site } from '../site.ts'
+import { invite } from './access.ts'
+import { missing, refuse } from './answers.ts'
+import { type Caller, callerMacro } from './caller.ts'
+import { ACT_ID, type ConsoleActs, NO_STORE, oneOf, REASON, wrongReason } from './console-acts.ts'
+
+const EMAIL = t.String({ maxLength: 254, description: 'This is no e-mail address' })
+/** null: the console. */
+const ACCOUNT_ID = t.Union([t.String({ maxLength: 64 }), t.Null()], { description: 'An account, or the console' })
+const INVITE = t.Object({
+  id: ACT_ID,
+  email: EMAIL,
+  account_id: ACCOUNT_ID,
+  role: oneOf(['owner', 'reader'], 'An owner or a reader'),
+  reason: REASON,
+})
+const REMOVE = t.Object({
+  email: EMAIL,
+  from: oneOf(['account', 'console', 'everything'], 'An account, the console or everything'),
+  account_id: t.Optional(t.String({ maxLength: 64, description: 'An account' })),
+  reason: REASON,
+})
+const LINK = t.Object({
+  id: ACT_ID,
+  email: EMAIL,
+  link: oneOf(['password', 'sign-in'], 'A new password or a sign-in'),
+  listener: oneOf(['cabinet', 'console'], 'The cabinet or the console'),
+  reason: REASON,
+})
+
+export function consolePeople(site: Site, { ask, perform, once }: ConsoleActs) {
+  const { people } = site
+  const { clock } = site.world
+  const note = (access: Omit<Extract<Operation, { kind: 'setAccess' }>, 'kind' | 'now'>, caller: Caller, reason?: string) =>
+    perform({ kind: 'setAccess', ...access, now: clock.now() }, caller, reason)
+
+  return new Elysia({ name: 'console people', prefix: '/console/api/people' })
+    .use(callerMacro(people, 'console'))
+    .onBeforeHandle(({ set }) => {
+      Object.assign(set.headers, NO_STORE)
+    })
+    .get(
+      '',
+      () => ({
+        sends_mail: people().sendsMail,
+        data: people()
+          .roster.list()
+          .map(({ email, name, isOperator, memberships, sessions }) => ({
+            email,
+            name,
+            is_operator: isOperator,
+            accounts: memberships.map(({ accountId, role }) => ({ id: accountId, role })),
+            sessions,
+          })),
+        invitations: people()
+          .links.invitations()
+          .map(({ email, membership, invitedBy, expiresAt }) => ({
+            email,
+            account_id: membership?.accountId ?? null,
+            role: membership?.role ?? ('operator' as const),
+            invited_by: invitedBy,
+            expires_at: isoTime(expiresAt),
+          })),
+      }),
+      { person: true },
+    )
+    .post(
+      '/invite',
+      ({ caller, body }) =>
+        once(caller, 'invite', body.id, async () => {
+          const email = emailOf(body.email)
+          if (email === undefined) return wrongEmail()
+          const accountId = body.account_id
+          if (accountId !== null) {
+            const account = await ask<'account'>(caller, { kind: 'account', accountId })
+            if (account === undefined) return refuse(400, 'There is no such account', { field: 'account_id' })
+            if (account instanceof Response) return account
+          }
+          const membership = accountId === null ? null : { accountId, role: body.role }
+          return wrongReason(body.reason) ?? invite(site, caller, { email, membership, reason: body.reason ?? '' })
+        }),
+      { person: true, body: INVITE },
+    )
+    .post(
+      '/remove',
+      async ({ caller, body }) => {
+        const email = emailOf(body.email)
+        if (email === undefined) return wrongEmail()
+        const { from, account_id: accountId } = body
+        if (from === 'account' && accountId === undefined) return refuse(400, 'Which account?', { field: 'account_id' })
+        if (email === caller.person.email && from !== 'account')
+          return refuse(409, 'You cannot put yourself out. Another operator can, or the command line')
+        const what = from === 'account' ? { accountId: accountId ?? '' } : from === 'console' ? 'operator' : 'all'
+        // First taken away, then noted: what must end ends, also where the ledger cannot write.
+        if (!people().roster.remove(email, what)) return missing()
+        const noted = await note({ email, accountId: from === 'account' ? (accountId ?? null) : null, access: 'none' }, caller, body.reason)
+        return noted instanceof Response ? noted : { email, removed_from: from }
+      },
+      { person: true, body: REMOVE },
+    )
+    .post(
+      '/link',
+      ({ caller, body }) =>
+        once(caller, 'link', body.id, async () => {
+          const { listener } = body
+          const email = emailOf(body.email)
+          const person = email === undefined ? undefined : people().roster.byEmail(email)
+          if (email === undefined || person === undefined) return missing()
+          if (listener === 'console' && !people().roster.isOperator(person.id)) return refuse(409, 'This person is no operator')
+          const noted = await perform({ kind: 'giveLink', email, link: body.link, listener, now: clock.now() }, caller, body.reason)
+          if (noted instanceof Response) return noted
+          const isReset = body.link === 'password'
+          const link = isReset
+            ? `${people().origins(listener).base}/${listener}/reset/${people().links.reset(person.id)}`
+            : people().signInLink(listener, person)
+          return { email, link, is_mailed: people().mail(email, isReset ? resetMail(link) : signInMail(link)) }
+        }),
+      { person: true, body: LINK },
+    )
+}
+
+const wrongEmail = (): Response => refuse(400, 'This is no e-mail address', { field: 'email' })

@@ -1,0 +1,333 @@
+/**
+ * The books on the console: nobody but an operator reaches any route of it; each act is the command line's operation with its line in the audit log; what is
+ * sent twice is done once; what is typed wrong is told with its field.
+ * Rules: pages.md "Acts of operators"; operator.md "Keys and accounts", "Credits", "Audit".
+ */
+
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { newId } from '../../../src/ledger/new-id.ts'
+import { consoleApp } from '../../../src/web/console-app.ts'
+import type { Site } from '../../../src/web/site.ts'
+import { MODEL_ID, startTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { Browser, PeopleWorld } from '../../support/people.ts'
+
+type Facts = Record<string, unknown>
+type Rows = { data: Facts[]; next_cursor: string | null }
+
+let world: PeopleWorld
+let gateway: TestGateway
+let app: ReturnType<typeof consoleApp>
+let console: Browser
+
+beforeEach(async () => {
+  world = new PeopleWorld({ sendsMail: true })
+  gateway = await startTestGateway()
+  const site = { world: gateway.world, people: () => world.people, upstreams: { reports: () => [] } } as unknown as Site
+  app = consoleApp(site)
+  console = await operator('op@example.com')
+})
+afterEach(async () => {
+  expect(gateway.verify()).toEqual([])
+  await gateway.stop()
+  world.remove()
+})
+
+function at(signedIn: Browser): Browser {
+  const browser = new Browser(app, world.people.origins('console').base, 'console', '192.0.2.1')
+  browser.cookies = signedIn.cookies
+  return browser
+}
+
+async function operator(email: string): Promise<Browser> {
+  const person = world.people.known(email)
+  world.people.roster.makeOperator(person.id)
+  const browser = world.browser('console')
+  const token = world.people.signInLink('console', person).split('/').at(-1)
+  expect((await browser.post('/auth/link', { token })).status).toBe(200)
+  return at(browser)
+}
+
+const formId = (now = Date.now()): string => newId('crd', now).slice(4)
+const made = async (answer: Promise<{ status: number; body: Facts }>): Promise<Facts> => {
+  const { status, body } = await answer
+  expect([status, body]).toEqual([200, body])
+  return body
+}
+const account = async (name: string, balance_usd = '10'): Promise<string> =>
+  String((await made(console.post('/api/accounts', { id: formId(), name, balance_usd })))['id'])
+const audit = async (query = ''): Promise<Facts[]> => ((await console.get(`/api/audit${query}`)).body as Rows).data
+
+const ID = '0190f0000000700080000000000000aa'
+/** What each route takes; an id that is not there is as good as any. */
+const ROUTES: Readonly<Record<string, unknown>> = {
+  'GET /sessions': undefined,
+  'DELETE /sessions': undefined,
+  'DELETE /sessions/:id': undefined,
+  'GET /codes': undefined,
+  'POST /codes': { id: ID, count: 1, amount_usd: '5' },
+  'GET /codes/:batch': undefined,
+  'POST /codes/:batch/disable': {},
+  'GET /now': undefined,
+  'GET /upstreams': undefined,
+  'POST /upstreams/:name/state': { is_out: true },
+  'GET /catalog': undefined,
+  'GET /catalog/reload': undefined,
+  'GET /accounts': undefined,
+  'POST /accounts': { id: ID, name: 'x' },
+  'GET /accounts/:accountId': undefined,
+  'PATCH /accounts/:accountId': { name: 'x' },
+  'POST /accounts/:accountId/disable': {},
+  'POST /accounts/:accountId/enable': {},
+  'POST /accounts/:accountId/credits': { id: ID, kind: 'top-up', amount_usd: '1' },
+  'GET /accounts/:accountId/credits': undefined,
+  'GET /accounts/:accountId/keys': undefined,
+  'GET /keys': undefined,
+  'GET /keys/plans': undefined,
+  'GET /keys/:keyId': undefined,
+  'POST /keys': { id: ID, account_id: 'x', name: 'x', plan: 'default', limit_usd: null, expires_in_days: null },
+  'PATCH /keys/:keyId': { name: 'x' },
+  'POST /keys/:keyId/extend': { id: ID, days: 1 },
+  'POST /keys/:keyId/rotate': { id: ID, overlap_hours: 0 },
+  'POST /keys/:keyId/disable': {},
+  'POST /keys/:keyId/enable': {},
+  'GET /people': undefined,
+  'POST /people/invite': { id: ID, email: 'a@example.com', account_id: null, role: 'owner' },
+  'POST /people/remove': { email: 'a@example.com', from: 'everything' },
+  'POST /people/link': { id: ID, email: 'a@example.com', link: 'password', listener: 'cabinet' },
+  'GET /form-id': undefined,
+  'GET /requests': undefined,
+  'GET /requests/:requestId': undefined,
+  'GET /audit': undefined,
+}
+/** Who somebody is, and what an invitation is to: asked before one is signed in; and what is nothing. */
+const OPEN = ['GET /me', 'GET /invitations/:token', 'GET /*', 'ALL /*']
+
+test('every route of the console is closed to all but operators, and none is forgotten here', async () => {
+  const routes = app.routes
+    .filter(({ path }) => path.startsWith('/console/api/'))
+    .map(({ method, path }) => `${method} ${path.slice('/console/api'.length)}`)
+  expect(routes.toSorted()).toEqual([...Object.keys(ROUTES), ...OPEN].toSorted())
+  const nobody = at(world.browser('console'))
+  const member = at(await world.add('ann@example.com'))
+  const former = await operator('left@example.com')
+  world.people.roster.remove('left@example.com', 'operator')
+  for (const [route, body] of Object.entries(ROUTES)) {
+    const [method = '', path = ''] = route.split(' ')
+    for (const [who, browser] of Object.entries({ nobody, member, former })) {
+      const { status } = await browser.send(method, `/api${path.replaceAll(/:\w+/g, 'x')}`, body)
+      expect([who, route, status]).toEqual([who, route, 401])
+    }
+    if (method === 'GET') continue
+    console.origin = 'https://evil.example'
+    expect([route, (await console.send(method, `/api${path.replaceAll(/:\w+/g, 'x')}`, body)).status]).toEqual([route, 403])
+    console.origin = console.base
+  }
+})
+
+test('accounts are made, found, renamed, switched off and credited, each with its line and the person', async () => {
+  const id = await account('acme')
+  await account('acorn')
+  const list = async (search: string) => ((await console.get(`/api/accounts?search=${search}`)).body as Rows).data.map(({ name }) => name)
+  expect(await list('AC')).toEqual(['acme', 'acorn'])
+  expect(await list('aco')).toEqual(['acorn'])
+  expect(await list(id)).toEqual(['acme'])
+  const why = { reason: ' by phone ' }
+  expect(await made(console.send('PATCH', `/api/accounts/${id}`, { name: 'Acme Ltd', ...why }))).toMatchObject({ name: 'Acme Ltd' })
+  expect(await made(console.post(`/api/accounts/${id}/disable`, why))).toMatchObject({ is_active: false })
+  expect(await made(console.post(`/api/accounts/${id}/enable`, why))).toMatchObject({ is_active: true })
+  const credit = (kind: string, amount_usd: string, more: object = {}) =>
+    made(console.post(`/api/accounts/${id}/credits`, { id: formId(), kind, amount_usd, ...why, ...more }))
+  expect(await credit('top-up', '2.50', { ref: 'pay-1' })).toMatchObject({ already: false, amount_usd: '2.5', balance_usd: '12.5' })
+  expect(await credit('refund', '0.5')).toMatchObject({ amount_usd: '-0.5', balance_usd: '12' })
+  expect(await credit('correction', '-13')).toMatchObject({ balance_usd: '-1' })
+  expect(await made(console.get(`/api/accounts/${id}`))).toMatchObject({ balance_usd: '-1', held_usd: '0', holds: [], members: [] })
+  const by = { actor: 'person:op@example.com', address: '192.0.2.1', target: id, reason: 'by phone' }
+  expect(await audit(`?target=${id}`)).toMatchObject([
+    { ...by, action: 'credit', before: { balanceUsd: '12' }, after: { kind: 'correction', usd: '-13', balanceUsd: '-1' } },
+    { ...by, action: 'credit', after: { kind: 'refund', usd: '-0.5' } },
+    { ...by, action: 'credit', before: { balanceUsd: '10' }, after: { kind: 'top-up', usd: '2.5', ref: 'pay-1', balanceUsd: '12.5' } },
+    { ...by, action: 'setAccountActive', after: { isActive: true } },
+    { ...by, action: 'setAccountActive', before: { isActive: true }, after: { isActive: false } },
+    { ...by, action: 'renameAccount', before: { name: 'acme' }, after: { name: 'Acme Ltd' } },
+    { action: 'credit', target: id, after: { kind: 'top-up', usd: '10' } },
+    { action: 'createAccount', target: id, after: { name: 'acme' } },
+  ])
+  const { data } = (await console.get(`/api/accounts/${id}/credits`)).body as Rows
+  expect(data).toMatchObject([
+    { kind: 'correction', amount_usd: '-13', actor: 'person:op@example.com', reason: 'by phone' },
+    { kind: 'refund' },
+    { kind: 'top-up', ref: 'pay-1' },
+    { kind: 'top-up' },
+  ])
+})
+
+test('money that is sent again under its id or its reference is credited once; something else under it is refused', async () => {
+  const [id, other] = [await account('acme'), await account('other')]
+  const body = { id: formId(), kind: 'top-up', amount_usd: '5', ref: 'wire-7' }
+  const path = `/api/accounts/${id}/credits`
+  const answers = await Promise.all(Array.from({ length: 4 }, () => console.post(path, body)))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+  expect(await made(console.post(path, { ...body, id: formId() }))).toMatchObject({ already: true, balance_usd: '15' })
+  for (const [wrong, at] of [
+    [{ amount_usd: '6' }, path],
+    [{ kind: 'correction', reason: 'x' }, path],
+    [{}, `/api/accounts/${other}/credits`],
+  ] as const) {
+    const { status, body: said } = await console.post(at, { ...body, id: formId(), ...wrong })
+    expect([status, said]).toMatchObject([
+      409,
+      { error: { field: 'ref', message: expect.stringContaining('The reference "wire-7" was used') } },
+    ])
+  }
+  const twice = { id: formId(), name: 'twice', balance_usd: '3' }
+  const ids = await Promise.all([1, 2, 3].map(async () => (await made(console.post('/api/accounts', twice)))['id']))
+  expect(new Set(ids).size).toBe(1)
+  expect(await made(console.get(`/api/accounts/${ids[0]}`))).toMatchObject({ credited_usd: '3' })
+})
+
+test('what is typed wrong is told with its field, and changes nothing', async () => {
+  const id = await account('acme')
+  const credits = `/api/accounts/${id}/credits`
+  const old = formId(Date.now() - 3_700_000)
+  for (const [path, body, status, field] of [
+    ['/api/accounts', { name: '' }, 400, 'name'],
+    ['/api/accounts', { name: 'acc_x' }, 400, 'name'],
+    ['/api/accounts', { name: 'acme' }, 409, 'name'],
+    ['/api/accounts', { name: 'b', balance_usd: '-1' }, 400, 'balance_usd'],
+    ['/api/accounts', { name: 'b', ref: 'r' }, 400, 'balance_usd'],
+    ['/api/accounts', { name: 'b', id: 'x' }, 400, 'id'],
+    ['/api/accounts', { name: 'b', id: old }, 409, undefined],
+    [credits, { kind: 'top-up', amount_usd: '0' }, 400, 'amount_usd'],
+    [credits, { kind: 'top-up', amount_usd: '-1' }, 400, 'amount_usd'],
+    [credits, { kind: 'top-up', amount_usd: '1e3' }, 400, 'amount_usd'],
+    [credits, { kind: 'top-up', amount_usd: '99999999999' }, 400, 'amount_usd'],
+    [credits, { kind: 'gift', amount_usd: '1' }, 400, 'kind'],
+    [credits, { amount_usd: '1' }, 400, 'kind'],
+    [credits, { kind: 'refund', amount_usd: '1' }, 400, 'reason'],
+    [credits, { kind: 'refund', amount_usd: '11', reason: 'x' }, 409, 'amount_usd'],
+    [credits, { kind: 'correction', amount_usd: '1', reason: '  ' }, 400, 'reason'],
+    [credits, { kind: 'correction', amount_usd: '1', reason: 'a\u0000b' }, 400, 'reason'],
+    [credits, { kind: 'top-up', amount_usd: '1', ref: 'x'.repeat(201) }, 400, 'ref'],
+    [credits, { kind: 'top-up', amount_usd: '1', ref: 'code:batch_1:1' }, 409, 'ref'],
+    [credits, { kind: 'top-up', amount_usd: '1', id: old }, 409, undefined],
+    ['/api/accounts/acc_none/credits', { kind: 'top-up', amount_usd: '1' }, 404, undefined],
+    ['/api/keys', { account_id: id, name: 'k', plan: 'gold', limit_usd: null, expires_in_days: null }, 400, 'plan'],
+    ['/api/keys', { account_id: id, name: 'k', plan: 'default', limit_usd: 'x', expires_in_days: null }, 400, 'limit_usd'],
+    ['/api/keys', { account_id: id, name: 'k', plan: 'default', limit_usd: null, expires_in_days: 91 }, 400, 'expires_in_days'],
+    ['/api/keys', { account_id: 'acc_none', name: 'k', plan: 'default', limit_usd: null, expires_in_days: null }, 409, undefined],
+    ['/api/people/invite', { email: 'x', account_id: null, role: 'owner' }, 400, 'email'],
+    ['/api/people/invite', { email: 'x@example.com', account_id: 'acc_none', role: 'owner' }, 400, 'account_id'],
+    ['/api/people/link', { email: 'no@example.com', link: 'password', listener: 'cabinet' }, 404, undefined],
+  ] as const) {
+    const answer = await console.post(path, { id: formId(), ...body })
+    const said = (answer.body['error'] as Facts | undefined)?.['field']
+    expect([path, body, answer.status, said]).toEqual([path, body, status, field])
+  }
+  for (const path of ['/api/requests?from=x', '/api/audit?to=2026-02-31', '/api/requests?outcome=good'])
+    expect([path, (await console.get(path)).status]).toEqual([path, 400])
+  for (const path of [
+    '/api/accounts?after=acc_none',
+    '/api/keys?after=x',
+    '/api/audit?after=x',
+    '/api/accounts/x',
+    '/api/keys/x',
+    '/api/requests/x',
+  ])
+    expect([path, (await console.get(path)).status]).toEqual([path, 404])
+  expect(await audit()).toHaveLength(2)
+})
+
+test('keys are made, found, changed and rotated; a secret is told again only to who sends the same form again', async () => {
+  const accountId = await account('acme')
+  const form = { id: formId(), account_id: accountId, name: 'ci', plan: 'default', limit_usd: '5', expires_in_days: 30, reason: 'asked' }
+  const [first, second] = await Promise.all([made(console.post('/api/keys', form)), made(console.post('/api/keys', form))])
+  expect(second).toEqual(first)
+  const { id, secret } = first as { id: string; secret: string }
+  expect(
+    (await gateway.post('/v1/messages', secret, { model: MODEL_ID, max_tokens: 5, messages: [{ role: 'user', content: 'Hi' }] })).status,
+  ).toBe(200)
+  await gateway.idle()
+  const other = await operator('two@example.com')
+  expect((await other.post('/api/keys', form)).status).toBe(409)
+  const found = async (search: string) => ((await console.get(`/api/keys?search=${search}`)).body as Rows).data
+  for (const search of ['C', id, secret.slice(-4)])
+    expect(await found(search)).toMatchObject([{ id, account_id: accountId, account_name: 'acme' }])
+  const extend = { id: formId(), days: 10 }
+  const extended = await made(console.post(`/api/keys/${id}/extend`, extend))
+  expect(await made(console.post(`/api/keys/${id}/extend`, extend))).toEqual(extended)
+  expect((await console.post(`/api/keys/${id}/extend`, { id: formId(), days: 90 })).body).toMatchObject({ error: { field: 'days' } })
+  const rotate = { id: formId(), overlap_hours: 0 }
+  const rotated = await made(console.post(`/api/keys/${id}/rotate`, rotate))
+  expect(await made(console.post(`/api/keys/${id}/rotate`, rotate))).toEqual(rotated)
+  expect(await made(console.send('PATCH', `/api/keys/${id}`, { name: 'build', limit_usd: null }))).toMatchObject({
+    name: 'build',
+    limit_usd: null,
+  })
+  expect(await made(console.post(`/api/keys/${id}/disable`, { reason: 'leaked' }))).toMatchObject({ state: 'disabled' })
+  expect(((await console.get(`/api/accounts/${accountId}/keys`)).body as Rows).data).toMatchObject([{ id, state: 'disabled' }])
+  expect((await audit(`?target=${id}`)).map(({ action, reason }) => [action, reason])).toEqual([
+    ['setKeyActive', 'leaked'],
+    ['setKeyLimit', ''],
+    ['renameKey', ''],
+    ['rotateKey', ''],
+    ['setKeyExpiry', ''],
+    ['createKey', 'asked'],
+  ])
+})
+
+test('people are invited, given links, and put out, by mail where there is mail; nobody puts himself out', async () => {
+  const accountId = await account('acme')
+  const form = { id: formId(), email: 'Ann@example.com', account_id: accountId, role: 'reader', reason: 'new' }
+  const invited = await made(console.post('/api/people/invite', form))
+  expect(await made(console.post('/api/people/invite', form))).toEqual(invited)
+  const url = String(invited['link'])
+  expect([url.startsWith('http://localhost:8080/cabinet/invite/'), invited['is_mailed']]).toEqual([true, true])
+  expect(world.mails.map(({ to, text }) => [to, text.includes(url)])).toEqual([['ann@example.com', true]])
+  const token = url.split('/').at(-1) ?? ''
+  expect(world.people.links.accept(token, { signedInAs: undefined, name: 'Ann', password: 'a hash' }).result).toBe('joined')
+  expect((await console.get(`/api/accounts/${accountId}`)).body['members']).toMatchObject([{ email: 'ann@example.com', role: 'reader' }])
+  expect((await made(console.get('/api/people')))['data']).toMatchObject([
+    { email: 'ann@example.com' },
+    { email: 'op@example.com', is_operator: true },
+  ])
+  const link = (more: object) =>
+    console.post('/api/people/link', { id: formId(), email: 'ann@example.com', listener: 'cabinet', link: 'sign-in', ...more })
+  expect(await made(link({}))).toMatchObject({ link: expect.stringContaining('/cabinet/link/') })
+  expect(await made(link({ link: 'password' }))).toMatchObject({ link: expect.stringContaining('/cabinet/reset/') })
+  expect((await link({ listener: 'console' })).status).toBe(409)
+  const remove = { email: 'ann@example.com', from: 'account', account_id: accountId, reason: 'left' }
+  expect((await console.post('/api/people/remove', remove)).status).toBe(200)
+  expect((await console.post('/api/people/remove', remove)).status).toBe(404)
+  expect((await console.post('/api/people/remove', { email: 'op@example.com', from: 'console' })).status).toBe(409)
+  const by = { actor: 'person:op@example.com' }
+  expect(await audit('?actor=person:op@example.com')).toMatchObject([
+    { ...by, action: 'setAccess', target: accountId, reason: 'left', after: { email: 'ann@example.com', access: 'none' } },
+    { ...by, action: 'giveLink', target: 'ann@example.com', after: { link: 'password', listener: 'cabinet' } },
+    { ...by, action: 'giveLink', after: { link: 'sign-in' } },
+    { ...by, action: 'setAccess', reason: 'new', after: { email: 'ann@example.com', access: 'reader' } },
+    { ...by, action: 'credit' },
+    { ...by, action: 'createAccount' },
+  ])
+})
+
+test('requests are looked through by what an index serves, and one tells its upstream, its hold and its ids', async () => {
+  const secret = await gateway.createKey({ balanceUsd: '3' })
+  for (const content of ['one', 'two']) {
+    const body = { model: MODEL_ID, max_tokens: 20, messages: [{ role: 'user', content }] }
+    expect((await gateway.post('/v1/messages', secret, body)).status).toBe(200)
+    await gateway.idle()
+  }
+  const rows = async (query: string) => ((await console.get(`/api/requests${query}`)).body as Rows).data
+  const [newest] = await rows('')
+  expect(await rows(`?account_id=${newest?.['account_id']}&model=${MODEL_ID}&outcome=complete&from=2020-01-01`)).toHaveLength(2)
+  expect(await rows(`?key_id=${newest?.['key_id']}&to=2020-01-01`)).toEqual([])
+  expect(await rows('?only=waived')).toEqual([])
+  expect(await rows('?key_id=&account_id=&model=')).toHaveLength(2)
+  const { request, other_attempts } = await made(console.get(`/api/requests/${newest?.['request_id']}`))
+  expect(other_attempts).toEqual([])
+  expect(request).toMatchObject({
+    hold_usd: expect.any(String),
+    over_hold_usd: null,
+    upstream: { name: expect.any(String), model: expect.any(String) },
+  })
+})
