@@ -15,6 +15,7 @@ import { PasswordTurns } from './password-turns.ts'
 import { openPeopleFile } from './people-file.ts'
 import { Roster, type WantedAccount } from './roster.ts'
 import { type Person, Sessions, type SignedIn } from './sessions.ts'
+import { WritePace } from './write-pace.ts'
 
 /** What a reload may change, read when it is needed. */
 export type PeopleSettings = Readonly<{
@@ -50,6 +51,7 @@ export class People {
   readonly sessions: Sessions
   readonly delays = new SignInDelays()
   readonly passwordTurns = new PasswordTurns()
+  readonly writePace = new WritePace()
   readonly monotonicMs: () => number
   readonly sleep: (ms: number) => Promise<void>
   readonly #options: PeopleOptions

@@ -41,12 +41,16 @@ export const callerMacro = (people: () => People, listener: Listener) => {
       },
     }),
     member: (needed: Role) => ({
-      resolve: ({ request, params }) => {
+      resolve: ({ request, params, set }) => {
         const caller = admit(request.headers)
         if (caller instanceof ElysiaCustomStatusResponse) return caller
         const membership = people().roster.membership(caller.person.id, (params as { accountId?: string }).accountId ?? '')
         if (membership === undefined) return refusal(404, 'There is nothing at this address')
-        return mayDo(membership, needed) ? { caller, membership } : refusal(403, 'Only an owner of this account may do this')
+        if (!mayDo(membership, needed)) return refusal(403, 'Only an owner of this account may do this')
+        const waitS = request.method === 'GET' ? 0 : people().writePace.take(caller.person.id, people().monotonicMs())
+        if (waitS === 0) return { caller, membership }
+        set.headers['retry-after'] = String(waitS)
+        return refusal(429, `Too many changes at once. Try again in ${waitS} s`)
       },
     }),
   })

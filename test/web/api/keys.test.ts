@@ -180,6 +180,19 @@ test('a name is one key’s of the account, and of other accounts’ names nothi
   expect((await patch(ann, `${KEYS}/${other.body['id']}`, { name: 'production' })).status).toBe(409)
 })
 
+test('somebody who changes without end is slowed down, alone', async () => {
+  const zoe = await signIn('zoe@example.com', 'acc_north', 'owner')
+  const statuses: number[] = []
+  for (let sent = 0; sent < 200 && statuses.at(-1) !== 429; sent++) {
+    const answer = await patch(zoe, `${KEYS}/key_north`, { limit_usd: '4' })
+    statuses.push(answer.status)
+    if (answer.status === 429) expect(answer.headers.get('retry-after')).toBe('1')
+  }
+  expect([statuses.at(-1), statuses.length > 100]).toEqual([429, true])
+  expect((await zoe.get(KEYS)).status).toBe(200)
+  expect((await patch(ann, `${KEYS}/key_north`, { limit_usd: null })).status).toBe(200)
+})
+
 test('pages of keys lead from the newest to the oldest without a gap', async () => {
   const ids: string[] = []
   for (let made = 0; made < 55; made++) ids.push(String((await eve.post('/api/accounts/acc_south/keys', wanted())).body['id']))

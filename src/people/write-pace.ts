@@ -1,0 +1,21 @@
+/**
+ * How many changes a person may make on the pages: each is a durable commit with its line in the audit log, beside those that paid requests wait for.
+ * Rules: pages.md "People".
+ */
+
+import { step } from '../core/rate-limit.ts'
+import { Recent } from '../core/recent.ts'
+
+const CHANGES = { perMinute: 120, burst: 120 }
+const PEOPLE_REMEMBERED_MAX = 10_000
+
+export class WritePace {
+  readonly #people = new Recent<{ tat: number }>(PEOPLE_REMEMBERED_MAX)
+
+  /** Counts one. Seconds to wait, and it is not counted; 0: go on. `now`: milliseconds that never jump. */
+  take(personId: string, now: number): number {
+    const { tat, isAllowed, retryAfterSeconds } = step(this.#people.get(personId)?.tat, now, CHANGES)
+    this.#people.set(personId, { tat })
+    return isAllowed ? 0 : retryAfterSeconds
+  }
+}
