@@ -13,22 +13,27 @@ const FRAME_HEAD_BYTES = 8
 const STEP_BYTES = 1024 * 1024
 const OPEN_OR_MAKE = constants.O_RDWR | constants.O_CREAT
 
+/** Of an open file's data, to its disk. Throws what the file system says. */
+type Flush = (handle: number) => void
+
 export class SpillFile {
   readonly #handle: number
   readonly #owner: string
+  readonly #flush: Flush
   #epoch = 1
   #end = HEADER_BYTES
   #frames: Uint8Array[] = []
 
-  private constructor(handle: number, owner: string) {
+  private constructor(handle: number, owner: string, flush: Flush) {
     this.#handle = handle
     this.#owner = owner
+    this.#flush = flush
   }
 
   /** Undefined: there is none, and `create` is false. `foreign`: it holds what another owner left. Throws what the file system says. */
-  static open(path: string, owner: string, create: boolean): SpillFile | 'foreign' | undefined {
+  static open(path: string, owner: string, create: boolean, flush: Flush = fdatasyncSync): SpillFile | 'foreign' | undefined {
     if (!create && !existsSync(path)) return undefined
-    const spill = new SpillFile(openSync(path, OPEN_OR_MAKE, 0o600), owner)
+    const spill = new SpillFile(openSync(path, OPEN_OR_MAKE, 0o600), owner, flush)
     if (spill.#load()) return spill
     spill.close()
     return 'foreign'
@@ -53,7 +58,7 @@ export class SpillFile {
     try {
       while (at < bytes) at += writeSync(this.#handle, zeros, 0, Math.min(STEP_BYTES, bytes - at), at)
       this.#writeHeader()
-      fdatasyncSync(this.#handle)
+      this.#flush(this.#handle)
     } catch (error) {
       ftruncateSync(this.#handle, size)
       throw error
@@ -69,7 +74,7 @@ export class SpillFile {
     try {
       if (this.#frames.length === 0) this.#writeHeader()
       if (writeSync(this.#handle, bytes, 0, bytes.length, this.#end) !== bytes.length) throw new Error('no room')
-      fdatasyncSync(this.#handle)
+      this.#flush(this.#handle)
     } catch {
       this.#forgetFrameAt(this.#end)
       return false
@@ -86,7 +91,7 @@ export class SpillFile {
     this.#epoch++
     try {
       this.#writeHeader()
-      fdatasyncSync(this.#handle)
+      this.#flush(this.#handle)
     } catch {
       // Written again with the next frame.
     }
@@ -100,7 +105,7 @@ export class SpillFile {
   #forgetFrameAt(at: number): void {
     try {
       writeSync(this.#handle, new Uint8Array(FRAME_HEAD_BYTES), 0, FRAME_HEAD_BYTES, at)
-      fdatasyncSync(this.#handle)
+      this.#flush(this.#handle)
     } catch {
       // What cannot be written here was not written before.
     }

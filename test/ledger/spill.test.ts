@@ -167,6 +167,25 @@ test('a frame that is torn or changed ends what is read, and takes nothing befor
   expect(textsIn(path)).toEqual(['one', 'two'])
 })
 
+test('a frame that was written whole but not flushed is not there, and the next one takes its place', () => {
+  const path = join(makeFolder(), 'spill')
+  let isFailing = false
+  const flush = (): void => {
+    if (!isFailing) return
+    isFailing = false
+    throw new Error('EIO')
+  }
+  const file = SpillFile.open(path, 'ledger', true, flush)
+  if (file === undefined || file === 'foreign') throw new Error('not opened')
+  expect(file.append(frame('one'))).toBeTrue()
+  isFailing = true
+  expect(file.append(frame('two'))).toBeFalse()
+  expect(textsIn(path)).toEqual(['one'])
+  expect(file.append(frame('three'))).toBeTrue()
+  expect(textsIn(path)).toEqual(['one', 'three'])
+  file.close()
+})
+
 test('what was cleared is never read again, also behind shorter frames that came later', () => {
   const { path, file } = makeSpillFile('one', 'two', 'three')
   file.clear()
