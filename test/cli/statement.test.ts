@@ -6,7 +6,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { NO_HASH, nextHash } from '../../src/ledger/chain.ts'
 import { ChainRows } from '../../src/ledger/chain-rows.ts'
-import { holdTask, openMachine, settleTask, usd } from '../support/ledger.ts'
+import { holdTask, openMachine, operateTask, settleTask, usd } from '../support/ledger.ts'
 import { placeWithReceipts } from './receipts.ts'
 import { NOW, Workplace } from './run.ts'
 
@@ -76,6 +76,24 @@ describe('a statement', () => {
     const text = await statement('--from', '2030-01-01')
     expect(objects(text)[1]).toMatchObject({ rows: 0, credits_picos: '0', costs_picos: '0' })
     expect(objects(text)[1]?.['closing_balance_picos']).toBe(objects(await statement()).at(-2)?.['closing_balance_picos'])
+    expect(await check(text)).toMatchObject({ code: 0 })
+  })
+
+  test('of days before a top-up ends before it', async () => {
+    const days = ['--from', '2026-11-22', '--to', '2026-11-24']
+    const before = objects(await statement(...days))
+    const machine = openMachine(place.ledgerPath, 'boot-later')
+    const [[keyId]] = machine.db.query('SELECT id FROM keys').values() as [[string]]
+    const credit = { kind: 'credit', creditKind: 'top-up', accountId, amountPicos: usd('5'), ref: '' } as const
+    machine.ask(operateTask({ ...credit, creditId: 'top_within', now: NOW + 30 * DAY_MS }))
+    machine.askAll(holdTask('req_last', keyId, usd('0.01')), settleTask('req_last', { input: 1 }, { now: NOW + 30 * DAY_MS }))
+    machine.ask(operateTask({ ...credit, creditId: 'top_after', now: NOW + 60 * DAY_MS }))
+    machine.close()
+    const idsIn = (lines: readonly Record<string, unknown>[]) => lines.slice(1, -2).map(({ id }) => id)
+    expect(idsIn(objects(await statement(...days)))).toEqual(idsIn(before))
+    const day = new Date(NOW + 30 * DAY_MS).toISOString().slice(0, 10)
+    const text = await statement('--from', day, '--to', day)
+    expect(idsIn(objects(text))).toEqual(['top_within', 'req_last'])
     expect(await check(text)).toMatchObject({ code: 0 })
   })
 
