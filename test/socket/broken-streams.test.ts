@@ -10,7 +10,7 @@ const PROVIDER = { type: 'server_error', message: 'Temporary provider issue on o
 const TIMED_OUT = { type: 'server_error', message: 'Service timed out; retry later' }
 
 const stage = await startStage()
-const brief = await startStage({ limits: { totalTimeoutMs: 250, stallTimeoutMs: 60_000 } })
+const brief = await startStage({ limits: { totalTimeoutMs: 500, stallTimeoutMs: 60_000 } })
 const stalling = await startStage({ limits: { stallTimeoutMs: 60 } })
 const patient = await startStage({ limits: { totalTimeoutMs: 150 }, timings: { firstEventWaitMs: 2_000 } })
 /** Takes silence after the final figures for the end. */
