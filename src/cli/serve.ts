@@ -39,7 +39,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
     return gateway.problem === 'ledger' ? EXIT.ledger : EXIT.finding
   }
   guardAgainstBugs(gateway.world.log)
-  process.on('SIGHUP', () => reload(gateway, load()))
+  reloadOnSignal(gateway, load)
   const stopped = untilStopped(gateway)
   gateway.world.log.notice('listening', { url: gateway.url, operator_url: gateway.operatorUrl })
   if (config.upstreams.length === 0) gateway.world.log.notice('no upstream is configured, the embedded simulator answers')
@@ -76,6 +76,11 @@ function drained(gateway: Gateway): Promise<void> {
     process.on('SIGTERM', stop)
     process.on('SIGINT', stop)
   })
+}
+
+/** `load`: reads the configuration anew. */
+export function reloadOnSignal(gateway: Gateway, load: () => Config | ConfigProblems): void {
+  process.on('SIGHUP', () => reload(gateway, load()))
 }
 
 function reload(gateway: Gateway, config: Config | ConfigProblems): void {

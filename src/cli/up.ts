@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
+import type { ConfigProblems } from '../config/problems.ts'
 import { parseUsd } from '../core/money.ts'
 import { type Gateway, startGateway } from '../gateway.ts'
 import { newKey } from '../ledger/key-writes.ts'
@@ -11,7 +12,7 @@ import { describeBug } from '../observe/bug.ts'
 import { logToStderr } from '../observe/stderr.ts'
 import type { Listener } from '../people/origins.ts'
 import { guardAgainstBugs } from './bug-guard.ts'
-import { untilStopped } from './serve.ts'
+import { reloadOnSignal, untilStopped } from './serve.ts'
 
 const DEMO_USD = '5'
 /** Nobody's: https://www.rfc-editor.org/rfc/rfc2606 */
@@ -19,12 +20,15 @@ const DEMO_EMAIL = 'demo@example.com'
 const MODEL = 'claude-sonnet-5-5'
 
 async function up(): Promise<number> {
-  const gateway = await start()
+  const folder = join(process.cwd(), 'data', 'demo')
+  const load = () => demoConfig(folder)
+  const gateway = await start(folder, load)
   if (typeof gateway === 'string') {
     process.stderr.write(`tollgate: ${gateway}\n`)
     return 1
   }
   guardAgainstBugs(gateway.world.log)
+  reloadOnSignal(gateway, load)
   const demo = await createDemoKey(gateway)
   if (demo === undefined) {
     await gateway.drain()
@@ -36,14 +40,19 @@ async function up(): Promise<number> {
   return 0
 }
 
-/** On the usual port, or on a free one when it is taken. The demo's folder has its own ledger, and no configuration but one put there. */
-async function start(): Promise<Gateway | string> {
-  const folder = join(process.cwd(), 'data', 'demo')
+/** The demo's folder has its own ledger, and no configuration but one put there. The usual console may run beside it, and nothing is paid. */
+function demoConfig(folder: string): Config | ConfigProblems {
   const loaded = loadConfig({ file: undefined, folder, env: {} })
-  if ('problems' in loaded) return `${folder} holds a configuration with mistakes`
-  const config: Config = { ...loaded, operator: { ...loaded.operator, port: 0 }, upstreams: [] }
+  return 'problems' in loaded ? loaded : { ...loaded, operator: { ...loaded.operator, port: 0 }, upstreams: [] }
+}
+
+/** On the usual port, or on a free one when it is taken. */
+async function start(folder: string, readConfig: () => Config | ConfigProblems): Promise<Gateway | string> {
+  const config = readConfig()
+  if ('problems' in config) return `${folder} holds a configuration with mistakes`
   const options = {
     config,
+    readConfig,
     startThread: () => new Worker(new URL('../ledger/thread.ts', import.meta.url)),
     startBodyThread: () => new Worker(new URL('../relay/body-thread.ts', import.meta.url)),
     host: undefined,

@@ -4,7 +4,7 @@
  */
 
 import { expect, test } from 'bun:test'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PROCESS_TIMEOUT_MS, ROOT } from '../crash/process.ts'
@@ -49,7 +49,7 @@ test(
         const answers = await Promise.all(lines.map((line) => send(pasted(line, key))))
         expect(answers.map(({ status }) => status)).toEqual(lines.map(() => 200))
         expect(await Promise.all(answers.map((answer) => answer.text()))).not.toContain('')
-        await signsIn(out)
+        await seesReload(out, folder, await signsIn(out))
         up.kill('SIGINT')
       }
       clearTimeout(timer)
@@ -65,7 +65,8 @@ test(
 )
 
 /** The links that are printed, as the pages follow them: each signs in on its own listener, once. */
-async function signsIn(out: string): Promise<void> {
+async function signsIn(out: string): Promise<string> {
+  let operator = ''
   for (const root of ['cabinet', 'console']) {
     const [, origin = '', token = ''] = new RegExp(`(http://localhost:\\d+)/${root}/link/([\\w-]+)`).exec(out) ?? []
     const follow = (): Promise<Response> =>
@@ -80,7 +81,19 @@ async function signsIn(out: string): Promise<void> {
     expect(me.person).toMatchObject({ email: 'demo@example.com' })
     expect(me.accounts.length > 0).toBe(root === 'cabinet')
     expect((await follow()).status).toBe(410)
+    operator = cookie
   }
+  return operator
+}
+
+/** What a file put into the demo's folder would change; `operator`: the cookie of one. */
+async function seesReload(out: string, folder: string, operator: string): Promise<void> {
+  const [, origin = ''] = /(http:\/\/localhost:\d+)\/console\/link/.exec(out) ?? []
+  const file = join(folder, 'data/demo/tollgate.toml')
+  writeFileSync(file, '[limits]\nrequests_per_minute = 7\n')
+  const preview = await fetch(`${origin}/console/api/catalog/reload`, { headers: { cookie: operator } })
+  expect(await preview.json()).toMatchObject({ file, changes: [{ path: 'limits.requests_per_minute', after: '7' }] })
+  rmSync(file)
 }
 
 /** Undefined when somebody else has it, which is as good. */
