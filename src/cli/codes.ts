@@ -1,23 +1,26 @@
-/** `tollgate codes …`: makes batches of prepaid codes, shows what came of them, takes them back. A code is printed once. Rules: pages.md "Codes". */
+/** `tollgate codes …`: makes batches of prepaid codes, shows what came of them, takes them back, redeems one. A code is printed once. Rules: pages.md "Codes". */
 
 import type { Command } from 'commander'
 import { CODES_MAX } from '../core/limits.ts'
-import { type Picos, usdFields } from '../core/money.ts'
+import { type Picos, usdFields, ZERO } from '../core/money.ts'
+import { readCode } from '../core/prepaid-code.ts'
 import { DAY_MS } from '../core/utc.ts'
 import type { BatchRow, CodeRow } from '../ledger/code-lists.ts'
 import { newCodes } from '../ledger/new-codes.ts'
 import { newId } from '../ledger/new-id.ts'
+import { hashOf } from '../ledger/secret-hash.ts'
 import { readAmount, readName, wholeNumber } from './arguments.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { operate, type Why, withReason } from './operate.ts'
 import { type PagingOptions, sayPage, withPaging } from './paging.ts'
-import { readReport } from './read-report.ts'
+import { accountNamed, readReport } from './read-report.ts'
 import { factsText, isoOrNull, tableText, timeText, usdText } from './text.ts'
 
 const EXPIRY_DAYS_MAX = 3_650
 
 type CreateOptions = Why & { count: number; amount: Picos; batch?: string; expiresInDays?: number }
+type RedeemOptions = Why & { account: string }
 type ListOptions = PagingOptions & { batch?: string }
 
 export function addCodes(program: Command, run: Run): void {
@@ -45,6 +48,12 @@ export function addCodes(program: Command, run: Run): void {
     .description('take back what of a batch is not redeemed yet')
     .argument('<BATCH>', 'id or name of a batch')
   disable.action((batch: string, why: Why) => run(disable, (context) => disableBatch(context, batch, why)))
+
+  const redeem = withReason(withJson(codes.command('redeem')))
+    .description('credit a code to an account, as its owner would in the cabinet')
+    .argument('<CODE>', 'as it is written or spelled: case, hyphens and look-alikes do not matter')
+    .requiredOption('--account <ACCOUNT>', 'id or name of the account')
+  redeem.action((code: string, options: RedeemOptions) => run(redeem, (context) => redeemCode(context, code, options)))
 }
 
 async function createCodes(
@@ -102,6 +111,35 @@ async function disableBatch(context: CommandContext, name: string, why: Why): Pr
   const after = batchNamed(context, batch.id)
   if (isStop(after)) return after
   context.say(batchDocument(after, now), () => batchTable([after], now))
+  return EXIT.ok
+}
+
+async function redeemCode(context: CommandContext, typed: string, { account: named, ...why }: RedeemOptions): Promise<ExitCode | Stop> {
+  const code = readCode(typed)
+  if (code === undefined) return wrongUse('this is no code: compare each character')
+  const account = accountNamed(context, named)
+  if (isStop(account)) return account
+  const now = context.environment.now()
+  const creditId = newId('crd', now)
+  const done = await operate(
+    context,
+    { kind: 'redeemCode', codeHash: hashOf(code), accountId: account.id, creditId, now },
+    { ...why, create: false },
+  )
+  if (isStop(done)) return done
+  const { earlier, redeemedPicos = ZERO } = done
+  const document = {
+    account_id: account.id,
+    credit_id: earlier?.creditId ?? creditId,
+    ...usdFields('amount', redeemedPicos),
+    already: earlier !== undefined,
+  }
+  const whose = account.name === '' ? account.id : `${account.name} (${account.id})`
+  context.say(document, () =>
+    earlier === undefined
+      ? `${usdText(redeemedPicos)} is credited to ${whose}.`
+      : `Nothing was done: ${whose} had redeemed it already, for ${usdText(redeemedPicos)}.`,
+  )
   return EXIT.ok
 }
 

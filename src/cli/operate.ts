@@ -4,6 +4,7 @@
  */
 
 import type { Command } from 'commander'
+import type { Picos } from '../core/money.ts'
 import { newId } from '../ledger/new-id.ts'
 import { openLedger } from '../ledger/open-ledger.ts'
 import type { Act, Earlier, Operation, OperationResult } from '../ledger/operation.ts'
@@ -20,8 +21,8 @@ const RETRY_AFTER_MS = [50, 200, 500, 1_000]
 export type Why = { reason?: string }
 export const withReason = (command: Command): Command => command.option('--reason <TEXT>', 'why, for the audit log', readReason)
 
-/** `earlier`: the same was done before under the same reference, and nothing now. */
-export type Done = Readonly<{ earlier?: Earlier }>
+/** `earlier`: the same was done before under the same reference, and nothing now. `redeemedPicos`: what a code was worth. */
+export type Done = Readonly<{ earlier?: Earlier; redeemedPicos?: Picos }>
 
 /** What is done is durable. `create`: a ledger that is missing is made. */
 export async function operate(

@@ -111,3 +111,37 @@ test('what cannot be is wrong use', async () => {
   place.write('empty.toml', '[ledger]\npath = "none.db"\n')
   expect((await place.run('codes', 'list', '--config', 'empty.toml')).code).toBe(3)
 })
+
+test('an operator redeems a code that a customer spells, once, and the audit log says who', async () => {
+  const { codes } = await place.json<Made>('codes', 'create', '--count', '2', '--amount', '12.50')
+  const [code = '', other = ''] = codes
+  const { id } = await place.json<{ id: string }>('accounts', 'create', 'acme')
+  await place.json('accounts', 'create', 'second')
+  const spelled = code.replace('TG-', '').replaceAll('-', ' ').toLowerCase().replaceAll('0', 'o').replaceAll('1', 'l')
+  const redeemed = await place.json('codes', 'redeem', spelled, '--account', 'acme', '--reason', 'by phone')
+  expect(redeemed).toEqual({
+    account_id: id,
+    credit_id: expect.stringMatching(/^crd_/),
+    amount_usd: 12.5,
+    amount_usd_exact: '12.5',
+    already: false,
+  })
+  expect(await place.json('codes', 'redeem', code, '--account', id)).toEqual({ ...redeemed, already: true })
+  expect(await place.run('codes', 'redeem', code, '--account', 'acme')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('had redeemed it already'),
+  })
+  expect((await place.run('codes', 'redeem', other, '--account', 'acme')).out).toBe(`$12.500000 is credited to acme (${id}).\n`)
+  expect(await place.run('codes', 'redeem', code, '--account', 'second')).toMatchObject({ code: 2, err: 'tollgate: the code was used\n' })
+  expect((await place.json<Listed>('accounts', 'list')).data).toMatchObject([{ balance_usd: 25 }, { balance_usd: 0 }])
+  const { data } = await place.json<Listed>('audit', 'list', '--account', 'acme')
+  expect(data).toContainEqual(expect.objectContaining({ actor: expect.stringMatching(/^os:/), reason: 'by phone' }))
+  expect(await place.run('verify')).toMatchObject({ code: 0 })
+  const wrong = `${code.slice(0, -1)}${code.endsWith('0') ? '2' : '0'}`
+  expect(await place.run('codes', 'redeem', wrong, '--account', 'acme')).toMatchObject({
+    code: 2,
+    err: 'tollgate: this is no code: compare each character\n',
+  })
+  expect((await place.run('codes', 'redeem', code, '--account', 'nobody')).code).toBe(2)
+  expect((await place.run('codes', 'redeem', code)).code).toBe(2)
+})
