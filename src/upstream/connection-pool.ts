@@ -1,6 +1,7 @@
 /** The connections of one upstream: those that rest until the next call. Rules: faults.md "Upstream calls", "Connections". */
 
 import { type Connection, openConnection, type Target } from './connection.ts'
+import { TurnWrites } from './turn-writes.ts'
 import type { Stop } from './upstream.ts'
 
 export type PoolOptions = Readonly<{ target: Target; connectTimeoutMs: number; restSeconds?: number }>
@@ -14,6 +15,7 @@ export class ConnectionPool {
   readonly #options: PoolOptions
   /** The one that rested least is used next: what is not needed can grow old and be closed. */
   readonly #resting: Connection[] = []
+  readonly #writes = new TurnWrites()
   #lost = 0
 
   constructor(options: PoolOptions) {
@@ -30,7 +32,7 @@ export class ConnectionPool {
   /** A fresh one, or why there is none. */
   async open(stop: Stop): Promise<Connection | string> {
     if (this.#lost >= LOST_MAX) return 'connect timeout'
-    const { result, over, giveUp } = openConnection(this.#options.target, this.#options.connectTimeoutMs)
+    const { result, over, giveUp } = openConnection(this.#options.target, this.#options.connectTimeoutMs, this.#writes)
     stop.listener = () => giveUp('aborted')
     const opened = await result
     stop.listener = undefined

@@ -5,6 +5,7 @@
 
 import { isIP } from 'node:net'
 import type { Socket, SocketHandler } from 'bun'
+import { TurnWrites } from './turn-writes.ts'
 
 export type Target = Readonly<{
   /** A name or an address, IPv6 without brackets. */
@@ -35,6 +36,7 @@ export class Connection {
   onIdleEnd: () => void = () => undefined
 
   readonly isSecure: boolean
+  readonly #writes: TurnWrites
   /** Until it is open, or will not be. */
   #settle: Opening['settle'] | undefined
   #socket: Socket<Connection> | undefined
@@ -45,6 +47,7 @@ export class Connection {
 
   constructor(opening: Opening) {
     this.isSecure = opening.isSecure
+    this.#writes = opening.writes
     this.#settle = opening.settle
   }
 
@@ -57,8 +60,14 @@ export class Connection {
     return this.#unsent.length === 0
   }
 
-  /** Once a request; what the kernel does not take now is written when it asks for more. */
+  /** Once a request, at the end of this turn; what the kernel does not take then is written when it asks for more. */
   write(pieces: readonly Uint8Array[]): void {
+    this.#unsent = pieces
+    this.#writes.add(this)
+  }
+
+  writeUnsent(): void {
+    const pieces = this.#unsent
     let next = 0
     for (const piece of pieces) {
       next++
@@ -141,7 +150,7 @@ export class Connection {
   }
 
   drained(): void {
-    if (this.#unsent.length > 0) this.write(this.#unsent)
+    this.writeUnsent()
   }
 
   closed(how: 'ended' | 'reset'): void {
@@ -163,7 +172,7 @@ export class Connection {
   }
 }
 
-type Opening = Readonly<{ isSecure: boolean; settle: (result: Connection | string) => void }>
+type Opening = Readonly<{ isSecure: boolean; writes: TurnWrites; settle: (result: Connection | string) => void }>
 
 /** What is opened and may yet be given up. */
 export type OpenedConnection = Readonly<{
@@ -174,8 +183,12 @@ export type OpenedConnection = Readonly<{
   giveUp: (cause: string) => void
 }>
 
-/** Name, connection and handshake within `timeoutMs`. */
-export function openConnection({ host, port, isSecure, ca, serverName }: Target, timeoutMs: number): OpenedConnection {
+/** Name, connection and handshake within `timeoutMs`. `writes`: with those of which others its requests leave. */
+export function openConnection(
+  { host, port, isSecure, ca, serverName }: Target,
+  timeoutMs: number,
+  writes: TurnWrites = new TurnWrites(),
+): OpenedConnection {
   const { promise: result, resolve } = Promise.withResolvers<Connection | string>()
   const giveUp = (cause: string): void => connection.failed(cause)
   const timer = setTimeout(giveUp, timeoutMs, 'connect timeout')
@@ -183,7 +196,7 @@ export function openConnection({ host, port, isSecure, ca, serverName }: Target,
     clearTimeout(timer)
     resolve(opened)
   }
-  const connection = new Connection({ isSecure, settle })
+  const connection = new Connection({ isSecure, writes, settle })
   // Without a property of its own `tls` would mean no TLS at all. An address is checked against the certificate but is no name to ask for
   // (https://www.rfc-editor.org/rfc/rfc6066#section-3).
   const tls = { rejectUnauthorized: true, serverName: serverName ?? (isIP(host) === 0 ? host : ''), ...(ca === undefined ? {} : { ca }) }
