@@ -20,6 +20,8 @@ export type IdentityOptions = Readonly<{
   isOperator: (personId: string) => boolean
   /** Takes the secret of a link that sets a new password; undefined: no mail is set up. */
   sendReset: ((email: string, token: string) => void) | undefined
+  /** After a person has set a new password by a link. */
+  onReset: (personId: string) => void
   onBug: (bug: unknown) => void
 }>
 
@@ -34,7 +36,7 @@ export function makeIdentity(options: IdentityOptions): Identity {
 }
 
 /** Exported for the test that compares the tables with what better-auth would make. */
-export function optionsOf({ db, listener, origins, secret, isOperator, sendReset, onBug }: IdentityOptions) {
+export function optionsOf({ db, listener, origins, secret, isOperator, sendReset, onReset, onBug }: IdentityOptions) {
   const { base, allowed, isHttps, passkeyHost } = origins
   const cookie = cookieNameOf(listener, isHttps)
   return {
@@ -63,6 +65,7 @@ export function optionsOf({ db, listener, origins, secret, isOperator, sendReset
       maxPasswordLength: PASSWORD_CHARS.max,
       password: { hash: passwordHash, verify: ({ hash, password }) => Bun.password.verify(password, hash) },
       revokeSessionsOnPasswordReset: true,
+      onPasswordReset: ({ user }) => Promise.resolve(onReset(user.id)),
       resetPasswordTokenExpiresIn: RESET_S,
       // Not awaited: an address that is known must not answer later than one that is not.
       ...(sendReset === undefined

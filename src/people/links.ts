@@ -112,6 +112,15 @@ export class Links {
     return token
   }
 
+  /** Whoever held the address before, or the mailbox, keeps nothing: no passkey and no other link. */
+  forgetWays(personId: string): void {
+    this.#db
+      .transaction(() => {
+        for (const forget of this.#statements.forget) forget.run({ person: personId })
+      })
+      .immediate()
+  }
+
   /** The secret of a link that signs that person in on that listener, once. */
   signIn(listener: Listener, personId: string): string {
     const token = newToken()
@@ -161,4 +170,9 @@ const prepare = (db: Database) => ({
     `UPDATE links SET used_at = $now WHERE token_hash = $hash AND listener = $listener AND used_at IS NULL AND expires_at > $now
      RETURNING person`,
   ),
+  forget: [
+    db.query<unknown, [Named]>('DELETE FROM passkey WHERE userId = $person'),
+    db.query<unknown, [Named]>('DELETE FROM links WHERE person = $person'),
+    db.query<unknown, [Named]>("DELETE FROM verification WHERE value = $person AND identifier LIKE 'reset-password:%'"),
+  ],
 })

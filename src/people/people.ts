@@ -6,6 +6,7 @@
 import type { Database } from 'bun:sqlite'
 import { Recent } from '../core/recent.ts'
 import { SignInDelays } from '../core/sign-in-delay.ts'
+import { ChallengeTurns } from './challenge-turns.ts'
 import type { Identity } from './identity.ts'
 import { type Letter, resetMail } from './letters.ts'
 import { Links } from './links.ts'
@@ -52,6 +53,7 @@ export class People {
   readonly delays = new SignInDelays()
   readonly passwordTurns = new PasswordTurns()
   readonly writePace = new WritePace()
+  readonly challengeTurns = new ChallengeTurns()
   readonly monotonicMs: () => number
   readonly sleep: (ms: number) => Promise<void>
   readonly #options: PeopleOptions
@@ -106,6 +108,7 @@ export class People {
       secret: this.sessions.secretOf(listener),
       isOperator: (personId) => this.roster.isOperator(personId),
       sendReset: this.sendsMail ? (email, token) => this.mail(email, resetMail(`${origins.base}/${listener}/reset/${token}`)) : undefined,
+      onReset: (personId) => this.links.forgetWays(personId),
       onBug: this.#options.onBug,
     })
     this.#identities.set(listener, { key, identity })

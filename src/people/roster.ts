@@ -14,8 +14,12 @@ export type WantedAccount = Readonly<{ accountId: string; name: string }>
 export type Member = Person & Readonly<{ role: Role }>
 export type ListedPerson = Person & Readonly<{ isOperator: boolean; memberships: readonly Membership[]; sessions: number }>
 
-/** What may stand before and behind the `@` is the mail server's to know. */
-const EMAIL = /^[^\s@<>"',;:\\]{1,64}@[^\s@<>"',;:\\]{1,190}$/
+/**
+ * As browsers read one (https://html.spec.whatwg.org/multipage/input.html#valid-e-mail-address), so ASCII: nothing that only looks like another's address, and
+ * nothing that a mail server reads as more than a name at a host.
+ */
+const EMAIL =
+  /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?=.{1,190}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
 
 /** As it is stored and compared; undefined where it is no address. */
 export function emailOf(text: string): string | undefined {

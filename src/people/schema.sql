@@ -23,6 +23,12 @@ CREATE TABLE session (
   listener TEXT NOT NULL CHECK (listener IN ('cabinet', 'console'))
 ) STRICT;
 CREATE INDEX session_of ON session (userId);
+-- Whoever signs in has so many at most, and the oldest end, so that nobody fills the file by signing in.
+CREATE TRIGGER session_bound AFTER INSERT ON session BEGIN
+  DELETE FROM session WHERE rowid IN (
+    SELECT rowid FROM session WHERE userId = NEW.userId AND listener = NEW.listener ORDER BY rowid DESC LIMIT -1 OFFSET 50
+  );
+END;
 
 CREATE TABLE credential (
   id TEXT NOT NULL PRIMARY KEY,
@@ -50,6 +56,11 @@ CREATE TABLE verification (
   updatedAt TEXT NOT NULL
 ) STRICT;
 CREATE INDEX verification_of ON verification (identifier);
+CREATE INDEX verification_end ON verification (expiresAt);
+-- Many are never used: each that is made takes away those that are over.
+CREATE TRIGGER verification_over AFTER INSERT ON verification BEGIN
+  DELETE FROM verification WHERE expiresAt < NEW.createdAt;
+END;
 
 CREATE TABLE passkey (
   id TEXT NOT NULL PRIMARY KEY,

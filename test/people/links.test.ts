@@ -1,6 +1,7 @@
 /** An invitation has its effect once and for whom it was meant; signing up makes one account, whatever dies in between. */
 
 import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { emailOf } from '../../src/people/roster.ts'
 import { PASSWORD, PeopleWorld } from '../support/people.ts'
 
 let world: PeopleWorld
@@ -130,4 +131,53 @@ test('a link to a new password works once, ends every session, and nobody else�
   expect((await bob.get('/api/sessions')).status).toBe(200)
   expect((await browser.signIn('ann@example.com')).status).toBe(401)
   expect((await browser.signIn('ann@example.com', 'a new and good one')).status).toBe(200)
+})
+
+test('a new password by link leaves nothing of what was set before: no passkey, no other link', async () => {
+  world.now = Date.now()
+  await world.add('ann@example.com')
+  await world.add('bob@example.com')
+  const { db, links } = world.people
+  const [ann, bob] = [world.people.known('ann@example.com').id, world.people.known('bob@example.com').id]
+  const addKey = db.query(
+    `INSERT INTO passkey (id, publicKey, userId, credentialID, counter, deviceType, backedUp) VALUES (?1, 'key', ?2, ?1, 0, 'singleDevice', 0)`,
+  )
+  for (const [name, person] of [
+    ['of eve', ann],
+    ['of bob', bob],
+  ] as const)
+    addKey.run(name, person)
+  const [token, second, third] = [links.reset(ann), links.reset(ann), links.reset(bob)]
+  const [link, other] = [links.signIn('cabinet', ann), links.signIn('cabinet', bob)]
+  const browser = world.browser()
+  const reset = (of: string) => browser.post('/auth/reset-password', { token: of, newPassword: 'a new and good one' })
+  expect((await reset(token)).status).toBe(200)
+  expect((await reset(second)).status).toBe(400)
+  expect((await browser.post('/auth/link', { token: link })).status).toBe(410)
+  expect(db.query('SELECT userId FROM passkey').all()).toEqual([{ userId: bob }])
+  expect((await browser.post('/auth/link', { token: other })).status).toBe(200)
+  expect((await reset(third)).status).toBe(200)
+})
+
+test('an address is a name at a host, in ASCII: nothing looks like another’s, and nothing leads a mail server elsewhere', () => {
+  for (const good of ['ann@example.com', 'a.b+c@sub.example.co', 'demo@localhost', "o'neil@example.com", 'x_y-z@1.example'])
+    expect(emailOf(` ${good.toUpperCase()} `)).toBe(good)
+  for (const bad of [
+    'ann@[127.0.0.1]',
+    'ann@example.com(1)',
+    'аnn@example.com',
+    'ann\u200b@example.com',
+    'ann@ｅxample.com',
+    'ann@exämple.com',
+    'ann@example.com\r\nbcc: x@example.com',
+    'a b@example.com',
+    '"ann"@example.com',
+    'ann@example..com',
+    'ann@-example.com',
+    'ann@@example.com',
+    `${'a'.repeat(65)}@example.com`,
+    `ann@${'a'.repeat(64)}.com`,
+    '',
+  ])
+    expect([bad, emailOf(bad)]).toEqual([bad, undefined])
 })

@@ -21,6 +21,7 @@ test('better-auth finds every table and column that it wants, passkeys too', asy
       secret: people.sessions.secretOf('cabinet'),
       isOperator: () => true,
       sendReset: undefined,
+      onReset: () => undefined,
       onBug: () => undefined,
     }),
   )

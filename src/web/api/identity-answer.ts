@@ -12,11 +12,15 @@ import { addressOf, callerOf } from './caller.ts'
 
 /** Each checks a password. */
 const WITH_PASSWORD: ReadonlySet<string> = new Set(['/sign-in/email', '/change-password', '/reset-password', '/request-password-reset'])
+/** Nobody need be anybody to ask for it. */
+const CHALLENGE = '/passkey/generate-authenticate-options'
 
 export async function askIdentity(people: People, listener: Listener, request: Request): Promise<Response> {
   const { pathname, search } = new URL(request.url)
   const way = pathname.slice(`/${listener}/auth`.length)
   if (!isWay(request.method, way)) return missing()
+  const waitS = way === CHALLENGE ? people.challengeTurns.waitS(addressOf(request.headers), people.monotonicMs()) : 0
+  if (waitS > 0) return refuse(429, `Too many attempts. Try again in ${waitS} s`, { retryAfterS: waitS })
   const body = request.method === 'GET' ? null : await request.text()
   const sent = new Request(`${people.origins(listener).base}${pathname}${search}`, {
     method: request.method,

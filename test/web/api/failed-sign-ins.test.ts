@@ -88,3 +88,29 @@ test('what nobody’s page would send is refused and is no alarm of ours', async
   }
   expect(world.bugs).toEqual([])
 })
+
+test('nobody fills the file or the loop with challenges: so many a minute and address, so many of all', async () => {
+  const ask = async (address: string): Promise<number> =>
+    (await world.browser('cabinet', address).get('/auth/passkey/generate-authenticate-options')).status
+  const one: number[] = []
+  for (let n = 0; n < 22; n++) one.push(await ask('203.0.113.5'))
+  expect(one.map((status) => status === 200)).toEqual([...Array.from({ length: 20 }, () => true), false, false])
+  expect(one.at(-1)).toBe(429)
+  let made = 0
+  for (let n = 0; n < 250; n++) if ((await ask(`198.51.100.${n}`)) === 200) made++
+  expect(made).toBe(180)
+  world.now += 60_000
+  expect(await ask('203.0.113.5')).toBe(200)
+})
+
+test('what is over leaves the file with the next challenge', async () => {
+  const { db } = world.people
+  const count = () => db.query<{ n: number }, []>('SELECT count(*) AS n FROM verification').get()?.n
+  const ask = () => world.browser().get('/auth/passkey/generate-authenticate-options')
+  await ask()
+  await ask()
+  expect(count()).toBe(2)
+  db.run("UPDATE verification SET expiresAt = '2020-01-01T00:00:00.000Z'")
+  await ask()
+  expect(count()).toBe(1)
+})

@@ -168,3 +168,18 @@ test('a link and an error never repeat the host that a request names', async () 
   expect(browser.setCookie).not.toContain('evil')
   expect(people.signInLink('cabinet', people.known('ann@example.com'))).toStartWith('https://gateway.example/cabinet/link/')
 })
+
+test('a person has fifty sessions at most on a listener: the oldest end, and nobody else’s', async () => {
+  world = new PeopleWorld()
+  const first = await world.add('ann@example.com')
+  const bob = await world.add('bob@example.com')
+  const { people } = world
+  const { id } = people.known('ann@example.com')
+  for (let n = 0; n < 60; n++) people.sessions.start('cabinet', id, { address: '', userAgent: '' }, false)
+  const last = world.browser()
+  expect((await last.signIn('ann@example.com')).status).toBe(200)
+  expect(people.sessions.list('cabinet', id)).toHaveLength(50)
+  expect((await last.get('/api/sessions')).status).toBe(200)
+  expect((await first.get('/api/sessions')).status).toBe(401)
+  expect((await bob.get('/api/sessions')).status).toBe(200)
+})
