@@ -43,6 +43,7 @@ const TIMEOUT_MS = 10_000
 const ANSWER_BYTES_MAX = 4_096
 /** A name may have many addresses; the first that can be reached within the time is enough. */
 const ADDRESSES_MAX = 4
+const NOT_PUBLIC = 'no public address'
 const ENCODER = new TextEncoder()
 
 export async function sendWebhook(message: WebhookMessage, options: SendOptions): Promise<Delivered> {
@@ -77,10 +78,10 @@ async function addressesOf(
   { resolve = lookUp, ...options }: SendOptions,
   limit: Limit,
 ): Promise<readonly string[] | string> {
-  const found = target.isAddress ? [target.host] : await Promise.race([resolve(target.host).catch(() => 'dns' as const), limit.late])
+  const found = target.isAddress ? [target.host] : await Promise.race([resolve(target.host).catch(() => []), limit.late])
   if (typeof found === 'string') return found
-  if (found.length === 0) return 'dns'
-  if (!found.every(options.mayConnectTo ?? ruleFor(options))) return 'address not public'
+  // One word for both: else whoever tries names learns which the network inside has.
+  if (found.length === 0 || !found.every(options.mayConnectTo ?? ruleFor(options))) return options.allowPrivate ? 'dns' : NOT_PUBLIC
   return found.toSorted((a, b) => Number(a.includes(':')) - Number(b.includes(':'))).slice(0, ADDRESSES_MAX)
 }
 

@@ -8,8 +8,10 @@ import type { AlertEvent } from '../core/alert-event.ts'
 import type { Marks } from '../core/alerts.ts'
 import { type Alert, type AlertRow, alertOf, ruleColumns, type Webhook, type WebhookRow, webhookOf } from './alert-rows.ts'
 
-/** An account's bounds. `waiting`: deliveries; `kept`: events, with their deliveries. */
-export const ALERT_BOUNDS = { alerts: 20, webhooks: 5, emails: 10, waiting: 100, kept: 500 } as const
+/** An account's bounds. `waiting`: deliveries, `hourly`: those begun in an hour; `kept`: events, with their deliveries. */
+export const ALERT_BOUNDS = { alerts: 20, webhooks: 5, emails: 10, waiting: 100, hourly: 200, kept: 500 } as const
+
+const HOUR_MS = 3_600_000
 
 /** To be told: `body` with the receivers of the alert. */
 type Firing = Readonly<{ eventId: string; event: AlertEvent }>
@@ -163,19 +165,27 @@ export class AlertStore {
       ...emails.map((target) => ['email', target] as const),
       ...webhooks.filter((id) => there.has(id)).map((target) => ['webhook', target] as const),
     ]
-    const waiting = this.#db
-      .query<{ n: number }, [string]>("SELECT count(*) AS n FROM deliveries WHERE account_id = ? AND state = 'waiting'")
-      .get(accountId)
-    const room = Math.max(0, ALERT_BOUNDS.waiting - (waiting?.n ?? 0))
+    const room = this.#room(accountId)
+    const told = targets.slice(0, room)
+    // What nobody is told must not push out of the file what counts.
+    if (targets.length > 0 && told.length === 0) return { told: 0, dropped: targets.length }
     this.#db
       .query('INSERT INTO alert_events (id, account_id, alert_id, body, created_at) VALUES (?, ?, ?, ?, ?)')
       .run(eventId, accountId, alertId, JSON.stringify(event), now)
-    const told = targets.slice(0, room)
     for (const [channel, target] of told)
       this.#db
         .query('INSERT INTO deliveries (event_id, account_id, channel, target, next_at) VALUES (?, ?, ?, ?, ?)')
         .run(eventId, accountId, channel, target, now)
     return { told: told.length, dropped: targets.length - told.length }
+  }
+
+  /** Whoever changes an alert makes it fire anew, as often as he likes: what leaves for others is bounded all the same. */
+  #room(accountId: string): number {
+    const since = this.#now() - HOUR_MS
+    const counts = this.#db
+      .query<{ waiting: number; hourly: number }, { account: string; since: number }>(COUNTS)
+      .get({ account: accountId, since })
+    return Math.max(0, Math.min(ALERT_BOUNDS.waiting - (counts?.waiting ?? 0), ALERT_BOUNDS.hourly - (counts?.hourly ?? 0)))
   }
 
   /** However much it fires, an account takes so much of the file. */
@@ -206,3 +216,5 @@ export class AlertStore {
 
 const ALERTS = 'SELECT * FROM alerts'
 const WEBHOOKS = 'SELECT * FROM webhooks'
+const COUNTS = `SELECT (SELECT count(*) FROM deliveries WHERE account_id = $account AND state = 'waiting') AS waiting,
+  (SELECT count(*) FROM alert_events e JOIN deliveries d ON d.event_id = e.id WHERE e.account_id = $account AND e.created_at > $since) AS hourly`

@@ -341,3 +341,26 @@ test('a receiver can be tried, once it is asked, and says that it was a test', a
   expect(deliveries().map(({ alertId }) => alertId)).toEqual([null, null])
   expect(world.running?.try('acct_1', { emails: [], webhooks: ['hook_of_nobody'] })).toBeUndefined()
 })
+
+test('whoever makes an alert fire anew again and again has so much an hour sent to others, and forgets nothing of it', () => {
+  world.addAlert('acct_1', { emails: ['ann@example.com'] })
+  const tell = (n: number) =>
+    world.store.tell(
+      'acct_1',
+      { eventId: `evt_${1_000 + n}`, event: { type: 'alert.test', timestamp: '', data: { alert_id: null, account_id: 'acct_1' } } },
+      { emails: ['ann@example.com'], webhooks: [] },
+    ).told
+  let told = 0
+  const tellMany = (from: number, to: number): void => {
+    for (let n = from; n < to; n++) {
+      told += tell(n)
+      for (const due of world.deliveries.due(4, { numbers: [], targets: [] }))
+        world.deliveries.delivered(due, { status: null, problem: null })
+    }
+  }
+  tellMany(0, 1_000)
+  expect(told).toBe(ALERT_BOUNDS.hourly)
+  world.nowMs += 3_600_000
+  tellMany(1_000, 1_010)
+  expect(told).toBe(ALERT_BOUNDS.hourly + 10)
+})

@@ -107,7 +107,7 @@ test('a name with one address that is not public is refused before anything is c
     ['169.254.169.254'],
   ]) {
     const delivered = await send(receiver.url, { allowPrivate: false, resolve: () => Promise.resolve(addresses) })
-    expect(delivered).toEqual({ status: null, problem: 'address not public' })
+    expect(delivered).toEqual({ status: null, problem: 'no public address' })
   }
   expect(await send(`https://127.0.0.1:${receiver.port}/`, { allowPrivate: false })).toEqual({ status: null, problem: 'address' })
   expect(receiver.received).toEqual([])
@@ -136,7 +136,7 @@ test('a public address that is this machine’s own is refused before anything i
   for (const address of ['8.8.8.8', '::ffff:8.8.8.8', '2606:4700::1']) {
     const resolve = () => Promise.resolve([address])
     const sent = await send('https://hooks.example/', { allowPrivate: false, resolve, interfaces, timeoutMs: 300 })
-    expect([address, sent.problem]).toEqual([address, 'address not public'])
+    expect([address, sent.problem]).toEqual([address, 'no public address'])
   }
 })
 
@@ -151,6 +151,8 @@ test('the next address is tried where one refuses', async () => {
 test('names without an address, and resolvers that never answer, are failures within the time', async () => {
   expect(await send('https://hooks.example/', { resolve: () => Promise.resolve([]) })).toEqual({ status: null, problem: 'dns' })
   expect(await send('https://hooks.example/', { resolve: () => Promise.reject(new Error('no')) })).toEqual({ status: null, problem: 'dns' })
+  for (const resolve of [() => Promise.resolve([]), () => Promise.reject(new Error('no')), () => Promise.resolve(['10.0.0.7'])])
+    expect((await send('https://db.internal/', { resolve, allowPrivate: false })).problem).toBe('no public address')
   const startMs = performance.now()
   const silent = await send('https://hooks.example/', { resolve: () => new Promise(() => undefined), timeoutMs: 100 })
   expect(silent).toEqual({ status: null, problem: 'timeout' })
