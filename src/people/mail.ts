@@ -20,10 +20,13 @@ export type MailOptions = Readonly<{
 
 const TIMEOUT_MS = 10_000
 const AT_ONCE_MAX = 4
+/** Mails in memory, with those that wait for a connection. */
+const UNDER_WAY_MAX = 500
 
 export class Mailer {
   readonly #options: MailOptions
   #transport: Promise<Transporter> | undefined
+  #underWay = 0
 
   constructor(options: MailOptions) {
     this.#options = options
@@ -31,6 +34,8 @@ export class Mailer {
 
   /** Null: the server took it. */
   async send({ to, subject, text }: Mail): Promise<string | null> {
+    if (this.#underWay >= UNDER_WAY_MAX) return 'too many'
+    this.#underWay++
     try {
       this.#transport ??= connect(this.#options)
       const transport = await this.#transport
@@ -39,6 +44,8 @@ export class Mailer {
       return null
     } catch (error) {
       return problemOf(error)
+    } finally {
+      this.#underWay--
     }
   }
 

@@ -4,13 +4,13 @@
  */
 
 import type { Database } from 'bun:sqlite'
-import { Recent } from '../core/recent.ts'
 import { SignInDelays } from '../core/sign-in-delay.ts'
 import { ChallengeTurns } from './challenge-turns.ts'
 import type { Identity } from './identity.ts'
 import { type Letter, resetMail } from './letters.ts'
 import { Links } from './links.ts'
 import type { Mailer } from './mail.ts'
+import { MailTurns } from './mail-turns.ts'
 import type { Listener, Origins } from './origins.ts'
 import { PasswordTurns } from './password-turns.ts'
 import { openPeopleFile } from './people-file.ts'
@@ -41,10 +41,6 @@ export type PeopleOptions = Readonly<{
   onMailFault: (problem: string) => void
 }>
 
-/** Whoever asks for mail to another's address sends him no more than this. */
-const MAIL_PAUSE_MS = 60_000
-const MAILED_MAX = 10_000
-
 export class People {
   readonly db: Database
   readonly roster: Roster
@@ -57,7 +53,7 @@ export class People {
   readonly monotonicMs: () => number
   readonly sleep: (ms: number) => Promise<void>
   readonly #options: PeopleOptions
-  readonly #mailedAt = new Recent<number>(MAILED_MAX)
+  readonly #mailTurns = new MailTurns()
   readonly #identities = new Map<Listener, { key: string; identity: Identity }>()
 
   /** Throws where the file cannot be opened. */
@@ -107,7 +103,9 @@ export class People {
       origins,
       secret: this.sessions.secretOf(listener),
       isOperator: (personId) => this.roster.isOperator(personId),
-      sendReset: this.sendsMail ? (email, token) => this.mail(email, resetMail(`${origins.base}/${listener}/reset/${token}`)) : undefined,
+      sendReset: this.sendsMail
+        ? (email, token) => this.mail(email, `${listener} reset`, () => resetMail(`${origins.base}/${listener}/reset/${token}`))
+        : undefined,
       onReset: (personId) => this.links.forgetWays(personId),
       onBug: this.#options.onBug,
     })
@@ -119,18 +117,24 @@ export class People {
     return this.#options.mailer !== undefined
   }
 
-  /** Is not waited for: an address that is known must not be answered later than one that is not. False: none is set up, or one went to it in the last minute. */
-  mail(email: string, letter: Letter): boolean {
-    const now = this.monotonicMs()
-    if (!this.sendsMail || now - (this.#mailedAt.get(email) ?? Number.NEGATIVE_INFINITY) < MAIL_PAUSE_MS) return false
-    this.#mailedAt.set(email, now)
-    this.#options.mailer?.send({ to: email, ...letter }).then(
+  /**
+   * Is not waited for. `kind`: one of them does not hold up another. `write` is asked only where the mail goes. False: none is set up, or the address was just
+   * written to.
+   */
+  mail(email: string, kind: string, write: () => Letter): boolean {
+    if (!this.sendsMail || !this.#mailTurns.take(email, kind, this.monotonicMs())) return false
+    this.#options.mailer?.send({ to: email, ...write() }).then(
       (problem) => {
         if (problem !== null) this.#options.onMailFault(problem)
       },
       (bug: unknown) => this.#options.onBug(bug),
     )
     return true
+  }
+
+  /** After the answer has gone, so that it does not tell by its time whether there was something to do. */
+  later(work: () => unknown): void {
+    setTimeout(() => Promise.try(work).catch(this.#options.onBug), 0)
   }
 
   /** Undefined: the address has an account already. The ledger's account follows by `finishSignUp`. `password`: its hash. */

@@ -60,3 +60,13 @@ test('a refusal, a server that is gone and one that says nothing are words, and 
   expect(performance.now() - startMs).toBeLessThan(2_000)
   silent.stop(true)
 })
+
+test('a server that does not answer holds so many mails at most in memory', async () => {
+  const silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } })
+  mailer = new Mailer({ url: `smtp://127.0.0.1:${silent.port}`, from: FROM, timeoutMs: 300 })
+  const { send } = { send: mailer.send.bind(mailer) }
+  const held = Array.from({ length: 500 }, () => send({ to: 'ann@example.com', subject: 'x', text: 'y' }))
+  expect(await send({ to: 'ann@example.com', subject: 'x', text: 'y' })).toBe('too many')
+  expect(held).toHaveLength(500)
+  silent.stop(true)
+})

@@ -150,6 +150,8 @@ export class Browser {
     const answer = await this.#app.handle(new Request(`${this.base.replace('https:', 'http:')}/${this.#root}${path}`, init))
     for (const cookie of answer.headers.getSetCookie()) this.#take(cookie)
     const text = await answer.text()
+    // What is done behind an answer is done before the next request comes.
+    await Bun.sleep(1)
     return { status: answer.status, headers: answer.headers, body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>) }
   }
 

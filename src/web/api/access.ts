@@ -34,7 +34,13 @@ export async function invite(site: Site, caller: Caller, { email, membership, re
   const token = people.links.invite(email, membership, caller.actor)
   const link = `${people.origins(listener).base}/${listener}/invite/${token}`
   const expiresAt = people.links.invitation(token)?.expiresAt ?? 0
-  return { email, role, link, is_mailed: people.mail(email, invitationMail(link)), expires_at: isoTime(expiresAt) }
+  return {
+    email,
+    role,
+    link,
+    is_mailed: people.mail(email, `${listener} invitation`, () => invitationMail(link)),
+    expires_at: isoTime(expiresAt),
+  }
 }
 
 export type Access = Readonly<{ email: string; accountId: string | null; access: Role | 'operator' | 'none'; reason?: string }>

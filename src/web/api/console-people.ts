@@ -120,7 +120,11 @@ export function consolePeople(site: Site, { ask, perform, once }: ConsoleActs) {
           const link = isReset
             ? `${people().origins(listener).base}/${listener}/reset/${people().links.reset(person.id)}`
             : people().signInLink(listener, person)
-          return { email, link, is_mailed: people().mail(email, isReset ? resetMail(link) : signInMail(link)) }
+          return {
+            email,
+            link,
+            is_mailed: people().mail(email, `${listener} ${body.link} by operator`, () => (isReset ? resetMail(link) : signInMail(link))),
+          }
         }),
       { person: true, body: LINK },
     )

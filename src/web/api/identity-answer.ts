@@ -10,8 +10,9 @@ import { isWay } from '../../people/ways.ts'
 import { missing, refuse } from './answers.ts'
 import { addressOf, callerOf } from './caller.ts'
 
+const RESET = '/request-password-reset'
 /** Each checks a password. */
-const WITH_PASSWORD: ReadonlySet<string> = new Set(['/sign-in/email', '/change-password', '/reset-password', '/request-password-reset'])
+const WITH_PASSWORD: ReadonlySet<string> = new Set(['/sign-in/email', '/change-password', '/reset-password', RESET])
 /** Nobody need be anybody to ask for it. */
 const CHALLENGE = '/passkey/generate-authenticate-options'
 
@@ -20,7 +21,7 @@ export async function askIdentity(people: People, listener: Listener, request: R
   const way = pathname.slice(`/${listener}/auth`.length)
   if (!isWay(request.method, way)) return missing()
   const waitS = way === CHALLENGE ? people.challengeTurns.waitS(addressOf(request.headers), people.monotonicMs()) : 0
-  if (waitS > 0) return refuse(429, `Too many attempts. Try again in ${waitS} s`, { retryAfterS: waitS })
+  if (waitS > 0) return tooMany(waitS * 1_000)
   const body = request.method === 'GET' ? null : await request.text()
   const sent = new Request(`${people.origins(listener).base}${pathname}${search}`, {
     method: request.method,
@@ -28,7 +29,18 @@ export async function askIdentity(people: People, listener: Listener, request: R
     body,
   })
   const ask = async (): Promise<Response> => inOurWords(await (await people.identity(listener)).answer(sent))
+  if (way === RESET && people.sendsMail) return resetAsked(people, request.headers, body ?? '', ask)
   return WITH_PASSWORD.has(way) ? slowed(people, listener, way, request.headers, body ?? '', ask) : ask()
+}
+
+/** Answered before anything is looked up: a known address is written to the file, and would be answered later. */
+function resetAsked(people: People, headers: Headers, body: string, ask: () => Promise<Response>): Response {
+  const email = emailIn(body)
+  if (email === undefined) return refuse(400, 'This is no e-mail address', { field: 'email' })
+  const attempt = people.delays.begin(addressOf(headers), email, people.monotonicMs())
+  if ('refusedMs' in attempt) return tooMany(attempt.refusedMs)
+  people.later(ask)
+  return Response.json({ status: true }, { headers: { 'cache-control': 'no-store' } })
 }
 
 async function slowed(
@@ -42,14 +54,16 @@ async function slowed(
   const address = addressOf(headers)
   const email = way === '/change-password' ? callerOf(people, listener, headers)?.person.email : emailIn(body)
   const attempt = people.delays.begin(address, email ?? '', people.monotonicMs())
-  if ('refusedMs' in attempt) {
-    const seconds = Math.ceil(attempt.refusedMs / 1_000)
-    return refuse(429, `Too many attempts. Try again in ${seconds} s`, { retryAfterS: seconds })
-  }
+  if ('refusedMs' in attempt) return tooMany(attempt.refusedMs)
   if (attempt.delayedMs > 0) await people.sleep(attempt.delayedMs)
   const answer = await people.passwordTurns.take(address, ask)
-  if (answer?.ok === true && way !== '/request-password-reset') attempt.succeeded()
+  if (answer?.ok === true && way !== RESET) attempt.succeeded()
   return answer ?? refuse(503, 'Too many people sign in at this moment. Try again', { retryAfterS: 1 })
+}
+
+function tooMany(waitMs: number): Response {
+  const seconds = Math.ceil(waitMs / 1_000)
+  return refuse(429, `Too many attempts. Try again in ${seconds} s`, { retryAfterS: seconds })
 }
 
 function emailIn(body: string): string | undefined {

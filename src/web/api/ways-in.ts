@@ -95,7 +95,7 @@ export const waysIn = <const L extends Listener>(people: () => People, newAccoun
           const address = addressOf(request.headers)
           const attempt = people().delays.begin(address, email, people().monotonicMs())
           if ('refusedMs' in attempt) return tooMany(attempt.refusedMs)
-          if (people().sendsMail) return writeToSigner(people(), email, newAccountId())
+          if (people().sendsMail) return sent(people(), () => writeToSigner(people(), email, newAccountId()))
           if (password === undefined) return refuse(400, 'Choose a password', { field: 'password' })
           const hash = await people().passwordTurns.take(address, () => passwordHash(password))
           if (hash === undefined) return tooBusy()
@@ -113,7 +113,7 @@ export const waysIn = <const L extends Listener>(people: () => People, newAccoun
           const email = emailOf(body.email)
           if (email === undefined) return refuse(400, 'This is no e-mail address', { field: 'email' })
           const attempt = people().delays.begin(addressOf(request.headers), email, people().monotonicMs())
-          return 'refusedMs' in attempt ? tooMany(attempt.refusedMs) : writeSignInLink(people(), listener, email)
+          return 'refusedMs' in attempt ? tooMany(attempt.refusedMs) : sent(people(), () => writeSignInLink(people(), listener, email))
         },
         { body: t.Object({ email: EMAIL }) },
       )
@@ -123,24 +123,26 @@ export const waysIn = <const L extends Listener>(people: () => People, newAccoun
   )
 }
 
-/** The same for an address that is known and one that is not. */
-const sent = (): Response => Response.json({ sent: true }, { status: 202, headers: { 'cache-control': 'no-store' } })
+/** The same for an address that is known and one that is not, and as soon. */
+function sent(people: People, write: () => void): Response {
+  people.later(write)
+  return Response.json({ sent: true }, { status: 202, headers: { 'cache-control': 'no-store' } })
+}
 
-function writeSignInLink(people: People, listener: Listener, email: string): Response {
+function writeSignInLink(people: People, listener: Listener, email: string): void {
   const person = people.roster.byEmail(email)
-  if (person !== undefined && mayEnter(people, listener, person)) people.mail(email, signInMail(people.signInLink(listener, person)))
-  return sent()
+  if (person !== undefined && mayEnter(people, listener, person))
+    people.mail(email, `${listener} link`, () => signInMail(people.signInLink(listener, person)))
 }
 
 /** Whoever reads the mail owns the address: a new one gets the link to a new account, a known one hears of it. */
-function writeToSigner(people: People, email: string, accountId: string): Response {
+function writeToSigner(people: People, email: string, accountId: string): void {
   const { base } = people.origins('cabinet')
-  if (people.roster.byEmail(email) !== undefined) people.mail(email, knownMail(base))
-  else {
+  people.mail(email, 'sign-up', () => {
+    if (people.roster.byEmail(email) !== undefined) return knownMail(base)
     const token = people.links.invite(email, { accountId, role: 'owner' }, `person:${email}`, email)
-    people.mail(email, signUpMail(`${base}/cabinet/invite/${token}`))
-  }
-  return sent()
+    return signUpMail(`${base}/cabinet/invite/${token}`)
+  })
 }
 
 const tooBusy = (): Response => refuse(503, 'Too many people sign in at this moment. Try again', { retryAfterS: 1 })

@@ -43,17 +43,50 @@ test('a forgotten password is set anew by a mailed link', async () => {
   expect((await browser.signIn('ann@example.com', 'a new and good one')).status).toBe(200)
 })
 
-test('an address gets one mail a minute, whoever asks for how many', async () => {
+test('an address gets one mail, then one after a minute, two, four, up to an hour, whoever asks for how many; a quiet while begins anew', async () => {
   world = new PeopleWorld({ sendsMail: true })
   await world.add('ann@example.com')
-  const ask = async (): Promise<void> => {
-    for (let n = 0; n < 10; n++) await world.browser('cabinet', `203.0.113.${n}`).post('/auth/mail-link', { email: 'ann@example.com' })
+  const mailedAt: number[] = []
+  for (let minute = 0; minute < 24 * 60; minute++) {
+    const before = world.mails.length
+    await world.browser('cabinet', `203.0.113.${minute}`).post('/auth/mail-link', { email: 'ann@example.com' })
+    if (world.mails.length > before) mailedAt.push(minute)
+    world.now += 60_000
   }
-  await ask()
-  expect(world.mails).toHaveLength(1)
-  world.now += 60_000
-  await ask()
-  expect(world.mails).toHaveLength(2)
+  expect(mailedAt.slice(0, 9)).toEqual([0, 1, 3, 7, 15, 31, 63, 123, 183])
+  expect(mailedAt.length).toBeLessThan(32)
+  world.now += 6 * 3_600_000
+  const asked = async (path: string): Promise<number> => {
+    const before = world.mails.length
+    await world.browser('cabinet', '198.51.100.1').post(path, { email: 'ann@example.com' })
+    return world.mails.length - before
+  }
+  expect([await asked('/auth/mail-link'), await asked('/auth/mail-link')]).toEqual([1, 0])
+  // Nobody holds up the one kind by asking for the other.
+  expect(await asked('/auth/request-password-reset')).toBe(1)
+})
+
+test('nothing is looked up or written before the answer, so that its time tells nothing', async () => {
+  world = new PeopleWorld({ sendsMail: true, signUp: 'open' })
+  await world.add('ann@example.com')
+  const behind: (() => unknown)[] = []
+  world.people.later = (work) => void behind.push(work)
+  const written = () => world.people.db.query<{ n: number }, []>('SELECT total_changes() AS n').get()?.n
+  const before = written()
+  for (const path of ['/auth/mail-link', '/auth/request-password-reset', '/auth/sign-up'])
+    for (const email of ['ann@example.com', 'nobody@example.com']) {
+      const { status } = await world.browser('cabinet', `192.0.2.${behind.length}`).post(path, { email })
+      expect([path, email, status]).toEqual([path, email, path === '/auth/request-password-reset' ? 200 : 202])
+    }
+  expect([written(), world.mails.length, behind.length]).toEqual([before, 0, 6])
+  for (const work of behind) await work()
+  expect(world.mails.map(({ to }) => to).sort()).toEqual(['ann@example.com', 'ann@example.com', 'ann@example.com', 'nobody@example.com'])
+})
+
+test('whoever asks again and again for a new account fills nothing: what is not mailed is not made', async () => {
+  world = new PeopleWorld({ sendsMail: true, signUp: 'open' })
+  for (let n = 0; n < 20; n++) await world.browser('cabinet', `203.0.113.${n}`).post('/auth/sign-up', { email: 'new@example.com' })
+  expect([world.mails.length, world.people.links.invitations().length]).toEqual([1, 1])
 })
 
 test('a sign-up is a mail: the link makes the account, and a known address only hears of it', async () => {
