@@ -4,7 +4,7 @@
  * Rules: ledger.md "Group commit".
  */
 
-import { type Database, SQLiteError, type Statement } from 'bun:sqlite'
+import type { Database, Statement } from 'bun:sqlite'
 import { keepLog, proveWritable, WAL_PAGES_MAX } from '../../db/open.ts'
 import { Debits } from './debits.ts'
 import type { IdempotentUse, KeyChange } from './ledger.ts'
@@ -17,6 +17,7 @@ import { recoveredDebit } from './recovery.ts'
 import { settleAgain } from './second-settle.ts'
 import type { Spilled } from './spill-records.ts'
 import { prepareStatements, type Statements } from './statements.ts'
+import { describeFailure, faultOf, isStorageFailure } from './storage-failure.ts'
 import {
   type Answer,
   type Debit,
@@ -240,7 +241,7 @@ export class SqliteLedger {
       this.#abandon()
       this.#debits.forget()
       this.#numbers.rolledBack()
-      if (isStorageFailure(error)) return describe(error)
+      if (isStorageFailure(error)) return describeFailure(error)
       if (mode === 'may replay') return 'replay'
       throw error
     }
@@ -394,14 +395,3 @@ export class SqliteLedger {
     }
   }
 }
-
-/** SQLite's results that a statement or its values cause; every other one is the storage's. */
-const RULE_CODES = new Set([1, 18, 19, 20, 21, 25]) // ERROR, TOOBIG, CONSTRAINT, MISMATCH, MISUSE, RANGE
-
-const isStorageFailure = (error: unknown): error is SQLiteError => error instanceof SQLiteError && !RULE_CODES.has(error.errno & 0xff)
-
-/** SQLite's words name tables, rules and files; values are bound and never in them. */
-const describe = ({ code = '', message }: SQLiteError): string => `${code} ${message}`
-
-const faultOf = (what: string, error: unknown): LedgerFault =>
-  error instanceof SQLiteError ? { problem: `${what}: ${describe(error)}` } : { problem: `${what}: it failed by a bug`, bug: error }
