@@ -4,6 +4,7 @@
  */
 
 import { Elysia, t } from 'elysia'
+import { step } from '../../core/rate-limit.ts'
 import { knownMail, signInMail, signUpMail } from '../../people/letters.ts'
 import type { Listener } from '../../people/origins.ts'
 import { PASSWORD_CHARS, passwordHash } from '../../people/password.ts'
@@ -24,6 +25,8 @@ const EMAIL = t.String({ maxLength: 254, description: 'This is no e-mail address
 const NAME = t.String({ maxLength: 100, description: 'A name has at most 100 characters' })
 /** better-auth reads the body itself. */
 const RAW = { parse: 'none' } as const
+/** Of all together: an account is in the ledger for ever, and a mail goes to somebody who may not know us. */
+const SIGN_UPS = { perMinute: 30, burst: 100 }
 const LINK_IS_GONE = 'This link has been used or has expired. Ask for a new one'
 
 export const waysIn = <const L extends Listener>(people: () => People, newAccountId: () => string, listener: L) => {
@@ -33,6 +36,7 @@ export const waysIn = <const L extends Listener>(people: () => People, newAccoun
     const cookie = people().sessions.start(listener, person.id, from, people().origins(listener).isHttps)
     return Response.json({ person }, { headers: { 'set-cookie': cookie, 'cache-control': 'no-store' } })
   }
+  let signUps: number | undefined
   const passOn = ({ request }: { request: Request }): Promise<Response> => askIdentity(people(), listener, request)
   return (
     new Elysia({ name: `ways in ${listener}`, prefix: `/${listener}` })
@@ -95,6 +99,9 @@ export const waysIn = <const L extends Listener>(people: () => People, newAccoun
           const address = addressOf(request.headers)
           const attempt = people().delays.begin(address, email, people().monotonicMs())
           if ('refusedMs' in attempt) return tooMany(attempt.refusedMs)
+          const { tat, isAllowed, retryAfterSeconds } = step(signUps, people().monotonicMs(), SIGN_UPS)
+          signUps = tat
+          if (!isAllowed) return refuse(503, 'Too many sign up at this moment. Try again in a minute', { retryAfterS: retryAfterSeconds })
           if (people().sendsMail) return sent(people(), () => writeToSigner(people(), email, newAccountId()))
           if (password === undefined) return refuse(400, 'Choose a password', { field: 'password' })
           const hash = await people().passwordTurns.take(address, () => passwordHash(password))

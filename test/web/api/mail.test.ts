@@ -114,3 +114,17 @@ test('without mail nobody is told that there is a link on its way', async () => 
   expect((await browser.post('/auth/mail-link', { email: 'ann@example.com' })).status).toBe(404)
   expect((await browser.post('/auth/request-password-reset', { email: 'ann@example.com' })).status).toBe(400)
 })
+
+test('however many addresses it comes from, so many sign up a minute, so many at once', async () => {
+  world = new PeopleWorld({ sendsMail: true, signUp: 'open' })
+  const signUp = async (n: number): Promise<number> =>
+    (await world.browser('cabinet', `2001:db8:${n}::/64`).post('/auth/sign-up', { email: `new-${n}@example.com` })).status
+  const statuses: number[] = []
+  for (let n = 0; n < 120; n++) statuses.push(await signUp(n))
+  expect([statuses.filter((status) => status === 202).length, statuses.at(-1)]).toEqual([100, 503])
+  expect(world.people.links.invitations()).toHaveLength(100)
+  world.now += 60_000
+  let later = 0
+  for (let n = 200; n < 240; n++) if ((await signUp(n)) === 202) later++
+  expect(later).toBe(30)
+})
