@@ -181,3 +181,11 @@ test('an address is a name at a host, in ASCII: nothing looks like another’s, 
   ])
     expect([bad, emailOf(bad)]).toEqual([bad, undefined])
 })
+
+test('a name holds nothing that the terminal of who lists people would obey', async () => {
+  const token = world.people.links.invite('ann@example.com', NORTH, 'os:test')
+  const accept = (name: string) => world.browser().post('/auth/invite', { token, password: PASSWORD, name })
+  for (const name of ['\u001b[2J', 'a\nb', 'a\u009b1m', '\u0000'])
+    expect([name, await accept(name)]).toMatchObject([name, { status: 400, body: { error: { field: 'name' } } }])
+  expect((await accept('Änn O’Neil 安')).status).toBe(200)
+})

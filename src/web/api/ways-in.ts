@@ -22,7 +22,12 @@ const PASSWORD = t.String({
   description: `A password has ${PASSWORD_CHARS.min} to ${PASSWORD_CHARS.max} characters`,
 })
 const EMAIL = t.String({ maxLength: 254, description: 'This is no e-mail address' })
-const NAME = t.String({ maxLength: 100, description: 'A name has at most 100 characters' })
+/** Operators see it in a terminal, too, which obeys control characters. */
+const NAME = t.String({
+  maxLength: 100,
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
+  description: 'A name has at most 100 characters, of those that can be seen',
+})
 /** better-auth reads the body itself. */
 const RAW = { parse: 'none' } as const
 /** Of all together: an account is in the ledger for ever, and a mail goes to somebody who may not know us. */
