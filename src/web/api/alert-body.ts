@@ -57,6 +57,9 @@ export function ruleOf({ kind, threshold_usd, days, percent, key_id = null }: Al
   }
 }
 
+/** As the page sees it. */
+export type AlertDocument = ReturnType<typeof documentOf>
+
 /** `isFiring`: it has fired, and what it watches is still so. */
 export const documentOf = ({ id, rule, emails, webhooks, isEnabled, createdBy, createdAt }: Alert, isFiring: boolean) => ({
   id,

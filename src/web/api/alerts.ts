@@ -155,6 +155,8 @@ async function told(
   return Response.json({ data: data.map(deliveryOf), next }, { headers: NO_STORE })
 }
 
+export type DeliveryDocument = ReturnType<typeof deliveryOf>
+
 const deliveryOf = (delivery: ListedDelivery) => ({
   event_id: delivery.eventId,
   type: delivery.type,

@@ -83,13 +83,13 @@ async function changeRole(site: Site, accountId: string, { email, role }: Wanted
 }
 
 /** First taken away, then noted: who must be out is out, also where the ledger cannot write. */
-async function remove(site: Site, accountId: string, email: string, caller: Caller): Promise<Response> {
+async function remove(site: Site, accountId: string, email: string, caller: Caller): Promise<Readonly<{ email: string }> | Response> {
   const { roster } = site.people()
   if (isLastOwner(roster, accountId, email)) return refuse(409, LAST_OWNER)
   if (!roster.remove(email, { accountId })) return missing()
   if (!(await isNoted(site, caller, { email, accountId, access: 'none' })))
     return refuse(503, 'Removed. It could not be written into the audit log at this moment')
-  return new Response(null, { status: 204 })
+  return { email }
 }
 
 const LAST_OWNER = 'An account keeps one owner: make somebody else an owner first'

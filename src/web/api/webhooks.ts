@@ -88,6 +88,8 @@ function problemOf({ alerts }: Site, url: string): Response | undefined {
   return typeof target === 'string' ? refuse(400, target, { field: 'url' }) : undefined
 }
 
+export type WebhookDocument = ReturnType<typeof documentOf>
+
 /** Never the secret. */
 const documentOf = ({ id, url, isEnabled, createdBy, createdAt }: Webhook) => ({
   id,

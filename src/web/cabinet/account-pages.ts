@@ -2,8 +2,14 @@
 
 import type { ComponentType } from 'preact'
 import type { AccountPageProps } from './account-path.ts'
+import { Alerts } from './pages/alerts.tsx'
 import { Keys } from './pages/keys.tsx'
+import { Members } from './pages/members.tsx'
+import { TopUp } from './pages/top-up.tsx'
 
 export const ACCOUNT_PAGES: readonly Readonly<{ slug: string; title: string; page: ComponentType<AccountPageProps> }>[] = [
   { slug: 'keys', title: 'Keys', page: Keys },
+  { slug: 'top-up', title: 'Top up', page: TopUp },
+  { slug: 'alerts', title: 'Alerts', page: Alerts },
+  { slug: 'members', title: 'Members', page: Members },
 ]

@@ -24,7 +24,10 @@ type InputOptions = Readonly<{
   step?: string
 }>
 
-type SelectOptions = Readonly<{ name?: string; value?: string; disabled?: boolean }>
+export type Option = Readonly<{ value: string; text: string }>
+
+/** `isFirst`: has the focus when its dialog opens. */
+type SelectOptions = Readonly<{ isFirst?: boolean; name?: string; value?: string; disabled?: boolean }>
 
 export function Field({
   label,
@@ -60,12 +63,19 @@ export function Choice({
   error,
   options,
   change,
+  isFirst,
   ...select
-}: Around & SelectOptions & Readonly<{ options: readonly Readonly<{ value: string; text: string }>[]; change?: (value: string) => void }>) {
+}: Around & SelectOptions & Readonly<{ options: readonly Option[]; change?: (value: string) => void }>) {
   const id = useId()
   return (
     <Framed id={id} label={label} hint={hint} error={error}>
-      <select {...select} {...described(id, hint, error)} id={id} onChange={({ currentTarget }) => change?.(currentTarget.value)}>
+      <select
+        {...select}
+        data-first={isFirst}
+        {...described(id, hint, error)}
+        id={id}
+        onChange={({ currentTarget }) => change?.(currentTarget.value)}
+      >
         {options.map(({ value, text }) => (
           <option key={value} value={value}>
             {text}
@@ -73,6 +83,46 @@ export function Choice({
         ))}
       </select>
     </Framed>
+  )
+}
+
+/** Any number of a few. Nothing is shown where there is none to choose. */
+export function Ticks({
+  label,
+  error,
+  options,
+  value,
+  change,
+}: Readonly<{
+  label: string
+  error?: string | undefined
+  options: readonly Option[]
+  value: readonly string[]
+  change: (value: readonly string[]) => void
+}>) {
+  const id = useId()
+  if (options.length === 0 && error === undefined) return null
+  return (
+    <fieldset class="ticks" {...described(id, undefined, error)}>
+      <legend>{label}</legend>
+      {options.map((option) => (
+        <label key={option.value} class="tick">
+          <input
+            type="checkbox"
+            checked={value.includes(option.value)}
+            onChange={({ currentTarget }) =>
+              change(currentTarget.checked ? [...value, option.value] : value.filter((one) => one !== option.value))
+            }
+          />
+          <span>{option.text}</span>
+        </label>
+      ))}
+      {error !== undefined && (
+        <p class="field-error" id={`${id}-error`} role="alert">
+          {error}
+        </p>
+      )}
+    </fieldset>
   )
 }
 

@@ -5,7 +5,7 @@ import { type Asked, ask } from './ask.ts'
 type Sent = Exclude<unknown, Response>
 
 /** `body` absent: a GET, unless `method` says otherwise. */
-export const send = <T = Sent>(path: string, body?: unknown, method?: 'DELETE'): Promise<Asked<T>> =>
+export const send = <T = Sent>(path: string, body?: unknown, method?: 'DELETE' | 'PATCH'): Promise<Asked<T>> =>
   ask<T>(answerTo<T>(path, body, method)) as Promise<Asked<T>>
 
 /** As Eden gives it. An answer without a body is `{}`. */

@@ -1,0 +1,35 @@
+/** Sends a trial to whoever an alert or a webhook tells; what came of it stands among the deliveries. */
+
+import { useState } from 'preact/hooks'
+import type { Asked } from '../../parts/ask.ts'
+import { tell } from '../../parts/told.tsx'
+
+export const TestButton = ({
+  label,
+  test,
+  tested,
+}: Readonly<{ label: string; test: () => Promise<Asked<unknown>>; tested: () => void }>) => {
+  const [isRunning, setRunning] = useState(false)
+  const run = async (): Promise<void> => {
+    setRunning(true)
+    const { failure } = await test()
+    setRunning(false)
+    if (failure === undefined) {
+      tell('A test is on its way: see the deliveries')
+      tested()
+    } else tell(failure.retryAfterS === undefined ? failure.message : `${failure.message}: ${failure.retryAfterS} s`, { isError: true })
+  }
+  return (
+    <button
+      type="button"
+      class="small"
+      aria-label={`Test: ${label}`}
+      aria-disabled={isRunning}
+      onClick={() => {
+        if (!isRunning) run().catch(() => undefined)
+      }}
+    >
+      Test
+    </button>
+  )
+}
