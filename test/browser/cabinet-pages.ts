@@ -2,8 +2,12 @@
 
 import { randomBytes } from 'node:crypto'
 import type { Page } from 'playwright-core'
+import { newWebhookSecret } from '../../src/alerts/webhook-signature.ts'
 import { displayOf, makeSecret } from '../../src/core/key.ts'
+import { type Picos, picos } from '../../src/core/money.ts'
 import { DAY_MS } from '../../src/core/utc.ts'
+import type { CreditKind } from '../../src/ledger/operation.ts'
+import { AlertStore } from '../../src/people/alert-store.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { sha256, usd } from '../support/ledger.ts'
 
@@ -80,6 +84,46 @@ export const CABINET_PAGES: readonly SamplePage[] = [
     },
   },
   { name: 'keys-none', path: '/cabinet/a/acc_empty/keys', isSignedIn: true, show: (page) => page.getByText('No keys yet').waitFor() },
+  { name: 'top-up', path: `${PATH}/top-up`, isSignedIn: true, show: (page) => page.getByText('invoice 2026-118').waitFor() },
+  {
+    name: 'alerts',
+    path: `${PATH}/alerts`,
+    isSignedIn: true,
+    show: async (page) => {
+      // The first look at the page begins the alerts; what they told is there a moment later.
+      await page.getByText('watching').first().waitFor()
+      await page.waitForTimeout(1_000)
+      await page.reload()
+      await page.getByText('next try').first().waitFor()
+    },
+  },
+  {
+    name: 'alert-made',
+    path: `${PATH}/alerts`,
+    isSignedIn: true,
+    show: async (page) => {
+      await page.getByRole('button', { name: 'New alert' }).click()
+      await page.getByLabel('Tell when').selectOption('key_limit_used')
+    },
+  },
+  {
+    name: 'alerts-none',
+    path: '/cabinet/a/acc_empty/alerts',
+    isSignedIn: true,
+    show: (page) => page.getByText('No alerts yet').waitFor(),
+  },
+  { name: 'members', path: `${PATH}/members`, isSignedIn: true, show: (page) => page.getByText('invited').first().waitFor() },
+  {
+    name: 'member-invited',
+    path: `${PATH}/members`,
+    isSignedIn: true,
+    show: async (page) => {
+      await page.getByRole('button', { name: 'Invite somebody' }).click()
+      await page.getByLabel('E-mail').fill('maria@north.example')
+      await page.getByRole('button', { name: 'Invite', exact: true }).click()
+      await page.getByText('Send this link').waitFor()
+    },
+  },
   { name: 'person', path: '/cabinet/person', isSignedIn: true, show: (page) => page.getByText('this one').waitFor() },
   { name: 'missing', path: '/cabinet/nothing-here', isSignedIn: true },
 ]
@@ -125,6 +169,7 @@ export async function sampleOfCabinet(gateway: TestGateway, modelId: string): Pr
   const people = gateway.people()
   const person = people.known('ann@north.example')
   for (const accountId of [ACCOUNT, 'acc_empty']) people.roster.join(person.id, { accountId, role: 'owner' })
+  await furnish(gateway)
   return {
     secret: laptop,
     inviteToken: () => people.links.invite('new@north.example', { accountId: ACCOUNT, role: 'reader' }, 'os:sample'),
@@ -134,4 +179,25 @@ export async function sampleOfCabinet(gateway: TestGateway, modelId: string): Pr
       await page.getByRole('heading', { name: 'Keys' }).waitFor()
     },
   }
+}
+
+/** Credits of every kind, a reader, an invitation, a webhook that nobody answers, and alerts that tell it. */
+async function furnish(gateway: TestGateway): Promise<void> {
+  const now = Date.now()
+  const credit = (creditId: string, creditKind: CreditKind, amountPicos: Picos, ref: string): Promise<void> =>
+    gateway.operate({ kind: 'credit', creditKind, accountId: ACCOUNT, creditId, amountPicos, ref, now })
+  await credit('crd_2', 'top-up', usd('100'), 'invoice 2026-118')
+  await credit('crd_3', 'refund', picos(-usd('20')), 'credit note 2026-031')
+  await credit('crd_4', 'top-up', usd('25'), 'stripe:pi_3PqR5t2eZvKYlo2C1gY8xQ7d')
+  await credit('crd_5', 'correction', usd('0.5'), '')
+  const { db, roster, links } = gateway.people()
+  roster.join(roster.add({ email: 'rea@north.example', name: 'Rea', isProven: true }).id, { accountId: ACCOUNT, role: 'reader' })
+  links.invite('maria.fernandez-gutierrez@north.example', { accountId: ACCOUNT, role: 'owner' }, 'person:ann@north.example')
+  const store = new AlertStore(db, () => now)
+  const by = { accountId: ACCOUNT, isEnabled: true, createdBy: 'ann@north.example' }
+  store.addWebhook({ ...by, id: 'hook_1', url: 'https://hooks.north.invalid/tollgate', secret: newWebhookSecret() })
+  const to = { ...by, emails: ['ann@north.example'], webhooks: ['hook_1'] }
+  store.addAlert({ ...to, id: 'alert_1', rule: { kind: 'balance_below', thresholdPicos: usd('500') } })
+  store.addAlert({ ...to, id: 'alert_2', webhooks: [], rule: { kind: 'daily_spend_above', thresholdPicos: usd('20'), keyId: null } })
+  store.addAlert({ ...to, id: 'alert_3', isEnabled: false, rule: { kind: 'key_expires', days: 7, keyId: 'key_laptop' } })
 }

@@ -114,7 +114,7 @@ test('by keyboard alone a webhook and an alert are made; the alert’s test reac
   await page.keyboard.press('Space')
   await page.getByRole('button', { name: 'Set the alert' }).focus()
   await page.keyboard.press('Enter')
-  await shown(page, /^Tell http.* when the balance is below \$5/)
+  await shown(page, /^Tell 127\.0\.0\.1.* when the balance is below \$5/)
   expect(await page.getByRole('dialog').count()).toBe(0)
 
   await page.getByRole('button', { name: /^Test: Tell/ }).focus()

@@ -25,7 +25,7 @@ export type SampleAccount = Readonly<{
   stop(): Promise<void>
 }>
 
-export type Visit = BrowserContextOptions & Readonly<{ email?: string; role?: Role; complaints?: string[] }>
+type Visit = BrowserContextOptions & Readonly<{ email?: string; role?: Role; complaints?: string[] }>
 
 export async function sampleAccount(): Promise<SampleAccount> {
   const stripe = startFakeStripe()

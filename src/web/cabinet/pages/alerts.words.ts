@@ -32,6 +32,14 @@ export const KINDS: readonly Readonly<{ value: Kind; text: string }>[] = [
   { value: 'key_limit_used', text: 'A key has used much of its limit' },
 ]
 
+const NAME_LENGTH = 40
+
+/** An address as it stands in a sentence: without its scheme, and short. */
+function shortUrl(url: string): string {
+  const bare = url.replace(/^https?:\/\//, '')
+  return bare.length > NAME_LENGTH ? `${bare.slice(0, NAME_LENGTH - 1)}…` : bare
+}
+
 /** `keyName`, `webhookName`: undefined for what is not known any more. */
 export type Names = Readonly<{ keyName: (id: string) => string | undefined; webhookName: (id: string) => string | undefined }>
 
@@ -39,7 +47,7 @@ export type Names = Readonly<{ keyName: (id: string) => string | undefined; webh
 export const sentenceOf = (alert: Alert, names: Names): string => `Tell ${receiversOf(alert, names)} when ${conditionOf(alert, names)}`
 
 function receiversOf({ emails, webhook_ids }: Alert, { webhookName }: Names): string {
-  const all = [...emails, ...webhook_ids.map((id) => webhookName(id) ?? 'a removed webhook')]
+  const all = [...emails, ...webhook_ids.map((id) => shortUrl(webhookName(id) ?? 'a removed webhook'))]
   return all.length < 2 ? (all[0] ?? 'nobody') : `${all.slice(0, -1).join(', ')} and ${all.at(-1)}`
 }
 

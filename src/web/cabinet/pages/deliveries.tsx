@@ -62,11 +62,6 @@ const isSoon = ({ state, next_at }: Delivery, nowMs: number): boolean =>
 
 const columnsOf = ({ webhookName }: Names): readonly Column<Delivery>[] => [
   { name: 'When', cell: ({ created_at }) => <Moment iso={created_at} /> },
-  { name: 'What', cell: ({ type }) => typeWords(type) },
-  {
-    name: 'To',
-    cell: ({ channel, target }) => <span class="to">{channel === 'webhook' ? (webhookName(target) ?? 'a removed webhook') : target}</span>,
-  },
   {
     name: 'State',
     cell: (delivery) => {
@@ -77,5 +72,10 @@ const columnsOf = ({ webhookName }: Names): readonly Column<Delivery>[] => [
         </>
       )
     },
+  },
+  { name: 'What', cell: ({ type }) => typeWords(type) },
+  {
+    name: 'To',
+    cell: ({ channel, target }) => <span class="to">{channel === 'webhook' ? (webhookName(target) ?? 'a removed webhook') : target}</span>,
   },
 ]

@@ -82,20 +82,21 @@ const columnsOf = (change: ((row: Row) => void) | undefined): readonly Column<Ro
       </div>
     ),
   },
-  { name: 'Role', cell: ({ role }) => role },
   {
-    name: 'State',
-    cell: ({ isYou, expiresAt }) =>
-      expiresAt === null ? (
-        <Badge mood={isYou ? 'good' : 'quiet'} text={isYou ? 'you' : 'member'} />
-      ) : (
-        <>
-          <Badge mood="wary" text="invited" />{' '}
-          <span class="quiet">
-            link ends <Ago iso={expiresAt} />
-          </span>
-        </>
-      ),
+    name: 'Role',
+    cell: ({ role, isYou, expiresAt }) => (
+      <>
+        {role} {isYou && <Badge mood="good" text="you" />}
+        {expiresAt !== null && (
+          <>
+            <Badge mood="wary" text="invited" />{' '}
+            <span class="quiet">
+              link ends <Ago iso={expiresAt} />
+            </span>
+          </>
+        )}
+      </>
+    ),
   },
   ...(change === undefined
     ? []

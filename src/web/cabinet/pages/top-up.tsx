@@ -33,7 +33,7 @@ export const TopUp = ({ account: { id, role } }: AccountPageProps) => {
     <>
       <PageHead title={WORDS.title} lede={isOwner ? WORDS.lede : WORDS.historyReader} />
       <Arrival accountId={id} arrived={credited} />
-      <dl class="figures">
+      <dl class="figures narrow">
         <div>
           <dt>{WORDS.balance}</dt>
           <dd>{balance === undefined ? '…' : <Usd exact={balance} places={2} />}</dd>
@@ -78,7 +78,7 @@ export const TopUp = ({ account: { id, role } }: AccountPageProps) => {
 
 const COLUMNS: readonly Column<Credit>[] = [
   { name: 'When', cell: ({ created_at }) => <Moment iso={created_at} /> },
+  { name: 'Amount', isFigure: true, cell: ({ amount_usd }) => <Usd exact={amount_usd} /> },
   { name: 'What', cell: ({ kind, ref }) => creditWords(kind, ref) },
   { name: 'Reference', cell: ({ ref }) => (ref === '' ? <span class="quiet">none</span> : <code>{ref}</code>) },
-  { name: 'Amount', isFigure: true, cell: ({ amount_usd }) => <Usd exact={amount_usd} /> },
 ]
