@@ -101,6 +101,7 @@ test(
     const page = await signedIn('ann@example.com', { acc_stream: 'owner' })
     await page.getByRole('button', { name: 'New key' }).focus()
     await page.keyboard.press('Enter')
+    await page.locator('dialog input:focus').waitFor()
     await page.keyboard.type('laptop <b>&amp;')
     await page.keyboard.press('Tab')
     await page.keyboard.type('2.50')
