@@ -1,28 +1,59 @@
-/** `tollgate backup FILE`: a whole and consistent copy of the ledger while the gateway runs. Rules: ledger.md "Files". */
+/** `tollgate backup FILE`: whole and consistent copies of the ledger and of the people's file while the gateway runs. Rules: ledger.md "Files". */
 
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, rmSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import type { Difference } from '../ledger/difference.ts'
+import { backUpPeople, peopleCopyOf } from '../people/people-copy.ts'
+import { peoplePathOf } from '../people/people-file.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { asOwnersOnly, EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { readReport, stopOf } from './read-report.ts'
 import { differenceTable } from './verify.ts'
 
 export function addBackup(program: Command, run: Run): void {
-  const backup = withJson(program.command('backup')).description('copy the ledger into a new file').argument('<FILE>', 'must not exist yet')
+  const backup = withJson(program.command('backup'))
+    .description('copy the ledger into a new file, and the people’s file into FILE.people')
+    .argument('<FILE>', 'must not exist yet')
   backup.action((file: string) => run(backup, (context) => backUp(context, resolve(context.environment.folder, file))))
 }
 
+/** The people first: whatever account they name is in a ledger that is copied later, and a copy of a ledger that is there has its people. */
 function backUp(context: CommandContext, file: string): ExitCode | Stop {
-  if (existsSync(file)) return wrongUse(`${file} exists already; a backup never overwrites`)
+  const peopleFile = peopleCopyOf(file)
+  const taken = [file, peopleFile].find(existsSync)
+  if (taken !== undefined) return wrongUse(`${taken} exists already; a backup never overwrites`)
+  const people = asOwnersOnly(() => backUpPeople(peoplePathOf(context.config.ledgerPath), peopleFile))
   const differences = readReport(context, (report) => asOwnersOnly(() => report.backup(file)))
-  if (isStop(differences)) return differences
-  if ('problem' in differences) return differences.problem === 'unwritable' ? wrongUse(differences.message) : stopOf(differences)
+  if (isStop(differences) || 'problem' in differences) {
+    if (people === 'made') rmSync(peopleFile)
+    if (isStop(differences)) return differences
+    return differences.problem === 'unwritable' ? wrongUse(differences.message) : stopOf(differences)
+  }
   const { size } = statSync(file)
-  const isClean = differences.length === 0
-  const text = `The ledger was copied to ${file} (${size} bytes)`
-  context.say({ ok: isClean, file, bytes: size, data: differences }, () =>
-    isClean ? `${text}, and the copy is in order.` : `${text}, but rows of it differ:\n${differenceTable(differences)}`,
-  )
+  const problem = typeof people === 'object' ? people.problem : null
+  const isClean = differences.length === 0 && problem === null
+  const document = {
+    ok: isClean,
+    file,
+    bytes: size,
+    people: people === 'made' ? peopleFile : null,
+    people_problem: problem,
+    data: differences,
+  }
+  context.say(document, () => [ledgerText(file, size, differences), peopleText(peopleFile, people)].join('\n'))
   return isClean ? EXIT.ok : EXIT.finding
+}
+
+function ledgerText(file: string, bytes: number, differences: readonly Difference[]): string {
+  const text = `The ledger was copied to ${file} (${bytes} bytes)`
+  return differences.length === 0
+    ? `${text}, and the copy is in order.`
+    : `${text}, but rows of it differ:\n${differenceTable(differences)}`
+}
+
+function peopleText(file: string, people: ReturnType<typeof backUpPeople>): string {
+  if (people === 'none') return 'There are no people to copy.'
+  if (people !== 'made') return `The people were not copied: ${people.problem}`
+  return `The people were copied to ${file}: it holds hashes of passwords and secrets of webhooks, keep it as safe as the ledger.`
 }

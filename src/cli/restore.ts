@@ -1,18 +1,23 @@
-/** `tollgate restore FILE`: a verified copy takes the ledger's place; what was there is kept beside it. Rules: ledger.md "Restore". */
+/** `tollgate restore FILE`: a verified copy takes the ledger's place, and the people's file comes back with it; what was there is kept beside it. Rules: ledger.md "Restore". */
 
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { problemOf } from '../../db/open.ts'
-import { type Restored, restoreLedger } from '../ledger/restore.ts'
+import type { ReportProblem } from '../ledger/report.ts'
+import { type Companion, type Restored, restoreLedger } from '../ledger/restore.ts'
 import { isGatewayRunning } from '../operator/operator-socket.ts'
+import { peopleCopyOf, readyPeople } from '../people/people-copy.ts'
+import { peoplePathOf } from '../people/people-file.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { asOwnersOnly, EXIT, type ExitCode, noLedger, type Stop, wrongUse } from './environment.ts'
 import { stopOf } from './read-report.ts'
 import { differenceTable } from './verify.ts'
 
 export function addRestore(program: Command, run: Run): void {
-  const restore = withJson(program.command('restore')).description('put a copy in the ledger’s place').argument('<FILE>', 'a backup')
+  const restore = withJson(program.command('restore'))
+    .description('put a copy in the ledger’s place, and FILE.people, where it is there, in that of the people’s file')
+    .argument('<FILE>', 'a backup')
   restore.action((file: string) => run(restore, (context) => restoreFrom(context, resolve(context.environment.folder, file))))
 }
 
@@ -34,16 +39,29 @@ async function restoreFrom(context: CommandContext, file: string): Promise<ExitC
   }
   const { path, setAside } = restored
   const { size } = statSync(path)
-  context.say({ ok: true, file, ledger: path, bytes: size, set_aside: setAside }, () =>
-    [`${path} is now what ${file} holds (${size} bytes), and it is in order.`, ...setAside.map((name) => `Set aside: ${name}`)].join('\n'),
+  const people = existsSync(peopleCopyOf(file)) ? peoplePathOf(ledgerPath) : null
+  context.say({ ok: true, file, ledger: path, bytes: size, people, set_aside: setAside }, () =>
+    [
+      `${path} is now what ${file} holds (${size} bytes), and it is in order.`,
+      people === null
+        ? `There is no ${peopleCopyOf(file)}: the people stay as they are.`
+        : `${people} is now what ${peopleCopyOf(file)} holds; everybody signs in anew.`,
+      ...setAside.map((name) => `Set aside: ${name}`),
+    ].join('\n'),
   )
   return EXIT.ok
 }
 
-function restore({ config, environment }: CommandContext, file: string): Restored {
+function restore({ config: { ledgerPath }, environment }: CommandContext, file: string): Restored {
+  const now = environment.now()
+  const people = (): Companion | ReportProblem | undefined => {
+    const ready = readyPeople(peopleCopyOf(file), peoplePathOf(ledgerPath), now)
+    if (ready === 'none') return undefined
+    return 'problem' in ready ? { problem: 'corrupt', message: `${ready.problem}; nothing was changed` } : ready
+  }
   try {
-    return asOwnersOnly(() => restoreLedger(config.ledgerPath, file, environment.now()))
+    return asOwnersOnly(() => restoreLedger(ledgerPath, file, now, people))
   } catch (error) {
-    return problemOf(error, config.ledgerPath)
+    return problemOf(error, ledgerPath)
   }
 }

@@ -3,9 +3,10 @@
  * that is served. Rules: ledger.md "Restore".
  */
 
-import { existsSync, renameSync, rmSync } from 'node:fs'
+import { renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { syncFolder } from '../../db/open.ts'
+import { setAside } from '../../db/set-aside.ts'
 import type { Difference } from './difference.ts'
 import { fileIdAt, realPathOf } from './file-id.ts'
 import { takeLock, whileFolderIsLocked } from './lock.ts'
@@ -21,33 +22,45 @@ export type Restored =
 /** What belongs to a ledger's past: with its log a copy would be damaged, and what was settled after it is not in it. */
 const BESIDE = ['-wal', '-shm', '.spill', '']
 
-/** `now`: Unix milliseconds. The caller has asked whether a gateway answers at the socket: one whose file was removed holds a lock that no path leads to. */
-export function restoreLedger(ledgerPath: string, file: string, now: number): Restored {
+/** What is of one time with the ledger and lies beside it. `swap` gives what was set aside; `drop` takes away what was not swapped. */
+export type Companion = Readonly<{ swap(): readonly string[]; drop(): void }>
+
+/**
+ * `now`: Unix milliseconds. `companion`: made ready after the ledger's copy, and swapped while no ledger is in place. The caller has asked whether a gateway answers
+ * at the socket: one whose file was removed holds a lock that no path leads to.
+ */
+export function restoreLedger(
+  ledgerPath: string,
+  file: string,
+  now: number,
+  companion: () => Companion | ReportProblem | undefined = () => undefined,
+): Restored {
   const path = realPathOf(ledgerPath)
   const folder = dirname(path)
   // From the copy's first byte on: what a second one copies must not take the place of what this one has verified.
-  const restored = whileFolderIsLocked(folder, () => restoreHere(path, file, now))
+  const restored = whileFolderIsLocked(folder, () => restoreHere(path, file, now, companion))
   return restored ?? { problem: 'locked', message: `${folder} is in use by another process` }
 }
 
-function restoreHere(path: string, file: string, now: number): Restored {
+function restoreHere(path: string, file: string, now: number, companion: () => Companion | ReportProblem | undefined): Restored {
   const id = fileIdAt(path)
   if (id !== undefined && id === fileIdAt(file)) return { problem: 'unwritable', message: `${file} is the ledger itself` }
   const copy = copyOf(file, `${path}.restoring`)
   if ('problem' in copy || 'differences' in copy) return copy
-  const lock = id === undefined ? undefined : takeLock(path)
-  if (lock !== undefined && 'holder' in lock) {
+  const beside = companion()
+  if (beside !== undefined && 'problem' in beside) {
     rmSync(copy.made, { force: true })
-    return {
-      problem: 'locked',
-      message: `ledger is in use by ${lock.holder === undefined ? 'another process' : `pid ${lock.holder}`}: stop it first`,
-    }
+    return beside
   }
+  const lock = id === undefined ? undefined : takeLock(path)
   try {
-    return { path, setAside: swap(path, copy.made, now) }
+    if (lock === undefined || 'release' in lock) return { path, setAside: swap(path, copy.made, now, beside) }
+    const holder = lock.holder === undefined ? 'another process' : `pid ${lock.holder}`
+    return { problem: 'locked', message: `ledger is in use by ${holder}: stop it first` }
   } finally {
-    lock?.release()
+    if (lock !== undefined && 'release' in lock) lock.release()
     rmSync(copy.made, { force: true })
+    beside?.drop()
   }
 }
 
@@ -67,18 +80,12 @@ function copyOf(
   return { differences }
 }
 
-/** The mark goes last: until then a start asks for all that the old ledger had. */
-function swap(path: string, made: string, now: number): readonly string[] {
-  const aside = `${path}.${new Date(now).toISOString().replaceAll(/[-:]|\.\d+/g, '')}`
-  const setAside: string[] = []
-  for (const suffix of BESIDE) {
-    if (!existsSync(path + suffix)) continue
-    renameSync(path + suffix, aside + suffix)
-    setAside.push(aside + suffix)
-  }
-  syncFolder(dirname(path))
+/** The mark goes last: until then a start asks for all that the old ledger had. What lies beside goes between, so that no ledger is served with what is of another time. */
+function swap(path: string, made: string, now: number, beside: Companion | undefined): readonly string[] {
+  const old = setAside(path, BESIDE, now)
+  const oldBeside = beside?.swap() ?? []
   renameSync(made, path)
   syncFolder(dirname(path))
   removeWatermark(path)
-  return setAside
+  return [...oldBeside, ...old]
 }

@@ -11,6 +11,7 @@ import people from './schema.sql' with { type: 'text' }
 
 /** In order; a file says in `user_version` how many it has had. */
 const MIGRATIONS: readonly string[] = [people, alerts]
+export const PEOPLE_VERSION = MIGRATIONS.length
 const BUSY_TIMEOUT_MS = 5_000
 
 export const peoplePathOf = (ledgerPath: string): string => join(dirname(ledgerPath), 'people.db')
@@ -37,7 +38,7 @@ export function openPeopleFile(path: string): Database {
 /** Under the write lock, so that two processes that start at once make one file. */
 function migrate(db: Database, path: string): void {
   const version = db.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0
-  if (version > MIGRATIONS.length) throw new Error(`${path} was made by a newer program`)
+  if (version > PEOPLE_VERSION) throw new Error(`${path} was made by a newer program`)
   for (const migration of MIGRATIONS.slice(version)) db.run(migration)
-  if (version < MIGRATIONS.length) db.run(`PRAGMA user_version = ${MIGRATIONS.length}`)
+  if (version < PEOPLE_VERSION) db.run(`PRAGMA user_version = ${PEOPLE_VERSION}`)
 }

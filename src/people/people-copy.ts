@@ -1,0 +1,100 @@
+/**
+ * A copy of the people's file, taken beside a running gateway, and put back with the ledger's. It holds hashes of passwords, what signs cookies and the secrets of
+ * webhooks, and is its owner's alone. Rules: pages.md "People"; ledger.md "Restore".
+ */
+
+import { Database } from 'bun:sqlite'
+import { chmodSync, closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { syncFolder } from '../../db/open.ts'
+import { setAside } from '../../db/set-aside.ts'
+import { PEOPLE_VERSION } from './people-file.ts'
+
+/** Beside the ledger's copy. */
+export const peopleCopyOf = (ledgerCopy: string): string => `${ledgerCopy}.people`
+
+export type CopyProblem = Readonly<{ problem: string }>
+
+/** `none`: nobody was ever invited. With a problem nothing is left at `copy`. */
+export function backUpPeople(path: string, copy: string): 'made' | 'none' | CopyProblem {
+  return existsSync(path) ? (copied(path, copy) ?? 'made') : 'none'
+}
+
+/** Ready to take its place. `swap` gives what was there under its new names; `drop` takes away what was not swapped. */
+export type ReadyPeople = Readonly<{ swap(): readonly string[]; drop(): void }>
+
+/** `now`: Unix milliseconds. `none`: there is no such copy, and the people's file is to stay. */
+export function readyPeople(copy: string, path: string, now: number): ReadyPeople | 'none' | CopyProblem {
+  if (!existsSync(copy)) return 'none'
+  const made = `${path}.restoring`
+  const drop = (): void => rmSync(made, { force: true })
+  drop()
+  const problem = copied(copy, made)
+  if (problem !== undefined) return problem
+  endSignIns(made)
+  return {
+    swap() {
+      const aside = setAside(path, ['-wal', '-shm', ''], now)
+      renameSync(made, path)
+      syncFolder(dirname(path))
+      return aside
+    },
+    drop,
+  }
+}
+
+/** Whole, flushed and looked through; else it is taken away again. */
+function copied(from: string, to: string): CopyProblem | undefined {
+  try {
+    const db = new Database(from, { readonly: true })
+    try {
+      db.run('PRAGMA busy_timeout = 5000')
+      db.query('VACUUM INTO ?').run(to)
+    } finally {
+      db.close()
+    }
+    chmodSync(to, 0o600)
+    look(to)
+    flush(to)
+    return undefined
+  } catch (error) {
+    rmSync(to, { force: true })
+    return { problem: `${from} cannot be copied: ${error instanceof Error ? error.message : String(error)}` }
+  }
+}
+
+/** Throws what is wrong with it. */
+function look(path: string): void {
+  const db = new Database(path, { readonly: true })
+  try {
+    const { user_version: version = 0 } = db.query<{ user_version: number }, []>('PRAGMA user_version').get() ?? {}
+    const tables = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE name IN ('person', 'session', 'memberships')").all()
+    if (version === 0 || tables.length < 3) throw new Error('it is no file of people')
+    if (version > PEOPLE_VERSION) throw new Error('a newer program made it')
+    const [found] = db.query<{ integrity_check: string }, []>('PRAGMA integrity_check(1)').all()
+    if (found?.integrity_check !== 'ok') throw new Error(`it is damaged (${found?.integrity_check})`)
+    if (db.query('PRAGMA foreign_key_check').get() !== null) throw new Error('rows of it name others that are not there')
+  } finally {
+    db.close()
+  }
+}
+
+/** What was ended or used since the copy was made would be good again: everybody signs in anew. */
+function endSignIns(path: string): void {
+  const db = new Database(path, { readwrite: true })
+  try {
+    for (const table of ['session', 'links', 'verification']) db.run(`DELETE FROM ${table}`)
+  } finally {
+    db.close()
+  }
+  flush(path)
+}
+
+function flush(path: string): void {
+  const handle = openSync(path, 'r+')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
