@@ -67,6 +67,17 @@ export class Roster {
     this.#statements.setPassword.run({ id: newRowId(), person: personId, hash, now: new Date(this.#now()).toISOString() })
   }
 
+  /** False: there is one. */
+  setFirstPassword(personId: string, hash: string): boolean {
+    return this.#db
+      .transaction(() => {
+        if (this.hasPassword(personId)) return false
+        this.setPassword(personId, hash)
+        return true
+      })
+      .immediate()
+  }
+
   /** Undefined: not a member of that account, or its sign-up is not finished. */
   membership(personId: string, accountId: string): Membership | undefined {
     return this.#statements.membership.get({ person: personId, account: accountId }) ?? undefined

@@ -16,6 +16,8 @@ export type SessionRow = Readonly<{ id: string; createdAt: string; expiresAt: st
 
 /** Counted from the sign-in, whatever is done meanwhile: operators sign in daily. */
 export const SESSION_S: Readonly<Record<Listener, number>> = { cabinet: 14 * 86_400, console: 86_400 }
+/** A way in is added only by who has signed in since; better-auth holds its own acts to the same. */
+const FRESH_MS = 86_400_000
 const USER_AGENT_CHARS_MAX = 300
 
 export const cookieNameOf = (listener: Listener, isHttps: boolean): string => `${isHttps ? '__Host-' : ''}tollgate-${listener}`
@@ -64,6 +66,11 @@ export class Sessions {
     const row = this.#statements.read.get({ token, listener, now: isoOf(this.#now()) })
     if (row === null || (listener === 'console' && row.isOperator === 0)) return undefined
     return { person: { id: row.personId, email: row.email, name: row.name }, sessionId: row.sessionId }
+  }
+
+  /** Whether it began within a day. */
+  isFresh(sessionId: string): boolean {
+    return this.#statements.isFresh.get({ id: sessionId, since: isoOf(this.#now() - FRESH_MS) }) !== null
   }
 
   /** Newest first. */
@@ -130,6 +137,7 @@ const prepare = (db: Database) => ({
     `SELECT session.id AS sessionId, person.id AS personId, email, name, EXISTS (SELECT 1 FROM operators WHERE person = person.id) AS isOperator
      FROM session JOIN person ON person.id = session.userId WHERE token = $token AND listener = $listener AND expiresAt > $now`,
   ),
+  isFresh: db.query<{ id: string }, [Named]>('SELECT id FROM session WHERE id = $id AND createdAt > $since'),
   list: db.query<SessionRow, [Named]>(
     `SELECT id, createdAt, expiresAt, coalesce(ipAddress, '') AS address, coalesce(userAgent, '') AS userAgent
      FROM session WHERE userId = $person AND listener = $listener AND expiresAt > $now ORDER BY createdAt DESC`,

@@ -3,13 +3,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Elysia } from 'elysia'
+import { type AnyElysia, Elysia } from 'elysia'
 import type { Mail } from '../../src/people/mail.ts'
 import { type Listener, originsOf } from '../../src/people/origins.ts'
 import { People, type PeopleSettings } from '../../src/people/people.ts'
 import type { WantedAccount } from '../../src/people/roster.ts'
 import { callerMacro, originGuard } from '../../src/web/api/caller.ts'
 import { apiErrors } from '../../src/web/api/errors.ts'
+import { firstPassword } from '../../src/web/api/first-password.ts'
 import { meRoutes } from '../../src/web/api/me.ts'
 import { waysIn } from '../../src/web/api/ways-in.ts'
 
@@ -75,11 +76,14 @@ export class PeopleWorld {
 
   #app(listener: Listener) {
     const people = () => this.people
+    // Its type beside the others is more than the compiler takes.
+    const first: AnyElysia = firstPassword(people, listener)
     return (
       new Elysia({ strictPath: true, handler: { standardHostname: false } })
         .use(apiErrors())
         .use(originGuard(people, listener))
         .use(meRoutes({ people, accountName: (accountId) => Promise.resolve(`name of ${accountId}`) }, listener))
+        .use(first)
         .use(waysIn(people, () => `acc_${++this.#accounts}`, listener))
         // As the page does, which has every GET that nobody else wants.
         .get(`/${listener}/*`, () => new Response('"the page"'))

@@ -6,6 +6,7 @@ import type { Listener } from '../../people/origins.ts'
 import type { Site } from '../site.ts'
 import { originGuard } from './caller.ts'
 import { apiErrors } from './errors.ts'
+import { firstPassword } from './first-password.ts'
 import { meRoutes } from './me.ts'
 import { waysIn } from './ways-in.ts'
 
@@ -15,6 +16,7 @@ export const peopleRoutes = <const L extends Listener>({ world, people }: Site, 
     .use(apiErrors())
     .use(originGuard(people, listener))
     .use(meRoutes({ people, accountName: accountNameOf(world) }, listener))
+    .use(firstPassword(people, listener))
     .use(waysIn(people, () => newId('acc', world.clock.now()), listener))
 
 /** '' where the ledger cannot be read at this moment, or the account has no name. */

@@ -16,7 +16,7 @@ import { addressOf, callerOf } from './caller.ts'
 import { askIdentity } from './identity-answer.ts'
 
 const TOKEN = t.String({ minLength: 1, maxLength: 100, description: 'The link is not whole' })
-const PASSWORD = t.String({
+export const PASSWORD = t.String({
   minLength: PASSWORD_CHARS.min,
   maxLength: PASSWORD_CHARS.max,
   description: `A password has ${PASSWORD_CHARS.min} to ${PASSWORD_CHARS.max} characters`,
@@ -157,7 +157,7 @@ function writeToSigner(people: People, email: string, accountId: string): void {
   })
 }
 
-const tooBusy = (): Response => refuse(503, 'Too many people sign in at this moment. Try again', { retryAfterS: 1 })
+export const tooBusy = (): Response => refuse(503, 'Too many people sign in at this moment. Try again', { retryAfterS: 1 })
 const tooMany = (waitMs: number): Response => {
   const seconds = Math.ceil(waitMs / 1_000)
   return refuse(429, `Too many attempts. Try again in ${seconds} s`, { retryAfterS: seconds })

@@ -14,7 +14,7 @@ import { Table } from './table.tsx'
 import { Ago, Moment } from './time.tsx'
 import { tell } from './told.tsx'
 
-/** `left`: called when one's own session may have ended. */
+/** `left`: called when one's own session may have ended, or what one signs in with is another. */
 export const PersonParts = ({
   root,
   hasPassword,
@@ -22,7 +22,7 @@ export const PersonParts = ({
   left,
 }: Readonly<{ root: string; hasPassword: boolean; offersPasskeys: boolean; left: () => void }>) => (
   <>
-    {hasPassword && <Password root={root} left={left} />}
+    {hasPassword ? <Password root={root} left={left} /> : <FirstPassword root={root} set={left} />}
     {offersPasskeys && <Passkeys root={root} />}
     <Sessions root={root} left={left} />
   </>
@@ -49,6 +49,30 @@ const Password = ({ root, left }: Readonly<{ root: string; left: () => void }>) 
         <Form act={act} isCard button="Change the password" submit={submit}>
           <Field label="Current password" type="password" autocomplete="current-password" required value={old} change={setOld} />
           <NewPassword label="New password" value={fresh} change={setFresh} error={undefined} />
+        </Form>
+      </div>
+    </section>
+  )
+}
+
+const FirstPassword = ({ root, set }: Readonly<{ root: string; set: () => void }>) => {
+  const [password, setPassword] = useState('')
+  const act = useAct()
+  const submit = (): void =>
+    act.run(
+      () => send(`${root}/auth/first-password`, { password }),
+      () => {
+        tell('Your password is set')
+        set()
+      },
+    )
+  return (
+    <section class="stack" aria-label="Password">
+      <h2>Password</h2>
+      <p class="lede">You have none: you came in by a link or a passkey. With one you sign in wherever you are.</p>
+      <div class="narrow">
+        <Form act={act} isCard button="Set a password" submit={submit}>
+          <NewPassword label="New password" value={password} change={setPassword} error={undefined} />
         </Form>
       </div>
     </section>

@@ -1,0 +1,29 @@
+/**
+ * A first password, for somebody who came in by link or passkey: better-auth changes only one that is there. Whoever finds a page that was left open gets none.
+ * Rules: pages.md "Ways in".
+ */
+
+import { Elysia, t } from 'elysia'
+import type { Listener } from '../../people/origins.ts'
+import { passwordHash } from '../../people/password.ts'
+import type { People } from '../../people/people.ts'
+import { refuse } from './answers.ts'
+import { callerMacro } from './caller.ts'
+import { PASSWORD, tooBusy } from './ways-in.ts'
+
+export const firstPassword = <const L extends Listener>(people: () => People, listener: L) =>
+  new Elysia({ name: `first password ${listener}`, prefix: `/${listener}/auth` }).use(callerMacro(people, listener)).post(
+    '/first-password',
+    async ({ caller: { person, sessionId, address }, body }) => {
+      const { roster, sessions, passwordTurns } = people()
+      if (!sessions.isFresh(sessionId)) return refuse(403, 'You signed in more than a day ago. Sign in anew, then set a password')
+      // Before the work, and again with the writing: another page may have been faster.
+      if (roster.hasPassword(person.id)) return hasOne()
+      const hash = await passwordTurns.take(address, () => passwordHash(body.password))
+      if (hash === undefined) return tooBusy()
+      return roster.setFirstPassword(person.id, hash) ? new Response(null, { status: 204 }) : hasOne()
+    },
+    { person: true, body: t.Object({ password: PASSWORD }) },
+  )
+
+const hasOne = (): Response => refuse(409, 'You have a password already: load the page anew to change it')
