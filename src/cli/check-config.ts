@@ -1,6 +1,6 @@
 /**
- * `tollgate check-config`: every mistake of the configuration, secrets included, or what it says and what of it has no effect yet. Rules: operator.md
- * "Configuration", "Commands".
+ * `tollgate check-config`: every mistake of the configuration, secrets included, or what it says, what of it has no effect yet and what is weak. Rules: operator.md
+ * "Configuration", "What is weak", "Commands".
  */
 
 import type { Command } from 'commander'
@@ -9,6 +9,7 @@ import { loadConfig } from '../config/load.ts'
 import { textOfProblem } from '../config/problems.ts'
 import { configOption, printer, withJson } from './command-context.ts'
 import { type CliEnvironment, EXIT, type ExitCode } from './environment.ts'
+import { setUpOf, weaknessesOf } from './set-up.ts'
 
 export function addCheckConfig(program: Command, environment: CliEnvironment, setExitCode: (code: ExitCode) => void): void {
   const check = withJson(program.command('check-config')).description('find every mistake in the configuration; 1 when there is one')
@@ -26,8 +27,14 @@ function checkConfig(command: Command, environment: CliEnvironment): ExitCode {
     return EXIT.finding
   }
   const { file = null, withoutEffect } = config
-  say({ ok: true, file, problems: [], without_effect: withoutEffect, ...summaryOf(config) }, () =>
-    [summaryText(config), ...withoutEffect.map((setting) => `  ${textOfProblem(setting)}`)].join('\n'),
+  const [setUp, weak] = [setUpOf(config), weaknessesOf(config)]
+  say({ ok: true, file, problems: [], without_effect: withoutEffect, weak, ...summaryOf(config), set_up: setUp }, () =>
+    [
+      summaryText(config),
+      ...Object.entries(setUp).map(([part, is]) => `  ${part}: ${is}`),
+      ...withoutEffect.map((setting) => `  ${textOfProblem(setting)}`),
+      ...weak.map((setting) => `  weak: ${textOfProblem(setting)}`),
+    ].join('\n'),
   )
   return EXIT.ok
 }

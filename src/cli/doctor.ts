@@ -1,4 +1,4 @@
-/** `tollgate doctor`: looks at everything that a gateway stands on, and says what is wrong with it. Rules: operator.md "Commands". */
+/** `tollgate doctor`: looks at everything that a gateway stands on, and says what is wrong with it. Rules: operator.md "Commands", "What is weak". */
 
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -11,9 +11,11 @@ import { lockHolderOf } from '../ledger/file-id.ts'
 import { openReport } from '../ledger/report.ts'
 import { descriptorLimit } from '../observe/descriptors.ts'
 import { isGatewayRunning } from '../operator/operator-socket.ts'
+import { peoplePathOf } from '../people/people-file.ts'
 import { summaryText } from './check-config.ts'
 import { configOption, printer, withJson } from './command-context.ts'
 import { type CliEnvironment, EXIT, type ExitCode } from './environment.ts'
+import { setUpOf, weaknessesOf } from './set-up.ts'
 import { tableText } from './text.ts'
 
 /** `warning`: works, but should be looked at. Only `problem` makes the exit code 1. */
@@ -33,7 +35,7 @@ const CLOCK_MAX = Date.UTC(2100, 0)
 
 export function addDoctor(program: Command, environment: CliEnvironment, setExitCode: (code: ExitCode) => void): void {
   const doctor = withJson(program.command('doctor'))
-    .description('check configuration, ledger, disk, modes, descriptors, clock and upstreams; 1 when something is wrong')
+    .description('check configuration, pages, ledger, disk, modes, descriptors, clock and upstreams; 1 when something is wrong')
     .addOption(new Option('--no-network', 'do not call the upstreams'))
   doctor.action(async (options: { network: boolean }) => {
     const file = configOption(doctor)
@@ -61,8 +63,10 @@ async function examine(environment: CliEnvironment, file: string | undefined, ca
   return [
     ...('problems' in strict ? mistakes(strict) : [configuration(config)]),
     ...config.withoutEffect.map((setting) => ({ check: 'configuration', status: 'warning', detail: textOfProblem(setting) }) as const),
+    ...setUp(config),
     ...(await gateway(config)),
     ...ledger(config, now),
+    ...people(config),
     disk(config),
     ...machine,
     ...(await Promise.all(callsUpstreams ? config.upstreams.map(reach) : [])),
@@ -81,6 +85,12 @@ function configuration(config: Config): Finding {
     ? { check: 'configuration', status: 'warning', detail: `${config.file} may be written by others: chmod go-w` }
     : { check: 'configuration', status: 'ok', detail }
 }
+
+/** What is weak works, and stands behind what is set up. */
+const setUp = (config: Config): readonly Finding[] => [
+  ...Object.entries(setUpOf(config)).map(([check, detail]) => ({ check, status: 'ok', detail }) as const),
+  ...weaknessesOf(config).map((setting) => ({ check: 'weak', status: 'warning', detail: textOfProblem(setting) }) as const),
+]
 
 /** Whether one runs, and how many connections it could have: the running one, or one that were started from here. */
 async function gateway(config: Config): Promise<readonly Finding[]> {
@@ -126,6 +136,16 @@ function ledger(config: Config, now: number): readonly Finding[] {
   } finally {
     report.close()
   }
+}
+
+/** Hashes of passwords and what signs cookies. Nothing where nobody was invited yet. */
+function people(config: Config): readonly Finding[] {
+  const path = peoplePathOf(config.ledgerPath)
+  if (!existsSync(path)) return []
+  const open = ['', '-wal', '-shm'].map((suffix) => path + suffix).find((file) => existsSync(file) && statSync(file).mode & OTHERS)
+  return open === undefined
+    ? [{ check: 'people mode', status: 'ok', detail: 'only its owner may read it' }]
+    : [{ check: 'people mode', status: 'warning', detail: `${open} is open to others: chmod 600` }]
 }
 
 function disk(config: Config): Finding {

@@ -107,3 +107,72 @@ test('says of a setting that nothing obeys, and of an upstream that no model cal
   place.write('tollgate.toml', upstream('main', ''))
   expect(await place.json('check-config')).toMatchObject({ without_effect: [] })
 })
+
+type Checked = { weak: { path: string; message: string }[]; set_up: Record<string, string> }
+const check = (text: string): Promise<Checked> => {
+  place.write('tollgate.toml', text)
+  return place.json<Checked>('check-config')
+}
+
+test('says what of pages, mail, payments and alerts is set up, without a secret', async () => {
+  expect(await check('')).toMatchObject({
+    weak: [],
+    set_up: {
+      cabinet: 'http://localhost:8080/cabinet, passkeys, sign-up closed',
+      console: 'http://localhost:9090/console, passkeys',
+      mail: 'none: people come in by links that you send',
+      payments: 'codes',
+      alerts: 'webhooks to public https addresses',
+    },
+  })
+  place.env = { MAIL: 'smtps://user:hunter2@mail.example.com', KEY: 'rk_live_hunter2', HOOK: 'whsec_hunter2' }
+  const whole = `[server]\npublic_url = "https://api.example.com"\ntrusted_proxies = ["127.0.0.1"]\n[operator]\npublic_url = "https://ops.example.com"
+[cabinet]\nsign_up = "open"\n[mail]\nurl_env = "MAIL"\nfrom = "a@example.com"\n[payments]\ntext = "By invoice"
+[payments.stripe]\nsecret_key_env = "KEY"\nwebhook_secret_env = "HOOK"\n`
+  expect(await check(whole)).toMatchObject({
+    weak: [],
+    set_up: {
+      cabinet: 'https://api.example.com/cabinet, passkeys, sign-up open',
+      console: 'https://ops.example.com/console, passkeys',
+      mail: 'mail.example.com, from a@example.com',
+      payments: 'codes, Stripe, your text',
+      alerts: 'mail, webhooks to public https addresses',
+    },
+  })
+  const { out } = await place.run('check-config')
+  expect(out).toContain('\n  mail: mail.example.com, from a@example.com\n')
+  expect(out).not.toContain('hunter2')
+})
+
+test('names what works and is weak, each with its path, and nothing of it is a mistake', async () => {
+  const stripe = '[payments.stripe]\nsecret_key_env = "KEY"\nwebhook_secret_env = "HOOK"\n'
+  const mail = '[mail]\nurl_env = "MAIL"\nfrom = "a@example.com"\n'
+  place.env = { MAIL: 'smtp://user:secret@mail.example.com', KEY: 'sk_test_1', HOOK: 'whsec_1' }
+  const proxied = 'trusted_proxies = ["10.0.0.1"]\n'
+  for (const [text, ...paths] of [
+    ['[cabinet]\nsign_up = "open"\n[alerts]\nallow_private = true\n', 'cabinet.sign_up', 'alerts.allow_private'],
+    ['[server]\nhost = "0.0.0.0"\n', 'server.host'],
+    ['[operator]\nhost = "10.0.0.5"\n', 'operator.host'],
+    [`[server]\npublic_url = "http://api.example.com"\n`, 'cabinet.public_url'],
+    [`[operator]\npublic_url = "http://ops.example.com"\n`, 'operator.public_url'],
+    [`[operator]\nhost = "::"\npublic_url = "https://ops.example.com"\n`],
+    [`[server]\n${proxied}[cabinet]\npublic_url = "https://192.0.2.7"\n`, 'cabinet.public_url'],
+    [`[server]\n${proxied}[cabinet]\npublic_url = "https://[2001:db8::1]"\n`, 'cabinet.public_url'],
+    ['[server]\npublic_url = "https://api.example.com"\n', 'server.trusted_proxies'],
+    [mail, 'mail.url_env'],
+    [`[server]\npublic_url = "https://api.example.com"\n${proxied}${stripe}`, 'payments.stripe.secret_key_env'],
+    [stripe],
+  ] as const) {
+    const { weak } = await check(text)
+    expect({ text, paths: weak.map(({ path }) => path) }).toEqual({ text, paths: [...paths] })
+  }
+  for (const MAIL of ['smtp://127.0.0.1:25', 'smtp://mail.example.com?requireTLS=true', 'smtps://mail.example.com']) {
+    place.env = { MAIL }
+    expect((await check(mail)).weak).toEqual([])
+  }
+  place.write('tollgate.toml', '[cabinet]\nsign_up = "open"\n')
+  expect(await place.run('check-config')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('\n  weak: cabinet.sign_up: is open without'),
+  })
+})

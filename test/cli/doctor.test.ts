@@ -5,6 +5,7 @@
 
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { chmodSync } from 'node:fs'
+import { openPeopleFile, peoplePathOf } from '../../src/people/people-file.ts'
 import { Place, PROCESS_TIMEOUT_MS, SOURCE } from '../crash/process.ts'
 import { Workplace } from './run.ts'
 
@@ -25,6 +26,11 @@ test('finds nothing wrong with a fresh ledger, and only a warning without one', 
   expect(data.filter(({ status }) => status !== 'ok')).toEqual([])
   expect(data.map(({ check }) => check)).toEqual([
     'configuration',
+    'cabinet',
+    'console',
+    'mail',
+    'payments',
+    'alerts',
     'gateway',
     'descriptors',
     'ledger',
@@ -55,6 +61,22 @@ test('finds open modes, mistakes of the configuration, a wrong clock and silent 
   expect(await place.run('doctor', '--no-network')).toMatchObject({ code: 1, out: expect.stringMatching(/clock +problem/) })
   place.write('tollgate.toml', 'x = 1')
   expect(await place.run('doctor')).toMatchObject({ code: 1, out: expect.stringContaining('x: unknown name') })
+})
+
+test('warns of people whose file others may read, and of what the configuration leaves weak', async () => {
+  await place.json('keys', 'create')
+  const path = peoplePathOf(place.ledgerPath)
+  openPeopleFile(path).close()
+  const modeOf = async () => (await place.json<Doctor>('doctor')).data.find(({ check }) => check === 'people mode')
+  expect(await modeOf()).toMatchObject({ status: 'ok' })
+  chmodSync(path, 0o640)
+  expect(await modeOf()).toEqual({ check: 'people mode', status: 'warning', detail: `${path} is open to others: chmod 600` })
+  place.write('tollgate.toml', '[cabinet]\nsign_up = "open"\n')
+  const { ok, data } = await place.json<Doctor>('doctor')
+  expect([ok, data.filter(({ check }) => check === 'weak')]).toMatchObject([
+    true,
+    [{ status: 'warning', detail: expect.stringContaining('cabinet.sign_up: is open without [mail]') }],
+  ])
 })
 
 test('a file that is no ledger is a problem, and what to do stands beside it', async () => {
