@@ -23,8 +23,10 @@ export async function assetsOf(html: HTMLBundle, root: string): Promise<Assets> 
   const isPage = ({ name }: File): boolean => name.endsWith('.html')
   const page = files.find(isPage)
   if (page === undefined) throw new Error(`no page in ${html.index}`)
+  const parts = files.filter((file) => !isPage(file))
+  const names = parts.map(({ name }) => name)
   const made = new Map(
-    files.filter((file) => !isPage(file)).map(({ name, text, type }) => [name, makeStatic({ text, type, caching: 'immutable' })]),
+    parts.map(({ name, text, type }) => [name, makeStatic({ text: besideEachOther(text, names), type, caching: 'immutable' })]),
   )
   // The bundler names its files beside the page, which is shown under many paths.
   const text = page.text.replaceAll(/(src|href)="\.?\/([^"/]+)"/g, (_, attribute, name) => `${attribute}="${root}${name}"`)
@@ -33,6 +35,10 @@ export async function assetsOf(html: HTMLBundle, root: string): Promise<Assets> 
     asset: (name) => made.get(name),
   }
 }
+
+/** In a compiled binary pages share scripts, which import each other from the root of the host: there is nothing. */
+const besideEachOther = (text: string, names: readonly string[]): string =>
+  names.reduce((read, name) => read.replaceAll(`"/${name}"`, `"./${name}"`), text)
 
 const embedded = (files: NonNullable<HTMLBundle['files']>): Promise<readonly File[]> =>
   Promise.all(

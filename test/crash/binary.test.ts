@@ -7,6 +7,7 @@ import { afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } fro
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { partsOf } from '../support/page-parts.ts'
 import { connectRaw, rawRequest } from '../support/raw-client.ts'
 import { type BookKeeper, type Call, keepBooks, wordsOf } from './book-keeper.ts'
 import { configurationOf, UPSTREAM_ENV } from './configuration.ts'
@@ -95,15 +96,40 @@ test('without any file it serves the simulator, says one line, makes keys by its
   const guide = await fetch(`${gateway.url}/docs/models`)
   expect([guide.status, (await guide.text()).includes(`<code>${data[0]?.id}</code>`)]).toEqual([200, true])
   expect(await (await fetch(`${gateway.url}/docs/style.css`)).text()).toContain('prefers-color-scheme')
-  const cabinet = await (await fetch(`${gateway.url}/cabinet/keys`)).text()
-  const parts = [...cabinet.matchAll(/(?:src|href)="(\/cabinet\/assets\/[^"]+)"/g)].map(([, address]) => `${gateway.url}${address}`)
-  expect(await Promise.all(parts.map(async (address) => (await fetch(address)).status))).toEqual([200, 200])
   gateway.signal('SIGINT')
   expect(await gateway.exited).toEqual({ code: 0, signal: null })
   expect(gateway.out()).toBe(`tollgate listening on ${gateway.url}\n`)
   expect(linesOf(gateway).map(({ notice }) => notice)).toContain('no upstream is configured, the embedded simulator answers')
   expect([existsSync(`${place.ledgerPath}-wal`), existsSync(`${place.ledgerPath}.sock`)]).toEqual([false, false])
   await place.verify()
+})
+
+test('cabinet and console come whole, with every script that another imports, each within its size; an invited person comes in', async () => {
+  place.write('tollgate.toml', '[operator]\nport = 0\n')
+  const gateway = await place.serve()
+  for (const page of [`${gateway.url}/cabinet/keys`, `${gateway.operatorUrl}/console/upstreams`]) {
+    const parts = await partsOf(page)
+    expect(parts.filter(({ status }) => status !== 200)).toEqual([])
+    expect(parts.map(({ type }) => type.split(';')[0])).toEqual(expect.arrayContaining(['text/html', 'text/css', 'text/javascript']))
+    expect(parts.reduce((sum, { gzipped }) => sum + gzipped, 0)).toBeLessThan(90_000)
+  }
+  await createKey('--name', 'app', '--account', (await place.json<{ id: string }>('accounts', 'create', 'acme')).id)
+  const { link } = await place.json<{ link: string }>('people', 'invite', 'ann@example.com', '--account', 'acme')
+  const token = link.split('/').at(-1) ?? ''
+  const send = (path: string, body: unknown): Promise<Response> =>
+    fetch(`${gateway.url}${path}`, {
+      method: 'POST',
+      headers: { origin: gateway.url, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  expect((await send('/cabinet/auth/invite', { token, password: 'correct horse battery' })).status).toBe(200)
+  // By better-auth, which is loaded now.
+  const signedIn = await send('/cabinet/auth/sign-in/email', { email: 'ann@example.com', password: 'correct horse battery' })
+  expect(signedIn.status).toBe(200)
+  const [cookie = ''] = (signedIn.headers.get('set-cookie') ?? '').split(';')
+  const me = (await (await fetch(`${gateway.url}/cabinet/api/me`, { headers: { cookie } })).json()) as unknown
+  expect(me).toMatchObject({ person: { email: 'ann@example.com', has_password: true }, accounts: [{ name: 'acme', role: 'owner' }] })
+  expect([token, cookie, 'correct horse'].filter((secret) => gateway.err().includes(secret))).toEqual([])
 })
 
 test('a second gateway on the same ledger ends with 3 and names the first, which is still the process that was started', async () => {
