@@ -168,6 +168,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     metrics.gauge('tollgate_client_connections', 'Open connections of clients.', async () => (await listeners.connections()) ?? 0)
   if (!(await listeners.limitWrites())) log.notice('this system cannot be told to reset clients that do not read: they are closed')
   alerts.begin()
+  prepareSoon(payments)
   const hurry = Promise.withResolvers<void>()
   return {
     url: listeners.url,
@@ -201,6 +202,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     },
     hurry: () => hurry.resolve(),
   }
+}
+
+/** When the start is over and before much runs; only where it is configured. */
+const PREPARE_AFTER_MS = 250
+const prepareSoon = (payments: Payments | undefined): void => {
+  if (payments === undefined) return
+  setTimeout(() => void payments.prepare(), PREPARE_AFTER_MS).unref()
 }
 
 /** `address`: of what stands for Stripe, in tests. */

@@ -20,6 +20,8 @@ export type PaymentsParts = Readonly<{
   now: () => number
   secrets: Readonly<{ secretKey: string; webhookSecret: string }>
   address?: StripeAddress
+  /** Default: of the package. */
+  load?: (secrets: Readonly<{ secretKey: string; webhookSecret: string }>, address?: StripeAddress) => Promise<StripeApi>
 }>
 
 /** Written whole once, and so a value: what an event became, for whoever answers Stripe. */
@@ -99,11 +101,34 @@ export class Payments {
     return result
   }
 
+  /** Stripe's package takes some 50 ms in which nothing else runs: rather soon after a start than when somebody pays. What fails is tried again when it is needed. */
+  async prepare(): Promise<void> {
+    try {
+      await this.#loaded()
+    } catch (error) {
+      this.#parts.log.notice('what talks to Stripe did not load', describe(error))
+    }
+  }
+
   #loaded(): Promise<StripeApi> {
-    const { secrets, address } = this.#parts
-    this.#api ??= import('./stripe-api.ts').then((module) => new module.StripeApi(secrets, address))
+    this.#api ??= this.#load()
     return this.#api
   }
+
+  async #load(): Promise<StripeApi> {
+    const { secrets, address, load = loadStripe } = this.#parts
+    try {
+      return await load(secrets, address)
+    } catch (error) {
+      this.#api = undefined
+      throw error
+    }
+  }
+}
+
+const loadStripe: NonNullable<PaymentsParts['load']> = async (secrets, address) => {
+  const { StripeApi } = await import('./stripe-api.ts')
+  return new StripeApi(secrets, address)
 }
 
 type CreditsOfAccount = Readonly<{ accountId: string; credits: readonly Credit[] }>

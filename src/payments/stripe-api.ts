@@ -1,5 +1,5 @@
 /**
- * Stripe, as far as we ask it: a page to pay on, the payment behind a refund, the signature of an event. Its package is loaded with the first question and talks by
+ * Stripe, as far as we ask it: a page to pay on, the payment behind a refund, the signature of an event. Its package is loaded soon after the start and talks by
  * `fetch`. Rules: pages.md "Stripe". Source: https://docs.stripe.com/api.
  */
 

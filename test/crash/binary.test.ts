@@ -7,6 +7,7 @@ import { afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } fro
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { bodyOf, SECRETS, sessionEvent, signatureOf } from '../support/fake-stripe.ts'
 import { partsOf } from '../support/page-parts.ts'
 import { connectRaw, rawRequest } from '../support/raw-client.ts'
 import { type BookKeeper, type Call, keepBooks, wordsOf } from './book-keeper.ts'
@@ -130,6 +131,22 @@ test('cabinet and console come whole, with every script that another imports, ea
   const me = (await (await fetch(`${gateway.url}/cabinet/api/me`, { headers: { cookie } })).json()) as unknown
   expect(me).toMatchObject({ person: { email: 'ann@example.com', has_password: true }, accounts: [{ name: 'acme', role: 'owner' }] })
   expect([token, cookie, 'correct horse'].filter((secret) => gateway.err().includes(secret))).toEqual([])
+})
+
+test('an event that Stripe signed is booked once, and one that it did not sign never', async () => {
+  place.write(
+    'tollgate.toml',
+    '[operator]\nport = 0\n[payments.stripe]\nsecret_key_env = "STRIPE_KEY"\nwebhook_secret_env = "STRIPE_HOOK"\n',
+  )
+  const gateway = await place.serve({ env: { STRIPE_KEY: SECRETS.secretKey, STRIPE_HOOK: SECRETS.webhookSecret } })
+  secrets.push(SECRETS.secretKey, SECRETS.webhookSecret)
+  const { id } = await place.json<{ id: string }>('accounts', 'create', 'acme')
+  const body = bodyOf(sessionEvent({ id: 'pi_1', accountId: id, cents: 1_250 }))
+  const send = async (signature: string): Promise<unknown> =>
+    (await fetch(`${gateway.url}/webhooks/stripe`, { method: 'POST', headers: { 'stripe-signature': signature }, body })).json()
+  expect(await send(signatureOf(body, 'whsec_another'))).toEqual({ result: 'forged' })
+  expect([await send(signatureOf(body)), await send(signatureOf(body))]).toEqual([{ result: 'booked' }, { result: 'already' }])
+  expect((await place.json<{ data: unknown[] }>('accounts', 'list')).data).toMatchObject([{ balance_usd: 12.5 }])
 })
 
 test('a second gateway on the same ledger ends with 3 and names the first, which is still the process that was started', async () => {

@@ -11,6 +11,7 @@ import { openReport } from '../../src/ledger/report.ts'
 import { makeLog } from '../../src/observe/log.ts'
 import { makeMetrics, type PaymentResult } from '../../src/observe/metrics.ts'
 import { Payments } from '../../src/payments/payments.ts'
+import { StripeApi } from '../../src/payments/stripe-api.ts'
 import {
   bodyOf,
   chargeEvent,
@@ -373,4 +374,23 @@ test('after all of that the books are right', () => {
   if ('problem' in report) throw new Error(report.message)
   expect(report.verify()).toEqual([])
   report.close()
+})
+
+test('what talks to Stripe is loaded once, before it is needed; a load that failed is tried again', async () => {
+  const accountId = await makeAccount()
+  let loads = 0
+  const late = new Payments({
+    ledger,
+    log: makeLog({ write: () => undefined }),
+    metrics,
+    now: () => NOW + ticks++,
+    secrets: SECRETS,
+    load: (secrets) => (++loads === 1 ? Promise.reject(new Error('no disk')) : Promise.resolve(new StripeApi(secrets, stripe.address))),
+  })
+  await late.prepare()
+  const body = bodyOf(sessionEvent({ id: 'pi_late', accountId, cents: 500 }))
+  expect([loads, await late.receive(body, signatureOf(body), '')]).toEqual([1, 'booked'])
+  await late.prepare()
+  expect(await late.receive(body, signatureOf(body), '')).toBe('already')
+  expect(loads).toBe(2)
 })
