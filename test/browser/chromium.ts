@@ -23,7 +23,14 @@ export async function openBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: join(FOLDER, 'chromium'),
     args: ['--no-sandbox', '--no-zygote', '--disable-gpu', '--font-render-hinting=none'],
-    env: { ...process.env, LD_LIBRARY_PATH: join(FOLDER, 'al2023', 'lib'), FONTCONFIG_FILE: join(FOLDER, 'fonts.conf'), HOME: FOLDER },
+    // Without a language of the machine it names one that its own Intl does not know.
+    env: {
+      ...process.env,
+      LC_ALL: 'en_GB.UTF-8',
+      LD_LIBRARY_PATH: join(FOLDER, 'al2023', 'lib'),
+      FONTCONFIG_FILE: join(FOLDER, 'fonts.conf'),
+      HOME: FOLDER,
+    },
   })
 }
 

@@ -47,7 +47,11 @@ export function requestRoutes({ world, people }: Pick<Site, 'world' | 'people'>)
       '/requests/:requestId',
       async ({ caller, params: { accountId, requestId } }) => {
         const found = await reports.ask(`person:${caller.person.id}`, { kind: 'accountReceipt', accountId, requestId })
-        if (found === undefined) return refuse(404, 'No request of this account has this id, or it has not ended, or it cost nothing')
+        if (found === undefined)
+          return refuse(
+            404,
+            'No request of this account has this id. One that runs, was refused or failed before its answer began is not in the list',
+          )
         if (typeof found === 'string') return refuseUnread(found)
         const { receipt, calls } = found
         return { ...requestDetail(receipt), ...keyOf(receipt), calls: calls.map(callDocument) }

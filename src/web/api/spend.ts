@@ -54,8 +54,12 @@ export function spendRoutes({ world, people }: Pick<Site, 'world' | 'people'>) {
     .get(
       '/spend',
       async ({ caller, params: { accountId }, query }) => {
-        const found = await spendOf(`person:${caller.person.id}`, accountId, query)
-        return found instanceof Response ? found : spendDocument(found.rows, found.of)
+        const client = `person:${caller.person.id}`
+        const found = await spendOf(client, accountId, query)
+        if (found instanceof Response) return found
+        const key = query.key === undefined ? undefined : await reports.ask(client, { kind: 'accountKey', accountId, keyId: query.key })
+        if (typeof key === 'string') return refuseUnread(key)
+        return { ...spendDocument(found.rows, found.of), key_name: key?.name ?? null }
       },
       { member: 'reader', query: SPEND_QUERY },
     )

@@ -6,24 +6,45 @@
 import { useEffect, useRef } from 'preact/hooks'
 import UPlot from 'uplot'
 
-export type Series = Readonly<{ name: string; values: readonly number[] }>
+export type Series = Readonly<{ name: string; colour: string; values: readonly number[] }>
 
 const HEIGHT_PX = 240
-/** By contrast on both papers; after the last they begin anew. */
-export const COLOURS = ['#0b8a6a', '#4f6bd8', '#c9822b', '#a8479b', '#2f95b8', '#b94a48', '#6f8f2f', '#7a6a58'] as const
-export const colourOf = (index: number): string => COLOURS[index % COLOURS.length] ?? COLOURS[0]
+/** By contrast on both papers. */
+const COLOURS = ['#0f9673', '#5b78e0', '#d08a2e', '#b255a5', '#3a9cc0', '#c65653', '#7d9a34'] as const
+/** Of what has no colour of its own. */
+export const OTHERS_COLOUR = '#8a948f'
 
-/** `days`: as the axis shows them. `showValue`: of the axis on the left. */
+/** A colour for each of at most seven, that stays with a name as far as it can, whatever its place among the others. */
+export function coloursOf(names: readonly string[]): ReadonlyMap<string, string> {
+  const free: string[] = [...COLOURS]
+  const colours = new Map<string, string>()
+  for (const name of names.toSorted()) {
+    const wanted = COLOURS[hashOf(name) % COLOURS.length] ?? OTHERS_COLOUR
+    const taken = Math.max(free.indexOf(wanted), 0)
+    colours.set(name, free.splice(taken, 1)[0] ?? OTHERS_COLOUR)
+  }
+  return colours
+}
+
+const hashOf = (name: string): number => Array.from(name).reduce((hash, letter) => (hash * 31 + (letter.codePointAt(0) ?? 0)) >>> 0, 7)
+
+/** `days`: as the axis shows them. `showValue`: of the axis on the left. `point`: which bar is pointed at, null: none. */
 export function Bars({
   days,
   series,
   showValue,
-}: Readonly<{ days: readonly string[]; series: readonly Series[]; showValue: (value: number) => string }>) {
+  point,
+}: Readonly<{
+  days: readonly string[]
+  series: readonly Series[]
+  showValue: (value: number) => string
+  point: (index: number | null) => void
+}>) {
   const frame = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const element = frame.current
     if (element === null) return
-    const draw = () => new UPlot(optionsOf(element, days, series, showValue), dataOf(days, series), element)
+    const draw = () => new UPlot(optionsOf(element, days, series, showValue, point), dataOf(days, series), element)
     let plot = draw()
     const redraw = (): void => {
       plot.destroy()
@@ -42,17 +63,17 @@ export function Bars({
   return (
     <figure class="chart" aria-hidden="true">
       <div class="chart-frame" ref={frame} />
-      <Legend names={series.map(({ name }) => name)} />
+      <Legend series={series} />
     </figure>
   )
 }
 
-const Legend = ({ names }: Readonly<{ names: readonly string[] }>) => (
+const Legend = ({ series }: Readonly<{ series: readonly Series[] }>) => (
   <ul class="legend">
-    {names.map((name, index) => (
+    {series.map(({ name, colour }) => (
       <li key={name}>
         <svg viewBox="0 0 10 10" width="10" height="10" aria-hidden="true">
-          <rect width="10" height="10" rx="2" fill={colourOf(index)} />
+          <rect width="10" height="10" rx="2" fill={colour} />
         </svg>
         {name}
       </li>
@@ -73,6 +94,7 @@ function optionsOf(
   days: readonly string[],
   series: readonly Series[],
   showValue: (value: number) => string,
+  point: (index: number | null) => void,
 ): UPlot.Options {
   const style = getComputedStyle(element)
   const ink = style.getPropertyValue('--ink-quiet')
@@ -83,16 +105,17 @@ function optionsOf(
     width: element.clientWidth,
     height: HEIGHT_PX,
     legend: { show: false },
-    cursor: { show: false },
+    cursor: { x: false, y: false, drag: { setScale: false, x: false, y: false }, points: { show: false } },
+    hooks: { setCursor: [({ cursor: { idx } }) => point(idx ?? null)] },
     scales: {
       x: { time: false, range: (_, low, high) => [low - 0.5, high + 0.5] },
       y: { range: (_, _low, high) => [0, high > 0 ? high * 1.1 : 1] },
     },
     axes: [
-      { ...axis, grid: { show: false }, incrs: [1, 2, 5, 10, 15, 30, 90], values: (_, ats) => ats.map((at) => days[at] ?? '') },
+      { ...axis, size: 30, grid: { show: false }, incrs: [1, 2, 5, 10, 15, 30, 90], values: (_, ats) => ats.map((at) => days[at] ?? '') },
       { ...axis, size: 64, values: (_, values) => values.map(showValue) },
     ],
-    series: [{}, ...series.map((_, index) => barOf(colourOf(series.length - 1 - index), paths))],
+    series: [{}, ...series.toReversed().map(({ colour }) => barOf(colour, paths))],
   }
 }
 

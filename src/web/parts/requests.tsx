@@ -91,6 +91,13 @@ export const RequestOpened = ({ request, more }: Readonly<{ request: RequestDeta
   </div>
 )
 
+/** Every digit, all with as many, so that who adds them up comes to the sum. */
+const placesOf = ({ lines, cost_usd_exact }: RequestDetail): number =>
+  Math.max(
+    6,
+    ...[cost_usd_exact, ...lines.map(({ price_usd_exact }) => price_usd_exact)].map((exact) => (exact.split('.')[1] ?? '').length),
+  )
+
 const Computation = ({ request }: Readonly<{ request: RequestDetail }>) => (
   <Table
     label="How the cost was computed"
@@ -98,10 +105,10 @@ const Computation = ({ request }: Readonly<{ request: RequestDetail }>) => (
       { name: 'Counted', cell: ({ item }) => ITEM_WORDS[item] },
       { name: 'Count', isFigure: true, cell: ({ count }) => showCount(count) },
       { name: 'USD each', isFigure: true, cell: ({ rate_usd_exact }) => rate_usd_exact },
-      { name: 'Price', isFigure: true, cell: ({ price_usd_exact }) => <Usd exact={price_usd_exact} places={6} /> },
+      { name: 'Price', isFigure: true, cell: ({ price_usd_exact }) => <Usd exact={price_usd_exact} places={placesOf(request)} /> },
     ]}
     rows={request.lines}
     keyOf={({ item }) => item}
-    foot={['Charged', '', '', <Usd key="sum" exact={request.cost_usd_exact} places={6} />]}
+    foot={['Charged', '', '', <Usd key="sum" exact={request.cost_usd_exact} places={placesOf(request)} />]}
   />
 )

@@ -1,0 +1,73 @@
+/** What narrows the list of requests, and the way to one whose id is known. */
+
+import { useState } from 'preact/hooks'
+import { useAsked } from '../../parts/ask.ts'
+import { Choice, Field } from '../../parts/field.tsx'
+import { api } from '../api.ts'
+import { keysOf } from '../keys-api.ts'
+import { keyTitle } from '../spend-api.ts'
+import type { Filters } from '../spend-view.ts'
+import { OUTCOME_OPTIONS, WORDS } from './requests.words.ts'
+
+export const RequestFilters = ({
+  accountId,
+  filters,
+  show,
+  open,
+}: Readonly<{ accountId: string; filters: Filters; show: (changed: Filters) => void; open: (requestId: string) => void }>) => {
+  const keys = useAsked(() => keysOf(accountId).get({ query: {} }), [accountId]).loaded.value?.data ?? []
+  const models = useAsked(() => api.gateway.get(), []).loaded.value?.models ?? []
+  return (
+    <div class="filters">
+      <Choice
+        label="Key"
+        value={filters.key ?? ''}
+        options={optionsOf(
+          keys.map((key) => ({ value: key.id, text: keyTitle(key) })),
+          filters.key,
+        )}
+        change={(key) => show({ key })}
+      />
+      <Choice
+        label="Model"
+        value={filters.model ?? ''}
+        options={optionsOf(
+          models.map(({ id }) => ({ value: id, text: id })),
+          filters.model,
+        )}
+        change={(model) => show({ model })}
+      />
+      <Choice label="Outcome" value={filters.outcome ?? ''} options={OUTCOME_OPTIONS} change={(outcome) => show({ outcome })} />
+      <Field label="From" type="date" value={filters.from?.slice(0, 10) ?? ''} change={(from) => show({ from })} />
+      <Field label="To (UTC)" type="date" value={filters.to?.slice(0, 10) ?? ''} change={(to) => show({ to })} />
+      <Search open={open} />
+    </div>
+  )
+}
+
+type Option = Readonly<{ value: string; text: string }>
+
+/** With the chosen one, also where it is not listed any more. */
+const optionsOf = (listed: readonly Option[], chosen: string | undefined): readonly Option[] => [
+  { value: '', text: 'All' },
+  ...listed,
+  ...(chosen === undefined || listed.some(({ value }) => value === chosen) ? [] : [{ value: chosen, text: chosen }]),
+]
+
+const Search = ({ open }: Readonly<{ open: (requestId: string) => void }>) => {
+  const [text, setText] = useState('')
+  return (
+    <form
+      class="search"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (text.trim() !== '') open(text.trim())
+      }}
+    >
+      <Field label="Request id" type="search" placeholder="req_…" spellcheck={false} autocomplete="off" value={text} change={setText} />
+      <button type="submit" title={WORDS.searchHint}>
+        Open
+      </button>
+    </form>
+  )
+}

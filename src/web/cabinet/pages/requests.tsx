@@ -1,0 +1,97 @@
+/**
+ * The requests of an account: newest first, filtered, one opened with the computation of its cost. What is new comes by itself at the top of the first page. The
+ * address says what is shown. Rules: pages.md "Requests of an account".
+ */
+
+import { useRef } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
+import { ask, useAsked } from '../../parts/ask.ts'
+import { useEvery } from '../../parts/every.ts'
+import { useKeyset } from '../../parts/keyset.ts'
+import { Requests as RequestTable } from '../../parts/requests.tsx'
+import { PageHead } from '../../parts/shell.tsx'
+import { Empty, Show } from '../../parts/state.tsx'
+import { Pager } from '../../parts/table.tsx'
+import { type AccountPageProps, pathOf } from '../account-path.ts'
+import { filePath, keyTitle, spendApi } from '../spend-api.ts'
+import { FILTERS, type Filters, searchOf } from '../spend-view.ts'
+import { RequestFilters } from './request-filters.tsx'
+import { OpenedRequest } from './request-opened.tsx'
+import { WORDS } from './requests.words.ts'
+
+/** So that a request is seen within a second. It asks for one row. */
+const LOOKED_EVERY_MS = 600
+
+export const Requests = ({ account }: AccountPageProps) => {
+  const { query, route } = useLocation()
+  const filters: Filters = Object.fromEntries(FILTERS.flatMap((name) => (query[name] ? [[name, query[name]]] : [])))
+  const search = searchOf(filters)
+  const isFiltered = search !== ''
+  const opened = query['request'] || undefined
+  const { cursor, hasNewer, older, newer, first } = useKeyset()
+  const { loaded, again } = useAsked(
+    () => spendApi.requests(account.id, cursor === undefined ? filters : { ...filters, after: cursor }),
+    [account.id, search, cursor],
+  )
+  useNewest(account.id, cursor === undefined, again)
+  const show = (changed: Filters & Readonly<{ request?: string | undefined }>): void => {
+    if (!('request' in changed)) first()
+    route(`${pathOf(account.id, 'requests')}${searchOf({ ...filters, ...changed })}`)
+  }
+  return (
+    <>
+      <PageHead title={WORDS.title} lede={WORDS.lede}>
+        <a class="button" href={filePath(account.id, 'requests.csv', search)} download>
+          {WORDS.csv}
+        </a>
+      </PageHead>
+      <RequestFilters accountId={account.id} filters={filters} show={show} open={(request) => show({ request })} />
+      <Show loaded={loaded} again={again} lines={14}>
+        {({ data, next_cursor }) => (
+          <>
+            {data.length === 0 ? (
+              <NoRequests isFiltered={isFiltered || hasNewer} hasOlder={next_cursor !== null} />
+            ) : (
+              <RequestTable
+                rows={data}
+                open={(request) => show({ request })}
+                more={[
+                  {
+                    name: 'Key',
+                    cell: ({ key_id, key_name }) => <span class="cut block">{keyTitle({ id: key_id, name: key_name })}</span>,
+                  },
+                ]}
+              />
+            )}
+            <Pager hasNewer={hasNewer} next={next_cursor} older={older} newer={newer} />
+          </>
+        )}
+      </Show>
+      {opened !== undefined && (
+        <OpenedRequest key={opened} accountId={account.id} requestId={opened} close={() => show({ request: undefined })} />
+      )}
+    </>
+  )
+}
+
+/** A page of a filtered list may be empty and have more behind it. */
+const NoRequests = ({ isFiltered, hasOlder }: Readonly<{ isFiltered: boolean; hasOlder: boolean }>) => {
+  if (hasOlder) return <Empty title={WORDS.shortPage} />
+  return (
+    <Empty title={isFiltered ? WORDS.noneFound : WORDS.none}>
+      <p>{isFiltered ? WORDS.noneFoundLede : WORDS.noneLede}</p>
+    </Empty>
+  )
+}
+
+/** Calls `changed` when the newest request of the account is another one. */
+function useNewest(accountId: string, isOn: boolean, changed: () => void): void {
+  const newest = useRef<string | null | undefined>(undefined)
+  useEvery(LOOKED_EVERY_MS, isOn, async () => {
+    const { value } = await ask(spendApi.requests(accountId, { limit: '1' }))
+    if (value === undefined) return
+    const found = value.data[0]?.request_id ?? null
+    if (newest.current !== undefined && newest.current !== found) changed()
+    newest.current = found
+  })
+}

@@ -1,0 +1,25 @@
+/** What the page of requests says. */
+
+export const WORDS = {
+  title: 'Requests',
+  lede: 'Newest first. A request stands here once it is booked, which is when its answer has ended.',
+  csv: 'Download CSV',
+  none: 'No requests yet.',
+  noneLede: 'Paste a line of one of your keys into a terminal: it appears here as soon as it is answered.',
+  noneFound: 'No request is like this.',
+  noneFoundLede: 'Take a filter away, or choose another time.',
+  shortPage: 'Nothing in this part of the list; there are older requests.',
+  searchHint: 'As in the answer’s x-request-id',
+  calls: 'Other calls of a provider, which cost you nothing',
+} as const
+
+const OUTCOMES = {
+  complete: 'Complete',
+  leaver: 'Client left',
+  deadline: 'Time limit',
+  cut: 'Key disabled',
+  fault: 'Provider failed',
+  drain: 'Gateway stopped',
+  recovered: 'Gateway died',
+} as const
+export const OUTCOME_OPTIONS = [{ value: '', text: 'All' }, ...Object.entries(OUTCOMES).map(([value, text]) => ({ value, text }))]

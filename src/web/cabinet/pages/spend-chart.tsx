@@ -1,0 +1,59 @@
+/** Spend as stacked bars, a day or hour each; what a bar is made of stands above it while it is pointed at. */
+
+import { useMemo, useState } from 'preact/hooks'
+import { Bars, coloursOf, OTHERS_COLOUR } from '../../parts/chart.tsx'
+import { showDay } from '../../parts/show-time.ts'
+import { showUsd, sumUsd, usdNumber } from '../../parts/show-usd.ts'
+import { keyTitle, type Spend } from '../spend-api.ts'
+
+export const SpendChart = ({ spend }: Readonly<{ spend: Spend }>) => {
+  const [at, setAt] = useState<number | null>(null)
+  const { days, series } = useMemo(() => drawn(spend), [spend])
+  const place = at === null ? undefined : days[at]
+  return (
+    <div class="card chart-card">
+      <p class="readout" aria-hidden="true">
+        {at === null || place === undefined ? (
+          <>
+            <strong>{showUsd(spend.total.cost_usd)}</strong> {spend.is_by_hour ? `on ${showDay(spend.to)}, by hour (UTC)` : ''}
+            {spend.is_by_hour ? '' : `from ${showDay(spend.from)} to ${showDay(spend.to)}`}
+          </>
+        ) : (
+          <>
+            <strong>{showUsd(sumUsd(spend.series.map(({ values }) => values[at] ?? '0')))}</strong> on {place}
+            {partsAt(spend, at)}
+          </>
+        )}
+      </p>
+      <Bars days={days} series={series} showValue={(value) => showUsd(value.toFixed(6))} point={setAt} />
+    </div>
+  )
+}
+
+const drawn = ({ places, series, is_by_hour }: Spend) => {
+  const colours = coloursOf(series.flatMap(({ id }) => (id === null ? [] : [id])))
+  return {
+    days: is_by_hour ? places : places.map(showDay),
+    series: series.map(({ id, name, values }) => ({
+      name: id === null ? 'others' : keyTitle({ id, name }),
+      colour: id === null ? OTHERS_COLOUR : (colours.get(id) ?? OTHERS_COLOUR),
+      values: values.map(usdNumber),
+    })),
+  }
+}
+
+const MOST_SHOWN = 3
+
+/** The dearest of a bar. */
+function partsAt({ series }: Spend, at: number): string {
+  const parts = series
+    .map(({ id, name, values }) => ({ title: id === null ? 'others' : keyTitle({ id, name }), cost: values[at] ?? '0' }))
+    .filter(({ cost }) => cost !== '0')
+    .toSorted((a, b) => usdNumber(b.cost) - usdNumber(a.cost))
+  return parts.length < 2
+    ? parts.map(({ title }) => `: ${title}`).join('')
+    : `: ${parts
+        .slice(0, MOST_SHOWN)
+        .map(({ title, cost }) => `${title} ${showUsd(cost)}`)
+        .join(', ')}${parts.length > MOST_SHOWN ? ', …' : ''}`
+}

@@ -1,0 +1,107 @@
+/** What was spent by model or key, with its sum; and tokens by kind. */
+
+import { showCount } from '../../parts/show-time.ts'
+import { usdNumber } from '../../parts/show-usd.ts'
+import { type Column, Table } from '../../parts/table.tsx'
+import { Usd } from '../../parts/usd.tsx'
+import { keyTitle, type Spend } from '../spend-api.ts'
+import type { SpendView } from '../spend-view.ts'
+
+type Row = Omit<Spend['data'][number], 'id'> & Readonly<{ id: string | null }>
+
+/** A click on a thing shows it alone, by the other of model and key. */
+export const SpendTable = ({
+  spend,
+  view,
+  show,
+}: Readonly<{ spend: Spend; view: SpendView; show: (changed: Partial<SpendView>) => void }>) => {
+  const { by, data, others, total } = spend
+  const rows: readonly Row[] = others === null ? data : [...data, { ...others, id: null, name: `${showCount(others.count)} others` }]
+  const other = by === 'model' ? 'key' : 'model'
+  const columns: readonly Column<Row>[] = [
+    {
+      name: by === 'model' ? 'Model' : 'Key',
+      cell: ({ id, name }) =>
+        id === null || view[by] === id ? (
+          <span class="thing">{id === null ? name : keyTitle({ id, name })}</span>
+        ) : (
+          <button
+            type="button"
+            class="as-link thing"
+            title={`Show this ${by} alone`}
+            onClick={() => show({ [by]: id, ...(view[other] === undefined ? { by: other } : {}) })}
+          >
+            {keyTitle({ id, name })}
+          </button>
+        ),
+    },
+    { name: 'Cost', isFigure: true, cell: ({ cost_usd }) => <Usd exact={cost_usd} /> },
+    { name: 'Share', isFigure: true, cell: ({ cost_usd }) => <span class="quiet">{shareText(cost_usd, total.cost_usd)}</span> },
+    { name: 'Requests', isFigure: true, cell: ({ requests }) => showCount(requests) },
+    { name: 'Input', isFigure: true, cell: ({ usage }) => showCount(usage.input_tokens) },
+    { name: 'Output', isFigure: true, cell: ({ usage }) => showCount(usage.output_tokens) },
+    { name: 'Cache read', isFigure: true, cell: ({ usage }) => showCount(usage.cache_read_input_tokens) },
+    { name: 'Cache write', isFigure: true, cell: ({ usage }) => showCount(usage.cache_creation_input_tokens) },
+    { name: 'Saved', isFigure: true, cell: ({ saved_usd }) => <Usd exact={saved_usd} /> },
+    { name: 'Not charged', isFigure: true, cell: ({ waived_usd }) => <Usd exact={waived_usd} /> },
+  ]
+  return (
+    <Table
+      label={`Spend by ${by}`}
+      columns={columns}
+      rows={rows}
+      keyOf={({ id }) => id ?? ''}
+      foot={[
+        'Sum',
+        <Usd key="cost" exact={total.cost_usd} />,
+        '',
+        showCount(total.requests),
+        showCount(total.usage.input_tokens),
+        showCount(total.usage.output_tokens),
+        showCount(total.usage.cache_read_input_tokens),
+        showCount(total.usage.cache_creation_input_tokens),
+        <Usd key="saved" exact={total.saved_usd} />,
+        <Usd key="waived" exact={total.waived_usd} />,
+      ]}
+    />
+  )
+}
+
+/** Of what was paid, in whole percent. */
+function shareText(cost: string, total: string): string {
+  const share = usdNumber(total) === 0 ? 0 : (usdNumber(cost) / usdNumber(total)) * 100
+  if (share === 0) return '0 %'
+  return share < 1 ? '< 1 %' : `${Math.round(share)} %`
+}
+
+type Usage = Spend['total']['usage']
+const KINDS: readonly (readonly [string, (usage: Usage) => number])[] = [
+  ['Input', ({ input_tokens }) => input_tokens],
+  ['Output', ({ output_tokens }) => output_tokens],
+  ['Cache read', ({ cache_read_input_tokens }) => cache_read_input_tokens],
+  ['Cache write, 5 min', ({ cache_creation }) => cache_creation.ephemeral_5m_input_tokens],
+  ['Cache write, 1 h', ({ cache_creation }) => cache_creation.ephemeral_1h_input_tokens],
+]
+
+/** A line a kind, with its part of all. */
+export const Tokens = ({ usage }: Readonly<{ usage: Usage }>) => {
+  const all = KINDS.reduce((sum, [, of]) => sum + of(usage), 0)
+  return (
+    <section class="stack tight">
+      <h2>Tokens by kind</h2>
+      <dl class="kinds">
+        {KINDS.map(([name, of]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{showCount(of(usage))}</dd>
+            <dd>
+              <svg class="kind" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">
+                <rect width={all === 0 ? 0 : (of(usage) / all) * 100} height="1" />
+              </svg>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  )
+}

@@ -1,0 +1,54 @@
+/** What a page of spend or requests shows, as its address says it, so that it can be shared and gone back to. Days are UTC days. */
+
+const DAY_MS = 86_400_000
+const DAY = /^\d{4}-\d{2}-\d{2}$/
+
+export const RANGES = [
+  { range: 'today', text: 'Today', days: 1 },
+  { range: '7', text: '7 days', days: 7 },
+  { range: '30', text: '30 days', days: 30 },
+  { range: '90', text: '90 days', days: 90 },
+] as const
+type Range = (typeof RANGES)[number]['range'] | 'other'
+
+/** `from`, `to`: "2026-11-22", both included. */
+export type SpendView = Readonly<{ range: Range; from: string; to: string; by: 'model' | 'key'; key?: string; model?: string }>
+
+/** What a list of requests is narrowed by. */
+export const FILTERS = ['key', 'model', 'outcome', 'from', 'to'] as const
+export type Filters = Readonly<Partial<Record<(typeof FILTERS)[number], string>>>
+
+type Query = Readonly<Record<string, string | undefined>>
+
+/** Whatever an address says is a view: what cannot be read is as if it were not there. */
+export function spendViewOf(query: Query, nowMs: number): SpendView {
+  const of = {
+    by: query['by'] === 'key' ? 'key' : 'model',
+    ...(query['key'] ? { key: query['key'] } : {}),
+    ...(query['model'] ? { model: query['model'] } : {}),
+  } as const
+  const { from, to } = query
+  if (from !== undefined && to !== undefined && DAY.test(from) && DAY.test(to)) return { range: 'other', from, to, ...of }
+  const known = RANGES.find(({ range }) => range === query['range']) ?? RANGES[2]
+  return { range: known.range, from: dayBefore(nowMs, known.days - 1), to: dayBefore(nowMs, 0), ...of }
+}
+
+/** Without what it would be anyway. */
+export function spendSearch({ range, from, to, by, key, model }: SpendView): string {
+  return searchOf({
+    range: range === 'other' || range === '30' ? undefined : range,
+    from: range === 'other' ? from : undefined,
+    to: range === 'other' ? to : undefined,
+    by: by === 'model' ? undefined : by,
+    key,
+    model,
+  })
+}
+
+/** "?a=b&c=d", or nothing where nothing is asked. */
+export function searchOf(query: Query): string {
+  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '')
+  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
+}
+
+const dayBefore = (nowMs: number, days: number): string => new Date(nowMs - days * DAY_MS).toISOString().slice(0, 10)

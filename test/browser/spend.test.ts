@@ -1,0 +1,187 @@
+/**
+ * Spend and requests in a real browser: a paid stream is on the page within a second with its cost, sums agree, the address says what is shown and the way back
+ * works, nothing moves when figures arrive, and axe-core finds nothing serious in either theme on a phone and a desktop.
+ * Rules: pages.md "Spend", "Requests of an account".
+ */
+
+import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
+import axe from 'axe-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
+import { makeHistory, sumText } from '../support/history.ts'
+import { randomFrom, SEED } from '../support/seed.ts'
+import { openBrowser } from './chromium.ts'
+
+const TIMEOUT_MS = 60_000
+
+let gateway: TestGateway
+let browser: Browser
+let origin: string
+const complaints: string[] = []
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  origin = `http://localhost:${new URL(gateway.url).port}`
+  await makeHistory(gateway, randomFrom(SEED), 200)
+  browser = await openBrowser()
+}, TIMEOUT_MS)
+afterAll(async () => {
+  await browser.close()
+  await gateway.stop()
+})
+afterEach(() => expect(complaints.splice(0)).toEqual([]))
+
+async function signedIn(accountId: string, options: BrowserContextOptions = {}): Promise<Page> {
+  const people = gateway.people()
+  const person = people.known('ann@example.com')
+  people.roster.join(person.id, { accountId, role: 'owner' })
+  const page = await (await browser.newContext(options)).newPage()
+  page.on('console', (message) => {
+    if (message.type() !== 'log' && !/status of 4\d\d/.test(message.text())) complaints.push(message.text())
+  })
+  page.on('pageerror', ({ message }) => complaints.push(message))
+  await page.goto(people.signInLink('cabinet', person))
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { name: 'Keys' }).waitFor()
+  return page
+}
+
+const at = (accountId: string, path: string): string => `${origin}/cabinet/a/${accountId}/${path}`
+const exactOf = (page: Page, selector: string): Promise<string[]> =>
+  page
+    .locator(selector)
+    .evaluateAll((found) => found.map((one) => (one as unknown as { getAttribute(name: string): string }).getAttribute('value')))
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await Bun.sleep(20)
+}
+
+test(
+  'a paid stream is on the page within a second with its cost, and opened it is its counts times their rates',
+  async () => {
+    const secret = await gateway.createKey({ id: 'key_new', balanceUsd: '5' })
+    const page = await signedIn('acc_new')
+    await page.goto(at('acc_new', 'requests'))
+    await page.getByText('No requests yet.').waitFor()
+    const body = { model: MODEL_ID, max_tokens: 50, stream: true, messages: [{ role: 'user', content: 'Hello' }] }
+    const answer = await gateway.post('/v1/messages', secret, body)
+    await answer.text()
+    const endedAt = performance.now()
+    const row = page.locator('tbody tr').first()
+    await row.waitFor()
+    expect(performance.now() - endedAt).toBeLessThan(1_000)
+    const receipt = gateway.receipts().find(({ accountId }) => accountId === 'acc_new')
+    const cost = sumText([`0.${String(receipt?.costPicos).padStart(12, '0')}`])
+    expect(await exactOf(page, 'tbody tr:first-child data')).toEqual([cost])
+
+    await row.getByRole('button').click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText(receipt?.requestId ?? '').waitFor()
+    expect(new URL(page.url()).searchParams.get('request')).toBe(receipt?.requestId ?? '')
+    const prices = await exactOf(page, 'dialog tbody data')
+    expect([sumText(prices), await exactOf(page, 'dialog tfoot data')]).toEqual([cost, [cost]])
+    await page.goBack()
+    await dialog.waitFor({ state: 'detached' })
+
+    await page.getByLabel('Request id').fill('req_nowhere')
+    await page.keyboard.press('Enter')
+    await dialog.getByText(/No request of this account has this id/).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByLabel('Outcome').selectOption('fault')
+    await page.getByText('No request is like this.').waitFor()
+    expect(new URL(page.url()).search).toBe('?outcome=fault')
+    await page.context().close()
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'ranges and filters are in the address, the sums of the table are those of the figures, and the way back works',
+  async () => {
+    const page = await signedIn('acc_north')
+    await page.goto(at('acc_north', 'spend'))
+    const sums = async (): Promise<void> => {
+      const cells = await exactOf(page, 'table tbody td:nth-child(2) data')
+      const [foot] = await exactOf(page, 'table tfoot td:nth-child(2) data')
+      const [figure] = await exactOf(page, '[aria-label="Spend of a time"] .figures data')
+      expect([sumText(cells), foot]).toEqual([figure ?? '', figure])
+    }
+    const whole = page.locator('tfoot td').nth(3)
+    await whole.waitFor()
+    await sums()
+    const all = await whole.textContent()
+    await page.getByRole('button', { name: 'By key' }).click()
+    await page.getByRole('button', { name: '=cmd|1' }).waitFor()
+    expect(await whole.textContent()).toBe(all)
+    await sums()
+    await page.getByRole('button', { name: '=cmd|1' }).click()
+    await page.getByRole('button', { name: /Only key =cmd/ }).waitFor()
+    expect(new URL(page.url()).search).toBe('?key=key_north')
+    await page.locator('tbody button', { hasText: 'opus' }).waitFor()
+    await sums()
+    await page.getByRole('button', { name: 'Today' }).click()
+    await page
+      .getByText(/by hour \(UTC\)/)
+      .or(page.getByText('Nothing was spent'))
+      .first()
+      .waitFor()
+    expect(new URL(page.url()).search).toBe('?range=today&key=key_north')
+    await page.goBack()
+    await page.goBack()
+    await page.getByRole('button', { name: '=cmd|1' }).waitFor()
+    expect(await whole.textContent()).toBe(all)
+    await page.getByRole('link', { name: /one by one/ }).click()
+    await page.getByRole('heading', { name: 'Requests' }).waitFor()
+    await page.locator('tbody tr').nth(49).waitFor()
+    const top = () => page.locator('tbody tr').first().textContent()
+    const first = await top()
+    await page.getByRole('button', { name: 'Older' }).click()
+    await until(async () => (await top()) !== first)
+    await page.getByRole('button', { name: 'Newer' }).click()
+    await until(async () => (await top()) === first)
+    await page.context().close()
+  },
+  TIMEOUT_MS,
+)
+
+for (const { colorScheme, width } of [
+  { colorScheme: 'light', width: 1280 },
+  { colorScheme: 'dark', width: 360 },
+  { colorScheme: 'light', width: 360 },
+  { colorScheme: 'dark', width: 1280 },
+] as const)
+  test(
+    `axe-core finds nothing serious, nothing is wider than the screen and nothing moves: ${colorScheme}, ${width} px`,
+    async () => {
+      const page = await signedIn('acc_north', { colorScheme, viewport: { width, height: 900 } })
+      for (const path of ['spend?range=90&by=key', 'requests', 'requests?request=req_00000']) {
+        let release = (): void => undefined
+        const held = new Promise<void>((resolve) => {
+          release = resolve
+        })
+        await page.route(/\/api\/accounts\/acc_north\/(spend|summary|requests)/, async (route) => {
+          await held
+          await route.continue().catch(() => undefined)
+        })
+        await page.goto(at('acc_north', path))
+        const mark = page.locator('.segments button, .filters label').first()
+        await mark.waitFor()
+        const before = await mark.boundingBox()
+        release()
+        await page.locator('.waiting').first().waitFor({ state: 'detached' })
+        expect([path, await mark.boundingBox()]).toEqual([path, before])
+        await page.unroute(/\/api\/accounts\/acc_north\/(spend|summary|requests)/)
+        await page.evaluate(axe.source)
+        const { violations } = await page.evaluate(() =>
+          (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
+        )
+        const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        expect(serious.map(({ id, nodes }) => `${path}: ${id}: ${nodes[0]?.html}`)).toEqual([])
+        expect([path, await page.evaluate(`document.documentElement.scrollWidth <= document.documentElement.clientWidth`)]).toEqual([
+          path,
+          true,
+        ])
+      }
+      await page.context().close()
+    },
+    TIMEOUT_MS,
+  )
