@@ -77,7 +77,7 @@ test(
     const dialog = page.getByRole('dialog')
     await dialog.getByText(receipt?.requestId ?? '').waitFor()
     expect(new URL(page.url()).searchParams.get('request')).toBe(receipt?.requestId ?? '')
-    const prices = await exactOf(page, 'dialog tbody data')
+    const prices = await exactOf(page, 'dialog tbody td:nth-child(4) data')
     expect([sumText(prices), await exactOf(page, 'dialog tfoot data')]).toEqual([cost, [cost]])
     await page.goBack()
     await dialog.waitFor({ state: 'detached' })

@@ -5,6 +5,7 @@ import { Badge } from './badge.tsx'
 import { CopyText } from './copy.tsx'
 import { BASIS_WORDS, FORMAT_WORDS, ITEM_WORDS, OUTCOME_WORDS, type RequestDetail, type RequestRow } from './request-words.ts'
 import { showCount, showDuration } from './show-time.ts'
+import { showPerMillion, showUsd } from './show-usd.ts'
 import { type Column, Table } from './table.tsx'
 import { Moment } from './time.tsx'
 import { Usd } from './usd.tsx'
@@ -34,7 +35,7 @@ export function Requests<Row extends RequestRow>({
     },
     // Second, so that a phone shows it, too.
     { name: 'Cost', isFigure: true, cell: ({ cost_usd_exact }) => <Usd exact={cost_usd_exact} /> },
-    { name: 'Model', cell: ({ model }) => model },
+    { name: 'Model', cell: ({ model }) => <span class="thing">{model}</span> },
     ...more,
     { name: 'Outcome', cell: ({ outcome }) => <Outcome outcome={outcome} /> },
     { name: 'Tokens in', isFigure: true, cell: (row) => showCount(readTokens(row)) },
@@ -98,13 +99,20 @@ const placesOf = ({ lines, cost_usd_exact }: RequestDetail): number =>
     ...[cost_usd_exact, ...lines.map(({ price_usd_exact }) => price_usd_exact)].map((exact) => (exact.split('.')[1] ?? '').length),
   )
 
+/** Of tokens it is said by the million, as everybody says it. */
+const Rate = ({ item, rate_usd_exact }: RequestDetail['lines'][number]) => (
+  <data value={rate_usd_exact} title={`${rate_usd_exact} USD each`}>
+    {item === 'server_tool_uses' ? `${showUsd(rate_usd_exact)} each` : `${showPerMillion(rate_usd_exact)} / 1M`}
+  </data>
+)
+
 const Computation = ({ request }: Readonly<{ request: RequestDetail }>) => (
   <Table
     label="How the cost was computed"
     columns={[
       { name: 'Counted', cell: ({ item }) => ITEM_WORDS[item] },
       { name: 'Count', isFigure: true, cell: ({ count }) => showCount(count) },
-      { name: 'USD each', isFigure: true, cell: ({ rate_usd_exact }) => rate_usd_exact },
+      { name: 'Rate', isFigure: true, cell: (line) => <Rate {...line} /> },
       { name: 'Price', isFigure: true, cell: ({ price_usd_exact }) => <Usd exact={price_usd_exact} places={placesOf(request)} /> },
     ]}
     rows={request.lines}

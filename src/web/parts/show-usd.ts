@@ -28,12 +28,12 @@ function roundedTo(whole: string, fraction: string, places: number): string {
 }
 
 /** Sums exact decimal texts; the sum is exact. For tables that add what they show. */
-export function sumUsd(amounts: readonly string[]): string {
-  const picos = amounts.reduce((sum, amount) => sum + picosOf(amount), 0n)
-  const size = picos < 0n ? -picos : picos
-  const digits = size.toString().padStart(13, '0')
-  const fraction = digits.slice(-12).replace(/0+$/, '')
-  return `${picos < 0n ? '-' : ''}${digits.slice(0, -12)}${fraction === '' ? '' : `.${fraction}`}`
+export const sumUsd = (amounts: readonly string[]): string => textOf(amounts.reduce((sum, amount) => sum + picosOf(amount), 0n))
+
+/** The price of one as that of a million, every digit: "0.00000375" → "$3.75". */
+export function showPerMillion(exact: string): string {
+  const price = textOf(picosOf(exact) * 1_000_000n)
+  return showUsd(price, Math.max(2, (price.split('.')[1] ?? '').length))
 }
 
 /** As a number, for the height of a bar alone. */
@@ -43,4 +43,10 @@ function picosOf(exact: string): bigint {
   const [whole = '0', fraction = ''] = exact.replace('-', '').split('.')
   const size = BigInt(whole + fraction.padEnd(12, '0').slice(0, 12))
   return exact.startsWith('-') ? -size : size
+}
+
+function textOf(picos: bigint): string {
+  const digits = (picos < 0n ? -picos : picos).toString().padStart(13, '0')
+  const fraction = digits.slice(-12).replace(/0+$/, '')
+  return `${picos < 0n ? '-' : ''}${digits.slice(0, -12)}${fraction === '' ? '' : `.${fraction}`}`
 }
