@@ -10,15 +10,21 @@ import type { CreditKind } from '../../src/ledger/operation.ts'
 import { AlertStore } from '../../src/people/alert-store.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { sha256, usd } from '../support/ledger.ts'
+import { sampleSpend } from './sample-spend.ts'
 
 const ACCOUNT = 'acc_north'
 const PATH = `/cabinet/a/${ACCOUNT}`
+/** Of three months that were used. */
+const SPENT_ACCOUNT = 'acc_spend'
+const SPENT = `/cabinet/a/${SPENT_ACCOUNT}`
 
 /** `secret`: of a key that was used. */
 export type Sample = Readonly<{ secret: string; open(page: Page): Promise<void>; inviteToken(): string }>
 
 /** `isSignedIn`: by whoever the sample is of. `show`: what is done on the page before it is looked at. */
 export type SamplePage = Readonly<{ name: string; path: string; isSignedIn: boolean; show?: (page: Page, sample: Sample) => Promise<void> }>
+
+const drawn = (page: Page): Promise<void> => page.locator('tfoot').waitFor()
 
 export const CABINET_PAGES: readonly SamplePage[] = [
   { name: 'sign-in', path: '/cabinet/sign-in', isSignedIn: false },
@@ -81,6 +87,23 @@ export const CABINET_PAGES: readonly SamplePage[] = [
     show: async (page) => {
       await page.getByRole('button', { name: 'Change laptop' }).click()
       await page.getByRole('button', { name: 'Disable' }).scrollIntoViewIfNeeded()
+    },
+  },
+  { name: 'spend', path: `${SPENT}/spend`, isSignedIn: true, show: drawn },
+  { name: 'spend-by-key', path: `${SPENT}/spend?range=90&by=key`, isSignedIn: true, show: drawn },
+  {
+    name: 'requests',
+    path: `${SPENT}/requests`,
+    isSignedIn: true,
+    show: (page) => page.locator('tbody tr').nth(9).waitFor(),
+  },
+  {
+    name: 'request-of-account',
+    path: `${SPENT}/requests`,
+    isSignedIn: true,
+    show: async (page) => {
+      await page.locator('tbody button').first().click()
+      await page.getByText('Provider calls').waitFor()
     },
   },
   { name: 'keys-none', path: '/cabinet/a/acc_empty/keys', isSignedIn: true, show: (page) => page.getByText('No keys yet').waitFor() },
@@ -168,8 +191,9 @@ export async function sampleOfCabinet(gateway: TestGateway, modelId: string): Pr
   await gateway.idle()
   const people = gateway.people()
   const person = people.known('ann@north.example')
-  for (const accountId of [ACCOUNT, 'acc_empty']) people.roster.join(person.id, { accountId, role: 'owner' })
   await furnish(gateway)
+  await sampleSpend(gateway, SPENT_ACCOUNT)
+  for (const accountId of [ACCOUNT, 'acc_empty', SPENT_ACCOUNT]) people.roster.join(person.id, { accountId, role: 'owner' })
   return {
     secret: laptop,
     inviteToken: () => people.links.invite('new@north.example', { accountId: ACCOUNT, role: 'reader' }, 'os:sample'),
