@@ -122,14 +122,23 @@ export class People {
    * written to.
    */
   mail(email: string, kind: string, write: () => Letter): boolean {
-    if (!this.sendsMail || !this.#mailTurns.take(email, kind, this.monotonicMs())) return false
-    this.#options.mailer?.send({ to: email, ...write() }).then(
+    if (!this.mayMail(email, kind)) return false
+    this.send(email, write())
+    return true
+  }
+
+  /** Whether a mail of that kind may go to that address now; one that may counts as sent. */
+  mayMail(email: string, kind: string): boolean {
+    return this.sendsMail && this.#mailTurns.take(email, kind, this.monotonicMs())
+  }
+
+  send(email: string, letter: Letter): void {
+    this.#options.mailer?.send({ to: email, ...letter }).then(
       (problem) => {
         if (problem !== null) this.#options.onMailFault(problem)
       },
       (bug: unknown) => this.#options.onBug(bug),
     )
-    return true
   }
 
   /** After the answer has gone, so that it does not tell by its time whether there was something to do. */

@@ -10,35 +10,40 @@ import type { Site } from '../site.ts'
 import { refuse } from './answers.ts'
 import type { Caller } from './caller.ts'
 
-/** `membership` null: to the console. */
-export type Invited = Readonly<{ email: string; membership: Membership | null; reason?: string }>
+/** `membership` null: to the console. `by`: an operator may hand links over; of an owner nobody knows whether he speaks for the address. */
+export type Invited = Readonly<{ email: string; membership: Membership | null; by: 'operator' | 'owner'; reason?: string }>
 
-/** As pages show it. `link`: in this answer alone. */
+/** As pages show it. `link`: in this answer alone; null where only the mail has it. */
 export type InvitationMade = Readonly<{
   email: string
   role: Role | 'operator'
-  link: string
+  link: string | null
   is_mailed: boolean
   expires_at: string
 }>
 
 /** First noted, then made: a link that nobody can account for does not exist. It takes the place of an earlier one for the same. */
-export async function invite(site: Site, caller: Caller, { email, membership, reason = '' }: Invited): Promise<InvitationMade | Response> {
+export async function invite(site: Site, caller: Caller, invited: Invited): Promise<InvitationMade | Response> {
+  const { email, membership, by, reason = '' } = invited
+  const people = site.people()
+  const listener = membership === null ? 'console' : 'cabinet'
+  const isMailed = people.mayMail(email, `${listener} invitation`)
+  if (by === 'owner' && people.sendsMail && !isMailed)
+    return refuse(429, 'This address was written to a moment ago. Try again later', { field: 'email' })
   const role = membership?.role ?? 'operator'
   const accountId = membership?.accountId ?? null
   if (!(await isNoted(site, caller, { email, accountId, access: role, reason })))
     return refuse(503, 'Nothing can be booked at this moment. Try again', { retryAfterS: 1 })
-  const people = site.people()
-  const listener = membership === null ? 'console' : 'cabinet'
   people.links.withdraw(email, accountId)
   const token = people.links.invite(email, membership, caller.actor)
   const link = `${people.origins(listener).base}/${listener}/invite/${token}`
   const expiresAt = people.links.invitation(token)?.expiresAt ?? 0
+  if (isMailed) people.send(email, invitationMail(link))
   return {
     email,
     role,
-    link,
-    is_mailed: people.mail(email, `${listener} invitation`, () => invitationMail(link)),
+    link: by === 'owner' && isMailed ? null : link,
+    is_mailed: isMailed,
     expires_at: isoTime(expiresAt),
   }
 }

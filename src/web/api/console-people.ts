@@ -84,7 +84,7 @@ export function consolePeople(site: Site, { ask, perform, once }: ConsoleActs) {
             if (account instanceof Response) return account
           }
           const membership = accountId === null ? null : { accountId, role: body.role }
-          return wrongReason(body.reason) ?? invite(site, caller, { email, membership, reason: body.reason ?? '' })
+          return wrongReason(body.reason) ?? invite(site, caller, { email, membership, by: 'operator', reason: body.reason ?? '' })
         }),
       { person: true, body: INVITE },
     )

@@ -49,7 +49,7 @@ function inviter(site: Site) {
     const { tat, isAllowed, retryAfterSeconds } = step(tats.get(accountId), site.world.clock.monotonicMs(), TURNS)
     tats.set(accountId, tat)
     if (!isAllowed) return refuse(429, 'Wait a little before the next invitation', { retryAfterS: retryAfterSeconds })
-    return invite(site, caller, { email, membership: { accountId, role } })
+    return invite(site, caller, { email, membership: { accountId, role }, by: 'owner' })
   }
 }
 
