@@ -3,12 +3,11 @@
  * Rules: operator.md "Reload", "Shutdown"; platform.md "Process"; house.md "Long-lived things".
  */
 
-import { stat } from 'node:fs/promises'
 import type { Config } from './config/config.ts'
 import type { ConfigProblems } from './config/problems.ts'
 import { reloadable } from './config/reloadable.ts'
-import { sumPicos, toUsd } from './core/money.ts'
 import type { Wheel } from './core/wheel.ts'
+import { registerGauges } from './gauges.ts'
 import { ClientLimits } from './http/client-limit.ts'
 import { seesSockets } from './http/kernel-sockets.ts'
 import { KeyStore } from './ledger/key-store.ts'
@@ -23,9 +22,7 @@ import { describeBug } from './observe/bug.ts'
 import { type LogOptions, makeLog } from './observe/log.ts'
 import { type Metrics, makeMetrics } from './observe/metrics.ts'
 import { processMemoryBytes } from './observe/process-memory.ts'
-import { Payments } from './payments/payments.ts'
 import type { StripeAddress } from './payments/stripe-api.ts'
-import { Mailer } from './people/mail.ts'
 import type { People } from './people/people.ts'
 import { AnswerMemory } from './relay/answer-memory.ts'
 import { BodyMemory, poolBytesOf } from './relay/body-memory.ts'
@@ -35,11 +32,9 @@ import { LiveStreams } from './relay/live-streams.ts'
 import { ResponseMemory } from './relay/response-memory.ts'
 import { TIMINGS, type Timings } from './relay/timings.ts'
 import { turningWheel } from './turning-wheel.ts'
-import type { MemberConfig, UpstreamReport } from './upstream/member.ts'
+import type { MemberConfig } from './upstream/member.ts'
 import { UpstreamPool } from './upstream/pool.ts'
-import { alertsOfGateway } from './web/alerts-of-gateway.ts'
-import { peopleOfGateway } from './web/people-of-gateway.ts'
-import type { Site } from './web/site.ts'
+import { siteOfGateway } from './web/site-of-gateway.ts'
 import type { World } from './world.ts'
 
 export type GatewayOptions = Readonly<{
@@ -126,35 +121,21 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   ledger.onKeyChange(({ keyId, stop }) => {
     if (stop !== null) live.cutKey(keyId).catch(() => undefined)
   })
-  registerGauges(world, bodies)
-  registerPoolGauges(metrics, pool)
-  metrics.gauge('tollgate_recovered', 'Requests of a dead process that were waived when this one started.', () => recovered)
-  metrics.gauge('tollgate_ledger_wal_bytes', 'The write-ahead log beside the ledger.', () => walBytes(opened.path))
-  const mailer = config.mail === undefined ? undefined : new Mailer(config.mail)
-  const urls = () => ({ cabinet: state.url, console: state.operatorUrl })
-  const people = peopleOfGateway({ world, config: () => state.config, urls, mailer })
-  const payments = paymentsOf(world, config, options.stripeAddress)
-  const alerts = alertsOfGateway({ world, config: () => state.config, people: people.open, mailer })
-  const site: Site = {
+  registerGauges({ world, bodies, pool, recovered, ledgerPath: opened.path })
+  const site = siteOfGateway({
     world,
     upstreams: pool,
-    people: people.open,
-    payments,
-    waysToPay: () => state.config.payments,
-    alerts: { open: alerts.open, sendsMail: mailer !== undefined, allowPrivate: () => state.config.alerts.allowPrivate },
     config: () => state.config,
     readConfig: options.readConfig ?? (() => state.config),
+    urls: () => ({ cabinet: state.url, console: state.operatorUrl }),
     alarms,
     running: () => relay.running,
-  }
-  const pages = {
-    cabinet: () => import('./web/cabinet-app.ts').then(({ cabinetApp }) => cabinetApp(site)),
-    console: () => import('./web/console-app.ts').then(({ consoleApp }) => consoleApp(site)),
-  }
+    stripeAddress: options.stripeAddress,
+  })
   const listeners = await listen(options, world, {
     app: buildApp({ world, relay, keyLimits, clientLimits }),
-    pages,
-    payments,
+    pages: site.pages,
+    payments: site.payments,
     upstreams: pool,
   })
   if ('problem' in listeners) {
@@ -167,14 +148,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   if (seesSockets())
     metrics.gauge('tollgate_client_connections', 'Open connections of clients.', async () => (await listeners.connections()) ?? 0)
   if (!(await listeners.limitWrites())) log.notice('this system cannot be told to reset clients that do not read: they are closed')
-  alerts.begin()
-  prepareSoon(payments)
+  site.begin()
   const hurry = Promise.withResolvers<void>()
   return {
     url: listeners.url,
     operatorUrl: listeners.operatorUrl,
     world,
-    people: people.open,
+    people: site.people,
     bodies,
     reload(next) {
       const { config: taken, ignored } = reloadable(state.config, next)
@@ -193,40 +173,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
       await within(LAST_WAIT_MS, relay.whenIdle())
       await within(LAST_WAIT_MS, stopped)
       await listeners.close()
-      alerts.close()
-      mailer?.close()
-      people.close()
+      site.close()
       await reports.close()
       await ledger.close()
       log.flush()
     },
     hurry: () => hurry.resolve(),
   }
-}
-
-/** When the start is over and before much runs; only where it is configured. */
-const PREPARE_AFTER_MS = 250
-const prepareSoon = (payments: Payments | undefined): void => {
-  if (payments === undefined) return
-  setTimeout(() => void payments.prepare(), PREPARE_AFTER_MS).unref()
-}
-
-/** `address`: of what stands for Stripe, in tests. */
-function paymentsOf(
-  { ledger, log, metrics, clock }: World,
-  { payments: { stripe } }: Config,
-  address?: StripeAddress,
-): Payments | undefined {
-  if (stripe === undefined) return undefined
-  const { secretKey, webhookSecret } = stripe
-  return new Payments({
-    ledger,
-    log,
-    metrics,
-    now: clock.now,
-    secrets: { secretKey, webhookSecret },
-    ...(address === undefined ? {} : { address }),
-  })
 }
 
 const alarmsTo = (alarms: Alarms, metrics: Metrics): Pick<LogOptions, 'onAlarm' | 'onRequestAlarm'> => ({
@@ -236,35 +189,6 @@ const alarmsTo = (alarms: Alarms, metrics: Metrics): Pick<LogOptions, 'onAlarm' 
   },
   onRequestAlarm: ({ upstream, cause, model }) => alarms.add('upstream', { upstream, cause, model }),
 })
-
-function registerGauges({ metrics, ledger }: World, bodies: BodyMemory): void {
-  metrics.gauge('tollgate_ledger_writable', 'Whether the ledger can commit.', () => (ledger.isWritable() ? 1 : 0))
-  metrics.gauge('tollgate_holds', 'Requests for which money is reserved.', () => ledger.holds().length)
-  metrics.gauge('tollgate_held_usd', 'Reserved for them.', () => heldUsd(ledger))
-  metrics.gauge('tollgate_body_bytes', 'Bodies and whole answers in memory.', () => bodies.bytes)
-}
-
-function registerPoolGauges({ gauges }: Metrics, pool: UpstreamPool): void {
-  const read = (value: (report: UpstreamReport) => number) => () => pool.reports().map((report) => [[report.name], value(report)] as const)
-  gauges(
-    'tollgate_upstream_in_flight',
-    'Calls that run.',
-    ['upstream'],
-    read(({ running }) => running),
-  )
-  gauges(
-    'tollgate_upstream_waiting',
-    'Requests that wait for a slot.',
-    ['upstream'],
-    read(({ waiting }) => waiting),
-  )
-  gauges(
-    'tollgate_upstream_out',
-    '1 where an operator took it out.',
-    ['upstream'],
-    read(({ out }) => (out === null ? 0 : 1)),
-  )
-}
 
 function bodyMemoryOf({ ledger, limits, clock }: World, memoryBytes: number): BodyMemory {
   const now = clock.monotonicMs
@@ -284,16 +208,6 @@ async function within(waitMs: number, ...ends: readonly Promise<unknown>[]): Pro
   await Promise.race([...ends, late])
   clearTimeout(timer)
 }
-
-/** A metric may be a float: what must be exact is in the ledger. */
-const heldUsd = (ledger: Ledger): number => toUsd(sumPicos(...ledger.holds().map(({ amountPicos }) => amountPicos)))
-
-/** Some four megabytes in use; what it once needed it keeps. */
-const walBytes = (ledgerPath: string): Promise<number> =>
-  stat(`${ledgerPath}-wal`).then(
-    ({ size }) => size,
-    () => 0,
-  )
 
 type State = { config: Config; members: readonly MemberConfig[]; isDraining: boolean; url: string; operatorUrl: string }
 

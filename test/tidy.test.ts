@@ -27,6 +27,7 @@ const LAYER: Readonly<Record<string, number>> = {
   http: 4,
   web: 4,
   members: 4,
+  gauges: 4,
   'turning-wheel': 2,
   listeners: 5,
   gateway: 5,

@@ -1,0 +1,61 @@
+/** What of a running gateway is read when somebody asks for its metrics, not counted as it happens. Rules: operator.md "Metrics". */
+
+import { stat } from 'node:fs/promises'
+import { sumPicos, toUsd } from './core/money.ts'
+import type { Ledger } from './ledger/ledger.ts'
+import type { Metrics } from './observe/metrics.ts'
+import type { BodyMemory } from './relay/body-memory.ts'
+import type { UpstreamReport } from './upstream/member.ts'
+import type { UpstreamPool } from './upstream/pool.ts'
+import type { World } from './world.ts'
+
+/** `recovered`: requests of a dead process that this one found. */
+export type GaugedParts = Readonly<{
+  world: World
+  bodies: BodyMemory
+  pool: UpstreamPool
+  recovered: number
+  ledgerPath: string
+}>
+
+export function registerGauges({ world: { metrics, ledger }, bodies, pool, recovered, ledgerPath }: GaugedParts): void {
+  metrics.gauge('tollgate_ledger_writable', 'Whether the ledger can commit.', () => (ledger.isWritable() ? 1 : 0))
+  metrics.gauge('tollgate_holds', 'Requests for which money is reserved.', () => ledger.holds().length)
+  metrics.gauge('tollgate_held_usd', 'Reserved for them.', () => heldUsd(ledger))
+  metrics.gauge('tollgate_body_bytes', 'Bodies and whole answers in memory.', () => bodies.bytes)
+  metrics.gauge('tollgate_recovered', 'Requests of a dead process that were waived when this one started.', () => recovered)
+  metrics.gauge('tollgate_ledger_wal_bytes', 'The write-ahead log beside the ledger.', () => walBytes(ledgerPath))
+  registerPoolGauges(metrics, pool)
+}
+
+function registerPoolGauges({ gauges }: Metrics, pool: UpstreamPool): void {
+  const read = (value: (report: UpstreamReport) => number) => () => pool.reports().map((report) => [[report.name], value(report)] as const)
+  gauges(
+    'tollgate_upstream_in_flight',
+    'Calls that run.',
+    ['upstream'],
+    read(({ running }) => running),
+  )
+  gauges(
+    'tollgate_upstream_waiting',
+    'Requests that wait for a slot.',
+    ['upstream'],
+    read(({ waiting }) => waiting),
+  )
+  gauges(
+    'tollgate_upstream_out',
+    '1 where an operator took it out.',
+    ['upstream'],
+    read(({ out }) => (out === null ? 0 : 1)),
+  )
+}
+
+/** A metric may be a float: what must be exact is in the ledger. */
+const heldUsd = (ledger: Ledger): number => toUsd(sumPicos(...ledger.holds().map(({ amountPicos }) => amountPicos)))
+
+/** Some four megabytes in use; what it once needed it keeps. */
+const walBytes = (ledgerPath: string): Promise<number> =>
+  stat(`${ledgerPath}-wal`).then(
+    ({ size }) => size,
+    () => 0,
+  )

@@ -1,0 +1,99 @@
+/**
+ * What stands behind the pages of a running gateway: its people, payments, alerts and mail, made at its start and loaded when somebody asks for them.
+ * Rules: pages.md "Mounting"; house.md "Long-lived things".
+ */
+
+import type { Config } from '../config/config.ts'
+import type { ConfigProblems } from '../config/problems.ts'
+import type { Alarms } from '../observe/alarms.ts'
+import { Payments } from '../payments/payments.ts'
+import type { StripeAddress } from '../payments/stripe-api.ts'
+import { Mailer } from '../people/mail.ts'
+import type { People } from '../people/people.ts'
+import type { UpstreamPool } from '../upstream/pool.ts'
+import type { World } from '../world.ts'
+import { alertsOfGateway } from './alerts-of-gateway.ts'
+import type { Pages } from './mount.ts'
+import { type PeopleParts, peopleOfGateway } from './people-of-gateway.ts'
+import type { Site } from './site.ts'
+
+export type SiteParts = Readonly<{
+  world: World
+  upstreams: UpstreamPool
+  /** In force now. */
+  config: () => Config
+  readConfig: () => Config | ConfigProblems
+  urls: PeopleParts['urls']
+  alarms: Alarms
+  running: () => number
+  /** Of a server that stands for Stripe. */
+  stripeAddress: StripeAddress | undefined
+}>
+
+export type OpenedSite = Readonly<{
+  people: () => People
+  payments: Payments | undefined
+  /** Each loads its app. */
+  pages: Readonly<{ cabinet: () => Promise<Pages>; console: () => Promise<Pages> }>
+  /** What begins without anybody asking: alerts, and what talks to Stripe. */
+  begin(): void
+  close(): void
+}>
+
+export function siteOfGateway({ stripeAddress, urls, ...parts }: SiteParts): OpenedSite {
+  const { world, config } = parts
+  const { mail } = config()
+  const mailer = mail === undefined ? undefined : new Mailer(mail)
+  const people = peopleOfGateway({ world, config, urls, mailer })
+  const payments = paymentsOf(world, config(), stripeAddress)
+  const alerts = alertsOfGateway({ world, config, people: people.open, mailer })
+  const site: Site = {
+    ...parts,
+    people: people.open,
+    payments,
+    waysToPay: () => config().payments,
+    alerts: { open: alerts.open, sendsMail: mailer !== undefined, allowPrivate: () => config().alerts.allowPrivate },
+  }
+  return {
+    people: people.open,
+    payments,
+    pages: {
+      cabinet: () => import('./cabinet-app.ts').then(({ cabinetApp }) => cabinetApp(site)),
+      console: () => import('./console-app.ts').then(({ consoleApp }) => consoleApp(site)),
+    },
+    begin() {
+      alerts.begin()
+      prepareSoon(payments)
+    },
+    close() {
+      alerts.close()
+      mailer?.close()
+      people.close()
+    },
+  }
+}
+
+/** When the start is over and before much runs; only where it is configured. */
+const PREPARE_AFTER_MS = 250
+const prepareSoon = (payments: Payments | undefined): void => {
+  if (payments === undefined) return
+  setTimeout(() => void payments.prepare(), PREPARE_AFTER_MS).unref()
+}
+
+/** `address`: of what stands for Stripe, in tests. */
+function paymentsOf(
+  { ledger, log, metrics, clock }: World,
+  { payments: { stripe } }: Config,
+  address: StripeAddress | undefined,
+): Payments | undefined {
+  if (stripe === undefined) return undefined
+  const { secretKey, webhookSecret } = stripe
+  return new Payments({
+    ledger,
+    log,
+    metrics,
+    now: clock.now,
+    secrets: { secretKey, webhookSecret },
+    ...(address === undefined ? {} : { address }),
+  })
+}
