@@ -3,7 +3,7 @@
 import type { Command } from 'commander'
 import { usdFields } from '../core/money.ts'
 import type { Hold } from '../ledger/ledger.ts'
-import { pageOf } from '../ledger/operator-lists.ts'
+import { pageOf } from '../ledger/page.ts'
 import { holdsThroughSocket } from '../operator/operator-socket.ts'
 import type { CommandContext, Run } from './command-context.ts'
 import { type ExitCode, isStop, noLedger, type Stop } from './environment.ts'

@@ -5,7 +5,7 @@ import { desc, eq, lt, or, type SQL, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { accounts, codeBatches, codes } from '../../db/schema.ts'
 import type { Picos } from '../core/money.ts'
-import { type Page, type Paging, pageOf } from './operator-lists.ts'
+import { type Page, type Paging, pageOf } from './page.ts'
 
 export type BatchRow = Readonly<{
   number: number

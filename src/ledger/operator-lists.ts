@@ -11,12 +11,9 @@ import { type Picos, picos } from '../core/money.ts'
 import type { Usage } from '../core/usage.ts'
 import { dayText } from '../core/utc.ts'
 import { DAY_SUMS } from './day-sums.ts'
+import { LOOKED_AT_MAX, type Page, type Paging, pageOf } from './page.ts'
 import { type AttemptRow, attemptOf } from './receipt-rows.ts'
 
-/** `after`: the `next` of the page before; `limit`: 1 or more. */
-export type Paging = Readonly<{ after: string | undefined; limit: number }>
-/** `next`: where the next page goes on; null after the last one. */
-export type Page<Row> = Readonly<{ rows: readonly Row[]; next: string | null }>
 /** Unix milliseconds: `from` and later, before `to`. */
 export type Range = Readonly<{ from: number | undefined; to: number | undefined }>
 
@@ -46,8 +43,6 @@ export type UsageReport = Readonly<{
 export type UsageTotal = Readonly<{ requests: number; costPicos: Picos; waivedPicos: Picos }>
 
 const LIMB = 1_000_000n
-/** A page that finds little looks no further: its reader goes on with the next one. */
-const LOOKED_AT_MAX = 10_000
 
 export class OperatorLists {
   readonly #orm: ReturnType<typeof drizzle>
@@ -219,13 +214,6 @@ const usageCondition = ({ keyId, accountId, fromDay, toDay }: UsageQuery): SQL |
 
 const given = <T>(value: T | undefined, condition: (value: T) => SQL): SQL | undefined =>
   value === undefined ? undefined : condition(value)
-
-/** One row more than asked for tells whether there is another page. */
-export function pageOf<Row>(rows: readonly Row[], limit: number, placeOf: (row: Row) => string): Page<Row> {
-  const shown = rows.slice(0, limit)
-  const last = shown.at(-1)
-  return { rows: shown, next: rows.length <= limit || last === undefined ? null : placeOf(last) }
-}
 
 /** The first id of a millisecond: ids are a word and a UUIDv7, whose first 48 bits are its time. */
 export const idAt = (prefix: 'crd' | 'req', time: number): string => `${prefix}_${Math.max(0, time).toString(16).padStart(12, '0')}`

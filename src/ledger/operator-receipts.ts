@@ -5,7 +5,8 @@
 
 import type { Database } from 'bun:sqlite'
 import type { Outcome } from '../core/outcome.ts'
-import { idAt, type Page, type Paging, type Range } from './operator-lists.ts'
+import { idAt, type Range } from './operator-lists.ts'
+import { LOOKED_AT_MAX, type Page, type Paging } from './page.ts'
 import { ReceiptPages } from './receipt-pages.ts'
 import type { AttemptRow, ReceiptRow } from './receipt-rows.ts'
 
@@ -22,8 +23,6 @@ export type ReceiptsQuery = Paging &
 
 type Candidate = { requestId: string; keyId: string; accountId: string; modelId: string; outcome: string }
 
-/** A page that finds little looks no further: its reader goes on with the next one. */
-const LOOKED_AT_MAX = 10_000
 /** Each is the condition of an index. */
 const ONLY = { 'over hold': 'AND cost_picos > hold_picos', waived: 'AND waived_picos > 0' }
 const LAST_ID = 'req_~'

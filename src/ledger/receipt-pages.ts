@@ -8,6 +8,7 @@ import { and, desc, eq, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { accounts, attempts, keys, models, priceVersions, receipts, upstreams } from '../../db/schema.ts'
 import type { Outcome, UsageSource } from '../core/outcome.ts'
+import { LOOKED_AT_MAX, type Page } from './page.ts'
 import { isBefore, LATEST, type Place, PlaceMerge, placesOfKeys, placesOfTail } from './receipt-places.ts'
 import { type AttemptRow, attemptOf, type ReceiptRow, receiptOf } from './receipt-rows.ts'
 
@@ -25,11 +26,6 @@ export type PageQuery = Readonly<{
   limit: number
 }>
 
-/** `next`: where the next page goes on, null after the last one. A page may hold fewer rows than asked for, even none, and still have a next one. */
-export type Page = Readonly<{ rows: readonly ReceiptRow[]; next: string | null }>
-
-/** A page that finds little looks no further: its reader goes on with the next one. */
-const LOOKED_AT_MAX = 10_000
 /** How many rows are looked at together where a filter may refuse them. */
 const FILTERED_TOGETHER = 512
 
@@ -44,7 +40,7 @@ export class ReceiptPages {
   }
 
   /** One read transaction. Undefined: `after` is no receipt of this key or account. */
-  page(query: PageQuery): Page | undefined {
+  page(query: PageQuery): Page<ReceiptRow> | undefined {
     return this.#db.transaction(() => this.#page(query))()
   }
 
@@ -59,7 +55,7 @@ export class ReceiptPages {
     return this.#rows.attempts.all({ requestId }).map(attemptOf)
   }
 
-  #page(query: PageQuery): Page | undefined {
+  #page(query: PageQuery): Page<ReceiptRow> | undefined {
     const keyNumbers = this.#keyNumbers(query.of)
     const before = query.after === undefined ? LATEST : this.#placeOf(query.after, keyNumbers)
     if (before === undefined) return undefined
@@ -81,7 +77,7 @@ export class ReceiptPages {
     return place !== undefined && keyNumbers.includes(place.keyNumber) ? place : undefined
   }
 
-  #collect({ modelId, outcome, usageSource, limit }: PageQuery, places: PlaceMerge): Page {
+  #collect({ modelId, outcome, usageSource, limit }: PageQuery, places: PlaceMerge): Page<ReceiptRow> {
     const filter = { model: modelId ?? null, outcome: outcome ?? null, basis: usageSource ?? null }
     const together = Object.values(filter).every((wanted) => wanted === null) ? limit : FILTERED_TOGETHER
     const rows: ReceiptRow[] = []

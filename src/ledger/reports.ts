@@ -9,7 +9,7 @@ import type { Outcome } from '../core/outcome.ts'
 import type { Usage } from '../core/usage.ts'
 import type { AccountFindings, AccountQuestion } from './account-reports.ts'
 import type { ConsoleFindings, ConsoleQuestion } from './console-reports.ts'
-import type { Page } from './receipt-pages.ts'
+import type { Page } from './page.ts'
 import type { ReceiptRow } from './receipt-rows.ts'
 import type { StatementKey } from './statement-key.ts'
 
@@ -64,7 +64,7 @@ export type KeyAtRest = Omit<KeyRecord, 'display'> &
   Readonly<{ spentPicos: Picos; balancePicos: Picos; lastSyncedAt: number; toppedUpAt: number | null; createdAt: number }>
 
 export type Receipt = ReceiptRow
-export type ReceiptPage = Page
+export type ReceiptPage = Page<ReceiptRow>
 
 /** A model on a day. */
 export type DayPlace = Readonly<{ day: number; modelId: string }>
