@@ -1,9 +1,6 @@
 /** A pushed body as a stream that is pulled. Little waits in it: a reader that stands still pauses the socket. Rules: platform.md "Sockets". */
 
-import type { BodySink, BodySource } from './upstream.ts'
-
-/** What may wait before the socket is paused; one read, which is half a megabyte at most, can come on top of it. */
-const WAITING_BYTES_MAX = 64 * 1024
+import { type BodySink, type BodySource, WAITING_BYTES_MAX } from './upstream.ts'
 
 export class BodyStream implements BodySink {
   readonly stream: ReadableStream<Uint8Array>

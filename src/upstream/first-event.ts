@@ -9,10 +9,7 @@ import type { NamedModel } from '../core/native/scrubbed-text.ts'
 import { readFrame } from '../core/sse/read-event.ts'
 import { FrameSplitter, type OnFrame } from '../core/sse/split-frames.ts'
 import { answerFault, errorEventFault } from './fault.ts'
-import type { Body, BodySink, Fault, Reply } from './upstream.ts'
-
-/** What may come before the first event is whole; one read can come on top of it. A longer one is let through as it is. */
-const WAITING_BYTES_MAX = 64 * 1024
+import { type Body, type BodySink, type Fault, type Reply, WAITING_BYTES_MAX } from './upstream.ts'
 
 /** The same reply once its first event is here; a fault where that is an error, or where the stream ends or breaks before it. Never rejects. */
 export function withFirstEvent(reply: Reply, model: NamedModel): Promise<Reply | Fault> {
@@ -59,6 +56,7 @@ class FirstEvent implements Body, BodySink {
     this.#waiting.push(piece)
     this.#waitingBytes += piece.byteLength
     if (this.#decide !== undefined && !this.#splitter.push(piece, this.#onFrame)) this.#refuse(answerFault(this.#reply.upstream, 'stream'))
+    // A first event that is longer is let through as it is.
     if (this.#waitingBytes <= WAITING_BYTES_MAX) return
     this.#accept()
     this.#reply.body.pause()

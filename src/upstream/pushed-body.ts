@@ -1,9 +1,6 @@
 /** A body that comes by itself: what comes before anybody has taken it waits, and is little. Rules: platform.md "Sockets". */
 
-import type { Body, BodySink, BodySource } from './upstream.ts'
-
-/** What may wait before the source is paused; one read, which is half a megabyte at most, can come on top of it. */
-const WAITING_BYTES_MAX = 64 * 1024
+import { type Body, type BodySink, type BodySource, WAITING_BYTES_MAX } from './upstream.ts'
 
 const NO_SOURCE: BodySource = { pause: () => undefined, resume: () => undefined, cancel: () => undefined }
 

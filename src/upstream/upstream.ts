@@ -39,6 +39,9 @@ export interface BodySink {
   broken(): void
 }
 
+/** What of a body may wait for a sink before its source is paused; one read, which is half a megabyte at most, can come on top of it. */
+export const WAITING_BYTES_MAX = 64 * 1024
+
 /** Where a body comes from. Pieces of the read that is under way may still come after `pause`. */
 export interface BodySource {
   pause(): void
