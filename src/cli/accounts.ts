@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander'
 import { type Picos, toUsdText, usdFields, ZERO } from '../core/money.ts'
+import { isoOrNull } from '../core/utc.ts'
 import { creditOf, firstTopUp } from '../ledger/account-writes.ts'
 import { newId } from '../ledger/new-id.ts'
 import type { CreditKind, Earlier, Operation } from '../ledger/operation.ts'
@@ -11,7 +12,7 @@ import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { operate, type Why, withReason } from './operate.ts'
 import { accountNamed, readReport } from './read-report.ts'
-import { factsText, isoOrNull, tableText, timeText, usdText } from './text.ts'
+import { factsText, tableText, timeText, usdText } from './text.ts'
 
 const ACCOUNT = '<ACCOUNT>'
 const ACCOUNT_TEXT = 'id or name of an account'

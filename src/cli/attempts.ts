@@ -4,13 +4,14 @@
 
 import type { Command } from 'commander'
 import { usdFields } from '../core/money.ts'
+import { isoOrNull } from '../core/utc.ts'
 import type { AttemptRow } from '../ledger/receipt-rows.ts'
 import { tokenCells, tokenFields, upstreamFields } from './call-fields.ts'
 import type { CommandContext, Run } from './command-context.ts'
 import { type ExitCode, isStop, type Stop } from './environment.ts'
 import { type PagingOptions, type RangeOptions, sayPage, withPaging, withRange } from './paging.ts'
 import { readReport } from './read-report.ts'
-import { isoOrNull, tableText, timeText, usdText } from './text.ts'
+import { tableText, timeText, usdText } from './text.ts'
 
 type Options = PagingOptions & RangeOptions & { request?: string }
 

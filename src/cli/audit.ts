@@ -1,12 +1,13 @@
 /** `tollgate audit list`: who changed what, from where and why, newest first. Rules: operator.md "Audit", "Lists". */
 
 import type { Command } from 'commander'
+import { isoOrNull } from '../core/utc.ts'
 import type { AuditRow } from '../ledger/operator-lists.ts'
 import type { CommandContext, Run } from './command-context.ts'
 import { type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { type PagingOptions, type RangeOptions, sayPage, withPaging, withRange } from './paging.ts'
 import { accountNamed, keyNamed, readReport } from './read-report.ts'
-import { isoOrNull, tableText, timeText } from './text.ts'
+import { tableText, timeText } from './text.ts'
 
 type Options = PagingOptions & RangeOptions & { key?: string; account?: string }
 

@@ -1,11 +1,11 @@
 /** `tollgate codes …`: makes batches of prepaid codes, shows what came of them, takes them back, redeems one. A code is printed once. Rules: pages.md "Codes". */
 
 import type { Command } from 'commander'
-import { CODES_MAX } from '../core/limits.ts'
+import { CODE_EXPIRY_DAYS_MAX, CODES_MAX } from '../core/limits.ts'
 import { type Picos, usdFields, ZERO } from '../core/money.ts'
 import { readCode } from '../core/prepaid-code.ts'
-import { DAY_MS } from '../core/utc.ts'
-import type { BatchRow, CodeRow } from '../ledger/code-lists.ts'
+import { DAY_MS, isoOrNull } from '../core/utc.ts'
+import { type BatchRow, type CodeRow, stateOfBatch } from '../ledger/code-lists.ts'
 import { newCodes } from '../ledger/new-codes.ts'
 import { newId } from '../ledger/new-id.ts'
 import { hashOf } from '../ledger/secret-hash.ts'
@@ -15,9 +15,7 @@ import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.
 import { operate, type Why, withReason } from './operate.ts'
 import { type PagingOptions, sayPage, withPaging } from './paging.ts'
 import { accountNamed, readReport } from './read-report.ts'
-import { factsText, isoOrNull, tableText, timeText, usdText } from './text.ts'
-
-const EXPIRY_DAYS_MAX = 3_650
+import { factsText, tableText, timeText, usdText } from './text.ts'
 
 type CreateOptions = Why & { count: number; amount: Picos; batch?: string; expiresInDays?: number }
 type RedeemOptions = Why & { account: string }
@@ -32,8 +30,8 @@ export function addCodes(program: Command, run: Run): void {
     .option('--batch <NAME>', 'a name that no other batch has', readName)
     .option(
       '--expires-in-days <N>',
-      `until when they can be redeemed, 1 to ${EXPIRY_DAYS_MAX}; default: for ever`,
-      wholeNumber(1, EXPIRY_DAYS_MAX),
+      `until when they can be redeemed, 1 to ${CODE_EXPIRY_DAYS_MAX}; default: for ever`,
+      wholeNumber(1, CODE_EXPIRY_DAYS_MAX),
     )
   create.action((options: CreateOptions) => run(create, (context) => createCodes(context, options)))
 
@@ -148,18 +146,13 @@ function batchNamed(context: CommandContext, name: string): BatchRow | Stop {
   return batch === 'none' ? wrongUse(`there is no batch of codes "${name}"`) : batch
 }
 
-const stateOf = ({ expiresAt, disabledAt }: BatchRow, now: number): 'live' | 'expired' | 'disabled' => {
-  if (disabledAt !== null) return 'disabled'
-  return expiresAt !== null && expiresAt <= now ? 'expired' : 'live'
-}
-
 const batchDocument = (batch: BatchRow, now: number) => ({
   id: batch.id,
   name: batch.name,
   ...usdFields('amount', batch.amountPicos),
   count: batch.count,
   redeemed: batch.redeemed,
-  state: stateOf(batch, now),
+  state: stateOfBatch(batch, now),
   created_at: isoOrNull(batch.createdAt),
   expires_at: isoOrNull(batch.expiresAt),
   disabled_at: isoOrNull(batch.disabledAt),
@@ -174,7 +167,7 @@ const batchTable = (batches: readonly BatchRow[], now: number): string =>
       usdText(batch.amountPicos),
       String(batch.count),
       String(batch.redeemed),
-      stateOf(batch, now),
+      stateOfBatch(batch, now),
       timeText(batch.createdAt),
       timeText(batch.expiresAt),
     ]),

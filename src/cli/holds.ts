@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander'
 import { usdFields } from '../core/money.ts'
+import { isoOrNull } from '../core/utc.ts'
 import type { Hold } from '../ledger/ledger.ts'
 import { pageOf } from '../ledger/page.ts'
 import { holdsThroughSocket } from '../operator/operator-socket.ts'
@@ -9,7 +10,7 @@ import type { CommandContext, Run } from './command-context.ts'
 import { type ExitCode, isStop, noLedger, type Stop } from './environment.ts'
 import { type PagingOptions, sayPage, withPaging } from './paging.ts'
 import { accountNamed, keyNamed } from './read-report.ts'
-import { isoOrNull, tableText, timeText, usdText } from './text.ts'
+import { tableText, timeText, usdText } from './text.ts'
 
 type Options = PagingOptions & { key?: string; account?: string }
 

@@ -5,6 +5,7 @@
 
 import type { Database } from 'bun:sqlite'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { isoOrNull } from '../core/utc.ts'
 import type { Operation } from '../ledger/operation.ts'
 import { ownActor } from '../operator/peer.ts'
 import { type Invitation, Links } from '../people/links.ts'
@@ -15,7 +16,7 @@ import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, noLedger, type Stop, wrongUse } from './environment.ts'
 import { operate, type Why, withReason } from './operate.ts'
 import { accountNamed, readReport } from './read-report.ts'
-import { isoOrNull, tableText, timeText } from './text.ts'
+import { tableText, timeText } from './text.ts'
 
 type To = { account?: string; operator?: true }
 type InviteOptions = Why & To & { role?: Role }

@@ -5,6 +5,7 @@ import { type Picos, usdFields } from '../core/money.ts'
 import { OUTCOMES, type Outcome } from '../core/outcome.ts'
 import { type PricedLine, pricedLines } from '../core/priced-lines.ts'
 import type { Usage } from '../core/usage.ts'
+import { isoOrNull } from '../core/utc.ts'
 import type { AttemptRow, ReceiptRow } from '../ledger/receipt-rows.ts'
 import { attemptDocument, attemptTable } from './attempts.ts'
 import { tokenCells, tokenFields, upstreamFields } from './call-fields.ts'
@@ -12,7 +13,7 @@ import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { type PagingOptions, type RangeOptions, sayPage, withPaging, withRange } from './paging.ts'
 import { accountNamed, keyNamed, readReport } from './read-report.ts'
-import { factsText, isoOrNull, tableText, timeText, usdText } from './text.ts'
+import { factsText, tableText, timeText, usdText } from './text.ts'
 
 type ListOptions = PagingOptions &
   RangeOptions & { key?: string; account?: string; model?: string; outcome?: Outcome; overHold?: true; waived?: true }

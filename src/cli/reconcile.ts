@@ -9,6 +9,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Picos, picos, usdFields, ZERO } from '../core/money.ts'
 import { type Comparison, compareBooks } from '../core/reconcile.ts'
 import type { Usage } from '../core/usage.ts'
+import { isoOrNull } from '../core/utc.ts'
 import { type Attribution, type BooksCall, type BooksRow, CAUSES, type Cause } from '../ledger/upstream-books.ts'
 import { readUsageReport, type UsageReport } from '../ledger/usage-report.ts'
 import { wholeNumber } from './arguments.ts'
@@ -16,7 +17,7 @@ import { tokenFields } from './call-fields.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { readReport } from './read-report.ts'
-import { isoOrNull, tableText, timeText, usdText } from './text.ts'
+import { tableText, timeText, usdText } from './text.ts'
 
 type Options = { upstream?: string[]; apiKey?: string[]; by: Attribution; tolerance: number; calls: number }
 

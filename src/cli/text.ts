@@ -2,10 +2,7 @@
 
 import Table from 'cli-table3'
 import { type Picos, toUsdText } from '../core/money.ts'
-import { isoTime } from '../core/utc.ts'
-
-/** ISO 8601 in UTC, ending in Z; null: never. */
-export const isoOrNull = (milliseconds: number | null): string | null => (milliseconds === null ? null : isoTime(milliseconds))
+import { isoOrNull } from '../core/utc.ts'
 
 export const usdText = (amount: Picos | null): string => (amount === null ? 'none' : `$${toUsdText(amount)}`.replace('$-', '-$'))
 export const timeText = (milliseconds: number | null): string => isoOrNull(milliseconds) ?? 'never'

@@ -2,13 +2,14 @@
 
 import type { Command } from 'commander'
 import { usdFields } from '../core/money.ts'
+import { isoOrNull } from '../core/utc.ts'
 import type { CreditRow } from '../ledger/operator-lists.ts'
 import { readRef } from './arguments.ts'
 import type { CommandContext, Run } from './command-context.ts'
 import { type ExitCode, isStop, type Stop } from './environment.ts'
 import { type PagingOptions, type RangeOptions, sayPage, withPaging, withRange } from './paging.ts'
 import { accountNamed, readReport } from './read-report.ts'
-import { isoOrNull, tableText, timeText, usdText } from './text.ts'
+import { tableText, timeText, usdText } from './text.ts'
 
 type Options = PagingOptions & RangeOptions & { account?: string; ref?: string }
 

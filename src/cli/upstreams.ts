@@ -1,13 +1,14 @@
 /** `tollgate upstreams`: how the running gateway's upstreams do, and taking one out. Rules: pool.md "Taking one out"; operator.md "Socket", "Audit". */
 
 import type { Command } from 'commander'
+import { isoOrNull } from '../core/utc.ts'
 import { orderUpstreamThroughSocket, upstreamsThroughSocket } from '../operator/operator-socket.ts'
 import { ownActor } from '../operator/peer.ts'
 import type { LineReport, UpstreamReport } from '../upstream/member.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, noLedger, type Stop, wrongUse } from './environment.ts'
 import { type Why, withReason } from './operate.ts'
-import { isoOrNull, tableText } from './text.ts'
+import { tableText } from './text.ts'
 
 const NONE_RUNS = 'no gateway runs on this ledger, and only a running one has upstreams to ask'
 

@@ -7,6 +7,7 @@ export const CACHE_BREAKPOINTS_MAX = 4
 export const KEY_EXPIRY_DAYS_MAX = 90
 /** In a batch, which is one commit and one line to the running gateway. */
 export const CODES_MAX = 1_000
+export const CODE_EXPIRY_DAYS_MAX = 3_650
 /** One server-sent event from an upstream; a longer one is a fault. */
 export const EVENT_BYTES_MAX = 8 * 1024 * 1024
 export const HEARTBEAT_IDLE_MS = 15_000

@@ -30,5 +30,8 @@ export const dayText = (day: number): string => new Date(day * DAY_MS).toISOStri
 // biome-ignore lint/style/noRestrictedGlobals: it writes a time that it is given
 export const isoTime = (timeMs: number): string => new Date(timeMs).toISOString()
 
+/** Null: never. */
+export const isoOrNull = (timeMs: number | null): string | null => (timeMs === null ? null : isoTime(timeMs))
+
 // biome-ignore lint/style/noRestrictedGlobals: it reads a text
 const parse = (text: string): number => Date.parse(text)

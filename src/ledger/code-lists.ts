@@ -21,6 +21,13 @@ export type BatchRow = Readonly<{
   disabledAt: number | null
 }>
 
+type BatchState = 'live' | 'disabled' | 'expired'
+
+export const stateOfBatch = ({ expiresAt, disabledAt }: BatchRow, now: number): BatchState => {
+  if (disabledAt !== null) return 'disabled'
+  return expiresAt !== null && expiresAt <= now ? 'expired' : 'live'
+}
+
 export type CodeRow = Readonly<{
   /** From 1, in the order in which the codes were shown. */
   place: number

@@ -1,15 +1,13 @@
 /** What operators read of the books as documents: exact amounts, ISO times, names of upstreams. Rules: operator.md "Lists". */
 
-import { picos, toExactUsdText, ZERO } from '../../core/money.ts'
-import { isoTime } from '../../core/utc.ts'
+import { picos, sumPicos, toExactUsdText } from '../../core/money.ts'
+import { isoOrNull, isoTime } from '../../core/utc.ts'
 import { requestDocument } from '../../http/usage-documents.ts'
 import type { AccountAtRest } from '../../ledger/account-reports.ts'
 import type { ListedAccount } from '../../ledger/console-reports.ts'
 import type { Hold, UpstreamCall } from '../../ledger/ledger.ts'
 import type { AuditRow, CreditRow } from '../../ledger/operator-lists.ts'
 import type { AttemptRow, ReceiptRow } from '../../ledger/receipt-rows.ts'
-
-const isoOrNull = (time: number | null): string | null => (time === null ? null : isoTime(time))
 
 export const listedAccount = (account: ListedAccount) => ({
   id: account.id,
@@ -26,7 +24,7 @@ export const listedAccount = (account: ListedAccount) => ({
 
 export const accountDocument = (account: AccountAtRest, holds: readonly Hold[]) => ({
   ...listedAccount(account),
-  held_usd: toExactUsdText(picos(holds.reduce<bigint>((sum, { amountPicos }) => sum + amountPicos, ZERO))),
+  held_usd: toExactUsdText(sumPicos(...holds.map(({ amountPicos }) => amountPicos))),
   held_requests: holds.length,
   last_used_at: isoOrNull(account.lastUsedAt),
 })

@@ -2,7 +2,7 @@
 
 import { stateOf } from '../../core/key.ts'
 import { toExactUsdText } from '../../core/money.ts'
-import { isoTime } from '../../core/utc.ts'
+import { isoOrNull, isoTime } from '../../core/utc.ts'
 import type { ListedKey } from '../../ledger/account-reports.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 
@@ -32,5 +32,3 @@ export function keyDocument(key: ListedKey, ledger: Ledger, running: number, now
         : { display: key.previous.display, valid_until: isoTime(key.previous.validUntil) },
   }
 }
-
-const isoOrNull = (time: number | null): string | null => (time === null ? null : isoTime(time))
