@@ -8,6 +8,7 @@ import { exampleModelOf } from '../../src/docs/guide.ts'
 import { guidePaths, sampleGateway } from '../docs/sample-gateway.ts'
 import { CABINET_PAGES, sampleOfCabinet } from './cabinet-pages.ts'
 import { openBrowser } from './chromium.ts'
+import { sampleBooks } from './sample-books.ts'
 import { sampleConsole } from './sample-console.ts'
 
 const folder = process.argv[2] ?? mkdtempSync(join(tmpdir(), 'tollgate-pages-'))
@@ -15,6 +16,7 @@ mkdirSync(folder, { recursive: true })
 const gateway = await sampleGateway()
 const sample = await sampleOfCabinet(gateway, exampleModelOf(gateway.world.catalog())?.id ?? '')
 const operators = await sampleConsole()
+const [account] = await sampleBooks(operators.gateway)
 const browser = await openBrowser()
 /** Where the links of the cabinet lead. */
 const { base } = gateway.people().origins('cabinet')
@@ -35,11 +37,14 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await operators.pay()
       await Bun.sleep(900)
     }
-    for (const way of ['Now', 'Upstreams', 'Catalog']) {
+    for (const way of ['Now', 'Accounts', 'Keys', 'Requests', 'Codes', 'People', 'Upstreams', 'Catalog', 'Audit']) {
       await page.getByRole('link', { name: way, exact: true }).click()
       await page.locator('.rows').first().waitFor()
       await page.screenshot({ path: file(`console-${way.toLowerCase()}`), fullPage: true })
     }
+    await page.goto(`${new URL(page.url()).origin}/console/accounts/${account}`)
+    await page.locator('.rows').first().waitFor()
+    await page.screenshot({ path: file('console-account'), fullPage: true })
     await page.close()
     for (const isSignedIn of [false, true]) {
       const own = await (await browser.newContext(look)).newPage()

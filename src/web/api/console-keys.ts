@@ -88,8 +88,9 @@ export function consoleKeys({ world, people }: Site, { ask, perform, oldForm, on
         once(caller, 'key', body.id, async () => {
           const name = body.name.trim()
           const limit = limitOf(body.limit_usd)
-          const wrong = wrongName(name) ?? (limit instanceof Response ? limit : undefined) ?? oldForm(body.id)
-          if (wrong !== undefined || limit instanceof Response) return wrong ?? limit
+          if (limit instanceof Response) return limit
+          const wrong = wrongName(name) ?? oldForm(body.id)
+          if (wrong !== undefined) return wrong
           if (!world.catalog().plans.has(body.plan)) return refuse(400, `There is no plan "${body.plan}"`, { field: 'plan' })
           const keyId = `key_${body.id}`
           const { account_id: accountId, plan, expires_in_days: expiresInDays } = body

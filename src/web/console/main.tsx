@@ -8,7 +8,7 @@ import { loadMe, me } from './me.ts'
 import { ForgotPage, InvitePage, LinkPage, ResetPage, SignedIn } from './pages/entrance.tsx'
 import { Missing } from './pages/missing.tsx'
 import { PersonPage } from './pages/person.tsx'
-import { PAGES } from './pages.tsx'
+import { INNER, PAGES } from './pages.tsx'
 
 const Console = () => {
   const { path } = useLocation()
@@ -16,7 +16,7 @@ const Console = () => {
   return (
     <Shell home="/console" name="Console" ways={person ? PAGES : []} path={path} aside={<Aside person={person} />}>
       <Router onRouteChange={toContent}>
-        {PAGES.map((one) => (
+        {[...PAGES, ...INNER].map((one) => (
           <Route key={one.path} path={one.path} component={pageOf(one.page)} />
         ))}
         <Route path="/console/person" component={pageOf(PersonPage)} />

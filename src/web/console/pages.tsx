@@ -1,14 +1,35 @@
-/** The console's pages for operators, in the order of the bar: one line makes a page and its way. */
+/** The console's pages for operators, in the order of the bar: one line makes a page and its way; one behind another has no way of its own. */
 
 import type { ComponentType } from 'preact'
+import { AccountPage } from './pages/account.tsx'
+import { AccountsPage } from './pages/accounts.tsx'
+import { AuditPage } from './pages/audit.tsx'
 import { CatalogPage } from './pages/catalog.tsx'
+import { CodeBatchPage } from './pages/code-batch.tsx'
+import { CodesPage } from './pages/codes.tsx'
+import { KeysPage } from './pages/keys.tsx'
 import { NowPage } from './pages/now.tsx'
+import { PeoplePage } from './pages/people.tsx'
+import { RequestPage } from './pages/request.tsx'
+import { RequestsPage } from './pages/requests.tsx'
 import { UpstreamsPage } from './pages/upstreams.tsx'
 
 type Page = Readonly<{ path: string; title: string; page: ComponentType }>
 
 export const PAGES: readonly Page[] = [
   { path: '/console', title: 'Now', page: NowPage },
+  { path: '/console/accounts', title: 'Accounts', page: AccountsPage },
+  { path: '/console/keys', title: 'Keys', page: KeysPage },
+  { path: '/console/requests', title: 'Requests', page: RequestsPage },
+  { path: '/console/codes', title: 'Codes', page: CodesPage },
+  { path: '/console/people', title: 'People', page: PeoplePage },
   { path: '/console/upstreams', title: 'Upstreams', page: UpstreamsPage },
   { path: '/console/catalog', title: 'Catalog', page: CatalogPage },
+  { path: '/console/audit', title: 'Audit', page: AuditPage },
+]
+
+export const INNER: readonly Omit<Page, 'title'>[] = [
+  { path: '/console/accounts/:accountId', page: AccountPage },
+  { path: '/console/requests/:requestId', page: RequestPage },
+  { path: '/console/codes/:batch', page: CodeBatchPage },
 ]

@@ -35,7 +35,10 @@ export const Shell = ({
         <ul>
           {ways.map((way) => (
             <li key={way.path}>
-              <a href={way.path} aria-current={way.path === path ? 'page' : undefined}>
+              <a
+                href={way.path}
+                aria-current={way.path === path ? 'page' : way.path !== home && path.startsWith(`${way.path}/`) ? 'true' : undefined}
+              >
                 {way.title}
               </a>
             </li>

@@ -1,0 +1,65 @@
+/**
+ * The dialog of an operator's act: what it does, why, and a button. The gateway gives the form its id when it opens, so that what is sent twice is done once.
+ * Rules: pages.md "Acts of operators".
+ */
+
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { type Act, useAct } from '../parts/act.ts'
+import { type Asked, ask, useAsked } from '../parts/ask.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { Field } from '../parts/field.tsx'
+import { Form } from '../parts/form.tsx'
+import { Failed } from '../parts/state.tsx'
+import { api } from './api.ts'
+
+type Answer<T> = Parameters<typeof ask<T>>[0]
+
+export type ActOptions<T> = Readonly<{
+  title: string
+  button: string
+  kind?: 'primary' | 'danger'
+  /** Inputs that show their own mistakes. */
+  fields?: readonly string[]
+  needsReason?: boolean
+  send: (form: Readonly<{ id: string; reason: string }>) => Answer<T>
+  done: (value: Exclude<NonNullable<T>, Response>) => void
+  close: () => void
+  children?: (act: Act) => ComponentChildren
+}>
+
+export function ActDialog<T>(options: ActOptions<T>) {
+  return (
+    <Dialog title={options.title} close={options.close}>
+      <ActForm {...options} />
+    </Dialog>
+  )
+}
+
+/** The same where the dialog goes on with what came of it, such as a secret. */
+export function ActForm<T>({ button, kind = 'primary', fields = [], needsReason = false, send, done, children }: ActOptions<T>) {
+  const { loaded, again } = useAsked(() => api['form-id'].get(), [])
+  const [reason, setReason] = useState('')
+  const act = useAct()
+  const id = loaded.value?.id
+  const submit = (): void => {
+    if (id === undefined) return
+    act.run((): Promise<Asked<Exclude<NonNullable<T>, Response>>> => ask<T>(send({ id, reason: reason.trim() })), done)
+  }
+  if (loaded.state === 'failed') return <Failed message={loaded.failure.message} again={again} />
+  return (
+    <Form act={act} fields={[...fields, 'reason']} button={button} kind={kind} submit={submit}>
+      {children?.(act)}
+      <Field
+        label={needsReason ? 'Reason' : 'Reason (optional)'}
+        hint={needsReason ? 'For the audit log and the account' : 'For the audit log'}
+        maxLength={200}
+        autocomplete="off"
+        required={needsReason}
+        value={reason}
+        change={setReason}
+        error={act.errorOf('reason')}
+      />
+    </Form>
+  )
+}

@@ -1,0 +1,133 @@
+/** Who changed what, from where, why, and what it was before. Rules: operator.md "Audit", "Lists". */
+
+import { useEffect, useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
+import { useAsked } from '../../parts/ask.ts'
+import { Choice, Field } from '../../parts/field.tsx'
+import { useKeyset } from '../../parts/keyset.ts'
+import { PageHead } from '../../parts/shell.tsx'
+import { Empty, Show } from '../../parts/state.tsx'
+import { Pager, Table } from '../../parts/table.tsx'
+import { Moment } from '../../parts/time.tsx'
+import { api, type Got } from '../api.ts'
+import { addressOf, type Filters, filtersOf } from '../filters.ts'
+import { ACTIONS, factText } from './audit.words.ts'
+
+type Line = Got<typeof api.audit.get>['data'][number]
+
+const FIELDS = ['target', 'actor', 'action', 'from', 'to'] as const
+type Filter = (typeof FIELDS)[number]
+
+export const AuditPage = () => {
+  const { query, route } = useLocation()
+  const filters = filtersOf(FIELDS, query)
+  return (
+    <>
+      <PageHead title="Audit" lede="Every act that changed something. A line is never changed." />
+      <FilterForm key={JSON.stringify(filters)} filters={filters} search={(wanted) => route(addressOf('/console/audit', wanted))} />
+      <Lines filters={filters} />
+    </>
+  )
+}
+
+const FilterForm = ({ filters, search }: Readonly<{ filters: Filters<Filter>; search: (filters: Filters<Filter>) => void }>) => {
+  const [typed, setTyped] = useState<Filters<Filter>>(filters)
+  const set = (field: Filter) => (value: string) => setTyped({ ...typed, [field]: value })
+  const actions = [{ value: '', text: 'any' }, ...Object.entries(ACTIONS).map(([value, text]) => ({ value, text }))]
+  return (
+    <form
+      class="filters"
+      onSubmit={(event) => {
+        event.preventDefault()
+        search(typed)
+      }}
+    >
+      <Field label="Of what (id or e-mail)" maxLength={300} autocomplete="off" value={typed.target ?? ''} change={set('target')} />
+      <Field label="By (person:… or os:…)" maxLength={300} autocomplete="off" value={typed.actor ?? ''} change={set('actor')} />
+      <Choice label="What" options={actions} value={typed.action ?? ''} change={set('action')} />
+      <Field label="From (UTC)" type="date" value={typed.from ?? ''} change={set('from')} />
+      <Field label="To (UTC)" type="date" value={typed.to ?? ''} change={set('to')} />
+      <button type="submit" class="primary">
+        Filter
+      </button>
+    </form>
+  )
+}
+
+const Lines = ({ filters }: Readonly<{ filters: Filters<Filter> }>) => {
+  const pages = useKeyset()
+  const { cursor } = pages
+  const asked = JSON.stringify(filters)
+  useEffect(() => pages.first(), [asked])
+  const query = { ...filters, ...(cursor === undefined ? {} : { after: cursor }) }
+  const { loaded, again } = useAsked(() => api.audit.get({ query }), [asked, cursor])
+  return (
+    <Show loaded={loaded} again={again} lines={10}>
+      {({ data, next_cursor }) => (
+        <>
+          {data.length === 0 ? (
+            <Empty title={next_cursor === null ? 'No act was found' : 'None among the last 10,000'} />
+          ) : (
+            <Table
+              label="Acts"
+              columns={[
+                { name: 'When', cell: ({ at }: Line) => <Moment iso={at} /> },
+                { name: 'What', cell: ({ action }) => ACTIONS[action] ?? action },
+                { name: 'Of', cell: ({ target }) => <Target target={target} /> },
+                { name: 'Changed', cell: (line) => <Change line={line} /> },
+                { name: 'By', cell: ({ actor, address }) => <By actor={actor} address={address} /> },
+                { name: 'Reason', cell: ({ reason }) => <span class="breaks">{reason}</span> },
+              ]}
+              rows={data}
+              keyOf={({ id }) => String(id)}
+            />
+          )}
+          <Pager {...pages} next={next_cursor} />
+        </>
+      )}
+    </Show>
+  )
+}
+
+const By = ({ actor, address }: Readonly<{ actor: string; address: string }>) => (
+  <span class="named">
+    <span>{actor.replace(/^person:/, '')}</span>
+    <span class="quiet">{address}</span>
+  </span>
+)
+
+const Target = ({ target }: Readonly<{ target: string }>) =>
+  target.startsWith('acc_') ? (
+    <a class="breaks" href={`/console/accounts/${target}`}>
+      {target}
+    </a>
+  ) : (
+    <a class="breaks" href={addressOf('/console/audit', { target })}>
+      {target}
+    </a>
+  )
+
+/** Without what a new thing has not, and the ids of what stands there already. */
+const factsOf = (before: Line['before'], after: Line['after']): readonly string[] =>
+  [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
+    (name) => name in before || (name !== 'creditId' && after[name] !== null && after[name] !== ''),
+  )
+
+/** What stood there and what stands there now, fact by fact. */
+const Change = ({ line: { before, after } }: Readonly<{ line: Line }>) => (
+  <dl class="diff">
+    {factsOf(before, after).map((name) => (
+      <div key={name}>
+        <dt>{name}</dt>
+        <dd>
+          {name in before && (
+            <>
+              <del>{factText(name, before[name])}</del> →{' '}
+            </>
+          )}
+          {name in after ? <ins>{factText(name, after[name])}</ins> : 'none'}
+        </dd>
+      </div>
+    ))}
+  </dl>
+)

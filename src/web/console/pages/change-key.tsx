@@ -1,0 +1,165 @@
+/** What an operator does to a key. A new secret is shown once. Rules: keys.md "Expiry and rotation"; pages.md "Acts of operators". */
+
+import { useState } from 'preact/hooks'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Choice, Field } from '../../parts/field.tsx'
+import { showDate } from '../../parts/show-time.ts'
+import { tell } from '../../parts/told.tsx'
+import { ActDialog, ActForm } from '../act-dialog.tsx'
+import { api } from '../api.ts'
+import type { Key } from './key-table.tsx'
+import { Secret } from './secret.tsx'
+
+export type KeyChange = 'change' | 'extend' | 'rotate' | 'state'
+
+type Options = Readonly<{ keyOf: Key; close: () => void; changed: () => void }>
+
+export const ChangeKey = ({ change, ...options }: Options & Readonly<{ change: KeyChange }>) => {
+  switch (change) {
+    case 'change':
+      return <NameAndLimit {...options} />
+    case 'extend':
+      return <Extend {...options} />
+    case 'rotate':
+      return <Rotate {...options} />
+    case 'state':
+      return <ChangeState {...options} />
+  }
+}
+
+const titleOf = ({ name, display }: Key): string => (name === '' ? display : name)
+
+const NameAndLimit = ({ keyOf, close, changed }: Options) => {
+  const [name, setName] = useState(keyOf.name)
+  const [limit, setLimit] = useState(keyOf.limit_usd ?? '')
+  const change = {
+    ...(name.trim() === keyOf.name ? {} : { name }),
+    ...(limit.trim() === (keyOf.limit_usd ?? '') ? {} : { limit_usd: limit.trim() === '' ? null : limit.trim() }),
+  }
+  return (
+    <ActDialog
+      title={`Change ${titleOf(keyOf)}`}
+      button="Change"
+      fields={['name', 'limit_usd']}
+      close={close}
+      send={({ reason }) => api.keys({ keyId: keyOf.id }).patch({ ...change, reason })}
+      done={() => {
+        close()
+        changed()
+      }}
+    >
+      {(act) => (
+        <>
+          <Field label="Name" autoFocus maxLength={128} autocomplete="off" value={name} change={setName} error={act.errorOf('name')} />
+          <Field
+            label="Spend limit, USD"
+            hint="Empty for none"
+            inputMode="decimal"
+            autocomplete="off"
+            value={limit}
+            change={setLimit}
+            error={act.errorOf('limit_usd')}
+          />
+        </>
+      )}
+    </ActDialog>
+  )
+}
+
+const Extend = ({ keyOf, close, changed }: Options) => {
+  const [days, setDays] = useState('30')
+  return (
+    <ActDialog
+      title={`Extend ${titleOf(keyOf)}`}
+      button="Extend"
+      fields={['days']}
+      close={close}
+      send={({ id, reason }) => api.keys({ keyId: keyOf.id }).extend.post({ id, days: Number(days), reason })}
+      done={({ expires_at }) => {
+        tell(`It expires ${expires_at === null ? 'never' : showDate(expires_at)}`)
+        close()
+        changed()
+      }}
+    >
+      {(act) => (
+        <>
+          <p>{keyOf.expires_at === null ? 'It has no expiry; it gets one, from now on.' : `It expires ${showDate(keyOf.expires_at)}.`}</p>
+          <Field
+            label="Days more"
+            hint="At most 90 days ahead of now"
+            type="number"
+            min="1"
+            max="90"
+            required
+            autoFocus
+            value={days}
+            change={setDays}
+            error={act.errorOf('days')}
+          />
+        </>
+      )}
+    </ActDialog>
+  )
+}
+
+const OVERLAPS = [
+  { value: '0', text: 'none: the old secret ends now' },
+  { value: '1', text: '1 hour' },
+  { value: '24', text: '1 day' },
+  { value: '168', text: '7 days' },
+]
+
+const Rotate = ({ keyOf, close, changed }: Options) => {
+  const [overlap, setOverlap] = useState('24')
+  const [secret, setSecret] = useState<string>()
+  return (
+    <Dialog title={`New secret for ${titleOf(keyOf)}`} close={close}>
+      {secret !== undefined ? (
+        <Secret secret={secret} close={close} />
+      ) : (
+        <ActForm
+          title=""
+          button="Make a new secret"
+          fields={['overlap_hours']}
+          close={close}
+          send={({ id, reason }) => api.keys({ keyId: keyOf.id }).rotate.post({ id, overlap_hours: Number(overlap), reason })}
+          done={(made) => {
+            setSecret(made.secret)
+            changed()
+          }}
+        >
+          {(act) => (
+            <Choice
+              label="Overlap with the old secret"
+              options={OVERLAPS}
+              value={overlap}
+              change={setOverlap}
+              error={act.errorOf('overlap_hours')}
+            />
+          )}
+        </ActForm>
+      )}
+    </Dialog>
+  )
+}
+
+const ChangeState = ({ keyOf, close, changed }: Options) => {
+  const of = api.keys({ keyId: keyOf.id })
+  const isOff = keyOf.is_active
+  return (
+    <ActDialog
+      title={`${isOff ? 'Disable' : 'Enable'} ${titleOf(keyOf)}`}
+      button={isOff ? 'Disable' : 'Enable'}
+      kind={isOff ? 'danger' : 'primary'}
+      close={close}
+      send={({ reason }) => (isOff ? of.disable.post({ reason }) : of.enable.post({ reason }))}
+      done={({ is_active }) => {
+        tell(is_active ? 'The key is live again' : 'The key is disabled')
+        close()
+        changed()
+      }}
+    >
+      {() => <p>{isOff ? 'It is refused from now on, and what runs is cut within a second.' : 'It may spend again at once.'}</p>}
+    </ActDialog>
+  )
+}

@@ -1,0 +1,80 @@
+/** Keys in a table with what an operator may do to each. Rules: keys.md "State of a key", "Expiry and rotation". */
+
+import { useState } from 'preact/hooks'
+import { Badge, type Mood } from '../../parts/badge.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { Ago } from '../../parts/time.tsx'
+import { Usd } from '../../parts/usd.tsx'
+import type { api, Got } from '../api.ts'
+import { ChangeKey, type KeyChange } from './change-key.tsx'
+
+type Listed = Got<typeof api.keys.get>['data'][number]
+/** An account's own list does not say whose they are. */
+export type Key = Omit<Listed, 'account_id' | 'account_name'> & Partial<Pick<Listed, 'account_id' | 'account_name'>>
+
+const MOODS: Readonly<Record<string, Mood>> = { live: 'good', expired: 'wary', disabled: 'bad' }
+
+const CHANGES: readonly (readonly [KeyChange, string])[] = [
+  ['change', 'Name and limit…'],
+  ['extend', 'Extend…'],
+  ['rotate', 'New secret…'],
+]
+
+export const KeyTable = ({ keys, changed }: Readonly<{ keys: readonly Key[]; changed: () => void }>) => {
+  const [open, setOpen] = useState<Readonly<{ key: Key; change: KeyChange }>>()
+  const close = (): void => setOpen(undefined)
+  const account: readonly Column<Key>[] = keys.some(({ account_id }) => account_id !== undefined)
+    ? [
+        {
+          name: 'Account',
+          cell: ({ account_id, account_name }) => <a href={`/console/accounts/${account_id}`}>{account_name || account_id}</a>,
+        },
+      ]
+    : []
+  return (
+    <>
+      <Table
+        label="Keys"
+        columns={[
+          {
+            name: 'Key',
+            cell: ({ id, name, display }: Key) => (
+              <span class="named">
+                <a class="name" href={`/console/requests?key_id=${id}`} title={`Requests of ${id}`}>
+                  {name === '' ? 'without a name' : name}
+                </a>
+                <code>{display}</code>
+              </span>
+            ),
+          },
+          { name: 'State', cell: ({ state, is_limit_used }) => <KeyState state={state} isLimitUsed={is_limit_used} /> },
+          ...account,
+          { name: 'Spent', isFigure: true, cell: ({ spent_usd }) => <Usd exact={spent_usd} /> },
+          { name: 'Limit', isFigure: true, cell: ({ limit_usd }) => (limit_usd === null ? 'none' : <Usd exact={limit_usd} />) },
+          { name: 'Expires', cell: ({ expires_at }) => (expires_at === null ? 'never' : <Ago iso={expires_at} />) },
+          { name: 'Last use', cell: ({ last_used_at }) => (last_used_at === null ? 'never' : <Ago iso={last_used_at} />) },
+          {
+            name: 'Change',
+            isQuiet: true,
+            cell: (key) => (
+              <span class="acts">
+                {[...CHANGES, ['state', key.is_active ? 'Disable…' : 'Enable…'] as const].map(([change, text]) => (
+                  <button key={change} type="button" class="small" onClick={() => setOpen({ key, change })}>
+                    {text}
+                    <span class="unseen"> {key.name}</span>
+                  </button>
+                ))}
+              </span>
+            ),
+          },
+        ]}
+        rows={keys}
+        keyOf={({ id }) => id}
+      />
+      {open !== undefined && <ChangeKey keyOf={open.key} change={open.change} close={close} changed={changed} />}
+    </>
+  )
+}
+
+const KeyState = ({ state, isLimitUsed }: Readonly<{ state: string; isLimitUsed: boolean }>) =>
+  state === 'live' && isLimitUsed ? <Badge mood="wary" text="limit used" /> : <Badge mood={MOODS[state] ?? 'bad'} text={state} />

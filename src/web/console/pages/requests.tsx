@@ -1,0 +1,117 @@
+/** Requests over everything, by filters that an index serves; nothing is counted, pages follow each other. Rules: operator.md "Lists". */
+
+import { useEffect, useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
+import { useAsked } from '../../parts/ask.ts'
+import { Choice, Field } from '../../parts/field.tsx'
+import { useKeyset } from '../../parts/keyset.ts'
+import { OUTCOME_WORDS } from '../../parts/request-words.ts'
+import { Requests } from '../../parts/requests.tsx'
+import { PageHead } from '../../parts/shell.tsx'
+import { Empty, Show } from '../../parts/state.tsx'
+import { Pager } from '../../parts/table.tsx'
+import { Usd } from '../../parts/usd.tsx'
+import { api } from '../api.ts'
+import { addressOf, type Filters, filtersOf } from '../filters.ts'
+
+const FIELDS = ['account_id', 'key_id', 'model', 'outcome', 'only', 'from', 'to'] as const
+type Filter = (typeof FIELDS)[number]
+type Asked = NonNullable<NonNullable<Parameters<typeof api.requests.get>[0]>['query']>
+
+export const RequestsPage = () => {
+  const { query, route } = useLocation()
+  const filters = filtersOf(FIELDS, query)
+  return (
+    <>
+      <PageHead title="Requests" lede="Of a key or an account by the moment they were booked, all of them by the moment they came." />
+      <FilterForm key={JSON.stringify(filters)} filters={filters} search={(wanted) => route(addressOf('/console/requests', wanted))} />
+      <RequestList query={filters} />
+    </>
+  )
+}
+
+const OUTCOMES = [
+  { value: '', text: 'any' },
+  ...Object.entries(OUTCOME_WORDS).map(([value, [, text]]) => ({ value, text: value === 'recovered' ? `${text} (recovered)` : text })),
+]
+const ONLY = [
+  { value: '', text: 'all' },
+  { value: 'waived', text: 'only waived' },
+  { value: 'over hold', text: 'only over their hold' },
+]
+
+const FilterForm = ({ filters, search }: Readonly<{ filters: Filters<Filter>; search: (filters: Filters<Filter>) => void }>) => {
+  const [typed, setTyped] = useState<Filters<Filter>>(filters)
+  const { route } = useLocation()
+  const [id, setId] = useState('')
+  const set = (field: Filter) => (value: string) => setTyped({ ...typed, [field]: value })
+  return (
+    <div class="stack">
+      <form
+        class="filters"
+        onSubmit={(event) => {
+          event.preventDefault()
+          search(typed)
+        }}
+      >
+        <Field label="Account id" maxLength={64} autocomplete="off" value={typed.account_id ?? ''} change={set('account_id')} />
+        <Field label="Key id" maxLength={64} autocomplete="off" value={typed.key_id ?? ''} change={set('key_id')} />
+        <Field label="Model" maxLength={200} autocomplete="off" value={typed.model ?? ''} change={set('model')} />
+        <Choice label="Outcome" options={OUTCOMES} value={typed.outcome ?? ''} change={set('outcome')} />
+        <Choice label="Show" options={ONLY} value={typed.only ?? ''} change={set('only')} />
+        <Field label="From (UTC)" type="date" value={typed.from ?? ''} change={set('from')} />
+        <Field label="To (UTC)" type="date" value={typed.to ?? ''} change={set('to')} />
+        <button type="submit" class="primary">
+          Filter
+        </button>
+      </form>
+      <form
+        class="inline"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (id.trim() !== '') route(`/console/requests/${encodeURIComponent(id.trim())}`)
+        }}
+      >
+        <Field label="Request id" maxLength={80} autocomplete="off" value={id} change={setId} />
+        <button type="submit">Open</button>
+      </form>
+    </div>
+  )
+}
+
+/** `shownMax`: the newest alone, without pages. `turn`: asks again. */
+export const RequestList = ({ query, shownMax, turn = 0 }: Readonly<{ query: Filters<Filter>; shownMax?: number; turn?: number }>) => {
+  const { route } = useLocation()
+  const pages = useKeyset()
+  const { cursor } = pages
+  const asked = JSON.stringify(query)
+  useEffect(() => pages.first(), [asked])
+  const { loaded, again } = useAsked(
+    () => api.requests.get({ query: { ...query, ...(cursor === undefined ? {} : { after: cursor }) } as Asked }),
+    [asked, cursor, turn],
+  )
+  return (
+    <Show loaded={loaded} again={again} lines={10}>
+      {({ data, next_cursor }) => (
+        <>
+          {data.length === 0 ? (
+            <Empty title={next_cursor === null ? 'No request was found' : 'None among the last 10,000'}>
+              {next_cursor !== null && <p>What is older may hold some: go on with “Older”.</p>}
+            </Empty>
+          ) : (
+            <Requests
+              rows={data.slice(0, shownMax)}
+              open={(id) => route(`/console/requests/${id}`)}
+              more={[
+                { name: 'Key', cell: ({ key_id, key_name }) => <span class="breaks">{key_name || key_id}</span> },
+                { name: 'Held', isFigure: true, cell: ({ hold_usd }) => <Usd exact={hold_usd} /> },
+                { name: 'Upstream', cell: ({ upstream }) => upstream?.name ?? 'none' },
+              ]}
+            />
+          )}
+          {shownMax === undefined && <Pager {...pages} next={next_cursor} />}
+        </>
+      )}
+    </Show>
+  )
+}

@@ -1,0 +1,175 @@
+/**
+ * The books on the console in a real browser: an account is found, topped up and seen with its new balance, a double click is one act, codes are shown once, a secret
+ * too, and the audit log names the person; what people typed stays text; axe-core finds nothing serious in either theme, and no page is wider than the screen.
+ * Rules: pages.md "Acts of operators", "Codes"; operator.md "Credits", "Audit".
+ */
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import axe from 'axe-core'
+import type { Browser, Page } from 'playwright-core'
+import { openBrowser } from './chromium.ts'
+import { sampleBooks } from './sample-books.ts'
+import { type SampleConsole, sampleConsole } from './sample-console.ts'
+
+setDefaultTimeout(60_000)
+
+const EVIL = '<img src=x onerror=alert(1)>'
+
+let sample: SampleConsole
+let browser: Browser
+let accounts: readonly string[]
+beforeAll(async () => {
+  sample = await sampleConsole()
+  accounts = await sampleBooks(sample.gateway)
+  await sample.pay()
+  browser = await openBrowser()
+})
+afterAll(async () => {
+  await browser.close()
+  expect(sample.gateway.verify()).toEqual([])
+  await sample.stop()
+})
+
+/** A page with an operator in it; what it complains about must be nothing. */
+async function enter() {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('console', (message) => message.type() !== 'log' && !/status of 4\d\d/.test(message.text()) && complaints.push(message.text()))
+  page.on('pageerror', ({ message }) => complaints.push(message))
+  page.on('dialog', (dialog) => {
+    complaints.push('a script ran')
+    dialog.dismiss().catch(() => undefined)
+  })
+  await page.goto(sample.link())
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByText('Live', { exact: true }).waitFor()
+  const go = (path: string) => page.goto(`${new URL(page.url()).origin}/console${path}`)
+  return {
+    page,
+    go,
+    close: async () => {
+      expect(complaints).toEqual([])
+      await context.close()
+    },
+  }
+}
+
+const dialog = (page: Page) => page.getByRole('dialog')
+
+test('an account is found while one types and topped up once, however often one clicks; the audit log names the person', async () => {
+  const { page, go, close } = await enter()
+  await go('/accounts')
+  await page.getByLabel('Find an account').fill('north')
+  await page.getByText('Contoso').waitFor({ state: 'detached' })
+  await page.getByRole('link', { name: /Northwind/ }).click()
+  await page.getByRole('heading', { name: 'Northwind Traders' }).waitFor()
+  await page.getByRole('button', { name: 'Top up…' }).click()
+  await page.getByLabel('Amount, USD').fill('12.5')
+  await dialog(page).getByText('$224.00').waitFor()
+  await page.getByLabel(/Reference/).fill('wire 77')
+  await page.getByLabel(/Reason/).fill(EVIL)
+  await dialog(page).getByRole('button', { name: 'Top up $12.50' }).dblclick()
+  await page.getByText('The balance is $224.00 now').waitFor()
+  await dialog(page).waitFor({ state: 'detached' })
+  await page.locator('.figures').getByText('$224.00').first().waitFor()
+  await page.getByRole('region', { name: 'Credits', exact: true }).getByText(EVIL).first().waitFor()
+  expect(await page.getByText('wire 77').count()).toBe(1)
+  await page.getByRole('link', { name: 'What was done to it' }).click()
+  const line = page.getByRole('row').filter({ hasText: 'wire 77' })
+  await line.waitFor()
+  for (const text of ['balance credited', '211.5', '224', 'operator@example.com', EVIL]) expect(await line.textContent()).toContain(text)
+  await close()
+})
+
+test('a refund asks for its reason, shows what will be, and is refused above the balance with the field', async () => {
+  const { page, go, close } = await enter()
+  await go(`/accounts/${accounts[1]}`)
+  await page.getByRole('button', { name: 'Refund…' }).click()
+  const amount = page.getByLabel('Amount that was paid back, USD')
+  await amount.fill('251')
+  await dialog(page).getByText('below zero').waitFor()
+  await page.getByLabel('Reason').fill('too much')
+  await page.keyboard.press('Enter')
+  await page.getByText(/a refund cannot take more/).waitFor()
+  expect(await amount.getAttribute('aria-invalid')).toBe('true')
+  await amount.fill('50')
+  await page.keyboard.press('Enter')
+  await page.getByText('The balance is $200.00 now').waitFor()
+  await close()
+})
+
+test('an account, a key and a batch of codes are made; names stay text, secrets and codes are shown once', async () => {
+  const { page, go, close } = await enter()
+  await go('/accounts')
+  await page.getByRole('button', { name: 'New account…' }).click()
+  await page.getByLabel('Name').fill(EVIL)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: EVIL }).waitFor()
+  await page.getByRole('button', { name: 'New key…' }).click()
+  await page.getByLabel('Name').fill(`key ${EVIL}`)
+  await page.keyboard.press('Enter')
+  const secret = (await page.locator('.copy-block code').textContent()) ?? ''
+  expect(secret).toStartWith('sk-')
+  await page.getByRole('button', { name: 'Done' }).click()
+  await page.getByRole('region', { name: 'Keys' }).getByText(`key ${EVIL}`).first().waitFor()
+  expect(await page.content()).not.toContain(secret)
+  await go('/keys')
+  await page.getByLabel('Find a key').fill(secret.slice(-4))
+  await page
+    .getByRole('row')
+    .filter({ hasText: `key ${EVIL}` })
+    .waitFor()
+  await go('/codes')
+  await page.getByRole('button', { name: 'Make codes…' }).click()
+  await page.getByLabel('How many').fill('3')
+  await page.getByLabel('Each is worth, USD').fill('25')
+  await dialog(page).getByText('$75.00 in all').waitFor()
+  await dialog(page).getByRole('button', { name: 'Make the codes' }).dblclick()
+  const codes = ((await page.locator('.code-list code').textContent()) ?? '').split('\n')
+  expect(codes).toHaveLength(3)
+  const saving = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Save as CSV' }).click()
+  const csv = await Bun.file(await (await saving).path()).text()
+  expect(csv).toBe(`code,amount_usd,batch\r\n${codes.map((code) => `${code},25,${/batch_\w+/.exec(csv)?.[0]}\r\n`).join('')}`)
+  await page.getByRole('button', { name: 'I have them' }).click()
+  await page.getByText('0 of 3').waitFor()
+  expect(await page.getByText('0 of 3').count()).toBe(1)
+  expect(await page.content()).not.toContain(codes[0] ?? '-')
+  await close()
+})
+
+const PAGES = (): readonly string[] => [
+  '/accounts',
+  `/accounts/${accounts[0]}`,
+  '/keys',
+  '/people',
+  '/codes',
+  '/requests',
+  '/requests?only=waived',
+  '/audit',
+]
+
+test('nothing serious for axe-core in either theme, and nothing wider than the screen of a phone or a desktop', async () => {
+  const { page, go, close } = await enter()
+  const { reports } = sample.gateway.world
+  const found = await reports.ask('test', { kind: 'allReceipts', limit: 1 })
+  const requestId = typeof found === 'object' ? found.rows[0]?.requestId : ''
+  for (const path of [...PAGES(), `/requests/${requestId}`]) {
+    await go(path)
+    await page.locator('.rows, .empty').first().waitFor()
+    await page.evaluate(axe.source)
+    for (const [colorScheme, width] of [
+      ['light', 1280],
+      ['dark', 360],
+    ] as const) {
+      await page.setViewportSize({ width, height: 800 })
+      await page.emulateMedia({ colorScheme })
+      expect([path, width, await page.evaluate('document.documentElement.scrollWidth <= innerWidth')]).toEqual([path, width, true])
+      const { violations } = (await page.evaluate("axe.run({ resultTypes: ['violations'] })")) as axe.AxeResults
+      const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      expect([path, colorScheme, serious.map(({ id, nodes }) => [id, nodes[0]?.html])]).toEqual([path, colorScheme, []])
+    }
+  }
+  await close()
+})
