@@ -15,9 +15,9 @@ export type Key = Omit<Listed, 'account_id' | 'account_name'> & Partial<Pick<Lis
 const MOODS: Readonly<Record<string, Mood>> = { live: 'good', expired: 'wary', disabled: 'bad' }
 
 const CHANGES: readonly (readonly [KeyChange, string])[] = [
-  ['change', 'Name and limit…'],
+  ['change', 'Change…'],
   ['extend', 'Extend…'],
-  ['rotate', 'New secret…'],
+  ['rotate', 'Rotate…'],
 ]
 
 export const KeyTable = ({ keys, changed }: Readonly<{ keys: readonly Key[]; changed: () => void }>) => {
@@ -27,7 +27,7 @@ export const KeyTable = ({ keys, changed }: Readonly<{ keys: readonly Key[]; cha
     ? [
         {
           name: 'Account',
-          cell: ({ account_id, account_name }) => <a href={`/console/accounts/${account_id}`}>{account_name || account_id}</a>,
+          cell: ({ account_id, account_name }) => <Owner id={account_id} name={account_name} />,
         },
       ]
     : []
@@ -75,6 +75,12 @@ export const KeyTable = ({ keys, changed }: Readonly<{ keys: readonly Key[]; cha
     </>
   )
 }
+
+const Owner = ({ id = '', name = '' }: Readonly<{ id: string | undefined; name: string | undefined }>) => (
+  <a class="owner" href={`/console/accounts/${id}`} title={name}>
+    {name || id}
+  </a>
+)
 
 const KeyState = ({ state, isLimitUsed }: Readonly<{ state: string; isLimitUsed: boolean }>) =>
   state === 'live' && isLimitUsed ? <Badge mood="wary" text="limit used" /> : <Badge mood={MOODS[state] ?? 'bad'} text={state} />
