@@ -71,8 +71,9 @@ export function consoleActs({ world }: Pick<Site, 'world'>) {
     once: async <T>({ person }: Caller, what: string, id: string, act: () => Promise<T>): Promise<T> => {
       const name = `${person.id} ${what} ${id}`
       const earlier = kept.get(name)
-      const answer = earlier !== undefined && clock.now() - earlier.at < KEPT_MS ? (earlier.answer as Promise<T>) : act()
-      kept.set(name, { answer, at: clock.now() })
+      const isKept = earlier !== undefined && clock.now() - earlier.at < KEPT_MS
+      const answer = isKept ? (earlier.answer as Promise<T>) : act()
+      if (!isKept) kept.set(name, { answer, at: clock.now() })
       try {
         const value = await answer
         if (!(value instanceof Response)) return value

@@ -6,9 +6,12 @@ import { Choice, Field } from '../../parts/field.tsx'
 import { showDate } from '../../parts/show-time.ts'
 import { tell } from '../../parts/told.tsx'
 import { ActDialog, ActForm } from '../act-dialog.tsx'
-import { api } from '../api.ts'
-import type { Key } from './key-table.tsx'
+import { api, type Got } from '../api.ts'
 import { Secret } from './secret.tsx'
+
+type Listed = Got<typeof api.keys.get>['data'][number]
+/** An account's own list does not say whose they are. */
+export type Key = Omit<Listed, 'account_id' | 'account_name'> & Partial<Pick<Listed, 'account_id' | 'account_name'>>
 
 export type KeyChange = 'change' | 'extend' | 'rotate' | 'state'
 

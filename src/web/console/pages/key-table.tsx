@@ -5,12 +5,7 @@ import { Badge, type Mood } from '../../parts/badge.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Ago } from '../../parts/time.tsx'
 import { Usd } from '../../parts/usd.tsx'
-import type { api, Got } from '../api.ts'
-import { ChangeKey, type KeyChange } from './change-key.tsx'
-
-type Listed = Got<typeof api.keys.get>['data'][number]
-/** An account's own list does not say whose they are. */
-export type Key = Omit<Listed, 'account_id' | 'account_name'> & Partial<Pick<Listed, 'account_id' | 'account_name'>>
+import { ChangeKey, type Key, type KeyChange } from './change-key.tsx'
 
 const MOODS: Readonly<Record<string, Mood>> = { live: 'good', expired: 'wary', disabled: 'bad' }
 
