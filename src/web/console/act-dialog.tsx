@@ -4,13 +4,12 @@
  */
 
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { type Act, useAct } from '../parts/act.ts'
-import { type Asked, ask, useAsked } from '../parts/ask.ts'
+import { type Asked, ask } from '../parts/ask.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
 import { Form } from '../parts/form.tsx'
-import { Failed } from '../parts/state.tsx'
 import { api } from './api.ts'
 
 type Answer<T> = Parameters<typeof ask<T>>[0]
@@ -38,15 +37,18 @@ export function ActDialog<T>(options: ActOptions<T>) {
 
 /** The same where the dialog goes on with what came of it, such as a secret. */
 export function ActForm<T>({ button, kind = 'primary', fields = [], needsReason = false, send, done, children }: ActOptions<T>) {
-  const { loaded, again } = useAsked(() => api['form-id'].get(), [])
+  // Asked when the form opens; who is quicker with Enter waits for it.
+  const form = useRef<Promise<Asked<{ id: string }>>>(undefined)
+  form.current ??= ask(api['form-id'].get())
   const [reason, setReason] = useState('')
   const act = useAct()
-  const id = loaded.value?.id
-  const submit = (): void => {
-    if (id === undefined) return
-    act.run((): Promise<Asked<Exclude<NonNullable<T>, Response>>> => ask<T>(send({ id, reason: reason.trim() })), done)
+  const sendForm = async (): Promise<Asked<Exclude<NonNullable<T>, Response>>> => {
+    const asked = (await form.current) ?? (await ask(api['form-id'].get()))
+    if (asked.failure === undefined) return ask<T>(send({ id: asked.value.id, reason: reason.trim() }))
+    form.current = undefined
+    return asked
   }
-  if (loaded.state === 'failed') return <Failed message={loaded.failure.message} again={again} />
+  const submit = (): void => act.run(sendForm, done)
   return (
     <Form act={act} fields={[...fields, 'reason']} button={button} kind={kind} submit={submit}>
       {children?.(act)}
