@@ -16,6 +16,8 @@ export type MailOptions = Readonly<{
   url: string
   from: string
   timeoutMs?: number
+  /** Default: the package. */
+  load?: () => Promise<Pick<typeof import('nodemailer'), 'createTransport'>>
 }>
 
 const TIMEOUT_MS = 10_000
@@ -37,8 +39,7 @@ export class Mailer {
     if (this.#underWay >= UNDER_WAY_MAX) return 'too many'
     this.#underWay++
     try {
-      this.#transport ??= connect(this.#options)
-      const transport = await this.#transport
+      const transport = await this.#connected()
       // An address as an object is one address, whatever stands in it.
       await transport.sendMail({ from: this.#options.from, to: { name: '', address: to }, subject, text })
       return null
@@ -49,14 +50,28 @@ export class Mailer {
     }
   }
 
+  /** What did not load is loaded anew by the next mail. */
+  async #connected(): Promise<Transporter> {
+    this.#transport ??= connect(this.#options)
+    const connecting = this.#transport
+    try {
+      return await connecting
+    } catch (error) {
+      if (this.#transport === connecting) this.#transport = undefined
+      throw error
+    }
+  }
+
   close(): void {
     this.#transport?.then((transport) => transport.close()).catch(() => undefined)
     this.#transport = undefined
   }
 }
 
-async function connect({ url, timeoutMs = TIMEOUT_MS }: MailOptions): Promise<Transporter> {
-  const { createTransport } = await import('nodemailer')
+const loadPackage: NonNullable<MailOptions['load']> = () => import('nodemailer')
+
+async function connect({ url, timeoutMs = TIMEOUT_MS, load = loadPackage }: MailOptions): Promise<Transporter> {
+  const { createTransport } = await load()
   return createTransport({
     url,
     pool: true,

@@ -61,6 +61,25 @@ test('a refusal, a server that is gone and one that says nothing are words, and 
   silent.stop(true)
 })
 
+test('where nodemailer did not load, the next mail loads it again, once for all that come together', async () => {
+  server = startSmtp()
+  let loads = 0
+  mailer = new Mailer({
+    url: server.url,
+    from: FROM,
+    timeoutMs: 300,
+    load: async () => {
+      if (++loads === 1) throw Object.assign(new Error('too many open files'), { code: 'EMFILE' })
+      return await import('nodemailer')
+    },
+  })
+  const mail = { to: 'ann@example.com', subject: 'x', text: 'text' }
+  const { send } = { send: mailer.send.bind(mailer) }
+  expect(await Promise.all([send(mail), send(mail)])).toEqual(['emfile', 'emfile'])
+  expect(await Promise.all([send(mail), send(mail)])).toEqual([null, null])
+  expect([loads, server.letters.length]).toEqual([2, 2])
+})
+
 test('a server that does not answer holds so many mails at most in memory', async () => {
   const silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } })
   mailer = new Mailer({ url: `smtp://127.0.0.1:${silent.port}`, from: FROM, timeoutMs: 300 })
