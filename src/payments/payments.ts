@@ -101,7 +101,10 @@ export class Payments {
     return result
   }
 
-  /** Stripe's package takes some 50 ms in which nothing else runs: rather soon after a start than when somebody pays. What fails is tried again when it is needed. */
+  /**
+   * Run from source, Stripe's package takes some 50 ms in which nothing else runs: rather soon after a start than when somebody pays. What fails is tried again
+   * when it is needed.
+   */
   async prepare(): Promise<void> {
     try {
       await this.#loaded()
