@@ -64,7 +64,9 @@ test('a code is typed, in groups; the balance before and after is told; a wrong 
   await page.context().close()
 })
 
-test('a payment is made at Stripe; back on the page it is waited for until its credit stands in the ledger', async () => {
+test('a payment is made at Stripe; back on the page it is waited for until its credit stands in the ledger, and no earlier one is taken for it', async () => {
+  await sample.credit('top-up', '10', 'stripe:pi_earlier')
+  await Bun.sleep(2)
   const page = await sample.visit(browser, 'top-up', { complaints })
   await page.route('https://pay.example/**', (route) => route.fulfill({ contentType: 'text/html', body: '<h1>Stripe</h1>' }))
   await page.getByLabel('Amount in USD').fill('2')
@@ -76,11 +78,17 @@ test('a payment is made at Stripe; back on the page it is waited for until its c
   const back = `${sample.origin}/cabinet/a/${ACCOUNT}/top-up?since=${Date.now()}`
   await page.goto(`${back}&paid=0`)
   await shown(page, 'Nothing was paid.')
+  let lists = 0
+  page.on('response', (response) => {
+    if (response.url().includes('/credits?')) lists++
+  })
   await page.goto(`${back}&paid=1`)
-  await shown(page, 'Waiting for your payment')
+  // The page's own, and two of what waits.
+  while (lists < 3) await Bun.sleep(20)
+  expect(await page.locator('.note').allTextContents()).toEqual([expect.stringContaining('Waiting for your payment')])
   await sample.credit('top-up', '25', 'stripe:pi_1')
   await shown(page, 'Your payment has arrived: $25.00 credited.')
-  await page.getByRole('cell', { name: 'Top-up by Stripe' }).waitFor()
+  await page.getByRole('row', { name: /Top-up by Stripe stripe:pi_1/ }).waitFor()
   await page.context().close()
 })
 
