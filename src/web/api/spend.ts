@@ -46,6 +46,16 @@ export function spendRoutes({ world, people }: Pick<Site, 'world' | 'people'>) {
     return typeof rows === 'string' ? refuseUnread(rows) : { rows, of }
   }
 
+  /** One after the other, so that one page is one question at a time. Without a name is what cannot be read at this moment. */
+  const namesOf = async (client: string, accountId: string, keyIds: ReadonlySet<string>): Promise<ReadonlyMap<string, string>> => {
+    const names = new Map<string, string>()
+    for (const keyId of keyIds) {
+      const key = await reports.ask(client, { kind: 'accountKey', accountId, keyId })
+      if (typeof key === 'object') names.set(keyId, key.name)
+    }
+    return names
+  }
+
   return new Elysia({ name: 'spend', prefix: '/cabinet/api/accounts/:accountId' })
     .use(callerMacro(people, 'cabinet'))
     .onBeforeHandle(({ set }) => {
@@ -91,11 +101,13 @@ export function spendRoutes({ world, people }: Pick<Site, 'world' | 'people'>) {
         const past = Array.from({ length: RUNWAY_DAYS }, (_, n) => costOf(toDay - 1 - n))
         const { days: lasts, aDayPicos } = runwayOf(account.balancePicos, past, costOf(toDay))
         const holds = running.holdsOf(accountId)
+        const shown = holds.slice(0, HOLDS_SHOWN)
+        const names = await namesOf(client, accountId, new Set(shown.map(({ keyId }) => keyId)))
         return {
           balance_usd: toExactUsdText(account.balancePicos),
           is_active: account.isActive,
           held_usd: toExactUsdText(sumPicos(ZERO, ...holds.map(({ amountPicos }) => amountPicos))),
-          holds: holds.slice(0, HOLDS_SHOWN).map(holdDocument),
+          holds: shown.map((hold) => holdDocument(hold, names.get(hold.keyId) ?? '')),
           running_requests: holds.length,
           runway_days: lasts,
           a_day_usd: toExactUsdText(aDayPicos),
@@ -120,9 +132,10 @@ export function spendRoutes({ world, people }: Pick<Site, 'world' | 'people'>) {
     )
 }
 
-const holdDocument = ({ requestId, keyId, modelId, amountPicos, startedAt, isStream }: Hold) => ({
+const holdDocument = ({ requestId, keyId, modelId, amountPicos, startedAt, isStream }: Hold, keyName: string) => ({
   request_id: requestId,
   key_id: keyId,
+  key_name: keyName,
   model: modelId,
   stream: isStream,
   held_usd: toExactUsdText(amountPicos),

@@ -115,7 +115,7 @@ test('names that people typed are no formulas in the files', async () => {
   expect(requests).toContain("key_north,'=cmd|1\r\n")
 })
 
-test('what is held is said with its key, its model and since when, and is gone with the request', async () => {
+test('what is held is said with its key by name, its model and since when, and is gone with the request', async () => {
   const now = Date.now()
   await gateway.ledger.hold(holdRequest('req_runs', 'key_b', usd('0.25'), { modelId: 'opus', now }))
   await gateway.ledger.hold(holdRequest('req_foreign', 'key_south', usd('1'), { now }))
@@ -124,7 +124,16 @@ test('what is held is said with its key, its model and since when, and is gone w
   expect(body).toMatchObject({
     held_usd: '0.25',
     running_requests: 1,
-    holds: [{ request_id: 'req_runs', key_id: 'key_b', model: 'opus', held_usd: '0.25', started_at: new Date(now).toISOString() }],
+    holds: [
+      {
+        request_id: 'req_runs',
+        key_id: 'key_b',
+        key_name: 'build, "server"',
+        model: 'opus',
+        held_usd: '0.25',
+        started_at: new Date(now).toISOString(),
+      },
+    ],
   })
   for (const id of ['req_runs', 'req_foreign']) gateway.ledger.void(id)
   await Bun.sleep(600)

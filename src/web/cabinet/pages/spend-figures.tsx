@@ -5,7 +5,7 @@ import { showUsd, usdNumber } from '../../parts/show-usd.ts'
 import { Table } from '../../parts/table.tsx'
 import { Ago } from '../../parts/time.tsx'
 import { Usd } from '../../parts/usd.tsx'
-import type { Spend, Summary } from '../spend-api.ts'
+import { keyTitle, type Spend, type Summary } from '../spend-api.ts'
 import { runwayWords, WORDS } from './spend.words.ts'
 
 export const NowFigures = ({ now }: Readonly<{ now: Summary }>) => (
@@ -44,7 +44,7 @@ const Held = ({ now: { holds, running_requests } }: Readonly<{ now: Summary }>) 
             { name: 'Since', cell: ({ started_at }) => <Ago iso={started_at} /> },
             { name: 'Held', isFigure: true, cell: ({ held_usd }) => <Usd exact={held_usd} /> },
             { name: 'Model', cell: ({ model }) => model },
-            { name: 'Key', cell: ({ key_id }) => <code>{key_id}</code> },
+            { name: 'Key', cell: ({ key_id, key_name }) => <span class="cut block">{keyTitle({ id: key_id, name: key_name })}</span> },
           ]}
           rows={holds}
           keyOf={({ request_id }) => request_id}
