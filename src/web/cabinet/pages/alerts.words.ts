@@ -4,6 +4,7 @@ import type { Mood } from '../../parts/badge.tsx'
 import { showAgo } from '../../parts/show-time.ts'
 import { showUsd } from '../../parts/show-usd.ts'
 import type { Alert, Delivery, Kind } from '../alerts-api.ts'
+import { problemWords } from './delivery.words.ts'
 
 export const WORDS = {
   title: 'Alerts',
@@ -80,7 +81,7 @@ export const typeWords = (type: string): string => TYPES[type] ?? type
 
 /** State, and what more there is to say. */
 export function deliveryWords({ state, attempts, next_at, last_problem }: Delivery, nowMs: number): readonly [Mood, string, string] {
-  const problem = last_problem ?? ''
+  const problem = last_problem === null ? '' : problemWords(last_problem)
   switch (state) {
     case 'delivered':
       return ['good', 'delivered', attempts > 1 ? `at try ${attempts}` : '']
@@ -88,6 +89,6 @@ export function deliveryWords({ state, attempts, next_at, last_problem }: Delive
       return ['bad', 'given up', problem]
     case 'waiting':
       if (attempts === 0 || next_at === null) return ['quiet', 'on its way', '']
-      return ['wary', 'waits', `${problem}; next try ${Date.parse(next_at) <= nowMs ? 'now' : showAgo(next_at, nowMs)}`]
+      return ['wary', 'waits', `${problem} Next try ${Date.parse(next_at) <= nowMs ? 'now' : showAgo(next_at, nowMs)}.`]
   }
 }
