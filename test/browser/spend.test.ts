@@ -176,6 +176,8 @@ for (const { colorScheme, width } of [
         )
         const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
         expect(serious.map(({ id, nodes }) => `${path}: ${id}: ${nodes[0]?.html}`)).toEqual([])
+        const cut = `[...document.querySelectorAll('dialog .scroll')].filter((one) => one.scrollWidth > one.clientWidth).length`
+        expect([path, await page.evaluate(cut)]).toEqual([path, 0])
         expect([path, await page.evaluate(`document.documentElement.scrollWidth <= document.documentElement.clientWidth`)]).toEqual([
           path,
           true,

@@ -110,9 +110,19 @@ const Computation = ({ request }: Readonly<{ request: RequestDetail }>) => (
   <Table
     label="How the cost was computed"
     columns={[
-      { name: 'Counted', cell: ({ item }) => ITEM_WORDS[item] },
-      { name: 'Count', isFigure: true, cell: ({ count }) => showCount(count) },
-      { name: 'Rate', isFigure: true, cell: (line) => <Rate {...line} /> },
+      {
+        name: 'Counted',
+        cell: (line) => (
+          <>
+            {ITEM_WORDS[line.item]}
+            <span class="on-phone quiet">
+              {showCount(line.count)} × <Rate {...line} />
+            </span>
+          </>
+        ),
+      },
+      { name: 'Count', isFigure: true, isWide: true, cell: ({ count }) => showCount(count) },
+      { name: 'Rate', isFigure: true, isWide: true, cell: (line) => <Rate {...line} /> },
       { name: 'Price', isFigure: true, cell: ({ price_usd_exact }) => <Usd exact={price_usd_exact} places={placesOf(request)} /> },
     ]}
     rows={request.lines}

@@ -8,6 +8,8 @@ export type Column<Row> = Readonly<{
   isFigure?: boolean
   /** For screen readers alone, such as the column of buttons. */
   isQuiet?: boolean
+  /** Left out on a phone: another column says it there. */
+  isWide?: boolean
   cell: (row: Row) => ComponentChildren
 }>
 
@@ -32,8 +34,8 @@ export function Table<Row>({
       <table class="rows">
         <thead>
           <tr>
-            {columns.map(({ name, isFigure, isQuiet }) => (
-              <th key={name} scope="col" class={isFigure ? 'figure' : undefined}>
+            {columns.map(({ name, isQuiet, ...column }) => (
+              <th key={name} scope="col" class={classOf(column)}>
                 {isQuiet ? <span class="unseen">{name}</span> : name}
               </th>
             ))}
@@ -42,8 +44,8 @@ export function Table<Row>({
         <tbody>
           {rows.map((row) => (
             <tr key={keyOf(row)}>
-              {columns.map(({ name, isFigure, cell }) => (
-                <td key={name} class={isFigure ? 'figure' : undefined}>
+              {columns.map(({ name, cell, ...column }) => (
+                <td key={name} class={classOf(column)}>
                   {cell(row)}
                 </td>
               ))}
@@ -53,8 +55,8 @@ export function Table<Row>({
         {foot !== undefined && (
           <tfoot>
             <tr>
-              {columns.map(({ name, isFigure }, index) => (
-                <td key={name} class={isFigure ? 'figure' : undefined}>
+              {columns.map(({ name, ...column }, index) => (
+                <td key={name} class={classOf(column)}>
                   {foot[index]}
                 </td>
               ))}
@@ -65,6 +67,9 @@ export function Table<Row>({
     </section>
   )
 }
+
+const classOf = ({ isFigure, isWide }: Pick<Column<never>, 'isFigure' | 'isWide'>): string | undefined =>
+  [isFigure ? 'figure' : '', isWide ? 'off-phone' : ''].join(' ').trim() || undefined
 
 /** The way through keyset pages. `turn`: the cursor of a page that was left, or of the next; undefined: the first. */
 export const Pager = ({
