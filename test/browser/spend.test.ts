@@ -89,6 +89,15 @@ test(
     await page.getByLabel('Outcome').selectOption('fault')
     await page.getByText('No request is like this.').waitFor()
     expect(new URL(page.url()).search).toBe('?outcome=fault')
+    let looks = 0
+    await page.route(/\/requests\?.*outcome=drain/, (route) =>
+      route.fulfill({ json: { data: [], next_cursor: `req_${++looks}`, looked_back_to: '2026-11-03T12:00:00Z' } }),
+    )
+    await page.getByLabel('Outcome').selectOption('drain')
+    await page.getByText('Looked back to 3 Nov 2026 and found none').waitFor()
+    expect(looks).toBe(10)
+    await page.getByRole('button', { name: 'Look further' }).click()
+    await until(async () => looks === 20)
     await page.context().close()
   },
   TIMEOUT_MS,

@@ -36,10 +36,18 @@ export function requestRoutes({ world, people }: Pick<Site, 'world' | 'people'>)
         const filters = filtersOf(query)
         if (filters instanceof Response) return filters
         const question = { kind: 'accountReceipts', accountId, limit: Number(limit ?? PAGE), ...filters } as const
-        const page = await reports.ask(`person:${caller.person.id}`, after === undefined ? question : { ...question, after })
+        const client = `person:${caller.person.id}`
+        const page = await reports.ask(client, after === undefined ? question : { ...question, after })
         if (page === undefined) return missing()
         if (typeof page === 'string') return refuseUnread(page)
-        return { data: page.rows.map(rowOf), next_cursor: page.next }
+        const isShort = page.rows.length === 0 && page.next !== null
+        const last = isShort ? await reports.ask(client, { kind: 'accountReceipt', accountId, requestId: page.next }) : undefined
+        return {
+          data: page.rows.map(rowOf),
+          next_cursor: page.next,
+          /** Where nothing was found and there is more behind it. */
+          looked_back_to: typeof last === 'object' ? isoTime(last.receipt.settledAt) : null,
+        }
       },
       { member: 'reader', query: REQUESTS_QUERY },
     )

@@ -10,14 +10,16 @@ import { useEvery } from '../../parts/every.ts'
 import { useKeyset } from '../../parts/keyset.ts'
 import { Requests as RequestTable } from '../../parts/requests.tsx'
 import { PageHead } from '../../parts/shell.tsx'
+import { showDate } from '../../parts/show-time.ts'
 import { Empty, Show } from '../../parts/state.tsx'
 import { Pager } from '../../parts/table.tsx'
 import { type AccountPageProps, pathOf } from '../account-path.ts'
+import { lookBack } from '../look-back.ts'
 import { filePath, keyTitle, spendApi } from '../spend-api.ts'
 import { FILTERS, type Filters, searchOf } from '../spend-view.ts'
 import { RequestFilters } from './request-filters.tsx'
 import { OpenedRequest } from './request-opened.tsx'
-import { WORDS } from './requests.words.ts'
+import { shortPageWords, WORDS } from './requests.words.ts'
 
 /** So that a request is seen within a second. It asks for one row. */
 const LOOKED_EVERY_MS = 600
@@ -29,11 +31,21 @@ export const Requests = ({ account }: AccountPageProps) => {
   const isFiltered = search !== ''
   const opened = query['request'] || undefined
   const { cursor, hasNewer, older, newer, first } = useKeyset()
-  const { loaded, again } = useAsked(
-    () => spendApi.requests(account.id, cursor === undefined ? filters : { ...filters, after: cursor }),
-    [account.id, search, cursor],
-  )
-  useNewest(account.id, cursor === undefined, again)
+  const walk = useRef({ turn: 0, looks: 0 })
+  const look = (after: string | undefined) => spendApi.requests(account.id, after === undefined ? filters : { ...filters, after })
+  const { loaded, again } = useAsked(() => {
+    const turn = walk.current.turn + 1
+    walk.current = { turn, looks: 0 }
+    const counted = (after: string | undefined) => {
+      walk.current.looks++
+      return look(after)
+    }
+    return lookBack(counted, cursor, () => walk.current.turn === turn)
+  }, [account.id, search, cursor])
+  useNewest(account.id, cursor === undefined, async () => {
+    // A long walk is not made again for every request that is not looked for.
+    if (walk.current.looks < 2 || ((await ask(look(undefined))).value?.data.length ?? 0) > 0) again()
+  })
   const show = (changed: Filters & Readonly<{ request?: string | undefined }>): void => {
     if (!('request' in changed)) first()
     route(`${pathOf(account.id, 'requests')}${searchOf({ ...filters, ...changed })}`)
@@ -47,10 +59,18 @@ export const Requests = ({ account }: AccountPageProps) => {
       </PageHead>
       <RequestFilters accountId={account.id} filters={filters} show={show} open={(request) => show({ request })} />
       <Show loaded={loaded} again={again} lines={14}>
-        {({ data, next_cursor }) => (
+        {({ data, next_cursor, looked_back_to }) => (
           <>
             {data.length === 0 ? (
-              <NoRequests isFiltered={isFiltered || hasNewer} hasOlder={next_cursor !== null} />
+              next_cursor === null ? (
+                <NoRequests isFiltered={isFiltered || hasNewer} />
+              ) : (
+                <Empty title={shortPageWords(looked_back_to === null ? undefined : showDate(looked_back_to))}>
+                  <button type="button" onClick={() => older(next_cursor)}>
+                    {WORDS.lookFurther}
+                  </button>
+                </Empty>
+              )
             ) : (
               <RequestTable
                 rows={data}
@@ -74,24 +94,20 @@ export const Requests = ({ account }: AccountPageProps) => {
   )
 }
 
-/** A page of a filtered list may be empty and have more behind it. */
-const NoRequests = ({ isFiltered, hasOlder }: Readonly<{ isFiltered: boolean; hasOlder: boolean }>) => {
-  if (hasOlder) return <Empty title={WORDS.shortPage} />
-  return (
-    <Empty title={isFiltered ? WORDS.noneFound : WORDS.none}>
-      <p>{isFiltered ? WORDS.noneFoundLede : WORDS.noneLede}</p>
-    </Empty>
-  )
-}
+const NoRequests = ({ isFiltered }: Readonly<{ isFiltered: boolean }>) => (
+  <Empty title={isFiltered ? WORDS.noneFound : WORDS.none}>
+    <p>{isFiltered ? WORDS.noneFoundLede : WORDS.noneLede}</p>
+  </Empty>
+)
 
 /** Calls `changed` when the newest request of the account is another one. */
-function useNewest(accountId: string, isOn: boolean, changed: () => void): void {
+function useNewest(accountId: string, isOn: boolean, changed: () => Promise<void>): void {
   const newest = useRef<string | null | undefined>(undefined)
   useEvery(LOOKED_EVERY_MS, isOn, async () => {
     const { value } = await ask(spendApi.requests(accountId, { limit: '1' }))
     if (value === undefined) return
     const found = value.data[0]?.request_id ?? null
-    if (newest.current !== undefined && newest.current !== found) changed()
+    if (newest.current !== undefined && newest.current !== found) await changed()
     newest.current = found
   })
 }

@@ -8,10 +8,14 @@ export const WORDS = {
   noneLede: 'Paste a line of one of your keys into a terminal: it appears here as soon as it is answered.',
   noneFound: 'No request is like this.',
   noneFoundLede: 'Take a filter away, or choose another time.',
-  shortPage: 'Nothing in this part of the list; there are older requests.',
+  lookFurther: 'Look further',
   searchHint: 'As in the answer’s x-request-id',
   calls: 'Other calls of a provider, which cost you nothing',
 } as const
+
+/** `to`: a date. */
+export const shortPageWords = (to: string | undefined): string =>
+  to === undefined ? 'Nothing found so far; there are older requests.' : `Looked back to ${to} and found none; there are older requests.`
 
 const OUTCOMES = {
   complete: 'Complete',

@@ -1,0 +1,21 @@
+/** A list by a rare filter, whose pages look at so many rows each and may be empty: walks on to the first page that has something. Rules: pages.md "Requests of an account". */
+
+type Page = Readonly<{ data: readonly unknown[]; next_cursor: string | null }>
+
+/** Of one walk; then the reader says whether to go on. */
+export const LOOKS_MAX = 10
+
+/** The first answer that is a failure, has rows or has nothing behind it; or the last look's. `mayGoOn` is asked before each further look. */
+export async function lookBack<Answer extends Readonly<{ data: Page | Response | null }>>(
+  look: (after: string | undefined) => PromiseLike<Answer>,
+  from: string | undefined,
+  mayGoOn: () => boolean,
+): Promise<Answer> {
+  let answer = await look(from)
+  for (let looks = 1; looks < LOOKS_MAX; looks++) {
+    const { data } = answer
+    if (data === null || !('next_cursor' in data) || data.data.length > 0 || data.next_cursor === null || !mayGoOn()) return answer
+    answer = await look(data.next_cursor)
+  }
+  return answer
+}
