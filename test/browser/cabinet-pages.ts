@@ -29,6 +29,7 @@ const drawn = (page: Page): Promise<void> => page.locator('tfoot').waitFor()
 export const CABINET_PAGES: readonly SamplePage[] = [
   { name: 'sign-in', path: '/cabinet/sign-in', isSignedIn: false },
   { name: 'forgotten-password', path: '/cabinet/forgot', isSignedIn: false },
+  { name: 'mail-link', path: '/cabinet/mail-link', isSignedIn: false },
   { name: 'new-password', path: '/cabinet/reset/token', isSignedIn: false },
   { name: 'sign-in-link', path: '/cabinet/link/token', isSignedIn: false },
   {

@@ -268,6 +268,7 @@ for (const { colorScheme, width } of [
       for (const path of [
         '/cabinet/sign-in',
         '/cabinet/forgot',
+        '/cabinet/mail-link',
         '/cabinet/link/x',
         '/cabinet/invite/x',
         '/cabinet/reset/x',

@@ -58,6 +58,8 @@ export type TestGatewayOptions = Readonly<{
   corsOrigins?: readonly string[]
   dashboardUrl?: string
   publicUrl?: string
+  /** Default closed. */
+  signUp?: 'closed' | 'open'
   /** An SMTP server; default none. */
   mail?: MailConfig
   /** Webhooks may lead to this machine. */
@@ -275,7 +277,7 @@ function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<t
     file: undefined,
     server: { host: '127.0.0.1', port: 0, dashboardUrl, publicUrl, trustedProxies: [], corsOrigins },
     operator: { host: '127.0.0.1', port: 0, publicUrl: undefined },
-    cabinet: { signUp: 'closed', publicUrl: undefined },
+    cabinet: { signUp: options.signUp ?? 'closed', publicUrl: undefined },
     mail: options.mail,
     alerts: { allowPrivate: options.allowPrivate ?? false },
     payments: options.payments ?? { text: undefined, stripe: undefined },

@@ -8,7 +8,7 @@ import { pathOf } from './account-path.ts'
 import { Aside } from './aside.tsx'
 import { loadMe, me } from './me.ts'
 import { AccountPage } from './pages/account.tsx'
-import { Entered, ForgotPage, InvitePage, LinkPage, ResetPage, SignInPage, SignUpPage } from './pages/entrance.tsx'
+import { Entered, ForgotPage, InvitePage, LinkPage, MailLinkPage, ResetPage, SignInPage, SignUpPage } from './pages/entrance.tsx'
 import { LookUpKey } from './pages/key.tsx'
 import { Missing } from './pages/missing.tsx'
 import { PersonPage } from './pages/person.tsx'
@@ -34,6 +34,7 @@ const Cabinet = () => {
         <Route path="/cabinet/link/:token" component={LinkPage} />
         <Route path="/cabinet/invite/:token" component={InvitePage} />
         <Route path="/cabinet/forgot" component={ForgotPage} />
+        <Route path="/cabinet/mail-link" component={MailLinkPage} />
         <Route path="/cabinet/reset/:token" component={ResetPage} />
         <Route default component={Missing} />
       </Router>

@@ -5,7 +5,7 @@ import { LocationProvider, Route, Router, useLocation } from 'preact-iso/router'
 import { Shell } from '../parts/shell.tsx'
 import { Aside } from './aside.tsx'
 import { loadMe, me } from './me.ts'
-import { ForgotPage, InvitePage, LinkPage, ResetPage, SignedIn } from './pages/entrance.tsx'
+import { ForgotPage, InvitePage, LinkPage, MailLinkPage, ResetPage, SignedIn } from './pages/entrance.tsx'
 import { Missing } from './pages/missing.tsx'
 import { PersonPage } from './pages/person.tsx'
 import { INNER, PAGES } from './pages.tsx'
@@ -23,6 +23,7 @@ const Console = () => {
         <Route path="/console/link/:token" component={LinkPage} />
         <Route path="/console/invite/:token" component={InvitePage} />
         <Route path="/console/forgot" component={ForgotPage} />
+        <Route path="/console/mail-link" component={MailLinkPage} />
         <Route path="/console/reset/:token" component={ResetPage} />
         <Route default component={pageOf(Missing)} />
       </Router>

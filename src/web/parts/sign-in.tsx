@@ -43,9 +43,14 @@ export const SignIn = ({
       </Form>
       <ul class="elsewhere">
         {offered.mail && (
-          <li>
-            <a href={`${root}/forgot`}>Forgotten password</a>
-          </li>
+          <>
+            <li>
+              <a href={`${root}/mail-link`}>Sign in by a link to your e-mail</a>
+            </li>
+            <li>
+              <a href={`${root}/forgot`}>Forgotten password</a>
+            </li>
+          </>
         )}
         {offered.signUp && (
           <li>

@@ -2,7 +2,8 @@
 
 import { useEffect } from 'preact/hooks'
 import { useLocation, useRoute } from 'preact-iso/router'
-import { ForgottenPassword, ResetPassword } from '../../parts/new-password.tsx'
+import { ByMail } from '../../parts/by-mail.tsx'
+import { ResetPassword } from '../../parts/new-password.tsx'
 import { InvitationLink, SignInLink } from '../../parts/one-time-link.tsx'
 import { PageHead } from '../../parts/shell.tsx'
 import { SignIn, SignUp } from '../../parts/sign-in.tsx'
@@ -73,7 +74,8 @@ export const SignUpPage = () => {
   const entered = useEntering(ROOT)
   const { value } = me.value
   if (value === undefined) return <Waiting />
-  return value.sign_up === 'open' ? <SignUp root={ROOT} entered={entered} /> : <Missing />
+  if (value.sign_up !== 'open') return <Missing />
+  return value.ways.mail ? <ByMail root={ROOT} way="signUp" /> : <SignUp root={ROOT} entered={entered} />
 }
 
 export const LinkPage = () => {
@@ -87,7 +89,8 @@ export const InvitePage = () => {
   return <InvitationLink root={ROOT} token={params['token'] ?? ''} entered={useEntering(ROOT)} signIn={signInPath(path)} />
 }
 
-export const ForgotPage = () => <ForgottenPassword root={ROOT} />
+export const ForgotPage = () => <ByMail root={ROOT} way="newPassword" />
+export const MailLinkPage = () => <ByMail root={ROOT} way="signIn" />
 
 export const ResetPage = () => {
   const { params } = useRoute()

@@ -2,7 +2,8 @@
 
 import type { ComponentChildren } from 'preact'
 import { useLocation, useRoute } from 'preact-iso/router'
-import { ForgottenPassword, ResetPassword } from '../../parts/new-password.tsx'
+import { ByMail } from '../../parts/by-mail.tsx'
+import { ResetPassword } from '../../parts/new-password.tsx'
 import { InvitationLink, SignInLink } from '../../parts/one-time-link.tsx'
 import { SignIn } from '../../parts/sign-in.tsx'
 import { Failed, Waiting } from '../../parts/state.tsx'
@@ -39,5 +40,6 @@ export const LinkPage = () => <SignInLink root={ROOT} token={useRoute().params['
 export const InvitePage = () => (
   <InvitationLink root={ROOT} token={useRoute().params['token'] ?? ''} entered={useEntering()} signIn={ROOT} />
 )
-export const ForgotPage = () => <ForgottenPassword root={ROOT} />
+export const ForgotPage = () => <ByMail root={ROOT} way="newPassword" />
+export const MailLinkPage = () => <ByMail root={ROOT} way="signIn" />
 export const ResetPage = () => <ResetPassword root={ROOT} token={useRoute().params['token'] ?? ''} />
