@@ -13,7 +13,7 @@ import { Usd } from './usd.tsx'
 /** All tokens that were read, cached ones too. */
 const readTokens = ({ usage }: RequestRow): number => usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens
 
-export const Outcome = ({ outcome }: Pick<RequestRow, 'outcome'>) => {
+const Outcome = ({ outcome }: Pick<RequestRow, 'outcome'>) => {
   const [mood, text] = OUTCOME_WORDS[outcome]
   return <Badge mood={mood} text={text} />
 }

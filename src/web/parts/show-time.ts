@@ -30,6 +30,3 @@ export function showAgo(iso: string, nowMs: number): string {
   const [unit, ms] = STEPS.find(([, stepMs]) => Math.abs(awayMs) >= stepMs) ?? (['second', 1_000] as const)
   return RELATIVE.format(Math.round(awayMs / ms), unit)
 }
-
-/** The UTC day of a moment: "2026-11-22". */
-export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
