@@ -1,8 +1,8 @@
 /** Entry of the cabinet: which page stands at which address, and the frame around it. Rules: pages.md "Ways through". */
 
-import { render } from 'preact'
-import { LocationProvider, Route, Router, useLocation } from 'preact-iso/router'
+import { Route, Router, useLocation } from 'preact-iso/router'
 import { Shell, type Way } from '../parts/shell.tsx'
+import { showPages, toContent } from '../parts/show-pages.tsx'
 import { ACCOUNT_PAGES } from './account-pages.ts'
 import { pathOf } from './account-path.ts'
 import { Aside } from './aside.tsx'
@@ -42,19 +42,5 @@ const Cabinet = () => {
   )
 }
 
-/** Who goes to another page reads on at its beginning, unless a field there has the focus already. */
-function toContent(): void {
-  const content = document.getElementById('content')
-  if (content !== null && !content.contains(document.activeElement)) content.focus()
-}
-
-const frame = document.getElementById('app')
-if (frame !== null) {
-  loadMe().catch(() => undefined)
-  render(
-    <LocationProvider scope="/cabinet">
-      <Cabinet />
-    </LocationProvider>,
-    frame,
-  )
-}
+loadMe().catch(() => undefined)
+showPages('/cabinet', Cabinet)

@@ -1,8 +1,8 @@
 /** Entry of the console: which page stands at which address, and the frame around it. Whoever is not signed in meets the sign-in wherever they go, and then goes on there. */
 
-import { render } from 'preact'
-import { LocationProvider, Route, Router, useLocation } from 'preact-iso/router'
+import { Route, Router, useLocation } from 'preact-iso/router'
 import { Shell } from '../parts/shell.tsx'
+import { showPages, toContent } from '../parts/show-pages.tsx'
 import { Aside } from './aside.tsx'
 import { loadMe, me } from './me.ts'
 import { ForgotPage, InvitePage, LinkPage, MailLinkPage, ResetPage, SignedIn } from './pages/entrance.tsx'
@@ -45,19 +45,5 @@ function pageOf(Page: (typeof PAGES)[number]['page']) {
   return made
 }
 
-/** Who goes to another page reads on at its beginning, unless a field there has the focus already. */
-function toContent(): void {
-  const content = document.getElementById('content')
-  if (content !== null && !content.contains(document.activeElement)) content.focus()
-}
-
-const frame = document.getElementById('app')
-if (frame !== null) {
-  loadMe().catch(() => undefined)
-  render(
-    <LocationProvider scope="/console">
-      <Console />
-    </LocationProvider>,
-    frame,
-  )
-}
+loadMe().catch(() => undefined)
+showPages('/console', Console)
