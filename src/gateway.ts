@@ -84,7 +84,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const onFault = ({ problem, bug }: LedgerFault): void =>
     log.alarm('ledger', { fault: problem, ...(bug === undefined ? {} : describeBug(bug)) })
   const opening = openLedger({
-    path: config.ledgerPath,
+    path: config.ledger.path,
     create: true,
     lockWaitMs: LOCK_WAIT_MS,
     spillBytes: SPILL_BYTES,

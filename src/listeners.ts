@@ -65,7 +65,7 @@ export async function listen(
     const main = await listenWith(app.use(mountPages(world, '/cabinet', pages.cabinet)), host, port, idle)
     opened.push({ close: () => main.stop(true) })
     const onBug = (bug: unknown): void => world.log.alarm('an operation failed by a bug', describeBug(bug))
-    const socket = listenOnOperatorSocket(socketPathOf(config.ledgerPath), world.ledger, { upstreams, onBug })
+    const socket = listenOnOperatorSocket(socketPathOf(config.ledger.path), world.ledger, { upstreams, onBug })
     opened.push({ close: async () => socket.close() })
     return {
       url: urlOf(main),

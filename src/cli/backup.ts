@@ -23,7 +23,7 @@ function backUp(context: CommandContext, file: string): ExitCode | Stop {
   const peopleFile = peopleCopyOf(file)
   const taken = [file, peopleFile].find(existsSync)
   if (taken !== undefined) return wrongUse(`${taken} exists already; a backup never overwrites`)
-  const people = asOwnersOnly(() => backUpPeople(peoplePathOf(context.config.ledgerPath), peopleFile))
+  const people = asOwnersOnly(() => backUpPeople(peoplePathOf(context.config.ledger.path), peopleFile))
   const differences = readReport(context, (report) => asOwnersOnly(() => report.backup(file)))
   if (isStop(differences) || 'problem' in differences) {
     if (people === 'made') rmSync(peopleFile)

@@ -6,6 +6,7 @@
 import type { Command } from 'commander'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
+import { textOfLedger } from '../config/make-ledger.ts'
 import { textOfProblem } from '../config/problems.ts'
 import { configOption, printer, withJson } from './command-context.ts'
 import { type CliEnvironment, EXIT, type ExitCode } from './environment.ts'
@@ -39,8 +40,8 @@ function checkConfig(command: Command, environment: CliEnvironment): ExitCode {
   return EXIT.ok
 }
 
-const summaryOf = ({ upstreams, catalog, ledgerPath }: Config) => ({
-  ledger: ledgerPath,
+const summaryOf = ({ upstreams, catalog, ledger }: Config) => ({
+  ledger: textOfLedger(ledger),
   upstreams: upstreams.map(({ name }) => name),
   models: [...catalog.models.keys()],
   plans: [...catalog.plans.keys()],

@@ -5,6 +5,7 @@ import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { textOfProblem } from '../config/problems.ts'
 import { type CliEnvironment, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
+import { ledgerStop } from './ledger-choice.ts'
 
 export type CommandContext = Readonly<{
   environment: CliEnvironment
@@ -45,5 +46,5 @@ function openContext(command: Command, environment: CliEnvironment): CommandCont
   const { folder, env } = environment
   const config = loadConfig({ file: configOption(command), folder, env, needsSecrets: false })
   if ('problems' in config) return wrongUse(`${config.file} has mistakes: ${config.problems.map(textOfProblem).join('; ')}`)
-  return { environment, config, say: printer(environment, command) }
+  return ledgerStop(config) ?? { environment, config, say: printer(environment, command) }
 }

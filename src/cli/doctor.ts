@@ -15,6 +15,7 @@ import { peoplePathOf } from '../people/people-file.ts'
 import { summaryText } from './check-config.ts'
 import { configOption, printer, withJson } from './command-context.ts'
 import { type CliEnvironment, EXIT, type ExitCode } from './environment.ts'
+import { ledgerStop } from './ledger-choice.ts'
 import { setUpOf, weaknessesOf } from './set-up.ts'
 import { tableText } from './text.ts'
 
@@ -64,9 +65,7 @@ async function examine(environment: CliEnvironment, file: string | undefined, ca
     ...('problems' in strict ? mistakes(strict) : [configuration(config)]),
     ...config.withoutEffect.map((setting) => ({ check: 'configuration', status: 'warning', detail: textOfProblem(setting) }) as const),
     ...setUp(config),
-    ...(await gateway(config)),
-    ...ledger(config, now),
-    ...people(config),
+    ...(await ledgerFindings(config, now)),
     disk(config),
     ...machine,
     ...(await Promise.all(callsUpstreams ? config.upstreams.map(reach) : [])),
@@ -86,6 +85,12 @@ function configuration(config: Config): Finding {
     : { check: 'configuration', status: 'ok', detail }
 }
 
+async function ledgerFindings(config: Config, now: number): Promise<readonly Finding[]> {
+  const unopened = ledgerStop(config)
+  if (unopened !== undefined) return [{ check: 'ledger', status: 'problem', detail: unopened.stop }]
+  return [...(await gateway(config)), ...ledger(config, now), ...people(config)]
+}
+
 /** What is weak works, and stands behind what is set up. */
 const setUp = (config: Config): readonly Finding[] => [
   ...Object.entries(setUpOf(config)).map(([check, detail]) => ({ check, status: 'ok', detail }) as const),
@@ -94,9 +99,9 @@ const setUp = (config: Config): readonly Finding[] => [
 
 /** Whether one runs, and how many connections it could have: the running one, or one that were started from here. */
 async function gateway(config: Config): Promise<readonly Finding[]> {
-  const isRunning = await isGatewayRunning(config.ledgerPath)
+  const isRunning = await isGatewayRunning(config.ledger.path)
   const detail = isRunning ? 'one is running on this ledger' : 'none is running on this ledger'
-  return [{ check: 'gateway', status: 'ok', detail }, ...descriptors(isRunning ? lockHolderOf(config.ledgerPath) : 'self')]
+  return [{ check: 'gateway', status: 'ok', detail }, ...descriptors(isRunning ? lockHolderOf(config.ledger.path) : 'self')]
 }
 
 function descriptors(pid: number | 'self' | undefined): readonly Finding[] {
@@ -110,7 +115,7 @@ function descriptors(pid: number | 'self' | undefined): readonly Finding[] {
 
 /** The file's mode, and what `verify` finds in it. A ledger that is not made yet is no problem: `serve` makes it. */
 function ledger(config: Config, now: number): readonly Finding[] {
-  const report = openReport(config.ledgerPath)
+  const report = openReport(config.ledger.path)
   if ('problem' in report)
     return [{ check: 'ledger', status: report.problem === 'missing' ? 'warning' : 'problem', detail: report.message }]
   try {
@@ -118,13 +123,13 @@ function ledger(config: Config, now: number): readonly Finding[] {
     const keys = report.keys()
     const newest = keys.reduce((latest, { lastSyncedAt }) => Math.max(latest, lastSyncedAt), 0)
     const lost = new Set(keys.map(({ plan }) => plan).filter((plan) => !config.catalog.plans.has(plan)))
-    const { mode } = statSync(config.ledgerPath)
+    const { mode } = statSync(config.ledger.path)
     return [
       differences === 0
-        ? { check: 'ledger', status: 'ok', detail: `${config.ledgerPath} is readable and in order` }
+        ? { check: 'ledger', status: 'ok', detail: `${config.ledger.path} is readable and in order` }
         : { check: 'ledger', status: 'problem', detail: `${differences} rows differ from what they should be: see \`tollgate verify\`` },
       mode & OTHERS
-        ? { check: 'ledger mode', status: 'warning', detail: `${config.ledgerPath} is open to others: chmod 600` }
+        ? { check: 'ledger mode', status: 'warning', detail: `${config.ledger.path} is open to others: chmod 600` }
         : { check: 'ledger mode', status: 'ok', detail: 'only its owner may read it' },
       ...[...lost].map(
         (plan) => ({ check: 'plans', status: 'warning', detail: `keys have the plan "${plan}", which allows them nothing` }) as const,
@@ -132,7 +137,7 @@ function ledger(config: Config, now: number): readonly Finding[] {
       ...(newest > now ? [{ check: 'ledger time', status: 'problem', detail: 'its newest row is later than the clock' } as const] : []),
     ]
   } catch (error) {
-    return [{ check: 'ledger', status: 'problem', detail: problemOf(error, config.ledgerPath).message }]
+    return [{ check: 'ledger', status: 'problem', detail: problemOf(error, config.ledger.path).message }]
   } finally {
     report.close()
   }
@@ -140,7 +145,7 @@ function ledger(config: Config, now: number): readonly Finding[] {
 
 /** Hashes of passwords and what signs cookies. Nothing where nobody was invited yet. */
 function people(config: Config): readonly Finding[] {
-  const path = peoplePathOf(config.ledgerPath)
+  const path = peoplePathOf(config.ledger.path)
   if (!existsSync(path)) return []
   const open = ['', '-wal', '-shm'].map((suffix) => path + suffix).find((file) => existsSync(file) && statSync(file).mode & OTHERS)
   return open === undefined
@@ -149,7 +154,7 @@ function people(config: Config): readonly Finding[] {
 }
 
 function disk(config: Config): Finding {
-  const folder = nearestFolder(dirname(config.ledgerPath))
+  const folder = nearestFolder(dirname(config.ledger.path))
   const { bavail, bsize } = statfsSync(folder)
   const freeBytes = bavail * bsize
   const detail = `${Math.floor(freeBytes / MIB)} MiB free at ${folder}`

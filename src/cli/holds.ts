@@ -32,7 +32,7 @@ async function listHolds(
   const account = accountName === undefined ? undefined : accountNamed(context, accountName)
   if (isStop(account)) return account
   const query = { keyId: key?.id ?? null, accountId: account?.id ?? null, after: cursor ?? null, limit: limit + 1 }
-  const found = await holdsThroughSocket(context.config.ledgerPath, query)
+  const found = await holdsThroughSocket(context.config.ledger.path, query)
   if (found === 'unavailable') return noLedger('the gateway did not answer')
   const isRunning = found !== 'absent'
   const page = pageOf(isRunning ? found : [], limit, ({ requestId }) => requestId)

@@ -33,7 +33,7 @@ export async function operate(
   const act = { actor: ownActor(), address: 'file', reason }
   for (const waitMs of [0, ...RETRY_AFTER_MS]) {
     await Bun.sleep(waitMs)
-    const viaGateway = await operateThroughSocket(context.config.ledgerPath, operation, act)
+    const viaGateway = await operateThroughSocket(context.config.ledger.path, operation, act)
     if (viaGateway !== 'absent') return doneOf(viaGateway)
     const direct = await operateOnFile(context, operation, act, create)
     if ('result' in direct) return doneOf(direct)
@@ -51,7 +51,7 @@ async function operateOnFile(
   create: boolean,
 ): Promise<OperationResult | FileProblem> {
   const { startThread, now, stderr } = context.environment
-  const opened = await openLedger({ path: context.config.ledgerPath, create, bootId: newId('boot', now()), startThread, now })
+  const opened = await openLedger({ path: context.config.ledger.path, create, bootId: newId('boot', now()), startThread, now })
   if ('problem' in opened) return opened
   if (opened.isNew) stderr(`tollgate: a new ledger was made at ${opened.path}\n`)
   try {

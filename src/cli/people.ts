@@ -143,7 +143,7 @@ function baseOf({ config }: CommandContext, listener: Listener): string | Stop {
 }
 
 function withPeople<T>(context: CommandContext, work: (roster: Roster, links: Links) => T): T | Stop {
-  const path = peoplePathOf(context.config.ledgerPath)
+  const path = peoplePathOf(context.config.ledger.path)
   let db: Database
   try {
     db = openPeopleFile(path)

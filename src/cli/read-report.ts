@@ -7,13 +7,13 @@ import { noLedger, type Stop, wrongUse } from './environment.ts'
 
 /** What `read` finds, or why there is no ledger to read. */
 export function readReport<T>(context: CommandContext, read: (report: Report) => T): T | Stop {
-  const report = openReport(context.config.ledgerPath)
+  const report = openReport(context.config.ledger.path)
   if ('problem' in report) return stopOf(report)
   try {
     return read(report)
   } catch (error) {
     // A damaged page is met only when it is read.
-    return noLedger(problemOf(error, context.config.ledgerPath).message)
+    return noLedger(problemOf(error, context.config.ledger.path).message)
   } finally {
     report.close()
   }

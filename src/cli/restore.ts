@@ -22,7 +22,7 @@ export function addRestore(program: Command, run: Run): void {
 }
 
 async function restoreFrom(context: CommandContext, file: string): Promise<ExitCode | Stop> {
-  const { ledgerPath } = context.config
+  const ledgerPath = context.config.ledger.path
   if (await isGatewayRunning(ledgerPath)) return noLedger('a gateway is running on this ledger: stop it first')
   const restored = restore(context, file)
   if ('problem' in restored) {
@@ -52,16 +52,16 @@ async function restoreFrom(context: CommandContext, file: string): Promise<ExitC
   return EXIT.ok
 }
 
-function restore({ config: { ledgerPath }, environment }: CommandContext, file: string): Restored {
+function restore({ config: { ledger }, environment }: CommandContext, file: string): Restored {
   const now = environment.now()
   const people = (): Companion | ReportProblem | undefined => {
-    const ready = readyPeople(peopleCopyOf(file), peoplePathOf(ledgerPath), now)
+    const ready = readyPeople(peopleCopyOf(file), peoplePathOf(ledger.path), now)
     if (ready === 'none') return undefined
     return 'problem' in ready ? { problem: 'corrupt', message: `${ready.problem}; nothing was changed` } : ready
   }
   try {
-    return asOwnersOnly(() => restoreLedger(ledgerPath, file, now, people))
+    return asOwnersOnly(() => restoreLedger(ledger.path, file, now, people))
   } catch (error) {
-    return problemOf(error, ledgerPath)
+    return problemOf(error, ledger.path)
   }
 }

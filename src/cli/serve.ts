@@ -7,7 +7,9 @@ import { type Gateway, startGateway } from '../gateway.ts'
 import { makeLog } from '../observe/log.ts'
 import { logToStderr } from '../observe/stderr.ts'
 import { guardAgainstBugs } from './bug-guard.ts'
+import { tell } from './command-context.ts'
 import { type CliEnvironment, EXIT, type ExitCode } from './environment.ts'
+import { ledgerStop } from './ledger-choice.ts'
 import { ignoredProxies } from './proxies.ts'
 import { reexecute } from './reexecute.ts'
 
@@ -22,6 +24,8 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
     stderr(explain(config))
     return EXIT.usage
   }
+  const ledgerProblem = ledgerStop(config)
+  if (ledgerProblem !== undefined) return tell(environment, ledgerProblem)
   if (config.upstreams.some(({ transport }) => transport === 'fetch')) reexecute(environment.env)
   const proxies = ignoredProxies(environment.env, config)
   if (proxies.length > 0) makeLog({ write: stderr }).notice(`${proxies.join(', ')} ignored: a proxy would see the upstream's key`)

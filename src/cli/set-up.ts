@@ -27,7 +27,7 @@ export function setUpOf(config: Config): SetUp {
 
 /** By their paths in the file; each sentence says what to do. */
 export function weaknessesOf(config: Config): readonly ConfigProblem[] {
-  return [...weakAddresses(config), ...weakSignUp(config), ...weakMail(config), ...weakPayments(config)]
+  return [...weakAddresses(config), ...weakLedger(config), ...weakSignUp(config), ...weakMail(config), ...weakPayments(config)]
 }
 
 function weakAddresses({ server, operator, cabinet }: Config): readonly ConfigProblem[] {
@@ -64,6 +64,19 @@ function weakSignUp({ cabinet, mail, alerts }: Config): readonly ConfigProblem[]
   const noMail = { path: 'cabinet.sign_up', message: 'is open without [mail]: nobody proves that an e-mail address is theirs' }
   const reach = { path: 'alerts.allow_private', message: 'lets whoever signs up make this machine call addresses of your network' }
   return [...(mail === undefined ? [noMail] : []), ...(alerts.allowPrivate ? [reach] : [])]
+}
+
+/** What Bun's driver takes as encrypted: https://bun.sh/reference/bun/SQL/PostgresOrMySQLOptions/tls. */
+const ENCRYPTED_MODES: ReadonlySet<string | null> = new Set(['require', 'verify-ca', 'verify-full'])
+
+function weakLedger({ ledger }: Config): readonly ConfigProblem[] {
+  if (ledger.kind === 'sqlite') return []
+  const { hostname, searchParams } = new URL(ledger.url)
+  const found: ConfigProblem[] = []
+  if (!isThisMachine(hostname) && !ENCRYPTED_MODES.has(searchParams.get('sslmode')))
+    found.push({ path: 'ledger.url_env', message: 'TLS is not required: put ?sslmode=verify-full behind the address' })
+  if (ledger.statementKey === undefined) found.push({ path: 'ledger.statement_key_env', message: 'is not set: no statement can be signed' })
+  return found
 }
 
 /** STARTTLS that is only offered can be taken out of the greeting on the way. */

@@ -27,7 +27,7 @@ function printStatement(context: CommandContext, name: string, range: Options): 
   if (isStop(account)) return account
   const { stdout, now } = context.environment
   const written = readReport(context, (report) => {
-    const key = statementKeyOf(context.config.ledgerPath)
+    const key = statementKeyOf(context.config.ledger.path)
     let block: string[] = []
     for (const line of report.statement(account.id, range, key, now())) {
       if (block.push(line) < LINES_AT_ONCE) continue

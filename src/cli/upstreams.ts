@@ -24,7 +24,7 @@ export function addUpstreams(program: Command, run: Run): void {
 }
 
 async function listUpstreams(context: CommandContext): Promise<ExitCode | Stop> {
-  const found = await upstreamsThroughSocket(context.config.ledgerPath)
+  const found = await upstreamsThroughSocket(context.config.ledger.path)
   if (found === 'absent') return noLedger(NONE_RUNS)
   if (found === 'unavailable') return noLedger('the gateway did not answer')
   context.say({ data: found.map(documentOf) }, () => tableText(HEAD, found.flatMap(rowsOf), ''))
@@ -33,7 +33,7 @@ async function listUpstreams(context: CommandContext): Promise<ExitCode | Stop> 
 
 async function setOut(context: CommandContext, name: string, isOut: boolean, { reason = '' }: Why): Promise<ExitCode | Stop> {
   const order = { upstream: name, isOut, act: { actor: ownActor(), address: 'socket', reason }, now: context.environment.now() }
-  const done = await orderUpstreamThroughSocket(context.config.ledgerPath, order)
+  const done = await orderUpstreamThroughSocket(context.config.ledger.path, order)
   if (done === 'absent') return noLedger(NONE_RUNS)
   if (done.result === 'refused') return wrongUse(done.problem)
   if (done.result === 'unavailable') return noLedger('the gateway did not confirm it; see `tollgate upstreams list`')

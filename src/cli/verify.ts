@@ -38,7 +38,7 @@ function problemOfStatement(context: CommandContext, file: string): Stop | undef
   if (isStop(checked)) return checked
   const [finding] = checked.findings
   if (finding !== undefined) return wrongUse(`${file} is no sound statement: ${finding.where} ${finding.problem}`)
-  const key = readReport(context, () => statementKeyOf(context.config.ledgerPath).publicKey)
+  const key = readReport(context, () => statementKeyOf(context.config.ledger.path).publicKey)
   if (isStop(key)) return key
   return checked.head?.publicKey === key ? undefined : wrongUse(`${file} was signed by another key than that of this ledger`)
 }

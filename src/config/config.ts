@@ -32,14 +32,27 @@ export type Config = Readonly<{
     allowPrivate: boolean
   }>
   payments: PaymentsConfig
-  /** Absolute path of the database file. */
-  ledgerPath: string
+  ledger: LedgerConfig
   limits: Limits
   /** Empty: the embedded simulator serves every model. */
   upstreams: readonly UpstreamConfig[]
   catalog: Catalog
   /** What the file sets and nothing obeys yet. */
   withoutEffect: readonly ConfigProblem[]
+}>
+
+/** `path`, absolute: the database file of SQLite; on Postgres the folder that it is in keeps the node's own files, such as the spill. */
+export type LedgerConfig = SqliteConfig | PostgresConfig
+type SqliteConfig = Readonly<{ kind: 'sqlite'; path: string }>
+type PostgresConfig = Readonly<{
+  kind: 'postgres'
+  path: string
+  /** With user and password: read from the variable that the file names. */
+  url: string
+  /** This node's name among those that write. */
+  node: string
+  /** Ed25519, PEM: what the variable holds that the file names; undefined: no statement can be signed. */
+  statementKey: string | undefined
 }>
 
 export type MailConfig = Readonly<{

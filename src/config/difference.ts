@@ -26,10 +26,18 @@ export function differences(before: Config, after: Config): readonly Change[] {
 /** `shown`: what people may see of `value`. */
 type Setting = Readonly<{ value: string; shown: string }>
 
-function settingsOf({ server, operator, ledgerPath, limits, upstreams, catalog, ...more }: Config): ReadonlyMap<string, Setting> {
+function settingsOf({
+  server,
+  operator,
+  ledger: { kind: _kind, ...ledger },
+  limits,
+  upstreams,
+  catalog,
+  ...more
+}: Config): ReadonlyMap<string, Setting> {
   const settings = new Map<string, Setting>()
   const { file: _file, withoutEffect: _withoutEffect, ...tables } = more
-  note(settings, '', { server, operator, ...tables, ledger: { path: ledgerPath }, limits })
+  note(settings, '', { server, operator, ...tables, ledger, limits })
   for (const { name, ...upstream } of upstreams) note(settings, `upstreams.${name}`, upstream)
   for (const { name, models } of catalog.plans.values()) note(settings, `plans.${name}`, { models })
   for (const { id, rates, upstreamModel: _first, createdSeconds: _created, displayName: _name, ...model } of catalog.models.values()) {

@@ -8,8 +8,9 @@ import { dirname, resolve } from 'node:path'
 import { parse, TomlError } from 'smol-toml'
 import { LIMITS } from '../core/limits.ts'
 import type { Config } from './config.ts'
-import { LEDGER_PATH, OPERATOR } from './defaults.ts'
+import { OPERATOR } from './defaults.ts'
 import { makeCatalog } from './make-catalog.ts'
+import { makeLedger } from './make-ledger.ts'
 import { makeMail } from './make-mail.ts'
 import { makePayments } from './make-payments.ts'
 import { makePublicUrl, makeServer } from './make-server.ts'
@@ -70,6 +71,12 @@ function configOf(entry: ConfigFile, file: string | undefined, options: LoadOpti
   const upstreams = makeUpstreams(entry.upstreams ?? [], options.needsSecrets === false ? undefined : options.env, problems)
   const mail = makeMail(entry.mail, options.needsSecrets === false ? undefined : options.env, problems)
   const payments = makePayments(entry.payments ?? {}, options.needsSecrets === false ? undefined : options.env, problems)
+  const place = {
+    folder: file === undefined ? options.folder : dirname(file),
+    env: options.env,
+    needsKey: options.needsSecrets !== false,
+  }
+  const ledger = makeLedger(entry.ledger ?? {}, place, problems)
   const catalog = makeCatalog(entry, problems)
   const limits = limitsOf(entry.limits ?? {})
   problems.push(...bodyProblems(limits))
@@ -82,7 +89,7 @@ function configOf(entry: ConfigFile, file: string | undefined, options: LoadOpti
     mail,
     alerts: { allowPrivate: entry.alerts?.allow_private ?? false },
     payments,
-    ledgerPath: resolve(file === undefined ? options.folder : dirname(file), entry.ledger?.path ?? LEDGER_PATH),
+    ledger,
     limits,
     upstreams,
     catalog,

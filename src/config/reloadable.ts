@@ -1,5 +1,5 @@
 /**
- * What a reload may change. Host, port, ledger path, the operator's address, the idle limit and secrets stay as they were at start. The first `fetch` is in
+ * What a reload may change. Host, port, ledger, the operator's address, the idle limit and secrets stay as they were at start. The first `fetch` is in
  * force at once, but has all its connections only in a process that was started for it.
  * Rules: operator.md "Reload".
  */
@@ -28,7 +28,7 @@ export function reloadable(before: Config, after: Config): { config: Config; ign
     mail: mailOf(before.mail, after.mail, () => ignored.push('mail')),
     payments: paymentsOf(before.payments, after.payments, () => ignored.push('payments.stripe')),
     limits: { ...after.limits, idleMs: keep('limits.idle_ms', before.limits.idleMs, after.limits.idleMs) },
-    ledgerPath: keep('ledger.path', before.ledgerPath, after.ledgerPath),
+    ledger: ledgerOf(before.ledger, after.ledger, () => ignored.push('ledger')),
     upstreams: after.upstreams.map((upstream, index) => {
       if (upstream.transport === 'fetch' && !before.upstreams.some(({ transport }) => transport === 'fetch'))
         ignored.push(`upstreams[${index}].transport`)
@@ -37,6 +37,12 @@ export function reloadable(before: Config, after: Config): { config: Config; ign
     }),
   }
   return { config, ignored }
+}
+
+/** Its address and its key are secrets. */
+function ledgerOf(before: Config['ledger'], after: Config['ledger'], onChange: () => void): Config['ledger'] {
+  if (!Bun.deepEquals(before, after)) onChange()
+  return before
 }
 
 /** Its address is a secret. */

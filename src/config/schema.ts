@@ -12,12 +12,17 @@ const COUNT_MAX = 1_000_000_000
 const BYTES_PER_TOKEN_MAX = 100
 /** Bun counts idle connections up to 255 seconds, of which its resolution takes four. */
 const IDLE_MS_MAX = 250_000
+export const NAME_MAX = 64
 
 const ADDRESS = '[^\\s@<>"\',;:]{1,64}@[^\\s@<>"\',;:]{1,190}'
 const SENDER = `^(?:${ADDRESS}|[^<>"@,;:\\x00-\\x1f]{1,100} <${ADDRESS}>)$`
 
 const port = Type.Integer({ minimum: 0, maximum: 65_535, description: 'a port from 0 to 65535' })
 const host = Type.String({ pattern: '^[0-9A-Za-z.:_-]{1,253}$', description: 'a host name or an address' })
+const name = Type.String({
+  pattern: `^[0-9A-Za-z][0-9A-Za-z_.-]{0,${NAME_MAX - 1}}$`,
+  description: `a name of up to ${NAME_MAX} letters, digits, "_", "." and "-"`,
+})
 const variable = (holds: string) =>
   Type.String({ pattern: '^[A-Za-z_][0-9A-Za-z_]*$', description: `the NAME of an environment variable that holds ${holds}` })
 const text = (description: string) => Type.String({ minLength: 1, description })
@@ -30,7 +35,7 @@ const texts = (item: string, description: string) => Type.Array(text(item), { un
 
 const UPSTREAM = Type.Object(
   {
-    name: Type.String({ pattern: '^[0-9A-Za-z][0-9A-Za-z_.-]{0,63}$', description: 'a name of letters, digits, "_", "." and "-"' }),
+    name,
     base_url: text('an http or https address'),
     api_key_env: Type.Optional(variable('the secret')),
     weight: Type.Optional(positive),
@@ -190,7 +195,15 @@ export const CONFIG_FILE = Type.Object(
       ),
     ),
     ledger: Type.Optional(
-      Type.Object({ path: Type.Optional(text('the path of the database file')) }, { ...CLOSED, description: 'a table, written [ledger]' }),
+      Type.Object(
+        {
+          path: Type.Optional(text('the path of the database file')),
+          url_env: Type.Optional(variable("the database's address, such as postgres://user:password@db.example.com/tollgate")),
+          statement_key_env: Type.Optional(variable('the Ed25519 private key that signs statements')),
+          node: Type.Optional(name),
+        },
+        { ...CLOSED, description: 'a table, written [ledger]' },
+      ),
     ),
     limits: Type.Optional(
       Type.Object(

@@ -48,7 +48,7 @@ export function alertsOfGateway(parts: AlertsParts): OpenedAlerts {
     begin() {
       const onBug = (bug: unknown): void => world.log.alarm('alerts could not begin', describeBug(bug))
       setTimeout(() => {
-        if (!isClosed && hasWork(peoplePathOf(config().ledgerPath))) open().catch(onBug)
+        if (!isClosed && hasWork(peoplePathOf(config().ledger.path))) open().catch(onBug)
       }, 0).unref()
     },
     close() {

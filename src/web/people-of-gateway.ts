@@ -24,7 +24,7 @@ export function peopleOfGateway({ world, config, urls, mailer }: PeopleParts): O
   let opened: People | undefined
   const make = (): People =>
     new People({
-      path: peoplePathOf(config().ledgerPath),
+      path: peoplePathOf(config().ledger.path),
       now: world.clock.now,
       monotonicMs: world.clock.monotonicMs,
       sleep: Bun.sleep,

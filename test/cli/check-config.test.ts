@@ -144,6 +144,27 @@ test('says what of pages, mail, payments and alerts is set up, without a secret'
   expect(out).not.toContain('hunter2')
 })
 
+test('says which ledger there is, where it is and as whom, never with which password', async () => {
+  expect(await place.json('check-config')).toMatchObject({ ledger: place.ledgerPath })
+  place.env = { LEDGER_URL: 'postgres://me:hunter2@db.example.com:5433/toll?sslmode=verify-full' }
+  place.write('tollgate.toml', '[ledger]\nurl_env = "LEDGER_URL"\nnode = "web-1"\n')
+  const ledger = 'Postgres at db.example.com:5433, database toll, as node web-1'
+  expect(await place.json('check-config')).toMatchObject({ ledger, weak: [{ path: 'ledger.statement_key_env' }] })
+  for (const command of ['check-config', 'doctor']) {
+    const { out } = await place.run(command)
+    expect(out).toContain(ledger)
+    expect(out).not.toContain('hunter2')
+  }
+  for (const [LEDGER_URL, paths] of [
+    ['postgres://me@db.example.com/toll', ['ledger.url_env', 'ledger.statement_key_env']],
+    ['postgres://me@db.example.com/toll?sslmode=prefer', ['ledger.url_env', 'ledger.statement_key_env']],
+    ['postgres://me@127.0.0.1/toll', ['ledger.statement_key_env']],
+  ] as const) {
+    place.env = { LEDGER_URL }
+    expect((await place.json<Checked>('check-config')).weak.map(({ path }) => path)).toEqual([...paths])
+  }
+})
+
 test('names what works and is weak, each with its path, and nothing of it is a mistake', async () => {
   const stripe = '[payments.stripe]\nsecret_key_env = "KEY"\nwebhook_secret_env = "HOOK"\n'
   const mail = '[mail]\nurl_env = "MAIL"\nfrom = "a@example.com"\n'

@@ -36,6 +36,16 @@ test('a file that is not there is 2', async () => {
   })
 })
 
+test('a ledger on Postgres, which this version cannot open, is 3: no other one is opened in its stead, by no command', async () => {
+  place.write('tollgate.toml', '[ledger]\nurl_env = "LEDGER_URL"\n')
+  place.env['LEDGER_URL'] = 'postgres://me:hunter2@db.example.com/toll'
+  const err = 'tollgate: ledger.url_env names a ledger on Postgres, which this version cannot open yet\n'
+  for (const command of [['serve'], ['keys', 'create'], ['keys', 'list'], ['verify'], ['backup', 'copy.db'], ['people', 'list']])
+    expect({ command, ...(await place.run(...command)) }).toEqual({ command, code: 3, out: '', err })
+  expect(await place.run('doctor', '--no-network')).toMatchObject({ code: 1, out: expect.stringContaining('cannot open yet') })
+  expect(existsSync(place.ledgerPath)).toBeFalse()
+})
+
 test('a ledger that another process holds is 3 and names it', async () => {
   const opened = await openLedger({ path: place.ledgerPath, create: true, bootId: 'other', startThread, now: () => NOW })
   if ('problem' in opened) throw new Error(opened.message)

@@ -4,12 +4,14 @@
  */
 
 import { afterAll, describe, expect, spyOn, test } from 'bun:test'
+import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Anthropic from '@anthropic-ai/sdk'
 import fc from 'fast-check'
 import type { Config } from '../../src/config/config.ts'
+import { differences } from '../../src/config/difference.ts'
 import { type LoadOptions, loadConfig } from '../../src/config/load.ts'
 import { type ConfigProblems, textOfProblem } from '../../src/config/problems.ts'
 import { reloadable } from '../../src/config/reloadable.ts'
@@ -61,7 +63,7 @@ describe('without a file', () => {
     })
     expect(config.operator).toEqual({ host: '127.0.0.1', port: 9090, publicUrl: undefined })
     expect(config.cabinet).toEqual({ signUp: 'closed', publicUrl: undefined })
-    expect(config.ledgerPath).toBe(join(folder, 'data/tollgate.db'))
+    expect(config.ledger).toEqual({ kind: 'sqlite', path: join(folder, 'data/tollgate.db') })
     expect(config.limits).toEqual(LIMITS)
     expect(config.upstreams).toEqual([])
     expect(modelsOf(config.catalog, 'default')).toHaveLength(config.catalog.models.size)
@@ -189,7 +191,7 @@ models = ["sl*"]
   })
   expect(config.operator).toEqual({ host: '127.0.0.2', port: 9191, publicUrl: 'https://console.example.com' })
   expect(config.cabinet).toEqual({ signUp: 'open', publicUrl: 'https://llm.example.com' })
-  expect(config.ledgerPath).toBe(join(folder, 'money/tollgate.db'))
+  expect(config.ledger).toEqual({ kind: 'sqlite', path: join(folder, 'money/tollgate.db') })
   expect(Object.values(config.limits)).toEqual([1000, 2000, 1, 2, 3, 4, 5, 6, 7, 8, 9000])
   expect(config.upstreams).toEqual([
     {
@@ -277,6 +279,20 @@ test('every mistake is named with its path, what was expected and what was found
     ['[server]\ncors_origins = ["https://a.example/x", "A"]', /^server\.cors_origins\[0\]: /, /^server\.cors_origins\[1\]: /],
     ['[operator]\nport = -1', /^operator\.port: .*found -1$/],
     ['[ledger]\npath = ""', /^ledger\.path: .*found ""$/],
+    ['[ledger]\nurl = "postgres://u:hunter2@h/d"', /^ledger\.url: unknown name, expected one of path, url_env, /],
+    ['[ledger]\nurl_env = "postgres://u:hunter2@h/d"', /^ledger\.url_env: expected the NAME .*, found another value$/],
+    ['[mail]\nurl_env = "smtps://u:hunter2@h"\nfrom = "a@b.example"', /^mail\.url_env: expected the NAME .*, found another value$/],
+    [
+      '[ledger]\nurl_env = "LEDGER_URL"',
+      /^ledger\.url_env: expected the database's address in the environment variable LEDGER_URL, which is not set$/,
+    ],
+    [
+      '[ledger]\nstatement_key_env = "KEY"\nnode = "a"',
+      /^ledger\.statement_key_env: expected url_env beside it/,
+      /^ledger\.node: .*one node$/,
+    ],
+    ['[ledger]\nnode = "a/1"', /^ledger\.node: expected a name of up to 64 letters, .*found "a\/1"$/],
+    [`[ledger]\nnode = "${'n'.repeat(65)}"`, /^ledger\.node: /],
     ['[limits]\nbody_bytes = 33554433', /^limits\.body_bytes: expected .* 33554432, found 33554433$/],
     ['[limits]\nbody_bytes = 0\ndrain_ms = 2147483648', /^limits\.body_bytes: .*found 0$/, /^limits\.drain_ms: .*found 2147483648$/],
     [
@@ -418,6 +434,67 @@ describe('secrets', () => {
   })
 })
 
+describe('a ledger on Postgres', () => {
+  const toml = '[ledger]\npath = "own/x.db"\nurl_env = "LEDGER_URL"\nstatement_key_env = "KEY"\nnode = "web-1"\n'
+  const url = 'postgres://me:hunter2@db.example.com:5433/toll?sslmode=require'
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
+  const der = privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64')
+
+  test('address and key come from the environment, the key as PEM or its base64; the node has the name of the host', () => {
+    const expected = { kind: 'postgres' as const, path: join(folder, 'own/x.db'), url, node: 'web-1', statementKey: pem }
+    for (const KEY of [pem, der, `${der}\n`]) expect(good(toml, { env: { LEDGER_URL: url, KEY } }).ledger).toEqual(expected)
+    const short = good('[ledger]\nurl_env = "LEDGER_URL"\n', { env: { LEDGER_URL: url } }).ledger
+    expect(short).toMatchObject({ node: hostname(), path: join(folder, 'data/tollgate.db'), statementKey: undefined })
+  })
+
+  test('what is no address or no such key is named by its variable, and never shown', () => {
+    const paths = 'ledger.url_env: expected postgres://USER:PASSWORD@HOST:PORT/DATABASE in LEDGER_URL, found another text'
+    for (const LEDGER_URL of [
+      'hunter2',
+      'mysql://me:hunter2@h/d',
+      'postgres://me:hunter2@h',
+      'postgres://me:hunter2@h/',
+      'postgres:///hunter2',
+    ])
+      expect(mistakes(toml, { env: { LEDGER_URL, KEY: pem } })).toEqual([paths])
+    const rsa = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
+    const open = createPublicKey(pem).export({ format: 'pem', type: 'spki' }).toString()
+    for (const KEY of ['hunter2', rsa, open, pem.slice(0, -40)])
+      expect(mistakes(toml, { env: { LEDGER_URL: url, KEY } })).toEqual([
+        'ledger.statement_key_env: expected an Ed25519 private key in KEY, PEM or its base64, found another text',
+      ])
+  })
+
+  test('every command needs the address, and only those that call upstreams or sign need the key', () => {
+    expect(mistakes(toml, { env: { LEDGER_URL: url } })).toEqual([
+      'ledger.statement_key_env: expected the key in the environment variable KEY, which is not set',
+    ])
+    expect(good(toml, { env: { LEDGER_URL: url }, needsSecrets: false }).ledger).toMatchObject({ url, statementKey: undefined })
+    expect(good(toml, { env: { LEDGER_URL: url, KEY: der }, needsSecrets: false }).ledger).toMatchObject({ statementKey: pem })
+    expect(mistakes(toml, { env: {}, needsSecrets: false })).toHaveLength(1)
+  })
+
+  test('a reload leaves all of it as it was, says so, and shows neither address nor key', () => {
+    const before = good(toml, { env: { LEDGER_URL: url, KEY: pem } })
+    const other = generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
+    const changes: readonly (readonly [string, Record<string, string>])[] = [
+      [toml, { LEDGER_URL: url.replace('hunter2', 'hunter3'), KEY: pem }],
+      [toml, { LEDGER_URL: url, KEY: other }],
+      [toml.replace('web-1', 'web-2'), { LEDGER_URL: url, KEY: pem }],
+      ['', {}],
+    ]
+    for (const [text, env] of changes) {
+      const after = good(text, { env })
+      const { config, ignored } = reloadable(before, after)
+      expect({ ledger: config.ledger, ignored }).toEqual({ ledger: before.ledger, ignored: ['ledger'] })
+      expect(differences(before, after).length).toBeGreaterThan(0)
+      expect(JSON.stringify(differences(before, after))).not.toMatch(/hunter|PRIVATE/)
+    }
+    expect(reloadable(before, good(toml, { env: { LEDGER_URL: url, KEY: der } })).ignored).toEqual([])
+  })
+})
+
 describe('files', () => {
   test('a named file that is missing, a folder or not UTF-8 is a mistake', () => {
     writeFileSync(join(folder, 'binary.toml'), Uint8Array.of(0xff, 0xfe, 0x00))
@@ -434,9 +511,9 @@ describe('files', () => {
     const home = mkdtempSync(join(folder, 'home-'))
     writeFileSync(join(home, 'tollgate.toml'), '[ledger]\npath = "x.db"')
     const found = loadConfig({ file: undefined, folder: home, env: {} })
-    expect('problems' in found ? found : found.ledgerPath).toBe(join(home, 'x.db'))
+    expect('problems' in found ? found : found.ledger.path).toBe(join(home, 'x.db'))
     const named = loadConfig({ file: join(home, 'tollgate.toml'), folder, env: {} })
-    expect('problems' in named ? named : named.ledgerPath).toBe(join(home, 'x.db'))
+    expect('problems' in named ? named : named.ledger.path).toBe(join(home, 'x.db'))
   })
 })
 
@@ -454,10 +531,10 @@ test('a reload changes models, plans, limits and upstreams, but no address, ledg
     'operator.host',
     'operator.port',
     'limits.idle_ms',
-    'ledger.path',
+    'ledger',
     'upstreams[0].api_key_env',
   ])
-  expect(config).toMatchObject({ operator: before.operator, ledgerPath: before.ledgerPath, limits: { drainMs: 5, idleMs: 75_000 } })
+  expect(config).toMatchObject({ operator: before.operator, ledger: before.ledger, limits: { drainMs: 5, idleMs: 75_000 } })
   expect(config.server).toEqual({ ...before.server, corsOrigins: ['https://a.example'] })
   expect(config.upstreams.map(({ name, apiKey, weight }) => [name, apiKey, weight])).toEqual([
     ['main', 'old', 7],

@@ -281,7 +281,7 @@ function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<t
     mail: options.mail,
     alerts: { allowPrivate: options.allowPrivate ?? false },
     payments: options.payments ?? { text: undefined, stripe: undefined },
-    ledgerPath,
+    ledger: { kind: 'sqlite', path: ledgerPath },
     limits: { ...LIMITS, requestsPerMinute: 100_000, concurrentRequests: 1_000, ...limits },
     upstreams: upstreams.map((baseUrl, index) => ({
       name: `upstream-${index}`,

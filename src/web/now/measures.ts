@@ -22,7 +22,7 @@ const DAY_MS = 86_400_000
 
 /** Never rejects. */
 export async function measure({ world, config }: Pick<Site, 'world' | 'config'>): Promise<Measures> {
-  const path = config().ledgerPath
+  const path = config().ledger.path
   const [walBytes, disk, today] = await Promise.all([bytesOf(`${path}-wal`), diskOf(dirname(path)), todayOf(world)])
   return { walBytes, disk, today }
 }
