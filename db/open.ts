@@ -21,7 +21,7 @@ export type Refuses = (db: Database) => DatabaseProblem | undefined
 const SQLITE_VERSION_MIN = '3.51.3'
 const BUSY_TIMEOUT_MS = 5_000
 const WAL_BYTES_KEPT = 64 * 1024 * 1024
-/** The log is moved into the database from another connection (src/ledger/checkpointer.ts); should that be gone, by the commit that makes it this long. */
+/** The log is moved into the database from another connection (src/ledger/sqlite/checkpointer.ts); should that be gone, by the commit that makes it this long. */
 export const WAL_PAGES_MAX = 16_384
 const RESTORE_HINT = 'restore a backup (`tollgate restore FILE`), or move the file and what lies beside it away to begin a new ledger'
 

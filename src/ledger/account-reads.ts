@@ -3,11 +3,10 @@
  * of rows. Rules: ledger.md "Reads".
  */
 
-import type { Database } from 'bun:sqlite'
 import { and, desc, eq, lt, sql } from 'drizzle-orm'
-import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { accounts, credits, keys, models } from '../../db/schema.ts'
 import type { AccountAtRest, AccountCredit, AccountReceipt, ListedKey, OtherCall, ReceiptWithCalls, SpendPart } from './account-reports.ts'
+import { type Connection, ormOf } from './connection.ts'
 import { accountColumns, listedKey, listedKeyColumns } from './key-columns.ts'
 import { type Page, pageOf } from './page.ts'
 import { ReceiptPages } from './receipt-pages.ts'
@@ -27,7 +26,7 @@ export class AccountReads {
   readonly #statements: ReturnType<typeof prepare>
 
   /** `db`: a connection that gives integers as bigints. */
-  constructor(db: Database) {
+  constructor(db: Connection) {
     this.#pages = new ReceiptPages(db)
     this.#spend = new SpendReads(db)
     this.#hours = new SpendHours(db)
@@ -124,8 +123,8 @@ const numberOrNull = (value: bigint | null | undefined): number | null => (value
 
 const given = sql.placeholder
 
-function prepare(db: Database) {
-  const orm = drizzle(db)
+function prepare(db: Connection) {
+  const orm = ormOf(db)
   const keyRows = () => orm.select(listedKeyColumns).from(keys).innerJoin(accounts, eq(accounts.number, keys.accountNumber))
   return {
     account: orm

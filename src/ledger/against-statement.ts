@@ -3,15 +3,15 @@
  * "Statements".
  */
 
-import type { Database } from 'bun:sqlite'
 import { ChainRows } from './chain-rows.ts'
 import { StatementCheck, type StatementHead, type StatementRow } from './check-statement.ts'
+import type { Connection } from './connection.ts'
 import type { Difference } from './difference.ts'
 
 const RULE = 'the chain is what an earlier statement says'
 
 /** `lines` gives those of a statement that was checked, from its first one, each time it is called. */
-export function statementFindings(db: Database, lines: () => Iterable<Uint8Array>): readonly Difference[] {
+export function statementFindings(db: Connection, lines: () => Iterable<Uint8Array>): readonly Difference[] {
   const check = new StatementCheck()
   const told = rowsOf(check, lines())
   const first = told.next()

@@ -4,8 +4,8 @@
  * "Chain".
  */
 
-import type { Database } from 'bun:sqlite'
 import { creditText, ownerText, priceText, privateText, receiptText } from './chain.ts'
+import type { Connection } from './connection.ts'
 
 /** `amount` is what it adds to the balance; `at` the Unix milliseconds under which a statement counts it. */
 type ChainPlace = Readonly<{ seq: number; id: string; hash: string; amount: bigint; at: number }>
@@ -102,12 +102,12 @@ const NO_PRICE: StoredPrice = {
 const PLACES = `SELECT r.number, r.seq, r.request_id AS id, lower(hex(r.hash)) AS hash, r.cost_picos AS cost, r.settled_at AS settledAt FROM receipts r`
 
 export class ChainRows {
-  readonly #db: Database
+  readonly #db: Connection
   readonly #salt: string
   /** Few, and each in many rows. */
   readonly #prices = new Map<bigint, string>()
 
-  constructor(db: Database) {
+  constructor(db: Connection) {
     this.#db = db
     this.#salt = db.query<{ value: string }, []>("SELECT value FROM meta WHERE name = 'salt'").get()?.value ?? ''
   }

@@ -1,10 +1,9 @@
 /** Batches of prepaid codes and what came of each code, as operators look through them. Rules: pages.md "Codes"; operator.md "Lists". */
 
-import type { Database } from 'bun:sqlite'
 import { desc, eq, lt, or, type SQL, sql } from 'drizzle-orm'
-import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { accounts, codeBatches, codes } from '../../db/schema.ts'
 import type { Picos } from '../core/money.ts'
+import { type Connection, ormOf } from './connection.ts'
 import { type Page, type Paging, pageOf } from './page.ts'
 
 export type BatchRow = Readonly<{
@@ -40,11 +39,11 @@ export type CodeRow = Readonly<{
 }>
 
 export class CodeLists {
-  readonly #orm: ReturnType<typeof drizzle>
+  readonly #orm: ReturnType<typeof ormOf>
 
   /** `db`: a connection that gives integers as bigints. */
-  constructor(db: Database) {
-    this.#orm = drizzle(db)
+  constructor(db: Connection) {
+    this.#orm = ormOf(db)
   }
 
   /** Newest first. */

@@ -5,7 +5,7 @@
 
 import type { Spill } from './spill.ts'
 import { canSpill } from './spill-records.ts'
-import type { SqliteLedger } from './sqlite-ledger.ts'
+import type { Store } from './store.ts'
 import { type Answer, type Committed, isRead, type Numbered, type PriceVersion, type Task, unavailable } from './task.ts'
 
 export type NumberedTask = Numbered<{ task: Task }>
@@ -16,7 +16,7 @@ const RETRY_PAUSE_MS = 50
 const PROBE_PAUSE_MS = 200
 
 export class CommitLoop {
-  readonly #ledger: SqliteLedger
+  readonly #ledger: Store
   readonly #tell: (committed: Committed) => void
   readonly #retryMs: number
   readonly #spill: Spill
@@ -28,7 +28,7 @@ export class CommitLoop {
   #probing: ReturnType<typeof setTimeout> | undefined
 
   /** `retryMs`: how long a failing commit is tried again; then what may not be lost goes into `spill`, which is empty at first. */
-  constructor(ledger: SqliteLedger, spill: Spill, tell: (committed: Committed) => void, retryMs: number) {
+  constructor(ledger: Store, spill: Spill, tell: (committed: Committed) => void, retryMs: number) {
     this.#spill = spill
     this.#ledger = ledger
     this.#tell = tell

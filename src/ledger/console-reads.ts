@@ -1,13 +1,12 @@
 /** What operators look up beside the writer: accounts and keys by page or by the beginning of a name, and the lists of the command line. Rules: operator.md "Lists". */
 
-import type { Database } from 'bun:sqlite'
 import { and, desc, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
-import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { accounts, keySecrets, keys } from '../../db/schema.ts'
 import { displayOf } from '../core/key.ts'
 import { type Picos, picos } from '../core/money.ts'
 import type { ListedKey, SpendPart } from './account-reports.ts'
 import { CodeLists } from './code-lists.ts'
+import { type Connection, ormOf } from './connection.ts'
 import type { AlertFact, AlertKey, ConsoleFindings, ListedAccount } from './console-reports.ts'
 import { accountColumns, keyColumns, listedKey, listedKeyColumns } from './key-columns.ts'
 import { OperatorLists } from './operator-lists.ts'
@@ -24,15 +23,15 @@ const LAST4 = /^(?:sk-…?|…)?([0-9A-Za-z]{4})$/
 const END = '\u{10ffff}'
 
 export class ConsoleReads {
-  readonly #orm: ReturnType<typeof drizzle>
+  readonly #orm: ReturnType<typeof ormOf>
   readonly #lists: OperatorLists
   readonly #receipts: OperatorReceipts
   readonly #spend: SpendReads
   readonly #codes: CodeLists
 
   /** `db`: a connection that gives integers as bigints. */
-  constructor(db: Database) {
-    this.#orm = drizzle(db)
+  constructor(db: Connection) {
+    this.#orm = ormOf(db)
     this.#lists = new OperatorLists(db)
     this.#receipts = new OperatorReceipts(db)
     this.#spend = new SpendReads(db)

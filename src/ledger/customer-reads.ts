@@ -3,10 +3,9 @@
  * Rules: ledger.md "Reads".
  */
 
-import type { Database } from 'bun:sqlite'
 import { and, between, desc, eq, sql } from 'drizzle-orm'
-import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { accounts, keys, models, usageDaily } from '../../db/schema.ts'
+import { type Connection, ormOf } from './connection.ts'
 import { DAY_SUMS } from './day-sums.ts'
 import { ReceiptPages } from './receipt-pages.ts'
 import type { DayPage, KeyAtRest, QuestionOf, Receipt, ReceiptPage } from './reports.ts'
@@ -15,7 +14,7 @@ export class CustomerReads {
   readonly #pages: ReceiptPages
   readonly #statements: ReturnType<typeof prepare>
 
-  constructor(db: Database) {
+  constructor(db: Connection) {
     this.#pages = new ReceiptPages(db)
     this.#statements = prepare(db)
   }
@@ -47,8 +46,8 @@ const BEFORE_ALL = { day: Number.MAX_SAFE_INTEGER, modelId: '' }
 
 const given = sql.placeholder
 
-function prepare(db: Database) {
-  const orm = drizzle(db)
+function prepare(db: Connection) {
+  const orm = ormOf(db)
   return {
     key: orm
       .select({

@@ -4,8 +4,6 @@
  */
 
 import type { KeyRecord } from '../core/key.ts'
-import { Checkpointer } from './checkpointer.ts'
-import { FileCheck } from './file-check.ts'
 import type {
   Attempt,
   Hold,
@@ -19,6 +17,8 @@ import type {
   SyncedPurse,
 } from './ledger.ts'
 import { type Act, type Operation, type OperationResult, PROGRAM } from './operation.ts'
+import { Checkpointer } from './sqlite/checkpointer.ts'
+import { FileCheck } from './sqlite/file-check.ts'
 import type { Answer, Answers, Calls, Committed, Debit, Mark, Opened, OpenProblem, Task } from './task.ts'
 import type { ThreadOptions } from './thread-handle.ts'
 import { Wallets } from './wallets.ts'

@@ -1,16 +1,15 @@
 /** The reads of the writer's connection: a key by its secret, what it may do, and what an operator's write must look at first. */
 
-import type { Database } from 'bun:sqlite'
 import { and, eq, gt, sql } from 'drizzle-orm'
-import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { accounts, codeBatches, codes, credits, idempotency, keySecrets, keys, meta } from '../../db/schema.ts'
+import { type Connection, ormOf } from './connection.ts'
 
-export const lookUps = (db: Database) => ({ ...keyReads(db), ...operatorReads(db), ...chainReads(db) })
+export const lookUps = (db: Connection) => ({ ...keyReads(db), ...operatorReads(db), ...chainReads(db) })
 
 const given = sql.placeholder
 
-function keyReads(db: Database) {
-  const orm = drizzle(db)
+function keyReads(db: Connection) {
+  const orm = ormOf(db)
   return {
     keyOfSecret: orm
       .select({
@@ -65,8 +64,8 @@ function keyReads(db: Database) {
   }
 }
 
-function chainReads(db: Database) {
-  const orm = drizzle(db)
+function chainReads(db: Connection) {
+  const orm = ormOf(db)
   return {
     chainHead: orm
       .select({ id: accounts.id, count: accounts.chainCount, hash: accounts.chainHash })
@@ -82,8 +81,8 @@ function chainReads(db: Database) {
   }
 }
 
-function operatorReads(db: Database) {
-  const orm = drizzle(db)
+function operatorReads(db: Connection) {
+  const orm = ormOf(db)
   return {
     account: orm
       .select()

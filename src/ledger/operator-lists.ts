@@ -3,13 +3,12 @@
  * that the last page costs what the first one does. Rules: operator.md "Lists".
  */
 
-import type { Database } from 'bun:sqlite'
 import { and, desc, eq, gte, inArray, lt, lte, type SQL, sql } from 'drizzle-orm'
-import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { accounts, attempts, auditLog, credits, keys, models, priceVersions, upstreams, usageDaily } from '../../db/schema.ts'
 import { type Picos, picos } from '../core/money.ts'
 import type { Usage } from '../core/usage.ts'
 import { dayText } from '../core/utc.ts'
+import { type Connection, ormOf } from './connection.ts'
 import { DAY_SUMS } from './day-sums.ts'
 import { LOOKED_AT_MAX, type Page, type Paging, pageOf } from './page.ts'
 import { type AttemptRow, attemptOf } from './receipt-rows.ts'
@@ -45,11 +44,11 @@ export type UsageTotal = Readonly<{ requests: number; costPicos: Picos; waivedPi
 const LIMB = 1_000_000n
 
 export class OperatorLists {
-  readonly #orm: ReturnType<typeof drizzle>
+  readonly #orm: ReturnType<typeof ormOf>
 
   /** `db`: a connection that gives integers as bigints. */
-  constructor(db: Database) {
-    this.#orm = drizzle(db)
+  constructor(db: Connection) {
+    this.#orm = ormOf(db)
   }
 
   audit({ target, actor, action, from, to, after, limit }: AuditQuery): Page<AuditRow> {

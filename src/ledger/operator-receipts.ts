@@ -3,8 +3,8 @@
  * Rules: operator.md "Lists"; ledger.md "Pages".
  */
 
-import type { Database } from 'bun:sqlite'
 import type { Outcome } from '../core/outcome.ts'
+import type { Connection } from './connection.ts'
 import { idAt, type Range } from './operator-lists.ts'
 import { LOOKED_AT_MAX, type Page, type Paging } from './page.ts'
 import { ReceiptPages } from './receipt-pages.ts'
@@ -28,11 +28,11 @@ const ONLY = { 'over hold': 'AND cost_picos > hold_picos', waived: 'AND waived_p
 const LAST_ID = 'req_~'
 
 export class OperatorReceipts {
-  readonly #db: Database
+  readonly #db: Connection
   readonly #pages: ReceiptPages
 
   /** `db`: a connection that gives integers as bigints. */
-  constructor(db: Database) {
+  constructor(db: Connection) {
     this.#db = db
     this.#pages = new ReceiptPages(db)
   }

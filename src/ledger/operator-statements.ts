@@ -1,17 +1,16 @@
 /** The statements of the operator's writes: accounts, keys, secrets, top-ups, codes, and the audit log. Rules: ledger.md "Guards"; operator.md "Keys and accounts". */
 
-import type { Database } from 'bun:sqlite'
 import { sql } from 'drizzle-orm'
-import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { accounts, auditLog, codeBatches, codes, credits, keySecrets, keys } from '../../db/schema.ts'
 import type { Picos } from '../core/money.ts'
+import { type Connection, ormOf } from './connection.ts'
 
-export const operatorStatements = (db: Database) => ({ ...accountWrites(db), ...keyWrites(db), ...codeWrites(db) })
+export const operatorStatements = (db: Connection) => ({ ...accountWrites(db), ...keyWrites(db), ...codeWrites(db) })
 
 const given = sql.placeholder
 
-function accountWrites(db: Database) {
-  const orm = drizzle(db)
+function accountWrites(db: Connection) {
+  const orm = ormOf(db)
   return {
     insertAccount: orm
       .insert(accounts)
@@ -64,8 +63,8 @@ function accountWrites(db: Database) {
   }
 }
 
-function keyWrites(db: Database) {
-  const orm = drizzle(db)
+function keyWrites(db: Connection) {
+  const orm = ormOf(db)
   return {
     insertKey: orm
       .insert(keys)
@@ -101,8 +100,8 @@ function keyWrites(db: Database) {
   }
 }
 
-function codeWrites(db: Database) {
-  const orm = drizzle(db)
+function codeWrites(db: Connection) {
+  const orm = ormOf(db)
   return {
     insertCodeBatch: orm
       .insert(codeBatches)

@@ -3,11 +3,10 @@
  * connection, never the writer's. Rules: ledger.md "Pages".
  */
 
-import type { Database } from 'bun:sqlite'
 import { and, desc, eq, sql } from 'drizzle-orm'
-import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { accounts, attempts, keys, models, priceVersions, receipts, upstreams } from '../../db/schema.ts'
 import type { Outcome, UsageSource } from '../core/outcome.ts'
+import { type Connection, ormOf } from './connection.ts'
 import { LOOKED_AT_MAX, type Page } from './page.ts'
 import { isBefore, LATEST, type Place, PlaceMerge, placesOfKeys, placesOfTail } from './receipt-places.ts'
 import { type AttemptRow, attemptOf, type ReceiptRow, receiptOf } from './receipt-rows.ts'
@@ -30,11 +29,11 @@ export type PageQuery = Readonly<{
 const FILTERED_TOGETHER = 512
 
 export class ReceiptPages {
-  readonly #db: Database
+  readonly #db: Connection
   readonly #rows: ReturnType<typeof prepare>
 
   /** `db`: a connection that gives integers as bigints. */
-  constructor(db: Database) {
+  constructor(db: Connection) {
     this.#db = db
     this.#rows = prepare(db)
   }
@@ -108,10 +107,10 @@ const earlier = (place: Place, to: number | undefined): Place => {
 
 const given = sql.placeholder
 
-const prepare = (db: Database) => ({ ...rowReads(db), ...placeReads(db), ...attemptReads(db) })
+const prepare = (db: Connection) => ({ ...rowReads(db), ...placeReads(db), ...attemptReads(db) })
 
-function rowReads(db: Database) {
-  const orm = drizzle(db)
+function rowReads(db: Connection) {
+  const orm = ormOf(db)
   const columns = {
     receipt: receipts,
     price: priceVersions,
@@ -148,8 +147,8 @@ function rowReads(db: Database) {
   }
 }
 
-function placeReads(db: Database) {
-  const orm = drizzle(db)
+function placeReads(db: Connection) {
+  const orm = ormOf(db)
   return {
     requestIdOf: orm
       .select({ requestId: receipts.requestId })
@@ -180,8 +179,8 @@ function placeReads(db: Database) {
   }
 }
 
-function attemptReads(db: Database) {
-  const orm = drizzle(db)
+function attemptReads(db: Connection) {
+  const orm = ormOf(db)
   return {
     attempts: orm
       .select({ attempt: attempts, upstream: upstreams, accountId: accounts.id, keyId: keys.id, modelId: models.id })

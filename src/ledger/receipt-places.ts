@@ -1,7 +1,7 @@
 /** Where receipts stand in time, newest first: of one key by the page table, of those without a row by their numbers, and merged. Rules: ledger.md "Pages". */
 
-import type { Database } from 'bun:sqlite'
-import { MARK } from './page-table.ts'
+import type { Connection } from './connection.ts'
+import { MARK } from './sqlite/page-table.ts'
 
 /** `settledAt` in Unix milliseconds; among receipts of the same one the later written is newer. */
 export type Place = Readonly<{ settledAt: number; number: number }>
@@ -18,7 +18,7 @@ const FIRST_CHUNK = 16
 const CHUNK_MAX = 4_096
 
 /** Of keys by the page table. Their newest places are found by one statement: an account may have thousands of keys, and a page is of few of them. */
-export function placesOfKeys(db: Database, keyNumbers: readonly number[], range: PlaceRange): readonly Source[] {
+export function placesOfKeys(db: Connection, keyNumbers: readonly number[], range: PlaceRange): readonly Source[] {
   const newest = (column: string) => `(SELECT ${column} FROM receipt_pages
      WHERE key_number = k.value AND settled_at >= ?2 AND (settled_at, receipt_number) < (?3, ?4) AND receipt_number <= m.mark
      ORDER BY settled_at DESC, receipt_number DESC LIMIT 1)`
@@ -40,7 +40,7 @@ export function placesOfKeys(db: Database, keyNumbers: readonly number[], range:
   })
 }
 
-function placesOfKey(db: Database, keyNumber: number, { from, before }: PlaceRange): Source {
+function placesOfKey(db: Connection, keyNumber: number, { from, before }: PlaceRange): Source {
   const query = db.query<PlaceRow, [number, number, number, number, number]>(
     `SELECT settled_at AS settledAt, receipt_number AS number FROM receipt_pages
      WHERE key_number = ?1 AND settled_at >= ?2 AND (settled_at, receipt_number) < (?3, ?4) AND receipt_number <= ${MARK}
@@ -55,7 +55,7 @@ function placesOfKey(db: Database, keyNumber: number, { from, before }: PlaceRan
 }
 
 /** Of receipts that have no row in the page table yet: some thousands, unless the storage failed for long. */
-export function placesOfTail(db: Database, keyNumbers: readonly number[], { from, before }: PlaceRange): Source {
+export function placesOfTail(db: Connection, keyNumbers: readonly number[], { from, before }: PlaceRange): Source {
   let places: readonly Place[] | undefined
   const read = (): readonly Place[] =>
     db

@@ -1,23 +1,22 @@
 /** The ledger as the command line reads it, beside a running gateway: a read-only connection of its own. Rules: ledger.md "One writer". */
 
-import type { Database } from 'bun:sqlite'
 import { closeSync, existsSync, fsyncSync, openSync, rmSync } from 'node:fs'
 import { eq, or, type SQL, sql } from 'drizzle-orm'
-import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { type DatabaseProblem, openDatabase, problemOf } from '../../db/open.ts'
 import { accounts, keys } from '../../db/schema.ts'
 import { availableOf, type KeyRecord } from '../core/key.ts'
 import { type Picos, picos } from '../core/money.ts'
 import { statementFindings } from './against-statement.ts'
 import { CodeLists } from './code-lists.ts'
+import { type Connection, ormOf } from './connection.ts'
 import type { Difference } from './difference.ts'
 import { accountColumns, keyColumns } from './key-columns.ts'
 import { OperatorLists } from './operator-lists.ts'
 import { OperatorReceipts } from './operator-receipts.ts'
+import { differencesInFile } from './sqlite/verify.ts'
 import { type StatementRange, statementLines } from './statement.ts'
 import type { StatementKey } from './statement-key.ts'
 import { type BooksCall, type BooksQuery, type BooksRow, upstreamBooks, upstreamCalls } from './upstream-books.ts'
-import { differences } from './verify.ts'
 
 export type ReportProblem = DatabaseProblem | Readonly<{ problem: 'unknown' | 'ambiguous'; message: string }>
 
@@ -64,14 +63,14 @@ export class Report {
   readonly lists: OperatorLists
   readonly codes: CodeLists
   readonly receipts: OperatorReceipts
-  readonly #db: Database
-  readonly #orm: ReturnType<typeof drizzle>
+  readonly #db: Connection
+  readonly #orm: ReturnType<typeof ormOf>
   readonly #path: string
 
-  constructor(db: Database, path: string) {
+  constructor(db: Connection, path: string) {
     this.#db = db
     this.#path = path
-    this.#orm = drizzle(db)
+    this.#orm = ormOf(db)
     this.lists = new OperatorLists(db)
     this.codes = new CodeLists(db)
     this.receipts = new OperatorReceipts(db)
@@ -108,7 +107,7 @@ export class Report {
   }
 
   verify(): readonly Difference[] {
-    return differences(this.#db)
+    return differencesInFile(this.#db)
   }
 
   /** Lines of a signed statement, made as they are read. `account`: its id. */

@@ -1,9 +1,8 @@
 /** The statements of a request's end: a receipt, the sums of a group on account, key and day, and the marks before it. Rules: ledger.md "Guards". */
 
-import type { Database } from 'bun:sqlite'
 import { eq, ne, sql } from 'drizzle-orm'
-import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { accounts, boots, keys, marks, models, priceVersions, receipts, upstreams } from '../../db/schema.ts'
+import { type Connection, ormOf } from './connection.ts'
 
 const COUNTERS = 'input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, server_tool_uses'
 
@@ -17,9 +16,9 @@ const MARK_COLUMNS = `request_id, key_number, price_number, boot_number, upstrea
 const ATTEMPT_COLUMNS = `request_id, attempt, account_number, key_number, price_number, boot_number, upstream_number, upstream_message_id, upstream_request_id, status,
   cause, basis, ${COUNTERS}, price_picos, started_at, duration_ms`
 
-export const requestStatements = (db: Database) => ({ ...debitStatements(db), ...markStatements(db), ...numberStatements(db) })
+export const requestStatements = (db: Connection) => ({ ...debitStatements(db), ...markStatements(db), ...numberStatements(db) })
 
-function debitStatements(db: Database) {
+function debitStatements(db: Connection) {
   return {
     /** A receipt that is there already stays as it is, and `changes` is 0. */
     insertReceipt: db.prepare(
@@ -55,8 +54,8 @@ function debitStatements(db: Database) {
   }
 }
 
-function markStatements(db: Database) {
-  const orm = drizzle(db)
+function markStatements(db: Connection) {
+  const orm = ormOf(db)
   return {
     putMark: db.prepare(`INSERT INTO marks (${MARK_COLUMNS}) VALUES (${places(MARK_COLUMNS)}) ON CONFLICT (request_id) DO UPDATE SET
       ${['upstream_number', 'upstream_message_id', 'upstream_request_id', 'marked_at', 'basis', 'bytes_per_token_thousandths', ...COUNTERS.split(', ')].map((name) => `${name} = excluded.${name}`).join(', ')}`),
@@ -106,9 +105,9 @@ function markStatements(db: Database) {
 }
 
 /** What has a number inside: each is inserted once, where it is not there yet, and then asked for. */
-function numberStatements(db: Database) {
+function numberStatements(db: Connection) {
   const number = <Params extends (string | bigint | number)[]>(text: string) => db.prepare<{ number: bigint }, Params>(text)
-  const orm = drizzle(db)
+  const orm = ormOf(db)
   return {
     insertBoot: orm
       .insert(boots)

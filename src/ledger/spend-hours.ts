@@ -3,11 +3,11 @@
  * table ended when the first part was read stays in the cursor, so that no receipt is missed or counted twice while it grows. Rules: ledger.md "Pages", "Reads".
  */
 
-import type { Database } from 'bun:sqlite'
 import { DAY_MS } from '../core/utc.ts'
 import type { SpendHoursQuestion, SpendPart } from './account-reports.ts'
-import { MARK } from './page-table.ts'
+import type { Connection } from './connection.ts'
 import { BY, named, rowOf, type SumRow, TOKENS_AND_MONEY } from './spend-rows.ts'
+import { MARK } from './sqlite/page-table.ts'
 
 /** Null: all keys, or models. */
 type Walk = Readonly<{ account: number; onlyKey: number | null; onlyModel: number | null }>
@@ -42,10 +42,10 @@ const sumsOf = (
 type Given = Record<string, number | null>
 
 export class SpendHours {
-  readonly #db: Database
+  readonly #db: Connection
 
   /** `db`: a connection that gives integers as bigints. */
-  constructor(db: Database) {
+  constructor(db: Connection) {
     this.#db = db
   }
 

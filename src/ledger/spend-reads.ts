@@ -2,8 +2,8 @@
  * What an account spent, by day and model or key: sums of the roll-ups, a part at a time in the order of its keys. Rules: ledger.md "Roll-ups", "Reads".
  */
 
-import type { Database } from 'bun:sqlite'
 import type { SpendPart, SpendQuestion } from './account-reports.ts'
+import type { Connection } from './connection.ts'
 import type { QuestionOf } from './reports.ts'
 import { BY, named, rowOf, type SumRow, TOKENS_AND_MONEY } from './spend-rows.ts'
 
@@ -40,10 +40,10 @@ const WALK_OF_DAY = `FROM usage_daily u WHERE u.day = $day AND (u.key_number, u.
 const LAST_OF_DAY = `SELECT key_number || ':' || day || ':' || model_number || ':' || price_number AS place ${WALK_OF_DAY} LIMIT 1 OFFSET $looked - 1`
 
 export class SpendReads {
-  readonly #db: Database
+  readonly #db: Connection
 
   /** `db`: a connection that gives integers as bigints. */
-  constructor(db: Database) {
+  constructor(db: Connection) {
     this.#db = db
   }
 

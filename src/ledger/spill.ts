@@ -3,25 +3,25 @@
 import { problemOf } from '../../db/open.ts'
 import { SpillFile } from './spill-file.ts'
 import { canSpill, frameOf, readFrame } from './spill-records.ts'
-import type { NotApplied, Replayed, SqliteLedger } from './sqlite-ledger.ts'
+import type { NotApplied, Replayed, Store } from './store.ts'
 import type { OpenProblem, Task } from './task.ts'
 
 export const spillPathOf = (ledgerPath: string): string => `${ledgerPath}.spill`
 
 export class Spill {
   readonly #file: SpillFile | undefined
-  readonly #ledger: SqliteLedger
+  readonly #ledger: Store
 
-  private constructor(file: SpillFile | undefined, ledger: SqliteLedger) {
+  private constructor(file: SpillFile | undefined, ledger: Store) {
     this.#file = file
     this.#ledger = ledger
   }
 
   /** `bytes`: the room to keep; 0 for a process that keeps nothing and only replays what an earlier one kept. */
-  static open(path: string, ledger: SqliteLedger, bytes: number): Spill | OpenProblem {
+  static open(path: string, ledger: Store, bytes: number): Spill | OpenProblem {
     const spillPath = spillPathOf(path)
     try {
-      const file = SpillFile.open(spillPath, ledger.position.ledger, bytes > 0)
+      const file = SpillFile.open(spillPath, ledger.id, bytes > 0)
       if (file !== 'foreign') return new Spill(file, ledger)
       return { problem: 'unwritable', message: `${spillPath} holds charges of another ledger: move it to where that one is` }
     } catch (error) {

@@ -3,8 +3,8 @@
  * "Reads".
  */
 
-import type { Database } from 'bun:sqlite'
 import type { StatementPart } from './account-reports.ts'
+import type { Connection } from './connection.ts'
 import type { QuestionOf } from './reports.ts'
 import { statementPieces } from './statement.ts'
 import { statementKeyOf } from './statement-key.ts'
@@ -19,13 +19,13 @@ const PART_LINES = 400
 const PAUSE_LINES = 400
 
 export class StatementReads {
-  readonly #db: Database
+  readonly #db: Connection
   readonly #path: string
   /** By ticket; the one that was asked for last is last. */
   readonly #begun = new Map<string, Begun>()
 
   /** `path`: of the ledger, beside which the key is. */
-  constructor(db: Database, path: string) {
+  constructor(db: Connection, path: string) {
     this.#db = db
     this.#path = path
   }

@@ -4,10 +4,10 @@
  * made in pieces while others are written. Rules: ledger.md "Statements".
  */
 
-import type { Database } from 'bun:sqlite'
 import { CryptoHasher } from 'bun'
 import { NO_HASH } from './chain.ts'
 import { type ChainRow, ChainRows } from './chain-rows.ts'
+import type { Connection } from './connection.ts'
 import type { StatementKey } from './statement-key.ts'
 
 /** Unix milliseconds of the settle or credit: `from` and later, before `to`. */
@@ -20,7 +20,7 @@ type AccountHead = { number: bigint; count: bigint; hash: string | null }
 
 /** Each with its line break. One read transaction. Undefined: there is no such account. `madeAt`: Unix milliseconds. */
 export function* statementLines(
-  db: Database,
+  db: Connection,
   accountId: string,
   range: StatementRange,
   key: StatementKey,
@@ -38,7 +38,7 @@ export function* statementLines(
 
 /** The same, and '' wherever its reader may pause: nothing is held open there. Undefined: there is no such account. */
 export function statementPieces(
-  db: Database,
+  db: Connection,
   accountId: string,
   range: StatementRange,
   key: StatementKey,

@@ -4,11 +4,11 @@
  * a value. Integers come back as bigints from raw SQL.
  */
 
-import type { Database } from 'bun:sqlite'
+import type { Connection } from './connection.ts'
 import { lookUps } from './look-ups.ts'
 import { operatorStatements } from './operator-statements.ts'
 import { requestStatements } from './request-statements.ts'
 
-export const prepareStatements = (db: Database) => ({ ...requestStatements(db), ...operatorStatements(db), ...lookUps(db) })
+export const prepareStatements = (db: Connection) => ({ ...requestStatements(db), ...operatorStatements(db), ...lookUps(db) })
 
 export type Statements = Readonly<ReturnType<typeof prepareStatements>>

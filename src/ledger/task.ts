@@ -4,10 +4,10 @@ import type { FormatName } from '../core/format.ts'
 import type { KeyRecord } from '../core/key.ts'
 import type { Picos } from '../core/money.ts'
 import type { Rates } from '../core/pricing.ts'
-import type { FileId } from './file-id.ts'
 import type { Attempt, IdempotentUse, KeyChange, Progress, Settlement } from './ledger.ts'
 import type { Act, Operation, OperationResult } from './operation.ts'
 import type { Finding, Question } from './reports.ts'
+import type { FileId } from './sqlite/file-id.ts'
 
 export type PriceVersion = Readonly<{ modelId: string; rates: Rates }>
 

@@ -1,6 +1,6 @@
 /** The ledger thread as the gateway holds it: a Worker that was told to open the file, and what is heard of it. */
 
-import type { FileId } from './file-id.ts'
+import type { FileId } from './sqlite/file-id.ts'
 import type { Committed, FromThread, LedgerFault, Opened, OpenProblem, ToThread } from './task.ts'
 
 export type ThreadOptions = Readonly<{

@@ -7,18 +7,18 @@
 import type { Database } from 'bun:sqlite'
 import { parentPort } from 'node:worker_threads'
 import { damageIn, keepLog, openDatabase, wasLeftOpen } from '../../db/open.ts'
-import { CheckpointConnection } from './checkpointer.ts'
 import { CommitLoop, type NumberedTask } from './commit-loop.ts'
 import { type NumberedDebit, readDebits } from './debit-records.ts'
-import type { FileId } from './file-id.ts'
-import { changeOf, FileWatch } from './file-watch.ts'
-import { positionOf } from './position.ts'
 import { ReadConnection } from './read-connection.ts'
 import { Spill } from './spill.ts'
-import { SqliteLedger } from './sqlite-ledger.ts'
+import { CheckpointConnection } from './sqlite/checkpointer.ts'
+import type { FileId } from './sqlite/file-id.ts'
+import { changeOf, FileWatch } from './sqlite/file-watch.ts'
+import { positionOf } from './sqlite/position.ts'
+import { SqliteStore } from './sqlite/store.ts'
+import { readWatermark, whatIsMissing } from './sqlite/watermark.ts'
 import { takeOver } from './take-over.ts'
 import type { FromThread, Opened, OpenProblem, ToThread } from './task.ts'
-import { readWatermark, whatIsMissing } from './watermark.ts'
 
 function run(): void {
   const port = parentPort
@@ -80,7 +80,7 @@ function open(message: Extract<ToThread, { kind: 'open' }>, say: (message: FromT
     return problemOfFile(given, path, file)
   })
   if ('problem' in db) return db
-  const ledger = new SqliteLedger(db, bootId, now)
+  const ledger = new SqliteStore(db, bootId, now)
   const spill = Spill.open(path, ledger, spillBytes)
   if ('problem' in spill) {
     ledger.close()

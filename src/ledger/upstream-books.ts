@@ -3,9 +3,9 @@
  * upstream's own. One pass over the rows, whatever the number of buckets. Rules: operator.md "Reconciliation".
  */
 
-import type { Database } from 'bun:sqlite'
 import { type Picos, picos } from '../core/money.ts'
 import type { Usage } from '../core/usage.ts'
+import type { Connection } from './connection.ts'
 
 /** A call counts in the bucket in which it began, or in which its request was settled. */
 export type Attribution = 'start' | 'settle'
@@ -78,7 +78,7 @@ const IS_CROSSING = '(started_at - $from) / $width <> (ended_at - $from) / $widt
 type Given = { from: number; to: number; width: number; by: number; upstreams: string | null }
 type Counts = Record<string, bigint>
 
-export function upstreamBooks(db: Database, query: BooksQuery): readonly BooksRow[] {
+export function upstreamBooks(db: Connection, query: BooksQuery): readonly BooksRow[] {
   const sums = COUNTERS.map((name) => `sum(${name}) AS ${name}`).join(', ')
   return db
     .query<Counts & { model: string; cause: Cause }, [Given]>(
@@ -100,7 +100,7 @@ export function upstreamBooks(db: Database, query: BooksQuery): readonly BooksRo
 }
 
 /** Of these buckets, `limit` each: first what explains a difference most likely (inexact, then crossing, then waived and attempts), then the largest. */
-export function upstreamCalls(db: Database, query: BooksQuery, buckets: readonly number[], limit: number): readonly BooksCall[] {
+export function upstreamCalls(db: Connection, query: BooksQuery, buckets: readonly number[], limit: number): readonly BooksCall[] {
   const suspicion = `${IS_INEXACT} DESC, ${IS_CROSSING} DESC, cause <> 'charged' DESC, price DESC, request_id`
   return db
     .query<Record<string, bigint | string | null>, [Given & { buckets: string; limit: number }]>(

@@ -3,9 +3,9 @@
  * is found only against an earlier statement. Rules: ledger.md "Chain".
  */
 
-import type { Database } from 'bun:sqlite'
 import { NO_HASH, nextHash } from './chain.ts'
 import { type ChainRow, ChainRows } from './chain-rows.ts'
+import type { Connection } from './connection.ts'
 import type { Difference } from './difference.ts'
 
 /** `hash`: of the last row as it is stored; `again`: as its text gives it, where that differs; both undefined where the row before is missing. */
@@ -88,7 +88,7 @@ class ChainWalk {
 
 type AccountEnd = { number: bigint; id: string; count: bigint; hash: string | null; credits: bigint }
 
-export function chainFindings(db: Database): readonly Difference[] {
+export function chainFindings(db: Connection): readonly Difference[] {
   const rows = new ChainRows(db)
   const walk = new ChainWalk(rows)
   for (const receipt of rows.receipts()) walk.receipt(receipt)

@@ -3,7 +3,7 @@
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { readCode } from '../../src/core/prepaid-code.ts'
-import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { openLedger } from '../../src/ledger/sqlite/open.ts'
 import { listenOnOperatorSocket, socketPathOf } from '../../src/operator/operator-socket.ts'
 import { sha256, usd } from '../support/ledger.ts'
 import { NOW, startThread, Workplace } from './run.ts'

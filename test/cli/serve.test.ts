@@ -5,7 +5,7 @@
 
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
-import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { openLedger } from '../../src/ledger/sqlite/open.ts'
 import { Place, PROCESS_TIMEOUT_MS } from '../crash/process.ts'
 import { NOW, startThread, Workplace } from './run.ts'
 

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { Wheel } from '../../src/core/wheel.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
-import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { openLedger } from '../../src/ledger/sqlite/open.ts'
 import { listenOnOperatorSocket, socketPathOf } from '../../src/operator/operator-socket.ts'
 import { UpstreamPool } from '../../src/upstream/pool.ts'
 import { NOW, startThread, Workplace } from './run.ts'

@@ -8,7 +8,7 @@ import { picos } from '../../src/core/money.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import type { Operation, OperationResult } from '../../src/ledger/operation.ts'
 import { openReport } from '../../src/ledger/report.ts'
-import { differences } from '../../src/ledger/verify.ts'
+import { differencesInFile } from '../../src/ledger/sqlite/verify.ts'
 import { createKey, type Machine, makePath, NOW, openMachine, openTestLedger, operateTask, sha256, usd } from '../support/ledger.ts'
 import { runs } from '../support/property-runs.ts'
 import { seeded } from '../support/seed.ts'
@@ -221,7 +221,7 @@ describe('on the whole ledger', () => {
   const verify = (path: string) => {
     const db = openDatabase(path, 'read')
     if ('problem' in db) throw new Error(db.message)
-    const found = differences(db)
+    const found = differencesInFile(db)
     db.close()
     return found
   }

@@ -3,11 +3,11 @@
 import { afterAll, expect, test } from 'bun:test'
 import { linkSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { openReport } from '../../src/ledger/report.ts'
+import { openLedger } from '../../src/ledger/sqlite/open.ts'
 import { makeFolder, makePath, NOW, openMachine, openTestLedger, startThread } from '../support/ledger.ts'
 
-const LOCK_FILE = join(import.meta.dir, '../../src/ledger/lock.ts')
+const LOCK_FILE = join(import.meta.dir, '../../src/ledger/sqlite/lock.ts')
 
 /** What another process is told when it takes the lock: the holder, or `free`. */
 async function askElsewhere(path: string): Promise<string> {
@@ -134,7 +134,7 @@ test('through a symlink the ledger is the file that it leads to, with all that l
 test('of two that make a ledger at once both find the same one', async () => {
   const path = makePath()
   const script = `
-    import { openLedger } from '${join(import.meta.dir, '../../src/ledger/open-ledger.ts')}'
+    import { openLedger } from '${join(import.meta.dir, '../../src/ledger/sqlite/open.ts')}'
     const startThread = () => new Worker('${join(import.meta.dir, '../../src/ledger/thread.ts')}')
     const [path, id] = process.argv.slice(1)
     const opened = await openLedger({ path, create: true, bootId: id, startThread, now: () => 1, lockWaitMs: 10_000 })

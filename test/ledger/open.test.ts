@@ -5,8 +5,8 @@ import { expect, test } from 'bun:test'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { openDatabase, readText } from '../../db/open.ts'
-import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { openReport } from '../../src/ledger/report.ts'
+import { openLedger } from '../../src/ledger/sqlite/open.ts'
 import { createKey, makeFolder, makePath, NOW, openMachine, openTestLedger, operateTask, startThread } from '../support/ledger.ts'
 
 const open = (path: string, create = false) => openLedger({ path, create, bootId: 'boot-1', startThread, now: () => NOW })
@@ -121,7 +121,7 @@ test('a second opener in this process or another is told who holds the ledger; c
   const { ledger, path } = await openTestLedger()
   expect(await open(path)).toEqual({ problem: 'locked', message: `ledger is in use by pid ${process.pid}` })
   const script = `
-    import { takeLock } from '${join(import.meta.dir, '../../src/ledger/lock.ts')}'
+    import { takeLock } from '${join(import.meta.dir, '../../src/ledger/sqlite/lock.ts')}'
     const lock = takeLock(process.argv[1])
     console.log('holder' in lock ? lock.holder : 'free')
   `

@@ -5,8 +5,8 @@ import fc from 'fast-check'
 import { ZERO } from '../../src/core/money.ts'
 import { costOf } from '../../src/core/pricing.ts'
 import { NO_USAGE } from '../../src/core/usage.ts'
-import { PageTable } from '../../src/ledger/page-table.ts'
 import { type PageQuery, ReceiptPages } from '../../src/ledger/receipt-pages.ts'
+import { PageTable } from '../../src/ledger/sqlite/page-table.ts'
 import {
   createKey,
   holdRequest,

@@ -5,9 +5,9 @@ import { expect, test } from 'bun:test'
 import { appendFileSync, copyFileSync, existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CommitLoop } from '../../src/ledger/commit-loop.ts'
-import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { Spill, spillPathOf } from '../../src/ledger/spill.ts'
 import { SpillFile } from '../../src/ledger/spill-file.ts'
+import { openLedger } from '../../src/ledger/sqlite/open.ts'
 import type { Committed, Task } from '../../src/ledger/task.ts'
 import {
   balanceAt,

@@ -14,7 +14,7 @@ import type { Usage } from '../../src/core/usage.ts'
 import { GroupCommit } from '../../src/ledger/group-commit.ts'
 import type { Attempt, Idempotency } from '../../src/ledger/ledger.ts'
 import type { Operation, OperationResult } from '../../src/ledger/operation.ts'
-import { differences } from '../../src/ledger/verify.ts'
+import { differencesInFile } from '../../src/ledger/sqlite/verify.ts'
 import { type Random, randomFrom } from '../support/seed.ts'
 import { Books, type Entry, must } from './books.ts'
 import { costText, type PriceList, picosOf } from './oracle.ts'
@@ -603,7 +603,7 @@ export class Simulation {
         const entry = this.#books.entries.get(id)
         must('a mark is of a request that runs', when === 'quiet' && entry?.state === 'held', () => `${id} (${entry?.state})`)
       }
-      const found = differences(db)
+      const found = differencesInFile(db)
       must('verify finds nothing', found.length === 0, () => JSON.stringify(found[0]))
     } finally {
       db.close()

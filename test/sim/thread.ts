@@ -9,7 +9,7 @@ import { openDatabase } from '../../db/open.ts'
 import { CommitLoop } from '../../src/ledger/commit-loop.ts'
 import { readDebits } from '../../src/ledger/debit-records.ts'
 import { Spill } from '../../src/ledger/spill.ts'
-import { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts'
+import { SqliteStore } from '../../src/ledger/sqlite/store.ts'
 import { takeOver } from '../../src/ledger/take-over.ts'
 import type { Answer, Committed, FromThread, ToThread } from '../../src/ledger/task.ts'
 import type { VirtualTime } from './virtual-time.ts'
@@ -162,7 +162,7 @@ export class SimulatedThread {
       return
     }
     this.#db = this.#failingLate(db)
-    const ledger = new SqliteLedger(db, bootId, now)
+    const ledger = new SqliteStore(db, bootId, now)
     const spill = Spill.open(path, ledger, spillBytes)
     if ('problem' in spill) throw new Error(spill.message)
     const keep = spill.keep.bind(spill)

@@ -27,7 +27,7 @@ import { type Gateway, startGateway } from '../../src/gateway.ts'
 import type { Difference } from '../../src/ledger/difference.ts'
 import type { Hold, Ledger } from '../../src/ledger/ledger.ts'
 import type { Operation } from '../../src/ledger/operation.ts'
-import { differences } from '../../src/ledger/verify.ts'
+import { differencesInFile } from '../../src/ledger/sqlite/verify.ts'
 import type { StripeAddress } from '../../src/payments/stripe-api.ts'
 import type { BodyMemory } from '../../src/relay/body-memory.ts'
 import { TIMINGS, type Timings } from '../../src/relay/timings.ts'
@@ -245,7 +245,7 @@ function readingOf(path: string, ledger: Ledger): Reading {
       const held = ledger.holds().filter((hold) => hold.keyId === keyId)
       return { spentPicos: row.spentPicos, heldPicos: held.reduce((sum, { amountPicos }) => sum + amountPicos, 0n) }
     },
-    verify: () => reading(differences),
+    verify: () => reading(differencesInFile),
     idle: async (timeoutMs = 5_000) => {
       const deadlineMs = performance.now() + timeoutMs
       while (ledger.holds().length > 0) {

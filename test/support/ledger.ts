@@ -13,11 +13,11 @@ import { costOf, type Rates } from '../../src/core/pricing.ts'
 import { NO_USAGE, type Usage } from '../../src/core/usage.ts'
 import { CustomerReads } from '../../src/ledger/customer-reads.ts'
 import type { Attempt, HoldRequest, KeyChange, Ledger, Progress, Settlement } from '../../src/ledger/ledger.ts'
-import { type LedgerOptions, openLedger } from '../../src/ledger/open-ledger.ts'
 import type { Act, Operation } from '../../src/ledger/operation.ts'
-import { SqliteLedger } from '../../src/ledger/sqlite-ledger.ts'
+import { type LedgerOptions, openLedger } from '../../src/ledger/sqlite/open.ts'
+import { SqliteStore } from '../../src/ledger/sqlite/store.ts'
+import { differencesInFile } from '../../src/ledger/sqlite/verify.ts'
 import type { KeyState, LedgerFault, Task } from '../../src/ledger/task.ts'
-import { differences } from '../../src/ledger/verify.ts'
 import { Wallets } from '../../src/ledger/wallets.ts'
 
 /** 2027-01-15T08:00:00Z */
@@ -80,7 +80,7 @@ export type Ask =
 
 /** Wallets and the state machine on a connection of its own, without thread or lock. */
 export type Machine = Readonly<{
-  ledger: SqliteLedger
+  ledger: SqliteStore
   wallets: Wallets
   db: Database
   ask(asked: Ask): unknown
@@ -90,14 +90,14 @@ export type Machine = Readonly<{
   commit(...asked: readonly Ask[]): Readonly<{ answers: readonly unknown[]; faults: readonly LedgerFault[]; changes: readonly KeyChange[] }>
   /** Rows as wallets are made of them. */
   statesOf(...keyIds: readonly string[]): readonly KeyState[]
-  differences(): ReturnType<typeof differences>
+  differences(): ReturnType<typeof differencesInFile>
   close(): void
 }>
 
 export function openMachine(path: string = makePath(), bootId = 'boot-1'): Machine {
   const db = openDatabase(path, 'create')
   if ('problem' in db) throw new Error(db.message)
-  const ledger = new SqliteLedger(db, bootId, NOW)
+  const ledger = new SqliteStore(db, bootId, NOW)
   const wallets = new Wallets()
   let told = 0
   const apply = (tasks: readonly Task[]) => {
@@ -181,7 +181,7 @@ export function openMachine(path: string = makePath(), bootId = 'boot-1'): Machi
     askAll: (...asked) => commit(...asked).answers,
     ask: (asked) => commit(asked).answers[0],
     statesOf,
-    differences: () => differences(db),
+    differences: () => differencesInFile(db),
     close: () => ledger.close(),
   }
 }

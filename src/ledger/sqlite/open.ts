@@ -5,12 +5,12 @@
 
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type DatabaseProblem, makeDatabase, problemOf } from '../../db/open.ts'
+import { type DatabaseProblem, makeDatabase, problemOf } from '../../../db/open.ts'
+import { GroupCommit, type GroupCommitOptions } from '../group-commit.ts'
+import type { Ledger } from '../ledger.ts'
+import type { OpenProblem } from '../task.ts'
 import { danglingTarget, realPathOf } from './file-id.ts'
-import { GroupCommit, type GroupCommitOptions } from './group-commit.ts'
-import type { Ledger } from './ledger.ts'
 import { type Lock, takeLock, whileFolderIsLocked } from './lock.ts'
-import type { OpenProblem } from './task.ts'
 import { goneText, watermarkPathOf } from './watermark.ts'
 
 type Defaulted = 'spillBytes' | 'retryMs' | 'onFault' | 'onStorage' | 'markAfterMs' | 'checksFile'

@@ -5,12 +5,12 @@
 
 import { renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { syncFolder } from '../../db/open.ts'
-import { setAside } from '../../db/set-aside.ts'
-import type { Difference } from './difference.ts'
+import { syncFolder } from '../../../db/open.ts'
+import { setAside } from '../../../db/set-aside.ts'
+import type { Difference } from '../difference.ts'
+import { openReport, type ReportProblem } from '../report.ts'
 import { fileIdAt, realPathOf } from './file-id.ts'
 import { takeLock, whileFolderIsLocked } from './lock.ts'
-import { openReport, type ReportProblem } from './report.ts'
 import { removeWatermark } from './watermark.ts'
 
 /** `differences`: the copy is not in order, and nothing was changed. `setAside`: what was there, under its new name. */

@@ -1,7 +1,7 @@
 /** Which errors of a write are the storage's, and which are of what was written. Rules: ledger.md "Failing writes". */
 
 import { SQLiteError } from 'bun:sqlite'
-import type { LedgerFault } from './task.ts'
+import type { LedgerFault } from '../task.ts'
 
 /** SQLite's results that a statement or its values cause; every other one is the storage's. */
 const RULE_CODES = new Set([1, 18, 19, 20, 21, 25]) // ERROR, TOOBIG, CONSTRAINT, MISMATCH, MISUSE, RANGE

@@ -5,19 +5,17 @@
  */
 
 import type { Database, Statement } from 'bun:sqlite'
-import { keepLog, proveWritable, WAL_PAGES_MAX } from '../../db/open.ts'
-import { Debits } from './debits.ts'
-import type { IdempotentUse, KeyChange } from './ledger.ts'
-import { Numbers, numberIn } from './numbers.ts'
-import { operate } from './operator-writes.ts'
-import { PageTable } from './page-table.ts'
-import { type Position, positionOf } from './position.ts'
-import { ratesOf } from './receipt-rows.ts'
-import { recoveredDebit } from './recovery.ts'
-import { settleAgain } from './second-settle.ts'
-import type { Spilled } from './spill-records.ts'
-import { prepareStatements, type Statements } from './statements.ts'
-import { describeFailure, faultOf, isStorageFailure } from './storage-failure.ts'
+import { keepLog, proveWritable, WAL_PAGES_MAX } from '../../../db/open.ts'
+import { Debits } from '../debits.ts'
+import type { IdempotentUse, KeyChange } from '../ledger.ts'
+import { Numbers, numberIn } from '../numbers.ts'
+import { operate } from '../operator-writes.ts'
+import { ratesOf } from '../receipt-rows.ts'
+import { recoveredDebit } from '../recovery.ts'
+import { settleAgain } from '../second-settle.ts'
+import type { Spilled } from '../spill-records.ts'
+import { prepareStatements, type Statements } from '../statements.ts'
+import type { Applied, NotApplied, Replayed, Store } from '../store.ts'
 import {
   type Answer,
   type Debit,
@@ -30,23 +28,14 @@ import {
   type Task,
   unavailable,
   type WriteTask,
-} from './task.ts'
-
-/** `faults`: tasks that broke a rule of the database, which only a bug can do. They were answered `unavailable` and changed nothing. */
-export type Applied = Readonly<{
-  kind: 'applied'
-  answers: readonly Answer[]
-  changes: readonly KeyChange[]
-  faults: readonly LedgerFault[]
-}>
-/** Nothing was committed, so nothing has changed. The whole call may be repeated. */
-export type NotApplied = Readonly<{ kind: 'failed'; problem: string }>
-/** `settled`: ids of the requests that have a receipt now. `faults`: what the database refused, or what was there with other figures. */
-export type Replayed = Readonly<{ kind: 'replayed'; settled: readonly string[]; faults: readonly LedgerFault[] }>
+} from '../task.ts'
+import { PageTable } from './page-table.ts'
+import { type Position, positionOf } from './position.ts'
+import { describeFailure, faultOf, isStorageFailure } from './storage-failure.ts'
 
 type Written = { answers: Answer[]; changes: KeyChange[]; faults: LedgerFault[] }
 
-export class SqliteLedger {
+export class SqliteStore implements Store {
   readonly #db: Database
   readonly #statements: Statements
   readonly #numbers: Numbers
@@ -77,6 +66,10 @@ export class SqliteLedger {
     this.#bootId = bootId
   }
 
+  get id(): string {
+    return this.position.ledger
+  }
+
   /** Of what is committed. After `close`, and while the storage cannot say, the last one that was known. */
   get position(): Position {
     if (this.#isOpen) this.#notePosition()
@@ -91,7 +84,6 @@ export class SqliteLedger {
     }
   }
 
-  /** Price versions that later debits and marks name by their place in the list of all that were defined. */
   define(prices: readonly PriceVersion[]): void {
     this.#numbers.define(prices)
   }
@@ -100,7 +92,6 @@ export class SqliteLedger {
     return this.#numbers.versionAt(index)
   }
 
-  /** Answers stand in the order of the tasks. Reads see what the writes of the same call did. */
   apply(tasks: readonly Task[]): Applied | NotApplied {
     const written: Written = { answers: new Array<Answer>(tasks.length), changes: [], faults: [] }
     if (tasks.some((task) => !isRead(task))) {

@@ -3,8 +3,8 @@
  * end of whichever commit fills the log. Rules: SQLite's "Write-Ahead Logging" (a passive checkpoint waits for nobody and stops nobody).
  */
 
-import { connect } from '../../db/connection.ts'
-import type { FromThread, ToThread } from './task.ts'
+import { connect } from '../../../db/connection.ts'
+import type { FromThread, ToThread } from '../task.ts'
 
 /** A commit writes some eight pages, and a receipt a third of one: about four megabytes of log. */
 const COMMITS_BETWEEN = 120

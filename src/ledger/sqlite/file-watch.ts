@@ -4,7 +4,7 @@
  */
 
 import { type FileId, fileIdAt } from './file-id.ts'
-import type { SqliteLedger } from './sqlite-ledger.ts'
+import type { SqliteStore } from './store.ts'
 import { writeWatermark } from './watermark.ts'
 
 /** Within a second of the loss all that is committed is in the file that is open, and no request is admitted. */
@@ -14,14 +14,14 @@ export class FileWatch {
   readonly #path: string
   readonly #file: FileId
   readonly #log: FileId | undefined
-  readonly #ledger: Pick<SqliteLedger, 'position' | 'keepInFile'>
+  readonly #ledger: Pick<SqliteStore, 'position' | 'keepInFile'>
   readonly #tell: (lost: string | undefined) => void
   readonly #timer: ReturnType<typeof setInterval>
   #lost: string | undefined
   #marked = -1
 
   /** `file`: the one that is locked. Call it when the connection has written, which makes the log. `tell`: when the answer changes. */
-  constructor(path: string, file: FileId, ledger: Pick<SqliteLedger, 'position' | 'keepInFile'>, tell: (lost: string | undefined) => void) {
+  constructor(path: string, file: FileId, ledger: Pick<SqliteStore, 'position' | 'keepInFile'>, tell: (lost: string | undefined) => void) {
     this.#path = path
     this.#file = file
     this.#log = fileIdAt(logOf(path))

@@ -1,0 +1,32 @@
+/**
+ * A connection to the ledger's database as a thread of the ledger sees it: synchronous, whichever store it is. bun:sqlite's own fits; that of Postgres waits for
+ * its answers (postgres/connection.ts). Placeholders are SQLite's (`?`, `?1`, `$name` with an object). Integers come as bigints, blobs as Buffers or
+ * Uint8Arrays. Rules: ledger.md "Two stores".
+ */
+
+import type { Database, SQLQueryBindings, Statement as SqliteStatement } from 'bun:sqlite'
+import { drizzle } from 'drizzle-orm/bun-sqlite'
+
+type Bindings = SQLQueryBindings | SQLQueryBindings[]
+
+// biome-ignore lint/suspicious/noExplicitAny: bun:sqlite's own type, letter for letter, or its Database would not fit
+type Given<B extends Bindings> = B extends any[] ? B : [B]
+
+type Statement<Row = unknown, P extends SQLQueryBindings[] = SQLQueryBindings[]> = Pick<
+  SqliteStatement<Row, P>,
+  'all' | 'get' | 'iterate' | 'run' | 'values'
+>
+
+/** Throws what the database says; what of it is the storage's fault and what a broken rule, each store's storage-failure.ts tells. */
+export interface Connection {
+  /** The same text twice is one statement. */
+  query<Row, B extends Bindings>(text: string): Statement<Row, Given<B>>
+  prepare<Row, B extends Bindings>(text: string): Statement<Row, Given<B>>
+  run(text: string): unknown
+  /** Whose `work` is all of one moment; inside another one it is a part of that. */
+  transaction<T>(work: () => T): () => T
+  close(): void
+}
+
+/** Drizzle's statements over it; their SQL is common to both stores. */
+export const ormOf = (connection: Connection) => drizzle(connection as Database)

@@ -1,0 +1,49 @@
+/** What a file tells of itself when it is verified: damage, rows without their parent, and a schema that is not this program's. Rules: money.md "Verify". */
+
+import { Database } from 'bun:sqlite'
+import { migrate } from '../../../db/migrate.ts'
+import type { Connection } from '../connection.ts'
+import type { Difference } from '../difference.ts'
+import { differences } from '../verify.ts'
+
+/** Empty for a sound ledger. */
+export const differencesInFile = (db: Connection): readonly Difference[] =>
+  differences(db, () => [...storageFindings(db), ...schemaFindings(db)])
+
+function storageFindings(db: Connection): readonly Difference[] {
+  const findings = db.query<{ quick_check: string }, []>('PRAGMA quick_check').all()
+  const orphans = db.query<{ table: string; parent: string }, []>('PRAGMA foreign_key_check').all()
+  return [
+    ...findings
+      .filter((finding) => finding.quick_check !== 'ok')
+      .map(({ quick_check }) => ({ rule: 'the file is whole', subject: 'file', stored: quick_check, recomputed: 'ok' })),
+    ...orphans.map(({ table, parent }) => ({
+      rule: 'every row has its parent',
+      subject: table,
+      stored: 'a row',
+      recomputed: `none in ${parent}`,
+    })),
+  ]
+}
+
+/** A table, CHECK, index or trigger that was changed or dropped guards nothing any more. */
+function schemaFindings(db: Connection): readonly Difference[] {
+  const fresh = new Database(':memory:', { safeIntegers: true })
+  migrate(fresh, 0)
+  const [actual, expected] = [schemaOf(db), schemaOf(fresh)]
+  fresh.close()
+  return [...new Set([...actual.keys(), ...expected.keys()])]
+    .filter((name) => actual.get(name) !== expected.get(name))
+    .map((name) => {
+      const [stored = 'absent', recomputed = 'absent'] = [actual.get(name), expected.get(name)]
+      return { rule: 'the schema is that of this program', subject: name, stored, recomputed }
+    })
+}
+
+const schemaOf = (db: Connection): ReadonlyMap<string, string> =>
+  new Map(
+    db
+      .query<{ name: string; sql: string }, []>("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'")
+      .all()
+      .map(({ name, sql }) => [name, sql]),
+  )

@@ -1,0 +1,39 @@
+/**
+ * What the ledger's thread asks of a store, whichever it is: tasks in, answers out, all writes of a call in one transaction. Synchronous: whoever asks is a thread of
+ * its own, and what arrives meanwhile is the next group. Rules: ledger.md "Two stores", "Group commit".
+ */
+
+import type { KeyChange } from './ledger.ts'
+import type { Spilled } from './spill-records.ts'
+import type { Answer, LedgerFault, PriceVersion, Task } from './task.ts'
+
+/** `faults`: tasks that broke a rule of the database, which only a bug can do. They were answered `unavailable` and changed nothing. */
+export type Applied = Readonly<{
+  kind: 'applied'
+  answers: readonly Answer[]
+  changes: readonly KeyChange[]
+  faults: readonly LedgerFault[]
+}>
+/** Nothing was committed, so nothing has changed. The whole call may be repeated. */
+export type NotApplied = Readonly<{ kind: 'failed'; problem: string }>
+/** `settled`: ids of the requests that have a receipt now. `faults`: what the database refused, or what was there with other figures. */
+export type Replayed = Readonly<{ kind: 'replayed'; settled: readonly string[]; faults: readonly LedgerFault[] }>
+
+export interface Store {
+  /** Which ledger it is: the id that was made with it. */
+  readonly id: string
+  /** Price versions that later debits and marks name by their place in the list of all that were defined. */
+  define(prices: readonly PriceVersion[]): void
+  versionAt(index: number): PriceVersion
+  /** Answers stand in the order of the tasks. Reads see what the writes of the same call did. */
+  apply(tasks: readonly Task[]): Applied | NotApplied
+  /** Waives what processes that are gone left in flight. Returns how many requests that were. `now`: Unix milliseconds. */
+  recover(now: number): number | NotApplied
+  /** What a spill kept, whoever wrote it. What is there already stays as it is; what the database refuses is dropped, and told. */
+  replay(frames: readonly Spilled[]): Replayed | NotApplied
+  /** What waits behind the settles, when enough of it does: for after their answers. */
+  tidy(): void
+  /** A small commit: true when the storage takes writes again. */
+  canWrite(): boolean
+  close(): void
+}
