@@ -88,6 +88,8 @@ class FirstEvent implements Body, BodySink {
   }
 
   readonly #onFrame: OnFrame = (text, start, end) => {
+    // What came with the first event is read by whoever takes the body.
+    if (this.#decide === undefined) return
     const event = readNativeEvent(readFrame(text, start, end))
     if (event === undefined || (event !== 'malformed' && event.type === 'ping')) return
     if (event === 'malformed') this.#refuse(answerFault(this.#reply.upstream, 'malformed'))

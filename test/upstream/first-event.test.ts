@@ -1,0 +1,23 @@
+/** The look at a stream's first event: it costs no more than that event, and all that was looked at comes to whoever takes the body. */
+
+import { afterAll, expect, spyOn, test } from 'bun:test'
+import { withFirstEvent } from '../../src/upstream/first-event.ts'
+import { PushedBody } from '../../src/upstream/pushed-body.ts'
+import { makeTestModel } from '../support/world.ts'
+import { textOf } from './call.ts'
+
+const PING = 'event: ping\ndata: {"type":"ping"}\n\n'
+const START = 'event: message_start\ndata: {"type":"message_start","message":{}}\n\n'
+const DELTA = 'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}\n\n'
+
+const parsed = spyOn(JSON, 'parse')
+afterAll(() => parsed.mockRestore())
+
+test('of a burst only what decides is read here: the rest of the piece is read once, by whoever takes the body', async () => {
+  const burst = PING + START + DELTA.repeat(500)
+  const body = PushedBody.of(Buffer.from(burst))
+  parsed.mockClear()
+  const reply = await withFirstEvent({ kind: 'reply', upstream: 'north', isEventStream: true, body }, makeTestModel())
+  expect(parsed).toHaveBeenCalledTimes(2)
+  expect(await textOf(reply)).toBe(burst)
+})
