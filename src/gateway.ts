@@ -12,8 +12,8 @@ import { ClientLimits } from './http/client-limit.ts'
 import { seesSockets } from './http/kernel-sockets.ts'
 import { KeyStore } from './ledger/key-store.ts'
 import type { Ledger } from './ledger/ledger.ts'
+import { openLedgerAt } from './ledger/open.ts'
 import { Reads } from './ledger/reads.ts'
-import { openLedger } from './ledger/sqlite/open.ts'
 import type { LedgerFault } from './ledger/task.ts'
 import { type ListenProblem, listen } from './listeners.ts'
 import { membersOf } from './members.ts'
@@ -83,8 +83,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const log = makeLog({ write: options.log, ...alarmsTo(alarms, metrics) })
   const onFault = ({ problem, bug }: LedgerFault): void =>
     log.alarm('ledger', { fault: problem, ...(bug === undefined ? {} : describeBug(bug)) })
-  const opening = openLedger({
-    path: config.ledger.path,
+  const opening = openLedgerAt(config.ledger, {
     create: true,
     lockWaitMs: LOCK_WAIT_MS,
     spillBytes: SPILL_BYTES,
@@ -103,7 +102,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const ledger = options.wrapLedger?.(opened.ledger) ?? opened.ledger
   const state: State = { config, members: membersOf(config), isDraining: false, url: '', operatorUrl: '' }
   const wheel = turningWheel()
-  const reports = new Reads({ path: opened.path, startThread, onFault })
+  const reports = new Reads({ place: { ...config.ledger, path: opened.path }, startThread, onFault })
   const pool = poolOf(wheel, metrics)
   pool.configure(state.members)
   const world = worldOf(state, { ledger, reports, log, metrics, wheel, upstreams: pool })

@@ -115,7 +115,7 @@ function descriptors(pid: number | 'self' | undefined): readonly Finding[] {
 
 /** The file's mode, and what `verify` finds in it. A ledger that is not made yet is no problem: `serve` makes it. */
 function ledger(config: Config, now: number): readonly Finding[] {
-  const report = openReport(config.ledger.path)
+  const report = openReport(config.ledger)
   if ('problem' in report)
     return [{ check: 'ledger', status: report.problem === 'missing' ? 'warning' : 'problem', detail: report.message }]
   try {

@@ -6,8 +6,8 @@
 import type { Command } from 'commander'
 import type { Picos } from '../core/money.ts'
 import { newId } from '../ledger/new-id.ts'
+import { openLedgerAt } from '../ledger/open.ts'
 import type { Act, Earlier, Operation, OperationResult } from '../ledger/operation.ts'
-import { openLedger } from '../ledger/sqlite/open.ts'
 import { operateThroughSocket } from '../operator/operator-socket.ts'
 import { ownActor } from '../operator/peer.ts'
 import { readReason } from './arguments.ts'
@@ -42,7 +42,7 @@ export async function operate(
   return noLedger('another process holds the ledger, and it does not answer at its operator socket')
 }
 
-type FileProblem = Extract<Awaited<ReturnType<typeof openLedger>>, { problem: unknown }>
+type FileProblem = Extract<Awaited<ReturnType<typeof openLedgerAt>>, { problem: unknown }>
 
 async function operateOnFile(
   context: CommandContext,
@@ -51,7 +51,7 @@ async function operateOnFile(
   create: boolean,
 ): Promise<OperationResult | FileProblem> {
   const { startThread, now, stderr } = context.environment
-  const opened = await openLedger({ path: context.config.ledger.path, create, bootId: newId('boot', now()), startThread, now })
+  const opened = await openLedgerAt(context.config.ledger, { create, bootId: newId('boot', now()), startThread, now })
   if ('problem' in opened) return opened
   if (opened.isNew) stderr(`tollgate: a new ledger was made at ${opened.path}\n`)
   try {

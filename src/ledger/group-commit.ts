@@ -4,6 +4,7 @@
  */
 
 import type { KeyRecord } from '../core/key.ts'
+import type { Keeper, MakeKeeper } from './keeper.ts'
 import type {
   Attempt,
   Hold,
@@ -17,8 +18,6 @@ import type {
   SyncedPurse,
 } from './ledger.ts'
 import { type Act, type Operation, type OperationResult, PROGRAM } from './operation.ts'
-import { Checkpointer } from './sqlite/checkpointer.ts'
-import { FileCheck } from './sqlite/file-check.ts'
 import type { Answer, Answers, Calls, Committed, Debit, Mark, Opened, OpenProblem, Task } from './task.ts'
 import type { ThreadOptions } from './thread-handle.ts'
 import { Wallets } from './wallets.ts'
@@ -28,14 +27,11 @@ export type GroupCommitOptions = ThreadOptions &
   Readonly<{
     /** How old a request is when it leaves its first mark on disk. */
     markAfterMs: number
-    /** Whether the whole file is checked behind the start where it was left open; a command leaves that to the gateway that comes after it. */
-    checksFile: boolean
     /** What the thread tells of its storage. */
     onStorage: (news: StorageNews) => void
     /** How many keys the memory knows beside those in use; absent: as many as a gateway needs. */
     walletsMax?: number
-    /** After the file is closed. */
-    onClosed: () => void
+    makeKeeper: MakeKeeper
   }>
 
 /** `commitMs`, `groupSize`: of a group's transaction, to its flush; absent where nothing was written. `spillBytes`: what the spill keeps now. */
@@ -49,8 +45,7 @@ export class GroupCommit implements Ledger {
   readonly #options: GroupCommitOptions
   readonly #wallets: Wallets
   readonly #writer: Writer
-  readonly #checkpointer: Checkpointer
-  readonly #fileCheck: FileCheck
+  readonly #keeper: Keeper
   readonly #listeners: ((change: KeyChange) => void)[] = []
   /** The answers to come of settles that were sent, for one that is asked twice. */
   readonly #settles = new Map<string, Promise<Answers['settle']>>()
@@ -66,14 +61,12 @@ export class GroupCommit implements Ledger {
   constructor(options: GroupCommitOptions) {
     this.#options = options
     this.#wallets = new Wallets(options.walletsMax)
-    this.#checkpointer = new Checkpointer(options.path, options.startThread)
-    this.#fileCheck = new FileCheck(options, () => this.#writer.tellSound())
+    this.#keeper = options.makeKeeper(() => this.#writer.tellSound())
     this.#writer = new Writer(options, {
       prices: () => this.#wallets.prices,
       onAnswers: (heard, committed) => this.#onAnswers(heard, committed),
-      onLeftOpen: () => {
-        if (options.checksFile) this.#fileCheck.start()
-      },
+      onLeftOpen: () => this.#keeper.onLeftOpen(),
+      rescueHint: () => this.#keeper.rescueHint(),
       onReplayed: (requestIds) => this.#learnReplayed(requestIds),
       onTakeOver: () => this.#onTakeOver(),
     })
@@ -151,7 +144,7 @@ export class GroupCommit implements Ledger {
   }
 
   isSound(): boolean {
-    return !this.#fileCheck.hasFoundDamage
+    return this.#keeper.isSound()
   }
 
   close(): Promise<void> {
@@ -162,9 +155,9 @@ export class GroupCommit implements Ledger {
   async #close(): Promise<void> {
     clearInterval(this.#sweep)
     this.#settleDoubts()
-    this.#fileCheck.stop()
-    await this.#writer.close(() => this.#checkpointer.close())
-    this.#options.onClosed()
+    this.#keeper.stop()
+    await this.#writer.close(() => this.#keeper.close())
+    this.#keeper.onClosed()
   }
 
   #holdInMemory(request: HoldRequest): HoldAnswer | 'unknown' {
@@ -210,7 +203,7 @@ export class GroupCommit implements Ledger {
       this.#recordUnrecorded()
     }
     this.#options.onStorage(committed)
-    this.#checkpointer.noteCommit(committed.settled.length)
+    this.#keeper.noteCommit(committed.settled.length)
   }
 
   #onTakeOver(): void {

@@ -1,10 +1,11 @@
 /** The thread's side of reads: a connection that cannot write, opened with the first question. Rules: ledger.md "Reads". */
 
-import type { Database } from 'bun:sqlite'
-import { openDatabase } from '../../db/open.ts'
 import { AccountReads } from './account-reads.ts'
+import type { Connection } from './connection.ts'
 import { ConsoleReads } from './console-reads.ts'
 import { CustomerReads } from './customer-reads.ts'
+import { openForReading } from './open-for-reading.ts'
+import type { Place } from './place.ts'
 import type { Finding, Question } from './reports.ts'
 import { statementKeyOf } from './statement-key.ts'
 import { StatementReads } from './statement-reads.ts'
@@ -12,7 +13,7 @@ import type { LedgerFault } from './task.ts'
 
 export class ReadConnection {
   readonly #onFault: (fault: LedgerFault) => void
-  #db: Database | undefined
+  #db: Connection | undefined
   #reads: Answerers | undefined
 
   constructor(onFault: (fault: LedgerFault) => void) {
@@ -20,10 +21,10 @@ export class ReadConnection {
   }
 
   /** After a failure the file is opened anew. */
-  answer(path: string, question: Question): Finding {
+  answer(place: Place, question: Question): Finding {
     try {
-      if (question.kind === 'statementKey') return { publicKey: statementKeyOf(path).publicKey }
-      this.#reads ??= this.#open(path)
+      if (question.kind === 'statementKey') return { publicKey: statementKeyOf(place.path).publicKey }
+      this.#reads ??= this.#open(place)
       return this.#reads === undefined ? 'unavailable' : find(this.#reads, question)
     } catch (bug) {
       this.#onFault({ problem: `a read of the ledger failed: ${question.kind}`, bug })
@@ -37,8 +38,8 @@ export class ReadConnection {
     this.#db = this.#reads = undefined
   }
 
-  #open(path: string): Answerers | undefined {
-    const db = openDatabase(path, 'read')
+  #open(place: Place): Answerers | undefined {
+    const db = openForReading(place)
     if ('problem' in db) {
       this.#onFault({ problem: `the ledger cannot be read: ${db.message}` })
       return undefined
@@ -48,7 +49,7 @@ export class ReadConnection {
       customers: new CustomerReads(db),
       accounts: new AccountReads(db),
       console: new ConsoleReads(db),
-      statements: new StatementReads(db, path),
+      statements: new StatementReads(db, place.path),
     }
   }
 }

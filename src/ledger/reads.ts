@@ -4,12 +4,13 @@
  */
 
 import { FairLine } from '../core/fair-line.ts'
+import type { Place } from './place.ts'
 import type { Finding, Findings, Question, QuestionKind, QuestionOf, Reports, Unread } from './reports.ts'
 import type { FromThread, ToThread } from './task.ts'
 import type { ThreadOptions } from './thread-handle.ts'
 
-type Options = Pick<ThreadOptions, 'path' | 'startThread' | 'onFault'> &
-  Readonly<{ /** What the thread may take for one question. */ timeoutMs?: number }>
+type Options = Pick<ThreadOptions, 'startThread' | 'onFault'> &
+  Readonly<{ place: Place /** What the thread may take for one question. */; timeoutMs?: number }>
 
 type Waiting = Readonly<{ question: Question; resolve: (finding: Finding) => void }>
 
@@ -59,7 +60,7 @@ export class Reads implements Reports {
     if (this.#asked !== undefined || this.#closing !== undefined) return
     this.#asked = this.#line.take()
     if (this.#asked === undefined) return
-    this.#post({ kind: 'read', path: this.#options.path, question: this.#asked.question })
+    this.#post({ kind: 'read', place: this.#options.place, question: this.#asked.question })
     this.#watchFor(() => this.#giveUp())
   }
 

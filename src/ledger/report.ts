@@ -2,7 +2,7 @@
 
 import { closeSync, existsSync, fsyncSync, openSync, rmSync } from 'node:fs'
 import { eq, or, type SQL, sql } from 'drizzle-orm'
-import { type DatabaseProblem, openDatabase, problemOf } from '../../db/open.ts'
+import { type DatabaseProblem, problemOf } from '../../db/open.ts'
 import { accounts, keys } from '../../db/schema.ts'
 import { availableOf, type KeyRecord } from '../core/key.ts'
 import { type Picos, picos } from '../core/money.ts'
@@ -11,8 +11,10 @@ import { CodeLists } from './code-lists.ts'
 import { type Connection, ormOf } from './connection.ts'
 import type { Difference } from './difference.ts'
 import { accountColumns, keyColumns } from './key-columns.ts'
+import { openForReading } from './open-for-reading.ts'
 import { OperatorLists } from './operator-lists.ts'
 import { OperatorReceipts } from './operator-receipts.ts'
+import type { Place } from './place.ts'
 import { differencesInFile } from './sqlite/verify.ts'
 import { type StatementRange, statementLines } from './statement.ts'
 import type { StatementKey } from './statement-key.ts'
@@ -47,15 +49,15 @@ export type AccountReport = Readonly<{
   createdAt: number
 }>
 
-export function openReport(path: string): Report | DatabaseProblem {
-  const db = openDatabase(path, 'read')
+export function openReport(place: Place): Report | DatabaseProblem {
+  const db = openForReading(place)
   if ('problem' in db) return db
   try {
-    return new Report(db, path)
+    return new Report(db, place.path)
   } catch (error) {
     // What it prepares reads pages that nobody has read before.
     db.close()
-    return problemOf(error, path)
+    return problemOf(error, place.path)
   }
 }
 
@@ -132,7 +134,7 @@ export class Report {
       // What is damaged is what was read.
       return ofCopy.problem === 'corrupt' ? problemOf(error, this.#path) : ofCopy
     }
-    const copy = openReport(file)
+    const copy = openReport({ kind: 'sqlite', path: file })
     if ('problem' in copy) return copy
     const found = copy.verify()
     copy.close()

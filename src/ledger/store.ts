@@ -37,3 +37,18 @@ export interface Store {
   canWrite(): boolean
   close(): void
 }
+
+/** A store as the thread holds it, with what goes on beside it. */
+export type OpenedStore = Readonly<{
+  store: Store
+  /** The last run ended uncleanly, and nobody has checked the storage since. */
+  wasLeftOpen: boolean
+  /** After what an earlier run left was taken over. `tellLost`: why the store is not the one that it was, undefined: it is again. */
+  begin(tellLost: (lost: string | undefined) => void): void
+  /** What was left open was found whole. */
+  onSound(): void
+  /** Before the last commits. */
+  end(): void
+  /** The store is closed. */
+  afterClose(): void
+}>

@@ -6,8 +6,8 @@ import type { Picos } from '../core/money.ts'
 import type { Rates } from '../core/pricing.ts'
 import type { Attempt, IdempotentUse, KeyChange, Progress, Settlement } from './ledger.ts'
 import type { Act, Operation, OperationResult } from './operation.ts'
+import type { Place, WritablePlace } from './place.ts'
 import type { Finding, Question } from './reports.ts'
-import type { FileId } from './sqlite/file-id.ts'
 
 export type PriceVersion = Readonly<{ modelId: string; rates: Rates }>
 
@@ -95,15 +95,15 @@ export const unavailable = (task: Task): Answer => (task.kind === 'operate' ? { 
 export type Numbered<T> = Readonly<{ number: number }> & T
 
 export type ToThread =
-  | Readonly<{ kind: 'open'; path: string; file: FileId; bootId: string; now: number; retryMs: number; spillBytes: number }>
+  | Readonly<{ kind: 'open'; place: WritablePlace; bootId: string; now: number; retryMs: number; spillBytes: number }>
   /** `debits`: settles as debit-records.ts writes them, after the other tasks. `prices`: versions that follow those told before. */
   | Readonly<{ kind: 'tasks'; tasks: readonly Numbered<{ task: Task }>[]; debits: Uint8Array; prices: readonly PriceVersion[] }>
   /** To a thread that does nothing else: moves the log of the ledger at `path` into it. */
   | Readonly<{ kind: 'checkpoint'; path: string }>
   /** To a thread that does nothing else: reads the whole file at `path`. */
   | Readonly<{ kind: 'check'; path: string }>
-  /** To a thread that does nothing else: one question to the file at `path`. */
-  | Readonly<{ kind: 'read'; path: string; question: Question }>
+  /** To a thread that does nothing else: one question to the ledger. */
+  | Readonly<{ kind: 'read'; place: Place; question: Question }>
   /** The file was left open by an earlier run and has been found sound since. */
   | Readonly<{ kind: 'sound' }>
   | Readonly<{ kind: 'close' }>

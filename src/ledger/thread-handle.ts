@@ -1,14 +1,10 @@
 /** The ledger thread as the gateway holds it: a Worker that was told to open the file, and what is heard of it. */
 
-import type { FileId } from './sqlite/file-id.ts'
+import { placeText, type WritablePlace } from './place.ts'
 import type { Committed, FromThread, LedgerFault, Opened, OpenProblem, ToThread } from './task.ts'
 
 export type ThreadOptions = Readonly<{
-  path: string
-  /** The one that is locked, whatever the path leads to. */
-  file: FileId
-  /** Of the lock: it leads to the file also when no path does. */
-  lockHandle: number
+  place: WritablePlace
   bootId: string
   startThread: () => Worker
   now: () => number
@@ -36,7 +32,7 @@ export type ThreadListener = Readonly<{
 }>
 
 export function enterThread(options: ThreadOptions, listener: ThreadListener): ThreadHandle {
-  const { path, file, bootId, retryMs, spillBytes, now, startThread, onFault } = options
+  const { place, bootId, retryMs, spillBytes, now, startThread, onFault } = options
   const { promise: opened, resolve } = Promise.withResolvers<Opened | OpenProblem>()
   const worker = startThread()
   worker.addEventListener('message', (event: MessageEvent<FromThread>) => {
@@ -63,11 +59,11 @@ export function enterThread(options: ThreadOptions, listener: ThreadListener): T
   // The event has only words, which may quote what was written: the thread tells its own bugs, and this is for what it could not.
   worker.addEventListener('error', () => onFault({ problem: 'ledger thread: it failed' }))
   worker.addEventListener('close', () => {
-    resolve({ problem: 'unwritable', message: `${path}: the ledger thread ended while it opened the file` })
+    resolve({ problem: 'unwritable', message: `${placeText(place)}: the ledger thread ended while it opened it` })
     listener.onEnd()
   })
   // Only values that structured clone copies: no functions, no classes of ours.
   const post = (message: ToThread): void => worker.postMessage(message)
-  post({ kind: 'open', path, file, bootId, now: now(), retryMs, spillBytes })
+  post({ kind: 'open', place, bootId, now: now(), retryMs, spillBytes })
   return { opened, post, terminate: () => worker.terminate() }
 }

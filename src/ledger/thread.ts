@@ -4,19 +4,17 @@
  * Rules: ledger.md "One writer"; platform.md "Process".
  */
 
-import type { Database } from 'bun:sqlite'
 import { parentPort } from 'node:worker_threads'
-import { damageIn, keepLog, openDatabase, wasLeftOpen } from '../../db/open.ts'
+import { damageIn } from '../../db/open.ts'
 import { CommitLoop, type NumberedTask } from './commit-loop.ts'
 import { type NumberedDebit, readDebits } from './debit-records.ts'
+import { placeText } from './place.ts'
+import { openStore as openPostgres } from './postgres/open.ts'
 import { ReadConnection } from './read-connection.ts'
 import { Spill } from './spill.ts'
 import { CheckpointConnection } from './sqlite/checkpointer.ts'
-import type { FileId } from './sqlite/file-id.ts'
-import { changeOf, FileWatch } from './sqlite/file-watch.ts'
-import { positionOf } from './sqlite/position.ts'
-import { SqliteStore } from './sqlite/store.ts'
-import { readWatermark, whatIsMissing } from './sqlite/watermark.ts'
+import { openStore as openFile } from './sqlite/open-store.ts'
+import type { OpenedStore } from './store.ts'
 import { takeOver } from './take-over.ts'
 import type { FromThread, Opened, OpenProblem, ToThread } from './task.ts'
 
@@ -43,7 +41,7 @@ function run(): void {
       case 'check':
         return say({ kind: 'checked', damage: damageIn(message.path) })
       case 'read':
-        return say({ kind: 'found', finding: reads.answer(message.path, message.question) })
+        return say({ kind: 'found', finding: reads.answer(message.place, message.question) })
       case 'sound':
         return writing?.dropLog()
       case 'close':
@@ -73,35 +71,36 @@ const asTask = ({ number, debit }: NumberedDebit): NumberedTask => ({ number, ta
 type Writing = Opened & Readonly<{ loop: CommitLoop; dropLog: () => void; close: () => void }>
 
 function open(message: Extract<ToThread, { kind: 'open' }>, say: (message: FromThread) => void): Writing | OpenProblem {
-  const { path, file, bootId, now, retryMs, spillBytes } = message
-  const leftOpen = wasLeftOpen(path)
-  const db = openDatabase(path, 'write', (given) => {
-    if (leftOpen) keepLog(given, true)
-    return problemOfFile(given, path, file)
-  })
-  if ('problem' in db) return db
-  const ledger = new SqliteStore(db, bootId, now)
-  const spill = Spill.open(path, ledger, spillBytes)
+  const { place, now, retryMs, spillBytes } = message
+  const opened = openStoreAt(message)
+  if ('problem' in opened) return opened
+  const { store, wasLeftOpen } = opened
+  const spill = Spill.open(place.path, store, spillBytes)
   if ('problem' in spill) {
-    ledger.close()
+    store.close()
     return spill
   }
-  const left = takeOver(spill, ledger, now)
+  const left = takeOver(spill, store, now)
   if ('kind' in left) {
     spill.close()
-    ledger.close()
-    return { problem: 'unwritable', message: `${path}: requests of an earlier run cannot be settled (${left.problem})` }
+    store.close()
+    return { problem: 'unwritable', message: `${placeText(place)}: requests of an earlier run cannot be settled (${left.problem})` }
   }
   for (const fault of left.faults) say({ kind: 'fault', fault })
-  const loop = new CommitLoop(ledger, spill, say, retryMs)
+  const loop = new CommitLoop(store, spill, say, retryMs)
   if (spillBytes > 0) setImmediate(() => reserve(spill, spillBytes, say))
-  const watch = new FileWatch(path, file, ledger, (lost) => say({ kind: 'lost', lost }))
+  opened.begin((lost) => say({ kind: 'lost', lost }))
   const close = (): void => {
-    watch.close()
+    opened.end()
     loop.close()
-    watch.leaveMark()
+    opened.afterClose()
   }
-  return { loop, recovered: left.recovered, replayed: left.replayed, wasLeftOpen: leftOpen, dropLog: () => keepLog(db, false), close }
+  return { loop, recovered: left.recovered, replayed: left.replayed, wasLeftOpen, dropLog: () => opened.onSound(), close }
+}
+
+function openStoreAt(message: Extract<ToThread, { kind: 'open' }>): OpenedStore | OpenProblem {
+  const { place, bootId, now } = message
+  return place.kind === 'sqlite' ? openFile(place.path, place.file, bootId, now) : openPostgres(message, place)
 }
 
 /** Behind the start: nothing is kept yet. */
@@ -112,15 +111,6 @@ function reserve(spill: Spill, bytes: number, say: (message: FromThread) => void
     const reason = error instanceof Error ? error.message : ''
     say({ kind: 'fault', fault: { problem: `there is no room for a spill: while the disk is full, answers end in an error (${reason})` } })
   }
-}
-
-/** A file that is not the one that is locked, or that has less in it than the last process left. */
-function problemOfFile(db: Database, path: string, file: FileId): OpenProblem | undefined {
-  const moved = changeOf(path, file)
-  if (moved !== undefined) return { problem: 'missing', message: moved }
-  const { ledger, rows } = positionOf(db)
-  const missing = whatIsMissing(path, readWatermark(path), ledger, file, rows)
-  return missing === undefined ? undefined : { problem: 'missing', message: missing }
 }
 
 run()

@@ -30,6 +30,8 @@ export type WriterListener = Readonly<{
   onLeftOpen(): void
   /** These requests, whose settle was answered `spilled`, have their receipt now. */
   onReplayed(requestIds: readonly string[]): void
+  /** How the committed rows can be had while the ledger is not at its place. */
+  rescueHint(): string
   /** Another thread has taken over and is being asked again; what is told or asked now comes behind that. */
   onTakeOver(): void
 }>
@@ -169,8 +171,7 @@ export class Writer {
 
   #onLost(lost: string | undefined): void {
     this.#lost = lost
-    const { lockHandle } = this.#options
-    this.#options.onFault({ problem: lost === undefined ? 'the ledger is at its path again' : `${lost}: ${rescueHint(lockHandle)}` })
+    this.#options.onFault({ problem: lost === undefined ? 'the ledger is at its path again' : `${lost}: ${this.#listener.rescueHint()}` })
   }
 
   #onCommitted(committed: Committed): void {
@@ -246,9 +247,3 @@ export class Writer {
 
 /** Asked again after a thread's death: the first time may have been committed and not acknowledged. */
 const heardBy = ({ task, sends }: Pending, answer: Answer): Heard => ({ task, answer, failure: sends <= 1 ? 'certain' : 'doubtful' })
-
-/** What is committed is in the open file, which the kernel keeps until the process ends. Source: proc_pid_fd(5). */
-const rescueHint = (handle: number): string =>
-  process.platform === 'linux'
-    ? `no new requests; \`cp /proc/${process.pid}/fd/${handle} FILE\` has all of it, then stop the gateway and \`tollgate restore FILE\``
-    : 'no new requests; put it back, or stop the gateway and restore a backup'

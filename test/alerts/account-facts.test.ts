@@ -12,7 +12,7 @@ const CENT = { ...NO_USAGE, output: 1_000 }
 
 test('balance, spend of today, keys and limits are the ledger’s', async () => {
   const { ledger, path } = await openTestLedger()
-  const reads = new Reads({ path, startThread, onFault: () => undefined })
+  const reads = new Reads({ place: { kind: 'sqlite', path }, startThread, onFault: () => undefined })
   await ledger.operate(createKey('key_a', { balanceUsd: '10', name: 'a', limitPicos: usd('0.1'), expiresAt: NOW + 10 * DAY_MS }))
   await ledger.operate(createKey('key_b', { accountId: 'acc_a', name: 'b' }))
   await ledger.operate(createKey('key_c', { balanceUsd: '99', name: 'c' }))

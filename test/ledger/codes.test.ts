@@ -226,7 +226,7 @@ describe('on the whole ledger', () => {
     return found
   }
   const creditsAt = (path: string) => {
-    const report = openReport(path)
+    const report = openReport({ kind: 'sqlite', path })
     if ('problem' in report) throw new Error(report.message)
     const { rows } = report.lists.credits({
       accountId: undefined,

@@ -24,7 +24,7 @@ import {
 } from '../support/ledger.ts'
 
 function differencesAt(path: string) {
-  const report = openReport(path)
+  const report = openReport({ kind: 'sqlite', path })
   if ('problem' in report) throw new Error(report.message)
   const found = report.verify()
   report.close()

@@ -47,7 +47,7 @@ test(
     expect(db.query('SELECT count(*) AS n FROM marks').get()).toEqual({ n: 0 })
     expect(db.query('SELECT count(*) AS n FROM credits').get()).toEqual({ n: 1 })
     db.close()
-    const report = openReport(path)
+    const report = openReport({ kind: 'sqlite', path })
     if ('problem' in report) throw new Error(report.message)
     expect(report.verify()).toEqual([])
     report.close()

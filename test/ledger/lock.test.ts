@@ -60,7 +60,7 @@ test('what is locked stays locked however often this process looks at it, and SQ
   const { ledger, path } = await openTestLedger()
   for (let n = 0; n < 20; n++) {
     expect(await open(path)).toMatchObject({ problem: 'locked' })
-    const report = openReport(path)
+    const report = openReport({ kind: 'sqlite', path })
     if ('problem' in report) throw new Error(report.message)
     report.close()
   }
@@ -100,7 +100,7 @@ test('a ledger with a second name is refused, by readers too: its log lies besid
   linkSync(path, hard)
   for (const way of [path, hard]) {
     expect(await open(way)).toEqual({ problem: 'unwritable', message: expect.stringContaining('hard link') })
-    expect(openReport(way)).toMatchObject({ problem: 'unwritable' })
+    expect(openReport({ kind: 'sqlite', path: way })).toMatchObject({ problem: 'unwritable' })
   }
   rmSync(hard)
   const opened = await open(path)
@@ -145,7 +145,7 @@ test('of two that make a ledger at once both find the same one', async () => {
   `
   const children = ['acc_1', 'acc_2', 'acc_3'].map((id) => Bun.spawn([process.execPath, '-e', script, path, id], { stderr: 'inherit' }))
   expect(await Promise.all(children.map(({ exited }) => exited))).toEqual([0, 0, 0])
-  const report = openReport(path)
+  const report = openReport({ kind: 'sqlite', path })
   if ('problem' in report) throw new Error(report.message)
   expect(
     report

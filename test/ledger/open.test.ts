@@ -40,7 +40,7 @@ test('a connection has every pragma that the ledger relies on', () => {
 test('a missing ledger is made only when asked for, with its folder, for the owner only', async () => {
   const path = join(makeFolder(), 'data', 'ledger.db')
   expect(await open(path)).toMatchObject({ problem: 'missing' })
-  expect(openReport(path)).toMatchObject({ problem: 'missing' })
+  expect(openReport({ kind: 'sqlite', path })).toMatchObject({ problem: 'missing' })
   expect(existsSync(dirname(path))).toBe(false)
   const opened = await open(path, true)
   if ('problem' in opened) throw new Error(opened.message)

@@ -16,7 +16,7 @@ await addKey(ledger, 'key_b', { balanceUsd: '25' })
 
 const faults: string[] = []
 const makeReads = (more: Partial<ConstructorParameters<typeof Reads>[0]> = {}): Reads => {
-  const reads = new Reads({ path, startThread, onFault: ({ problem }) => faults.push(problem), ...more })
+  const reads = new Reads({ place: { kind: 'sqlite', path }, startThread, onFault: ({ problem }) => faults.push(problem), ...more })
   afterAll(() => reads.close())
   return reads
 }
@@ -141,7 +141,7 @@ test('a thread that does not answer in time is given up, and none is begun befor
 
 test('a file that cannot be read is said so, and read again when it can', async () => {
   const elsewhere = makePath()
-  const reads = makeReads({ path: elsewhere })
+  const reads = makeReads({ place: { kind: 'sqlite', path: elsewhere } })
   faults.length = 0
   expect(await reads.ask('a', { kind: 'key', keyId: 'key_a' })).toBe('unavailable')
   expect(faults.join()).toContain('there is no ledger')

@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000
 const markTask = (requestId: string): Ask => ({ kind: 'mark', requestId, progress: { usage: NO_USAGE, usageSource: 'none' }, now: NOW })
 
 function reportAt(path: string): Report {
-  const report = openReport(path)
+  const report = openReport({ kind: 'sqlite', path })
   if ('problem' in report) throw new Error(report.message)
   return report
 }

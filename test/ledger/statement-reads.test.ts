@@ -83,7 +83,7 @@ test('a part that does not follow, of a ticket that is over or of no account, is
 })
 
 test('the download is the same bytes, on the thread that reads', async () => {
-  const reads = new Reads({ path, startThread, onFault: ({ problem }) => expect(problem).toBe('') })
+  const reads = new Reads({ place: { kind: 'sqlite', path }, startThread, onFault: ({ problem }) => expect(problem).toBe('') })
   afterAll(() => reads.close())
   const stream = await statementStream(reads, 'person:1', { kind: 'statement', ...at })
   if (!(stream instanceof ReadableStream)) throw new Error(`no stream: ${stream}`)

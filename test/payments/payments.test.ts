@@ -69,7 +69,7 @@ const send = (sent: FakeEvent): Promise<PaymentResult> => {
 }
 
 function creditsOf(accountId: string) {
-  const report = openReport(path)
+  const report = openReport({ kind: 'sqlite', path })
   if ('problem' in report) throw new Error(report.message)
   const page = report.lists.credits({ accountId, ref: undefined, from: undefined, to: undefined, after: undefined, limit: 1000 })
   const account = report.account(accountId)
@@ -370,7 +370,7 @@ test('in whichever order, however often and at once events come, the balance is 
 }, 120_000)
 
 test('after all of that the books are right', () => {
-  const report = openReport(path)
+  const report = openReport({ kind: 'sqlite', path })
   if ('problem' in report) throw new Error(report.message)
   expect(report.verify()).toEqual([])
   report.close()

@@ -12,6 +12,7 @@ import { type Picos, picos } from '../../src/core/money.ts'
 import type { Rates } from '../../src/core/pricing.ts'
 import type { Usage } from '../../src/core/usage.ts'
 import { GroupCommit } from '../../src/ledger/group-commit.ts'
+import type { Keeper } from '../../src/ledger/keeper.ts'
 import type { Attempt, Idempotency } from '../../src/ledger/ledger.ts'
 import type { Operation, OperationResult } from '../../src/ledger/operation.ts'
 import { differencesInFile } from '../../src/ledger/sqlite/verify.ts'
@@ -477,9 +478,7 @@ export class Simulation {
     const path = this.#path
     const time = this.#time
     this.#ledger = new GroupCommit({
-      path,
-      file: '',
-      lockHandle: -1,
+      place: { kind: 'sqlite', path, file: '' },
       bootId: `boot-${this.#boot}`,
       startThread: () => this.#startThread(),
       now: time.now,
@@ -487,10 +486,9 @@ export class Simulation {
       spillBytes: this.#random() < 0.7 ? SPILL_BYTES : 0,
       walletsMax: WALLETS_MAX,
       markAfterMs: 1_000,
-      checksFile: false,
       onFault: ({ problem, bug }) => this.#faults.push(bug === undefined ? problem : `${problem} ${String(bug)}`),
       onStorage: () => undefined,
-      onClosed: () => undefined,
+      makeKeeper: () => NO_KEEPER,
     })
     let opened: unknown
     this.#promise(this.#ledger.start(), (said) => {
@@ -812,3 +810,14 @@ type AccountRow = Readonly<{ id: string; credited: bigint; balance: bigint; acti
 type KeyRow = Readonly<{ id: string; spent: bigint; limit_picos: bigint | null; active: bigint; expires: bigint | null }>
 const ACCOUNT_ROWS = 'SELECT id, credited_picos AS credited, balance_picos AS balance, is_active AS active FROM accounts'
 const KEY_ROWS = 'SELECT id, spent_picos AS spent, limit_picos, is_active AS active, expires_at AS expires FROM keys'
+
+/** Its log is checkpointed by the simulated thread, and nothing checks it. */
+const NO_KEEPER: Keeper = {
+  onLeftOpen: () => undefined,
+  noteCommit: () => undefined,
+  isSound: () => true,
+  rescueHint: () => '',
+  stop: () => undefined,
+  close: () => Promise.resolve(),
+  onClosed: () => undefined,
+}

@@ -152,7 +152,7 @@ export class SimulatedThread {
     }
   }
 
-  #open({ path, bootId, now, retryMs, spillBytes }: Extract<ToThread, { kind: 'open' }>): void {
+  #open({ place: { path }, bootId, now, retryMs, spillBytes }: Extract<ToThread, { kind: 'open' }>): void {
     const db = openDatabase(path, 'write', (given) => {
       limit(given, this.#storage().fault)
       return undefined

@@ -13,8 +13,9 @@ import { costOf, type Rates } from '../../src/core/pricing.ts'
 import { NO_USAGE, type Usage } from '../../src/core/usage.ts'
 import { CustomerReads } from '../../src/ledger/customer-reads.ts'
 import type { Attempt, HoldRequest, KeyChange, Ledger, Progress, Settlement } from '../../src/ledger/ledger.ts'
+import type { LedgerOptions } from '../../src/ledger/open-options.ts'
 import type { Act, Operation } from '../../src/ledger/operation.ts'
-import { type LedgerOptions, openLedger } from '../../src/ledger/sqlite/open.ts'
+import { openLedger } from '../../src/ledger/sqlite/open.ts'
 import { SqliteStore } from '../../src/ledger/sqlite/store.ts'
 import { differencesInFile } from '../../src/ledger/sqlite/verify.ts'
 import type { KeyState, LedgerFault, Task } from '../../src/ledger/task.ts'
@@ -53,7 +54,7 @@ export function usd(text: string): Picos {
 export type TestLedger = Readonly<{ ledger: Ledger; recovered: number; path: string; faults: string[] }>
 
 /** The whole ledger with its thread. Throws the problem's message when there is one. */
-export async function openTestLedger(options: Partial<LedgerOptions> = {}): Promise<TestLedger> {
+export async function openTestLedger(options: Partial<LedgerOptions & Readonly<{ path: string }>> = {}): Promise<TestLedger> {
   const faults: string[] = []
   const path = options.path ?? makePath()
   const opened = await openLedger({

@@ -3,13 +3,15 @@
 import type { FromThread, ToThread } from '../task.ts'
 import type { ThreadOptions } from '../thread-handle.ts'
 
+type Options = Pick<ThreadOptions, 'startThread' | 'onFault'> & Readonly<{ path: string }>
+
 export class FileCheck {
-  readonly #options: Pick<ThreadOptions, 'path' | 'startThread' | 'onFault'>
+  readonly #options: Options
   readonly #onSound: () => void
   #worker: Worker | undefined
   #damage: string | undefined
 
-  constructor(options: Pick<ThreadOptions, 'path' | 'startThread' | 'onFault'>, onSound: () => void) {
+  constructor(options: Options, onSound: () => void) {
     this.#options = options
     this.#onSound = onSound
   }

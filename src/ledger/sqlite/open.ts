@@ -6,53 +6,28 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type DatabaseProblem, makeDatabase, problemOf } from '../../../db/open.ts'
-import { GroupCommit, type GroupCommitOptions } from '../group-commit.ts'
-import type { Ledger } from '../ledger.ts'
+import { GroupCommit } from '../group-commit.ts'
+import { type LedgerOptions, type OpenedLedger, withDefaults } from '../open-options.ts'
 import type { OpenProblem } from '../task.ts'
 import { danglingTarget, realPathOf } from './file-id.ts'
+import { FileKeeper } from './keeper.ts'
 import { type Lock, takeLock, whileFolderIsLocked } from './lock.ts'
 import { goneText, watermarkPathOf } from './watermark.ts'
 
-type Defaulted = 'spillBytes' | 'retryMs' | 'onFault' | 'onStorage' | 'markAfterMs' | 'checksFile'
-export type LedgerOptions = Omit<GroupCommitOptions, Defaulted | 'onClosed' | 'file' | 'lockHandle'> &
-  Partial<Pick<GroupCommitOptions, Defaulted>> &
-  Readonly<{
-    /** Makes a new ledger only where nothing is. */
-    create: boolean
-    /** How long a lock of somebody else is waited for; default: not at all. */
-    lockWaitMs?: number
-  }>
-
-/**
- * `replayed`: settles that the spill had kept. `recovered`: requests of a dead process that were waived at their last mark. `path`: the file's own, behind any
- * link. `isNew`: it was made just now.
- */
-export type OpenedLedger = Readonly<{ ledger: Ledger; recovered: number; replayed: number; path: string; isNew: boolean }>
-
-/** Within it a client still waits for the end of its answer. */
-const RETRY_MS = 2_000
-/** Requests younger than this leave no row when the process dies (money.md "Crashes"). */
-const MARK_AFTER_MS = 1_000
 const LOCK_PAUSE_MS = 50
 
 /** `startThread` makes a Worker of `src/ledger/thread.ts`. */
-export async function openLedger({ create, lockWaitMs = 0, ...options }: LedgerOptions): Promise<OpenedLedger | OpenProblem> {
+export async function openLedger(options: LedgerOptions & Readonly<{ path: string }>): Promise<OpenedLedger | OpenProblem> {
+  const { create, lockWaitMs = 0, checksFile = false } = options
   const path = realPathOf(options.path)
   const held = await lockWithin(lockWaitMs, path, create)
   if ('problem' in held) return held
   const { lock, isNew } = held
+  const given = withDefaults(options)
   const ledger = new GroupCommit({
-    spillBytes: 0,
-    retryMs: RETRY_MS,
-    markAfterMs: MARK_AFTER_MS,
-    onFault: () => undefined,
-    onStorage: () => undefined,
-    checksFile: false,
-    ...options,
-    path,
-    file: lock.file,
-    lockHandle: lock.handle,
-    onClosed: () => lock.release(),
+    ...given,
+    place: { kind: 'sqlite', path, file: lock.file },
+    makeKeeper: (tellSound) => new FileKeeper({ ...given, path, lock, checksFile }, tellSound),
   })
   const opened = await ledger.start()
   if ('recovered' in opened) return { ledger, recovered: opened.recovered, replayed: opened.replayed.length, path, isNew }

@@ -70,7 +70,7 @@ function copyOf(
   made: string,
 ): Readonly<{ made: string }> | Extract<Restored, { problem: unknown } | { differences: unknown }> {
   rmSync(made, { force: true })
-  const report = openReport(file)
+  const report = openReport({ kind: 'sqlite', path: file })
   if ('problem' in report) return report
   const differences = report.backup(made)
   report.close()

@@ -1,0 +1,9 @@
+/** A connection that cannot write, wherever the ledger is. Rules: ledger.md "Two stores", "Reads". */
+
+import { type DatabaseProblem, openDatabase } from '../../db/open.ts'
+import type { Connection } from './connection.ts'
+import type { Place } from './place.ts'
+import { openForReading as openPostgres } from './postgres/open.ts'
+
+export const openForReading = (place: Place): Connection | DatabaseProblem =>
+  place.kind === 'sqlite' ? openDatabase(place.path, 'read') : openPostgres(place)

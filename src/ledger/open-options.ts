@@ -1,0 +1,41 @@
+/** What every opening of a ledger takes and gives, whichever store it is. Rules: ledger.md "One writer", "Recovery". */
+
+import type { GroupCommitOptions } from './group-commit.ts'
+import type { Ledger } from './ledger.ts'
+
+/** Within it a client still waits for the end of its answer. */
+const RETRY_MS = 2_000
+/** Requests younger than this leave no row when the process dies (money.md "Crashes"). */
+const MARK_AFTER_MS = 1_000
+
+const DEFAULTS = {
+  spillBytes: 0,
+  retryMs: RETRY_MS,
+  markAfterMs: MARK_AFTER_MS,
+  onFault: () => undefined,
+  onStorage: () => undefined,
+} as const satisfies Partial<GroupCommitOptions>
+
+type Defaulted = keyof typeof DEFAULTS
+type Kept = Omit<GroupCommitOptions, 'place' | 'makeKeeper'>
+export type LedgerOptions = Omit<Kept, Defaulted> &
+  Partial<Pick<Kept, Defaulted>> &
+  Readonly<{
+    /** Makes a new ledger only where nothing is. */
+    create: boolean
+    /** How long a lock of somebody else is waited for; default: not at all. */
+    lockWaitMs?: number
+    /** Whether a whole file is checked behind the start where it was left open; a command leaves that to the gateway that comes after it. */
+    checksFile?: boolean
+  }>
+
+/**
+ * `replayed`: settles that the spill had kept. `recovered`: requests of a dead process that were waived at their last mark. `path`: that of a file behind any link;
+ * on Postgres as configured. `isNew`: it was made just now.
+ */
+export type OpenedLedger = Readonly<{ ledger: Ledger; recovered: number; replayed: number; path: string; isNew: boolean }>
+
+export const withDefaults = ({ create: _create, lockWaitMs: _wait, checksFile: _checks, ...options }: LedgerOptions): Kept => ({
+  ...DEFAULTS,
+  ...options,
+})

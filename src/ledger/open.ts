@@ -1,0 +1,13 @@
+/** Opening the ledger for writing, wherever it is. Rules: ledger.md "Two stores". */
+
+import type { LedgerOptions, OpenedLedger } from './open-options.ts'
+import type { Place } from './place.ts'
+import { openLedger as openFile } from './sqlite/open.ts'
+import type { OpenProblem } from './task.ts'
+
+/** `startThread` makes a Worker of `src/ledger/thread.ts`. */
+export async function openLedgerAt(place: Place, options: LedgerOptions): Promise<OpenedLedger | OpenProblem> {
+  if (place.kind === 'sqlite') return await openFile({ ...options, path: place.path })
+  const { openLedger: openPostgres } = await import('./postgres/open.ts')
+  return await openPostgres({ ...options, place })
+}

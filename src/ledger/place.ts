@@ -1,0 +1,30 @@
+/** Where a ledger is: a file of this machine, or Postgres. Rules: ledger.md "Two stores". */
+
+import type { FileId } from './sqlite/file-id.ts'
+
+type SqlitePlace = Readonly<{ kind: 'sqlite'; path: string }>
+
+/** `path`: the folder that it is in keeps the node's own files, such as the spill. */
+export type PostgresPlace = Readonly<{
+  kind: 'postgres'
+  path: string
+  /** With user and password. */
+  url: string
+  /** This node's name among those that write. */
+  node: string
+  /** Ed25519, PEM; undefined: no statement can be signed. */
+  statementKey: string | undefined
+}>
+
+export type Place = SqlitePlace | PostgresPlace
+
+/** `file`: the one that is locked, whatever the path leads to. */
+export type WritablePlace = (SqlitePlace & Readonly<{ file: FileId }>) | PostgresPlace
+
+/** As people may read it: never with a password. */
+export const placeText = (place: Place): string => (place.kind === 'sqlite' ? place.path : addressOf(place.url))
+
+function addressOf(url: string): string {
+  const { host, pathname } = new URL(url)
+  return `Postgres ${host}${pathname}`
+}
