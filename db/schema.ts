@@ -61,7 +61,7 @@ export const accounts = sqliteTable(
   (table) => [
     uniqueIndex('accounts_id').on(table.id),
     uniqueIndex('accounts_name').on(table.name).where(sql.raw("name <> ''")),
-    index('accounts_search').on(sql`name COLLATE NOCASE`),
+    index('accounts_search').on(sql`lower(name)`),
     ...checks('credited_picos BETWEEN -9000000000000000000 AND 9000000000000000000', 'balance_picos = credited_picos - spent_picos'),
     ...checks('(chain_count = 0) = (chain_hash IS NULL)'),
     ...notNegative('spent_picos', 'chain_count'),
@@ -94,7 +94,7 @@ export const keys = sqliteTable(
     uniqueIndex('keys_id').on(table.id),
     uniqueIndex('keys_name').on(table.accountNumber, table.name).where(sql.raw("name <> ''")),
     index('keys_account').on(table.accountNumber),
-    index('keys_search').on(sql`name COLLATE NOCASE`),
+    index('keys_search').on(sql`lower(name)`),
     ...notNegative('limit_picos', 'spent_picos'),
     ...isFlag('is_active'),
   ],
@@ -353,6 +353,7 @@ export const credits = sqliteTable(
   (table) => [
     uniqueIndex('credits_ref').on(table.ref).where(sql.raw("ref <> ''")),
     uniqueIndex('credits_chain').on(table.accountNumber, table.lane, table.seq),
+    index('credits_time').on(table.accountNumber, table.createdAt, table.lane, table.seq),
     ...oneOf('kind', CREDIT_KINDS),
     ...checks('amount_picos <> 0', "kind <> 'top-up' OR amount_picos > 0", "kind <> 'refund' OR amount_picos < 0"),
     ...chainChecks(),

@@ -41,7 +41,7 @@ CREATE UNIQUE INDEX accounts_id ON accounts (id);
 -- People type names where an id would do, so a name means one account.
 CREATE UNIQUE INDEX accounts_name ON accounts (name) WHERE name <> '';
 -- People look for a name by its beginning, and do not mind its case.
-CREATE INDEX accounts_search ON accounts (name COLLATE NOCASE);
+CREATE INDEX accounts_search ON accounts (lower(name));
 
 CREATE TABLE keys (
   number INTEGER PRIMARY KEY,
@@ -61,7 +61,7 @@ CREATE TABLE keys (
 CREATE UNIQUE INDEX keys_id ON keys (id);
 CREATE UNIQUE INDEX keys_name ON keys (account_number, name) WHERE name <> '';
 CREATE INDEX keys_account ON keys (account_number);
-CREATE INDEX keys_search ON keys (name COLLATE NOCASE);
+CREATE INDEX keys_search ON keys (lower(name));
 
 -- Secrets by their SHA-256. A rotated key has two until the overlap ends.
 CREATE TABLE key_secrets (
@@ -232,6 +232,8 @@ CREATE TABLE credits (
 -- A payment's reference is credited once; '' is no reference.
 CREATE UNIQUE INDEX credits_ref ON credits (ref) WHERE ref <> '';
 CREATE UNIQUE INDEX credits_chain ON credits (account_number, lane, seq);
+-- For its owner, newest first.
+CREATE INDEX credits_time ON credits (account_number, created_at, lane, seq);
 
 -- Prepaid codes that were made together: the same amount, the same end. What is not redeemed by `expires_at`, or when the batch is disabled, never is.
 CREATE TABLE code_batches (

@@ -18,6 +18,8 @@ import { SpendReads } from './spend-reads.ts'
 /** Keys of an account that are looked at for its own figures. */
 const KEYS_COUNTED_MAX = 10_000
 const NEWEST = Number.MAX_SAFE_INTEGER
+/** Its place in the list: lanes are written beside each other. */
+const NEWEST_CREDIT = { createdAt: NEWEST, lane: NEWEST, seq: NEWEST }
 
 export class AccountReads {
   readonly #pages: ReceiptPages
@@ -75,9 +77,9 @@ export class AccountReads {
 
   credits({ accountId, after, limit }: QuestionOf<'accountCredits'>): Page<AccountCredit> | undefined {
     const account = this.#numberOf(accountId)
-    const before = after === undefined || account === undefined ? NEWEST : this.#statements.creditPlace.get({ account, id: after })?.seq
+    const before = after === undefined || account === undefined ? NEWEST_CREDIT : this.#statements.creditPlace.get({ account, id: after })
     if (account === undefined || before === undefined) return undefined
-    return pageOf(this.#statements.credits.all({ account, before, rows: limit + 1 }), limit, ({ id }) => id)
+    return pageOf(this.#statements.credits.all({ account, ...before, rows: limit + 1 }), limit, ({ id }) => id)
   }
 
   spend(question: QuestionOf<'spend'>): SpendPart | undefined {
@@ -136,7 +138,7 @@ function prepare(db: Connection) {
       { count: bigint; used: bigint | null; synced: bigint | null },
       { account: number; limit: number }
     >(`SELECT count(*) AS count, max(last_used_at) AS used, max(last_synced_at) AS synced
-      FROM (SELECT last_used_at, last_synced_at FROM keys WHERE account_number = $account LIMIT $limit)`),
+      FROM (SELECT last_used_at, last_synced_at FROM keys WHERE account_number = $account LIMIT $limit) k`),
     keyNumber: orm
       .select({ number: keys.number })
       .from(keys)
@@ -157,15 +159,20 @@ function prepare(db: Connection) {
       .where(eq(models.id, given('modelId')))
       .prepare(),
     creditPlace: orm
-      .select({ seq: credits.seq })
+      .select({ createdAt: credits.createdAt, lane: credits.lane, seq: credits.seq })
       .from(credits)
       .where(and(eq(credits.id, given('id')), eq(credits.accountNumber, given('account'))))
       .prepare(),
     credits: orm
       .select({ id: credits.id, kind: credits.kind, amountPicos: credits.amountPicos, ref: credits.ref, createdAt: credits.createdAt })
       .from(credits)
-      .where(and(eq(credits.accountNumber, given('account')), eq(credits.lane, 0), lt(credits.seq, given('before'))))
-      .orderBy(desc(credits.seq))
+      .where(
+        and(
+          eq(credits.accountNumber, given('account')),
+          sql`(created_at, lane, seq) < (${given('createdAt')}, ${given('lane')}, ${given('seq')})`,
+        ),
+      )
+      .orderBy(desc(credits.createdAt), desc(credits.lane), desc(credits.seq))
       .limit(given('rows'))
       .prepare(),
   }

@@ -75,18 +75,18 @@ const TOGETHER = 1_000
 /** A place is read without its text: of so many numbers together it takes as long as a thousand rows. */
 const PLACES_TOGETHER = 4_000
 
-const RECEIPTS = `SELECT r.number, r.account_number AS account, a.id AS accountId, r.seq, r.lane, lower(hex(r.hash)) AS hash, r.request_id AS requestId, k.id AS keyId,
-  r.price_number AS price, r.status, r.attempts, r.format, r.is_stream AS isStream, r.outcome, r.basis, r.bytes_per_token_thousandths AS bytesPerToken,
-  r.started_at AS startedAt, r.settled_at AS settledAt, r.day, r.first_byte_ms AS firstByteMs, r.duration_ms AS durationMs,
-  r.cost_picos AS cost, r.waived_picos AS waived, r.hold_picos AS hold, nullif(lower(hex(r.session_hash)), '') AS session, b.id AS bootId,
-  u.name AS upstream, u.model AS upstreamModel, r.upstream_message_id AS messageId, r.upstream_request_id AS theirRequestId,
-  r.input_tokens AS input, r.output_tokens AS output, r.cache_read_tokens AS cacheRead, r.cache_write_5m_tokens AS cacheWrite5m,
-  r.cache_write_1h_tokens AS cacheWrite1h, r.server_tool_uses AS serverToolUses
+const RECEIPTS = `SELECT r.number, r.account_number AS account, a.id AS "accountId", r.seq, r.lane, lower(hex(r.hash)) AS hash, r.request_id AS "requestId", k.id AS "keyId",
+  r.price_number AS price, r.status, r.attempts, r.format, r.is_stream AS "isStream", r.outcome, r.basis, r.bytes_per_token_thousandths AS "bytesPerToken",
+  r.started_at AS "startedAt", r.settled_at AS "settledAt", r.day, r.first_byte_ms AS "firstByteMs", r.duration_ms AS "durationMs",
+  r.cost_picos AS cost, r.waived_picos AS waived, r.hold_picos AS hold, nullif(lower(hex(r.session_hash)), '') AS session, b.id AS "bootId",
+  u.name AS upstream, u.model AS "upstreamModel", r.upstream_message_id AS "messageId", r.upstream_request_id AS "theirRequestId",
+  r.input_tokens AS input, r.output_tokens AS output, r.cache_read_tokens AS "cacheRead", r.cache_write_5m_tokens AS "cacheWrite5m",
+  r.cache_write_1h_tokens AS "cacheWrite1h", r.server_tool_uses AS "serverToolUses"
 FROM receipts r LEFT JOIN accounts a ON a.number = r.account_number LEFT JOIN keys k ON k.number = r.key_number
   LEFT JOIN boots b ON b.number = r.boot_number LEFT JOIN upstreams u ON u.number = r.upstream_number`
 
-const PRICE = `SELECT m.id AS modelId, p.input_rate_picos AS input, p.output_rate_picos AS output, p.cache_read_rate_picos AS cacheRead,
-  p.cache_write_5m_rate_picos AS cacheWrite5m, p.cache_write_1h_rate_picos AS cacheWrite1h, p.server_tool_use_rate_picos AS serverToolUse
+const PRICE = `SELECT m.id AS "modelId", p.input_rate_picos AS input, p.output_rate_picos AS output, p.cache_read_rate_picos AS "cacheRead",
+  p.cache_write_5m_rate_picos AS "cacheWrite5m", p.cache_write_1h_rate_picos AS "cacheWrite1h", p.server_tool_use_rate_picos AS "serverToolUse"
 FROM price_versions p LEFT JOIN models m ON m.number = p.model_number WHERE p.number = ?`
 
 const NO_PRICE: StoredPrice = {
@@ -99,7 +99,7 @@ const NO_PRICE: StoredPrice = {
   serverToolUse: null,
 }
 
-const PLACES = `SELECT r.number, r.seq, r.request_id AS id, lower(hex(r.hash)) AS hash, r.cost_picos AS cost, r.settled_at AS settledAt FROM receipts r`
+const PLACES = `SELECT r.number, r.seq, r.request_id AS id, lower(hex(r.hash)) AS hash, r.cost_picos AS cost, r.settled_at AS "settledAt" FROM receipts r`
 
 export class ChainRows {
   readonly #db: Connection
@@ -186,8 +186,8 @@ export class ChainRows {
   /** Those of the account whose place is `from` or later, in order. */
   *credits(account: number, from: number): Generator<ChainRow> {
     const query = this.#db.query<StoredCredit, [number, number]>(
-      `SELECT c.account_number AS account, a.id AS accountId, c.seq, c.lane, lower(hex(c.hash)) AS hash, c.id, c.kind, c.amount_picos AS amount, c.ref, c.actor, c.reason,
-         c.created_at AS createdAt
+      `SELECT c.account_number AS account, a.id AS "accountId", c.seq, c.lane, lower(hex(c.hash)) AS hash, c.id, c.kind, c.amount_picos AS amount, c.ref, c.actor, c.reason,
+         c.created_at AS "createdAt"
        FROM credits c LEFT JOIN accounts a ON a.number = c.account_number WHERE c.account_number = ?1 AND c.lane = 0 AND c.seq >= ?2 ORDER BY c.seq LIMIT ${TOGETHER}`,
     )
     for (let next = from; ; ) {

@@ -156,13 +156,13 @@ const PLACE_OF_ACCOUNT = { id: accounts.id, name: accounts.name, number: account
 const PLACE_OF_KEY = { id: keys.id, name: keys.name, number: keys.number }
 
 const KEY_COUNT =
-  sql`(select count(*) from (select 1 from keys where keys.account_number = accounts.number limit ${sql.raw(String(KEYS_COUNTED_MAX + 1))}))`.mapWith(
+  sql`(select count(*) from (select 1 from keys where keys.account_number = accounts.number limit ${sql.raw(String(KEYS_COUNTED_MAX + 1))}) counted)`.mapWith(
     Number,
   )
 
 const spentOf = (day: number) =>
-  sql`(select coalesce(sum(cost_picos), 0) from usage_daily where key_number = keys.number and day = ${day})`.mapWith((sum: bigint) =>
-    picos(sum),
+  sql`(select cast(coalesce(sum(cost_picos), 0) as bigint) from usage_daily where key_number = keys.number and day = ${day})`.mapWith(
+    (sum: bigint) => picos(sum),
   )
 
 type Place = Readonly<{ id: string; name: string; number: number }>
@@ -174,9 +174,12 @@ function lookUp(table: typeof accounts | typeof keys, idPrefix: string, search: 
     const isBefore = last && lt(table.id, last.id)
     return { where: and(gte(table.id, search), lt(table.id, search + END), isBefore), order: [desc(table.id)] }
   }
-  const name = sql`${table.name} collate nocase`
-  const isAfter = last && sql`(${name}, ${table.number}) > (${last.name}, ${last.number})`
-  return { where: and(sql`${name} >= ${search}`, sql`${name} < ${search + END}`, isAfter), order: [sql`${name}`, sql`${table.number}`] }
+  const name = sql`lower(${table.name})`
+  const isAfter = last && sql`(${name}, ${table.number}) > (lower(${last.name}), ${last.number})`
+  return {
+    where: and(sql`${name} >= lower(${search})`, sql`${name} < lower(${search + END})`, isAfter),
+    order: [name, sql`${table.number}`],
+  }
 }
 
 type Joined = Omit<AlertFact, 'key'> & { [Field in keyof AlertKey]: AlertKey[Field] | null }

@@ -82,7 +82,7 @@ function prepare(db: Connection) {
         and(
           eq(keys.id, given('keyId')),
           between(usageDaily.day, given('fromDay'), given('toDay')),
-          sql`(${given('modelId')} IS NULL OR ${models.id} = ${given('modelId')})`,
+          sql`(CAST(${given('modelId')} AS TEXT) IS NULL OR ${models.id} = ${given('modelId')})`,
           sql`(${usageDaily.day} < ${given('afterDay')} OR ${models.id} > ${given('afterModel')})`,
         ),
       )

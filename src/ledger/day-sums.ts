@@ -5,8 +5,8 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { usageDaily } from '../../db/schema.ts'
 import { type Picos, picos } from '../core/money.ts'
 
-const sumOf = (column: SQLiteColumn): SQL<number> => sql`sum(${column})`.mapWith(Number)
-const amountOf = (column: SQLiteColumn): SQL<Picos> => sql`sum(${column})`.mapWith((sum: bigint) => picos(sum))
+const sumOf = (column: SQLiteColumn): SQL<number> => sql`CAST(sum(${column}) AS BIGINT)`.mapWith(Number)
+const amountOf = (column: SQLiteColumn): SQL<Picos> => sql`CAST(sum(${column}) AS BIGINT)`.mapWith((sum: bigint) => picos(sum))
 
 export const DAY_SUMS = {
   requests: sumOf(usageDaily.requests),

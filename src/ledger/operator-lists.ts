@@ -4,6 +4,7 @@
  */
 
 import { and, desc, eq, gte, inArray, lt, lte, type SQL, sql } from 'drizzle-orm'
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { accounts, attempts, auditLog, credits, keys, models, priceVersions, upstreams, usageDaily } from '../../db/schema.ts'
 import { type Picos, picos } from '../core/money.ts'
 import type { Usage } from '../core/usage.ts'
@@ -161,10 +162,10 @@ export class OperatorLists {
       .select({
         day: usageDaily.day,
         place: sql<string>`${usageDaily.day} || ':' || ${usageDaily.keyNumber} || ':' || ${usageDaily.modelNumber}`,
-        keyId: keys.id,
-        keyName: keys.name,
-        accountId: accounts.id,
-        modelId: models.id,
+        keyId: oneOf(keys.id),
+        keyName: oneOf(keys.name),
+        accountId: oneOf(accounts.id),
+        modelId: oneOf(models.id),
         ...DAY_SUMS,
       })
       .from(usageDaily)
@@ -182,19 +183,24 @@ export class OperatorLists {
 
   /** The sums of all pages, in two limbs: int64 picodollars end at 9.2 million USD. */
   usageTotal(query: UsageQuery): UsageTotal {
-    const limbs = (column: string) =>
-      sql<bigint[]>`json_array(
-      coalesce(sum(${sql.raw(column)} / 1000000), 0), coalesce(sum(${sql.raw(column)} % 1000000), 0))`.mapWith(fromLimbs)
+    const sumOf = (what: string) => sql<bigint>`CAST(coalesce(sum(${sql.raw(what)}), 0) AS BIGINT)`
     const total = this.#orm
       .select({
-        requests: sql`coalesce(sum(requests), 0)`.mapWith(Number),
-        costPicos: limbs('cost_picos'),
-        waivedPicos: limbs('waived_picos'),
+        requests: sumOf('requests'),
+        costHigh: sumOf('cost_picos / 1000000'),
+        costLow: sumOf('cost_picos % 1000000'),
+        waivedHigh: sumOf('waived_picos / 1000000'),
+        waivedLow: sumOf('waived_picos % 1000000'),
       })
       .from(usageDaily)
       .where(usageCondition(query))
       .get()
-    return total ?? { requests: 0, costPicos: picos(0n), waivedPicos: picos(0n) }
+    if (total === undefined) throw new Error('a sum without a row')
+    return {
+      requests: Number(total.requests),
+      costPicos: picos(total.costHigh * LIMB + total.costLow),
+      waivedPicos: picos(total.waivedHigh * LIMB + total.waivedLow),
+    }
   }
 }
 
@@ -217,7 +223,5 @@ const given = <T>(value: T | undefined, condition: (value: T) => SQL): SQL | und
 /** The first id of a millisecond: ids are a word and a UUIDv7, whose first 48 bits are its time. */
 export const idAt = (prefix: 'crd' | 'req', time: number): string => `${prefix}_${Math.max(0, time).toString(16).padStart(12, '0')}`
 
-const fromLimbs = (limbs: string): Picos => {
-  const [high = 0, low = 0] = JSON.parse(limbs) as number[]
-  return picos(BigInt(high) * LIMB + BigInt(low))
-}
+/** Of rows of a group, in which it is the same. */
+const oneOf = (column: SQLiteColumn): SQL<string> => sql<string>`min(${column})`

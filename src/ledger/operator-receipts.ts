@@ -26,6 +26,7 @@ type Candidate = { requestId: string; keyId: string; accountId: string; modelId:
 /** Each is the condition of an index. */
 const ONLY = { 'over hold': 'AND cost_picos > hold_picos', waived: 'AND waived_picos > 0' }
 const LAST_ID = 'req_~'
+const TOGETHER = 512
 
 export class OperatorReceipts {
   readonly #db: Connection
@@ -68,20 +69,26 @@ export class OperatorReceipts {
     return { rows: this.#rowsOf(found), next: null }
   }
 
-  /** Newest first. The order of the joins is kept, so that the receipts lead. */
-  #candidates({ from, to, after, only }: ReceiptsQuery): Iterable<Candidate> {
+  /** Newest first, so many at a time. The order of the joins is kept, so that the receipts lead. */
+  *#candidates({ from, to, after, only }: ReceiptsQuery): Iterable<Candidate> {
     const before = [after, to === undefined ? undefined : idAt('req', to)].reduce<string>(
       (earliest, id) => (id === undefined || id > earliest ? earliest : id),
       LAST_ID,
     )
-    return this.#db
-      .query<Candidate, [string, string]>(
-        `SELECT request_id AS requestId, k.id AS keyId, a.id AS accountId, m.id AS modelId, outcome FROM receipts r
-           CROSS JOIN keys k ON k.number = r.key_number CROSS JOIN accounts a ON a.number = r.account_number
-           CROSS JOIN price_versions p ON p.number = r.price_number CROSS JOIN models m ON m.number = p.model_number
-         WHERE request_id < ? AND request_id >= ? ${only === undefined ? '' : ONLY[only]} ORDER BY request_id DESC`,
-      )
-      .iterate(before, from === undefined ? '' : idAt('req', from))
+    const query = this.#db.query<Candidate, [string, string]>(
+      `SELECT request_id AS "requestId", k.id AS "keyId", a.id AS "accountId", m.id AS "modelId", outcome
+       FROM receipts r CROSS JOIN keys k CROSS JOIN accounts a CROSS JOIN price_versions p CROSS JOIN models m
+       WHERE k.number = r.key_number AND a.number = r.account_number AND p.number = r.price_number AND m.number = p.model_number
+         AND request_id < ? AND request_id >= ? ${only === undefined ? '' : ONLY[only]} ORDER BY request_id DESC LIMIT ${TOGETHER}`,
+    )
+    const first = from === undefined ? '' : idAt('req', from)
+    for (let next = before; ; ) {
+      const rows = query.all(next, first)
+      yield* rows
+      const last = rows.at(-1)
+      if (last === undefined || rows.length < TOGETHER) return
+      next = last.requestId
+    }
   }
 
   #rowsOf(requestIds: readonly string[]): readonly ReceiptRow[] {

@@ -133,10 +133,10 @@ function rowReads(db: Connection) {
     byNumbers: rows()
       .where(
         and(
-          sql`${receipts.number} in (select value from json_each(${given('numbers')}))`,
-          sql`(${given('model')} is null or ${models.id} = ${given('model')})`,
-          sql`(${given('outcome')} is null or ${receipts.outcome} = ${given('outcome')})`,
-          sql`(${given('basis')} is null or ${receipts.basis} = ${given('basis')})`,
+          sql`${receipts.number} in (select cast(value as bigint) from json_each(cast(${given('numbers')} as text)))`,
+          sql`(cast(${given('model')} as text) is null or ${models.id} = ${given('model')})`,
+          sql`(cast(${given('outcome')} as text) is null or ${receipts.outcome} = ${given('outcome')})`,
+          sql`(cast(${given('basis')} as text) is null or ${receipts.basis} = ${given('basis')})`,
         ),
       )
       .orderBy(desc(receipts.settledAt), desc(receipts.number))

@@ -1,6 +1,7 @@
 /** Where receipts stand in time, newest first: of one key by the page table, of those without a row by their numbers, and merged. Rules: ledger.md "Pages". */
 
 import type { Connection } from './connection.ts'
+import { numbersIn } from './listed.ts'
 import { MARK } from './sqlite/page-table.ts'
 
 /** `settledAt` in Unix milliseconds; among receipts of the same one the later written is newer. */
@@ -24,8 +25,8 @@ export function placesOfKeys(db: Connection, keyNumbers: readonly number[], rang
      ORDER BY settled_at DESC, receipt_number DESC LIMIT 1)`
   const heads = db
     .query<PlaceRow & { key: bigint }, [string, number, number, number]>(
-      `SELECT * FROM (SELECT k.value AS key, ${newest('settled_at')} AS settledAt, ${newest('receipt_number')} AS number
-         FROM (SELECT ${MARK} AS mark) m CROSS JOIN json_each(?1) k) WHERE number IS NOT NULL`,
+      `SELECT * FROM (SELECT k.value AS key, ${newest('settled_at')} AS "settledAt", ${newest('receipt_number')} AS number
+         FROM (SELECT ${MARK} AS mark) m CROSS JOIN (${numbersIn('?1')}) k) h WHERE number IS NOT NULL`,
     )
     .all(JSON.stringify(keyNumbers), range.from, range.before.settledAt, range.before.number)
   return heads.map(({ key, ...head }) => {
@@ -42,7 +43,7 @@ export function placesOfKeys(db: Connection, keyNumbers: readonly number[], rang
 
 function placesOfKey(db: Connection, keyNumber: number, { from, before }: PlaceRange): Source {
   const query = db.query<PlaceRow, [number, number, number, number, number]>(
-    `SELECT settled_at AS settledAt, receipt_number AS number FROM receipt_pages
+    `SELECT settled_at AS "settledAt", receipt_number AS number FROM receipt_pages
      WHERE key_number = ?1 AND settled_at >= ?2 AND (settled_at, receipt_number) < (?3, ?4) AND receipt_number <= ${MARK}
      ORDER BY settled_at DESC, receipt_number DESC LIMIT ?5`,
   )
@@ -60,8 +61,8 @@ export function placesOfTail(db: Connection, keyNumbers: readonly number[], { fr
   const read = (): readonly Place[] =>
     db
       .query<PlaceRow, [string, number, number, number]>(
-        `SELECT settled_at AS settledAt, number FROM receipts
-         WHERE number > ${MARK} AND key_number IN (SELECT value FROM json_each(?1)) AND settled_at >= ?2 AND (settled_at, number) < (?3, ?4)
+        `SELECT settled_at AS "settledAt", number FROM receipts
+         WHERE number > ${MARK} AND key_number IN (${numbersIn('?1')}) AND settled_at >= ?2 AND (settled_at, number) < (?3, ?4)
          ORDER BY settled_at DESC, number DESC`,
       )
       .all(JSON.stringify(keyNumbers), from, before.settledAt, before.number)

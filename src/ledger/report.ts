@@ -167,7 +167,7 @@ export class Report {
 
 /** What requests in flight have reserved, as far as the file knows: those that are older than a second have a mark in it. */
 const heldBy = (condition: SQL) =>
-  sql<Picos>`(select coalesce(sum(hold_picos), 0) from marks where ${condition})`.mapWith((sum: bigint) => picos(sum))
+  sql<Picos>`(select cast(coalesce(sum(hold_picos), 0) as bigint) from marks where ${condition})`.mapWith((sum: bigint) => picos(sum))
 
 const keysWithHolds = { ...keyColumns, heldPicos: heldBy(sql`marks.key_number = keys.number`) }
 

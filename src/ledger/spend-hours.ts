@@ -6,7 +6,7 @@
 import { DAY_MS } from '../core/utc.ts'
 import type { SpendHoursQuestion, SpendPart } from './account-reports.ts'
 import type { Connection } from './connection.ts'
-import { BY, named, rowOf, type SumRow, TOKENS_AND_MONEY } from './spend-rows.ts'
+import { BY, named, rowOf, type SumRow, sumAs, TOKENS_AND_MONEY } from './spend-rows.ts'
 import { MARK } from './sqlite/page-table.ts'
 
 /** Null: all keys, or models. */
@@ -18,12 +18,12 @@ const LOOKED_AT_MAX = 5_000
 const PAGED = /^p:(\d{1,15}):(\d{1,15}):(\d{1,15}):(\d{1,15})$/
 const TAIL = /^t:(\d{1,15}):(\d{1,15})$/
 
-const PAGES = `FROM keys k CROSS JOIN receipt_pages g ON g.key_number = k.number
-  WHERE k.account_number = $account AND k.number >= $key AND ($onlyKey IS NULL OR k.number = $onlyKey) AND g.settled_at BETWEEN $from AND $to
-    AND g.receipt_number <= $mark AND (k.number, g.settled_at, g.receipt_number) > ($key, $at, $number)
+const PAGES = `FROM keys k CROSS JOIN receipt_pages g
+  WHERE g.key_number = k.number AND k.account_number = $account AND k.number >= $key
+    AND (CAST($onlyKey AS BIGINT) IS NULL OR k.number = $onlyKey) AND g.settled_at BETWEEN $from AND $to AND g.receipt_number <= $mark AND (k.number, g.settled_at, g.receipt_number) > ($key, $at, $number)
   ORDER BY k.number, g.settled_at, g.receipt_number`
 const LAST_PAGED = `SELECT k.number || ':' || g.settled_at || ':' || g.receipt_number AS place ${PAGES} LIMIT 1 OFFSET $looked - 1`
-const OF_PAGES = `(SELECT receipt_number ${PAGES} LIMIT $looked) g CROSS JOIN receipts r ON r.number = g.receipt_number`
+const OF_PAGES = `(SELECT g.receipt_number AS page_number ${PAGES} LIMIT $looked) g JOIN receipts r ON r.number = g.page_number`
 
 const ROWS_OF_TAIL = 'FROM receipts WHERE number > $number ORDER BY number'
 const LAST_OF_TAIL = `SELECT number AS place ${ROWS_OF_TAIL} LIMIT 1 OFFSET $looked - 1`
@@ -32,12 +32,13 @@ const OF_TAIL = `(SELECT * ${ROWS_OF_TAIL} LIMIT $looked) r`
 const sumsOf = (
   from: string,
   group: string,
-): string => `SELECT r.day, r.settled_at % ${DAY_MS} / 3600000 AS hour, r.key_number, r.price_number,
-    count(*) AS requests, ${TOKENS_AND_MONEY}, sum(iif(basis = 'estimated', cost_picos, 0)) AS estimated
+): string => `SELECT r.day, r.settled_at % ${DAY_MS} / 3600000 AS hour, min(r.key_number) AS key_number, r.price_number,
+    count(*) AS requests, ${TOKENS_AND_MONEY}, ${sumAs("CASE WHEN basis = 'estimated' THEN cost_picos ELSE 0 END", 'estimated')}
   FROM ${from} JOIN price_versions v ON v.number = r.price_number
   WHERE r.account_number = $account AND r.day = $day AND r.settled_at BETWEEN $from AND $to
-    AND ($onlyKey IS NULL OR r.key_number = $onlyKey) AND ($onlyModel IS NULL OR v.model_number = $onlyModel)
-  GROUP BY hour, ${group}`
+    AND (CAST($onlyKey AS BIGINT) IS NULL OR r.key_number = $onlyKey)
+    AND (CAST($onlyModel AS BIGINT) IS NULL OR v.model_number = $onlyModel)
+  GROUP BY r.day, r.settled_at % ${DAY_MS} / 3600000, ${group}`
 
 type Given = Record<string, number | null>
 

@@ -5,7 +5,7 @@
 import type { SpendPart, SpendQuestion } from './account-reports.ts'
 import type { Connection } from './connection.ts'
 import type { QuestionOf } from './reports.ts'
-import { BY, named, rowOf, type SumRow, TOKENS_AND_MONEY } from './spend-rows.ts'
+import { BY, named, rowOf, type SumRow, sumAs, TOKENS_AND_MONEY } from './spend-rows.ts'
 
 /** The keys of one account, and what is asked of them. Null: all keys, or models. */
 type Walk = Readonly<{ account: number; onlyKey: number | null; onlyModel: number | null }>
@@ -18,21 +18,22 @@ const PLACE = /^\d{1,15}:\d{1,15}:\d{1,15}:\d{1,15}$/
 const LOOKED_AT_MAX = { day: 4_000, model: 4_000, key: 1_000 }
 
 /** The order of the joins is kept, so that the keys lead. */
-const WALK = `FROM keys k CROSS JOIN usage_daily u ON u.key_number = k.number
-  WHERE k.account_number = $account AND k.number >= $key AND ($onlyKey IS NULL OR k.number = $onlyKey) AND u.day BETWEEN $fromDay AND $toDay
+const WALK = `FROM keys k CROSS JOIN usage_daily u
+  WHERE u.key_number = k.number AND k.account_number = $account AND k.number >= $key
+    AND (CAST($onlyKey AS BIGINT) IS NULL OR k.number = $onlyKey) AND u.day BETWEEN $fromDay AND $toDay
     AND (k.number, u.day, u.model_number, u.price_number) > ($key, $day, $model, $price)
   ORDER BY k.number, u.day, u.model_number, u.price_number`
 const LAST = `SELECT k.number || ':' || u.day || ':' || u.model_number || ':' || u.price_number AS place ${WALK} LIMIT 1 OFFSET $looked - 1`
 
-const OF_MODEL = 'WHERE $onlyModel IS NULL OR model_number = $onlyModel'
+const OF_MODEL = 'WHERE CAST($onlyModel AS BIGINT) IS NULL OR model_number = $onlyModel'
 
 const sumsOf = (
   walk: string,
   where: string,
   group: string,
-): string => `SELECT day, NULL AS hour, key_number, price_number, sum(requests) AS requests,
-    ${TOKENS_AND_MONEY}, sum(estimated_picos) AS estimated
-  FROM (SELECT u.* ${walk} LIMIT $looked) ${where} GROUP BY day, ${group}`
+): string => `SELECT day, CAST(NULL AS BIGINT) AS hour, min(key_number) AS key_number, price_number, ${sumAs('requests', 'requests')},
+    ${TOKENS_AND_MONEY}, ${sumAs('estimated_picos', 'estimated')}
+  FROM (SELECT u.* ${walk} LIMIT $looked) w ${where} GROUP BY day, ${group}`
 
 /** Of a day, over all accounts: by the index of days, which goes on in the order of the key. */
 const WALK_OF_DAY = `FROM usage_daily u WHERE u.day = $day AND (u.key_number, u.model_number, u.price_number) > ($key, $model, $price)

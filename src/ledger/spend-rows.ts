@@ -13,14 +13,25 @@ export const BY = {
 
 /** `sums`: a select of day, hour (or null), key_number, price_number and the sums. */
 export const named = (sums: string, { id, name }: (typeof BY)['day']): string => `SELECT ${id} AS id, ${name} AS name, x.*,
-    p.input_rate_picos AS inputRate, p.output_rate_picos AS outputRate, p.cache_read_rate_picos AS cacheReadRate,
-    p.cache_write_5m_rate_picos AS cacheWrite5mRate, p.cache_write_1h_rate_picos AS cacheWrite1hRate, p.server_tool_use_rate_picos AS serverToolUseRate
+    p.input_rate_picos AS "inputRate", p.output_rate_picos AS "outputRate", p.cache_read_rate_picos AS "cacheReadRate",
+    p.cache_write_5m_rate_picos AS "cacheWrite5mRate", p.cache_write_1h_rate_picos AS "cacheWrite1hRate",
+    p.server_tool_use_rate_picos AS "serverToolUseRate"
   FROM (${sums}) x JOIN price_versions p ON p.number = x.price_number JOIN models m ON m.number = p.model_number JOIN keys k ON k.number = x.key_number`
 
+/** Of one price version: of int64, as what it sums. */
+export const sumAs = (what: string, name: string): string => `CAST(sum(${what}) AS BIGINT) AS "${name}"`
+
 /** Of roll-ups and of receipts alike. */
-export const TOKENS_AND_MONEY = `sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read_tokens) AS cacheRead,
-  sum(cache_write_5m_tokens) AS cacheWrite5m, sum(cache_write_1h_tokens) AS cacheWrite1h, sum(server_tool_uses) AS serverToolUses,
-  sum(cost_picos) AS cost, sum(waived_picos) AS waived`
+export const TOKENS_AND_MONEY = [
+  sumAs('input_tokens', 'input'),
+  sumAs('output_tokens', 'output'),
+  sumAs('cache_read_tokens', 'cacheRead'),
+  sumAs('cache_write_5m_tokens', 'cacheWrite5m'),
+  sumAs('cache_write_1h_tokens', 'cacheWrite1h'),
+  sumAs('server_tool_uses', 'serverToolUses'),
+  sumAs('cost_picos', 'cost'),
+  sumAs('waived_picos', 'waived'),
+].join(', ')
 
 export type SumRow = Record<'day' | 'requests' | 'cost' | 'waived' | 'estimated', bigint> &
   Record<'input' | 'output' | 'cacheRead' | 'cacheWrite5m' | 'cacheWrite1h' | 'serverToolUses', bigint> &

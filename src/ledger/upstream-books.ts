@@ -6,6 +6,7 @@
 import { type Picos, picos } from '../core/money.ts'
 import type { Usage } from '../core/usage.ts'
 import type { Connection } from './connection.ts'
+import { numbersIn, textsIn } from './listed.ts'
 
 /** A call counts in the bucket in which it began, or in which its request was settled. */
 export type Attribution = 'start' | 'settle'
@@ -59,18 +60,21 @@ const COUNTERS = [
 ]
 const LIMB = 1_000_000n
 
-/** Every call; `$by` is 0 for the start and 1 for the end of it. */
+/** Every call that began (`$by` is 0) or ended (1) in the time. */
+const timeOf = (started: string, ended: string): string => `CASE WHEN $by = 0 THEN ${started} ELSE ${ended} END`
+const isInTime = (at: string): string => `${at} >= $from AND ${at} < $to`
 const CALLS = `
-  SELECT iif($by = 0, started_at, ended_at) AS at, u.model AS model, x.* FROM (
-    SELECT request_id, NULL AS attempt, iif(outcome IN ('fault', 'drain', 'recovered'), 'waived', 'charged') AS cause, outcome, basis, started_at,
+  SELECT ${timeOf('started_at', 'ended_at')} AS at, u.model AS model, x.* FROM (
+    SELECT request_id, CAST(NULL AS BIGINT) AS attempt, CASE WHEN outcome IN ('fault', 'drain', 'recovered') THEN 'waived' ELSE 'charged' END AS cause,
+      outcome, basis, started_at,
       settled_at AS ended_at, upstream_number, upstream_message_id, upstream_request_id, ${COUNTERS.join(', ')}, cost_picos + waived_picos AS price
-    FROM receipts WHERE upstream_number IS NOT NULL AND iif($by = 0, started_at, settled_at) >= $from AND iif($by = 0, started_at, settled_at) < $to
+    FROM receipts WHERE upstream_number IS NOT NULL AND ${isInTime(timeOf('started_at', 'settled_at'))}
     UNION ALL
     SELECT request_id, attempt, 'attempts', cause, basis, started_at, started_at + duration_ms, upstream_number, upstream_message_id,
       upstream_request_id, ${COUNTERS.join(', ')}, price_picos
-    FROM attempts WHERE iif($by = 0, started_at, started_at + duration_ms) >= $from AND iif($by = 0, started_at, started_at + duration_ms) < $to
+    FROM attempts WHERE ${isInTime(timeOf('started_at', 'started_at + duration_ms'))}
   ) x JOIN upstreams u ON u.number = upstream_number
-  WHERE $upstreams IS NULL OR u.name IN (SELECT value FROM json_each($upstreams))`
+  WHERE CAST($upstreams AS TEXT) IS NULL OR u.name IN (${textsIn('$upstreams')})`
 
 const IS_INEXACT = "basis IN ('partial', 'estimated')"
 const IS_CROSSING = '(started_at - $from) / $width <> (ended_at - $from) / $width'
@@ -78,13 +82,16 @@ const IS_CROSSING = '(started_at - $from) / $width <> (ended_at - $from) / $widt
 type Given = { from: number; to: number; width: number; by: number; upstreams: string | null }
 type Counts = Record<string, bigint>
 
+const sumOf = (what: string): string => `CAST(sum(${what}) AS BIGINT)`
+
 export function upstreamBooks(db: Connection, query: BooksQuery): readonly BooksRow[] {
-  const sums = COUNTERS.map((name) => `sum(${name}) AS ${name}`).join(', ')
+  const sums = COUNTERS.map((name) => `${sumOf(name)} AS ${name}`).join(', ')
+  const countOf = (condition: string): string => sumOf(`CASE WHEN ${condition} THEN 1 ELSE 0 END`)
   return db
     .query<Counts & { model: string; cause: Cause }, [Given]>(
-      `SELECT (at - $from) / $width AS bucket, model, cause, count(*) AS calls, sum(${IS_INEXACT}) AS inexact, sum(${IS_CROSSING}) AS crossing,
-         ${sums}, sum(price / 1000000) AS high, sum(price % 1000000) AS low
-       FROM (${CALLS}) GROUP BY 1, 2, 3`,
+      `SELECT (at - $from) / $width AS bucket, model, cause, count(*) AS calls, ${countOf(IS_INEXACT)} AS inexact, ${countOf(IS_CROSSING)} AS crossing,
+         ${sums}, ${sumOf('price / 1000000')} AS high, ${sumOf('price % 1000000')} AS low
+       FROM (${CALLS}) calls GROUP BY 1, 2, 3`,
     )
     .all(givenOf(query))
     .map(({ model, cause, ...row }) => ({
@@ -105,9 +112,9 @@ export function upstreamCalls(db: Connection, query: BooksQuery, buckets: readon
   return db
     .query<Record<string, bigint | string | null>, [Given & { buckets: string; limit: number }]>(
       `SELECT * FROM (
-         SELECT *, (at - $from) / $width AS bucket, row_number() OVER (PARTITION BY (at - $from) / $width ORDER BY ${suspicion}) AS place
-         FROM (${CALLS}) WHERE (at - $from) / $width IN (SELECT value FROM json_each($buckets))
-       ) WHERE place <= $limit ORDER BY bucket, place`,
+         SELECT calls.*, (at - $from) / $width AS bucket, row_number() OVER (PARTITION BY (at - $from) / $width ORDER BY ${suspicion}) AS place
+         FROM (${CALLS}) calls WHERE (at - $from) / $width IN (${numbersIn('$buckets')})
+       ) placed WHERE place <= $limit ORDER BY bucket, place`,
     )
     .all({ ...givenOf(query), buckets: JSON.stringify(buckets), limit })
     .map((row) => ({

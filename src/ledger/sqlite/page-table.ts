@@ -55,4 +55,4 @@ export class PageTable {
 }
 
 /** The number of the last receipt that has its row. */
-export const MARK = "(SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'paged')"
+export const MARK = "(SELECT CAST(value AS BIGINT) FROM meta WHERE name = 'paged')"
