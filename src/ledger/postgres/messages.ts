@@ -1,0 +1,83 @@
+/**
+ * What nodes say to each other by NOTIFY: keys and accounts that an operator's write changed, never a debit, and leases that are asked back. Pure: a text and its
+ * meaning. A message of another version is no message. Rules: nodes.md "What is heard".
+ */
+
+import type { KeyChange } from '../ledger.ts'
+
+/** Lanes and account numbers are those of the database. `lane`: whose message it is. */
+export type Message =
+  /** These keys may do more or less than before. */
+  | Readonly<{ kind: 'keys'; lane: number; stop: KeyChange['stop']; keyIds: readonly string[] }>
+  /** The account's balance was changed by another way than a settle. */
+  | Readonly<{ kind: 'credit'; lane: number; accountId: string }>
+  /** Whoever has something idle of this account's balance, or of this key's limit, gives it back: `lane` needs it now. */
+  | Readonly<{ kind: 'giveBack'; lane: number; accountNumber: number; keyNumber: number | null }>
+  /** To `to`, which asked for it: what was idle is back in the database. */
+  | Readonly<{ kind: 'gaveBack'; lane: number; to: number; accountNumber: number; keyNumber: number | null }>
+  /** A node's own word to itself: whatever was said before it has been heard, too. `number` counts up. */
+  | Readonly<{ kind: 'echo'; lane: number; boot: number; number: number }>
+
+/** Postgres takes 7,999 bytes. Source: https://www.postgresql.org/docs/current/sql-notify.html */
+const BYTES_MAX = 7_900
+const VERSION = 1
+
+export const encodeMessage = (message: Message): string => JSON.stringify([VERSION, message])
+
+/** Undefined: it is of another version, or not ours. */
+export function decodeMessage(text: string): Message | undefined {
+  let given: unknown
+  try {
+    given = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  if (!Array.isArray(given) || given[0] !== VERSION) return undefined
+  const message: unknown = given[1]
+  return isMessage(message) ? message : undefined
+}
+
+/** As many messages as their keys need. */
+export function keysMessages(lane: number, changes: readonly KeyChange[]): readonly Message[] {
+  const messages: Message[] = []
+  for (const stop of [null, 'disabled'] as const) {
+    let keyIds: string[] = []
+    let bytes = 0
+    for (const { keyId } of changes.filter((change) => change.stop === stop)) {
+      const more = Buffer.byteLength(JSON.stringify(keyId)) + 1
+      if (bytes + more > BYTES_MAX - HEAD_BYTES) {
+        messages.push({ kind: 'keys', lane, stop, keyIds })
+        keyIds = []
+        bytes = 0
+      }
+      keyIds.push(keyId)
+      bytes += more
+    }
+    if (keyIds.length > 0) messages.push({ kind: 'keys', lane, stop, keyIds })
+  }
+  return messages
+}
+
+const HEAD_BYTES = 200
+
+function isMessage(given: unknown): given is Message {
+  if (typeof given !== 'object' || given === null) return false
+  const { kind, lane, stop, keyIds, accountId, accountNumber, keyNumber, to, boot, number } = given as Record<string, unknown>
+  if (!isNumber(lane)) return false
+  switch (kind) {
+    case 'keys':
+      return (stop === null || stop === 'disabled') && Array.isArray(keyIds) && keyIds.every((keyId) => typeof keyId === 'string')
+    case 'credit':
+      return typeof accountId === 'string'
+    case 'giveBack':
+      return isNumber(accountNumber) && (keyNumber === null || isNumber(keyNumber))
+    case 'gaveBack':
+      return isNumber(accountNumber) && (keyNumber === null || isNumber(keyNumber)) && isNumber(to)
+    case 'echo':
+      return isNumber(boot) && isNumber(number)
+    default:
+      return false
+  }
+}
+
+const isNumber = (value: unknown): value is number => Number.isSafeInteger(value)
