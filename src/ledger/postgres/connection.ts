@@ -1,0 +1,220 @@
+/**
+ * A synchronous connection to Postgres, as bun:sqlite's is one to a file: a statement is posted to a thread that holds the socket (wire.ts), and this one
+ * stands still until it is answered or its time is over. A connection that is lost is made anew by the next use, but never inside of a transaction: that fails to
+ * its end. Rules: ledger.md "Two stores", "Failing writes".
+ */
+
+import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import type { Connection } from '../connection.ts'
+import { numberPlaceholders } from './placeholders.ts'
+import { PostgresStatement } from './statement.ts'
+import { PostgresError } from './storage-failure.ts'
+import { asRecord, readRows } from './values.ts'
+import type { FromWire, OpenWire, Rows, ToWire, WireFault, WireValue } from './wire-message.ts'
+
+export type PostgresOptions = Readonly<{
+  /** `postgres://user:password@host:port/database`, with `?sslmode=` where it is wanted. Straight to Postgres: a pooler in between would mix sessions. */
+  url: string
+  /** `read`: it can change nothing, and each transaction sees one moment. */
+  access: 'read' | 'write'
+  /** Makes a Worker of src/ledger/postgres/wire.ts. */
+  startWire: () => Worker
+  /** Of a statement, and of making the connection. Postgres ends a statement itself after that; who says nothing a little later is given up. */
+  timeoutMs: number
+  /** What stands in pg_stat_activity. */
+  name: string
+}>
+
+/** Beyond the limit, for Postgres' own refusal to arrive. */
+const GRACE_MS = 1_000
+/** Rows that `iterate` fetches at once. */
+const FETCHED_ROWS = 500
+const NO_ANSWER: WireFault = { sqlState: '08006', message: 'Postgres does not answer', constraint: undefined, isLost: true, wasAsked: true }
+
+type Socket = Readonly<{ worker: Worker; port: MessagePort; answered: Int32Array<SharedArrayBuffer> }>
+
+export class PostgresConnection implements Connection {
+  readonly #options: PostgresOptions
+  readonly #queries = new Map<string, PostgresStatement>()
+  #socket: Socket | undefined
+  /** How many transactions are open, one inside of the other, and what begins them on Postgres with their first statement. */
+  #depth = 0
+  #begins: string[] = []
+  #isLost = false
+  /** A statement of the transaction failed: nothing more can be done in it, until it is undone to where that part of it began. */
+  #isAborted = false
+  #cursors = 0
+
+  constructor(options: PostgresOptions) {
+    this.#options = options
+  }
+
+  query(text: string): PostgresStatement {
+    const known = this.#queries.get(text)
+    if (known !== undefined) return known
+    const made = this.prepare(text)
+    this.#queries.set(text, made)
+    return made
+  }
+
+  prepare(text: string): PostgresStatement {
+    return new PostgresStatement(this, numberPlaceholders(text))
+  }
+
+  /** Any number of statements, without parameters. */
+  run(text: string): void {
+    this.ask({ text, values: undefined })
+  }
+
+  transaction<T>(work: () => T): (() => T) & { deferred: () => T; immediate: () => T; exclusive: () => T } {
+    const transact = () => this.#transact(work)
+    return Object.assign(transact, { deferred: transact, immediate: transact, exclusive: transact })
+  }
+
+  /** Rows as they are taken, in a transaction of its own where there is none; whoever stops earlier ends it as well. */
+  *iterate(text: string, values: readonly WireValue[]): Generator<Record<string, unknown>, void> {
+    const isAlone = this.#depth === 0
+    if (isAlone) this.#begin()
+    const cursor = `c${++this.#cursors}`
+    try {
+      this.ask({ text: `DECLARE ${cursor} NO SCROLL CURSOR FOR ${text}`, values })
+      yield* this.#fetch(cursor)
+    } finally {
+      this.#cursors--
+      if (!this.#isAborted) this.ask({ text: `CLOSE ${cursor}`, values: undefined })
+      if (isAlone) {
+        if (this.#isAborted) this.#undo()
+        else this.#end()
+        this.#leave()
+      }
+    }
+  }
+
+  /** Not prepared: the columns are those of the cursor that has the name now. */
+  *#fetch(cursor: string): Generator<Record<string, unknown>, void> {
+    for (;;) {
+      const found = this.ask({ text: `FETCH ${FETCHED_ROWS} FROM ${cursor}`, values: undefined })
+      for (const row of readRows(found)) yield asRecord(found.names, row)
+      if (found.rows.length < FETCHED_ROWS) return
+    }
+  }
+
+  #transact<T>(work: () => T): T {
+    this.#begin()
+    try {
+      const result = work()
+      this.#end()
+      return result
+    } catch (error) {
+      this.#undo()
+      throw error
+    } finally {
+      this.#leave()
+    }
+  }
+
+  #begin(): void {
+    this.#begins.push(this.#depth === 0 ? BEGIN[this.#options.access] : `SAVEPOINT s${this.#depth}`)
+    this.#depth++
+  }
+
+  #leave(): void {
+    this.#depth--
+    if (this.#depth > 0) return
+    this.#isLost = false
+    this.#isAborted = false
+  }
+
+  /** What nothing was asked in has not begun on Postgres either. */
+  #end(): void {
+    const isCommit = this.#depth === 1
+    // Postgres would answer such a COMMIT with a quiet ROLLBACK.
+    if (this.#isAborted) throw new PostgresError('25P02', 'a statement of the transaction failed, and it went on')
+    if (this.#begins.length > 0) this.#begins.pop()
+    else this.ask({ text: isCommit ? 'COMMIT' : `RELEASE s${this.#depth - 1}`, values: [] }, isCommit)
+  }
+
+  #undo(): void {
+    if (this.#begins.length > 0) {
+      this.#begins.pop()
+      return
+    }
+    if (this.#isLost) return
+    try {
+      this.ask({ text: this.#depth === 1 ? 'ROLLBACK' : `ROLLBACK TO s${this.#depth - 1}; RELEASE s${this.#depth - 1}`, values: undefined })
+      this.#isAborted = false
+    } catch (error) {
+      // Without its connection a transaction is undone, too; and what is told is why it was to be undone.
+      if (!(error instanceof PostgresError)) throw error
+      this.#drop()
+    }
+  }
+
+  /** `isCommit`: when it is not answered, it may have been done. Outside of a transaction that holds for any statement. */
+  ask(asked: Omit<ToWire, 'first'>, isCommit = false): Rows {
+    if (this.#isLost) throw new PostgresError(NO_ANSWER.sqlState, 'the transaction was lost with its connection')
+    const first = this.#begins
+    this.#begins = []
+    const isAlone = this.#depth === 0
+    const answer = this.#exchange({ ...asked, first })
+    if (!('fault' in answer)) return answer
+    const { sqlState, message, constraint, isLost, wasAsked } = answer.fault
+    if (isLost) this.#drop()
+    this.#isAborted = !isAlone
+    throw new PostgresError(sqlState, message, { constraint, isInDoubt: isLost && wasAsked && (isCommit || isAlone) })
+  }
+
+  #exchange(asked: ToWire): FromWire {
+    const { timeoutMs } = this.#options
+    const connectMs = this.#socket === undefined ? timeoutMs : 0
+    const { port, answered } = this.#openSocket()
+    Atomics.store(answered, 0, 0)
+    port.postMessage(asked)
+    Atomics.wait(answered, 0, 0, connectMs + timeoutMs + GRACE_MS)
+    const received = receiveMessageOnPort(port) as { message: FromWire } | undefined
+    return received?.message ?? { fault: NO_ANSWER }
+  }
+
+  #openSocket(): Socket {
+    if (this.#socket !== undefined) return this.#socket
+    const { port1, port2 } = new MessageChannel()
+    const answered = new Int32Array(new SharedArrayBuffer(4))
+    const worker = this.#options.startWire()
+    worker.unref()
+    const { url, timeoutMs } = this.#options
+    const message: OpenWire = { port: port2, answered, url, settings: settingsOf(this.#options), connectTimeoutMs: timeoutMs }
+    worker.postMessage(message, [port2 as never])
+    this.#socket = { worker, port: port1, answered }
+    return this.#socket
+  }
+
+  #drop(): void {
+    this.#isLost = this.#depth > 0
+    this.#isAborted = this.#isLost
+    this.#socket?.worker.terminate()
+    this.#socket?.port.close()
+    this.#socket = undefined
+  }
+
+  close(): void {
+    this.#drop()
+    this.#queries.clear()
+  }
+}
+
+const BEGIN = { write: 'BEGIN', read: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' }
+
+/** Times in ms. A commit is on disk before it is told, whatever the server's own settings are. */
+const settingsOf = ({ access, timeoutMs, name }: PostgresOptions): Readonly<Record<string, string>> => ({
+  application_name: name,
+  search_path: 'ledger',
+  TimeZone: 'UTC',
+  default_transaction_isolation: 'read committed',
+  default_transaction_read_only: access === 'read' ? 'on' : 'off',
+  statement_timeout: `${timeoutMs}`,
+  lock_timeout: `${timeoutMs}`,
+  idle_in_transaction_session_timeout: `${2 * timeoutMs}`,
+  // A server that does not see that nobody waits any more would keep its locks.
+  client_connection_check_interval: `${GRACE_MS}`,
+  ...(access === 'write' ? { synchronous_commit: 'on' } : {}),
+})

@@ -1,0 +1,47 @@
+/** A statement with its placeholders numbered. Rows come as SQLite's do. Rules: ledger.md "Two stores". */
+
+import type { Numbered } from './placeholders.ts'
+import { asRecord, readRows, wireValues } from './values.ts'
+import type { Rows, WireValue } from './wire-message.ts'
+
+type Asked = Readonly<{
+  ask(asked: Readonly<{ text: string; values: readonly WireValue[] }>): Rows
+  iterate(text: string, values: readonly WireValue[]): Iterable<unknown>
+}>
+
+/** The type of rows is the caller's word, as with bun:sqlite: hence `never`. Values are given as there: a list, or one object by name. */
+export class PostgresStatement {
+  readonly #connection: Asked
+  readonly #numbered: Numbered
+
+  constructor(connection: Asked, numbered: Numbered) {
+    this.#connection = connection
+    this.#numbered = numbered
+  }
+
+  all(...given: readonly unknown[]): never[] {
+    const found = this.#ask(given)
+    return readRows(found).map((row) => asRecord(found.names, row)) as never[]
+  }
+
+  /** The first row, or null. */
+  get(...given: readonly unknown[]): never {
+    return (this.all(...given)[0] ?? null) as never
+  }
+
+  values(...given: readonly unknown[]): never[] {
+    return readRows(this.#ask(given)) as never[]
+  }
+
+  iterate(...given: readonly unknown[]): never {
+    return this.#connection.iterate(this.#numbered.text, wireValues(this.#numbered, given)) as never
+  }
+
+  run(...given: readonly unknown[]): { changes: number; lastInsertRowid: number } {
+    return { changes: this.#ask(given).changes, lastInsertRowid: 0 }
+  }
+
+  #ask(given: readonly unknown[]): Rows {
+    return this.#connection.ask({ text: this.#numbered.text, values: wireValues(this.#numbered, given) })
+  }
+}

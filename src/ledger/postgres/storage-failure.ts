@@ -1,0 +1,47 @@
+/**
+ * Which errors of Postgres are the storage's, and which are of what was written, by SQLSTATE (https://www.postgresql.org/docs/current/errcodes-appendix.html).
+ * Rules: ledger.md "Failing writes", "Two stores".
+ */
+
+import type { LedgerFault } from '../task.ts'
+
+export class PostgresError extends Error {
+  override readonly name = 'PostgresError'
+  /** Five characters. */
+  readonly sqlState: string
+  /** The rule that was broken, by its name; '' where there is none. */
+  readonly constraint: string
+  /** It may have been done all the same: nobody answered. */
+  readonly isInDoubt: boolean
+
+  constructor(
+    sqlState: string,
+    message: string,
+    { constraint = '', isInDoubt = false }: { constraint?: string | undefined; isInDoubt?: boolean } = {},
+  ) {
+    super(message)
+    this.sqlState = sqlState
+    this.constraint = constraint
+    this.isInDoubt = isInDoubt
+  }
+}
+
+/** Data, integrity (our triggers' among them), cardinality, syntax and names, and what a function raised: the statement or its values cause them. */
+const RULE_CLASSES = new Set(['21', '22', '23', '42', 'P0'])
+/** Of these, what an operator or another program did to the database. */
+const INSUFFICIENT_PRIVILEGE = '42501'
+const CONFLICTS = new Set(['40001', '40P01'])
+
+export const isStorageFailure = (error: unknown): error is PostgresError =>
+  error instanceof PostgresError && (!RULE_CLASSES.has(error.sqlState.slice(0, 2)) || error.sqlState === INSUFFICIENT_PRIVILEGE)
+
+/** A deadlock, or what another transaction did meanwhile: nothing was done, and the same may be tried again at once. A storage failure as well. */
+export const isConflict = (error: unknown): boolean => error instanceof PostgresError && CONFLICTS.has(error.sqlState)
+
+/** Postgres' words name tables, rules and roles; values stand in its details, which are left out. */
+const describeFailure = ({ sqlState, message }: PostgresError): string => `${sqlState} ${message}`
+
+export const faultOf = (what: string, error: unknown): LedgerFault =>
+  error instanceof PostgresError
+    ? { problem: `${what}: ${describeFailure(error)}` }
+    : { problem: `${what}: it failed by a bug`, bug: error }

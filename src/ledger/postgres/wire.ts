@@ -1,0 +1,88 @@
+/**
+ * The thread that holds a connection's socket: a Worker's own file, it begins when it is loaded. It does one statement at a time and never makes a second
+ * connection by itself, so that nothing of a transaction can go on in another one. Rules: ledger.md "Two stores".
+ */
+
+import { parentPort } from 'node:worker_threads'
+import { type ReservedSQL, SQL } from 'bun'
+import type { FromWire, OpenWire, Rows, ToWire, WireFault, WireValue } from './wire-message.ts'
+
+/** Class 08: how Postgres itself calls what a driver finds out about the connection. */
+const NO_CONNECTION = '08001'
+const CONNECTION_FAILURE = '08006'
+
+function run(): void {
+  parentPort?.once('message', ({ port, answered, ...options }: OpenWire) => {
+    const wire = new Wire(options)
+    port.on('message', (asked: ToWire) => {
+      wire
+        .ask(asked)
+        .catch((error: unknown): FromWire => ({ fault: wire.faultOf(error) }))
+        .then((answer) => {
+          port.postMessage(answer)
+          Atomics.store(answered, 0, 1)
+          Atomics.notify(answered, 0)
+        })
+        .catch(() => process.exit(1))
+    })
+  })
+}
+
+class Wire {
+  readonly #sql: SQL
+  #connection: ReservedSQL | undefined
+
+  constructor({ url, settings, connectTimeoutMs }: Pick<OpenWire, 'url' | 'settings' | 'connectTimeoutMs'>) {
+    this.#sql = new SQL({
+      url,
+      adapter: 'postgres',
+      max: 1,
+      bigint: true,
+      idleTimeout: 0,
+      maxLifetime: 0,
+      connectionTimeout: connectTimeoutMs / 1_000,
+      connection: settings,
+    })
+  }
+
+  async ask({ first, text, values }: ToWire): Promise<FromWire> {
+    // Reserved, because a pool would go on with another connection where this one is lost.
+    this.#connection ??= await this.#sql.reserve()
+    for (const statement of first) await this.#connection.unsafe(statement)
+    const query = this.#connection.unsafe<Result>(text, values?.map(this.#given))
+    return rowsOf(await (values === undefined ? query.simple() : query).values())
+  }
+
+  readonly #given = (value: WireValue): unknown =>
+    value !== null && typeof value === 'object' && 'elements' in value ? this.#sql.array([...value.elements], value.type) : value
+
+  faultOf(error: unknown): WireFault {
+    const wasAsked = this.#connection !== undefined
+    const { errno, message, constraint, severity } = error instanceof SQL.PostgresError ? error : wordsOf(error)
+    const sqlState = errno ?? (wasAsked ? CONNECTION_FAILURE : NO_CONNECTION)
+    return {
+      sqlState,
+      message,
+      constraint,
+      isLost: !wasAsked || errno === undefined || severity === 'FATAL' || severity === 'PANIC',
+      wasAsked,
+    }
+  }
+}
+
+const wordsOf = (error: unknown) => ({ message: String(error), errno: undefined, constraint: undefined, severity: undefined })
+
+/** Many statements at once have a list of lists and no columns. */
+type Result = readonly unknown[][] & Readonly<{ columns?: readonly Readonly<{ name: string; type: number }>[]; count?: number }>
+
+function rowsOf(result: Result): Rows {
+  const columns = result.columns ?? []
+  return {
+    names: columns.map(({ name }) => name),
+    types: columns.map(({ type }) => type),
+    rows: columns.length === 0 ? [] : [...result],
+    changes: result.count ?? 0,
+  }
+}
+
+run()
