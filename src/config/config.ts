@@ -51,6 +51,8 @@ type PostgresConfig = Readonly<{
   url: string
   /** This node's name among those that write. */
   node: string
+  /** How long a node that is not heard of keeps its name, its money and its requests in flight. */
+  leaseMs: number
   /** Ed25519, PEM: what the variable holds that the file names; undefined: no statement can be signed. */
   statementKey: string | undefined
 }>

@@ -11,6 +11,7 @@ export const SERVER = { host: '127.0.0.1', port: 8080 }
 export const OPERATOR = { host: '127.0.0.1', port: 9090 }
 export const STRIPE = { minUsd: '5', maxUsd: '500' }
 export const LEDGER_PATH = 'data/tollgate.db'
+export const LEASE_MS = 10_000
 /** Of a model's text, for estimates. */
 export const BYTES_PER_TOKEN = 4
 export const UPSTREAM_DEFAULTS = { weight: 1, priority: 0, maxConcurrent: 10_000, connectTimeoutMs: 10_000, transport: 'socket' as const }

@@ -201,6 +201,9 @@ export const CONFIG_FILE = Type.Object(
           url_env: Type.Optional(variable("the database's address, such as postgres://user:password@db.example.com/tollgate")),
           statement_key_env: Type.Optional(variable('the Ed25519 private key that signs statements')),
           node: Type.Optional(name),
+          lease_ms: Type.Optional(
+            Type.Integer({ minimum: 1_000, maximum: 600_000, description: 'a whole number of milliseconds from 1000 to 600000' }),
+          ),
         },
         { ...CLOSED, description: 'a table, written [ledger]' },
       ),

@@ -12,6 +12,8 @@ export type PostgresPlace = Readonly<{
   url: string
   /** This node's name among those that write. */
   node: string
+  /** How long a node that is not heard of keeps its lane, its leases and its requests in flight. */
+  leaseMs: number
   /** Ed25519, PEM; undefined: no statement can be signed. */
   statementKey: string | undefined
 }>
