@@ -1,9 +1,10 @@
 /**
  * Where the chains of the accounts end, in the writer's memory: a receipt's place and hash are made without a read. What was not committed is forgotten and
- * read again from the account's row. Rules: ledger.md "Chain".
+ * read again. Rules: ledger.md "Chain".
  */
 
 import { NO_HASH, nextHash, ownerText, priceText, privateText, receiptText } from './chain.ts'
+import type { ChainPlace } from './chain-place.ts'
 import type { Statements } from './statements.ts'
 import type { Debit, PriceVersion } from './task.ts'
 
@@ -16,7 +17,7 @@ export type Link = Readonly<{ seq: number; hash: Buffer }>
 const KNOWN_MAX = 20_000
 
 export class ChainHeads {
-  readonly #statements: Statements
+  readonly #place: ChainPlace
   readonly #salt: string
   readonly #bootId: string
   readonly #heads = new Map<number, Head>()
@@ -24,9 +25,21 @@ export class ChainHeads {
   readonly #prices = new Map<PriceVersion, string>()
 
   constructor(statements: Statements, bootId: string) {
-    this.#statements = statements
+    this.#place = statements.chain
     this.#salt = saltOf(statements)
     this.#bootId = bootId
+  }
+
+  /** Reads what is not known yet of all of them at once. */
+  learn(debits: readonly Readonly<{ accountNumber: number; keyNumber: number }>[]): void {
+    const accounts = new Set<number>()
+    const keys = new Set<number>()
+    for (const { accountNumber, keyNumber } of debits) {
+      if (!this.#heads.has(accountNumber)) accounts.add(accountNumber)
+      if (!this.#keys.has(keyNumber)) keys.add(keyNumber)
+    }
+    if (accounts.size > 0) this.#learnHeads([...accounts])
+    if (keys.size > 0) this.#learnKeys([...keys])
   }
 
   /** What the receipt is in the chain of its account. It is in it after `append`. */
@@ -98,19 +111,28 @@ export class ChainHeads {
   #headOf(account: number): Head {
     const known = this.#heads.get(account)
     if (known !== undefined) return known
-    const row = this.#statements.chainHead.get({ account })
-    if (row === undefined) throw new Error('a receipt of an account that is not there')
-    const head = { count: row.count, hash: row.hash?.toString('hex') ?? NO_HASH, blob: row.hash, owner: ownerText(row.id) }
-    this.#heads.set(account, head)
+    this.#learnHeads([account])
+    const head = this.#heads.get(account)
+    if (head === undefined) throw new Error('a receipt of an account that is not there')
     return head
+  }
+
+  #learnHeads(accounts: readonly number[]): void {
+    const { lane } = this.#place
+    for (const { account, id, count, hash } of this.#place.headsOf(accounts)) {
+      this.#heads.set(account, { count, hash: hash?.toString('hex') ?? NO_HASH, blob: hash, owner: ownerText(id, lane) })
+    }
   }
 
   #keyOf(number: number): string {
     const known = this.#keys.get(number)
     if (known !== undefined) return known
-    const key = JSON.stringify(this.#statements.keyIdOf.get({ number })?.id ?? '')
-    this.#keys.set(number, key)
-    return key
+    this.#learnKeys([number])
+    return this.#keys.get(number) ?? '""'
+  }
+
+  #learnKeys(numbers: readonly number[]): void {
+    for (const { key, id } of this.#place.keyIdsOf(numbers)) this.#keys.set(key, JSON.stringify(id))
   }
 
   #priceOf(version: PriceVersion): string {

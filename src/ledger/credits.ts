@@ -23,12 +23,14 @@ export type Credit = Readonly<{
 
 /** Appends it, inside the caller's transaction. What the row may not be is checked before: a broken rule of the database is thrown. */
 export function appendCredit(statements: Statements, { id, account, kind, amount, ref, actor, reason, now }: Credit): void {
-  const head = statements.chainHead.get({ account })
+  const { chain } = statements
+  const [head] = chain.headsOf([account])
   if (head === undefined) throw new Error('a credit to an account that is not there')
   const seq = head.count + 1
   const secret = privateText(saltOf(statements), [actor, reason])
-  const text = creditText({ seq, id, kind, amountPicos: amount, ref, createdAt: now }, ownerText(head.id), secret)
+  const text = creditText({ seq, id, kind, amountPicos: amount, ref, createdAt: now }, ownerText(head.id, chain.lane), secret)
   const hash = nextHash(head.hash?.toString('hex') ?? NO_HASH, text)
-  statements.insertCredit.run({ id, account, kind, amount, ref, actor, reason, now, seq, hash })
-  statements.creditAccount.run({ account, amount, now, count: seq, hash })
+  statements.insertCredit.run({ id, account, kind, amount, ref, actor, reason, now, lane: chain.lane, seq, hash })
+  statements.creditAccount.run({ account, amount, now })
+  chain.setHead(account, seq, hash)
 }

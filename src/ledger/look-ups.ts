@@ -67,16 +67,6 @@ function keyReads(db: Connection) {
 function chainReads(db: Connection) {
   const orm = ormOf(db)
   return {
-    chainHead: orm
-      .select({ id: accounts.id, count: accounts.chainCount, hash: accounts.chainHash })
-      .from(accounts)
-      .where(eq(accounts.number, given('account')))
-      .prepare(),
-    keyIdOf: orm
-      .select({ id: keys.id })
-      .from(keys)
-      .where(eq(keys.number, given('number')))
-      .prepare(),
     salt: orm.select({ value: meta.value }).from(meta).where(eq(meta.name, 'salt')).prepare(),
   }
 }

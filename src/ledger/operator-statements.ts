@@ -24,9 +24,9 @@ function accountWrites(db: Connection) {
       'UPDATE accounts SET is_active = $isActive WHERE id = $accountId AND is_active <> $isActive',
     ),
     renameAccount: db.query<undefined, { accountId: string; name: string }>('UPDATE accounts SET name = $name WHERE id = $accountId'),
-    creditAccount: db.query<undefined, { account: number; amount: Picos; now: number; count: number; hash: Buffer }>(
-      `UPDATE accounts SET credited_picos = credited_picos + $amount, balance_picos = balance_picos + $amount, chain_count = $count, chain_hash = $hash,
-         topped_up_at = max(coalesce(topped_up_at, 0), $now)
+    creditAccount: db.query<undefined, { account: number; amount: Picos; now: number }>(
+      `UPDATE accounts SET credited_picos = credited_picos + $amount, balance_picos = balance_picos + $amount,
+         topped_up_at = CASE WHEN topped_up_at > $now THEN topped_up_at ELSE $now END
        WHERE number = $account`,
     ),
     insertCredit: orm
@@ -40,6 +40,7 @@ function accountWrites(db: Connection) {
         actor: given('actor'),
         reason: given('reason'),
         createdAt: given('now'),
+        lane: given('lane'),
         seq: given('seq'),
         hash: given('hash'),
       })
@@ -92,10 +93,11 @@ function keyWrites(db: Connection) {
       'UPDATE keys SET is_active = $isActive WHERE id = $keyId AND is_active <> $isActive',
     ),
     setKeyLimit: db.query<undefined, { keyId: string; limit: Picos | null; now: number }>(
-      'UPDATE keys SET limit_picos = $limit, last_synced_at = max(last_synced_at, $now) WHERE id = $keyId AND limit_picos IS NOT $limit',
+      `UPDATE keys SET limit_picos = $limit, last_synced_at = CASE WHEN last_synced_at > $now THEN last_synced_at ELSE $now END
+       WHERE id = $keyId AND limit_picos IS DISTINCT FROM $limit`,
     ),
     setKeyExpiry: db.query<undefined, { keyId: string; expiresAt: number | null }>(
-      'UPDATE keys SET expires_at = $expiresAt WHERE id = $keyId AND expires_at IS NOT $expiresAt',
+      'UPDATE keys SET expires_at = $expiresAt WHERE id = $keyId AND expires_at IS DISTINCT FROM $expiresAt',
     ),
   }
 }

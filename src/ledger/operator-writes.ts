@@ -1,6 +1,6 @@
 /**
  * The operator's writes, each with its line in the audit log. Sent twice, an operation is done once; what cannot be done is refused in words.
- * Rules: ledger.md "Twice is once"; operator.md "Keys and accounts", "Credits", "Audit". A refusal leaves half-made rows behind: `SqliteStore` rolls its
+ * Rules: ledger.md "Twice is once"; operator.md "Keys and accounts", "Credits", "Audit". A refusal leaves half-made rows behind: `GroupWrites` rolls its
  * savepoint back.
  */
 

@@ -27,7 +27,7 @@ export function settleAgain(statements: Statements, boot: number, debit: Debit):
   const act = { ...PROGRAM, reason: problem }
   const { actor, reason } = act
   appendCredit(statements, { id, account: accountNumber, kind: 'correction', amount, ref: '', actor, reason, now })
-  const accountId = statements.chainHead.get({ account: accountNumber })?.id ?? ''
+  const accountId = statements.accountByNumber.get({ account: accountNumber })?.id ?? ''
   const before = JSON.stringify({ costUsd: usd(paid) })
   const after = JSON.stringify({ creditId: id, kind: 'correction', usd: usd(amount), ref: '', costUsd: usd(costPicos) })
   statements.insertAudit.run({ now, ...act, action: 'credit', target: accountId, before, after })

@@ -4,11 +4,18 @@
  * a value. Integers come back as bigints from raw SQL.
  */
 
+import type { ChainPlace } from './chain-place.ts'
 import type { Connection } from './connection.ts'
 import { lookUps } from './look-ups.ts'
 import { operatorStatements } from './operator-statements.ts'
 import { requestStatements } from './request-statements.ts'
 
-export const prepareStatements = (db: Connection) => ({ ...requestStatements(db), ...operatorStatements(db), ...lookUps(db) })
+/** `chain`: of the store whose connection it is. */
+export const prepareStatements = (db: Connection, chain: ChainPlace) => ({
+  ...requestStatements(db),
+  ...operatorStatements(db),
+  ...lookUps(db),
+  chain,
+})
 
 export type Statements = Readonly<ReturnType<typeof prepareStatements>>

@@ -14,8 +14,11 @@ export type Applied = Readonly<{
   changes: readonly KeyChange[]
   faults: readonly LedgerFault[]
 }>
-/** Nothing was committed, so nothing has changed. The whole call may be repeated. */
-export type NotApplied = Readonly<{ kind: 'failed'; problem: string }>
+/**
+ * Nothing was committed as far as the store knows: the whole call may be repeated, for every write is once by its id. `isFenced`: another node took over what this
+ * one held, so that it may not write.
+ */
+export type NotApplied = Readonly<{ kind: 'failed'; problem: string; isFenced?: true }>
 /** `settled`: ids of the requests that have a receipt now. `faults`: what the database refused, or what was there with other figures. */
 export type Replayed = Readonly<{ kind: 'replayed'; settled: readonly string[]; faults: readonly LedgerFault[] }>
 

@@ -1,0 +1,30 @@
+/** What `GroupWrites` asks of a store's database beyond SQL that both know: transactions, and whose fault an error is. Rules: ledger.md "Two stores". */
+
+import type { Connection } from './connection.ts'
+import type { Debits } from './debits.ts'
+import type { Numbers } from './numbers.ts'
+import type { Statements } from './statements.ts'
+import type { LedgerFault, WriteTask } from './task.ts'
+
+/** `isDurable`: it must survive power loss. `tasks`: all that is written, where it is a group's. */
+export type Purpose = Readonly<{ isDurable: boolean; tasks?: readonly WriteTask[] }>
+
+/**
+ * `rule`: of what was written or of our code; nothing is wrong with the storage. `again`: another transaction was in the way, and the same may work at once.
+ * `fenced`: another node took over what this one held, which writes no more.
+ */
+export type Verdict = 'rule' | 'storage' | 'again' | 'fenced'
+
+export interface Engine {
+  readonly db: Connection
+  readonly statements: Statements
+  readonly boot: number
+  /** Rows of this boot. `numbers`: of the price versions that they name. */
+  debitsOf(numbers: Numbers): Debits
+  /** All of `write` or nothing; it may be run more than once. Throws what undid it. */
+  transact(write: () => void, purpose: Purpose): void
+  verdictOf(error: unknown): Verdict
+  /** In the database's words, in which no value is. */
+  describe(error: unknown): string
+  faultOf(what: string, error: unknown): LedgerFault
+}

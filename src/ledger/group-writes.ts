@@ -1,0 +1,291 @@
+/**
+ * The ledger as a synchronous state machine: tasks in, answers out, over the engine of either store. All writes of a call share one transaction. One that breaks a
+ * rule of the database breaks the group: it is rolled back and replayed, each task in a savepoint of its own, which names the culprit and takes no neighbour
+ * with it. Rules: ledger.md "Group commit", "Two stores".
+ */
+
+import { dayAt } from '../core/utc.ts'
+import type { Debits, Priced } from './debits.ts'
+import type { Engine, Purpose } from './engine.ts'
+import type { KeyChange } from './ledger.ts'
+import { Numbers } from './numbers.ts'
+import { operate } from './operator-writes.ts'
+import { ratesOf } from './receipt-rows.ts'
+import { type LeftMark, recoveredDebit } from './recovery.ts'
+import { type Again, settleAgain } from './second-settle.ts'
+import type { Spilled } from './spill-records.ts'
+import type { Applied, NotApplied, Replayed } from './store.ts'
+import { type Answer, type Debit, isRead, type LedgerFault, type PriceVersion, type Task, unavailable, type WriteTask } from './task.ts'
+import { readOf } from './writer-reads.ts'
+
+type Written = { answers: Answer[]; changes: KeyChange[]; faults: LedgerFault[] }
+/** A settle that waits for the others of its group, by its place in the answers. */
+type Waiting = Readonly<{ index: number; debit: Debit }>
+
+/** A transaction that others were in the way of is tried so often before it counts as failed. */
+const TRIES_MAX = 5
+
+export class GroupWrites {
+  readonly #engine: Engine
+  readonly #debits: Debits
+  readonly #waiting: Waiting[] = []
+  readonly numbers: Numbers
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+    this.numbers = new Numbers(engine.statements)
+    this.#debits = engine.debitsOf(this.numbers)
+  }
+
+  apply(tasks: readonly Task[]): Applied | NotApplied {
+    const written: Written = { answers: new Array<Answer>(tasks.length), changes: [], faults: [] }
+    const writes = tasks.filter((task) => !isRead(task))
+    if (writes.length > 0) {
+      const purpose = { isDurable: writes.some(({ kind }) => kind === 'settle' || kind === 'operate'), tasks: writes }
+      const problem = this.#transact(() => this.#writeGroup(tasks, written), purpose, 'may replay')
+      const again = problem === 'replay' ? this.#transact(() => this.#writeEach(tasks, written), { isDurable: true }) : problem
+      if (again !== undefined) return again
+    }
+    tasks.forEach((task, index) => {
+      if (!isRead(task)) return
+      try {
+        written.answers[index] = readOf(this.#engine.statements, task)
+      } catch (error) {
+        written.faults.push(this.#engine.faultOf(task.kind, error))
+        written.answers[index] = 'unavailable'
+      }
+    })
+    return { kind: 'applied', ...written }
+  }
+
+  /** A mark that the database refuses (a broken upstream's figures) is dropped: one bad mark must not keep the ledger closed. Returns how many there were. */
+  recover(left: readonly LeftMark[], now: number): number | NotApplied {
+    if (left.length === 0) return 0
+    const problem = this.#transact(
+      () => {
+        for (const mark of left) {
+          const failure = this.#inSavepoint(() => {
+            this.#debits.insert([recoveredOf(mark, now)])
+            this.#debits.flush()
+          })
+          if (failure !== undefined) this.#engine.statements.deleteMark.run(mark.mark.requestId)
+        }
+      },
+      { isDurable: true },
+    )
+    return problem ?? left.length
+  }
+
+  /** What a spill kept, whoever wrote it. What is there already stays as it is; what the database refuses is dropped, and told. */
+  replay(frames: readonly Spilled[]): Replayed | NotApplied {
+    const settled: string[] = []
+    const faults: LedgerFault[] = []
+    const problem = this.#transact(
+      () => {
+        settled.length = 0
+        faults.length = 0
+        for (const frame of frames) this.#replayFrame(frame, settled, faults)
+        this.#debits.reread()
+      },
+      { isDurable: true },
+    )
+    return problem ?? { kind: 'replayed', settled, faults }
+  }
+
+  #replayFrame({ prices, debits, releases, calls }: Spilled, settled: string[], faults: LedgerFault[]): void {
+    const numbers = new Numbers(this.#engine.statements)
+    numbers.define(prices)
+    const own = this.#engine.debitsOf(numbers)
+    const attempt = (kind: Task['kind'], write: () => void): void => {
+      const failure = this.#inSavepoint(write)
+      if (failure === undefined) return
+      own.forget()
+      numbers.rolledBack()
+      faults.push(this.#engine.faultOf(`${kind} from the spill`, failure.error))
+    }
+    for (const debit of debits) {
+      attempt('settle', () => {
+        const [isNew] = own.insert([pricedOf(debit, numbers)])
+        own.flush()
+        const fault = isNew ? undefined : this.#settleAgain(debit, own).fault
+        settled.push(debit.requestId)
+        if (fault !== undefined) faults.push(fault)
+      })
+    }
+    for (const requestId of releases) attempt('unmark', () => this.#engine.statements.deleteMark.run(requestId))
+    for (const call of calls) {
+      attempt('attempts', () => {
+        own.insertAttempts(call)
+        own.flush()
+      })
+    }
+  }
+
+  /** Undefined when it was committed, else why not. `replay`: a rule of the database was broken. */
+  #transact(write: () => void, purpose: Purpose): NotApplied | undefined
+  #transact(write: () => void, purpose: Purpose, mode: 'may replay'): NotApplied | 'replay' | undefined
+  #transact(write: () => void, purpose: Purpose, mode: 'may replay' | 'final' = 'final'): NotApplied | 'replay' | undefined {
+    for (let tries = 1; ; tries++) {
+      try {
+        this.#engine.transact(write, purpose)
+        this.numbers.committed()
+        this.#debits.committed()
+        return undefined
+      } catch (error) {
+        this.#forget()
+        const verdict = this.#engine.verdictOf(error)
+        if (verdict === 'again' && tries < TRIES_MAX) continue
+        if (verdict === 'fenced') return { kind: 'failed', problem: this.#engine.describe(error), isFenced: true }
+        if (verdict !== 'rule') return { kind: 'failed', problem: this.#engine.describe(error) }
+        if (mode === 'may replay') return 'replay'
+        throw error
+      }
+    }
+  }
+
+  /** All at once, the sums at the end: any broken rule breaks the group. */
+  #writeGroup(tasks: readonly Task[], written: Written): void {
+    written.changes.length = 0
+    written.faults.length = 0
+    for (let index = 0; index < tasks.length; index++) {
+      const task = tasks[index]
+      if (task !== undefined && !isRead(task)) this.#perform(task, index, written)
+    }
+    this.#settle(written)
+    this.#debits.flush()
+  }
+
+  #writeEach(tasks: readonly Task[], written: Written): void {
+    written.changes.length = 0
+    written.faults.length = 0
+    tasks.forEach((task, index) => {
+      if (isRead(task)) return
+      const failure = this.#inSavepoint(() => {
+        this.#perform(task, index, written)
+        this.#settle(written)
+        this.#debits.flush()
+      })
+      if (failure === undefined) return
+      written.faults.push(this.#engine.faultOf(task.kind, failure.error))
+      written.answers[index] = unavailable(task)
+    })
+  }
+
+  /** What undid it, or undefined. What is not of a rule is thrown on. */
+  #inSavepoint(write: () => void): Readonly<{ error: unknown }> | undefined {
+    try {
+      this.#engine.db.transaction(write)()
+      return undefined
+    } catch (error) {
+      this.#forget()
+      if (this.#engine.verdictOf(error) !== 'rule') throw error
+      return { error }
+    }
+  }
+
+  #forget(): void {
+    this.#waiting.length = 0
+    this.#debits.forget()
+    this.numbers.rolledBack()
+  }
+
+  #perform(task: WriteTask, index: number, written: Written): void {
+    const { answers } = written
+    switch (task.kind) {
+      case 'settle':
+        this.#waiting.push({ index, debit: task.debit })
+        return
+      case 'attempts':
+        this.#debits.insertAttempts(task.calls)
+        answers[index] = 'recorded'
+        return
+      case 'mark':
+        this.#debits.putMark(task.mark, task.now)
+        answers[index] = 'marked'
+        return
+      case 'unmark': {
+        this.#settle(written)
+        this.#debits.flush()
+        const { deleteMark, isSettled } = this.#engine.statements
+        deleteMark.run(task.requestId)
+        answers[index] = isSettled.get({ requestId: task.requestId }) === undefined ? 'absent' : 'settled'
+        return
+      }
+      case 'operate':
+        this.#settle(written)
+        answers[index] = this.#operate(task, written.changes)
+    }
+  }
+
+  /** All that wait: whoever reads what they write comes after. */
+  #settle({ answers, faults }: Written): void {
+    const { numbers } = this
+    const waiting = this.#waiting.splice(0)
+    if (waiting.length === 0) return
+    const isNew = this.#debits.insert(waiting.map(({ debit }) => pricedOf(debit, numbers)))
+    waiting.forEach(({ index, debit }, place) => {
+      if (isNew[place]) {
+        answers[index] = 'settled'
+        return
+      }
+      const { answer, fault } = this.#settleAgain(debit, this.#debits)
+      answers[index] = answer
+      if (fault !== undefined) faults.push(fault)
+    })
+  }
+
+  #settleAgain(debit: Debit, debits: Debits): Again {
+    debits.flush()
+    const again = settleAgain(this.#engine.statements, this.#engine.boot, debit)
+    debits.reread()
+    return again
+  }
+
+  /** A refusal may leave half-made rows behind: they are rolled back. What the group spent before is written first, so that an operation sees it. */
+  #operate({ operation, act }: Extract<WriteTask, { kind: 'operate' }>, changes: KeyChange[]): Answer {
+    this.#debits.flush()
+    const performed = this.#undoneIf(
+      () => operate(this.#engine.statements, operation, act),
+      ({ result }) => result === 'refused',
+    )
+    this.#debits.reread()
+    if (performed.result === 'refused') return performed
+    for (const keyId of performed.changed) changes.push({ keyId, stop: this.#stopOf(keyId) })
+    const { changed: _, ...done } = performed
+    return done
+  }
+
+  #undoneIf<T>(write: () => T, isUndone: (result: T) => boolean): T {
+    let undone: Readonly<{ result: T }> | undefined
+    try {
+      return this.#engine.db.transaction(() => {
+        const result = write()
+        if (!isUndone(result)) return result
+        undone = { result }
+        throw UNDONE
+      })()
+    } catch (error) {
+      if (error !== UNDONE || undone === undefined) throw error
+      return undone.result
+    }
+  }
+
+  #stopOf(keyId: string): KeyChange['stop'] {
+    const key = this.#engine.statements.keyState.get({ keyId })
+    return key?.isActive && key.isAccountActive ? null : 'disabled'
+  }
+}
+
+const UNDONE = new Error('what was written is undone')
+
+function pricedOf(debit: Debit, numbers: Numbers): Priced {
+  const version = numbers.versionAt(debit.price)
+  return { debit, price: numbers.priceOf(version), version, day: dayAt(debit.now) }
+}
+
+/** The receipt of a request whose process died: it counts for the day on which it began, at the price of its mark. */
+function recoveredOf(left: LeftMark, now: number): Priced {
+  const debit = recoveredDebit(left, now)
+  const version: PriceVersion = { modelId: left.modelId, rates: ratesOf(left.price) }
+  return { debit, price: debit.price, version, day: dayAt(debit.startedAt) }
+}

@@ -1,0 +1,44 @@
+/** The statements of a group's debits in a file: all that runs with every request, bound by position. Rules: ledger.md "Guards". */
+
+import type { Database } from 'bun:sqlite'
+import { ATTEMPT_COLUMNS, COUNTERS, MARK_CHANGES, MARK_COLUMNS, RECEIPT_COLUMNS } from '../row-values.ts'
+
+export function prepareDebitStatements(db: Database) {
+  return {
+    /** A receipt that is there already stays as it is, and `changes` is 0. */
+    insertReceipt: db.prepare(`INSERT INTO receipts ${rowOf(RECEIPT_COLUMNS)} ON CONFLICT (request_id) DO NOTHING`),
+    insertAttempt: db.prepare(`INSERT INTO attempts ${rowOf(ATTEMPT_COLUMNS)} ON CONFLICT (request_id, attempt) DO NOTHING`),
+    putMark: db.prepare(
+      `INSERT INTO marks ${rowOf(MARK_COLUMNS)} ON CONFLICT (request_id) DO UPDATE SET ${MARK_CHANGES.map((name) => `${name} = excluded.${name}`).join(', ')}`,
+    ),
+    deleteMark: db.prepare<undefined, [string]>('DELETE FROM marks WHERE request_id = ?'),
+    /** key, header, body, request, expiry, time of the settle: one that still counts stays */
+    putIdempotency: db.prepare(
+      `INSERT INTO idempotency (key_number, header_hash, body_hash, request_id, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)
+       ON CONFLICT (key_number, header_hash) DO UPDATE SET body_hash = excluded.body_hash, request_id = excluded.request_id, expires_at = excluded.expires_at
+       WHERE idempotency.expires_at <= ?6`,
+    ),
+    /** account, cost, count and hash of its chain */
+    debitAccount: db.prepare<undefined, [number, bigint, number, Buffer | null]>(
+      'UPDATE accounts SET spent_picos = spent_picos + ?2, balance_picos = balance_picos - ?2, chain_count = ?3, chain_hash = ?4 WHERE number = ?1',
+    ),
+    /** key, cost, time */
+    debitKey: db.prepare<undefined, [number, bigint, number]>(
+      `UPDATE keys SET spent_picos = spent_picos + ?2, last_synced_at = max(last_synced_at, ?3), last_used_at = max(coalesce(last_used_at, 0), ?3)
+       WHERE number = ?1`,
+    ),
+    /** key, day, price (its model is written beside it), requests, the six counters, cost, waived, estimated */
+    addUsage: db.prepare(
+      `INSERT INTO usage_daily (key_number, day, model_number, price_number, requests, ${COUNTERS.join(', ')}, cost_picos, waived_picos, estimated_picos)
+       VALUES (?1, ?2, (SELECT model_number FROM price_versions WHERE number = ?3), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+       ON CONFLICT DO UPDATE SET requests = requests + ?4, input_tokens = input_tokens + ?5, output_tokens = output_tokens + ?6,
+         cache_read_tokens = cache_read_tokens + ?7, cache_write_5m_tokens = cache_write_5m_tokens + ?8,
+         cache_write_1h_tokens = cache_write_1h_tokens + ?9, server_tool_uses = server_tool_uses + ?10,
+         cost_picos = cost_picos + ?11, waived_picos = waived_picos + ?12, estimated_picos = estimated_picos + ?13`,
+    ),
+  }
+}
+
+export type DebitStatements = Readonly<ReturnType<typeof prepareDebitStatements>>
+
+const rowOf = (columns: readonly string[]): string => `(${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`

@@ -1,0 +1,93 @@
+/**
+ * Debits of a group in a file: one insert a receipt; account, key and day each updated once with the sums. Rules: ledger.md "Group commit"; a debit's cost is a
+ * row of bench/ledger.bench.ts.
+ */
+
+import { ChainHeads } from '../chain-heads.ts'
+import type { Debits, Priced } from '../debits.ts'
+import { GroupSums } from '../group-sums.ts'
+import type { Idempotency } from '../ledger.ts'
+import type { Numbers } from '../numbers.ts'
+import { attemptRow, countersOf, markRow, receiptRow } from '../row-values.ts'
+import type { Statements } from '../statements.ts'
+import type { Calls, Debit, Mark } from '../task.ts'
+import type { DebitStatements } from './debit-statements.ts'
+
+export class SqliteDebits implements Debits {
+  readonly #statements: DebitStatements
+  readonly #numbers: Numbers
+  readonly #boot: number
+  readonly #heads: ChainHeads
+  /** Of the receipts that were written since the last `flush`. */
+  readonly #sums = new GroupSums()
+
+  constructor(own: DebitStatements, statements: Statements, numbers: Numbers, boot: Readonly<{ number: number; id: string }>) {
+    this.#statements = own
+    this.#numbers = numbers
+    this.#boot = boot.number
+    this.#heads = new ChainHeads(statements, boot.id)
+  }
+
+  insert(debits: readonly Priced[]): readonly boolean[] {
+    return debits.map((priced) => this.#insert(priced))
+  }
+
+  #insert({ debit, price, version, day }: Priced): boolean {
+    const numbers = { price, boot: this.#boot, upstream: this.#numbers.upstreamOf(debit.upstream) }
+    const { link, values } = receiptRow(debit, numbers, version, day, this.#heads)
+    const { changes } = this.#statements.insertReceipt.run(...values)
+    if (debit.isMarked) this.#statements.deleteMark.run(debit.requestId)
+    if (changes === 0) return false
+    this.#heads.append(debit.accountNumber, link)
+    if (debit.otherAttempts !== undefined) this.insertAttempts({ ...debit, attempts: debit.otherAttempts })
+    if (debit.idempotency !== undefined) this.#putIdempotency(debit, debit.idempotency)
+    this.#sums.add(debit, price, day)
+    return true
+  }
+
+  putMark(mark: Mark, now: number): void {
+    const { requestId, accountNumber, keyNumber, price, otherAttempts } = mark
+    if (otherAttempts !== undefined) this.insertAttempts({ requestId, accountNumber, keyNumber, price, attempts: otherAttempts })
+    const numbers = { price: this.#numbers.priceAt(price), boot: this.#boot, upstream: this.#numbers.upstreamOf(mark.upstream) }
+    this.#statements.putMark.run(...markRow(mark, numbers, now))
+  }
+
+  insertAttempts(calls: Calls): void {
+    const { rates } = this.#numbers.versionAt(calls.price)
+    for (const attempt of calls.attempts) {
+      const numbers = { price: this.#numbers.priceAt(calls.price), boot: this.#boot, upstream: this.#numbers.upstreamOf(attempt.upstream) }
+      this.#statements.insertAttempt.run(...attemptRow(calls, attempt, numbers, rates))
+    }
+  }
+
+  #putIdempotency({ keyNumber, requestId, now }: Debit, { headerHash, bodyHash, expiresAt }: Idempotency): void {
+    this.#statements.putIdempotency.run(keyNumber, headerHash, bodyHash, requestId, expiresAt, now)
+  }
+
+  flush(): void {
+    const { debitAccount, debitKey, addUsage } = this.#statements
+    const { accounts, keys, days } = this.#sums
+    for (const [account, cost] of accounts) {
+      const { count, blob } = this.#heads.endOf(account)
+      debitAccount.run(account, cost, count, blob)
+    }
+    for (const [key, { cost, at }] of keys) debitKey.run(key, cost, at)
+    for (const { key, day, price, requests, cost, waived, estimated, ...usage } of days) {
+      addUsage.run(key, day, price, requests, ...countersOf(usage), cost, waived, estimated)
+    }
+    this.#sums.clear()
+  }
+
+  forget(): void {
+    this.#sums.clear()
+    this.#heads.forget()
+  }
+
+  reread(): void {
+    this.#heads.forget()
+  }
+
+  committed(): void {
+    this.#heads.makeRoom()
+  }
+}

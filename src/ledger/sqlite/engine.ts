@@ -1,0 +1,89 @@
+/** Transactions on the ledger's file: begun at once as the only writer's, and flushed as their writes need it. Rules: ledger.md "Group commit". */
+
+import type { Database, Statement } from 'bun:sqlite'
+import type { Engine, Purpose, Verdict } from '../engine.ts'
+import type { Numbers } from '../numbers.ts'
+import { numberIn } from '../numbers.ts'
+import { prepareStatements, type Statements } from '../statements.ts'
+import type { LedgerFault } from '../task.ts'
+import { chainPlaceOf } from './chain-place.ts'
+import { type DebitStatements, prepareDebitStatements } from './debit-statements.ts'
+import { SqliteDebits } from './debits.ts'
+import { describeFailure, faultOf, isStorageFailure } from './storage-failure.ts'
+
+export class SqliteEngine implements Engine {
+  readonly db: Database
+  readonly statements: Statements
+  readonly boot: number
+  readonly #debitStatements: DebitStatements
+  readonly #bootId: string
+  readonly #begin: Statement
+  readonly #commit: Statement
+  #isSynchronousFull = true
+
+  /** Names the process in the file. `node`: the file's id. `now`: Unix milliseconds. */
+  constructor(db: Database, node: string, bootId: string, now: number) {
+    this.db = db
+    this.statements = prepareStatements(db, chainPlaceOf(db))
+    this.#debitStatements = prepareDebitStatements(db)
+    this.#begin = db.prepare('BEGIN IMMEDIATE')
+    this.#commit = db.prepare('COMMIT')
+    this.#bootId = bootId
+    this.boot = this.#registerBoot(node, now)
+  }
+
+  debitsOf(numbers: Numbers): SqliteDebits {
+    return new SqliteDebits(this.#debitStatements, this.statements, numbers, { number: this.boot, id: this.#bootId })
+  }
+
+  transact(write: () => void, { isDurable }: Purpose): void {
+    this.#setSynchronous(isDurable)
+    try {
+      this.#begin.run()
+      write()
+      this.#commit.run()
+    } catch (error) {
+      this.abandon()
+      throw error
+    }
+  }
+
+  verdictOf(error: unknown): Verdict {
+    return isStorageFailure(error) ? 'storage' : 'rule'
+  }
+
+  describe(error: unknown): string {
+    return isStorageFailure(error) ? describeFailure(error) : String(error)
+  }
+
+  faultOf(what: string, error: unknown): LedgerFault {
+    return faultOf(what, error)
+  }
+
+  /** SQLite rolls a transaction back by itself when the disk is full; after other errors it waits for us. */
+  abandon(): void {
+    if (!this.db.inTransaction) return
+    try {
+      this.db.run('ROLLBACK')
+    } catch (error) {
+      if (!isStorageFailure(error)) throw error
+    }
+  }
+
+  #registerBoot(node: string, startedAt: number): number {
+    return this.db
+      .transaction(() => {
+        this.statements.insertBoot.run({ id: this.#bootId, node, startedAt })
+        this.db.query("INSERT OR REPLACE INTO meta (name, value) VALUES ('boot', ?)").run(this.#bootId)
+        return numberIn(this.statements.bootNumber.get(this.#bootId))
+      })
+      .immediate()
+  }
+
+  /** Between transactions only. A settle must survive power loss; a mark need not. */
+  #setSynchronous(isFull: boolean): void {
+    if (isFull === this.#isSynchronousFull) return
+    this.db.run(`PRAGMA synchronous = ${isFull ? 'FULL' : 'NORMAL'}`)
+    this.#isSynchronousFull = isFull
+  }
+}
