@@ -172,7 +172,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
       await within(LAST_WAIT_MS, relay.whenIdle())
       await within(LAST_WAIT_MS, stopped)
       await listeners.close()
-      site.close()
+      await site.close()
       await reports.close()
       await ledger.close()
       log.flush()

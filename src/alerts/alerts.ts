@@ -1,14 +1,14 @@
 /** The alerts of a running gateway: who looks, who tells, and what both share. Loaded where somebody has one. Rules: pages.md "Alerts". */
 
-import type { Database } from 'bun:sqlite'
 import { testEventOf } from '../core/alert-event.ts'
 import { DAY_MS } from '../core/utc.ts'
-import { AlertStore, type Receivers } from '../people/alert-store.ts'
-import { DeliveryStore } from '../people/delivery-store.ts'
+import type { PeopleStore } from '../people/people-sql.ts'
+import { AlertStore, type Receivers } from './alert-store.ts'
 import { Courier, type CourierParts } from './courier.ts'
+import { DeliveryStore } from './delivery-store.ts'
 import { Watch, type WatchParts } from './watch.ts'
 
-export type AlertsOptions = Readonly<{ db: Database; metrics: CourierParts['metrics'] & WatchParts['metrics'] }> &
+export type AlertsOptions = Readonly<{ sql: PeopleStore; metrics: CourierParts['metrics'] & WatchParts['metrics'] }> &
   Omit<CourierParts, 'alerts' | 'deliveries' | 'metrics'> &
   Pick<WatchParts, 'factsOf' | 'everyMs'>
 
@@ -20,7 +20,7 @@ export type Alerts = Readonly<{
   /** After something may be due. */
   deliver(): void
   /** Outside any alert, to whoever is to be tried: the event's id, or undefined where the account has no room. */
-  try(accountId: string, to: Receivers): string | undefined
+  try(accountId: string, to: Receivers): Promise<string | undefined>
   close(): void
 }>
 
@@ -30,10 +30,10 @@ const FORGOTTEN_AT_ONCE = 200
 const newEventId = (): string => `evt_${Bun.randomUUIDv7().replaceAll('-', '')}`
 
 /** Looks at once, and tells what a process before this one had left. */
-export function startAlerts({ db, factsOf, everyMs, ...parts }: AlertsOptions): Alerts {
+export function startAlerts({ sql, factsOf, everyMs, ...parts }: AlertsOptions): Alerts {
   const { now, log, metrics } = parts
-  const store = new AlertStore(db, now)
-  const deliveries = new DeliveryStore(db, now)
+  const store = new AlertStore(sql, now)
+  const deliveries = new DeliveryStore(sql, now)
   const courier = new Courier({ ...parts, alerts: store, deliveries })
   const watch = new Watch({
     alerts: store,
@@ -42,19 +42,23 @@ export function startAlerts({ db, factsOf, everyMs, ...parts }: AlertsOptions): 
     log,
     metrics,
     onFired: () => courier.wake(),
-    onPass: () => void deliveries.forgetBefore(now() - KEPT_MS, FORGOTTEN_AT_ONCE),
+    onPass: () => deliveries.forgetBefore(now() - KEPT_MS, FORGOTTEN_AT_ONCE),
     ...(everyMs === undefined ? {} : { everyMs }),
   })
-  courier.wake()
-  watch.wake()
+  const begin = async (): Promise<void> => {
+    if (sql.dialect === 'sqlite') await deliveries.releaseAll()
+    courier.wake()
+    watch.wake()
+  }
+  begin().catch((bug: unknown) => log.alarm('a look at the alerts failed by a bug', { bug: String(bug) }))
   return {
     store,
     deliveries,
     look: () => watch.wake(),
     deliver: () => courier.wake(),
-    try(accountId, to) {
+    async try(accountId, to) {
       const eventId = newEventId()
-      const { told } = store.tell(accountId, { eventId, event: testEventOf(accountId, now()) }, to)
+      const { told } = await store.tell(accountId, { eventId, event: testEventOf(accountId, now()) }, to)
       courier.wake()
       return told === 0 ? undefined : eventId
     },

@@ -1,13 +1,13 @@
 /**
- * Takes what is to be told to its receivers. What it is about to do stands in the file and is crossed out afterwards: a process that dies in between tells it
- * again, under the same id. Few at once, fewer of an account, one a receiver. Rules: pages.md "Alerts", "Webhooks".
+ * Takes what is to be told to its receivers. What it is about to do stands in the store and is crossed out afterwards: where a process dies in between, it or
+ * another tells it again, under the same id. Few at once, fewer of an account, one a receiver. Rules: pages.md "Alerts", "Webhooks".
  */
 
 import { type AlertEvent, type AlertMail, mailOf } from '../core/alert-event.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
-import type { AlertStore } from '../people/alert-store.ts'
-import type { Attempted, DeliveryStore, DueDelivery } from '../people/delivery-store.ts'
+import type { AlertStore } from './alert-store.ts'
+import { type Attempted, CLAIM_MS, type DeliveryStore, type DueDelivery, type Receiver } from './delivery-store.ts'
 import { pauseMs } from './retries.ts'
 import type { WebhookMessage } from './send-webhook.ts'
 
@@ -18,7 +18,7 @@ export type CourierParts = Readonly<{
   /** Resolves with null or with why it was not taken, in a word. Undefined: no mail is set up. */
   sendMail: ((to: string, mail: AlertMail) => Promise<string | null>) | undefined
   /** Addresses of the account's members, in lower case. */
-  membersOf: (accountId: string) => readonly string[]
+  membersOf: (accountId: string) => Promise<readonly string[]>
   alertsPageOf: (accountId: string) => string
   log: Pick<Log, 'notice' | 'alarm'>
   metrics: Pick<Metrics, 'alertDelivered'>
@@ -35,6 +35,9 @@ export class Courier {
   readonly #parts: CourierParts
   readonly #underWay = new Set<DueDelivery>()
   #timer: ReturnType<typeof setTimeout> | undefined
+  #renewal: ReturnType<typeof setInterval> | undefined
+  #isLooking = false
+  #isAskedAgain = false
   #isClosed = false
 
   constructor(parts: CourierParts) {
@@ -43,54 +46,81 @@ export class Courier {
 
   /** Something may be due. */
   wake(): void {
-    if (this.#isClosed) return
-    clearTimeout(this.#timer)
-    this.#start()
-    this.#sleep()
+    if (this.#isLooking) this.#isAskedAgain = true
+    else this.#look().catch((bug: unknown) => this.#failed(bug))
   }
 
   /** Begins nothing any more; what is under way is as if the process had died. */
   close(): void {
     this.#isClosed = true
     clearTimeout(this.#timer)
+    clearInterval(this.#renewal)
   }
 
-  #start(): void {
+  async #look(): Promise<void> {
+    if (this.#isClosed) return
+    clearTimeout(this.#timer)
+    this.#isLooking = true
+    try {
+      do {
+        this.#isAskedAgain = false
+        await this.#start()
+      } while (this.#isAskedAgain && !this.#isClosed)
+      await this.#sleep()
+    } finally {
+      this.#isLooking = false
+    }
+    if (this.#isAskedAgain) this.wake()
+  }
+
+  async #start(): Promise<void> {
     const free = AT_ONCE_MAX.all - this.#underWay.size
-    if (free <= 0) return
-    for (const due of this.#parts.deliveries.due(free, this.#busy())) {
-      if (!this.#mayStart(due)) continue
+    if (free <= 0 || this.#isClosed) return
+    for (const due of await this.#parts.deliveries.claim(free, mayStart)) {
       this.#underWay.add(due)
-      this.#deliver(due).catch((bug: unknown) => this.#parts.log.alarm('an alert’s delivery failed by a bug', { bug: nameOf(bug) }))
+      this.#deliver(due).catch((bug: unknown) => this.#failed(bug))
+    }
+    this.#keepClaims()
+  }
+
+  async #sleep(): Promise<void> {
+    // A full house is woken by whoever leaves.
+    if (this.#isClosed || this.#underWay.size >= AT_ONCE_MAX.all) return
+    const at = await this.#parts.deliveries.nextAt()
+    if (at !== undefined) this.#wakeIn(Math.min(Math.max(at - this.#parts.now(), MIN_SLEEP_MS), SLEEP_MS_MAX))
+  }
+
+  #wakeIn(waitMs: number): void {
+    clearTimeout(this.#timer)
+    if (this.#isClosed) return
+    this.#timer = setTimeout(() => this.wake(), waitMs)
+    this.#timer.unref()
+  }
+
+  #keepClaims(): void {
+    if (this.#underWay.size === 0) {
+      clearInterval(this.#renewal)
+      this.#renewal = undefined
+    } else if (this.#renewal === undefined && !this.#isClosed) {
+      // One that fails is made up for by the next; a claim that is lost is at worst told twice.
+      this.#renewal = setInterval(() => this.#parts.deliveries.renew().catch(() => undefined), CLAIM_MS / 3)
+      this.#renewal.unref()
     }
   }
 
-  #mayStart({ accountId, target }: DueDelivery): boolean {
-    const running = [...this.#underWay]
-    return running.every((one) => one.target !== target) && running.filter((one) => one.accountId === accountId).length < AT_ONCE_MAX.each
-  }
-
-  #busy() {
-    const running = [...this.#underWay]
-    return { numbers: running.map(({ number }) => number), targets: running.map(({ target }) => target) }
-  }
-
-  #sleep(): void {
-    // A full house is woken by whoever leaves.
-    if (this.#underWay.size >= AT_ONCE_MAX.all) return
-    const at = this.#parts.deliveries.nextAt(this.#busy())
-    if (at === undefined) return
-    const waitMs = Math.min(Math.max(at - this.#parts.now(), MIN_SLEEP_MS), SLEEP_MS_MAX)
-    this.#timer = setTimeout(() => this.wake(), waitMs)
-    this.#timer.unref()
+  #failed(bug: unknown): void {
+    if (this.#isClosed) return
+    this.#parts.log.alarm('an alert’s delivery failed by a bug', { bug: nameOf(bug) })
+    this.#wakeIn(FAILED_SLEEP_MS)
   }
 
   async #deliver(due: DueDelivery): Promise<void> {
     try {
       const attempted = await this.#attempt(due)
-      if (!this.#isClosed) this.#note(due, attempted)
+      if (!this.#isClosed) await this.#note(due, attempted)
     } finally {
       this.#underWay.delete(due)
+      this.#keepClaims()
       this.wake()
     }
   }
@@ -99,27 +129,27 @@ export class Courier {
   async #attempt({ channel, eventId, accountId, target, body }: DueDelivery): Promise<Attempted | string> {
     const { alerts, membersOf, sendMail, sendWebhook, alertsPageOf } = this.#parts
     if (channel === 'webhook') {
-      const webhook = alerts.webhook(accountId, target)
+      const webhook = await alerts.webhook(accountId, target)
       if (webhook === undefined || !webhook.isEnabled) return 'webhook removed or switched off'
       return await sendWebhook({ url: webhook.url, secret: webhook.secret, id: eventId, body })
     }
     if (sendMail === undefined) return 'no mail is set up'
-    if (!membersOf(accountId).includes(target)) return 'no member of the account'
+    if (!(await membersOf(accountId)).includes(target)) return 'no member of the account'
     return { status: null, problem: await sendMail(target, mailOf(JSON.parse(body) as AlertEvent, alertsPageOf(accountId))) }
   }
 
-  #note(due: DueDelivery, attempted: Attempted | string): void {
+  async #note(due: DueDelivery, attempted: Attempted | string): Promise<void> {
     const { deliveries, metrics, now, random } = this.#parts
     const { status, problem } = typeof attempted === 'string' ? { status: null, problem: attempted } : attempted
     if (problem === null) {
-      deliveries.delivered(due, { status, problem })
+      await deliveries.delivered(due, { status, problem })
       metrics.alertDelivered(due.channel, 'delivered')
       return
     }
     const isForEver = typeof attempted === 'string' || status === GONE
     const pause = isForEver ? undefined : pauseMs(due.attempts + 1, random())
-    if (pause === undefined) deliveries.gaveUp(due, { status, problem })
-    else deliveries.failed(due, { status, problem }, now() + pause)
+    if (pause === undefined) await deliveries.gaveUp(due, { status, problem })
+    else await deliveries.failed(due, { status, problem }, now() + pause)
     metrics.alertDelivered(due.channel, pause === undefined ? 'given up' : 'failed')
     this.#say(due, problem, pause)
   }
@@ -132,5 +162,11 @@ export class Courier {
 
 /** What is due and may not start, such as the third of an account, is looked at again when another ends, and so often at most. */
 const MIN_SLEEP_MS = 250
+/** After the store could not be asked. */
+const FAILED_SLEEP_MS = 10_000
+
+/** `running`: on all nodes. */
+const mayStart = ({ accountId, target }: Receiver, running: readonly Receiver[]): boolean =>
+  running.every((one) => one.target !== target) && running.filter((one) => one.accountId === accountId).length < AT_ONCE_MAX.each
 
 const nameOf = (bug: unknown): string => (bug instanceof Error ? bug.name : typeof bug)

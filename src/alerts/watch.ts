@@ -7,8 +7,8 @@ import { eventOf } from '../core/alert-event.ts'
 import { type AccountFacts, type AlertRule, judge } from '../core/alerts.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
-import type { Alert } from '../people/alert-rows.ts'
-import type { AlertStore } from '../people/alert-store.ts'
+import type { Alert } from './alert-rows.ts'
+import type { AlertStore } from './alert-store.ts'
 
 /** Reads what the rules need of an account; undefined: it cannot be read now, or there is no such account. */
 export type AlertFacts = (accountId: string, rules: readonly AlertRule[]) => Promise<AccountFacts | undefined>
@@ -20,7 +20,7 @@ export type WatchParts = Readonly<{
   /** Something is to be delivered. */
   onFired: () => void
   /** All have been looked at. */
-  onPass?: () => void
+  onPass?: () => Promise<unknown>
   log: Pick<Log, 'alarm'>
   metrics: Pick<Metrics, 'alertDropped'>
   everyMs?: number
@@ -43,7 +43,7 @@ export class Watch {
   /** A pass now, and one each while from then on, as long as there are alerts. */
   wake(): void {
     if (this.#isRunning) this.#isAskedAgain = true
-    else this.#run().catch((bug: unknown) => this.#parts.log.alarm('a look at the alerts failed by a bug', { bug: String(bug) }))
+    else this.#start(() => this.#pass())
   }
 
   close(): void {
@@ -51,57 +51,70 @@ export class Watch {
     clearTimeout(this.#timer)
   }
 
-  async #run(): Promise<void> {
+  #start(work: () => Promise<void>): void {
+    this.#run(work).catch((bug: unknown) => {
+      if (!this.#isClosed) this.#parts.log.alarm('a look at the alerts failed by a bug', { bug: String(bug) })
+    })
+  }
+
+  async #run(work: () => Promise<void>): Promise<void> {
     if (this.#isClosed) return
     clearTimeout(this.#timer)
     this.#isRunning = true
+    let goesOn = true
     try {
-      await this.#pass()
+      await work()
+      goesOn = !this.#isClosed && (await this.#parts.alerts.watchedAccounts('', 1)).length > 0
     } finally {
       this.#isRunning = false
-      this.#goOn()
+      if (goesOn) this.#goOn()
     }
   }
 
   #goOn(): void {
+    if (this.#isClosed) return
     const { alerts, everyMs = EVERY_MS } = this.#parts
-    if (this.#isClosed || alerts.watchedAccounts('', 1).length === 0) return
-    const waitMs = this.#isAskedAgain ? 0 : everyMs
-    this.#isAskedAgain = false
-    this.#timer = setTimeout(() => this.wake(), waitMs)
+    if (this.#isAskedAgain) {
+      this.#isAskedAgain = false
+      this.wake()
+      return
+    }
+    // Of several nodes one looks by itself; whoever was asked looks all the same.
+    const inTurn = async (): Promise<void> => ((await alerts.takeTurn(everyMs)) ? this.#pass() : undefined)
+    this.#timer = setTimeout(() => this.#start(inTurn), everyMs)
     this.#timer.unref()
   }
 
   async #pass(): Promise<void> {
     let after = ''
     for (;;) {
-      const page = this.#parts.alerts.watchedAccounts(after, ACCOUNTS_A_PAGE)
+      const page = await this.#parts.alerts.watchedAccounts(after, ACCOUNTS_A_PAGE)
       for (const accountId of page) await this.#look(accountId)
       if (page.length < ACCOUNTS_A_PAGE) break
       after = page.at(-1) ?? after
     }
-    if (!this.#isClosed) this.#parts.onPass?.()
+    if (!this.#isClosed) await this.#parts.onPass?.()
   }
 
   async #look(accountId: string): Promise<void> {
     if (this.#isClosed) return
-    const alerts = this.#parts.alerts.alerts(accountId).filter(({ isEnabled }) => isEnabled)
+    const alerts = (await this.#parts.alerts.alerts(accountId)).filter(({ isEnabled }) => isEnabled)
     const facts = await this.#parts.factsOf(
       accountId,
       alerts.map(({ rule }) => rule),
     )
-    if (facts === undefined || this.#isClosed) return
-    for (const alert of alerts) this.#judge(alert, facts)
+    if (facts === undefined) return
+    for (const alert of alerts) if (!this.#isClosed) await this.#judge(alert, facts)
   }
 
-  #judge(alert: Alert, facts: AccountFacts): void {
+  async #judge(alert: Alert, facts: AccountFacts): Promise<void> {
     const { alerts, newEventId, onFired, metrics } = this.#parts
-    const before = alerts.marks(alert.id)
+    const before = await alerts.marks(alert.id)
     const { crossings, marks } = judge(alert.rule, facts, before)
     if (crossings.length === 0 && marks.size === before.size) return
     const told = { alertId: alert.id, accountId: alert.accountId, rule: alert.rule, facts }
     const firings = crossings.map((crossing) => ({ eventId: newEventId(), event: eventOf({ ...told, crossing }) }))
-    const fired = alerts.fire(alert, marks, firings)
+    const fired = await alerts.fire(alert, { before, marks, firings })
     if (fired.dropped > 0) metrics.alertDropped(fired.dropped)
     if (fired.told > 0) onFired()
   }

@@ -3,14 +3,14 @@
  * next request. Rules: pages.md "People", "Links"; operator.md "Audit".
  */
 
-import type { Database } from 'bun:sqlite'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { isoOrNull } from '../core/utc.ts'
 import type { Operation } from '../ledger/operation.ts'
 import { ownActor } from '../operator/peer.ts'
 import { type Invitation, Links } from '../people/links.ts'
+import { openPeople, peoplePlaceOf } from '../people/open-people.ts'
 import { type Listener, originsOf } from '../people/origins.ts'
-import { openPeopleFile, peoplePathOf } from '../people/people-file.ts'
+import type { PeopleStore } from '../people/people-sql.ts'
 import { emailOf, type ListedPerson, type Role, Roster } from '../people/roster.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, noLedger, type Stop, wrongUse } from './environment.ts'
@@ -53,9 +53,9 @@ async function invitePerson(context: CommandContext, email: string, { role, ...o
   const membership = accountId === null ? null : { accountId, role: role ?? 'owner' }
   const noted = await note(context, { email, accountId, access: membership?.role ?? 'operator' }, options)
   if (isStop(noted)) return noted
-  return withPeople(context, (_roster, links) => {
-    const link = `${base}/${accountId === null ? 'console' : 'cabinet'}/invite/${links.invite(email, membership, ownActor())}`
-    const found = links.invitations().find((one) => one.email === email)
+  return withPeople(context, async (_roster, links) => {
+    const link = `${base}/${accountId === null ? 'console' : 'cabinet'}/invite/${await links.invite(email, membership, ownActor())}`
+    const found = (await links.invitations()).find((one) => one.email === email)
     const document = {
       email,
       account_id: accountId,
@@ -68,11 +68,11 @@ async function invitePerson(context: CommandContext, email: string, { role, ...o
   })
 }
 
-function listPeople(context: CommandContext): ExitCode | Stop {
+function listPeople(context: CommandContext): Promise<ExitCode | Stop> | Stop {
   const known = readReport(context, () => null)
   if (isStop(known)) return known
-  return withPeople(context, (roster, links) => {
-    const [people, invitations] = [roster.list(), links.invitations()]
+  return withPeople(context, async (roster, links) => {
+    const [people, invitations] = [await roster.list(), await links.invitations()]
     const rows = [...people.map(rowOf), ...invitations.map(invitationRow)]
     context.say({ data: people.map(documentOf), invitations: invitations.map(invitationDocument) }, () =>
       tableText(
@@ -91,9 +91,9 @@ async function removePerson(context: CommandContext, email: string, options: Why
   const accountId = accountIdOf(context, options)
   if (isStop(accountId)) return accountId
   const what = accountId === null ? (options.operator ? 'operator' : 'all') : { accountId }
-  const removed = withPeople(context, (roster) => roster.remove(email, what))
+  const removed = await withPeople(context, (roster) => roster.remove(email, what))
   if (isStop(removed)) return removed
-  if (!removed) return wrongUse(`${email} has no such access`)
+  if (removed === 'none') return wrongUse(`${email} has no such access`)
   const noted = await note(context, { email, accountId, access: 'none' }, options)
   if (isStop(noted)) return noted
   const from = accountId === null ? (options.operator ? 'the console' : 'everything') : accountId
@@ -106,13 +106,16 @@ async function resetPassword(context: CommandContext, email: string, { operator,
   const listener = operator ? 'console' : 'cabinet'
   const base = baseOf(context, listener)
   if (isStop(base)) return base
-  const person = withPeople(context, (roster) => roster.byEmail(email) ?? wrongUse(`there is nobody with the e-mail ${email}`))
+  const person = await withPeople(
+    context,
+    async (roster) => (await roster.byEmail(email)) ?? wrongUse(`there is nobody with the e-mail ${email}`),
+  )
   if (isStop(person)) return person
   const operation = { kind: 'giveLink', email, link: 'password', listener, now: context.environment.now() } as const
   const noted = await operate(context, operation, { ...why, create: false })
   if (isStop(noted)) return noted
-  return withPeople(context, (_roster, links) => {
-    const link = `${base}/${listener}/reset/${links.reset(person.id)}`
+  return withPeople(context, async (_roster, links) => {
+    const link = `${base}/${listener}/reset/${await links.reset(person.id)}`
     context.say({ email, link }, () => `${link}\n\nIt works once, within the hour. Send it to ${email}.`)
     return EXIT.ok
   })
@@ -142,19 +145,19 @@ function baseOf({ config }: CommandContext, listener: Listener): string | Stop {
   return originsOf(publicUrl, `http://${host.includes(':') ? `[${host}]` : host}:${port}`).base
 }
 
-function withPeople<T>(context: CommandContext, work: (roster: Roster, links: Links) => T): T | Stop {
-  const path = peoplePathOf(context.config.ledger.path)
-  let db: Database
+async function withPeople<T>(context: CommandContext, work: (roster: Roster, links: Links) => Promise<T>): Promise<T | Stop> {
+  const place = peoplePlaceOf(context.config.ledger)
+  let store: PeopleStore
   try {
-    db = openPeopleFile(path)
+    store = openPeople(place)
   } catch (error) {
-    return noLedger(`${path} cannot be opened: ${error instanceof Error ? error.message : String(error)}`)
+    return noLedger(`the people cannot be opened: ${error instanceof Error ? error.message : String(error)}`)
   }
   try {
-    const roster = new Roster(db, context.environment.now)
-    return work(roster, new Links(db, roster, context.environment.now))
+    const roster = new Roster(store, context.environment.now)
+    return await work(roster, new Links(store, roster, context.environment.now))
   } finally {
-    db.close()
+    await store.close()
   }
 }
 

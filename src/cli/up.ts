@@ -35,7 +35,7 @@ async function up(): Promise<number> {
     process.stderr.write('tollgate: the demo key could not be created\n')
     return 1
   }
-  process.stdout.write(welcome(gateway.url, demo.secret, signInLinks(gateway, demo.accountId)))
+  process.stdout.write(welcome(gateway.url, demo.secret, await signInLinks(gateway, demo.accountId)))
   await untilStopped(gateway)
   return 0
 }
@@ -90,12 +90,12 @@ async function createDemoKey(gateway: Gateway): Promise<{ secret: string; accoun
 type SignInLinks = Readonly<Record<Listener, string>>
 
 /** Somebody who owns every demo account and operates the gateway. */
-function signInLinks({ people }: Gateway, accountId: string): SignInLinks {
+async function signInLinks({ people }: Gateway, accountId: string): Promise<SignInLinks> {
   const { roster } = people()
-  const person = people().known(DEMO_EMAIL)
-  roster.join(person.id, { accountId, role: 'owner' })
-  roster.makeOperator(person.id)
-  return { cabinet: people().signInLink('cabinet', person), console: people().signInLink('console', person) }
+  const person = await people().known(DEMO_EMAIL)
+  await roster.join(person.id, { accountId, role: 'owner' })
+  await roster.makeOperator(person.id)
+  return { cabinet: await people().signInLink('cabinet', person), console: await people().signInLink('console', person) }
 }
 
 const welcome = (url: string, secret: string, links: SignInLinks): string => `

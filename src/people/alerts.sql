@@ -49,7 +49,7 @@ CREATE TABLE alert_events (
 CREATE INDEX alert_events_of ON alert_events (account_id, id);
 CREATE INDEX alert_events_age ON alert_events (created_at);
 
--- `target`: an e-mail address or a webhook's id.
+-- `target`: an e-mail address or a webhook's id. Until `claimed_until` the node `claimed_by` makes it; 0: nobody does.
 CREATE TABLE deliveries (
   number INTEGER PRIMARY KEY,
   event_id TEXT NOT NULL REFERENCES alert_events (id) ON DELETE CASCADE,
@@ -62,9 +62,12 @@ CREATE TABLE deliveries (
   last_status INTEGER,
   last_problem TEXT CHECK (length(last_problem) <= 100),
   done_at INTEGER,
+  claimed_by TEXT,
+  claimed_until INTEGER NOT NULL DEFAULT 0,
   UNIQUE (event_id, channel, target),
   CHECK ((state = 'waiting') = (done_at IS NULL))
 ) STRICT;
 CREATE INDEX deliveries_of ON deliveries (account_id, number);
 CREATE INDEX deliveries_waiting ON deliveries (account_id, next_at) WHERE state = 'waiting';
+CREATE INDEX deliveries_claimed ON deliveries (target, claimed_until) WHERE state = 'waiting' AND claimed_until > 0;
 CREATE INDEX deliveries_next ON deliveries (next_at) WHERE state = 'waiting';

@@ -3,8 +3,8 @@
  * transaction in which it has its effect. Rules: pages.md "Links".
  */
 
-import type { Database } from 'bun:sqlite'
 import type { Listener } from './origins.ts'
+import type { PeopleSql } from './people-sql.ts'
 import type { Membership, Role, Roster } from './roster.ts'
 import type { Person } from './sessions.ts'
 import { newRowId, newToken, tokenHash } from './token.ts'
@@ -30,24 +30,22 @@ const SIGN_IN_LINK_MS = HOUR_MS
 const KEEP_MS = 30 * 24 * HOUR_MS
 
 export class Links {
-  readonly #db: Database
+  readonly #sql: PeopleSql
   readonly #roster: Roster
   readonly #now: () => number
-  readonly #statements: ReturnType<typeof prepare>
 
-  constructor(db: Database, roster: Roster, now: () => number) {
-    this.#db = db
+  constructor(sql: PeopleSql, roster: Roster, now: () => number) {
+    this.#sql = sql
     this.#roster = roster
     this.#now = now
-    this.#statements = prepare(db)
   }
 
   /** The link's secret. `invitedBy`: an actor, as the audit log writes it. `wantedName`: the account is not there yet, and gets this name. */
-  invite(email: string, membership: Membership | null, invitedBy: string, wantedName: string | null = null): string {
+  async invite(email: string, membership: Membership | null, invitedBy: string, wantedName: string | null = null): Promise<string> {
     const token = newToken()
     const now = this.#now()
-    this.#statements.pruneInvitations.run({ before: now - KEEP_MS })
-    this.#statements.invite.run({
+    await this.#sql.run('DELETE FROM invitations WHERE expires_at < $before', { before: now - KEEP_MS })
+    await this.#sql.run(INVITE, {
       hash: tokenHash(token),
       email,
       account: membership?.accountId ?? null,
@@ -61,79 +59,84 @@ export class Links {
   }
 
   /** What was not followed is void. `accountId` null: of the console. */
-  withdraw(email: string, accountId: string | null): void {
-    this.#statements.withdraw.run({ email, account: accountId })
+  async withdraw(email: string, accountId: string | null): Promise<void> {
+    await this.#sql.run(WITHDRAW, { email, account: accountId })
   }
 
   /** Undefined: used, expired, withdrawn or never made. */
-  invitation(token: string): Invitation | undefined {
-    const row = this.#statements.invitation.get({ hash: tokenHash(token), now: this.#now() })
-    return row === null ? undefined : invitationOf(row)
+  invitation(token: string): Promise<Invitation | undefined> {
+    return this.#invitation(this.#sql, token)
   }
 
   /** Those that can still be followed, newest first; of one account where it is named. */
-  invitations(accountId?: string): readonly Invitation[] {
-    return this.#statements.invitations.all({ account: accountId ?? null, now: this.#now() }).map(invitationOf)
+  async invitations(accountId?: string): Promise<readonly Invitation[]> {
+    const of = accountId === undefined ? '' : 'AND account_id = $account'
+    const rows = await this.#sql.all<Row>(`${INVITATION} ${of} ORDER BY created_at DESC`, { account: accountId ?? null, now: this.#now() })
+    return rows.map(invitationOf)
   }
 
   /**
    * Uses the invitation up. `signedInAs`: whoever is signed in. Somebody without a way in gets one by `password`, its hash; whoever has one already must be
    * signed in: else an account's owner could take over a person by inviting him.
    */
-  accept(
+  async accept(
     token: string,
     { signedInAs, name, password }: { signedInAs: string | undefined; name: string; password: string | undefined },
-  ): Accepted {
-    return this.#db
-      .transaction((): Accepted => {
-        const hash = tokenHash(token)
-        const row = this.#statements.invitation.get({ hash, now: this.#now() })
-        if (row === null) return { result: 'gone' }
-        const { email, membership, wantedName } = invitationOf(row)
-        const known = this.#roster.byEmail(email)
-        const isHere = known !== undefined && known.id === signedInAs
-        if (!isHere && (password === undefined || (known !== undefined && this.#roster.hasKey(known.id)))) return { result: 'signIn' }
-        const person = known ?? this.#roster.add({ email, name, isProven: true })
-        if (!isHere && password !== undefined) this.#roster.setPassword(person.id, password)
-        if (membership === null) this.#roster.makeOperator(person.id)
-        else this.#roster.join(person.id, membership, wantedName)
-        this.#statements.useInvitation.run({ hash, now: this.#now() })
-        return { result: 'joined', person }
-      })
-      .immediate()
+  ): Promise<Accepted> {
+    const found = await this.invitation(token)
+    if (found === undefined) return { result: 'gone' }
+    // Whoever else uses the same link, or another to the same e-mail, waits.
+    return this.#sql.transaction([`email ${found.email}`], async (sql): Promise<Accepted> => {
+      const invitation = await this.#invitation(sql, token)
+      if (invitation === undefined) return { result: 'gone' }
+      const { email, membership, wantedName } = invitation
+      const roster = this.#roster.in(sql)
+      const known = await roster.byEmail(email)
+      const isHere = known !== undefined && known.id === signedInAs
+      if (!isHere && (password === undefined || (known !== undefined && (await roster.hasKey(known.id))))) return { result: 'signIn' }
+      const person = known ?? (await roster.add({ email, name, isProven: true }))
+      if (!isHere && password !== undefined) await roster.setPassword(person.id, password)
+      if (membership === null) await roster.makeOperator(person.id)
+      else await roster.join(person.id, membership, wantedName)
+      await sql.run('UPDATE invitations SET used_at = $now WHERE token_hash = $hash', { hash: tokenHash(token), now: this.#now() })
+      return { result: 'joined', person }
+    })
   }
 
   /** The secret of a link by which a person sets a new password; better-auth's own, as it would mail it. */
-  reset(personId: string): string {
+  async reset(personId: string): Promise<string> {
     const token = newToken()
     const now = this.#now()
     const times = { now: new Date(now).toISOString(), expiresAt: new Date(now + HOUR_MS).toISOString() }
-    this.#statements.reset.run({ id: newRowId(), identifier: `reset-password:${token}`, person: personId, ...times })
+    await this.#sql.run(RESET, { id: newRowId(), identifier: `reset-password:${token}`, person: personId, ...times })
     return token
   }
 
   /** Whoever held the address before, or the mailbox, keeps nothing: no passkey and no other link. */
-  forgetWays(personId: string): void {
-    this.#db
-      .transaction(() => {
-        for (const forget of this.#statements.forget) forget.run({ person: personId })
-      })
-      .immediate()
+  forgetWays(personId: string): Promise<void> {
+    return this.#sql.transaction([`person ${personId}`], async (sql) => {
+      for (const forget of FORGET) await sql.run(forget, { person: personId })
+    })
   }
 
   /** The secret of a link that signs that person in on that listener, once. */
-  signIn(listener: Listener, personId: string): string {
+  async signIn(listener: Listener, personId: string): Promise<string> {
     const token = newToken()
     const now = this.#now()
-    this.#statements.pruneLinks.run({ before: now })
-    this.#statements.makeLink.run({ hash: tokenHash(token), person: personId, listener, expiresAt: now + SIGN_IN_LINK_MS })
+    await this.#sql.run('DELETE FROM links WHERE expires_at < $before', { before: now })
+    await this.#sql.run(MAKE_LINK, { hash: tokenHash(token), person: personId, listener, expiresAt: now + SIGN_IN_LINK_MS })
     return token
   }
 
   /** Whom it signs in; undefined: used, expired or for the other listener. */
-  follow(listener: Listener, token: string): Person | undefined {
-    const used = this.#statements.useLink.get({ hash: tokenHash(token), listener, now: this.#now() })
-    return used === null ? undefined : this.#roster.byId(used.person)
+  async follow(listener: Listener, token: string): Promise<Person | undefined> {
+    const used = await this.#sql.get<{ person: string }>(USE_LINK, { hash: tokenHash(token), listener, now: this.#now() })
+    return used === undefined ? undefined : await this.#roster.byId(used.person)
+  }
+
+  async #invitation(sql: PeopleSql, token: string): Promise<Invitation | undefined> {
+    const row = await sql.get<Row>(`${INVITATION} AND token_hash = $hash`, { hash: tokenHash(token), now: this.#now() })
+    return row === undefined ? undefined : invitationOf(row)
   }
 }
 
@@ -144,35 +147,20 @@ const invitationOf = ({ accountId, role, ...row }: Row): Invitation => ({
   membership: accountId === null || role === null ? null : { accountId, role },
 })
 
-type Named = Record<string, string | number | null | Buffer>
-const INVITATION = `SELECT email, account_id AS accountId, role, wanted_name AS wantedName, invited_by AS invitedBy, created_at AS createdAt, expires_at AS expiresAt
-  FROM invitations WHERE used_at IS NULL AND expires_at > $now`
-
-const prepare = (db: Database) => ({
-  invite: db.query<unknown, [Named]>(
-    `INSERT INTO invitations (token_hash, email, account_id, role, wanted_name, invited_by, created_at, expires_at)
-     VALUES ($hash, $email, $account, $role, $wantedName, $invitedBy, $now, $expiresAt)`,
-  ),
-  pruneInvitations: db.query<unknown, [Named]>('DELETE FROM invitations WHERE expires_at < $before'),
-  withdraw: db.query<unknown, [Named]>('DELETE FROM invitations WHERE email = $email AND used_at IS NULL AND account_id IS $account'),
-  invitation: db.query<Row, [Named]>(`${INVITATION} AND token_hash = $hash`),
-  invitations: db.query<Row, [Named]>(`${INVITATION} AND ($account IS NULL OR account_id = $account) ORDER BY created_at DESC`),
-  useInvitation: db.query<unknown, [Named]>('UPDATE invitations SET used_at = $now WHERE token_hash = $hash'),
-  // As better-auth reads it.
-  reset: db.query<unknown, [Named]>(
-    `INSERT INTO verification (id, identifier, value, expiresAt, createdAt, updatedAt) VALUES ($id, $identifier, $person, $expiresAt, $now, $now)`,
-  ),
-  makeLink: db.query<unknown, [Named]>(
-    'INSERT INTO links (token_hash, person, listener, expires_at) VALUES ($hash, $person, $listener, $expiresAt)',
-  ),
-  pruneLinks: db.query<unknown, [Named]>('DELETE FROM links WHERE expires_at < $before'),
-  useLink: db.query<{ person: string }, [Named]>(
-    `UPDATE links SET used_at = $now WHERE token_hash = $hash AND listener = $listener AND used_at IS NULL AND expires_at > $now
-     RETURNING person`,
-  ),
-  forget: [
-    db.query<unknown, [Named]>('DELETE FROM passkey WHERE userId = $person'),
-    db.query<unknown, [Named]>('DELETE FROM links WHERE person = $person'),
-    db.query<unknown, [Named]>("DELETE FROM verification WHERE value = $person AND identifier LIKE 'reset-password:%'"),
-  ],
-})
+const INVITATION = `SELECT email, account_id AS "accountId", role, wanted_name AS "wantedName", invited_by AS "invitedBy", created_at AS "createdAt",
+  expires_at AS "expiresAt" FROM invitations WHERE used_at IS NULL AND expires_at > $now`
+const INVITE = `INSERT INTO invitations (token_hash, email, account_id, role, wanted_name, invited_by, created_at, expires_at)
+  VALUES ($hash, $email, $account, $role, $wantedName, $invitedBy, $now, $expiresAt)`
+const WITHDRAW = `DELETE FROM invitations
+  WHERE email = $email AND used_at IS NULL AND account_id IS NOT DISTINCT FROM CAST($account AS TEXT)`
+/** As better-auth reads it. */
+const RESET = `INSERT INTO verification (id, identifier, value, "expiresAt", "createdAt", "updatedAt")
+  VALUES ($id, $identifier, $person, $expiresAt, $now, $now)`
+const MAKE_LINK = 'INSERT INTO links (token_hash, person, listener, expires_at) VALUES ($hash, $person, $listener, $expiresAt)'
+const USE_LINK = `UPDATE links SET used_at = $now WHERE token_hash = $hash AND listener = $listener AND used_at IS NULL AND expires_at > $now
+  RETURNING person`
+const FORGET = [
+  'DELETE FROM passkey WHERE "userId" = $person',
+  'DELETE FROM links WHERE person = $person',
+  "DELETE FROM verification WHERE value = $person AND identifier LIKE 'reset-password:%'",
+] as const

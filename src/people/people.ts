@@ -1,9 +1,8 @@
 /**
- * The people of one gateway: their file, who may see what, sessions, links and ways in. Opened when a page is first asked for; better-auth when somebody first
+ * The people of one gateway: their store, who may see what, sessions, links and ways in. Opened when a page is first asked for; better-auth when somebody first
  * signs in. Rules: pages.md "People", "Links", "Signing up".
  */
 
-import type { Database } from 'bun:sqlite'
 import { SignInDelays } from '../core/sign-in-delay.ts'
 import { ChallengeTurns } from './challenge-turns.ts'
 import type { Identity } from './identity.ts'
@@ -11,9 +10,10 @@ import { type Letter, resetMail } from './letters.ts'
 import { Links } from './links.ts'
 import type { Mailer } from './mail.ts'
 import { MailTurns } from './mail-turns.ts'
+import { openPeople, type PeoplePlace } from './open-people.ts'
 import type { Listener, Origins } from './origins.ts'
 import { PasswordTurns } from './password-turns.ts'
-import { openPeopleFile } from './people-file.ts'
+import type { PeopleStore } from './people-sql.ts'
 import { Roster, type WantedAccount } from './roster.ts'
 import { type Person, Sessions, type SignedIn } from './sessions.ts'
 import { WritePace } from './write-pace.ts'
@@ -25,7 +25,7 @@ export type PeopleSettings = Readonly<{
 }>
 
 export type PeopleOptions = Readonly<{
-  path: string
+  place: PeoplePlace
   /** Unix milliseconds. */
   now: () => number
   /** Milliseconds that never jump. */
@@ -41,8 +41,10 @@ export type PeopleOptions = Readonly<{
   onMailFault: (problem: string) => void
 }>
 
+type SigningUp = Readonly<{ email: string; name: string; password: string; accountId: string }>
+
 export class People {
-  readonly db: Database
+  readonly db: PeopleStore
   readonly roster: Roster
   readonly links: Links
   readonly sessions: Sessions
@@ -56,12 +58,12 @@ export class People {
   readonly #mailTurns = new MailTurns()
   readonly #identities = new Map<Listener, { key: string; identity: Identity }>()
 
-  /** Throws where the file cannot be opened. */
+  /** Throws where a file cannot be opened. */
   constructor(options: PeopleOptions) {
     this.#options = options
     this.monotonicMs = options.monotonicMs
     this.sleep = options.sleep
-    this.db = openPeopleFile(options.path)
+    this.db = openPeople(options.place)
     this.roster = new Roster(this.db, options.now)
     this.links = new Links(this.db, this.roster, options.now)
     this.sessions = new Sessions(this.db, options.now)
@@ -76,18 +78,18 @@ export class People {
   }
 
   /** Who sent a request with these cookies; undefined: nobody who is signed in on this listener. */
-  signedIn(listener: Listener, cookies: string | null): SignedIn | undefined {
+  signedIn(listener: Listener, cookies: string | null): Promise<SignedIn | undefined> {
     return this.sessions.read(listener, cookies, this.origins(listener).isHttps)
   }
 
   /** The address of a page that signs that person in, once and within the hour. */
-  signInLink(listener: Listener, person: Person): string {
-    return `${this.origins(listener).base}/${listener}/link/${this.links.signIn(listener, person.id)}`
+  async signInLink(listener: Listener, person: Person): Promise<string> {
+    return `${this.origins(listener).base}/${listener}/link/${await this.links.signIn(listener, person.id)}`
   }
 
   /** Somebody who may come in without an invitation, for the first steps: made where there is none yet. */
-  known(email: string): Person {
-    return this.roster.byEmail(email) ?? this.roster.add({ email, name: email, isProven: true })
+  async known(email: string): Promise<Person> {
+    return (await this.roster.byEmail(email)) ?? (await this.roster.add({ email, name: email, isProven: true }))
   }
 
   /** better-auth for that listener, as it is configured now. */
@@ -98,10 +100,10 @@ export class People {
     if (made?.key === key) return made.identity
     const { makeIdentity } = await import('./identity.ts')
     const identity = makeIdentity({
-      db: this.db,
+      sql: this.db,
       listener,
       origins,
-      secret: this.sessions.secretOf(listener),
+      secret: await this.sessions.secretOf(listener),
       isOperator: (personId) => this.roster.isOperator(personId),
       sendReset: this.sendsMail
         ? (email, token) => this.mail(email, `${listener} reset`, () => resetMail(`${origins.base}/${listener}/reset/${token}`))
@@ -118,12 +120,12 @@ export class People {
   }
 
   /**
-   * Is not waited for. `kind`: one of them does not hold up another. `write` is asked only where the mail goes. False: none is set up, or the address was just
-   * written to.
+   * The sending is not waited for. `kind`: one of them does not hold up another. `write` is asked only where the mail goes. False: none is set up, or the
+   * address was just written to.
    */
-  mail(email: string, kind: string, write: () => Letter): boolean {
+  async mail(email: string, kind: string, write: () => Letter | Promise<Letter>): Promise<boolean> {
     if (!this.mayMail(email, kind)) return false
-    this.send(email, write())
+    this.send(email, await write())
     return true
   }
 
@@ -147,28 +149,27 @@ export class People {
   }
 
   /** Undefined: the address has an account already. The ledger's account follows by `finishSignUp`. `password`: its hash. */
-  signUp({ email, name, password, accountId }: { email: string; name: string; password: string; accountId: string }): Person | undefined {
-    return this.db
-      .transaction(() => {
-        if (this.roster.byEmail(email) !== undefined) return undefined
-        const person = this.roster.add({ email, name, isProven: false })
-        this.roster.setPassword(person.id, password)
-        this.roster.join(person.id, { accountId, role: 'owner' }, email)
-        return person
-      })
-      .immediate()
+  signUp({ email, name, password, accountId }: SigningUp): Promise<Person | undefined> {
+    return this.db.transaction([`email ${email}`], async (sql) => {
+      const roster = this.roster.in(sql)
+      if ((await roster.byEmail(email)) !== undefined) return undefined
+      const person = await roster.add({ email, name, isProven: false })
+      await roster.setPassword(person.id, password)
+      await roster.join(person.id, { accountId, role: 'owner' }, email)
+      return person
+    })
   }
 
   /** Asks the ledger for the accounts that a sign-up of this person began and did not finish. False: not all are there. */
   async finishSignUp({ id, email }: Person, address: string): Promise<boolean> {
-    for (const wanted of this.roster.wanted(id)) {
+    for (const wanted of await this.roster.wanted(id)) {
       if (!(await this.#options.makeAccount({ ...wanted, email, address }))) return false
-      this.roster.finish(id, wanted.accountId)
+      await this.roster.finish(id, wanted.accountId)
     }
     return true
   }
 
-  close(): void {
-    this.db.close()
+  close(): Promise<void> {
+    return this.db.close()
   }
 }

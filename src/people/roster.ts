@@ -1,6 +1,6 @@
 /** Who there is, and what each may see: members of accounts, operators. Rules: pages.md "People". */
 
-import type { Database } from 'bun:sqlite'
+import type { PeopleSql, Subject } from './people-sql.ts'
 import type { Person } from './sessions.ts'
 import { newRowId } from './token.ts'
 
@@ -27,171 +27,183 @@ export function emailOf(text: string): string | undefined {
   return EMAIL.test(email) ? email : undefined
 }
 
+/** What is taken from a person: one account, the console, or all. `keepsOwner`: unless nobody would be left to own the account. */
+export type Taken = Readonly<{ accountId: string; keepsOwner?: true }> | 'operator' | 'all'
+
 export class Roster {
-  readonly #db: Database
+  readonly #sql: PeopleSql
   readonly #now: () => number
-  readonly #statements: ReturnType<typeof prepare>
 
-  constructor(db: Database, now: () => number) {
-    this.#db = db
+  constructor(sql: PeopleSql, now: () => number) {
+    this.#sql = sql
     this.#now = now
-    this.#statements = prepare(db)
   }
 
-  byEmail(email: string): Person | undefined {
-    return this.#statements.byEmail.get({ email }) ?? undefined
+  /** As part of a transaction. */
+  in(sql: PeopleSql): Roster {
+    return new Roster(sql, this.#now)
   }
 
-  byId(id: string): Person | undefined {
-    return this.#statements.byId.get({ id }) ?? undefined
+  byEmail(email: string): Promise<Person | undefined> {
+    return this.#sql.get<Person>('SELECT id, email, name FROM person WHERE email = $email', { email })
+  }
+
+  byId(id: string): Promise<Person | undefined> {
+    return this.#sql.get<Person>('SELECT id, email, name FROM person WHERE id = $id', { id })
   }
 
   /** Whether the person has something to sign in with. */
-  hasKey(personId: string): boolean {
-    return this.#statements.hasKey.get({ person: personId })?.found === 1
+  async hasKey(personId: string): Promise<boolean> {
+    return (await this.hasPassword(personId)) || (await this.#sql.get(PASSKEY, { person: personId })) !== undefined
   }
 
-  hasPassword(personId: string): boolean {
-    return this.#statements.hasPassword.get({ person: personId }) !== null
+  async hasPassword(personId: string): Promise<boolean> {
+    return (await this.#sql.get(PASSWORD, { person: personId })) !== undefined
   }
 
-  /** `isProven`: the address is known to be theirs. */
-  add({ email, name, isProven }: { email: string; name: string; isProven: boolean }): Person {
-    const id = newRowId()
-    this.#statements.add.run({ id, email, name, isProven: isProven ? 1 : 0, now: new Date(this.#now()).toISOString() })
-    return { id, email, name }
+  /** Who has that e-mail; made where nobody has. `isProven`: the address is known to be theirs. */
+  async add({ email, name, isProven }: { email: string; name: string; isProven: boolean }): Promise<Person> {
+    await this.#sql.run(ADD, { id: newRowId(), email, name, isProven: isProven ? 1 : 0, now: this.#isoNow() })
+    const person = await this.byEmail(email)
+    if (person === undefined) throw new Error('a person was removed while being made')
+    return person
   }
 
   /** `hash`: of a password, as `Bun.password` writes it. */
-  setPassword(personId: string, hash: string): void {
-    this.#statements.setPassword.run({ id: newRowId(), person: personId, hash, now: new Date(this.#now()).toISOString() })
+  async setPassword(personId: string, hash: string): Promise<void> {
+    await this.#sql.run(SET_PASSWORD, { id: newRowId(), person: personId, hash, now: this.#isoNow() })
   }
 
   /** False: there is one. */
-  setFirstPassword(personId: string, hash: string): boolean {
-    return this.#db
-      .transaction(() => {
-        if (this.hasPassword(personId)) return false
-        this.setPassword(personId, hash)
-        return true
-      })
-      .immediate()
+  setFirstPassword(personId: string, hash: string): Promise<boolean> {
+    return this.#sql.transaction([`person ${personId}`], async (sql) => {
+      const roster = this.in(sql)
+      if (await roster.hasPassword(personId)) return false
+      await roster.setPassword(personId, hash)
+      return true
+    })
   }
 
   /** Undefined: not a member of that account, or its sign-up is not finished. */
-  membership(personId: string, accountId: string): Membership | undefined {
-    return this.#statements.membership.get({ person: personId, account: accountId }) ?? undefined
+  membership(personId: string, accountId: string): Promise<Membership | undefined> {
+    return this.#sql.get<Membership>(`${MEMBERSHIP} AND account_id = $account`, { person: personId, account: accountId })
   }
 
-  memberships(personId: string): readonly Membership[] {
-    return this.#statements.memberships.all({ person: personId })
+  memberships(personId: string): Promise<readonly Membership[]> {
+    return this.#sql.all<Membership>(`${MEMBERSHIP} ORDER BY created_at, account_id`, { person: personId })
   }
 
-  membersOf(accountId: string): readonly Member[] {
-    return this.#statements.membersOf.all({ account: accountId })
+  membersOf(accountId: string): Promise<readonly Member[]> {
+    return this.#sql.all<Member>(MEMBERS_OF, { account: accountId })
   }
 
   /** A member already: the role is the new one. `wantedName`: the ledger has the account only when `finish` is told so. */
-  join(personId: string, { accountId, role }: Membership, wantedName: string | null = null): void {
-    this.#statements.join.run({ person: personId, account: accountId, role, wantedName, now: this.#now() })
+  async join(personId: string, { accountId, role }: Membership, wantedName: string | null = null): Promise<void> {
+    await this.#sql.run(JOIN, { person: personId, account: accountId, role, wantedName, now: this.#now() })
   }
 
-  wanted(personId: string): readonly WantedAccount[] {
-    return this.#statements.wanted.all({ person: personId })
+  /** Why that member cannot get that role: `last owner`: nobody would be left to own the account; `none`: no such member. */
+  async roleProblem(email: string, { accountId, role }: Membership): Promise<'last owner' | 'none' | undefined> {
+    const members = await this.membersOf(accountId)
+    if (!members.some((one) => one.email === email)) return 'none'
+    return role !== 'owner' && isLastOwner(members, email) ? 'last owner' : undefined
   }
 
-  finish(personId: string, accountId: string): void {
-    this.#statements.finish.run({ person: personId, account: accountId })
+  /** Undefined: it is done. */
+  changeRole(email: string, membership: Membership): Promise<'last owner' | 'none' | undefined> {
+    return this.#sql.transaction([`account ${membership.accountId}`], async (sql) => {
+      const roster = this.in(sql)
+      const problem = await roster.roleProblem(email, membership)
+      const person = await roster.byEmail(email)
+      if (problem === undefined && person !== undefined) await roster.join(person.id, membership)
+      return problem
+    })
   }
 
-  isOperator(personId: string): boolean {
-    return this.#statements.isOperator.get({ person: personId }) !== null
+  wanted(personId: string): Promise<readonly WantedAccount[]> {
+    const wanted =
+      'SELECT account_id AS "accountId", wanted_name AS name FROM memberships WHERE person = $person AND wanted_name IS NOT NULL'
+    return this.#sql.all<WantedAccount>(wanted, { person: personId })
   }
 
-  makeOperator(personId: string): void {
-    this.#statements.makeOperator.run({ person: personId, now: this.#now() })
+  async finish(personId: string, accountId: string): Promise<void> {
+    const finish = 'UPDATE memberships SET wanted_name = NULL WHERE person = $person AND account_id = $account'
+    await this.#sql.run(finish, { person: personId, account: accountId })
   }
 
-  list(): readonly ListedPerson[] {
-    const now = new Date(this.#now()).toISOString()
-    return this.#statements.list.all({ now }).map(({ isOperator, ...person }) => ({
+  async isOperator(personId: string): Promise<boolean> {
+    return (await this.#sql.get('SELECT person FROM operators WHERE person = $person', { person: personId })) !== undefined
+  }
+
+  async makeOperator(personId: string): Promise<void> {
+    const make = 'INSERT INTO operators (person, created_at) VALUES ($person, $now) ON CONFLICT DO NOTHING'
+    await this.#sql.run(make, { person: personId, now: this.#now() })
+  }
+
+  async list(): Promise<readonly ListedPerson[]> {
+    const people = await this.#sql.all<Listed>(LIST, { now: this.#isoNow() })
+    const memberships = Map.groupBy(await this.#sql.all<Membership & { person: string }>(ALL_MEMBERSHIPS), ({ person }) => person)
+    return people.map(({ isOperator, ...person }) => ({
       ...person,
       isOperator: isOperator === 1,
-      memberships: this.memberships(person.id),
+      memberships: (memberships.get(person.id) ?? []).map(({ accountId, role }) => ({ accountId, role })),
     }))
   }
 
-  /** What was taken takes its sessions, links and open invitations with it; `false`: there was nothing to take. */
-  remove(email: string, what: { accountId: string } | 'operator' | 'all'): boolean {
-    return this.#db
-      .transaction(() => {
-        const person = this.byEmail(email)
-        const isConsole = what === 'operator'
-        const accountId = typeof what === 'object' ? what.accountId : null
-        const uninvited = this.#statements.uninvite.run({ email, account: accountId, all: what === 'all' ? 1 : 0 }).changes > 0
-        if (person === undefined) return uninvited
-        if (what === 'all') return this.#statements.remove.run({ id: person.id }).changes > 0
-        const taken = (isConsole ? this.#statements.unmakeOperator : this.#statements.leave).run({ person: person.id, account: accountId })
-        if (taken.changes === 0) return uninvited
-        const listener = isConsole ? 'console' : 'cabinet'
-        this.#statements.endSessions.run({ person: person.id, listener })
-        this.#statements.endLinks.run({ person: person.id, listener })
-        return true
-      })
-      .immediate()
+  /** What was taken takes its sessions, links and open invitations with it; `none`: there was nothing to take. */
+  remove(email: string, what: Taken): Promise<'removed' | 'last owner' | 'none'> {
+    const accountId = typeof what === 'object' ? what.accountId : null
+    const subjects: readonly Subject[] = accountId === null ? [`email ${email}`] : [`account ${accountId}`, `email ${email}`]
+    return this.#sql.transaction(subjects, async (sql) => {
+      const roster = this.in(sql)
+      if (typeof what === 'object' && what.keepsOwner && isLastOwner(await roster.membersOf(what.accountId), email)) return 'last owner'
+      const isUninvited = (await sql.run(what === 'all' ? UNINVITE : `${UNINVITE} ${FROM}`, { email, account: accountId })) > 0
+      const person = await roster.byEmail(email)
+      return (person !== undefined && (await take(sql, person.id, what))) || isUninvited ? 'removed' : 'none'
+    })
+  }
+
+  #isoNow(): string {
+    return new Date(this.#now()).toISOString()
   }
 }
 
-type Named = Record<string, string | number | null>
+/** False: there was nothing to take. */
+async function take(sql: PeopleSql, person: string, what: Taken): Promise<boolean> {
+  if (what === 'all') return (await sql.run('DELETE FROM person WHERE id = $person', { person })) > 0
+  const isConsole = what === 'operator'
+  const taken = isConsole
+    ? await sql.run('DELETE FROM operators WHERE person = $person', { person })
+    : await sql.run('DELETE FROM memberships WHERE person = $person AND account_id = $account', { person, account: what.accountId })
+  if (taken === 0) return false
+  const listener = isConsole ? 'console' : 'cabinet'
+  await sql.run('DELETE FROM session WHERE "userId" = $person AND listener = $listener', { person, listener })
+  await sql.run('DELETE FROM links WHERE person = $person AND listener = $listener', { person, listener })
+  return true
+}
+
+function isLastOwner(members: readonly Member[], email: string): boolean {
+  const owners = members.filter(({ role }) => role === 'owner')
+  return owners.length === 1 && owners[0]?.email === email
+}
+
 type Listed = Person & { isOperator: 0 | 1; sessions: number }
 
-const prepare = (db: Database) => ({
-  byEmail: db.query<Person, [Named]>('SELECT id, email, name FROM person WHERE email = $email'),
-  byId: db.query<Person, [Named]>('SELECT id, email, name FROM person WHERE id = $id'),
-  hasKey: db.query<{ found: 0 | 1 }, [Named]>(
-    `SELECT EXISTS (SELECT 1 FROM credential WHERE userId = $person AND password IS NOT NULL)
-       OR EXISTS (SELECT 1 FROM passkey WHERE userId = $person) AS found`,
-  ),
-  hasPassword: db.query<{ id: string }, [Named]>('SELECT id FROM credential WHERE userId = $person AND password IS NOT NULL'),
-  add: db.query<unknown, [Named]>(
-    'INSERT INTO person (id, name, email, emailVerified, createdAt, updatedAt) VALUES ($id, $name, $email, $isProven, $now, $now)',
-  ),
-  setPassword: db.query<unknown, [Named]>(
-    `INSERT INTO credential (id, accountId, providerId, userId, password, createdAt, updatedAt)
-     VALUES ($id, $person, 'credential', $person, $hash, $now, $now)
-     ON CONFLICT (userId, providerId) DO UPDATE SET password = $hash, updatedAt = $now`,
-  ),
-  membership: db.query<Membership, [Named]>(
-    'SELECT account_id AS accountId, role FROM memberships WHERE person = $person AND account_id = $account AND wanted_name IS NULL',
-  ),
-  memberships: db.query<Membership, [Named]>(
-    'SELECT account_id AS accountId, role FROM memberships WHERE person = $person AND wanted_name IS NULL ORDER BY created_at, account_id',
-  ),
-  membersOf: db.query<Member, [Named]>(
-    `SELECT id, email, name, role FROM memberships JOIN person ON person.id = memberships.person
-     WHERE account_id = $account AND wanted_name IS NULL ORDER BY email`,
-  ),
-  join: db.query<unknown, [Named]>(
-    `INSERT INTO memberships (person, account_id, role, wanted_name, created_at) VALUES ($person, $account, $role, $wantedName, $now)
-     ON CONFLICT (person, account_id) DO UPDATE SET role = $role`,
-  ),
-  wanted: db.query<WantedAccount, [Named]>(
-    'SELECT account_id AS accountId, wanted_name AS name FROM memberships WHERE person = $person AND wanted_name IS NOT NULL',
-  ),
-  finish: db.query<unknown, [Named]>('UPDATE memberships SET wanted_name = NULL WHERE person = $person AND account_id = $account'),
-  isOperator: db.query<{ person: string }, [Named]>('SELECT person FROM operators WHERE person = $person'),
-  makeOperator: db.query<unknown, [Named]>('INSERT INTO operators (person, created_at) VALUES ($person, $now) ON CONFLICT DO NOTHING'),
-  list: db.query<Listed, [Named]>(
-    `SELECT id, email, name, EXISTS (SELECT 1 FROM operators WHERE person = person.id) AS isOperator,
-       (SELECT count(*) FROM session WHERE userId = person.id AND expiresAt > $now) AS sessions
-     FROM person ORDER BY email`,
-  ),
-  remove: db.query<unknown, [Named]>('DELETE FROM person WHERE id = $id'),
-  uninvite: db.query<unknown, [Named]>(
-    'DELETE FROM invitations WHERE email = $email AND used_at IS NULL AND ($all OR account_id IS $account)',
-  ),
-  leave: db.query<unknown, [Named]>('DELETE FROM memberships WHERE person = $person AND account_id = $account'),
-  unmakeOperator: db.query<unknown, [Named]>('DELETE FROM operators WHERE person = $person AND $account IS NULL'),
-  endSessions: db.query<unknown, [Named]>('DELETE FROM session WHERE userId = $person AND listener = $listener'),
-  endLinks: db.query<unknown, [Named]>('DELETE FROM links WHERE person = $person AND listener = $listener'),
-})
+const PASSWORD = 'SELECT id FROM credential WHERE "userId" = $person AND password IS NOT NULL'
+const PASSKEY = 'SELECT id FROM passkey WHERE "userId" = $person LIMIT 1'
+const ADD = `INSERT INTO person (id, name, email, "emailVerified", "createdAt", "updatedAt") VALUES ($id, $name, $email, $isProven, $now, $now)
+  ON CONFLICT (email) DO NOTHING`
+const SET_PASSWORD = `INSERT INTO credential (id, "accountId", "providerId", "userId", password, "createdAt", "updatedAt")
+  VALUES ($id, $person, 'credential', $person, $hash, $now, $now)
+  ON CONFLICT ("userId", "providerId") DO UPDATE SET password = excluded.password, "updatedAt" = excluded."updatedAt"`
+const MEMBERSHIP = 'SELECT account_id AS "accountId", role FROM memberships WHERE person = $person AND wanted_name IS NULL'
+const ALL_MEMBERSHIPS = `SELECT person, account_id AS "accountId", role FROM memberships WHERE wanted_name IS NULL ORDER BY created_at, account_id`
+const MEMBERS_OF = `SELECT id, email, name, role FROM memberships JOIN person ON person.id = memberships.person
+  WHERE account_id = $account AND wanted_name IS NULL ORDER BY email`
+const JOIN = `INSERT INTO memberships (person, account_id, role, wanted_name, created_at) VALUES ($person, $account, $role, $wantedName, $now)
+  ON CONFLICT (person, account_id) DO UPDATE SET role = excluded.role`
+const LIST = `SELECT id, email, name, CASE WHEN EXISTS (SELECT 1 FROM operators WHERE person = person.id) THEN 1 ELSE 0 END AS "isOperator",
+    (SELECT count(*) FROM session WHERE "userId" = person.id AND "expiresAt" > $now) AS sessions
+  FROM person ORDER BY email`
+const UNINVITE = 'DELETE FROM invitations WHERE email = $email AND used_at IS NULL'
+const FROM = 'AND account_id IS NOT DISTINCT FROM CAST($account AS TEXT)'

@@ -67,11 +67,11 @@ async function load({ world, config, people, mailer }: AlertsParts): Promise<Ale
   const { log, metrics, reports, clock } = world
   const opened = people()
   return startAlerts({
-    db: opened.db,
+    sql: opened.db,
     factsOf: factsFrom(reports, clock.now),
     sendWebhook: (message) => sendWebhook(message, { allowPrivate: config().alerts.allowPrivate }),
     sendMail: mailer === undefined ? undefined : (to, mail) => mailer.send({ to, ...mail }),
-    membersOf: (accountId) => opened.roster.membersOf(accountId).map(({ email }) => email),
+    membersOf: async (accountId) => (await opened.roster.membersOf(accountId)).map(({ email }) => email),
     alertsPageOf: (accountId) => `${opened.origins('cabinet').base}/cabinet/a/${encodeURIComponent(accountId)}/alerts`,
     log,
     metrics,

@@ -3,9 +3,9 @@
 import type { Config } from '../config/config.ts'
 import { describeBug } from '../observe/bug.ts'
 import type { Mailer } from '../people/mail.ts'
+import { peoplePlaceOf } from '../people/open-people.ts'
 import { originsOf } from '../people/origins.ts'
 import { People, type PeopleOptions } from '../people/people.ts'
-import { peoplePathOf } from '../people/people-file.ts'
 import type { World } from '../world.ts'
 
 /** `urls`: where the listeners are; they are there before anybody asks for a page. */
@@ -17,14 +17,14 @@ export type PeopleParts = Readonly<{
   mailer: Mailer | undefined
 }>
 
-export type OpenedPeople = Readonly<{ open(): People; close(): void }>
+export type OpenedPeople = Readonly<{ open(): People; close(): Promise<void> }>
 
 /** The file is opened with the first call: most starts serve no page for a long time. */
 export function peopleOfGateway({ world, config, urls, mailer }: PeopleParts): OpenedPeople {
   let opened: People | undefined
   const make = (): People =>
     new People({
-      path: peoplePathOf(config().ledger.path),
+      place: peoplePlaceOf(config().ledger),
       now: world.clock.now,
       monotonicMs: world.clock.monotonicMs,
       sleep: Bun.sleep,
@@ -46,7 +46,7 @@ export function peopleOfGateway({ world, config, urls, mailer }: PeopleParts): O
       opened ??= make()
       return opened
     },
-    close: () => opened?.close(),
+    close: () => opened?.close() ?? Promise.resolve(),
   }
 }
 

@@ -37,7 +37,7 @@ export type OpenedSite = Readonly<{
   pages: Readonly<{ cabinet: () => Promise<Pages>; console: () => Promise<Pages> }>
   /** What begins without anybody asking: alerts, and what talks to Stripe. */
   begin(): void
-  close(): void
+  close(): Promise<void>
 }>
 
 export function siteOfGateway({ stripeAddress, urls, ...parts }: SiteParts): OpenedSite {
@@ -68,7 +68,7 @@ export function siteOfGateway({ stripeAddress, urls, ...parts }: SiteParts): Ope
     close() {
       alerts.close()
       mailer?.close()
-      people.close()
+      return people.close()
     },
   }
 }

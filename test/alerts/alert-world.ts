@@ -1,19 +1,19 @@
-/** Alerts over a real file, with facts, receivers and time that the test decides. A world that is left and opened again is a process that died. */
+/** Alerts over a real store, with facts, receivers and time that the test decides. A world that is left and opened again is a process that died. */
 
-import { Database } from 'bun:sqlite'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Alert } from '../../src/alerts/alert-rows.ts'
+import { AlertStore } from '../../src/alerts/alert-store.ts'
 import { type Alerts, type AlertsOptions, startAlerts } from '../../src/alerts/alerts.ts'
+import { CLAIM_MS, DeliveryStore } from '../../src/alerts/delivery-store.ts'
 import { sendWebhook } from '../../src/alerts/send-webhook.ts'
 import type { AlertMail } from '../../src/core/alert-event.ts'
 import type { AccountFacts, AlertRule, KeyFacts } from '../../src/core/alerts.ts'
 import { type Picos, parseUsd, picos } from '../../src/core/money.ts'
 import { makeMetrics } from '../../src/observe/metrics.ts'
-import type { Alert } from '../../src/people/alert-rows.ts'
-import { AlertStore } from '../../src/people/alert-store.ts'
-import sql from '../../src/people/alerts.sql' with { type: 'text' }
-import { DeliveryStore } from '../../src/people/delivery-store.ts'
+import { openPeople } from '../../src/people/open-people.ts'
+import { takePeoplePlace } from '../support/people-place.ts'
 import { authority } from './receiver.ts'
 
 export const usd = (text: string): Picos => parseUsd(text) ?? picos(0n)
@@ -35,16 +35,17 @@ export class AlertWorld {
   /** How often each account was looked at. */
   readonly looks = new Map<string, number>()
   readonly #folder = mkdtempSync(join(tmpdir(), 'tollgate-alerts-'))
-  #db = this.#open(true)
+  readonly #place = takePeoplePlace(this.#folder)
+  sql = openPeople(this.#place)
   running: Alerts | undefined
 
-  store = new AlertStore(this.#db, () => this.nowMs)
-  deliveries = new DeliveryStore(this.#db, () => this.nowMs)
+  store = new AlertStore(this.sql, () => this.nowMs)
+  deliveries = new DeliveryStore(this.sql, () => this.nowMs)
 
   start(options: Partial<AlertsOptions> = {}): Alerts {
     const say = (line: object) => void this.lines.push({ ...line })
     this.running = startAlerts({
-      db: this.#db,
+      sql: this.sql,
       factsOf: (accountId) => Promise.resolve(this.#facts(accountId)),
       sendWebhook: (message) =>
         sendWebhook(message, { allowPrivate: true, resolve: () => Promise.resolve(['127.0.0.1']), ca: authority.pem, timeoutMs: 1_000 }),
@@ -52,7 +53,7 @@ export class AlertWorld {
         this.mails.push({ to, ...mail })
         return Promise.resolve(this.mailProblem)
       },
-      membersOf: () => this.members,
+      membersOf: () => Promise.resolve(this.members),
       alertsPageOf: (accountId) => `https://gateway.example/cabinet/a/${accountId}/alerts`,
       log: { notice: (notice, fields) => say({ notice, ...fields }), alarm: (alarm, fields) => say({ alarm, ...fields }) },
       metrics: this.metrics,
@@ -64,36 +65,37 @@ export class AlertWorld {
     return this.running
   }
 
-  /** As `kill -9`: nothing is finished; the file is what it was. */
-  die(): void {
+  /** As `kill -9`: nothing is finished; the store is what it was. With other nodes beside it another minute passes until its claims end. */
+  async die(): Promise<void> {
     this.running?.close()
-    this.#db.close()
-    this.#db = this.#open(false)
-    this.store = new AlertStore(this.#db, () => this.nowMs)
-    this.deliveries = new DeliveryStore(this.#db, () => this.nowMs)
+    await this.sql.close()
+    if (this.sql.dialect === 'postgres') this.nowMs += CLAIM_MS
+    this.sql = openPeople(this.#place)
+    this.store = new AlertStore(this.sql, () => this.nowMs)
+    this.deliveries = new DeliveryStore(this.sql, () => this.nowMs)
   }
 
-  end(): void {
+  async end(): Promise<void> {
     this.running?.close()
-    this.#db.close()
+    await this.sql.close()
     rmSync(this.#folder, { recursive: true })
   }
 
-  addAlert(accountId: string, some: Partial<Alert> = {}): string {
+  async addAlert(accountId: string, some: Partial<Alert> = {}): Promise<string> {
     const id = some.id ?? `alert_${Bun.randomUUIDv7()}`
     const alert = { accountId, rule: BELOW_10, emails: [], webhooks: [], isEnabled: true, createdBy: 'ann@example.com', ...some, id }
-    if (!this.store.addAlert(alert)) throw new Error('no room')
+    if (!(await this.store.addAlert(alert))) throw new Error('no room')
     return id
   }
 
-  addWebhook(accountId: string, url: string, id = `hook_${Bun.randomUUIDv7()}`): string {
-    if (!this.store.addWebhook({ id, accountId, url, secret: SECRET, isEnabled: true, createdBy: 'ann@example.com' }))
+  async addWebhook(accountId: string, url: string, id = `hook_${Bun.randomUUIDv7()}`): Promise<string> {
+    if (!(await this.store.addWebhook({ id, accountId, url, secret: SECRET, isEnabled: true, createdBy: 'ann@example.com' })))
       throw new Error('no room')
     return id
   }
 
-  query<Row>(text: string): readonly Row[] {
-    return this.#db.query<Row, []>(text).all()
+  query<Row>(text: string): Promise<readonly Row[]> {
+    return this.sql.all<Row>(text)
   }
 
   #facts(accountId: string): AccountFacts | undefined {
@@ -101,20 +103,11 @@ export class AlertWorld {
     const balancePicos = this.balances.get(accountId)
     return balancePicos === undefined ? undefined : { at: this.nowMs, balancePicos, spentTodayPicos: usd('0'), keys: this.keys }
   }
-
-  #open(isNew: boolean): Database {
-    const db = new Database(join(this.#folder, 'people.db'), { create: true, readwrite: true, strict: true })
-    db.run('PRAGMA journal_mode = WAL')
-    db.run('PRAGMA synchronous = NORMAL')
-    db.run('PRAGMA foreign_keys = ON')
-    if (isNew) db.run(sql)
-    return db
-  }
 }
 
-export async function until(isSo: () => boolean, limitMs = 3_000): Promise<void> {
+export async function until(isSo: () => boolean | Promise<boolean>, limitMs = 5_000): Promise<void> {
   const endMs = performance.now() + limitMs
-  while (!isSo()) {
+  while (!(await isSo())) {
     if (performance.now() > endMs) throw new Error('it did not come to it')
     await Bun.sleep(2)
   }

@@ -4,8 +4,8 @@
  */
 
 import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { ALERT_BOUNDS } from '../../src/alerts/alert-store.ts'
 import { pauseMs } from '../../src/alerts/retries.ts'
-import { ALERT_BOUNDS } from '../../src/people/alert-store.ts'
 import { AlertWorld, BELOW_10, SECRET, until, usd } from './alert-world.ts'
 import { isSigned, type Receiver, startReceiver } from './receiver.ts'
 
@@ -16,7 +16,7 @@ beforeEach(() => {
   receivers = []
 })
 afterEach(async () => {
-  world.end()
+  await world.end()
   await Promise.all(receivers.map((receiver) => receiver.stop()))
 })
 
@@ -26,7 +26,7 @@ const receiver = (options?: Parameters<typeof startReceiver>[0]): Receiver => {
   return one
 }
 const deliveries = (accountId = 'acct_1') => world.deliveries.list(accountId, null, 100)
-const states = (accountId?: string) => deliveries(accountId).map(({ state }) => state)
+const states = async (accountId?: string) => (await deliveries(accountId)).map(({ state }) => state)
 const looked = async (count = 2): Promise<void> => {
   const before = world.looks.get('acct_1') ?? 0
   await until(() => (world.looks.get('acct_1') ?? 0) >= before + count)
@@ -42,14 +42,14 @@ const metric = async (name: string): Promise<number> =>
 
 test('a crossing is told once to each receiver, under one id, and again only after the balance was above', async () => {
   const there = receiver()
-  const webhook = world.addWebhook('acct_1', there.url)
-  const alertId = world.addAlert('acct_1', { emails: ['ann@example.com'], webhooks: [webhook] })
+  const webhook = await world.addWebhook('acct_1', there.url)
+  const alertId = await world.addAlert('acct_1', { emails: ['ann@example.com'], webhooks: [webhook] })
   world.balances.set('acct_1', usd('50'))
   world.start()
   await looked()
-  expect(deliveries()).toEqual([])
+  expect(await deliveries()).toEqual([])
   world.balances.set('acct_1', usd('9.5'))
-  await until(() => states().filter((state) => state === 'delivered').length === 2)
+  await until(async () => (await states()).filter((state) => state === 'delivered').length === 2)
   world.balances.set('acct_1', usd('3'))
   await looked()
   expect(there.received).toHaveLength(1)
@@ -64,11 +64,11 @@ test('a crossing is told once to each receiver, under one id, and again only aft
     data: { alert_id: alertId, account_id: 'acct_1', threshold_usd: '10', balance_usd: '9.5' },
   })
   expect(world.mails[0]).toMatchObject({ to: 'ann@example.com', subject: 'Balance below 10 USD' })
-  expect(deliveries().map(({ eventId, type }) => [eventId, type])).toEqual([id, id].map((one) => [one, 'alert.balance_below']))
+  expect((await deliveries()).map(({ eventId, type }) => [eventId, type])).toEqual([id, id].map((one) => [one, 'alert.balance_below']))
   world.balances.set('acct_1', usd('10'))
   await looked()
   world.balances.set('acct_1', usd('1'))
-  await until(() => states().length === 4 && states().every((state) => state === 'delivered'))
+  await until(async () => (await states()).length === 4 && (await states()).every((state) => state === 'delivered'))
   expect(there.received).toHaveLength(2)
   expect(there.received[1]?.id).not.toBe(id)
   expect(await metric('tollgate_alert_deliveries_total{channel="webhook",result="delivered"}')).toBe(2)
@@ -76,8 +76,8 @@ test('a crossing is told once to each receiver, under one id, and again only aft
 
 test('a process that dies between decision and delivery tells it later under the same id, and does not decide again', async () => {
   const there = receiver()
-  const webhook = world.addWebhook('acct_1', there.url)
-  world.addAlert('acct_1', { webhooks: [webhook] })
+  const webhook = await world.addWebhook('acct_1', there.url)
+  await world.addAlert('acct_1', { webhooks: [webhook] })
   world.balances.set('acct_1', usd('1'))
   // It dies while it sends: nobody ever hears what came of it.
   const sent: string[] = []
@@ -88,13 +88,13 @@ test('a process that dies between decision and delivery tells it later under the
     },
   })
   await until(() => sent.length === 1)
-  world.die()
-  expect(states()).toEqual(['waiting'])
+  await world.die()
+  expect(await states()).toEqual(['waiting'])
   world.start()
-  await until(() => states()[0] === 'delivered')
+  await until(async () => (await states())[0] === 'delivered')
   await looked()
   expect(there.received.map(({ id }) => id)).toEqual(sent)
-  world.die()
+  await world.die()
   world.start()
   await looked()
   expect(there.received).toHaveLength(1)
@@ -102,14 +102,14 @@ test('a process that dies between decision and delivery tells it later under the
 
 test('what failed is tried again later and later, under the same id, with what waits for it; then it is given up', async () => {
   const there = receiver({ answer: () => new Response('no', { status: 500 }) })
-  const webhook = world.addWebhook('acct_1', there.url)
-  world.addAlert('acct_1', { webhooks: [webhook] })
+  const webhook = await world.addWebhook('acct_1', there.url)
+  await world.addAlert('acct_1', { webhooks: [webhook] })
   world.balances.set('acct_1', usd('1'))
   world.start()
   const pauses = [5, 60, 300, 1_800, 7_200, 21_600, 43_200]
   for (const [index, seconds] of pauses.entries()) {
-    await until(() => deliveries()[0]?.attempts === index + 1)
-    expect(deliveries()[0]).toMatchObject({
+    await until(async () => (await deliveries())[0]?.attempts === index + 1)
+    expect((await deliveries())[0]).toMatchObject({
       state: 'waiting',
       lastStatus: 500,
       lastProblem: 'status 500',
@@ -118,10 +118,10 @@ test('what failed is tried again later and later, under the same id, with what w
     world.nowMs += seconds * 1_000
     world.running?.deliver()
   }
-  await until(() => states()[0] === 'failed')
+  await until(async () => (await states())[0] === 'failed')
   expect(there.received).toHaveLength(8)
   expect(new Set(there.received.map(({ id }) => id)).size).toBe(1)
-  expect(deliveries()[0]).toMatchObject({ attempts: 8, nextAt: null })
+  expect((await deliveries())[0]).toMatchObject({ attempts: 8, nextAt: null })
   expect(world.lines.filter(({ notice }) => notice === 'an alert will be delivered later')).toHaveLength(7)
   expect(world.lines.at(-1)).toMatchObject({ notice: 'an alert was not delivered', attempt: 8, problem: 'status 500', channel: 'webhook' })
   expect(JSON.stringify(world.lines)).not.toMatch(/whsec_|hooks\.example/)
@@ -135,21 +135,27 @@ test('pauses grow, are spread by a fifth at most, and end', () => {
 })
 
 test('a failure holds back all that waits for the same receiver, and nothing else', async () => {
-  const there = receiver({ answer: (_, count) => new Response(null, { status: count === 1 ? 503 : 200 }) })
+  const there = receiver({
+    answer: async (_, count) => {
+      if (count > 1) return new Response()
+      await until(async () => (await states()).length === 6)
+      return new Response(null, { status: 503 })
+    },
+  })
   const other = receiver()
-  const webhook = world.addWebhook('acct_1', there.url)
-  const webhooks = [webhook, world.addWebhook('acct_1', other.url)]
+  const webhook = await world.addWebhook('acct_1', there.url)
+  const webhooks = [webhook, await world.addWebhook('acct_1', other.url)]
   for (const threshold of ['10', '20', '30'])
-    world.addAlert('acct_1', { webhooks, rule: { ...BELOW_10, thresholdPicos: usd(threshold) } as typeof BELOW_10 })
+    await world.addAlert('acct_1', { webhooks, rule: { ...BELOW_10, thresholdPicos: usd(threshold) } as typeof BELOW_10 })
   world.balances.set('acct_1', usd('1'))
   world.start()
   await until(() => other.received.length === 3)
   await looked()
   expect(there.received).toHaveLength(1)
-  expect(deliveries().filter(({ state, nextAt }) => state === 'waiting' && nextAt === world.nowMs + 5_000)).toHaveLength(3)
+  expect((await deliveries()).filter(({ state, nextAt }) => state === 'waiting' && nextAt === world.nowMs + 5_000)).toHaveLength(3)
   world.nowMs += 5_000
   world.running?.deliver()
-  await until(() => states().every((state) => state === 'delivered'))
+  await until(async () => (await states()).every((state) => state === 'delivered'))
   expect(there.received).toHaveLength(4)
 })
 
@@ -157,14 +163,14 @@ test('a receiver that hangs delays nobody: not another account, and not another 
   let inFlight = 0
   let most = 0
   const hanging: (() => void)[] = []
-  const slow = world.addWebhook('acct_0', 'https://slow.example/')
-  const slower = world.addWebhook('acct_0', 'https://slower.example/')
-  const third = world.addWebhook('acct_0', 'https://third.example/')
+  const slow = await world.addWebhook('acct_0', 'https://slow.example/')
+  const slower = await world.addWebhook('acct_0', 'https://slower.example/')
+  const third = await world.addWebhook('acct_0', 'https://third.example/')
   for (const threshold of ['10', '20', '30', '40'])
-    world.addAlert('acct_0', { webhooks: [slow, slower, third], rule: { kind: 'balance_below', thresholdPicos: usd(threshold) } })
+    await world.addAlert('acct_0', { webhooks: [slow, slower, third], rule: { kind: 'balance_below', thresholdPicos: usd(threshold) } })
   for (const n of [1, 2, 3, 4, 5]) {
-    const id = world.addWebhook(`acct_${n}`, 'https://quick.example/')
-    world.addAlert(`acct_${n}`, { webhooks: [id] })
+    const id = await world.addWebhook(`acct_${n}`, 'https://quick.example/')
+    await world.addAlert(`acct_${n}`, { webhooks: [id] })
   }
   for (const n of [0, 1, 2, 3, 4, 5]) world.balances.set(`acct_${n}`, usd('1'))
   const sentTo: string[] = []
@@ -178,10 +184,10 @@ test('a receiver that hangs delays nobody: not another account, and not another 
       return { status: null, problem: 'timeout' }
     },
   })
-  await until(() => [1, 2, 3, 4, 5].every((n) => states(`acct_${n}`)[0] === 'delivered'))
+  for (const n of [1, 2, 3, 4, 5]) await until(async () => (await states(`acct_${n}`))[0] === 'delivered')
   expect(most).toBe(2)
   expect(new Set(sentTo.filter((url) => !url.includes('quick'))).size).toBe(2)
-  expect(states('acct_0').every((state) => state === 'waiting')).toBe(true)
+  expect((await states('acct_0')).every((state) => state === 'waiting')).toBe(true)
   for (const end of hanging.splice(0)) end()
   await until(() => sentTo.includes('https://third.example/'))
   expect(most).toBe(2)
@@ -190,18 +196,18 @@ test('a receiver that hangs delays nobody: not another account, and not another 
 
 test('mail goes to members as of now only; a webhook that was removed or switched off gets nothing; 410 ends it', async () => {
   const there = receiver({ answer: () => new Response(null, { status: 410 }) })
-  const gone = world.addWebhook('acct_1', there.url)
-  const off = world.addWebhook('acct_1', there.url)
-  const removed = world.addWebhook('acct_1', there.url)
+  const gone = await world.addWebhook('acct_1', there.url)
+  const off = await world.addWebhook('acct_1', there.url)
+  const removed = await world.addWebhook('acct_1', there.url)
   world.members = ['ann@example.com']
-  world.addAlert('acct_1', { emails: ['ann@example.com', 'bob@example.com'], webhooks: [gone, off, removed] })
+  await world.addAlert('acct_1', { emails: ['ann@example.com', 'bob@example.com'], webhooks: [gone, off, removed] })
   world.balances.set('acct_1', usd('1'))
-  world.store.changeWebhook('acct_1', off, { url: there.url, isEnabled: false })
-  world.store.removeWebhook('acct_1', removed)
+  await world.store.changeWebhook('acct_1', off, { url: there.url, isEnabled: false })
+  await world.store.removeWebhook('acct_1', removed)
   world.start()
-  await until(() => states().length > 0 && !states().includes('waiting'))
+  await until(async () => (await states()).length > 0 && !(await states()).includes('waiting'))
   expect(world.mails.map(({ to }) => to)).toEqual(['ann@example.com'])
-  expect(deliveries().map(({ channel, state, lastProblem }) => [channel, state, lastProblem])).toEqual([
+  expect((await deliveries()).map(({ channel, state, lastProblem }) => [channel, state, lastProblem])).toEqual([
     ['webhook', 'failed', 'status 410'],
     ['email', 'failed', 'no member of the account'],
     ['email', 'delivered', null],
@@ -211,25 +217,25 @@ test('mail goes to members as of now only; a webhook that was removed or switche
 
 test('mail that the server does not take is tried again; without mail at all it is said so', async () => {
   world.mailProblem = 'refused'
-  world.addAlert('acct_1', { emails: ['ann@example.com'] })
+  await world.addAlert('acct_1', { emails: ['ann@example.com'] })
   world.balances.set('acct_1', usd('1'))
   world.start()
-  await until(() => deliveries()[0]?.attempts === 1)
-  expect(deliveries()[0]).toMatchObject({ state: 'waiting', lastProblem: 'refused' })
-  world.die()
+  await until(async () => (await deliveries())[0]?.attempts === 1)
+  expect((await deliveries())[0]).toMatchObject({ state: 'waiting', lastProblem: 'refused' })
+  await world.die()
   world.nowMs += 5_000
   world.start({ sendMail: undefined })
-  await until(() => states()[0] === 'failed')
-  expect(deliveries()[0]?.lastProblem).toBe('no mail is set up')
+  await until(async () => (await states())[0] === 'failed')
+  expect((await deliveries())[0]?.lastProblem).toBe('no mail is set up')
 })
 
 test('an account has so many alerts, webhooks, deliveries that wait and events that are kept; what has no room is counted', async () => {
   for (let n = 0; n < ALERT_BOUNDS.alerts; n++)
-    world.addAlert('acct_1', { rule: { kind: 'key_limit_used', percent: 50, keyId: null }, emails: ['ann@example.com'] })
-  expect(() => world.addAlert('acct_1')).toThrow('no room')
-  for (let n = 0; n < ALERT_BOUNDS.webhooks; n++) world.addWebhook('acct_1', 'https://example.com/')
-  expect(() => world.addWebhook('acct_1', 'https://example.com/')).toThrow('no room')
-  world.addAlert('acct_2')
+    await world.addAlert('acct_1', { rule: { kind: 'key_limit_used', percent: 50, keyId: null }, emails: ['ann@example.com'] })
+  await expect(world.addAlert('acct_1')).rejects.toThrow('no room')
+  for (let n = 0; n < ALERT_BOUNDS.webhooks; n++) await world.addWebhook('acct_1', 'https://example.com/')
+  await expect(world.addWebhook('acct_1', 'https://example.com/')).rejects.toThrow('no room')
+  await world.addAlert('acct_2')
   for (let n = 0; n < 10; n++)
     world.keys.push({
       id: `key_${n}`,
@@ -243,83 +249,87 @@ test('an account has so many alerts, webhooks, deliveries that wait and events t
   world.balances.set('acct_1', usd('1'))
   world.start({ sendMail: () => new Promise(() => undefined) })
   await looked()
-  expect(world.deliveries.waiting()).toBe(ALERT_BOUNDS.waiting)
+  expect(await world.deliveries.waiting()).toBe(ALERT_BOUNDS.waiting)
   expect(await metric('tollgate_alerts_dropped_total')).toBe(100)
   for (let n = 0; n < 600; n++)
-    world.store.tell(
+    await world.store.tell(
       'acct_1',
       { eventId: `evt_${n + 1_000}`, event: { type: 'alert.test', timestamp: '', data: { alert_id: null, account_id: 'acct_1' } } },
       { emails: [], webhooks: [] },
     )
-  expect(world.query<{ n: number }>('SELECT count(*) AS n FROM alert_events')[0]?.n).toBe(ALERT_BOUNDS.kept)
+  expect((await world.query<{ n: number }>('SELECT count(*) AS n FROM alert_events'))[0]?.n).toBe(ALERT_BOUNDS.kept)
 })
 
 test('what was told is forgotten after thirty days', async () => {
-  world.addAlert('acct_1', { emails: ['ann@example.com'] })
+  await world.addAlert('acct_1', { emails: ['ann@example.com'] })
   world.balances.set('acct_1', usd('1'))
   world.start()
-  await until(() => states()[0] === 'delivered')
+  await until(async () => (await states())[0] === 'delivered')
   world.nowMs += 30 * 86_400_000
   await looked()
-  expect(states()).toEqual(['delivered'])
+  expect(await states()).toEqual(['delivered'])
   world.nowMs += 1
-  await until(() => states().length === 0)
-  expect(world.query('SELECT * FROM deliveries')).toEqual([])
+  await until(async () => (await states()).length === 0)
+  expect(await world.query('SELECT * FROM deliveries')).toEqual([])
 })
 
 test('only accounts with an alert that is switched on are looked at, and without any nothing looks', async () => {
-  world.addAlert('acct_1', { isEnabled: false })
-  const id = world.addAlert('acct_2')
+  await world.addAlert('acct_1', { isEnabled: false })
+  const id = await world.addAlert('acct_2')
   world.balances.set('acct_2', usd('100'))
   world.start()
   await until(() => (world.looks.get('acct_2') ?? 0) > 2)
   expect(world.looks.has('acct_1')).toBe(false)
-  expect(world.store.removeAlert('acct_2', id)).toBe(true)
+  expect(await world.store.removeAlert('acct_2', id)).toBe(true)
   await Bun.sleep(30)
   const seen = world.looks.get('acct_2')
   await Bun.sleep(50)
   expect(world.looks.get('acct_2')).toBe(seen)
-  world.addAlert('acct_1')
+  await world.addAlert('acct_1')
   world.running?.look()
   await looked()
 })
 
-test('an alert that changes while it is judged is judged again by its new rule; another rule is armed anew, other receivers are not', () => {
-  const id = world.addAlert('acct_1', { emails: ['ann@example.com'] })
-  const before = world.store.alert('acct_1', id)
+test('an alert that changes while it is judged is judged again by its new rule; another rule is armed anew, other receivers are not', async () => {
+  const id = await world.addAlert('acct_1', { emails: ['ann@example.com'] })
+  const before = await world.store.alert('acct_1', id)
   if (before === undefined) throw new Error('no alert')
   const rule = { kind: 'balance_below', thresholdPicos: usd('5') } as const
-  world.store.changeAlert('acct_1', id, { ...before, rule })
+  await world.store.changeAlert('acct_1', id, { ...before, rule })
   const event = { type: 'alert.test', timestamp: '', data: { alert_id: id, account_id: 'acct_1' } } as const
-  expect(world.store.fire(before, new Map([['', 'below']]), [{ eventId: 'evt_1', event }])).toEqual({ told: 0, dropped: 0 })
-  expect(world.store.marks(id).size).toBe(0)
-  const now = world.store.alert('acct_1', id)
+  expect(
+    await world.store.fire(before, { before: new Map(), marks: new Map([['', 'below']]), firings: [{ eventId: 'evt_1', event }] }),
+  ).toEqual({ told: 0, dropped: 0 })
+  expect((await world.store.marks(id)).size).toBe(0)
+  const now = await world.store.alert('acct_1', id)
   if (now === undefined) throw new Error('no alert')
-  expect(world.store.fire(now, new Map([['', 'below']]), [{ eventId: 'evt_1', event }])).toEqual({ told: 1, dropped: 0 })
-  world.store.changeAlert('acct_1', id, { ...now, emails: ['bob@example.com'] })
-  expect([...world.store.marks(id)]).toEqual([['', 'below']])
-  world.store.changeAlert('acct_1', id, { ...now, rule: BELOW_10 })
-  expect(world.store.marks(id).size).toBe(0)
-  expect(world.store.changeAlert('acct_2', id, now)).toBe(false)
-  expect(world.store.removeAlert('acct_2', id)).toBe(false)
+  expect(
+    await world.store.fire(now, { before: new Map(), marks: new Map([['', 'below']]), firings: [{ eventId: 'evt_1', event }] }),
+  ).toEqual({ told: 1, dropped: 0 })
+  await world.store.changeAlert('acct_1', id, { ...now, emails: ['bob@example.com'] })
+  expect([...(await world.store.marks(id))]).toEqual([['', 'below']])
+  await world.store.changeAlert('acct_1', id, { ...now, rule: BELOW_10 })
+  expect((await world.store.marks(id)).size).toBe(0)
+  expect(await world.store.changeAlert('acct_2', id, now)).toBe(false)
+  expect(await world.store.removeAlert('acct_2', id)).toBe(false)
 })
 
-test('what one account has is not there for another', () => {
-  const webhook = world.addWebhook('acct_1', 'https://example.com/')
-  expect(world.store.webhook('acct_2', webhook)).toBeUndefined()
-  expect(world.store.changeWebhook('acct_2', webhook, { url: 'https://evil.example/', isEnabled: true })).toBe(false)
-  expect(world.store.removeWebhook('acct_2', webhook)).toBe(false)
-  world.store.tell(
+test('what one account has is not there for another', async () => {
+  const webhook = await world.addWebhook('acct_1', 'https://example.com/')
+  expect(await world.store.webhook('acct_2', webhook)).toBeUndefined()
+  expect(await world.store.changeWebhook('acct_2', webhook, { url: 'https://evil.example/', isEnabled: true })).toBe(false)
+  expect(await world.store.removeWebhook('acct_2', webhook)).toBe(false)
+  await world.store.tell(
     'acct_2',
     { eventId: 'evt_1', event: { type: 'alert.test', timestamp: '', data: { alert_id: null, account_id: 'acct_2' } } },
     { emails: [], webhooks: [webhook] },
   )
-  expect(deliveries('acct_2')).toEqual([])
-  expect(world.store.webhooks('acct_1')).toHaveLength(1)
+  expect(await deliveries('acct_2')).toEqual([])
+  expect(await world.store.webhooks('acct_1')).toHaveLength(1)
 })
 
 test('a bug in what reads the facts is said, and the next look comes all the same', async () => {
-  world.addAlert('acct_1')
+  await world.addAlert('acct_1')
   let asked = 0
   world.start({
     factsOf: () => {
@@ -333,34 +343,35 @@ test('a bug in what reads the facts is said, and the next look comes all the sam
 
 test('a receiver can be tried, once it is asked, and says that it was a test', async () => {
   const there = receiver()
-  const webhook = world.addWebhook('acct_1', there.url)
-  const eventId = world.start().try('acct_1', { emails: ['ann@example.com'], webhooks: [webhook] })
-  await until(() => states().length === 2 && !states().includes('waiting'))
+  const webhook = await world.addWebhook('acct_1', there.url)
+  const eventId = await world.start().try('acct_1', { emails: ['ann@example.com'], webhooks: [webhook] })
+  await until(async () => (await states()).length === 2 && !(await states()).includes('waiting'))
   expect(there.received.map(({ id, body }) => [id, JSON.parse(body).type])).toEqual([[eventId, 'alert.test']])
   expect(world.mails).toMatchObject([{ to: 'ann@example.com', subject: 'Test of an alert' }])
-  expect(deliveries().map(({ alertId }) => alertId)).toEqual([null, null])
-  expect(world.running?.try('acct_1', { emails: [], webhooks: ['hook_of_nobody'] })).toBeUndefined()
+  expect((await deliveries()).map(({ alertId }) => alertId)).toEqual([null, null])
+  expect(await world.running?.try('acct_1', { emails: [], webhooks: ['hook_of_nobody'] })).toBeUndefined()
 })
 
-test('whoever makes an alert fire anew again and again has so much an hour sent to others, and forgets nothing of it', () => {
-  world.addAlert('acct_1', { emails: ['ann@example.com'] })
-  const tell = (n: number) =>
-    world.store.tell(
-      'acct_1',
-      { eventId: `evt_${1_000 + n}`, event: { type: 'alert.test', timestamp: '', data: { alert_id: null, account_id: 'acct_1' } } },
-      { emails: ['ann@example.com'], webhooks: [] },
+test('whoever makes an alert fire anew again and again has so much an hour sent to others, and forgets nothing of it', async () => {
+  await world.addAlert('acct_1', { emails: ['ann@example.com'] })
+  const tell = async (n: number) =>
+    (
+      await world.store.tell(
+        'acct_1',
+        { eventId: `evt_${1_000 + n}`, event: { type: 'alert.test', timestamp: '', data: { alert_id: null, account_id: 'acct_1' } } },
+        { emails: ['ann@example.com'], webhooks: [] },
+      )
     ).told
   let told = 0
-  const tellMany = (from: number, to: number): void => {
+  const tellMany = async (from: number, to: number): Promise<void> => {
     for (let n = from; n < to; n++) {
-      told += tell(n)
-      for (const due of world.deliveries.due(4, { numbers: [], targets: [] }))
-        world.deliveries.delivered(due, { status: null, problem: null })
+      told += await tell(n)
+      for (const due of await world.deliveries.claim(4, () => true)) await world.deliveries.delivered(due, { status: null, problem: null })
     }
   }
-  tellMany(0, 1_000)
+  await tellMany(0, 1_000)
   expect(told).toBe(ALERT_BOUNDS.hourly)
   world.nowMs += 3_600_000
-  tellMany(1_000, 1_010)
+  await tellMany(1_000, 1_010)
   expect(told).toBe(ALERT_BOUNDS.hourly + 10)
 })

@@ -2,12 +2,12 @@
 
 import { randomBytes } from 'node:crypto'
 import type { Page } from 'playwright-core'
+import { AlertStore } from '../../src/alerts/alert-store.ts'
 import { newWebhookSecret } from '../../src/alerts/webhook-signature.ts'
 import { displayOf, makeSecret } from '../../src/core/key.ts'
 import { type Picos, picos } from '../../src/core/money.ts'
 import { DAY_MS } from '../../src/core/utc.ts'
 import type { CreditKind } from '../../src/ledger/operation.ts'
-import { AlertStore } from '../../src/people/alert-store.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { sha256, usd } from '../support/ledger.ts'
 import { sampleSpend } from './sample-spend.ts'
@@ -19,7 +19,7 @@ const SPENT_ACCOUNT = 'acc_spend'
 const SPENT = `/cabinet/a/${SPENT_ACCOUNT}`
 
 /** `secret`: of a key that was used. */
-export type Sample = Readonly<{ secret: string; open(page: Page): Promise<void>; inviteToken(): string }>
+export type Sample = Readonly<{ secret: string; open(page: Page): Promise<void>; inviteToken(): Promise<string> }>
 
 /** `isSignedIn`: by whoever the sample is of. `show`: what is done on the page before it is looked at. */
 export type SamplePage = Readonly<{ name: string; path: string; isSignedIn: boolean; show?: (page: Page, sample: Sample) => Promise<void> }>
@@ -37,7 +37,7 @@ export const CABINET_PAGES: readonly SamplePage[] = [
     path: '/cabinet/invite/token',
     isSignedIn: false,
     show: async (page, sample) => {
-      await page.goto(`${new URL(page.url()).origin}/cabinet/invite/${sample.inviteToken()}`)
+      await page.goto(`${new URL(page.url()).origin}/cabinet/invite/${await sample.inviteToken()}`)
       await page.getByLabel('Choose a password').waitFor()
     },
   },
@@ -191,15 +191,15 @@ export async function sampleOfCabinet(gateway: TestGateway, modelId: string): Pr
   await ask(spent, 'Hello [sim speed=0]')
   await gateway.idle()
   const people = gateway.people()
-  const person = people.known('ann@north.example')
+  const person = await people.known('ann@north.example')
   await furnish(gateway)
   await sampleSpend(gateway, SPENT_ACCOUNT)
-  for (const accountId of [ACCOUNT, 'acc_empty', SPENT_ACCOUNT]) people.roster.join(person.id, { accountId, role: 'owner' })
+  for (const accountId of [ACCOUNT, 'acc_empty', SPENT_ACCOUNT]) await people.roster.join(person.id, { accountId, role: 'owner' })
   return {
     secret: laptop,
     inviteToken: () => people.links.invite('new@north.example', { accountId: ACCOUNT, role: 'reader' }, 'os:sample'),
     open: async (page) => {
-      await page.goto(people.signInLink('cabinet', person))
+      await page.goto(await people.signInLink('cabinet', person))
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByRole('heading', { name: 'Keys' }).waitFor()
     },
@@ -216,13 +216,16 @@ async function furnish(gateway: TestGateway): Promise<void> {
   await credit('crd_4', 'top-up', usd('25'), 'stripe:pi_3PqR5t2eZvKYlo2C1gY8xQ7d')
   await credit('crd_5', 'correction', usd('0.5'), '')
   const { db, roster, links } = gateway.people()
-  roster.join(roster.add({ email: 'rea@north.example', name: 'Rea', isProven: true }).id, { accountId: ACCOUNT, role: 'reader' })
-  links.invite('maria.fernandez-gutierrez@north.example', { accountId: ACCOUNT, role: 'owner' }, 'person:ann@north.example')
+  await roster.join((await roster.add({ email: 'rea@north.example', name: 'Rea', isProven: true })).id, {
+    accountId: ACCOUNT,
+    role: 'reader',
+  })
+  await links.invite('maria.fernandez-gutierrez@north.example', { accountId: ACCOUNT, role: 'owner' }, 'person:ann@north.example')
   const store = new AlertStore(db, () => now)
   const by = { accountId: ACCOUNT, isEnabled: true, createdBy: 'ann@north.example' }
-  store.addWebhook({ ...by, id: 'hook_1', url: 'https://hooks.north.invalid/tollgate', secret: newWebhookSecret() })
+  await store.addWebhook({ ...by, id: 'hook_1', url: 'https://hooks.north.invalid/tollgate', secret: newWebhookSecret() })
   const to = { ...by, emails: ['ann@north.example'], webhooks: ['hook_1'] }
-  store.addAlert({ ...to, id: 'alert_1', rule: { kind: 'balance_below', thresholdPicos: usd('500') } })
-  store.addAlert({ ...to, id: 'alert_2', webhooks: [], rule: { kind: 'daily_spend_above', thresholdPicos: usd('20'), keyId: null } })
-  store.addAlert({ ...to, id: 'alert_3', isEnabled: false, rule: { kind: 'key_expires', days: 7, keyId: 'key_laptop' } })
+  await store.addAlert({ ...to, id: 'alert_1', rule: { kind: 'balance_below', thresholdPicos: usd('500') } })
+  await store.addAlert({ ...to, id: 'alert_2', webhooks: [], rule: { kind: 'daily_spend_above', thresholdPicos: usd('20'), keyId: null } })
+  await store.addAlert({ ...to, id: 'alert_3', isEnabled: false, rule: { kind: 'key_expires', days: 7, keyId: 'key_laptop' } })
 }

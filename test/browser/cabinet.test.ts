@@ -46,10 +46,10 @@ async function visitor(options: BrowserContextOptions = {}): Promise<Page> {
 /** In by a one-time link, on the page of keys. */
 async function signedIn(email: string, accounts: Readonly<Record<string, Role>>, options: BrowserContextOptions = {}): Promise<Page> {
   const people = gateway.people()
-  const person = people.known(email)
-  for (const [accountId, role] of Object.entries(accounts)) people.roster.join(person.id, { accountId, role })
+  const person = await people.known(email)
+  for (const [accountId, role] of Object.entries(accounts)) await people.roster.join(person.id, { accountId, role })
   const page = await visitor(options)
-  await page.goto(people.signInLink('cabinet', person))
+  await page.goto(await people.signInLink('cabinet', person))
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('heading', { name: 'Keys' }).waitFor()
   return page
@@ -147,7 +147,7 @@ test(
     await gateway.createKey({ id: 'key_north' })
     const page = await visitor()
     const people = gateway.people()
-    const token = people.links.invite('bob@example.com', { accountId: 'acc_north', role: 'owner' }, 'os:test')
+    const token = await people.links.invite('bob@example.com', { accountId: 'acc_north', role: 'owner' }, 'os:test')
     await page.goto(`${origin}/cabinet/invite/${token}`)
     await page.getByLabel('Choose a password').fill('correct horse battery')
     await page.getByRole('button', { name: 'Accept' }).click()
@@ -188,7 +188,7 @@ test(
     await page.getByRole('heading', { name: 'Keys' }).waitFor()
     expect(page.url()).toBe(`${origin}/cabinet/a/acc_north/keys`)
 
-    people.sessions.endOthers('cabinet', { person: people.known('bob@example.com'), sessionId: '' })
+    await people.sessions.endOthers('cabinet', { person: await people.known('bob@example.com'), sessionId: '' })
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     await page.context().close()
   },

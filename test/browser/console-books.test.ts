@@ -41,7 +41,7 @@ async function enter() {
     complaints.push('a script ran')
     dialog.dismiss().catch(() => undefined)
   })
-  await page.goto(sample.link())
+  await page.goto(await sample.link())
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByText('Live', { exact: true }).waitFor()
   const go = (path: string) => page.goto(`${new URL(page.url()).origin}/console${path}`)

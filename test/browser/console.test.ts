@@ -32,7 +32,7 @@ async function enter({ colorScheme, width }: Look = { colorScheme: 'light', widt
   const complaints: string[] = []
   page.on('console', (message) => message.type() !== 'log' && complaints.push(message.text()))
   page.on('pageerror', ({ message }) => complaints.push(message))
-  await page.goto(sample.link())
+  await page.goto(await sample.link())
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByText('Live', { exact: true }).waitFor()
   return { page, complaints, close: () => context.close() }

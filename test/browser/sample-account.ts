@@ -66,15 +66,15 @@ export async function sampleAccount(): Promise<SampleAccount> {
     credit,
     async visit(browser, slug, { email = 'ann@example.com', role = 'owner', complaints = [], ...options } = {}) {
       const people = gateway.people()
-      const person = people.known(email)
-      people.roster.join(person.id, { accountId: ACCOUNT, role })
+      const person = await people.known(email)
+      await people.roster.join(person.id, { accountId: ACCOUNT, role })
       const page = await (await browser.newContext(options)).newPage()
       page.setDefaultTimeout(10_000)
       page.on('console', (message) => {
         if (message.type() !== 'log' && !/status of [45]\d\d/.test(message.text())) complaints.push(message.text())
       })
       page.on('pageerror', ({ message }) => complaints.push(message))
-      await page.goto(people.signInLink('cabinet', person))
+      await page.goto(await people.signInLink('cabinet', person))
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByRole('heading', { name: 'Keys' }).waitFor()
       await page.goto(`${origin}/cabinet/a/${ACCOUNT}/${slug}`)

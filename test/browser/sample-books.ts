@@ -50,13 +50,13 @@ export async function sampleBooks(gateway: TestGateway): Promise<readonly string
     ['ann@example.com', 'owner'],
     ['bob@example.com', 'reader'],
   ] as const) {
-    links.accept(links.invite(email, { accountId: first, role }, 'os:root'), {
+    await links.accept(await links.invite(email, { accountId: first, role }, 'os:root'), {
       signedInAs: undefined,
       name: email.split('@')[0] ?? '',
       password: 'x',
     })
   }
-  links.invite('carol@example.com', { accountId: first, role: 'reader' }, 'person:ann@example.com')
-  if (roster.byEmail('ann@example.com') === undefined) throw new Error('nobody came')
+  await links.invite('carol@example.com', { accountId: first, role: 'reader' }, 'person:ann@example.com')
+  if ((await roster.byEmail('ann@example.com')) === undefined) throw new Error('nobody came')
   return ids
 }

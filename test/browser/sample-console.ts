@@ -6,7 +6,7 @@ import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway
 export type SampleConsole = Readonly<{
   gateway: TestGateway
   /** Signs an operator in, once. */
-  link(): string
+  link(): Promise<string>
   /** Pays for one stream. */
   pay(): Promise<void>
   stop(): Promise<void>
@@ -31,10 +31,10 @@ export async function sampleConsole(): Promise<SampleConsole> {
   await (await gateway.post('/v1/messages', 'sk-wrong', {})).text()
   return {
     gateway,
-    link: () => {
+    link: async () => {
       const people = gateway.people()
-      const person = people.known('operator@example.com')
-      people.roster.makeOperator(person.id)
+      const person = await people.known('operator@example.com')
+      await people.roster.makeOperator(person.id)
       return people.signInLink('console', person)
     },
     pay: () => ask(MODEL_ID),

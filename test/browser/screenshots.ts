@@ -30,7 +30,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await page.goto(`${gateway.url}${path}`)
       await page.screenshot({ path: file(path.slice('/docs/'.length) || 'quick-start'), fullPage: true })
     }
-    await page.goto(operators.link())
+    await page.goto(await operators.link())
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('Live', { exact: true }).waitFor()
     for (let second = 0; second < 5; second++) {

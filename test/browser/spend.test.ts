@@ -32,14 +32,14 @@ afterEach(() => expect(complaints.splice(0)).toEqual([]))
 
 async function signedIn(accountId: string, options: BrowserContextOptions = {}): Promise<Page> {
   const people = gateway.people()
-  const person = people.known('ann@example.com')
-  people.roster.join(person.id, { accountId, role: 'owner' })
+  const person = await people.known('ann@example.com')
+  await people.roster.join(person.id, { accountId, role: 'owner' })
   const page = await (await browser.newContext(options)).newPage()
   page.on('console', (message) => {
     if (message.type() !== 'log' && !/status of 4\d\d/.test(message.text())) complaints.push(message.text())
   })
   page.on('pageerror', ({ message }) => complaints.push(message))
-  await page.goto(people.signInLink('cabinet', person))
+  await page.goto(await people.signInLink('cabinet', person))
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('heading', { name: 'Keys' }).waitFor()
   return page

@@ -6,6 +6,7 @@ import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import { openPeopleFile, peoplePathOf } from '../../src/people/people-file.ts'
 import { Roster } from '../../src/people/roster.ts'
+import { sqlitePeople } from '../../src/people/sqlite-people.ts'
 import { NOW, Workplace } from './run.ts'
 
 let place: Workplace
@@ -48,16 +49,16 @@ test('a copy whose rows differ is made, and is 1 with the rows', async () => {
 })
 
 test('the people are copied beside it, with what is still in their log, for their owner only', async () => {
-  const people = openPeopleFile(peoplePathOf(place.ledgerPath))
+  const people = sqlitePeople(peoplePathOf(place.ledgerPath))
   const roster = new Roster(people, () => NOW)
-  roster.add({ email: 'ann@example.com', name: 'Ann', isProven: true })
+  await roster.add({ email: 'ann@example.com', name: 'Ann', isProven: true })
   const copy = join(place.folder, 'copy.db.people')
   expect(await place.json('backup', 'copy.db')).toMatchObject({ ok: true, people: copy, people_problem: null })
   expect(statSync(copy).mode & 0o077).toBe(0)
-  people.close()
-  const copied = openPeopleFile(copy)
-  expect(new Roster(copied, () => NOW).byEmail('ann@example.com')).toMatchObject({ name: 'Ann' })
-  copied.close()
+  await people.close()
+  const copied = sqlitePeople(copy)
+  expect(await new Roster(copied, () => NOW).byEmail('ann@example.com')).toMatchObject({ name: 'Ann' })
+  await copied.close()
   rmSync(join(place.folder, 'copy.db'))
   // A copy that a crash left without its ledger is not written over either.
   expect(await place.run('backup', 'copy.db')).toMatchObject({ code: 2, err: expect.stringContaining('copy.db.people exists already') })

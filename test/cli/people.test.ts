@@ -4,8 +4,8 @@ import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Links } from '../../src/people/links.ts'
-import { openPeopleFile } from '../../src/people/people-file.ts'
 import { Roster } from '../../src/people/roster.ts'
+import { sqlitePeople } from '../../src/people/sqlite-people.ts'
 import { NOW, Workplace } from './run.ts'
 
 type Listed = {
@@ -22,12 +22,12 @@ beforeEach(async () => {
 afterEach(() => place.remove())
 
 /** Follows a link as the pages do. */
-function follow(link: string): { path: string; result: string } {
-  const db = openPeopleFile(join(dirname(place.ledgerPath), 'people.db'))
+async function follow(link: string): Promise<{ path: string; result: string }> {
+  const store = sqlitePeople(join(dirname(place.ledgerPath), 'people.db'))
   const { pathname } = new URL(link)
-  const links = new Links(db, new Roster(db, () => place.now), () => place.now)
-  const { result } = links.accept(pathname.split('/').at(-1) ?? '', { signedInAs: undefined, name: 'Ann', password: 'a hash' })
-  db.close()
+  const links = new Links(store, new Roster(store, () => place.now), () => place.now)
+  const { result } = await links.accept(pathname.split('/').at(-1) ?? '', { signedInAs: undefined, name: 'Ann', password: 'a hash' })
+  await store.close()
   return { path: pathname.slice(0, pathname.lastIndexOf('/')), result }
 }
 
@@ -49,11 +49,11 @@ test('an invitation is a link that works once; whoever followed it is listed, re
     expires_at: new Date(NOW + 72 * 3_600_000).toISOString(),
   } as never)
   expect((await place.json<Listed>('people', 'list')).invitations).toMatchObject([{ email: 'ann@example.com', role: 'reader' }])
-  expect(follow(invited.link)).toEqual({ path: '/cabinet/invite', result: 'joined' })
-  expect(follow(invited.link).result).toBe('gone')
+  expect(await follow(invited.link)).toEqual({ path: '/cabinet/invite', result: 'joined' })
+  expect((await follow(invited.link)).result).toBe('gone')
   const operator = await place.json<{ link: string }>('people', 'invite', 'root@example.com', '--operator')
   expect(operator.link).toStartWith('http://localhost:9090/console/invite/')
-  follow(operator.link)
+  await follow(operator.link)
   const listed = await place.json<Listed>('people', 'list')
   expect(listed.invitations).toEqual([])
   expect(listed.data).toMatchObject([
@@ -83,13 +83,13 @@ test('links begin with the address that is configured', async () => {
   place.write('tollgate.toml', '[server]\npublic_url = "https://llm.example.com"\n[cabinet]\npublic_url = "https://my.example.com"\n')
   const link = await linkOf('invite', 'ann@example.com', '--account', 'acme')
   expect(link).toStartWith('https://my.example.com/cabinet/invite/')
-  follow(link)
+  await follow(link)
   expect(await linkOf('reset', 'ann@example.com')).toMatch(/^https:\/\/my\.example\.com\/cabinet\/reset\/[\w-]{43}$/)
   expect((await place.run('people', 'reset', 'nobody@example.com')).code).toBe(2)
 })
 
 test('a link to a new password has its line in the audit log, with why; one that is not given has none', async () => {
-  follow((await place.json<{ link: string }>('people', 'invite', 'root@example.com', '--operator')).link)
+  await follow((await place.json<{ link: string }>('people', 'invite', 'root@example.com', '--operator')).link)
   await place.json('people', 'reset', 'root@example.com', '--operator', '--reason', 'lost it')
   expect((await place.run('people', 'reset', 'nobody@example.com')).code).toBe(2)
   const { data } = await place.json<{ data: unknown[] }>('audit', 'list')

@@ -10,9 +10,11 @@ import { restoreLedger } from '../../src/ledger/sqlite/restore.ts'
 import { listenOnOperatorSocket, socketPathOf } from '../../src/operator/operator-socket.ts'
 import { Links } from '../../src/people/links.ts'
 import { readyPeople } from '../../src/people/people-copy.ts'
-import { openPeopleFile, peoplePathOf } from '../../src/people/people-file.ts'
+import { peoplePathOf } from '../../src/people/people-file.ts'
+import type { PeopleStore } from '../../src/people/people-sql.ts'
 import { Roster } from '../../src/people/roster.ts'
 import { Sessions } from '../../src/people/sessions.ts'
+import { sqlitePeople } from '../../src/people/sqlite-people.ts'
 import { NOW, startThread, Workplace } from './run.ts'
 
 let place: Workplace
@@ -83,50 +85,50 @@ test('another ledger in the place of this one is refused', async () => {
 })
 
 /** The people's file as a command or a gateway opens it, for one look. */
-function withPeople<T>(look: (db: Database, roster: Roster) => T): T {
-  const db = openPeopleFile(peoplePathOf(place.ledgerPath))
+async function withPeople<T>(look: (store: PeopleStore, roster: Roster) => Promise<T>): Promise<T> {
+  const store = sqlitePeople(peoplePathOf(place.ledgerPath))
   try {
-    return look(db, new Roster(db, () => NOW))
+    return await look(store, new Roster(store, () => NOW))
   } finally {
-    db.close()
+    await store.close()
   }
 }
-const addPerson = (email: string): void =>
-  withPeople((db, roster) => {
-    const person = roster.add({ email, name: '', isProven: true })
-    new Sessions(db, () => NOW).start('cabinet', person.id, { address: '', userAgent: '' }, false)
-    new Links(db, roster, () => NOW).signIn('cabinet', person.id)
+const addPerson = (email: string): Promise<void> =>
+  withPeople(async (store, roster) => {
+    const person = await roster.add({ email, name: '', isProven: true })
+    await new Sessions(store, () => NOW).start('cabinet', person.id, { address: '', userAgent: '' }, false)
+    await new Links(store, roster, () => NOW).signIn('cabinet', person.id)
   })
-const emails = (): readonly string[] => withPeople((_, roster) => roster.list().map(({ email }) => email))
-const countOf = (table: 'session' | 'links'): number =>
-  withPeople((db) => db.query<{ n: number }, []>(`SELECT count(*) AS n FROM ${table}`).get()?.n ?? -1)
+const emails = (): Promise<readonly string[]> => withPeople(async (_, roster) => (await roster.list()).map(({ email }) => email))
+const countOf = (table: 'session' | 'links'): Promise<number> =>
+  withPeople(async (store) => (await store.get<{ n: number }>(`SELECT count(*) AS n FROM ${table}`))?.n ?? -1)
 
 test('the people come back with the ledger, all signed out, and those that were there are kept; without their copy they stay', async () => {
-  addPerson('early@example.com')
+  await addPerson('early@example.com')
   await backedUp()
-  addPerson('late@example.com')
-  expect([countOf('session'), countOf('links')]).toEqual([2, 2])
+  await addPerson('late@example.com')
+  expect([await countOf('session'), await countOf('links')]).toEqual([2, 2])
   const path = peoplePathOf(place.ledgerPath)
   const restored = await place.json<{ set_aside: string[] }>('restore', 'copy.db')
   expect(restored).toMatchObject({ people: path })
   expect(restored.set_aside).toContain(`${path}.20261121T120000Z`)
-  expect([emails(), await names()]).toEqual([['early@example.com'], ['early']])
-  expect([countOf('session'), countOf('links')]).toEqual([0, 0])
+  expect([await emails(), await names()]).toEqual([['early@example.com'], ['early']])
+  expect([await countOf('session'), await countOf('links')]).toEqual([0, 0])
   expect(statSync(path).mode & 0o077).toBe(0)
   const kept = new Database(`${path}.20261121T120000Z`)
   expect(kept.query('SELECT email FROM person ORDER BY email').values()).toEqual([['early@example.com'], ['late@example.com']])
   kept.close()
 
   rmSync(join(place.folder, 'copy.db.people'))
-  addPerson('later@example.com')
+  await addPerson('later@example.com')
   place.now += 60_000
   const alone = await place.run('restore', 'copy.db')
   expect(alone).toMatchObject({ code: 0, out: expect.stringContaining('copy.db.people: the people stay as they are.') })
-  expect([emails(), countOf('session')]).toEqual([['early@example.com', 'later@example.com'], 1])
+  expect([await emails(), await countOf('session')]).toEqual([['early@example.com', 'later@example.com'], 1])
 })
 
 test('a copy of the people that is none, is damaged or is a newer program’s changes nothing, of the ledger neither', async () => {
-  addPerson('early@example.com')
+  await addPerson('early@example.com')
   await backedUp()
   const copy = join(place.folder, 'copy.db.people')
   const sound = readFileSync(copy)
@@ -138,15 +140,15 @@ test('a copy of the people that is none, is damaged or is a newer program’s ch
     writeFileSync(copy, bytes)
     const refused = await place.run('restore', 'copy.db')
     expect({ what, ...refused }).toMatchObject({ what, code: 3, err: expect.stringContaining('nothing was changed') })
-    expect([await names(), emails()]).toEqual([['early', 'late'], ['early@example.com']])
+    expect([await names(), await emails()]).toEqual([['early', 'late'], ['early@example.com']])
   }
   expect(filesBeside().filter((name) => /restoring|Z$/.test(name))).toEqual([])
 })
 
 test('an end in the middle leaves a start that is refused, and the same again restores both', async () => {
-  addPerson('early@example.com')
+  await addPerson('early@example.com')
   await backedUp()
-  addPerson('late@example.com')
+  await addPerson('late@example.com')
   const copy = join(place.folder, 'copy.db')
   const ready = readyPeople(`${copy}.people`, peoplePathOf(place.ledgerPath), NOW)
   if (ready === 'none' || 'problem' in ready) throw new Error('no copy')
@@ -158,11 +160,11 @@ test('an end in the middle leaves a start that is refused, and the same again re
     },
   }
   expect(() => restoreLedger(place.ledgerPath, copy, NOW, () => dies)).toThrow('killed')
-  expect(emails()).toEqual(['early@example.com'])
+  expect(await emails()).toEqual(['early@example.com'])
   expect(await place.run('accounts', 'create', 'more')).toMatchObject({ code: 3, err: expect.stringContaining('is gone; put back') })
   place.now += 60_000
   expect((await place.run('restore', 'copy.db')).code).toBe(0)
-  expect([emails(), await names()]).toEqual([['early@example.com'], ['early']])
+  expect([await emails(), await names()]).toEqual([['early@example.com'], ['early']])
 })
 
 test('a copy that is no ledger, is damaged or is not in order changes nothing', async () => {

@@ -14,9 +14,9 @@ export type Operator = Readonly<{
 /** Comes in by a one-time link. */
 export async function signInOperator(gateway: TestGateway, email = 'ops@example.com'): Promise<Operator> {
   const people = gateway.people()
-  const person = people.known(email)
-  people.roster.makeOperator(person.id)
-  const token = people.signInLink('console', person).split('/').at(-1)
+  const person = await people.known(email)
+  await people.roster.makeOperator(person.id)
+  const token = (await people.signInLink('console', person)).split('/').at(-1)
   const origin = gateway.operatorUrl
   const headers = { origin, 'content-type': 'application/json' }
   const answer = await fetch(`${origin}/console/auth/link`, { method: 'POST', headers, body: JSON.stringify({ token }) })
@@ -25,7 +25,7 @@ export async function signInOperator(gateway: TestGateway, email = 'ops@example.
   return {
     email,
     cookie,
-    sessionId: people.signedIn('console', cookie)?.sessionId ?? '',
+    sessionId: (await people.signedIn('console', cookie))?.sessionId ?? '',
     get: (path) => fetch(`${origin}${path}`, { headers: { cookie } }),
     post: (path, body, more = headers) =>
       fetch(`${origin}${path}`, { method: 'POST', headers: { cookie, ...more }, body: JSON.stringify(body) }),

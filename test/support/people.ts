@@ -13,15 +13,18 @@ import { apiErrors } from '../../src/web/api/errors.ts'
 import { firstPassword } from '../../src/web/api/first-password.ts'
 import { meRoutes } from '../../src/web/api/me.ts'
 import { waysIn } from '../../src/web/api/ways-in.ts'
+import { takePeoplePlace } from './people-place.ts'
 
 export const PEOPLE_START = Date.UTC(2026, 10, 21, 12)
 export const PASSWORD = 'correct horse battery'
 
 export type PeopleWorldOptions = Readonly<{ publicUrl?: string; consoleUrl?: string; signUp?: 'closed' | 'open'; sendsMail?: boolean }>
 
+const TABLES = ['person', 'session', 'credential', 'verification', 'passkey', 'memberships', 'operators', 'invitations', 'links', 'secrets']
+
 export class PeopleWorld {
   readonly folder = mkdtempSync(join(tmpdir(), 'tollgate-people-'))
-  readonly path = join(this.folder, 'people.db')
+  readonly place = takePeoplePlace(this.folder)
   readonly people: People
   now = PEOPLE_START
   /** What was waited for. */
@@ -33,6 +36,8 @@ export class PeopleWorld {
   readonly settings: PeopleSettings
   readonly #apps: Readonly<Record<Listener, { handle(request: Request): Promise<Response> }>>
   #accounts = 0
+  /** What is done after an answer has gone. */
+  readonly #behind = new Set<Promise<void>>()
   readonly #sendsMail: boolean
 
   constructor({ publicUrl, consoleUrl, signUp = 'closed', sendsMail = false }: PeopleWorldOptions = {}) {
@@ -48,8 +53,8 @@ export class PeopleWorld {
 
   /** As another process opens it. */
   open(): People {
-    return new People({
-      path: this.path,
+    const people = new People({
+      place: this.place,
       now: () => this.now,
       monotonicMs: () => this.now,
       sleep: (ms) => {
@@ -72,6 +77,13 @@ export class PeopleWorld {
       onMailFault: (problem) => this.bugs.push(problem),
       onBug: (bug) => this.bugs.push(bug),
     })
+    const { later } = { later: people.later.bind(people) }
+    people.later = (work) => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.#behind.add(promise)
+      later(() => Promise.try(work).finally(resolve))
+    }
+    return people
   }
 
   #app(listener: Listener) {
@@ -99,20 +111,27 @@ export class PeopleWorld {
   }
 
   browser(listener: Listener = 'cabinet', address = '192.0.2.1'): Browser {
-    return new Browser(this.#apps[listener], this.people.origins(listener).base, listener, address)
+    const settled = async (): Promise<void> => void (await Promise.all(this.#behind))
+    return new Browser(this.#apps[listener], this.people.origins(listener).base, listener, address, settled)
   }
 
   /** A person with a password who is a member of an account. */
   async add(email: string, accountId = 'acc_north', role: 'owner' | 'reader' = 'owner'): Promise<Browser> {
-    const token = this.people.links.invite(email, { accountId, role }, 'os:test')
+    const token = await this.people.links.invite(email, { accountId, role }, 'os:test')
     const browser = this.browser()
     const { status } = await browser.post('/auth/invite', { token, password: PASSWORD })
     if (status !== 200) throw new Error(`the invitation was answered ${status}`)
     return browser
   }
 
-  remove(): void {
-    this.people.close()
+  /** All that the store has: a row a line, as JSON. */
+  async written(): Promise<readonly string[]> {
+    const rows = await Promise.all(TABLES.map((table) => this.people.db.all(`SELECT * FROM ${table}`)))
+    return rows.flat().map((row) => JSON.stringify(row, (_, value: unknown) => (value instanceof Uint8Array ? value.toHex() : value)))
+  }
+
+  async remove(): Promise<void> {
+    await this.people.close()
     rmSync(this.folder, { recursive: true })
   }
 }
@@ -128,8 +147,16 @@ export class Browser {
   origin: string | null
   base: string
   address: string
+  readonly #settled: () => Promise<void>
 
-  constructor(app: { handle(request: Request): Promise<Response> }, base: string, root: Listener, address: string) {
+  constructor(
+    app: { handle(request: Request): Promise<Response> },
+    base: string,
+    root: Listener,
+    address: string,
+    settled: () => Promise<void> = () => Promise.resolve(),
+  ) {
+    this.#settled = settled
     this.#app = app
     this.base = base
     this.origin = base
@@ -155,6 +182,7 @@ export class Browser {
     for (const cookie of answer.headers.getSetCookie()) this.#take(cookie)
     const text = await answer.text()
     // What is done behind an answer is done before the next request comes.
+    await this.#settled()
     await Bun.sleep(1)
     return { status: answer.status, headers: answer.headers, body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>) }
   }

@@ -3,7 +3,7 @@
  * be stopped, killed and started again. A watch ends it and takes its folder away when the test process is gone, however that died.
  */
 
-import { test } from 'bun:test'
+import { describe, test } from 'bun:test'
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -144,6 +144,9 @@ const running: Postgres | undefined = await startOnce()
 
 /** A test that needs Postgres. */
 export const postgresTest = test.skipIf(running === undefined)
+
+/** Tests that need Postgres. */
+export const postgresSuite = describe.skipIf(running === undefined)
 
 /** The server of this process: for what runs in a `postgresTest`. */
 export function postgres(): Postgres {

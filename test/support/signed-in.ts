@@ -8,7 +8,7 @@ import { Browser, PASSWORD } from './people.ts'
 export async function signIn(gateway: TestGateway, email: string, accountId: string, role: Role): Promise<Browser> {
   const people = gateway.people()
   const browser = new Browser({ handle: (request) => fetch(request) }, people.origins('cabinet').base, 'cabinet', '192.0.2.1')
-  const token = people.links.invite(email, { accountId, role }, 'os:test')
+  const token = await people.links.invite(email, { accountId, role }, 'os:test')
   expect((await browser.post('/auth/invite', { token, password: PASSWORD })).status).toBe(200)
   return browser
 }

@@ -1,7 +1,7 @@
 /** Where nobody has an alert, a start opens nothing of the people and loads nothing of alerts; where somebody has, it goes on by itself. Rules: pages.md "Alerts". */
 
 import { afterEach, expect, test } from 'bun:test'
-import { AlertStore } from '../../src/people/alert-store.ts'
+import { AlertStore } from '../../src/alerts/alert-store.ts'
 import type { People } from '../../src/people/people.ts'
 import { alertsOfGateway, type OpenedAlerts } from '../../src/web/alerts-of-gateway.ts'
 import { usd } from '../support/ledger.ts'
@@ -36,8 +36,8 @@ test('without a file of people, or with one without alerts, nothing is opened', 
   await world.add('ann@example.com')
   const store = new AlertStore(world.people.db, () => 0)
   const alert = { rule: { kind: 'balance_below', thresholdPicos: usd('1') }, emails: [], webhooks: [], createdBy: '' } as const
-  store.addAlert({ ...alert, id: 'alert_off', accountId: 'acc_north', isEnabled: false })
+  await store.addAlert({ ...alert, id: 'alert_off', accountId: 'acc_north', isEnabled: false })
   expect(await begun(`${world.folder}/ledger.db`, () => world.people)).toBe(0)
-  store.addAlert({ ...alert, id: 'alert_on', accountId: 'acc_north', isEnabled: true })
+  await store.addAlert({ ...alert, id: 'alert_on', accountId: 'acc_north', isEnabled: true })
   expect(await begun(`${world.folder}/ledger.db`, () => world.people)).toBe(1)
 })

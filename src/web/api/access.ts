@@ -34,10 +34,10 @@ export async function invite(site: Site, caller: Caller, invited: Invited): Prom
   const accountId = membership?.accountId ?? null
   if (!(await isNoted(site, caller, { email, accountId, access: role, reason })))
     return refuse(503, 'Nothing can be booked at this moment. Try again', { retryAfterS: 1 })
-  people.links.withdraw(email, accountId)
-  const token = people.links.invite(email, membership, caller.actor)
+  await people.links.withdraw(email, accountId)
+  const token = await people.links.invite(email, membership, caller.actor)
   const link = `${people.origins(listener).base}/${listener}/invite/${token}`
-  const expiresAt = people.links.invitation(token)?.expiresAt ?? 0
+  const expiresAt = (await people.links.invitation(token))?.expiresAt ?? 0
   if (isMailed) people.send(email, invitationMail(link))
   return {
     email,

@@ -1,11 +1,11 @@
 /** An alert as the page sends and sees it, and what is wrong with one, in words for its field. Rules: pages.md "Alerts". */
 
 import { type Static, t } from 'elysia'
+import type { Alert } from '../../alerts/alert-rows.ts'
+import { ALERT_BOUNDS } from '../../alerts/alert-store.ts'
 import type { AlertRule } from '../../core/alerts.ts'
 import { parseUsd, toExactUsdText } from '../../core/money.ts'
 import { isoTime } from '../../core/utc.ts'
-import type { Alert } from '../../people/alert-rows.ts'
-import { ALERT_BOUNDS } from '../../people/alert-store.ts'
 
 const DAYS_MAX = 90
 const PERCENT_MAX = 100

@@ -1,12 +1,12 @@
 /** The alerts of an account: listed, made, changed, removed, tried; and what was told. Rules: pages.md "Alerts". */
 
 import { Elysia, t } from 'elysia'
+import type { Alert } from '../../alerts/alert-rows.ts'
+import { ALERT_BOUNDS } from '../../alerts/alert-store.ts'
 import type { Alerts } from '../../alerts/alerts.ts'
+import type { ListedDelivery } from '../../alerts/delivery-store.ts'
 import { type AlertRule, judgesKey } from '../../core/alerts.ts'
 import { isoTime } from '../../core/utc.ts'
-import type { Alert } from '../../people/alert-rows.ts'
-import { ALERT_BOUNDS } from '../../people/alert-store.ts'
-import type { ListedDelivery } from '../../people/delivery-store.ts'
 import type { Site } from '../site.ts'
 import { ALERT_BODY, type AlertBody, documentOf, type FieldProblem, ruleOf } from './alert-body.ts'
 import { missing, refuse } from './answers.ts'
@@ -30,14 +30,14 @@ export const alertRoutes = (site: Site) => {
     .delete(
       '/alerts/:id',
       async ({ params }) =>
-        (await site.alerts.open()).store.removeAlert(params.accountId, params.id) ? new Response(null, { status: 204 }) : missing(),
+        (await (await site.alerts.open()).store.removeAlert(params.accountId, params.id)) ? new Response(null, { status: 204 }) : missing(),
       { member: 'owner' },
     )
     .post(
       '/alerts/:id/test',
       async ({ params }) => {
         const alerts = await site.alerts.open()
-        const alert = alerts.store.alert(params.accountId, params.id)
+        const alert = await alerts.store.alert(params.accountId, params.id)
         return alert === undefined ? missing() : turns.try(alerts, params.accountId, alert)
       },
       { member: 'owner' },
@@ -54,10 +54,8 @@ export const alertRoutes = (site: Site) => {
 /** With what the form needs: who may be written to, and how many there may be. */
 async function list({ alerts, people }: Site, accountId: string) {
   const { store } = await alerts.open()
-  const data = store.alerts(accountId).map((alert) => documentOf(alert, store.marks(alert.id).size > 0))
-  const members = people()
-    .roster.membersOf(accountId)
-    .map(({ email }) => email)
+  const data = await Promise.all((await store.alerts(accountId)).map((alert) => documentOfNow(store, alert)))
+  const members = (await people().roster.membersOf(accountId)).map(({ email }) => email)
   return Response.json(
     { data, emails: alerts.sendsMail ? members : [], sends_mail: alerts.sendsMail, alerts_max: ALERT_BOUNDS.alerts },
     { headers: NO_STORE },
@@ -70,29 +68,32 @@ async function add(site: Site, accountId: string, body: AlertBody, { person }: C
   if (checked instanceof Response) return checked
   const id = newAlertId()
   const alert = { id, accountId, ...checked, isEnabled: body.is_enabled ?? true, createdBy: person.email }
-  if (!alerts.store.addAlert(alert)) return refuse(409, `An account may have ${ALERT_BOUNDS.alerts} alerts; remove one first`)
+  if (!(await alerts.store.addAlert(alert))) return refuse(409, `An account may have ${ALERT_BOUNDS.alerts} alerts; remove one first`)
   alerts.look()
   return shown(alerts, accountId, id, 201)
 }
 
 async function change(site: Site, { accountId, id }: Place, body: Partial<AlertBody>, { person }: Caller): Promise<Response> {
   const alerts = await site.alerts.open()
-  const before = alerts.store.alert(accountId, id)
+  const before = await alerts.store.alert(accountId, id)
   if (before === undefined) return missing()
   const whole = { ...bodyOf(before), ...body }
   const checked = await check(site, alerts, { accountId, body: whole, personId: person.id })
   if (checked instanceof Response) return checked
-  if (!alerts.store.changeAlert(accountId, id, { ...checked, isEnabled: whole.is_enabled ?? true })) return missing()
+  const isChanged = await alerts.store.changeAlert(accountId, id, { ...checked, isEnabled: whole.is_enabled ?? true })
+  if (!isChanged) return missing()
   alerts.look()
   return shown(alerts, accountId, id, 200)
 }
 
+const documentOfNow = async (store: Alerts['store'], alert: Alert) => documentOf(alert, (await store.marks(alert.id)).size > 0)
+
 type Place = Readonly<{ accountId: string; id: string }>
 type Checked = Pick<Alert, 'rule' | 'emails' | 'webhooks'>
 
-function shown({ store }: Alerts, accountId: string, id: string, status: number): Response {
-  const alert = store.alert(accountId, id)
-  return alert === undefined ? missing() : Response.json(documentOf(alert, store.marks(id).size > 0), { status, headers: NO_STORE })
+async function shown({ store }: Alerts, accountId: string, id: string, status: number): Promise<Response> {
+  const alert = await store.alert(accountId, id)
+  return alert === undefined ? missing() : Response.json(await documentOfNow(store, alert), { status, headers: NO_STORE })
 }
 
 /** As if its form had been sent again. */
@@ -121,14 +122,9 @@ async function check(site: Site, { store }: Alerts, { accountId, body, personId 
   if (emails.length + webhooks.length === 0) return wrong({ field: 'emails', message: 'Choose whom to tell: a member or a webhook' })
   if (emails.length > 0 && !site.alerts.sendsMail)
     return wrong({ field: 'emails', message: 'This gateway sends no mail; choose a webhook' })
-  const members = new Set(
-    site
-      .people()
-      .roster.membersOf(accountId)
-      .map(({ email }) => email),
-  )
+  const members = new Set((await site.people().roster.membersOf(accountId)).map(({ email }) => email))
   if (!emails.every((email) => members.has(email))) return wrong({ field: 'emails', message: 'Mails go to members of this account only' })
-  const known = new Set(store.webhooks(accountId).map(({ id }) => id))
+  const known = new Set((await store.webhooks(accountId)).map(({ id }) => id))
   if (!webhooks.every((id) => known.has(id))) return wrong({ field: 'webhook_ids', message: 'Choose webhooks of this account' })
   return (await keyProblem(site, accountId, rule, personId)) ?? { rule, emails: [...new Set(emails)], webhooks }
 }
@@ -149,7 +145,7 @@ async function told(
   { before, limit = PAGE.usual }: { before?: number | undefined; limit?: number | undefined },
 ) {
   const { deliveries } = await alerts.open()
-  const rows = deliveries.list(accountId, before ?? null, limit + 1)
+  const rows = await deliveries.list(accountId, before ?? null, limit + 1)
   const data = rows.slice(0, limit)
   const next = rows.length > limit ? (data.at(-1)?.number ?? null) : null
   return Response.json({ data: data.map(deliveryOf), next }, { headers: NO_STORE })

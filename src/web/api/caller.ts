@@ -17,8 +17,8 @@ export type Caller = Readonly<{ person: Person; sessionId: string; address: stri
 export const addressOf = (headers: Headers): string => headers.get('x-tollgate-client-address') ?? 'unknown'
 
 /** Undefined: nobody is signed in. */
-export function callerOf(people: People, listener: Listener, headers: Headers): Caller | undefined {
-  const found = people.signedIn(listener, headers.get('cookie'))
+export async function callerOf(people: People, listener: Listener, headers: Headers): Promise<Caller | undefined> {
+  const found = await people.signedIn(listener, headers.get('cookie'))
   return found === undefined ? undefined : { ...found, address: addressOf(headers), actor: `person:${found.person.email}` }
 }
 
@@ -31,20 +31,20 @@ export const originGuard = (people: () => People, listener: Listener) =>
   })
 
 export const callerMacro = (people: () => People, listener: Listener) => {
-  const admit = (headers: Headers): Caller | ElysiaCustomStatusResponse<401, Refused> =>
-    callerOf(people(), listener, headers) ?? refusal(401, 'Sign in first')
+  const admit = async (headers: Headers): Promise<Caller | ElysiaCustomStatusResponse<401, Refused>> =>
+    (await callerOf(people(), listener, headers)) ?? refusal(401, 'Sign in first')
   return new Elysia({ name: `caller ${listener}` }).macro({
     person: (_isAsked: true) => ({
-      resolve: ({ request }) => {
-        const caller = admit(request.headers)
+      resolve: async ({ request }) => {
+        const caller = await admit(request.headers)
         return caller instanceof ElysiaCustomStatusResponse ? caller : { caller }
       },
     }),
     member: (needed: Role) => ({
-      resolve: ({ request, params, set }) => {
-        const caller = admit(request.headers)
+      resolve: async ({ request, params, set }) => {
+        const caller = await admit(request.headers)
         if (caller instanceof ElysiaCustomStatusResponse) return caller
-        const membership = people().roster.membership(caller.person.id, (params as { accountId?: string }).accountId ?? '')
+        const membership = await people().roster.membership(caller.person.id, (params as { accountId?: string }).accountId ?? '')
         if (membership === undefined) return refusal(404, 'There is nothing at this address')
         if (!mayDo(membership, needed)) return refusal(403, 'Only an owner of this account may do this')
         const waitS = request.method === 'GET' ? 0 : people().writePace.take(caller.person.id, people().monotonicMs())

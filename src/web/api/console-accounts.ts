@@ -50,12 +50,11 @@ export function consoleAccounts({ world, people }: Site, { ask, perform, oldForm
     return {
       ...accountDocument(account, holds),
       holds: holds.slice(0, HOLDS_SHOWN).map(holdDocument),
-      members: people()
-        .roster.membersOf(accountId)
-        .map(({ email, name, role }) => ({ email, name, role })),
-      invitations: people()
-        .links.invitations(accountId)
-        .map(({ email, membership }) => ({ email, role: membership?.role ?? 'owner' })),
+      members: (await people().roster.membersOf(accountId)).map(({ email, name, role }) => ({ email, name, role })),
+      invitations: (await people().links.invitations(accountId)).map(({ email, membership }) => ({
+        email,
+        role: membership?.role ?? 'owner',
+      })),
     }
   }
   /** The account as it is after the change. */

@@ -48,26 +48,22 @@ export function consolePeople(site: Site, { ask, perform, once }: ConsoleActs) {
     })
     .get(
       '',
-      () => ({
+      async () => ({
         sends_mail: people().sendsMail,
-        data: people()
-          .roster.list()
-          .map(({ email, name, isOperator, memberships, sessions }) => ({
-            email,
-            name,
-            is_operator: isOperator,
-            accounts: memberships.map(({ accountId, role }) => ({ id: accountId, role })),
-            sessions,
-          })),
-        invitations: people()
-          .links.invitations()
-          .map(({ email, membership, invitedBy, expiresAt }) => ({
-            email,
-            account_id: membership?.accountId ?? null,
-            role: membership?.role ?? ('operator' as const),
-            invited_by: invitedBy,
-            expires_at: isoTime(expiresAt),
-          })),
+        data: (await people().roster.list()).map(({ email, name, isOperator, memberships, sessions }) => ({
+          email,
+          name,
+          is_operator: isOperator,
+          accounts: memberships.map(({ accountId, role }) => ({ id: accountId, role })),
+          sessions,
+        })),
+        invitations: (await people().links.invitations()).map(({ email, membership, invitedBy, expiresAt }) => ({
+          email,
+          account_id: membership?.accountId ?? null,
+          role: membership?.role ?? ('operator' as const),
+          invited_by: invitedBy,
+          expires_at: isoTime(expiresAt),
+        })),
       }),
       { person: true },
     )
@@ -99,7 +95,7 @@ export function consolePeople(site: Site, { ask, perform, once }: ConsoleActs) {
           return refuse(409, 'You cannot put yourself out. Another operator can, or the command line')
         const what = from === 'account' ? { accountId: accountId ?? '' } : from === 'console' ? 'operator' : 'all'
         // First taken away, then noted: what must end ends, also where the ledger cannot write.
-        if (!people().roster.remove(email, what)) return missing()
+        if ((await people().roster.remove(email, what)) === 'none') return missing()
         const noted = await note({ email, accountId: from === 'account' ? (accountId ?? null) : null, access: 'none' }, caller, body.reason)
         return noted instanceof Response ? noted : { email, removed_from: from }
       },
@@ -111,19 +107,21 @@ export function consolePeople(site: Site, { ask, perform, once }: ConsoleActs) {
         once(caller, 'link', body.id, async () => {
           const { listener } = body
           const email = emailOf(body.email)
-          const person = email === undefined ? undefined : people().roster.byEmail(email)
+          const person = email === undefined ? undefined : await people().roster.byEmail(email)
           if (email === undefined || person === undefined) return missing()
-          if (listener === 'console' && !people().roster.isOperator(person.id)) return refuse(409, 'This person is no operator')
+          if (listener === 'console' && !(await people().roster.isOperator(person.id))) return refuse(409, 'This person is no operator')
           const noted = await perform({ kind: 'giveLink', email, link: body.link, listener, now: clock.now() }, caller, body.reason)
           if (noted instanceof Response) return noted
           const isReset = body.link === 'password'
           const link = isReset
-            ? `${people().origins(listener).base}/${listener}/reset/${people().links.reset(person.id)}`
-            : people().signInLink(listener, person)
+            ? `${people().origins(listener).base}/${listener}/reset/${await people().links.reset(person.id)}`
+            : await people().signInLink(listener, person)
           return {
             email,
             link,
-            is_mailed: people().mail(email, `${listener} ${body.link} by operator`, () => (isReset ? resetMail(link) : signInMail(link))),
+            is_mailed: await people().mail(email, `${listener} ${body.link} by operator`, () =>
+              isReset ? resetMail(link) : signInMail(link),
+            ),
           }
         }),
       { person: true, body: LINK },

@@ -52,7 +52,7 @@ async function slowed(
   ask: () => Promise<Response>,
 ): Promise<Response> {
   const address = addressOf(headers)
-  const email = way === '/change-password' ? callerOf(people, listener, headers)?.person.email : emailIn(body)
+  const email = way === '/change-password' ? (await callerOf(people, listener, headers))?.person.email : emailIn(body)
   const attempt = people.delays.begin(address, email ?? '', people.monotonicMs())
   if ('refusedMs' in attempt) return tooMany(attempt.refusedMs)
   if (attempt.delayedMs > 0) await people.sleep(attempt.delayedMs)

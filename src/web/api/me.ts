@@ -15,7 +15,7 @@ export const meRoutes = <const L extends Listener>({ people, accountName }: MePa
     .use(callerMacro(people, listener))
     .get('/me', async ({ request, set }) => {
       set.headers['cache-control'] = 'no-store'
-      const caller = callerOf(people(), listener, request.headers)
+      const caller = await callerOf(people(), listener, request.headers)
       const { roster, origins } = { roster: people().roster, origins: people().origins(listener) }
       const known = {
         ways: { password: true, passkey: origins.passkeyHost !== undefined, mail: people().sendsMail },
@@ -25,10 +25,10 @@ export const meRoutes = <const L extends Listener>({ people, accountName }: MePa
       const { person } = caller
       // A sign-up that a crash cut in two is finished by whoever looks next.
       const isComplete = await people().finishSignUp(person, caller.address)
-      const memberships = listener === 'cabinet' ? roster.memberships(person.id) : []
+      const memberships = listener === 'cabinet' ? await roster.memberships(person.id) : []
       const described = async ({ accountId, role }: Membership) => ({ id: accountId, name: await accountName(accountId, person.id), role })
       return {
-        person: { ...person, has_password: roster.hasPassword(person.id) },
+        person: { ...person, has_password: await roster.hasPassword(person.id) },
         accounts: await Promise.all(memberships.map(described)),
         is_complete: isComplete,
         ...known,
@@ -36,26 +36,25 @@ export const meRoutes = <const L extends Listener>({ people, accountName }: MePa
     })
     .get(
       '/sessions',
-      ({ caller, set }) => {
+      async ({ caller, set }) => {
         set.headers['cache-control'] = 'no-store'
-        const data = people()
-          .sessions.list(listener, caller.person.id)
-          .map(({ id, createdAt, expiresAt, address, userAgent }) => ({
-            id,
-            created_at: createdAt,
-            expires_at: expiresAt,
-            address,
-            user_agent: userAgent,
-            is_current: id === caller.sessionId,
-          }))
+        const sessions = await people().sessions.list(listener, caller.person.id)
+        const data = sessions.map(({ id, createdAt, expiresAt, address, userAgent }) => ({
+          id,
+          created_at: createdAt,
+          expires_at: expiresAt,
+          address,
+          user_agent: userAgent,
+          is_current: id === caller.sessionId,
+        }))
         return { data }
       },
       { person: true },
     )
     .delete(
       '/sessions/:id',
-      ({ caller, params }) =>
-        people().sessions.end(listener, caller.person.id, params.id) ? new Response(null, { status: 204 }) : missing(),
+      async ({ caller, params }) =>
+        (await people().sessions.end(listener, caller.person.id, params.id)) ? new Response(null, { status: 204 }) : missing(),
       { person: true },
     )
-    .delete('/sessions', ({ caller }) => ({ ended: people().sessions.endOthers(listener, caller) }), { person: true })
+    .delete('/sessions', async ({ caller }) => ({ ended: await people().sessions.endOthers(listener, caller) }), { person: true })

@@ -4,7 +4,7 @@ import { Elysia, t } from 'elysia'
 import { step } from '../../core/rate-limit.ts'
 import { Recent } from '../../core/recent.ts'
 import { isoTime } from '../../core/utc.ts'
-import { emailOf, type Role, type Roster } from '../../people/roster.ts'
+import { emailOf, type Role } from '../../people/roster.ts'
 import type { Site } from '../site.ts'
 import { type InvitationMade, invite, isNoted } from './access.ts'
 import { missing, refuse } from './answers.ts'
@@ -38,13 +38,13 @@ type Wanted = Readonly<{ email: string; role: Role }>
 
 function inviter(site: Site) {
   const tats = new Recent<number>(ACCOUNTS_MAX)
-  return (accountId: string, { email: typed, role }: Wanted, caller: Caller): Response | Promise<InvitationMade | Response> => {
+  return async (accountId: string, { email: typed, role }: Wanted, caller: Caller): Promise<InvitationMade | Response> => {
     const email = emailOf(typed)
     if (email === undefined) return refuse(400, 'This is no e-mail address', { field: 'email' })
     const { roster, links } = site.people()
-    const members = roster.membersOf(accountId)
+    const members = await roster.membersOf(accountId)
     if (members.some((member) => member.email === email)) return refuse(409, 'This person is a member already', { field: 'email' })
-    const open = links.invitations(accountId).filter((invitation) => invitation.email !== email)
+    const open = (await links.invitations(accountId)).filter((invitation) => invitation.email !== email)
     if (members.length + open.length >= PLACES_MAX) return refuse(409, `An account may have ${PLACES_MAX} members and invitations`)
     const { tat, isAllowed, retryAfterSeconds } = step(tats.get(accountId), site.world.clock.monotonicMs(), TURNS)
     tats.set(accountId, tat)
@@ -53,11 +53,11 @@ function inviter(site: Site) {
   }
 }
 
-function list({ people }: Site, accountId: string, { person }: Caller) {
+async function list({ people }: Site, accountId: string, { person }: Caller) {
   const { roster, links } = people()
   return {
-    data: roster.membersOf(accountId).map(({ id, email, name, role }) => ({ email, name, role, is_you: id === person.id })),
-    invitations: links.invitations(accountId).map(({ email, membership, createdAt, expiresAt }) => ({
+    data: (await roster.membersOf(accountId)).map(({ id, email, name, role }) => ({ email, name, role, is_you: id === person.id })),
+    invitations: (await links.invitations(accountId)).map(({ email, membership, createdAt, expiresAt }) => ({
       email,
       role: membership?.role ?? 'reader',
       created_at: isoTime(createdAt),
@@ -70,34 +70,24 @@ function list({ people }: Site, accountId: string, { person }: Caller) {
 /** First noted: more than before is given only where somebody can account for it. */
 async function changeRole(site: Site, accountId: string, { email, role }: Wanted, caller: Caller): Promise<Wanted | Response> {
   const { roster } = site.people()
-  const isThere = (): boolean => roster.membersOf(accountId).some((member) => member.email === email)
-  if (!isThere()) return missing()
-  if (role !== 'owner' && isLastOwner(roster, accountId, email)) return refuse(409, LAST_OWNER)
+  const problem = await roster.roleProblem(email, { accountId, role })
+  if (problem !== undefined) return refused(problem)
   if (!(await isNoted(site, caller, { email, accountId, access: role }))) return unbooked()
   // Others may have acted while it was noted.
-  const member = roster.membersOf(accountId).find((one) => one.email === email)
-  if (member === undefined) return missing()
-  if (role !== 'owner' && isLastOwner(roster, accountId, email)) return refuse(409, LAST_OWNER)
-  roster.join(member.id, { accountId, role })
-  return { email, role }
+  const changed = await roster.changeRole(email, { accountId, role })
+  return changed === undefined ? { email, role } : refused(changed)
 }
 
 /** First taken away, then noted: who must be out is out, also where the ledger cannot write. */
 async function remove(site: Site, accountId: string, email: string, caller: Caller): Promise<Readonly<{ email: string }> | Response> {
-  const { roster } = site.people()
-  if (isLastOwner(roster, accountId, email)) return refuse(409, LAST_OWNER)
-  if (!roster.remove(email, { accountId })) return missing()
+  const removed = await site.people().roster.remove(email, { accountId, keepsOwner: true })
+  if (removed !== 'removed') return refused(removed)
   if (!(await isNoted(site, caller, { email, accountId, access: 'none' })))
     return refuse(503, 'Removed. It could not be written into the audit log at this moment')
   return { email }
 }
 
-const LAST_OWNER = 'An account keeps one owner: make somebody else an owner first'
-
-/** Checked and acted upon without a wait between. */
-function isLastOwner(roster: Roster, accountId: string, email: string): boolean {
-  const owners = roster.membersOf(accountId).filter(({ role }) => role === 'owner')
-  return owners.length === 1 && owners[0]?.email === email
-}
+const refused = (problem: 'none' | 'last owner'): Response =>
+  problem === 'none' ? missing() : refuse(409, 'An account keeps one owner: make somebody else an owner first')
 
 const unbooked = (): Response => refuse(503, 'Nothing can be booked at this moment. Try again', { retryAfterS: 1 })

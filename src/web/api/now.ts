@@ -23,7 +23,7 @@ export const nowRoutes = (site: Site) => {
   return new Elysia({ name: 'now', prefix: '/console/api' }).use(callerMacro(people, 'console')).get(
     '/now',
     ({ request: { headers }, caller }) => {
-      const events = feed.open(() => callerOf(people(), 'console', headers)?.sessionId === caller.sessionId)
+      const events = feed.open(async () => (await callerOf(people(), 'console', headers))?.sessionId === caller.sessionId)
       return events === undefined
         ? refuse(503, 'Too many look at this page now. Try again', { retryAfterS: 5 })
         : new Response(events, { headers: HEADERS })

@@ -36,9 +36,9 @@ const LINK_IS_GONE = 'This link has been used or has expired. Ask for a new one'
 
 export const waysIn = <const L extends Listener>(people: () => People, newAccountId: () => string, listener: L) => {
   /** The answer to a sign-in: the person, with the cookie of a new session. */
-  const welcome = (person: Person, headers: Headers): Response => {
+  const welcome = async (person: Person, headers: Headers): Promise<Response> => {
     const from = { address: addressOf(headers), userAgent: headers.get('user-agent') ?? '' }
-    const cookie = people().sessions.start(listener, person.id, from, people().origins(listener).isHttps)
+    const cookie = await people().sessions.start(listener, person.id, from, people().origins(listener).isHttps)
     return Response.json({ person }, { headers: { 'set-cookie': cookie, 'cache-control': 'no-store' } })
   }
   let signUps: number | undefined
@@ -47,20 +47,20 @@ export const waysIn = <const L extends Listener>(people: () => People, newAccoun
     new Elysia({ name: `ways in ${listener}`, prefix: `/${listener}` })
       .post(
         '/auth/link',
-        ({ body, request }) => {
-          const person = people().links.follow(listener, body.token)
-          if (person === undefined || !mayEnter(people(), listener, person)) return refuse(410, LINK_IS_GONE)
+        async ({ body, request }) => {
+          const person = await people().links.follow(listener, body.token)
+          if (person === undefined || !(await mayEnter(people(), listener, person))) return refuse(410, LINK_IS_GONE)
           return welcome(person, request.headers)
         },
         { body: t.Object({ token: TOKEN }) },
       )
-      .get('/api/invitations/:token', ({ params, request }) => {
-        const invitation = invitationFor(people(), listener, params.token)
+      .get('/api/invitations/:token', async ({ params, request }) => {
+        const invitation = await invitationFor(people(), listener, params.token)
         if (invitation === undefined) return refuse(410, LINK_IS_GONE)
         const { email, membership, expiresAt } = invitation
-        const known = people().roster.byEmail(email)
-        const isHere = known !== undefined && callerOf(people(), listener, request.headers)?.person.id === known.id
-        const needs = isHere ? 'nothing' : known !== undefined && people().roster.hasKey(known.id) ? 'sign_in' : 'password'
+        const known = await people().roster.byEmail(email)
+        const isHere = known !== undefined && (await callerOf(people(), listener, request.headers))?.person.id === known.id
+        const needs = isHere ? 'nothing' : known !== undefined && (await people().roster.hasKey(known.id)) ? 'sign_in' : 'password'
         return Response.json(
           {
             email,
@@ -76,12 +76,12 @@ export const waysIn = <const L extends Listener>(people: () => People, newAccoun
         '/auth/invite',
         async ({ body, request }) => {
           const { token, password, name = '' } = body
-          if (invitationFor(people(), listener, token) === undefined) return refuse(410, LINK_IS_GONE)
-          const signedInAs = callerOf(people(), listener, request.headers)?.person.id
+          if ((await invitationFor(people(), listener, token)) === undefined) return refuse(410, LINK_IS_GONE)
+          const signedInAs = (await callerOf(people(), listener, request.headers))?.person.id
           const address = addressOf(request.headers)
           const hash = password === undefined ? undefined : await people().passwordTurns.take(address, () => passwordHash(password))
           if (password !== undefined && hash === undefined) return tooBusy()
-          const accepted = people().links.accept(token, { signedInAs, name, password: hash })
+          const accepted = await people().links.accept(token, { signedInAs, name, password: hash })
           switch (accepted.result) {
             case 'joined':
               await people().finishSignUp(accepted.person, address)
@@ -111,7 +111,7 @@ export const waysIn = <const L extends Listener>(people: () => People, newAccoun
           if (password === undefined) return refuse(400, 'Choose a password', { field: 'password' })
           const hash = await people().passwordTurns.take(address, () => passwordHash(password))
           if (hash === undefined) return tooBusy()
-          const person = people().signUp({ email, name: body.name ?? '', password: hash, accountId: newAccountId() })
+          const person = await people().signUp({ email, name: body.name ?? '', password: hash, accountId: newAccountId() })
           if (person === undefined) return refuse(409, 'This e-mail has an account: sign in', { field: 'email' })
           if (!(await people().finishSignUp(person, address))) return refuse(503, 'Your account is being made. Sign in in a minute')
           return welcome(person, request.headers)
@@ -136,23 +136,23 @@ export const waysIn = <const L extends Listener>(people: () => People, newAccoun
 }
 
 /** The same for an address that is known and one that is not, and as soon. */
-function sent(people: People, write: () => void): Response {
+function sent(people: People, write: () => Promise<unknown>): Response {
   people.later(write)
   return Response.json({ sent: true }, { status: 202, headers: { 'cache-control': 'no-store' } })
 }
 
-function writeSignInLink(people: People, listener: Listener, email: string): void {
-  const person = people.roster.byEmail(email)
-  if (person !== undefined && mayEnter(people, listener, person))
-    people.mail(email, `${listener} link`, () => signInMail(people.signInLink(listener, person)))
+async function writeSignInLink(people: People, listener: Listener, email: string): Promise<void> {
+  const person = await people.roster.byEmail(email)
+  if (person !== undefined && (await mayEnter(people, listener, person)))
+    await people.mail(email, `${listener} link`, async () => signInMail(await people.signInLink(listener, person)))
 }
 
 /** Whoever reads the mail owns the address: a new one gets the link to a new account, a known one hears of it. */
-function writeToSigner(people: People, email: string, accountId: string): void {
+function writeToSigner(people: People, email: string, accountId: string): Promise<unknown> {
   const { base } = people.origins('cabinet')
-  people.mail(email, 'sign-up', () => {
-    if (people.roster.byEmail(email) !== undefined) return knownMail(base)
-    const token = people.links.invite(email, { accountId, role: 'owner' }, `person:${email}`, email)
+  return people.mail(email, 'sign-up', async () => {
+    if ((await people.roster.byEmail(email)) !== undefined) return knownMail(base)
+    const token = await people.links.invite(email, { accountId, role: 'owner' }, `person:${email}`, email)
     return signUpMail(`${base}/cabinet/invite/${token}`)
   })
 }
@@ -163,11 +163,11 @@ const tooMany = (waitMs: number): Response => {
   return refuse(429, `Too many attempts. Try again in ${seconds} s`, { retryAfterS: seconds })
 }
 
-const mayEnter = (people: People, listener: Listener, person: Person): boolean =>
-  listener === 'cabinet' || people.roster.isOperator(person.id)
+const mayEnter = async (people: People, listener: Listener, person: Person): Promise<boolean> =>
+  listener === 'cabinet' || (await people.roster.isOperator(person.id))
 
 /** An invitation is followed on the listener that it leads to. */
-function invitationFor(people: People, listener: Listener, token: string) {
-  const invitation = people.links.invitation(token)
+async function invitationFor(people: People, listener: Listener, token: string) {
+  const invitation = await people.links.invitation(token)
   return invitation !== undefined && (invitation.membership === null) === (listener === 'console') ? invitation : undefined
 }

@@ -1,11 +1,11 @@
 /** The webhooks of an account: listed, made with a secret that is shown once, changed, removed, tried. Rules: pages.md "Webhooks". */
 
 import { Elysia, t } from 'elysia'
+import type { Webhook } from '../../alerts/alert-rows.ts'
+import { ALERT_BOUNDS } from '../../alerts/alert-store.ts'
 import { newWebhookSecret } from '../../alerts/webhook-signature.ts'
 import { readWebhookUrl } from '../../alerts/webhook-url.ts'
 import { isoTime } from '../../core/utc.ts'
-import type { Webhook } from '../../people/alert-rows.ts'
-import { ALERT_BOUNDS } from '../../people/alert-store.ts'
 import type { Site } from '../site.ts'
 import { missing, refuse } from './answers.ts'
 import { callerMacro } from './caller.ts'
@@ -23,7 +23,7 @@ export const webhookRoutes = (site: Site) => {
     .get(
       '/webhooks',
       async ({ params }) => {
-        const data = (await store()).webhooks(params.accountId).map(documentOf)
+        const data = (await (await store()).webhooks(params.accountId)).map(documentOf)
         return Response.json({ data, webhooks_max: ALERT_BOUNDS.webhooks }, { headers: NO_STORE })
       },
       { member: 'reader' },
@@ -37,7 +37,7 @@ export const webhookRoutes = (site: Site) => {
         const { accountId } = params
         const secret = newWebhookSecret()
         const webhook = { id: newWebhookId(), accountId, url, secret, isEnabled: true, createdBy: caller.person.email }
-        if (!(await store()).addWebhook(webhook))
+        if (!(await (await store()).addWebhook(webhook)))
           return refuse(409, `An account may have ${ALERT_BOUNDS.webhooks} webhooks; remove one first`)
         return Response.json(
           { ...documentOf({ ...webhook, createdAt: site.world.clock.now() }), secret },
@@ -50,13 +50,13 @@ export const webhookRoutes = (site: Site) => {
       '/webhooks/:id',
       async ({ params: { accountId, id }, body }) => {
         const webhooks = await store()
-        const before = webhooks.webhook(accountId, id)
+        const before = await webhooks.webhook(accountId, id)
         if (before === undefined) return missing()
         const url = body.url?.trim() ?? before.url
         const problem = body.url === undefined ? undefined : problemOf(site, url)
         if (problem !== undefined) return problem
         const to = { url, isEnabled: body.is_enabled ?? before.isEnabled }
-        if (!webhooks.changeWebhook(accountId, id, to)) return missing()
+        if (!(await webhooks.changeWebhook(accountId, id, to))) return missing()
         return Response.json(documentOf({ ...before, ...to }), { headers: NO_STORE })
       },
       {
@@ -69,14 +69,15 @@ export const webhookRoutes = (site: Site) => {
     )
     .delete(
       '/webhooks/:id',
-      async ({ params }) => ((await store()).removeWebhook(params.accountId, params.id) ? new Response(null, { status: 204 }) : missing()),
+      async ({ params }) =>
+        (await (await store()).removeWebhook(params.accountId, params.id)) ? new Response(null, { status: 204 }) : missing(),
       { member: 'owner' },
     )
     .post(
       '/webhooks/:id/test',
       async ({ params: { accountId, id } }) => {
         const alerts = await site.alerts.open()
-        if (alerts.store.webhook(accountId, id) === undefined) return missing()
+        if ((await alerts.store.webhook(accountId, id)) === undefined) return missing()
         return turns.try(alerts, accountId, { emails: [], webhooks: [id] })
       },
       { member: 'owner' },

@@ -15,8 +15,8 @@ export type FeedParts = Readonly<{
 
 type Listener = {
   readonly controller: ReadableStreamDefaultController<Uint8Array>
-  /** False: whoever looks may not any more. */
-  readonly mayLook: () => boolean
+  /** False: whoever looks may not any more; nor where that cannot be found out. */
+  readonly mayLook: () => Promise<boolean>
   missed: number
 }
 
@@ -35,6 +35,7 @@ export class NowFeed {
   readonly #listeners = new Set<Listener>()
   #timer: ReturnType<typeof setInterval> | undefined
   #turn = 0
+  #isTicking = false
   #measuring: Promise<void> | undefined
 
   constructor(parts: FeedParts) {
@@ -46,7 +47,7 @@ export class NowFeed {
   }
 
   /** Undefined: too many look. The first event comes at once. */
-  open(mayLook: () => boolean): ReadableStream<Uint8Array> | undefined {
+  open(mayLook: () => Promise<boolean>): ReadableStream<Uint8Array> | undefined {
     if (this.#listeners.size >= LISTENERS_MAX || this.#parts.isDraining()) return undefined
     let listener: Listener | undefined
     return new ReadableStream<Uint8Array>(
@@ -57,7 +58,7 @@ export class NowFeed {
           this.#listeners.add(listener)
           if (isFirst) await Promise.race([this.#measure(), Bun.sleep(FIRST_WAIT_MS)])
           if (!this.#listeners.has(listener)) return
-          this.#timer ??= setInterval(() => this.#tick(), EVERY_MS)
+          this.#timer ??= setInterval(() => void this.#tick(), EVERY_MS)
           this.#send(listener, eventOf(this.#parts.snapshot()))
         },
         cancel: () => {
@@ -68,16 +69,24 @@ export class NowFeed {
     )
   }
 
-  #tick(): void {
+  async #tick(): Promise<void> {
     if (this.#parts.isDraining()) {
       for (const listener of this.#listeners) this.#end(listener)
       return
     }
-    for (const listener of this.#listeners) if (!listener.mayLook()) this.#end(listener)
+    if (this.#isTicking) return
+    this.#isTicking = true
+    await Promise.all([...this.#listeners].map((listener) => this.#check(listener)))
+    this.#isTicking = false
     if (this.#listeners.size === 0) return
     if (++this.#turn % MEASURED_EVERY_TURNS === 0) void this.#measure()
     const event = eventOf(this.#parts.snapshot())
     for (const listener of this.#listeners) this.#send(listener, event)
+  }
+
+  async #check(listener: Listener): Promise<void> {
+    const mayLook = await listener.mayLook().catch(() => false)
+    if (!mayLook) this.#end(listener)
   }
 
   #measure(): Promise<void> {
@@ -95,6 +104,7 @@ export class NowFeed {
   }
 
   #end(listener: Listener): void {
+    if (!this.#listeners.has(listener)) return
     this.#forget(listener)
     listener.controller.close()
   }

@@ -35,7 +35,7 @@ async function signIn({ gateway }: Started, email: string, accountId = 'acc_nort
   const people = gateway.people()
   const browser = new Browser({ handle: (request) => fetch(request) }, people.origins('cabinet').base, 'cabinet', '192.0.2.1')
   const { status } = await browser.post('/auth/invite', {
-    token: people.links.invite(email, { accountId, role }, 'os:test'),
+    token: await people.links.invite(email, { accountId, role }, 'os:test'),
     password: PASSWORD,
   })
   expect(status).toBe(200)

@@ -29,7 +29,7 @@ beforeEach(async () => {
 afterEach(async () => {
   expect(gateway.verify()).toEqual([])
   await gateway.stop()
-  world.remove()
+  await world.remove()
 })
 
 function at(signedIn: Browser): Browser {
@@ -39,10 +39,10 @@ function at(signedIn: Browser): Browser {
 }
 
 async function operator(email: string): Promise<Browser> {
-  const person = world.people.known(email)
-  world.people.roster.makeOperator(person.id)
+  const person = await world.people.known(email)
+  await world.people.roster.makeOperator(person.id)
   const browser = world.browser('console')
-  const token = world.people.signInLink('console', person).split('/').at(-1)
+  const token = (await world.people.signInLink('console', person)).split('/').at(-1)
   expect((await browser.post('/auth/link', { token })).status).toBe(200)
   return at(browser)
 }
@@ -110,7 +110,7 @@ test('every route of the console is closed to all but operators, and none is for
   const nobody = at(world.browser('console'))
   const member = at(await world.add('ann@example.com'))
   const former = await operator('left@example.com')
-  world.people.roster.remove('left@example.com', 'operator')
+  await world.people.roster.remove('left@example.com', 'operator')
   for (const [route, body] of Object.entries(ROUTES)) {
     const [method = '', path = ''] = route.split(' ')
     for (const [who, browser] of Object.entries({ nobody, member, former })) {
@@ -284,7 +284,7 @@ test('people are invited, given links, and put out, by mail where there is mail;
   expect([url.startsWith('http://localhost:8080/cabinet/invite/'), invited['is_mailed']]).toEqual([true, true])
   expect(world.mails.map(({ to, text }) => [to, text.includes(url)])).toEqual([['ann@example.com', true]])
   const token = url.split('/').at(-1) ?? ''
-  expect(world.people.links.accept(token, { signedInAs: undefined, name: 'Ann', password: 'a hash' }).result).toBe('joined')
+  expect((await world.people.links.accept(token, { signedInAs: undefined, name: 'Ann', password: 'a hash' })).result).toBe('joined')
   expect((await console.get(`/api/accounts/${accountId}`)).body['members']).toMatchObject([{ email: 'ann@example.com', role: 'reader' }])
   expect((await made(console.get('/api/people')))['data']).toMatchObject([
     { email: 'ann@example.com' },

@@ -105,12 +105,12 @@ test('nobody fills the file or the loop with challenges: so many a minute and ad
 
 test('what is over leaves the file with the next challenge', async () => {
   const { db } = world.people
-  const count = () => db.query<{ n: number }, []>('SELECT count(*) AS n FROM verification').get()?.n
+  const count = async () => (await db.get<{ n: number }>('SELECT count(*) AS n FROM verification'))?.n
   const ask = () => world.browser().get('/auth/passkey/generate-authenticate-options')
   await ask()
   await ask()
-  expect(count()).toBe(2)
-  db.run("UPDATE verification SET expiresAt = '2020-01-01T00:00:00.000Z'")
+  expect(await count()).toBe(2)
+  await db.run('UPDATE verification SET "expiresAt" = \'2020-01-01T00:00:00.000Z\'')
   await ask()
-  expect(count()).toBe(1)
+  expect(await count()).toBe(1)
 })

@@ -12,11 +12,11 @@ afterEach(() => world.remove())
 /** Somebody without a password, who came in by a link. */
 async function byLink(listener: Listener): Promise<Browser> {
   const { people } = world
-  const person = people.known('ann@example.com')
-  people.roster.join(person.id, { accountId: 'acc_north', role: 'owner' })
-  people.roster.makeOperator(person.id)
+  const person = await people.known('ann@example.com')
+  await people.roster.join(person.id, { accountId: 'acc_north', role: 'owner' })
+  await people.roster.makeOperator(person.id)
   const browser = world.browser(listener)
-  const token = people.signInLink(listener, person).split('/').at(-1)
+  const token = (await people.signInLink(listener, person)).split('/').at(-1)
   expect((await browser.post('/auth/link', { token })).status).toBe(200)
   return browser
 }
@@ -32,7 +32,7 @@ test('a first password is set on either listener, signs in, and is no longer the
     const again = await browser.post('/auth/first-password', { password: 'another good one' })
     expect([again.status, again.body]).toMatchObject([409, { error: { message: expect.stringContaining('already') } }])
     expect((await world.browser(listener).signIn('ann@example.com', 'another good one')).status).toBe(401)
-    if (listener === 'cabinet') world.remove()
+    if (listener === 'cabinet') await world.remove()
   }
 })
 

@@ -37,7 +37,7 @@ beforeEach(async () => {
 afterEach(async () => {
   expect(gateway.verify()).toEqual([])
   await gateway.stop()
-  world.remove()
+  await world.remove()
 })
 
 const NORTH = '/api/accounts/acc_north/members'
@@ -50,8 +50,8 @@ async function member(email: string, accountId = 'acc_north', role: 'owner' | 'r
 }
 const tokenOf = (text: unknown): string => /\/([\w-]{24,43})$/m.exec(String(text))?.[1] ?? ''
 const follow = (token: string) => world.browser().post('/auth/invite', { token, password: PASSWORD })
-const rolesOf = (accountId: string) =>
-  Object.fromEntries(world.people.roster.membersOf(accountId).map(({ email, role }) => [email.split('@')[0], role]))
+const rolesOf = async (accountId: string) =>
+  Object.fromEntries((await world.people.roster.membersOf(accountId)).map(({ email, role }) => [email.split('@')[0], role]))
 
 async function audited() {
   const audit = await gateway.world.reports.ask('test', { kind: 'audit', limit: 20 })
@@ -86,7 +86,7 @@ test('an owner invites by a link that is shown once, the invited comes in, and b
   })
   expect((await ann.post(`${NORTH}/role`, { email: 'bob@example.com', role: 'owner' })).status).toBe(200)
   expect((await ann.post(`${NORTH}/remove`, { email: 'bob@example.com' })).status).toBe(200)
-  expect(rolesOf('acc_north')).toEqual({ ann: 'owner' })
+  expect(await rolesOf('acc_north')).toEqual({ ann: 'owner' })
   const by = ['person:ann@example.com', '192.0.2.1', 'acc_north']
   expect(await audited()).toEqual(
     ['none', 'owner', 'reader'].map((access) => [...by, JSON.stringify({ email: 'bob@example.com', access })]),
@@ -109,7 +109,7 @@ test('where mail is set up only the mail has an invitation, and nothing in it th
   const [former, later] = world.mails.map(({ text }) => tokenOf(linkOf(text)))
   expect((await follow(former ?? '')).status).toBe(410)
   expect((await follow(later ?? '')).status).toBe(200)
-  expect(rolesOf('acc_north')).toEqual({ ann: 'owner', bob: 'reader' })
+  expect(await rolesOf('acc_north')).toEqual({ ann: 'owner', bob: 'reader' })
 })
 
 test('an invitation that was not followed is withdrawn; who is put out is out with the next request', async () => {
@@ -146,7 +146,7 @@ test('an account keeps one owner, however many leave at once', async () => {
     bob.post(`${NORTH}/remove`, { email: 'bob@example.com' }),
   ])
   expect(statuses.map(({ status }) => status)).toContain(409)
-  expect(Object.values(rolesOf('acc_north'))).toEqual(['owner'])
+  expect(Object.values(await rolesOf('acc_north'))).toEqual(['owner'])
 })
 
 test('readers look, others and other accounts find nothing, other pages do nothing', async () => {
@@ -177,7 +177,7 @@ test('readers look, others and other accounts find nothing, other pages do nothi
     ).toBeGreaterThanOrEqual(400)
   ann.origin = 'https://evil.example'
   for (const [path, body] of writes) expect((await ann.post(`${NORTH}${path}`, body)).status).toBe(403)
-  expect(rolesOf('acc_north')).toEqual({ ann: 'owner', rea: 'reader' })
+  expect(await rolesOf('acc_north')).toEqual({ ann: 'owner', rea: 'reader' })
   expect(await audited()).toEqual([])
 })
 
@@ -195,7 +195,7 @@ test('what is wrong is named with its field; twenty invitations at once are all,
   for (let n = 0; n < 21; n++) statuses.push((await ann.post(NORTH, { email: `p${n}@example.com`, role: 'reader' })).status)
   expect(statuses).toEqual([...Array.from({ length: 20 }, () => 200), 429])
   expect((await ann.post(NORTH, { email: 'q@example.com', role: 'reader' })).headers.get('retry-after')).toBe('180')
-  for (let n = 20; n < 99; n++) world.people.links.invite(`p${n}@example.com`, { accountId: 'acc_north', role: 'reader' }, 'os:test')
+  for (let n = 20; n < 99; n++) await world.people.links.invite(`p${n}@example.com`, { accountId: 'acc_north', role: 'reader' }, 'os:test')
   world.now += 3_600_000
   expect((await ann.post(NORTH, { email: 'q@example.com', role: 'reader' })).status).toBe(409)
   // One who is invited already takes no further place.
@@ -209,11 +209,11 @@ test('while the ledger cannot write nobody is let in, and who is put out is out'
   isLedgerUp = false
   expect((await ann.post(NORTH, { email: 'bob@example.com', role: 'owner' })).status).toBe(503)
   expect((await ann.post(`${NORTH}/role`, { email: 'rea@example.com', role: 'owner' })).status).toBe(503)
-  expect(rolesOf('acc_north')).toEqual({ ann: 'owner', rea: 'reader' })
+  expect(await rolesOf('acc_north')).toEqual({ ann: 'owner', rea: 'reader' })
   expect(await ann.post(`${NORTH}/remove`, { email: 'rea@example.com' })).toMatchObject({
     status: 503,
     body: { error: { message: expect.stringMatching(/^Removed/) } },
   })
-  expect(rolesOf('acc_north')).toEqual({ ann: 'owner' })
+  expect(await rolesOf('acc_north')).toEqual({ ann: 'owner' })
   expect((await ann.get(NORTH)).body['invitations']).toEqual([])
 })

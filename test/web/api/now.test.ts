@@ -138,8 +138,8 @@ test('a session that is ended ends its stream within a second or two, and not th
   const [theirs, ours] = [await look(other), await look()]
   await theirs.next()
   await ours.next()
-  const person = gateway.people().known(other.email)
-  expect(gateway.people().sessions.end('console', person.id, other.sessionId)).toBe(true)
+  const person = await gateway.people().known(other.email)
+  expect(await gateway.people().sessions.end('console', person.id, other.sessionId)).toBe(true)
   const endedMs = performance.now()
   while ((await theirs.next()) !== undefined) expect(performance.now() - endedMs).toBeLessThan(2_000)
   expect(performance.now() - endedMs).toBeLessThan(2_000)
@@ -150,7 +150,7 @@ test('who is no operator any more sees nothing more', async () => {
   const former = await signInOperator(gateway, 'former@example.com')
   const { next } = await look(former)
   await next()
-  gateway.people().db.run('DELETE FROM operators WHERE person = ?', [gateway.people().known(former.email).id])
+  await gateway.people().db.run('DELETE FROM operators WHERE person = $id', { id: (await gateway.people().known(former.email)).id })
   for (let event = 0; event < 3; event++) if ((await next()) === undefined) break
   expect(await next()).toBeUndefined()
   expect((await former.get('/console/api/now')).status).toBe(401)

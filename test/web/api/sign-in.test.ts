@@ -24,7 +24,7 @@ test('an invited person sets a password, is signed in, and signs in again with i
   expect(answer.status).toBe(200)
   expect(JSON.stringify(answer.body)).not.toContain('token')
   expect((await again.get('/api/me')).body['person']).toMatchObject({ email: 'ann@example.com' })
-  expect(people.sessions.list('cabinet', people.known('ann@example.com').id).map(({ address }) => address)).toEqual([
+  expect((await people.sessions.list('cabinet', (await people.known('ann@example.com')).id)).map(({ address }) => address)).toEqual([
     '192.0.2.1',
     '192.0.2.1',
   ])
@@ -65,14 +65,14 @@ test('on plain http the cookie has neither prefix nor Secure, on https both; it 
       expect(attributes.some((one) => one.startsWith('domain'))).toBe(false)
       expect(attributes.includes('secure')).toBe(isSecure)
     }
-    if (publicUrl === undefined) world.remove()
+    if (publicUrl === undefined) await world.remove()
   }
 })
 
 test('a session lives on its listener only, under whatever name its cookie comes', async () => {
   const { people } = begin()
   const cabinet = await world.add('ann@example.com')
-  people.roster.makeOperator(people.known('ann@example.com').id)
+  await people.roster.makeOperator((await people.known('ann@example.com')).id)
   const console = world.browser('console')
   expect((await console.signIn('ann@example.com')).status).toBe(200)
   expect((await console.get('/api/me')).body['person']).not.toBeNull()
@@ -96,37 +96,37 @@ test('the console takes operators only, and asks again with every request', asyn
   const refused = await console.signIn('ann@example.com')
   expect(refused.status).toBe(401)
   expect(console.cookies.size).toBe(0)
-  people.roster.makeOperator(people.known('ann@example.com').id)
+  await people.roster.makeOperator((await people.known('ann@example.com')).id)
   await console.signIn('ann@example.com')
   expect((await console.get('/api/sessions')).status).toBe(200)
-  people.db.run('DELETE FROM operators')
+  await people.db.run('DELETE FROM operators')
   expect((await console.get('/api/sessions')).status).toBe(401)
 })
 
 test('a sign-in link works once, within the hour, on its listener', async () => {
   const { people } = begin()
-  const person = people.known('ann@example.com')
+  const person = await people.known('ann@example.com')
   const tokenOf = (link: string): string => link.split('/').at(-1) ?? ''
-  const link = people.signInLink('cabinet', person)
+  const link = await people.signInLink('cabinet', person)
   expect(link).toStartWith('http://localhost:8080/cabinet/link/')
   const browser = world.browser()
   expect((await world.browser('console').post('/auth/link', { token: tokenOf(link) })).status).toBe(410)
   expect((await browser.post('/auth/link', { token: tokenOf(link) })).status).toBe(200)
   expect((await browser.get('/api/me')).body['person']).toMatchObject({ id: person.id })
   expect((await browser.post('/auth/link', { token: tokenOf(link) })).status).toBe(410)
-  const late = tokenOf(people.signInLink('cabinet', person))
+  const late = tokenOf(await people.signInLink('cabinet', person))
   world.now += 3_600_000
   expect((await browser.post('/auth/link', { token: late })).status).toBe(410)
-  const toConsole = tokenOf(people.signInLink('console', person))
+  const toConsole = tokenOf(await people.signInLink('console', person))
   expect((await world.browser('console').post('/auth/link', { token: toConsole })).status).toBe(410)
 })
 
 test('a session ends by itself, a fortnight after the sign-in in the cabinet and a day after it in the console', async () => {
   const { people } = begin()
   const cabinet = await world.add('ann@example.com')
-  people.roster.makeOperator(people.known('ann@example.com').id)
+  await people.roster.makeOperator((await people.known('ann@example.com')).id)
   const console = world.browser('console')
-  await console.post('/auth/link', { token: people.links.signIn('console', people.known('ann@example.com').id) })
+  await console.post('/auth/link', { token: await people.links.signIn('console', (await people.known('ann@example.com')).id) })
   const isIn = async (browser: typeof cabinet): Promise<boolean> => (await browser.get('/api/me')).body['person'] !== null
   world.now += 86_400_000 - 1
   expect([await isIn(cabinet), await isIn(console)]).toEqual([true, true])
@@ -166,7 +166,7 @@ test('a link and an error never repeat the host that a request names', async () 
   expect(status).toBe(200)
   expect(JSON.stringify(body)).not.toContain('evil')
   expect(browser.setCookie).not.toContain('evil')
-  expect(people.signInLink('cabinet', people.known('ann@example.com'))).toStartWith('https://gateway.example/cabinet/link/')
+  expect(await people.signInLink('cabinet', await people.known('ann@example.com'))).toStartWith('https://gateway.example/cabinet/link/')
 })
 
 test('a person has fifty sessions at most on a listener: the oldest end, and nobody else’s', async () => {
@@ -174,11 +174,11 @@ test('a person has fifty sessions at most on a listener: the oldest end, and nob
   const first = await world.add('ann@example.com')
   const bob = await world.add('bob@example.com')
   const { people } = world
-  const { id } = people.known('ann@example.com')
-  for (let n = 0; n < 60; n++) people.sessions.start('cabinet', id, { address: '', userAgent: '' }, false)
+  const { id } = await people.known('ann@example.com')
+  for (let n = 0; n < 60; n++) await people.sessions.start('cabinet', id, { address: '', userAgent: '' }, false)
   const last = world.browser()
   expect((await last.signIn('ann@example.com')).status).toBe(200)
-  expect(people.sessions.list('cabinet', id)).toHaveLength(50)
+  expect(await people.sessions.list('cabinet', id)).toHaveLength(50)
   expect((await last.get('/api/sessions')).status).toBe(200)
   expect((await first.get('/api/sessions')).status).toBe(401)
   expect((await bob.get('/api/sessions')).status).toBe(200)

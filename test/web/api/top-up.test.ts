@@ -48,7 +48,7 @@ afterEach(async () => {
   expect(gateway.verify()).toEqual([])
   await gateway.stop()
   stripe.stop()
-  world.remove()
+  await world.remove()
 })
 
 /** Somebody who is signed in, at the routes of this file. */
@@ -61,10 +61,10 @@ const member = async (email: string, accountId = 'acc_north', role: 'owner' | 'r
   at('cabinet', await world.add(email, accountId, role))
 
 async function operator(): Promise<Browser> {
-  const person = world.people.known('op@example.com')
-  world.people.roster.makeOperator(person.id)
+  const person = await world.people.known('op@example.com')
+  await world.people.roster.makeOperator(person.id)
   const browser = world.browser('console')
-  const token = world.people.signInLink('console', person).split('/').at(-1)
+  const token = (await world.people.signInLink('console', person)).split('/').at(-1)
   const { status } = await browser.post('/auth/link', { token })
   expect(status).toBe(200)
   return at('console', browser)

@@ -36,7 +36,7 @@ const pass = async (seconds: number): Promise<void> => {
   }
 }
 const look = async (mayLook: () => boolean = () => true) => {
-  const stream = feed.open(mayLook)
+  const stream = feed.open(() => Promise.resolve(mayLook()))
   await settle()
   return stream?.getReader()
 }
@@ -78,7 +78,7 @@ test('a drain ends all, and nobody begins to look in it', async () => {
   const reader = await look()
   await reader?.read()
   isDraining = true
-  expect(feed.open(() => true)).toBeUndefined()
+  expect(feed.open(() => Promise.resolve(true))).toBeUndefined()
   await pass(1)
   expect((await reader?.read())?.done).toBe(true)
   await pass(1)

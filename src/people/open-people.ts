@@ -1,0 +1,18 @@
+/** Where the people are: a file beside the ledger, or the database that the ledger is in. Rules: pages.md "People". */
+
+import { peoplePathOf } from './people-file.ts'
+import type { PeopleStore } from './people-sql.ts'
+import { postgresPeople } from './postgres/postgres-people.ts'
+import { sqlitePeople } from './sqlite-people.ts'
+
+/** `url`: `postgres://…`. */
+export type PeoplePlace = Readonly<{ path: string }> | Readonly<{ url: string }>
+
+/** Of the ledger as it is configured. */
+type Ledger = Readonly<{ kind: 'sqlite'; path: string }> | Readonly<{ kind: 'postgres'; url: string }>
+
+export const peoplePlaceOf = (ledger: Ledger): PeoplePlace =>
+  ledger.kind === 'postgres' ? { url: ledger.url } : { path: peoplePathOf(ledger.path) }
+
+/** Throws where a file cannot be opened; what is wrong with a database its first question says. */
+export const openPeople = (place: PeoplePlace): PeopleStore => ('url' in place ? postgresPeople(place.url) : sqlitePeople(place.path))

@@ -1,0 +1,42 @@
+/**
+ * What the people's code asks of its store: one text of SQL for both, the file of SQLite and Postgres. Names are quoted where they are not in lower case, amounts
+ * of rows and times are numbers, flags 0 or 1. Rules: pages.md "People".
+ */
+
+export type Value = string | number | null | Uint8Array
+/** By the names in the text, where they stand as `$name`; there may be more than the text has. */
+export type Given = Readonly<Record<string, Value>>
+/** `changes`: rows that were written. */
+export type Answer = Readonly<{ rows: readonly unknown[]; changes: number }>
+
+export type Dialect = 'sqlite' | 'postgres'
+
+export type PeopleSql = Readonly<{
+  dialect: Dialect
+  ask(text: string, given?: Given): Promise<Answer>
+  all<Row>(text: string, given?: Given): Promise<readonly Row[]>
+  /** The first row. */
+  get<Row>(text: string, given?: Given): Promise<Row | undefined>
+  /** How many rows were written. */
+  run(text: string, given?: Given): Promise<number>
+  /**
+   * One commit, or nothing where `work` throws. Whoever names one of the same subjects waits for its end: on SQLite everybody does. `work` asks what it is given
+   * and nothing else: another question would wait for the end, too. Within a transaction it is that one.
+   */
+  transaction<Result>(subjects: readonly Subject[], work: (sql: PeopleSql) => Promise<Result>): Promise<Result>
+}>
+
+/** What is read before it is written. */
+export type Subject = `email ${string}` | `person ${string}` | `account ${string}` | 'deliveries'
+
+export type PeopleStore = PeopleSql & Readonly<{ close(): Promise<void> }>
+
+/** All questions by way of one. */
+export const sqlOver = (dialect: Dialect, ask: PeopleSql['ask'], transaction: PeopleSql['transaction']): PeopleSql => ({
+  dialect,
+  ask,
+  transaction,
+  all: async <Row>(text: string, given?: Given) => (await ask(text, given)).rows as readonly Row[],
+  get: async <Row>(text: string, given?: Given) => (await ask(text, given)).rows[0] as Row | undefined,
+  run: async (text, given) => (await ask(text, given)).changes,
+})

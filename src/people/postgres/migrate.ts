@@ -1,0 +1,25 @@
+/** The people's tables in Postgres, made and brought up to date by whichever node comes first. Rules: pages.md "People". */
+
+import type { SQL } from 'bun'
+import alerts from './alerts.sql' with { type: 'text' }
+import people from './schema.sql' with { type: 'text' }
+
+/** In order, as in `people-file.ts`. */
+const MIGRATIONS: readonly string[] = [people, alerts]
+
+/** Throws where the tables are a newer program's. */
+export function migrate(pool: SQL): Promise<void> {
+  return pool.begin(async (sql) => {
+    await sql`SELECT pg_advisory_xact_lock(hashtextextended('people migrations', 0))`
+    const [found] = await sql`SELECT to_regclass('people.migrations') IS NOT NULL AS "isThere"`
+    if (!found.isThere) await sql.unsafe(FIRST)
+    const [{ version }] = await sql`SELECT CAST(coalesce(max(number), 0) AS INTEGER) AS version FROM people.migrations`
+    if (version > MIGRATIONS.length) throw new Error('the schema people was made by a newer program')
+    for (const [index, migration] of MIGRATIONS.slice(version).entries()) {
+      await sql.unsafe(migration)
+      await sql`INSERT INTO people.migrations (number) VALUES (${version + index + 1})`
+    }
+  })
+}
+
+const FIRST = 'CREATE SCHEMA IF NOT EXISTS people; CREATE TABLE people.migrations (number BIGINT NOT NULL PRIMARY KEY)'

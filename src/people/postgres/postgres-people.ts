@@ -1,0 +1,81 @@
+/**
+ * The people's store in Postgres: the schema `people` of the database that the ledger is in, over a few connections of its own, so that pages wait for pages only.
+ * It is connected to with the first question, and again after it was away. Rules: pages.md "People".
+ */
+
+import { SQL, type TransactionSQL } from 'bun'
+import { type Answer, type Given, type PeopleSql, type PeopleStore, sqlOver, type Value } from '../people-sql.ts'
+import { migrate } from './migrate.ts'
+
+const CONNECTIONS_MAX = 8
+/** Nobody on a page waits longer, and a node that stands still lets go what it holds. */
+const TIMEOUT_S = 10
+
+type Asked = Pick<SQL | TransactionSQL, 'unsafe'>
+
+export function postgresPeople(url: string): PeopleStore {
+  const timeout = String(TIMEOUT_S * 1_000)
+  const pool = new SQL({
+    url,
+    max: CONNECTIONS_MAX,
+    bigint: true,
+    connectionTimeout: TIMEOUT_S,
+    connection: { search_path: 'people', statement_timeout: timeout, idle_in_transaction_session_timeout: timeout },
+  })
+  let migrating: Promise<void> | undefined
+  const ready = async (): Promise<void> => {
+    migrating ??= migrate(pool)
+    try {
+      await migrating
+    } catch (error) {
+      migrating = undefined
+      throw error
+    }
+  }
+  const ask: PeopleSql['ask'] = async (text, given) => {
+    await ready()
+    return askOn(pool, text, given)
+  }
+  const transaction: PeopleSql['transaction'] = async (subjects, work) => {
+    await ready()
+    return pool.begin(async (sql) => {
+      const inside: PeopleSql = sqlOver(
+        'postgres',
+        (text, given) => askOn(sql, text, given),
+        (_subjects, within) => within(inside),
+      )
+      // One order for all, so that none waits for another in a circle.
+      for (const subject of subjects.toSorted()) await inside.ask(LOCK, { subject: `people ${subject}` })
+      return work(inside)
+    })
+  }
+  return { ...sqlOver('postgres', ask, transaction), close: () => pool.close() }
+}
+
+/** Until the end of the transaction (https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS). */
+const LOCK = 'SELECT pg_advisory_xact_lock(hashtextextended($subject, 0))'
+
+async function askOn(sql: Asked, text: string, given: Given = {}): Promise<Answer> {
+  const { numbered, values } = numberedOf(text, given)
+  const rows: readonly Record<string, unknown>[] & { count?: number } = await sql.unsafe(numbered, [...values])
+  return { rows: rows.map(plain), changes: rows.count ?? 0 }
+}
+
+/** `$name` becomes `$1`; the same name is the same number. */
+function numberedOf(text: string, given: Given): { numbered: string; values: readonly Value[] } {
+  const names: string[] = []
+  const numbered = text.replace(/\$(\w+)/g, (_, name: string) => {
+    if (!names.includes(name)) names.push(name)
+    return `$${names.indexOf(name) + 1}`
+  })
+  const values = names.map((name) => {
+    const value = given[name]
+    if (value === undefined) throw new Error(`$${name} is not given`)
+    return value
+  })
+  return { numbered, values }
+}
+
+/** Times and counts are far below 2^53. */
+const plain = (row: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(row).map(([name, value]) => [name, typeof value === 'bigint' ? Number(value) : value]))
