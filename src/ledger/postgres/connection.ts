@@ -204,7 +204,7 @@ export class PostgresConnection implements Connection {
 
 const BEGIN = { write: 'BEGIN', read: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' }
 
-/** Times in ms. A commit is on disk before it is told, whatever the server's own settings are. */
+/** Times in ms. */
 const settingsOf = ({ access, timeoutMs, name }: PostgresOptions): Readonly<Record<string, string>> => ({
   application_name: name,
   search_path: 'ledger',
@@ -216,5 +216,4 @@ const settingsOf = ({ access, timeoutMs, name }: PostgresOptions): Readonly<Reco
   idle_in_transaction_session_timeout: `${2 * timeoutMs}`,
   // A server that does not see that nobody waits any more would keep its locks.
   client_connection_check_interval: `${GRACE_MS}`,
-  ...(access === 'write' ? { synchronous_commit: 'on' } : {}),
 })

@@ -1,0 +1,92 @@
+/**
+ * Opening the ledger's database: the refusals of a server that would not keep what it promised, and of a database that is not a sound ledger of this version.
+ * Rules: ledger.md "Two stores".
+ */
+
+import type { Access, DatabaseProblem } from '../open.ts'
+import { findLedger, migrate, type Runs, SCHEMA_VERSION } from './migrate.ts'
+
+const VERSION_MIN = 14
+/** Without them a crash of the server loses what was told to be kept. */
+const NEVER_OFF = ['fsync', 'full_page_writes', 'synchronous_commit'] as const
+
+type Server = Readonly<{ version: bigint; encoding: string; isStandby: bigint } & Record<(typeof NEVER_OFF)[number], string>>
+
+/**
+ * Undefined: the connection's database is a ledger of this version, made or migrated where `access` allows it. `place` as people may read it. Throws what the
+ * connection throws.
+ */
+export function openPostgres(db: Runs, place: string, access: Access): DatabaseProblem | undefined {
+  const problem = problemOfServer(db, access)
+  if (problem !== undefined) return { problem: 'unwritable', message: `${place}: ${problem}` }
+  const found = findLedger(db)
+  if (found.kind === 'none' && access !== 'create') return { problem: 'missing', message: `there is no ledger at ${place}` }
+  const refused = refuse(db, place, access === 'read')
+  if (refused !== undefined || access === 'read') return refused
+  if (found.kind === 'none' && !mayCreate(db))
+    return { problem: 'unwritable', message: `${place}: the role may not make the schema "ledger" or tables in it` }
+  migrate(db)
+  // Somebody with a newer program may have been faster.
+  return refuse(db, place, false) ?? problemOfRole(db, place)
+}
+
+function problemOfServer(db: Runs, access: Access): string | undefined {
+  const server = db
+    .query<Server, []>(
+      `SELECT CAST(current_setting('server_version_num') AS BIGINT) / 10000 AS version, pg_is_in_recovery() AS "isStandby",
+         current_setting('server_encoding') AS encoding, ${NEVER_OFF.map((name) => `current_setting('${name}') AS ${name}`).join(', ')}`,
+    )
+    .get()
+  if (server === null) throw new Error('Postgres says nothing of itself')
+  if (server.version < VERSION_MIN) return `Postgres ${server.version} is older than ${VERSION_MIN}`
+  if (server.encoding !== 'UTF8') return `its encoding is ${server.encoding}, not UTF8`
+  if (access === 'read') return undefined
+  if (server.isStandby === 1n) return 'it is a standby, which takes no writes'
+  const off = NEVER_OFF.find((name) => server[name] === 'off')
+  return off === undefined ? undefined : `${off} is off: what is charged could be lost when the server stops; turn it on`
+}
+
+function refuse(db: Runs, place: string, isReadOnly: boolean): DatabaseProblem | undefined {
+  const found = findLedger(db)
+  switch (found.kind) {
+    case 'none':
+      return undefined
+    case 'foreign':
+      return {
+        problem: 'corrupt',
+        message: `${place}: its schema "ledger" is not a Tollgate ledger; it was left as it is: name another database`,
+      }
+    case 'ledger':
+      break
+  }
+  const { version } = found
+  if (version > SCHEMA_VERSION)
+    return {
+      problem: 'newer',
+      message: `${place} has schema version ${version}; this program knows ${SCHEMA_VERSION}: use a newer program`,
+    }
+  if (isReadOnly && version < SCHEMA_VERSION)
+    return { problem: 'older', message: `${place} has schema version ${version}; start the gateway once to bring it to ${SCHEMA_VERSION}` }
+  return undefined
+}
+
+const mayCreate = (db: Runs): boolean =>
+  db
+    .query<{ may: bigint }, []>(
+      `SELECT coalesce((SELECT has_schema_privilege(oid, 'CREATE') FROM pg_namespace WHERE nspname = 'ledger'),
+         has_database_privilege(current_database(), 'CREATE')) AS may`,
+    )
+    .get()?.may === 1n
+
+/** It need not own the tables. */
+function problemOfRole(db: Runs, place: string): DatabaseProblem | undefined {
+  const lacking = db
+    .query<{ name: string }, []>(
+      `SELECT relname AS name FROM pg_class WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = 'ledger') AND relkind = 'r'
+         AND NOT has_table_privilege(oid, 'INSERT') ORDER BY relname LIMIT 1`,
+    )
+    .get()
+  return lacking === null
+    ? undefined
+    : { problem: 'unwritable', message: `${place}: the role may not write the table ledger.${lacking.name}` }
+}
