@@ -15,7 +15,7 @@ import type { Ledger } from './ledger/ledger.ts'
 import { openLedgerAt } from './ledger/open.ts'
 import { Reads } from './ledger/reads.ts'
 import type { LedgerFault } from './ledger/task.ts'
-import { type ListenProblem, listen } from './listeners.ts'
+import { type Listeners, type ListenProblem, listen } from './listeners.ts'
 import { membersOf } from './members.ts'
 import { Alarms } from './observe/alarms.ts'
 import { describeBug } from './observe/bug.ts'
@@ -47,6 +47,8 @@ export type GatewayOptions = Readonly<{
   /** Overrides of the configuration, from the command line. */
   host: string | undefined
   port: number | undefined
+  /** Other processes may listen on the same ports; default: where the ledger can be shared. */
+  isShared?: boolean
   /** Takes whole log lines. */
   log: (line: string) => void
   timings?: Timings
@@ -100,7 +102,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   if ('problem' in opened) return { problem: 'ledger', message: opened.message }
   const { recovered } = opened
   const ledger = options.wrapLedger?.(opened.ledger) ?? opened.ledger
-  const state: State = { config, members: membersOf(config), isDraining: false, url: '', operatorUrl: '' }
+  const state: State = { config, members: membersOf(config), isLeaving: false, isDraining: false, url: '', operatorUrl: '' }
   const wheel = turningWheel()
   const reports = new Reads({ place: { ...config.ledger, path: opened.path }, startThread, onFault })
   const pool = poolOf(wheel, metrics)
@@ -131,7 +133,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     running: () => relay.running,
     stripeAddress: options.stripeAddress,
   })
-  const listeners = await listen(options, world, {
+  const isShared = options.isShared ?? config.ledger.kind === 'postgres'
+  const listeners = await listen({ ...options, isShared }, world, {
     app: buildApp({ world, relay, keyLimits, clientLimits }),
     pages: site.pages,
     payments: site.payments,
@@ -164,9 +167,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
       return ignored
     },
     async drain() {
+      state.isLeaving = true
+      const until = monotonicMs() + world.limits().drainMs
+      if (await listeners.letGo()) await within(until - monotonicMs(), clientsGone(relay, listeners), hurry.promise)
       state.isDraining = true
       const stopped = listeners.stop()
-      await within(world.limits().drainMs, relay.whenIdle(), hurry.promise)
+      await within(until - monotonicMs(), relay.whenIdle(), hurry.promise)
       await live.drain()
       bodyReader.close()
       await within(LAST_WAIT_MS, relay.whenIdle())
@@ -194,6 +200,20 @@ function bodyMemoryOf({ ledger, limits, clock }: World, memoryBytes: number): Bo
   return new BodyMemory({ poolBytes: poolBytesOf(memoryBytes), limits, purseOf: (keyId) => ledger.purseOf(keyId), now })
 }
 
+/**
+ * Resolves when the clients are with who listens now: what ran has ended, and whoever kept a connection was told by an answer on it that it closes, or asked for
+ * nothing for a moment. An answer that had begun before could not say so.
+ */
+async function clientsGone(relay: Ending, { connections }: Pick<Listeners, 'connections'>): Promise<void> {
+  do {
+    await relay.whenIdle()
+    for (let waitedMs = 0; waitedMs < QUIET_MS && (await connections()) !== 0; waitedMs += LOOK_MS) await Bun.sleep(LOOK_MS)
+  } while (relay.running > 0)
+}
+
+type Ending = Readonly<{ running: number; whenIdle(): Promise<void> }>
+const QUIET_MS = 2_000
+const LOOK_MS = 50
 /** What a stream that was just ended, or a socket that is closing, may still take. */
 const LAST_WAIT_MS = 2_000
 /** An end of a request takes some 500 bytes, and once commits fail no request is admitted: room for the ends of 16,000 that run. */
@@ -208,7 +228,7 @@ async function within(waitMs: number, ...ends: readonly Promise<unknown>[]): Pro
   clearTimeout(timer)
 }
 
-type State = { config: Config; members: readonly MemberConfig[]; isDraining: boolean; url: string; operatorUrl: string }
+type State = { config: Config; members: readonly MemberConfig[]; isLeaving: boolean; isDraining: boolean; url: string; operatorUrl: string }
 
 const worldOf = (state: State, parts: Pick<World, 'ledger' | 'reports' | 'log' | 'metrics' | 'wheel' | 'upstreams'>): World => ({
   ...parts,
@@ -221,6 +241,7 @@ const worldOf = (state: State, parts: Pick<World, 'ledger' | 'reports' | 'log' |
   publicUrl: () => state.config.server.publicUrl ?? state.url,
   trustedProxies: () => state.config.server.trustedProxies,
   corsOrigins: () => state.config.server.corsOrigins,
+  isLeaving: () => state.isLeaving,
   isDraining: () => state.isDraining,
 })
 

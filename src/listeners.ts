@@ -1,6 +1,6 @@
 /**
  * The gateway's addresses: the clients', the operator's, and the operator's socket: all of them or none. Pages hang on the first two and are loaded when somebody asks
- * for one. Rules: operator.md "Health", "Shutdown"; pages.md "Mounting".
+ * for one. Rules: operator.md "Health", "Shutdown", "Upgrade"; pages.md "Mounting".
  */
 
 import type { Server } from 'bun'
@@ -9,7 +9,8 @@ import type { Config } from './config/config.ts'
 import type { App } from './http/app.ts'
 import { idleSeconds } from './http/connection.ts'
 import { operatorApp } from './http/health.ts'
-import { connectionsOn } from './http/kernel-sockets.ts'
+import { connectionsOn, isSharedOn, ownConnectionsOn } from './http/kernel-sockets.ts'
+import { preparedToLetGo } from './http/let-go.ts'
 import { stripeWebhook } from './http/stripe-webhook.ts'
 import { limitWrites } from './http/write-limit.ts'
 import { describeBug } from './observe/bug.ts'
@@ -21,13 +22,18 @@ import type { World } from './world.ts'
 
 export type ListenProblem = Readonly<{ problem: 'listen'; message: string }>
 
-type Listeners = Readonly<{
+export type Listeners = Readonly<{
   url: string
   operatorUrl: string
   /** Hands the limit of writes to the kernel, for connections that come from now on. */
   limitWrites(): Promise<boolean>
   /** Open connections of clients; undefined where the kernel does not tell. */
   connections(): Promise<number | undefined>
+  /**
+   * Takes no new connection and breaks none, where other processes listen on the port as well; the operator's, too, if they do there. False: that cannot be, the
+   * port is this process's own or the system has no means.
+   */
+  letGo(): Promise<boolean>
   /** Takes no new connection; resolves when the last has ended. The operator's listener stays, so that `/readyz` can say that the gateway drains. */
   stop(): Promise<void>
   /** Breaks whatever connection is left. */
@@ -43,35 +49,41 @@ type Answering = Readonly<{
   upstreams: UpstreamPool
 }>
 
-/** `host`, `port`: overrides of the configuration. */
-type Place = Readonly<{ config: Config; host: string | undefined; port: number | undefined }>
+/** `host`, `port`: overrides of the configuration. `isShared`: other processes may listen on the same ports. */
+type Place = Readonly<{ config: Config; host: string | undefined; port: number | undefined; isShared: boolean }>
 
 export async function listen(
   place: Place,
   world: World,
   { app, pages, payments, upstreams }: Answering,
 ): Promise<Listeners | ListenProblem> {
-  const { config, host = config.server.host, port = config.server.port } = place
-  const idle = idleSeconds(config.limits.idleMs)
+  const { config, host = config.server.host, port = config.server.port, isShared } = place
+  const common = { idleTimeout: idleSeconds(config.limits.idleMs), reusePort: isShared }
   const opened: { close(): Promise<void> }[] = []
   const close = async (): Promise<void> => {
     await Promise.all(opened.map((one) => one.close()))
   }
   try {
     const operatorSide = operatorApp(world).use(mountPages(world, '/console', pages.console))
-    const operator = await listenWith(operatorSide, config.operator.host, config.operator.port, idle)
+    const operator = await listenWith(operatorSide, { ...common, hostname: config.operator.host, port: config.operator.port })
     opened.push({ close: () => operator.stop(true) })
     if (payments !== undefined) app.use(stripeWebhook(world, payments))
-    const main = await listenWith(app.use(mountPages(world, '/cabinet', pages.cabinet)), host, port, idle)
+    const main = await listenWith(app.use(mountPages(world, '/cabinet', pages.cabinet)), { ...common, hostname: host, port })
     opened.push({ close: () => main.stop(true) })
     const onBug = (bug: unknown): void => world.log.alarm('an operation failed by a bug', describeBug(bug))
     const socket = listenOnOperatorSocket(socketPathOf(config.ledger.path), world.ledger, { upstreams, onBug })
     opened.push({ close: async () => socket.close() })
+    const [mainPort, operatorPort] = [main.port ?? 0, operator.port ?? 0]
+    const [letMainGo, letOperatorGo] = isShared ? [await preparedToLetGo(mainPort), await preparedToLetGo(operatorPort)] : []
     return {
       url: urlOf(main),
       operatorUrl: urlOf(operator),
-      connections: () => connectionsOn(main.port ?? 0),
-      limitWrites: () => limitWrites(main.port ?? 0, world.limits().writeStallMs),
+      connections: () => (isShared ? ownConnectionsOn(mainPort) : connectionsOn(mainPort)),
+      letGo: async () => {
+        if (await isSharedOn(operatorPort)) await letOperatorGo?.()
+        return (await letMainGo?.()) ?? false
+      },
+      limitWrites: () => limitWrites(mainPort, world.limits().writeStallMs),
       stop: () => main.stop(),
       close,
     }
@@ -86,12 +98,13 @@ const SERVER_BODY_BYTES_MAX = Number.MAX_SAFE_INTEGER
 
 const urlOf = ({ hostname = '', port }: Server<unknown>): string => `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`
 
-function listenWith(app: AnyElysia, hostname: string, port: number, idleTimeout: number): Promise<Server<unknown>> {
+type Address = Readonly<{ hostname: string; port: number; idleTimeout: number; reusePort: boolean }>
+
+function listenWith(app: AnyElysia, address: Address): Promise<Server<unknown>> {
   return new Promise((resolve, reject) => {
     try {
-      app.listen(
-        { hostname, port, idleTimeout, maxRequestBodySize: SERVER_BODY_BYTES_MAX, development: false, reusePort: false },
-        (server) => resolve(server as Server<unknown>),
+      app.listen({ ...address, maxRequestBodySize: SERVER_BODY_BYTES_MAX, development: false }, (server) =>
+        resolve(server as Server<unknown>),
       )
     } catch (error) {
       reject(error instanceof Error ? error : new Error(String(error), { cause: error }))

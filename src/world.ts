@@ -30,6 +30,9 @@ export type World = Readonly<{
   publicUrl(): string
   trustedProxies(): readonly string[]
   corsOrigins(): readonly string[]
+  /** The process ends soon: not ready, and every answer closes its connection. */
+  isLeaving(): boolean
+  /** New requests are refused. */
   isDraining(): boolean
 }>
 

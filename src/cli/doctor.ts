@@ -1,6 +1,6 @@
-/** `tollgate doctor`: looks at everything that a gateway stands on, and says what is wrong with it. Rules: operator.md "Commands", "What is weak". */
+/** `tollgate doctor`: looks at everything that a gateway stands on, and says what is wrong with it. Rules: operator.md "Commands", "What is weak", "Upgrade". */
 
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Command, Option } from 'commander'
 import { problemOf } from '../../db/open.ts'
@@ -66,6 +66,7 @@ async function examine(environment: CliEnvironment, file: string | undefined, ca
     ...config.withoutEffect.map((setting) => ({ check: 'configuration', status: 'warning', detail: textOfProblem(setting) }) as const),
     ...setUp(config),
     ...(await ledgerFindings(config, now)),
+    ...(config.ledger.kind === 'postgres' ? [handOver()] : []),
     disk(config),
     ...machine,
     ...(await Promise.all(callsUpstreams ? config.upstreams.map(reach) : [])),
@@ -102,6 +103,28 @@ async function gateway(config: Config): Promise<readonly Finding[]> {
   const isRunning = await isGatewayRunning(config.ledger.path)
   const detail = isRunning ? 'one is running on this ledger' : 'none is running on this ledger'
   return [{ check: 'gateway', status: 'ok', detail }, ...descriptors(isRunning ? lockHolderOf(config.ledger.path) : 'self')]
+}
+
+/** Whether a new process can take over what waits for an old one's listening socket. Rules: operator.md "Upgrade". */
+export function handOver(setting = readSetting()): Finding {
+  const check = 'upgrade'
+  if (setting === '1') return { check, status: 'ok', detail: 'net.ipv4.tcp_migrate_req is 1: a new process takes over every connection' }
+  const loss =
+    'an upgrade beside the old process, or the end of one of several, resets what waits in its queue, about 1 connection in 26,000'
+  const advice =
+    setting === undefined
+      ? 'Linux has net.ipv4.tcp_migrate_req from 5.14 on'
+      : '`sysctl -w net.ipv4.tcp_migrate_req=1`, and a file in /etc/sysctl.d so that it stays'
+  const is = setting === undefined ? 'is not there' : `is ${setting}`
+  return { check, status: 'warning', detail: `net.ipv4.tcp_migrate_req ${is}: ${loss}; ${advice}` }
+}
+
+function readSetting(): string | undefined {
+  try {
+    return readFileSync('/proc/sys/net/ipv4/tcp_migrate_req', 'utf8').trim()
+  } catch {
+    return undefined
+  }
 }
 
 function descriptors(pid: number | 'self' | undefined): readonly Finding[] {

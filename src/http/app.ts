@@ -16,6 +16,7 @@ import { keyStatusRoutes } from './key-status.ts'
 import { modelRoutes } from './models.ts'
 import { refusals } from './refusals.ts'
 import { statementKeyRoutes } from './statement-key.ts'
+import { toldToClose } from './told-to-close.ts'
 import { usageRoutes } from './usage.ts'
 
 /** Strict paths: a doubled or missing `/v1` and a trailing slash are 404. `standardHostname` off: Elysia would look for the path behind the Host header. */
@@ -28,6 +29,7 @@ export function buildApp({ world, relay, keyLimits, clientLimits }: AppParts) {
   const macro = keyMacro(world, keyLimits, clientLimits)
   const app = new Elysia(APP_OPTIONS)
     .use(absoluteUrl())
+    .use(toldToClose(world))
     .use(refusals(world))
     .use(preflight(world))
     .use(generateRoutes(world, relay, clientLimits))

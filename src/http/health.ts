@@ -51,7 +51,7 @@ export const operatorApp = (world: World) =>
     .get('/metrics', async () => new Response(await world.metrics.render(), { headers: { 'content-type': world.metrics.contentType } }))
 
 function readiness(world: World): 'ok' | 'draining' | 'ledger is not writable' | 'ledger is damaged' {
-  if (world.isDraining()) return 'draining'
+  if (world.isLeaving()) return 'draining'
   if (!world.ledger.isSound()) return 'ledger is damaged'
   return world.ledger.isWritable() ? 'ok' : 'ledger is not writable'
 }

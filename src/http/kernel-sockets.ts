@@ -14,17 +14,36 @@ export const seesSockets = (): boolean => existsSync('/proc/self/net/tcp')
 
 /** Descriptors of this process that listen on a port. */
 export async function listenersOn(port: number): Promise<readonly number[]> {
-  const listeners = (await socketsOn(port)).filter(({ state }) => state === LISTEN)
-  const names = new Set(listeners.map(({ inode }) => `socket:[${inode}]`))
-  const descriptors = await readdir('/proc/self/fd').catch(() => [])
-  const targets = await Promise.all(descriptors.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')))
-  return descriptors.filter((_, index) => names.has(targets[index] ?? '')).map(Number)
+  const [sockets, own] = await Promise.all([socketsOn(port), ownSockets()])
+  return sockets.filter(({ state }) => state === LISTEN).flatMap(({ inode }) => own.get(inode) ?? [])
+}
+
+/** Whether a process other than this one listens on a port. */
+export async function isSharedOn(port: number): Promise<boolean> {
+  const [sockets, own] = await Promise.all([socketsOn(port), ownSockets()])
+  return sockets.some(({ state, inode }) => state === LISTEN && !own.has(inode))
 }
 
 /** Connections of clients to a port, those too that are closed but still have bytes to send; undefined where the kernel does not tell. */
 export async function connectionsOn(port: number): Promise<number | undefined> {
   const sockets = await socketsOn(port)
-  return sockets.length === 0 ? undefined : sockets.filter(({ state }) => state !== LISTEN && state !== TIME_WAIT).length
+  return sockets.length === 0 ? undefined : sockets.filter(isConnection).length
+}
+
+/** The same of a port that others share: those that this process has open. */
+export async function ownConnectionsOn(port: number): Promise<number | undefined> {
+  if (!seesSockets()) return undefined
+  const [sockets, own] = await Promise.all([socketsOn(port), ownSockets()])
+  return sockets.filter((socket) => isConnection(socket) && own.has(socket.inode)).length
+}
+
+const isConnection = ({ state }: KernelSocket): boolean => state !== LISTEN && state !== TIME_WAIT
+
+/** Descriptors of this process by the socket behind them. */
+async function ownSockets(): Promise<ReadonlyMap<string, number>> {
+  const descriptors = await readdir('/proc/self/fd').catch(() => [])
+  const targets = await Promise.all(descriptors.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')))
+  return new Map(targets.map((target, index) => [/^socket:\[(\d+)\]$/.exec(target)?.[1] ?? '', Number(descriptors[index])]))
 }
 
 async function socketsOn(port: number): Promise<readonly KernelSocket[]> {

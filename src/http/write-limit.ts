@@ -4,13 +4,14 @@
  * a client is closed, and what waits for it stays in the kernel until the kernel gives up.
  */
 
-import { dlopen, FFIType, ptr } from 'bun:ffi'
+import { FFIType, ptr } from 'bun:ffi'
 import { listenersOn } from './kernel-sockets.ts'
+import { libc } from './libc.ts'
 
+const { i32, u32, ptr: pointer } = FFIType
 const IPPROTO_TCP = 6
 const TCP_USER_TIMEOUT = 18
 const TCP_NOTSENT_LOWAT = 25
-const LIBRARIES = ['libc.so.6', `libc.musl-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}.so.1`]
 
 /** Unsent bytes that the kernel takes for one client; its own bound would be 4 MiB. Above what is under way, so a fast reader is as fast. */
 const UNSENT_BYTES_MAX = 256 * 1024
@@ -19,28 +20,13 @@ const AFTER_OURS_MS = 1_000
 
 /** For connections that `port` of this process accepts from now on. False where the kernel cannot be told. */
 export async function limitWrites(port: number, writeStallMs: number): Promise<boolean> {
-  if (process.platform !== 'linux') return false
-  const set = openSetsockopt()
-  if (set === undefined) return false
+  const calls = libc({ setsockopt: { args: [i32, i32, i32, pointer, u32], returns: i32 } })
+  if (calls === undefined) return false
+  const set = (fd: number, option: number, value: number): boolean =>
+    calls.setsockopt(fd, IPPROTO_TCP, option, ptr(new Int32Array([value])), Int32Array.BYTES_PER_ELEMENT) === 0
   const listeners = await listenersOn(port)
   const areSet = listeners.map(
     (fd) => set(fd, TCP_USER_TIMEOUT, writeStallMs + AFTER_OURS_MS) && set(fd, TCP_NOTSENT_LOWAT, UNSENT_BYTES_MAX),
   )
   return listeners.length > 0 && areSet.every(Boolean)
-}
-
-type SetOption = (fd: number, option: number, value: number) => boolean
-
-function openSetsockopt(): SetOption | undefined {
-  const { i32, u32, ptr: pointer } = FFIType
-  for (const library of LIBRARIES) {
-    try {
-      const { symbols } = dlopen(library, { setsockopt: { args: [i32, i32, i32, pointer, u32], returns: i32 } })
-      return (fd, option, value) =>
-        symbols.setsockopt(fd, IPPROTO_TCP, option, ptr(new Int32Array([value])), Int32Array.BYTES_PER_ELEMENT) === 0
-    } catch {
-      // Another C library has another name.
-    }
-  }
-  return undefined
 }

@@ -5,6 +5,7 @@
 
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { chmodSync } from 'node:fs'
+import { handOver } from '../../src/cli/doctor.ts'
 import { openPeopleFile, peoplePathOf } from '../../src/people/people-file.ts'
 import { Place, PROCESS_TIMEOUT_MS, SOURCE } from '../crash/process.ts'
 import { Workplace } from './run.ts'
@@ -16,6 +17,23 @@ beforeEach(() => {
   place = new Workplace()
 })
 afterEach(() => place.remove())
+
+test('a ledger that processes share says what an upgrade does to connections, and how none is lost', async () => {
+  expect(handOver('1')).toEqual({ check: 'upgrade', status: 'ok', detail: expect.stringContaining('takes over every connection') })
+  expect(handOver('0')).toEqual({
+    check: 'upgrade',
+    status: 'warning',
+    detail: expect.stringMatching(/is 0: .*26,000; `sysctl -w net\.ipv4\.tcp_migrate_req=1`/),
+  })
+  expect(await place.json('doctor', '--no-network')).not.toMatchObject({
+    data: expect.arrayContaining([expect.objectContaining({ check: 'upgrade' })]),
+  })
+  place.write('tollgate.toml', '[ledger]\nurl_env = "LEDGER_URL"\n')
+  place.env = { LEDGER_URL: 'postgres://me@127.0.0.1:1/toll' }
+  expect(JSON.parse((await place.run('doctor', '--no-network', '--json')).out)).toMatchObject({
+    data: expect.arrayContaining([handOver()]),
+  })
+})
 
 test('finds nothing wrong with a fresh ledger, and only a warning without one', async () => {
   const before = await place.json<Doctor>('doctor')

@@ -78,6 +78,7 @@ export function makeTestWorld(options: TestWorldOptions = {}): TestWorld {
     publicUrl: () => 'https://gateway.example',
     trustedProxies: () => options.trustedProxies ?? [],
     corsOrigins: () => options.corsOrigins ?? ['*'],
+    isLeaving: () => isDraining,
     isDraining: () => isDraining,
   }
   return {

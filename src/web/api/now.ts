@@ -18,7 +18,7 @@ export const nowRoutes = (site: Site) => {
     measure: async () => {
       measures = await measure(site)
     },
-    isDraining: world.isDraining,
+    isDraining: world.isLeaving,
   })
   return new Elysia({ name: 'now', prefix: '/console/api' }).use(callerMacro(people, 'console')).get(
     '/now',

@@ -18,7 +18,7 @@ export function snapshotOf(site: Site, measures: Measures): NowDocument {
     at: new Date(clock.now()).toISOString(),
     version,
     uptime_s: Math.floor(process.uptime()),
-    is_draining: world.isDraining(),
+    is_draining: world.isLeaving(),
     is_simulated: config().upstreams.length === 0,
     requests: {
       in_flight: running(),

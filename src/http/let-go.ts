@@ -1,0 +1,30 @@
+/**
+ * Closes a listening socket and nothing else: `stop` of Bun's server would also break every connection that is idle between two requests, on which the next one may
+ * be under way. Another file takes the socket's place under its number, so that the server finds what it closes later. What the kernel has queued for the socket
+ * goes to the other listeners of the port where `net.ipv4.tcp_migrate_req` is 1, else it is reset. Linux only. Rules: operator.md "Upgrade";
+ * platform.md "Bun's server"; https://docs.kernel.org/networking/ip-sysctl.html.
+ */
+
+import { FFIType } from 'bun:ffi'
+import { closeSync, openSync } from 'node:fs'
+import { listenersOn } from './kernel-sockets.ts'
+import { libc } from './libc.ts'
+
+/** Once, and before the server is stopped. False: the socket listens on. */
+export type LetGo = () => Promise<boolean>
+
+/** Of the port that this process listens on. What takes time is done now: what comes in meanwhile would wait in the queue. */
+export async function preparedToLetGo(port: number): Promise<LetGo> {
+  const { i32 } = FFIType
+  const calls = libc({ dup2: { args: [i32, i32], returns: i32 } })
+  const sockets = await listenersOn(port)
+  return async () => {
+    if (calls === undefined || sockets.length === 0) return false
+    // Just after the server has accepted all that was there.
+    await new Promise(setImmediate)
+    const nothing = openSync('/dev/null', 'r')
+    const gone = sockets.map((socket) => calls.dup2(nothing, socket) === socket)
+    closeSync(nothing)
+    return gone.every(Boolean)
+  }
+}

@@ -1,0 +1,13 @@
+/** While the process leaves, every answer says that its connection closes: the client's next request goes to whoever listens then. Rules: operator.md "Shutdown"; https://www.rfc-editor.org/rfc/rfc9112#section-9.6. */
+
+import { Elysia } from 'elysia'
+import type { World } from '../world.ts'
+
+export const toldToClose = ({ isLeaving }: Pick<World, 'isLeaving'>) =>
+  new Elysia({ name: 'told-to-close' }).wrap((answer) => (request: Request) => (isLeaving() ? closing(answer(request)) : answer(request)))
+
+async function closing(answer: unknown): Promise<unknown> {
+  const response = await answer
+  if (response instanceof Response) response.headers.set('connection', 'close')
+  return response
+}
