@@ -2,13 +2,14 @@
 
 import { Database } from 'bun:sqlite'
 import { migrate } from '../../../db/migrate.ts'
+import invariants from '../../../db/sqlite/invariants.sql' with { type: 'text' }
 import type { Connection } from '../connection.ts'
 import type { Difference } from '../difference.ts'
-import { differences } from '../verify.ts'
+import { broken, differences } from '../verify.ts'
 
 /** Empty for a sound ledger. */
 export const differencesInFile = (db: Connection): readonly Difference[] =>
-  differences(db, () => [...storageFindings(db), ...schemaFindings(db)])
+  differences(db, () => [...storageFindings(db), ...schemaFindings(db), ...broken(db, invariants)])
 
 function storageFindings(db: Connection): readonly Difference[] {
   const findings = db.query<{ quick_check: string }, []>('PRAGMA quick_check').all()
