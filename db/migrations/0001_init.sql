@@ -43,6 +43,10 @@ CREATE UNIQUE INDEX accounts_name ON accounts (name) WHERE name <> '';
 -- People look for a name by its beginning, and do not mind its case.
 CREATE INDEX accounts_search ON accounts (lower(name));
 
+-- Where the chain of each lane ends; a file has one lane.
+CREATE VIEW chain_heads AS
+SELECT number AS account_number, 0 AS lane, chain_count, chain_hash FROM accounts WHERE chain_count > 0;
+
 CREATE TABLE keys (
   number INTEGER PRIMARY KEY,
   id TEXT NOT NULL,

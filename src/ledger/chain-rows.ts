@@ -8,13 +8,11 @@ import { creditText, ownerText, priceText, privateText, receiptText } from './ch
 import type { Connection } from './connection.ts'
 
 /** `amount` is what it adds to the balance; `at` the Unix milliseconds under which a statement counts it. */
-type ChainPlace = Readonly<{ seq: number; id: string; hash: string; amount: bigint; at: number }>
+type ChainPlace = Readonly<{ lane: number; seq: number; id: string; hash: string; amount: bigint; at: number }>
 export type ChainRow = ChainPlace & Readonly<{ account: number; isCredit: boolean; text: string }>
 
-/** Both ends included. */
-type Places = Readonly<{ first: number; last: number }>
-
-const ALL: Places = { first: 1, last: Number.MAX_SAFE_INTEGER }
+/** Of a lane, both ends included. */
+export type Places = Readonly<{ lane: number; first: number; last: number }>
 
 type StoredReceipt = {
   number: bigint
@@ -54,7 +52,7 @@ type StoredPrice = { modelId: string | null } & Record<
   bigint | null
 >
 
-type StoredPlace = Pick<StoredReceipt, 'number' | 'seq' | 'hash' | 'cost' | 'settledAt'> & { id: string }
+type StoredPlace = Pick<StoredReceipt, 'number' | 'lane' | 'seq' | 'hash' | 'cost' | 'settledAt'> & { id: string }
 
 type StoredCredit = {
   account: bigint
@@ -99,7 +97,7 @@ const NO_PRICE: StoredPrice = {
   serverToolUse: null,
 }
 
-const PLACES = `SELECT r.number, r.seq, r.request_id AS id, lower(hex(r.hash)) AS hash, r.cost_picos AS cost, r.settled_at AS "settledAt" FROM receipts r`
+const PLACES = `SELECT r.number, r.lane, r.seq, r.request_id AS id, lower(hex(r.hash)) AS hash, r.cost_picos AS cost, r.settled_at AS "settledAt" FROM receipts r`
 
 export class ChainRows {
   readonly #db: Connection
@@ -124,43 +122,45 @@ export class ChainRows {
     }
   }
 
-  /** The rows of the account by their places. Undefined after every thousand that were looked at, whosever they are: there its reader may pause. */
-  *ofAccount(account: number, places = ALL): Generator<ChainRow | undefined> {
-    const { first, last } = places
-    const stored = this.#byNumber<StoredReceipt>(RECEIPTS, TOGETHER, account, first, last)
-    yield* this.#withCredits(account, places, stored, (row) => this.#receipt(row))
+  /**
+   * The rows of the account in these lanes, those of a lane in their order. Undefined after every thousand that were looked at, whosever they are: there its
+   * reader may pause.
+   */
+  *ofAccount(account: number, lanes: readonly Places[]): Generator<ChainRow | undefined> {
+    const stored = this.#byNumber<StoredReceipt>(RECEIPTS, TOGETHER, account, lanes)
+    yield* this.#withCredits(account, lanes, stored, (row) => this.#receipt(row))
   }
 
   /** The same without their texts, which are most of the work. */
-  *placesOf(account: number, places = ALL): Generator<ChainPlace | undefined> {
-    const { first, last } = places
-    yield* this.#withCredits(account, places, this.#byNumber<StoredPlace>(PLACES, PLACES_TOGETHER, account, first, last), placeOf)
+  *placesOf(account: number, lanes: readonly Places[]): Generator<ChainPlace | undefined> {
+    yield* this.#withCredits(account, lanes, this.#byNumber<StoredPlace>(PLACES, PLACES_TOGETHER, account, lanes), placeOf)
   }
 
-  *#withCredits<Stored, Row extends ChainPlace>(
+  *#withCredits<Stored extends { lane: bigint; seq: bigint }, Row extends ChainPlace>(
     account: number,
-    { first, last }: Places,
+    lanes: readonly Places[],
     stored: Iterable<Stored | undefined>,
     rowOf: (stored: Stored) => Row,
   ): Generator<Row | ChainRow | undefined> {
-    let next = first
+    const walked = new Map(lanes.map(({ lane, first, last }) => [lane, { next: first, last }]))
     for (const one of stored) {
       if (one === undefined) {
         yield undefined
         continue
       }
+      const lane = walked.get(Number(one.lane))
+      if (lane === undefined || one.seq < lane.next || one.seq > lane.last) continue
       const receipt = rowOf(one)
-      if (receipt.seq > next) {
-        for (const credit of this.credits(account, next)) {
-          if (credit.seq >= receipt.seq) break
-          yield credit
-        }
-      }
+      if (receipt.seq > lane.next) yield* this.#creditsUntil(account, receipt.lane, lane.next, receipt.seq - 1)
       yield receipt
-      next = receipt.seq + 1
+      lane.next = receipt.seq + 1
     }
-    for (const credit of this.credits(account, next)) {
-      if (credit.seq > last) break
+    for (const [lane, { next, last }] of walked) yield* this.#creditsUntil(account, lane, next, last)
+  }
+
+  *#creditsUntil(account: number, lane: number, from: number, last: number): Generator<ChainRow> {
+    for (const credit of this.credits(account, lane, from)) {
+      if (credit.seq > last) return
       yield credit
     }
   }
@@ -170,9 +170,10 @@ export class ChainRows {
     select: string,
     together: number,
     account: number,
-    first: number,
-    last: number,
+    lanes: readonly Places[],
   ): Generator<Stored | undefined> {
+    const first = Math.min(...lanes.map((places) => places.first))
+    const last = Math.max(...lanes.map((places) => places.last))
     const query = this.#db.query<Stored, number[]>(
       `${select} WHERE r.number > ?1 AND r.number <= ?2 AND r.account_number = ?3 AND r.seq BETWEEN ?4 AND ?5 ORDER BY r.number`,
     )
@@ -183,15 +184,15 @@ export class ChainRows {
     }
   }
 
-  /** Those of the account whose place is `from` or later, in order. */
-  *credits(account: number, from: number): Generator<ChainRow> {
-    const query = this.#db.query<StoredCredit, [number, number]>(
+  /** Those of the account's lane whose place is `from` or later, in order. */
+  *credits(account: number, lane: number, from: number): Generator<ChainRow> {
+    const query = this.#db.query<StoredCredit, [number, number, number]>(
       `SELECT c.account_number AS account, a.id AS "accountId", c.seq, c.lane, lower(hex(c.hash)) AS hash, c.id, c.kind, c.amount_picos AS amount, c.ref, c.actor, c.reason,
          c.created_at AS "createdAt"
-       FROM credits c LEFT JOIN accounts a ON a.number = c.account_number WHERE c.account_number = ?1 AND c.lane = 0 AND c.seq >= ?2 ORDER BY c.seq LIMIT ${TOGETHER}`,
+       FROM credits c LEFT JOIN accounts a ON a.number = c.account_number WHERE c.account_number = ?1 AND c.lane = ?2 AND c.seq >= ?3 ORDER BY c.seq LIMIT ${TOGETHER}`,
     )
     for (let next = from; ; ) {
-      const rows = query.all(account, next)
+      const rows = query.all(account, lane, next)
       for (const row of rows) yield this.#credit(row)
       const end = rows.at(-1)
       if (end === undefined) return
@@ -228,6 +229,7 @@ export class ChainRows {
     return {
       account: Number(row.account),
       isCredit: false,
+      lane: Number(row.lane),
       seq: Number(row.seq),
       id: requestId,
       hash: row.hash,
@@ -250,11 +252,22 @@ export class ChainRows {
     const { id, seq, hash, amount, actor, reason, createdAt } = row
     const owner = ownerText(row.accountId ?? '', row.lane)
     const text = creditText({ ...row, amountPicos: amount }, owner, privateText(this.#salt, [actor, reason]))
-    return { account: Number(row.account), isCredit: true, seq: Number(seq), id, hash, text, amount, at: Number(createdAt) }
+    return {
+      account: Number(row.account),
+      isCredit: true,
+      lane: Number(row.lane),
+      seq: Number(seq),
+      id,
+      hash,
+      text,
+      amount,
+      at: Number(createdAt),
+    }
   }
 }
 
-const placeOf = ({ seq, id, hash, cost, settledAt }: StoredPlace): ChainPlace => ({
+const placeOf = ({ lane, seq, id, hash, cost, settledAt }: StoredPlace): ChainPlace => ({
+  lane: Number(lane),
   seq: Number(seq),
   id,
   hash,

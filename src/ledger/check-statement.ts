@@ -11,8 +11,16 @@ import { isSignedBy } from './statement-key.ts'
 /** `where`: a line of the file, with the row's id where it has one. */
 export type StatementFinding = Readonly<{ where: string; problem: string }>
 
-export type StatementHead = Readonly<{ account: string; publicKey: string; previous: string; heads: ReadonlyMap<number, string> }>
-export type StatementRow = Readonly<{ seq: number; id: string; hash: string }>
+/** Where a lane's chain ended when the statement was made. `previous`: the hash before its first row in it. */
+export type StatedLane = Readonly<{ lane: number; count: number; hash: string; previous: string }>
+export type StatementHead = Readonly<{ account: string; publicKey: string; lanes: readonly StatedLane[] }>
+export type StatementRow = Readonly<{ lane: number; seq: number; id: string; hash: string }>
+
+/**
+ * Of a lane. `places`: at which the row before may stand: where it is not what its hash says, also where it should; none: not known. `again`: what the last
+ * row's text gives, where that is not the hash that stands in it.
+ */
+type Walked = { places: readonly number[]; hash: string; again: string | undefined }
 
 /** `{"hash":"` and 64 digits and `",`. */
 const HASH_LENGTH = 75
@@ -23,11 +31,8 @@ export class StatementCheck {
   head: StatementHead | undefined
   rows = 0
   #line = 0
-  /** At which places the row before may stand: where it is not what its hash says, also where it should. None: not known. */
-  #places: readonly number[] = []
-  #hash = NO_HASH
-  /** What the last row's text gives, where that is not the hash that stands in it. */
-  #again: string | undefined
+  #isOfOneLane = true
+  readonly #lanes = new Map<number, Walked>()
   #opening = 0n
   #credits = 0n
   #costs = 0n
@@ -59,36 +64,56 @@ export class StatementCheck {
 
   #takeHead(value: Fields): void {
     const heads = Array.isArray(value['heads']) ? value['heads'].filter(isObject) : []
-    if (value['statement'] !== 1) this.#name('line 1', 'is not the head of a statement of version 1')
+    this.#isOfOneLane = value['statement'] !== 2
+    if (this.#isOfOneLane && value['statement'] !== 1) this.#name('line 1', 'is not the head of a statement of version 1 or 2')
+    if (heads.length === 0 || (this.#isOfOneLane && heads.length > 1)) this.#name('line 1', 'does not say where each lane ends')
     this.#opening = wholeOf(value['opening_balance_picos'])
-    this.#hash = String(value['previous'])
-    this.head = {
-      account: String(value['account']),
-      publicKey: String(value['public_key']),
-      previous: this.#hash,
-      heads: new Map(heads.map((head) => [Number(head['count']), String(head['hash'])])),
-    }
+    const lanes = heads.map((head) => ({
+      lane: Number(head['lane']),
+      count: Number(head['count']),
+      hash: String(head['hash']),
+      previous: String(this.#isOfOneLane ? value['previous'] : head['previous']),
+    }))
+    for (const { lane, previous } of lanes) this.#lanes.set(lane, { places: [], hash: previous, again: undefined })
+    this.head = { account: String(value['account']), publicKey: String(value['public_key']), lanes }
   }
 
   #takeRow(bytes: Uint8Array, value: Fields): StatementRow | undefined {
     const [seq, id, hash] = [Number(value['seq']), String(value['id']), String(value['hash'])]
     const where = `line ${this.#line} (${id})`
     this.rows++
-    const made = this.#hashesOf(bytes)
+    const lane = Number(value['lane'])
+    const walked = this.#lanes.get(lane) ?? this.#onlyLane() ?? this.#unnamedLane(where, lane)
+    const { places } = walked
+    const made = hashesOf(walked, bytes)
     const isSame = made.includes(hash)
     if (!isSame) this.#name(where, 'is not what its hash says')
-    if (this.#places.length > 0 && !this.#places.includes(seq - 1))
-      this.#name(where, `stands at place ${seq}, after place ${this.#places[0]}`)
+    if (places.length > 0 && !places.includes(seq - 1)) this.#name(where, `stands at place ${seq}, after place ${places[0]}`)
     if (value['account'] !== this.head?.account) this.#name(where, `is of another account, ${String(value['account'])}`)
-    const head = this.head?.heads.get(seq)
-    if (head !== undefined && head !== hash) this.#name(where, 'is not the row that the head of the statement ends with')
-    const [before] = this.#places
-    this.#places = isSame ? [seq] : before === undefined ? [] : [seq, before + 1]
-    this.#hash = hash
-    this.#again = isSame ? undefined : made[0]
+    const head = this.head?.lanes.find((stated) => stated.lane === lane && stated.count === seq)
+    if (head !== undefined && head.hash !== hash) this.#name(where, 'is not the row that the head of the statement ends with')
+    const [before] = places
+    Object.assign(walked, {
+      places: isSame ? [seq] : before === undefined ? [] : [seq, before + 1],
+      hash,
+      again: isSame ? undefined : made[0],
+    })
     if (value['kind'] === 'credit') this.#credits += wholeOf(value['amount_picos'])
     else this.#takeReceipt(where, value)
-    return { seq, id, hash }
+    return { lane, seq, id, hash }
+  }
+
+  /** Where there is one, a row that says another was changed, which its hash tells. */
+  #onlyLane(): Walked | undefined {
+    const [first, second] = this.#lanes.values()
+    return second === undefined ? first : undefined
+  }
+
+  #unnamedLane(where: string, lane: number): Walked {
+    this.#name(where, `is of lane ${lane}, which the head of the statement does not name`)
+    const walked: Walked = { places: [], hash: NO_HASH, again: undefined }
+    this.#lanes.set(lane, walked)
+    return walked
   }
 
   /** A line that cannot be read: the rows behind it go on from the hash that stands in it. */
@@ -96,16 +121,12 @@ export class StatementCheck {
     this.#name(`line ${this.#line}`, 'is no JSON')
     if (this.#line === 1) return
     this.rows++
-    this.#places = this.#places.map((place) => place + 1)
-    const [again] = this.#hashesOf(bytes)
-    this.#hash = Buffer.from(bytes.subarray(HASH_AT, HASH_AT + NO_HASH.length)).toString('latin1')
-    this.#again = again
-  }
-
-  /** What the hash of a row's line may be: after the hash that stands in the row before, and after the one that it should have. */
-  #hashesOf(bytes: Uint8Array): readonly string[] {
-    const text = Buffer.concat([Buffer.from('{'), bytes.subarray(HASH_LENGTH, bytes.length - 1)])
-    return [this.#hash, this.#again].filter((before) => before !== undefined).map((before) => hashOf(before, text))
+    const lane = /"lane":(\d+)/.exec(Buffer.from(bytes).toString('latin1'))?.[1]
+    const walked = this.#lanes.get(Number(lane)) ?? this.#onlyLane()
+    if (walked === undefined) return
+    const [again] = hashesOf(walked, bytes)
+    const hash = Buffer.from(bytes.subarray(HASH_AT, HASH_AT + NO_HASH.length)).toString('latin1')
+    Object.assign(walked, { places: walked.places.map((place) => place + 1), hash, again })
   }
 
   #takeReceipt(where: string, value: Fields): void {
@@ -123,10 +144,12 @@ export class StatementCheck {
       ['credits_picos', String(this.#credits)],
       ['costs_picos', String(this.#costs)],
       ['closing_balance_picos', String(this.#opening + this.#credits - this.#costs)],
-      ['last', this.#hash],
     ]
-    for (const [name, sum] of expected) {
-      if (value[name] !== sum) this.#name(`line ${this.#line}`, `says ${name} ${String(value[name])}, but the rows give ${String(sum)}`)
+    const lasts = [...this.#lanes].map(([lane, { hash }]) => ({ lane, hash }))
+    const last = this.#isOfOneLane ? lasts[0]?.hash : JSON.stringify(lasts)
+    const said = this.#isOfOneLane ? value['last'] : JSON.stringify(value['last'])
+    for (const [name, sum, told] of [...expected.map(([name, sum]) => [name, sum, value[name]] as const), ['last', last, said] as const]) {
+      if (told !== sum) this.#name(`line ${this.#line}`, `says ${name} ${String(told)}, but the rows give ${String(sum)}`)
     }
   }
 
@@ -157,6 +180,12 @@ function priceOf(value: Fields): bigint {
 
 /** 0 where it is no whole number: then the hash has named the row. */
 const wholeOf = (value: unknown): bigint => (/^-?\d{1,40}$/.test(String(value)) ? BigInt(String(value)) : 0n)
+
+/** What the hash of a row's line may be: after the hash that stands in the row before, and after the one that it should have. */
+function hashesOf({ hash, again }: Walked, bytes: Uint8Array): readonly string[] {
+  const text = Buffer.concat([Buffer.from('{'), bytes.subarray(HASH_LENGTH, bytes.length - 1)])
+  return [hash, again].filter((before) => before !== undefined).map((before) => hashOf(before, text))
+}
 
 const hashOf = (previous: string, text: Uint8Array): string => new CryptoHasher('sha256').update(previous).update(text).digest('hex')
 

@@ -15,8 +15,8 @@ type Walk = Readonly<{ account: number; onlyKey: number | null; onlyModel: numbe
 /** Receipts that a part looks at: some milliseconds. */
 const LOOKED_AT_MAX = 5_000
 /** `p`, the mark, and the place of a row of the page table; `t`, the mark, and the number of a receipt. */
-const PAGED = /^p:(\d{1,15}):(\d{1,15}):(\d{1,15}):(\d{1,15})$/
-const TAIL = /^t:(\d{1,15}):(\d{1,15})$/
+const PAGED = /^p:(\d{1,16}):(\d{1,15}):(\d{1,15}):(\d{1,15})$/
+const TAIL = /^t:(\d{1,16}):(\d{1,16})$/
 
 const PAGES = `FROM keys k CROSS JOIN receipt_pages g
   WHERE g.key_number = k.number AND k.account_number = $account AND k.number >= $key

@@ -1,5 +1,5 @@
 /**
- * Walks the chain of every account: what was removed, reordered or changed is named by the row where it shows. A chain that was written anew from some row on
+ * Walks the chains of every account, one for each lane: what was removed, reordered or changed is named by the row where it shows. A chain that was written anew from some row on
  * is found only against an earlier statement. Rules: ledger.md "Chain".
  */
 
@@ -16,25 +16,36 @@ const ORDER = 'the rows of an account stand in the order of its chain'
 const HASH = 'a row is what its hash says'
 const END = 'the chain of an account ends where its account says'
 
+/** Of an account in one lane. */
+type Lane = Readonly<{ account: number; lane: number }>
+
 class ChainWalk {
   readonly #rows: ChainRows
-  readonly #heads = new Map<number, Head>()
-  readonly #credits = new Map<number, number>()
+  /** Of each account, as the ledger says. */
+  readonly #stored: ReadonlyMap<number, readonly number[]>
+  readonly #heads = new Map<string, Lane & { readonly head: Head }>()
+  readonly #credits = new Map<string, number>()
   readonly #found: Difference[] = []
 
-  constructor(rows: ChainRows) {
+  constructor(rows: ChainRows, stored: ReadonlyMap<number, readonly number[]>) {
     this.#rows = rows
+    this.#stored = stored
   }
 
   get found(): readonly Difference[] {
     return this.#found
   }
 
-  /** Takes the next receipt of an account, and the credits that stand before it. */
+  /** Those of which a row was seen. */
+  get lanes(): Iterable<Lane> {
+    return this.#heads.values()
+  }
+
+  /** Takes the next receipt of a lane, and the credits that stand before it. */
   receipt(row: ChainRow): void {
-    const head = this.#headOf(row.account)
+    const head = this.#headOf(row)
     if (row.seq > head.count + 1) {
-      for (const credit of this.#rows.credits(row.account, head.count + 1)) {
+      for (const credit of this.#rows.credits(row.account, row.lane, head.count + 1)) {
         if (credit.seq >= row.seq) break
         this.#credit(head, credit)
       }
@@ -42,20 +53,18 @@ class ChainWalk {
     this.#take(head, row)
   }
 
-  /** The credits after the last receipt, and the account's own word on where the chain ends. */
-  end(account: Readonly<{ number: number; id: string; count: number; hash: string | null; credits: number }>): void {
-    const head = this.#headOf(account.number)
-    for (const credit of this.#rows.credits(account.number, head.count + 1)) this.#credit(head, credit)
-    if (head.count !== account.count) this.#name(END, account.id, `${account.count} rows`, `${head.count} rows`)
-    else if ((account.hash ?? NO_HASH) !== head.hash && (account.hash ?? NO_HASH) !== head.again) {
-      this.#name(END, account.id, account.hash ?? NO_HASH, head.hash ?? NO_HASH)
-    }
-    const taken = this.#credits.get(account.number) ?? 0
-    if (taken !== account.credits) this.#name(ORDER, account.id, `${account.credits} credits`, `${taken} in the chain`)
+  /** The credits after the last receipt, and the ledger's own word on where the chain ends. */
+  end(of: Lane, { subject, count, hash, credits }: Readonly<{ subject: string; count: number; hash: string; credits: number }>): void {
+    const head = this.#headOf(of)
+    for (const credit of this.#rows.credits(of.account, of.lane, head.count + 1)) this.#credit(head, credit)
+    if (head.count !== count) this.#name(END, subject, `${count} rows`, `${head.count} rows`)
+    else if (hash !== head.hash && hash !== head.again) this.#name(END, subject, hash, head.hash ?? NO_HASH)
+    const taken = this.#credits.get(placeOf(of)) ?? 0
+    if (taken !== credits) this.#name(ORDER, subject, `${credits} credits`, `${taken} in the chain`)
   }
 
   #credit(head: Head, credit: ChainRow): void {
-    this.#credits.set(credit.account, (this.#credits.get(credit.account) ?? 0) + 1)
+    this.#credits.set(placeOf(credit), (this.#credits.get(placeOf(credit)) ?? 0) + 1)
     this.#take(head, credit)
   }
 
@@ -75,9 +84,14 @@ class ChainWalk {
     Object.assign(head, { count: seq, hash, again: isSame ? undefined : made[0] })
   }
 
-  #headOf(account: number): Head {
-    const head = this.#heads.get(account) ?? { count: 0, hash: NO_HASH, again: undefined }
-    this.#heads.set(account, head)
+  /** A row that says a lane which is not there, where there is one alone, was changed: its hash tells. */
+  #headOf({ account, lane: said }: Lane): Head {
+    const stored = this.#stored.get(account) ?? []
+    const lane = stored.length === 1 ? (stored[0] ?? said) : said
+    const known = this.#heads.get(placeOf({ account, lane }))
+    if (known !== undefined) return known.head
+    const head = { count: 0, hash: NO_HASH, again: undefined }
+    this.#heads.set(placeOf({ account, lane }), { account, lane, head })
     return head
   }
 
@@ -86,17 +100,49 @@ class ChainWalk {
   }
 }
 
-type AccountEnd = { number: bigint; id: string; count: bigint; hash: string | null; credits: bigint }
+const placeOf = ({ account, lane }: Lane): string => `${account}:${lane}`
+
+type Stored = { account: bigint; lane: bigint }
+type StoredEnd = Stored & { count: bigint; hash: string }
 
 export function chainFindings(db: Connection): readonly Difference[] {
   const rows = new ChainRows(db)
-  const walk = new ChainWalk(rows)
+  const ends = byLane(db.query<StoredEnd, []>(ENDS).all())
+  const credits = byLane(db.query<Stored & { count: bigint }, []>(CREDITS).all())
+  const walk = new ChainWalk(rows, lanesOf([...ends.values()].map(laneOf)))
   for (const receipt of rows.receipts()) walk.receipt(receipt)
-  const accounts = db.query<AccountEnd, []>(
-    `SELECT number, id, chain_count AS count, nullif(lower(hex(chain_hash)), '') AS hash, (SELECT count(*) FROM credits WHERE account_number = accounts.number) AS credits FROM accounts`,
+  const lanes = new Map([...walk.lanes, ...[...ends.values(), ...credits.values()].map(laneOf)].map((of) => [placeOf(of), of]))
+  const names = new Map(
+    db
+      .query<{ number: bigint; id: string }, []>('SELECT number, id FROM accounts')
+      .all()
+      .map(({ number, id }) => [Number(number), id]),
   )
-  for (const { number, id, count, hash, credits } of accounts.all()) {
-    walk.end({ number: Number(number), id, count: Number(count), hash, credits: Number(credits) })
+  for (const [place, of] of [...lanes].sort(([, a], [, b]) => a.account - b.account || a.lane - b.lane)) {
+    const id = names.get(of.account)
+    // A row without its account is named as such.
+    if (id === undefined) continue
+    const [end, counted] = [ends.get(place), credits.get(place)]
+    walk.end(of, {
+      subject: of.lane === 0 ? id : `${id}, lane ${of.lane}`,
+      count: Number(end?.count ?? 0),
+      hash: end?.hash ?? NO_HASH,
+      credits: Number(counted?.count ?? 0),
+    })
   }
   return walk.found
 }
+
+const ENDS = 'SELECT account_number AS account, lane, chain_count AS count, lower(hex(chain_hash)) AS hash FROM chain_heads'
+const CREDITS = 'SELECT account_number AS account, lane, count(*) AS count FROM credits GROUP BY account_number, lane'
+
+const laneOf = ({ account, lane }: Stored): Lane => ({ account: Number(account), lane: Number(lane) })
+
+function lanesOf(lanes: readonly Lane[]): ReadonlyMap<number, readonly number[]> {
+  const byAccount = new Map<number, number[]>()
+  for (const { account, lane } of lanes) byAccount.set(account, [...(byAccount.get(account) ?? []), lane])
+  return byAccount
+}
+
+const byLane = <Row extends Stored>(rows: readonly Row[]): ReadonlyMap<string, Row> =>
+  new Map(rows.map((row) => [placeOf(laneOf(row)), row]))

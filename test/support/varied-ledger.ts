@@ -1,0 +1,86 @@
+/** A random ledger in a file that has something of everything. */
+
+import { picos, ZERO } from '../../src/core/money.ts'
+import { OUTCOMES } from '../../src/core/outcome.ts'
+import { costOf, type Rates } from '../../src/core/pricing.ts'
+import { NO_USAGE } from '../../src/core/usage.ts'
+import { DAY_MS } from '../../src/core/utc.ts'
+import { createKey, holdTask, type Machine, NOW, openMachine, operateTask, RATES, settleTask, sha256, usd } from './ledger.ts'
+import type { Random } from './seed.ts'
+
+const ACCOUNTS = ['acc_a', 'acc_b', 'acc_Z'] as const
+const KEYS = ['key_a', 'key_b', 'key_Z', 'key_~', 'key_é'] as const
+/** Names whose order differs from language to language. */
+const NAMES = ['Zebra', 'alpha', 'Älpha', 'alpha-b', 'ALPHA c', 'zebra_', '100%', 'a b'] as const
+const MODELS = ['haiku', 'Opus', 'opus-4'] as const
+const PRICES: readonly Rates[] = [RATES, { ...RATES, input: picos(4_000_000n) }]
+const DAYS = 3
+
+/** `count`: how many requests. */
+export function writeVaried(path: string, random: Random, count: number): Machine {
+  const machine = openMachine(path)
+  const one = <T>(of: readonly T[]): T => of[Math.floor(random() * of.length)] as T
+  const upTo = (most: number): number => Math.floor(random() * most)
+  ACCOUNTS.forEach((accountId, index) => {
+    const topUp = { creditId: `crd_${accountId}`, amountPicos: usd('1000'), ref: `invoice ${index}` }
+    machine.ask(operateTask({ kind: 'createAccount', accountId, name: NAMES[index] ?? '', topUp, now: NOW - index }))
+  })
+  KEYS.forEach((keyId, index) => {
+    const more = { accountId: ACCOUNTS[index % 2] ?? 'acc_a', name: NAMES[index] ?? '', display: index % 2 === 0 ? 'sk-…AbCd' : 'sk-…abcd' }
+    machine.ask(operateTask(createKey(keyId, { ...more, limitPicos: index === 1 ? usd('900') : null, now: NOW + index })))
+  })
+  writeActs(machine, upTo)
+  for (let n = 0; n < count; n++) {
+    const requestId = `req_${upTo(10)}${String(n).padStart(5, '0')}`
+    const rates = one(PRICES)
+    const usage = { ...NO_USAGE, input: upTo(900), output: upTo(300), cacheRead: one([0, upTo(5_000)]), cacheWrite5m: one([0, upTo(900)]) }
+    const outcome = one(OUTCOMES)
+    const isWaived = outcome === 'fault' || outcome === 'drain' || outcome === 'recovered'
+    const price = costOf(usage, rates)
+    const at = NOW + upTo(DAYS * DAY_MS)
+    machine.ask(holdTask(requestId, one(KEYS), usd(one(['0.05', '0.0001'])), { modelId: one(MODELS), rates, now: at - 500 }))
+    machine.ask(
+      settleTask(requestId, usage, {
+        outcome,
+        usageSource: one(['final', 'partial', 'estimated', 'none']),
+        ...(isWaived ? { costPicos: ZERO, waivedPicos: price } : { costPicos: price, waivedPicos: ZERO }),
+        now: at,
+        upstream: one([undefined, { name: 'vendor', model: 'vendor-1', messageId: `msg_${n}` }, { name: 'other', model: 'vendor-2' }]),
+        attempts: n % 5 === 0 ? 2 : 1,
+        otherAttempts: n % 5 === 0 ? [attemptAt(at)] : [],
+      }),
+    )
+    if (n % 40 === 3) credit(machine, `crd_${n}`, one(ACCOUNTS), at)
+  }
+  return machine
+}
+
+function writeActs(machine: Machine, upTo: (most: number) => number): void {
+  const codes = Array.from({ length: 4 }, (_, index) => ({ codeHash: sha256(`code-${index}`), display: `TG-…${index}` }))
+  const batch = { amountPicos: usd('25'), expiresAt: null, codes, now: NOW }
+  machine.ask(operateTask({ kind: 'createCodes', batchId: 'batch_1', name: 'spring', ...batch }))
+  machine.ask(operateTask({ kind: 'redeemCode', codeHash: sha256('code-2'), accountId: 'acc_b', creditId: 'crd_code', now: NOW + 5 }))
+  machine.ask(operateTask({ kind: 'disableCodes', batchId: 'batch_1', now: NOW + 6 }))
+  const rotated = { keyId: 'key_b', secretHash: sha256('new'), display: 'sk-…wxyz' }
+  machine.ask(operateTask({ kind: 'rotateKey', ...rotated, oldValidUntil: NOW + DAY_MS, now: NOW + 7 }))
+  machine.ask(operateTask({ kind: 'setKeyActive', keyId: 'key_Z', isActive: upTo(2) === 0, now: NOW + 8 }))
+  machine.ask(operateTask({ kind: 'setKeyActive', keyId: 'key_Z', isActive: true, now: NOW + 9 }))
+  machine.ask(operateTask({ kind: 'setKeyExpiry', keyId: 'key_~', expiresAt: NOW + 99 * DAY_MS, now: NOW + 10 }))
+}
+
+function credit(machine: Machine, creditId: string, accountId: string, now: number): void {
+  const amountPicos = picos(-1_230_000_000_001n)
+  const reason = { actor: 'os:a b', address: 'test', reason: 'it’s "so"' }
+  machine.ask(operateTask({ kind: 'credit', creditKind: 'refund', creditId, accountId, amountPicos, ref: `r ${creditId}`, now }, reason))
+}
+
+const attemptAt = (startedAt: number) => ({
+  number: 1,
+  upstream: { name: 'vendor', model: 'vendor-1' },
+  status: 529,
+  cause: 'overloaded',
+  usageSource: 'none' as const,
+  usage: NO_USAGE,
+  startedAt,
+  durationMs: 30,
+})
