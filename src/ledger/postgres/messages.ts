@@ -15,8 +15,6 @@ export type Message =
   | Readonly<{ kind: 'giveBack'; lane: number; accountNumber: number; keyNumber: number | null }>
   /** To `to`, which asked for it: what was idle is back in the database. */
   | Readonly<{ kind: 'gaveBack'; lane: number; to: number; accountNumber: number; keyNumber: number | null }>
-  /** A node's own word to itself: whatever was said before it has been heard, too. `number` counts up. */
-  | Readonly<{ kind: 'echo'; lane: number; boot: number; number: number }>
 
 /** Postgres takes 7,999 bytes. Source: https://www.postgresql.org/docs/current/sql-notify.html */
 const BYTES_MAX = 7_900
@@ -62,7 +60,7 @@ const HEAD_BYTES = 200
 
 function isMessage(given: unknown): given is Message {
   if (typeof given !== 'object' || given === null) return false
-  const { kind, lane, stop, keyIds, accountId, accountNumber, keyNumber, to, boot, number } = given as Record<string, unknown>
+  const { kind, lane, stop, keyIds, accountId, accountNumber, keyNumber, to } = given as Record<string, unknown>
   if (!isNumber(lane)) return false
   switch (kind) {
     case 'keys':
@@ -73,8 +71,6 @@ function isMessage(given: unknown): given is Message {
       return isNumber(accountNumber) && (keyNumber === null || isNumber(keyNumber))
     case 'gaveBack':
       return isNumber(accountNumber) && (keyNumber === null || isNumber(keyNumber)) && isNumber(to)
-    case 'echo':
-      return isNumber(boot) && isNumber(number)
     default:
       return false
   }

@@ -1,0 +1,110 @@
+/**
+ * An asynchronous connection to Postgres, for what goes on beside the thread that writes: a node's heartbeat, what it hears, claims. Nothing here waits longer than its
+ * limit: Postgres ends a slow statement itself, and a server that does not answer at all is left, so that the next question makes a new connection. Rules: nodes.md
+ * "Lanes and leases".
+ */
+
+import { SQL } from 'bun'
+
+export type SessionOptions = Readonly<{
+  /** `postgres://user:password@host:port/database`. */
+  url: string
+  /** What stands in pg_stat_activity. */
+  name: string
+  /** Of a statement. */
+  limitMs: number
+  /** How many statements may run at once; default 1. */
+  connections?: number
+}>
+
+/** What Postgres said, or that it said nothing. `sqlState`: five characters, '' where there is none. Values are in neither. */
+export class SessionFailure extends Error {
+  override readonly name = 'SessionFailure'
+  readonly sqlState: string
+
+  constructor(sqlState: string, message: string) {
+    super(message)
+    this.sqlState = sqlState
+  }
+}
+
+type Value = string | number | bigint | Uint8Array | null
+
+/** Beyond the limit of a statement, for Postgres' own refusal to arrive. */
+const GRACE_MS = 500
+
+export class Session {
+  readonly #options: SessionOptions
+  #sql: SQL | undefined
+
+  constructor(options: SessionOptions) {
+    this.#options = options
+  }
+
+  /** Rows by the names of their columns, integers of 64 bits as bigints. Rejects with a SessionFailure; the statement may have been done all the same. */
+  ask<Row>(text: string, values: readonly Value[] = []): Promise<readonly Row[]> {
+    return this.#within(async (sql) => [...((await sql.unsafe(text, [...values])) as Row[])])
+  }
+
+  /**
+   * Resolves when this session is told of what is said on the channel. `onListening`: then, and after every loss of the connection, which is made anew by itself; what
+   * was said in between is lost. Ends with the session.
+   */
+  listen(channel: string, onHeard: (text: string) => void, onListening: () => void): Promise<void> {
+    return this.#within(async (sql) => void (await sql.listen(channel, onHeard, onListening)))
+  }
+
+  async #within<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
+    const sql = this.#connected()
+    const { promise: late, reject } = Promise.withResolvers<never>()
+    const timer = setTimeout(() => reject(new SessionFailure('', 'Postgres does not answer')), this.#options.limitMs + GRACE_MS)
+    const working = work(sql)
+    try {
+      return await Promise.race([working, late])
+    } catch (error) {
+      working.catch(() => undefined)
+      if (!(error instanceof SessionFailure)) throw failureOf(error)
+      if (this.#sql === sql) this.#leave()
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** The next question makes a new connection; what is being asked fails. */
+  close(): void {
+    this.#leave()
+  }
+
+  #leave(): void {
+    this.#sql?.close({ timeout: 0 }).catch(() => undefined)
+    this.#sql = undefined
+  }
+
+  #connected(): SQL {
+    const { url, name, limitMs, connections = 1 } = this.#options
+    this.#sql ??= new SQL({
+      url,
+      adapter: 'postgres',
+      max: connections,
+      bigint: true,
+      idleTimeout: 0,
+      maxLifetime: 0,
+      connectionTimeout: Math.ceil(limitMs / 1_000),
+      connection: {
+        application_name: name,
+        search_path: 'ledger',
+        statement_timeout: `${limitMs}`,
+        idle_in_transaction_session_timeout: `${2 * limitMs}`,
+        synchronous_commit: 'on',
+      },
+    })
+    return this.#sql
+  }
+}
+
+function failureOf(error: unknown): SessionFailure {
+  if (!(error instanceof SQL.PostgresError)) return new SessionFailure('', 'the connection failed')
+  const { errno, message } = error
+  return new SessionFailure(typeof errno === 'string' ? errno : '', message)
+}

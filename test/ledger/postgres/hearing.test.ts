@@ -1,0 +1,125 @@
+/** Protects nodes.md "What is heard": what a node heard, it knows up to when, and silence is noticed wherever it comes from. */
+
+import { expect } from 'bun:test'
+import { CHANNEL, Hearing } from '../../../src/ledger/postgres/hearing.ts'
+import { encodeMessage, type Message } from '../../../src/ledger/postgres/messages.ts'
+import { asking, throughPort, until } from '../../support/nodes.ts'
+import { postgres, postgresTest } from '../../support/postgres.ts'
+import { tcpProxy } from '../../support/tcp-proxy.ts'
+
+function hear(url: string) {
+  const told = { messages: [] as Message[], missed: 0, bugs: [] as unknown[] }
+  const hearing = new Hearing({
+    url,
+    name: 'hearing',
+    onMessage: (message) => void told.messages.push(message),
+    onMissed: () => void told.missed++,
+    onBug: (bug) => void told.bugs.push(bug),
+    echoMs: 100,
+    patienceMs: 700,
+  })
+  hearing.begin()
+  return { hearing, told }
+}
+
+const CREDIT: Message = { kind: 'credit', lane: 7, accountId: 'acc_1' }
+const say = (speaker: ReturnType<typeof asking>, message: Message = CREDIT) =>
+  speaker.ask('SELECT pg_notify($1, $2)', [CHANNEL, encodeMessage(message)])
+const isHearing =
+  ({ hearing }: ReturnType<typeof hear>) =>
+  (): boolean =>
+    !hearing.isDeaf()
+
+postgresTest('what is said is heard, and what was read while listening stays current for as long as nothing is missed', async () => {
+  const url = await postgres().createDatabase()
+  const speaker = asking(url)
+  const heard = hear(url)
+  expect(heard.hearing.isDeaf()).toBe(true)
+  await until('it hears', isHearing(heard))
+  const readAtMs = performance.now()
+  await say(speaker)
+  await until('the message', () => heard.told.messages.length > 0)
+  expect(heard.told.messages).toEqual([CREDIT])
+  await speaker.ask('SELECT pg_notify($1, $2)', [CHANNEL, 'something else'])
+  await Bun.sleep(1_500)
+  expect(heard.hearing.isCurrent(readAtMs)).toBe(true)
+  expect(heard.told).toEqual({ messages: [CREDIT], missed: 1, bugs: [] })
+  heard.hearing.close()
+  await speaker.close()
+})
+
+postgresTest('before it listens, what was read counts for a second and no longer', () => {
+  let nowMs = 5_000
+  const hearing = new Hearing({
+    url: 'postgres://nobody@127.0.0.1:1/none',
+    name: 'x',
+    onMessage: () => undefined,
+    onMissed: () => undefined,
+    onBug: () => undefined,
+    monotonicMs: () => nowMs,
+  })
+  expect(hearing.isCurrent(5_000)).toBe(true)
+  nowMs = 5_999
+  expect(hearing.isCurrent(5_000)).toBe(true)
+  nowMs = 6_000
+  expect(hearing.isCurrent(5_000)).toBe(false)
+})
+
+postgresTest(
+  'a way that leads nowhere is noticed at once; when there is one again, all that was read before counts as missed',
+  async () => {
+    const url = await postgres().createDatabase()
+    const proxy = await tcpProxy(postgres().port)
+    const speaker = asking(url)
+    const heard = hear(throughPort(url, proxy.port))
+    await until('it hears', isHearing(heard))
+    const readAtMs = performance.now()
+    await Bun.sleep(1_100)
+    expect(heard.hearing.isCurrent(readAtMs)).toBe(true)
+    proxy.part()
+    const partedMs = performance.now()
+    await say(speaker)
+    await until('it is deaf', () => heard.hearing.isDeaf())
+    expect(performance.now() - partedMs).toBeLessThan(400)
+    await until('what was read is not current', () => !heard.hearing.isCurrent(readAtMs))
+    expect(performance.now() - partedMs).toBeLessThan(1_100)
+    await Bun.sleep(1_500)
+    proxy.heal()
+    await until('it hears again', isHearing(heard))
+    expect(heard.told.missed).toBeGreaterThan(1)
+    expect(heard.hearing.isCurrent(readAtMs)).toBe(false)
+    const againMs = performance.now()
+    await say(speaker)
+    await until('the next message', () => heard.told.messages.length > 0)
+    await Bun.sleep(1_100)
+    expect(heard.hearing.isCurrent(againMs)).toBe(true)
+    heard.hearing.close()
+    proxy.close()
+    await speaker.close()
+  },
+)
+
+postgresTest('a connection that Postgres ends is made anew, and Postgres that stops and comes back is heard again', async () => {
+  const url = await postgres().createDatabase()
+  const heard = hear(url)
+  await until('it hears', isHearing(heard))
+  const other = asking(url)
+  const before = heard.told.missed
+  await other.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'hearing'")
+  await until('it listens again', () => heard.told.missed > before)
+  await until('it hears again', isHearing(heard))
+  await say(other)
+  await until('the message', () => heard.told.messages.length > 0)
+  await other.close()
+  await postgres().stop('immediate')
+  await until('it is deaf', () => heard.hearing.isDeaf())
+  await postgres().start()
+  await until('it hears again', isHearing(heard), 10_000)
+  const third = asking(url)
+  heard.told.messages.length = 0
+  await say(third)
+  await until('the message', () => heard.told.messages.length > 0)
+  expect(heard.told.bugs).toEqual([])
+  heard.hearing.close()
+  await third.close()
+})
