@@ -6,7 +6,7 @@
 import type { Spill } from './spill.ts'
 import { canSpill } from './spill-records.ts'
 import type { Store } from './store.ts'
-import { type Answer, type Committed, isRead, type Numbered, type PriceVersion, type Task, unavailable } from './task.ts'
+import { type Answer, type Committed, isRead, isWrite, type Numbered, type PriceVersion, type Task, unavailable } from './task.ts'
 
 export type NumberedTask = Numbered<{ task: Task }>
 
@@ -77,8 +77,9 @@ export class CommitLoop {
   }
 
   #commit(batch: readonly NumberedTask[]): boolean {
-    const writes = batch.some(({ task }) => !isRead(task))
-    if (writes && !this.#replay()) return false
+    // A lease is less by what the spill keeps.
+    if (batch.some(({ task }) => !isRead(task)) && !this.#replay()) return false
+    const writes = batch.some(({ task }) => isWrite(task))
     const startedMs = performance.now()
     const applied = this.#ledger.apply(batch.map(({ task }) => task))
     const commitMs = performance.now() - startedMs
@@ -86,7 +87,7 @@ export class CommitLoop {
       this.#lastProblem = applied.problem
       return false
     }
-    // Reads say nothing of the storage: they must not restart the time for which writes are tried again.
+    // Reads, and leases that could not be had, say nothing of the storage: they must not restart the time for which writes are tried again.
     if (writes) {
       this.#firstFailureMs = undefined
       this.#isWritable = true

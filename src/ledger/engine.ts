@@ -4,7 +4,7 @@ import type { Connection } from './connection.ts'
 import type { Debits } from './debits.ts'
 import type { Numbers } from './numbers.ts'
 import type { Statements } from './statements.ts'
-import type { LedgerFault, WriteTask } from './task.ts'
+import type { LeaseAnswer, LeaseTask, LedgerFault, WriteTask } from './task.ts'
 
 /** `isDurable`: it must survive power loss. `tasks`: all that is written, where it is a group's. */
 export type Purpose = Readonly<{ isDurable: boolean; tasks?: readonly WriteTask[] }>
@@ -23,6 +23,8 @@ export interface Engine {
   debitsOf(numbers: Numbers): Debits
   /** All of `write` or nothing; it may be run more than once. Throws what undid it. */
   transact(write: () => void, purpose: Purpose): void
+  /** Where others write as well: in a transaction of its own, in their order. Throws what undid all of them. */
+  moveLeases?(tasks: readonly LeaseTask[]): readonly LeaseAnswer[]
   verdictOf(error: unknown): Verdict
   /** In the database's words, in which no value is. */
   describe(error: unknown): string

@@ -5,6 +5,7 @@
 
 import type { KeyRecord } from '../core/key.ts'
 import type { Keeper, MakeKeeper } from './keeper.ts'
+import { Leases } from './leases.ts'
 import type {
   Attempt,
   Hold,
@@ -18,7 +19,7 @@ import type {
   SyncedPurse,
 } from './ledger.ts'
 import { type Act, type Operation, type OperationResult, PROGRAM } from './operation.ts'
-import type { Answer, Answers, Calls, Committed, Debit, Mark, Opened, OpenProblem, Task } from './task.ts'
+import type { Answer, Answers, Calls, Committed, Debit, LeaseAsk, Mark, Opened, OpenProblem, Task } from './task.ts'
 import type { ThreadOptions } from './thread-handle.ts'
 import { Wallets } from './wallets.ts'
 import { type Heard, Writer } from './writer.ts'
@@ -27,6 +28,8 @@ export type GroupCommitOptions = ThreadOptions &
   Readonly<{
     /** How old a request is when it leaves its first mark on disk. */
     markAfterMs: number
+    /** Where the ledger is shared: what of a lease was idle for that long goes back. */
+    leaseIdleMs: number
     /** What the thread tells of its storage. */
     onStorage: (news: StorageNews) => void
     /** How many keys the memory knows beside those in use; absent: as many as a gateway needs. */
@@ -46,6 +49,8 @@ export class GroupCommit implements Ledger {
   readonly #wallets: Wallets
   readonly #writer: Writer
   readonly #keeper: Keeper
+  /** Where other nodes spend of the same balances. */
+  readonly #leases: Leases | undefined
   readonly #listeners: ((change: KeyChange) => void)[] = []
   /** The answers to come of settles that were sent, for one that is asked twice. */
   readonly #settles = new Map<string, Promise<Answers['settle']>>()
@@ -70,6 +75,9 @@ export class GroupCommit implements Ledger {
       onReplayed: (requestIds) => this.#learnReplayed(requestIds),
       onTakeOver: () => this.#onTakeOver(),
     })
+    const { place, leaseIdleMs: idleMs, onFault } = options
+    const onBug = (bug: unknown): void => onFault({ problem: 'giving a lease back failed by a bug', bug })
+    this.#leases = place.kind === 'sqlite' ? undefined : new Leases({ wallets: this.#wallets, writer: this.#writer, idleMs, onBug })
   }
 
   /** Opens the file in a new thread. Once. */
@@ -78,7 +86,7 @@ export class GroupCommit implements Ledger {
   }
 
   hold(request: HoldRequest): HoldAnswer | Promise<HoldAnswer> {
-    const answer = this.#holdInMemory(request)
+    const answer = this.#holdNow(request)
     return answer === 'unknown' ? this.#loadAndHold(request) : answer
   }
 
@@ -96,6 +104,7 @@ export class GroupCommit implements Ledger {
     }
     const settled = this.#writer.ask({ kind: 'settle', debit })
     this.#settles.set(requestId, settled)
+    this.#leases?.noteEnd(this.#wallets.settlingKeyOf(requestId) ?? '')
     const answer = await settled
     this.#settles.delete(requestId)
     return answer === 'unavailable' ? 'unavailable' : 'settled'
@@ -106,6 +115,7 @@ export class GroupCommit implements Ledger {
     if (voided === undefined) return 'already'
     if (attempts.length > 0) this.#record({ ...voided.calls, attempts })
     if (voided.isMarked) this.#settleDoubt(requestId)
+    this.#leases?.noteEnd(voided.keyId)
     return 'voided'
   }
 
@@ -155,14 +165,15 @@ export class GroupCommit implements Ledger {
   async #close(): Promise<void> {
     clearInterval(this.#sweep)
     this.#settleDoubts()
+    this.#leases?.stop()
     this.#keeper.stop()
     await this.#writer.close(() => this.#keeper.close())
     this.#keeper.onClosed()
   }
 
-  #holdInMemory(request: HoldRequest): HoldAnswer | 'unknown' {
+  #holdNow(request: HoldRequest): HoldAnswer | 'unknown' | Promise<HoldAnswer> {
     if (!this.#writer.isWritable || this.#writer.isClosing) return 'unavailable'
-    const answer = this.#wallets.hold(request, performance.now())
+    const answer = this.#leases === undefined ? this.#wallets.hold(request, performance.now()) : this.#leases.hold(request)
     if (answer === 'held') this.#watchAges()
     return answer
   }
@@ -171,7 +182,7 @@ export class GroupCommit implements Ledger {
   async #loadAndHold(request: HoldRequest): Promise<HoldAnswer> {
     const states = await this.#writer.ask({ kind: 'keyStates', keyIds: [request.keyId] })
     if (states === 'unavailable') return 'unavailable'
-    const answer = this.#holdInMemory(request)
+    const answer = await this.#holdNow(request)
     return answer === 'unknown' ? 'disabled' : answer
   }
 
@@ -207,6 +218,7 @@ export class GroupCommit implements Ledger {
   }
 
   #onTakeOver(): void {
+    this.#wallets.forgetLeases()
     for (const mark of this.#wallets.marks()) this.#sendMark(mark)
     // The dead thread may have replayed them and not said so; whoever opens the file has replayed the others.
     for (const requestId of this.#spilled) this.#doubtful.add(requestId)
@@ -246,6 +258,8 @@ export class GroupCommit implements Ledger {
         if (typeof answer === 'object' && 'isNew' in answer) this.#wallets.apply(task.operation, answer.isNew, answer.redeemedPicos)
         return
       case 'mark':
+      case 'ask':
+      case 'release':
       case 'findKey':
       case 'keyStates':
       case 'findIdempotency':
@@ -279,11 +293,19 @@ export class GroupCommit implements Ledger {
   }
 
   #load(task: Task, answer: Answer): void {
+    if (task.kind === 'ask') this.#learnAsked(task.ask, answer as Answers['ask'])
+    if (task.kind === 'release') this.#wallets.released(task.release, answer as Answers['release'])
     if (typeof answer !== 'object') return
     if (task.kind === 'findKey' && 'state' in answer) this.#wallets.load(answer.state)
     if (task.kind !== 'keyStates' || !Array.isArray(answer)) return
     this.#wallets.resync(answer)
     for (const state of answer) this.#wallets.load(state)
+  }
+
+  /** Behind the settles of the same commit, whose costs are in the rows that it tells of. */
+  #learnAsked(ask: LeaseAsk, answer: Answers['ask']): void {
+    this.#wallets.answered(ask, answer, performance.now())
+    if (!this.#wallets.isIdle) this.#watchAges()
   }
 
   #settleDoubts(): void {

@@ -15,7 +15,20 @@ import { type LeftMark, recoveredDebit } from './recovery.ts'
 import { type Again, settleAgain } from './second-settle.ts'
 import type { Spilled } from './spill-records.ts'
 import type { Applied, NotApplied, Replayed } from './store.ts'
-import { type Answer, type Debit, isRead, type LedgerFault, type PriceVersion, type Task, unavailable, type WriteTask } from './task.ts'
+import {
+  type Answer,
+  type Debit,
+  isLease,
+  isRead,
+  isWrite,
+  type LeaseAnswer,
+  type LeaseTask,
+  type LedgerFault,
+  type PriceVersion,
+  type Task,
+  unavailable,
+  type WriteTask,
+} from './task.ts'
 import { readOf } from './writer-reads.ts'
 
 type Written = { answers: Answer[]; changes: KeyChange[]; faults: LedgerFault[] }
@@ -39,13 +52,14 @@ export class GroupWrites {
 
   apply(tasks: readonly Task[]): Applied | NotApplied {
     const written: Written = { answers: new Array<Answer>(tasks.length), changes: [], faults: [] }
-    const writes = tasks.filter((task) => !isRead(task))
+    const writes = tasks.filter(isWrite)
     if (writes.length > 0) {
       const purpose = { isDurable: writes.some(({ kind }) => kind === 'settle' || kind === 'operate'), tasks: writes }
       const problem = this.#transact(() => this.#writeGroup(tasks, written), purpose, 'may replay')
       const again = problem === 'replay' ? this.#transact(() => this.#writeEach(tasks, written), { isDurable: true }) : problem
       if (again !== undefined) return again
     }
+    this.#moveLeases(tasks, written)
     tasks.forEach((task, index) => {
       if (!isRead(task)) return
       try {
@@ -56,6 +70,30 @@ export class GroupWrites {
       }
     })
     return { kind: 'applied', ...written }
+  }
+
+  /** Behind what was written: a row says what is left after it. Who asks is told at once that nothing is known, and no request waits for a storage that fails. */
+  #moveLeases(tasks: readonly Task[], { answers, faults }: Written): void {
+    const moves = tasks.filter(isLease)
+    if (moves.length === 0) return
+    const moved = this.#tryMoves(moves, faults)
+    let place = 0
+    tasks.forEach((task, index) => {
+      if (isLease(task)) answers[index] = moved?.[place++] ?? 'unavailable'
+    })
+  }
+
+  #tryMoves(moves: readonly LeaseTask[], faults: LedgerFault[]): readonly LeaseAnswer[] | undefined {
+    for (let tries = 1; ; tries++) {
+      try {
+        return this.#engine.moveLeases?.(moves)
+      } catch (error) {
+        const verdict = this.#engine.verdictOf(error)
+        if (verdict === 'again' && tries < TRIES_MAX) continue
+        if (verdict === 'rule') faults.push(this.#engine.faultOf('lease', error))
+        return undefined
+      }
+    }
   }
 
   /** A mark that the database refuses (a broken upstream's figures) is dropped: one bad mark must not keep the ledger closed. Returns how many there were. */
@@ -149,7 +187,7 @@ export class GroupWrites {
     written.faults.length = 0
     for (let index = 0; index < tasks.length; index++) {
       const task = tasks[index]
-      if (task !== undefined && !isRead(task)) this.#perform(task, index, written)
+      if (task !== undefined && isWrite(task)) this.#perform(task, index, written)
     }
     this.#settle(written)
     this.#debits.flush()
@@ -159,7 +197,7 @@ export class GroupWrites {
     written.changes.length = 0
     written.faults.length = 0
     tasks.forEach((task, index) => {
-      if (isRead(task)) return
+      if (!isWrite(task)) return
       const failure = this.#inSavepoint(() => {
         this.#perform(task, index, written)
         this.#settle(written)

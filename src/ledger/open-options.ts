@@ -8,10 +8,13 @@ const RETRY_MS = 2_000
 /** Requests younger than this leave no row when the process dies (money.md "Crashes"). */
 const MARK_AFTER_MS = 1_000
 
+const LEASE_IDLE_MS = 5_000
+
 const DEFAULTS = {
   spillBytes: 0,
   retryMs: RETRY_MS,
   markAfterMs: MARK_AFTER_MS,
+  leaseIdleMs: LEASE_IDLE_MS,
   onFault: () => undefined,
   onStorage: () => undefined,
 } as const satisfies Partial<GroupCommitOptions>

@@ -49,6 +49,46 @@ export type KeyState = Readonly<{
   toppedUpAt: number | null
 }>
 
+/**
+ * What is asked of a lease, or given back of it. `number` grows with each move of the process: one that comes late, after a newer one, changes nothing. `…RunsPicos`:
+ * what of the lease runs, beside this request; a release goes down to it. null: that lease stays as it is.
+ */
+export type LeaseMove = Readonly<{
+  number: number
+  accountNumber: number
+  accountRunsPicos: Picos | null
+  keyNumber: number
+  keyRunsPicos: Picos | null
+}>
+
+/** `amountPicos`: what the request holds, beside what runs. */
+export type LeaseAsk = LeaseMove & Readonly<{ amountPicos: Picos }>
+
+/**
+ * granted: the request may be held · exhausted: balance or limit is used up · reserved: what is left is leased, by running requests of this node ·
+ * wanted: others have leases, and were asked for what of them is idle · disabled: the key, or its account · released: it was no ask.
+ */
+type LeaseVerdict = 'granted' | 'exhausted' | 'reserved' | 'wanted' | 'disabled' | 'released'
+
+/** One lease after it. `backedPicos`: of this node's row what the balance backs, beside what others have. */
+export type LeaseSide = Readonly<{
+  backedPicos: Picos
+  /** The row has more: a request was granted that is not covered in full. */
+  hasMore: boolean
+  /** So little is left that only what a request needs is leased. */
+  isSmall: boolean
+}>
+
+/** The rows after it. */
+export type LeaseAnswer = Readonly<{
+  verdict: LeaseVerdict
+  account: LeaseSide
+  key: LeaseSide
+  balancePicos: Picos
+  limitPicos: Picos | null
+  spentPicos: Picos
+}>
+
 export type Task =
   | Readonly<{ kind: 'settle'; debit: Debit }>
   | Readonly<{ kind: 'mark'; mark: Mark; now: number }>
@@ -56,6 +96,9 @@ export type Task =
   | Readonly<{ kind: 'unmark'; requestId: string }>
   | Readonly<{ kind: 'attempts'; calls: Calls }>
   | Readonly<{ kind: 'operate'; operation: Operation; act: Act }>
+  /** Where the ledger is shared: a node's lease is to grow by what it takes, or to shrink. Sent behind the settles of its turn, and done behind them. */
+  | Readonly<{ kind: 'ask'; ask: LeaseAsk }>
+  | Readonly<{ kind: 'release'; release: LeaseMove }>
   | Readonly<{ kind: 'findKey'; secretHash: Uint8Array }>
   | Readonly<{ kind: 'keyStates'; keyIds: readonly string[] }>
   | Readonly<{ kind: 'findIdempotency'; keyId: string; headerHash: Uint8Array; now: number }>
@@ -70,6 +113,8 @@ export type Answers = {
   unmark: 'absent' | 'settled' | 'unavailable'
   attempts: 'recorded' | 'unavailable'
   operate: Operated
+  ask: LeaseAnswer | 'unavailable'
+  release: LeaseAnswer | 'unavailable'
   findKey: FoundKey | undefined | 'unavailable'
   keyStates: readonly KeyState[] | 'unavailable'
   findIdempotency: IdempotentUse | undefined | 'unavailable'
@@ -83,10 +128,15 @@ export type FoundKey = Readonly<{ record: KeyRecord; state: KeyState }>
 export type Answer = Answers[TaskKind]
 
 export type ReadTask = Extract<Task, { kind: 'findKey' | 'keyStates' | 'findIdempotency' }>
-export type WriteTask = Exclude<Task, ReadTask>
+/** Of leases: done in transactions of their own, behind what else is written. */
+export type LeaseTask = Extract<Task, { kind: 'ask' | 'release' }>
+export type WriteTask = Exclude<Task, ReadTask | LeaseTask>
 
 export const isRead = (task: Task): task is ReadTask =>
   task.kind === 'findKey' || task.kind === 'keyStates' || task.kind === 'findIdempotency'
+
+export const isWrite = (task: Task): task is WriteTask => !isRead(task) && !isLease(task)
+export const isLease = (task: Task): task is LeaseTask => task.kind === 'ask' || task.kind === 'release'
 
 /** What a task is answered when the storage fails. */
 export const unavailable = (task: Task): Answer => (task.kind === 'operate' ? { result: 'unavailable' } : 'unavailable')

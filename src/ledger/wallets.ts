@@ -4,12 +4,14 @@
  */
 
 import { shortageOf } from '../core/key.ts'
+import { emptyLease, type GiveBackReason, type Lease } from '../core/lease.ts'
 import { type Picos, picos, ZERO } from '../core/money.ts'
 import { NO_USAGE } from '../core/usage.ts'
 import type { Hold, HoldAnswer, HoldRequest, Progress, Settlement, SyncedPurse } from './ledger.ts'
 import type { Operation } from './operation.ts'
 import { PriceBook } from './price-book.ts'
-import type { Calls, Debit, KeyState, Mark, PriceVersion } from './task.ts'
+import type { Calls, Debit, KeyState, LeaseAnswer, LeaseAsk, LeaseMove, Mark, PriceVersion } from './task.ts'
+import { WalletLeases } from './wallet-leases.ts'
 
 type AccountWallet = {
   id: string
@@ -17,6 +19,9 @@ type AccountWallet = {
   isActive: boolean
   balancePicos: bigint
   heldPicos: bigint
+  /** Sent and not acknowledged; in the balance already. */
+  unsettledPicos: bigint
+  lease: Lease
   toppedUpAt: number
   keys: number
 }
@@ -30,6 +35,8 @@ type KeyWallet = {
   limitPicos: bigint | null
   spentPicos: bigint
   heldPicos: bigint
+  unsettledPicos: bigint
+  lease: Lease
   lastSyncedAt: number
   pins: number
 }
@@ -60,6 +67,7 @@ export class Wallets {
   readonly #requests = new Map<string, Request>()
   readonly #settling = new Map<string, Settling>()
   readonly #prices = new PriceBook()
+  readonly #leases = new WalletLeases<KeyWallet>()
   readonly #walletsMax: number
 
   constructor(walletsMax = WALLETS_MAX) {
@@ -71,24 +79,80 @@ export class Wallets {
     return this.#prices.versions
   }
 
-  /** `unknown`: the key must be loaded first. `nowMs`: monotonic. */
+  /** As the only writer. `unknown`: the key must be loaded first. `nowMs`: monotonic. */
   hold(request: HoldRequest, nowMs: number): HoldAnswer | 'unknown' {
-    const { requestId, amountPicos } = request
+    const key = this.#keyFor(request)
+    if (typeof key === 'string') return key
+    const reason = shortageOf(key)
+    if (reason !== undefined) return SHORTAGES[reason]
+    this.#admit(key, request, nowMs)
+    return 'held'
+  }
+
+  /** As one of several nodes, out of its leases; where they do not cover the request, what to ask. `answered` must follow. */
+  holdLeased(request: HoldRequest, nowMs: number): HoldAnswer | 'unknown' | LeaseAsk {
+    const key = this.#keyFor(request)
+    if (typeof key === 'string') return key
+    if (!this.#leases.covers(key, request.amountPicos)) return this.#leases.ask(key, request)
+    this.#admit(key, request, nowMs)
+    return 'held'
+  }
+
+  /** Where it was granted the request is held from now on, unless its key may not be used any more. */
+  answered(ask: LeaseAsk, answer: LeaseAnswer | 'unavailable', nowMs: number): void {
+    const granted = this.#leases.answered(ask, answer)
+    if (granted !== undefined && this.#keyFor(granted.request) === granted.key) this.#admit(granted.key, granted.request, nowMs)
+  }
+
+  released(release: LeaseMove, answer: LeaseAnswer | 'unavailable'): void {
+    this.#leases.released(release, answer)
+  }
+
+  /** What goes back now, of all accounts or of one. */
+  releases(reason: GiveBackReason, accountNumber?: number): readonly LeaseMove[] {
+    return this.#leases.releases(reason, accountNumber)
+  }
+
+  /** What was not needed since the last time. */
+  sweepLeases(): readonly LeaseMove[] {
+    return this.#leases.sweep()
+  }
+
+  /** Another thread writes now. */
+  forgetLeases(): void {
+    this.#leases.forget()
+  }
+
+  get isWithoutLeases(): boolean {
+    return this.#leases.isEmpty
+  }
+
+  /** A request of the key has ended: what may not lie idle goes back. */
+  releaseOf(keyId: string): LeaseMove | undefined {
+    const key = this.#keys.get(keyId)
+    return key && this.#leases.release(key.account, key, 'ended')
+  }
+
+  /** The key that may be used, or why it may not. */
+  #keyFor({ requestId, keyId, amountPicos, now }: HoldRequest): KeyWallet | HoldAnswer | 'unknown' {
     if (this.#requests.has(requestId)) return 'held'
     if (this.#settling.has(requestId)) return 'unavailable'
     if (amountPicos < ZERO || amountPicos > INT64_MAX) return 'unavailable'
-    const key = this.#keys.get(request.keyId)
+    const key = this.#keys.get(keyId)
     if (key === undefined) return 'unknown'
-    const reason = reasonAgainst(key, request.now)
-    if (reason !== undefined) return reason
-    const { keyId, modelId, format, isStream } = request
+    if (!key.isActive || !key.account.isActive) return 'disabled'
+    return key.expiresAt !== null && key.expiresAt <= now ? 'expired' : key
+  }
+
+  #admit(key: KeyWallet, request: HoldRequest, nowMs: number): void {
+    const { requestId, keyId, modelId, format, isStream, amountPicos } = request
     const hold = { requestId, keyId, accountId: key.account.id, modelId, format, isStream, amountPicos, startedAt: request.now }
     const price = this.#prices.indexOf(modelId, request.rates)
     this.#requests.set(requestId, { key, hold, price, heldAtMs: nowMs, progress: NO_PROGRESS, isMarked: false })
     key.heldPicos += amountPicos
     key.account.heldPicos += amountPicos
     key.pins++
-    return 'held'
+    this.#leases.noteHeld(key)
   }
 
   /** Moves the money from held to spent; `settled` or `putBack` must follow. Undefined: nothing is held under this id. */
@@ -99,6 +163,10 @@ export class Wallets {
     const { costPicos } = settlement
     key.spentPicos += costPicos
     key.account.balancePicos -= costPicos
+    for (const one of [key, key.account]) {
+      one.unsettledPicos += costPicos
+      one.lease.amountPicos -= costPicos
+    }
     key.lastSyncedAt = Math.max(key.lastSyncedAt, settlement.now)
     this.#settling.set(settlement.requestId, { key, hold, costPicos })
     return { ...settlement, ...factsOf(request), isMarked }
@@ -109,7 +177,10 @@ export class Wallets {
     const settling = this.#settling.get(requestId)
     if (settling === undefined) return
     this.#settling.delete(requestId)
-    settling.key.pins--
+    const { key, costPicos } = settling
+    key.pins--
+    key.unsettledPicos -= costPicos
+    key.account.unsettledPicos -= costPicos
   }
 
   /** No receipt was written, and none will be. */
@@ -117,9 +188,10 @@ export class Wallets {
     const settling = this.#settling.get(requestId)
     if (settling === undefined) return
     const { key, costPicos } = settling
+    this.settled(requestId)
     key.spentPicos -= costPicos
     key.account.balancePicos += costPicos
-    this.settled(requestId)
+    this.#leases.doubt(key)
   }
 
   isSettling(requestId: string): boolean {
@@ -132,12 +204,12 @@ export class Wallets {
   }
 
   /** Undefined: nothing is held under this id. `isMarked`: its mark must be removed. `calls`: whose request it was, should upstream calls of it be recorded. */
-  void(requestId: string): Readonly<{ isMarked: boolean; calls: Omit<Calls, 'attempts'> }> | undefined {
+  void(requestId: string): Readonly<{ keyId: string; isMarked: boolean; calls: Omit<Calls, 'attempts'> }> | undefined {
     const request = this.#release(requestId)
     if (request === undefined) return undefined
     request.key.pins--
     const { key, price, isMarked } = request
-    return { isMarked, calls: { requestId, accountNumber: key.account.number, keyNumber: key.number, price } }
+    return { keyId: key.id, isMarked, calls: { requestId, accountNumber: key.account.number, keyNumber: key.number, price } }
   }
 
   /** The row to write, once the request is old enough to leave one. */
@@ -199,7 +271,8 @@ export class Wallets {
     account.keys++
     this.#accounts.set(account.id, account)
     const { keyId: id, keyNumber: number, isActive, expiresAt, limitPicos, spentPicos, lastSyncedAt } = state
-    this.#keys.set(id, { id, number, account, isActive, expiresAt, limitPicos, spentPicos, heldPicos: 0n, lastSyncedAt, pins: 0 })
+    const nothing = { heldPicos: 0n, unsettledPicos: 0n, lease: emptyLease(), pins: 0 }
+    this.#keys.set(id, { id, number, account, isActive, expiresAt, limitPicos, spentPicos, lastSyncedAt, ...nothing })
   }
 
   keyIds(): readonly string[] {
@@ -211,21 +284,20 @@ export class Wallets {
    * acknowledged; what is not acknowledged yet is not in them.
    */
   resync(states: readonly KeyState[]): void {
-    const unsettledOf = (isOf: (settling: Settling) => boolean): bigint =>
-      [...this.#settling.values()].filter(isOf).reduce((sum, { costPicos }) => sum + costPicos, 0n)
     for (const state of states) {
       // The key may have had to leave the memory since it was asked for; what its account has is shared by others that are still there.
       const account = this.#accounts.get(state.accountId)
       if (account !== undefined) {
         account.toppedUpAt = state.toppedUpAt ?? 0
         account.isActive = state.isAccountActive
-        account.balancePicos = state.balancePicos - unsettledOf((settling) => settling.key.account === account)
+        account.balancePicos = state.balancePicos - account.unsettledPicos
       }
       const key = this.#keys.get(state.keyId)
       if (key === undefined) continue
       Object.assign(key, { isActive: state.isActive, expiresAt: state.expiresAt, limitPicos: state.limitPicos })
       key.lastSyncedAt = Math.max(key.lastSyncedAt, state.lastSyncedAt)
-      key.spentPicos = state.spentPicos + unsettledOf((settling) => settling.key === key)
+      key.spentPicos = state.spentPicos + key.unsettledPicos
+      this.#leases.doubt(key)
     }
   }
 
@@ -295,26 +367,13 @@ export class Wallets {
     for (const key of this.#keys.values()) {
       if (this.#keys.size < this.#walletsMax || ++looks > LOOKS_MAX) return
       this.#keys.delete(key.id)
-      if (key.pins > 0) this.#keys.set(key.id, key)
+      if (key.pins > 0 || !this.#leases.isWithout(key, key.account.keys === 1)) this.#keys.set(key.id, key)
       else if (--key.account.keys === 0) this.#accounts.delete(key.account.id)
     }
   }
 }
 
-function reasonAgainst(key: KeyWallet, now: number): Exclude<HoldAnswer, 'held' | 'unavailable'> | undefined {
-  if (!key.isActive || !key.account.isActive) return 'disabled'
-  if (key.expiresAt !== null && key.expiresAt <= now) return 'expired'
-  switch (shortageOf(key)) {
-    case 'balanceUsed':
-    case 'limitUsed':
-      return 'exhausted'
-    case 'balanceHeld':
-    case 'limitHeld':
-      return 'reserved'
-    case undefined:
-      return undefined
-  }
-}
+const SHORTAGES = { balanceUsed: 'exhausted', limitUsed: 'exhausted', balanceHeld: 'reserved', limitHeld: 'reserved' } as const
 
 const accountOf = (state: KeyState): AccountWallet => ({
   id: state.accountId,
@@ -322,6 +381,8 @@ const accountOf = (state: KeyState): AccountWallet => ({
   isActive: state.isAccountActive,
   balancePicos: state.balancePicos,
   heldPicos: 0n,
+  unsettledPicos: 0n,
+  lease: emptyLease(),
   toppedUpAt: state.toppedUpAt ?? 0,
   keys: 0,
 })

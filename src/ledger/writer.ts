@@ -9,6 +9,7 @@ import {
   type Answers,
   type Committed,
   type Debit,
+  isLease,
   type Numbered,
   type Opened,
   type OpenProblem,
@@ -130,17 +131,21 @@ export class Writer {
     if (tasks.length === 0 || this.#thread === undefined || !this.#isOpen) return
     this.#outbox = []
     const debits: Numbered<{ debit: Debit }>[] = []
+    const leases: Numbered<{ task: Task }>[] = []
     const others: Numbered<{ task: Task }>[] = []
     for (const numbered of tasks) {
       const { number, task } = numbered
       const pending = this.#pending.get(number)
       if (pending !== undefined) pending.sends++
       if (task.kind === 'settle' && fitsRecord(task.debit)) debits.push({ number, debit: task.debit })
+      else if (isLease(task)) leases.push(numbered)
       else others.push(numbered)
     }
     const prices = this.#listener.prices().slice(this.#pricesTold)
     this.#pricesTold += prices.length
     this.#thread.post({ kind: 'tasks', tasks: others, debits: writeDebits(debits), prices })
+    // Settles stand behind the other tasks of their message, and leases must stand behind them.
+    if (leases.length > 0) this.#thread.post({ kind: 'tasks', tasks: leases, debits: writeDebits([]), prices: [] })
   }
 
   async #open(): Promise<Opened | OpenProblem> {

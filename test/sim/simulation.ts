@@ -486,6 +486,7 @@ export class Simulation {
       spillBytes: this.#random() < 0.7 ? SPILL_BYTES : 0,
       walletsMax: WALLETS_MAX,
       markAfterMs: 1_000,
+      leaseIdleMs: 5_000,
       onFault: ({ problem, bug }) => this.#faults.push(bug === undefined ? problem : `${problem} ${String(bug)}`),
       onStorage: () => undefined,
       makeKeeper: () => NO_KEEPER,
