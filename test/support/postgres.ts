@@ -20,6 +20,8 @@ type Postgres = Readonly<{
   createDatabase(like?: string): Promise<string>
   /** The address of the same database for a superuser. */
   asSuperuser(url: string): string
+  /** Connections end a moment after they are closed; a database is copied only when there is none. */
+  untilNobodyIsConnected(url: string): Promise<void>
   /** `immediate`: without a checkpoint, as when the power goes; all connections are cut. Returns when it is gone. */
   stop(mode: 'fast' | 'immediate'): Promise<void>
   /** SIGKILL to the server's first process, whose children end then. */
@@ -90,6 +92,10 @@ function serve(folder: string, port: number): Postgres {
       return urlOf('tollgate', port, name)
     },
     asSuperuser: (url) => urlOf('postgres', port, databaseOf(url)),
+    untilNobodyIsConnected: async (url) => {
+      const connected = `SELECT pid FROM pg_stat_activity WHERE datname = '${databaseOf(url)}'`
+      while ((await asSuperuser(port, connected)).length > 0) await Bun.sleep(10)
+    },
     stop: (mode) => control(data, 'stop', '-m', mode),
     kill: async () => {
       const pid = Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0])
@@ -113,10 +119,10 @@ function serve(folder: string, port: number): Postgres {
 const urlOf = (role: string, port: number, database: string): string => `postgres://${role}:${PASSWORD}@127.0.0.1:${port}/${database}`
 const databaseOf = (url: string): string => new URL(url).pathname.slice(1)
 
-async function asSuperuser(port: number, statement: string): Promise<void> {
+async function asSuperuser(port: number, statement: string): Promise<readonly unknown[]> {
   const sql = new SQL({ url: urlOf('postgres', port, 'postgres'), max: 1 })
   try {
-    await sql.unsafe(statement)
+    return await sql.unsafe(statement)
   } finally {
     await sql.close()
   }
