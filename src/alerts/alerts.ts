@@ -19,6 +19,8 @@ export type Alerts = Readonly<{
   look(): void
   /** After something may be due. */
   deliver(): void
+  /** After another node may have begun what this one did not hear of. */
+  resume(): void
   /** Outside any alert, to whoever is to be tried: the event's id, or undefined where the account has no room. */
   try(accountId: string, to: Receivers): Promise<string | undefined>
   close(): void
@@ -56,6 +58,10 @@ export function startAlerts({ sql, factsOf, everyMs, ...parts }: AlertsOptions):
     deliveries,
     look: () => watch.wake(),
     deliver: () => courier.wake(),
+    resume() {
+      watch.resume()
+      courier.wake()
+    },
     async try(accountId, to) {
       const eventId = newEventId()
       const { told } = await store.tell(accountId, { eventId, event: testEventOf(accountId, now()) }, to)

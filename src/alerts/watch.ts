@@ -46,6 +46,11 @@ export class Watch {
     else this.#start(() => this.#pass())
   }
 
+  /** Goes on where it ended because nobody had an alert. */
+  resume(): void {
+    if (this.#timer === undefined) this.wake()
+  }
+
   close(): void {
     this.#isClosed = true
     clearTimeout(this.#timer)
@@ -60,6 +65,7 @@ export class Watch {
   async #run(work: () => Promise<void>): Promise<void> {
     if (this.#isClosed) return
     clearTimeout(this.#timer)
+    this.#timer = undefined
     this.#isRunning = true
     let goesOn = true
     try {

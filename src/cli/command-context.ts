@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { textOfProblem } from '../config/problems.ts'
 import { type CliEnvironment, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
-import { ledgerStop } from './ledger-choice.ts'
+import { copyStop, ledgerStop } from './ledger-choice.ts'
 
 export type CommandContext = Readonly<{
   environment: CliEnvironment
@@ -41,10 +41,12 @@ export function printer(environment: CliEnvironment, command: Command): CommandC
   return (document, text) => environment.stdout(json ? `${JSON.stringify(document, null, 2)}\n` : `${text()}\n`)
 }
 
+const COPIES: ReadonlySet<string> = new Set(['backup', 'restore'])
+
 /** These commands call no upstream, so they need none of its secrets. */
 function openContext(command: Command, environment: CliEnvironment): CommandContext | Stop {
   const { folder, env } = environment
   const config = loadConfig({ file: configOption(command), folder, env, needsSecrets: false })
   if ('problems' in config) return wrongUse(`${config.file} has mistakes: ${config.problems.map(textOfProblem).join('; ')}`)
-  return ledgerStop(config) ?? { environment, config, say: printer(environment, command) }
+  return (COPIES.has(command.name()) ? copyStop(config) : ledgerStop(config)) ?? { environment, config, say: printer(environment, command) }
 }

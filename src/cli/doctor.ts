@@ -167,8 +167,9 @@ function ledger(config: Config, now: number): readonly Finding[] {
 }
 
 /** Hashes of passwords and what signs cookies. Nothing where nobody was invited yet. */
-function people(config: Config): readonly Finding[] {
-  const path = peoplePathOf(config.ledger.path)
+function people({ ledger }: Config): readonly Finding[] {
+  if (ledger.kind === 'postgres') return []
+  const path = peoplePathOf(ledger.path)
   if (!existsSync(path)) return []
   const open = ['', '-wal', '-shm'].map((suffix) => path + suffix).find((file) => existsSync(file) && statSync(file).mode & OTHERS)
   return open === undefined

@@ -26,6 +26,11 @@ export type PeopleSql = Readonly<{
   transaction<Result>(subjects: readonly Subject[], work: (sql: PeopleSql) => Promise<Result>): Promise<Result>
 }>
 
+/** The store does not answer at this moment: nothing is wrong with the question, which may be asked again. */
+export class PeopleAway extends Error {
+  override readonly name = 'PeopleAway'
+}
+
 /** What is read before it is written. */
 export type Subject = `email ${string}` | `person ${string}` | `account ${string}` | 'deliveries'
 

@@ -25,15 +25,19 @@ export type OpenedAlerts = Readonly<{
   close(): void
 }>
 
+/** How soon a node finds what another has left, or what was made there first. */
+const OTHERS_EVERY_MS = 60_000
+
 export function alertsOfGateway(parts: AlertsParts): OpenedAlerts {
-  const { world, config } = parts
+  const { world, config, people } = parts
   let loading: Promise<Alerts> | undefined
   let running: Alerts | undefined
+  let looking: ReturnType<typeof setInterval> | undefined
   let isClosed = false
   world.metrics.gauge(
     'tollgate_alert_deliveries_waiting',
     'Deliveries of alerts that are not made yet.',
-    () => running?.deliveries.waiting() ?? 0,
+    () => running?.deliveries.waiting().catch(() => Number.NaN) ?? 0,
   )
   const open = (): Promise<Alerts> => {
     loading ??= load(parts).then((alerts) => {
@@ -47,12 +51,19 @@ export function alertsOfGateway(parts: AlertsParts): OpenedAlerts {
     open,
     begin() {
       const onBug = (bug: unknown): void => world.log.alarm('alerts could not begin', describeBug(bug))
-      setTimeout(() => {
-        if (!isClosed && hasWork(peoplePathOf(config().ledger.path))) open().catch(onBug)
-      }, 0).unref()
+      const look = async (): Promise<void> => {
+        if (isClosed || !(await hasWork(config().ledger, people))) return
+        if (running === undefined) await open()
+        else running.resume()
+      }
+      setTimeout(() => look().catch(onBug), 0).unref()
+      if (config().ledger.kind === 'sqlite') return
+      looking = setInterval(() => look().catch(onBug), OTHERS_EVERY_MS)
+      looking.unref()
     },
     close() {
       isClosed = true
+      clearInterval(looking)
       running?.close()
     },
   }
@@ -80,16 +91,23 @@ async function load({ world, config, people, mailer }: AlertsParts): Promise<Ale
   })
 }
 
+async function hasWork(ledger: Config['ledger'], people: () => People): Promise<boolean> {
+  if (ledger.kind === 'sqlite') return hasWorkIn(peoplePathOf(ledger.path))
+  return (await people().db.get<{ work: 0 | 1 }>(WORK))?.work === 1
+}
+
 /** A look at the file without anything of the people in memory; one that is not there, or is older than alerts, has none. */
-function hasWork(path: string): boolean {
+function hasWorkIn(path: string): boolean {
   if (!existsSync(path)) return false
   const db = new Database(path, { readonly: true })
   try {
-    const work = `SELECT EXISTS (SELECT 1 FROM alerts WHERE is_enabled = 1) OR EXISTS (SELECT 1 FROM deliveries WHERE state = 'waiting') AS work`
-    return db.query<{ work: 0 | 1 }, []>(work).get()?.work === 1
+    return db.query<{ work: 0 | 1 }, []>(WORK).get()?.work === 1
   } catch {
     return false
   } finally {
     db.close()
   }
 }
+
+const WORK = `SELECT CASE WHEN EXISTS (SELECT 1 FROM alerts WHERE is_enabled = 1)
+  OR EXISTS (SELECT 1 FROM deliveries WHERE state = 'waiting') THEN 1 ELSE 0 END AS work`

@@ -7,6 +7,7 @@ import { Elysia } from 'elysia'
 import { boundedBytes } from '../http/bounded-bytes.ts'
 import { Client } from '../http/client-address.ts'
 import { describeBug } from '../observe/bug.ts'
+import { PeopleAway } from '../people/people-sql.ts'
 import type { World } from '../world.ts'
 import { missing, refuse } from './api/answers.ts'
 
@@ -36,6 +37,10 @@ export function mountPages(world: World, root: string, load: () => Promise<Pages
       const sent = await addressed(world, request, server)
       return sent instanceof Response ? sent : uncached(await (await app()).handle(sent))
     } catch (bug) {
+      if (bug instanceof PeopleAway) {
+        world.log.notice('the people cannot be asked', { problem: bug.message })
+        return refuse(503, 'This cannot be looked up at this moment. Try again', { retryAfterS: 1 })
+      }
       world.log.alarm('a page failed by a bug', describeBug(bug))
       return refuse(500, 'Something went wrong on our side; try again')
     }

@@ -40,8 +40,10 @@ test('a ledger on Postgres, which this version cannot open, is 3: no other one i
   place.write('tollgate.toml', '[ledger]\nurl_env = "LEDGER_URL"\n')
   place.env['LEDGER_URL'] = 'postgres://me:hunter2@db.example.com/toll'
   const err = 'tollgate: ledger.url_env names a ledger on Postgres, which this version cannot open yet\n'
-  for (const command of [['serve'], ['keys', 'create'], ['keys', 'list'], ['verify'], ['backup', 'copy.db'], ['people', 'list']])
+  for (const command of [['serve'], ['keys', 'create'], ['keys', 'list'], ['verify'], ['people', 'list']])
     expect({ command, ...(await place.run(...command)) }).toEqual({ command, code: 3, out: '', err })
+  for (const copying of ['backup', 'restore'])
+    expect(await place.run(copying, 'copy.db')).toMatchObject({ code: 2, out: '', err: expect.stringContaining('use its own backups') })
   expect(await place.run('doctor', '--no-network')).toMatchObject({ code: 1, out: expect.stringContaining('cannot open yet') })
   expect(existsSync(place.ledgerPath)).toBeFalse()
 })

@@ -22,7 +22,7 @@ async function begun(ledgerPath: string, open: () => People): Promise<number> {
     asked++
     return open()
   }
-  const config = () => ({ ledger: { path: ledgerPath }, alerts: { allowPrivate: false } }) as never
+  const config = () => ({ ledger: { kind: 'sqlite', path: ledgerPath }, alerts: { allowPrivate: false } }) as never
   alerts = alertsOfGateway({ world: makeTestWorld().world, config, people: counted, mailer: undefined })
   alerts.begin()
   await Bun.sleep(100)

@@ -4,7 +4,7 @@
  */
 
 import { SQL, type TransactionSQL } from 'bun'
-import { type Answer, type Given, type PeopleSql, type PeopleStore, sqlOver, type Value } from '../people-sql.ts'
+import { type Answer, type Given, PeopleAway, type PeopleSql, type PeopleStore, sqlOver, type Value } from '../people-sql.ts'
 import { migrate } from './migrate.ts'
 
 const CONNECTIONS_MAX = 8
@@ -32,23 +32,28 @@ export function postgresPeople(url: string): PeopleStore {
       throw error
     }
   }
-  const ask: PeopleSql['ask'] = async (text, given) => {
-    await ready()
-    return askOn(pool, text, given)
+  const whenReady = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    try {
+      await ready()
+      return await work()
+    } catch (error) {
+      throw isAway(error) ? new PeopleAway(error.message, { cause: error }) : error
+    }
   }
-  const transaction: PeopleSql['transaction'] = async (subjects, work) => {
-    await ready()
-    return pool.begin(async (sql) => {
-      const inside: PeopleSql = sqlOver(
-        'postgres',
-        (text, given) => askOn(sql, text, given),
-        (_subjects, within) => within(inside),
-      )
-      // One order for all, so that none waits for another in a circle.
-      for (const subject of subjects.toSorted()) await inside.ask(LOCK, { subject: `people ${subject}` })
-      return work(inside)
-    })
-  }
+  const ask: PeopleSql['ask'] = (text, given) => whenReady(() => askOn(pool, text, given))
+  const transaction: PeopleSql['transaction'] = (subjects, work) =>
+    whenReady(() =>
+      pool.begin(async (sql) => {
+        const inside: PeopleSql = sqlOver(
+          'postgres',
+          (text, given) => askOn(sql, text, given),
+          (_subjects, within) => within(inside),
+        )
+        // One order for all, so that none waits for another in a circle.
+        for (const subject of subjects.toSorted()) await inside.ask(LOCK, { subject: `people ${subject}` })
+        return work(inside)
+      }),
+    )
   return { ...sqlOver('postgres', ask, transaction), close: () => pool.close() }
 }
 
@@ -75,6 +80,14 @@ function numberedOf(text: string, given: Given): { numbered: string; values: rea
   })
   return { numbered, values }
 }
+
+/**
+ * No connection, or an answer that says as much: 08 connection, 25006 a standby, 25P03 and 57 ended from outside or by time, 40P01 a deadlock, 53 no room
+ * (https://www.postgresql.org/docs/current/errcodes-appendix.html).
+ */
+const isAway = (error: unknown): error is InstanceType<typeof SQL.PostgresError> =>
+  error instanceof SQL.PostgresError &&
+  (/^ERR_POSTGRES_(?:CONNECTION|IDLE|LIFETIME)/.test(error.code) || /^(?:08|25006|25P03|40P01|53|57)/.test(String(error.errno)))
 
 /** Times and counts are far below 2^53. */
 const plain = (row: Readonly<Record<string, unknown>>): Record<string, unknown> =>
