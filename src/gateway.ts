@@ -42,6 +42,8 @@ export type GatewayOptions = Readonly<{
   /** Reads it anew, for who wants to see what a reload would change; default: nothing would. */
   readConfig?: () => Config | ConfigProblems
   startThread: () => Worker
+  /** Makes a Worker of `src/ledger/postgres/wire.ts`. */
+  startWire: () => Worker
   /** Makes a Worker of `src/relay/body-thread.ts`. */
   startBodyThread: () => Worker
   /** Overrides of the configuration, from the command line. */
@@ -79,7 +81,7 @@ export type Gateway = Readonly<{
 export type GatewayProblem = Readonly<{ problem: 'ledger'; message: string }> | ListenProblem
 
 export async function startGateway(options: GatewayOptions): Promise<Gateway | GatewayProblem> {
-  const { startThread, config } = options
+  const { startThread, startWire, config } = options
   const metrics = makeMetrics()
   const alarms = new Alarms(Date.now)
   const log = makeLog({ write: options.log, ...alarmsTo(alarms, metrics) })
@@ -91,6 +93,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     spillBytes: SPILL_BYTES,
     bootId: Bun.randomUUIDv7(),
     startThread,
+    startWire,
     now: Date.now,
     checksFile: true,
     onFault,

@@ -1,6 +1,6 @@
 #!/usr/bin/env bun
 /**
- * Entry of the binary. The files of threads are named here and nowhere else, as they are to the build: their URLs are found from this one in a compiled binary.
+ * Entry of the binary. The files of threads are named here and nowhere else but in the ledger's thread, as they are to the build: their URLs are found from this one in a compiled binary.
  */
 
 import { runCli } from './cli/program.ts'
@@ -10,6 +10,7 @@ import { describeBug } from './observe/bug.ts'
 function main(): void {
   runCli(process.argv.slice(2), {
     startThread: () => new Worker(new URL('./ledger/thread.ts', import.meta.url)),
+    startWire: () => new Worker(new URL('./ledger/postgres/wire.ts', import.meta.url)),
     startBodyThread: () => new Worker(new URL('./relay/body-thread.ts', import.meta.url)),
     env: takeEnvironment(process.env),
     stdout: (text) => process.stdout.write(text),

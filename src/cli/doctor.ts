@@ -55,7 +55,7 @@ const findingTable = (findings: readonly Finding[]): string =>
   )
 
 async function examine(environment: CliEnvironment, file: string | undefined, callsUpstreams: boolean): Promise<readonly Finding[]> {
-  const { folder, env } = environment
+  const { folder, env, startWire } = environment
   const now = environment.now()
   const machine = [runtime(), clock(now)]
   const strict = loadConfig({ file, folder, env })
@@ -65,7 +65,7 @@ async function examine(environment: CliEnvironment, file: string | undefined, ca
     ...('problems' in strict ? mistakes(strict) : [configuration(config)]),
     ...config.withoutEffect.map((setting) => ({ check: 'configuration', status: 'warning', detail: textOfProblem(setting) }) as const),
     ...setUp(config),
-    ...(await ledgerFindings(config, now)),
+    ...(await ledgerFindings(config, startWire, now)),
     ...(config.ledger.kind === 'postgres' ? [handOver()] : []),
     disk(config),
     ...machine,
@@ -86,10 +86,10 @@ function configuration(config: Config): Finding {
     : { check: 'configuration', status: 'ok', detail }
 }
 
-async function ledgerFindings(config: Config, now: number): Promise<readonly Finding[]> {
+async function ledgerFindings(config: Config, startWire: () => Worker, now: number): Promise<readonly Finding[]> {
   const unopened = ledgerStop(config)
   if (unopened !== undefined) return [{ check: 'ledger', status: 'problem', detail: unopened.stop }]
-  return [...(await gateway(config)), ...ledger(config, now), ...people(config)]
+  return [...(await gateway(config)), ...ledger(config, startWire, now), ...people(config)]
 }
 
 /** What is weak works, and stands behind what is set up. */
@@ -137,8 +137,8 @@ function descriptors(pid: number | 'self' | undefined): readonly Finding[] {
 }
 
 /** The file's mode, and what `verify` finds in it. A ledger that is not made yet is no problem: `serve` makes it. */
-function ledger(config: Config, now: number): readonly Finding[] {
-  const report = openReport(config.ledger)
+function ledger(config: Config, startWire: () => Worker, now: number): readonly Finding[] {
+  const report = openReport({ ...config.ledger, startWire })
   if ('problem' in report)
     return [{ check: 'ledger', status: report.problem === 'missing' ? 'warning' : 'problem', detail: report.message }]
   try {

@@ -5,6 +5,8 @@ import type { Environment } from '../config/make-upstreams.ts'
 export type CliEnvironment = Readonly<{
   /** Starts the ledger's thread; its URL is made in the main file, where a compiled binary finds it. */
   startThread: () => Worker
+  /** Starts the thread that holds a socket to Postgres, likewise. */
+  startWire: () => Worker
   /** Starts the thread that reads large bodies, likewise. */
   startBodyThread: () => Worker
   env: Environment

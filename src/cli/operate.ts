@@ -50,8 +50,8 @@ async function operateOnFile(
   act: Act,
   create: boolean,
 ): Promise<OperationResult | FileProblem> {
-  const { startThread, now, stderr } = context.environment
-  const opened = await openLedgerAt(context.config.ledger, { create, bootId: newId('boot', now()), startThread, now })
+  const { startThread, startWire, now, stderr } = context.environment
+  const opened = await openLedgerAt(context.config.ledger, { create, bootId: newId('boot', now()), startThread, startWire, now })
   if ('problem' in opened) return opened
   if (opened.isNew) stderr(`tollgate: a new ledger was made at ${opened.path}\n`)
   try {

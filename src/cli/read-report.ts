@@ -7,7 +7,7 @@ import { noLedger, type Stop, wrongUse } from './environment.ts'
 
 /** What `read` finds, or why there is no ledger to read. */
 export function readReport<T>(context: CommandContext, read: (report: Report) => T): T | Stop {
-  const report = openReport(context.config.ledger)
+  const report = openReport({ ...context.config.ledger, startWire: context.environment.startWire })
   if ('problem' in report) return stopOf(report)
   try {
     return read(report)

@@ -17,7 +17,7 @@ export type ServeOptions = Readonly<{ config: string | undefined; port: number |
 
 /** Resolves with the exit code when the gateway has drained. */
 export async function serve(options: ServeOptions, environment: CliEnvironment): Promise<ExitCode> {
-  const { startThread, startBodyThread, stdout, stderr } = environment
+  const { startThread, startWire, startBodyThread, stdout, stderr } = environment
   const load = (): Config | ConfigProblems => loadConfig({ file: options.config, folder: environment.folder, env: environment.env })
   const config = load()
   if ('problems' in config) {
@@ -33,6 +33,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
     config,
     readConfig: load,
     startThread,
+    startWire,
     startBodyThread,
     host: options.host,
     port: options.port,

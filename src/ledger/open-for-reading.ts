@@ -2,8 +2,8 @@
 
 import { type DatabaseProblem, openDatabase } from '../../db/open.ts'
 import type { Connection } from './connection.ts'
-import type { Place } from './place.ts'
+import type { ReadablePlace } from './place.ts'
 import { openForReading as openPostgres } from './postgres/open.ts'
 
-export const openForReading = (place: Place): Connection | DatabaseProblem =>
+export const openForReading = (place: ReadablePlace): Connection | DatabaseProblem =>
   place.kind === 'sqlite' ? openDatabase(place.path, 'read') : openPostgres(place)

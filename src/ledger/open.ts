@@ -5,9 +5,12 @@ import type { Place } from './place.ts'
 import { openLedger as openFile } from './sqlite/open.ts'
 import type { OpenProblem } from './task.ts'
 
-/** `startThread` makes a Worker of `src/ledger/thread.ts`. */
-export async function openLedgerAt(place: Place, options: LedgerOptions): Promise<OpenedLedger | OpenProblem> {
+/** `startThread` makes a Worker of `src/ledger/thread.ts`, `startWire` of `src/ledger/postgres/wire.ts`. */
+export async function openLedgerAt(
+  place: Place,
+  { startWire, ...options }: LedgerOptions & Readonly<{ startWire: () => Worker }>,
+): Promise<OpenedLedger | OpenProblem> {
   if (place.kind === 'sqlite') return await openFile({ ...options, path: place.path })
   const { openLedger: openPostgres } = await import('./postgres/open.ts')
-  return await openPostgres({ ...options, place })
+  return await openPostgres({ ...options, place: { ...place, startWire } })
 }

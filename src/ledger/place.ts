@@ -23,6 +23,9 @@ export type Place = SqlitePlace | PostgresPlace
 /** `file`: the one that is locked, whatever the path leads to. */
 export type WritablePlace = (SqlitePlace & Readonly<{ file: FileId }>) | PostgresPlace
 
+/** `startWire` makes a Worker of `src/ledger/postgres/wire.ts`. */
+export type ReadablePlace = (SqlitePlace & Readonly<{ startWire?: () => Worker }>) | (PostgresPlace & Readonly<{ startWire: () => Worker }>)
+
 /** As people may read it: never with a password. */
 export const placeText = (place: Place): string => (place.kind === 'sqlite' ? place.path : addressOf(place.url))
 

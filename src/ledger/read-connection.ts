@@ -10,10 +10,12 @@ import type { LedgerFault } from './task.ts'
 
 export class ReadConnection {
   readonly #onFault: (fault: LedgerFault) => void
+  readonly #startWire: () => Worker
   #db: Connection | undefined
   #reads: Answers | undefined
 
-  constructor(onFault: (fault: LedgerFault) => void) {
+  constructor(startWire: () => Worker, onFault: (fault: LedgerFault) => void) {
+    this.#startWire = startWire
     this.#onFault = onFault
   }
 
@@ -36,7 +38,7 @@ export class ReadConnection {
   }
 
   #open(place: Place): Answers | undefined {
-    const db = openForReading(place)
+    const db = openForReading({ ...place, startWire: this.#startWire })
     if ('problem' in db) {
       this.#onFault({ problem: `the ledger cannot be read: ${db.message}` })
       return undefined

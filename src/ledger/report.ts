@@ -14,7 +14,7 @@ import { accountColumns, keyColumns } from './key-columns.ts'
 import { openForReading } from './open-for-reading.ts'
 import { OperatorLists } from './operator-lists.ts'
 import { OperatorReceipts } from './operator-receipts.ts'
-import type { Place } from './place.ts'
+import type { ReadablePlace } from './place.ts'
 import { differencesInFile } from './sqlite/verify.ts'
 import { type StatementRange, statementLines } from './statement.ts'
 import type { StatementKey } from './statement-key.ts'
@@ -49,7 +49,7 @@ export type AccountReport = Readonly<{
   createdAt: number
 }>
 
-export function openReport(place: Place): Report | DatabaseProblem {
+export function openReport(place: ReadablePlace): Report | DatabaseProblem {
   const db = openForReading(place)
   if ('problem' in db) return db
   try {

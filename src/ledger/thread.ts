@@ -24,7 +24,7 @@ function run(): void {
   const say = (message: FromThread): void => port.postMessage(message)
   let writing: Writing | undefined
   const checkpoints = new CheckpointConnection()
-  const reads = new ReadConnection((fault) => say({ kind: 'fault', fault }))
+  const reads = new ReadConnection(startWire, (fault) => say({ kind: 'fault', fault }))
   const obey = (message: ToThread) => {
     switch (message.kind) {
       case 'open': {
@@ -68,6 +68,9 @@ function run(): void {
 
 const asTask = ({ number, debit }: NumberedDebit): NumberedTask => ({ number, task: { kind: 'settle', debit } })
 
+/** Its URL is found from here also in a compiled binary, where this file stands as it does among the sources. */
+const startWire = (): Worker => new Worker(new URL('./postgres/wire.ts', import.meta.url))
+
 type Writing = Opened & Readonly<{ loop: CommitLoop; dropLog: () => void; close: () => void }>
 
 function open(message: Extract<ToThread, { kind: 'open' }>, say: (message: FromThread) => void): Writing | OpenProblem {
@@ -100,7 +103,7 @@ function open(message: Extract<ToThread, { kind: 'open' }>, say: (message: FromT
 
 function openStoreAt(message: Extract<ToThread, { kind: 'open' }>): OpenedStore | OpenProblem {
   const { place, bootId, now } = message
-  return place.kind === 'sqlite' ? openFile(place.path, place.file, bootId, now) : openPostgres(message, place)
+  return place.kind === 'sqlite' ? openFile(place.path, place.file, bootId, now) : openPostgres(message, { ...place, startWire })
 }
 
 /** Behind the start: nothing is kept yet. */

@@ -8,6 +8,7 @@ import { runCli } from '../../src/cli/program.ts'
 
 export const NOW = Date.UTC(2026, 10, 21, 12)
 const startBodyThread = (): Worker => new Worker(new URL('../../src/relay/body-thread.ts', import.meta.url))
+const startWire = (): Worker => new Worker(new URL('../../src/ledger/postgres/wire.ts', import.meta.url))
 export const startThread = (): Worker => new Worker(new URL('../../src/ledger/thread.ts', import.meta.url))
 
 export type Ran = Readonly<{ code: number; out: string; err: string }>
@@ -23,7 +24,7 @@ export class Workplace {
   }
 
   environment(stdout: (text: string) => void, stderr: (text: string) => void): CliEnvironment {
-    return { startThread, startBodyThread, env: this.env, stdout, stderr, folder: this.folder, now: () => this.now }
+    return { startThread, startWire, startBodyThread, env: this.env, stdout, stderr, folder: this.folder, now: () => this.now }
   }
 
   async run(...argv: string[]): Promise<Ran> {

@@ -7,13 +7,12 @@ import { expect, test } from 'bun:test'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { openDatabase } from '../../db/open.ts'
 import { marks } from '../../db/schema.ts'
-import { BYTES_PER_TOKEN } from '../../src/config/defaults.ts'
-import { ZERO } from '../../src/core/money.ts'
 import { type ReceiptRow, receiptsIn } from '../support/gateway.ts'
 import { seeded } from '../support/seed.ts'
-import { type Call, FIRST_INPUT_TOKENS, keepBooks, textOf } from './book-keeper.ts'
+import { type Call, keepBooks } from './book-keeper.ts'
 import { configurationOf, UPSTREAM_ENV } from './configuration.ts'
-import { type Answer, countsOf, load, PROMPT, STREAMED_WAYS } from './load.ts'
+import { type Answer, load, PROMPT, STREAMED_WAYS } from './load.ts'
+import { callsWithout, expectOneStory } from './one-story.ts'
 import { Place, PROCESS_TIMEOUT_MS } from './process.ts'
 
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 4)
@@ -58,14 +57,14 @@ test(
       const metrics = await (await fetch(`${gateway.operatorUrl}/metrics`)).text()
       expect(metrics).toContain(`\ntollgate_recovered ${recovered - recoveredBefore}\n`)
       recoveredBefore = recovered
-      agree(rowsOf(place.ledgerPath).all, seen, books.calls, lostCalls)
+      expectOneStory(rowsOf(place.ledgerPath).all, seen, books.calls, lostCalls)
     }
     let turns = 0
     seen.push(...(await load(gateway.url, key, WIDTH, () => turns++ >= 2 * WIDTH)))
     gateway.signal('SIGTERM')
     expect(await gateway.exited).toEqual({ code: 0, signal: null })
     await place.verify()
-    agree(rowsOf(place.ledgerPath).all, seen, books.calls, lostCalls)
+    expectOneStory(rowsOf(place.ledgerPath).all, seen, books.calls, lostCalls)
     expect(seen.length).toBeGreaterThan(ROUNDS * WIDTH)
     expect(rowsOf(place.ledgerPath).all.some(({ outcome }) => outcome === 'recovered')).toBeTrue()
     expect(place.leaked([PROMPT, UPSTREAM_ENV.UPSTREAM_API_KEY, key.slice(3, -4)])).toEqual([])
@@ -74,43 +73,6 @@ test(
   }),
   (ROUNDS + 2) * PROCESS_TIMEOUT_MS,
 )
-
-/** The calls whose answer no client saw whole. */
-function callsWithout(answers: readonly Answer[], calls: readonly Call[]): readonly Call[] {
-  const seen = new Set(answers.map(({ inputTokens, outputTokens }) => `${inputTokens}/${outputTokens}`))
-  return calls.filter((call) => !seen.has(`${countsOf(call).input}/${countsOf(call).output}`))
-}
-
-/** Clients, ledger and upstream tell the same story. */
-function agree(rows: readonly Receipt[], seen: readonly Answer[], calls: readonly Call[], lostCalls: ReadonlySet<Call>): void {
-  const byId = new Map(rows.map((row) => [row.requestId, row]))
-  for (const { requestId, inputTokens, outputTokens } of seen) {
-    const row = byId.get(requestId)
-    expect(row).toMatchObject({ outcome: 'complete', usageSource: 'final', outputTokens })
-    expect((row?.inputTokens ?? 0) + (row?.cacheReadTokens ?? 0)).toBe(inputTokens)
-  }
-  // A request that died before its answer began says nothing of its call.
-  const begun = rows.filter(({ basis }) => basis !== 'none')
-  for (const { outcome, costPicos } of rows) if (outcome === 'recovered') expect(costPicos).toBe(ZERO)
-  const byCall = new Map(begun.map((row) => [row.inputTokens - FIRST_INPUT_TOKENS, row]))
-  expect(byCall.size).toBe(begun.length)
-  for (const [number, row] of byCall) {
-    const call = calls[number]
-    expect(call, `receipt ${row.requestId} of no call`).toBeDefined()
-    if (call !== undefined) expectBooked(row, call)
-  }
-  const unbooked = calls.filter((call) => !byCall.has(call.number))
-  expect(unbooked.filter((call) => !lostCalls.has(call))).toEqual([])
-}
-
-/** Exactly what the upstream counted; for a request that died, no more than that or than what its words are worth, and waived. */
-function expectBooked(row: Receipt, call: Call): void {
-  const { usage } = call
-  expect([row.inputTokens, row.cacheReadTokens]).toEqual([usage.input, usage.cacheRead])
-  const most = row.basis === 'estimated' ? Math.ceil(textOf(call).length / BYTES_PER_TOKEN) : usage.output
-  if (row.outcome === 'complete') expect(row.outputTokens).toBe(usage.output)
-  else expect([row.outcome, row.outputTokens <= most]).toEqual(['recovered', true])
-}
 
 function rowsOf(path: string): { all: readonly Receipt[]; held: number } {
   const db = openDatabase(path, 'read')

@@ -40,8 +40,12 @@ export class Place {
   readonly #transcripts: (() => string)[] = []
   readonly #running = new Set<GatewayProcess>()
 
-  constructor(program: readonly string[] = SOURCE) {
+  readonly #env: Environment
+
+  /** `env`: of every process here. */
+  constructor(program: readonly string[] = SOURCE, env: Environment = {}) {
     this.#program = program
+    this.#env = env
     mkdirSync(join(this.folder, 'data'))
   }
 
@@ -123,7 +127,7 @@ export class Place {
   #spawn(command: readonly string[], env: Environment) {
     return Bun.spawn([...command], {
       cwd: this.folder,
-      env: { PATH: process.env['PATH'] ?? '', HOME: this.folder, TMPDIR: tmpdir(), ...env },
+      env: { PATH: process.env['PATH'] ?? '', HOME: this.folder, TMPDIR: tmpdir(), ...this.#env, ...env },
       stdin: 'ignore',
       stdout: 'pipe',
       stderr: 'pipe',

@@ -34,6 +34,7 @@ import { TIMINGS, type Timings } from '../../src/relay/timings.ts'
 import type { World } from '../../src/world.ts'
 import { startBodyThread } from './body-thread.ts'
 import { sha256, startThread, usd } from './ledger.ts'
+import { startWire } from './postgres-connection.ts'
 import { makeTestModel } from './world.ts'
 
 /** The model of a test gateway: 3 USD in, 15 USD out per 1M tokens; the upstream knows it as `vendor-sonnet-1`. Plan `small` has no model. */
@@ -135,6 +136,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const gateway = await startGateway({
     config,
     startThread,
+    startWire,
     startBodyThread: options.startBodyThread ?? startBodyThread,
     host: undefined,
     port: undefined,
