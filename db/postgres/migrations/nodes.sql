@@ -11,12 +11,13 @@ BEGIN
   END IF;
 END $$;
 
--- Frees the lanes whose lease is over, with all that was leased to them; what is settled at this moment goes first, and its lane stays for the next look.
-CREATE FUNCTION fence_expired() RETURNS BIGINT LANGUAGE plpgsql AS $$
+-- Frees the lanes whose lease has been over for longer than `grace_ms`, with all that was leased to them; what is settled at this moment goes first, and its lane stays
+-- for the next look. How many there were.
+CREATE FUNCTION fence_expired(grace_ms BIGINT) RETURNS BIGINT LANGUAGE plpgsql AS $$
 DECLARE
   expired BIGINT[];
 BEGIN
-  expired := ARRAY (SELECT lane FROM nodes WHERE lease_until > 0 AND lease_until < clock_ms() ORDER BY lane FOR UPDATE SKIP LOCKED);
+  expired := ARRAY (SELECT lane FROM nodes WHERE lease_until > 0 AND lease_until + grace_ms < clock_ms() ORDER BY lane FOR UPDATE SKIP LOCKED);
   PERFORM free_lanes(expired);
   RETURN cardinality(expired);
 END $$;
@@ -30,7 +31,7 @@ BEGIN
   DELETE FROM idempotency_claims WHERE lane = ANY (given);
 END $$;
 
--- The lowest lane that is free, else a new one. A boot that has one already keeps it.
+-- The lowest lane that is free, or has been over for a term, else a new one. A boot that has one already keeps it.
 CREATE FUNCTION register_node(own_name TEXT, boot_id TEXT, term_ms BIGINT, OUT own_lane BIGINT, OUT own_boot BIGINT, OUT own_epoch BIGINT, OUT now_ms BIGINT)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -42,7 +43,7 @@ BEGIN
   IF FOUND THEN
     RETURN;
   END IF;
-  PERFORM fence_expired();
+  PERFORM fence_expired(term_ms);
   INSERT INTO boots (id, node, started_at) VALUES (boot_id, own_name, now_ms) RETURNING number INTO own_boot;
   SELECT lane INTO own_lane FROM nodes WHERE lease_until = 0 ORDER BY lane LIMIT 1 FOR UPDATE;
   IF FOUND THEN

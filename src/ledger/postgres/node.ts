@@ -30,7 +30,7 @@ export type NodeListener = Readonly<{
   onFenced(): void
   /** It is a node again, as another boot. */
   onJoined(identity: NodeIdentity): void
-  /** Some node is gone, or has left requests in flight: whoever can takes them over. */
+  /** A node is gone and was fenced, or one that was fenced has left requests in flight: they are to be waived. */
   onLeft(): void
   onBug(bug: unknown): void
   /** Its clock and Postgres' differ by so much, positive where Postgres' is ahead. Told once, above two seconds. */
@@ -61,6 +61,8 @@ export class LedgerNode {
   #bootId: string | undefined
   /** When the last renewal that worked was sent, by both clocks: one stops while a machine sleeps, the other may be set. */
   #sentAt = { wallMs: Number.NEGATIVE_INFINITY, monotonicMs: Number.NEGATIVE_INFINITY }
+  /** Since when its renewals have been on time. */
+  #steadySinceMs = Number.NEGATIVE_INFINITY
   #skewMs = 0
   #isSkewTold = false
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -168,13 +170,16 @@ export class LedgerNode {
     const identity = { lane: Number(row.own_lane), boot: Number(row.own_boot), bootId, epoch: Number(row.own_epoch) }
     this.#bootId = undefined
     this.#identity = identity
+    this.#steadySinceMs = sentAt.monotonicMs
     this.#learn(sentAt, Number(row.now_ms))
     return identity
   }
 
   async #renew({ lane, boot, epoch }: NodeIdentity): Promise<void> {
+    const { session, termMs } = this.#options
     const sentAt = this.#clocks()
-    const [row] = await this.#options.session.ask<Beaten>(BEAT, [lane, boot, epoch, this.#options.termMs])
+    if (sentAt.monotonicMs - this.#sentAt.monotonicMs > termMs / 2) this.#steadySinceMs = sentAt.monotonicMs
+    const [row] = await session.ask<Beaten>(BEAT, [lane, boot, epoch, termMs])
     if (row === undefined) {
       this.#identity = undefined
       this.#fences++
@@ -182,7 +187,10 @@ export class LedgerNode {
       return
     }
     this.#learn(sentAt, Number(row.now_ms))
-    if (row.has_left) this.#listener.onLeft()
+    // Where it was away itself, the others most likely were, too: they get the time to say so.
+    if (!row.has_left || sentAt.monotonicMs - this.#steadySinceMs < termMs / 2) return
+    await session.ask('SELECT fence_expired(0)')
+    this.#listener.onLeft()
   }
 
   #clocks(): Readonly<{ wallMs: number; monotonicMs: number }> {

@@ -58,7 +58,7 @@ describe('leases', () => {
     const identity = await a.node.join()
     const endMs = performance.now() + 3_000
     while (performance.now() < endMs) {
-      expect(await outside.ask<{ count: bigint }>('SELECT fence_expired() AS count')).toEqual([{ count: 0n }])
+      expect(await outside.ask<{ count: bigint }>('SELECT fence_expired(0) AS count')).toEqual([{ count: 0n }])
       await Bun.sleep(50)
     }
     expect(a.node.mayAdmit()).toBe(true)
@@ -190,7 +190,7 @@ describe('fencing', () => {
       proxy.part()
       await until('the other one finds it', () => other.told.left > 0)
       expect(lost.node.mayAdmit()).toBe(false)
-      await outside.ask('SELECT fence_expired()')
+      await outside.ask('SELECT fence_expired(0)')
       const writes = outside.ask('SELECT assert_node($1, $2, $3)', [was.lane, was.boot, was.epoch])
       await expect(writes).rejects.toThrow('this node was fenced')
       expect(await outside.ask<{ lane: bigint }>('SELECT lane FROM leases')).toEqual([{ lane: 1n }])
@@ -231,10 +231,10 @@ describe('fencing', () => {
       await outside.ask("SELECT register_node('n', 'boot', 50)")
       const settled = settling.ask('SELECT assert_node(0, 1, 1), pg_sleep(0.5)')
       await Bun.sleep(200)
-      expect(await outside.ask<{ count: bigint }>('SELECT fence_expired() AS count')).toEqual([{ count: 0n }])
+      expect(await outside.ask<{ count: bigint }>('SELECT fence_expired(0) AS count')).toEqual([{ count: 0n }])
       await settled
-      expect(await outside.ask<{ count: bigint }>('SELECT fence_expired() AS count')).toEqual([{ count: 1n }])
-      expect(await outside.ask<{ count: bigint }>('SELECT fence_expired() AS count')).toEqual([{ count: 0n }])
+      expect(await outside.ask<{ count: bigint }>('SELECT fence_expired(0) AS count')).toEqual([{ count: 1n }])
+      expect(await outside.ask<{ count: bigint }>('SELECT fence_expired(0) AS count')).toEqual([{ count: 0n }])
       await Promise.all([outside.close(), settling.close()])
     },
   )
@@ -244,7 +244,7 @@ describe('fencing', () => {
     const outside = asking(url)
     await outside.ask("SELECT register_node('dead', 'boot', 50)")
     await outside.ask(INSERT_MARK, ['req_1', 1])
-    await Bun.sleep(100)
+    await Bun.sleep(500)
     const a = makeNode(url, { termMs: 400 })
     const identity = await a.node.join()
     expect(identity.lane).toBe(0)
@@ -275,5 +275,20 @@ describe('fencing', () => {
     expect(a.node.identity).toEqual(identity)
     expect(a.told.bugs).toEqual([])
     await Promise.all([a.close(), outside.close()])
+  })
+
+  postgresTest('after Postgres was away for longer than a term, all nodes go on as the boots that they were', async () => {
+    const url = await freshLedger()
+    const nodes = Array.from({ length: 3 }, () => makeNode(url, { termMs: 1_200, limitMs: 1_000 }))
+    const were = await Promise.all(nodes.map(({ node }) => node.join()))
+    await postgres().stop('immediate')
+    await until('nobody admits', () => nodes.every(({ node }) => !node.mayAdmit()))
+    await Bun.sleep(1_500)
+    await postgres().start()
+    await until('all admit', () => nodes.every(({ node }) => node.mayAdmit()), 10_000)
+    await Bun.sleep(1_500)
+    expect(nodes.map(({ node }) => node.identity)).toEqual(were)
+    expect(nodes.map(({ told }) => told.fenced)).toEqual([0, 0, 0])
+    await Promise.all(nodes.map(({ close }) => close()))
   })
 })
