@@ -10,7 +10,7 @@ import type { Refusal } from '../core/refusal.ts'
 import type { Pushed, StreamClose, Transcoder, Written } from '../core/transcoder.ts'
 import { NO_TICK, type Timed } from '../core/wheel.ts'
 import { describeBug } from '../observe/bug.ts'
-import type { Body, BodySink, Fault, Reply } from '../upstream/upstream.ts'
+import type { BodySink, BodySource, Fault, Reply } from '../upstream/upstream.ts'
 import type { World } from '../world.ts'
 import type { RecordedAnswer } from './answer-memory.ts'
 import { type ClientBody, type ClientBodyUser, clientBody } from './client-body.ts'
@@ -38,6 +38,8 @@ export type ClientStreamParts = Readonly<{
   onEnd: (outcome: Outcome, kept: Kept) => void
 }>
 
+type Status = 'begun' | 'waiting' | Refusal
+
 type Closing = Readonly<{ bytes: Written | undefined }>
 
 export class ClientStream implements LiveStream, BodySink, ClientBodyUser, Timed {
@@ -45,9 +47,12 @@ export class ClientStream implements LiveStream, BodySink, ClientBodyUser, Timed
   readonly #parts: ClientStreamParts
   readonly #state: StreamState
   readonly #times: StreamTimes
-  readonly #first = Promise.withResolvers<'begun' | 'waiting' | Refusal>()
-  readonly #whenEnded = Promise.withResolvers<void>()
-  #upstream: Body | undefined
+  /** What the client's status can be. A refusal: the upstream failed before any bytes, and the answer has a status of its own. */
+  readonly first: Promise<Status>
+  readonly whenEnded: Promise<void>
+  #answer: ((status: Status) => void) | undefined
+  readonly #end: () => void
+  #upstream: BodySource | undefined
   #client: ClientBody | undefined
   /** For the client, before its body is open: the first of it pauses the upstream. */
   #early: Written[] = []
@@ -58,21 +63,18 @@ export class ClientStream implements LiveStream, BodySink, ClientBodyUser, Timed
     this.#parts = parts
     this.#state = new StreamState(parts.kept !== undefined)
     const { world, exchange, timings } = parts
+    const first = Promise.withResolvers<Status>()
+    const ended = Promise.withResolvers<void>()
+    this.first = first.promise
+    this.whenEnded = ended.promise
+    this.#answer = first.resolve
+    this.#end = ended.resolve
     this.#times = new StreamTimes(this.#nowMs(), world.limits().totalTimeoutMs - exchange.elapsedMs, timings.firstEventWaitMs)
     this.#wait()
   }
 
   get keyId(): string {
     return this.#parts.held.key.id
-  }
-
-  get whenEnded(): Promise<void> {
-    return this.#whenEnded.promise
-  }
-
-  /** What the client's status can be. A refusal: the upstream failed before any bytes, and the answer has a status of its own. */
-  get first(): Promise<'begun' | 'waiting' | Refusal> {
-    return this.#first.promise
   }
 
   /** The client's body. `opening` bytes go out first when the upstream has not said anything yet. */
@@ -95,6 +97,8 @@ export class ClientStream implements LiveStream, BodySink, ClientBodyUser, Timed
       this.#upstream = reply.body
       this.#times.upstreamAtMs = this.#nowMs()
       reply.body.take(this)
+      // From its socket to the client's in one step: what looked at the beginning has nothing to do with the rest, and is not kept for it.
+      this.#upstream = this.#upstream?.handOn(this)
     }
   }
 
@@ -264,7 +268,8 @@ export class ClientStream implements LiveStream, BodySink, ClientBodyUser, Timed
     switch (effect.do) {
       case 'answer':
         this.#times.firstDueMs = Number.POSITIVE_INFINITY
-        this.#first.resolve(effect.status)
+        this.#answer?.(effect.status)
+        this.#answer = undefined
         break
       case 'linger':
         this.#times.leftDueMs = this.#nowMs() + (effect.until === 'start' ? timings.leaverStartWaitMs : timings.leaverGraceMs)
@@ -321,7 +326,7 @@ export class ClientStream implements LiveStream, BodySink, ClientBodyUser, Timed
       kept = await settle(world, exchange, held, { outcome: end.outcome, observation, status, ...(more === undefined ? {} : { more }) })
     } finally {
       this.#on({ type: 'kept', kept })
-      this.#whenEnded.resolve()
+      this.#end()
       onEnd(end.outcome, kept)
     }
   }

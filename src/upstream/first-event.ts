@@ -9,7 +9,7 @@ import type { NamedModel } from '../core/native/scrubbed-text.ts'
 import { readFrame } from '../core/sse/read-event.ts'
 import { FrameSplitter, type OnFrame } from '../core/sse/split-frames.ts'
 import { answerFault, errorEventFault } from './fault.ts'
-import { type Body, type BodySink, type Fault, type Reply, WAITING_BYTES_MAX } from './upstream.ts'
+import { type Body, type BodySink, type BodySource, type Fault, type Reply, WAITING_BYTES_MAX } from './upstream.ts'
 
 /** The same reply once its first event is here; a fault where that is an error, or where the stream ends or breaks before it. Never rejects. */
 export function withFirstEvent(reply: Reply, model: NamedModel): Promise<Reply | Fault> {
@@ -85,6 +85,10 @@ class FirstEvent implements Body, BodySink {
   cancel(): void {
     this.#waiting = []
     this.#reply.body.cancel()
+  }
+
+  handOn(sink: BodySink): BodySource {
+    return this.#reply.body.handOn(sink)
   }
 
   readonly #onFrame: OnFrame = (text, start, end) => {

@@ -35,8 +35,10 @@ export class Http1Call implements ConnectionUser, BodySource {
   received(bytes: Uint8Array): void {
     this.#isHeard = true
     const piece = this.#parser.push(bytes)
-    const { head } = this.#parser
-    if (head !== undefined && this.#sink === undefined) this.#sink = this.#events.head(head, this)
+    if (this.#sink === undefined) {
+      const head = this.#parser.takeHead()
+      if (head !== undefined) this.#sink = this.#events.head(head, this)
+    }
     if (piece !== undefined && !this.#isOver) this.#sink?.data(piece)
     if (this.#isOver) return
     if (this.#parser.isMalformed) this.#break('malformed')
@@ -62,6 +64,11 @@ export class Http1Call implements ConnectionUser, BodySource {
     this.#isOver = true
     this.#connection.destroy()
     this.#events.over(undefined)
+  }
+
+  handOn(sink: BodySink): BodySource {
+    this.#sink = sink
+    return this
   }
 
   /** The caller has given up. */

@@ -16,9 +16,8 @@ const CR = 0x0d
 const LF = 0x0a
 
 export class AnswerParser {
-  /** As soon as it is known. Interim answers (1xx) never show. */
-  head: AnswerHead | undefined
-
+  #head: AnswerHead | undefined
+  #isKept = false
   #state: 'head' | 'body' | 'ended' | 'malformed' = 'head'
   #framing: Framing = 0
   #chunks: ChunkReader | undefined
@@ -40,7 +39,14 @@ export class AnswerParser {
 
   /** Whether the next answer may come over the same connection. Bytes that nobody asked for would be taken for it. */
   get isReusable(): boolean {
-    return this.isEnded && !this.#hasSurplus && this.#framing !== 'close' && this.head !== undefined && isKeptAlive(this.head)
+    return this.isEnded && !this.#hasSurplus && this.#framing !== 'close' && this.#isKept
+  }
+
+  /** Once, as soon as it is known: a stream may go on for minutes. Interim answers (1xx) never show. */
+  takeHead(): AnswerHead | undefined {
+    const head = this.#head
+    this.#head = undefined
+    return head
   }
 
   /** What `bytes` hold of the body, as one piece, or undefined. They belong to the parser from now on: chunks are moved inside of them. */
@@ -100,7 +106,8 @@ export class AnswerParser {
     const framing = head === undefined || isInterim ? undefined : framingOf(head)
     this.#state = framing === undefined ? 'malformed' : framing === 0 ? 'ended' : 'body'
     if (framing === undefined) return
-    this.head = head
+    this.#head = head
+    this.#isKept = head !== undefined && isKeptAlive(head)
     this.#framing = framing
     if (framing === 'chunked') this.#chunks = new ChunkReader()
   }

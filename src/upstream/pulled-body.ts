@@ -1,6 +1,6 @@
 /** A body that is read from a stream, as `fetch` and decompression give it, told as one that comes by itself. Rules: platform.md "Rejections". */
 
-import type { Body, BodySink } from './upstream.ts'
+import type { Body, BodySink, BodySource } from './upstream.ts'
 
 type Reader = Readonly<{ read(): Promise<{ value?: Uint8Array | undefined }>; cancel(): Promise<void> }>
 
@@ -35,6 +35,11 @@ export class PulledBody implements Body {
   cancel(): void {
     this.#end()
     this.#reader.cancel().catch(() => undefined)
+  }
+
+  handOn(sink: BodySink): BodySource {
+    this.#sink = sink
+    return this
   }
 
   #read(): void {

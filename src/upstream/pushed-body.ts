@@ -2,7 +2,12 @@
 
 import { type Body, type BodySink, type BodySource, WAITING_BYTES_MAX } from './upstream.ts'
 
-const NO_SOURCE: BodySource = { pause: () => undefined, resume: () => undefined, cancel: () => undefined }
+const NO_SOURCE: BodySource = {
+  pause: () => undefined,
+  resume: () => undefined,
+  cancel: () => undefined,
+  handOn: () => NO_SOURCE,
+}
 
 export class PushedBody implements Body, BodySink {
   readonly #source: BodySource
@@ -66,6 +71,10 @@ export class PushedBody implements Body, BodySink {
     this.#end = 'cancelled'
     this.#waiting = []
     this.#source.cancel()
+  }
+
+  handOn(sink: BodySink): BodySource {
+    return this.#source.handOn(sink)
   }
 
   #tellEnd(): void {

@@ -48,6 +48,11 @@ export interface BodySource {
   resume(): void
   /** The body is not wanted any more; the sink hears nothing of it. */
   cancel(): void
+  /**
+   * What still comes goes to `sink`, past all that stood between. Gives the source itself, which is to be paused, resumed and cancelled from now on. Only when
+   * `sink` has taken the body: nothing waits for it any more.
+   */
+  handOn(sink: BodySink): BodySource
 }
 
 export interface Body extends BodySource {

@@ -16,6 +16,7 @@ import { TIMINGS } from '../../src/relay/timings.ts'
 import { PushedBody } from '../../src/upstream/pushed-body.ts'
 import type { World } from '../../src/world.ts'
 import { makeTestModel, makeTestWorld } from '../support/world.ts'
+import { sourceOf } from '../upstream/call.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const text = (value: Uint8Array | undefined): string => new TextDecoder().decode(value)
@@ -69,11 +70,7 @@ function makeStream(limits: Partial<Limits> = {}, kept?: { add(bytes: Uint8Array
     },
   }
   const calls: string[] = []
-  const upstream = new PushedBody({
-    pause: () => void calls.push('pause'),
-    resume: () => void calls.push('resume'),
-    cancel: () => void calls.push('cancel'),
-  })
+  const upstream = new PushedBody(sourceOf(calls))
   const ended: Outcome[] = []
   const call = new CallStop()
   const stream: ClientStream = new ClientStream({

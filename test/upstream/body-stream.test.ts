@@ -4,12 +4,13 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { BodyStream } from '../../src/upstream/body-stream.ts'
 import { runs } from '../support/property-runs.ts'
+import { sourceOf } from './call.ts'
 
 const READ = new Uint8Array(16 * 1024)
 
 function start() {
   const calls: string[] = []
-  const source = { pause: () => void calls.push('pause'), resume: () => void calls.push('resume'), cancel: () => void calls.push('cancel') }
+  const source = sourceOf(calls)
   const sink = new BodyStream(source)
   return { sink, calls, reader: sink.stream.getReader() }
 }

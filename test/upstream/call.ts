@@ -4,7 +4,7 @@ import { CallStop } from '../../src/relay/deadline.ts'
 import { BodyStream } from '../../src/upstream/body-stream.ts'
 import { readWhole } from '../../src/upstream/read-chunks.ts'
 import { type SocketUpstreamOptions, socketUpstream } from '../../src/upstream/socket-upstream.ts'
-import type { Body, Fault, Reply, Stop, Upstream, UpstreamRequest } from '../../src/upstream/upstream.ts'
+import type { Body, BodySource, Fault, Reply, Stop, Upstream, UpstreamRequest } from '../../src/upstream/upstream.ts'
 import { makeTestModel } from '../support/world.ts'
 
 export const upstreamAt = (baseUrl: string, options: Partial<SocketUpstreamOptions> = {}): Upstream =>
@@ -41,6 +41,17 @@ export function pulled(body: Body): ReadableStream<Uint8Array> {
 
 export const ask = (upstream: Upstream, changed: Partial<UpstreamRequest> = {}): Promise<string> =>
   textOf(upstream.call(request(changed), never()))
+
+/** A body's source that does nothing and notes what it is told. */
+export function sourceOf(calls: string[]): BodySource {
+  const source: BodySource = {
+    pause: () => void calls.push('pause'),
+    resume: () => void calls.push('resume'),
+    cancel: () => void calls.push('cancel'),
+    handOn: () => source,
+  }
+  return source
+}
 
 /** Waits until `holds`; throws after `timeoutMs`. */
 export async function until(holds: () => boolean, timeoutMs = 5_000): Promise<void> {

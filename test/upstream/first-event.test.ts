@@ -4,7 +4,7 @@ import { afterAll, expect, spyOn, test } from 'bun:test'
 import { withFirstEvent } from '../../src/upstream/first-event.ts'
 import { PushedBody } from '../../src/upstream/pushed-body.ts'
 import { makeTestModel } from '../support/world.ts'
-import { textOf } from './call.ts'
+import { sourceOf, textOf } from './call.ts'
 
 const PING = 'event: ping\ndata: {"type":"ping"}\n\n'
 const START = 'event: message_start\ndata: {"type":"message_start","message":{}}\n\n'
@@ -20,4 +20,18 @@ test('of a burst only what decides is read here: the rest of the piece is read o
   const reply = await withFirstEvent({ kind: 'reply', upstream: 'north', isEventStream: true, body }, makeTestModel())
   expect(parsed).toHaveBeenCalledTimes(2)
   expect(await textOf(reply)).toBe(burst)
+})
+
+test('whoever took the body gets the rest straight from its source, and what looked at its beginning is kept by nobody', async () => {
+  const source = sourceOf([])
+  const heard: string[] = []
+  const sink = { data: (piece: Uint8Array) => void heard.push(`${piece.length}`), end: () => undefined, broken: () => undefined }
+  const body = new PushedBody(source)
+  const replying = withFirstEvent({ kind: 'reply', upstream: 'north', isEventStream: true, body }, makeTestModel())
+  body.data(Buffer.from(START))
+  const reply = await replying
+  if (reply.kind === 'fault') throw new Error(reply.cause)
+  reply.body.take(sink)
+  expect(reply.body.handOn(sink)).toBe(source)
+  expect(heard).toEqual([`${START.length}`])
 })

@@ -23,9 +23,10 @@ function read(pieces: readonly Uint8Array[], isClosed = false): Read {
   let body = ''
   for (const piece of pieces) body += Buffer.from(parser.push(Uint8Array.from(piece)) ?? []).toString('latin1')
   if (isClosed) parser.close()
+  const head = parser.takeHead()
   return {
-    status: parser.head?.status,
-    fields: Object.fromEntries(parser.head?.fields ?? []),
+    status: head?.status,
+    fields: Object.fromEntries(head?.fields ?? []),
     body,
     state: parser.isMalformed ? 'malformed' : parser.isEnded ? 'ended' : 'open',
     isReusable: parser.isReusable,

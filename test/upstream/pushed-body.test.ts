@@ -6,12 +6,13 @@ import { PulledBody } from '../../src/upstream/pulled-body.ts'
 import { PushedBody } from '../../src/upstream/pushed-body.ts'
 import type { BodySink } from '../../src/upstream/upstream.ts'
 import { runs } from '../support/property-runs.ts'
+import { sourceOf } from './call.ts'
 
 const READ = new Uint8Array(16 * 1024)
 
 function start() {
   const calls: string[] = []
-  const source = { pause: () => void calls.push('pause'), resume: () => void calls.push('resume'), cancel: () => void calls.push('cancel') }
+  const source = sourceOf(calls)
   const heard: (number | string)[] = []
   const sink: BodySink = {
     data: (piece) => heard.push(piece.length),

@@ -35,6 +35,9 @@ const FIELDS = [
   ['thinking', 'thinking_delta","thinking":'],
 ] as const
 
+/** Most streams never have another: they share it. */
+const FIRST_PREFIX = `${EVENT_LINE}${HEAD}0${DELTA}${FIELDS[0][1]}`
+
 /** The last delta that was found and its frame. One object a stream, so that a delta costs no allocation. */
 export class DeltaFinder implements Delta, Frame {
   kind: DeltaKind = 'text'
@@ -46,10 +49,15 @@ export class DeltaFinder implements Delta, Frame {
   to = 0
   isNamed = true
   /** What stood before the last literal. Nearly every delta continues the block of the one before, so one comparison finds the next. */
-  #prefix = `${EVENT_LINE}${HEAD}0${DELTA}${FIELDS[0][1]}`
+  #prefix = FIRST_PREFIX
 
   get literal(): ByteString {
     return this.text
+  }
+
+  /** Lets go of the text: a stream that waits for its next piece shall not hold the last one. */
+  forget(): void {
+    this.text = EMPTY
   }
 
   /** True when a whole delta frame of the canonical shape starts at `start`; the fields then say where it ends and where its literal is. */
@@ -58,8 +66,6 @@ export class DeltaFinder implements Delta, Frame {
     const to = from === -1 ? -1 : stringEnd(text, from)
     const end = to === -1 ? -1 : frameEnd(text, to)
     if (end === -1) {
-      // A long one is not kept until another delta comes.
-      this.text = EMPTY
       return false
     }
     this.text = text

@@ -52,6 +52,7 @@ export class NativeReader {
   push(chunk: Uint8Array): void {
     if (this.state !== 'reading') return
     if (!this.#splitter.push(chunk, this.#onFrame, this.#takeDelta)) this.state = new Refusal('upstreamBroken')
+    this.#finder.forget()
   }
 
   /**

@@ -12,43 +12,53 @@ export type Template = Readonly<{ before: ByteString; after: ByteString }>
 /** The members of a chunk before `choices`. */
 export type ChunkHead = Readonly<Omit<ChatChunk, 'choices' | 'usage'>>
 
-const BRACE = ascii`}`
-const CLOSE = solid(ascii`,"logprobs":null,"finish_reason":null}]}\n\n`)
-const CLOSE_BEFORE_USAGE = solid(ascii`,"logprobs":null,"finish_reason":null}],"usage":null}\n\n`)
+/** How a chunk ends behind its delta, and behind a delta's closing brace, as nearly all do. */
+type Close = Readonly<{ plain: ByteString; braced: ByteString }>
+
+const closeOf = (plain: ByteString): Close => ({ plain, braced: solid(ascii`}${plain}`) })
+
+const CLOSE = closeOf(solid(ascii`,"logprobs":null,"finish_reason":null}]}\n\n`))
+const CLOSE_BEFORE_USAGE = closeOf(solid(ascii`,"logprobs":null,"finish_reason":null}],"usage":null}\n\n`))
+const CHOICE = ascii`{"index":0,"delta":`
+const CONTENT = ascii`{"content":`
 const DONE = ascii`data: [DONE]\n\n`
 
+/** An open stream holds one text of its own, that before its content: all others begin like it and are made when they are asked for. */
 export class ChunkWriter {
   readonly content: Template
-  readonly reasoning: Template
-  readonly #head: ByteString
-  readonly #open: ByteString
-  readonly #close: ByteString
-  readonly #includesUsageChunk: boolean
+  readonly #close: Close
+  #reasoning: Template | undefined
 
   constructor(head: ChunkHead, includesUsageChunk: boolean) {
-    this.#head = solid(ascii`data: ${encodeJson(head).slice(0, -1)},"choices":[`)
-    this.#open = solid(ascii`${this.#head}{"index":0,"delta":`)
     this.#close = includesUsageChunk ? CLOSE_BEFORE_USAGE : CLOSE
-    this.#includesUsageChunk = includesUsageChunk
-    this.content = this.template(ascii`{"content":`, BRACE)
-    this.reasoning = this.template(ascii`{"reasoning_content":`, BRACE)
+    const before = solid(ascii`data: ${encodeJson(head).slice(0, -1)},"choices":[${CHOICE}${CONTENT}`)
+    this.content = { before, after: this.#close.braced }
+  }
+
+  get reasoning(): Template {
+    this.#reasoning ??= { before: solid(ascii`${this.#open}{"reasoning_content":`), after: this.#close.braced }
+    return this.#reasoning
   }
 
   /** A chunk whose delta is `deltaHead`, a string literal, `deltaTail`. */
   template(deltaHead: ByteString, deltaTail: ByteString): Template {
-    return { before: solid(concat(this.#open, deltaHead)), after: solid(concat(deltaTail, this.#close)) }
+    return { before: solid(concat(this.#open, deltaHead)), after: solid(concat(deltaTail, this.#close.plain)) }
   }
 
   /** A chunk with a whole delta. */
   delta(delta: ChatDelta): ByteString {
-    return concat(this.#open, encodeJson(delta), this.#close)
+    return concat(this.#open, encodeJson(delta), this.#close.plain)
   }
 
   /** The finish chunk, the usage where the client wants it, and `[DONE]`. */
   finish(reason: FinishReason, usage: ChatUsage): ByteString {
     const figures = encodeJson(usage)
     const finish = ascii`${this.#open}{},"logprobs":null,"finish_reason":${encodeJson(reason)}}],"usage":`
-    if (!this.#includesUsageChunk) return ascii`${finish}${figures}}\n\n${DONE}`
-    return ascii`${finish}null}\n\n${this.#head}],"usage":${figures}}\n\n${DONE}`
+    if (this.#close === CLOSE) return ascii`${finish}${figures}}\n\n${DONE}`
+    return ascii`${finish}null}\n\n${this.#open.slice(0, -CHOICE.length)}],"usage":${figures}}\n\n${DONE}`
+  }
+
+  get #open(): ByteString {
+    return this.content.before.slice(0, -CONTENT.length)
   }
 }

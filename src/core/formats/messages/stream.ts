@@ -44,13 +44,13 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
   }
 
   push(chunk: Uint8Array): Pushed<Uint8Array> {
-    this.#begin()
     this.#reader.push(chunk)
-    return this.#pushed(chunk)
+    const pushed = this.#pushed(chunk)
+    this.#forget()
+    return pushed
   }
 
   end(how: StreamClose): Pushed<Uint8Array> {
-    this.#begin()
     this.#reader.end(how)
     const pushed = this.#pushed()
     return this.#reader.state === 'complete' && pushed.last === undefined ? { ...pushed, last: MESSAGE_STOP } : pushed
@@ -87,10 +87,11 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
       this.#edits.push({ start: frame.start, end: frame.end, text: EMPTY })
   }
 
-  #begin(): void {
+  /** A stream that waits for its next piece holds nothing of the last one. */
+  #forget(): void {
     this.#text = EMPTY
     this.#end = 0
-    this.#edits = []
+    if (this.#edits.length > 0) this.#edits = []
   }
 
   #relay(frame: Frame): void {
