@@ -13,6 +13,7 @@ import type { AccountFacts, AlertRule, KeyFacts } from '../../src/core/alerts.ts
 import { type Picos, parseUsd, picos } from '../../src/core/money.ts'
 import { makeMetrics } from '../../src/observe/metrics.ts'
 import { openPeople } from '../../src/people/open-people.ts'
+import type { PeopleStore } from '../../src/people/people-sql.ts'
 import { takePeoplePlace } from '../support/people-place.ts'
 import { authority } from './receiver.ts'
 
@@ -38,14 +39,36 @@ export class AlertWorld {
   readonly #place = takePeoplePlace(this.#folder)
   sql = openPeople(this.#place)
   running: Alerts | undefined
+  readonly #others: (() => Promise<void>)[] = []
 
   store = new AlertStore(this.sql, () => this.nowMs)
   deliveries = new DeliveryStore(this.sql, () => this.nowMs)
 
   start(options: Partial<AlertsOptions> = {}): Alerts {
+    this.running = this.#start(this.sql, options)
+    return this.running
+  }
+
+  /** As another node on the same store. */
+  startAnother(options: Partial<AlertsOptions> = {}): Alerts {
+    const sql = openPeople(this.#place)
+    const alerts = this.#start(sql, options)
+    this.#others.push(async () => {
+      alerts.close()
+      await sql.close()
+    })
+    return alerts
+  }
+
+  /** The deliveries as another node has them. */
+  another(): DeliveryStore {
+    return new DeliveryStore(this.sql, () => this.nowMs)
+  }
+
+  #start(sql: PeopleStore, options: Partial<AlertsOptions>): Alerts {
     const say = (line: object) => void this.lines.push({ ...line })
-    this.running = startAlerts({
-      sql: this.sql,
+    return startAlerts({
+      sql,
       factsOf: (accountId) => Promise.resolve(this.#facts(accountId)),
       sendWebhook: (message) =>
         sendWebhook(message, { allowPrivate: true, resolve: () => Promise.resolve(['127.0.0.1']), ca: authority.pem, timeoutMs: 1_000 }),
@@ -62,7 +85,6 @@ export class AlertWorld {
       everyMs: 10,
       ...options,
     })
-    return this.running
   }
 
   /** As `kill -9`: nothing is finished; the store is what it was. With other nodes beside it another minute passes until its claims end. */
@@ -77,6 +99,7 @@ export class AlertWorld {
 
   async end(): Promise<void> {
     this.running?.close()
+    for (const end of this.#others) await end()
     await this.sql.close()
     rmSync(this.#folder, { recursive: true })
   }

@@ -110,6 +110,11 @@ export class PeopleWorld {
     )
   }
 
+  /** As the listener's pages are asked behind their mount. */
+  ask(listener: Listener, request: Request): Promise<Response> {
+    return this.#apps[listener].handle(request)
+  }
+
   browser(listener: Listener = 'cabinet', address = '192.0.2.1'): Browser {
     const settled = async (): Promise<void> => void (await Promise.all(this.#behind))
     return new Browser(this.#apps[listener], this.people.origins(listener).base, listener, address, settled)
