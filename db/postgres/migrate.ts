@@ -5,6 +5,7 @@
 
 import init from './migrations/0001_init.sql' with { type: 'text' }
 import nodes from './migrations/nodes.sql' with { type: 'text' }
+import settle from './migrations/settle.sql' with { type: 'text' }
 
 /** As much of a synchronous connection as is needed here: integers come as bigints. */
 export type Runs = Readonly<{
@@ -14,7 +15,7 @@ export type Runs = Readonly<{
 }>
 
 /** In order. The first makes version 2, as on SQLite. */
-const MIGRATIONS: readonly string[] = [[init, nodes].join('\n')]
+const MIGRATIONS: readonly string[] = [[init, nodes, settle].join('\n')]
 const OLDEST_VERSION = 2
 export const SCHEMA_VERSION = OLDEST_VERSION + MIGRATIONS.length - 1
 /** "toll" in ASCII: of the advisory lock under which one process at a time migrates. */

@@ -8,10 +8,11 @@ import { dayAt } from '../core/utc.ts'
 import type { Debits, Priced } from './debits.ts'
 import type { Engine, Purpose } from './engine.ts'
 import type { KeyChange } from './ledger.ts'
+import type { LeftMark } from './left-marks.ts'
 import { Numbers } from './numbers.ts'
 import { operate } from './operator-writes.ts'
 import { ratesOf } from './receipt-rows.ts'
-import { type LeftMark, recoveredDebit } from './recovery.ts'
+import { recoveredDebit } from './recovery.ts'
 import { type Again, settleAgain } from './second-settle.ts'
 import type { Spilled } from './spill-records.ts'
 import type { Applied, NotApplied, Replayed } from './store.ts'
@@ -99,19 +100,17 @@ export class GroupWrites {
   /** A mark that the database refuses (a broken upstream's figures) is dropped: one bad mark must not keep the ledger closed. Returns how many there were. */
   recover(left: readonly LeftMark[], now: number): number | NotApplied {
     if (left.length === 0) return 0
-    const problem = this.#transact(
-      () => {
-        for (const mark of left) {
-          const failure = this.#inSavepoint(() => {
-            this.#debits.insert([recoveredOf(mark, now)])
-            this.#debits.flush()
-          })
-          if (failure !== undefined) this.#engine.statements.deleteMark.run(mark.mark.requestId)
-        }
-      },
-      { isDurable: true },
-    )
-    return problem ?? left.length
+    const waive = (marks: readonly LeftMark[]): void => {
+      this.#debits.insert(marks.map((mark) => recoveredOf(mark, now)))
+      this.#debits.flush()
+    }
+    const waiveEach = (): void => {
+      for (const one of left) {
+        if (this.#inSavepoint(() => waive([one])) !== undefined) this.#engine.statements.deleteMark.run(one.mark.requestId)
+      }
+    }
+    const problem = this.#transact(() => waive(left), { isDurable: true }, 'may replay')
+    return (problem === 'replay' ? this.#transact(waiveEach, { isDurable: true }) : problem) ?? left.length
   }
 
   /** What a spill kept, whoever wrote it. What is there already stays as it is; what the database refuses is dropped, and told. */

@@ -5,11 +5,9 @@
 
 import { picos, ZERO } from '../core/money.ts'
 import { costOf } from '../core/pricing.ts'
+import type { LeftMark } from './left-marks.ts'
 import { callOf, ratesOf, usageOf } from './receipt-rows.ts'
-import type { Statements } from './statements.ts'
 import type { Debit } from './task.ts'
-
-export type LeftMark = ReturnType<Statements['marksOfOtherBoots']['all']>[number]
 
 /** The receipt of a request that died; its price number is that of the mark. */
 export function recoveredDebit({ mark, accountNumber, price, upstream, otherAttempts }: LeftMark, now: number): Debit {

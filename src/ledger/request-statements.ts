@@ -1,7 +1,7 @@
 /** What a request's end reads, and the numbers that its row names. How it is written each store says itself. Rules: ledger.md "Two stores". */
 
-import { eq, ne, sql } from 'drizzle-orm'
-import { accounts, boots, keys, marks, models, priceVersions, receipts, upstreams } from '../../db/schema.ts'
+import { eq, sql } from 'drizzle-orm'
+import { boots, models, priceVersions, receipts, upstreams } from '../../db/schema.ts'
 import { type Connection, ormOf } from './connection.ts'
 
 export const requestStatements = (db: Connection) => ({ ...markStatements(db), ...numberStatements(db) })
@@ -33,23 +33,6 @@ function markStatements(db: Connection) {
       .select({ requestId: receipts.requestId })
       .from(receipts)
       .where(eq(receipts.requestId, sql.placeholder('requestId')))
-      .prepare(),
-    marksOfOtherBoots: orm
-      .select({
-        mark: marks,
-        accountNumber: accounts.number,
-        modelId: models.id,
-        price: priceVersions,
-        upstream: upstreams,
-        otherAttempts: sql`(select count(*) from attempts where attempts.request_id = marks.request_id)`.mapWith(Number),
-      })
-      .from(marks)
-      .innerJoin(keys, eq(keys.number, marks.keyNumber))
-      .innerJoin(accounts, eq(accounts.number, keys.accountNumber))
-      .innerJoin(priceVersions, eq(priceVersions.number, marks.priceNumber))
-      .innerJoin(models, eq(models.number, priceVersions.modelNumber))
-      .leftJoin(upstreams, eq(upstreams.number, marks.upstreamNumber))
-      .where(ne(marks.bootNumber, sql.placeholder('boot')))
       .prepare(),
   }
 }

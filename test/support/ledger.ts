@@ -6,20 +6,20 @@ import { createHash, randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openDatabase } from '../../db/open.ts'
 import { availableOf, displayOf, makeSecret } from '../../src/core/key.ts'
 import { type Picos, parseUsd, picos, ZERO } from '../../src/core/money.ts'
 import { costOf, type Rates } from '../../src/core/pricing.ts'
 import { NO_USAGE, type Usage } from '../../src/core/usage.ts'
 import { CustomerReads } from '../../src/ledger/customer-reads.ts'
+import type { Difference } from '../../src/ledger/difference.ts'
 import type { Attempt, HoldRequest, KeyChange, Ledger, Progress, Settlement } from '../../src/ledger/ledger.ts'
 import type { LedgerOptions } from '../../src/ledger/open-options.ts'
 import type { Act, Operation } from '../../src/ledger/operation.ts'
 import { openLedger } from '../../src/ledger/sqlite/open.ts'
-import { SqliteStore } from '../../src/ledger/sqlite/store.ts'
-import { differencesInFile } from '../../src/ledger/sqlite/verify.ts'
+import type { Store } from '../../src/ledger/store.ts'
 import type { KeyState, LedgerFault, Task } from '../../src/ledger/task.ts'
 import { Wallets } from '../../src/ledger/wallets.ts'
+import { makeAddress, openStore, openToRead } from './stores.ts'
 
 /** 2027-01-15T08:00:00Z */
 export const NOW = 1_800_000_000_000
@@ -41,7 +41,8 @@ export function makeFolder(): string {
   return folder
 }
 
-export const makePath = (): string => join(makeFolder(), 'ledger.db')
+/** Of a new file, or the address of a new database where the tests are those of Postgres. */
+export const makePath = (): string => makeAddress() ?? join(makeFolder(), 'ledger.db')
 
 export const startThread = (): Worker => new Worker(new URL('../../src/ledger/thread.ts', import.meta.url))
 
@@ -81,7 +82,7 @@ export type Ask =
 
 /** Wallets and the state machine on a connection of its own, without thread or lock. */
 export type Machine = Readonly<{
-  ledger: SqliteStore
+  ledger: Store
   wallets: Wallets
   db: Database
   ask(asked: Ask): unknown
@@ -91,14 +92,13 @@ export type Machine = Readonly<{
   commit(...asked: readonly Ask[]): Readonly<{ answers: readonly unknown[]; faults: readonly LedgerFault[]; changes: readonly KeyChange[] }>
   /** Rows as wallets are made of them. */
   statesOf(...keyIds: readonly string[]): readonly KeyState[]
-  differences(): ReturnType<typeof differencesInFile>
+  differences(): readonly Difference[]
   close(): void
 }>
 
-export function openMachine(path: string = makePath(), bootId = 'boot-1'): Machine {
-  const db = openDatabase(path, 'create')
-  if ('problem' in db) throw new Error(db.message)
-  const ledger = new SqliteStore(db, bootId, NOW)
+/** `path`: or the address of a database. `beside`: other boots go on writing, as nodes do. */
+export function openMachine(path: string = makePath(), bootId = 'boot-1', beside = false): Machine {
+  const { store: ledger, db, differences } = openStore(path, bootId, NOW, beside)
   const wallets = new Wallets()
   let told = 0
   const apply = (tasks: readonly Task[]) => {
@@ -182,15 +182,14 @@ export function openMachine(path: string = makePath(), bootId = 'boot-1'): Machi
     askAll: (...asked) => commit(...asked).answers,
     ask: (asked) => commit(asked).answers[0],
     statesOf,
-    differences: () => differencesInFile(db),
+    differences,
     close: () => ledger.close(),
   }
 }
 
 /** What the file says of a key, whoever has it open. Undefined: there is no such key. */
 export function balanceAt(path: string, keyId: string): Readonly<{ availablePicos: Picos; lastSyncedAt: number }> | undefined {
-  const db = openDatabase(path, 'read')
-  if ('problem' in db) throw new Error(db.message)
+  const db = openToRead(path)
   try {
     const key = new CustomerReads(db).key({ kind: 'key', keyId })
     return key && { availablePicos: availableOf(key), lastSyncedAt: Math.max(key.lastSyncedAt, key.toppedUpAt ?? 0) }

@@ -148,8 +148,10 @@ function freePort(): Promise<number> {
 /** Undefined where it cannot start, which is said; there, `TOLLGATE_TEST_POSTGRES=required` fails instead. */
 const running: Postgres | undefined = await startOnce()
 
+export const isPostgresRunning = running !== undefined
+
 /** A test that needs Postgres. */
-export const postgresTest = test.skipIf(running === undefined)
+export const postgresTest = test.skipIf(!isPostgresRunning)
 
 /** Tests that need Postgres. */
 export const postgresSuite = describe.skipIf(running === undefined)

@@ -30,6 +30,7 @@ export class PostgresError extends Error {
 const RULE_CLASSES = new Set(['21', '22', '23', '42', 'P0'])
 /** Of these, what an operator or another program did to the database. */
 const INSUFFICIENT_PRIVILEGE = '42501'
+const FENCED = 'TG001'
 const CONFLICTS = new Set(['40001', '40P01'])
 
 export const isStorageFailure = (error: unknown): error is PostgresError =>
@@ -38,8 +39,11 @@ export const isStorageFailure = (error: unknown): error is PostgresError =>
 /** A deadlock, or what another transaction did meanwhile: nothing was done, and the same may be tried again at once. A storage failure as well. */
 export const isConflict = (error: unknown): boolean => error instanceof PostgresError && CONFLICTS.has(error.sqlState)
 
+/** What assert_node says (db/postgres/migrations/nodes.sql): another node took the lane over. A storage failure as well. */
+export const isFenced = (error: unknown): boolean => error instanceof PostgresError && error.sqlState === FENCED
+
 /** Postgres' words name tables, rules and roles; values stand in its details, which are left out. */
-const describeFailure = ({ sqlState, message }: PostgresError): string => `${sqlState} ${message}`
+export const describeFailure = ({ sqlState, message }: PostgresError): string => `${sqlState} ${message}`
 
 export const faultOf = (what: string, error: unknown): LedgerFault =>
   error instanceof PostgresError

@@ -1,8 +1,11 @@
 /** The ledger over a SQLite file: what only a file has beside the state machine. Rules: ledger.md "Group commit", "Pages", "A ledger that vanishes". */
 
 import type { Database } from 'bun:sqlite'
+import { ne } from 'drizzle-orm'
 import { keepLog, proveWritable, WAL_PAGES_MAX } from '../../../db/open.ts'
+import { marks } from '../../../db/schema.ts'
 import { GroupWrites } from '../group-writes.ts'
+import { prepareLeftMarks } from '../left-marks.ts'
 import type { Spilled } from '../spill-records.ts'
 import type { Applied, NotApplied, Replayed, Store } from '../store.ts'
 import type { PriceVersion, Task } from '../task.ts'
@@ -16,6 +19,7 @@ export class SqliteStore implements Store {
   readonly #engine: SqliteEngine
   readonly #writes: GroupWrites
   readonly #pages: PageTable
+  readonly #leftMarks: ReturnType<typeof prepareLeftMarks>
   #position: Position
   #isOpen = true
   /** Of the last settle. Unix milliseconds. */
@@ -28,6 +32,7 @@ export class SqliteStore implements Store {
     this.#engine = new SqliteEngine(db, this.#position.ledger, bootId, now)
     this.#writes = new GroupWrites(this.#engine)
     this.#pages = new PageTable(db)
+    this.#leftMarks = prepareLeftMarks(db, ne(marks.bootNumber, this.#engine.boot), -1)
     this.#now = now
   }
 
@@ -68,7 +73,7 @@ export class SqliteStore implements Store {
 
   /** Of other boots: only one process writes a file. */
   recover(now: number): number | NotApplied {
-    return this.#writes.recover(this.#engine.statements.marksOfOtherBoots.all({ boot: this.#engine.boot }), now)
+    return this.#writes.recover(this.#leftMarks.all(), now)
   }
 
   replay(frames: readonly Spilled[]): Replayed | NotApplied {

@@ -1,0 +1,100 @@
+-- A group of settles, in one statement: receipts, marks that go, idempotency keys, sums on accounts, keys and days, leases, and where the chains of the node's lane
+-- end. All of it or nothing. Rules: ledger.md "Settles on Postgres". Parameters are columns of tables: `receipts` in the order of its columns, then the ids of marks, and
+-- what the receipts add up to, each account, key, and key with day and price once. Rows of accounts, then of keys, are locked in the order of their numbers: two
+-- nodes that lock them in another order would wait for one another.
+--
+-- Returns the ids of those that have a receipt already; then nothing was written. NULL: all were written.
+CREATE FUNCTION settle(
+  own_lane BIGINT, own_boot BIGINT, own_epoch BIGINT,
+  request_ids TEXT[], account_numbers BIGINT[], key_numbers BIGINT[], price_numbers BIGINT[], boot_numbers BIGINT[], upstream_numbers BIGINT[],
+  upstream_message_ids TEXT[], upstream_request_ids TEXT[], attempt_counts BIGINT[], formats TEXT[], are_streams BIGINT[], outcomes TEXT[], bases TEXT[],
+  bytes_per_token BIGINT[], statuses BIGINT[], inputs BIGINT[], outputs BIGINT[], cache_reads BIGINT[], cache_writes_5m BIGINT[], cache_writes_1h BIGINT[],
+  tool_uses BIGINT[], costs BIGINT[], waived BIGINT[], holds BIGINT[], session_hashes BYTEA[], started BIGINT[], settled BIGINT[], days BIGINT[],
+  first_bytes BIGINT[], durations BIGINT[], seqs BIGINT[], hashes BYTEA[],
+  marked_ids TEXT[],
+  claim_keys BIGINT[], header_hashes BYTEA[], body_hashes BYTEA[], claim_request_ids TEXT[], expiries BIGINT[], claimed BIGINT[],
+  own_accounts BIGINT[], account_costs BIGINT[], heads_from BIGINT[], heads_to BIGINT[], head_hashes BYTEA[],
+  own_keys BIGINT[], key_costs BIGINT[], used BIGINT[],
+  day_keys BIGINT[], day_days BIGINT[], day_prices BIGINT[], day_requests BIGINT[], day_inputs BIGINT[], day_outputs BIGINT[], day_cache_reads BIGINT[],
+  day_cache_writes_5m BIGINT[], day_cache_writes_1h BIGINT[], day_tool_uses BIGINT[], day_costs BIGINT[], day_waived BIGINT[], day_estimated BIGINT[]
+) RETURNS TEXT[] LANGUAGE plpgsql AS $$
+DECLARE
+  known TEXT[];
+  written BIGINT;
+  begun BIGINT;
+BEGIN
+  PERFORM assert_node(own_lane, own_boot, own_epoch);
+  SELECT array_agg(request_id) INTO known FROM receipts WHERE request_id = ANY (request_ids);
+  IF known IS NOT NULL THEN
+    RETURN known;
+  END IF;
+
+  PERFORM FROM accounts WHERE number = ANY (own_accounts) ORDER BY number FOR NO KEY UPDATE;
+  PERFORM FROM keys WHERE number = ANY (own_keys) ORDER BY number FOR NO KEY UPDATE;
+
+  INSERT INTO receipts (request_id, account_number, key_number, price_number, boot_number, upstream_number, upstream_message_id, upstream_request_id, attempts,
+    format, is_stream, outcome, basis, bytes_per_token_thousandths, status, input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens,
+    cache_write_1h_tokens, server_tool_uses, cost_picos, waived_picos, hold_picos, session_hash, started_at, settled_at, day, first_byte_ms, duration_ms,
+    seq, hash, lane)
+  SELECT made.*, own_lane FROM unnest(request_ids, account_numbers, key_numbers, price_numbers, boot_numbers, upstream_numbers, upstream_message_ids,
+    upstream_request_ids, attempt_counts, formats, are_streams, outcomes, bases, bytes_per_token, statuses, inputs, outputs, cache_reads, cache_writes_5m,
+    cache_writes_1h, tool_uses, costs, waived, holds, session_hashes, started, settled, days, first_bytes, durations, seqs, hashes) AS made
+  ON CONFLICT (request_id) DO NOTHING;
+  GET DIAGNOSTICS written = ROW_COUNT;
+  IF written <> cardinality(request_ids) THEN
+    RAISE EXCEPTION 'another node settled one of these requests at the same moment' USING ERRCODE = 'serialization_failure';
+  END IF;
+
+  INSERT INTO chain_heads (account_number, lane, chain_count, chain_hash)
+    SELECT account, own_lane, head_to, hash FROM unnest(own_accounts, heads_from, heads_to, head_hashes) AS own (account, head_from, head_to, hash)
+    WHERE head_from = 0
+    ON CONFLICT (account_number, lane) DO NOTHING;
+  GET DIAGNOSTICS begun = ROW_COUNT;
+  UPDATE chain_heads SET chain_count = head_to, chain_hash = hash
+    FROM unnest(own_accounts, heads_from, heads_to, head_hashes) AS own (account, head_from, head_to, hash)
+    WHERE head_from > 0 AND account_number = account AND lane = own_lane AND chain_count = head_from;
+  GET DIAGNOSTICS written = ROW_COUNT;
+  IF begun + written <> cardinality(own_accounts) THEN
+    RAISE EXCEPTION 'a chain of lane % ends elsewhere than its node thought', own_lane USING ERRCODE = 'serialization_failure';
+  END IF;
+
+  UPDATE accounts SET spent_picos = spent_picos + cost, balance_picos = balance_picos - cost
+    FROM unnest(own_accounts, account_costs) AS own (account, cost) WHERE number = account;
+  UPDATE leases SET amount_picos = greatest(amount_picos - cost, 0)
+    FROM unnest(own_accounts, account_costs) AS own (account, cost) WHERE account_number = account AND lane = own_lane AND cost > 0;
+  UPDATE keys SET spent_picos = spent_picos + cost, last_synced_at = greatest(last_synced_at, used_at), last_used_at = greatest(last_used_at, used_at)
+    FROM unnest(own_keys, key_costs, used) AS own (key, cost, used_at) WHERE number = key;
+  UPDATE key_leases SET amount_picos = greatest(amount_picos - cost, 0)
+    FROM unnest(own_keys, key_costs) AS own (key, cost) WHERE key_number = key AND lane = own_lane AND cost > 0;
+
+  INSERT INTO usage_daily (key_number, day, model_number, price_number, requests, input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens,
+    cache_write_1h_tokens, server_tool_uses, cost_picos, waived_picos, estimated_picos)
+  SELECT key, day, model_number, price, CAST(sum(requests) AS BIGINT), CAST(sum(input) AS BIGINT), CAST(sum(output) AS BIGINT), CAST(sum(cache_read) AS BIGINT),
+    CAST(sum(cache_write_5m) AS BIGINT), CAST(sum(cache_write_1h) AS BIGINT), CAST(sum(uses) AS BIGINT), CAST(sum(cost) AS BIGINT),
+    CAST(sum(waiver) AS BIGINT), CAST(sum(estimated) AS BIGINT)
+  FROM unnest(day_keys, day_days, day_prices, day_requests, day_inputs, day_outputs, day_cache_reads, day_cache_writes_5m, day_cache_writes_1h, day_tool_uses,
+    day_costs, day_waived, day_estimated)
+    AS own (key, day, price, requests, input, output, cache_read, cache_write_5m, cache_write_1h, uses, cost, waiver, estimated)
+  JOIN price_versions ON price_versions.number = price
+  GROUP BY key, day, model_number, price
+  ON CONFLICT (key_number, day, model_number, price_number) DO UPDATE SET requests = usage_daily.requests + excluded.requests,
+    input_tokens = usage_daily.input_tokens + excluded.input_tokens, output_tokens = usage_daily.output_tokens + excluded.output_tokens,
+    cache_read_tokens = usage_daily.cache_read_tokens + excluded.cache_read_tokens,
+    cache_write_5m_tokens = usage_daily.cache_write_5m_tokens + excluded.cache_write_5m_tokens,
+    cache_write_1h_tokens = usage_daily.cache_write_1h_tokens + excluded.cache_write_1h_tokens,
+    server_tool_uses = usage_daily.server_tool_uses + excluded.server_tool_uses, cost_picos = usage_daily.cost_picos + excluded.cost_picos,
+    waived_picos = usage_daily.waived_picos + excluded.waived_picos, estimated_picos = usage_daily.estimated_picos + excluded.estimated_picos;
+
+  IF cardinality(marked_ids) > 0 THEN
+    DELETE FROM marks WHERE request_id = ANY (marked_ids);
+  END IF;
+  IF cardinality(claim_keys) > 0 THEN
+    -- One that still counts stays, and of two in the group the first.
+    DELETE FROM idempotency USING unnest(claim_keys, header_hashes, claimed) AS own (key, header, at)
+      WHERE key_number = key AND header_hash = header AND expires_at <= at;
+    INSERT INTO idempotency (key_number, header_hash, body_hash, request_id, expires_at)
+      SELECT * FROM unnest(claim_keys, header_hashes, body_hashes, claim_request_ids, expiries)
+      ON CONFLICT (key_number, header_hash) DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;

@@ -1,0 +1,172 @@
+/**
+ * Debits of a group on Postgres: all of them, with their sums, are one statement; marks and attempts of a group are one each. Where the chains of this lane end is
+ * known here, because nobody else extends them. Rules: ledger.md "Settles on Postgres".
+ */
+
+import { ChainHeads } from '../chain-heads.ts'
+import type { Connection } from '../connection.ts'
+import type { Debits, Priced } from '../debits.ts'
+import { GroupSums } from '../group-sums.ts'
+import type { Numbers } from '../numbers.ts'
+import { attemptRow, countersOf, markRow, RECEIPT_COLUMNS, receiptRow, type Value } from '../row-values.ts'
+import type { Statements } from '../statements.ts'
+import type { Calls, Mark } from '../task.ts'
+import type { NodeIdentity } from './node.ts'
+import { columnTexts, INSERT_ATTEMPTS, PUT_MARKS, SETTLE } from './settle-call.ts'
+
+/** Thrown where a group that was to be one statement needs more: it is begun anew, as a transaction. Nothing was written. */
+export class NeedsTransaction extends Error {}
+
+export class PostgresDebits implements Debits {
+  readonly #node: NodeIdentity
+  readonly #statements: Statements
+  readonly #numbers: Numbers
+  readonly #heads: ChainHeads
+  readonly #isAlone: () => boolean
+  readonly #settle
+  readonly #putMarks
+  readonly #insertAttempts
+  #marks: (readonly Value[])[] = []
+  #attempts: (readonly Value[])[] = []
+
+  /** `isAlone`: there is no transaction around the present statement. */
+  constructor(db: Connection, statements: Statements, numbers: Numbers, node: NodeIdentity, isAlone: () => boolean) {
+    this.#node = node
+    this.#statements = statements
+    this.#numbers = numbers
+    this.#heads = new ChainHeads(statements, node.bootId)
+    this.#isAlone = isAlone
+    this.#settle = db.query<{ known: readonly string[] | null }, Value[]>(SETTLE)
+    this.#putMarks = db.query<undefined, Value[]>(PUT_MARKS)
+    this.#insertAttempts = db.query<undefined, Value[]>(INSERT_ATTEMPTS)
+  }
+
+  insert(debits: readonly Priced[]): readonly boolean[] {
+    const first = new Map<string, Priced>()
+    for (const priced of debits) if (!first.has(priced.debit.requestId)) first.set(priced.debit.requestId, priced)
+    if (first.size < debits.length && this.#isAlone()) throw new NeedsTransaction()
+    const known = new Set(this.#write([...first.values()]))
+    if (known.size > 0) {
+      this.#heads.forget()
+      for (const { debit } of debits) {
+        if (debit.isMarked && known.has(debit.requestId)) this.#statements.deleteMark.run(debit.requestId)
+      }
+      this.#write([...first.values()].filter(({ debit }) => !known.has(debit.requestId)))
+    }
+    return debits.map((priced) => first.get(priced.debit.requestId) === priced && !known.has(priced.debit.requestId))
+  }
+
+  /** All of them, or none: then the ids of those that have a receipt already. */
+  #write(debits: readonly Priced[]): readonly string[] {
+    if (debits.length === 0) return []
+    this.#writeWaiting()
+    this.#heads.learn(debits.map(({ debit }) => debit))
+    const sums = new GroupSums()
+    const from = new Map<number, number>()
+    const rows = debits.map(({ debit, price, version, day }) => {
+      const { accountNumber } = debit
+      if (!from.has(accountNumber)) from.set(accountNumber, this.#heads.endOf(accountNumber).count)
+      const numbers = { price, boot: this.#node.boot, upstream: this.#numbers.upstreamOf(debit.upstream) }
+      const { link, values } = receiptRow(debit, numbers, version, day, this.#heads)
+      this.#heads.append(accountNumber, link)
+      sums.add(debit, price, day)
+      return values
+    })
+    const { lane, boot, epoch } = this.#node
+    const { known } = this.#settle.get(
+      lane,
+      boot,
+      epoch,
+      ...columnTexts(rows, RECEIPT_COLUMNS.length),
+      ...columnTexts(
+        debits.flatMap(({ debit }) => (debit.isMarked ? [[debit.requestId]] : [])),
+        1,
+      ),
+      ...columnTexts(claimsOf(debits), 6),
+      ...columnTexts(
+        [...sums.accounts].map(([account, cost]) => this.#accountRow(account, cost, from.get(account) ?? 0)),
+        5,
+      ),
+      ...columnTexts(
+        [...sums.keys].map(([key, { cost, at }]) => [key, cost, at]),
+        3,
+      ),
+      ...columnTexts(daysOf(sums), 13),
+    ) ?? { known: null }
+    if (known !== null) {
+      if (this.#isAlone()) throw new NeedsTransaction()
+      return known
+    }
+    for (const { debit } of debits) {
+      if (debit.otherAttempts !== undefined) this.insertAttempts({ ...debit, attempts: debit.otherAttempts })
+    }
+    return []
+  }
+
+  #accountRow(account: number, cost: bigint, from: number): readonly Value[] {
+    const { count, blob } = this.#heads.endOf(account)
+    return [account, cost, from, count, blob]
+  }
+
+  putMark(mark: Mark, now: number): void {
+    const { requestId, accountNumber, keyNumber, price, otherAttempts } = mark
+    if (otherAttempts !== undefined) this.insertAttempts({ requestId, accountNumber, keyNumber, price, attempts: otherAttempts })
+    const numbers = { price: this.#numbers.priceAt(price), boot: this.#node.boot, upstream: this.#numbers.upstreamOf(mark.upstream) }
+    this.#marks.push(markRow(mark, numbers, now))
+  }
+
+  insertAttempts(calls: Calls): void {
+    const { rates } = this.#numbers.versionAt(calls.price)
+    for (const attempt of calls.attempts) {
+      const numbers = {
+        price: this.#numbers.priceAt(calls.price),
+        boot: this.#node.boot,
+        upstream: this.#numbers.upstreamOf(attempt.upstream),
+      }
+      this.#attempts.push(attemptRow(calls, attempt, numbers, rates))
+    }
+  }
+
+  flush(): void {
+    this.#writeWaiting()
+  }
+
+  /** A mark may come twice in a group; the later one says more. */
+  #writeWaiting(): void {
+    if (this.#marks.length > 0) {
+      const marks = [...new Map(this.#marks.map((row) => [row[0], row])).values()]
+      this.#putMarks.run(...columnTexts(marks, marks[0]?.length ?? 0))
+      this.#marks = []
+    }
+    if (this.#attempts.length > 0) {
+      this.#insertAttempts.run(...columnTexts(this.#attempts, this.#attempts[0]?.length ?? 0))
+      this.#attempts = []
+    }
+  }
+
+  forget(): void {
+    this.#marks = []
+    this.#attempts = []
+    this.#heads.forget()
+  }
+
+  reread(): void {
+    this.#heads.forget()
+  }
+
+  committed(): void {
+    this.#heads.makeRoom()
+  }
+}
+
+const claimsOf = (debits: readonly Priced[]): readonly (readonly Value[])[] =>
+  debits.flatMap(({ debit: { idempotency, keyNumber, requestId, now } }) =>
+    idempotency === undefined ? [] : [[keyNumber, idempotency.headerHash, idempotency.bodyHash, requestId, idempotency.expiresAt, now]],
+  )
+
+const daysOf = ({ days }: GroupSums): readonly (readonly Value[])[] =>
+  days.map(({ key, day, price, requests, cost, waived, estimated, ...usage }) => [
+    ...[key, day, price, requests],
+    ...countersOf(usage),
+    ...[cost, waived, estimated],
+  ])

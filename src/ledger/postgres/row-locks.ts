@@ -1,0 +1,44 @@
+/**
+ * Rows of accounts and keys that a transaction will write, locked in the order of their numbers before it begins: two nodes that take them in another order would
+ * wait for one another. A group of settles does the same in its own statement. Rules: ledger.md "Settles on Postgres".
+ */
+
+import type { Connection } from '../connection.ts'
+import type { WriteTask } from '../task.ts'
+import { arrayText } from './settle-call.ts'
+
+const arrayAt = (place: number, type: string): string => `CAST(CAST(?${place} AS TEXT) AS ${type}[])`
+
+export class RowLocks {
+  readonly #lockAccounts
+  readonly #lockKeys
+
+  constructor(db: Connection) {
+    this.#lockAccounts = db.query<unknown, [string, string, string]>(
+      `SELECT number FROM accounts WHERE number = ANY (${arrayAt(1, 'BIGINT')}) OR id = ANY (${arrayAt(2, 'TEXT')})
+         OR number IN (SELECT account_number FROM keys WHERE id = ANY (${arrayAt(3, 'TEXT')}))
+       ORDER BY number FOR NO KEY UPDATE`,
+    )
+    this.#lockKeys = db.query<unknown, [string, string]>(
+      `SELECT number FROM keys WHERE number = ANY (${arrayAt(1, 'BIGINT')}) OR id = ANY (${arrayAt(2, 'TEXT')}) ORDER BY number FOR NO KEY UPDATE`,
+    )
+  }
+
+  /** Of operations, whose checks must hold until they are written, and of the settles beside them. */
+  take(tasks: readonly WriteTask[]): void {
+    const accountIds = new Set<string>()
+    const keyIds = new Set<string>()
+    for (const task of tasks) {
+      if (task.kind !== 'operate') continue
+      const { operation } = task
+      if ('accountId' in operation && operation.accountId !== null) accountIds.add(operation.accountId)
+      if ('keyId' in operation) keyIds.add(operation.keyId)
+    }
+    if (accountIds.size === 0 && keyIds.size === 0) return
+    const debits = tasks.flatMap((task) => (task.kind === 'settle' ? [task.debit] : []))
+    const accounts = arrayText([...new Set(debits.map(({ accountNumber }) => accountNumber))])
+    const keys = arrayText([...new Set(debits.map(({ keyNumber }) => keyNumber))])
+    this.#lockAccounts.all(accounts, arrayText([...accountIds]), arrayText([...keyIds]))
+    this.#lockKeys.all(keys, arrayText([...keyIds]))
+  }
+}

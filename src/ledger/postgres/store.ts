@@ -1,0 +1,108 @@
+/**
+ * The ledger over Postgres, which other nodes write as well: what only that has beside the state machine. A statement that was not answered may have been done: the
+ * group is repeated, because every write is once by its id. Rules: ledger.md "Settles on Postgres".
+ */
+
+import { sql } from 'drizzle-orm'
+import type { Connection } from '../connection.ts'
+import { GroupWrites } from '../group-writes.ts'
+import { prepareLeftMarks } from '../left-marks.ts'
+import type { Spilled } from '../spill-records.ts'
+import type { Applied, NotApplied, Replayed, Store } from '../store.ts'
+import type { PriceVersion, Task } from '../task.ts'
+import { PostgresEngine } from './engine.ts'
+import type { NodeIdentity } from './node.ts'
+import { isStorageFailure } from './storage-failure.ts'
+
+/** Marks that are waived in one transaction. */
+const RECOVERED_AT_ONCE = 256
+/** Idempotency keys that are over are looked for behind so many settles, and so many of them go at once. */
+const TIDIED_AFTER = 4_096
+const FORGOTTEN_MAX = 2 * TIDIED_AFTER
+
+const IS_LEFT = sql`not exists (select 1 from nodes where nodes.boot_number = marks.boot_number and lease_until > 0)`
+
+export class PostgresStore implements Store {
+  readonly id: string
+  readonly #db: Connection
+  readonly #leftMarks
+  readonly #forget
+  readonly #prices: PriceVersion[] = []
+  #engine: PostgresEngine
+  #writes: GroupWrites
+  #settled = 0
+
+  /** `db`: of its own, opened by db/postgres/open.ts. `node`: who writes. Throws what Postgres says. */
+  constructor(db: Connection, node: NodeIdentity) {
+    this.#db = db
+    this.id = db.query<{ value: string }, []>("SELECT value FROM meta WHERE name = 'node'").get()?.value ?? ''
+    this.#engine = new PostgresEngine(db, node)
+    this.#writes = new GroupWrites(this.#engine)
+    this.#leftMarks = prepareLeftMarks(db, IS_LEFT, RECOVERED_AT_ONCE)
+    this.#forget = db.query<undefined, [number]>(
+      `DELETE FROM idempotency WHERE (key_number, header_hash) IN (
+         SELECT key_number, header_hash FROM idempotency WHERE expires_at <= clock_ms() LIMIT ? FOR UPDATE SKIP LOCKED)`,
+    )
+  }
+
+  /** It was fenced, and is a node again: another boot, and maybe in another lane. */
+  rejoin(node: NodeIdentity): void {
+    this.#engine = new PostgresEngine(this.#db, node)
+    this.#writes = new GroupWrites(this.#engine)
+    this.#writes.numbers.define(this.#prices)
+  }
+
+  define(prices: readonly PriceVersion[]): void {
+    this.#prices.push(...prices)
+    this.#writes.numbers.define(prices)
+  }
+
+  versionAt(index: number): PriceVersion {
+    return this.#writes.numbers.versionAt(index)
+  }
+
+  apply(tasks: readonly Task[]): Applied | NotApplied {
+    const applied = this.#writes.apply(tasks)
+    if (applied.kind === 'applied') this.#settled += tasks.length
+    return applied
+  }
+
+  /** Of boots that have no lane any more. Other nodes may do the same at the same moment. */
+  recover(now: number): number | NotApplied {
+    for (let recovered = 0; ; ) {
+      const done = this.#writes.recover(this.#leftMarks.all(), now)
+      if (typeof done !== 'number') return done
+      recovered += done
+      if (done < RECOVERED_AT_ONCE) return recovered
+    }
+  }
+
+  replay(frames: readonly Spilled[]): Replayed | NotApplied {
+    return this.#writes.replay(frames)
+  }
+
+  tidy(): void {
+    if (this.#settled < TIDIED_AFTER) return
+    this.#settled = 0
+    this.#attempt(() => this.#forget.run(FORGOTTEN_MAX))
+  }
+
+  canWrite(): boolean {
+    return this.#attempt(() => undefined)
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+
+  /** True: it was committed. A storage that fails, or a lane that was lost, is met by the next settle. */
+  #attempt(write: () => void): boolean {
+    try {
+      this.#engine.transact(write, { isDurable: true })
+      return true
+    } catch (error) {
+      if (!isStorageFailure(error)) throw error
+      return false
+    }
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * On which store the machines of a test file are: SQLite, or Postgres where a file of test/ledger/postgres runs the same tests again. A place is the path of a file,
+ * or the address of a database.
+ */
+
+import type { Database } from 'bun:sqlite'
+import { openDatabase } from '../../db/open.ts'
+import { openPostgres } from '../../db/postgres/open.ts'
+import type { Connection } from '../../src/ledger/connection.ts'
+import type { Difference } from '../../src/ledger/difference.ts'
+import type { NodeIdentity } from '../../src/ledger/postgres/node.ts'
+import { PostgresStore } from '../../src/ledger/postgres/store.ts'
+import { SqliteStore } from '../../src/ledger/sqlite/store.ts'
+import { differencesInFile } from '../../src/ledger/sqlite/verify.ts'
+import type { Store } from '../../src/ledger/store.ts'
+import { differences } from '../../src/ledger/verify.ts'
+import { connectPostgres } from './postgres-connection.ts'
+
+let makeDatabase: (() => string) | undefined
+
+/** From here on, for the tests that are registered next. `makeDatabase`: of an empty ledger on Postgres; undefined: files again. */
+export function usePostgres(make: (() => string) | undefined): void {
+  makeDatabase = make
+}
+
+export const makeAddress = (): string | undefined => makeDatabase?.()
+export const isAddress = (place: string): boolean => place.startsWith('postgres://')
+
+/** A connection of its own that can only read. */
+export function openToRead(place: string): Connection {
+  if (isAddress(place)) return connectPostgres(place, { access: 'read' })
+  const db = openDatabase(place, 'read')
+  if ('problem' in db) throw new Error(db.message)
+  return db
+}
+
+/** `db`: typed as a file's, because the tests' own queries are common to both. */
+type Opened = Readonly<{ store: Store; db: Database; differences: () => readonly Difference[] }>
+
+/** A store of that boot; earlier boots are gone, but those that it stands `beside`. `now`: Unix milliseconds. */
+export function openStore(place: string, bootId: string, now: number, beside = false): Opened {
+  if (isAddress(place)) return openOnPostgres(place, bootId, beside)
+  const db = openDatabase(place, 'create')
+  if ('problem' in db) throw new Error(db.message)
+  return { store: new SqliteStore(db, bootId, now), db, differences: () => differencesInFile(db) }
+}
+
+function openOnPostgres(url: string, bootId: string, beside: boolean): Opened {
+  const db: Connection = connectPostgres(url)
+  const problem = openPostgres(db, 'Postgres', 'create')
+  if (problem !== undefined) throw new Error(problem.message)
+  const store = new PostgresStore(db, joinNode(db, bootId, beside))
+  return { store, db: db as Database, differences: () => differences(db, () => []) }
+}
+
+const FOREVER_MS = 1e12
+
+/** Without a heartbeat: it is a node for as long as no other boot of the test takes its lane. */
+function joinNode(db: Connection, bootId: string, beside: boolean): NodeIdentity {
+  if (!beside) fenceAll(db, bootId)
+  const { lane, boot, epoch } = db
+    .query<{ lane: bigint; boot: bigint; epoch: bigint }, [string, number]>(
+      "SELECT own_lane AS lane, own_boot AS boot, own_epoch AS epoch FROM register_node('test', ?, ?)",
+    )
+    .get(bootId, FOREVER_MS) ?? { lane: 0n, boot: 0n, epoch: 0n }
+  return { lane: Number(lane), boot: Number(boot), bootId, epoch: Number(epoch) }
+}
+
+/** As when they were not heard of for a term. */
+export function fenceAll(db: Connection, but = ''): void {
+  db.query<undefined, [string]>(
+    'UPDATE nodes SET lease_until = 1 WHERE lease_until > 0 AND boot_number <> coalesce((SELECT number FROM boots WHERE id = ?), 0)',
+  ).run(but)
+  db.query<unknown, []>('SELECT fence_expired()').get()
+}
