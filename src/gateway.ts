@@ -84,7 +84,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const { startThread, startWire, config } = options
   const metrics = makeMetrics()
   const alarms = new Alarms(Date.now)
-  const log = makeLog({ write: options.log, ...alarmsTo(alarms, metrics) })
+  const { node } = { node: undefined, ...config.ledger }
+  const log = makeLog({ write: options.log, node, ...alarmsTo(alarms, metrics) })
   const onFault = ({ problem, bug }: LedgerFault): void =>
     log.alarm('ledger', { fault: problem, ...(bug === undefined ? {} : describeBug(bug)) })
   const opening = openLedgerAt(config.ledger, {

@@ -1,10 +1,11 @@
 /** The command line: which commands there are, and how a run becomes an exit code. Rules: operator.md "Commands". */
 
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Option } from 'commander'
 import packageFile from '../../package.json' with { type: 'json' }
 import { wholeNumber } from './arguments.ts'
 import { configOption, type Run, runWith } from './command-context.ts'
 import { type CliEnvironment, EXIT } from './environment.ts'
+import { type Part, readPart } from './part.ts'
 
 /** `argv` is without the program's own name. Resolves to the exit code; rejects on bugs only. */
 export async function runCli(argv: readonly string[], environment: CliEnvironment): Promise<number> {
@@ -83,8 +84,10 @@ function addServe(program: Command, environment: CliEnvironment, setExitCode: Se
     .description('run the gateway')
     .option('--port <N>', 'instead of the configured one; 0 picks a free one', wholeNumber(0, 65_535))
     .option('--host <HOST>', 'instead of the configured one')
-  command.action(async ({ port, host }: { port?: number; host?: string }) => {
+    .option('--processes <N>', 'that many processes on one port, each a node; needs a ledger on Postgres', wholeNumber(1, 256), 1)
+    .addOption(new Option('--part <I/N>', 'which of several processes this is').argParser(readPart).hideHelp())
+  command.action(async ({ port, host, processes, part }: { port?: number; host?: string; processes: number; part?: Part }) => {
     const { serve } = await import('./serve.ts')
-    setExitCode(await serve({ config: configOption(command), port, host }, environment))
+    setExitCode(await serve({ config: configOption(command), port, host, processes, part }, environment))
   })
 }

@@ -12,8 +12,13 @@ const MAX_REQUESTS_VALUE = '65535'
 /** Does not return when it re-executes. */
 export function reexecute(env: CliEnvironment['env']): void {
   if (env[MAX_REQUESTS] !== undefined) return
-  const args = isCompiled() ? process.argv.slice(2) : [Bun.main, ...process.argv.slice(2)]
-  process.execve?.(process.execPath, [process.execPath, ...args], { ...env, [MAX_REQUESTS]: MAX_REQUESTS_VALUE } as NodeJS.ProcessEnv)
+  process.execve?.(process.execPath, [...ownCommand(process.argv.slice(2))], {
+    ...env,
+    [MAX_REQUESTS]: MAX_REQUESTS_VALUE,
+  } as NodeJS.ProcessEnv)
 }
+
+/** This program again, with other arguments. */
+export const ownCommand = (args: readonly string[]): readonly string[] => [process.execPath, ...(isCompiled() ? [] : [Bun.main]), ...args]
 
 const isCompiled = (): boolean => Bun.main.includes('/$bunfs/')

@@ -1,31 +1,50 @@
-/** `tollgate serve`: one process, from its re-execution to its last flush. Rules: operator.md "Shutdown"; platform.md "Process". */
+/** `tollgate serve`: one process, from its re-execution to its last flush, whether by itself or one of several. Rules: operator.md "Shutdown"; platform.md "Process". */
 
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { type ConfigProblems, textOfProblem } from '../config/problems.ts'
 import { type Gateway, startGateway } from '../gateway.ts'
 import { makeLog } from '../observe/log.ts'
+import { processMemoryBytes } from '../observe/process-memory.ts'
 import { logToStderr } from '../observe/stderr.ts'
 import { guardAgainstBugs } from './bug-guard.ts'
 import { tell } from './command-context.ts'
-import { type CliEnvironment, EXIT, type ExitCode } from './environment.ts'
+import { type CliEnvironment, EXIT, wrongUse } from './environment.ts'
 import { ledgerStop } from './ledger-choice.ts'
+import { obeyParent } from './orders.ts'
+import { configOfPart, type Part, partsProblem } from './part.ts'
 import { ignoredProxies } from './proxies.ts'
 import { reexecute } from './reexecute.ts'
+import { serveMany } from './serve-many.ts'
 
-export type ServeOptions = Readonly<{ config: string | undefined; port: number | undefined; host: string | undefined }>
+export type ServeOptions = Readonly<{
+  config: string | undefined
+  port: number | undefined
+  host: string | undefined
+  /** How many processes; this one is then their parent. */
+  processes: number
+  /** Which of several this one is; undefined: it is alone. */
+  part: Part | undefined
+}>
 
 /** Resolves with the exit code when the gateway has drained. */
-export async function serve(options: ServeOptions, environment: CliEnvironment): Promise<ExitCode> {
+export async function serve(options: ServeOptions, environment: CliEnvironment): Promise<number> {
+  const { part, processes: count } = options
   const { startThread, startWire, startBodyThread, stdout, stderr } = environment
-  const load = (): Config | ConfigProblems => loadConfig({ file: options.config, folder: environment.folder, env: environment.env })
+  const load = (): Config | ConfigProblems => {
+    const loaded = loadConfig({ file: options.config, folder: environment.folder, env: environment.env })
+    return 'problems' in loaded || part === undefined ? loaded : configOfPart(loaded, part)
+  }
   const config = load()
   if ('problems' in config) {
     stderr(explain(config))
     return EXIT.usage
   }
+  const tooMany = partsProblem(config, count)
+  if (tooMany !== undefined) return tell(environment, wrongUse(tooMany))
   const ledgerProblem = ledgerStop(config)
   if (ledgerProblem !== undefined) return tell(environment, ledgerProblem)
+  if (count > 1) return await serveMany({ ...options, count }, environment)
   if (config.upstreams.some(({ transport }) => transport === 'fetch')) reexecute(environment.env)
   const proxies = ignoredProxies(environment.env, config)
   if (proxies.length > 0) makeLog({ write: stderr }).notice(`${proxies.join(', ')} ignored: a proxy would see the upstream's key`)
@@ -38,6 +57,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
     host: options.host,
     port: options.port,
     log: logToStderr(),
+    ...(part === undefined ? {} : { memoryBytes: processMemoryBytes() / part.count }),
   })
   if ('problem' in gateway) {
     stderr(`tollgate: ${gateway.message}\n`)
@@ -45,7 +65,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
   }
   guardAgainstBugs(gateway.world.log)
   reloadOnSignal(gateway, load)
-  const stopped = untilStopped(gateway)
+  const stopped = part === undefined ? untilStopped(gateway) : untilParentStops(gateway, load)
   gateway.world.log.notice('listening', { url: gateway.url, operator_url: gateway.operatorUrl })
   if (config.upstreams.length === 0) gateway.world.log.notice('no upstream is configured, the embedded simulator answers')
   // The last step of a start: who reads this line may send a signal at once.
@@ -59,28 +79,34 @@ const LINGER_MS = 5_000
 
 /** Resolves when a signal has been obeyed: the first drains, a second does not wait for running streams. The process ends soon after, whatever hangs. */
 export async function untilStopped(gateway: Gateway): Promise<void> {
-  try {
-    await drained(gateway)
-  } finally {
-    setTimeout(() => process.exit(), LINGER_MS).unref()
-  }
+  await stoppedBy(gateway, () => () => undefined)
 }
 
-function drained(gateway: Gateway): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let isDraining = false
-    const stop = (): void => {
-      if (isDraining) {
-        gateway.hurry()
-        return
-      }
-      isDraining = true
-      gateway.world.log.notice('draining')
-      gateway.drain().then(resolve, reject)
-    }
-    process.on('SIGTERM', stop)
-    process.on('SIGINT', stop)
-  })
+/** The same by a parent's orders as well: one of its orders and a signal to all of the group are one stop, not two. */
+const untilParentStops = (gateway: Gateway, load: () => Config | ConfigProblems): Promise<void> =>
+  stoppedBy(gateway, (drain) => obeyParent({ drain, hurry: gateway.hurry, reload: () => reload(gateway, load()) }))
+
+/** `listen`: to who may stop it beside signals; gives what ends that. */
+async function stoppedBy(gateway: Gateway, listen: (drain: () => void) => () => void): Promise<void> {
+  const end = Promise.withResolvers<void>()
+  let isDraining = false
+  const drain = (): void => {
+    if (isDraining) return
+    isDraining = true
+    gateway.world.log.notice('draining')
+    gateway.drain().then(end.resolve, end.reject)
+  }
+  let signals = 0
+  const onSignal = (): void => (++signals === 1 ? drain() : gateway.hurry())
+  process.on('SIGTERM', onSignal)
+  process.on('SIGINT', onSignal)
+  const close = listen(drain)
+  try {
+    await end.promise
+  } finally {
+    close()
+    setTimeout(() => process.exit(), LINGER_MS).unref()
+  }
 }
 
 /** `load`: reads the configuration anew. */

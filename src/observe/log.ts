@@ -25,6 +25,8 @@ type LogLevel = 'info' | 'warn' | 'error'
 export type LogOptions = Readonly<{
   /** Takes one whole line, with its newline. Must not throw and must not wait. */
   write: (line: string) => void
+  /** Which of the nodes that may write to one place says it; undefined: there is one. */
+  node?: string | undefined
   /** Told of every alarm that is not a request's own: `metrics.alarm`. */
   onAlarm?: (what: string, fields: LogFields) => void
   /** Told of a request whose end an operator must act on. */
@@ -33,7 +35,9 @@ export type LogOptions = Readonly<{
   now?: () => number
 }>
 
-export function makeLog({ write, onAlarm, onRequestAlarm, now = () => performance.now() }: LogOptions): Log {
+export function makeLog({ write, node, onAlarm, onRequestAlarm, now = () => performance.now() }: LogOptions): Log {
+  const by = node === undefined ? '' : `,"node":${JSON.stringify(node)}`
+  const textOf = (level: LogLevel, fields: Readonly<Record<string, unknown>>): string => lineOf(level, by, fields)
   const tell = (line: RequestLine): void => write(textOf(levelOf(line), fieldsOf(line)))
   const keyless = new KeylessRefusals(tell, now)
   return {
@@ -52,8 +56,8 @@ export function makeLog({ write, onAlarm, onRequestAlarm, now = () => performanc
 }
 
 /** JSON escapes line breaks and control characters, so a line is a line whatever others say in it. */
-const textOf = (level: LogLevel, fields: Readonly<Record<string, unknown>>): string => {
-  const head = `{"level":"${level}","time":"${new Date().toISOString()}"`
+const lineOf = (level: LogLevel, by: string, fields: Readonly<Record<string, unknown>>): string => {
+  const head = `{"level":"${level}","time":"${new Date().toISOString()}"${by}`
   return `${head},${JSON.stringify(fields).slice(1)}\n`
 }
 

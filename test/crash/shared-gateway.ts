@@ -11,8 +11,8 @@ const config = loadConfig({ file: undefined, folder: process.cwd(), env: process
 if ('problems' in config) throw new Error(JSON.stringify(config.problems))
 const gateway = await startGateway({
   config,
-  startWire: () => new Worker(new URL('../../src/ledger/postgres/wire.ts', import.meta.url)),
   startThread: () => new Worker(new URL('../../src/ledger/thread.ts', import.meta.url)),
+  startWire: () => new Worker(new URL('../../src/ledger/postgres/wire.ts', import.meta.url)),
   startBodyThread: () => new Worker(new URL('../../src/relay/body-thread.ts', import.meta.url)),
   host: undefined,
   port: Number(values.port),

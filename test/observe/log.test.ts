@@ -25,6 +25,15 @@ const WHOLE: RequestLine = {
   durationMs: 345.2,
 }
 
+test('where several nodes write to one place each line says whose it is, and nothing of it is taken for a field', () => {
+  const written: string[] = []
+  const log = makeLog({ write: (line) => written.push(line), node: 'web"1/2' })
+  log.request(WHOLE)
+  log.notice('listening')
+  log.alarm('ledger')
+  expect(written.map((line) => JSON.parse(line).node)).toEqual(['web"1/2', 'web"1/2', 'web"1/2'])
+})
+
 test('a request is one line of JSON with the product’s field names, money exact', () => {
   const written: string[] = []
   makeLog({ write: (line) => written.push(line) }).request(WHOLE)

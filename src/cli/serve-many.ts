@@ -1,0 +1,36 @@
+/** `tollgate serve --processes N`: the parent, between the checked configuration and the exit code. Rules: operator.md "Processes". */
+
+import { makeLog } from '../observe/log.ts'
+import { logToStderr } from '../observe/stderr.ts'
+import { guardAgainstBugs } from './bug-guard.ts'
+import type { CliEnvironment } from './environment.ts'
+import { textOfPart } from './part.ts'
+import { Processes } from './processes.ts'
+import { ownCommand } from './reexecute.ts'
+
+type Many = Readonly<{ count: number; config: string | undefined; port: number | undefined; host: string | undefined }>
+
+export async function serveMany({ count, config, port, host }: Many, { env, stdout }: CliEnvironment): Promise<number> {
+  const log = makeLog({ write: logToStderr() })
+  const given = (name: string, value: string | undefined): readonly string[] => (value === undefined ? [] : [name, value])
+  const processes = new Processes({
+    count,
+    port,
+    command: (index, shared) =>
+      ownCommand([
+        ...given('--config', config),
+        'serve',
+        ...['--part', textOfPart({ index, count })],
+        ...given('--host', host),
+        ...given('--port', shared?.toString()),
+      ]),
+    env,
+    onListening: (url) => stdout(`tollgate listening on ${url}\n`),
+    log,
+  })
+  guardAgainstBugs(log)
+  process.on('SIGTERM', () => processes.stop())
+  process.on('SIGINT', () => processes.stop())
+  process.on('SIGHUP', () => processes.reload())
+  return await processes.run()
+}

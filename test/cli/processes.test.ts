@@ -1,0 +1,154 @@
+/**
+ * Several processes on one port: begun as one, begun anew when one dies, ended as one. What a gateway does in each of them stands in test/crash.
+ * Rules: operator.md "Processes".
+ */
+
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { configOfPart, partsProblem, readPart, textOfPart } from '../../src/cli/part.ts'
+import { Processes } from '../../src/cli/processes.ts'
+import type { Config } from '../../src/config/config.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { Workplace } from './run.ts'
+
+const PROGRAM = join(import.meta.dir, '../support/part-process.ts')
+const DELAYS = { firstMs: 20, maxMs: 80, steadyMs: 60_000 }
+
+let place: Workplace
+let notes: string
+let url: string | undefined
+let notices: (Record<string, unknown> & { text: string })[]
+beforeEach(() => {
+  place = new Workplace()
+  notes = join(place.folder, 'notes')
+  writeFileSync(notes, '')
+  url = undefined
+  notices = []
+})
+afterEach(() => place.remove())
+
+const began = (count: number, port: number | undefined = 0): Processes =>
+  new Processes({
+    count,
+    port,
+    command: (index, shared) => [process.execPath, PROGRAM, String(index), String(shared ?? 0), notes],
+    env: { PATH: process.env['PATH'] },
+    onListening: (address) => {
+      if (url !== undefined) throw new Error('told twice')
+      url = address
+    },
+    log: { notice: (text, fields = {}) => void notices.push({ text, ...fields }) },
+    delays: DELAYS,
+  })
+
+const noted = (): readonly string[] => readFileSync(notes, 'utf8').trim().split('\n')
+const count = (words: string): number => noted().filter((line) => line.endsWith(words)).length
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  for (const end = performance.now() + 10_000; !(await isSo()); await Bun.sleep(10))
+    if (performance.now() > end) throw new Error(`waited in vain; ${noted().join(', ')}`)
+}
+
+/** Who answers on the port: number and pid. */
+async function answering(): Promise<ReadonlySet<string>> {
+  const answers = await Promise.all(Array.from({ length: 40 }, () => fetch(url ?? '').then((answer) => answer.text())))
+  return new Set(answers)
+}
+
+test('all listen on the port that the first picked, and the address is told once, when they do', async () => {
+  const processes = began(3)
+  const ended = processes.run()
+  await until(() => url !== undefined)
+  expect(noted()).toHaveLength(3)
+  expect(noted()[0]).toBe('1 began')
+  await until(async () => (await answering()).size === 3)
+  processes.reload()
+  await until(() => count('reload') === 3)
+  processes.stop()
+  expect(await ended).toBe(0)
+  expect(count('drain')).toBe(3)
+  expect(count('began')).toBe(3)
+  expect(count('hurry')).toBe(0)
+})
+
+test('one that dies begins anew on the same port, each time after a longer wait, and the others stay', async () => {
+  const processes = began(2)
+  const ended = processes.run()
+  await until(() => url !== undefined)
+  const before = await answering()
+  for (let deaths = 1; deaths <= 5; deaths++) {
+    await fetch(`${url}/die`).catch(() => undefined)
+    await until(
+      () => notices.filter(({ text }) => text === 'a process ended and will begin anew').length === deaths && count('began') === 2 + deaths,
+    )
+    await until(async () => (await answering()).size === 2)
+  }
+  const deaths = notices.filter(({ text }) => text === 'a process ended and will begin anew')
+  expect(deaths.every(({ code }) => code === 9)).toBeTrue()
+  for (const index of [1, 2]) {
+    const waits = deaths.filter(({ process }) => process === index).map(({ wait_ms }) => wait_ms)
+    expect(waits).toEqual([20, 40, 80, 80, 80].slice(0, waits.length))
+  }
+  expect([...(await answering())].some((who) => !before.has(who))).toBeTrue()
+  processes.stop()
+  expect(await ended).toBe(0)
+})
+
+test('one that cannot begin ends all of them with its exit code, and no address is told', async () => {
+  for (const [index, expected] of [
+    [1, ['1 began']],
+    [3, ['1 began', '1 drain', '2 began', '2 drain', '3 began']],
+  ] as const) {
+    writeFileSync(notes, '')
+    writeFileSync(`${notes}.cannot-begin-${index}`, '')
+    expect(await began(3).run()).toBe(3)
+    expect([...noted()].sort()).toEqual([...expected])
+    expect(url).toBeUndefined()
+    await Bun.file(`${notes}.cannot-begin-${index}`).delete()
+  }
+})
+
+test('the second stop does not wait, and one that comes while something is begun anew begins nothing', async () => {
+  writeFileSync(`${notes}.streams`, '')
+  const processes = began(2)
+  const ended = processes.run()
+  await until(() => url !== undefined)
+  processes.stop()
+  await until(() => count('drain') === 2)
+  processes.stop()
+  expect(await ended).toBe(0)
+  expect(count('hurry')).toBe(2)
+  expect(count('began')).toBe(2)
+})
+
+test('whoever has lost its parent drains', async () => {
+  const parent = Bun.spawn([process.execPath, PROGRAM, '1', '0', notes], { stdin: 'pipe', stdout: 'pipe' })
+  await until(() => count('began') === 1)
+  await Bun.sleep(300)
+  parent.stdin.end()
+  expect(await parent.exited).toBe(0)
+  expect(noted()).toEqual(['1 began', '1 drain'])
+})
+
+test('each process is a node with an operator’s port of its own, and what does not fit is said in words', async () => {
+  const toml = '[operator]\nport = 9090\n[ledger]\nurl_env = "LEDGER_URL"\nnode = "web"\n'
+  place.write('tollgate.toml', toml)
+  const config = loadConfig({ file: undefined, folder: place.folder, env: { LEDGER_URL: 'postgres://me@db/toll' } }) as Config
+  const parts = [1, 2].map((index) => configOfPart(config, readPart(textOfPart({ index, count: 2 }))))
+  expect(parts.map(({ operator, ledger }) => [operator.port, 'node' in ledger && ledger.node])).toEqual([
+    [9090, 'web/1'],
+    [9091, 'web/2'],
+  ])
+  expect(configOfPart({ ...config, operator: { ...config.operator, port: 0 } }, { index: 2, count: 2 }).operator.port).toBe(0)
+  expect(partsProblem(config, 4)).toBeUndefined()
+  expect(partsProblem({ ...config, operator: { ...config.operator, port: 65_534 } }, 2)).toBeUndefined()
+  expect(partsProblem({ ...config, operator: { ...config.operator, port: 65_534 } }, 3)).toContain('operator.port (65534)')
+  place.write('tollgate.toml', '')
+  expect(await place.run('serve', '--processes', '2')).toEqual({
+    code: 2,
+    out: '',
+    err: 'tollgate: 2 processes need a ledger on Postgres, which [ledger] url_env names: a ledger in a file is written by one process\n',
+  })
+  expect(await place.run('serve', '--processes', '0')).toMatchObject({ code: 2, err: expect.stringContaining('--processes') })
+})

@@ -1,0 +1,37 @@
+/** A process as `serve --processes` begins it, with no gateway in it: listens on a shared port, notes each order, and does what is asked over HTTP. Arguments: its number, a port, a file for notes. */
+
+import { appendFileSync, existsSync } from 'node:fs'
+import { obeyParent } from '../../src/cli/orders.ts'
+
+const [index = '', port = '0', notes = ''] = process.argv.slice(2)
+const note = (words: string): void => appendFileSync(notes, `${index} ${words}\n`)
+note('began')
+if (existsSync(`${notes}.cannot-begin-${index}`)) process.exit(3)
+const server = Bun.serve({
+  port: Number(port),
+  hostname: '127.0.0.1',
+  reusePort: true,
+  fetch(request) {
+    const { pathname } = new URL(request.url)
+    if (pathname === '/die') process.exit(9)
+    return new Response(`${index} ${process.pid}`, { headers: { connection: 'close' } })
+  },
+})
+const close = obeyParent({
+  drain() {
+    note('drain')
+    // One whose streams run on.
+    if (!existsSync(`${notes}.streams`)) process.nextTick(end, 0)
+  },
+  hurry() {
+    note('hurry')
+    end(0)
+  },
+  reload: () => note('reload'),
+})
+function end(code: number): void {
+  close()
+  server.stop(true)
+  process.exitCode = code
+}
+process.stdout.write(`tollgate listening on http://127.0.0.1:${server.port}\n`)
