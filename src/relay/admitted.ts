@@ -1,6 +1,7 @@
 /** What the steps of a request hand to one another once it is admitted. */
 
 import type { Call, Format, Stamp } from '../core/format.ts'
+import type { SharedAnswers } from '../ledger/shared-answers.ts'
 import type { World } from '../world.ts'
 import type { AnswerMemory } from './answer-memory.ts'
 import type { BodyLease, BodyMemory } from './body-memory.ts'
@@ -22,6 +23,8 @@ export type RelayParts = Readonly<{
   bodies: BodyMemory
   bodyReader: BodyReader
   answers: AnswerMemory
+  /** Where several nodes answer the same keys. */
+  shared?: SharedAnswers | undefined
   timings: Timings
 }>
 

@@ -101,10 +101,10 @@ export class AnswerMemory {
     entry.length = length
   }
 
-  #finish(entry: Entry, head: AnswerHead): void {
+  #finish(entry: Entry, head: AnswerHead): Uint8Array | undefined {
     if (entry.bytes === undefined) {
       this.#remove(entry)
-      return
+      return undefined
     }
     const spare = entry.bytes.byteLength - entry.length
     entry.bytes = entry.bytes.slice(0, entry.length)
@@ -112,6 +112,7 @@ export class AnswerMemory {
     entry.finished = { head, until: this.#now() + this.#ttlMs }
     this.#entries.delete(entry.id)
     this.#entries.set(entry.id, entry)
+    return entry.bytes
   }
 
   /** The account's own oldest go first, then the oldest of all. What runs stays, and what is too large for its account takes nothing of others. */
@@ -158,8 +159,8 @@ export class AnswerMemory {
 /** An answer while it is given. `add` copies; whatever does not fit is not kept, and the request goes on. */
 export type RecordedAnswer = Readonly<{
   add(bytes: Uint8Array): void
-  /** A repetition gets it from now on. */
-  finish(head: AnswerHead): void
+  /** A repetition gets it from now on: these bytes, or undefined where it is not kept. */
+  finish(head: AnswerHead): Uint8Array | undefined
   /** A repetition is a new request. Nothing, once it is finished. */
   drop(): void
 }>

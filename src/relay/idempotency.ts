@@ -7,6 +7,7 @@ import type { KeyRecord } from '../core/key.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { invalid, Refusal } from '../core/refusal.ts'
 import type { Idempotency, Ledger } from '../ledger/ledger.ts'
+import type { ClaimFound, Repeatable, SharedAnswers } from '../ledger/shared-answers.ts'
 import { answerHeaders } from './answer-headers.ts'
 import { ANSWER_TTL_MS, type AnswerHead, type AnswerMemory, type FinishedAnswer, type RecordedAnswer } from './answer-memory.ts'
 import { nativeQueryOf, pathOf } from './request-target.ts'
@@ -15,7 +16,13 @@ import { type Kept, usesUp } from './settle.ts'
 /** A header that was not used before: what the settle writes down of it, and where the answer is kept meanwhile. To be ended by `finish` or `drop`. */
 export type Claim = Readonly<{ idempotency: Idempotency; answer: RecordedAnswer }>
 
-export type ClaimParts = Readonly<{ ledger: Pick<Ledger, 'findIdempotency'>; answers: AnswerMemory; now: () => number }>
+export type ClaimParts = Readonly<{
+  ledger: Pick<Ledger, 'findIdempotency'>
+  answers: AnswerMemory
+  now: () => number
+  /** Where other nodes answer, too. */
+  shared?: SharedAnswers | undefined
+}>
 
 const HEADER = 'idempotency-key'
 const NAME = 'Idempotency-Key'
@@ -27,7 +34,7 @@ export const namesItself = ({ headers }: Pick<Request, 'headers'>): boolean => h
 
 /** Comes after the body and before all that depends on it; waits for one read at most. */
 export async function claimAnswer(
-  { ledger, answers, now }: ClaimParts,
+  { ledger, answers, now, shared }: ClaimParts,
   { id: keyId, accountId }: Pick<KeyRecord, 'id' | 'accountId'>,
   { headers, url }: Pick<Request, 'headers' | 'url'>,
   body: Uint8Array,
@@ -46,14 +53,54 @@ export async function claimAnswer(
   }
   // Its place is taken before the first wait, so that two at once never both find it free.
   const answer = answers.begin(answerKey, bodyHex)
-  const use = await ledger.findIdempotency(keyId, headerHash).catch((bug: unknown) => {
+  const repeatable = { keyId, headerHash, bodyHash }
+  const found = await (shared === undefined ? lookUp(ledger, repeatable) : shared.claim(repeatable)).catch((bug: unknown) => {
     answer.drop()
     throw bug
   })
-  if (use === undefined) return { idempotency: { headerHash, bodyHash, expiresAt: now() + ANSWER_TTL_MS }, answer }
+  if (found.kind === 'claimed') {
+    const idempotency = { headerHash, bodyHash, expiresAt: now() + ANSWER_TTL_MS }
+    return { idempotency, answer: shared === undefined ? answer : keptForAll(answer, shared, repeatable) }
+  }
   answer.drop()
-  if (use === 'unavailable') return new Refusal('storageUnavailable')
-  return Buffer.compare(use.bodyHash, bodyHash) === 0 ? gone(use.requestId) : OTHER_BODY()
+  return answerTo(found, bodyHex)
+}
+
+async function lookUp(ledger: ClaimParts['ledger'], { keyId, headerHash, bodyHash }: Repeatable): Promise<ClaimFound> {
+  const use = await ledger.findIdempotency(keyId, headerHash)
+  if (use === undefined) return { kind: 'claimed' }
+  if (use === 'unavailable') return { kind: 'unavailable' }
+  return { kind: 'used', isSame: Buffer.compare(use.bodyHash, bodyHash) === 0, requestId: use.requestId, answer: undefined }
+}
+
+function answerTo(found: Exclude<ClaimFound, { kind: 'claimed' }>, bodyHash: string): FinishedAnswer | Refusal {
+  if (found.kind === 'unavailable') return new Refusal('storageUnavailable')
+  if (!found.isSame) return OTHER_BODY()
+  if (found.kind === 'running') return new Refusal('repetitionRunning')
+  const { requestId, answer } = found
+  if (answer === undefined) return gone(requestId)
+  return { kind: 'finished', bodyHash, head: { status: answer.status, contentType: answer.contentType, requestId }, bytes: answer.bytes }
+}
+
+/** Once it has ended here, it ends for the other nodes. */
+function keptForAll(answer: RecordedAnswer, shared: SharedAnswers, repeatable: Repeatable): RecordedAnswer {
+  let isRunning = true
+  const end = (say: () => void): void => {
+    if (isRunning) say()
+    isRunning = false
+  }
+  return {
+    add: (bytes) => answer.add(bytes),
+    finish(head) {
+      const bytes = answer.finish(head)
+      end(() => (bytes === undefined ? shared.release(repeatable) : shared.keep(repeatable, { ...head, bytes })))
+      return bytes
+    },
+    drop() {
+      answer.drop()
+      end(() => shared.release(repeatable))
+    },
+  }
 }
 
 /** The answer is whole, or as whole as it will be. */

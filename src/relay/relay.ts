@@ -33,8 +33,8 @@ export class Relay {
 
   constructor(parts: RelayParts) {
     this.#parts = parts
-    const { world, answers } = parts
-    this.#claimParts = { ledger: world.ledger, answers, now: world.clock.now }
+    const { world, answers, shared } = parts
+    this.#claimParts = { ledger: world.ledger, answers, now: world.clock.now, shared }
   }
 
   /** Requests and streams that have not ended. */

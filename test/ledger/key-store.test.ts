@@ -178,3 +178,24 @@ test('with the real ledger: disabling is seen by the next look, and a rotated se
   expect(await store.find(next)).toMatchObject({ id: 'key_1' })
   await ledger.close()
 })
+
+test('where other processes write, a record and an unknown secret count only as long as nothing of them was missed', async () => {
+  const { ledger, asked } = manualLedger()
+  let missedAtMs = 0
+  let nowMs = 10
+  const store = new KeyStore(ledger, { now: () => NOW, monotonicMs: () => nowMs, isCurrent: (askedAtMs) => askedAtMs >= missedAtMs })
+  const [known, unknown] = [newSecret(), newSecret()]
+  const found = [store.find(known), store.find(unknown)]
+  nowMs = 20
+  asked[0]?.answer(record('key_1'))
+  asked[1]?.answer(undefined)
+  await Promise.all(found)
+  expect([store.find(known), store.find(unknown)]).toEqual([record('key_1'), undefined])
+  // Asked before, though answered after.
+  missedAtMs = 15
+  const again = [store.find(known), store.find(unknown)]
+  expect(asked).toHaveLength(4)
+  asked[2]?.answer(record('key_1', { isActive: false }))
+  asked[3]?.answer(record('key_2'))
+  expect(await Promise.all(again)).toEqual([record('key_1', { isActive: false }), record('key_2')])
+})

@@ -341,30 +341,6 @@ CREATE TABLE idempotency (
 );
 CREATE INDEX idempotency_expiry ON idempotency (expires_at);
 
--- The request of an Idempotency-Key that runs now, on whichever node: written before the upstream is called.
-CREATE TABLE idempotency_claims (
-  key_number BIGINT NOT NULL REFERENCES keys (number),
-  header_hash BYTEA NOT NULL CHECK (length(header_hash) = 32),
-  body_hash BYTEA NOT NULL CHECK (length(body_hash) = 32),
-  request_id TEXT COLLATE "C" NOT NULL,
-  lane BIGINT NOT NULL REFERENCES nodes (lane),
-  boot_number BIGINT NOT NULL REFERENCES boots (number),
-  expires_at BIGINT NOT NULL,
-  PRIMARY KEY (key_number, header_hash)
-);
-CREATE INDEX idempotency_claims_lane ON idempotency_claims (lane);
-CREATE INDEX idempotency_claims_expiry ON idempotency_claims (expires_at);
-
--- Answers to give again. A crash of Postgres empties it: then the request is known and its answer is not, as after a restart of a gateway with a file.
-CREATE UNLOGGED TABLE idempotent_answers (
-  key_number BIGINT NOT NULL,
-  header_hash BYTEA NOT NULL CHECK (length(header_hash) = 32),
-  answer BYTEA NOT NULL CHECK (length(answer) <= 8454144),
-  expires_at BIGINT NOT NULL,
-  PRIMARY KEY (key_number, header_hash)
-);
-CREATE INDEX idempotent_answers_expiry ON idempotent_answers (expires_at);
-
 -- For a list of all keys, newest day first.
 CREATE INDEX usage_daily_day ON usage_daily (day);
 

@@ -68,3 +68,98 @@ BEGIN
   PERFORM free_lanes(ARRAY[own_lane]);
   RETURN true;
 END $$;
+
+-- Requests that named themselves by an Idempotency-Key, over all nodes: those that run, and the answers to give again. Which request used a header up stands in
+-- `idempotency`, written with the settle. Rules: requests.md "Repeated requests".
+
+-- Written before the upstream is called, and gone after the answer is kept or given up. One whose boot is gone, or that is over, counts for nothing.
+CREATE TABLE idempotency_claims (
+  key_number BIGINT NOT NULL REFERENCES keys (number),
+  header_hash BYTEA NOT NULL CHECK (length(header_hash) = 32),
+  body_hash BYTEA NOT NULL CHECK (length(body_hash) = 32),
+  lane BIGINT NOT NULL REFERENCES nodes (lane),
+  boot_number BIGINT NOT NULL REFERENCES boots (number),
+  expires_at BIGINT NOT NULL,
+  PRIMARY KEY (key_number, header_hash)
+);
+CREATE INDEX idempotency_claims_lane ON idempotency_claims (lane);
+
+-- A crash of Postgres empties it: then the request is known and its answer is not, as after a restart of a gateway with a file.
+CREATE UNLOGGED TABLE idempotent_answers (
+  key_number BIGINT NOT NULL,
+  account_number BIGINT NOT NULL,
+  header_hash BYTEA NOT NULL CHECK (length(header_hash) = 32),
+  status BIGINT NOT NULL,
+  content_type TEXT COLLATE "C" NOT NULL,
+  answer BYTEA NOT NULL CHECK (length(answer) <= 8388608),
+  expires_at BIGINT NOT NULL,
+  PRIMARY KEY (key_number, header_hash)
+);
+CREATE INDEX idempotent_answers_account ON idempotent_answers (account_number, expires_at);
+CREATE INDEX idempotent_answers_expiry ON idempotent_answers (expires_at);
+
+-- `claimed`: it runs here now. `running`: elsewhere. `used`: by `used_by`, whose answer comes with it where it is kept. The look at what was used comes after the
+-- claim: whoever had it before has settled by then.
+CREATE FUNCTION claim_request(
+  own_lane BIGINT, own_boot BIGINT, own_epoch BIGINT, key_id TEXT, header BYTEA, body BYTEA, claim_ms BIGINT,
+  OUT kind TEXT, OUT is_same BOOLEAN, OUT used_by TEXT, OUT status BIGINT, OUT content_type TEXT, OUT answer BYTEA
+) LANGUAGE plpgsql AS $$
+DECLARE
+  own_key BIGINT;
+  used_body BYTEA;
+BEGIN
+  PERFORM assert_node(own_lane, own_boot, own_epoch);
+  SELECT number INTO STRICT own_key FROM keys WHERE id = key_id;
+  INSERT INTO idempotency_claims AS c (key_number, header_hash, body_hash, lane, boot_number, expires_at)
+    VALUES (own_key, header, body, own_lane, own_boot, clock_ms() + claim_ms)
+    ON CONFLICT (key_number, header_hash) DO UPDATE
+      SET body_hash = body, lane = own_lane, boot_number = own_boot, expires_at = clock_ms() + claim_ms
+      WHERE c.expires_at <= clock_ms() OR NOT EXISTS (SELECT 1 FROM nodes WHERE nodes.boot_number = c.boot_number AND lease_until > 0);
+  IF NOT FOUND THEN
+    kind := 'running';
+    is_same := coalesce((SELECT c.body_hash = body FROM idempotency_claims AS c WHERE key_number = own_key AND header_hash = header), true);
+    RETURN;
+  END IF;
+  SELECT u.request_id, u.body_hash INTO used_by, used_body FROM idempotency AS u
+    WHERE key_number = own_key AND header_hash = header AND expires_at > clock_ms();
+  IF NOT FOUND THEN
+    kind := 'claimed';
+    is_same := true;
+    RETURN;
+  END IF;
+  DELETE FROM idempotency_claims WHERE key_number = own_key AND header_hash = header;
+  kind := 'used';
+  is_same := used_body = body;
+  IF is_same THEN
+    SELECT a.status, a.content_type, a.answer INTO status, content_type, answer FROM idempotent_answers AS a
+      WHERE key_number = own_key AND header_hash = header AND expires_at > clock_ms();
+  END IF;
+END $$;
+
+-- Keeps an answer, if there is room: an account's own oldest go first, and beyond `total_max` of all nothing is kept. Then the claim goes. Those that are over go a few
+-- at a time.
+CREATE FUNCTION keep_answer(
+  own_boot BIGINT, key_id TEXT, header BYTEA, given_status BIGINT, given_type TEXT, given BYTEA, ttl_ms BIGINT, account_max BIGINT, total_max BIGINT
+) RETURNS VOID LANGUAGE plpgsql AS $$
+DECLARE
+  own_key BIGINT;
+  own_account BIGINT;
+BEGIN
+  SELECT number, account_number INTO STRICT own_key, own_account FROM keys WHERE id = key_id;
+  DELETE FROM idempotent_answers WHERE (key_number, header_hash) IN (
+    SELECT key_number, header_hash FROM idempotent_answers WHERE expires_at <= clock_ms() ORDER BY expires_at LIMIT 64 FOR UPDATE SKIP LOCKED);
+  IF length(given) <= account_max AND pg_total_relation_size('idempotent_answers') + length(given) <= total_max THEN
+    -- Two of an account at once would each see the room of both.
+    PERFORM pg_advisory_xact_lock(1953460332, CAST(own_account % 2147483647 AS INTEGER));
+    DELETE FROM idempotent_answers WHERE account_number = own_account AND (key_number, header_hash) NOT IN (
+      SELECT key_number, header_hash FROM (
+        SELECT key_number, header_hash, sum(length(answer)) OVER (ORDER BY expires_at DESC, header_hash) AS total
+        FROM idempotent_answers WHERE account_number = own_account
+      ) AS newest WHERE total + length(given) <= account_max);
+    INSERT INTO idempotent_answers AS a (key_number, account_number, header_hash, status, content_type, answer, expires_at)
+      VALUES (own_key, own_account, header, given_status, given_type, given, clock_ms() + ttl_ms)
+      ON CONFLICT (key_number, header_hash) DO UPDATE
+        SET status = given_status, content_type = given_type, answer = given, expires_at = clock_ms() + ttl_ms;
+  END IF;
+  DELETE FROM idempotency_claims WHERE key_number = own_key AND header_hash = header AND boot_number = own_boot;
+END $$;

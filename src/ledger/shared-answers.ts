@@ -1,0 +1,27 @@
+/**
+ * Requests that named themselves by an Idempotency-Key, where several nodes answer them: a repetition may come to another node than the first one. Nothing here throws or
+ * rejects but for a bug. Rules: requests.md "Repeated requests".
+ */
+
+/** Of which key, under which header. Hashes: SHA-256, 32 bytes; `bodyHash` of body, route and the headers that matter. */
+export type Repeatable = Readonly<{ keyId: string; headerHash: Uint8Array; bodyHash: Uint8Array }>
+
+export type SharedAnswer = Readonly<{ status: number; contentType: string; bytes: Uint8Array }>
+
+/**
+ * claimed: it is this request's now, to be ended by `keep` or `release` · running: on another node · used: by `requestId`, which was charged. `isSame`: by the same
+ * request.
+ */
+export type ClaimFound =
+  | Readonly<{ kind: 'claimed' }>
+  | Readonly<{ kind: 'running'; isSame: boolean }>
+  | Readonly<{ kind: 'used'; isSame: boolean; requestId: string; answer: SharedAnswer | undefined }>
+  | Readonly<{ kind: 'unavailable' }>
+
+export interface SharedAnswers {
+  claim(repeatable: Repeatable): Promise<ClaimFound>
+  /** Not waited for: a repetition that comes before it is kept is told that the request still runs. */
+  keep(repeatable: Repeatable, answer: SharedAnswer): void
+  /** A repetition is a new request, or one whose answer is not kept. */
+  release(repeatable: Repeatable): void
+}

@@ -1,0 +1,194 @@
+/** Protects requests.md "Repeated requests" over several nodes: generated once wherever it is sent again, and given again byte for byte. */
+
+import { expect } from 'bun:test'
+import { randomBytes } from 'node:crypto'
+import { Refusal } from '../../../src/core/refusal.ts'
+import { PostgresAnswers, type PostgresAnswersOptions } from '../../../src/ledger/postgres/answers.ts'
+import { Session } from '../../../src/ledger/postgres/session.ts'
+import { AnswerMemory } from '../../../src/relay/answer-memory.ts'
+import { type Claim, claimAnswer } from '../../../src/relay/idempotency.ts'
+import { asking, freshLedger, makeNode, until } from '../../support/nodes.ts'
+import { postgresTest } from '../../support/postgres.ts'
+
+const KEY = { id: 'key_1', accountId: 'acc_1' }
+const HEAD = { status: 200, contentType: 'text/event-stream', requestId: 'req_1' }
+const RUNNING = new Refusal('repetitionRunning')
+
+/** A node and what it asks as a request comes to it. */
+async function makeDesk(url: string, options: Partial<PostgresAnswersOptions> & Readonly<{ termMs?: number }> = {}) {
+  const { node } = makeNode(url, { termMs: options.termMs ?? 30_000 })
+  await node.join()
+  const bugs: unknown[] = []
+  const session = new Session({ url, name: 'answers', limitMs: 2_000, connections: 3 })
+  const shared = new PostgresAnswers({ session, identity: () => node.identity, onBug: (bug) => bugs.push(bug), ...options })
+  const answers = new AnswerMemory({ now: () => 0 })
+  const findIdempotency = () => Promise.reject(new Error('the claim says it'))
+  const ask = (header = 'a', body = 'body', key = KEY) =>
+    claimAnswer(
+      { ledger: { findIdempotency }, answers, now: Date.now, shared },
+      key,
+      { headers: new Headers({ 'idempotency-key': header }), url: 'http://x/v1/messages' },
+      Buffer.from(body),
+    )
+  return { node, shared, session, bugs, ask, answers }
+}
+type Desk = Awaited<ReturnType<typeof makeDesk>>
+
+const isClaim = (found: unknown): found is Claim => typeof found === 'object' && found !== null && 'idempotency' in found
+async function claim(desk: Desk, header = 'a', body = 'body'): Promise<Claim> {
+  const found = await desk.ask(header, body)
+  if (!isClaim(found)) throw new Error(`no claim: ${JSON.stringify(found)}`)
+  return found
+}
+
+type Outside = ReturnType<typeof asking>
+/** What a settle writes of it. */
+const settled = (outside: Outside, { idempotency: { headerHash, bodyHash, expiresAt } }: Claim) =>
+  outside.ask('INSERT INTO idempotency VALUES (1, $1, $2, $3, $4)', [headerHash, bodyHash, HEAD.requestId, expiresAt])
+const noClaims = (outside: Outside) => async (): Promise<boolean> => (await outside.ask('SELECT 1 FROM idempotency_claims')).length === 0
+
+async function close(outside: Outside, ...desks: readonly Desk[]): Promise<void> {
+  for (const desk of desks) {
+    expect(desk.bugs).toEqual([])
+    await desk.node.leave()
+    desk.shared.close()
+  }
+  await outside.close()
+}
+
+postgresTest('while it runs on one node it is the 429 on all others, and another request under the header is a 400', async () => {
+  const url = await freshLedger()
+  const outside = asking(url)
+  const [a, b] = [await makeDesk(url), await makeDesk(url)]
+  const claimed = await claim(a)
+  expect(await b.ask()).toEqual(RUNNING)
+  expect(await a.ask()).toEqual(RUNNING)
+  expect(await b.ask('a', 'other')).toMatchObject({ name: 'invalidRequest' })
+  expect(isClaim(await b.ask('another'))).toBe(true)
+  claimed.answer.drop()
+  await until('it is given up', async () => isClaim(await b.ask()))
+  await close(outside, a, b)
+})
+
+postgresTest('of fifty that come at once to three nodes one is generated', async () => {
+  const url = await freshLedger()
+  const outside = asking(url)
+  const desks = [await makeDesk(url), await makeDesk(url), await makeDesk(url)]
+  const found = await Promise.all(Array.from({ length: 50 }, (_, index) => desks[index % 3]?.ask()))
+  expect(found.filter(isClaim)).toHaveLength(1)
+  expect(found.filter((one) => !isClaim(one))).toEqual(Array.from({ length: 49 }, () => RUNNING))
+  await close(outside, ...desks)
+})
+
+postgresTest('an answer is given again by another node, byte for byte, up to eight megabytes', async () => {
+  const url = await freshLedger()
+  const outside = asking(url)
+  const [a, b] = [await makeDesk(url), await makeDesk(url)]
+  for (const [header, length] of [
+    ['small', 10],
+    ['large', 7 * 1024 * 1024],
+  ] as const) {
+    const bytes = randomBytes(length)
+    const claimed = await claim(a, header)
+    claimed.answer.add(bytes)
+    await settled(outside, claimed)
+    claimed.answer.finish(HEAD)
+    // Whatever is released afterwards takes nothing back.
+    claimed.answer.drop()
+    await until('it is kept', noClaims(outside))
+    const again = await b.ask(header)
+    expect(again).toMatchObject({ kind: 'finished', head: HEAD })
+    expect(again !== undefined && 'bytes' in again && Buffer.compare(again.bytes, bytes) === 0).toBe(true)
+    expect(await b.ask(header, 'other')).toMatchObject({ name: 'invalidRequest' })
+  }
+  await close(outside, a, b)
+})
+
+postgresTest('between its settle and its keeping an answer still runs: nobody is told that it is gone', async () => {
+  const url = await freshLedger()
+  const outside = asking(url)
+  const [a, b] = [await makeDesk(url), await makeDesk(url)]
+  const claimed = await claim(a)
+  await settled(outside, claimed)
+  expect(await b.ask()).toEqual(RUNNING)
+  claimed.answer.finish(HEAD)
+  await until('it is kept', noClaims(outside))
+  expect(await b.ask()).toMatchObject({ kind: 'finished' })
+  await close(outside, a, b)
+})
+
+postgresTest('what was charged and is not kept is never generated again', async () => {
+  const url = await freshLedger()
+  const outside = asking(url)
+  const [a, b] = [await makeDesk(url, { bytesMax: 0 }), await makeDesk(url)]
+  const claimed = await claim(a)
+  await settled(outside, claimed)
+  claimed.answer.finish(HEAD)
+  await until('the claim has ended', noClaims(outside))
+  const again = await b.ask()
+  expect(again).toMatchObject({ name: 'invalidRequest' })
+  expect(JSON.stringify(again)).toContain('req_1')
+  await close(outside, a, b)
+})
+
+postgresTest('an account keeps eight megabytes: its own oldest go first, and nothing of another account', async () => {
+  const url = await freshLedger()
+  const outside = asking(url)
+  await outside.ask("INSERT INTO accounts (id, name, created_at) VALUES ('acc_2', '', 0)")
+  await outside.ask(
+    "INSERT INTO keys (id, account_number, name, plan, last_synced_at, created_at) VALUES ('key_2', 2, '', 'default', 0, 0)",
+  )
+  const desk = await makeDesk(url, { accountBytesMax: 1_000 })
+  const keep = async (header: string, bytes: number, key = KEY) => {
+    const found = await desk.ask(header, 'body', key)
+    if (!isClaim(found)) throw new Error('no claim')
+    found.answer.add(new Uint8Array(bytes))
+    found.answer.finish(HEAD)
+    await until('it is kept', noClaims(outside))
+    await Bun.sleep(3)
+  }
+  const lengths = async () =>
+    (
+      await outside.ask<{ n: bigint }>(
+        'SELECT CAST(length(answer) AS BIGINT) AS n FROM idempotent_answers ORDER BY account_number DESC, expires_at',
+      )
+    ).map(({ n }) => Number(n))
+  await keep('other', 900, { id: 'key_2', accountId: 'acc_2' })
+  await keep('1', 400)
+  await keep('2', 500)
+  expect(await lengths()).toEqual([900, 400, 500])
+  await keep('3', 300)
+  expect(await lengths()).toEqual([900, 500, 300])
+  await keep('4', 1_001)
+  expect(await lengths()).toEqual([900, 500, 300])
+  await outside.ask('UPDATE idempotent_answers SET expires_at = 1')
+  await keep('5', 10)
+  expect(await lengths()).toEqual([10])
+  await close(outside, desk)
+})
+
+postgresTest('a claim ends with its node: with its take-over, and a node that was fenced claims nothing', async () => {
+  const url = await freshLedger()
+  const outside = asking(url)
+  const [a, b] = [await makeDesk(url), await makeDesk(url)]
+  await claim(a)
+  expect(await b.ask()).toEqual(RUNNING)
+  await outside.ask('UPDATE nodes SET lease_until = 1 WHERE lane = $1', [a.node.identity?.lane])
+  await outside.ask('SELECT fence_expired(0)')
+  expect(isClaim(await b.ask())).toBe(true)
+  expect(await a.ask('another')).toEqual(new Refusal('storageUnavailable'))
+  await close(outside, a, b)
+})
+
+postgresTest('an end that Postgres did not hear is said again', async () => {
+  const url = await freshLedger()
+  const outside = asking(url)
+  const [a, b] = [await makeDesk(url), await makeDesk(url)]
+  const claimed = await claim(a)
+  const locking = outside.ask('DO $$ BEGIN LOCK TABLE idempotency_claims IN ACCESS EXCLUSIVE MODE; PERFORM pg_sleep(2.7); END $$')
+  await Bun.sleep(100)
+  claimed.answer.drop()
+  await locking
+  await until('it is given up', async () => isClaim(await b.ask()))
+  await close(outside, a, b)
+})
