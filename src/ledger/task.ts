@@ -85,7 +85,7 @@ export type LeaseAnswer = Readonly<{
   account: LeaseSide
   key: LeaseSide
   balancePicos: Picos
-  limitPicos: Picos | null
+  /** Of the key. */
   spentPicos: Picos
 }>
 

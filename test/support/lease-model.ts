@@ -69,7 +69,6 @@ export class LeaseModel implements LeaseDatabase {
       account: sideOf(account, lane, isAsk && this.#isSmall),
       key: key?.limit == null ? NOTHING : sideOf(key, lane, isAsk && this.#isKeySmall),
       balancePicos: picos(account.left),
-      limitPicos: key?.limit == null ? null : picos(key.limit),
       spentPicos: picos(key?.spent ?? 0n),
     }
   }

@@ -82,6 +82,8 @@ CREATE TABLE leases (
   account_number BIGINT NOT NULL REFERENCES accounts (number),
   lane BIGINT NOT NULL REFERENCES nodes (lane),
   amount_picos BIGINT NOT NULL CHECK (amount_picos >= 0),
+  -- The number of the node's last move of it.
+  moved BIGINT NOT NULL DEFAULT 0,
   PRIMARY KEY (account_number, lane)
 ) WITH (fillfactor = 50);
 CREATE INDEX leases_lane ON leases (lane);
@@ -111,6 +113,7 @@ CREATE TABLE key_leases (
   key_number BIGINT NOT NULL REFERENCES keys (number),
   lane BIGINT NOT NULL REFERENCES nodes (lane),
   amount_picos BIGINT NOT NULL CHECK (amount_picos >= 0),
+  moved BIGINT NOT NULL DEFAULT 0,
   PRIMARY KEY (key_number, lane)
 ) WITH (fillfactor = 50);
 CREATE INDEX key_leases_lane ON key_leases (lane);

@@ -1,0 +1,64 @@
+/**
+ * What the thread asks of leases on Postgres, all of a group as one statement (db/postgres/migrations/leases.sql) and a transaction of its own. Rules: ledger.md
+ * "Leases".
+ */
+
+import { type Picos, picos } from '../../core/money.ts'
+import type { Connection } from '../connection.ts'
+import type { LeaseAnswer, LeaseAsk, LeaseMove } from '../task.ts'
+import type { NodeIdentity } from './node.ts'
+import { PostgresArray } from './values.ts'
+
+type Row = Readonly<{
+  verdict: LeaseAnswer['verdict']
+  account_backed: bigint
+  account_has_more: bigint
+  account_is_small: bigint
+  key_backed: bigint
+  key_has_more: bigint
+  key_is_small: bigint
+  balance: bigint
+  key_spent: bigint | null
+}>
+
+const MOVE = 'SELECT * FROM move_leases(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)'
+
+/** In their order. Throws what Postgres says; then nothing was moved, or all of it where nobody answered. */
+export function moveLeases(
+  db: Connection,
+  { lane, boot, epoch }: Pick<NodeIdentity, 'lane' | 'boot' | 'epoch'>,
+  moves: readonly (LeaseMove | LeaseAsk)[],
+): readonly LeaseAnswer[] {
+  const column = (valueIn: (move: LeaseMove | LeaseAsk) => number | Picos | null): PostgresArray =>
+    new PostgresArray(
+      moves.map((move) => {
+        const value = valueIn(move)
+        return value === null ? null : BigInt(value)
+      }),
+      'BIGINT',
+    )
+  const rows = db
+    .query<Row, never[]>(MOVE)
+    .all(
+      ...([
+        lane,
+        boot,
+        epoch,
+        column(({ number }) => number),
+        column(({ accountNumber }) => accountNumber),
+        column(({ accountRunsPicos }) => accountRunsPicos),
+        column(({ keyNumber }) => keyNumber),
+        column(({ keyRunsPicos }) => keyRunsPicos),
+        column((move) => ('amountPicos' in move ? move.amountPicos : null)),
+      ] as never[]),
+    )
+  return rows.map(answerOf)
+}
+
+const answerOf = (row: Row): LeaseAnswer => ({
+  verdict: row.verdict,
+  account: { backedPicos: picos(row.account_backed), hasMore: row.account_has_more === 1n, isSmall: row.account_is_small === 1n },
+  key: { backedPicos: picos(row.key_backed), hasMore: row.key_has_more === 1n, isSmall: row.key_is_small === 1n },
+  balancePicos: picos(row.balance),
+  spentPicos: picos(row.key_spent ?? 0n),
+})

@@ -1,0 +1,145 @@
+/** Protects ledger.md "Leases": what Postgres grants, backs and takes back is what the model says, on every walk, and with any number of connections at once. */
+
+import { expect } from 'bun:test'
+import { SQL } from 'bun'
+import fc from 'fast-check'
+import { openPostgres } from '../../../db/postgres/open.ts'
+import type { PostgresConnection } from '../../../src/ledger/postgres/connection.ts'
+import { CHANNEL } from '../../../src/ledger/postgres/hearing.ts'
+import { decodeMessage, type Message } from '../../../src/ledger/postgres/messages.ts'
+import { LeasePostgres } from '../../support/lease-postgres.ts'
+import { LeaseWalk, walkSetting, walkStep } from '../../support/lease-walk.ts'
+import { postgres, postgresTest } from '../../support/postgres.ts'
+import { connectPostgres } from '../../support/postgres-connection.ts'
+import { runs } from '../../support/property-runs.ts'
+
+async function openEmpty(): Promise<{ url: string; db: PostgresConnection }> {
+  const url = await postgres().createDatabase()
+  const db = connectPostgres(url)
+  const problem = openPostgres(db, 'here', 'create')
+  if (problem !== undefined) throw new Error(problem.message)
+  return { url, db }
+}
+
+postgresTest(
+  'every walk of nodes has on Postgres the answers and rows of the model',
+  async () => {
+    const { db } = await openEmpty()
+    fc.assert(
+      fc.property(walkSetting, fc.array(walkStep, { maxLength: 80, size: 'max' }), (setting, steps) => {
+        const walk = new LeaseWalk(setting, new LeasePostgres(db, setting))
+        for (const step of steps) walk.step(step)
+        walk.finish()
+      }),
+      { numRuns: runs(150) },
+    )
+    db.close()
+  },
+  300_000,
+)
+
+type Verdict = 'granted' | 'exhausted' | 'reserved' | 'wanted'
+type Asker = Readonly<{ lane: bigint; boot: bigint; epoch: bigint }>
+
+/** Nodes whose asks come at once, each over a connection of its own. */
+async function makeAskers(url: string, count: number) {
+  const sql = new SQL({ url, max: count, bigint: true, connection: { search_path: 'ledger' } })
+  const askers: Asker[] = []
+  for (let n = 0; n < count; n++) {
+    const [asker] = await sql.unsafe<Asker[]>(
+      "SELECT own_lane AS lane, own_boot AS boot, own_epoch AS epoch FROM register_node('n', $1, 1000000000)",
+      [crypto.randomUUID()],
+    )
+    if (asker !== undefined) askers.push(asker)
+  }
+  /** One move an account, which is its key's number as well. */
+  const ask = async (
+    { lane, boot, epoch }: Asker,
+    accounts: readonly number[],
+    runs: bigint,
+    amount: bigint,
+  ): Promise<readonly Verdict[]> => {
+    const list = (value: bigint | number) => `{${accounts.map(() => value).join(',')}}`
+    const numbers = `{${accounts.join(',')}}`
+    const rows = await sql.unsafe<{ verdict: Verdict }[]>(
+      `SELECT verdict FROM move_leases($1, $2, $3, CAST(CAST($4 AS TEXT) AS BIGINT[]), CAST(CAST($5 AS TEXT) AS BIGINT[]), CAST(CAST($6 AS TEXT) AS BIGINT[]),
+         CAST(CAST($5 AS TEXT) AS BIGINT[]), CAST(CAST($6 AS TEXT) AS BIGINT[]), CAST(CAST($7 AS TEXT) AS BIGINT[]))`,
+      [lane, boot, epoch, list(1), numbers, list(runs), list(amount)],
+    )
+    return rows.map(({ verdict }) => verdict)
+  }
+  return { askers, ask, sql }
+}
+
+async function withAccounts(balances: readonly bigint[], limit: bigint | null = null) {
+  const { url, db } = await openEmpty()
+  for (const [index, balance] of balances.entries()) {
+    db.query("INSERT INTO accounts (id, name, credited_picos, balance_picos, created_at) VALUES (?1, '', ?2, ?2, 0)").run(
+      `acc_${index}`,
+      balance,
+    )
+    db.query(
+      "INSERT INTO keys (id, account_number, name, plan, limit_picos, last_synced_at, created_at) VALUES (?, ?, '', 'default', ?, 0, 0)",
+    ).run(`key_${index}`, index + 1, limit)
+  }
+  db.close()
+  return url
+}
+
+postgresTest(
+  'of twenty nodes that ask at the same moment six are let in where there is a balance for five',
+  async () => {
+    for (const [balance, limit] of [
+      [100n, null],
+      [1_000_000n, 100n],
+    ] as const) {
+      const { askers, ask, sql } = await makeAskers(await withAccounts([balance], limit), 20)
+      const verdicts = (await Promise.all(askers.map((asker) => ask(asker, [1], 0n, 19n)))).flat()
+      expect(verdicts.filter((verdict) => verdict === 'granted')).toHaveLength(6)
+      expect(verdicts.filter((verdict) => verdict === 'wanted')).toHaveLength(14)
+      await sql.close()
+    }
+  },
+  60_000,
+)
+
+postgresTest(
+  'nodes that ask for the same accounts in any order do not wait for one another in a ring',
+  async () => {
+    const { askers, ask, sql } = await makeAskers(await withAccounts([1_000_000n, 1_000_000n, 1_000_000n, 1_000_000n]), 8)
+    const shuffled = (seed: number): number[] => [1, 2, 3, 4].sort((a, b) => ((a * seed) % 7) - ((b * seed) % 7))
+    const all = Array.from({ length: 25 }, (_, round) => askers.map((asker, n) => ask(asker, shuffled(round + n + 1), 0n, 3n)))
+    expect(new Set((await Promise.all(all.flat())).flat())).toEqual(new Set(['granted']))
+    await sql.close()
+  },
+  60_000,
+)
+
+postgresTest('a node that is none any more is granted nothing', async () => {
+  const { askers, ask, sql } = await makeAskers(await withAccounts([100n]), 2)
+  const [first, second] = askers
+  if (first === undefined || second === undefined) throw new Error('there are two')
+  expect(await ask(first, [1], 0n, 19n)).toEqual(['granted'])
+  await sql.unsafe('UPDATE nodes SET lease_until = 1 WHERE lane = $1', [first.lane])
+  await sql.unsafe('SELECT fence_expired(0)')
+  const refused = await ask(first, [1], 19n, 19n).catch((error: unknown) => String(error))
+  expect(refused).toContain('fenced')
+  expect(await ask(second, [1], 0n, 19n)).toEqual(['granted'])
+  await sql.close()
+})
+
+postgresTest('who has to wait asks all others for what is idle with them, by account and key', async () => {
+  const url = await withAccounts([100n])
+  const { askers, ask, sql } = await makeAskers(url, 2)
+  const [first, second] = askers
+  if (first === undefined || second === undefined) throw new Error('there are two')
+  const heard: (Message | undefined)[] = []
+  const listener = new SQL({ url, max: 1 })
+  await listener.listen(CHANNEL, (text: string) => heard.push(decodeMessage(text)))
+  await ask(first, [1], 0n, 120n)
+  expect(await ask(second, [1], 0n, 1n)).toEqual(['wanted'])
+  while (heard.length === 0) await Bun.sleep(5)
+  expect(heard).toEqual([{ kind: 'giveBack', lane: Number(second.lane), accountNumber: 1, keyNumber: 1 }])
+  await listener.close()
+  await sql.close()
+})
