@@ -153,6 +153,16 @@ export class GroupCommit implements Ledger {
     return this.#writer.isWritable
   }
 
+  /** Another node waits for what is idle here of an account and its keys. */
+  giveBack(accountNumber: number): void {
+    this.#leases?.giveBack(accountNumber)
+  }
+
+  /** This process is another node than before: what was leased to it is gone. */
+  forgetLeases(): void {
+    this.#wallets.forgetLeases()
+  }
+
   isSound(): boolean {
     return this.#keeper.isSound()
   }
@@ -172,7 +182,7 @@ export class GroupCommit implements Ledger {
   }
 
   #holdNow(request: HoldRequest): HoldAnswer | 'unknown' | Promise<HoldAnswer> {
-    if (!this.#writer.isWritable || this.#writer.isClosing) return 'unavailable'
+    if (!this.#writer.isWritable || this.#writer.isClosing || this.#keeper.mayAdmit?.() === false) return 'unavailable'
     const answer = this.#leases === undefined ? this.#wallets.hold(request, performance.now()) : this.#leases.hold(request)
     if (answer === 'held') this.#watchAges()
     return answer

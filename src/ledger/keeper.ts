@@ -5,6 +5,8 @@ export interface Keeper {
   onLeftOpen(): void
   /** After each commit: how many settles it had. */
   noteCommit(settles: number): void
+  /** Where others write as well: whether what is leased to this node is still its own. Absent: it always is. */
+  mayAdmit?(): boolean
   /** False once the storage was found damaged. */
   isSound(): boolean
   /** How the rows that are committed can be had while the ledger is not at its place. */

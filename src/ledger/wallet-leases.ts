@@ -38,6 +38,8 @@ export class WalletLeases<Key extends LeasedKey> {
   /** By the number of the move. */
   readonly #releasing = new Map<number, Readonly<{ account: Key['account'] | undefined; key: Key | undefined }>>()
   #lastMove = 0
+  /** What was sent up to here, was done to rows that may be gone. */
+  #forgotten = 0
 
   covers(key: Key, amountPicos: bigint): boolean {
     return covers(key.account, amountPicos) && (key.limitPicos === null || covers(key, amountPicos))
@@ -75,8 +77,9 @@ export class WalletLeases<Key extends LeasedKey> {
     const { key, request } = asking
     key.pins--
     this.#setAside(key, -request.amountPicos, -1)
-    this.#learn(key.account, key, answer)
-    return answer !== 'unavailable' && answer.verdict === 'granted' ? asking : undefined
+    const known = number > this.#forgotten ? answer : 'unavailable'
+    this.#learn(key.account, key, known)
+    return known !== 'unavailable' && known.verdict === 'granted' ? asking : undefined
   }
 
   released({ number }: LeaseMove, answer: LeaseAnswer | 'unavailable'): void {
@@ -84,7 +87,7 @@ export class WalletLeases<Key extends LeasedKey> {
     if (releasing === undefined) return
     this.#releasing.delete(number)
     for (const one of [releasing.account, releasing.key]) if (one !== undefined) one.lease.isReleasing = false
-    this.#learn(releasing.account, releasing.key, answer)
+    this.#learn(releasing.account, releasing.key, number > this.#forgotten ? answer : 'unavailable')
   }
 
   /** What goes back of these leases now, if anything does. It counts as gone from here on. */
@@ -133,6 +136,7 @@ export class WalletLeases<Key extends LeasedKey> {
 
   /** Whoever writes now may have lost them, with the rows: until asked, nothing is idle. */
   forget(): void {
+    this.#forgotten = this.#lastMove
     for (const leases of [this.#accounts, this.#keys]) {
       for (const { lease, unsettledPicos } of leases) {
         lease.amountPicos = -unsettledPicos

@@ -75,6 +75,9 @@ type Node = {
   moves: (LeaseAsk | LeaseMove)[]
   /** Settles that are in the database. */
   applied: Set<string>
+  /** Numbers of the last move, and of that before which all was forgotten. */
+  lastMove: number
+  forgotten: number
 }
 
 export class LeaseWalk {
@@ -131,7 +134,7 @@ export class LeaseWalk {
         )
         break
       case 'forget':
-        this.#node(step.node).wallets.forgetLeases()
+        this.#forget(this.#node(step.node))
         break
       case 'expire':
         this.#expire(this.#node(step.node))
@@ -158,6 +161,7 @@ export class LeaseWalk {
     if (amount > this.#greatest) this.#greatest = amount
     const answer = node.wallets.holdLeased(holdRequest(requestId, `key_${key}`, picos(amount)), 0)
     if (typeof answer !== 'string') {
+      node.lastMove = answer.number
       node.outbox.push({ kind: 'ask', ask: answer, requestId })
     } else if (answer !== 'unknown') {
       this.#answers.set(requestId, answer)
@@ -289,7 +293,7 @@ export class LeaseWalk {
   #hearAsk(node: Node, { ask, requestId }: Extract<Sent, { kind: 'ask' }>, answer: LeaseAnswer | 'unavailable'): void {
     node.wallets.answered(ask, answer, 0)
     const isHeld = node.wallets.holds().some((hold) => hold.requestId === requestId)
-    const verdict = answer === 'unavailable' ? answer : answer.verdict
+    const verdict = answer === 'unavailable' || ask.number <= node.forgotten ? 'unavailable' : answer.verdict
     if (isHeld !== (verdict === 'granted')) throw new Error(`${requestId} was ${verdict} and is ${isHeld ? '' : 'not '}held`)
     if (isHeld) this.#runningOf(node).push({ requestId, key: ask.keyNumber, amount: ask.amountPicos })
     this.#answers.set(requestId, isHeld ? 'held' : verdict === 'exhausted' || verdict === 'unavailable' ? verdict : 'reserved')
@@ -318,6 +322,7 @@ export class LeaseWalk {
 
   #send(node: Node, releases: readonly LeaseMove[]): void {
     for (const release of releases) {
+      node.lastMove = release.number
       node.outbox.push({ kind: 'release', release })
     }
   }
@@ -330,10 +335,15 @@ export class LeaseWalk {
     Object.assign(node, this.#makeNode(node.lane))
   }
 
+  #forget(node: Node): void {
+    node.wallets.forgetLeases()
+    node.forgotten = node.lastMove
+  }
+
   #makeNode(lane: number): Node {
     const wallets = new Wallets()
     for (let key = 1; key <= this.#setting.limits.length; key++) wallets.load(this.#stateOf(key))
-    return { lane, wallets, outbox: [], inbox: [], moves: [], applied: new Set() }
+    return { lane, wallets, outbox: [], inbox: [], moves: [], applied: new Set(), lastMove: 0, forgotten: 0 }
   }
 
   #stateOf(key: number): KeyState {

@@ -71,5 +71,5 @@ export function fenceAll(db: Connection, but = ''): void {
   db.query<undefined, [string]>(
     'UPDATE nodes SET lease_until = 1 WHERE lease_until > 0 AND boot_number <> coalesce((SELECT number FROM boots WHERE id = ?), 0)',
   ).run(but)
-  db.query<unknown, []>('SELECT fence_expired()').get()
+  db.query<unknown, []>('SELECT fence_expired(0)').get()
 }

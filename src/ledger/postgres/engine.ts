@@ -7,9 +7,10 @@ import type { Connection } from '../connection.ts'
 import type { Engine, Purpose, Verdict } from '../engine.ts'
 import type { Numbers } from '../numbers.ts'
 import { prepareStatements, type Statements } from '../statements.ts'
-import type { LedgerFault, WriteTask } from '../task.ts'
+import type { LeaseAnswer, LeaseTask, LedgerFault, WriteTask } from '../task.ts'
 import { chainPlaceOf } from './chain-place.ts'
 import { NeedsTransaction, PostgresDebits } from './debits.ts'
+import { moveLeases } from './leases.ts'
 import type { NodeIdentity } from './node.ts'
 import { RowLocks } from './row-locks.ts'
 import { describeFailure, faultOf, isConflict, isFenced, isStorageFailure } from './storage-failure.ts'
@@ -56,6 +57,11 @@ export class PostgresEngine implements Engine {
     } finally {
       this.#isAlone = true
     }
+  }
+
+  moveLeases(tasks: readonly LeaseTask[]): readonly LeaseAnswer[] {
+    const moves = tasks.map((task) => (task.kind === 'ask' ? task.ask : task.release))
+    return moveLeases(this.db, this.#node, moves)
   }
 
   verdictOf(error: unknown): Verdict {

@@ -4,14 +4,20 @@ import { expect } from 'bun:test'
 import { SQL } from 'bun'
 import fc from 'fast-check'
 import { openPostgres } from '../../../db/postgres/open.ts'
+import { picos } from '../../../src/core/money.ts'
+import type { Connection } from '../../../src/ledger/connection.ts'
 import type { PostgresConnection } from '../../../src/ledger/postgres/connection.ts'
 import { CHANNEL } from '../../../src/ledger/postgres/hearing.ts'
 import { decodeMessage, type Message } from '../../../src/ledger/postgres/messages.ts'
+import type { Answer, Answers, LeaseAnswer, LeaseAsk, Task } from '../../../src/ledger/task.ts'
+import { Wallets } from '../../../src/ledger/wallets.ts'
 import { LeasePostgres } from '../../support/lease-postgres.ts'
 import { LeaseWalk, walkSetting, walkStep } from '../../support/lease-walk.ts'
+import { ACT, createKey, holdRequest, NOW, settlement } from '../../support/ledger.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { connectPostgres } from '../../support/postgres-connection.ts'
 import { runs } from '../../support/property-runs.ts'
+import { fenceAll, openStore } from '../../support/stores.ts'
 
 async function openEmpty(): Promise<{ url: string; db: PostgresConnection }> {
   const url = await postgres().createDatabase()
@@ -142,4 +148,118 @@ postgresTest('who has to wait asks all others for what is idle with them, by acc
   expect(heard).toEqual([{ kind: 'giveBack', lane: Number(second.lane), accountNumber: 1, keyNumber: 1 }])
   await listener.close()
   await sql.close()
+})
+
+/** A node of the whole ledger: its wallets over its store, whose answers it hears at once. */
+function makeLedgerNode(url: string, bootId: string) {
+  const { store, db } = openStore(url, bootId, NOW, true)
+  const wallets = new Wallets()
+  let told = 0
+  const apply = (tasks: readonly Task[]): readonly Answer[] => {
+    store.define(wallets.prices.slice(told))
+    told = wallets.prices.length
+    const applied = store.apply(tasks)
+    if (applied.kind === 'failed') throw new Error(applied.problem)
+    const { answers } = applied
+    tasks.forEach((task, index) => {
+      if (task.kind === 'settle') wallets.settled(task.debit.requestId)
+      if (task.kind === 'ask') wallets.answered(task.ask, answers[index] as Answers['ask'], 0)
+      if (task.kind === 'release') wallets.released(task.release, answers[index] as Answers['release'])
+    })
+    return answers
+  }
+  const load = (keyId: string): void => {
+    const [states] = apply([{ kind: 'keyStates', keyIds: [keyId] }])
+    if (Array.isArray(states)) for (const state of states) wallets.load(state)
+  }
+  const hold = (requestId: string, keyId: string, amount: bigint): string => {
+    const asked = wallets.holdLeased(holdRequest(requestId, keyId, picos(amount)), 0)
+    if (typeof asked === 'string') return asked
+    const [answer] = apply([{ kind: 'ask', ask: asked }])
+    return typeof answer === 'object' && 'verdict' in answer ? answer.verdict : 'unavailable'
+  }
+  /** What its end gives back goes with it. */
+  const settleAndAsk = (requestId: string, keyId: string, inputTokens: number, next?: LeaseAsk): readonly Answer[] => {
+    const debit = wallets.settle(settlement(requestId, { input: inputTokens }))
+    const release = wallets.releaseOf(keyId)
+    return apply([
+      ...(next === undefined ? [] : [{ kind: 'ask', ask: next } as const]),
+      ...(debit === undefined ? [] : [{ kind: 'settle', debit } as const]),
+      ...(release === undefined ? [] : [{ kind: 'release', release } as const]),
+    ])
+  }
+  const giveBack = (): readonly Answer[] => apply(wallets.releases('over').map((release) => ({ kind: 'release', release })))
+  return { store, db, wallets, apply, load, hold, settleAndAsk, giveBack }
+}
+
+const TOKEN = 3_000_000n
+
+postgresTest(
+  'three nodes that settle on one account spend what it has and a request, and what is left is exact when all is given back',
+  async () => {
+    const url = await postgres().createDatabase()
+    const nodes = ['a', 'b', 'c'].map((bootId) => makeLedgerNode(url, bootId))
+    const [first] = nodes
+    first?.apply([{ kind: 'operate', operation: createKey('key_1', { balanceUsd: '0.003' }), act: ACT }])
+    for (const node of nodes) node.load('key_1')
+    const running: { node: (typeof nodes)[number]; requestId: string }[] = []
+    let spent = 0n
+    for (let n = 0; n < 120; n++) {
+      const node = nodes[(n * 7) % 3]
+      if (node === undefined) throw new Error('there are three')
+      const requestId = `req_${n}`
+      if (['held', 'granted'].includes(node.hold(requestId, 'key_1', 60n * TOKEN))) running.push({ node, requestId })
+      if (n % 3 === 0) continue
+      const ended = running.splice((n * 5) % Math.max(1, running.length), 1)[0]
+      if (ended === undefined) continue
+      ended.node.settleAndAsk(ended.requestId, 'key_1', 20 + (n % 41))
+      spent += BigInt(20 + (n % 41)) * TOKEN
+    }
+    for (const { node, requestId } of running) {
+      node.settleAndAsk(requestId, 'key_1', 60)
+      spent += 60n * TOKEN
+    }
+    for (const node of nodes) node.giveBack()
+    const db: Connection = connectPostgres(url)
+    const left = db
+      .query<{ balance: bigint; leased: bigint }, []>(
+        'SELECT (SELECT balance_picos FROM ledger.accounts) AS balance, (SELECT CAST(coalesce(sum(amount_picos), 0) AS BIGINT) FROM ledger.leases) AS leased',
+      )
+      .get()
+    expect(left).toEqual({ balance: 3_000_000_000n - spent, leased: 0n })
+    expect(spent).toBeGreaterThan(3_000_000_000n - 60n * TOKEN)
+    expect(spent).toBeLessThan(3_000_000_000n + 60n * TOKEN)
+    db.close()
+    for (const { store } of nodes) store.close()
+  },
+  60_000,
+)
+
+postgresTest('an ask is answered behind the settles of its group, wherever it stands among them', async () => {
+  const url = await postgres().createDatabase()
+  const node = makeLedgerNode(url, 'a')
+  node.apply([{ kind: 'operate', operation: createKey('key_1', { balanceUsd: '1' }), act: ACT }])
+  node.load('key_1')
+  expect(node.hold('req_1', 'key_1', 1_000n * TOKEN)).toBe('granted')
+  const asked = node.wallets.holdLeased(holdRequest('req_2', 'key_1', picos(200_000n * TOKEN)), 0)
+  if (typeof asked === 'string') throw new Error(asked)
+  const [answer] = node.settleAndAsk('req_1', 'key_1', 1_000, asked)
+  expect(answer).toMatchObject({ verdict: 'granted', balancePicos: 1_000_000_000_000n - 1_000n * TOKEN })
+  const backed = (answer as LeaseAnswer).account.backedPicos
+  const row = node.db.query<{ amount_picos: bigint }, []>('SELECT amount_picos FROM leases').get()
+  expect(row?.amount_picos).toBe(backed)
+  node.store.close()
+})
+
+postgresTest('a node that was fenced is told that its ask is unavailable, and nothing is held', async () => {
+  const url = await postgres().createDatabase()
+  const node = makeLedgerNode(url, 'a')
+  node.apply([{ kind: 'operate', operation: createKey('key_1', { balanceUsd: '1' }), act: ACT }])
+  node.load('key_1')
+  const db: Connection = connectPostgres(url)
+  fenceAll(db)
+  expect(node.hold('req_1', 'key_1', TOKEN)).toBe('unavailable')
+  expect(node.wallets.holds()).toEqual([])
+  db.close()
+  node.store.close()
 })
