@@ -3,7 +3,7 @@
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { type ConfigProblems, textOfProblem } from '../config/problems.ts'
-import { type Gateway, startGateway } from '../gateway.ts'
+import type { Gateway } from '../gateway.ts'
 import { makeLog } from '../observe/log.ts'
 import { processMemoryBytes } from '../observe/process-memory.ts'
 import { logToStderr } from '../observe/stderr.ts'
@@ -48,10 +48,13 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
   if (config.upstreams.some(({ transport }) => transport === 'fetch')) reexecute(environment.env)
   const proxies = ignoredProxies(environment.env, config)
   if (proxies.length > 0) makeLog({ write: stderr }).notice(`${proxies.join(', ')} ignored: a proxy would see the upstream's key`)
+  // The ledger's thread loads its program while this one loads the gateway's: a third of a start.
+  const early = begunEarly(startThread)
+  const { startGateway } = await import('../gateway.ts')
   const gateway = await startGateway({
     config,
     readConfig: load,
-    startThread,
+    startThread: early.take,
     startWire,
     startBodyThread,
     host: options.host,
@@ -59,6 +62,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
     log: logToStderr(),
     ...(part === undefined ? {} : { memoryBytes: processMemoryBytes() / part.count }),
   })
+  early.drop()
   if ('problem' in gateway) {
     stderr(`tollgate: ${gateway.message}\n`)
     return gateway.problem === 'ledger' ? EXIT.ledger : EXIT.finding
@@ -72,6 +76,17 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
   stdout(`tollgate listening on ${gateway.url}\n`)
   await stopped
   return EXIT.ok
+}
+
+/** The first thread that is taken has begun already; `drop` ends it where nobody took it. */
+function begunEarly(start: () => Worker): Readonly<{ take: () => Worker; drop: () => void }> {
+  let begun: Worker | undefined = start()
+  const take = (): Worker => {
+    const thread = begun ?? start()
+    begun = undefined
+    return thread
+  }
+  return { take, drop: () => begun?.terminate() }
 }
 
 /** What an end may still take once all is drained and closed: a log that is read slowly, an upstream that does not hang up. */
