@@ -53,7 +53,7 @@ postgresSuite('two nodes', () => {
     const sendWebhook = async ({ url }: { url: string }): Promise<Attempted> => {
       expect(underWay).not.toContain(url)
       most = Math.max(most, underWay.push(url))
-      await Bun.sleep(10)
+      await Bun.sleep(80)
       underWay.splice(underWay.indexOf(url), 1)
       return DELIVERED
     }
@@ -66,30 +66,37 @@ postgresSuite('two nodes', () => {
     expect(most).toBe(2)
   })
 
-  postgresTest(
-    'what a node has begun and not ended is begun by another a minute later, and what the first says then changes nothing',
-    async () => {
-      await world.addAlert('acct_1', { webhooks: [await world.addWebhook('acct_1', 'https://hook.example/')] })
-      world.balances.set('acct_1', usd('1'))
-      const paused = Promise.withResolvers<Attempted>()
-      const sent: string[] = []
-      world.start({ sendWebhook: ({ id }) => (sent.push(`first ${id}`), paused.promise) })
-      await until(() => sent.length === 1)
-      const other = world.startAnother({ sendWebhook: ({ id }) => (sent.push(`other ${id}`), Promise.resolve(DELIVERED)) })
-      world.nowMs += CLAIM_MS - 1
-      other.deliver()
-      await Bun.sleep(50)
-      expect(sent).toHaveLength(1)
-      world.nowMs += 1
-      other.deliver()
-      await until(() => isAllTold('acct_1', 1))
-      const [event] = await world.query<{ id: string }>('SELECT id FROM alert_events')
-      expect(sent).toEqual([`first ${event?.id}`, `other ${event?.id}`])
-      paused.resolve({ status: 500, problem: 'status 500' })
-      await Bun.sleep(50)
-      expect(await deliveries()).toMatchObject([{ state: 'delivered', attempts: 1, lastStatus: 200, lastProblem: null }])
-    },
-  )
+  for (const status of [500, 410])
+    postgresTest(
+      `what a node began and did not end another begins a minute later, and a ${status} that the first hears then changes nothing`,
+      async () => {
+        await world.addAlert('acct_1', { webhooks: [await world.addWebhook('acct_1', 'https://hook.example/')] })
+        world.balances.set('acct_1', usd('1'))
+        const paused = Promise.withResolvers<Attempted>()
+        const sent: string[] = []
+        const sender = (name: string, answer: Promise<Attempted>) => ({
+          sendWebhook: ({ id }: { id: string }) => {
+            sent.push(`${name} ${id}`)
+            return answer
+          },
+        })
+        world.start(sender('first', paused.promise))
+        await until(() => sent.length === 1)
+        const other = world.startAnother(sender('other', Promise.resolve(DELIVERED)))
+        world.nowMs += CLAIM_MS - 1
+        other.deliver()
+        await Bun.sleep(50)
+        expect(sent).toHaveLength(1)
+        world.nowMs += 1
+        other.deliver()
+        await until(() => isAllTold('acct_1', 1))
+        const [event] = await world.query<{ id: string }>('SELECT id FROM alert_events')
+        expect(sent).toEqual([`first ${event?.id}`, `other ${event?.id}`])
+        paused.resolve({ status, problem: `status ${status}` })
+        await Bun.sleep(100)
+        expect(await deliveries()).toMatchObject([{ state: 'delivered', attempts: 1, lastStatus: 200, lastProblem: null }])
+      },
+    )
 
   postgresTest('a node that takes long keeps what it has claimed', async () => {
     await world.store.tell(
@@ -123,9 +130,9 @@ postgresSuite('two nodes', () => {
   })
 
   postgresTest('what was made on another node is watched where nobody had an alert before', async () => {
-    world.start()
-    const other = world.startAnother()
-    await Bun.sleep(50)
+    const [one, other] = [world.start(), world.startAnother()]
+    for (const { store } of [one, other, one, other]) await store.watchedAccounts('', 1)
+    await Bun.sleep(300)
     await world.addAlert('acct_1')
     world.balances.set('acct_1', usd('100'))
     await Bun.sleep(50)

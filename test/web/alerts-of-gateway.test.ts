@@ -6,13 +6,16 @@ import type { People } from '../../src/people/people.ts'
 import { alertsOfGateway, type OpenedAlerts } from '../../src/web/alerts-of-gateway.ts'
 import { usd } from '../support/ledger.ts'
 import { PeopleWorld } from '../support/people.ts'
+import { peopleOnPostgres } from '../support/people-place.ts'
+import { postgresSuite, postgresTest } from '../support/postgres.ts'
 import { makeTestWorld } from '../support/world.ts'
 
 let people: PeopleWorld | undefined
 let alerts: OpenedAlerts | undefined
-afterEach(() => {
+afterEach(async () => {
   alerts?.close()
-  people?.remove()
+  await people?.remove()
+  people = undefined
 })
 
 /** How often the people were asked for, once a start had its time. */
@@ -40,4 +43,31 @@ test('without a file of people, or with one without alerts, nothing is opened', 
   expect(await begun(`${world.folder}/ledger.db`, () => world.people)).toBe(0)
   await store.addAlert({ ...alert, id: 'alert_on', accountId: 'acc_north', isEnabled: true })
   expect(await begun(`${world.folder}/ledger.db`, () => world.people)).toBe(1)
+})
+
+postgresSuite('on Postgres', () => {
+  peopleOnPostgres()
+
+  postgresTest('a start goes on with what another node has left', async () => {
+    const world = new PeopleWorld()
+    people = world
+    const { world: gateway } = makeTestWorld()
+    const config = () => ({ ledger: { kind: 'postgres' }, alerts: { allowPrivate: false } }) as never
+    const store = new AlertStore(world.people.db, gateway.clock.now)
+    await store.addWebhook({
+      id: 'hook_1',
+      accountId: 'acc_north',
+      url: 'https://hook.invalid/',
+      secret: '',
+      isEnabled: true,
+      createdBy: '',
+    })
+    const event = { type: 'alert.test', timestamp: '', data: { alert_id: null, account_id: 'acc_north' } } as const
+    await store.tell('acc_north', { eventId: 'evt_1', event }, { emails: [], webhooks: ['hook_1'] })
+    alerts = alertsOfGateway({ world: gateway, config, people: () => world.people, mailer: undefined })
+    alerts.begin()
+    const attempts = async () => (await world.people.db.get<{ attempts: number }>('SELECT attempts FROM deliveries'))?.attempts
+    for (let look = 0; look < 200 && (await attempts()) === 0; look++) await Bun.sleep(50)
+    expect(await attempts()).toBe(1)
+  })
 })

@@ -10,6 +10,8 @@ import { migrate } from './migrate.ts'
 const CONNECTIONS_MAX = 8
 /** Nobody on a page waits longer, and a node that stands still lets go what it holds. */
 const TIMEOUT_S = 10
+/** A drain waits no longer for a database that says nothing. */
+const CLOSE_S = 2
 
 type Asked = Pick<SQL | TransactionSQL, 'unsafe'>
 
@@ -20,7 +22,13 @@ export function postgresPeople(url: string): PeopleStore {
     max: CONNECTIONS_MAX,
     bigint: true,
     connectionTimeout: TIMEOUT_S,
-    connection: { search_path: 'people', statement_timeout: timeout, idle_in_transaction_session_timeout: timeout },
+    connection: {
+      search_path: 'people',
+      // Whoever has waited for a lock sees what its holder wrote.
+      default_transaction_isolation: 'read committed',
+      statement_timeout: timeout,
+      idle_in_transaction_session_timeout: timeout,
+    },
   })
   let migrating: Promise<void> | undefined
   const ready = async (): Promise<void> => {
@@ -54,7 +62,7 @@ export function postgresPeople(url: string): PeopleStore {
         return work(inside)
       }),
     )
-  return { ...sqlOver('postgres', ask, transaction), close: () => pool.close() }
+  return { ...sqlOver('postgres', ask, transaction), close: () => pool.close({ timeout: CLOSE_S }) }
 }
 
 /** Until the end of the transaction (https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS). */

@@ -1,7 +1,7 @@
 /** The people's store in Postgres: whoever is about the same waits, others do not; a database that is away is said to be, and comes back. Rules: pages.md "People". */
 
 import { afterEach, beforeEach, expect } from 'bun:test'
-import { PeopleAway, type PeopleStore, type Subject } from '../../../src/people/people-sql.ts'
+import { PeopleAway, type PeopleSql, type PeopleStore, type Subject } from '../../../src/people/people-sql.ts'
 import { postgresPeople } from '../../../src/people/postgres/postgres-people.ts'
 import { postgres, postgresSuite, postgresTest } from '../../support/postgres.ts'
 
@@ -48,6 +48,16 @@ postgresSuite('on Postgres', () => {
     },
   )
 
+  postgresTest('whoever names the same in another order waits, and never in a circle', async () => {
+    const [one, other] = [open(), open()]
+    const slowly = (sql: PeopleSql) => sql.all('SELECT pg_sleep(0.002)')
+    const rounds = Array.from({ length: 30 }, () => [
+      one.transaction(['account a', 'email b'], slowly),
+      other.transaction(['email b', 'account a'], slowly),
+    ])
+    expect(await Promise.all(rounds.flat())).toHaveLength(60)
+  })
+
   postgresTest('what throws leaves nothing, and what it did not await is no part of it', async () => {
     const store = open()
     const failing = store.transaction(['account a'], async (sql) => {
@@ -70,6 +80,7 @@ postgresSuite('on Postgres', () => {
       expect({ ...row, bytes: [...(row?.bytes ?? [])] }).toEqual({ ...given, bytes: [255, 0, 7], n: 1 })
       const mistake = await store.all('SELECT nothing').catch((error: unknown) => error)
       expect([mistake instanceof Error, mistake instanceof PeopleAway]).toEqual([true, false])
+      expect(await store.get('SHOW transaction_isolation')).toEqual({ transaction_isolation: 'read committed' })
       await expect(store.all('SELECT CAST($missing AS TEXT)')).rejects.toThrow('$missing is not given')
     },
   )
