@@ -4,7 +4,7 @@
  * Rules: money.md "Settle", "Charges"; requests.md "Terminal events", "Heartbeats", "Backpressure"; house.md "One stage".
  */
 
-import { isToldWhole, onlyDelivered, partialUsage } from '../core/native/observation.ts'
+import { isToldWhole } from '../core/native/observation.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { Refusal } from '../core/refusal.ts'
 import type { Pushed, StreamClose, Transcoder, Written } from '../core/transcoder.ts'
@@ -17,8 +17,9 @@ import { type ClientBody, type ClientBodyUser, clientBody } from './client-body.
 import type { CallStop, StopReason } from './deadline.ts'
 import type { Connection, Exchange } from './exchange.ts'
 import type { LiveStream } from './live-streams.ts'
-import { answererOf, type Held, type Kept, settle } from './settle.ts'
+import type { Held, Kept } from './settle.ts'
 import { endWith, faultEnd } from './stream-end.ts'
+import { markStream, settleStream } from './stream-money.ts'
 import { type StreamEffect, type StreamEvent, StreamState } from './stream-state.ts'
 import { StreamTimes, type TimeLimit } from './stream-times.ts'
 import type { Timings } from './timings.ts'
@@ -316,18 +317,14 @@ export class ClientStream implements LiveStream, BodySink, ClientBodyUser, Timed
     this.#upstream = undefined
   }
 
-  /** The one place where the stream's money moves. */
-  async #settle({ end, status, deliveredBytes }: Extract<StreamEffect, { do: 'settle' }>): Promise<void> {
-    const { world, exchange, held, transcoder, onEnd } = this.#parts
-    const more = end.refusal === undefined ? end.more : { ...end.more, refusal: end.refusal.name }
-    const observation = deliveredBytes === undefined ? transcoder.observation : onlyDelivered(transcoder.observation, deliveredBytes)
+  async #settle(effect: Extract<StreamEffect, { do: 'settle' }>): Promise<void> {
     let kept: Kept = 'unavailable'
     try {
-      kept = await settle(world, exchange, held, { outcome: end.outcome, observation, status, ...(more === undefined ? {} : { more }) })
+      kept = await settleStream(this.#parts, effect)
     } finally {
       this.#on({ type: 'kept', kept })
       this.#end()
-      onEnd(end.outcome, kept)
+      this.#parts.onEnd(effect.end.outcome, kept)
     }
   }
 
@@ -345,16 +342,10 @@ export class ClientStream implements LiveStream, BodySink, ClientBodyUser, Timed
     client.close()
   }
 
-  /** Tells the ledger how far the answer has come: at `message_start`, then every few seconds. */
+  /** At `message_start`, then every few seconds. */
   #mark(nowMs: number): void {
     this.#times.markedAtMs = nowMs
-    const { transcoder, world, exchange, held } = this.#parts
-    const { usage, isEstimated } = partialUsage(transcoder.observation, held.bounds)
-    const basis = isEstimated
-      ? ({ usageSource: 'estimated', bytesPerToken: held.bounds.bytesPerToken } as const)
-      : ({ usageSource: 'partial' } as const)
-    const upstream = answererOf(exchange, transcoder.observation)
-    world.ledger.mark(exchange.requestId, { usage, ...basis, ...(upstream && { upstream }), otherAttempts: exchange.calls.others() })
+    markStream(this.#parts)
   }
 
   #wait(): void {
