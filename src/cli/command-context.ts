@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { textOfProblem } from '../config/problems.ts'
 import { type CliEnvironment, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
-import { copyStop, ledgerStop } from './ledger-choice.ts'
+import { copyStop } from './ledger-choice.ts'
 
 export type CommandContext = Readonly<{
   environment: CliEnvironment
@@ -48,5 +48,5 @@ function openContext(command: Command, environment: CliEnvironment): CommandCont
   const { folder, env } = environment
   const config = loadConfig({ file: configOption(command), folder, env, needsSecrets: false })
   if ('problems' in config) return wrongUse(`${config.file} has mistakes: ${config.problems.map(textOfProblem).join('; ')}`)
-  return (COPIES.has(command.name()) ? copyStop(config) : ledgerStop(config)) ?? { environment, config, say: printer(environment, command) }
+  return (COPIES.has(command.name()) ? copyStop(config) : undefined) ?? { environment, config, say: printer(environment, command) }
 }

@@ -15,7 +15,6 @@ import { peoplePathOf } from '../people/people-file.ts'
 import { summaryText } from './check-config.ts'
 import { configOption, printer, withJson } from './command-context.ts'
 import { type CliEnvironment, EXIT, type ExitCode } from './environment.ts'
-import { ledgerStop } from './ledger-choice.ts'
 import { setUpOf, weaknessesOf } from './set-up.ts'
 import { tableText } from './text.ts'
 
@@ -87,8 +86,6 @@ function configuration(config: Config): Finding {
 }
 
 async function ledgerFindings(config: Config, startWire: () => Worker, now: number): Promise<readonly Finding[]> {
-  const unopened = ledgerStop(config)
-  if (unopened !== undefined) return [{ check: 'ledger', status: 'problem', detail: unopened.stop }]
   return [...(await gateway(config)), ...ledger(config, startWire, now), ...people(config)]
 }
 

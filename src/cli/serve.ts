@@ -10,7 +10,6 @@ import { logToStderr } from '../observe/stderr.ts'
 import { guardAgainstBugs } from './bug-guard.ts'
 import { tell } from './command-context.ts'
 import { type CliEnvironment, EXIT, wrongUse } from './environment.ts'
-import { ledgerStop } from './ledger-choice.ts'
 import { obeyParent } from './orders.ts'
 import { configOfPart, type Part, partsProblem } from './part.ts'
 import { ignoredProxies } from './proxies.ts'
@@ -42,8 +41,6 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
   }
   const tooMany = partsProblem(config, count)
   if (tooMany !== undefined) return tell(environment, wrongUse(tooMany))
-  const ledgerProblem = ledgerStop(config)
-  if (ledgerProblem !== undefined) return tell(environment, ledgerProblem)
   if (count > 1) return await serveMany({ ...options, count }, environment)
   if (config.upstreams.some(({ transport }) => transport === 'fetch')) reexecute(environment.env)
   const proxies = ignoredProxies(environment.env, config)

@@ -5,11 +5,10 @@ import type { ConfigProblem } from './problems.ts'
 import type { ConfigFile, UpstreamEntry } from './schema.ts'
 
 /** By their paths in the file, in its order. */
-export function settingsWithoutEffect({ ledger, upstreams = [], models = [{}] }: Choices): readonly ConfigProblem[] {
-  const unserved = { path: 'ledger.url_env', message: 'is obeyed by nothing yet: no command runs with it' }
+export function settingsWithoutEffect({ upstreams = [], models = [{}] }: Choices): readonly ConfigProblem[] {
   const pools = models.map((model) => upstreams.filter(({ name }) => model.upstreams?.some((one) => nameOf(one) === name) ?? true))
   const idle = upstreams.flatMap((upstream, index) => idleIn(upstream, `upstreams[${index}]`, pools, upstreams.slice(0, index)))
-  return ledger?.url_env === undefined ? idle : [unserved, ...idle]
+  return idle
 }
 
 /** `pools`: of each model, who serves it. `earlier`: those before it in the file. */
@@ -42,7 +41,6 @@ const nameOf = (upstream: ModelUpstream): string => (typeof upstream === 'object
 
 type ModelUpstream = string | Readonly<{ name: string }>
 type Choices = Readonly<{
-  ledger?: ConfigFile['ledger']
   upstreams?: ConfigFile['upstreams']
   models?: readonly Readonly<{ upstreams?: readonly ModelUpstream[] }>[]
 }>

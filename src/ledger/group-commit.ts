@@ -66,7 +66,7 @@ export class GroupCommit implements Ledger {
   constructor(options: GroupCommitOptions) {
     this.#options = options
     this.#wallets = new Wallets(options.walletsMax)
-    this.#keeper = options.makeKeeper(() => this.#writer.tellSound())
+    this.#keeper = options.makeKeeper((message) => this.#writer.post(message))
     this.#writer = new Writer(options, {
       prices: () => this.#wallets.prices,
       onAnswers: (heard, committed) => this.#onAnswers(heard, committed),
@@ -75,9 +75,10 @@ export class GroupCommit implements Ledger {
       onReplayed: (requestIds) => this.#learnReplayed(requestIds),
       onTakeOver: () => this.#onTakeOver(),
     })
-    const { place, leaseIdleMs: idleMs, onFault } = options
+    const { leaseIdleMs: idleMs, onFault } = options
     const onBug = (bug: unknown): void => onFault({ problem: 'giving a lease back failed by a bug', bug })
-    this.#leases = place.kind === 'sqlite' ? undefined : new Leases({ wallets: this.#wallets, writer: this.#writer, idleMs, onBug })
+    this.#leases =
+      options.place().kind === 'sqlite' ? undefined : new Leases({ wallets: this.#wallets, writer: this.#writer, idleMs, onBug })
   }
 
   /** Opens the file in a new thread. Once. */
@@ -150,7 +151,7 @@ export class GroupCommit implements Ledger {
   }
 
   isWritable(): boolean {
-    return this.#writer.isWritable
+    return this.#writer.isWritable && this.#keeper.mayAdmit()
   }
 
   /** Another node waits for what is idle here of an account and its keys. */
@@ -178,11 +179,11 @@ export class GroupCommit implements Ledger {
     this.#leases?.stop()
     this.#keeper.stop()
     await this.#writer.close(() => this.#keeper.close())
-    this.#keeper.onClosed()
+    await this.#keeper.onClosed()
   }
 
   #holdNow(request: HoldRequest): HoldAnswer | 'unknown' | Promise<HoldAnswer> {
-    if (!this.#writer.isWritable || this.#writer.isClosing || this.#keeper.mayAdmit?.() === false) return 'unavailable'
+    if (!this.#writer.isWritable || this.#writer.isClosing || !this.#keeper.mayAdmit()) return 'unavailable'
     const answer = this.#leases === undefined ? this.#wallets.hold(request, performance.now()) : this.#leases.hold(request)
     if (answer === 'held') this.#watchAges()
     return answer

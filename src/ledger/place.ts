@@ -1,5 +1,6 @@
 /** Where a ledger is: a file of this machine, or Postgres. Rules: ledger.md "Two stores". */
 
+import type { NodeIdentity } from './postgres/node.ts'
 import type { FileId } from './sqlite/file-id.ts'
 
 type SqlitePlace = Readonly<{ kind: 'sqlite'; path: string }>
@@ -20,8 +21,8 @@ export type PostgresPlace = Readonly<{
 
 export type Place = SqlitePlace | PostgresPlace
 
-/** `file`: the one that is locked, whatever the path leads to. */
-export type WritablePlace = (SqlitePlace & Readonly<{ file: FileId }>) | PostgresPlace
+/** `file`: the one that is locked, whatever the path leads to. `identity`: the node's right to write; undefined while it has none. */
+export type WritablePlace = (SqlitePlace & Readonly<{ file: FileId }>) | (PostgresPlace & Readonly<{ identity: NodeIdentity | undefined }>)
 
 /** `startWire` makes a Worker of `src/ledger/postgres/wire.ts`. */
 export type ReadablePlace = (SqlitePlace & Readonly<{ startWire?: () => Worker }>) | (PostgresPlace & Readonly<{ startWire: () => Worker }>)

@@ -7,10 +7,17 @@ import type { LedgerFault } from './task.ts'
 /** `replayed`: ids of the requests that have the receipt now that the spill had kept. */
 export type Left = Readonly<{ recovered: number; replayed: readonly string[]; faults: readonly LedgerFault[] }>
 
-/** First what it had kept, then what it had not: a request is one or the other. */
-export function takeOver(spill: Spill, ledger: Store, now: number): Left | NotApplied {
-  const replayed = spill.replay()
-  if (replayed.kind === 'failed') return replayed
+/** First what it had kept, then what it had not: a request is one or the other. All spills but the first are closed. */
+export function takeOver(spills: readonly Spill[], ledger: Store, now: number): Left | NotApplied {
+  const settled: string[] = []
+  const faults: LedgerFault[] = []
+  for (const [index, spill] of spills.entries()) {
+    const replayed = spill.replay()
+    if (index > 0) spill.close()
+    if (replayed.kind === 'failed') return replayed
+    settled.push(...replayed.settled)
+    faults.push(...replayed.faults)
+  }
   const recovered = ledger.recover(now)
-  return typeof recovered === 'number' ? { recovered, replayed: replayed.settled, faults: replayed.faults } : recovered
+  return typeof recovered === 'number' ? { recovered, replayed: settled, faults } : recovered
 }

@@ -7,6 +7,7 @@ import type { Rates } from '../core/pricing.ts'
 import type { Attempt, IdempotentUse, KeyChange, Progress, Settlement } from './ledger.ts'
 import type { Act, Operation, OperationResult } from './operation.ts'
 import type { Place, WritablePlace } from './place.ts'
+import type { NodeIdentity } from './postgres/node.ts'
 import type { Finding, Question } from './reports.ts'
 
 export type PriceVersion = Readonly<{ modelId: string; rates: Rates }>
@@ -156,6 +157,8 @@ export type ToThread =
   | Readonly<{ kind: 'read'; place: Place; question: Question }>
   /** The file was left open by an earlier run and has been found sound since. */
   | Readonly<{ kind: 'sound' }>
+  /** On Postgres: the process was fenced, and is a node again. */
+  | Readonly<{ kind: 'node'; identity: NodeIdentity }>
   | Readonly<{ kind: 'close' }>
 
 /** `replayed`: ids of requests whose settle was kept by the spill. `wasLeftOpen`: the last run ended uncleanly, and nobody has checked the file since. */

@@ -4,7 +4,8 @@ import { placeText, type WritablePlace } from './place.ts'
 import type { Committed, FromThread, LedgerFault, Opened, OpenProblem, ToThread } from './task.ts'
 
 export type ThreadOptions = Readonly<{
-  place: WritablePlace
+  /** As it is when a thread opens it. */
+  place: () => WritablePlace
   bootId: string
   startThread: () => Worker
   now: () => number
@@ -32,8 +33,9 @@ export type ThreadListener = Readonly<{
 }>
 
 export function enterThread(options: ThreadOptions, listener: ThreadListener): ThreadHandle {
-  const { place, bootId, retryMs, spillBytes, now, startThread, onFault } = options
+  const { bootId, retryMs, spillBytes, now, startThread, onFault } = options
   const { promise: opened, resolve } = Promise.withResolvers<Opened | OpenProblem>()
+  const place = options.place()
   const worker = startThread()
   worker.addEventListener('message', (event: MessageEvent<FromThread>) => {
     const message = event.data

@@ -9,7 +9,7 @@ import { damageIn } from '../../db/open.ts'
 import { CommitLoop, type NumberedTask } from './commit-loop.ts'
 import { type NumberedDebit, readDebits } from './debit-records.ts'
 import { placeText } from './place.ts'
-import { openStore as openPostgres } from './postgres/open.ts'
+import { openStore as openPostgres } from './postgres/open-store.ts'
 import { ReadConnection } from './read-connection.ts'
 import { Spill } from './spill.ts'
 import { CheckpointConnection } from './sqlite/checkpointer.ts'
@@ -43,7 +43,9 @@ function run(): void {
       case 'read':
         return say({ kind: 'found', finding: reads.answer(message.place, message.question) })
       case 'sound':
-        return writing?.dropLog()
+        return writing?.opened.onSound()
+      case 'node':
+        return writing?.opened.onNode(message.identity)
       case 'close':
         checkpoints.close()
         reads.close()
@@ -71,19 +73,19 @@ const asTask = ({ number, debit }: NumberedDebit): NumberedTask => ({ number, ta
 /** Its URL is found from here also in a compiled binary, where this file stands as it does among the sources. */
 const startWire = (): Worker => new Worker(new URL('./postgres/wire.ts', import.meta.url))
 
-type Writing = Opened & Readonly<{ loop: CommitLoop; dropLog: () => void; close: () => void }>
+type Writing = Opened & Readonly<{ loop: CommitLoop; opened: OpenedStore; close: () => void }>
 
 function open(message: Extract<ToThread, { kind: 'open' }>, say: (message: FromThread) => void): Writing | OpenProblem {
   const { place, now, retryMs, spillBytes } = message
   const opened = openStoreAt(message)
   if ('problem' in opened) return opened
   const { store, wasLeftOpen } = opened
-  const spill = Spill.open(place.path, store, spillBytes)
+  const spill = Spill.open(opened.spills.own, store, spillBytes)
   if ('problem' in spill) {
     store.close()
     return spill
   }
-  const left = takeOver(spill, store, now)
+  const left = takeOver([spill, ...leftSpills(opened)], store, now)
   if ('kind' in left) {
     spill.close()
     store.close()
@@ -98,12 +100,16 @@ function open(message: Extract<ToThread, { kind: 'open' }>, say: (message: FromT
     loop.close()
     opened.afterClose()
   }
-  return { loop, recovered: left.recovered, replayed: left.replayed, wasLeftOpen, dropLog: () => opened.onSound(), close }
+  return { loop, recovered: left.recovered, replayed: left.replayed, wasLeftOpen, opened, close }
 }
+
+/** One that cannot be read stays as it is, for whoever looks at the folder. */
+const leftSpills = ({ spills, store }: OpenedStore): readonly Spill[] =>
+  spills.left.map((path) => Spill.open(path, store, 0)).filter((spill) => spill instanceof Spill)
 
 function openStoreAt(message: Extract<ToThread, { kind: 'open' }>): OpenedStore | OpenProblem {
   const { place, bootId, now } = message
-  return place.kind === 'sqlite' ? openFile(place.path, place.file, bootId, now) : openPostgres(message, { ...place, startWire })
+  return place.kind === 'sqlite' ? openFile(place.path, place.file, bootId, now) : openPostgres({ ...place, startWire })
 }
 
 /** Behind the start: nothing is kept yet. */

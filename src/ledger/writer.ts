@@ -4,6 +4,7 @@
  */
 
 import { fitsRecord, writeDebits } from './debit-records.ts'
+import type { FromKeeper } from './keeper.ts'
 import {
   type Answer,
   type Answers,
@@ -99,9 +100,9 @@ export class Writer {
     if (this.#thread !== undefined && this.#closing === undefined) this.#send(task, 0)
   }
 
-  /** The file that was left open is whole. */
-  tellSound(): void {
-    this.#thread?.post({ kind: 'sound' })
+  /** What a keeper has to say, which is not answered. A thread that comes later opens the place as it is then. */
+  post(message: FromKeeper): void {
+    if (this.#isOpen) this.#thread?.post(message)
   }
 
   /** Commits what was asked and closes the file. `before` happens in between: nothing is asked any more, and all is sent. */

@@ -36,15 +36,17 @@ test('a file that is not there is 2', async () => {
   })
 })
 
-test('a ledger on Postgres, which this version cannot open, is 3: no other one is opened in its stead, by no command', async () => {
+test('a ledger on Postgres that does not answer is 3: no other one is opened in its stead, by no command', async () => {
   place.write('tollgate.toml', '[ledger]\nurl_env = "LEDGER_URL"\n')
-  place.env['LEDGER_URL'] = 'postgres://me:hunter2@db.example.com/toll'
-  const err = 'tollgate: ledger.url_env names a ledger on Postgres, which this version cannot open yet\n'
-  for (const command of [['serve'], ['keys', 'create'], ['keys', 'list'], ['verify'], ['people', 'list']])
-    expect({ command, ...(await place.run(...command)) }).toEqual({ command, code: 3, out: '', err })
+  place.env['LEDGER_URL'] = 'postgres://me:hunter2@127.0.0.1:1/toll'
+  for (const command of [['serve'], ['keys', 'create'], ['keys', 'list'], ['verify']]) {
+    const { code, out, err } = await place.run(...command)
+    expect([command, code, out]).toEqual([command, 3, ''])
+    expect(err).toMatch(/^tollgate: Postgres 127\.0\.0\.1:1\/toll cannot be opened \(.*\)\n$/)
+  }
   for (const copying of ['backup', 'restore'])
     expect(await place.run(copying, 'copy.db')).toMatchObject({ code: 2, out: '', err: expect.stringContaining('use its own backups') })
-  expect(await place.run('doctor', '--no-network')).toMatchObject({ code: 1, out: expect.stringContaining('cannot open yet') })
+  expect(await place.run('doctor', '--no-network')).toMatchObject({ code: 1, out: expect.stringContaining('cannot be opened') })
   expect(existsSync(place.ledgerPath)).toBeFalse()
 })
 

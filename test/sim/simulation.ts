@@ -478,7 +478,7 @@ export class Simulation {
     const path = this.#path
     const time = this.#time
     this.#ledger = new GroupCommit({
-      place: { kind: 'sqlite', path, file: '' },
+      place: () => ({ kind: 'sqlite', path, file: '' }),
       bootId: `boot-${this.#boot}`,
       startThread: () => this.#startThread(),
       now: time.now,
@@ -815,6 +815,7 @@ const KEY_ROWS = 'SELECT id, spent_picos AS spent, limit_picos, is_active AS act
 /** Its log is checkpointed by the simulated thread, and nothing checks it. */
 const NO_KEEPER: Keeper = {
   onLeftOpen: () => undefined,
+  mayAdmit: () => true,
   noteCommit: () => undefined,
   isSound: () => true,
   rescueHint: () => '',

@@ -167,7 +167,7 @@ export class SimulatedThread {
     if ('problem' in spill) throw new Error(spill.message)
     const keep = spill.keep.bind(spill)
     spill.keep = (tasks) => this.#storage().spill === 'works' && keep(tasks)
-    const left = takeOver(spill, ledger, now)
+    const left = takeOver([spill], ledger, now)
     if ('kind' in left) {
       spill.close()
       this.#db = undefined

@@ -1,47 +1,85 @@
-/** A ledger on Postgres: this version reads it, and cannot write it yet. Rules: ledger.md "Two stores". */
+/**
+ * Opening a ledger on Postgres for writing: the database first, made or migrated where that is due, then this process's lane, then the thread that writes in it.
+ * Rules: ledger.md "Two stores"; nodes.md "Lanes and leases".
+ */
 
-import type { DatabaseProblem } from '../../../db/open.ts'
 import { openPostgres } from '../../../db/postgres/open.ts'
-import type { Connection } from '../connection.ts'
-import type { LedgerOptions, OpenedLedger } from '../open-options.ts'
+import { GroupCommit } from '../group-commit.ts'
+import type { FromKeeper } from '../keeper.ts'
+import { type LedgerOptions, type OpenedLedger, withDefaults } from '../open-options.ts'
 import { type PostgresPlace, placeText } from '../place.ts'
-import type { OpenedStore } from '../store.ts'
-import type { OpenProblem, ToThread } from '../task.ts'
-import { PostgresConnection } from './connection.ts'
-import { isStorageFailure } from './storage-failure.ts'
+import type { OpenProblem } from '../task.ts'
+import { NodeKeeper } from './keeper.ts'
+import { LedgerNode } from './node.ts'
+import { connectTo, type Reachable, whileAsking } from './reach.ts'
+import { Session, SessionFailure } from './session.ts'
 
-type Reachable = PostgresPlace & Readonly<{ startWire: () => Worker }>
+/** Of a statement of the heartbeat: well within a quarter of the shortest term. */
+const BEAT_MS_MAX = 2_000
 
-/** Of one statement of a report or a page. */
-const READ_MS = 30_000
-
-const notYet = (place: PostgresPlace): DatabaseProblem => ({
-  problem: 'missing',
-  message: `${placeText(place)}: this version cannot write a ledger on Postgres yet`,
-})
-
-export const openLedger = ({ place }: LedgerOptions & Readonly<{ place: Reachable }>): Promise<OpenedLedger | OpenProblem> =>
-  Promise.resolve(notYet(place))
-
-/** The thread's side. */
-export const openStore = (_message: Extract<ToThread, { kind: 'open' }>, place: Reachable): OpenedStore | OpenProblem => notYet(place)
-
-/** A connection that cannot write. Its ledger is looked at before anything is asked of it. */
-export function openForReading(place: Reachable): Connection | DatabaseProblem {
-  const { url, startWire } = place
-  const db = new PostgresConnection({ url, access: 'read', startWire, timeoutMs: READ_MS, name: `tollgate ${place.node} reads` })
-  const problem = problemOf(place, () => openPostgres(db, placeText(place), 'read'))
-  if (problem === undefined) return db
-  db.close()
-  return problem
+export async function openLedger({
+  place,
+  ...options
+}: LedgerOptions & Readonly<{ place: Reachable }>): Promise<OpenedLedger | OpenProblem> {
+  const problem = prepare(place, options.create)
+  if (problem !== undefined) return problem
+  const { startWire: _, ...plain } = place
+  const given = withDefaults(options)
+  let tell: (message: FromKeeper) => void = () => undefined
+  const node = nodeOf(place, given, (message) => tell(message))
+  try {
+    await node.join()
+  } catch (error) {
+    if (!(error instanceof SessionFailure)) throw error
+    return { problem: 'unwritable', message: `${placeText(place)}: this process cannot be a node of it (${error.message})` }
+  }
+  const ledger = new GroupCommit({
+    ...given,
+    place: () => ({ ...plain, identity: node.identity }),
+    makeKeeper(telling) {
+      tell = telling
+      return new NodeKeeper(node)
+    },
+  })
+  const opened = await ledger.start()
+  if ('recovered' in opened)
+    return { ledger, recovered: opened.recovered, replayed: opened.replayed.length, path: place.path, isNew: false }
+  await node.leave()
+  return opened
 }
 
-/** What Postgres says where it cannot be asked. */
-function problemOf(place: PostgresPlace, open: () => DatabaseProblem | undefined): DatabaseProblem | undefined {
+/** This thread stands still for it: nothing else is to do before the ledger is there. */
+function prepare(place: Reachable, create: boolean): OpenProblem | undefined {
+  const db = connectTo(place, 'write', 'opens')
   try {
-    return open()
-  } catch (error) {
-    if (!isStorageFailure(error)) throw error
-    return { problem: 'unwritable', message: `${placeText(place)} cannot be opened (${error.message})` }
+    return whileAsking(place, () => openPostgres(db, placeText(place), create ? 'create' : 'write'))
+  } finally {
+    db.close()
   }
+}
+
+function nodeOf(
+  place: PostgresPlace,
+  { bootId, now, onFault }: Pick<ReturnType<typeof withDefaults>, 'bootId' | 'now' | 'onFault'>,
+  tell: (message: FromKeeper) => void,
+): LedgerNode {
+  const session = new Session({ url: place.url, name: `tollgate ${place.node} node`, limitMs: Math.min(BEAT_MS_MAX, place.leaseMs / 4) })
+  let boots = 0
+  return new LedgerNode(
+    {
+      session,
+      name: place.node,
+      termMs: place.leaseMs,
+      bootId: () => (boots++ === 0 ? bootId : `${bootId}-${boots}`),
+      mayRenew: () => true,
+      now,
+    },
+    {
+      onFenced: () => onFault({ problem: 'this node was fenced: another has taken its lane over' }),
+      onJoined: (identity) => tell({ kind: 'node', identity }),
+      onLeft: () => undefined,
+      onBug: (bug) => onFault({ problem: 'the heartbeat of this node failed by a bug', bug }),
+      onSkew: (skewMs) => onFault({ problem: `the clock of this machine is ${Math.round(-skewMs)} ms ahead of Postgres'` }),
+    },
+  )
 }

@@ -30,6 +30,10 @@ export class FileKeeper implements Keeper {
     if (this.#options.checksFile) this.#check.start()
   }
 
+  mayAdmit(): boolean {
+    return true
+  }
+
   noteCommit(settles: number): void {
     this.#checkpointer.noteCommit(settles)
   }

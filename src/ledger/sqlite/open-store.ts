@@ -22,11 +22,13 @@ export function openStore(path: string, file: FileId, bootId: string, now: numbe
   let watch: FileWatch | undefined
   return {
     store,
+    spills: { own: path, left: [] },
     wasLeftOpen: leftOpen,
     begin(tellLost) {
       watch = new FileWatch(path, file, store, tellLost)
     },
     onSound: () => keepLog(db, false),
+    onNode: () => undefined,
     end: () => watch?.close(),
     afterClose: () => watch?.leaveMark(),
   }

@@ -1,0 +1,37 @@
+/** Connections to the database of a place, and what it is called when it cannot be asked. Rules: ledger.md "Two stores". */
+
+import type { DatabaseProblem } from '../../../db/open.ts'
+import { openPostgres } from '../../../db/postgres/open.ts'
+import type { Connection } from '../connection.ts'
+import { type PostgresPlace, placeText } from '../place.ts'
+import { PostgresConnection } from './connection.ts'
+import { isStorageFailure } from './storage-failure.ts'
+
+/** `startWire` makes a Worker of `src/ledger/postgres/wire.ts`. */
+export type Reachable = PostgresPlace & Readonly<{ startWire: () => Worker }>
+
+/** Of one statement. A report may look at millions of rows; whoever waits for a settle may not. */
+const STATEMENT_MS = { read: 30_000, write: 5_000 } as const
+
+/** `what`: for pg_stat_activity. */
+export const connectTo = ({ url, node, startWire }: Reachable, access: 'read' | 'write', what: string): PostgresConnection =>
+  new PostgresConnection({ url, access, startWire, timeoutMs: STATEMENT_MS[access], name: `tollgate ${node} ${what}` })
+
+/** A connection that cannot write. Its ledger is looked at before anything is asked of it. */
+export function openForReading(place: Reachable): Connection | DatabaseProblem {
+  const db = connectTo(place, 'read', 'reads')
+  const problem = whileAsking(place, () => openPostgres(db, placeText(place), 'read'))
+  if (problem === undefined) return db
+  db.close()
+  return problem
+}
+
+/** What Postgres says where it cannot be asked. */
+export function whileAsking<T>(place: PostgresPlace, ask: () => T): T | DatabaseProblem {
+  try {
+    return ask()
+  } catch (error) {
+    if (!isStorageFailure(error)) throw error
+    return { problem: 'unwritable', message: `${placeText(place)} cannot be opened (${error.message})` }
+  }
+}

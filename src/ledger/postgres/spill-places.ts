@@ -1,0 +1,46 @@
+/**
+ * Which spill is this process's own: several of one folder write the same ledger, and a new one starts while the old one still drains. Each locks a file of its own for as
+ * long as it lives; what a dead one left is taken by whoever comes next. Rules: ledger.md "Spill"; nodes.md "Fencing".
+ */
+
+import { closeSync, constants, mkdirSync, openSync, readdirSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { spillPathOf } from '../spill.ts'
+import { tryLock } from '../sqlite/flock.ts'
+
+/** `own` and `left` are what `spillPathOf` is given. `left`: of processes that are gone, locked until `release`. */
+export type SpillPlaces = Readonly<{ own: string; left: readonly string[]; release: () => void }>
+
+const OPEN_OR_MAKE = constants.O_RDWR | constants.O_CREAT
+
+/** Throws what the file system says. */
+export function takeSpillPlaces(ledgerPath: string): SpillPlaces {
+  mkdirSync(dirname(ledgerPath), { recursive: true })
+  const handles: number[] = []
+  const take = (number: number): string | undefined => {
+    const place = `${ledgerPath}.${number}`
+    const handle = openSync(spillPathOf(place), OPEN_OR_MAKE, 0o600)
+    if (tryLock(handle)) {
+      handles.push(handle)
+      return place
+    }
+    closeSync(handle)
+    return undefined
+  }
+  const left = numbersAt(ledgerPath)
+    .map(take)
+    .filter((place) => place !== undefined)
+  let own = left.shift()
+  for (let number = 0; own === undefined; number++) own = take(number)
+  return { own, left, release: () => handles.splice(0).forEach(closeSync) }
+}
+
+/** Lowest first. */
+function numbersAt(ledgerPath: string): readonly number[] {
+  const before = `${basename(ledgerPath)}.`
+  return readdirSync(dirname(ledgerPath))
+    .filter((name) => name.startsWith(before) && name.endsWith('.spill'))
+    .map((name) => Number(name.slice(before.length, -'.spill'.length)))
+    .filter(Number.isSafeInteger)
+    .sort((a, b) => a - b)
+}
