@@ -5,7 +5,7 @@
 
 import type { Spill } from './spill.ts'
 import { canSpill } from './spill-records.ts'
-import type { Store } from './store.ts'
+import type { NotApplied, Store } from './store.ts'
 import { type Answer, type Committed, isRead, isWrite, type Numbered, type PriceVersion, type Task, unavailable } from './task.ts'
 
 export type NumberedTask = Numbered<{ task: Task }>
@@ -25,6 +25,8 @@ export class CommitLoop {
   #isWritable = true
   #firstFailureMs: number | undefined
   #lastProblem = ''
+  /** Of the last failure: what is waited for is no storage, and may take long. */
+  #isFenced = false
   #probing: ReturnType<typeof setTimeout> | undefined
 
   /** `retryMs`: how long a failing commit is tried again; then what may not be lost goes into `spill`, which is empty at first. */
@@ -84,7 +86,7 @@ export class CommitLoop {
     const applied = this.#ledger.apply(batch.map(({ task }) => task))
     const commitMs = performance.now() - startedMs
     if (applied.kind === 'failed') {
-      this.#lastProblem = applied.problem
+      this.#noteFailure(applied)
       return false
     }
     // Reads, and leases that could not be had, say nothing of the storage: they must not restart the time for which writes are tried again.
@@ -116,7 +118,7 @@ export class CommitLoop {
     if (reads.length > 0) this.#commit(reads)
     const now = performance.now()
     this.#firstFailureMs ??= now
-    if (this.#isWritable && now - this.#firstFailureMs < this.#retryMs) {
+    if (this.#isWritable && !this.#isFenced && now - this.#firstFailureMs < this.#retryMs) {
       this.#queue = [...writes, ...walletReads, ...this.#queue]
       setTimeout(() => this.#flush(), RETRY_PAUSE_MS)
       return
@@ -128,12 +130,17 @@ export class CommitLoop {
     this.#probe()
   }
 
+  #noteFailure({ problem, isFenced }: NotApplied): void {
+    this.#lastProblem = problem
+    this.#isFenced = isFenced === true
+  }
+
   /** True: nothing is in the spill any more. */
   #replay(): boolean {
     if (this.#spill.isEmpty) return true
     const replayed = this.#spill.replay()
     if (replayed.kind === 'failed') {
-      this.#lastProblem = replayed.problem
+      this.#noteFailure(replayed)
       return false
     }
     const { settled, faults } = replayed

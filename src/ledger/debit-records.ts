@@ -18,7 +18,7 @@ export type NumberedDebit = Numbered<{ debit: Debit }>
 const FORMATS: readonly FormatName[] = ['messages', 'chat', 'responses']
 const SOURCES: readonly UsageSource[] = ['final', 'partial', 'estimated', 'none']
 
-const FLOATS = 25
+const FLOATS = 26
 const AMOUNTS_AT = FLOATS * 8
 const SESSION_AT = AMOUNTS_AT + 3 * 8
 const HEADER_AT = SESSION_AT + 32
@@ -91,6 +91,7 @@ function writeDebit(bytes: Buffer, view: DataView, start: number, number: number
   put(upstream === undefined ? 0 : 1)
   put(debit.sessionHash === undefined ? 0 : 1)
   put(debit.idempotency?.expiresAt ?? Number.NaN)
+  put(debit.boot ?? Number.NaN)
   view.setBigInt64(at, debit.costPicos, true)
   view.setBigInt64(at + 8, debit.waivedPicos, true)
   view.setBigInt64(at + 16, debit.holdPicos, true)
@@ -135,7 +136,7 @@ function readDebit(bytes: Buffer, view: DataView, start: number, debits: Numbere
   const float = (place: number): number => view.getFloat64(start + place * 8, true)
   const amount = (place: number) => picos(view.getBigInt64(start + AMOUNTS_AT + place * 8, true))
   const hash = (place: number): Uint8Array => new Uint8Array(bytes.subarray(start + place, start + place + 32))
-  const [firstByteMs, attempts, bytesPerToken, expiresAt] = [float(16), float(20), float(21), float(24)]
+  const [firstByteMs, attempts, bytesPerToken, expiresAt, boot] = [float(16), float(20), float(21), float(24), float(25)]
   let at = start + STRINGS_AT
   const text = (): string | undefined => {
     const length = view.getUint16(at, true)
@@ -181,6 +182,7 @@ function readDebit(bytes: Buffer, view: DataView, start: number, debits: Numbere
     ...(upstream === undefined ? {} : { upstream: upstream satisfies UpstreamCall }),
     ...(float(23) === 1 ? { sessionHash: hash(SESSION_AT) } : {}),
     ...(Number.isNaN(expiresAt) ? {} : { idempotency: { headerHash: hash(HEADER_AT), bodyHash: hash(BODY_AT), expiresAt } }),
+    ...(Number.isNaN(boot) ? {} : { boot }),
     ...(otherAttempts === undefined ? {} : { otherAttempts: JSON.parse(otherAttempts) as readonly Attempt[] }),
   }
   debits.push({ number: float(0), debit })

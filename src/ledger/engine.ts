@@ -24,6 +24,8 @@ export interface Engine {
   /** All of `write` or nothing; it may be run more than once. Throws what undid it. */
   transact(write: () => void, purpose: Purpose): void
   /** Where others write as well: in a transaction of its own, in their order. Throws what undid all of them. */
+  /** Whether a boot was fenced, so that what it admitted is waived. It stays as it is until the transaction ends. A file's boots never are. */
+  isFenced?(boot: number): boolean
   moveLeases?(tasks: readonly LeaseTask[]): readonly LeaseAnswer[]
   verdictOf(error: unknown): Verdict
   /** In the database's words, in which no value is. */

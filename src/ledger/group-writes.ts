@@ -4,6 +4,7 @@
  * with it. Rules: ledger.md "Group commit", "Two stores".
  */
 
+import { picos, toExactUsdText, ZERO } from '../core/money.ts'
 import { dayAt } from '../core/utc.ts'
 import type { Debits, Priced } from './debits.ts'
 import type { Engine, Purpose } from './engine.ts'
@@ -142,9 +143,10 @@ export class GroupWrites {
     }
     for (const debit of debits) {
       attempt('settle', () => {
-        const [isNew] = own.insert([pricedOf(debit, numbers)])
+        const isWaived = this.#isWaived(debit)
+        const [isNew = false] = own.insert([pricedOf(isWaived ? waivedOf(debit) : debit, numbers)])
         own.flush()
-        const fault = isNew ? undefined : this.#settleAgain(debit, own).fault
+        const fault = isWaived ? faultOfWaived(debit, isNew) : isNew ? undefined : this.#settleAgain(debit, own).fault
         settled.push(debit.requestId)
         if (fault !== undefined) faults.push(fault)
       })
@@ -259,16 +261,23 @@ export class GroupWrites {
     const { numbers } = this
     const waiting = this.#waiting.splice(0)
     if (waiting.length === 0) return
-    const isNew = this.#debits.insert(waiting.map(({ debit }) => pricedOf(debit, numbers)))
+    const isWaived = waiting.map(({ debit }) => this.#isWaived(debit))
+    const isNew = this.#debits.insert(waiting.map(({ debit }, place) => pricedOf(isWaived[place] ? waivedOf(debit) : debit, numbers)))
     waiting.forEach(({ index, debit }, place) => {
-      if (isNew[place]) {
+      if (isNew[place] && !isWaived[place]) {
         answers[index] = 'settled'
         return
       }
-      const { answer, fault } = this.#settleAgain(debit, this.#debits)
+      const { answer, fault } = isWaived[place]
+        ? ({ answer: 'already', fault: faultOfWaived(debit, isNew[place] === true) } as Again)
+        : this.#settleAgain(debit, this.#debits)
       answers[index] = answer
       if (fault !== undefined) faults.push(fault)
     })
+  }
+
+  #isWaived({ boot }: Debit): boolean {
+    return boot !== undefined && this.#engine.isFenced?.(boot) === true
   }
 
   #settleAgain(debit: Debit, debits: Debits): Again {
@@ -319,6 +328,18 @@ function pricedOf(debit: Debit, numbers: Numbers): Priced {
   const version = numbers.versionAt(debit.price)
   return { debit, price: numbers.priceOf(version), version, day: dayAt(debit.now) }
 }
+
+/** What it held may have been given to others since: its client has what it was told, and pays nothing. */
+const waivedOf = (debit: Debit): Debit => ({
+  ...debit,
+  outcome: 'recovered',
+  costPicos: ZERO,
+  waivedPicos: picos(debit.costPicos + debit.waivedPicos),
+})
+
+/** Where whoever took over has waived the request already, nothing is to be said. */
+const faultOfWaived = ({ requestId, costPicos }: Debit, isNew: boolean): LedgerFault | undefined =>
+  isNew ? { problem: `${requestId} was settled after its node had been fenced: ${toExactUsdText(costPicos)} USD are waived` } : undefined
 
 /** The receipt of a request whose process died: it counts for the day on which it began, at the price of its mark. */
 function recoveredOf(left: LeftMark, now: number): Priced {

@@ -22,7 +22,8 @@ type Kept = Extract<Task, { kind: 'settle' | 'unmark' | 'attempts' }>
 export const canSpill = (task: Task): task is Kept =>
   task.kind === 'settle' ? fitsRecord(task.debit) : task.kind === 'unmark' || task.kind === 'attempts'
 
-export function frameOf(tasks: readonly Kept[], versionAt: (index: number) => PriceVersion): Uint8Array {
+/** `boot`: that writes now, which the frame outlives. */
+export function frameOf(tasks: readonly Kept[], versionAt: (index: number) => PriceVersion, boot: number): Uint8Array {
   const prices: PriceVersion[] = []
   const placeOf = (index: number): number => {
     const version = versionAt(index)
@@ -33,7 +34,7 @@ export function frameOf(tasks: readonly Kept[], versionAt: (index: number) => Pr
   const releases: string[] = []
   const calls: Calls[] = []
   for (const task of tasks) {
-    if (task.kind === 'settle') debits.push({ number: 0, debit: { ...task.debit, price: placeOf(task.debit.price) } })
+    if (task.kind === 'settle') debits.push({ number: 0, debit: { boot, ...task.debit, price: placeOf(task.debit.price) } })
     else if (task.kind === 'unmark') releases.push(task.requestId)
     else calls.push({ ...task.calls, price: placeOf(task.calls.price) })
   }

@@ -47,7 +47,7 @@ export class Spill {
   /** True: all of them are flushed. False: none is kept. */
   keep(tasks: readonly Task[]): boolean {
     const kept = tasks.filter(canSpill)
-    return kept.length > 0 && this.#file?.append(frameOf(kept, (index) => this.#ledger.versionAt(index))) === true
+    return kept.length > 0 && this.#file?.append(frameOf(kept, (index) => this.#ledger.versionAt(index), this.#ledger.boot)) === true
   }
 
   /** Nothing changes where it was done before, and nothing of it is lost where it fails. */

@@ -26,6 +26,8 @@ export type Replayed = Readonly<{ kind: 'replayed'; settled: readonly string[]; 
 export interface Store {
   /** Which ledger it is: the id that was made with it. */
   readonly id: string
+  /** The number of the boot that writes. */
+  readonly boot: number
   /** Price versions that later debits and marks name by their place in the list of all that were defined. */
   define(prices: readonly PriceVersion[]): void
   versionAt(index: number): PriceVersion

@@ -24,8 +24,11 @@ type RequestFacts = Readonly<{
   startedAt: number
 }>
 
-/** A receipt to write. `isMarked`: a mark of the request goes with it. */
-export type Debit = RequestFacts & Settlement & Readonly<{ accountNumber: number; isMarked: boolean }>
+/**
+ * A receipt to write. `isMarked`: a mark of the request goes with it. `boot`: of the node that admitted the request; absent: that which writes, or a file's. What a
+ * boot that was fenced admitted is waived.
+ */
+export type Debit = RequestFacts & Settlement & Readonly<{ accountNumber: number; isMarked: boolean; boot?: number }>
 
 export type Mark = RequestFacts & Progress & Readonly<{ accountNumber: number }>
 

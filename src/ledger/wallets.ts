@@ -46,6 +46,7 @@ type Request = {
   readonly hold: Hold
   readonly price: number
   readonly heldAtMs: number
+  readonly boot: number | undefined
   progress: Progress
   /** A mark of it was sent, so its end must take the row away. */
   isMarked: boolean
@@ -69,6 +70,8 @@ export class Wallets {
   readonly #prices = new PriceBook()
   readonly #leases = new WalletLeases<KeyWallet>()
   readonly #walletsMax: number
+  /** Of a node: the boot as which it admits now. What it admitted as an earlier one is waived once that was fenced. */
+  boot: number | undefined
 
   constructor(walletsMax = WALLETS_MAX) {
     this.#walletsMax = walletsMax
@@ -148,7 +151,7 @@ export class Wallets {
     const { requestId, keyId, modelId, format, isStream, amountPicos } = request
     const hold = { requestId, keyId, accountId: key.account.id, modelId, format, isStream, amountPicos, startedAt: request.now }
     const price = this.#prices.indexOf(modelId, request.rates)
-    this.#requests.set(requestId, { key, hold, price, heldAtMs: nowMs, progress: NO_PROGRESS, isMarked: false })
+    this.#requests.set(requestId, { key, hold, price, heldAtMs: nowMs, boot: this.boot, progress: NO_PROGRESS, isMarked: false })
     key.heldPicos += amountPicos
     key.account.heldPicos += amountPicos
     key.pins++
@@ -159,7 +162,7 @@ export class Wallets {
   settle(settlement: Settlement): Debit | undefined {
     const request = this.#release(settlement.requestId)
     if (request === undefined) return undefined
-    const { key, hold, isMarked } = request
+    const { key, hold, isMarked, boot } = request
     const { costPicos } = settlement
     key.spentPicos += costPicos
     key.account.balancePicos -= costPicos
@@ -169,7 +172,7 @@ export class Wallets {
     }
     key.lastSyncedAt = Math.max(key.lastSyncedAt, settlement.now)
     this.#settling.set(settlement.requestId, { key, hold, costPicos })
-    return { ...settlement, ...factsOf(request), isMarked }
+    return { ...settlement, ...factsOf(request), isMarked, ...(boot === undefined ? {} : { boot }) }
   }
 
   /** The receipt is on disk. */

@@ -19,6 +19,7 @@ import {
   sha256,
   usd,
 } from '../support/ledger.ts'
+import { fileTest } from '../support/store-choice.ts'
 
 const HOLD = usd('0.01')
 const USED = { ...NO_USAGE, input: 100, output: 3 }
@@ -106,28 +107,31 @@ describe('attempts', () => {
     next.close()
   })
 
-  test('of a receipt that could not be written are recorded when the ledger takes writes again, and those of a void soon', async () => {
-    const { ledger, path } = await openTestLedger()
-    await ledger.operate(createKey('key_a', { balanceUsd: '10' }))
-    for (const requestId of ['req_1', 'req_2', 'req_3']) await ledger.hold(holdRequest(requestId, 'key_a', HOLD))
-    const upstream = { name: 'second', model: 'm', messageId: 'msg_2' }
-    const wrong = { upstream, attempts: 2, otherAttempts: [attempt(1)], costPicos: usd('1') }
-    expect(await ledger.settle(settlement('req_1', USED, wrong))).toBe('unavailable')
-    expect(ledger.void('req_2', [attempt(1)])).toBe('voided')
-    expect(await ledger.settle(settlement('req_3', USED, { otherAttempts: [attempt(1)] }))).toBe('settled')
-    await ledger.close()
-    const machine = openMachine(path, 'boot-2')
-    expect(recorded(machine).map(({ number, cause, upstream: { name }, pricePicos }) => [number, cause, name, pricePicos])).toEqual([
-      [1, 'reset', 'first', PRICE],
-      [2, 'storage', 'second', PRICE],
-    ])
-    expect(recorded(machine, 'req_2')).toHaveLength(1)
-    expect(recorded(machine, 'req_3')).toHaveLength(1)
-    expect(machine.differences()).toEqual([])
-    machine.close()
-  })
+  fileTest()(
+    'of a receipt that could not be written are recorded when the ledger takes writes again, and those of a void soon',
+    async () => {
+      const { ledger, path } = await openTestLedger()
+      await ledger.operate(createKey('key_a', { balanceUsd: '10' }))
+      for (const requestId of ['req_1', 'req_2', 'req_3']) await ledger.hold(holdRequest(requestId, 'key_a', HOLD))
+      const upstream = { name: 'second', model: 'm', messageId: 'msg_2' }
+      const wrong = { upstream, attempts: 2, otherAttempts: [attempt(1)], costPicos: usd('1') }
+      expect(await ledger.settle(settlement('req_1', USED, wrong))).toBe('unavailable')
+      expect(ledger.void('req_2', [attempt(1)])).toBe('voided')
+      expect(await ledger.settle(settlement('req_3', USED, { otherAttempts: [attempt(1)] }))).toBe('settled')
+      await ledger.close()
+      const machine = openMachine(path, 'boot-2')
+      expect(recorded(machine).map(({ number, cause, upstream: { name }, pricePicos }) => [number, cause, name, pricePicos])).toEqual([
+        [1, 'reset', 'first', PRICE],
+        [2, 'storage', 'second', PRICE],
+      ])
+      expect(recorded(machine, 'req_2')).toHaveLength(1)
+      expect(recorded(machine, 'req_3')).toHaveLength(1)
+      expect(machine.differences()).toEqual([])
+      machine.close()
+    },
+  )
 
-  test('with a price that is not their tokens at their rates are named by verify', () => {
+  fileTest()('with a price that is not their tokens at their rates are named by verify', () => {
     const machine = openWithKey()
     machine.ask({ kind: 'void', requestId: 'req_1', attempts: [attempt(1)] })
     machine.db.run('DROP TRIGGER attempts_no_update')

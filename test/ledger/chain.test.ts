@@ -8,6 +8,7 @@ import { NO_USAGE } from '../../src/core/usage.ts'
 import { creditText, NO_HASH, nextHash, ownerText, priceText, privateText, receiptText } from '../../src/ledger/chain.ts'
 import { createKey, holdTask, type Machine, NOW, openMachine, operateTask, RATES, settleTask, usd } from '../support/ledger.ts'
 import { runs } from '../support/property-runs.ts'
+import { fileTest } from '../support/store-choice.ts'
 
 const HOLD = usd('0.01')
 const TIMEOUT_MS = 30_000
@@ -146,7 +147,7 @@ test(
         for (const account of [1, 2]) {
           const places = placesOf(machine, account)
           expect(places).toEqual(places.map((_, index) => index + 1))
-          const [[count]] = machine.db.query('SELECT chain_count FROM accounts WHERE number = ?').values(account) as [[bigint]]
+          const [[count]] = machine.db.query('SELECT chain_count FROM chain_heads WHERE account_number = ?').values(account) as [[bigint]]
           expect(Number(count)).toBe(places.length)
         }
         machine.close()
@@ -234,7 +235,7 @@ const namedBy = (machine: Machine): string[] =>
     .map(({ rule, subject }) => `${rule}: ${subject}`)
 
 describe('verify names', () => {
-  test('a receipt of which any column was changed, and no other row', () => {
+  fileTest()('a receipt of which any column was changed, and no other row', () => {
     const machine = openWithChain()
     const columns = machine.db
       .query<{ name: string }, []>("SELECT name FROM pragma_table_info('receipts')")
@@ -252,7 +253,7 @@ describe('verify names', () => {
     machine.close()
   })
 
-  test.each([
+  fileTest().each([
     ["UPDATE credits SET amount_picos = 1 WHERE id = 'top_mid'", ['a row is what its hash says: top_mid']],
     ["UPDATE credits SET ref = '' WHERE id = 'top_mid'", ['a row is what its hash says: top_mid']],
     ["UPDATE credits SET actor = 'x' WHERE id = 'top_mid'", ['a row is what its hash says: top_mid']],
@@ -288,7 +289,7 @@ describe('verify names', () => {
     machine.close()
   })
 
-  test('an account that lost its chain together with its end', () => {
+  fileTest()('an account that lost its chain together with its end', () => {
     const machine = openWithChain()
     machine.db.run('DELETE FROM receipts WHERE number = 8')
     machine.db.run(

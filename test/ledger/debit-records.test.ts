@@ -50,6 +50,7 @@ const debit = fc
       upstream.map((parts) => Object.assign({}, ...parts)),
     ),
     optional('attempts', count),
+    optional('boot', count),
     optional('bytesPerToken', fc.double({ noNaN: true })),
     optional('sessionHash', hash),
     optional('idempotency', fc.record({ headerHash: hash, bodyHash: hash, expiresAt: count })),

@@ -6,8 +6,9 @@ import { picos } from '../../src/core/money.ts'
 import { costOf } from '../../src/core/pricing.ts'
 import type { Usage } from '../../src/core/usage.ts'
 import { type Ask, createKey, holdTask, makePath, NOW, openMachine, operateTask, RATES, settlement, usd } from '../support/ledger.ts'
+import { runs } from '../support/property-runs.ts'
 
-const RUNS = Number(process.env['FC_RUNS'] ?? 60)
+const RUNS = runs(60)
 const TIMEOUT_MS = 5_000 + RUNS * 600
 const KEYS = ['key_a', 'key_b', 'key_limited'] as const
 
@@ -172,11 +173,15 @@ test(
           }
           expect(machine.differences()).toEqual([])
           const corrected = sumOf(
-            machine.db.query("SELECT coalesce(sum(amount_picos), 0) FROM credits WHERE id LIKE 'correction#_%' ESCAPE '#'").values(),
+            machine.db
+              .query("SELECT CAST(coalesce(sum(amount_picos), 0) AS BIGINT) FROM credits WHERE id LIKE 'correction#_%' ESCAPE '#'")
+              .values(),
           )
           expect(corrected).toBe(sumOf([...oracle.corrections.values()].map((amount) => [amount])))
           // A top-up that takes money back may overdraw; requests alone may not.
-          const takenBack = sumOf(machine.db.query('SELECT coalesce(sum(amount_picos), 0) FROM credits WHERE amount_picos < 0').values())
+          const takenBack = sumOf(
+            machine.db.query('SELECT CAST(coalesce(sum(amount_picos), 0) AS BIGINT) FROM credits WHERE amount_picos < 0').values(),
+          )
           const balance = sumOf(machine.db.query('SELECT balance_picos FROM accounts').values())
           expect(balance - takenBack >= -HOLD).toBe(true)
           for (const keyId of KEYS) {

@@ -19,7 +19,8 @@ import { openLedger } from '../../src/ledger/sqlite/open.ts'
 import type { Store } from '../../src/ledger/store.ts'
 import type { KeyState, LedgerFault, Task } from '../../src/ledger/task.ts'
 import { Wallets } from '../../src/ledger/wallets.ts'
-import { makeAddress, openStore, openToRead } from './stores.ts'
+import { makeAddress } from './store-choice.ts'
+import { openStore, openToRead } from './stores.ts'
 
 /** 2027-01-15T08:00:00Z */
 export const NOW = 1_800_000_000_000

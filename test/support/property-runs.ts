@@ -5,9 +5,10 @@
 
 import fc from 'fast-check'
 import { ASKED_SEED } from './seed.ts'
+import { isOnPostgres } from './store-choice.ts'
 
 const asked = Number(process.env['FC_RUNS'] ?? 0)
 fc.configureGlobal({ ...(asked > 0 ? { numRuns: asked } : {}), ...(ASKED_SEED === undefined ? {} : { seed: ASKED_SEED }) })
 
-/** `usual` unless `FC_RUNS` asks for more. */
-export const runs = (usual: number): number => Math.max(asked, usual)
+/** `usual` unless `FC_RUNS` asks for more; a tenth of it where each run makes a database. */
+export const runs = (usual: number): number => Math.ceil(Math.max(asked, usual) / (isOnPostgres() ? 10 : 1))

@@ -1,7 +1,4 @@
-/**
- * On which store the machines of a test file are: SQLite, or Postgres where a file of test/ledger/postgres runs the same tests again. A place is the path of a file,
- * or the address of a database.
- */
+/** The store that a test's machine is on, by its place: the path of a file, or the address of a database. */
 
 import type { Database } from 'bun:sqlite'
 import { openDatabase } from '../../db/open.ts'
@@ -16,14 +13,6 @@ import type { Store } from '../../src/ledger/store.ts'
 import { differences } from '../../src/ledger/verify.ts'
 import { connectPostgres } from './postgres-connection.ts'
 
-let makeDatabase: (() => string) | undefined
-
-/** From here on, for the tests that are registered next. `makeDatabase`: of an empty ledger on Postgres; undefined: files again. */
-export function usePostgres(make: (() => string) | undefined): void {
-  makeDatabase = make
-}
-
-export const makeAddress = (): string | undefined => makeDatabase?.()
 export const isAddress = (place: string): boolean => place.startsWith('postgres://')
 
 /** A connection of its own that can only read. */

@@ -21,6 +21,7 @@ export class PostgresEngine implements Engine {
   readonly boot: number
   readonly #node: NodeIdentity
   readonly #assertNode
+  readonly #nodeOf
   readonly #locks: RowLocks
   #isAlone = true
 
@@ -30,6 +31,7 @@ export class PostgresEngine implements Engine {
     this.#node = node
     this.statements = prepareStatements(db, chainPlaceOf(db, node.lane))
     this.#assertNode = db.query<undefined, [number, number, number]>('SELECT assert_node(?, ?, ?)')
+    this.#nodeOf = db.query<unknown, [number]>('SELECT lane FROM nodes WHERE boot_number = ? AND lease_until > 0 FOR KEY SHARE')
     this.#locks = new RowLocks(db)
   }
 
@@ -38,7 +40,7 @@ export class PostgresEngine implements Engine {
   }
 
   transact(write: () => void, { tasks = [] }: Purpose): void {
-    if (tasks.length > 0 && tasks.every(isOneStatement)) {
+    if (tasks.length > 0 && tasks.every((task) => this.#isOneStatement(task))) {
       try {
         write()
         return
@@ -64,6 +66,10 @@ export class PostgresEngine implements Engine {
     return moveLeases(this.db, this.#node, moves)
   }
 
+  isFenced(boot: number): boolean {
+    return boot !== this.boot && this.#nodeOf.get(boot) === null
+  }
+
   verdictOf(error: unknown): Verdict {
     if (isFenced(error)) return 'fenced'
     if (isConflict(error)) return 'again'
@@ -77,6 +83,10 @@ export class PostgresEngine implements Engine {
   faultOf(what: string, error: unknown): LedgerFault {
     return faultOf(what, error)
   }
-}
 
-const isOneStatement = (task: WriteTask): boolean => task.kind === 'settle' && task.debit.otherAttempts === undefined
+  #isOneStatement(task: WriteTask): boolean {
+    if (task.kind !== 'settle') return false
+    const { otherAttempts, boot = this.boot } = task.debit
+    return otherAttempts === undefined && boot === this.boot
+  }
+}

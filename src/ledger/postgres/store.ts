@@ -52,6 +52,10 @@ export class PostgresStore implements Store {
     this.#writes.numbers.define(this.#prices)
   }
 
+  get boot(): number {
+    return this.#engine.boot
+  }
+
   define(prices: readonly PriceVersion[]): void {
     this.#prices.push(...prices)
     this.#writes.numbers.define(prices)

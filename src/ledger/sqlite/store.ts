@@ -54,6 +54,10 @@ export class SqliteStore implements Store {
     }
   }
 
+  get boot(): number {
+    return this.#engine.boot
+  }
+
   define(prices: readonly PriceVersion[]): void {
     this.#writes.numbers.define(prices)
   }

@@ -5,9 +5,9 @@ import { openPostgres } from '../../../db/postgres/open.ts'
 import type { Connection } from '../../../src/ledger/connection.ts'
 import { isPostgresRunning, postgres } from '../../support/postgres.ts'
 import { connectPostgres } from '../../support/postgres-connection.ts'
-import { usePostgres } from '../../support/stores.ts'
+import { usePostgres } from '../../support/store-choice.ts'
 
-const FILES = ['operations']
+const FILES = ['operations', 'attempts', 'chain', 'codes', 'properties']
 
 /** Copies of one empty ledger, made without a pause: machines are opened in a synchronous call. */
 async function databases(): Promise<() => string> {

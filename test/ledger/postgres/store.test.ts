@@ -1,0 +1,201 @@
+/** Several nodes settle on one ledger: none waits for ever, sums and chains are exact, and one that was fenced charges nobody. */
+
+import { expect } from 'bun:test'
+import { join } from 'node:path'
+import { picos } from '../../../src/core/money.ts'
+import { CommitLoop } from '../../../src/ledger/commit-loop.ts'
+import { Spill } from '../../../src/ledger/spill.ts'
+import { frameOf, readFrame } from '../../../src/ledger/spill-records.ts'
+import type { Committed, Debit, Task } from '../../../src/ledger/task.ts'
+import { createKey, holdRequest, type Machine, NOW, openMachine, operateTask, settlement, usd } from '../../support/ledger.ts'
+import { postgres, postgresTest } from '../../support/postgres.ts'
+import { fenceAll } from '../../support/stores.ts'
+import type { Settles } from './settles.ts'
+
+const USED = { input: 10 }
+const COST = 30_000_000n
+
+async function open(): Promise<Machine & { url: string }> {
+  const url = await postgres().createDatabase()
+  const machine = openMachine(url)
+  machine.ask(operateTask(createKey('key_a', { balanceUsd: '10' })))
+  return { ...machine, url }
+}
+
+/** A request that runs on that machine, and its settle. `boot`: as which it was admitted. */
+function debitOf({ wallets, ledger, statesOf }: Machine, requestId: string, boot?: number): Debit {
+  for (const state of statesOf('key_a')) wallets.load(state)
+  wallets.boot = boot
+  wallets.hold(holdRequest(requestId, 'key_a', usd('0.01')), 0)
+  const debit = wallets.settle(settlement(requestId, USED))
+  if (debit === undefined) throw new Error('not held')
+  wallets.settled(requestId)
+  ledger.define(wallets.prices)
+  return debit
+}
+
+const settle = (debit: Debit): Task => ({ kind: 'settle', debit })
+const balanceOf = ({ statesOf }: Machine) => statesOf('key_a')[0]?.balancePicos
+const receiptOf = ({ db }: Machine, requestId: string) =>
+  db
+    .query<Record<string, unknown>, [string]>(
+      'SELECT cost_picos AS cost, waived_picos AS waived, outcome FROM receipts WHERE request_id = ?',
+    )
+    .get(requestId)
+
+for (const accounts of [1, 200]) {
+  postgresTest(`four nodes settle at once on ${accounts} accounts in any order: no deadlock, exact sums, whole chains`, async () => {
+    const url = await postgres().createDatabase()
+    const machine = openMachine(url)
+    for (let index = 0; index < accounts; index++) machine.ask(operateTask(createKey(`key_${index}`, { balanceUsd: '1000' })))
+    const [groups, group] = [20, 32]
+    const problems = await Promise.all(
+      [1, 2, 3, 4].map(async (seed) => {
+        const asked: Settles = { url, bootId: `node-${seed}`, groups, group, accounts, seed }
+        const child = Bun.spawn([process.execPath, join(import.meta.dir, 'settles.ts'), JSON.stringify(asked)], { stderr: 'inherit' })
+        return JSON.parse(await child.stdout.text())
+      }),
+    )
+    expect(problems).toEqual([[], [], [], []])
+    const sums = machine.db.query('SELECT CAST(sum(spent_picos) AS BIGINT) AS spent FROM accounts').get()
+    expect(sums).toEqual({ spent: BigInt(4 * groups * group) * COST })
+    const [[deadlocks]] = machine.db.query('SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()').values() as [
+      [bigint],
+    ]
+    expect(deadlocks).toBe(0n)
+    const ends = machine.db
+      .query('SELECT lane, CAST(sum(chain_count) AS BIGINT) AS rows FROM chain_heads GROUP BY lane ORDER BY lane')
+      .all()
+    expect(ends).toEqual([0, 1, 2, 3, 4].map((lane) => ({ lane: BigInt(lane), rows: BigInt(lane === 0 ? accounts : groups * group) })))
+    expect(machine.differences()).toEqual([])
+    machine.close()
+  })
+}
+
+postgresTest('a group that comes again because its answer was lost is once in the sums', async () => {
+  const machine = await open()
+  const tasks = ['r1', 'r2'].map((id) => settle(debitOf(machine, id)))
+  expect(machine.ledger.apply(tasks)).toMatchObject({ answers: ['settled', 'settled'] })
+  const third = settle(debitOf(machine, 'r3'))
+  expect(machine.ledger.apply([...tasks, third, third])).toMatchObject({
+    answers: ['already', 'already', 'settled', 'already'],
+    faults: [],
+  })
+  expect(balanceOf(machine)).toBe(picos(usd('10') - 3n * COST))
+  expect(machine.differences()).toEqual([])
+  machine.close()
+})
+
+postgresTest('two threads of one node in turn extend its chains without a gap', async () => {
+  const machine = await open()
+  const other = openMachine(machine.url, 'boot-1', true)
+  for (let n = 0; n < 3; n++) {
+    expect(machine.ledger.apply([settle(debitOf(machine, `a${n}`))])).toMatchObject({ answers: ['settled'] })
+    expect(other.ledger.apply([settle(debitOf(other, `b${n}`))])).toMatchObject({ answers: ['settled'] })
+  }
+  expect(machine.db.query('SELECT lane, chain_count AS rows FROM chain_heads').all()).toEqual([{ lane: 0n, rows: 7n }])
+  expect(machine.differences()).toEqual([])
+  other.close()
+  machine.close()
+})
+
+postgresTest('a node that was fenced writes nothing, whatever it is asked', async () => {
+  const machine = await open()
+  const debit = debitOf(machine, 'r1')
+  fenceAll(machine.db)
+  const tasks: readonly (readonly Task[])[] = [
+    [settle(debit)],
+    [{ kind: 'unmark', requestId: 'r1' }],
+    [{ kind: 'operate', operation: createKey('key_b'), act: { actor: 'x', address: 'x', reason: '' } }],
+  ]
+  for (const group of tasks) expect(machine.ledger.apply(group)).toMatchObject({ kind: 'failed', isFenced: true })
+  expect(machine.ledger.canWrite()).toBe(false)
+  expect(machine.ledger.replay([])).toMatchObject({ kind: 'failed', isFenced: true })
+  expect(receiptOf(machine, 'r1')).toBeNull()
+  machine.close()
+})
+
+postgresTest(
+  'a group of a node that was fenced is kept or refused at once, not after the time of a storage that may come back',
+  async () => {
+    const machine = await open()
+    const debit = debitOf(machine, 'r1')
+    fenceAll(machine.db)
+    const spill = Spill.open('/nowhere/ledger.db', machine.ledger, 0)
+    if ('problem' in spill) throw new Error(spill.message)
+    const { promise: told, resolve } = Promise.withResolvers<Committed>()
+    const loop = new CommitLoop(machine.ledger, spill, resolve, 3_600_000)
+    loop.add([{ number: 1, task: settle(debit) }])
+    expect(await told).toMatchObject({ isWritable: false, answers: [{ number: 1, answer: 'unavailable' }] })
+    loop.close()
+  },
+)
+
+postgresTest('what a fenced node admitted is waived with a word, once, also out of its spill', async () => {
+  const machine = await open()
+  const boot = machine.ledger.boot
+  const debit = debitOf(machine, 'r1', boot)
+  const spilled = frameOf([{ kind: 'settle', debit: debitOf(machine, 'r2') }], (index) => machine.ledger.versionAt(index), boot)
+  const next = openMachine(machine.url, 'boot-2')
+  next.ledger.define(machine.wallets.prices)
+  const waived = { cost: 0n, waived: COST, outcome: 'recovered' }
+  expect(next.ledger.apply([settle(debit)])).toMatchObject({ answers: ['already'], faults: [{ problem: WAIVED('r1') }] })
+  expect(next.ledger.apply([settle(debit)])).toMatchObject({ answers: ['already'], faults: [] })
+  expect(next.ledger.replay([readFrame(spilled)])).toMatchObject({ settled: ['r2'], faults: [{ problem: WAIVED('r2') }] })
+  expect(next.ledger.replay([readFrame(spilled)])).toMatchObject({ settled: ['r2'], faults: [] })
+  expect([receiptOf(next, 'r1'), receiptOf(next, 'r2')]).toEqual([waived, waived])
+  expect(balanceOf(next)).toBe(usd('10'))
+  expect(next.differences()).toEqual([])
+  next.close()
+  machine.close()
+})
+
+postgresTest('what whoever took over has waived stays as it is when the settle comes late', async () => {
+  const machine = await open()
+  const boot = machine.ledger.boot
+  const debit = debitOf(machine, 'r1', boot)
+  const { requestId, keyNumber, price, format, isStream, holdPicos, startedAt, accountNumber, usage, usageSource } = debit
+  const mark = { requestId, keyNumber, price, format, isStream, holdPicos, startedAt, accountNumber, usage, usageSource }
+  expect(machine.ledger.apply([{ kind: 'mark', mark, now: NOW }])).toMatchObject({ answers: ['marked'] })
+  const next = openMachine(machine.url, 'boot-2')
+  next.ledger.define(machine.wallets.prices)
+  expect(next.ledger.recover(NOW + 5_000)).toBe(1)
+  const recovered = { cost: 0n, waived: COST, outcome: 'recovered' }
+  expect(receiptOf(next, 'r1')).toEqual(recovered)
+  expect(next.ledger.apply([settle(debit)])).toMatchObject({ answers: ['already'], faults: [] })
+  expect(receiptOf(next, 'r1')).toEqual(recovered)
+  expect(next.db.query("SELECT id FROM credits WHERE kind = 'correction'").all()).toEqual([])
+  expect(next.differences()).toEqual([])
+  next.close()
+  machine.close()
+})
+
+postgresTest('a spill of a node that still lives is charged, whoever replays it', async () => {
+  const machine = await open()
+  const spilled = frameOf(
+    [{ kind: 'settle', debit: debitOf(machine, 'r1') }],
+    (index) => machine.ledger.versionAt(index),
+    machine.ledger.boot,
+  )
+  const beside = openMachine(machine.url, 'boot-2', true)
+  expect(beside.ledger.replay([readFrame(spilled)])).toEqual({ kind: 'replayed', settled: ['r1'], faults: [] })
+  expect(receiptOf(beside, 'r1')).toEqual({ cost: COST, waived: 0n, outcome: 'complete' })
+  expect(beside.ledger.recover(NOW)).toBe(0)
+  beside.close()
+  machine.close()
+})
+
+postgresTest('a settle takes its cost from what its node has leased, and never more than that', async () => {
+  const machine = await open()
+  machine.db.run(`INSERT INTO leases (account_number, lane, amount_picos) VALUES (1, 0, ${COST + 5n})`)
+  machine.db.run(`INSERT INTO key_leases (key_number, lane, amount_picos) VALUES (1, 0, ${COST + 7n})`)
+  const leased = () =>
+    machine.db.query('SELECT leases.amount_picos AS account, key_leases.amount_picos AS key FROM leases, key_leases').get()
+  machine.ledger.apply([settle(debitOf(machine, 'r1'))])
+  expect(leased()).toEqual({ account: 5n, key: 7n })
+  machine.ledger.apply([settle(debitOf(machine, 'r2'))])
+  expect(leased()).toEqual({ account: 0n, key: 0n })
+  machine.close()
+})
+
+const WAIVED = (requestId: string): string => `${requestId} was settled after its node had been fenced: 0.00003 USD are waived`
