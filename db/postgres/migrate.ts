@@ -5,6 +5,7 @@
 
 import init from './migrations/0001_init.sql' with { type: 'text' }
 import leases from './migrations/leases.sql' with { type: 'text' }
+import limits from './migrations/limits.sql' with { type: 'text' }
 import nodes from './migrations/nodes.sql' with { type: 'text' }
 import settle from './migrations/settle.sql' with { type: 'text' }
 
@@ -16,7 +17,7 @@ export type Runs = Readonly<{
 }>
 
 /** In order. The first makes version 2, as on SQLite. */
-const MIGRATIONS: readonly string[] = [[init, nodes, leases, settle].join('\n')]
+const MIGRATIONS: readonly string[] = [[init, nodes, leases, limits, settle].join('\n')]
 const OLDEST_VERSION = 2
 export const SCHEMA_VERSION = OLDEST_VERSION + MIGRATIONS.length - 1
 /** "toll" in ASCII: of the advisory lock under which one process at a time migrates. */

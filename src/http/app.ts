@@ -1,7 +1,7 @@
 /** All routes as one Elysia. No environment, no listening: tests call it as it is. Rules: platform.md "Elysia". */
 
 import { Elysia } from 'elysia'
-import type { KeyLimits } from '../relay/key-limits.ts'
+import type { KeyGate } from '../relay/key-limits.ts'
 import type { Relay } from '../relay/relay.ts'
 import type { World } from '../world.ts'
 import { absoluteUrl } from './absolute-url.ts'
@@ -23,7 +23,7 @@ import { usageRoutes } from './usage.ts'
 const APP_OPTIONS = { strictPath: true, handler: { standardHostname: false } } as const
 
 /** What the routes answer with; the gateway makes each of them once. */
-export type AppParts = Readonly<{ world: World; relay: Relay; keyLimits: KeyLimits; clientLimits: ClientLimits }>
+export type AppParts = Readonly<{ world: World; relay: Relay; keyLimits: KeyGate; clientLimits: ClientLimits }>
 
 export function buildApp({ world, relay, keyLimits, clientLimits }: AppParts) {
   const macro = keyMacro(world, keyLimits, clientLimits)

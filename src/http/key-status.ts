@@ -8,7 +8,7 @@ import { availableOf, type KeyRecord, type Purse, type Shortage, shortageOf } fr
 import { usdFields } from '../core/money.ts'
 import { insufficientBalance, Refusal } from '../core/refusal.ts'
 import { isoTime } from '../core/utc.ts'
-import type { KeyLimits } from '../relay/key-limits.ts'
+import type { KeyGate } from '../relay/key-limits.ts'
 import type { World } from '../world.ts'
 import { type Asker, answerSmall } from './answers.ts'
 import { KEY_HEADERS, type keyMacro } from './key.ts'
@@ -69,7 +69,7 @@ const KEY = t.Object(
   { title: 'Key', description: 'The key and what it may do now' },
 )
 
-export function keyStatusRoutes(world: World, keyLimits: KeyLimits, macro: ReturnType<typeof keyMacro>) {
+export function keyStatusRoutes(world: World, keyLimits: KeyGate, macro: ReturnType<typeof keyMacro>) {
   return new Elysia({ name: 'key-status' }).use(macro).get('/v1/dashboard/key', ({ asker }) => answerKey(world, keyLimits, asker), {
     key: 'dashboard',
     headers: KEY_HEADERS.bearer,
@@ -83,7 +83,7 @@ export function keyStatusRoutes(world: World, keyLimits: KeyLimits, macro: Retur
   })
 }
 
-function answerKey(world: World, keyLimits: KeyLimits, asker: Asker): Promise<Response> {
+function answerKey(world: World, keyLimits: KeyGate, asker: Asker): Promise<Response> {
   return answerSmall(asker, async (key) => {
     const stored = await world.reports.ask(key.id, { kind: 'key', keyId: key.id })
     if (typeof stored === 'string') return unread(stored)
@@ -96,7 +96,7 @@ function answerKey(world: World, keyLimits: KeyLimits, asker: Asker): Promise<Re
 type Refused = Readonly<{ reason: Static<typeof REASON>; refusal: Refusal }>
 
 /** In the order in which a request meets them: keys.md "Order of checks". */
-function refusedNow(world: World, keyLimits: KeyLimits, { id }: KeyRecord, purse: Purse): Refused | null {
+function refusedNow(world: World, keyLimits: KeyGate, { id }: KeyRecord, purse: Purse): Refused | null {
   if (world.isDraining()) return { reason: 'unavailable', refusal: new Refusal('draining') }
   if (!world.ledger.isWritable()) return { reason: 'unavailable', refusal: new Refusal('storageUnavailable') }
   const limited = keyLimits.refusalNow(id)

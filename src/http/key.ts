@@ -8,7 +8,7 @@ import { Elysia, t, type ValidationError } from 'elysia'
 import { isSecret, type KeyRecord, stateOf } from '../core/key.ts'
 import { invalid, Refusal } from '../core/refusal.ts'
 import { Exchange } from '../relay/exchange.ts'
-import type { KeyLimits } from '../relay/key-limits.ts'
+import type { KeyGate } from '../relay/key-limits.ts'
 import type { World } from '../world.ts'
 import { type Admission, type Asker, refuseAsker } from './answers.ts'
 import { Client } from './client-address.ts'
@@ -91,13 +91,13 @@ type Door = 'models' | 'dashboard' | 'balance'
  * `key: door` on a GET route: its handler gets the `asker`, with the key or with what is refused. Elysia judges a query before it resolves anything, so a wrong
  * query is answered here, too: after the limits and the key, as keys.md "Order of checks" has it.
  */
-export function keyMacro(world: World, keyLimits: KeyLimits, clientLimits: ClientLimits) {
+export function keyMacro(world: World, keyLimits: KeyGate, clientLimits: ClientLimits) {
   const admit = async (door: Door, headers: Headers, client: Client): Promise<Admission> => {
     const limited = door === 'models' ? undefined : clientLimits.countDashboard(client.ip)
     if (limited !== undefined) return { refusal: limited }
     const found = await identifyAt(door, headers, client)
     if (found instanceof Refusal) return { refusal: found }
-    const counted = door === 'models' ? keyLimits.count(found.id) : undefined
+    const counted = door === 'models' ? await keyLimits.count(found.id) : undefined
     return counted === undefined ? { key: found } : { key: found, refusal: counted }
   }
   const identifyAt = (door: Door, headers: Headers, client: Client): Identified =>

@@ -8,7 +8,7 @@ import type { BodyLease, BodyMemory } from './body-memory.ts'
 import type { BodyReader } from './body-reader.ts'
 import type { Connection, Exchange } from './exchange.ts'
 import type { Claim } from './idempotency.ts'
-import type { KeyLimits } from './key-limits.ts'
+import type { KeyGate } from './key-limits.ts'
 import type { LiveStreams } from './live-streams.ts'
 import type { ResponseMemory } from './response-memory.ts'
 import type { Held } from './settle.ts'
@@ -17,7 +17,7 @@ import type { Timings } from './timings.ts'
 /** What all requests of a relay share. */
 export type RelayParts = Readonly<{
   world: World
-  keyLimits: KeyLimits
+  keyLimits: KeyGate
   live: LiveStreams
   memory: ResponseMemory
   bodies: BodyMemory

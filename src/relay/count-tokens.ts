@@ -55,7 +55,8 @@ async function count(parts: RelayParts, request: Request, key: KeyRecord | Refus
   const { world, keyLimits, bodies } = parts
   if (key instanceof Refusal) return key
   if (world.isDraining()) return new Refusal('draining')
-  const slot = keyLimits.admit(key.id)
+  const admitting = keyLimits.admit(key.id)
+  const slot = admitting instanceof Promise ? await admitting : admitting
   if (slot instanceof Refusal) return slot
   const lease = bodies.lease(key)
   try {

@@ -8,6 +8,14 @@ import { Refusal } from '../core/refusal.ts'
 /** A running request's place; `release` may be called any number of times and counts once. */
 export type Slot = Readonly<{ release(): void }>
 
+/** Who lets a request of a key in, or says when to come back: this process alone, or together with others. What is refused is not counted. */
+export type KeyGate = Readonly<{
+  admit(keyId: string): Slot | Refusal | Promise<Slot | Refusal>
+  count(keyId: string): Refusal | undefined | Promise<Refusal | undefined>
+  refusalNow(keyId: string): Refusal | undefined
+  running(keyId: string): number
+}>
+
 type KeyLimitsOptions = Readonly<{
   limits: () => Limits
   /** Milliseconds that never jump. */

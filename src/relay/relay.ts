@@ -137,7 +137,8 @@ export class Relay {
     if (key instanceof Refusal) return key
     if (world.isDraining()) return new Refusal('draining')
     if (!world.ledger.isWritable()) return new Refusal('storageUnavailable')
-    const slot = keyLimits.admit(key.id)
+    const admitting = keyLimits.admit(key.id)
+    const slot = admitting instanceof Promise ? await admitting : admitting
     if (slot instanceof Refusal) return slot
     const lease = bodies.lease(key)
     const taken: Taken = { slot, lease, claim: undefined }

@@ -29,7 +29,16 @@ const MEANT: Readonly<Record<string, { more: readonly string[]; less: readonly s
     ],
   },
 }
-const ONLY_ON_POSTGRES = ['chain_heads', 'idempotency_claims', 'idempotent_answers', 'key_leases', 'leases', 'nodes']
+const ONLY_ON_POSTGRES = [
+  'chain_heads',
+  'idempotency_claims',
+  'idempotent_answers',
+  'key_leases',
+  'key_places',
+  'key_rates',
+  'leases',
+  'nodes',
+]
 const VIEWS = ['receipt_pages']
 
 const tables = Object.values(schema)

@@ -1,0 +1,43 @@
+/** Limits of keys over all nodes, on Postgres (db/postgres/migrations/limits.sql). Rules: keys.md "Limits over nodes". */
+
+import type { LimitAsk, LimitGrant, SharedLimits } from '../shared-limits.ts'
+import type { NodeIdentity } from './node.ts'
+import { type Session, SessionFailure } from './session.ts'
+
+type Row = Readonly<{ requests: bigint; granted_places: bigint | null; wait_ms: bigint; live_nodes: bigint }>
+
+export class PostgresLimits implements SharedLimits {
+  readonly #session: Pick<Session, 'ask'>
+  readonly #identity: () => NodeIdentity | undefined
+  #lastNumber = 0
+
+  /** `identity`: who takes; undefined: it may not now. */
+  constructor(session: Pick<Session, 'ask'>, identity: () => NodeIdentity | undefined) {
+    this.#session = session
+    this.#identity = identity
+  }
+
+  async take({ keyId, requests, places, perMinute, atOnce }: LimitAsk): Promise<LimitGrant | 'unavailable'> {
+    const own = this.#identity()
+    if (own === undefined) return 'unavailable'
+    const number = ++this.#lastNumber
+    try {
+      const [row] = await this.#session.ask<Row>('SELECT * FROM take_limits($1, $2, $3, $4, $5, $6, $7, $8)', [
+        own.lane,
+        own.boot,
+        number,
+        keyId,
+        requests,
+        places,
+        perMinute,
+        atOnce,
+      ])
+      if (row === undefined) return 'unavailable'
+      const { requests: taken, granted_places: granted, wait_ms: waitMs, live_nodes: nodes } = row
+      return { requests: Number(taken), places: Number(granted ?? 0n), waitMs: Number(waitMs), nodes: Math.max(1, Number(nodes)) }
+    } catch (error) {
+      if (!(error instanceof SessionFailure)) throw error
+      return 'unavailable'
+    }
+  }
+}

@@ -1,0 +1,243 @@
+/**
+ * What a key may ask for where several nodes answer it: a node lets in at once what it has taken of the key's limits, takes more before that is used up, and waits
+ * only where it has nothing. Rules: keys.md "Limits over nodes".
+ */
+
+import type { Limits } from '../core/limits.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { LimitGrant, SharedLimits } from '../ledger/shared-limits.ts'
+import { KeyLimits, type Slot } from './key-limits.ts'
+
+type SharedKeyLimitsOptions = Readonly<{
+  limits: () => Limits
+  /** Milliseconds that never jump. */
+  now: () => number
+  shared: SharedLimits
+}>
+
+/** What this node has of a key's limits. */
+type Share = {
+  readonly keyId: string
+  running: number
+  /** Of requests at once, with those that run. */
+  places: number
+  /** Of the minute, the oldest first; lost where they are not used in time. */
+  readonly lots: { requests: number; untilMs: number }[]
+  /** Before, nothing of the minute is there; or no place. */
+  emptyUntilMs: number
+  fullUntilMs: number
+  /** Let in since the last look, and between the two before it. */
+  uses: number
+  usesBefore: number
+  waiting: number
+  asking: Promise<void> | undefined
+}
+
+const USED_WITHIN_MS = 1_000
+const LOOK_MS = 1_000
+/** Of what a second needs, what is taken at once: the less, the less is lost. */
+const TAKEN_PART = 0.2
+/** Beside what runs, as a part of it. */
+const SPARE_PART = 0.25
+/** After a key's places were all taken, or nobody answered, nothing is asked for that long. */
+const PAUSE_MS = 50
+
+export class SharedKeyLimits {
+  readonly #options: SharedKeyLimitsOptions
+  readonly #shares = new Map<string, Share>()
+  /** While nobody answers: this node's part of the limits, by its own clock. */
+  readonly #alone: KeyLimits
+  #nodes = 1
+  #aloneUntilMs = Number.NEGATIVE_INFINITY
+  #looks: ReturnType<typeof setInterval> | undefined
+
+  constructor(options: SharedKeyLimitsOptions) {
+    this.#options = options
+    this.#alone = new KeyLimits({ limits: () => this.#partOfLimits(), now: options.now })
+  }
+
+  /** Lets a request in, or says when to come back. What is refused is not counted. */
+  admit(keyId: string): Slot | Refusal | Promise<Slot | Refusal> {
+    const share = this.#shareOf(keyId)
+    if (this.#use(share, 1)) return new Place(share)
+    return this.#wait(share, 1).then((refusal) => refusal ?? new Place(share))
+  }
+
+  /** Counts a request that needs no slot because it is answered at once, such as the list of models. */
+  count(keyId: string): Refusal | undefined | Promise<Refusal | undefined> {
+    const share = this.#shareOf(keyId)
+    return this.#use(share, 0) ? undefined : this.#wait(share, 0)
+  }
+
+  /** What the next request would be refused as far as this node knows, which is not counted by asking. */
+  refusalNow(keyId: string): Refusal | undefined {
+    const share = this.#shares.get(keyId)
+    if (share === undefined) return undefined
+    if (share.running >= this.#options.limits().concurrentRequests) return new Refusal('rateLimited')
+    return this.#refusalOf(share, 0)
+  }
+
+  /** On this node. */
+  running(keyId: string): number {
+    return this.#shares.get(keyId)?.running ?? 0
+  }
+
+  close(): void {
+    clearInterval(this.#looks)
+    this.#looks = undefined
+  }
+
+  #shareOf(keyId: string): Share {
+    const known = this.#shares.get(keyId)
+    if (known !== undefined) return known
+    const share: Share = {
+      keyId,
+      running: 0,
+      places: 0,
+      lots: [],
+      emptyUntilMs: 0,
+      fullUntilMs: 0,
+      uses: 0,
+      usesBefore: 0,
+      waiting: 0,
+      asking: undefined,
+    }
+    this.#shares.set(keyId, share)
+    if (this.#looks === undefined) {
+      this.#looks = setInterval(() => this.#look(), LOOK_MS)
+      this.#looks.unref()
+    }
+    return share
+  }
+
+  /** `slots`: 1 or 0. What runs low is filled up behind the request. */
+  #use(share: Share, slots: number): boolean {
+    const now = this.#options.now()
+    const lot = lotAt(share, now)
+    if (lot === undefined || (slots > 0 && share.running >= share.places)) return false
+    lot.requests--
+    share.running += slots
+    share.uses++
+    const isLow = requestsOf(share) < needOf(share) / 2 || share.places - share.running < spareOf(share.running) / 2
+    const isWorthIt = now >= share.emptyUntilMs && now >= share.fullUntilMs && now >= this.#aloneUntilMs
+    if (isLow && isWorthIt && share.asking === undefined) this.#ask(share).catch(() => undefined)
+    return true
+  }
+
+  async #wait(share: Share, slots: number): Promise<Refusal | undefined> {
+    share.waiting++
+    try {
+      // One that is under way may have been asked before this request came.
+      if (share.asking !== undefined) await share.asking
+      if (this.#use(share, slots)) return undefined
+      const refusal = this.#refusalOf(share, slots)
+      if (refusal !== undefined) return refusal
+      if (this.#options.now() >= this.#aloneUntilMs) await this.#ask(share)
+      if (this.#options.now() < this.#aloneUntilMs) return this.#useAlone(share, slots)
+      return this.#use(share, slots) ? undefined : (this.#refusalOf(share, slots) ?? new Refusal('rateLimited', { retryAfterSeconds: 1 }))
+    } finally {
+      share.waiting--
+    }
+  }
+
+  /** Nobody says what others have: at most this node's part. */
+  #useAlone(share: Share, slots: number): Refusal | undefined {
+    if (slots > 0 && share.running >= this.#partOfLimits().concurrentRequests) return new Refusal('rateLimited')
+    const refusal = this.#alone.count(share.keyId)
+    if (refusal === undefined) {
+      share.running += slots
+      share.uses++
+    }
+    return refusal
+  }
+
+  #refusalOf(share: Share, slots: number): Refusal | undefined {
+    const now = this.#options.now()
+    const isFull = share.running >= this.#options.limits().concurrentRequests || (share.running >= share.places && now < share.fullUntilMs)
+    if (slots > 0 && isFull) return new Refusal('rateLimited')
+    if (lotAt(share, now) !== undefined || now >= share.emptyUntilMs) return undefined
+    return new Refusal('rateLimited', { retryAfterSeconds: Math.max(1, Math.ceil((share.emptyUntilMs - now) / 1_000)) })
+  }
+
+  #ask(share: Share): Promise<void> {
+    share.asking ??= this.#take(share).finally(() => {
+      share.asking = undefined
+    })
+    return share.asking
+  }
+
+  async #take(share: Share): Promise<void> {
+    const { limits, now, shared } = this.#options
+    const { requestsPerMinute: perMinute, concurrentRequests: atOnce } = limits()
+    const sentMs = now()
+    const requests = Math.min(perMinute, share.waiting + needOf(share))
+    const places = Math.min(atOnce, share.running + share.waiting + spareOf(share.running))
+    // What is given back by this is gone from here on.
+    share.places = Math.min(share.places, places)
+    const grant = await shared.take({ keyId: share.keyId, requests, places, perMinute, atOnce })
+    if (grant === 'unavailable') {
+      this.#aloneUntilMs = now() + PAUSE_MS
+      return
+    }
+    this.#learn(share, grant, { requests, places, sentMs })
+  }
+
+  #learn(share: Share, grant: LimitGrant, wanted: Readonly<{ requests: number; places: number; sentMs: number }>): void {
+    const now = this.#options.now()
+    this.#nodes = grant.nodes
+    share.places = grant.places
+    if (grant.requests > 0) share.lots.push({ requests: grant.requests, untilMs: wanted.sentMs + USED_WITHIN_MS })
+    if (grant.requests < wanted.requests) share.emptyUntilMs = now + grant.waitMs
+    if (grant.places < wanted.places) share.fullUntilMs = now + PAUSE_MS
+  }
+
+  /** What is not needed any more goes back, and what nobody asks for is forgotten. */
+  #look(): void {
+    for (const share of this.#shares.values()) {
+      share.usesBefore = share.uses
+      share.uses = 0
+      const isQuiet = share.running === 0 && share.waiting === 0 && share.usesBefore === 0 && share.asking === undefined
+      if (isQuiet && share.places === 0) this.#shares.delete(share.keyId)
+      else if (share.asking === undefined && share.places > share.running + spareOf(share.running)) this.#ask(share).catch(() => undefined)
+    }
+    if (this.#shares.size === 0) this.close()
+  }
+
+  #partOfLimits(): Limits {
+    const limits = this.#options.limits()
+    const part = (whole: number): number => Math.max(1, Math.floor(whole / this.#nodes))
+    return { ...limits, requestsPerMinute: part(limits.requestsPerMinute), concurrentRequests: part(limits.concurrentRequests) }
+  }
+}
+
+/** Beside what runs. Few at once get none: what they leave idle others would miss. */
+const spareOf = (running: number): number => Math.floor(running * SPARE_PART)
+
+/** What the next moments will need, by the last second. Few get none: what is not used would be lost to them. */
+const needOf = ({ uses, usesBefore }: Share): number => Math.floor(Math.max(uses, usesBefore) * TAKEN_PART)
+
+const requestsOf = ({ lots }: Share): number => lots.reduce((sum, { requests }) => sum + requests, 0)
+
+/** The oldest that still counts. */
+function lotAt({ lots }: Share, now: number): Share['lots'][number] | undefined {
+  for (;;) {
+    const [first] = lots
+    if (first === undefined || (first.requests > 0 && now < first.untilMs)) return first
+    lots.shift()
+  }
+}
+
+class Place implements Slot {
+  readonly #share: Share
+  #isHeld = true
+
+  constructor(share: Share) {
+    this.#share = share
+  }
+
+  release(): void {
+    if (!this.#isHeld) return
+    this.#isHeld = false
+    this.#share.running--
+  }
+}

@@ -1,0 +1,148 @@
+/** Nodes that share the limits of a key let in together what one would, at once where they can, and each its part where nobody answers. Rules: keys.md "Limits over nodes". */
+
+import { expect, test } from 'bun:test'
+import { LIMITS } from '../../src/core/limits.ts'
+import { step } from '../../src/core/rate-limit.ts'
+import { Refusal } from '../../src/core/refusal.ts'
+import type { LimitAsk, LimitGrant, SharedLimits } from '../../src/ledger/shared-limits.ts'
+import type { Slot } from '../../src/relay/key-limits.ts'
+import { SharedKeyLimits } from '../../src/relay/shared-key-limits.ts'
+
+/** The database, as plain data. */
+function makeWorld(perMinute: number, atOnce: number, nodes: number) {
+  const clock = { now: 1_000_000 }
+  const state = { wholeAt: undefined as number | undefined, places: new Map<number, number>(), asks: 0, isAway: false }
+  const take = (node: number, ask: LimitAsk): LimitGrant => {
+    state.asks++
+    let requests = 0
+    for (; requests < ask.requests; requests++) {
+      const { tat, isAllowed } = step(state.wholeAt, clock.now, { perMinute, burst: perMinute })
+      if (!isAllowed) break
+      state.wholeAt = tat
+    }
+    const others = [...state.places].filter(([other]) => other !== node).reduce((sum, [, places]) => sum + places, 0)
+    const places = Math.max(0, Math.min(ask.places, atOnce - others))
+    state.places.set(node, places)
+    const { retryAfterSeconds } = step(state.wholeAt, clock.now, { perMinute, burst: perMinute })
+    return { requests, places, waitMs: retryAfterSeconds * 1_000, nodes }
+  }
+  const limits = { ...LIMITS, requestsPerMinute: perMinute, concurrentRequests: atOnce }
+  const gates = Array.from({ length: nodes }, (_, node) => {
+    const shared: SharedLimits = { take: (ask) => Promise.resolve(state.isAway ? 'unavailable' : take(node, ask)) }
+    return new SharedKeyLimits({ limits: () => limits, now: () => clock.now, shared })
+  })
+  const gate = (node: number): SharedKeyLimits => {
+    const found = gates[node % nodes]
+    if (found === undefined) throw new Error(`no node ${node}`)
+    return found
+  }
+  return { clock, state, gate, close: () => gates.map((one) => one.close()) }
+}
+
+const isIn = (answer: Slot | Refusal): answer is Slot => !(answer instanceof Refusal)
+
+test('a minute has its requests once, whichever node they come to, and Retry-After is true', async () => {
+  const world = makeWorld(30, 1_000, 3)
+  const answers: (Slot | Refusal)[] = []
+  for (let n = 0; n < 60; n++) answers.push(await world.gate(n).admit('key_1'))
+  expect(answers.filter(isIn)).toHaveLength(30)
+  const refused = answers.at(-1)
+  expect(refused instanceof Refusal && [refused.name, refused.retryAfterSeconds]).toEqual(['rateLimited', 2])
+  world.clock.now += 2_000
+  expect(isIn(await world.gate(1).admit('key_1'))).toBe(true)
+  expect(isIn(await world.gate(2).admit('key_1'))).toBe(false)
+  world.close()
+})
+
+test('what a node takes and does not use within a second it does not use at all', async () => {
+  const world = makeWorld(600, 1_000, 2)
+  for (let n = 0; n < 50; n++) await world.gate(0).admit('key_1')
+  const [taken, asked] = [world.state.wholeAt ?? 0, world.state.asks]
+  expect(taken - world.clock.now).toBeGreaterThan(50 * 100)
+  world.clock.now += 1_000
+  world.state.isAway = true
+  let withoutAsking = 0
+  while (world.gate(0).admit('key_1') instanceof Promise === false) withoutAsking++
+  expect(withoutAsking).toBe(0)
+  expect(world.state.asks).toBe(asked)
+  world.close()
+})
+
+test('over all nodes no more run at once than may, and each place that is free can be had by another node', async () => {
+  const world = makeWorld(100_000, 10, 3)
+  const running: Slot[] = []
+  for (let n = 0; n < 40; n++) {
+    const answer = await world.gate(n).admit('key_1')
+    if (isIn(answer)) running.push(answer)
+    world.clock.now += 60
+  }
+  expect(running.length).toBeGreaterThan(6)
+  expect(running.length).toBeLessThanOrEqual(10)
+  for (const slot of running) {
+    slot.release()
+    slot.release()
+  }
+  expect([0, 1, 2].map((node) => world.gate(node).running('key_1'))).toEqual([0, 0, 0])
+  await Bun.sleep(1_100)
+  const again: Slot[] = []
+  for (let n = 0; n < 10; n++) {
+    const answer = await world.gate(2).admit('key_1')
+    if (isIn(answer)) again.push(answer)
+  }
+  expect(again).toHaveLength(10)
+  world.close()
+})
+
+test('steady traffic does not wait: it asks for more before it runs dry', async () => {
+  const world = makeWorld(60_000, 1_000, 2)
+  for (let n = 0; n < 100; n++) {
+    const answer = await world.gate(0).admit('key_1')
+    if (isIn(answer)) answer.release()
+    world.clock.now += 2
+  }
+  let waits = 0
+  for (let n = 0; n < 300; n++) {
+    const answer = world.gate(0).admit('key_1')
+    if (answer instanceof Promise) waits++
+    const slot = await answer
+    if (isIn(slot)) slot.release()
+    world.clock.now += 2
+  }
+  expect(waits).toBeLessThan(15)
+  expect(world.state.asks).toBeLessThan(150)
+  world.close()
+})
+
+test('a few requests take no more of the minute than they are', async () => {
+  const world = makeWorld(60, 100, 2)
+  for (let n = 0; n < 3; n++) {
+    const answer = await world.gate(0).admit('key_1')
+    if (isIn(answer)) answer.release()
+    world.clock.now += 400
+  }
+  expect((world.state.wholeAt ?? 0) - world.clock.now).toBeLessThanOrEqual(3_000)
+  world.close()
+})
+
+test('while nobody answers, each node lets in its part', async () => {
+  const world = makeWorld(30, 6, 3)
+  await world.gate(0).admit('key_1')
+  world.clock.now += 2_000
+  world.state.isAway = true
+  const slots = []
+  for (let n = 0; n < 20; n++) slots.push(await world.gate(0).admit('key_2'))
+  expect(slots.filter(isIn)).toHaveLength(2)
+  let counted = 0
+  for (let n = 0; n < 20; n++) if ((await world.gate(0).count('key_3')) === undefined) counted++
+  expect(counted).toBe(10)
+  world.close()
+})
+
+test('who is refused for the rest of a minute asks nobody again before it is over', async () => {
+  const world = makeWorld(6, 1_000, 2)
+  for (let n = 0; n < 7; n++) await world.gate(0).admit('key_1')
+  const { asks } = world.state
+  for (let n = 0; n < 50; n++) expect(isIn(await world.gate(0).admit('key_1'))).toBe(false)
+  expect(world.state.asks).toBe(asks)
+  world.close()
+})
