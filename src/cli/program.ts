@@ -55,6 +55,7 @@ const COMMANDS: Readonly<Record<string, Add>> = {
   'top-ups': async (program, { run }) => (await import('./top-ups.ts')).addTopUps(program, run),
   codes: async (program, { run }) => (await import('./codes.ts')).addCodes(program, run),
   holds: async (program, { run }) => (await import('./holds.ts')).addHolds(program, run),
+  nodes: async (program, { run }) => (await import('./nodes.ts')).addNodes(program, run),
   upstreams: async (program, { run }) => (await import('./upstreams.ts')).addUpstreams(program, run),
   audit: async (program, { run }) => (await import('./audit.ts')).addAudit(program, run),
   reconcile: async (program, { run }) => (await import('./reconcile.ts')).addReconcile(program, run),

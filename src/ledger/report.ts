@@ -15,6 +15,7 @@ import { openForReading } from './open-for-reading.ts'
 import { OperatorLists } from './operator-lists.ts'
 import { OperatorReceipts } from './operator-receipts.ts'
 import type { ReadablePlace } from './place.ts'
+import { type NodeReport, nodesOf } from './postgres/nodes-report.ts'
 import { differencesInFile } from './sqlite/verify.ts'
 import { type StatementRange, statementLines } from './statement.ts'
 import type { StatementKey } from './statement-key.ts'
@@ -96,6 +97,11 @@ export class Report {
   account(idOrName: string): AccountReport | ReportProblem {
     const found = this.#accountsWhere(or(eq(accounts.id, idOrName), eq(accounts.name, idOrName)))
     return theOne(found, idOrName, 'account')
+  }
+
+  /** Of a ledger on Postgres; a file has one writer. */
+  nodes(): readonly NodeReport[] {
+    return nodesOf(this.#db)
   }
 
   /** What upstreams were asked for, by bucket of time, model and cause. */

@@ -1,0 +1,67 @@
+/** `tollgate nodes list`: which processes write the ledger, and how each does. Rules: nodes.md "Lanes and leases"; operator.md "Commands", "Two ledgers". */
+
+import type { Command } from 'commander'
+import { usdFields, ZERO } from '../core/money.ts'
+import { isoOrNull } from '../core/utc.ts'
+import type { NodeReport } from '../ledger/postgres/nodes-report.ts'
+import { isGatewayRunning } from '../operator/operator-socket.ts'
+import { type CommandContext, type Run, withJson } from './command-context.ts'
+import { EXIT, type ExitCode, isStop, type Stop } from './environment.ts'
+import { readReport } from './read-report.ts'
+import { tableText, timeText, usdText } from './text.ts'
+
+export function addNodes(program: Command, run: Run): void {
+  const nodes = program.command('nodes').description('look at the processes that write the ledger')
+  const list = withJson(nodes.command('list')).description(
+    'each with its lane, since when it runs, when it was last heard of and what is leased to it',
+  )
+  list.action(() => run(list, listNodes))
+}
+
+async function listNodes(context: CommandContext): Promise<ExitCode | Stop> {
+  if (context.config.ledger.kind === 'sqlite') return await sayTheOne(context, context.config.ledger.path)
+  const nodes = readReport(context, (report) => report.nodes())
+  if (isStop(nodes)) return nodes
+  context.say({ data: nodes.map(nodeDocument) }, () => nodeTable(nodes))
+  return EXIT.ok
+}
+
+/** A file has one writer, whose name nobody asks for. */
+async function sayTheOne({ say }: CommandContext, path: string): Promise<ExitCode> {
+  const isRunning = await isGatewayRunning(path)
+  const state = isRunning ? 'running' : 'free'
+  const unknown = { name: null, since: null, last_heartbeat: null, lease_until: null, requests: null }
+  say({ data: [{ lane: 0, state, ...unknown, ...usdFields('leased', ZERO) }] }, () =>
+    [
+      `The ledger is a file, ${path}: one process at a time writes it, so there is one node.`,
+      isRunning ? 'A gateway is running on it.' : 'No gateway is running on it.',
+    ].join('\n'),
+  )
+  return EXIT.ok
+}
+
+const nodeDocument = ({ lane, name, state, startedAt, beatAt, leaseUntil, leasedPicos, requestCount }: NodeReport) => ({
+  lane,
+  state,
+  name,
+  since: isoOrNull(startedAt),
+  last_heartbeat: isoOrNull(beatAt),
+  lease_until: isoOrNull(leaseUntil ?? null),
+  requests: requestCount,
+  ...usdFields('leased', leasedPicos),
+})
+
+const nodeTable = (nodes: readonly NodeReport[]): string =>
+  tableText(
+    ['LANE', 'NAME', 'STATE', 'SINCE', 'LAST HEARD OF', 'LEASED', 'REQUESTS'],
+    nodes.map(({ lane, name, state, startedAt, beatAt, leasedPicos, requestCount }) => [
+      String(lane),
+      name,
+      state,
+      timeText(startedAt),
+      timeText(beatAt),
+      usdText(leasedPicos),
+      String(requestCount),
+    ]),
+    'No node has written this ledger yet.',
+  )
