@@ -17,7 +17,10 @@ CREATE FUNCTION settle(
   own_keys BIGINT[], key_costs BIGINT[], used BIGINT[],
   day_keys BIGINT[], day_days BIGINT[], day_prices BIGINT[], day_requests BIGINT[], day_inputs BIGINT[], day_outputs BIGINT[], day_cache_reads BIGINT[],
   day_cache_writes_5m BIGINT[], day_cache_writes_1h BIGINT[], day_tool_uses BIGINT[], day_costs BIGINT[], day_waived BIGINT[], day_estimated BIGINT[]
-) RETURNS TEXT[] LANGUAGE plpgsql AS $$
+) RETURNS TEXT[] LANGUAGE plpgsql
+-- Plans are kept, and the first ones are made while the tables are small: each row is looked for by its index, however few there are.
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+AS $$
 DECLARE
   known TEXT[];
   written BIGINT;

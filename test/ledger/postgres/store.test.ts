@@ -199,3 +199,21 @@ postgresTest('a settle takes its cost from what its node has leased, and never m
 })
 
 const WAIVED = (requestId: string): string => `${requestId} was settled after its node had been fenced: 0.00003 USD are waived`
+
+postgresTest('a settle finds each row by an index, however small the tables were when its plan was made', async () => {
+  const machine = await open()
+  const scans = () => {
+    machine.db.run('SELECT pg_stat_force_next_flush()')
+    return machine.db
+      .query(
+        "SELECT relname, seq_scan FROM pg_stat_user_tables WHERE relname IN ('receipts', 'accounts', 'keys', 'price_versions', 'usage_daily') ORDER BY 1",
+      )
+      .values()
+  }
+  const groups = Array.from({ length: 20 }, (_, n) => ['a', 'b', 'c', 'd'].map((id) => settle(debitOf(machine, `${id}${n}`))))
+  machine.ledger.apply(groups.pop() ?? [])
+  const before = scans()
+  for (const group of groups) expect(machine.ledger.apply(group)).toMatchObject({ faults: [] })
+  expect(scans()).toEqual(before)
+  machine.close()
+})
