@@ -12,6 +12,7 @@ function main(): void {
     startThread: () => new Worker(new URL('./ledger/thread.ts', import.meta.url)),
     startWire: () => new Worker(new URL('./ledger/postgres/wire.ts', import.meta.url)),
     startBodyThread: () => new Worker(new URL('./relay/body-thread.ts', import.meta.url)),
+    startWire: () => new Worker(new URL('./ledger/postgres/wire.ts', import.meta.url)),
     env: takeEnvironment(process.env),
     stdout: (text) => process.stdout.write(text),
     stderr: (text) => process.stderr.write(text),

@@ -9,6 +9,8 @@ export type CliEnvironment = Readonly<{
   startWire: () => Worker
   /** Starts the thread that reads large bodies, likewise. */
   startBodyThread: () => Worker
+  /** Starts the thread that holds a connection to Postgres, likewise. */
+  startWire: () => Worker
   env: Environment
   stdout: (text: string) => void
   stderr: (text: string) => void

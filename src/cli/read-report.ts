@@ -1,19 +1,23 @@
 /** Reads of the ledger, on a read-only connection that is closed before the command goes on. Rules: ledger.md "One writer". */
 
-import { problemOf } from '../../db/open.ts'
+import { readProblem } from '../ledger/open-for-reading.ts'
 import { type AccountReport, type KeyReport, openReport, type Report, type ReportProblem } from '../ledger/report.ts'
 import type { CommandContext } from './command-context.ts'
 import { noLedger, type Stop, wrongUse } from './environment.ts'
 
+/** `verify` looks at every row in one statement. */
+export const STATEMENT_MS = 600_000
+
 /** What `read` finds, or why there is no ledger to read. */
 export function readReport<T>(context: CommandContext, read: (report: Report) => T): T | Stop {
-  const report = openReport({ ...context.config.ledger, startWire: context.environment.startWire })
+  const { startWire } = context.environment
+  const report = openReport({ ...context.config.ledger, startWire, statementMs: STATEMENT_MS })
   if ('problem' in report) return stopOf(report)
   try {
     return read(report)
   } catch (error) {
     // A damaged page is met only when it is read.
-    return noLedger(problemOf(error, context.config.ledger.path).message)
+    return noLedger(readProblem(error, context.config.ledger).message)
   } finally {
     report.close()
   }

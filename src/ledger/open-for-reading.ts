@@ -1,9 +1,13 @@
 /** A connection that cannot write, wherever the ledger is. Rules: ledger.md "Two stores", "Reads". */
 
-import { type DatabaseProblem, openDatabase } from '../../db/open.ts'
+import { type DatabaseProblem, openDatabase, problemOf } from '../../db/open.ts'
 import type { Connection } from './connection.ts'
-import type { ReadablePlace } from './place.ts'
-import { openForReading as openPostgres } from './postgres/reach.ts'
+import type { Place, ReadablePlace } from './place.ts'
+import { openForReading as openPostgres, readProblem as problemOfPostgres } from './postgres/reach.ts'
 
 export const openForReading = (place: ReadablePlace): Connection | DatabaseProblem =>
   place.kind === 'sqlite' ? openDatabase(place.path, 'read') : openPostgres(place)
+
+/** What a read threw, as the operator should read it. Bugs are thrown on. */
+export const readProblem = (error: unknown, place: Place): DatabaseProblem =>
+  place.kind === 'sqlite' ? problemOf(error, place.path) : problemOfPostgres(error, place)

@@ -24,8 +24,8 @@ export type Place = SqlitePlace | PostgresPlace
 /** `file`: the one that is locked, whatever the path leads to. `identity`: the node's right to write; undefined while it has none. */
 export type WritablePlace = (SqlitePlace & Readonly<{ file: FileId }>) | (PostgresPlace & Readonly<{ identity: NodeIdentity | undefined }>)
 
-/** `startWire` makes a Worker of `src/ledger/postgres/wire.ts`. */
-export type ReadablePlace = (SqlitePlace & Readonly<{ startWire?: () => Worker }>) | (PostgresPlace & Readonly<{ startWire: () => Worker }>)
+/** `startWire` makes a Worker of `src/ledger/postgres/wire.ts`. `statementMs`: how long a statement of a read may take. */
+export type ReadablePlace = (SqlitePlace & Readonly<{ startWire?: () => Worker }>) | (PostgresPlace & Readonly<{ startWire: () => Worker; statementMs?: number }>)
 
 /** As people may read it: never with a password. */
 export const placeText = (place: Place): string => (place.kind === 'sqlite' ? place.path : addressOf(place.url))

@@ -5,7 +5,7 @@ import type { Connection } from './connection.ts'
 import { openForReading } from './open-for-reading.ts'
 import type { Place } from './place.ts'
 import type { Finding, Question } from './reports.ts'
-import { statementKeyOf } from './statement-key.ts'
+import { statementKeyAt } from './statement-key.ts'
 import type { LedgerFault } from './task.ts'
 
 export class ReadConnection {
@@ -22,7 +22,7 @@ export class ReadConnection {
   /** After a failure the file is opened anew. */
   answer(place: Place, question: Question): Finding {
     try {
-      if (question.kind === 'statementKey') return { publicKey: statementKeyOf(place.path).publicKey }
+      if (question.kind === 'statementKey') return publicKeyAt(place)
       this.#reads ??= this.#open(place)
       return this.#reads === undefined ? 'unavailable' : answerTo(this.#reads, question)
     } catch (bug) {
@@ -46,4 +46,10 @@ export class ReadConnection {
     this.#db = db
     return answersOf(db, place)
   }
+}
+
+/** Where none is configured there are no statements either. */
+function publicKeyAt(place: Place): Finding {
+  const key = statementKeyAt(place)
+  return key === undefined ? 'unavailable' : { publicKey: key.publicKey }
 }

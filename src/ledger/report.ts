@@ -11,11 +11,14 @@ import { CodeLists } from './code-lists.ts'
 import { type Connection, ormOf } from './connection.ts'
 import type { Difference } from './difference.ts'
 import { accountColumns, keyColumns } from './key-columns.ts'
-import { openForReading } from './open-for-reading.ts'
+import type { Hold } from './ledger.ts'
+import { type MarksQuery, markedHolds } from './marked-holds.ts'
+import { openForReading, readProblem } from './open-for-reading.ts'
 import { OperatorLists } from './operator-lists.ts'
 import { OperatorReceipts } from './operator-receipts.ts'
-import type { ReadablePlace } from './place.ts'
+import type { Place, ReadablePlace } from './place.ts'
 import { type NodeReport, nodesOf } from './postgres/nodes-report.ts'
+import { differencesInDatabase } from './postgres/verify.ts'
 import { differencesInFile } from './sqlite/verify.ts'
 import { type StatementRange, statementLines } from './statement.ts'
 import type { StatementKey } from './statement-key.ts'
@@ -54,11 +57,11 @@ export function openReport(place: ReadablePlace): Report | DatabaseProblem {
   const db = openForReading(place)
   if ('problem' in db) return db
   try {
-    return new Report(db, place.path)
+    return new Report(db, place)
   } catch (error) {
     // What it prepares reads pages that nobody has read before.
     db.close()
-    return problemOf(error, place.path)
+    return readProblem(error, place)
   }
 }
 
@@ -68,11 +71,11 @@ export class Report {
   readonly receipts: OperatorReceipts
   readonly #db: Connection
   readonly #orm: ReturnType<typeof ormOf>
-  readonly #path: string
+  readonly #place: Place
 
-  constructor(db: Connection, path: string) {
+  constructor(db: Connection, place: Place) {
     this.#db = db
-    this.#path = path
+    this.#place = place
     this.#orm = ormOf(db)
     this.lists = new OperatorLists(db)
     this.codes = new CodeLists(db)
@@ -114,8 +117,13 @@ export class Report {
     return upstreamCalls(this.#db, query, buckets, limit)
   }
 
+  /** What all nodes have reserved, but for the last second. */
+  marks(query: MarksQuery): readonly Hold[] {
+    return markedHolds(this.#db, query)
+  }
+
   verify(): readonly Difference[] {
-    return differencesInFile(this.#db)
+    return this.#place.kind === 'sqlite' ? differencesInFile(this.#db) : differencesInDatabase(this.#db)
   }
 
   /** Lines of a signed statement, made as they are read. `account`: its id. */
@@ -128,7 +136,7 @@ export class Report {
     return statementFindings(this.#db, lines)
   }
 
-  /** A copy that is whole and was verified; nothing is left at `file` when it could not be made. An existing file is refused. */
+  /** Of a file: a copy that is whole and was verified; nothing is left at `file` when it could not be made. An existing file is refused. */
   backup(file: string): readonly Difference[] | ReportProblem {
     if (existsSync(file)) return { problem: 'unwritable', message: `${file} exists; a backup never replaces a file` }
     try {
@@ -138,7 +146,7 @@ export class Report {
       if (existsSync(file)) rmSync(file)
       const ofCopy = problemOf(error, file)
       // What is damaged is what was read.
-      return ofCopy.problem === 'corrupt' ? problemOf(error, this.#path) : ofCopy
+      return ofCopy.problem === 'corrupt' ? problemOf(error, this.#place.path) : ofCopy
     }
     const copy = openReport({ kind: 'sqlite', path: file })
     if ('problem' in copy) return copy

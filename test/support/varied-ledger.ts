@@ -1,20 +1,21 @@
-/** A random ledger in a file that has something of everything. */
+/** A random ledger in a file that has something of everything, and every question that can be asked of it, with every page of the answers. */
 
 import { picos, ZERO } from '../../src/core/money.ts'
 import { OUTCOMES } from '../../src/core/outcome.ts'
 import { costOf, type Rates } from '../../src/core/pricing.ts'
 import { NO_USAGE } from '../../src/core/usage.ts'
-import { DAY_MS } from '../../src/core/utc.ts'
+import { DAY_MS, dayAt } from '../../src/core/utc.ts'
+import type { Question } from '../../src/ledger/reports.ts'
 import { createKey, holdTask, type Machine, NOW, openMachine, operateTask, RATES, settleTask, sha256, usd } from './ledger.ts'
 import type { Random } from './seed.ts'
 
-const ACCOUNTS = ['acc_a', 'acc_b', 'acc_Z'] as const
-const KEYS = ['key_a', 'key_b', 'key_Z', 'key_~', 'key_é'] as const
+export const ACCOUNTS = ['acc_a', 'acc_b', 'acc_Z'] as const
+export const KEYS = ['key_a', 'key_b', 'key_Z', 'key_~', 'key_é'] as const
 /** Names whose order differs from language to language. */
 const NAMES = ['Zebra', 'alpha', 'Älpha', 'alpha-b', 'ALPHA c', 'zebra_', '100%', 'a b'] as const
 const MODELS = ['haiku', 'Opus', 'opus-4'] as const
 const PRICES: readonly Rates[] = [RATES, { ...RATES, input: picos(4_000_000n) }]
-const DAYS = 3
+export const DAYS = 3
 
 /** `count`: how many requests. */
 export function writeVaried(path: string, random: Random, count: number): Machine {
@@ -84,3 +85,82 @@ const attemptAt = (startedAt: number) => ({
   startedAt,
   durationMs: 30,
 })
+
+/** What is read from rows. */
+export type Asked = Exclude<Question, { kind: 'statementKey' }>
+
+const FIRST_DAY = dayAt(NOW)
+const LAST_DAY = FIRST_DAY + DAYS
+const [FROM, TO] = [NOW + DAY_MS / 2, NOW + 2 * DAY_MS]
+
+/** Every question once, and each filter; `requestIds`: some of the ledger's. */
+export function everyQuestion(requestIds: readonly string[]): readonly Asked[] {
+  const limits = [1, 7, 1_000]
+  const pages = limits.flatMap((limit): readonly Asked[] => [
+    ...ACCOUNTS.flatMap((accountId): readonly Asked[] => [
+      { kind: 'accountKeys', accountId, limit },
+      { kind: 'accountReceipts', accountId, limit },
+      { kind: 'accountReceipts', accountId, limit, from: FROM, to: TO, modelId: 'Opus', usageSource: 'estimated' },
+      { kind: 'accountReceipts', accountId, limit, keyId: 'key_a', outcome: 'fault' },
+      { kind: 'accountCredits', accountId, limit },
+      { kind: 'allReceipts', accountId, limit, only: 'waived' },
+      { kind: 'allReceipts', accountId, limit, modelId: 'haiku' },
+      { kind: 'credits', accountId, limit },
+    ]),
+    ...KEYS.flatMap((keyId): readonly Asked[] => [
+      { kind: 'receipts', keyId, limit },
+      { kind: 'receipts', keyId, limit, from: FROM, to: TO, outcome: 'complete' },
+      { kind: 'allReceipts', keyId, limit, only: 'over hold' },
+      { kind: 'daily', keyId, fromDay: FIRST_DAY, toDay: LAST_DAY, modelId: null, limit },
+      { kind: 'daily', keyId, fromDay: FIRST_DAY, toDay: LAST_DAY, modelId: 'opus-4', limit },
+    ]),
+    ...['', 'a', 'A', 'al', 'alpha', 'z', 'Z', 'ä', '100%', 'acc_', 'acc_a', 'key_', 'key_~', 'AbCd', 'sk-…abcd', 'nobody'].flatMap(
+      (search): readonly Asked[] => [
+        { kind: 'accounts', search, limit },
+        { kind: 'keys', search, limit },
+      ],
+    ),
+    { kind: 'allReceipts', limit },
+    { kind: 'allReceipts', limit, outcome: 'drain' },
+    { kind: 'attempts', limit },
+    { kind: 'credits', limit },
+    { kind: 'credits', limit, ref: 'invoice 1' },
+    { kind: 'codeBatches', limit },
+    { kind: 'audit', limit },
+    { kind: 'audit', limit, target: 'key_b', from: NOW, to: TO },
+    { kind: 'audit', limit, actor: 'os:a b' },
+    { kind: 'audit', limit, action: 'credit' },
+    { kind: 'alertFacts', day: FIRST_DAY, limit },
+  ])
+  return [...pages, ...whole(requestIds)]
+}
+
+function whole(requestIds: readonly string[]): readonly Asked[] {
+  const by = ['day', 'model', 'key'] as const
+  const days = Array.from({ length: DAYS + 1 }, (_, index) => FIRST_DAY + index)
+  return [
+    ...ACCOUNTS.flatMap((accountId): readonly Asked[] => [
+      { kind: 'account', accountId },
+      { kind: 'accountKey', accountId, keyId: 'key_b' },
+      ...by.flatMap((one): readonly Asked[] => [
+        { kind: 'spend', accountId, fromDay: FIRST_DAY, toDay: LAST_DAY, by: one },
+        { kind: 'spend', accountId, fromDay: FIRST_DAY, toDay: LAST_DAY, by: one, modelId: 'haiku' },
+        { kind: 'spend', accountId, fromDay: FIRST_DAY, toDay: FIRST_DAY, by: one, keyId: 'key_a' },
+        ...days.flatMap((day): readonly Asked[] => [
+          { kind: 'spendHours', accountId, day, by: one },
+          { kind: 'spendHours', accountId, day, by: one, modelId: 'Opus' },
+        ]),
+      ]),
+      ...requestIds.map((requestId) => ({ kind: 'accountReceipt', accountId, requestId }) as const),
+    ]),
+    ...KEYS.map((keyId) => ({ kind: 'key', keyId }) as const),
+    ...days.map((day) => ({ kind: 'usageOfDay', day }) as const),
+    ...requestIds.flatMap((requestId): readonly Asked[] => [
+      { kind: 'anyReceipt', requestId },
+      { kind: 'receipt', keyId: 'key_a', requestId },
+      { kind: 'attempts', requestId, limit: 9 },
+    ]),
+    { kind: 'codeBatch', batch: 'spring' },
+    { kind: 'codeBatch', batch: 'batch_1' },
+  ]
+}

@@ -12,6 +12,9 @@ CREATE FUNCTION clock_ms() RETURNS BIGINT LANGUAGE sql VOLATILE AS 'SELECT CAST(
 CREATE FUNCTION hex(BYTEA) RETURNS TEXT LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT upper(encode($1, ''hex''))';
 CREATE FUNCTION max(BIGINT, BIGINT) RETURNS BIGINT LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT CASE WHEN $1 IS NULL OR $2 IS NULL THEN NULL ELSE greatest($1, $2) END';
 CREATE FUNCTION min(BIGINT, BIGINT) RETURNS BIGINT LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT CASE WHEN $1 IS NULL OR $2 IS NULL THEN NULL ELSE least($1, $2) END';
+-- The values of an array, as text.
+CREATE FUNCTION json_each(TEXT) RETURNS TABLE (value TEXT) LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 20
+  AS 'SELECT pg_catalog.json_array_elements_text(CAST($1 AS JSON))';
 -- `$.name` or `$.name.name`; as text.
 CREATE FUNCTION json_extract(TEXT, TEXT) RETURNS TEXT LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT CAST($1 AS JSONB) #>> string_to_array(substr($2, 3), ''.'')';
 
@@ -21,7 +24,7 @@ CREATE TABLE meta (
   name TEXT COLLATE "C" PRIMARY KEY,
   value TEXT COLLATE "C" NOT NULL
 );
-INSERT INTO meta (name, value) VALUES ('application', 'tollgate'), ('schema', '2'), ('paged', '9000000000000000000'), ('audited', '0'),
+INSERT INTO meta (name, value) VALUES ('application', 'tollgate'), ('schema', '2'), ('paged', '9007199254740991'), ('audited', '0'),
   ('salt', replace(CAST(gen_random_uuid() AS TEXT), '-', '')), ('node', 'node_' || left(replace(CAST(gen_random_uuid() AS TEXT), '-', ''), 16));
 
 -- Every process that opened the ledger for writing, and every time it came back after it was fenced off.

@@ -19,7 +19,7 @@ export type PostgresOptions = Readonly<{
   access: 'read' | 'write'
   /** Makes a Worker of src/ledger/postgres/wire.ts. */
   startWire: () => Worker
-  /** Of a statement, and of making the connection. Postgres ends a statement itself after that; who says nothing a little later is given up. */
+  /** Of a statement. Postgres ends a statement itself after that; who says nothing a little later is given up. */
   timeoutMs: number
   /** What stands in pg_stat_activity. */
   name: string
@@ -27,6 +27,9 @@ export type PostgresOptions = Readonly<{
 
 /** Beyond the limit, for Postgres' own refusal to arrive. */
 const GRACE_MS = 1_000
+/** Who may wait long for a statement need not wait long for a server that is not there. */
+const CONNECT_MAX_MS = 10_000
+const connectLimit = (timeoutMs: number): number => Math.min(timeoutMs, CONNECT_MAX_MS)
 /** Rows that `iterate` fetches at once. */
 const FETCHED_ROWS = 500
 const NO_ANSWER: WireFault = { sqlState: '08006', message: 'Postgres does not answer', constraint: undefined, isLost: true, wasAsked: true }
@@ -166,7 +169,7 @@ export class PostgresConnection implements Connection {
 
   #exchange(asked: ToWire): FromWire {
     const { timeoutMs } = this.#options
-    const connectMs = this.#socket === undefined ? timeoutMs : 0
+    const connectMs = this.#socket === undefined ? connectLimit(timeoutMs) : 0
     const { port, answered } = this.#openSocket()
     Atomics.store(answered, 0, 0)
     port.postMessage(asked)
@@ -182,7 +185,7 @@ export class PostgresConnection implements Connection {
     const worker = this.#options.startWire()
     worker.unref()
     const { url, timeoutMs } = this.#options
-    const message: OpenWire = { port: port2, answered, url, settings: settingsOf(this.#options), connectTimeoutMs: timeoutMs }
+    const message: OpenWire = { port: port2, answered, url, settings: settingsOf(this.#options), connectTimeoutMs: connectLimit(timeoutMs) }
     worker.postMessage(message, [port2 as never])
     this.#socket = { worker, port: port1, answered }
     return this.#socket

@@ -14,12 +14,12 @@ export type Reachable = PostgresPlace & Readonly<{ startWire: () => Worker }>
 const STATEMENT_MS = { read: 30_000, write: 5_000 } as const
 
 /** `what`: for pg_stat_activity. */
-export const connectTo = ({ url, node, startWire }: Reachable, access: 'read' | 'write', what: string): PostgresConnection =>
-  new PostgresConnection({ url, access, startWire, timeoutMs: STATEMENT_MS[access], name: `tollgate ${node} ${what}` })
+export const connectTo = ({ url, node, startWire }: Reachable, access: 'read' | 'write', what: string, timeoutMs: number = STATEMENT_MS[access]): PostgresConnection =>
+  new PostgresConnection({ url, access, startWire, timeoutMs, name: `tollgate ${node} ${what}` })
 
 /** A connection that cannot write. Its ledger is looked at before anything is asked of it. */
-export function openForReading(place: Reachable): Connection | DatabaseProblem {
-  const db = connectTo(place, 'read', 'reads')
+export function openForReading(place: Reachable & Readonly<{ statementMs?: number }>): Connection | DatabaseProblem {
+  const db = connectTo(place, 'read', 'reads', place.statementMs)
   const problem = whileAsking(place, () => openPostgres(db, placeText(place), 'read'))
   if (problem === undefined) return db
   db.close()
@@ -31,7 +31,12 @@ export function whileAsking<T>(place: PostgresPlace, ask: () => T): T | Database
   try {
     return ask()
   } catch (error) {
-    if (!isStorageFailure(error)) throw error
-    return { problem: 'unwritable', message: `${placeText(place)} cannot be opened (${error.message})` }
+    return readProblem(error, place)
   }
+}
+
+/** Bugs are thrown on. */
+export function readProblem(error: unknown, place: PostgresPlace): DatabaseProblem {
+  if (!isStorageFailure(error)) throw error
+  return { problem: 'unwritable', message: `${placeText(place)} cannot be opened (${error.message})` }
 }

@@ -1,0 +1,21 @@
+/** Ledgers on Postgres for tests: an empty one, and one that is a copy of a file. */
+
+import { migrate } from '../../db/postgres/migrate.ts'
+import type { Connection } from '../../src/ledger/connection.ts'
+import type { PostgresConnection } from '../../src/ledger/postgres/connection.ts'
+import { copyLedger } from '../../src/ledger/postgres/copy.ts'
+import { postgres } from './postgres.ts'
+import { connectPostgres } from './postgres-connection.ts'
+
+export async function emptyLedger(): Promise<PostgresConnection> {
+  const db = connectPostgres(await postgres().createDatabase(), { timeoutMs: 30_000 })
+  migrate(db)
+  return db
+}
+
+/** Of a ledger in a file in which nothing is in flight. */
+export async function copyOf(from: Connection): Promise<PostgresConnection> {
+  const db = await emptyLedger()
+  db.transaction(() => copyLedger(from, db))()
+  return db
+}
