@@ -14,12 +14,12 @@ import { isGatewayRunning } from '../operator/operator-socket.ts'
 import { peoplePathOf } from '../people/people-file.ts'
 import { summaryText } from './check-config.ts'
 import { configOption, printer, withJson } from './command-context.ts'
+import type { Finding } from './doctor-finding.ts'
+import { postgresFindings } from './doctor-postgres.ts'
 import { type CliEnvironment, EXIT, type ExitCode } from './environment.ts'
+import { plansLost } from './plans-lost.ts'
 import { setUpOf, weaknessesOf } from './set-up.ts'
 import { tableText } from './text.ts'
-
-/** `warning`: works, but should be looked at. Only `problem` makes the exit code 1. */
-type Finding = Readonly<{ check: string; status: 'ok' | 'warning' | 'problem'; detail: string }>
 
 const BUN_VERSION_MIN = '>=1.4.5'
 const MIB = 1024 * 1024
@@ -54,7 +54,7 @@ const findingTable = (findings: readonly Finding[]): string =>
   )
 
 async function examine(environment: CliEnvironment, file: string | undefined, callsUpstreams: boolean): Promise<readonly Finding[]> {
-  const { folder, env, startWire } = environment
+  const { folder, env } = environment
   const now = environment.now()
   const machine = [runtime(), clock(now)]
   const strict = loadConfig({ file, folder, env })
@@ -64,7 +64,7 @@ async function examine(environment: CliEnvironment, file: string | undefined, ca
     ...('problems' in strict ? mistakes(strict) : [configuration(config)]),
     ...config.withoutEffect.map((setting) => ({ check: 'configuration', status: 'warning', detail: textOfProblem(setting) }) as const),
     ...setUp(config),
-    ...(await ledgerFindings(config, startWire, now)),
+    ...(await ledgerFindings(config, environment)),
     ...(config.ledger.kind === 'postgres' ? [handOver()] : []),
     disk(config),
     ...machine,
@@ -85,8 +85,9 @@ function configuration(config: Config): Finding {
     : { check: 'configuration', status: 'ok', detail }
 }
 
-async function ledgerFindings(config: Config, startWire: () => Worker, now: number): Promise<readonly Finding[]> {
-  return [...(await gateway(config)), ...ledger(config, startWire, now), ...people(config)]
+async function ledgerFindings(config: Config, environment: CliEnvironment): Promise<readonly Finding[]> {
+  if (config.ledger.kind === 'postgres') return [...descriptors('self'), ...postgresFindings(config, config.ledger, environment)]
+  return [...(await gateway(config)), ...ledger(config, environment.now()), ...people(config)]
 }
 
 /** What is weak works, and stands behind what is set up. */
@@ -134,15 +135,14 @@ function descriptors(pid: number | 'self' | undefined): readonly Finding[] {
 }
 
 /** The file's mode, and what `verify` finds in it. A ledger that is not made yet is no problem: `serve` makes it. */
-function ledger(config: Config, startWire: () => Worker, now: number): readonly Finding[] {
-  const report = openReport({ ...config.ledger, startWire })
+function ledger(config: Config, now: number): readonly Finding[] {
+  const report = openReport({ kind: 'sqlite', path: config.ledger.path })
   if ('problem' in report)
     return [{ check: 'ledger', status: report.problem === 'missing' ? 'warning' : 'problem', detail: report.message }]
   try {
     const differences = report.verify().length
     const keys = report.keys()
     const newest = keys.reduce((latest, { lastSyncedAt }) => Math.max(latest, lastSyncedAt), 0)
-    const lost = new Set(keys.map(({ plan }) => plan).filter((plan) => !config.catalog.plans.has(plan)))
     const { mode } = statSync(config.ledger.path)
     return [
       differences === 0
@@ -151,9 +151,7 @@ function ledger(config: Config, startWire: () => Worker, now: number): readonly 
       mode & OTHERS
         ? { check: 'ledger mode', status: 'warning', detail: `${config.ledger.path} is open to others: chmod 600` }
         : { check: 'ledger mode', status: 'ok', detail: 'only its owner may read it' },
-      ...[...lost].map(
-        (plan) => ({ check: 'plans', status: 'warning', detail: `keys have the plan "${plan}", which allows them nothing` }) as const,
-      ),
+      ...plansLost(keys, config),
       ...(newest > now ? [{ check: 'ledger time', status: 'problem', detail: 'its newest row is later than the clock' } as const] : []),
     ]
   } catch (error) {

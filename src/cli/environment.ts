@@ -9,8 +9,6 @@ export type CliEnvironment = Readonly<{
   startWire: () => Worker
   /** Starts the thread that reads large bodies, likewise. */
   startBodyThread: () => Worker
-  /** Starts the thread that holds a connection to Postgres, likewise. */
-  startWire: () => Worker
   env: Environment
   stdout: (text: string) => void
   stderr: (text: string) => void

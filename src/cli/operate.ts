@@ -33,7 +33,7 @@ export async function operate(
   const act = { actor: ownActor(), address: 'file', reason }
   for (const waitMs of [0, ...RETRY_AFTER_MS]) {
     await Bun.sleep(waitMs)
-    const viaGateway = await operateThroughSocket(context.config.ledger.path, operation, act)
+    const viaGateway = await throughGateway(context, operation, act)
     if (viaGateway !== 'absent') return doneOf(viaGateway)
     const direct = await operateOnFile(context, operation, act, create)
     if ('result' in direct) return doneOf(direct)
@@ -41,6 +41,10 @@ export async function operate(
   }
   return noLedger('another process holds the ledger, and it does not answer at its operator socket')
 }
+
+/** What is on Postgres is written there, by this command as a node of its own: whichever gateways run hear of it. */
+const throughGateway = async ({ config: { ledger } }: CommandContext, operation: Operation, act: Act) =>
+  ledger.kind === 'postgres' ? 'absent' : await operateThroughSocket(ledger.path, operation, act)
 
 type FileProblem = Extract<Awaited<ReturnType<typeof openLedgerAt>>, { problem: unknown }>
 

@@ -1,10 +1,11 @@
 /** `tollgate statement`: an account's receipts and credits as a signed file that its owner can check. Rules: ledger.md "Statements"; operator.md "Commands". */
 
 import type { Command } from 'commander'
-import { statementKeyOf } from '../ledger/statement-key.ts'
+import { noteKeyAt } from '../ledger/postgres/noted-key.ts'
+import { statementKeyAt } from '../ledger/statement-key.ts'
 import { readFrom, readTo } from './arguments.ts'
 import type { CommandContext, Run } from './command-context.ts'
-import { EXIT, type ExitCode, isStop, type Stop } from './environment.ts'
+import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { accountNamed, readReport } from './read-report.ts'
 
 /** A write for each would cost more than the line. */
@@ -25,9 +26,12 @@ export function addStatement(program: Command, run: Run): void {
 function printStatement(context: CommandContext, name: string, range: Options): ExitCode | Stop {
   const account = accountNamed(context, name)
   if (isStop(account)) return account
-  const { stdout, now } = context.environment
+  const { stdout, now, startWire } = context.environment
+  const { ledger } = context.config
   const written = readReport(context, (report) => {
-    const key = statementKeyOf(context.config.ledger.path)
+    const key = statementKeyAt(ledger)
+    if (key === undefined) return wrongUse('ledger.statement_key_env names no key to sign it by')
+    if (ledger.kind === 'postgres') noteKeyAt({ ...ledger, startWire })
     let block: string[] = []
     for (const line of report.statement(account.id, range, key, now())) {
       if (block.push(line) < LINES_AT_ONCE) continue

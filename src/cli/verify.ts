@@ -3,7 +3,7 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { Difference } from '../ledger/difference.ts'
-import { statementKeyOf } from '../ledger/statement-key.ts'
+import { statementKeyAt } from '../ledger/statement-key.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { linesIn } from './lines-in.ts'
@@ -38,11 +38,13 @@ function problemOfStatement(context: CommandContext, file: string): Stop | undef
   if (isStop(checked)) return checked
   const [finding] = checked.findings
   if (finding !== undefined) return wrongUse(`${file} is no sound statement: ${finding.where} ${finding.problem}`)
-  const key = readReport(context, () => statementKeyOf(context.config.ledger.path).publicKey)
+  const key = readReport(context, () => statementKeyAt(context.config.ledger))
+  if (key === undefined) return wrongUse(NO_KEY)
   if (isStop(key)) return key
-  return checked.head?.publicKey === key ? undefined : wrongUse(`${file} was signed by another key than that of this ledger`)
+  return checked.head?.publicKey === key.publicKey ? undefined : wrongUse(`${file} was signed by another key than that of this ledger`)
 }
 
+const NO_KEY = 'ledger.statement_key_env names no key: nobody can say that this ledger signed it'
 const IN_ORDER = 'The ledger is in order: every balance, cost and sum is what its rows say.'
 
 export const differenceTable = (differences: readonly Difference[]): string =>

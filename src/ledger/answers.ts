@@ -15,7 +15,7 @@ export const answersOf = (db: Connection, place: Place): Answers => ({
   customers: new CustomerReads(db),
   accounts: new AccountReads(db),
   console: new ConsoleReads(db),
-  statements: new StatementReads(db, place.path),
+  statements: new StatementReads(db, place),
 })
 
 export function answerTo(

@@ -25,7 +25,9 @@ export type Place = SqlitePlace | PostgresPlace
 export type WritablePlace = (SqlitePlace & Readonly<{ file: FileId }>) | (PostgresPlace & Readonly<{ identity: NodeIdentity | undefined }>)
 
 /** `startWire` makes a Worker of `src/ledger/postgres/wire.ts`. `statementMs`: how long a statement of a read may take. */
-export type ReadablePlace = (SqlitePlace & Readonly<{ startWire?: () => Worker }>) | (PostgresPlace & Readonly<{ startWire: () => Worker; statementMs?: number }>)
+export type ReadablePlace =
+  | (SqlitePlace & Readonly<{ startWire?: () => Worker; statementMs?: number }>)
+  | (PostgresPlace & Readonly<{ startWire: () => Worker; statementMs?: number }>)
 
 /** As people may read it: never with a password. */
 export const placeText = (place: Place): string => (place.kind === 'sqlite' ? place.path : addressOf(place.url))

@@ -1,7 +1,8 @@
-/** The Ed25519 key that signs statements: made once, beside the ledger, its owner's only. Rules: ledger.md "Statements". */
+/** The Ed25519 key that signs statements: beside a file, where it is made once and its owner's only; for Postgres it is configured. Rules: ledger.md "Statements". */
 
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto'
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, realpathSync, rmSync, writeSync } from 'node:fs'
+import type { Place } from './place.ts'
 
 export type StatementKey = Readonly<{
   /** SPKI in DER, base64: 60 characters. */
@@ -10,10 +11,20 @@ export type StatementKey = Readonly<{
   sign(digest: Uint8Array): string
 }>
 
-/** Of the ledger at this path. Throws what the file system says. */
+/** Undefined: for a ledger on Postgres none is configured. Throws what the file system says. */
+export const statementKeyAt = (place: Place): StatementKey | undefined => {
+  if (place.kind === 'sqlite') return statementKeyOf(place.path)
+  return place.statementKey === undefined ? undefined : keyFrom(place.statementKey)
+}
+
+/** Of the file at this path. Throws what the file system says. */
 export function statementKeyOf(ledgerPath: string): StatementKey {
   const path = `${realpathSync(ledgerPath)}.statement-key`
-  const key = createPrivateKey(readKey(path) ?? makeKey(path))
+  return keyFrom(readKey(path) ?? makeKey(path))
+}
+
+function keyFrom(pem: string): StatementKey {
+  const key = createPrivateKey(pem)
   return { publicKey: publicTextOf(key), sign: (digest) => sign(null, digest, key).toString('base64') }
 }
 

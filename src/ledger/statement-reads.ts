@@ -5,9 +5,10 @@
 
 import type { StatementPart } from './account-reports.ts'
 import type { Connection } from './connection.ts'
+import type { Place } from './place.ts'
 import type { QuestionOf } from './reports.ts'
 import { statementPieces } from './statement.ts'
-import { statementKeyOf } from './statement-key.ts'
+import { statementKeyAt } from './statement-key.ts'
 
 type Begun = { readonly pieces: Generator<string>; next: number }
 
@@ -20,14 +21,14 @@ const PAUSE_LINES = 400
 
 export class StatementReads {
   readonly #db: Connection
-  readonly #path: string
+  readonly #place: Place
   /** By ticket; the one that was asked for last is last. */
   readonly #begun = new Map<string, Begun>()
 
-  /** `path`: of the ledger, beside which the key is. */
-  constructor(db: Connection, path: string) {
+  /** `place`: of the ledger, whose key it is. */
+  constructor(db: Connection, place: Place) {
     this.#db = db
-    this.#path = path
+    this.#place = place
   }
 
   part({ ticket, part, ...question }: QuestionOf<'statement'>): StatementPart | undefined {
@@ -47,7 +48,9 @@ export class StatementReads {
   }
 
   #begin({ accountId, from, to, madeAt }: Omit<QuestionOf<'statement'>, 'ticket' | 'part'>): Begun | undefined {
-    const pieces = statementPieces(this.#db, accountId, { from, to }, statementKeyOf(this.#path), madeAt)
+    const key = statementKeyAt(this.#place)
+    if (key === undefined) return undefined
+    const pieces = statementPieces(this.#db, accountId, { from, to }, key, madeAt)
     return pieces && { pieces, next: 0 }
   }
 

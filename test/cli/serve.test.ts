@@ -39,7 +39,7 @@ test('a file that is not there is 2', async () => {
 test('a ledger on Postgres that does not answer is 3: no other one is opened in its stead, by no command', async () => {
   place.write('tollgate.toml', '[ledger]\nurl_env = "LEDGER_URL"\n')
   place.env['LEDGER_URL'] = 'postgres://me:hunter2@127.0.0.1:1/toll'
-  for (const command of [['serve'], ['keys', 'create'], ['keys', 'list'], ['verify']]) {
+  for (const command of [['serve'], ['keys', 'create'], ['keys', 'list'], ['holds', 'list'], ['verify']]) {
     const { code, out, err } = await place.run(...command)
     expect([command, code, out]).toEqual([command, 3, ''])
     expect(err).toMatch(/^tollgate: Postgres 127\.0\.0\.1:1\/toll cannot be opened \(.*\)\n$/)

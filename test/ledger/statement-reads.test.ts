@@ -54,7 +54,7 @@ const whole = (range: object): string => [...statementLines(machine.db, 'acc_a',
 test.each([[{}], [{ from: NOW + 200_000, to: NOW + 900_000 }], [{ from: NOW + 9_000_000_000 }], [{ to: NOW }]])(
   'its parts are the statement of the moment at which it was begun: %p',
   (range) => {
-    const reads = new StatementReads(machine.db, path)
+    const reads = new StatementReads(machine.db, { kind: 'sqlite', path })
     const expected = whole(range)
     let text = ''
     for (let part = 0; ; part++) {
@@ -70,7 +70,7 @@ test.each([[{}], [{ from: NOW + 200_000, to: NOW + 900_000 }], [{ from: NOW + 9_
 )
 
 test('a part that does not follow, of a ticket that is over or of no account, is none', () => {
-  const reads = new StatementReads(machine.db, path)
+  const reads = new StatementReads(machine.db, { kind: 'sqlite', path })
   const ask = (ticket: string, part: number, accountId = 'acc_a') => reads.part({ kind: 'statement', ...at, accountId, ticket, part })
   expect(ask('a', 0, 'acc_none')).toBeUndefined()
   expect(ask('a', 1)).toBeUndefined()

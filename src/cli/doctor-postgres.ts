@@ -1,0 +1,71 @@
+/** What `tollgate doctor` looks at in a ledger on Postgres: the server's settings and clock, the nodes, and what `verify` finds. Rules: operator.md "Commands". */
+
+import type { Config } from '../config/config.ts'
+import { openForReading, readProblem } from '../ledger/open-for-reading.ts'
+import { type PostgresPlace, placeText } from '../ledger/place.ts'
+import { type ServerFacts, serverFacts } from '../ledger/postgres/server-facts.ts'
+import { Report } from '../ledger/report.ts'
+import type { Finding } from './doctor-finding.ts'
+import type { CliEnvironment } from './environment.ts'
+import { plansLost } from './plans-lost.ts'
+import { STATEMENT_MS } from './read-report.ts'
+
+/** Times of receipts are those of the nodes' clocks. */
+const CLOCK_WARNING_MS = 1_000
+
+export function postgresFindings(config: Config, place: PostgresPlace, { startWire, now }: CliEnvironment): readonly Finding[] {
+  const db = openForReading({ ...place, startWire, statementMs: STATEMENT_MS })
+  if ('problem' in db) return [{ check: 'ledger', status: db.problem === 'missing' ? 'warning' : 'problem', detail: db.message }]
+  try {
+    const report = new Report(db, place)
+    const before = now()
+    const facts = serverFacts(db)
+    const tookMs = now() - before
+    const differences = report.verify().length
+    return [
+      ...(differences === 0
+        ? [{ check: 'ledger', status: 'ok', detail: `${placeText(place)} is readable and in order` } as const]
+        : [
+            {
+              check: 'ledger',
+              status: 'problem',
+              detail: `${differences} rows differ from what they should be: see \`tollgate verify\``,
+            } as const,
+          ]),
+      server(facts),
+      clock(facts, before + tookMs / 2, tookMs),
+      nodes(facts),
+      ...plansLost(report.keys(), config),
+    ]
+  } catch (error) {
+    return [{ check: 'ledger', status: 'problem', detail: readProblem(error, place).message }]
+  } finally {
+    db.close()
+  }
+}
+
+function server({ version, settings }: ServerFacts): Finding {
+  const off = Object.entries(settings).filter(([, value]) => value === 'off')
+  const texts = Object.entries(settings).map(([name, value]) => `${name} ${value}`)
+  const detail = `Postgres ${version}, ${texts.join(', ')}`
+  return off.length === 0
+    ? { check: 'postgres', status: 'ok', detail }
+    : { check: 'postgres', status: 'problem', detail: `${detail}: what is charged could be lost when the server stops` }
+}
+
+/** `at`: by our clock, when the server was asked. */
+function clock({ now }: ServerFacts, at: number, tookMs: number): Finding {
+  const apartMs = Math.round(Math.abs(now - at))
+  const detail = `${apartMs} ms apart from this machine's clock, within ${Math.ceil(tookMs)} ms`
+  if (apartMs > CLOCK_WARNING_MS + tookMs) return { check: 'postgres clock', status: 'warning', detail: `${detail}: set both by NTP` }
+  return { check: 'postgres clock', status: 'ok', detail }
+}
+
+function nodes({ nodes: all }: ServerFacts): Finding {
+  const live = all.filter(({ isLive }) => isLive)
+  const lost = all.filter(({ isLive }) => !isLive)
+  const textOf = ({ lane, name }: (typeof all)[number]): string => `${name} (lane ${lane})`
+  if (lost.length > 0)
+    return { check: 'nodes', status: 'warning', detail: `not heard of, and nobody took over yet: ${lost.map(textOf).join(', ')}` }
+  return { check: 'nodes', status: 'ok', detail: live.length === 0 ? 'none is running on this ledger' : live.map(textOf).join(', ') }
+}

@@ -1,0 +1,9 @@
+/** Plans that keys have and the configuration has not. Rules: operator.md "Commands". */
+
+import type { Config } from '../config/config.ts'
+import type { Finding } from './doctor-finding.ts'
+
+export const plansLost = (keys: readonly Readonly<{ plan: string }>[], { catalog }: Config): readonly Finding[] =>
+  [...new Set(keys.map(({ plan }) => plan))]
+    .filter((plan) => !catalog.plans.has(plan))
+    .map((plan) => ({ check: 'plans', status: 'warning', detail: `keys have the plan "${plan}", which allows them nothing` }) as const)

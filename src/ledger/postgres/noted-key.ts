@@ -1,0 +1,46 @@
+/**
+ * Which key signs the statements of a ledger on Postgres: its public half is noted in `meta` by every node that starts with one, and before a command prints a
+ * statement. A node that has none does not start then: what was given out could not be told from what anybody signed. Rules: ledger.md "Statements".
+ */
+
+import type { DatabaseProblem } from '../../../db/open.ts'
+import type { Connection } from '../connection.ts'
+import { type PostgresPlace, placeText } from '../place.ts'
+import { statementKeyAt } from '../statement-key.ts'
+import { PostgresConnection } from './connection.ts'
+
+/** `db`: a connection that may write. Another key may take the place of the one before. */
+function takeStatementKey(db: Connection, place: PostgresPlace): DatabaseProblem | undefined {
+  const key = statementKeyAt(place)
+  if (key !== undefined) noteKey(db, key.publicKey)
+  const noted = db.query<{ value: string }, []>(`SELECT value FROM meta WHERE name = '${NAME}'`).get()?.value
+  if (key !== undefined || noted === undefined) return undefined
+  const message = `${placeText(place)}: its statements are signed by the key ${noted}, and ledger.statement_key_env names none`
+  return { problem: 'unwritable', message }
+}
+
+const NAME = 'statement_key'
+
+function noteKey(db: Connection, publicKey: string): void {
+  db.query<unknown, [string]>(
+    `INSERT INTO meta (name, value) VALUES ('${NAME}', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE meta.value <> excluded.value`,
+  ).run(publicKey)
+}
+
+/** For a command that signs, on a connection of its own. Throws what the connection throws. */
+export function noteKeyAt(place: PostgresPlace & Readonly<{ startWire: () => Worker }>): void {
+  const db = new PostgresConnection({
+    url: place.url,
+    access: 'write',
+    startWire: place.startWire,
+    timeoutMs: NOTE_MS,
+    name: `tollgate ${place.node}`,
+  })
+  try {
+    takeStatementKey(db, place)
+  } finally {
+    db.close()
+  }
+}
+
+const NOTE_MS = 10_000
