@@ -173,7 +173,7 @@ export class PostgresConnection implements Connection {
     const { port, answered } = this.#openSocket()
     Atomics.store(answered, 0, 0)
     port.postMessage(asked)
-    Atomics.wait(answered, 0, 0, connectMs + timeoutMs + GRACE_MS)
+    waitFor(answered, connectMs + timeoutMs + GRACE_MS)
     const received = receiveMessageOnPort(port) as { message: FromWire } | undefined
     return received?.message ?? { fault: NO_ANSWER }
   }
@@ -202,6 +202,14 @@ export class PostgresConnection implements Connection {
   close(): void {
     this.#drop()
     this.#queries.clear()
+  }
+}
+
+/** Woken is not answered: the wire may wake whoever waits now for the answer before, which was taken without waiting. */
+function waitFor(answered: Int32Array<SharedArrayBuffer>, limitMs: number): void {
+  const end = performance.now() + limitMs
+  for (let leftMs = limitMs; leftMs > 0 && Atomics.load(answered, 0) === 0; leftMs = end - performance.now()) {
+    Atomics.wait(answered, 0, 0, leftMs)
   }
 }
 
