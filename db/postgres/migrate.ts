@@ -18,6 +18,7 @@ export type Runs = Readonly<{
 
 /** In order. The first makes version 2, as on SQLite. */
 const MIGRATIONS: readonly string[] = [[init, nodes, leases, limits, settle].join('\n')]
+export const MIGRATIONS_TEXT = MIGRATIONS.join('\n')
 const OLDEST_VERSION = 2
 export const SCHEMA_VERSION = OLDEST_VERSION + MIGRATIONS.length - 1
 /** "toll" in ASCII: of the advisory lock under which one process at a time migrates. */

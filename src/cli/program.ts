@@ -66,6 +66,7 @@ const COMMANDS: Readonly<Record<string, Add>> = {
     (await import('./verify-statement.ts')).addVerifyStatement(program, environment, setExitCode),
   backup: async (program, { run }) => (await import('./backup.ts')).addBackup(program, run),
   restore: async (program, { run }) => (await import('./restore.ts')).addRestore(program, run),
+  ledger: async (program, { run }) => (await import('./ledger.ts')).addLedger(program, run),
   doctor: async (program, { environment, setExitCode }) => (await import('./doctor.ts')).addDoctor(program, environment, setExitCode),
   'check-config': async (program, { environment, setExitCode }) =>
     (await import('./check-config.ts')).addCheckConfig(program, environment, setExitCode),

@@ -17,9 +17,11 @@ export const statementKeyAt = (place: Place): StatementKey | undefined => {
   return place.statementKey === undefined ? undefined : keyFrom(place.statementKey)
 }
 
+export const statementKeyPathOf = (ledgerPath: string): string => `${realpathSync(ledgerPath)}.statement-key`
+
 /** Of the file at this path. Throws what the file system says. */
 export function statementKeyOf(ledgerPath: string): StatementKey {
-  const path = `${realpathSync(ledgerPath)}.statement-key`
+  const path = statementKeyPathOf(ledgerPath)
   return keyFrom(readKey(path) ?? makeKey(path))
 }
 

@@ -1,4 +1,4 @@
-/** What is in the ledger's schema on Postgres, as its catalogue tells it: a line a column, rule, index, trigger, function and view. Rules: money.md "Verify". */
+/** What is in the ledger's schema on Postgres, as its catalogue tells it: a line a column, rule, index, trigger and view, and its functions. Rules: money.md "Verify". */
 
 import type { Connection } from '../connection.ts'
 
@@ -19,8 +19,6 @@ const CATALOGUE = `
   FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relnamespace = ${OF_SCHEMA}
   UNION ALL SELECT 'trigger ' || c.relname || '.' || t.tgname, pg_get_triggerdef(t.oid) || CASE t.tgenabled WHEN 'O' THEN '' ELSE ' (off)' END
   FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid WHERE c.relnamespace = ${OF_SCHEMA} AND NOT t.tgisinternal
-  UNION ALL SELECT 'function ' || p.proname || '(' || pg_get_function_identity_arguments(p.oid) || ')', p.prosrc
-  FROM pg_proc p WHERE p.pronamespace = ${OF_SCHEMA}
   UNION ALL SELECT 'view ' || c.relname, pg_get_viewdef(c.oid) FROM pg_class c WHERE c.relnamespace = ${OF_SCHEMA} AND c.relkind = 'v'`
 
 /** By name. */
@@ -33,3 +31,11 @@ export const catalogueOf = (db: Connection): ReadonlyMap<string, string> =>
       .all()
       .map(({ name, text }) => [name, text]),
   )
+
+/** Name and source of each. */
+export const functionsOf = (db: Connection): readonly Readonly<{ name: string; source: string }>[] =>
+  db
+    .query<{ name: string; source: string }, []>(
+      `SELECT CAST(proname AS TEXT) AS name, prosrc AS source FROM pg_proc WHERE pronamespace = ${OF_SCHEMA} ORDER BY 1, 2`,
+    )
+    .all()

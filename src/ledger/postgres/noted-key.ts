@@ -21,7 +21,7 @@ function takeStatementKey(db: Connection, place: PostgresPlace): DatabaseProblem
 
 const NAME = 'statement_key'
 
-function noteKey(db: Connection, publicKey: string): void {
+export function noteKey(db: Connection, publicKey: string): void {
   db.query<unknown, [string]>(
     `INSERT INTO meta (name, value) VALUES ('${NAME}', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE meta.value <> excluded.value`,
   ).run(publicKey)

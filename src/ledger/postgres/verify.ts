@@ -2,22 +2,54 @@
 
 import catalogue from '../../../db/postgres/catalogue.json' with { type: 'json' }
 import invariants from '../../../db/postgres/invariants.sql' with { type: 'text' }
+import { MIGRATIONS_TEXT } from '../../../db/postgres/migrate.ts'
 import type { Connection } from '../connection.ts'
 import type { Difference } from '../difference.ts'
 import { broken, differences } from '../verify.ts'
-import { catalogueOf } from './catalogue.ts'
+import { catalogueOf, functionsOf } from './catalogue.ts'
+import { isStorageFailure, PostgresError } from './storage-failure.ts'
 
-/** Empty for a sound ledger. */
-export const differencesInDatabase = (db: Connection): readonly Difference[] =>
-  differences(db, () => [...schemaFindings(db), ...broken(db, invariants)])
+/** Empty for a sound ledger. Where the schema is another the rows may not be readable at all: then only that is told. */
+export function differencesInDatabase(db: Connection): readonly Difference[] {
+  const ofSchema = schemaFindings(db)
+  try {
+    return [...ofSchema, ...differences(db, () => broken(db, invariants))]
+  } catch (error) {
+    if (ofSchema.length > 0 && error instanceof PostgresError && !isStorageFailure(error)) return ofSchema
+    throw error
+  }
+}
+
+const RULE = 'the schema is that of this program'
 
 /** A table, CHECK, index, function or trigger that was changed, dropped or turned off guards nothing any more. */
-function schemaFindings(db: Connection): readonly Difference[] {
+const schemaFindings = (db: Connection): readonly Difference[] => [...tableFindings(db), ...functionFindings(db)]
+
+function tableFindings(db: Connection): readonly Difference[] {
   const [actual, expected] = [catalogueOf(db), new Map(Object.entries(catalogue))]
   return [...new Set([...actual.keys(), ...expected.keys()])]
     .filter((name) => actual.get(name) !== expected.get(name))
     .map((name) => {
       const [stored = 'absent', recomputed = 'absent'] = [actual.get(name), expected.get(name)]
-      return { rule: 'the schema is that of this program', subject: name, stored, recomputed }
+      return { rule: RULE, subject: name, stored, recomputed }
     })
+}
+
+/** Their sources stand in the migrations, letter by letter. */
+function functionFindings(db: Connection): readonly Difference[] {
+  const functions = functionsOf(db)
+  const told = new Set([...MIGRATIONS_TEXT.matchAll(/^CREATE (?:OR REPLACE )?FUNCTION (\w+)/gm)].map(([, name = '']) => name))
+  const absent = [...told].filter((name) => !functions.some((one) => one.name === name))
+  const changed = functions.filter(
+    ({ source }) => !MIGRATIONS_TEXT.includes(source) && !MIGRATIONS_TEXT.includes(source.replaceAll("'", "''")),
+  )
+  return [
+    ...absent.map((name) => ({ rule: RULE, subject: `function ${name}`, stored: 'absent', recomputed: 'a function' })),
+    ...changed.map(({ name, source }) => ({
+      rule: RULE,
+      subject: `function ${name}`,
+      stored: source,
+      recomputed: 'as the migrations make it',
+    })),
+  ]
 }

@@ -22,4 +22,14 @@ export function migrate(pool: SQL): Promise<void> {
   })
 }
 
+/** All of them at once, for who has a connection of another kind, in a transaction; the search path is that of the people afterwards. */
+export function makeTables(run: (text: string) => unknown): void {
+  run(FIRST)
+  run('SET LOCAL search_path = people')
+  MIGRATIONS.forEach((migration, index) => {
+    run(migration)
+    run(`INSERT INTO people.migrations (number) VALUES (${index + 1})`)
+  })
+}
+
 const FIRST = 'CREATE SCHEMA IF NOT EXISTS people; CREATE TABLE people.migrations (number BIGINT NOT NULL PRIMARY KEY)'

@@ -156,6 +156,7 @@ describe('verify names on Postgres', () => {
     ['ALTER TABLE receipts DISABLE TRIGGER receipts_no_delete', 'the schema is that of this program'],
     ['DROP INDEX receipts_key', 'the schema is that of this program'],
     ['DROP TRIGGER credits_no_update ON credits', 'the schema is that of this program'],
+    ['DROP FUNCTION json_extract', 'the schema is that of this program'],
     [
       `CREATE OR REPLACE FUNCTION refuse() RETURNS TRIGGER LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'`,
       'the schema is that of this program',

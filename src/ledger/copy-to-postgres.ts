@@ -1,0 +1,105 @@
+/**
+ * The whole of a copy to Postgres: under the file's lock, what was in flight is settled first; one transaction makes the schemas, copies, compares and verifies, so
+ * that a copy that dies leaves nothing. Rules: ledger.md "Copy".
+ */
+
+import { existsSync } from 'node:fs'
+import { openDatabase } from '../../db/open.ts'
+import { openPostgres } from '../../db/postgres/open.ts'
+import type { Connection } from './connection.ts'
+import type { Difference } from './difference.ts'
+import { type PostgresPlace, placeText } from './place.ts'
+import { PostgresConnection } from './postgres/connection.ts'
+import { copyFindings, copyLedger } from './postgres/copy.ts'
+import { noteKey } from './postgres/noted-key.ts'
+import { readProblem } from './postgres/open.ts'
+import { differencesInDatabase } from './postgres/verify.ts'
+import { openLedger } from './sqlite/open.ts'
+import { differencesInFile } from './sqlite/verify.ts'
+import { statementKeyOf, statementKeyPathOf } from './statement-key.ts'
+import type { OpenProblem } from './task.ts'
+
+export type CopyOptions = Readonly<{
+  /** Of the file. */
+  path: string
+  to: Pick<PostgresPlace, 'url'>
+  /** What else is copied in the same transaction, and what of it differs; it runs before the ledger's tables are made. */
+  beside: (to: Connection) => readonly Difference[]
+  startThread: () => Worker
+  startWire: () => Worker
+  bootId: string
+  now: () => number
+}>
+
+/** `rows`: by table. `keyPath`: of the key that signs its statements, where there is one. `of`: which of the two is not in order; nothing was copied. */
+export type CopyResult =
+  | Readonly<{ kind: 'copied'; rows: ReadonlyMap<string, number>; recovered: number; keyPath: string | undefined }>
+  | Readonly<{ kind: 'differs'; of: 'file' | 'copy'; differences: readonly Difference[] }>
+  | Readonly<{ kind: 'no file'; problem: OpenProblem }>
+  | Readonly<{ kind: 'no target'; message: string }>
+
+/** A statement may be the insert of some thousand rows, or a sum of all of them. */
+const STATEMENT_MS = 600_000
+
+/** Nothing was copied: what stops it is told after the transaction is undone. */
+class Undone extends Error {
+  readonly result: CopyResult
+  constructor(result: CopyResult) {
+    super('the copy is undone')
+    this.result = result
+  }
+}
+
+export async function copyToPostgres(options: CopyOptions): Promise<CopyResult> {
+  const { path, startThread, bootId, now } = options
+  const opened = await openLedger({ path, create: false, bootId, startThread, now })
+  if ('problem' in opened) return { kind: 'no file', problem: opened }
+  try {
+    const from = openDatabase(opened.path, 'read')
+    if ('problem' in from) return { kind: 'no file', problem: from }
+    try {
+      const differences = differencesInFile(from)
+      return differences.length > 0 ? { kind: 'differs', of: 'file', differences } : copyInto(options, from, opened.path, opened.recovered)
+    } finally {
+      from.close()
+    }
+  } finally {
+    await opened.ledger.close()
+  }
+}
+
+function copyInto({ to: { url }, startWire, beside }: CopyOptions, from: Connection, path: string, recovered: number): CopyResult {
+  const place: PostgresPlace = { kind: 'postgres', path, url, node: 'copy', leaseMs: 0, statementKey: undefined }
+  const to = new PostgresConnection({ url, access: 'write', startWire, timeoutMs: STATEMENT_MS, name: 'tollgate copy' })
+  try {
+    const keyPath = statementKeyPathOf(path)
+    const rows = to.transaction(() => {
+      refuseUnlessEmpty(to, place)
+      const besides = beside(to)
+      to.run('SET LOCAL search_path = ledger')
+      const problem = openPostgres(to, placeText(place), 'create')
+      if (problem !== undefined) throw new Undone({ kind: 'no target', message: problem.message })
+      const copied = copyLedger(from, to)
+      if (existsSync(keyPath)) noteKey(to, statementKeyOf(path).publicKey)
+      const differences = [...besides, ...copyFindings(from, to), ...differencesInDatabase(to)]
+      if (differences.length > 0) throw new Undone({ kind: 'differs', of: 'copy', differences })
+      return copied
+    })()
+    return { kind: 'copied', rows, recovered, keyPath: existsSync(keyPath) ? keyPath : undefined }
+  } catch (error) {
+    if (error instanceof Undone) return error.result
+    return { kind: 'no target', message: readProblem(error, place).message }
+  } finally {
+    to.close()
+  }
+}
+
+function refuseUnlessEmpty(to: Connection, place: PostgresPlace): void {
+  const found = to
+    .query<{ name: string }, []>("SELECT nspname AS name FROM pg_namespace WHERE nspname IN ('ledger', 'people') ORDER BY 1")
+    .all()
+  if (found.length === 0) return
+  const names = found.map(({ name }) => `"${name}"`).join(' and ')
+  const message = `${placeText(place)} has a schema ${names} already; a copy never writes into what is there: name an empty database`
+  throw new Undone({ kind: 'no target', message })
+}

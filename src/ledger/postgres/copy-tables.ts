@@ -1,0 +1,80 @@
+/** Tables of a SQLite file into tables of Postgres that have the same names and columns, and what the two hold compared. Rules: ledger.md "Copy". */
+
+import type { Connection } from '../connection.ts'
+import type { Difference } from '../difference.ts'
+import { PostgresArray } from './values.ts'
+
+type Kind = 'BIGINT' | 'TEXT' | 'BYTEA'
+type Column = Readonly<{ name: string; kind: Kind }>
+type Value = bigint | string | Uint8Array | null
+
+/** `schema`: on Postgres. `numbered`: the column that Postgres counts by itself. `without`: columns that are not copied. */
+export type CopiedTable = Readonly<{ schema: string; name: string; numbered?: string; without?: readonly string[] }>
+
+const KINDS: Readonly<Record<string, Kind>> = { INTEGER: 'BIGINT', TEXT: 'TEXT', BLOB: 'BYTEA' }
+const ROWS_TOGETHER = 4_000
+
+/** How many rows. `from`: a connection that gives integers as bigints. */
+export function copyTable(from: Connection, to: Connection, table: CopiedTable): number {
+  const { schema, name, numbered } = table
+  const place = `${schema}.${name}`
+  const columns = columnsOf(from, table)
+  const listed = columns.map((column) => `"${column.name}"`).join(', ')
+  const rows = from.query<Record<string, Value>, []>(`SELECT ${listed} FROM ${name}`).iterate()
+  const count = insertAll(to, place, columns, rows)
+  if (numbered !== undefined) {
+    to.query(
+      `SELECT setval(pg_get_serial_sequence('${place}', '${numbered}'), last) FROM (SELECT max("${numbered}") AS last FROM ${place}) m WHERE last IS NOT NULL`,
+    ).all()
+  }
+  return count
+}
+
+/** What the two do not hold alike. */
+export function tableFindings(from: Connection, to: Connection, table: CopiedTable): readonly Difference[] {
+  const columns = columnsOf(from, table)
+  const [stored, recomputed] = [totalsOf(to, `${table.schema}.${table.name}`, columns), totalsOf(from, table.name, columns)]
+  return stored === recomputed ? [] : [{ rule: 'a copy holds what its ledger holds', subject: table.name, stored, recomputed }]
+}
+
+/** Rows, and of each column how many are not null and what they add up to, in two limbs; texts and blobs by their length. */
+function totalsOf(db: Connection, place: string, columns: readonly Column[]): string {
+  const sumOf = (what: string): string => `coalesce(CAST(sum(${what}) AS BIGINT), 0)`
+  const totals = columns.flatMap(({ name, kind }) => [
+    `count("${name}")`,
+    ...(kind === 'BIGINT' ? [sumOf(`"${name}" / 1000000`), sumOf(`"${name}" % 1000000`)] : [sumOf(`length("${name}")`)]),
+  ])
+  return db
+    .query<never, []>(`SELECT count(*), ${totals.join(', ')} FROM ${place}`)
+    .values()
+    .join()
+}
+
+function columnsOf(from: Connection, { name: table, without = [] }: CopiedTable): readonly Column[] {
+  return from
+    .query<{ name: string; type: string }, [string]>('SELECT name, type FROM pragma_table_info(?) ORDER BY cid')
+    .all(table)
+    .filter(({ name }) => !without.includes(name))
+    .map(({ name, type }) => ({ name, kind: KINDS[type] ?? 'TEXT' }))
+}
+
+/** Columns go as arrays, so many rows at a time. */
+function insertAll(to: Connection, place: string, columns: readonly Column[], rows: Iterable<Record<string, Value>>): number {
+  const names = columns.map(({ name }) => `"${name}"`).join(', ')
+  const arrays = columns.map(({ kind }, index) => `?${index + 1}::${kind}[]`).join(', ')
+  const statement = to.prepare<unknown, never[]>(`INSERT INTO ${place} (${names}) SELECT * FROM unnest(${arrays})`)
+  let count = 0
+  let values: Value[][] = columns.map(() => [])
+  const flush = (): void => {
+    statement.run(...columns.map(({ kind }, index) => new PostgresArray(values[index] ?? [], kind) as never))
+    values = columns.map(() => [])
+  }
+  for (const row of rows) {
+    columns.forEach(({ name }, index) => {
+      values[index]?.push(row[name] ?? null)
+    })
+    if (++count % ROWS_TOGETHER === 0) flush()
+  }
+  if (count % ROWS_TOGETHER !== 0) flush()
+  return count
+}

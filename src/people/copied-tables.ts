@@ -1,0 +1,26 @@
+/** What of the people's file goes with the ledger to Postgres, in an order in which each row finds what it names. Rules: ledger.md "Copy"; pages.md "People". */
+
+/** `numbered`: the column that Postgres counts by itself. */
+type PeopleTable = Readonly<{ schema: 'people'; name: string; numbered?: string }>
+
+const NAMES = [
+  'person',
+  'session',
+  'credential',
+  'verification',
+  'passkey',
+  'memberships',
+  'operators',
+  'invitations',
+  'links',
+  'secrets',
+  'alerts',
+  'alert_marks',
+  'webhooks',
+  'alert_events',
+]
+
+export const PEOPLE_TABLES: readonly PeopleTable[] = [
+  ...NAMES.map((name) => ({ schema: 'people', name }) as const),
+  { schema: 'people', name: 'deliveries', numbered: 'number' },
+]
