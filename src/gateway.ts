@@ -97,6 +97,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     startWire,
     now: Date.now,
     checksFile: true,
+    needsStatementKey: true,
     onFault,
     onStorage: (news) => metrics.storageTold(news),
   })

@@ -28,6 +28,8 @@ export type LedgerOptions = Omit<Kept, Defaulted> &
     create: boolean
     /** How long a lock of somebody else is waited for; default: not at all. */
     lockWaitMs?: number
+    /** On Postgres: who serves does not start without a key where statements were signed by one. */
+    needsStatementKey?: boolean
     /** Whether a whole file is checked behind the start where it was left open; a command leaves that to the gateway that comes after it. */
     checksFile?: boolean
   }>
@@ -38,7 +40,13 @@ export type LedgerOptions = Omit<Kept, Defaulted> &
  */
 export type OpenedLedger = Readonly<{ ledger: Ledger; recovered: number; replayed: number; path: string; isNew: boolean }>
 
-export const withDefaults = ({ create: _create, lockWaitMs: _wait, checksFile: _checks, ...options }: LedgerOptions): Kept => ({
+export const withDefaults = ({
+  create: _create,
+  lockWaitMs: _wait,
+  checksFile: _checks,
+  needsStatementKey: _needs,
+  ...options
+}: LedgerOptions): Kept => ({
   ...DEFAULTS,
   ...options,
 })

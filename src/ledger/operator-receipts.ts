@@ -77,9 +77,11 @@ export class OperatorReceipts {
     )
     const query = this.#db.query<Candidate, [string, string]>(
       `SELECT request_id AS "requestId", k.id AS "keyId", a.id AS "accountId", m.id AS "modelId", outcome
-       FROM receipts r CROSS JOIN keys k CROSS JOIN accounts a CROSS JOIN price_versions p CROSS JOIN models m
+       FROM (SELECT request_id, key_number, account_number, price_number, outcome FROM receipts
+           WHERE request_id < ? AND request_id >= ? ${only === undefined ? '' : ONLY[only]} ORDER BY request_id DESC LIMIT ${TOGETHER}) r
+         CROSS JOIN keys k CROSS JOIN accounts a CROSS JOIN price_versions p CROSS JOIN models m
        WHERE k.number = r.key_number AND a.number = r.account_number AND p.number = r.price_number AND m.number = p.model_number
-         AND request_id < ? AND request_id >= ? ${only === undefined ? '' : ONLY[only]} ORDER BY request_id DESC LIMIT ${TOGETHER}`,
+       ORDER BY request_id DESC`,
     )
     const first = from === undefined ? '' : idAt('req', from)
     for (let next = before; ; ) {

@@ -151,6 +151,12 @@ describe('a copy', () => {
     expect(JSON.parse(out).statement_key).toBe(keyPath)
     onPostgres('statement_key_env = "SIGNING_KEY"\n')
     expect(await place.run('statement', 'acc_a')).toMatchObject({ code: 2, err: expect.stringContaining('names no key') })
+    onPostgres()
+    expect(await place.run('serve', '--port', '0')).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('its statements are signed by the key'),
+    })
+    onPostgres('statement_key_env = "SIGNING_KEY"\n')
     place.env['SIGNING_KEY'] = readFileSync(keyPath, 'utf8')
     const ofPostgres = await place.run('statement', 'acc_a')
     place.write('tollgate.toml', '')

@@ -10,7 +10,7 @@ import { statementKeyAt } from '../statement-key.ts'
 import { PostgresConnection } from './connection.ts'
 
 /** `db`: a connection that may write. Another key may take the place of the one before. */
-function takeStatementKey(db: Connection, place: PostgresPlace): DatabaseProblem | undefined {
+export function takeStatementKey(db: Connection, place: PostgresPlace): DatabaseProblem | undefined {
   const key = statementKeyAt(place)
   if (key !== undefined) noteKey(db, key.publicKey)
   const noted = db.query<{ value: string }, []>(`SELECT value FROM meta WHERE name = '${NAME}'`).get()?.value

@@ -11,6 +11,7 @@ import { type PostgresPlace, placeText } from '../place.ts'
 import type { OpenProblem } from '../task.ts'
 import { NodeKeeper } from './keeper.ts'
 import { LedgerNode } from './node.ts'
+import { takeStatementKey } from './noted-key.ts'
 import { connectTo, type Reachable, whileAsking } from './reach.ts'
 import { Session, SessionFailure } from './session.ts'
 
@@ -21,7 +22,7 @@ export async function openLedger({
   place,
   ...options
 }: LedgerOptions & Readonly<{ place: Reachable }>): Promise<OpenedLedger | OpenProblem> {
-  const problem = prepare(place, options.create)
+  const problem = prepare(place, options)
   if (problem !== undefined) return problem
   const { startWire: _, ...plain } = place
   const given = withDefaults(options)
@@ -49,10 +50,14 @@ export async function openLedger({
 }
 
 /** This thread stands still for it: nothing else is to do before the ledger is there. */
-function prepare(place: Reachable, create: boolean): OpenProblem | undefined {
+function prepare(place: Reachable, { create, needsStatementKey = false }: LedgerOptions): OpenProblem | undefined {
   const db = connectTo(place, 'write', 'opens')
   try {
-    return whileAsking(place, () => openPostgres(db, placeText(place), create ? 'create' : 'write'))
+    return whileAsking(
+      place,
+      () =>
+        openPostgres(db, placeText(place), create ? 'create' : 'write') ?? (needsStatementKey ? takeStatementKey(db, place) : undefined),
+    )
   } finally {
     db.close()
   }

@@ -14,8 +14,12 @@ export type Reachable = PostgresPlace & Readonly<{ startWire: () => Worker }>
 const STATEMENT_MS = { read: 30_000, write: 5_000 } as const
 
 /** `what`: for pg_stat_activity. */
-export const connectTo = ({ url, node, startWire }: Reachable, access: 'read' | 'write', what: string, timeoutMs: number = STATEMENT_MS[access]): PostgresConnection =>
-  new PostgresConnection({ url, access, startWire, timeoutMs, name: `tollgate ${node} ${what}` })
+export const connectTo = (
+  { url, node, startWire }: Reachable,
+  access: 'read' | 'write',
+  what: string,
+  timeoutMs: number = STATEMENT_MS[access],
+): PostgresConnection => new PostgresConnection({ url, access, startWire, timeoutMs, name: `tollgate ${node} ${what}` })
 
 /** A connection that cannot write. Its ledger is looked at before anything is asked of it. */
 export function openForReading(place: Reachable & Readonly<{ statementMs?: number }>): Connection | DatabaseProblem {
