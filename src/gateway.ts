@@ -13,6 +13,7 @@ import { seesSockets } from './http/kernel-sockets.ts'
 import { KeyStore } from './ledger/key-store.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import { openLedgerAt } from './ledger/open.ts'
+import type { Shared } from './ledger/open-options.ts'
 import { Reads } from './ledger/reads.ts'
 import type { LedgerFault } from './ledger/task.ts'
 import { type Listeners, type ListenProblem, listen } from './listeners.ts'
@@ -86,8 +87,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const alarms = new Alarms(Date.now)
   const { node } = { node: undefined, ...config.ledger }
   const log = makeLog({ write: options.log, node, ...alarmsTo(alarms, metrics) })
-  const onFault = ({ problem, bug }: LedgerFault): void =>
-    log.alarm('ledger', { fault: problem, ...(bug === undefined ? {} : describeBug(bug)) })
+  const onFault = ({ problem, bug, kind }: LedgerFault): void => {
+    if (kind === 'node') log.alarm('a node of the ledger', { fault: problem })
+    else log.alarm('ledger', { fault: problem, ...(bug === undefined ? {} : describeBug(bug)) })
+  }
   const opening = openLedgerAt(config.ledger, {
     create: true,
     lockWaitMs: LOCK_WAIT_MS,
@@ -105,14 +108,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const [{ buildApp }, { Relay }] = await Promise.all([import('./http/app.ts'), import('./relay/relay.ts')])
   const opened = await opening
   if ('problem' in opened) return { problem: 'ledger', message: opened.message }
-  const { recovered } = opened
+  const { recovered, shared } = opened
   const ledger = options.wrapLedger?.(opened.ledger) ?? opened.ledger
   const state: State = { config, members: membersOf(config), isLeaving: false, isDraining: false, url: '', operatorUrl: '' }
   const wheel = turningWheel()
   const reports = new Reads({ place: { ...config.ledger, path: opened.path }, startThread, onFault })
   const pool = poolOf(wheel, metrics)
   pool.configure(state.members)
-  const world = worldOf(state, { ledger, reports, log, metrics, wheel, upstreams: pool })
+  const world = worldOf(state, shared, { ledger, reports, log, metrics, wheel, upstreams: pool })
   if (opened.isNew) log.notice('a new ledger was made', { path: opened.path })
   if (opened.replayed > 0) log.notice('settles that the spill had kept are in the ledger', { replayed: opened.replayed })
   if (recovered > 0) log.notice('requests of a dead process were waived', { recovered })
@@ -123,11 +126,21 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const memory = new ResponseMemory({ now: world.clock.monotonicMs })
   const answers = new AnswerMemory({ now: world.clock.monotonicMs })
   const bodyReader = new BodyReader({ startThread: options.startBodyThread, onFault: (fault) => log.alarm('large bodies', { fault }) })
-  const relay = new Relay({ world, keyLimits, live, memory, answers, bodies, bodyReader, timings: options.timings ?? TIMINGS })
+  const relay = new Relay({
+    world,
+    keyLimits,
+    live,
+    memory,
+    answers,
+    shared: shared?.answers,
+    bodies,
+    bodyReader,
+    timings: options.timings ?? TIMINGS,
+  })
   ledger.onKeyChange(({ keyId, stop }) => {
     if (stop !== null) live.cutKey(keyId).catch(() => undefined)
   })
-  registerGauges({ world, bodies, pool, recovered, ledgerPath: opened.path })
+  registerGauges({ world, bodies, pool, recovered, ledgerPath: opened.path, shared })
   const site = siteOfGateway({
     world,
     upstreams: pool,
@@ -235,11 +248,15 @@ async function within(waitMs: number, ...ends: readonly Promise<unknown>[]): Pro
 
 type State = { config: Config; members: readonly MemberConfig[]; isLeaving: boolean; isDraining: boolean; url: string; operatorUrl: string }
 
-const worldOf = (state: State, parts: Pick<World, 'ledger' | 'reports' | 'log' | 'metrics' | 'wheel' | 'upstreams'>): World => ({
+const worldOf = (
+  state: State,
+  shared: Shared | undefined,
+  parts: Pick<World, 'ledger' | 'reports' | 'log' | 'metrics' | 'wheel' | 'upstreams'>,
+): World => ({
   ...parts,
   clock: { now: Date.now, monotonicMs },
   requestId: () => `req_${Bun.randomUUIDv7().replaceAll('-', '')}`,
-  keys: new KeyStore(parts.ledger, { now: Date.now }),
+  keys: new KeyStore(parts.ledger, { now: Date.now, ...(shared === undefined ? {} : { isCurrent: shared.isCurrent }) }),
   catalog: () => state.config.catalog,
   limits: () => state.config.limits,
   dashboardUrl: () => state.config.server.dashboardUrl ?? state.config.server.publicUrl ?? state.url,

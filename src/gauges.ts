@@ -3,6 +3,7 @@
 import { stat } from 'node:fs/promises'
 import { sumPicos, toUsd } from './core/money.ts'
 import type { Ledger } from './ledger/ledger.ts'
+import type { Shared } from './ledger/open-options.ts'
 import type { Metrics } from './observe/metrics.ts'
 import type { BodyMemory } from './relay/body-memory.ts'
 import type { UpstreamReport } from './upstream/member.ts'
@@ -16,15 +17,21 @@ export type GaugedParts = Readonly<{
   pool: UpstreamPool
   recovered: number
   ledgerPath: string
+  /** Of a ledger that several nodes write. */
+  shared: Shared | undefined
 }>
 
-export function registerGauges({ world: { metrics, ledger }, bodies, pool, recovered, ledgerPath }: GaugedParts): void {
+export function registerGauges({ world: { metrics, ledger }, bodies, pool, recovered, ledgerPath, shared }: GaugedParts): void {
   metrics.gauge('tollgate_ledger_writable', 'Whether the ledger can commit.', () => (ledger.isWritable() ? 1 : 0))
   metrics.gauge('tollgate_holds', 'Requests for which money is reserved.', () => ledger.holds().length)
   metrics.gauge('tollgate_held_usd', 'Reserved for them.', () => heldUsd(ledger))
   metrics.gauge('tollgate_body_bytes', 'Bodies and whole answers in memory.', () => bodies.bytes)
   metrics.gauge('tollgate_recovered', 'Requests of a dead process that were waived when this one started.', () => recovered)
   metrics.gauge('tollgate_ledger_wal_bytes', 'The write-ahead log beside the ledger.', () => walBytes(ledgerPath))
+  if (shared !== undefined) {
+    metrics.gauge('tollgate_node_clock_skew_seconds', 'The clock of Postgres less that of this machine.', () => shared.skewMs() / 1000)
+    metrics.gauge('tollgate_node_fences', 'How often this process lost its lane to another.', () => shared.fences())
+  }
   registerPoolGauges(metrics, pool)
 }
 

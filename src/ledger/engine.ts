@@ -2,7 +2,9 @@
 
 import type { Connection } from './connection.ts'
 import type { Debits } from './debits.ts'
+import type { KeyChange } from './ledger.ts'
 import type { Numbers } from './numbers.ts'
+import type { Operation } from './operation.ts'
 import type { Statements } from './statements.ts'
 import type { LeaseAnswer, LeaseTask, LedgerFault, WriteTask } from './task.ts'
 
@@ -23,6 +25,8 @@ export interface Engine {
   debitsOf(numbers: Numbers): Debits
   /** All of `write` or nothing; it may be run more than once. Throws what undid it. */
   transact(write: () => void, purpose: Purpose): void
+  /** Where others write as well: tells them, with the transaction, what an operation changed. */
+  announce?(operation: Operation, changes: readonly KeyChange[]): void
   /** Where others write as well: in a transaction of its own, in their order. Throws what undid all of them. */
   /** Whether a boot was fenced, so that what it admitted is waived. It stays as it is until the transaction ends. A file's boots never are. */
   isFenced?(boot: number): boolean

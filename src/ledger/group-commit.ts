@@ -19,6 +19,7 @@ import type {
   SyncedPurse,
 } from './ledger.ts'
 import { type Act, type Operation, type OperationResult, PROGRAM } from './operation.ts'
+import type { Message } from './postgres/messages.ts'
 import type { Answer, Answers, Calls, Committed, Debit, LeaseAsk, Mark, Opened, OpenProblem, Task } from './task.ts'
 import type { ThreadOptions } from './thread-handle.ts'
 import { Wallets } from './wallets.ts'
@@ -65,8 +66,15 @@ export class GroupCommit implements Ledger {
 
   constructor(options: GroupCommitOptions) {
     this.#options = options
-    this.#wallets = new Wallets(options.walletsMax)
-    this.#keeper = options.makeKeeper((message) => this.#writer.post(message))
+    const place = options.place()
+    this.#wallets = new Wallets(options.walletsMax, place.kind === 'sqlite' ? undefined : place.identity?.boot)
+    this.#keeper = options.makeKeeper((message) => this.#writer.post(message), {
+      onMessage: (message) => this.#onMessage(message),
+      onMissed: () => this.#resync(this.#wallets.doubtAll()),
+      onDeaf: () => this.#resync(this.#wallets.runningKeys()),
+      onBoot: (boot) => this.#onBoot(boot),
+      hasThread: () => this.#writer.hasThread,
+    })
     this.#writer = new Writer(options, {
       prices: () => this.#wallets.prices,
       onAnswers: (heard, committed) => this.#onAnswers(heard, committed),
@@ -77,8 +85,7 @@ export class GroupCommit implements Ledger {
     })
     const { leaseIdleMs: idleMs, onFault } = options
     const onBug = (bug: unknown): void => onFault({ problem: 'giving a lease back failed by a bug', bug })
-    this.#leases =
-      options.place().kind === 'sqlite' ? undefined : new Leases({ wallets: this.#wallets, writer: this.#writer, idleMs, onBug })
+    this.#leases = place.kind === 'sqlite' ? undefined : new Leases({ wallets: this.#wallets, writer: this.#writer, idleMs, onBug })
   }
 
   /** Opens the file in a new thread. Once. */
@@ -159,11 +166,6 @@ export class GroupCommit implements Ledger {
     this.#leases?.giveBack(accountNumber)
   }
 
-  /** This process is another node than before: what was leased to it is gone. */
-  forgetLeases(): void {
-    this.#wallets.forgetLeases()
-  }
-
   isSound(): boolean {
     return this.#keeper.isSound()
   }
@@ -219,13 +221,42 @@ export class GroupCommit implements Ledger {
     for (const { task, answer } of heard) this.#load(task, answer)
     if (committed === undefined) return
     // Before the answers: who awaits an operator's write must not meet the old record afterwards.
-    for (const change of committed.changes) for (const listener of this.#listeners) listener(change)
+    for (const change of committed.changes) this.#tellChange(change)
     if (committed.isWritable) {
       this.#settleDoubts()
       this.#recordUnrecorded()
     }
     this.#options.onStorage(committed)
     this.#keeper.noteCommit(committed.settled.length)
+  }
+
+  /** Another node's word. What it changed is in the rows by now. */
+  #onMessage(message: Message): void {
+    switch (message.kind) {
+      case 'keys':
+        for (const keyId of message.keyIds) this.#tellChange({ keyId, stop: message.stop })
+        this.#resync(message.keyIds.filter((keyId) => this.#wallets.has(keyId)))
+        return
+      case 'credit': {
+        const keyId = this.#wallets.keyOfAccount(message.accountId)
+        this.#resync(keyId === undefined ? [] : [keyId])
+        return
+      }
+      case 'giveBack':
+        this.#leases?.giveBack(message.accountNumber)
+        return
+      case 'gaveBack':
+    }
+  }
+
+  /** Behind all that was sent under the boot before, which the thread knows of by now: what of it is waived is in the rows. */
+  #onBoot(boot: number): void {
+    this.#wallets.becomeBoot(boot)
+    this.#resync(this.#wallets.doubtAll())
+  }
+
+  #tellChange(change: KeyChange): void {
+    for (const listener of this.#listeners) listener(change)
   }
 
   #onTakeOver(): void {
@@ -307,10 +338,16 @@ export class GroupCommit implements Ledger {
     if (task.kind === 'ask') this.#learnAsked(task.ask, answer as Answers['ask'])
     if (task.kind === 'release') this.#wallets.released(task.release, answer as Answers['release'])
     if (typeof answer !== 'object') return
-    if (task.kind === 'findKey' && 'state' in answer) this.#wallets.load(answer.state)
+    if (task.kind === 'findKey' && 'state' in answer) {
+      if (this.#leases !== undefined) this.#wallets.resync([answer.state])
+      this.#wallets.load(answer.state)
+    }
     if (task.kind !== 'keyStates' || !Array.isArray(answer)) return
     this.#wallets.resync(answer)
     for (const state of answer) this.#wallets.load(state)
+    if (this.#leases === undefined) return
+    for (const { keyId, isActive, isAccountActive } of answer)
+      if (!isActive || !isAccountActive) this.#tellChange({ keyId, stop: 'disabled' })
   }
 
   /** Behind the settles of the same commit, whose costs are in the rows that it tells of. */
@@ -355,6 +392,7 @@ export class GroupCommit implements Ledger {
   }
 
   #resync(keyIds: readonly string[]): void {
+    if (keyIds.length === 0) return
     this.#writer
       .ask({ kind: 'keyStates', keyIds })
       .catch((bug: unknown) => this.#options.onFault({ problem: 'reading the wallets again failed by a bug', bug }))

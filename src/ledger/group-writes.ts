@@ -239,7 +239,8 @@ export class GroupWrites {
         answers[index] = 'recorded'
         return
       case 'mark':
-        this.#debits.putMark(task.mark, task.now)
+        // Whoever fenced that boot may have waived the request already.
+        if (!this.#isWaived(task.mark)) this.#debits.putMark(task.mark, task.now)
         answers[index] = 'marked'
         return
       case 'unmark': {
@@ -276,7 +277,7 @@ export class GroupWrites {
     })
   }
 
-  #isWaived({ boot }: Debit): boolean {
+  #isWaived({ boot }: Pick<Debit, 'boot'>): boolean {
     return boot !== undefined && this.#engine.isFenced?.(boot) === true
   }
 
@@ -296,7 +297,9 @@ export class GroupWrites {
     )
     this.#debits.reread()
     if (performed.result === 'refused') return performed
-    for (const keyId of performed.changed) changes.push({ keyId, stop: this.#stopOf(keyId) })
+    const own = performed.changed.map((keyId) => ({ keyId, stop: this.#stopOf(keyId) }))
+    changes.push(...own)
+    this.#engine.announce?.(operation, own)
     const { changed: _, ...done } = performed
     return done
   }
@@ -339,7 +342,9 @@ const waivedOf = (debit: Debit): Debit => ({
 
 /** Where whoever took over has waived the request already, nothing is to be said. */
 const faultOfWaived = ({ requestId, costPicos }: Debit, isNew: boolean): LedgerFault | undefined =>
-  isNew ? { problem: `${requestId} was settled after its node had been fenced: ${toExactUsdText(costPicos)} USD are waived` } : undefined
+  isNew
+    ? { kind: 'node', problem: `${requestId} was settled after its node had been fenced: ${toExactUsdText(costPicos)} USD are waived` }
+    : undefined
 
 /** The receipt of a request whose process died: it counts for the day on which it began, at the price of its mark. */
 function recoveredOf(left: LeftMark, now: number): Priced {

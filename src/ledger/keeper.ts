@@ -1,5 +1,6 @@
 /** What a store needs beside the thread that writes, for as long as the ledger is open. Rules: ledger.md "Two stores". */
 
+import type { Message } from './postgres/messages.ts'
 import type { ToThread } from './task.ts'
 
 export interface Keeper {
@@ -22,6 +23,21 @@ export interface Keeper {
 }
 
 /** sound: what was left open is whole. node: it is a node again, as another boot. */
-export type FromKeeper = Extract<ToThread, { kind: 'sound' | 'node' }>
+/** takeOver: nodes that are gone have left something. */
+export type FromKeeper = Extract<ToThread, { kind: 'sound' | 'node' | 'takeOver' }>
+
+/** What is heard of others that write the same ledger. */
+export type Ears = Readonly<{
+  onMessage(message: Message): void
+  /** Anything may have been said that was not heard. */
+  onMissed(): void
+  /** Nothing is heard now: said again twice a second for as long as that lasts. */
+  onDeaf(): void
+  /** It is a node again, under this boot: the leases of the one before are gone. */
+  onBoot(boot: number): void
+  /** Whether there is a thread that writes, or one that opens the ledger for it. */
+  hasThread(): boolean
+}>
+
 /** `tell` says it to the thread that writes, where there is one. */
-export type MakeKeeper = (tell: (message: FromKeeper) => void) => Keeper
+export type MakeKeeper = (tell: (message: FromKeeper) => void, ears: Ears) => Keeper

@@ -70,7 +70,7 @@ export class Leases {
       }
       // Where it was granted the wallets hold it since the turn in which that was heard.
       const again = wallets.holdLeased(request, performance.now())
-      if (typeof again === 'string') return again === 'unknown' ? 'disabled' : again
+      if (typeof again === 'string') return again === 'unknown' ? 'unavailable' : again
       ask = again
     }
   }

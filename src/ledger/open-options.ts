@@ -2,6 +2,7 @@
 
 import type { GroupCommitOptions } from './group-commit.ts'
 import type { Ledger } from './ledger.ts'
+import type { SharedAnswers } from './shared-answers.ts'
 
 /** Within it a client still waits for the end of its answer. */
 const RETRY_MS = 2_000
@@ -36,9 +37,17 @@ export type LedgerOptions = Omit<Kept, Defaulted> &
 
 /**
  * `replayed`: settles that the spill had kept. `recovered`: requests of a dead process that were waived at their last mark. `path`: that of a file behind any link;
- * on Postgres as configured. `isNew`: it was made just now.
+ * on Postgres as configured. `isNew`: it was made just now. `shared`: where several nodes write it.
  */
-export type OpenedLedger = Readonly<{ ledger: Ledger; recovered: number; replayed: number; path: string; isNew: boolean }>
+export type OpenedLedger = Readonly<{ ledger: Ledger; recovered: number; replayed: number; path: string; isNew: boolean; shared?: Shared }>
+
+/** `isCurrent`: whether anything that was read since then, by the monotonic clock, would be read so now. */
+export type Shared = Readonly<{
+  answers: SharedAnswers
+  isCurrent: (askedAtMs: number) => boolean
+  skewMs: () => number
+  fences: () => number
+}>
 
 export const withDefaults = ({
   create: _create,

@@ -22,13 +22,12 @@ type RequestFacts = Readonly<{
   holdPicos: Picos
   /** Unix milliseconds. */
   startedAt: number
+  /** Of the node that admitted the request; absent: that which writes, or a file's. What a boot that was fenced admitted is waived. */
+  boot?: number
 }>
 
-/**
- * A receipt to write. `isMarked`: a mark of the request goes with it. `boot`: of the node that admitted the request; absent: that which writes, or a file's. What a
- * boot that was fenced admitted is waived.
- */
-export type Debit = RequestFacts & Settlement & Readonly<{ accountNumber: number; isMarked: boolean; boot?: number }>
+/** A receipt to write. `isMarked`: a mark of the request goes with it. */
+export type Debit = RequestFacts & Settlement & Readonly<{ accountNumber: number; isMarked: boolean }>
 
 export type Mark = RequestFacts & Progress & Readonly<{ accountNumber: number }>
 
@@ -162,6 +161,8 @@ export type ToThread =
   | Readonly<{ kind: 'sound' }>
   /** On Postgres: the process was fenced, and is a node again. */
   | Readonly<{ kind: 'node'; identity: NodeIdentity }>
+  /** On Postgres: what nodes that are gone left in flight is to be waived. */
+  | Readonly<{ kind: 'takeOver' }>
   | Readonly<{ kind: 'close' }>
 
 /** `replayed`: ids of requests whose settle was kept by the spill. `wasLeftOpen`: the last run ended uncleanly, and nobody has checked the file since. */
@@ -179,8 +180,8 @@ export type FromThread =
   | Readonly<{ kind: 'found'; finding: Finding }>
   | Readonly<{ kind: 'closed' }>
 
-/** For the operator's log: a broken rule of the database, a failed commit, a thread that died. `bug`: what was thrown, where our code is to blame. */
-export type LedgerFault = Readonly<{ problem: string; bug?: unknown }>
+/** For the operator's log: a broken rule of the database, a failed commit, a thread that died. `bug`: what was thrown, where our code is to blame. `kind`: of a node that was lost. */
+export type LedgerFault = Readonly<{ problem: string; bug?: unknown; kind?: 'node' }>
 
 /** What came of some tasks. */
 export type Committed = Readonly<{

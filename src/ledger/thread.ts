@@ -14,7 +14,7 @@ import { ReadConnection } from './read-connection.ts'
 import { Spill } from './spill.ts'
 import { CheckpointConnection } from './sqlite/checkpointer.ts'
 import { openStore as openFile } from './sqlite/open-store.ts'
-import type { OpenedStore } from './store.ts'
+import type { OpenedStore, Store } from './store.ts'
 import { takeOver } from './take-over.ts'
 import type { FromThread, Opened, OpenProblem, ToThread } from './task.ts'
 
@@ -46,6 +46,8 @@ function run(): void {
         return writing?.opened.onSound()
       case 'node':
         return writing?.opened.onNode(message.identity)
+      case 'takeOver':
+        return writing && waiveLeft(writing.opened.store, say)
       case 'close':
         checkpoints.close()
         reads.close()
@@ -101,6 +103,16 @@ function open(message: Extract<ToThread, { kind: 'open' }>, say: (message: FromT
     opened.afterClose()
   }
   return { loop, recovered: left.recovered, replayed: left.replayed, wasLeftOpen, opened, close }
+}
+
+/** What cannot be waived now is found again by the node's next renewal. */
+function waiveLeft(store: Store, say: (message: FromThread) => void): void {
+  const recovered = store.recover(Date.now())
+  if (typeof recovered !== 'number' || recovered === 0) return
+  say({
+    kind: 'fault',
+    fault: { kind: 'node', problem: `${recovered} requests that a node left in flight were waived: it is gone, or lost its lane` },
+  })
 }
 
 /** One that cannot be read stays as it is, for whoever looks at the folder. */

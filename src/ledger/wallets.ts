@@ -72,9 +72,36 @@ export class Wallets {
   readonly #walletsMax: number
   /** Of a node: the boot as which it admits now. What it admitted as an earlier one is waived once that was fenced. */
   boot: number | undefined
+  /** Keys whose rows others may have changed without a word here. */
+  readonly #stale = new Set<string>()
 
-  constructor(walletsMax = WALLETS_MAX) {
+  /** `boot`: under which requests are held; undefined for the only writer. */
+  constructor(walletsMax = WALLETS_MAX, boot?: number) {
     this.#walletsMax = walletsMax
+    this.boot = boot
+  }
+
+  /** What is held from now on is held under another boot: the leases of the one before are others'. */
+  becomeBoot(boot: number): void {
+    this.boot = boot
+    this.forgetLeases()
+  }
+
+  /** What others may have changed is read again before the next request of each key. Those that run now: for who reads them at once. */
+  doubtAll(): readonly string[] {
+    for (const keyId of this.#keys.keys()) this.#stale.add(keyId)
+    return this.runningKeys()
+  }
+
+  runningKeys(): readonly string[] {
+    return [...new Set([...this.#requests.values()].map(({ key }) => key.id))]
+  }
+
+  /** The keys that are in memory of an account; one is enough to read what the account has. */
+  keyOfAccount(accountId: string): string | undefined {
+    if (!this.#accounts.has(accountId)) return undefined
+    for (const key of this.#keys.values()) if (key.account.id === accountId) return key.id
+    return undefined
   }
 
   /** The price versions that requests name by their place in this list. It only grows. */
@@ -96,6 +123,7 @@ export class Wallets {
   holdLeased(request: HoldRequest, nowMs: number): HoldAnswer | 'unknown' | LeaseAsk {
     const key = this.#keyFor(request)
     if (typeof key === 'string') return key
+    if (this.#stale.has(key.id)) return 'unknown'
     if (!this.#leases.covers(key, request.amountPicos)) return this.#leases.ask(key, request)
     this.#admit(key, request, nowMs)
     return 'held'
@@ -162,7 +190,7 @@ export class Wallets {
   settle(settlement: Settlement): Debit | undefined {
     const request = this.#release(settlement.requestId)
     if (request === undefined) return undefined
-    const { key, hold, isMarked, boot } = request
+    const { key, hold, isMarked } = request
     const { costPicos } = settlement
     key.spentPicos += costPicos
     key.account.balancePicos -= costPicos
@@ -172,7 +200,7 @@ export class Wallets {
     }
     key.lastSyncedAt = Math.max(key.lastSyncedAt, settlement.now)
     this.#settling.set(settlement.requestId, { key, hold, costPicos })
-    return { ...settlement, ...factsOf(request), isMarked, ...(boot === undefined ? {} : { boot }) }
+    return { ...settlement, ...factsOf(request), isMarked }
   }
 
   /** The receipt is on disk. */
@@ -268,6 +296,7 @@ export class Wallets {
 
   /** What a row of the ledger says of a key that is not in memory. */
   load(state: KeyState): void {
+    this.#stale.delete(state.keyId)
     if (this.#keys.has(state.keyId)) return
     this.#makeRoom()
     const account = this.#accounts.get(state.accountId) ?? accountOf(state)
@@ -288,6 +317,7 @@ export class Wallets {
    */
   resync(states: readonly KeyState[]): void {
     for (const state of states) {
+      this.#stale.delete(state.keyId)
       // The key may have had to leave the memory since it was asked for; what its account has is shared by others that are still there.
       const account = this.#accounts.get(state.accountId)
       if (account !== undefined) {
@@ -390,7 +420,8 @@ const accountOf = (state: KeyState): AccountWallet => ({
   keys: 0,
 })
 
-const factsOf = ({ key, hold, price }: Request) => ({
+const factsOf = ({ key, hold, price, boot }: Request) => ({
+  ...(boot === undefined ? {} : { boot }),
   accountNumber: key.account.number,
   keyNumber: key.number,
   price,

@@ -78,6 +78,11 @@ export class Writer {
     return this.#lost
   }
 
+  /** One writes, or opens the ledger for it. */
+  get hasThread(): boolean {
+    return this.#thread !== undefined
+  }
+
   get isClosing(): boolean {
     return this.#closing !== undefined
   }

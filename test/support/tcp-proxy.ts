@@ -1,6 +1,7 @@
 /** A way between a node and its database that a test can cut: `part` lets nothing through and closes nothing, as a network that is down does. */
 
 import { connect, createServer, type Socket } from 'node:net'
+import type { ProxyOrder } from './tcp-proxy-thread.ts'
 
 export type TcpProxy = Readonly<{
   port: number
@@ -58,4 +59,19 @@ export function tcpProxy(targetPort: number): Promise<TcpProxy> {
     })
   })
   return promise
+}
+
+/** The same on a thread of its own. */
+export async function tcpProxyThread(targetPort: number): Promise<TcpProxy> {
+  const worker = new Worker(new URL('./tcp-proxy-thread.ts', import.meta.url))
+  const tell = (order: ProxyOrder): void => worker.postMessage(order)
+  const { promise, resolve } = Promise.withResolvers<number>()
+  worker.addEventListener('message', ({ data }) => resolve(data), { once: true })
+  tell({ targetPort })
+  return {
+    port: await promise,
+    part: () => tell('part'),
+    heal: () => tell('heal'),
+    close: () => worker.terminate(),
+  }
 }

@@ -5,12 +5,15 @@
 
 import type { Connection } from '../connection.ts'
 import type { Engine, Purpose, Verdict } from '../engine.ts'
+import type { KeyChange } from '../ledger.ts'
 import type { Numbers } from '../numbers.ts'
+import type { Operation } from '../operation.ts'
 import { prepareStatements, type Statements } from '../statements.ts'
 import type { LeaseAnswer, LeaseTask, LedgerFault, WriteTask } from '../task.ts'
 import { chainPlaceOf } from './chain-place.ts'
 import { NeedsTransaction, PostgresDebits } from './debits.ts'
 import { moveLeases } from './leases.ts'
+import { CHANNEL, encodeMessage, messagesOf } from './messages.ts'
 import type { NodeIdentity } from './node.ts'
 import { RowLocks } from './row-locks.ts'
 import { describeFailure, faultOf, isConflict, isFenced, isStorageFailure } from './storage-failure.ts'
@@ -22,6 +25,7 @@ export class PostgresEngine implements Engine {
   readonly #node: NodeIdentity
   readonly #assertNode
   readonly #nodeOf
+  readonly #notify
   readonly #locks: RowLocks
   #isAlone = true
 
@@ -30,6 +34,7 @@ export class PostgresEngine implements Engine {
     this.boot = node.boot
     this.#node = node
     this.statements = prepareStatements(db, chainPlaceOf(db, node.lane))
+    this.#notify = db.query<unknown, [string, string]>('SELECT pg_notify(?, ?)')
     this.#assertNode = db.query<undefined, [number, number, number]>('SELECT assert_node(?, ?, ?)')
     this.#nodeOf = db.query<unknown, [number]>('SELECT lane FROM nodes WHERE boot_number = ? AND lease_until > 0 FOR KEY SHARE')
     this.#locks = new RowLocks(db)
@@ -68,6 +73,10 @@ export class PostgresEngine implements Engine {
 
   isFenced(boot: number): boolean {
     return boot !== this.boot && this.#nodeOf.get(boot) === null
+  }
+
+  announce(operation: Operation, changes: readonly KeyChange[]): void {
+    for (const message of messagesOf(this.#node.lane, operation, changes)) this.#notify.get(CHANNEL, encodeMessage(message))
   }
 
   verdictOf(error: unknown): Verdict {

@@ -4,7 +4,7 @@
  * was sent. Rules: nodes.md "What is heard".
  */
 
-import { decodeMessage, type Message } from './messages.ts'
+import { CHANNEL, decodeMessage, type Message } from './messages.ts'
 import { Session, SessionFailure } from './session.ts'
 
 export type HearingOptions = Readonly<{
@@ -20,9 +20,6 @@ export type HearingOptions = Readonly<{
   patienceMs?: number
   monotonicMs?: () => number
 }>
-
-/** Said by the transaction that did it. */
-export const CHANNEL = 'tollgate_ledger'
 
 const ECHO_MS = 250
 const PATIENCE_MS = 3_000

@@ -1,19 +1,33 @@
-/** What a node needs beside its thread: its lane, renewed for as long as the ledger is open, and left after the last write. Rules: nodes.md "Lanes and leases". */
+/**
+ * What a node needs beside its thread: its lane, renewed for as long as the ledger is open and left after the last write, what the others say, and the claims of its
+ * requests. Rules: nodes.md "Lanes and leases", "What is heard".
+ */
 
 import type { Keeper } from '../keeper.ts'
+import type { PostgresAnswers } from './answers.ts'
+import type { Hearing } from './hearing.ts'
 import type { LedgerNode } from './node.ts'
 
-export class NodeKeeper implements Keeper {
-  readonly #node: LedgerNode
+type Parts = Readonly<{ node: LedgerNode; hearing: Hearing; answers: PostgresAnswers; onDeaf: () => void }>
 
-  constructor(node: LedgerNode) {
-    this.#node = node
+const DEAF_MS = 500
+
+export class NodeKeeper implements Keeper {
+  readonly #parts: Parts
+  readonly #listening: ReturnType<typeof setInterval>
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    parts.hearing.begin()
+    this.#listening = setInterval(() => {
+      if (parts.hearing.isDeaf()) parts.onDeaf()
+    }, DEAF_MS)
   }
 
   onLeftOpen(): void {}
 
   mayAdmit(): boolean {
-    return this.#node.mayAdmit()
+    return this.#parts.node.mayAdmit()
   }
 
   noteCommit(): void {}
@@ -26,13 +40,17 @@ export class NodeKeeper implements Keeper {
     return 'no new requests'
   }
 
-  stop(): void {}
+  stop(): void {
+    clearInterval(this.#listening)
+    this.#parts.hearing.close()
+  }
 
   close(): Promise<void> {
     return Promise.resolve()
   }
 
   onClosed(): Promise<void> {
-    return this.#node.leave()
+    this.#parts.answers.close()
+    return this.#parts.node.leave()
   }
 }

@@ -4,6 +4,7 @@
  */
 
 import type { KeyChange } from '../ledger.ts'
+import type { Operation } from '../operation.ts'
 
 /** Lanes and account numbers are those of the database. `lane`: whose message it is. */
 export type Message =
@@ -15,6 +16,9 @@ export type Message =
   | Readonly<{ kind: 'giveBack'; lane: number; accountNumber: number; keyNumber: number | null }>
   /** To `to`, which asked for it: what was idle is back in the database. */
   | Readonly<{ kind: 'gaveBack'; lane: number; to: number; accountNumber: number; keyNumber: number | null }>
+
+/** What all nodes listen to. */
+export const CHANNEL = 'tollgate_ledger'
 
 /** Postgres takes 7,999 bytes. Source: https://www.postgresql.org/docs/current/sql-notify.html */
 const BYTES_MAX = 7_900
@@ -33,6 +37,24 @@ export function decodeMessage(text: string): Message | undefined {
   if (!Array.isArray(given) || given[0] !== VERSION) return undefined
   const message: unknown = given[1]
   return isMessage(message) ? message : undefined
+}
+
+/** What an operator's write says to the other nodes. */
+export const messagesOf = (lane: number, operation: Operation, changes: readonly KeyChange[]): readonly Message[] => {
+  const accountId = creditedBy(operation)
+  return [...keysMessages(lane, changes), ...(accountId === undefined ? [] : [{ kind: 'credit', lane, accountId } as const])]
+}
+
+function creditedBy(operation: Operation): string | undefined {
+  switch (operation.kind) {
+    case 'credit':
+    case 'redeemCode':
+      return operation.accountId
+    case 'createKey':
+      return operation.topUp === null ? undefined : (operation.accountId ?? operation.ownAccountId)
+    default:
+      return undefined
+  }
 }
 
 /** As many messages as their keys need. */

@@ -5,10 +5,12 @@
 
 import { openPostgres } from '../../../db/postgres/open.ts'
 import { GroupCommit } from '../group-commit.ts'
-import type { FromKeeper } from '../keeper.ts'
+import type { Ears, FromKeeper } from '../keeper.ts'
 import { type LedgerOptions, type OpenedLedger, withDefaults } from '../open-options.ts'
 import { type PostgresPlace, placeText } from '../place.ts'
 import type { OpenProblem } from '../task.ts'
+import { PostgresAnswers } from './answers.ts'
+import { Hearing } from './hearing.ts'
 import { NodeKeeper } from './keeper.ts'
 import { LedgerNode } from './node.ts'
 import { takeStatementKey } from './noted-key.ts'
@@ -17,6 +19,9 @@ import { Session, SessionFailure } from './session.ts'
 
 /** Of a statement of the heartbeat: well within a quarter of the shortest term. */
 const BEAT_MS_MAX = 2_000
+/** Of a claim, and of keeping an answer of megabytes. */
+const ANSWER_MS_MAX = 5_000
+const ANSWERERS = 4
 
 export async function openLedger({
   place,
@@ -26,28 +31,59 @@ export async function openLedger({
   if (problem !== undefined) return problem
   const { startWire: _, ...plain } = place
   const given = withDefaults(options)
-  let tell: (message: FromKeeper) => void = () => undefined
-  const node = nodeOf(place, given, (message) => tell(message))
+  const wires: Wires = { tell: () => undefined, ears: undefined }
+  const node = nodeOf(place, given, wires)
   try {
     await node.join()
   } catch (error) {
     if (!(error instanceof SessionFailure)) throw error
     return { problem: 'unwritable', message: `${placeText(place)}: this process cannot be a node of it (${error.message})` }
   }
+  const onBug = (bug: unknown): void => given.onFault({ problem: 'what nodes share failed by a bug', bug })
+  const hearing = hearingOf(place, node, wires, onBug)
+  const answers = new PostgresAnswers({
+    session: new Session({ url: place.url, name: `tollgate ${place.node} answers`, limitMs: ANSWER_MS_MAX, connections: ANSWERERS }),
+    identity: () => node.identity,
+    onBug,
+  })
   const ledger = new GroupCommit({
     ...given,
     place: () => ({ ...plain, identity: node.identity }),
-    makeKeeper(telling) {
-      tell = telling
-      return new NodeKeeper(node)
+    makeKeeper(tell, ears) {
+      Object.assign(wires, { tell, ears })
+      return new NodeKeeper({ node, hearing, answers, onDeaf: ears.onDeaf })
     },
   })
   const opened = await ledger.start()
-  if ('recovered' in opened)
-    return { ledger, recovered: opened.recovered, replayed: opened.replayed.length, path: place.path, isNew: false }
+  if ('recovered' in opened) {
+    const shared = {
+      answers,
+      isCurrent: (askedAtMs: number) => hearing.isCurrent(askedAtMs),
+      skewMs: () => node.skewMs,
+      fences: () => node.fences,
+    }
+    return { ledger, recovered: opened.recovered, replayed: opened.replayed.length, path: place.path, isNew: false, shared }
+  }
+  hearing.close()
+  answers.close()
   await node.leave()
   return opened
 }
+
+/** What is there once the ledger is made, which the node that comes before it tells. */
+type Wires = { tell: (message: FromKeeper) => void; ears: Ears | undefined }
+
+const hearingOf = (place: PostgresPlace, node: LedgerNode, wires: Wires, onBug: (bug: unknown) => void): Hearing =>
+  new Hearing({
+    url: place.url,
+    name: `tollgate ${place.node} hears`,
+    onMessage(message) {
+      // Its own changes are known where they were made.
+      if (message.lane !== node.identity?.lane) wires.ears?.onMessage(message)
+    },
+    onMissed: () => wires.ears?.onMissed(),
+    onBug,
+  })
 
 /** This thread stands still for it: nothing else is to do before the ledger is there. */
 function prepare(place: Reachable, { create, needsStatementKey = false }: LedgerOptions): OpenProblem | undefined {
@@ -66,7 +102,7 @@ function prepare(place: Reachable, { create, needsStatementKey = false }: Ledger
 function nodeOf(
   place: PostgresPlace,
   { bootId, now, onFault }: Pick<ReturnType<typeof withDefaults>, 'bootId' | 'now' | 'onFault'>,
-  tell: (message: FromKeeper) => void,
+  wires: Wires,
 ): LedgerNode {
   const session = new Session({ url: place.url, name: `tollgate ${place.node} node`, limitMs: Math.min(BEAT_MS_MAX, place.leaseMs / 4) })
   let boots = 0
@@ -76,15 +112,19 @@ function nodeOf(
       name: place.node,
       termMs: place.leaseMs,
       bootId: () => (boots++ === 0 ? bootId : `${bootId}-${boots}`),
-      mayRenew: () => true,
+      // Before the ledger is there, it is being opened.
+      mayRenew: () => wires.ears?.hasThread() ?? true,
       now,
     },
     {
-      onFenced: () => onFault({ problem: 'this node was fenced: another has taken its lane over' }),
-      onJoined: (identity) => tell({ kind: 'node', identity }),
-      onLeft: () => undefined,
+      onFenced: () => onFault({ kind: 'node', problem: 'this node was fenced: another has taken its lane over' }),
+      onJoined(identity) {
+        wires.tell({ kind: 'node', identity })
+        wires.ears?.onBoot(identity.boot)
+      },
+      onLeft: () => wires.tell({ kind: 'takeOver' }),
       onBug: (bug) => onFault({ problem: 'the heartbeat of this node failed by a bug', bug }),
-      onSkew: (skewMs) => onFault({ problem: `the clock of this machine is ${Math.round(-skewMs)} ms ahead of Postgres'` }),
+      onSkew: (skewMs) => onFault({ kind: 'node', problem: `the clock of this machine is ${Math.round(-skewMs)} ms ahead of Postgres'` }),
     },
   )
 }

@@ -22,6 +22,11 @@ export const LOG_ALARMS: Readonly<Record<string, Words>> = {
     todo: 'Read what it said. If writes fail, look at the disk: free room, permissions, health. Run `tollgate doctor` and `tollgate verify`, and keep a backup before you repair anything.',
     isUrgent: true,
   },
+  'a node of the ledger': {
+    title: 'A node of the ledger was lost, or its clock is wrong',
+    todo: 'Read what it said. Where requests were waived, look why that process was away: killed, paused, or cut off from Postgres. It goes on by itself. Where a clock is off, run a time service on that machine.',
+    isUrgent: true,
+  },
   'large bodies': {
     title: 'The thread for large bodies failed',
     todo: 'It is started anew by itself. If it comes back, look at the memory of the machine.',

@@ -1,8 +1,8 @@
 /** Protects nodes.md "What is heard": what a node heard, it knows up to when, and silence is noticed wherever it comes from. */
 
 import { expect } from 'bun:test'
-import { CHANNEL, Hearing } from '../../../src/ledger/postgres/hearing.ts'
-import { encodeMessage, type Message } from '../../../src/ledger/postgres/messages.ts'
+import { Hearing } from '../../../src/ledger/postgres/hearing.ts'
+import { CHANNEL, encodeMessage, type Message } from '../../../src/ledger/postgres/messages.ts'
 import { asking, throughPort, until } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { tcpProxy } from '../../support/tcp-proxy.ts'

@@ -1,0 +1,188 @@
+/**
+ * Protects nodes.md "What is heard", "Take-over", "Fencing" over whole ledgers: two and three nodes of one Postgres in one process, with threads and connections of their own. What one does the others know, and
+ * what one left is waived, once.
+ */
+
+import { describe, expect } from 'bun:test'
+import type { KeyRecord } from '../../../src/core/key.ts'
+import type { KeyChange, Ledger } from '../../../src/ledger/ledger.ts'
+import type { LedgerOptions } from '../../../src/ledger/open-options.ts'
+import { openLedger } from '../../../src/ledger/postgres/open.ts'
+import { createKey, holdRequest, makeFolder, settlement, sha256, startThread, usd } from '../../support/ledger.ts'
+import { asking, throughPort, until } from '../../support/nodes.ts'
+import { postgres, postgresTest } from '../../support/postgres.ts'
+import { startWire } from '../../support/postgres-connection.ts'
+import { type TcpProxy, tcpProxyThread } from '../../support/tcp-proxy.ts'
+
+type Options = Partial<LedgerOptions> & Readonly<{ leaseMs?: number; folder?: string; crossing?: TcpProxy }>
+
+async function openNode(url: string, { leaseMs = 10_000, folder = makeFolder(), crossing, ...options }: Options = {}) {
+  const faults: string[] = []
+  const changes: KeyChange[] = []
+  const opened = await openLedger({
+    place: {
+      kind: 'postgres',
+      path: `${folder}/ledger.db`,
+      url: crossing === undefined ? url : throughPort(url, crossing.port),
+      node: 'n',
+      leaseMs,
+      statementKey: undefined,
+      startWire,
+    },
+    create: true,
+    bootId: Bun.randomUUIDv7(),
+    startThread,
+    now: Date.now,
+    spillBytes: 1024 * 1024,
+    onFault: ({ problem, bug }) => void faults.push(bug === undefined ? problem : `${problem}: ${String(bug)}`),
+    ...options,
+  })
+  if ('problem' in opened) throw new Error(opened.message)
+  const { ledger, shared } = opened
+  if (shared === undefined) throw new Error('a ledger on Postgres is shared')
+  ledger.onKeyChange((change) => void changes.push(change))
+  return { ledger, faults, changes, shared }
+}
+type Node = Awaited<ReturnType<typeof openNode>>
+
+const close = async (...nodes: readonly Node[]): Promise<void> => void (await Promise.all(nodes.map(({ ledger }) => ledger.close())))
+
+/** By the ledger itself, as the key store would find it. */
+const find = (ledger: Ledger): Promise<KeyRecord | undefined | 'unavailable'> => ledger.findKey(sha256('key_1'))
+
+const holdOf = (requestId: string) => holdRequest(requestId, 'key_1', usd('0.5'), { now: Date.now() })
+const settlementOf = (requestId: string) => settlement(requestId, { input: 100_000 }, { now: Date.now() })
+
+async function hold(ledger: Ledger, requestId: string) {
+  await find(ledger)
+  return await ledger.hold(holdOf(requestId))
+}
+const receipts = (url: string) => {
+  const outside = asking(url)
+  return outside
+    .ask<{ request_id: string; outcome: string; cost_picos: bigint; waived_picos: bigint; lane: bigint }>(
+      'SELECT request_id, outcome, cost_picos, waived_picos, lane FROM receipts ORDER BY request_id',
+    )
+    .finally(() => outside.close())
+}
+
+const withKey = async ({ ledger }: Node): Promise<void> =>
+  expect(await ledger.operate(createKey('key_1', { balanceUsd: '10', now: Date.now() }))).toEqual({ result: 'done' })
+
+describe('what is said', () => {
+  postgresTest('a key that is disabled on one node is cut on the others within a second, and found disabled there', async () => {
+    const url = await postgres().createDatabase()
+    const [a, b] = [await openNode(url), await openNode(url)]
+    await withKey(a)
+    expect(await hold(b.ledger, 'req_1')).toBe('held')
+    b.changes.length = 0
+    await a.ledger.operate({ kind: 'setKeyActive', keyId: 'key_1', isActive: false, now: Date.now() })
+    const doneMs = performance.now()
+    await until('it is cut', () => b.changes.some(({ keyId, stop }) => keyId === 'key_1' && stop === 'disabled'))
+    expect(performance.now() - doneMs).toBeLessThan(1_000)
+    expect(await find(b.ledger)).toMatchObject({ isActive: false })
+    await until('it holds nothing', async () => (await b.ledger.hold(holdOf('req_2'))) === 'disabled')
+    b.ledger.void('req_1')
+    await close(a, b)
+  })
+
+  postgresTest('a top-up on one node counts on the others, in the purse as well', async () => {
+    const url = await postgres().createDatabase()
+    const [a, b] = [await openNode(url), await openNode(url)]
+    await withKey(a)
+    const record = await find(b.ledger)
+    if (typeof record !== 'object') throw new Error('no key')
+    const { accountId } = record
+    await a.ledger.operate({
+      kind: 'credit',
+      creditKind: 'top-up',
+      accountId,
+      creditId: 'credit_2',
+      amountPicos: usd('5'),
+      ref: '',
+      now: Date.now(),
+    })
+    await until('the purse has it', () => b.ledger.purseOf('key_1')?.account.balancePicos === usd('15'))
+    await close(a, b)
+  })
+
+  postgresTest('without hearing anything a node finds within a second that a key which runs was disabled', async () => {
+    const url = await postgres().createDatabase()
+    const [a, b] = [await openNode(url), await openNode(url)]
+    await withKey(a)
+    expect(await hold(b.ledger, 'req_1')).toBe('held')
+    const outside = asking(postgres().asSuperuser(url))
+    // By hand in the database: nobody says anything. Its listener is ended again and again, so that it hears nothing.
+    const deafen = setInterval(() => {
+      outside
+        .ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'tollgate n hears'")
+        .catch(() => undefined)
+    }, 20)
+    await Bun.sleep(600)
+    await outside.ask('UPDATE ledger.keys SET is_active = 0')
+    const doneMs = performance.now()
+    await until('it is cut', () => b.changes.some(({ keyId, stop }) => keyId === 'key_1' && stop === 'disabled'))
+    expect(performance.now() - doneMs).toBeLessThan(1_500)
+    clearInterval(deafen)
+    b.ledger.void('req_1')
+    await close(a, b)
+    await outside.close()
+  })
+})
+
+describe('what is left', () => {
+  postgresTest(
+    'a node that is cut off is fenced: what it had marked is waived once, and its own settles of then cost nothing',
+    async () => {
+      const url = await postgres().createDatabase()
+      const crossing = await tcpProxyThread(postgres().port)
+      const a = await openNode(url, { leaseMs: 1_600, crossing, markAfterMs: 50, retryMs: 300 })
+      const b = await openNode(url, { leaseMs: 1_600 })
+      await withKey(b)
+      for (const requestId of ['req_marked', 'req_settled_late', 'req_spilled']) expect(await hold(a.ledger, requestId)).toBe('held')
+      const outside = asking(url)
+      await until('marks', async () => (await outside.ask('SELECT 1 FROM marks')).length === 3)
+      crossing.part()
+      await until('it admits nothing', () => !a.ledger.isWritable())
+      // Its client sees its end: it is kept.
+      expect(await a.ledger.settle(settlementOf('req_spilled'))).toBe('settled')
+      await until('another waives them', async () => (await receipts(url)).length === 3, 10_000)
+      expect((await receipts(url)).map(({ outcome, cost_picos }) => [outcome, cost_picos])).toEqual(
+        Array.from({ length: 3 }, () => ['recovered', 0n]),
+      )
+      crossing.heal()
+      await until('it is a node again', () => a.ledger.isWritable(), 15_000)
+      expect(a.shared.fences()).toBe(1)
+      expect(await a.ledger.settle(settlementOf('req_settled_late'))).toBe('settled')
+      expect(await hold(a.ledger, 'req_new')).toBe('held')
+      expect(await a.ledger.settle(settlementOf('req_new'))).toBe('settled')
+      const all = await receipts(url)
+      expect(all.map(({ request_id }) => request_id)).toEqual(['req_marked', 'req_new', 'req_settled_late', 'req_spilled'])
+      expect(all.filter(({ cost_picos }) => cost_picos > 0n).map(({ request_id }) => request_id)).toEqual(['req_new'])
+      expect(a.faults.some((fault) => fault.includes('this node was fenced'))).toBe(true)
+      expect(b.faults.some((fault) => fault.includes('left in flight were waived'))).toBe(true)
+      const { cost_picos: cost = 0n } = all.find(({ request_id }) => request_id === 'req_new') ?? {}
+      await until('the purse knows', () => a.ledger.purseOf('key_1')?.account.balancePicos === usd('10') - cost)
+      await outside.close()
+      await close(a, b)
+      crossing.close()
+    },
+    30_000,
+  )
+
+  postgresTest('Postgres that stops at once and comes back within the term loses no settle and fences nobody', async () => {
+    const url = await postgres().createDatabase()
+    const [a, b] = [await openNode(url), await openNode(url)]
+    await withKey(a)
+    for (const [index, { ledger }] of [a, b].entries()) expect(await hold(ledger, `req_${index}`)).toBe('held')
+    await postgres().stop('immediate')
+    const settles = [a, b].map(({ ledger }, index) => ledger.settle(settlementOf(`req_${index}`)))
+    await Bun.sleep(300)
+    await postgres().start()
+    expect(await Promise.all(settles)).toEqual(['settled', 'settled'])
+    await until('both are written', async () => (await receipts(url)).length === 2, 10_000)
+    expect((await receipts(url)).every(({ cost_picos }) => cost_picos > 0n)).toBe(true)
+    expect([a.shared.fences(), b.shared.fences()]).toEqual([0, 0])
+    await close(a, b)
+  })
+})
