@@ -30,8 +30,8 @@ export type Listeners = Readonly<{
   /** Open connections of clients; undefined where the kernel does not tell. */
   connections(): Promise<number | undefined>
   /**
-   * Takes no new connection and breaks none, where other processes listen on the port as well; the operator's, too, if they do there. False: that cannot be, the
-   * port is this process's own or the system has no means.
+   * Takes no new connection and breaks none, where other processes listen on the port as well; the operator's, too, if they do there. False: nobody else listens,
+   * or the system has no means; known within the same turn where nobody can.
    */
   letGo(): Promise<boolean>
   /** Takes no new connection; resolves when the last has ended. The operator's listener stays, so that `/readyz` can say that the gateway drains. */
@@ -80,8 +80,9 @@ export async function listen(
       operatorUrl: urlOf(operator),
       connections: () => (isShared ? ownConnectionsOn(mainPort) : connectionsOn(mainPort)),
       letGo: async () => {
+        if (letMainGo === undefined || !(await isSharedOn(mainPort))) return false
         if (await isSharedOn(operatorPort)) await letOperatorGo?.()
-        return (await letMainGo?.()) ?? false
+        return await letMainGo()
       },
       limitWrites: () => limitWrites(mainPort, world.limits().writeStallMs),
       stop: () => main.stop(),

@@ -147,6 +147,22 @@ test('whoever leaves takes no new connection, answers on those that it has, and 
   expect(await next.exited).toEqual({ code: 0, signal: null })
 }, 60_000)
 
+test('alone on its port it refuses what is new at once, also over connections that it has, and lets its streams finish', async () => {
+  const gateway = await start(0)
+  const port = Number(new URL(gateway.url).port)
+  const kept = new KeptConnection(port)
+  expect((await kept.ask(stream('say=Hello there'))).text).toContain('message_stop')
+  const running = await openStreams(gateway, port)
+  gateway.signal('SIGTERM')
+  await gateway.said('draining')
+  while ((await fetch(`${gateway.operatorUrl}/readyz`)).status === 200) await Bun.sleep(5)
+  await Bun.sleep(100)
+  const answers = await Promise.all([kept, new KeptConnection(port)].map((one) => one.ask(stream('say=Hello there'))))
+  expect(answers.filter(({ text }) => text !== '' && !text.startsWith('HTTP/1.1 503 '))).toEqual([])
+  for (const { fate, text } of await Promise.all(running)) expect([fate, text.includes('message_stop')]).toEqual(['whole', true])
+  expect(await gateway.exited).toEqual({ code: 0, signal: null })
+}, 60_000)
+
 test('a second signal does not wait, and neither does whoever has no connection left', async () => {
   const gateway = await start(0)
   const port = Number(new URL(gateway.url).port)
