@@ -80,16 +80,14 @@ const steps: Readonly<Record<string, () => Promise<unknown> | unknown>> = {
     ),
   verify: () => stage.verify(),
 }
-try {
+await stage.during(async () => {
   for (const [name, step] of Object.entries(steps)) {
     if (positionals.length > 0 && !positionals.includes(name)) continue
     const from = performance.now()
     await step()
     say(`${name} took ${Math.round((performance.now() - from) / 1000)} s`)
   }
-} finally {
-  await stage.close()
-}
+})
 
 if (streamsFor(openFilesMax()) < 5_000)
   notes.push(`memory: ${streamsFor(openFilesMax())} streams, because a process may open ${openFilesMax()} files`)

@@ -77,7 +77,7 @@ const add = (row: readonly string[]): void => {
   console.error(row.join(' · '))
   rows.push(row)
 }
-try {
+await stage.during(async () => {
   for (const receipts of stepsOfTen(1_000, Number(values.receipts)))
     add(await measureLedger(stage, `${receipts.toLocaleString('en-US')} receipts`, receipts, 1))
   for (const keys of stepsOfTen(1_000, Number(values.keys)))
@@ -91,7 +91,5 @@ try {
         ...(await measureRequests(stage, gateway, BODY_CONNECTIONS, bytes, [])),
       ])
   stage.verify()
-} finally {
-  await stage.close()
-}
+})
 console.log(tableText(HEAD, rows))

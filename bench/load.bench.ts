@@ -35,14 +35,12 @@ const stage = await openStage({
   withNone: !values.quick,
 })
 const readings = new Readings()
-try {
+await stage.during(async () => {
   const runner = new LoadRunner(stage.generators[0], values.quick ? QUICK : FULL, readings, say)
   const asked = LOADS.filter(({ name, isQuick }) => (positionals.length === 0 ? isQuick || !values.quick : positionals.includes(name)))
   for (const load of asked) await runner.run(load, stage.gateways)
   stage.verify()
-} finally {
-  await stage.close()
-}
+})
 for (const note of stage.notes) say(note)
 const names = stage.gateways.map(({ name }) => name)
 console.log(judgedText(judge(rowsWith(0), readings, names), names))

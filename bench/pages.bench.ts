@@ -65,42 +65,43 @@ async function look(installation: Installation, account: string, cookie: string,
 }
 
 const stage = await openStage({ binary: values.binary, against: undefined, withPeers: false, peers: [], upstreamPort: 0, withNone: false })
-const installation = stage.installation(TOLLGATE)
-fillLedger(installation.folder, Number(values.receipts), 1)
-const gateway = await startTollgate(TOLLGATE, installation)
-try {
-  const { data: keys } = json<{ data: readonly { id: string; account_id: string }[] }>(installation, 'keys', 'list')
-  const account = keys.find(({ id }) => id === 'key_0')?.account_id ?? ''
-  const cookies: string[] = []
-  for (let n = 0; n < Number(values.people); n++) cookies.push(await comeIn(installation, `person${n}@bench.example`, account))
-  const paid = { alone: [] as { p50: number; p99: number }[], beside: [] as { p50: number; p99: number }[] }
-  const pages: number[] = []
-  for (const turn of turns(['alone', 'beside'] as const, ROUNDS)) {
-    let isOver = false
-    const looking = turn === 'beside' ? cookies.map((cookie) => look(installation, account, cookie, () => isOver)) : []
-    const job = { plan: IN_ONE_PIECE, connections: CONNECTIONS, rampMs: 0, lags: false, bodyBytes: 0, bearers: [] }
-    const { answer } = await ask(gateway, stage.generators[0], { ...job, warmMs: WARM_MS, windowMs: WINDOW_MS })
-    isOver = true
-    pages.push(...(await Promise.all(looking)).flat())
-    paid[turn].push(answer)
-    console.error(`${turn}: p50 ${inUnit(answer.p50, 'µs')}, p99 ${inUnit(answer.p99, 'µs')}`)
+await stage.during(async () => {
+  const installation = stage.installation(TOLLGATE)
+  fillLedger(installation.folder, Number(values.receipts), 1)
+  const gateway = await startTollgate(TOLLGATE, installation)
+  try {
+    const { data: keys } = json<{ data: readonly { id: string; account_id: string }[] }>(installation, 'keys', 'list')
+    const account = keys.find(({ id }) => id === 'key_0')?.account_id ?? ''
+    const cookies: string[] = []
+    for (let n = 0; n < Number(values.people); n++) cookies.push(await comeIn(installation, `person${n}@bench.example`, account))
+    const paid = { alone: [] as { p50: number; p99: number }[], beside: [] as { p50: number; p99: number }[] }
+    const pages: number[] = []
+    for (const turn of turns(['alone', 'beside'] as const, ROUNDS)) {
+      let isOver = false
+      const looking = turn === 'beside' ? cookies.map((cookie) => look(installation, account, cookie, () => isOver)) : []
+      const job = { plan: IN_ONE_PIECE, connections: CONNECTIONS, rampMs: 0, lags: false, bodyBytes: 0, bearers: [] }
+      const { answer } = await ask(gateway, stage.generators[0], { ...job, warmMs: WARM_MS, windowMs: WINDOW_MS })
+      isOver = true
+      pages.push(...(await Promise.all(looking)).flat())
+      paid[turn].push(answer)
+      console.error(`${turn}: p50 ${inUnit(answer.p50, 'µs')}, p99 ${inUnit(answer.p99, 'µs')}`)
+    }
+    const middle = (of: 'p50' | 'p99', turn: 'alone' | 'beside'): number => median(paid[turn].map((one) => one[of]))
+    const row = (of: 'p50' | 'p99'): readonly string[] => [
+      `a paid request, ${of}`,
+      inUnit(middle(of, 'alone'), 'µs'),
+      inUnit(middle(of, 'beside'), 'µs'),
+      `${(middle(of, 'beside') / middle(of, 'alone')).toFixed(2)} ×`,
+    ]
+    const sorted = pages.toSorted((a, b) => a - b)
+    const page = [
+      'their page, p50 · p99',
+      '',
+      `${inUnit(quantile(sorted, 0.5), 'µs')} · ${inUnit(quantile(sorted, 0.99), 'µs')}`,
+      `${sorted.length} asked`,
+    ]
+    console.log(tableText(['', 'alone', `beside ${values.people} people`, ''], [row('p50'), row('p99'), page]))
+  } finally {
+    await gateway.stop()
   }
-  const middle = (of: 'p50' | 'p99', turn: 'alone' | 'beside'): number => median(paid[turn].map((one) => one[of]))
-  const row = (of: 'p50' | 'p99'): readonly string[] => [
-    `a paid request, ${of}`,
-    inUnit(middle(of, 'alone'), 'µs'),
-    inUnit(middle(of, 'beside'), 'µs'),
-    `${(middle(of, 'beside') / middle(of, 'alone')).toFixed(2)} ×`,
-  ]
-  const sorted = pages.toSorted((a, b) => a - b)
-  const page = [
-    'their page, p50 · p99',
-    '',
-    `${inUnit(quantile(sorted, 0.5), 'µs')} · ${inUnit(quantile(sorted, 0.99), 'µs')}`,
-    `${sorted.length} asked`,
-  ]
-  console.log(tableText(['', 'alone', `beside ${values.people} people`, ''], [row('p50'), row('p99'), page]))
-} finally {
-  await gateway.stop()
-  await stage.close()
-}
+})

@@ -9,6 +9,10 @@ import { MARK } from './wire.ts'
 const MARK_BYTE = MARK.charCodeAt(0)
 const ZERO = 0x30
 const LAST_CHUNK = '\n0\r\n\r\n'
+/** Terminal events of the formats; an error stands behind none of them. */
+const LAST_EVENTS = ['data: [DONE]', '"type":"message_stop"']
+/** The terminal event is looked for in so many last bytes; the padding of a vendor's frame and the last chunk's frame fit beside it. */
+const TAIL_BYTES = 64
 const HEAD_END = '\r\n\r\n'
 
 export type Read = 'more' | 'end'
@@ -23,7 +27,7 @@ export class Answer {
   /** A proxy that has it all at once may give a stream a length. */
   #chunked = false
   #bytesLeft = 0
-  /** The last bytes that arrived, for an end that is cut in two. */
+  /** The last bytes of the body that arrived, for an end that is cut in two. */
   #tail = ''
 
   begin(): void {
@@ -34,6 +38,11 @@ export class Answer {
     this.#tail = ''
   }
 
+  /** Whether a stream that is over has ended as its format says, and not by an error behind its events. */
+  get isComplete(): boolean {
+    return LAST_EVENTS.some((event) => this.#tail.includes(event))
+  }
+
   /** `onLag` gets the microseconds from the writing of each event to this moment, where one is given. */
   read(bytes: Buffer, onLag: ((us: number) => void) | undefined): Read {
     let from = 0
@@ -42,8 +51,9 @@ export class Answer {
       if (this.status === '') return 'more'
     }
     this.#readEvents(bytes, from, onLag)
+    this.#tail = (this.#tail + bytes.toString('latin1', Math.max(from, bytes.length - TAIL_BYTES))).slice(-TAIL_BYTES)
     this.#bytesLeft -= bytes.length - from
-    return this.#isOver(bytes, from) ? 'end' : 'more'
+    return this.#isOver() ? 'end' : 'more'
   }
 
   /** Where the body begins in `bytes`. */
@@ -74,9 +84,7 @@ export class Answer {
     }
   }
 
-  #isOver(bytes: Buffer, from: number): boolean {
-    if (!this.#chunked) return this.#bytesLeft <= 0
-    this.#tail = (this.#tail + bytes.toString('latin1', Math.max(from, bytes.length - LAST_CHUNK.length))).slice(-LAST_CHUNK.length)
-    return this.#tail === LAST_CHUNK
+  #isOver(): boolean {
+    return this.#chunked ? this.#tail.endsWith(LAST_CHUNK) : this.#bytesLeft <= 0
   }
 }

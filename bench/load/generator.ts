@@ -49,7 +49,7 @@ export type Seen = Readonly<{
   residentBytes: number
   /** Of all requests, before, in and after the window. */
   total: Readonly<{ answers: number; events: number }>
-  /** Any but 200, any answer that broke off or had another number of events: the first of them in words. */
+  /** Any but 200, any answer that broke off, had another number of events or no terminal one: the first of them in words. */
   failures: number
   failure: string
 }>
@@ -173,8 +173,9 @@ class Load {
     client.busy = false
     this.#answers++
     this.#events += answer.events
-    if (answer.status !== '200' || answer.events !== this.#job.plan.events)
-      this.#fail(`${answer.status} with ${answer.events} events: ${bytes.toString('latin1', 0, 300)}`)
+    const { plan } = this.#job
+    if (answer.status !== '200' || answer.events !== plan.events || (plan.events > 0 && !answer.isComplete))
+      this.#fail(`${answer.status} with ${answer.events} events: ${bytes.toString('latin1', Math.max(0, bytes.length - 400))}`)
     if (this.#inWindow) {
       this.#answerUs.push(nowUs() - client.beganUs)
       if (answer.firstEventUs > 0) this.#firstUs.push(answer.firstEventUs - client.beganUs)

@@ -37,7 +37,8 @@ export type Stage = Readonly<{
   notes: readonly string[]
   /** Throws what `tollgate verify` finds. */
   verify: () => void
-  close: () => Promise<void>
+  /** Does `work` on it, then ends all. Where that fails the folder stays, with the ledger and what was logged, and it is said where. */
+  during: (work: () => Promise<void>) => Promise<void>
 }>
 
 export async function openStage(casting: Casting): Promise<Stage> {
@@ -73,9 +74,16 @@ export async function openStage(casting: Casting): Promise<Stage> {
     const url = casting.peers.find((peer) => peer.startsWith(`${name}=`))?.slice(name.length + 1)
     return url === undefined ? undefined : peerAt(name, url)
   }
-  const close = async (): Promise<void> => {
-    await Promise.all([...running.map(({ stop }) => stop()), ...generators.map(({ stop }) => stop()), upstream.stop()])
-    rmSync(folder, { recursive: true, force: true })
+  const during = async (work: () => Promise<void>): Promise<void> => {
+    let isDone = false
+    try {
+      await work()
+      isDone = true
+    } finally {
+      await Promise.all([...running.map(({ stop }) => stop()), ...generators.map(({ stop }) => stop()), upstream.stop()])
+      if (isDone) rmSync(folder, { recursive: true, force: true })
+      else console.error(`what there was is kept in ${folder}`)
+    }
   }
   const named = casting.peers.map((peer) => peer.slice(0, peer.indexOf('=')))
   const names = [
@@ -85,15 +93,13 @@ export async function openStage(casting: Casting): Promise<Stage> {
     ...named,
     ...[...binaries.keys()].toReversed(),
   ]
-  try {
-    const gateways: Gateway[] = []
+  const gateways: Gateway[] = []
+  const begin = async (): Promise<void> => {
     for (const name of names) {
       const gateway = await another(name)
       if (gateway !== undefined) gateways.push(gateway)
     }
-    return { folder, generators, gateways, another, installation, notes, verify: () => installed.forEach(verify), close }
-  } catch (error) {
-    await close()
-    throw error
   }
+  await begin().catch((error: unknown) => during(() => Promise.reject(error)))
+  return { folder, generators, gateways, another, installation, notes, verify: () => installed.forEach(verify), during }
 }

@@ -3,6 +3,7 @@
  * run receipts × price = spend, to the last digit, and now and then `verify`.
  */
 
+import { Database } from 'bun:sqlite'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Gateway } from './gateways.ts'
@@ -10,6 +11,10 @@ import { freePort, start, untilAnswers } from './processes.ts'
 import { MODEL, TOKENS } from './wire.ts'
 
 const ROOT = join(import.meta.dir, '../..')
+/** Where a ledger is unless something else is said. */
+const LEDGER = 'data/tollgate.db'
+const OTHERS =
+  'SELECT outcome, basis, status, cost_picos, count(*) AS receipts FROM receipts WHERE cost_picos <> ? GROUP BY outcome, basis, status, cost_picos LIMIT 20'
 /** USD a million tokens, which is a price in millionths of a dollar a token. */
 const PRICE = { input: 3, output: 15 }
 const ANSWER_MICROS = TOKENS.input * PRICE.input + TOKENS.output * PRICE.output
@@ -71,7 +76,9 @@ export async function startTollgate(name: string, installation: Installation): P
     const now = booksOf(installation)
     const [requests, micros] = [now.requests - booked.requests, now.micros - booked.micros]
     if (requests !== answers || micros !== answers * ANSWER_MICROS)
-      throw new Error(`${name}: ${answers} answers at ${ANSWER_MICROS} microdollars, and ${requests} receipts of ${micros} in the ledger`)
+      throw new Error(
+        `${name}: ${answers} answers at ${ANSWER_MICROS} microdollars, and ${requests} receipts of ${micros} in the ledger; of another cost: ${othersIn(folder)}`,
+      )
     booked = now
     return Promise.resolve()
   }
@@ -79,6 +86,14 @@ export async function startTollgate(name: string, installation: Installation): P
   // Where it lies is nobody's business in a file that is kept.
   const what = `the compiled binary, ${basename(binary)}`
   return { name, what, target, pids: () => [pid], translates: true, isSlow: false, audit, stop }
+}
+
+/** Receipts that cost something else, by how they ended. */
+function othersIn(folder: string): string {
+  const db = new Database(join(folder, LEDGER), { readonly: true })
+  const rows = db.query(OTHERS).all(ANSWER_MICROS * 1_000_000)
+  db.close()
+  return JSON.stringify(rows)
 }
 
 /** What the ledger says was answered and charged, in whole microdollars. */

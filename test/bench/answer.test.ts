@@ -48,6 +48,22 @@ test('the time of an event is that since it was written; one that was cut is cou
   expect([answer.events, cut.length]).toEqual([1, 0])
 })
 
+test('a stream is complete when the terminal event of its format stands at its end, and not when an error does', () => {
+  const end = (frames: string): string => `${STREAM_BEGIN}${deltas(2)}${frames.length.toString(16)}\r\n${frames}\r\n0\r\n\r\n`
+  const ends = [
+    [STREAM, true],
+    [end('data: [DONE]\n\n'), true],
+    [end('data: {"error":{"type":"server_error"},"type":"error"}\nevent: error\n\n'), false],
+    [end(''), false],
+  ] as const
+  for (const [text, isComplete] of ends)
+    for (const cuts of [[], [text.length - 20], [text.length - 7]]) {
+      const answer = new Answer()
+      expect(readInPieces(answer, text, cuts).at(-1)).toBeTrue()
+      expect(answer.isComplete).toBe(isComplete)
+    }
+})
+
 test('an error is seen as one', () => {
   const answer = new Answer()
   expect(readInPieces(answer, 'HTTP/1.1 429 Too Many Requests\r\ncontent-length: 2\r\n\r\n{}', [])).toEqual([true])

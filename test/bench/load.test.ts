@@ -51,14 +51,21 @@ test('a body that no socket takes at once arrives whole', async () => {
   expect(seen.total.answers).toBeGreaterThanOrEqual(1)
 })
 
-test('an answer of another status, or with other events than asked for, is a failure with its words', async () => {
+test('an answer of another status, or with other events than asked for, or without the last one, is a failure with its words', async () => {
   const refusing = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('{"error":"too many"}', { status: 429 }) })
   const silent = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('{}') })
+  const error = 'data: {"error":{"type":"server_error"},"type":"error"}\nevent: error\n\n'
+  const broken = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('data: {"delta":"~1"}\n\n'.repeat(5) + error) })
   const plan = { events: 5, perWrite: 1, everyMs: 5 }
-  const seen = [await generator.run(job(refusing.port ?? 0, {})), await generator.run(job(silent.port ?? 0, { plan }))]
-  await Promise.all([refusing.stop(true), silent.stop(true)])
-  expect(seen.map(({ failures }) => failures > 0)).toEqual([true, true])
+  const seen = [
+    await generator.run(job(refusing.port ?? 0, {})),
+    await generator.run(job(silent.port ?? 0, { plan })),
+    await generator.run(job(broken.port ?? 0, { plan })),
+  ]
+  await Promise.all([refusing, silent, broken].map((server) => server.stop(true)))
+  expect(seen.map(({ failures }) => failures > 0)).toEqual([true, true, true])
   expect(seen[0]?.failure).toContain('429')
   expect(seen[0]?.failure).toContain('too many')
   expect(seen[1]?.failure).toContain('200 with 0 events')
+  expect(seen[2]?.failure).toMatch(/200 with 5 events: .*server_error/s)
 })
