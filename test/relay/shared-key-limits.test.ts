@@ -11,7 +11,7 @@ import { SharedKeyLimits } from '../../src/relay/shared-key-limits.ts'
 /** The database, as plain data. */
 function makeWorld(perMinute: number, atOnce: number, nodes: number) {
   const clock = { now: 1_000_000 }
-  const state = { wholeAt: undefined as number | undefined, places: new Map<number, number>(), asks: 0, isAway: false }
+  const state = { wholeAt: undefined as number | undefined, places: new Map<number, number>(), asks: 0, isAway: false, isSilent: false }
   const take = (node: number, ask: LimitAsk): LimitGrant => {
     state.asks++
     let requests = 0
@@ -26,9 +26,13 @@ function makeWorld(perMinute: number, atOnce: number, nodes: number) {
     const { retryAfterSeconds } = step(state.wholeAt, clock.now, { perMinute, burst: perMinute })
     return { requests, places, waitMs: retryAfterSeconds * 1_000, nodes }
   }
+  const answer = (node: number, ask: LimitAsk): Promise<LimitGrant | 'unavailable'> => {
+    if (state.isSilent) return new Promise(() => undefined)
+    return Promise.resolve(state.isAway ? 'unavailable' : take(node, ask))
+  }
   const limits = { ...LIMITS, requestsPerMinute: perMinute, concurrentRequests: atOnce }
   const gates = Array.from({ length: nodes }, (_, node) => {
-    const shared: SharedLimits = { take: (ask) => Promise.resolve(state.isAway ? 'unavailable' : take(node, ask)) }
+    const shared: SharedLimits = { take: (ask) => answer(node, ask) }
     return new SharedKeyLimits({ limits: () => limits, now: () => clock.now, shared })
   })
   const gate = (node: number): SharedKeyLimits => {
@@ -144,5 +148,23 @@ test('who is refused for the rest of a minute asks nobody again before it is ove
   const { asks } = world.state
   for (let n = 0; n < 50; n++) expect(isIn(await world.gate(0).admit('key_1'))).toBe(false)
   expect(world.state.asks).toBe(asks)
+  world.close()
+})
+
+test('places that a node gives back it does not use while nobody has said that they are back', async () => {
+  const world = makeWorld(100_000, 100, 2)
+  const slots: Slot[] = []
+  for (let n = 0; n < 20; n++) {
+    const answer = await world.gate(0).admit('key_1')
+    if (isIn(answer)) slots.push(answer)
+  }
+  expect(slots).toHaveLength(20)
+  expect(world.gate(0).admit('key_1')).not.toBeInstanceOf(Promise)
+  for (const slot of slots) slot.release()
+  world.state.isSilent = true
+  await Bun.sleep(1_100)
+  let atOnce = 0
+  while (!(world.gate(0).admit('key_1') instanceof Promise)) atOnce++
+  expect(atOnce).toBe(0)
   world.close()
 })

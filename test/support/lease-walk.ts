@@ -19,7 +19,7 @@ export type WalkStep =
   /** The first of what was sent reach the database as one group. again: the thread dies before it says so. lost: nobody is told. never: they did not. */
   | Readonly<{ kind: 'deliver'; node: number; count: number; ends: 'told' | 'again' | 'lost' | 'never' }>
   | Readonly<{ kind: 'hear'; node: number; count: number }>
-  | Readonly<{ kind: 'sweep' | 'over' | 'forget' | 'expire'; node: number }>
+  | Readonly<{ kind: 'sweep' | 'over' | 'forget' | 'expire' | 'rejoin'; node: number }>
   | Readonly<{ kind: 'wanted'; node: number; account: number }>
   /** A move that nobody waits for any more is done only now. */
   | Readonly<{ kind: 'late'; node: number; move: number }>
@@ -53,7 +53,7 @@ export const walkStep: fc.Arbitrary<WalkStep> = fc.oneof(
   },
   { weight: 7, arbitrary: fc.record({ kind: one('hear'), node, count: fc.integer({ min: 1, max: 6 }) }) },
   { weight: 2, arbitrary: fc.record({ kind: one('sweep'), node }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('over', 'forget', 'expire'), node }) as fc.Arbitrary<WalkStep> },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('over', 'forget', 'expire', 'rejoin'), node }) as fc.Arbitrary<WalkStep> },
   { weight: 2, arbitrary: fc.record({ kind: one('wanted'), node, account: fc.nat(1) }) },
   { weight: 1, arbitrary: fc.record({ kind: one('late'), node, move: fc.nat(30) }) },
   { weight: 1, arbitrary: fc.record({ kind: one('credit'), account: fc.nat(1), amount: fc.bigInt(0n, 80n) }) },
@@ -138,6 +138,9 @@ export class LeaseWalk {
         break
       case 'expire':
         this.#expire(this.#node(step.node))
+        break
+      case 'rejoin':
+        this.#rejoin(this.#node(step.node))
         break
       case 'late': {
         const { lane, moves } = this.#node(step.node)
@@ -333,6 +336,21 @@ export class LeaseWalk {
     this.#database.expire(node.lane)
     this.#running.delete(node)
     Object.assign(node, this.#makeNode(node.lane))
+  }
+
+  /** The same process is another node: what ran is waived, its memory stays. */
+  #rejoin(node: Node): void {
+    this.#database.expire(node.lane)
+    for (const { requestId } of this.#runningOf(node)) node.wallets.void(requestId)
+    this.#running.delete(node)
+    for (const sent of node.outbox) {
+      if (sent.kind !== 'settle') continue
+      this.#unapplied.delete(sent.requestId)
+      node.wallets.settled(sent.requestId)
+    }
+    node.outbox = node.outbox.filter(({ kind }) => kind !== 'settle')
+    node.moves = []
+    this.#forget(node)
   }
 
   #forget(node: Node): void {

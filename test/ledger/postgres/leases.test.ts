@@ -43,7 +43,7 @@ postgresTest(
   300_000,
 )
 
-type Verdict = 'granted' | 'exhausted' | 'reserved' | 'wanted'
+type Verdict = 'granted' | 'disabled' | 'exhausted' | 'reserved' | 'wanted'
 type Asker = Readonly<{ lane: bigint; boot: bigint; epoch: bigint }>
 
 /** Nodes whose asks come at once, each over a connection of its own. */
@@ -57,19 +57,20 @@ async function makeAskers(url: string, count: number) {
     )
     if (asker !== undefined) askers.push(asker)
   }
-  /** One move an account, which is its key's number as well. */
+  /** One move an account. `keys`: one for each; absent: those of the same numbers. */
   const ask = async (
     { lane, boot, epoch }: Asker,
     accounts: readonly number[],
     runs: bigint,
     amount: bigint,
+    keys = accounts,
   ): Promise<readonly Verdict[]> => {
     const list = (value: bigint | number) => `{${accounts.map(() => value).join(',')}}`
     const numbers = `{${accounts.join(',')}}`
     const rows = await sql.unsafe<{ verdict: Verdict }[]>(
       `SELECT verdict FROM move_leases($1, $2, $3, CAST(CAST($4 AS TEXT) AS BIGINT[]), CAST(CAST($5 AS TEXT) AS BIGINT[]), CAST(CAST($6 AS TEXT) AS BIGINT[]),
-         CAST(CAST($5 AS TEXT) AS BIGINT[]), CAST(CAST($6 AS TEXT) AS BIGINT[]), CAST(CAST($7 AS TEXT) AS BIGINT[]))`,
-      [lane, boot, epoch, list(1), numbers, list(runs), list(amount)],
+         CAST(CAST($8 AS TEXT) AS BIGINT[]), CAST(CAST($6 AS TEXT) AS BIGINT[]), CAST(CAST($7 AS TEXT) AS BIGINT[]))`,
+      [lane, boot, epoch, list(1), numbers, list(runs), list(amount), `{${keys.join(',')}}`],
     )
     return rows.map(({ verdict }) => verdict)
   }
@@ -119,6 +120,29 @@ postgresTest(
   },
   60_000,
 )
+
+postgresTest(
+  'as many are let in where each of them asks for another key of the account',
+  async () => {
+    const { askers, ask, sql } = await makeAskers(await withAccounts([100n]), 20)
+    await sql.unsafe(`INSERT INTO keys (id, account_number, name, plan, last_synced_at, created_at)
+    SELECT 'more_' || n, 1, '', 'default', 0, 0 FROM generate_series(2, 20) AS n`)
+    const verdicts = (await Promise.all(askers.map((asker, index) => ask(asker, [1], 0n, 19n, [index + 1])))).flat()
+    expect(verdicts.filter((verdict) => verdict === 'granted')).toHaveLength(6)
+    await sql.close()
+  },
+  60_000,
+)
+
+postgresTest('a key or an account that is off is granted nothing, whatever a node thinks of it', async () => {
+  const { askers, ask, sql } = await makeAskers(await withAccounts([100n, 100n]), 1)
+  const [asker] = askers
+  if (asker === undefined) throw new Error('there is one')
+  await sql.unsafe('UPDATE keys SET is_active = 0 WHERE number = 1')
+  await sql.unsafe('UPDATE accounts SET is_active = 0 WHERE number = 2')
+  expect(await ask(asker, [1, 2], 0n, 1n)).toEqual(['disabled', 'disabled'])
+  await sql.close()
+})
 
 postgresTest('a node that is none any more is granted nothing', async () => {
   const { askers, ask, sql } = await makeAskers(await withAccounts([100n]), 2)
