@@ -112,18 +112,14 @@ describe('what is said', () => {
     await withKey(a)
     expect(await hold(b.ledger, 'req_1')).toBe('held')
     const outside = asking(postgres().asSuperuser(url))
-    // By hand in the database: nobody says anything. Its listener is ended again and again, so that it hears nothing.
-    const deafen = setInterval(() => {
-      outside
-        .ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'tollgate n hears'")
-        .catch(() => undefined)
-    }, 20)
-    await Bun.sleep(600)
+    // By hand in the database, so that nobody says anything; and who listens stands still, so that nothing is heard and no connection is lost.
+    const listening = await outside.ask<{ pid: number }>("SELECT pid FROM pg_stat_activity WHERE application_name = 'tollgate n hears'")
+    for (const { pid } of listening) process.kill(pid, 'SIGSTOP')
     await outside.ask('UPDATE ledger.keys SET is_active = 0')
     const doneMs = performance.now()
     await until('it is cut', () => b.changes.some(({ keyId, stop }) => keyId === 'key_1' && stop === 'disabled'))
     expect(performance.now() - doneMs).toBeLessThan(1_500)
-    clearInterval(deafen)
+    for (const { pid } of listening) process.kill(pid, 'SIGCONT')
     b.ledger.void('req_1')
     await close(a, b)
     await outside.close()
@@ -144,6 +140,7 @@ describe('what is left', () => {
       await until('marks', async () => (await outside.ask('SELECT 1 FROM marks')).length === 3)
       crossing.part()
       await until('it admits nothing', () => !a.ledger.isWritable())
+      expect(a.ledger.hold(holdOf('req_refused'))).toBe('unavailable')
       // Its client sees its end: it is kept.
       expect(await a.ledger.settle(settlementOf('req_spilled'))).toBe('settled')
       await until('another waives them', async () => (await receipts(url)).length === 3, 10_000)
