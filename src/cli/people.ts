@@ -1,5 +1,5 @@
 /**
- * `tollgate people`: who may come into the cabinet and the console. It opens the people's file itself, beside a running gateway, which sees a change with the
+ * `tollgate people`: who may come into the cabinet and the console. It opens the people's store itself, beside a running gateway, which sees a change with the
  * next request. Rules: pages.md "People", "Links"; operator.md "Audit".
  */
 
@@ -10,7 +10,7 @@ import { ownActor } from '../operator/peer.ts'
 import { type Invitation, Links } from '../people/links.ts'
 import { openPeople, peoplePlaceOf } from '../people/open-people.ts'
 import { type Listener, originsOf } from '../people/origins.ts'
-import type { PeopleStore } from '../people/people-sql.ts'
+import { PeopleAway, type PeopleStore } from '../people/people-sql.ts'
 import { emailOf, type ListedPerson, type Role, Roster } from '../people/roster.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, noLedger, type Stop, wrongUse } from './environment.ts'
@@ -156,6 +156,9 @@ async function withPeople<T>(context: CommandContext, work: (roster: Roster, lin
   try {
     const roster = new Roster(store, context.environment.now)
     return await work(roster, new Links(store, roster, context.environment.now))
+  } catch (error) {
+    if (!(error instanceof PeopleAway)) throw error
+    return noLedger(`the people cannot be asked: ${error.message}`)
   } finally {
     await store.close()
   }

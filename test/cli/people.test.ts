@@ -3,9 +3,13 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { SQL } from 'bun'
 import { Links } from '../../src/people/links.ts'
+import type { PeopleStore } from '../../src/people/people-sql.ts'
+import { postgresPeople } from '../../src/people/postgres/postgres-people.ts'
 import { Roster } from '../../src/people/roster.ts'
 import { sqlitePeople } from '../../src/people/sqlite-people.ts'
+import { postgres, postgresTest } from '../support/postgres.ts'
 import { NOW, Workplace } from './run.ts'
 
 type Listed = {
@@ -21,9 +25,10 @@ beforeEach(async () => {
 })
 afterEach(() => place.remove())
 
+const inFile = (): PeopleStore => sqlitePeople(join(dirname(place.ledgerPath), 'people.db'))
+
 /** Follows a link as the pages do. */
-async function follow(link: string): Promise<{ path: string; result: string }> {
-  const store = sqlitePeople(join(dirname(place.ledgerPath), 'people.db'))
+async function follow(link: string, store: PeopleStore = inFile()): Promise<{ path: string; result: string }> {
   const { pathname } = new URL(link)
   const links = new Links(store, new Roster(store, () => place.now), () => place.now)
   const { result } = await links.accept(pathname.split('/').at(-1) ?? '', { signedInAs: undefined, name: 'Ann', password: 'a hash' })
@@ -98,6 +103,36 @@ test('a link to a new password has its line in the audit log, with why; one that
     { action: 'setAccess', target: 'root@example.com' },
   ])
 })
+
+postgresTest(
+  'on Postgres they are invited, listed, given a new password and removed alike; one that is away is said so, and is 3',
+  async () => {
+    const url = await postgres().createDatabase()
+    place.write('tollgate.toml', '[ledger]\nurl_env = "LEDGER_URL"\n')
+    place.env = { LEDGER_URL: url }
+    const { id } = await place.json<{ id: string }>('accounts', 'create', 'acme')
+    const invited = await place.json<{ link: string }>('people', 'invite', 'ann@example.com', '--account', 'acme')
+    expect((await place.json<Listed>('people', 'list')).invitations).toMatchObject([{ email: 'ann@example.com', role: 'owner' }])
+    expect(await follow(invited.link, postgresPeople(url))).toEqual({ path: '/cabinet/invite', result: 'joined' })
+    const { link } = await place.json<{ link: string }>('people', 'reset', 'ann@example.com')
+    expect(link).toMatch(/\/cabinet\/reset\/[\w-]{43}$/)
+    expect((await place.json<Listed>('people', 'list')).data).toMatchObject([
+      { email: 'ann@example.com', accounts: [{ id, role: 'owner' }] },
+    ])
+    await place.json('people', 'remove', 'ann@example.com', '--account', 'acme')
+    expect((await place.json<Listed>('people', 'list')).data).toMatchObject([{ accounts: [] }])
+
+    // As when the server is stopped between the ledger's answer and the people's.
+    const store = new SQL(postgres().asSuperuser(url))
+    await store.unsafe(`CREATE FUNCTION going() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'going down' USING ERRCODE = '57P01'; END $$;
+    CREATE TRIGGER going BEFORE INSERT ON people.invitations FOR EACH ROW EXECUTE FUNCTION going()`)
+    await store.close()
+    const { code, out, err } = await place.run('people', 'invite', 'bob@example.com', '--account', 'acme')
+    expect([code, out, err]).toEqual([3, '', 'tollgate: the people cannot be asked: going down\n'])
+    expect(existsSync(join(dirname(place.ledgerPath), 'people.db'))).toBe(false)
+  },
+  30_000,
+)
 
 test('wrong use leaves nothing behind', async () => {
   for (const [words, said] of [
