@@ -20,8 +20,11 @@ export type ClaimFound =
 
 export interface SharedAnswers {
   claim(repeatable: Repeatable): Promise<ClaimFound>
-  /** Not waited for: a repetition that comes before it is kept is told that the request still runs. */
-  keep(repeatable: Repeatable, answer: SharedAnswer): void
-  /** A repetition is a new request, or one whose answer is not kept. */
+  /**
+   * Of a request that used its header up; undefined: its answer was too large. Not waited for: a repetition that comes before it is kept, and its settle written, is told
+   * that the request still runs.
+   */
+  keep(repeatable: Repeatable, answer: SharedAnswer | undefined): void
+  /** A repetition is a new request. */
   release(repeatable: Repeatable): void
 }

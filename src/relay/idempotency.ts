@@ -93,7 +93,7 @@ function keptForAll(answer: RecordedAnswer, shared: SharedAnswers, repeatable: R
     add: (bytes) => answer.add(bytes),
     finish(head) {
       const bytes = answer.finish(head)
-      end(() => (bytes === undefined ? shared.release(repeatable) : shared.keep(repeatable, { ...head, bytes })))
+      end(() => shared.keep(repeatable, bytes && { ...head, bytes }))
       return bytes
     },
     drop() {

@@ -79,6 +79,8 @@ CREATE TABLE idempotency_claims (
   body_hash BYTEA NOT NULL CHECK (length(body_hash) = 32),
   lane BIGINT NOT NULL REFERENCES nodes (lane),
   boot_number BIGINT NOT NULL REFERENCES boots (number),
+  -- Which of the boot's: an end that comes late must not end the next one.
+  claim BIGINT NOT NULL,
   expires_at BIGINT NOT NULL,
   PRIMARY KEY (key_number, header_hash)
 );
@@ -101,7 +103,7 @@ CREATE INDEX idempotent_answers_expiry ON idempotent_answers (expires_at);
 -- `claimed`: it runs here now. `running`: elsewhere. `used`: by `used_by`, whose answer comes with it where it is kept. The look at what was used comes after the
 -- claim: whoever had it before has settled by then.
 CREATE FUNCTION claim_request(
-  own_lane BIGINT, own_boot BIGINT, own_epoch BIGINT, key_id TEXT, header BYTEA, body BYTEA, claim_ms BIGINT,
+  own_lane BIGINT, own_boot BIGINT, own_epoch BIGINT, own_claim BIGINT, key_id TEXT, header BYTEA, body BYTEA, claim_ms BIGINT,
   OUT kind TEXT, OUT is_same BOOLEAN, OUT used_by TEXT, OUT status BIGINT, OUT content_type TEXT, OUT answer BYTEA
 ) LANGUAGE plpgsql AS $$
 DECLARE
@@ -110,10 +112,10 @@ DECLARE
 BEGIN
   PERFORM assert_node(own_lane, own_boot, own_epoch);
   SELECT number INTO STRICT own_key FROM keys WHERE id = key_id;
-  INSERT INTO idempotency_claims AS c (key_number, header_hash, body_hash, lane, boot_number, expires_at)
-    VALUES (own_key, header, body, own_lane, own_boot, clock_ms() + claim_ms)
+  INSERT INTO idempotency_claims AS c (key_number, header_hash, body_hash, lane, boot_number, claim, expires_at)
+    VALUES (own_key, header, body, own_lane, own_boot, own_claim, clock_ms() + claim_ms)
     ON CONFLICT (key_number, header_hash) DO UPDATE
-      SET body_hash = body, lane = own_lane, boot_number = own_boot, expires_at = clock_ms() + claim_ms
+      SET body_hash = body, lane = own_lane, boot_number = own_boot, claim = own_claim, expires_at = clock_ms() + claim_ms
       WHERE c.expires_at <= clock_ms() OR NOT EXISTS (SELECT 1 FROM nodes WHERE nodes.boot_number = c.boot_number AND lease_until > 0);
   IF NOT FOUND THEN
     kind := 'running';
@@ -136,11 +138,24 @@ BEGIN
   END IF;
 END $$;
 
--- Keeps an answer, if there is room: an account's own oldest go first, and beyond `total_max` of all nothing is kept. Then the claim goes. Those that are over go a few
--- at a time.
+-- Ends a claim whose request used the header up. False: that is not written yet (the settle is in a spill), and without the claim it would be generated once more.
+CREATE FUNCTION end_used_claim(own_boot BIGINT, own_claim BIGINT, key_id TEXT, header BYTEA) RETURNS BOOLEAN LANGUAGE plpgsql AS $$
+DECLARE
+  own_key BIGINT;
+BEGIN
+  SELECT number INTO STRICT own_key FROM keys WHERE id = key_id;
+  DELETE FROM idempotency_claims AS c WHERE c.key_number = own_key AND c.header_hash = header AND c.boot_number = own_boot AND c.claim = own_claim
+    AND (c.expires_at <= clock_ms()
+      OR EXISTS (SELECT FROM idempotency AS u WHERE u.key_number = own_key AND u.header_hash = header AND u.expires_at > clock_ms()));
+  RETURN FOUND OR NOT EXISTS (SELECT FROM idempotency_claims AS c
+    WHERE c.key_number = own_key AND c.header_hash = header AND c.boot_number = own_boot AND c.claim = own_claim);
+END $$;
+
+-- Keeps an answer, if there is room: an account's own oldest go first, and beyond `total_max` of all nothing is kept. Then the claim goes, as there. Those that are over
+-- go a few at a time.
 CREATE FUNCTION keep_answer(
-  own_boot BIGINT, key_id TEXT, header BYTEA, given_status BIGINT, given_type TEXT, given BYTEA, ttl_ms BIGINT, account_max BIGINT, total_max BIGINT
-) RETURNS VOID LANGUAGE plpgsql AS $$
+  own_boot BIGINT, own_claim BIGINT, key_id TEXT, header BYTEA, given_status BIGINT, given_type TEXT, given BYTEA, ttl_ms BIGINT, account_max BIGINT, total_max BIGINT
+) RETURNS BOOLEAN LANGUAGE plpgsql AS $$
 DECLARE
   own_key BIGINT;
   own_account BIGINT;
@@ -161,5 +176,5 @@ BEGIN
       ON CONFLICT (key_number, header_hash) DO UPDATE
         SET status = given_status, content_type = given_type, answer = given, expires_at = clock_ms() + ttl_ms;
   END IF;
-  DELETE FROM idempotency_claims WHERE key_number = own_key AND header_hash = header AND boot_number = own_boot;
+  RETURN end_used_claim(own_boot, own_claim, key_id, header);
 END $$;

@@ -26,6 +26,11 @@ type Found = Readonly<{
   answer: Uint8Array | null
 }>
 
+type Claimed = Readonly<{ boot: number; claim: number }>
+/** What is to be said next, where that was not the end of it. */
+type End = () => Promise<End | undefined>
+type Ended = Readonly<{ isDone: boolean }>
+
 const MIB = 1024 * 1024
 const DAY_MS = 24 * 60 * 60_000
 /** Longer than any request: should a release be lost by a bug, the header is not lost for good. */
@@ -37,8 +42,9 @@ const OWED_MAX = 10_000
 export class PostgresAnswers implements SharedAnswers {
   readonly #options: PostgresAnswersOptions
   /** Who claimed it, by the request's object: a claim of an earlier boot has ended with that. */
-  readonly #claims = new WeakMap<Repeatable, number>()
-  #owed: (() => Promise<unknown>)[] = []
+  readonly #claims = new WeakMap<Repeatable, Claimed>()
+  #lastClaim = 0
+  #owed: End[] = []
   #timer: ReturnType<typeof setTimeout> | undefined
   #isClosed = false
 
@@ -50,58 +56,63 @@ export class PostgresAnswers implements SharedAnswers {
     const own = this.#options.identity()
     if (own === undefined) return { kind: 'unavailable' }
     const { keyId, headerHash, bodyHash } = repeatable
+    const claimed = { boot: own.boot, claim: ++this.#lastClaim }
     try {
-      const [row] = await this.#options.session.ask<Found>('SELECT * FROM claim_request($1, $2, $3, $4, $5, $6, $7)', [
+      const [row] = await this.#options.session.ask<Found>('SELECT * FROM claim_request($1, $2, $3, $4, $5, $6, $7, $8)', [
         own.lane,
         own.boot,
         own.epoch,
+        claimed.claim,
         keyId,
         headerHash,
         bodyHash,
         CLAIM_MS,
       ])
-      if (row?.kind === 'claimed') this.#claims.set(repeatable, own.boot)
+      if (row?.kind === 'claimed') this.#claims.set(repeatable, claimed)
       return row === undefined ? { kind: 'unavailable' } : foundOf(row)
     } catch (error) {
       if (!(error instanceof SessionFailure)) throw error
       if (isOfRule(error)) this.#options.onBug(error)
       // It may have been claimed all the same.
-      this.#claims.set(repeatable, own.boot)
+      this.#claims.set(repeatable, claimed)
       this.release(repeatable)
       return { kind: 'unavailable' }
     }
   }
 
-  keep(repeatable: Repeatable, { status, contentType, bytes }: SharedAnswer): void {
-    const boot = this.#claims.get(repeatable)
-    if (boot === undefined) return
+  keep(repeatable: Repeatable, answer: SharedAnswer | undefined): void {
+    const claimed = this.#claims.get(repeatable)
+    if (claimed === undefined) return
     const { session, ttlMs = DAY_MS, accountBytesMax = 8 * MIB, bytesMax = 1024 * MIB } = this.#options
-    const { keyId, headerHash } = repeatable
-    this.#do(() =>
-      session.ask('SELECT keep_answer($1, $2, $3, $4, $5, $6, $7, $8, $9)', [
-        boot,
-        keyId,
-        headerHash,
-        status,
-        contentType,
-        bytes,
-        ttlMs,
-        accountBytesMax,
-        bytesMax,
-      ]),
-    )
+    const own = [claimed.boot, claimed.claim, repeatable.keyId, repeatable.headerHash]
+    const end: End = async () => {
+      const [row] = await session.ask<Ended>('SELECT end_used_claim($1, $2, $3, $4) AS "isDone"', own)
+      return row?.isDone === true ? undefined : end
+    }
+    if (answer === undefined) {
+      this.#do(end)
+      return
+    }
+    const { status, contentType, bytes } = answer
+    const given = [...own, status, contentType, bytes, ttlMs, accountBytesMax, bytesMax]
+    this.#do(async () => {
+      const [row] = await session.ask<Ended>('SELECT keep_answer($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) AS "isDone"', given)
+      return row?.isDone === true ? undefined : end
+    })
   }
 
   release(repeatable: Repeatable): void {
-    const boot = this.#claims.get(repeatable)
-    if (boot === undefined) return
+    const claimed = this.#claims.get(repeatable)
+    if (claimed === undefined) return
     const { keyId, headerHash } = repeatable
-    this.#do(() =>
-      this.#options.session.ask(
-        'DELETE FROM idempotency_claims WHERE key_number = (SELECT number FROM keys WHERE id = $1) AND header_hash = $2 AND boot_number = $3',
-        [keyId, headerHash, boot],
-      ),
-    )
+    this.#do(async () => {
+      await this.#options.session.ask(
+        `DELETE FROM idempotency_claims
+         WHERE key_number = (SELECT number FROM keys WHERE id = $1) AND header_hash = $2 AND boot_number = $3 AND claim = $4`,
+        [keyId, headerHash, claimed.boot, claimed.claim],
+      )
+      return undefined
+    })
   }
 
   /** After the last request; claims that are left end with the node. */
@@ -111,15 +122,21 @@ export class PostgresAnswers implements SharedAnswers {
     this.#options.session.close()
   }
 
-  #do(work: () => Promise<unknown>): void {
-    work().catch((error: unknown) => {
-      if (!(error instanceof SessionFailure)) return this.#options.onBug(error)
-      // What Postgres refuses by a rule it refuses again.
-      if (isOfRule(error)) return this.#options.onBug(error)
-      this.#owed.push(work)
-      if (this.#owed.length > OWED_MAX) this.#owed.shift()
-      this.#retrySoon()
-    })
+  #do(end: End): void {
+    end().then(
+      (next) => next && this.#owe(next),
+      (error: unknown) => {
+        // What Postgres refuses by a rule it refuses again.
+        if (!(error instanceof SessionFailure) || isOfRule(error)) return this.#options.onBug(error)
+        this.#owe(end)
+      },
+    )
+  }
+
+  #owe(end: End): void {
+    this.#owed.push(end)
+    if (this.#owed.length > OWED_MAX) this.#owed.shift()
+    this.#retrySoon()
   }
 
   #retrySoon(): void {
@@ -128,7 +145,7 @@ export class PostgresAnswers implements SharedAnswers {
       this.#timer = undefined
       const owed = this.#owed
       this.#owed = []
-      for (const work of owed) this.#do(work)
+      for (const end of owed) this.#do(end)
     }, RETRY_MS)
   }
 }

@@ -4,7 +4,7 @@ import { expect } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { Refusal } from '../../../src/core/refusal.ts'
 import { PostgresAnswers, type PostgresAnswersOptions } from '../../../src/ledger/postgres/answers.ts'
-import { Session } from '../../../src/ledger/postgres/session.ts'
+import { Session, SessionFailure } from '../../../src/ledger/postgres/session.ts'
 import { AnswerMemory } from '../../../src/relay/answer-memory.ts'
 import { type Claim, claimAnswer } from '../../../src/relay/idempotency.ts'
 import { asking, freshLedger, makeNode, until } from '../../support/nodes.ts'
@@ -43,8 +43,8 @@ async function claim(desk: Desk, header = 'a', body = 'body'): Promise<Claim> {
 
 type Outside = ReturnType<typeof asking>
 /** What a settle writes of it. */
-const settled = (outside: Outside, { idempotency: { headerHash, bodyHash, expiresAt } }: Claim) =>
-  outside.ask('INSERT INTO idempotency VALUES (1, $1, $2, $3, $4)', [headerHash, bodyHash, HEAD.requestId, expiresAt])
+const settled = (outside: Outside, { idempotency: { headerHash, bodyHash, expiresAt } }: Claim, keyNumber = 1) =>
+  outside.ask('INSERT INTO idempotency VALUES ($1, $2, $3, $4, $5)', [keyNumber, headerHash, bodyHash, HEAD.requestId, expiresAt])
 const noClaims = (outside: Outside) => async (): Promise<boolean> => (await outside.ask('SELECT 1 FROM idempotency_claims')).length === 0
 
 async function close(outside: Outside, ...desks: readonly Desk[]): Promise<void> {
@@ -143,6 +143,7 @@ postgresTest('an account keeps eight megabytes: its own oldest go first, and not
     const found = await desk.ask(header, 'body', key)
     if (!isClaim(found)) throw new Error('no claim')
     found.answer.add(new Uint8Array(bytes))
+    await settled(outside, found, key === KEY ? 1 : 2)
     found.answer.finish(HEAD)
     await until('it is kept', noClaims(outside))
     await Bun.sleep(3)
@@ -190,5 +191,48 @@ postgresTest('an end that Postgres did not hear is said again', async () => {
   claimed.answer.drop()
   await locking
   await until('it is given up', async () => isClaim(await b.ask()))
+  await close(outside, a, b)
+})
+
+postgresTest('an answer whose settle is still in a spill runs on: it is not generated once more, kept or too large to be', async () => {
+  const url = await freshLedger()
+  const outside = asking(url)
+  const [a, b] = [await makeDesk(url), await makeDesk(url)]
+  for (const [header, length, found] of [
+    ['kept', 10, { kind: 'finished' }],
+    ['too-large', 9 * 1024 * 1024, { name: 'invalidRequest' }],
+  ] as const) {
+    const claimed = await claim(a, header)
+    claimed.answer.add(new Uint8Array(length))
+    claimed.answer.finish(HEAD)
+    await Bun.sleep(1_300)
+    expect(await b.ask(header)).toEqual(RUNNING)
+    await settled(outside, claimed)
+    await until('its end is said again', noClaims(outside))
+    expect(await b.ask(header)).toMatchObject(found)
+  }
+  await close(outside, a, b)
+})
+
+postgresTest('the late end of a claim that was not answered leaves the next one alone', async () => {
+  const url = await freshLedger()
+  const outside = asking(url)
+  const [a, b] = [await makeDesk(url), await makeDesk(url)]
+  let isAway = true
+  const session = {
+    ask: (...asked: Parameters<Session['ask']>) => (isAway ? Promise.reject(new SessionFailure('', 'no answer')) : a.session.ask(...asked)),
+    close: () => undefined,
+  } as PostgresAnswersOptions['session']
+  const shared = new PostgresAnswers({ session, identity: () => a.node.identity, onBug: (bug) => a.bugs.push(bug) })
+  const hashes = { keyId: KEY.id, headerHash: Buffer.alloc(32, 1), bodyHash: Buffer.alloc(32, 2) }
+  expect(await shared.claim({ ...hashes })).toEqual({ kind: 'unavailable' })
+  isAway = false
+  const next = { ...hashes }
+  expect(await shared.claim(next)).toEqual({ kind: 'claimed' })
+  await Bun.sleep(1_300)
+  expect(await b.shared.claim({ ...hashes })).toEqual({ kind: 'running', isSame: true })
+  shared.release(next)
+  await until('it is given up', noClaims(outside))
+  shared.close()
   await close(outside, a, b)
 })
