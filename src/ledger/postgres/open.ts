@@ -19,6 +19,8 @@ import { Session, SessionFailure } from './session.ts'
 
 /** Of a statement of the heartbeat: well within a quarter of the shortest term. */
 const BEAT_MS_MAX = 2_000
+const JOIN_MS = 10_000
+const JOIN_PAUSE_MS = 100
 /** Of a claim, and of keeping an answer of megabytes. */
 const ANSWER_MS_MAX = 5_000
 const ANSWERERS = 4
@@ -33,11 +35,9 @@ export async function openLedger({
   const given = withDefaults(options)
   const wires: Wires = { tell: () => undefined, ears: undefined }
   const node = nodeOf(place, given, wires)
-  try {
-    await node.join()
-  } catch (error) {
-    if (!(error instanceof SessionFailure)) throw error
-    return { problem: 'unwritable', message: `${placeText(place)}: this process cannot be a node of it (${error.message})` }
+  const refused = await joined(node)
+  if (refused !== undefined) {
+    return { problem: 'unwritable', message: `${placeText(place)}: this process cannot be a node of it (${refused.message})` }
   }
   const onBug = (bug: unknown): void => given.onFault({ problem: 'what nodes share failed by a bug', bug })
   const hearing = hearingOf(place, node, wires, onBug)
@@ -84,6 +84,21 @@ const hearingOf = (place: PostgresPlace, node: LedgerNode, wires: Wires, onBug: 
     onMissed: () => wires.ears?.onMissed(),
     onBug,
   })
+
+/** The limits of a heartbeat are short: a first connection to a busy server may need more than one of them. */
+async function joined(node: LedgerNode): Promise<SessionFailure | undefined> {
+  const untilMs = performance.now() + JOIN_MS
+  for (;;) {
+    try {
+      await node.join()
+      return undefined
+    } catch (error) {
+      if (!(error instanceof SessionFailure)) throw error
+      if (performance.now() > untilMs) return error
+      await Bun.sleep(JOIN_PAUSE_MS)
+    }
+  }
+}
 
 /** This thread stands still for it: nothing else is to do before the ledger is there. */
 function prepare(place: Reachable, { create, needsStatementKey = false }: LedgerOptions): OpenProblem | undefined {
