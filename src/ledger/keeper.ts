@@ -10,6 +10,8 @@ export interface Keeper {
   noteCommit(settles: number): void
   /** False while this process may reserve nothing, because what it counts on may be another's. */
   mayAdmit(): boolean
+  /** As which boot a node admits now; undefined: it is none, or a file is written. */
+  boot(): number | undefined
   /** False once the storage was found damaged. */
   isSound(): boolean
   /** How the rows that are committed can be had while the ledger is not at its place. */

@@ -816,6 +816,7 @@ const KEY_ROWS = 'SELECT id, spent_picos AS spent, limit_picos, is_active AS act
 const NO_KEEPER: Keeper = {
   onLeftOpen: () => undefined,
   mayAdmit: () => true,
+  boot: () => undefined,
   noteCommit: () => undefined,
   isSound: () => true,
   rescueHint: () => '',

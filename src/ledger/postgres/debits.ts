@@ -44,7 +44,6 @@ export class PostgresDebits implements Debits {
   insert(debits: readonly Priced[]): readonly boolean[] {
     const first = new Map<string, Priced>()
     for (const priced of debits) if (!first.has(priced.debit.requestId)) first.set(priced.debit.requestId, priced)
-    if (first.size < debits.length && this.#isAlone()) throw new NeedsTransaction()
     const known = new Set(this.#write([...first.values()]))
     if (known.size > 0) {
       this.#heads.forget()

@@ -30,6 +30,10 @@ export class NodeKeeper implements Keeper {
     return this.#parts.node.mayAdmit()
   }
 
+  boot(): number | undefined {
+    return this.#parts.node.identity?.boot
+  }
+
   noteCommit(): void {}
 
   isSound(): boolean {

@@ -34,6 +34,8 @@ export class FileKeeper implements Keeper {
     return true
   }
 
+  boot(): undefined {}
+
   noteCommit(settles: number): void {
     this.#checkpointer.noteCommit(settles)
   }

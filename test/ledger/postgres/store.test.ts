@@ -4,10 +4,23 @@ import { expect } from 'bun:test'
 import { join } from 'node:path'
 import { picos } from '../../../src/core/money.ts'
 import { CommitLoop } from '../../../src/ledger/commit-loop.ts'
+import { openLedger } from '../../../src/ledger/postgres/open.ts'
 import { Spill } from '../../../src/ledger/spill.ts'
 import { frameOf, readFrame } from '../../../src/ledger/spill-records.ts'
 import type { Committed, Debit, Task } from '../../../src/ledger/task.ts'
-import { createKey, holdRequest, type Machine, NOW, openMachine, operateTask, settlement, usd } from '../../support/ledger.ts'
+import {
+  createKey,
+  holdRequest,
+  type Machine,
+  makeFolder,
+  NOW,
+  openMachine,
+  operateTask,
+  settlement,
+  sha256,
+  startThread,
+  usd,
+} from '../../support/ledger.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { fenceAll } from '../../support/stores.ts'
 import type { Settles } from './settles.ts'
@@ -147,6 +160,42 @@ postgresTest('what a fenced node admitted is waived with a word, once, also out 
   expect(balanceOf(next)).toBe(usd('10'))
   expect(next.differences()).toEqual([])
   next.close()
+  machine.close()
+})
+
+postgresTest('a gateway that was fenced while a request ran ends it well, and its client pays nothing', async () => {
+  const machine = await open()
+  const faults: string[] = []
+  const place = {
+    kind: 'postgres',
+    path: join(makeFolder(), 'ledger'),
+    url: machine.url,
+    node: 'n',
+    leaseMs: 2_000,
+    statementKey: undefined,
+  } as const
+  const startWire = () => new Worker(new URL('../../../src/ledger/postgres/wire.ts', import.meta.url))
+  const opened = await openLedger({
+    place: { ...place, startWire },
+    create: false,
+    bootId: 'gateway',
+    startThread,
+    now: () => NOW,
+    onFault: ({ problem }) => faults.push(problem),
+  })
+  if ('problem' in opened) throw new Error(opened.message)
+  const { ledger } = opened
+  await ledger.findKey(sha256('key_a'))
+  expect(await ledger.hold(holdRequest('r1', 'key_a', usd('0.01')))).toBe('held')
+  const boots = () => Number(machine.db.query<{ n: bigint }, []>('SELECT count(*) AS n FROM boots').get()?.n)
+  const before = boots()
+  fenceAll(machine.db)
+  for (let n = 0; n < 500 && (boots() === before || !ledger.isWritable()); n++) await Bun.sleep(20)
+  expect(await ledger.settle(settlement('r1', USED))).not.toBe('unavailable')
+  await ledger.close()
+  expect(receiptOf(machine, 'r1')).toEqual({ cost: 0n, waived: COST, outcome: 'recovered' })
+  expect(faults).toContain(WAIVED('r1'))
+  expect(balanceOf(machine)).toBe(usd('10'))
   machine.close()
 })
 
