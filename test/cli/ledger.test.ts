@@ -4,7 +4,7 @@
  */
 
 import { Database } from 'bun:sqlite'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -19,7 +19,7 @@ import { randomFrom, SEED } from '../support/seed.ts'
 import { writeVaried } from '../support/varied-ledger.ts'
 import { NOW, type Ran, Workplace } from './run.ts'
 
-const TIMEOUT_MS = 60_000
+setDefaultTimeout(60_000)
 const original = makePath()
 let place: Workplace
 let url: string
@@ -78,25 +78,21 @@ describe('a copy', () => {
     ['verify'],
   ]
 
-  postgresTest(
-    'answers every command that reads as the file does',
-    async () => {
-      const before = []
-      for (const command of COMMANDS) before.push(await place.run(...command, '--json'))
-      const { code, out } = await copyIn()
-      expect({ code, ok: JSON.parse(out).ok }).toEqual({ code: 0, ok: true })
-      onPostgres()
-      for (const [index, command] of COMMANDS.entries()) {
-        expect({ command, ...(await place.run(...command, '--json')) }).toEqual({
-          command,
-          ...(before[index] ?? { code: -1, out: '', err: '' }),
-        })
-      }
-      expect(before.filter((ran) => ran.code !== 0)).toEqual([])
-      expect(await place.run('holds', 'list')).toMatchObject({ code: 0, out: 'Nothing is reserved for longer than a second.\n' })
-    },
-    TIMEOUT_MS,
-  )
+  postgresTest('answers every command that reads as the file does', async () => {
+    const before = []
+    for (const command of COMMANDS) before.push(await place.run(...command, '--json'))
+    const { code, out } = await copyIn()
+    expect({ code, ok: JSON.parse(out).ok }).toEqual({ code: 0, ok: true })
+    onPostgres()
+    for (const [index, command] of COMMANDS.entries()) {
+      expect({ command, ...(await place.run(...command, '--json')) }).toEqual({
+        command,
+        ...(before[index] ?? { code: -1, out: '', err: '' }),
+      })
+    }
+    expect(before.filter((ran) => ran.code !== 0)).toEqual([])
+    expect(await place.run('holds', 'list')).toMatchObject({ code: 0, out: 'Nothing is reserved for longer than a second.\n' })
+  })
 
   postgresTest('has the people, and what signs their cookies', async () => {
     await copyIn()
