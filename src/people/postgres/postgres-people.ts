@@ -1,9 +1,10 @@
 /**
  * The people's store in Postgres: the schema `people` of the database that the ledger is in, over a few connections of its own, so that pages wait for pages only.
- * It is connected to with the first question, and again after it was away. Rules: pages.md "People".
+ * It is connected to with the first question, and again after it was away. Bun's client is named where it is used, never imported: that loads it, some 5 ms of CPU at
+ * each start on a file. Rules: pages.md "People".
  */
 
-import { SQL, type TransactionSQL } from 'bun'
+import type { SQL, TransactionSQL } from 'bun'
 import { type Answer, type Given, PeopleAway, type PeopleSql, type PeopleStore, sqlOver, type Value } from '../people-sql.ts'
 import { migrate } from './migrate.ts'
 
@@ -17,7 +18,7 @@ type Asked = Pick<SQL | TransactionSQL, 'unsafe'>
 
 export function postgresPeople(url: string): PeopleStore {
   const timeout = String(TIMEOUT_S * 1_000)
-  const pool = new SQL({
+  const pool = new Bun.SQL({
     url,
     max: CONNECTIONS_MAX,
     bigint: true,
@@ -93,8 +94,8 @@ function numberedOf(text: string, given: Given): { numbered: string; values: rea
  * No connection, or an answer that says as much: 08 connection, 25006 a standby, 25P03 and 57 ended from outside or by time, 40P01 a deadlock, 53 no room
  * (https://www.postgresql.org/docs/current/errcodes-appendix.html).
  */
-const isAway = (error: unknown): error is InstanceType<typeof SQL.PostgresError> =>
-  error instanceof SQL.PostgresError &&
+const isAway = (error: unknown): error is InstanceType<typeof Bun.SQL.PostgresError> =>
+  error instanceof Bun.SQL.PostgresError &&
   (/^ERR_POSTGRES_(?:CONNECTION|IDLE|LIFETIME)/.test(error.code) || /^(?:08|25006|25P03|40P01|53|57)/.test(String(error.errno)))
 
 /** Times and counts are far below 2^53. */
