@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bodyOf, SECRETS, sessionEvent, signatureOf } from '../support/fake-stripe.ts'
 import { partsOf } from '../support/page-parts.ts'
+import { postgres, postgresTest } from '../support/postgres.ts'
 import { connectRaw, rawRequest } from '../support/raw-client.ts'
 import { type BookKeeper, type Call, keepBooks, wordsOf } from './book-keeper.ts'
 import { configurationOf, UPSTREAM_ENV } from './configuration.ts'
@@ -132,6 +133,39 @@ test('cabinet and console come whole, with every script that another imports, ea
   expect(me).toMatchObject({ person: { email: 'ann@example.com', has_password: true }, accounts: [{ name: 'acme', role: 'owner' }] })
   expect([token, cookie, 'correct horse'].filter((secret) => gateway.err().includes(secret))).toEqual([])
 })
+
+postgresTest(
+  'it serves a ledger on Postgres: commands, the writing thread and the reading one reach it, and their sums agree',
+  async () => {
+    const url = await postgres().createDatabase()
+    await place.remove()
+    place = new Place([binary], { LEDGER_URL: url })
+    place.write('tollgate.toml', '[operator]\nport = 0\n[ledger]\nurl_env = "LEDGER_URL"\n')
+    const { id, key } = await createKey('--name', 'app')
+    const gateway = await place.serve()
+    const { data: models } = (await (await fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).json()) as {
+      data: { id: string }[]
+    }
+    const body = { model: models[0]?.id, messages: [{ role: 'user', content: PROMPT }] }
+    const whole = await post(gateway.url, '/v1/chat/completions', key, body)
+    const streamed = await post(gateway.url, '/v1/chat/completions', key, { ...body, stream: true })
+    expect([whole.status, await streamed.text()]).toEqual([200, expect.stringContaining('data: [DONE]')])
+    const asked = await fetch(`${gateway.url}/v1/dashboard/usage/requests`, { headers: { authorization: `Bearer ${key}` } })
+    const { data: receipts } = (await asked.json()) as { data: { cost_usd: number }[] }
+    const costUsd = receipts.reduce((sum, { cost_usd }) => sum + cost_usd, 0)
+    expect([receipts.length, costUsd > 0]).toEqual([2, true])
+    const listed = (await place.json<{ data: Key[] }>('keys', 'list')).data
+    expect(listed).toMatchObject([
+      { id, spent_usd: expect.closeTo(costUsd, 5), balance_usd: expect.closeTo(100 - costUsd, 5), held_usd: 0 },
+    ])
+    expect((await place.json<{ data: unknown[] }>('usage')).data).toMatchObject([{ requests: 2, cost_usd: expect.closeTo(costUsd, 5) }])
+    await place.verify()
+    gateway.signal('SIGTERM')
+    expect(await gateway.exited).toEqual({ code: 0, signal: null })
+    await place.verify()
+    expect(existsSync(place.ledgerPath)).toBeFalse()
+  },
+)
 
 test('an event that Stripe signed is booked once, and one that it did not sign never', async () => {
   place.write(
