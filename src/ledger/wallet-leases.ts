@@ -134,15 +134,19 @@ export class WalletLeases<Key extends LeasedKey> {
     if (this.#keys.has(key)) key.lease.isInDoubt = true
   }
 
+  /** What they are a part of was made less by another way than a settle: what is idle is asked for again. */
+  forgetAccount(account: Key['account']): void {
+    if (this.#accounts.has(account)) forgetIdle(account)
+  }
+
+  forgetKey(key: Key): void {
+    if (this.#keys.has(key)) forgetIdle(key)
+  }
+
   /** Whoever writes now may have lost them, with the rows: until asked, nothing is idle. */
   forget(): void {
     this.#forgotten = this.#lastMove
-    for (const leases of [this.#accounts, this.#keys]) {
-      for (const { lease, unsettledPicos } of leases) {
-        lease.amountPicos = -unsettledPicos
-        lease.isInDoubt = true
-      }
-    }
+    for (const leases of [this.#accounts, this.#keys]) for (const one of leases) forgetIdle(one)
   }
 
   /** Nothing is leased, as far as is known, and nothing comes back. */
@@ -188,6 +192,11 @@ function learnLease({ lease, unsettledPicos }: Held, { backedPicos, hasMore, isS
   lease.amountPicos = backedPicos - unsettledPicos
   lease.isInDoubt = hasMore
   if (isAsk) lease.isSmall = isSmall
+}
+
+function forgetIdle({ lease, unsettledPicos }: Held): void {
+  lease.amountPicos = -unsettledPicos
+  lease.isInDoubt = true
 }
 
 function shrink<One extends Held>(one: One | undefined, amountPicos: bigint | undefined): One | undefined {

@@ -321,13 +321,16 @@ export class Wallets {
       // The key may have had to leave the memory since it was asked for; what its account has is shared by others that are still there.
       const account = this.#accounts.get(state.accountId)
       if (account !== undefined) {
+        const isCredited = account.toppedUpAt !== (state.toppedUpAt ?? 0)
         account.toppedUpAt = state.toppedUpAt ?? 0
         account.isActive = state.isAccountActive
         account.balancePicos = state.balancePicos - account.unsettledPicos
+        if (isCredited || account.lease.amountPicos > account.balancePicos) this.#leases.forgetAccount(account)
       }
       const key = this.#keys.get(state.keyId)
       if (key === undefined) continue
-      Object.assign(key, { isActive: state.isActive, expiresAt: state.expiresAt, limitPicos: state.limitPicos })
+      Object.assign(key, { isActive: state.isActive, expiresAt: state.expiresAt })
+      this.#limit(key, state.limitPicos)
       key.lastSyncedAt = Math.max(key.lastSyncedAt, state.lastSyncedAt)
       key.spentPicos = state.spentPicos + key.unsettledPicos
       this.#leases.doubt(key)
@@ -354,7 +357,7 @@ export class Wallets {
         set(this.#keys.get(operation.keyId), { isActive: operation.isActive })
         break
       case 'setKeyLimit':
-        set(this.#keys.get(operation.keyId), { limitPicos: operation.limitPicos })
+        this.#limit(this.#keys.get(operation.keyId), operation.limitPicos)
         if (isNew) this.#sync(operation.keyId, operation.now)
         break
       case 'setKeyExpiry':
@@ -377,6 +380,13 @@ export class Wallets {
     if (account === undefined) return
     account.balancePicos += amount
     account.toppedUpAt = Math.max(account.toppedUpAt, now)
+    if (amount < ZERO) this.#leases.forgetAccount(account)
+  }
+
+  #limit(key: KeyWallet | undefined, limitPicos: Picos | null): void {
+    if (key === undefined || key.limitPicos === limitPicos) return
+    key.limitPicos = limitPicos
+    this.#leases.forgetKey(key)
   }
 
   #sync(keyId: string, now: number): void {

@@ -106,6 +106,50 @@ describe('what is said', () => {
     await close(a, b)
   })
 
+  postgresTest('what is taken off a balance or a limit is not spent out of leases that were had before, on no node', async () => {
+    const url = await postgres().createDatabase()
+    const [a, b] = [await openNode(url), await openNode(url)]
+    await withKey(a)
+    const small = (requestId: string) => holdRequest(requestId, 'key_1', usd('0.01'), { now: Date.now() })
+    const whatIsIdle = async (round: string): Promise<void> => {
+      for (const { ledger } of [a, b]) {
+        await find(ledger)
+        const requestId = `${round}_${ledger === a.ledger ? 'a' : 'b'}`
+        expect(await ledger.hold(small(requestId))).toBe('held')
+        ledger.void(requestId)
+        // Out of what is idle: it is not asked for.
+        expect(ledger.hold(small(`${requestId}_2`))).toBe('held')
+        ledger.void(`${requestId}_2`)
+      }
+    }
+    const now = Date.now()
+    await a.ledger.operate({ kind: 'setKeyLimit', keyId: 'key_1', limitPicos: usd('5'), now })
+    await until('b knows of the limit', () => b.ledger.purseOf('key_1')?.limitPicos !== null)
+    await whatIsIdle('limited')
+    await a.ledger.operate({ kind: 'setKeyLimit', keyId: 'key_1', limitPicos: usd('0'), now })
+    await until('b knows of the new one', () => b.ledger.purseOf('key_1')?.limitPicos === usd('0'))
+    for (const { ledger } of [a, b]) expect(await ledger.hold(small('over'))).toBe('exhausted')
+
+    await a.ledger.operate({ kind: 'setKeyLimit', keyId: 'key_1', limitPicos: null, now })
+    await until('b knows that there is none', () => b.ledger.purseOf('key_1')?.limitPicos === null)
+    await whatIsIdle('paid')
+    const { accountId } = (await find(a.ledger)) as KeyRecord
+    const refund = {
+      kind: 'credit',
+      creditKind: 'refund',
+      accountId,
+      creditId: 'credit_2',
+      amountPicos: usd('-9.999'),
+      ref: '',
+      now,
+    } as const
+    expect(await a.ledger.operate(refund)).toEqual({ result: 'done' })
+    await until('b knows of it', () => b.ledger.purseOf('key_1')?.account.balancePicos === usd('0.001'))
+    const answers = [await a.ledger.hold(small('first')), await b.ledger.hold(small('second'))]
+    expect(answers).toEqual(['held', 'reserved'])
+    await close(a, b)
+  })
+
   postgresTest('without hearing anything a node finds within a second that a key which runs was disabled', async () => {
     const url = await postgres().createDatabase()
     const [a, b] = [await openNode(url), await openNode(url)]
