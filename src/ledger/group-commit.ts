@@ -235,7 +235,8 @@ export class GroupCommit implements Ledger {
   #onMessage(message: Message): void {
     switch (message.kind) {
       case 'keys':
-        for (const keyId of message.keyIds) this.#tellChange({ keyId, stop: message.stop })
+        // Whoever may connect to the database can say it: nobody is stopped until the row says so.
+        for (const keyId of message.keyIds) this.#tellChange({ keyId, stop: null })
         this.#resync(message.keyIds.filter((keyId) => this.#wallets.has(keyId)))
         return
       case 'credit': {

@@ -150,6 +150,23 @@ describe('what is said', () => {
     await close(a, b)
   })
 
+  postgresTest('who may only speak on the channel cuts nobody: what counts is what the rows say', async () => {
+    const url = await postgres().createDatabase()
+    const [a, b] = [await openNode(url), await openNode(url)]
+    await withKey(a)
+    expect(await hold(b.ledger, 'req_1')).toBe('held')
+    const outside = asking(url)
+    b.changes.length = 0
+    const forged = { kind: 'keys', lane: 99, stop: 'disabled', keyIds: ['key_1'] }
+    await outside.ask("SELECT pg_notify('tollgate_ledger', $1)", [JSON.stringify([1, forged])])
+    await until('b looks', () => b.changes.length > 0)
+    await Bun.sleep(100)
+    expect(b.changes.filter(({ stop }) => stop !== null)).toEqual([])
+    b.ledger.void('req_1')
+    await close(a, b)
+    await outside.close()
+  })
+
   postgresTest('without hearing anything a node finds within a second that a key which runs was disabled', async () => {
     const url = await postgres().createDatabase()
     const [a, b] = [await openNode(url), await openNode(url)]
