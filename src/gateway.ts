@@ -31,6 +31,7 @@ import { BodyReader } from './relay/body-reader.ts'
 import { KeyLimits } from './relay/key-limits.ts'
 import { LiveStreams } from './relay/live-streams.ts'
 import { ResponseMemory } from './relay/response-memory.ts'
+import { SharedKeyLimits } from './relay/shared-key-limits.ts'
 import { TIMINGS, type Timings } from './relay/timings.ts'
 import { turningWheel } from './turning-wheel.ts'
 import type { MemberConfig } from './upstream/member.ts'
@@ -120,7 +121,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   if (opened.replayed > 0) log.notice('settles that the spill had kept are in the ledger', { replayed: opened.replayed })
   if (recovered > 0) log.notice('requests of a dead process were waived', { recovered })
   const live = new LiveStreams(collectSoon)
-  const keyLimits = new KeyLimits({ limits: world.limits, now: world.clock.monotonicMs })
+  const counting = { limits: world.limits, now: world.clock.monotonicMs }
+  const keyLimits = shared === undefined ? new KeyLimits(counting) : new SharedKeyLimits({ ...counting, shared: shared.limits })
   const bodies = bodyMemoryOf(world, options.memoryBytes ?? processMemoryBytes())
   const clientLimits = new ClientLimits({ limits: world.limits, now: world.clock.monotonicMs })
   const memory = new ResponseMemory({ now: world.clock.monotonicMs })

@@ -161,11 +161,6 @@ export class GroupCommit implements Ledger {
     return this.#writer.isWritable && this.#keeper.mayAdmit()
   }
 
-  /** Another node waits for what is idle here of an account and its keys. */
-  giveBack(accountNumber: number): void {
-    this.#leases?.giveBack(accountNumber)
-  }
-
   isSound(): boolean {
     return this.#keeper.isSound()
   }

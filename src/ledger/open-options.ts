@@ -3,6 +3,7 @@
 import type { GroupCommitOptions } from './group-commit.ts'
 import type { Ledger } from './ledger.ts'
 import type { SharedAnswers } from './shared-answers.ts'
+import type { SharedLimits } from './shared-limits.ts'
 
 /** Within it a client still waits for the end of its answer. */
 const RETRY_MS = 2_000
@@ -44,6 +45,7 @@ export type OpenedLedger = Readonly<{ ledger: Ledger; recovered: number; replaye
 /** `isCurrent`: whether anything that was read since then, by the monotonic clock, would be read so now. */
 export type Shared = Readonly<{
   answers: SharedAnswers
+  limits: SharedLimits
   isCurrent: (askedAtMs: number) => boolean
   skewMs: () => number
   fences: () => number

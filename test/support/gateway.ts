@@ -54,6 +54,8 @@ export type TestGatewayOptions = Readonly<{
   limits?: Partial<Limits>
   /** Of a gateway that was stopped; default a new one. */
   ledgerPath?: string
+  /** On Postgres instead, with others: its rows are then read by a connection of the test's own. Default of `leaseMs`: 10 s. */
+  postgres?: Readonly<{ url: string; leaseMs?: number }>
   timings?: Partial<Timings>
   models?: readonly Partial<Model>[]
   corsOrigins?: readonly string[]
@@ -265,7 +267,7 @@ function open(path: string) {
 }
 
 function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<typeof startGateway>[0]['config'] {
-  const { upstreams = [], limits = {}, models = [{}], corsOrigins = ['*'], publicUrl } = options
+  const { upstreams = [], limits = {}, models = [{}], corsOrigins = ['*'], publicUrl, postgres } = options
   const { dashboardUrl = 'https://cabinet.example/keys' } = options
   const servedBy = upstreams.map((_, index) => ({ name: `upstream-${index}`, model: 'vendor-sonnet-1' }))
   const catalog: Catalog = {
@@ -283,7 +285,10 @@ function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<t
     mail: options.mail,
     alerts: { allowPrivate: options.allowPrivate ?? false },
     payments: options.payments ?? { text: undefined, stripe: undefined },
-    ledger: { kind: 'sqlite', path: ledgerPath },
+    ledger:
+      postgres === undefined
+        ? { kind: 'sqlite', path: ledgerPath }
+        : { kind: 'postgres', path: ledgerPath, node: 'n', leaseMs: 10_000, statementKey: undefined, ...postgres },
     limits: { ...LIMITS, requestsPerMinute: 100_000, concurrentRequests: 1_000, ...limits },
     upstreams: upstreams.map((baseUrl, index) => ({
       name: `upstream-${index}`,

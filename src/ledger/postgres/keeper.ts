@@ -6,9 +6,10 @@
 import type { Keeper } from '../keeper.ts'
 import type { PostgresAnswers } from './answers.ts'
 import type { Hearing } from './hearing.ts'
+import type { PostgresLimits } from './limits.ts'
 import type { LedgerNode } from './node.ts'
 
-type Parts = Readonly<{ node: LedgerNode; hearing: Hearing; answers: PostgresAnswers; onDeaf: () => void }>
+type Parts = Readonly<{ node: LedgerNode; hearing: Hearing; answers: PostgresAnswers; limits: PostgresLimits; onDeaf: () => void }>
 
 const DEAF_MS = 500
 
@@ -55,6 +56,7 @@ export class NodeKeeper implements Keeper {
 
   onClosed(): Promise<void> {
     this.#parts.answers.close()
+    this.#parts.limits.close()
     return this.#parts.node.leave()
   }
 }

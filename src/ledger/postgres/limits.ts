@@ -7,14 +7,18 @@ import { type Session, SessionFailure } from './session.ts'
 type Row = Readonly<{ requests: bigint; granted_places: bigint | null; wait_ms: bigint; live_nodes: bigint }>
 
 export class PostgresLimits implements SharedLimits {
-  readonly #session: Pick<Session, 'ask'>
+  readonly #session: Pick<Session, 'ask' | 'close'>
   readonly #identity: () => NodeIdentity | undefined
   #lastNumber = 0
 
   /** `identity`: who takes; undefined: it may not now. */
-  constructor(session: Pick<Session, 'ask'>, identity: () => NodeIdentity | undefined) {
+  constructor(session: Pick<Session, 'ask' | 'close'>, identity: () => NodeIdentity | undefined) {
     this.#session = session
     this.#identity = identity
+  }
+
+  close(): void {
+    this.#session.close()
   }
 
   async take({ keyId, requests, places, perMinute, atOnce }: LimitAsk): Promise<LimitGrant | 'unavailable'> {

@@ -12,6 +12,7 @@ import type { OpenProblem } from '../task.ts'
 import { PostgresAnswers } from './answers.ts'
 import { Hearing } from './hearing.ts'
 import { NodeKeeper } from './keeper.ts'
+import { PostgresLimits } from './limits.ts'
 import { LedgerNode } from './node.ts'
 import { takeStatementKey } from './noted-key.ts'
 import { connectTo, type Reachable, whileAsking } from './reach.ts'
@@ -24,6 +25,10 @@ const JOIN_PAUSE_MS = 100
 /** Of a claim, and of keeping an answer of megabytes. */
 const ANSWER_MS_MAX = 5_000
 const ANSWERERS = 4
+
+/** Of a limit that is asked for; then the node lets in its part of it. */
+const LIMIT_MS_MAX = 250
+const LIMITERS = 2
 
 export async function openLedger({
   place,
@@ -46,18 +51,23 @@ export async function openLedger({
     identity: () => node.identity,
     onBug,
   })
+  const limits = new PostgresLimits(
+    new Session({ url: place.url, name: `tollgate ${place.node} limits`, limitMs: LIMIT_MS_MAX, connections: LIMITERS }),
+    () => node.identity,
+  )
   const ledger = new GroupCommit({
     ...given,
     place: () => ({ ...plain, identity: node.identity }),
     makeKeeper(tell, ears) {
       Object.assign(wires, { tell, ears })
-      return new NodeKeeper({ node, hearing, answers, onDeaf: ears.onDeaf })
+      return new NodeKeeper({ node, hearing, answers, limits, onDeaf: ears.onDeaf })
     },
   })
   const opened = await ledger.start()
   if ('recovered' in opened) {
     const shared = {
       answers,
+      limits,
       isCurrent: (askedAtMs: number) => hearing.isCurrent(askedAtMs),
       skewMs: () => node.skewMs,
       fences: () => node.fences,
@@ -66,6 +76,7 @@ export async function openLedger({
   }
   hearing.close()
   answers.close()
+  limits.close()
   await node.leave()
   return opened
 }

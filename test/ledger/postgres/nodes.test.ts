@@ -244,3 +244,14 @@ describe('what is left', () => {
     await close(a, b)
   })
 })
+
+postgresTest('the limits of a key are one over all nodes, and a node that has closed holds no place of them', async () => {
+  const url = await postgres().createDatabase()
+  const [a, b] = [await openNode(url), await openNode(url)]
+  const ask = { keyId: 'key_1', perMinute: 10, atOnce: 10 }
+  expect(await a.shared.limits.take({ ...ask, requests: 8, places: 7 })).toMatchObject({ requests: 8, places: 7, nodes: 2 })
+  expect(await b.shared.limits.take({ ...ask, requests: 8, places: 7 })).toMatchObject({ requests: 2, places: 3 })
+  await a.ledger.close()
+  expect(await b.shared.limits.take({ ...ask, requests: 0, places: 7 })).toMatchObject({ places: 7, nodes: 1 })
+  await b.ledger.close()
+})

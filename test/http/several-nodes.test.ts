@@ -1,0 +1,68 @@
+/** Gateways on one Postgres, over HTTP: what a key may do on all of them together. Protects keys.md "Limits over nodes". */
+
+import { afterEach, expect } from 'bun:test'
+import { MESSAGE } from '../support/answered-gateway.ts'
+import { type FakeUpstream, nativeMessage, type Script, startFakeUpstream } from '../support/fake-upstream.ts'
+import { MODEL_ID, startTestGateway, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts'
+import { until } from '../support/nodes.ts'
+import { postgres, postgresTest } from '../support/postgres.ts'
+
+let ending: (() => Promise<void> | void)[] = []
+afterEach(async () => {
+  for (const end of ending.reverse()) await end()
+  ending = []
+})
+
+type Two = Readonly<{ a: TestGateway; b: TestGateway; upstream: FakeUpstream; secret: string }>
+
+async function startTwo({ script, ...options }: TestGatewayOptions & Readonly<{ script?: () => Script }> = {}): Promise<Two> {
+  const upstream = await startFakeUpstream({ answer: () => script?.() ?? nativeMessage(MESSAGE) })
+  ending.push(() => upstream.stop())
+  const url = await postgres().createDatabase()
+  const start = async (): Promise<TestGateway> => {
+    const gateway = await startTestGateway({ upstreams: [upstream.url], postgres: { url }, ...options })
+    ending.push(() => gateway.stop())
+    return gateway
+  }
+  const a = await start()
+  const b = await start()
+  return { a, b, upstream, secret: await a.createKey() }
+}
+
+const BODY = { model: MODEL_ID, max_tokens: 16, messages: [{ role: 'user', content: 'Hi' }] }
+const ask = (gateway: TestGateway, secret: string): Promise<Response> => gateway.post('/v1/messages', secret, BODY)
+
+postgresTest(
+  'a key has its requests of the minute once, whichever of two gateways is asked, and Retry-After says when there is one more',
+  async () => {
+    const { a, b, secret } = await startTwo({ limits: { requestsPerMinute: 4 } })
+    const answers: Response[] = []
+    for (let n = 0; n < 10; n++) answers.push(await ask(n % 2 === 0 ? a : b, secret))
+    expect(answers.map(({ status }) => status)).toEqual([...Array(4).fill(200), ...Array(6).fill(429)])
+    for (const { headers } of answers.slice(4)) {
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+      expect(Number(headers.get('retry-after'))).toBeLessThanOrEqual(15)
+    }
+  },
+)
+
+postgresTest('a key runs its requests at once once over two gateways, and what has ended on one is soon free on the other', async () => {
+  const gate = Promise.withResolvers<void>()
+  const script = (): Script => [{ when: gate.promise }, ...nativeMessage(MESSAGE)]
+  const { a, b, upstream, secret } = await startTwo({ limits: { concurrentRequests: 2 }, script })
+  const statuses: number[] = []
+  const all = Array.from({ length: 8 }, async (_, n) => void statuses.push((await ask(n % 2 === 0 ? a : b, secret)).status))
+  await until('the others are refused', () => statuses.length === 6)
+  expect(statuses).toEqual(Array(6).fill(429))
+  await until('two run', () => upstream.requests.length === 2)
+  expect((await ask(a, secret)).status).toBe(429)
+  expect((await ask(b, secret)).status).toBe(429)
+  gate.resolve()
+  await Promise.all(all)
+  expect(statuses.filter((status) => status === 200)).toHaveLength(2)
+  for (const gateway of [a, b])
+    await until('each can have both', async () => {
+      const both = await Promise.all([ask(gateway, secret), ask(gateway, secret)])
+      return both.every(({ status }) => status === 200)
+    })
+})
