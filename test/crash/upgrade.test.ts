@@ -3,17 +3,18 @@
  * Rules: operator.md "Upgrade", "Shutdown".
  */
 
-import { afterAll, afterEach, beforeEach, expect, test } from 'bun:test'
-import { cpSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { afterAll, afterEach, beforeEach, expect, setDefaultTimeout } from 'bun:test'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { isPostgresRunning, postgresTest } from '../support/postgres.ts'
+import { createPostgresLedger } from '../support/postgres-connection.ts'
 import { type Fate, KeptConnection } from './kept-connection.ts'
-import { type GatewayProcess, Place } from './process.ts'
+import { type GatewayProcess, Place, SOURCE } from './process.ts'
 
 const UPGRADES = 10
-const SHARED = [process.execPath, join(import.meta.dir, 'shared-gateway.ts')]
-const CONFIG = '[operator]\nport = 0\n[limits]\nrequests_per_minute = 1000000\nconcurrent_requests = 5000\ndrain_ms = 60000\n'
+const CONFIG =
+  '[ledger]\nurl_env = "LEDGER_URL"\n[operator]\nport = 0\n[limits]\nrequests_per_minute = 1000000\nconcurrent_requests = 5000\ndrain_ms = 60000\n'
 const MIGRATE = '/proc/sys/net/ipv4/tcp_migrate_req'
-const TIMEOUT_MS = 240_000
+setDefaultTimeout(240_000)
 
 const before = readSetting()
 /** What is queued for a listener that closes goes to the next one: the system's setting, which only root may change. */
@@ -24,23 +25,15 @@ afterAll(() => {
 
 let place: Place
 let key: string
-const others: Place[] = []
 beforeEach(async () => {
-  place = new Place()
+  if (!isPostgresRunning) return
+  place = new Place(SOURCE, { LEDGER_URL: await createPostgresLedger() })
   place.write('tollgate.toml', CONFIG)
   key = (await place.createKey('--balance', '10000')).key
 })
-afterEach(async () => {
-  await Promise.all([place, ...others.splice(0)].map((one) => one.remove()))
-})
+afterEach(() => (isPostgresRunning ? place.remove() : undefined))
 
-/** Each on its own copy of the ledger, which knows the key. */
-function start(port: number): Promise<GatewayProcess> {
-  const own = new Place()
-  others.push(own)
-  cpSync(place.folder, own.folder, { recursive: true })
-  return own.serve({ program: SHARED, args: ['--port', String(port)] })
-}
+const start = (port: number): Promise<GatewayProcess> => place.serve({ args: ['--port', String(port)] })
 
 const stream = (directives: string): string => {
   const body = JSON.stringify({
@@ -81,44 +74,40 @@ class Load {
   }
 }
 
-test(
-  `${UPGRADES} upgrades under load cut no stream and reset no connection`,
-  async () => {
-    let current = await start(0)
-    const port = Number(new URL(current.url).port)
-    const load = new Load()
-    const small = `GET /v1/models HTTP/1.1\r\nHost: x\r\nx-api-key: ${key}\r\n\r\n`
-    for (let index = 0; index < 4; index++) {
-      load.add(port, small, { keeps: false, end: 'claude-sonnet-5-5' })
-      load.add(port, small, { keeps: true, end: 'claude-sonnet-5-5' })
-      load.add(port, stream('say=Hello there'), { keeps: true, end: 'message_stop' })
-      load.add(port, stream('tokens=40 speed=25'), { keeps: index % 2 === 0, end: 'message_stop' })
-    }
-    const left: Promise<unknown>[] = []
-    for (let index = 0; index < UPGRADES; index++) {
-      const next = await start(port)
-      current.signal('SIGTERM')
-      left.push(current.exited.then(({ code }) => expect(code).toBe(0)))
-      current = next
-      await Bun.sleep(500)
-    }
-    await Promise.all(left)
-    await load.stop()
-    const { fates, wrong, connections } = load
-    expect(wrong).toEqual([])
-    expect(fates.cut).toBe(0)
-    expect(connections).toBeGreaterThan(UPGRADES * 100)
-    if (!migrates)
-      console.warn(`${MIGRATE} cannot be set: ${fates.lost} of ${connections} connections were reset, up to 1 in 20,000 is let pass`)
-    expect(fates.lost).toBeLessThanOrEqual(migrates ? 0 : Math.ceil(connections / 20_000))
-    console.info(`${fates.whole} answers over ${connections} connections, ${UPGRADES} upgrades, tcp_migrate_req ${migrates ? 1 : 0}`)
+postgresTest(`${UPGRADES} upgrades under load cut no stream and reset no connection`, async () => {
+  let current = await start(0)
+  const port = Number(new URL(current.url).port)
+  const load = new Load()
+  const small = `GET /v1/models HTTP/1.1\r\nHost: x\r\nx-api-key: ${key}\r\n\r\n`
+  for (let index = 0; index < 4; index++) {
+    load.add(port, small, { keeps: false, end: 'claude-sonnet-5-5' })
+    load.add(port, small, { keeps: true, end: 'claude-sonnet-5-5' })
+    load.add(port, stream('say=Hello there'), { keeps: true, end: 'message_stop' })
+    load.add(port, stream('tokens=40 speed=25'), { keeps: index % 2 === 0, end: 'message_stop' })
+  }
+  const left: Promise<unknown>[] = []
+  for (let index = 0; index < UPGRADES; index++) {
+    const next = await start(port)
     current.signal('SIGTERM')
-    await current.exited
-  },
-  TIMEOUT_MS,
-)
+    left.push(current.exited.then(({ code }) => expect(code).toBe(0)))
+    current = next
+    await Bun.sleep(500)
+  }
+  await Promise.all(left)
+  await load.stop()
+  const { fates, wrong, connections } = load
+  expect(wrong).toEqual([])
+  expect(fates.cut).toBe(0)
+  expect(connections).toBeGreaterThan(UPGRADES * 100)
+  if (!migrates)
+    console.warn(`${MIGRATE} cannot be set: ${fates.lost} of ${connections} connections were reset, up to 1 in 20,000 is let pass`)
+  expect(fates.lost).toBeLessThanOrEqual(migrates ? 0 : Math.ceil(connections / 20_000))
+  console.info(`${fates.whole} answers over ${connections} connections, ${UPGRADES} upgrades, tcp_migrate_req ${migrates ? 1 : 0}`)
+  current.signal('SIGTERM')
+  await current.exited
+})
 
-test('whoever leaves takes no new connection, answers on those that it has, and says there that they close', async () => {
+postgresTest('whoever leaves takes no new connection, answers on those that it has, and says there that they close', async () => {
   const old = await start(0)
   const port = Number(new URL(old.url).port)
   const next = await start(port)
@@ -145,25 +134,28 @@ test('whoever leaves takes no new connection, answers on those that it has, and 
   expect(await old.exited).toEqual({ code: 0, signal: null })
   next.signal('SIGTERM')
   expect(await next.exited).toEqual({ code: 0, signal: null })
-}, 60_000)
+})
 
-test('alone on its port it refuses what is new at once, also over connections that it has, and lets its streams finish', async () => {
-  const gateway = await start(0)
-  const port = Number(new URL(gateway.url).port)
-  const kept = new KeptConnection(port)
-  expect((await kept.ask(stream('say=Hello there'))).text).toContain('message_stop')
-  const running = await openStreams(gateway, port)
-  gateway.signal('SIGTERM')
-  await gateway.said('draining')
-  while ((await fetch(`${gateway.operatorUrl}/readyz`)).status === 200) await Bun.sleep(5)
-  await Bun.sleep(100)
-  const answers = await Promise.all([kept, new KeptConnection(port)].map((one) => one.ask(stream('say=Hello there'))))
-  expect(answers.filter(({ text }) => text !== '' && !text.startsWith('HTTP/1.1 503 '))).toEqual([])
-  for (const { fate, text } of await Promise.all(running)) expect([fate, text.includes('message_stop')]).toEqual(['whole', true])
-  expect(await gateway.exited).toEqual({ code: 0, signal: null })
-}, 60_000)
+postgresTest(
+  'alone on its port it refuses what is new at once, also over connections that it has, and lets its streams finish',
+  async () => {
+    const gateway = await start(0)
+    const port = Number(new URL(gateway.url).port)
+    const kept = new KeptConnection(port)
+    expect((await kept.ask(stream('say=Hello there'))).text).toContain('message_stop')
+    const running = await openStreams(gateway, port)
+    gateway.signal('SIGTERM')
+    await gateway.said('draining')
+    while ((await fetch(`${gateway.operatorUrl}/readyz`)).status === 200) await Bun.sleep(5)
+    await Bun.sleep(100)
+    const answers = await Promise.all([kept, new KeptConnection(port)].map((one) => one.ask(stream('say=Hello there'))))
+    expect(answers.filter(({ text }) => text !== '' && !text.startsWith('HTTP/1.1 503 '))).toEqual([])
+    for (const { fate, text } of await Promise.all(running)) expect([fate, text.includes('message_stop')]).toEqual(['whole', true])
+    expect(await gateway.exited).toEqual({ code: 0, signal: null })
+  },
+)
 
-test('a second signal does not wait, and neither does whoever has no connection left', async () => {
+postgresTest('a second signal does not wait, and neither does whoever has no connection left', async () => {
   const gateway = await start(0)
   const port = Number(new URL(gateway.url).port)
   const streams = await openStreams(gateway, port, 'tokens=2000 speed=20')
@@ -179,14 +171,17 @@ test('a second signal does not wait, and neither does whoever has no connection 
   idle.signal('SIGTERM')
   expect(await idle.exited).toEqual({ code: 0, signal: null })
   expect(performance.now() - from).toBeLessThan(1_500)
-}, 60_000)
+})
 
-/** Streams of which some run in `gateway`: it has begun to answer. */
+/** Streams of which some run in `gateway`: who gets a connection is the kernel's choice, so they are opened until one has. */
 async function openStreams(gateway: GatewayProcess, port: number, directives = 'tokens=60 speed=20') {
-  const asked = Array.from({ length: 6 }, () => new KeptConnection(port).ask(stream(directives)))
   const running = async (): Promise<number> =>
     Number(/^tollgate_holds (\d+)$/m.exec(await (await fetch(`${gateway.operatorUrl}/metrics`)).text())?.[1] ?? 0)
-  while ((await running()) === 0) await Bun.sleep(20)
+  const asked: ReturnType<KeptConnection['ask']>[] = []
+  do {
+    asked.push(new KeptConnection(port).ask(stream(directives)))
+    await Bun.sleep(50)
+  } while ((await running()) === 0)
   return asked
 }
 
