@@ -28,13 +28,13 @@ export class PostgresError extends Error {
 
 /** Data, integrity (our triggers' among them), cardinality, syntax and names, and what a function raised: the statement or its values cause them. */
 const RULE_CLASSES = new Set(['21', '22', '23', '42', 'P0'])
-/** Of these, what an operator or another program did to the database. */
-const INSUFFICIENT_PRIVILEGE = '42501'
+/** Of these, what an operator or another program did to the database: no privilege; a table, or a function, that is not there, as while it is restored. */
+const DONE_TO_IT = new Set(['42501', '42P01', '42883'])
 const FENCED = 'TG001'
 const CONFLICTS = new Set(['40001', '40P01'])
 
 export const isStorageFailure = (error: unknown): error is PostgresError =>
-  error instanceof PostgresError && (!RULE_CLASSES.has(error.sqlState.slice(0, 2)) || error.sqlState === INSUFFICIENT_PRIVILEGE)
+  error instanceof PostgresError && (!RULE_CLASSES.has(error.sqlState.slice(0, 2)) || DONE_TO_IT.has(error.sqlState))
 
 /** A deadlock, or what another transaction did meanwhile: nothing was done, and the same may be tried again at once. A storage failure as well. */
 export const isConflict = (error: unknown): boolean => error instanceof PostgresError && CONFLICTS.has(error.sqlState)

@@ -266,3 +266,18 @@ postgresTest('a settle finds each row by an index, however small the tables were
   expect(scans()).toEqual(before)
   machine.close()
 })
+
+postgresTest('while the tables or functions are not there, as during a restore, what was acknowledged stays in the spill', async () => {
+  const machine = await open()
+  const debit = debitOf(machine, 'r1')
+  const spilled = readFrame(frameOf([settle(debit) as never], (index) => machine.ledger.versionAt(index), machine.ledger.boot))
+  const [gone, back] = ['ALTER FUNCTION settle RENAME TO gone', 'ALTER FUNCTION gone RENAME TO settle']
+  machine.db.run(gone)
+  expect(machine.ledger.replay([spilled])).toMatchObject({ kind: 'failed' })
+  machine.db.run(back)
+  machine.db.run('ALTER TABLE receipts RENAME TO gone')
+  expect(machine.ledger.replay([spilled])).toMatchObject({ kind: 'failed' })
+  machine.db.run('ALTER TABLE gone RENAME TO receipts')
+  expect(machine.ledger.replay([spilled])).toMatchObject({ settled: ['r1'], faults: [] })
+  machine.close()
+})
