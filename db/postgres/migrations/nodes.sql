@@ -9,6 +9,10 @@ BEGIN
   IF NOT FOUND THEN
     RAISE EXCEPTION 'this node was fenced: another has taken its lane over' USING ERRCODE = 'TG001';
   END IF;
+  -- It may have been turned off since the start, for all or for the role.
+  IF current_setting('synchronous_commit') = 'off' THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
 END $$;
 
 -- Frees the lanes whose lease has been over for longer than `grace_ms`, with all that was leased to them; what is settled at this moment goes first, and its lane stays

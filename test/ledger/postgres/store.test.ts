@@ -281,3 +281,18 @@ postgresTest('while the tables or functions are not there, as during a restore, 
   expect(machine.ledger.replay([spilled])).toMatchObject({ settled: ['r1'], faults: [] })
   machine.close()
 })
+
+postgresTest('what is acknowledged is on disk, also where synchronous_commit was turned off since the start', async () => {
+  const machine = await open()
+  machine.db.run('SET synchronous_commit = off')
+  const atCommit = (text: string) =>
+    machine.db.transaction(() => {
+      machine.db.run(text)
+      return machine.db.query<{ value: string }, []>("SELECT current_setting('synchronous_commit') AS value").get()?.value
+    })()
+  expect(atCommit('SELECT 1')).toBe('off')
+  expect(atCommit('SELECT assert_node(lane, boot_number, epoch) FROM nodes WHERE lease_until > 0')).toBe('on')
+  machine.db.run('SET synchronous_commit = remote_apply')
+  expect(atCommit('SELECT assert_node(lane, boot_number, epoch) FROM nodes WHERE lease_until > 0')).toBe('remote_apply')
+  machine.close()
+})
