@@ -59,9 +59,12 @@ export function observe(seen: Observation, event: NativeEvent): void {
 
 const MESSAGE_ID_LENGTH_MAX = 128
 
-/** It is kept with the receipt, so it is bounded. */
+/**
+ * It is kept with the receipt, so it is bounded, and text that a store gives back as it was: Postgres refuses a NUL, and the receipt with it, and half of a pair of
+ * surrogates comes back as another character, so that the chain would not be what its hash says.
+ */
 export const messageIdOf = ({ id }: JsonObject): string | undefined =>
-  typeof id === 'string' && id !== '' ? id.slice(0, MESSAGE_ID_LENGTH_MAX) : undefined
+  typeof id === 'string' && id !== '' ? id.slice(0, MESSAGE_ID_LENGTH_MAX).toWellFormed().replaceAll('\0', '\ufffd') : undefined
 
 /** A stop reason and the final figures have come: nothing but the terminal event is missing, and it says nothing. */
 export const isToldWhole = (seen: Observation): boolean => seen.stopReason !== undefined && seen.isOutputFinal

@@ -3,6 +3,7 @@
 import { expect } from 'bun:test'
 import { join } from 'node:path'
 import { picos } from '../../../src/core/money.ts'
+import { messageIdOf } from '../../../src/core/native/observation.ts'
 import { CommitLoop } from '../../../src/ledger/commit-loop.ts'
 import { openLedger } from '../../../src/ledger/postgres/open.ts'
 import { Spill } from '../../../src/ledger/spill.ts'
@@ -294,5 +295,16 @@ postgresTest('what is acknowledged is on disk, also where synchronous_commit was
   expect(atCommit('SELECT assert_node(lane, boot_number, epoch) FROM nodes WHERE lease_until > 0')).toBe('on')
   machine.db.run('SET synchronous_commit = remote_apply')
   expect(atCommit('SELECT assert_node(lane, boot_number, epoch) FROM nodes WHERE lease_until > 0')).toBe('remote_apply')
+  machine.close()
+})
+
+postgresTest('whatever an upstream calls its message, the request is charged', async () => {
+  const machine = await open()
+  for (const [index, id] of ['a\0b', 'a\ud800', '"\\{}\'', `${'x'.repeat(127)}😀`].entries()) {
+    const messageId = messageIdOf({ id }) ?? ''
+    const debit = { ...debitOf(machine, `r${index}`), upstream: { name: 'u', model: 'm', messageId } }
+    expect(machine.ledger.apply([settle(debit)])).toMatchObject({ answers: ['settled'], faults: [] })
+  }
+  expect(machine.differences()).toEqual([])
   machine.close()
 })
