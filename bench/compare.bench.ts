@@ -1,7 +1,7 @@
 /**
  * `bun run bench [--quick] [--binary FILE] [--peer NAME=URL] [--upstream-port N] [--receipts N] [steps…]`: the whole table, Tollgate beside its peers, in about
  * twelve minutes on two cores; written to `bench/results` as JSON and as the picture of the README. `--quick` has shorter turns; then, and when only some steps
- * are named (`flush`, `debits`, `starts`, `loads`, `beside`, `memory`), nothing is written without `--write`.
+ * are named (`flush`, `debits`, `starts`, `loads`, `beside`, `memory`, `nodes`), nothing is written without `--write`.
  */
 
 import { parseArgs } from 'node:util'
@@ -16,9 +16,10 @@ import { openFilesMax } from './load/processes.ts'
 import { FULL, LoadRunner, QUICK } from './load/run-loads.ts'
 import { openStage } from './load/stage.ts'
 import { startToFirstAnswerMs } from './load/start-time.ts'
+import { measureNodes, NODES_FULL, NODES_QUICK, nodesText } from './nodes/measure-nodes.ts'
 import { picture } from './picture.ts'
 import { NONE, Readings, TOLLGATE } from './readings.ts'
-import { loadNow, machineText, writeResults } from './results.ts'
+import { loadNow, machineText, type NodesRun, writeResults } from './results.ts'
 import { rowsWith } from './rows.ts'
 import { median } from './statistics.ts'
 
@@ -53,6 +54,7 @@ const stage = await openStage({
 })
 const names = stage.gateways.map(({ name }) => name)
 const notes: string[] = []
+let nodes: NodesRun | undefined
 
 async function measureStarts(): Promise<void> {
   const [empty, full] = [stage.installation(TOLLGATE), stage.installation(TOLLGATE)]
@@ -78,6 +80,9 @@ const steps: Readonly<Record<string, () => Promise<unknown> | unknown>> = {
       openFilesMax(),
       readings,
     ),
+  nodes: async () => {
+    nodes = await measureNodes(stage, values.quick ? NODES_QUICK : NODES_FULL, say)
+  },
   verify: () => stage.verify(),
 }
 await stage.during(async () => {
@@ -104,9 +109,10 @@ const svg = picture(
 const written =
   (values.quick || positionals.length > 0) && !values.write
     ? []
-    : await writeResults({ date, contestants, notes, rows, readings, loadBefore }, svg)
+    : await writeResults({ date, contestants, notes, rows, readings, nodes, loadBefore }, svg)
 
 console.log(judgedText(rows, names))
+if (nodes !== undefined) console.log(`\n${nodesText(nodes)}`)
 console.log(
   `\n${Object.entries(contestants)
     .map(([name, what]) => `${name}: ${what}`)

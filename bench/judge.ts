@@ -19,8 +19,13 @@ const SENSE = { most: '≤', least: '≥' }
 /** Turns that lie closer together are shown without. */
 const SPREAD_SHOWN = 0.1
 
-/** Rows of which nothing was measured are left out. */
-export function judge(rows: readonly Row[], readings: Readings, contestants: readonly string[]): readonly Judged[] {
+/** Rows of which nothing was measured are left out. `subject`: whose goals they are. */
+export function judge(
+  rows: readonly Row[],
+  readings: Readings,
+  contestants: readonly string[],
+  subject: string = TOLLGATE,
+): readonly Judged[] {
   return rows
     .filter(({ figures }) => figures.some(({ metric }) => readings.has(metric)))
     .map(({ name, figures }) => ({
@@ -29,7 +34,7 @@ export function judge(rows: readonly Row[], readings: Readings, contestants: rea
       goal: figures
         .map(({ goals = [], unit, label }) => [label, goals.map((goal) => goalText(goal, unit)).join(', ')].filter(Boolean).join(' '))
         .join(' · '),
-      met: isMet(figures, readings),
+      met: isMet(figures, readings, subject),
     }))
 }
 
@@ -81,14 +86,14 @@ function goalText({ sense, value, of, plus = 0 }: Goal, unit: Figure['unit']): s
   return `${SENSE[sense]} ${amount[of]}${more}`
 }
 
-function isMet(figures: readonly Figure[], readings: Readings): boolean | undefined {
-  const verdicts = figures.flatMap((figure) => (figure.goals ?? []).map((goal) => isGoalMet(figure, goal, readings)))
+function isMet(figures: readonly Figure[], readings: Readings, subject: string): boolean | undefined {
+  const verdicts = figures.flatMap((figure) => (figure.goals ?? []).map((goal) => isGoalMet(figure, goal, readings, subject)))
   if (verdicts.includes(false)) return false
   return verdicts.length === 0 || verdicts.includes(undefined) ? undefined : true
 }
 
-function isGoalMet({ metric, as }: Figure, { sense, value, of, plus = 0 }: Goal, readings: Readings): boolean | undefined {
-  const reached = readings.median(metric, TOLLGATE)
+function isGoalMet({ metric, as }: Figure, { sense, value, of, plus = 0 }: Goal, readings: Readings, subject: string): boolean | undefined {
+  const reached = readings.median(metric, subject)
   const reference = readings.median(metric, REFERENCE)
   const base = {
     R: reference,

@@ -13,6 +13,9 @@ export function machineText(): string {
   return `${cpus().length} × ${cpu?.model.trim() ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB, Linux ${release()}, Bun ${Bun.version}`
 }
 
+/** Several processes on one ledger, in a table of its own. `notes`: what the figures are to be read with. */
+export type NodesRun = Readonly<{ notes: readonly string[]; rows: readonly Judged[]; readings: Readings; loadBefore: number }>
+
 export type Run = Readonly<{
   /** `2026-11-22`. */
   date: string
@@ -20,6 +23,7 @@ export type Run = Readonly<{
   notes: readonly string[]
   rows: readonly Judged[]
   readings: Readings
+  nodes: NodesRun | undefined
   /** Of the machine when the run began: above 0.5 others were at work. */
   loadBefore: number
 }>
@@ -27,15 +31,44 @@ export type Run = Readonly<{
 /** The paths that were written. */
 export async function writeResults(run: Run, svg: string): Promise<readonly [json: string, svg: string]> {
   const [json, image] = [join(FOLDER, `${run.date}.json`), join(FOLDER, 'speed.svg')]
-  const commit = Bun.spawnSync(['git', 'rev-parse', '--short', 'HEAD'], { cwd: FOLDER.replace(/results$/, '') })
-    .stdout.toString()
-    .trim()
-  const { date, contestants, notes, rows, readings, loadBefore } = run
-  const document = { date, commit, machine: machineText(), load_before: loadBefore, contestants, notes, rows, readings: readings.figures() }
+  const { date, contestants, notes, rows, readings, loadBefore, nodes } = run
+  const document = {
+    date,
+    ...measuredOn(loadBefore),
+    contestants,
+    notes,
+    rows,
+    readings: readings.figures(),
+    ...(nodes === undefined ? {} : { nodes: nodesDocument(nodes) }),
+  }
   await Bun.write(json, `${JSON.stringify(document, null, 2)}\n`)
   await Bun.write(image, svg)
   return [json, image]
 }
+
+/** Into the file of a run of that date, beside what it has; the path. */
+export async function joinNodes(date: string, nodes: NodesRun): Promise<string> {
+  const json = join(FOLDER, `${date}.json`)
+  const file = Bun.file(json)
+  const document = (await file.exists()) ? ((await file.json()) as object) : { date }
+  await Bun.write(json, `${JSON.stringify({ ...document, nodes: nodesDocument(nodes) }, null, 2)}\n`)
+  return json
+}
+
+const nodesDocument = ({ notes, rows, readings, loadBefore }: NodesRun): object => ({
+  ...measuredOn(loadBefore),
+  notes,
+  rows,
+  readings: readings.figures(),
+})
+
+const measuredOn = (loadBefore: number): object => ({
+  commit: Bun.spawnSync(['git', 'rev-parse', '--short', 'HEAD'], { cwd: import.meta.dir })
+    .stdout.toString()
+    .trim(),
+  machine: machineText(),
+  load_before: loadBefore,
+})
 
 /** Average of the last minute. */
 export const loadNow = (): number => loadavg()[0] ?? 0

@@ -17,9 +17,12 @@ export type Running = Readonly<{ pid: number; stop: () => Promise<void> }>
 export const openFilesMax = (): number => Number(Bun.spawnSync(['sh', '-c', 'ulimit -Hn']).stdout.toString().trim()) || 1_048_576
 
 /** Another program. What it says goes to a file, so that reading it costs this process nothing. */
-export function start(command: readonly string[], { cwd, log }: { cwd: string; log: string }): Running {
+export function start(
+  command: readonly string[],
+  { cwd, log, env = {} }: { cwd: string; log: string; env?: Readonly<Record<string, string>> },
+): Running {
   const said = openSync(log, 'a')
-  const child = Bun.spawn([...RAISED, ...command], { cwd, env: ENVIRONMENT, stdout: said, stderr: said })
+  const child = Bun.spawn([...RAISED, ...command], { cwd, env: { ...ENVIRONMENT, ...env }, stdout: said, stderr: said })
   closeSync(said)
   const stop = async (): Promise<void> => {
     child.kill()
@@ -49,8 +52,8 @@ export async function untilAnswers(url: string, timeoutMs = 30_000): Promise<voi
 
 type Child = Readonly<{ pid: number; ask: (message: unknown) => Promise<unknown>; hello: Promise<unknown>; stop: () => Promise<void> }>
 
-/** A file of this folder, that answers by IPC; its first message says that it is ready. */
-function startFile(file: string, ...args: readonly string[]): Child {
+/** A file, named from this folder, that answers by IPC; its first message says that it is ready. */
+export function startFile(file: string, ...args: readonly string[]): Child {
   let waiting: PromiseWithResolvers<unknown> = Promise.withResolvers()
   const hello = waiting.promise
   const child = Bun.spawn([...RAISED, process.execPath, join(HERE, file), ...args], {

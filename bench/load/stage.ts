@@ -33,6 +33,8 @@ export type Stage = Readonly<{
   another: (name: string) => Promise<Gateway | undefined>
   /** Tollgate, not started, with a key and a ledger of its own. */
   installation: (name: string) => Installation
+  /** The same with a ledger on Postgres, which several processes share; whoever asks for it verifies it while that runs. */
+  sharedInstallation: (url: string, processes: number) => Installation
   /** Why a peer is missing. */
   notes: readonly string[]
   /** Throws what `tollgate verify` finds. */
@@ -55,6 +57,8 @@ export async function openStage(casting: Casting): Promise<Stage> {
     installed.push(made)
     return made
   }
+  const sharedInstallation = (url: string, processes: number): Installation =>
+    install(binaries.get(TOLLGATE) ?? '', join(folder, `shared-by-${processes}`), upstream.port, { url, processes })
   const another = async (name: string): Promise<Gateway | undefined> => {
     const started = await startByName(name)
     if (started === undefined || 'why' in started) {
@@ -101,5 +105,5 @@ export async function openStage(casting: Casting): Promise<Stage> {
     }
   }
   await begin().catch((error: unknown) => during(() => Promise.reject(error)))
-  return { folder, generators, gateways, another, installation, notes, verify: () => installed.forEach(verify), during }
+  return { folder, generators, gateways, another, installation, sharedInstallation, notes, verify: () => installed.forEach(verify), during }
 }

@@ -6,6 +6,7 @@
 import { Database } from 'bun:sqlite'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { withChildren } from './cpu.ts'
 import type { Gateway } from './gateways.ts'
 import { freePort, start, untilAnswers } from './processes.ts'
 import { MODEL, TOKENS } from './wire.ts'
@@ -19,7 +20,7 @@ const OTHERS =
 const PRICE = { input: 3, output: 15 }
 const ANSWER_MICROS = TOKENS.input * PRICE.input + TOKENS.output * PRICE.output
 
-const configuration = (port: number, upstreamPort: number): string => `
+const configuration = (port: number, upstreamPort: number, shared: Shared | undefined): string => `
 [server]
 port = ${port}
 [operator]
@@ -37,7 +38,7 @@ input = "${PRICE.input}"
 output = "${PRICE.output}"
 context_window = 200000
 max_output_tokens = 1000
-`
+${shared === undefined ? '' : '[ledger]\nurl_env = "LEDGER_URL"\n'}`
 
 /** Where the binary now stands; a second in all. */
 export function build(folder: string): string {
@@ -48,28 +49,37 @@ export function build(folder: string): string {
 }
 
 /** What one of its commands prints, as JSON. */
-function run(binary: string, folder: string, ...args: readonly string[]): unknown {
-  const { stdout, stderr, exitCode } = Bun.spawnSync([binary, ...args, '--json'], { cwd: folder })
+function run({ binary, folder, shared }: Omit<Installation, 'key'>, ...args: readonly string[]): unknown {
+  const { stdout, stderr, exitCode } = Bun.spawnSync([binary, ...args, '--json'], {
+    cwd: folder,
+    env: { ...process.env, ...envOf(shared) },
+  })
   if (exitCode !== 0) throw new Error(`tollgate ${args.join(' ')} exits with ${exitCode}: ${stdout}${stderr}`)
   return JSON.parse(stdout.toString())
 }
 
-export type Installation = Readonly<{ binary: string; folder: string; port: number; key: string }>
+/** A ledger on Postgres, and how many processes share it. */
+type Shared = Readonly<{ url: string; processes: number }>
 
-/** A configuration, a ledger and a key with more money than any load can use. */
-export function install(binary: string, folder: string, upstreamPort: number): Installation {
+export type Installation = Readonly<{ binary: string; folder: string; port: number; key: string; shared: Shared | undefined }>
+
+const envOf = (shared: Shared | undefined): Record<string, string> => (shared === undefined ? {} : { LEDGER_URL: shared.url })
+
+/** A configuration, a ledger and a key with more money than any load can use. `shared`: absent for a ledger in a file. */
+export function install(binary: string, folder: string, upstreamPort: number, shared?: Shared): Installation {
   mkdirSync(folder, { recursive: true })
   const port = freePort()
-  writeFileSync(join(folder, 'tollgate.toml'), configuration(port, upstreamPort))
-  const { key } = run(binary, folder, 'keys', 'create', '--name', 'bench', '--balance', '1000000') as { key: string }
-  return { binary, folder, port, key }
+  writeFileSync(join(folder, 'tollgate.toml'), configuration(port, upstreamPort, shared))
+  const { key } = run({ binary, folder, port, shared }, 'keys', 'create', '--name', 'bench', '--balance', '1000000') as { key: string }
+  return { binary, folder, port, key, shared }
 }
 
-export const verify = ({ binary, folder }: Installation): void => void run(binary, folder, 'verify')
+export const verify = (installation: Installation): void => void run(installation, 'verify')
 
 export async function startTollgate(name: string, installation: Installation): Promise<Gateway> {
-  const { binary, folder, port, key } = installation
-  const { pid, stop } = start([binary, 'serve'], { cwd: folder, log: join(folder, 'tollgate.out') })
+  const { binary, folder, port, key, shared } = installation
+  const several = shared === undefined ? [] : ['--processes', String(shared.processes)]
+  const { pid, stop } = start([binary, 'serve', ...several], { cwd: folder, log: join(folder, 'tollgate.out'), env: envOf(shared) })
   await untilAnswers(`http://127.0.0.1:${port}/readyz`)
   let booked = booksOf(installation)
   const audit = (answers: number): Promise<void> => {
@@ -85,7 +95,7 @@ export async function startTollgate(name: string, installation: Installation): P
   const target = { host: '127.0.0.1', port, path: '/v1/chat/completions', headers: { authorization: `Bearer ${key}` } }
   // Where it lies is nobody's business in a file that is kept.
   const what = `the compiled binary, ${basename(binary)}`
-  return { name, what, target, pids: () => [pid], translates: true, isSlow: false, audit, stop }
+  return { name, what, target, pids: () => withChildren(pid), translates: true, isSlow: false, audit, stop }
 }
 
 /** Receipts that cost something else, by how they ended. */
@@ -97,8 +107,8 @@ function othersIn(folder: string): string {
 }
 
 /** What the ledger says was answered and charged, in whole microdollars. */
-function booksOf({ binary, folder }: Installation): { requests: number; micros: number } {
-  const { data } = run(binary, folder, 'usage') as { data: readonly { requests: number; cost_usd: number }[] }
+function booksOf(installation: Installation): { requests: number; micros: number } {
+  const { data } = run(installation, 'usage') as { data: readonly { requests: number; cost_usd: number }[] }
   return {
     requests: data.reduce((sum, row) => sum + row.requests, 0),
     micros: data.reduce((sum, row) => sum + Math.round(row.cost_usd * 1e6), 0),

