@@ -10,7 +10,7 @@ const RETRY_MS = 2_000
 /** Requests younger than this leave no row when the process dies (money.md "Crashes"). */
 const MARK_AFTER_MS = 1_000
 
-const LEASE_IDLE_MS = 5_000
+const LEASE_IDLE_MS = 30_000
 
 const DEFAULTS = {
   spillBytes: 0,

@@ -24,7 +24,7 @@ export interface LeaseDatabase {
 }
 
 /** At most so many times what a request holds is leased beside it, and at most that part of what is free, shared by all nodes. */
-const SHARE_REQUESTS_MAX = 64n
+const SHARE_REQUESTS_MAX = 4_096n
 const SHARE_PART = 4n
 
 export class LeaseModel implements LeaseDatabase {

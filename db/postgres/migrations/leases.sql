@@ -3,7 +3,7 @@
 
 -- What of the balance, or of what a limit leaves, is neither leased to others nor runs at the asking node, and how much more than the request may be leased with it.
 CREATE FUNCTION lease_share(free NUMERIC, amount BIGINT, live_nodes BIGINT) RETURNS NUMERIC LANGUAGE sql IMMUTABLE AS
-  'SELECT least(trunc((free - amount) / (4 * live_nodes)), 64 * CAST(amount AS NUMERIC))';
+  'SELECT least(trunc((free - amount) / (4 * live_nodes)), 4096 * CAST(amount AS NUMERIC))';
 
 -- Parameters are columns: a row a move, in the order in which they were sent. `amounts`: what a request holds; NULL: nothing is asked for, and the leases go down to
 -- what `…_runs` says, where it says something. Returns a row for each of them, in their order.
