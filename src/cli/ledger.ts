@@ -3,6 +3,7 @@
 import { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
+import type { Environment } from '../config/make-upstreams.ts'
 import type { Connection } from '../ledger/connection.ts'
 import { type CopyResult, copyToPostgres } from '../ledger/copy-to-postgres.ts'
 import type { Difference } from '../ledger/difference.ts'
@@ -19,20 +20,29 @@ export function addLedger(program: Command, run: Run): void {
   const ledger = program.command('ledger').description('what is done with a ledger as a whole')
   const copy = withJson(ledger.command('copy'))
     .description('copy the ledger of a file, with its people, into an empty database of Postgres; no gateway may run')
-    .requiredOption('--to-env <NAME>', 'the environment variable with its address: postgres://USER:PASSWORD@HOST:PORT/DATABASE')
-  copy.action(({ toEnv }: { toEnv: string }) => run(copy, (context) => copyLedger(context, toEnv)))
+    .option('--to <URL>', 'its address: postgres://USER:PASSWORD@HOST:PORT/DATABASE; others on this machine can see a password in it')
+    .option('--to-env <NAME>', 'the environment variable with its address')
+  copy.action((target: Target) => run(copy, (context) => copyLedger(context, target)))
 }
 
-async function copyLedger(context: CommandContext, variable: string): Promise<ExitCode | Stop> {
+type Target = Readonly<{ to?: string; toEnv?: string }>
+
+async function copyLedger(context: CommandContext, target: Target): Promise<ExitCode | Stop> {
   const { env, startThread, startWire, now } = context.environment
   const { path } = context.config.ledger
-  const url = env[variable] ?? ''
-  if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) {
-    return wrongUse(`expected postgres://USER:PASSWORD@HOST:PORT/DATABASE in the environment variable ${variable}`)
-  }
+  const url = urlOf(target, env)
+  if (typeof url !== 'string') return url
   const bootId = newId('boot', now())
   const beside = (to: Connection) => copyPeople(peoplePathOf(path), to)
   return say(context, await copyToPostgres({ path, to: { url }, beside, startThread, startWire, bootId, now }))
+}
+
+function urlOf({ to, toEnv }: Target, env: Environment): string | Stop {
+  if ((to === undefined) === (toEnv === undefined)) return wrongUse('expected one of --to URL and --to-env NAME')
+  const url = to ?? env[toEnv ?? ''] ?? ''
+  if (/^postgres(ql)?:\/\//.test(url) && URL.canParse(url)) return url
+  const where = to === undefined ? `in the environment variable ${toEnv}` : 'after --to'
+  return wrongUse(`expected postgres://USER:PASSWORD@HOST:PORT/DATABASE ${where}`)
 }
 
 /** Nobody was invited where there is no file; the first page makes the tables then. */

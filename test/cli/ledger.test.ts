@@ -212,12 +212,22 @@ describe('nothing is copied, and nothing is left,', () => {
     expect(await place.run('ledger', 'copy')).toMatchObject({ code: 2 })
     expect(await place.run('ledger', 'copy', '--to-env', 'NOWHERE')).toMatchObject({ code: 2, err: expect.stringContaining('NOWHERE') })
     place.env['ELSEWHERE'] = 'postgres://me:hunter2@127.0.0.1:1/toll'
-    const { code, err } = await place.run('ledger', 'copy', '--to-env', 'ELSEWHERE')
-    expect({ code, isNamed: err.includes('127.0.0.1:1'), hasPassword: err.includes('hunter2') }).toEqual({
+    for (const target of [
+      ['--to-env', 'ELSEWHERE'],
+      ['--to', place.env['ELSEWHERE']],
+    ]) {
+      const { code, err } = await place.run('ledger', 'copy', ...target)
+      expect({ code, isNamed: err.includes('127.0.0.1:1'), hasPassword: err.includes('hunter2') }).toEqual({
+        code: 2,
+        isNamed: true,
+        hasPassword: false,
+      })
+    }
+    expect(await place.run('ledger', 'copy', '--to', 'db.example.com')).toMatchObject({
       code: 2,
-      isNamed: true,
-      hasPassword: false,
+      err: expect.stringContaining('after --to'),
     })
+    expect(await place.run('ledger', 'copy', '--to', 'postgres://h/d', '--to-env', 'ELSEWHERE')).toMatchObject({ code: 2 })
     expect(existsSync(join(place.folder, 'people.db'))).toBe(false)
   })
 })
