@@ -22,6 +22,7 @@ import {
   startThread,
   usd,
 } from '../../support/ledger.ts'
+import { asking, until } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { fenceAll } from '../../support/stores.ts'
 import type { Settles } from './settles.ts'
@@ -97,6 +98,24 @@ postgresTest('a group that comes again because its answer was lost is once in th
   })
   expect(balanceOf(machine)).toBe(picos(usd('10') - 3n * COST))
   expect(machine.differences()).toEqual([])
+  machine.close()
+})
+
+postgresTest('a settle that another writes at the same moment is once in the sums', async () => {
+  const machine = await open()
+  machine.ledger.apply([settle(debitOf(machine, 'r1'))])
+  const outside = asking(machine.url)
+  // It has the account until it has written the receipt, between this one's look for it and its own.
+  const other = outside.ask(`DO $$ BEGIN
+    PERFORM FROM accounts FOR UPDATE;
+    PERFORM pg_sleep(1);
+    INSERT INTO receipts SELECT (jsonb_populate_record(r, '{"request_id": "r2", "number": 1000, "lane": 9}')).* FROM receipts AS r;
+  END $$`)
+  await until('it has the account', async () => (await outside.ask("SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'")).length > 0)
+  expect(machine.ledger.apply([settle(debitOf(machine, 'r2'))])).toMatchObject({ answers: ['already'], faults: [] })
+  await other
+  expect(machine.db.query('SELECT spent_picos AS spent FROM accounts').all()).toEqual([{ spent: COST }])
+  await outside.close()
   machine.close()
 })
 
