@@ -21,8 +21,16 @@ export type PostgresPlace = Readonly<{
 
 export type Place = SqlitePlace | PostgresPlace
 
-/** `file`: the one that is locked, whatever the path leads to. `identity`: the node's right to write; undefined while it has none. */
-export type WritablePlace = (SqlitePlace & Readonly<{ file: FileId }>) | (PostgresPlace & Readonly<{ identity: NodeIdentity | undefined }>)
+/** What `spillPathOf` is given: this process's own, and what others left who are gone. */
+export type SpillsAt = Readonly<{ own: string; left: readonly string[] }>
+
+/**
+ * `file`: the one that is locked, whatever the path leads to. `identity`: the node's right to write; undefined while it has none. `spills`: locked by the process, so
+ * that a thread after one that died finds what that had kept.
+ */
+export type WritablePlace =
+  | (SqlitePlace & Readonly<{ file: FileId }>)
+  | (PostgresPlace & Readonly<{ identity: NodeIdentity | undefined; spills: SpillsAt }>)
 
 /** `startWire` makes a Worker of `src/ledger/postgres/wire.ts`. `statementMs`: how long a statement of a read may take. */
 export type ReadablePlace =

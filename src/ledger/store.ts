@@ -4,6 +4,7 @@
  */
 
 import type { KeyChange } from './ledger.ts'
+import type { SpillsAt } from './place.ts'
 import type { NodeIdentity } from './postgres/node.ts'
 import type { Spilled } from './spill-records.ts'
 import type { Answer, LedgerFault, PriceVersion, Task } from './task.ts'
@@ -47,8 +48,7 @@ export interface Store {
 /** A store as the thread holds it, with what goes on beside it. */
 export type OpenedStore = Readonly<{
   store: Store
-  /** Where it spills, and what others left who are gone: what `spillPathOf` is given. */
-  spills: Readonly<{ own: string; left: readonly string[] }>
+  spills: SpillsAt
   /** The last run ended uncleanly, and nobody has checked the storage since. */
   wasLeftOpen: boolean
   /** After what an earlier run left was taken over. `tellLost`: why the store is not the one that it was, undefined: it is again. */

@@ -9,7 +9,15 @@ import type { Hearing } from './hearing.ts'
 import type { PostgresLimits } from './limits.ts'
 import type { LedgerNode } from './node.ts'
 
-type Parts = Readonly<{ node: LedgerNode; hearing: Hearing; answers: PostgresAnswers; limits: PostgresLimits; onDeaf: () => void }>
+/** `onLeft`: after the lane was given back. */
+type Parts = Readonly<{
+  node: LedgerNode
+  hearing: Hearing
+  answers: PostgresAnswers
+  limits: PostgresLimits
+  onDeaf: () => void
+  onLeft: () => void
+}>
 
 const DEAF_MS = 500
 
@@ -54,9 +62,10 @@ export class NodeKeeper implements Keeper {
     return Promise.resolve()
   }
 
-  onClosed(): Promise<void> {
+  async onClosed(): Promise<void> {
     this.#parts.answers.close()
     this.#parts.limits.close()
-    return this.#parts.node.leave()
+    await this.#parts.node.leave()
+    this.#parts.onLeft()
   }
 }

@@ -3,11 +3,12 @@
  * Rules: ledger.md "Two stores"; nodes.md "Lanes and leases".
  */
 
+import { problemOf } from '../../../db/open.ts'
 import { openPostgres } from '../../../db/postgres/open.ts'
 import { GroupCommit } from '../group-commit.ts'
 import type { Ears, FromKeeper } from '../keeper.ts'
 import { type LedgerOptions, type OpenedLedger, withDefaults } from '../open-options.ts'
-import { type PostgresPlace, placeText } from '../place.ts'
+import { type PostgresPlace, placeText, type SpillsAt } from '../place.ts'
 import type { OpenProblem } from '../task.ts'
 import { PostgresAnswers } from './answers.ts'
 import { Hearing } from './hearing.ts'
@@ -17,6 +18,7 @@ import { LedgerNode } from './node.ts'
 import { takeStatementKey } from './noted-key.ts'
 import { connectTo, type Reachable, whileAsking } from './reach.ts'
 import { Session, SessionFailure } from './session.ts'
+import { takeSpillPlaces } from './spill-places.ts'
 
 /** Of a statement of the heartbeat: well within a quarter of the shortest term. */
 const BEAT_MS_MAX = 2_000
@@ -36,6 +38,20 @@ export async function openLedger({
 }: LedgerOptions & Readonly<{ place: Reachable }>): Promise<OpenedLedger | OpenProblem> {
   const problem = prepare(place, options)
   if (problem !== undefined) return problem
+  const spills = spillsAt(place.path)
+  if ('problem' in spills) return spills
+  const { release, ...places } = spills
+  const opened = await openAsNode(place, places, release, options)
+  if ('problem' in opened) release()
+  return opened
+}
+
+async function openAsNode(
+  place: Reachable,
+  spills: SpillsAt,
+  onLeft: () => void,
+  options: LedgerOptions,
+): Promise<OpenedLedger | OpenProblem> {
   const { startWire: _, ...plain } = place
   const given = withDefaults(options)
   const wires: Wires = { tell: () => undefined, ears: undefined }
@@ -57,10 +73,10 @@ export async function openLedger({
   )
   const ledger = new GroupCommit({
     ...given,
-    place: () => ({ ...plain, identity: node.identity }),
+    place: () => ({ ...plain, identity: node.identity, spills }),
     makeKeeper(tell, ears) {
       Object.assign(wires, { tell, ears })
-      return new NodeKeeper({ node, hearing, answers, limits, onDeaf: ears.onDeaf })
+      return new NodeKeeper({ node, hearing, answers, limits, onDeaf: ears.onDeaf, onLeft })
     },
   })
   const opened = await ledger.start()
@@ -108,6 +124,14 @@ async function joined(node: LedgerNode): Promise<SessionFailure | undefined> {
       if (performance.now() > untilMs) return error
       await Bun.sleep(JOIN_PAUSE_MS)
     }
+  }
+}
+
+function spillsAt(path: string): ReturnType<typeof takeSpillPlaces> | OpenProblem {
+  try {
+    return takeSpillPlaces(path)
+  } catch (error) {
+    return problemOf(error, path)
   }
 }
 

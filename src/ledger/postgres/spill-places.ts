@@ -1,15 +1,16 @@
 /**
  * Which spill is this process's own: several of one folder write the same ledger, and a new one starts while the old one still drains. Each locks a file of its own for as
- * long as it lives; what a dead one left is taken by whoever comes next. Rules: ledger.md "Spill"; nodes.md "Fencing".
+ * long as it lives, and not for as long as one of its threads does; what a dead one left is taken by whoever comes next. Rules: ledger.md "Spill"; nodes.md "Fencing".
  */
 
 import { closeSync, constants, mkdirSync, openSync, readdirSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
+import type { SpillsAt } from '../place.ts'
 import { spillPathOf } from '../spill.ts'
 import { tryLock } from '../sqlite/flock.ts'
 
-/** `own` and `left` are what `spillPathOf` is given. `left`: of processes that are gone, locked until `release`. */
-export type SpillPlaces = Readonly<{ own: string; left: readonly string[]; release: () => void }>
+/** All of them are locked until `release`. */
+type SpillPlaces = SpillsAt & Readonly<{ release: () => void }>
 
 const OPEN_OR_MAKE = constants.O_RDWR | constants.O_CREAT
 

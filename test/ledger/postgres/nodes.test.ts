@@ -189,6 +189,30 @@ describe('what is said', () => {
 
 describe('what is left', () => {
   postgresTest(
+    'what a thread had spilled when it died the next one of its process writes, at its price',
+    async () => {
+      const url = await postgres().createDatabase()
+      const threads: Worker[] = []
+      const start = (): Worker => threads[threads.push(startThread()) - 1] as Worker
+      const node = await openNode(url, { retryMs: 50, startThread: start })
+      await withKey(node)
+      expect(await hold(node.ledger, 'req_1')).toBe('held')
+      const outside = asking(postgres().asSuperuser(url))
+      await outside.ask('REVOKE INSERT ON ledger.receipts FROM tollgate')
+      expect(await node.ledger.settle(settlementOf('req_1'))).toBe('settled')
+      threads[0]?.terminate()
+      await outside.ask('GRANT INSERT ON ledger.receipts TO tollgate')
+      await until('it is written', async () => (await receipts(url)).length === 1)
+      const [{ outcome, cost_picos: cost } = {}] = await receipts(url)
+      expect([outcome, cost]).toEqual(['complete', settlementOf('req_1').costPicos])
+      await until('the purse knows', () => node.ledger.purseOf('key_1')?.account.balancePicos === usd('10') - BigInt(cost ?? 0))
+      await close(node)
+      await outside.close()
+    },
+    30_000,
+  )
+
+  postgresTest(
     'a node that is cut off is fenced: what it had marked is waived once, and its own settles of then cost nothing',
     async () => {
       const url = await postgres().createDatabase()
