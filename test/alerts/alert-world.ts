@@ -128,7 +128,7 @@ export class AlertWorld {
   }
 }
 
-export async function until(isSo: () => boolean | Promise<boolean>, limitMs = 5_000): Promise<void> {
+export async function until(isSo: () => boolean | Promise<boolean>, limitMs = 20_000): Promise<void> {
   const endMs = performance.now() + limitMs
   while (!(await isSo())) {
     if (performance.now() > endMs) throw new Error('it did not come to it')
