@@ -248,7 +248,9 @@ describe('failures', () => {
     add(db, 1)
     add(db, 2)
     const other = new Worker(new URL('./deadlock.ts', import.meta.url))
-    const told = new Promise<unknown>((resolve) => other.addEventListener('message', ({ data }) => resolve(data), { once: true }))
+    const next = () => new Promise<unknown>((resolve) => other.addEventListener('message', ({ data }) => resolve(data), { once: true }))
+    expect(await next()).toBe('ready')
+    const told = next()
     const url = urlOf.get(db)
     const failures: string[] = []
     const write = db.transaction(() => {
@@ -256,7 +258,12 @@ describe('failures', () => {
       other.postMessage(url)
       // Until the other one waits for row 1.
       const waiting: Connection = db
-      while (waiting.query<{ c: bigint }, []>('SELECT count(*) AS c FROM pg_locks WHERE NOT granted').get()?.c === 0n) Bun.sleepSync(10)
+      const isWaiting = () => waiting.query<{ c: bigint }, []>('SELECT count(*) AS c FROM pg_locks WHERE NOT granted').get()?.c !== 0n
+      for (let turns = 0; !isWaiting(); turns++) {
+        // No time limit of a test ends a thread that stands still.
+        if (turns > 1_000) throw new Error('the other one does not come')
+        Bun.sleepSync(10)
+      }
       db.query('UPDATE a SET t = ? WHERE n = 2').run('first')
     })
     try {

@@ -16,3 +16,6 @@ parentPort?.once('message', (url: string) => {
   }
   db.close()
 })
+
+// Whoever waits for it stands still, and a Worker may need its maker's thread to begin.
+parentPort?.postMessage('ready')
