@@ -21,6 +21,9 @@ type Share = {
   running: number
   /** Of requests at once, with those that run. */
   places: number
+  /** The most that ran at once since the last look, and between the two before it. */
+  peak: number
+  peakBefore: number
   /** Of the minute, the oldest first; lost where they are not used in time. */
   readonly lots: { requests: number; untilMs: number }[]
   /** Before, nothing of the minute is there; or no place. */
@@ -39,6 +42,8 @@ const LOOK_MS = 1_000
 const TAKEN_PART = 0.2
 /** Beside what runs, as a part of it. */
 const SPARE_PART = 0.25
+/** Of the limit, what all nodes together keep idle; beyond twice that a node gives back at once. */
+const IDLE_PART = 0.25
 /** After a key's places were all taken, or nobody answered, nothing is asked for that long. */
 const PAUSE_MS = 50
 
@@ -59,8 +64,8 @@ export class SharedKeyLimits {
   /** Lets a request in, or says when to come back. What is refused is not counted. */
   admit(keyId: string): Slot | Refusal | Promise<Slot | Refusal> {
     const share = this.#shareOf(keyId)
-    if (this.#use(share, 1)) return new Place(share)
-    return this.#wait(share, 1).then((refusal) => refusal ?? new Place(share))
+    const place = (): Slot => new Place(() => this.#release(share))
+    return this.#use(share, 1) ? place() : this.#wait(share, 1).then((refusal) => refusal ?? place())
   }
 
   /** Counts a request that needs no slot because it is answered at once, such as the list of models. */
@@ -94,6 +99,8 @@ export class SharedKeyLimits {
       keyId,
       running: 0,
       places: 0,
+      peak: 0,
+      peakBefore: 0,
       lots: [],
       emptyUntilMs: 0,
       fullUntilMs: 0,
@@ -116,9 +123,8 @@ export class SharedKeyLimits {
     const lot = lotAt(share, now)
     if (lot === undefined || (slots > 0 && share.running >= share.places)) return false
     lot.requests--
-    share.running += slots
-    share.uses++
-    const isLow = requestsOf(share) < needOf(share) / 2 || share.places - share.running < spareOf(share.running) / 2
+    run(share, slots)
+    const isLow = requestsOf(share) < needOf(share) / 2 || share.places - share.running < (this.#placesOf(share) - share.running) / 2
     const isWorthIt = now >= share.emptyUntilMs && now >= share.fullUntilMs && now >= this.#aloneUntilMs
     if (isLow && isWorthIt && share.asking === undefined) this.#ask(share).catch(() => undefined)
     return true
@@ -145,10 +151,21 @@ export class SharedKeyLimits {
     if (slots > 0 && share.running >= this.#partOfLimits().concurrentRequests) return new Refusal('rateLimited')
     const refusal = this.#alone.count(share.keyId)
     if (refusal === undefined) {
-      share.running += slots
-      share.uses++
+      run(share, slots)
     }
     return refusal
+  }
+
+  #release(share: Share): void {
+    share.running--
+    this.#giveBack(share)
+  }
+
+  /** Where few may run at once, a place that is free goes back at once: another node may need it. */
+  #giveBack(share: Share): void {
+    const idle = share.places - share.running - share.waiting
+    if (idle <= 2 * this.#idleMax() || share.asking !== undefined || this.#options.now() < this.#aloneUntilMs) return
+    this.#ask(share).catch(() => undefined)
   }
 
   #refusalOf(share: Share, slots: number): Refusal | undefined {
@@ -162,6 +179,7 @@ export class SharedKeyLimits {
   #ask(share: Share): Promise<void> {
     share.asking ??= this.#take(share).finally(() => {
       share.asking = undefined
+      this.#giveBack(share)
     })
     return share.asking
   }
@@ -171,7 +189,7 @@ export class SharedKeyLimits {
     const { requestsPerMinute: perMinute, concurrentRequests: atOnce } = limits()
     const sentMs = now()
     const requests = Math.min(perMinute, share.waiting + needOf(share))
-    const places = Math.min(atOnce, share.running + share.waiting + spareOf(share.running))
+    const places = Math.min(atOnce, Math.max(share.running + share.waiting, this.#placesOf(share)))
     // What is given back by this is gone from here on.
     share.places = Math.min(share.places, places)
     const grant = await shared.take({ keyId: share.keyId, requests, places, perMinute, atOnce })
@@ -196,11 +214,23 @@ export class SharedKeyLimits {
     for (const share of this.#shares.values()) {
       share.usesBefore = share.uses
       share.uses = 0
+      share.peakBefore = share.peak
+      share.peak = share.running
       const isQuiet = share.running === 0 && share.waiting === 0 && share.usesBefore === 0 && share.asking === undefined
       if (isQuiet && share.places === 0) this.#shares.delete(share.keyId)
-      else if (share.asking === undefined && share.places > share.running + spareOf(share.running)) this.#ask(share).catch(() => undefined)
+      else if (share.asking === undefined && share.places > this.#placesOf(share)) this.#ask(share).catch(() => undefined)
     }
     if (this.#shares.size === 0) this.close()
+  }
+
+  /** What the last second ran at once and a little more, as far as that leaves others enough. */
+  #placesOf({ running, peak, peakBefore }: Share): number {
+    const most = Math.max(peak, peakBefore)
+    return Math.min(most + Math.floor(most * SPARE_PART), running + this.#idleMax())
+  }
+
+  #idleMax(): number {
+    return Math.floor((this.#options.limits().concurrentRequests * IDLE_PART) / this.#nodes)
   }
 
   #partOfLimits(): Limits {
@@ -210,8 +240,11 @@ export class SharedKeyLimits {
   }
 }
 
-/** Beside what runs. Few at once get none: what they leave idle others would miss. */
-const spareOf = (running: number): number => Math.floor(running * SPARE_PART)
+function run(share: Share, slots: number): void {
+  share.running += slots
+  share.uses++
+  share.peak = Math.max(share.peak, share.running)
+}
 
 /** What the next moments will need, by the last second. Few get none: what is not used would be lost to them. */
 const needOf = ({ uses, usesBefore }: Share): number => Math.floor(Math.max(uses, usesBefore) * TAKEN_PART)
@@ -228,16 +261,16 @@ function lotAt({ lots }: Share, now: number): Share['lots'][number] | undefined 
 }
 
 class Place implements Slot {
-  readonly #share: Share
+  readonly #release: () => void
   #isHeld = true
 
-  constructor(share: Share) {
-    this.#share = share
+  constructor(release: () => void) {
+    this.#release = release
   }
 
   release(): void {
     if (!this.#isHeld) return
     this.#isHeld = false
-    this.#share.running--
+    this.#release()
   }
 }

@@ -11,7 +11,14 @@ import { SharedKeyLimits } from '../../src/relay/shared-key-limits.ts'
 /** The database, as plain data. */
 function makeWorld(perMinute: number, atOnce: number, nodes: number) {
   const clock = { now: 1_000_000 }
-  const state = { wholeAt: undefined as number | undefined, places: new Map<number, number>(), asks: 0, isAway: false, isSilent: false }
+  const state = {
+    wholeAt: undefined as number | undefined,
+    places: new Map<number, number>(),
+    asks: 0,
+    gift: 0,
+    isAway: false,
+    isSilent: false,
+  }
   const take = (node: number, ask: LimitAsk): LimitGrant => {
     state.asks++
     let requests = 0
@@ -24,7 +31,7 @@ function makeWorld(perMinute: number, atOnce: number, nodes: number) {
     const places = Math.max(0, Math.min(ask.places, atOnce - others))
     state.places.set(node, places)
     const { retryAfterSeconds } = step(state.wholeAt, clock.now, { perMinute, burst: perMinute })
-    return { requests, places, waitMs: retryAfterSeconds * 1_000, nodes }
+    return { requests: requests + state.gift, places, waitMs: retryAfterSeconds * 1_000, nodes }
   }
   const answer = (node: number, ask: LimitAsk): Promise<LimitGrant | 'unavailable'> => {
     if (state.isSilent) return new Promise(() => undefined)
@@ -153,6 +160,7 @@ test('who is refused for the rest of a minute asks nobody again before it is ove
 
 test('places that a node gives back it does not use while nobody has said that they are back', async () => {
   const world = makeWorld(100_000, 100, 2)
+  world.state.gift = 100
   const slots: Slot[] = []
   for (let n = 0; n < 20; n++) {
     const answer = await world.gate(0).admit('key_1')
@@ -165,6 +173,36 @@ test('places that a node gives back it does not use while nobody has said that t
   await Bun.sleep(1_100)
   let atOnce = 0
   while (!(world.gate(0).admit('key_1') instanceof Promise)) atOnce++
-  expect(atOnce).toBe(0)
+  // An eighth of the limit: what one of two nodes keeps.
+  expect(atOnce).toBe(12)
+  world.close()
+})
+
+test('who asks steadily for a few at once has their places between two requests, and loses none by looking', async () => {
+  const world = makeWorld(60_000, 100, 2)
+  let waits = 0
+  for (let n = 0; n < 150; n++) {
+    const answer = world.gate(0).admit('key_1')
+    if (answer instanceof Promise && n > 50) waits++
+    const slot = await answer
+    await Bun.sleep(10)
+    if (isIn(slot)) slot.release()
+    world.clock.now += 10
+    await Bun.sleep(5)
+    world.clock.now += 5
+  }
+  expect(waits).toBe(0)
+  world.close()
+})
+
+test('where few may run at once, a place that is free is another node’s at once', async () => {
+  const world = makeWorld(100_000, 2, 2)
+  for (let n = 0; n < 20; n++) {
+    const both = [await world.gate(n).admit('key_1'), await world.gate(n).admit('key_1')]
+    expect(both.filter(isIn)).toHaveLength(2)
+    for (const slot of both) if (isIn(slot)) slot.release()
+    await Bun.sleep(1)
+    world.clock.now += 60
+  }
   world.close()
 })
