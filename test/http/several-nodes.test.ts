@@ -1,4 +1,7 @@
-/** Gateways on one Postgres, over HTTP: what a key may do on all of them together. Protects keys.md "Limits over nodes". */
+/**
+ * Gateways on one Postgres, over HTTP: what a key may do on all of them together, and what only the node that answered knows.
+ * Protects keys.md "Limits over nodes", requests.md "Remembered answers".
+ */
 
 import { afterEach, expect } from 'bun:test'
 import { MESSAGE } from '../support/answered-gateway.ts'
@@ -65,4 +68,19 @@ postgresTest('a key runs its requests at once once over two gateways, and what h
       const both = await Promise.all([ask(gateway, secret), ask(gateway, secret)])
       return both.every(({ status }) => status === 200)
     })
+})
+
+postgresTest('an answer is remembered by the node that gave it; another one asks for the full input', async () => {
+  const { a, b, upstream, secret } = await startTwo()
+  const first = await a.post('/v1/responses', secret, { model: MODEL_ID, input: 'Hi' })
+  expect(first.status).toBe(200)
+  const { id } = (await first.json()) as { id: string }
+  const next = { model: MODEL_ID, input: 'And?', previous_response_id: id }
+  const elsewhere = await b.post('/v1/responses', secret, next)
+  expect([elsewhere.status, await elsewhere.json()]).toMatchObject([
+    400,
+    { error: { message: 'previous_response_id: not found; send the full input (store: false)', type: 'invalid_request_error' } },
+  ])
+  expect(upstream.requests).toHaveLength(1)
+  expect((await a.post('/v1/responses', secret, next)).status).toBe(200)
 })
