@@ -61,6 +61,7 @@ const agreeing: Ledger = {
   operate: (operation) => ledger.operate(operation),
   onKeyChange: (listener) => ledger.onKeyChange(listener),
   isWritable: () => true,
+  mayAdmit: () => true,
   isSound: () => true,
   close: () => Promise.resolve(),
 }

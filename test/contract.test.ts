@@ -75,6 +75,7 @@ function faulty(ledger: Ledger): Ledger {
     operate: (operation) => ledger.operate(operation),
     holds: () => ledger.holds(),
     isWritable: () => ledger.isWritable(),
+    mayAdmit: () => ledger.mayAdmit(),
     isSound: () => ledger.isSound(),
     onKeyChange: (listener) => ledger.onKeyChange(listener),
     close: () => ledger.close(),

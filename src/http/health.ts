@@ -3,7 +3,7 @@
  * every second and are not logged. Rules: operator.md "Health".
  */
 
-import { Elysia, t } from 'elysia'
+import { Elysia, type Static, t } from 'elysia'
 import type { World } from '../world.ts'
 import { absoluteUrl } from './absolute-url.ts'
 import { answerJson } from './answers.ts'
@@ -11,13 +11,21 @@ import { refusals } from './refusals.ts'
 
 const LIVE = t.Object({ status: t.Literal('ok') }, { title: 'Live', description: 'All is well' })
 const NOT_READY = t.Object(
-  { status: t.Union([t.Literal('draining'), t.Literal('ledger is not writable'), t.Literal('ledger is damaged')]) },
+  {
+    status: t.Union([
+      t.Literal('draining'),
+      t.Literal('ledger is not writable'),
+      t.Literal('node is not heard of by Postgres'),
+      t.Literal('ledger is damaged'),
+    ]),
+  },
   { title: 'NotReady', description: 'Send new requests elsewhere' },
 )
+type NotReady = Static<typeof NOT_READY>['status']
 
 /**
- * `/livez`: 200 while the process answers. `/readyz`: 503 while it drains, cannot write or knows that its ledger is damaged, so that a load balancer looks
- * elsewhere.
+ * `/livez`: 200 while the process answers. `/readyz`: 503 while it drains, cannot write, is not heard of by the nodes it shares its ledger with, or knows that the
+ * ledger is damaged, so that a load balancer looks elsewhere.
  */
 export const publicHealth = (world: World) =>
   new Elysia({ name: 'health' })
@@ -37,7 +45,8 @@ export const publicHealth = (world: World) =>
           operationId: 'getReadiness',
           tags: ['Health'],
           summary: 'Does it take requests?',
-          description: '503 while it shuts down, cannot write its ledger or has found it damaged, so that a load balancer looks elsewhere.',
+          description:
+            '503 while it shuts down, cannot write its ledger, may not because its database has not heard of it, or has found it damaged, so that a load balancer looks elsewhere.',
         },
       },
     )
@@ -50,9 +59,10 @@ export const operatorApp = (world: World) =>
     .use(publicHealth(world))
     .get('/metrics', async () => new Response(await world.metrics.render(), { headers: { 'content-type': world.metrics.contentType } }))
 
-function readiness(world: World): 'ok' | 'draining' | 'ledger is not writable' | 'ledger is damaged' {
+function readiness(world: World): 'ok' | NotReady {
   if (world.isLeaving()) return 'draining'
   if (!world.ledger.isSound()) return 'ledger is damaged'
+  if (!world.ledger.mayAdmit()) return 'node is not heard of by Postgres'
   return world.ledger.isWritable() ? 'ok' : 'ledger is not writable'
 }
 

@@ -158,7 +158,11 @@ export class GroupCommit implements Ledger {
   }
 
   isWritable(): boolean {
-    return this.#writer.isWritable && this.#keeper.mayAdmit()
+    return this.#writer.isWritable && this.mayAdmit()
+  }
+
+  mayAdmit(): boolean {
+    return this.#keeper.mayAdmit()
   }
 
   isSound(): boolean {

@@ -48,6 +48,8 @@ export interface Ledger {
   holds(): readonly Hold[]
   /** False while commits fail: the gateway then refuses new requests and says so on `/readyz`. */
   isWritable(): boolean
+  /** False while this process may reserve nothing, because it is not heard of by those that share its ledger; it is not writable either then. */
+  mayAdmit(): boolean
   /** False once the file was found damaged: it still serves what it can, and `/readyz` says so. */
   isSound(): boolean
   /** Commits what is queued, checkpoints and releases the file. */

@@ -1,14 +1,15 @@
 /**
- * Gateways on one Postgres, over HTTP: what a key may do on all of them together, and what only the node that answered knows.
- * Protects keys.md "Limits over nodes", requests.md "Remembered answers".
+ * Gateways on one Postgres, over HTTP: what a key may do on all of them together, what only the node that answered knows, and when a node says that it is not ready.
+ * Protects keys.md "Limits over nodes", requests.md "Remembered answers", operator.md "Health".
  */
 
 import { afterEach, expect } from 'bun:test'
 import { MESSAGE } from '../support/answered-gateway.ts'
 import { type FakeUpstream, nativeMessage, type Script, startFakeUpstream } from '../support/fake-upstream.ts'
 import { MODEL_ID, startTestGateway, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts'
-import { until } from '../support/nodes.ts'
+import { throughPort, until } from '../support/nodes.ts'
 import { postgres, postgresTest } from '../support/postgres.ts'
+import { tcpProxyThread } from '../support/tcp-proxy.ts'
 
 let ending: (() => Promise<void> | void)[] = []
 afterEach(async () => {
@@ -84,3 +85,39 @@ postgresTest('an answer is remembered by the node that gave it; another one asks
   expect(upstream.requests).toHaveLength(1)
   expect((await a.post('/v1/responses', secret, next)).status).toBe(200)
 })
+
+postgresTest(
+  'a node that Postgres does not hear of is alive, not ready, and refuses; then it is ready again',
+  async () => {
+    const url = await postgres().createDatabase()
+    const crossing = await tcpProxyThread(postgres().port)
+    ending.push(() => crossing.close())
+    const upstream = await startFakeUpstream({ answer: () => nativeMessage(MESSAGE) })
+    ending.push(() => upstream.stop())
+    const gateway = await startTestGateway({
+      upstreams: [upstream.url],
+      postgres: { url: throughPort(url, crossing.port), leaseMs: 4_000 },
+    })
+    ending.push(() => gateway.stop())
+    const secret = await gateway.createKey()
+    expect((await ask(gateway, secret)).status).toBe(200)
+    const probe = async (at: string): Promise<readonly [number, unknown]> => {
+      const answer = await fetch(at)
+      return [answer.status, await answer.json()]
+    }
+    const ready = () => Promise.all([gateway.url, gateway.operatorUrl].map((at) => probe(`${at}/readyz`)))
+    await until('it is ready', async () => (await ready()).every(([status]) => status === 200))
+    crossing.part()
+    const isHeardOf = async (): Promise<boolean> => (await ready()).some(([status]) => status === 200)
+    await until('it is not heard of', async () => !(await isHeardOf()), 10_000)
+    const notHeardOf = [503, { status: 'node is not heard of by Postgres' }]
+    expect(await ready()).toEqual([notHeardOf, notHeardOf] as never)
+    expect(await probe(`${gateway.url}/livez`)).toEqual([200, { status: 'ok' }])
+    expect((await ask(gateway, secret)).status).toBe(503)
+    expect(upstream.requests).toHaveLength(1)
+    crossing.heal()
+    await until('it is ready again', isHeardOf, 20_000)
+    await until('it answers', async () => (await ask(gateway, secret)).status === 200)
+  },
+  60_000,
+)

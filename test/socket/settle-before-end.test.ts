@@ -36,6 +36,7 @@ const delayed = (ledger: Ledger): Ledger => ({
   onKeyChange: (listener) => ledger.onKeyChange(listener),
   holds: () => ledger.holds(),
   isWritable: () => ledger.isWritable(),
+  mayAdmit: () => ledger.mayAdmit(),
   isSound: () => ledger.isSound(),
   close: () => ledger.close(),
 })

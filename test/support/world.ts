@@ -59,6 +59,7 @@ export function makeTestWorld(options: TestWorldOptions = {}): TestWorld {
     },
     purseOf: (keyId) => (isUp ? [...keys.values()].find(({ record }) => record.id === keyId)?.purse : undefined),
     isWritable: () => isUp,
+    mayAdmit: () => true,
     isSound: () => isSound,
   }
   const wheel = new Wheel()
