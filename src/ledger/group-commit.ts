@@ -59,6 +59,8 @@ export class GroupCommit implements Ledger {
   readonly #doubtful = new Set<string>()
   /** Upstream calls of requests that have no receipt, for when the storage works again; where the receipt itself is in doubt, for when that is known. */
   readonly #unrecorded = new Map<string, Calls>()
+  /** On Postgres: an operator's write was not answered by the database, and may have been done. */
+  #isActInDoubt = false
   /** Acknowledged, kept by the spill, and not yet known to have their receipts. */
   readonly #spilled = new Set<string>()
   #sweep: ReturnType<typeof setInterval> | undefined
@@ -225,6 +227,7 @@ export class GroupCommit implements Ledger {
     if (committed.isWritable) {
       this.#settleDoubts()
       this.#recordUnrecorded()
+      this.#readAfterDoubt()
     }
     this.#options.onStorage(committed)
     this.#keeper.noteCommit(committed.settled.length)
@@ -283,7 +286,7 @@ export class GroupCommit implements Ledger {
         if (answer === 'settled') this.#wallets.settled(requestId)
         else if (answer !== 'unavailable') this.#learnSettled(requestId)
         if (answer !== 'unavailable') return
-        const isCertain = failure === 'certain'
+        const isCertain = failure === 'certain' && this.#leases === undefined
         if (isCertain) this.#putBack(requestId)
         this.#keepUnrecorded(callsOf(task.debit))
         if (!isCertain || isMarked) this.#doubtful.add(requestId)
@@ -299,6 +302,7 @@ export class GroupCommit implements Ledger {
         return
       case 'operate':
         if (typeof answer === 'object' && 'isNew' in answer) this.#wallets.apply(task.operation, answer.isNew, answer.redeemedPicos)
+        else if (this.#leases !== undefined) this.#isActInDoubt ||= (answer as OperationResult).result === 'unavailable'
         return
       case 'mark':
       case 'ask':
@@ -355,6 +359,13 @@ export class GroupCommit implements Ledger {
   #learnAsked(ask: LeaseAsk, answer: Answers['ask']): void {
     this.#wallets.answered(ask, answer, performance.now())
     if (!this.#wallets.isIdle) this.#watchAges()
+  }
+
+  /** What came of it is in the rows now, and nobody else tells it here. */
+  #readAfterDoubt(): void {
+    if (!this.#isActInDoubt) return
+    this.#isActInDoubt = false
+    this.#resync(this.#wallets.keyIds())
   }
 
   #settleDoubts(): void {
