@@ -18,6 +18,8 @@ export type Entry = {
   deaths: number
   /** A thread may have committed it and died, and another one has spilled it: until that is replayed memory may count it twice. */
   isTwice: boolean
+  /** Its node lost its lane before it had a receipt: it is waived, whenever it comes. Until the rows are read nobody knows whether memory counts it. */
+  isFenced: boolean
 }
 
 export type KeyBook = { accountId: string; limitPicos: bigint | null; isActive: boolean; expiresAt: number | null; endedPicos: bigint }
@@ -55,7 +57,7 @@ export class Books {
     const touches = (act: Act): boolean => act.accountIds.includes(accountId)
     const isOpen = [...this.acts.values(), ...this.doubtfulActs.values()].some(touches)
     const isClear = (keyId: string): boolean =>
-      !this.entriesOf(keyId, 'doubtful', 'charged').some((it) => it.state === 'doubtful' || it.isTwice)
+      !this.entriesOf(keyId, 'doubtful', 'charged', 'settling').some((it) => it.state === 'doubtful' || it.isTwice || it.isFenced)
     return !isOpen && this.keysOf(accountId).every(isClear)
   }
 

@@ -2,7 +2,7 @@
  * What the auditor expects beside the money: upstream calls, Idempotency-Keys, secrets, and chains that only grow. Rules: ledger.md "Attempts", "Chain".
  */
 
-import type { Database } from 'bun:sqlite'
+import type { Connection } from '../../src/ledger/connection.ts'
 import type { Attempt, Idempotency } from '../../src/ledger/ledger.ts'
 import { must } from './books.ts'
 
@@ -14,7 +14,7 @@ type Calls = { readonly others: readonly Attempt[]; readonly own: number | undef
 type Use = Readonly<{ keyId: string; idempotency: Idempotency; now: number }>
 
 type AttemptFound = Readonly<{ id: string; attempt: bigint; cause: string; price: bigint }>
-type ReceiptFound = Readonly<{ id: string; attempts: bigint; outcome: string }>
+type ReceiptFound = Readonly<{ id: string; attempts: bigint; outcome: string; basis: string }>
 type UseFound = Readonly<{ key: string; header: string; id: string; expires: bigint }>
 type SecretFound = Readonly<{ key: string; hash: string; until: bigint | null }>
 type LinkFound = Readonly<{ account: string; seq: bigint; hash: string }>
@@ -23,6 +23,7 @@ export class Records {
   readonly #calls = new Map<string, Calls>()
   readonly #uses = new Map<string, Use>()
   readonly #secrets = new Map<string, string[]>()
+  readonly #fenced = new Set<string>()
   readonly #chains = new Map<string, readonly string[]>()
   readonly #priceOf: (requestId: string, attempt: Attempt) => bigint
 
@@ -36,7 +37,7 @@ export class Records {
   }
 
   ended(requestId: string, others: readonly Attempt[], own?: number): void {
-    this.#calls.set(requestId, { others, own, isSure: true })
+    this.#calls.set(requestId, { others, own, isSure: !this.#fenced.has(requestId) })
   }
 
   used(requestId: string, use: Use): void {
@@ -47,17 +48,25 @@ export class Records {
     this.#secrets.set(keyId, [...(this.#secrets.get(keyId) ?? []), hexOf(secretHash)])
   }
 
+  /** Its node lost its lane: what it wrote is there, and what it did not is waived, with its calls or without. */
+  fenced(requestId: string): void {
+    const calls = this.#calls.get(requestId)
+    if (calls !== undefined) calls.isSure = false
+    this.#fenced.add(requestId)
+  }
+
   /** What only the memory knew is gone. */
   processDied(): void {
     for (const calls of this.#calls.values()) calls.isSure = false
   }
 
   /** `isAllWritten`: nothing is under way. `isInDoubt`: whether nobody knows if the secrets of a key were changed. */
-  audit(db: Database, isAllWritten: boolean, isInDoubt: (keyId: string) => boolean): void {
+  audit(db: Connection, isAllWritten: boolean, isInDoubt: (keyId: string) => boolean): void {
+    // Marks are of partial figures, settles of final ones: so a settle that was waived is known from a mark that was.
     const receipts = db
-      .query<ReceiptFound, []>('SELECT request_id AS id, attempts, outcome FROM receipts ORDER BY number')
+      .query<ReceiptFound, []>('SELECT request_id AS id, attempts, outcome, basis FROM receipts ORDER BY number')
       .all()
-      .filter(({ outcome }) => outcome !== 'recovered')
+      .filter(({ id, outcome, basis }) => outcome !== 'recovered' || (this.#fenced.has(id) && basis === 'final'))
     this.#auditCalls(db, new Map(receipts.map((row) => [row.id, row])), isAllWritten)
     this.#auditUses(
       db,
@@ -67,7 +76,7 @@ export class Records {
     this.#auditChains(db)
   }
 
-  #auditCalls(db: Database, receipts: ReadonlyMap<string, ReceiptFound>, isAllWritten: boolean): void {
+  #auditCalls(db: Connection, receipts: ReadonlyMap<string, ReceiptFound>, isAllWritten: boolean): void {
     const rows = Map.groupBy(
       db.query<AttemptFound, []>('SELECT request_id AS id, attempt, cause, price_picos AS price FROM attempts').all(),
       ({ id }) => id,
@@ -98,7 +107,7 @@ export class Records {
   }
 
   /** In the order of the receipts: the first one has the header until it is over. */
-  #auditUses(db: Database, inOrder: readonly string[]): void {
+  #auditUses(db: Connection, inOrder: readonly string[]): void {
     const holders = new Map<string, Readonly<{ id: string; expiresAt: number }>>()
     for (const id of inOrder) {
       const use = this.#uses.get(id)
@@ -119,7 +128,7 @@ export class Records {
     must('a header that was used is known', rows.length === holders.size, () => `${rows.length} of ${holders.size}`)
   }
 
-  #auditSecrets(db: Database, isInDoubt: (keyId: string) => boolean): void {
+  #auditSecrets(db: Connection, isInDoubt: (keyId: string) => boolean): void {
     const rows = Map.groupBy(
       db
         .query<SecretFound, []>(
@@ -146,7 +155,7 @@ export class Records {
   }
 
   /** No gap, the end where the account says, and whatever was once seen in it stays as it was. */
-  #auditChains(db: Database): void {
+  #auditChains(db: Connection): void {
     const links = Map.groupBy(db.query<LinkFound, []>(LINKS).all(), ({ account }) => account)
     for (const { account, seq, hash } of db.query<LinkFound, []>(HEADS).all()) {
       const chain = (links.get(account) ?? []).map((link, index) => {
@@ -166,6 +175,7 @@ export class Records {
 }
 
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
-const LINKS = `SELECT a.id AS account, l.seq, l.hash FROM (SELECT account_number, seq, hex(hash) AS hash FROM receipts
-  UNION ALL SELECT account_number, seq, hex(hash) FROM credits) l JOIN accounts a ON a.number = l.account_number ORDER BY l.seq`
-const HEADS = "SELECT id AS account, chain_count AS seq, coalesce(hex(chain_hash), '') AS hash FROM accounts"
+const LINKS = `SELECT a.id || ' ' || l.lane AS account, l.seq, l.hash FROM (SELECT account_number, lane, seq, hex(hash) AS hash FROM receipts
+  UNION ALL SELECT account_number, lane, seq, hex(hash) FROM credits) l JOIN accounts a ON a.number = l.account_number ORDER BY l.seq`
+const HEADS = `SELECT a.id || ' ' || lane AS account, h.chain_count AS seq, coalesce(hex(h.chain_hash), '') AS hash
+  FROM chain_heads h JOIN accounts a ON a.number = h.account_number`

@@ -4,6 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Finding } from './books.ts'
+import { FileGround } from './file-ground.ts'
+import type { Ground } from './ground.ts'
 import { Simulation } from './simulation.ts'
 
 /** `finding`: with its seed and how it came to it; undefined where nothing was found. `met`: how often each thing happened. */
@@ -12,11 +14,18 @@ export type Simulated = Readonly<{
   met: ReadonlyMap<string, number>
 }>
 
-export async function simulate(first: number, count: number): Promise<Simulated> {
+type MakeGround = (folder: string, onDoubt: () => void) => Ground
+/** What worlds of one kind stand on; a new one each. */
+export type GroundFor = () => Promise<MakeGround>
+
+const ON_FILES: GroundFor = () => Promise.resolve((folder) => new FileGround(folder))
+
+export async function simulate(first: number, count: number, groundFor = ON_FILES): Promise<Simulated> {
   const met = new Map<string, number>()
   for (let seed = first; seed < first + count; seed++) {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-sim-'))
-    const simulation = new Simulation(seed, folder)
+    const makeGround = await groundFor()
+    const simulation = new Simulation(seed, (onDoubt) => makeGround(folder, onDoubt))
     try {
       await simulation.run()
     } catch (error) {

@@ -1,6 +1,6 @@
 /**
  * Simulated worlds: the whole ledger under random loads, deaths and failing storage, held against an auditor's own books after every step. `SIM_SEEDS` says how many
- * worlds, `TEST_SEED` from which seed on; `bun run sim --seeds N --seed S` runs any. Rules: money.md "Settle", "Crashes"; ledger.md "Twice is once", "Spill",
+ * worlds, `TEST_SEED` from which seed on; `bun run sim --seeds N --seed S` runs any; those on Postgres are simulation-postgres.test.ts. Rules: money.md "Settle", "Crashes"; ledger.md "Twice is once", "Spill",
  * "Attempts", "Chain".
  */
 

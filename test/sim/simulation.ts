@@ -1,26 +1,22 @@
 /**
- * One simulated world: a random load on the whole ledger – memory, writer, commit loop, state machine, a real file – in one thread and in virtual time, where
+ * One simulated world: a random load on the whole ledger – memory, writer, commit loop, state machine, a real store – in one thread and in virtual time, where
  * threads and processes die between any two steps, power goes, storage fails, and everything comes twice or in another order. After every step the memory is held
  * against the auditor's books, and whenever nothing is under way or a process has died, so is the file.
  */
 
-import type { Database } from 'bun:sqlite'
-import { copyFileSync, existsSync, rmSync, statSync, truncateSync } from 'node:fs'
-import { join } from 'node:path'
-import { makeDatabase, openDatabase } from '../../db/open.ts'
 import { type Picos, picos } from '../../src/core/money.ts'
 import type { Rates } from '../../src/core/pricing.ts'
 import type { Usage } from '../../src/core/usage.ts'
+import type { Connection } from '../../src/ledger/connection.ts'
 import { GroupCommit } from '../../src/ledger/group-commit.ts'
-import type { Keeper } from '../../src/ledger/keeper.ts'
 import type { Attempt, Idempotency } from '../../src/ledger/ledger.ts'
 import type { Operation, OperationResult } from '../../src/ledger/operation.ts'
-import { differencesInFile } from '../../src/ledger/sqlite/verify.ts'
 import { type Random, randomFrom } from '../support/seed.ts'
 import { Books, type Entry, must } from './books.ts'
+import { type Ground, type HowEnded, SOUND, type Storage } from './ground.ts'
 import { costText, type PriceList, picosOf } from './oracle.ts'
 import { Records } from './records.ts'
-import { SimulatedThread, SOUND, type Storage } from './thread.ts'
+import { SimulatedThread } from './thread.ts'
 import { settleTurn, VirtualTime } from './virtual-time.ts'
 
 const STEPS = 180
@@ -58,7 +54,7 @@ type ReceiptRow = Readonly<{ id: string; key: string; outcome: string; cost: big
 
 export class Simulation {
   readonly #random: Random
-  readonly #folder: string
+  readonly #ground: Ground
   readonly #time = new VirtualTime()
   readonly #books = new Books()
   readonly #usages = new Map<string, Usage>()
@@ -82,21 +78,24 @@ export class Simulation {
   /** Steps for which nobody mends the storage. */
   #outage = 0
 
-  constructor(seed: number, folder: string) {
+  /** `makeGround` is told what to do where a write was done whose answer is lost. */
+  constructor(seed: number, makeGround: (onDoubt: () => void) => Ground) {
     this.#random = randomFrom(seed)
-    this.#folder = folder
+    this.#ground = makeGround(() => {
+      this.#deaths++
+      this.#meet('a write is in doubt')
+    })
   }
 
   /** Throws a `Finding` that names the broken invariant. */
   async run(): Promise<void> {
     try {
-      const made = makeDatabase(this.#path)
-      if (made !== undefined) throw new Error(made.message)
       await this.#start()
       await this.#found()
       for (let step = 0; step < STEPS; step++) {
         await this.#step()
         await settleTurn()
+        if (this.#ground.isShared) await this.#answerLeases()
         this.#checkMemory()
       }
       await this.#quiet()
@@ -104,11 +103,8 @@ export class Simulation {
     } finally {
       for (const thread of this.#threads) thread.die()
       this.#time.restore()
+      this.#ground.close()
     }
-  }
-
-  get #path(): string {
-    return join(this.#folder, `ledger-${this.#boot}.db`)
   }
 
   get #open(): GroupCommit {
@@ -126,20 +122,31 @@ export class Simulation {
     else if (choice < 54) this.#operate()
     else if (choice < 75) this.#deliver()
     else if (choice < 92) this.#tick()
-    else if (choice < 93.5)
-      this.#breakStorage({ fault: this.#pick(['full', 'broken', 'late', 'late']), spill: this.#pick(['works', 'fails']) })
+    else if (choice < 93.5) this.#breakStorage({ fault: this.#pick(this.#ground.faults), spill: this.#pick(['works', 'fails']) })
     else if (choice < 95) this.#heal()
     else if (choice < 96.5) this.#killThread()
     else if (choice < 97.7) await this.#quiet()
     else if (choice < 98.6) await this.#commitUnheard()
-    else if (choice < 99) await this.#end(this.#random() < 0.5 ? 'crash' : 'power loss')
+    else if (choice < 99) await this.#end(this.#pick(this.#ground.ends))
+    else if (choice < 99.6 && this.#fence()) this.#outage = this.#random() < 0.5 ? OUTAGE_STEPS : 0
     else await this.#end('close')
+  }
+
+  /** What a request has to ask before it is held takes some steps: often they follow at once. */
+  async #answerLeases(): Promise<void> {
+    if (this.#ground.isFenced && this.#random() < 0.15) this.#ground.rejoin()
+    const moves = this.#random() < 0.6 ? 8 : 0
+    for (let n = 0; n < moves; n++) {
+      if (this.#time.nextInMs === 0) this.#time.runNext()
+      else this.#deliver()
+      await settleTurn()
+    }
   }
 
   /** Long enough for what is asked meanwhile to be given up, or spilled; some processes do not live to its end. */
   async #sufferOutage(choice: number): Promise<void> {
     this.#outage--
-    if (this.#outage === 0 && this.#random() < 0.4) await this.#end(this.#random() < 0.5 ? 'crash' : 'power loss')
+    if (this.#outage === 0 && this.#random() < 0.4) await this.#end(this.#pick(this.#ground.ends))
     else if (choice < 15) this.#settle()
     else if (choice < 20) this.#operate()
     else if (choice < 60) this.#deliver()
@@ -155,7 +162,7 @@ export class Simulation {
       this.#time.runNext()
     }
     const choice = this.#random()
-    if (choice < 0.3) return this.#end(this.#random() < 0.5 ? 'crash' : 'power loss')
+    if (choice < 0.3) return this.#end(this.#pick(this.#ground.ends))
     this.#killThread()
     if (choice < 0.5) return
     // The next thread is asked again, and can say neither yes nor no.
@@ -189,9 +196,21 @@ export class Simulation {
     const learn = (said: string): void => {
       this.#meet(`a hold is ${said}`)
       if (said !== 'held' || again !== undefined) return
-      this.#books.entries.set(id, { id, keyId, holdPicos, list, state: 'held', costPicos: 0n, waivedPicos: 0n, deaths: 0, isTwice: false })
+      this.#books.entries.set(id, {
+        id,
+        keyId,
+        holdPicos,
+        list,
+        state: 'held',
+        costPicos: 0n,
+        waivedPicos: 0n,
+        deaths: 0,
+        isTwice: false,
+        isFenced: this.#ground.isFenced,
+      })
       this.#calls.set(id, this.#failedCalls())
       this.#records.began(id, this.#calls.get(id) ?? [])
+      if (this.#ground.isFenced) this.#records.fenced(id)
     }
     if (answer instanceof Promise) this.#promise(answer, learn)
     else {
@@ -374,6 +393,7 @@ export class Simulation {
   }
 
   #heal(): void {
+    this.#ground.rejoin()
     if (this.#storage === SOUND) return
     this.#say('storage works')
     this.#setStorage(SOUND)
@@ -382,6 +402,26 @@ export class Simulation {
   #setStorage(storage: Storage): void {
     this.#storage = storage
     for (const thread of this.#threads) thread.meetStorage()
+  }
+
+  /** What has no receipt now may be waived, and never charged. */
+  #fence(): boolean {
+    const isFenced = this.#ground.fence()
+    if (isFenced) {
+      this.#say('fenced')
+      this.#meet('a node is fenced')
+      this.#noteFence()
+    }
+    return isFenced
+  }
+
+  #noteFence(): void {
+    const settled = this.#idsIn('receipts')
+    for (const entry of this.#books.entries.values()) {
+      if (entry.state === 'ended' || settled.has(entry.id)) continue
+      entry.isFenced = true
+      this.#records.fenced(entry.id)
+    }
   }
 
   #killThread(): void {
@@ -418,8 +458,7 @@ export class Simulation {
   }
 
   /** `crash`: the files as they stand now are all that is left. `power loss`: of the log only what was flushed is, and by chance more. */
-  async #end(how: 'crash' | 'power loss' | 'close'): Promise<void> {
-    const before = this.#path
+  async #end(how: HowEnded): Promise<void> {
     this.#say(how)
     this.#meet(`a ${how}`)
     if (how === 'close') {
@@ -436,49 +475,47 @@ export class Simulation {
       }
       await settleTurn()
       must('a ledger closes', isClosed, () => 'it did not')
-      must('a clean end leaves no log', !existsSync(`${before}-wal`), () => before)
+      const left = this.#ground.leftAfterClose()
+      must('a clean end leaves nothing', left === undefined, () => `${left}`)
     }
     this.#boot++
-    for (const suffix of ['', '-wal', '.spill']) if (existsSync(before + suffix)) copyFileSync(before + suffix, this.#path + suffix)
-    if (how === 'power loss') this.#cutLog(this.#threads.find((thread) => thread.isWriter)?.flushedBytes)
+    const flushedBytes = this.#threads.find((thread) => thread.isWriter)?.flushedBytes
+    // First, for whoever closes a file moves its log into it.
+    this.#ground.end(how, (flushed, bytes) => this.#cutAt(flushed, bytes), flushedBytes)
     for (const thread of this.#threads) thread.die()
-    for (const suffix of ['', '-wal', '-shm', '.spill']) rmSync(before + suffix, { force: true })
     this.#time.forget()
     this.#threads = []
     this.#storage = SOUND
     this.#outage = 0
-    if (how !== 'close') this.#records.processDied()
-    const marked = this.#marks()
+    if (how !== 'close') {
+      this.#records.processDied()
+      if (this.#ground.isShared) this.#noteFence()
+    }
+    const marked = this.#idsIn('marks')
     await this.#start()
     this.#auditFile(how, marked)
   }
 
-  /** Undefined: no thread writes, so nothing stands in the log that was not flushed with its end. */
-  #cutLog(flushedBytes: number | undefined): void {
-    const path = `${this.#path}-wal`
-    if (flushedBytes === undefined || !existsSync(path)) return
-    const { size } = statSync(path)
-    if (size > flushedBytes) this.#meet('what was not flushed is lost')
-    truncateSync(path, flushedBytes + Math.floor(this.#random() * (size - flushedBytes)))
+  #cutAt(flushedBytes: number, bytes: number): number {
+    if (bytes > flushedBytes) this.#meet('what was not flushed is lost')
+    return flushedBytes + Math.floor(this.#random() * (bytes - flushedBytes))
   }
 
-  #marks(): readonly string[] {
-    const db = this.#read()
+  #idsIn(table: 'marks' | 'receipts'): ReadonlySet<string> {
+    const db = this.#ground.read()
     try {
-      return db
-        .query<{ id: string }, []>('SELECT request_id AS id FROM marks')
-        .all()
-        .map(({ id }) => id)
+      const rows = db.query<{ id: string }, []>(`SELECT request_id AS id FROM ${table}`).all()
+      return new Set(rows.map(({ id }) => id))
     } finally {
       db.close()
     }
   }
 
   async #start(): Promise<void> {
-    const path = this.#path
     const time = this.#time
+    this.#ground.begin()
     this.#ledger = new GroupCommit({
-      place: () => ({ kind: 'sqlite', path, file: '' }),
+      place: () => this.#ground.place(),
       bootId: `boot-${this.#boot}`,
       startThread: () => this.#startThread(),
       now: time.now,
@@ -489,7 +526,7 @@ export class Simulation {
       leaseIdleMs: 5_000,
       onFault: ({ problem, bug }) => this.#faults.push(bug === undefined ? problem : `${problem} ${String(bug)}`),
       onStorage: () => undefined,
-      makeKeeper: () => NO_KEEPER,
+      makeKeeper: this.#ground.makeKeeper,
     })
     let opened: unknown
     this.#promise(this.#ledger.start(), (said) => {
@@ -505,7 +542,11 @@ export class Simulation {
   }
 
   #startThread(): Worker {
-    const thread = new SimulatedThread(this.#time, () => this.#storage)
+    const thread = new SimulatedThread(
+      this.#time,
+      () => this.#storage,
+      (opening) => this.#ground.open(opening, () => this.#storage.fault),
+    )
     this.#threads = [...this.#threads.filter((one) => !one.isGone), thread]
     return thread as unknown as Worker
   }
@@ -584,15 +625,15 @@ export class Simulation {
   }
 
   /** The file against the books. What was in doubt is decided here, once, by what it says. */
-  #auditFile(when: 'quiet' | 'crash' | 'power loss' | 'close', marked: readonly string[] = []): void {
-    const db = this.#read()
+  #auditFile(when: 'quiet' | HowEnded, marked: ReadonlySet<string> = new Set()): void {
+    const db = this.#ground.read()
     try {
       const receipts = db
         .query<ReceiptRow, []>(
           'SELECT request_id AS id, k.id AS key, outcome, cost_picos AS cost, waived_picos AS waived FROM receipts r JOIN keys k ON k.number = r.key_number',
         )
         .all()
-      this.#auditReceipts(new Map(receipts.map((row) => [row.id, row])), when, new Set(marked))
+      this.#auditReceipts(new Map(receipts.map((row) => [row.id, row])), when, marked)
       const open = [...this.#books.acts.values(), ...this.#books.doubtfulActs.values()]
       const isInDoubt = (keyId: string): boolean => open.some(({ accountIds }) => accountIds.includes(this.#accountOf(keyId)))
       this.#records.audit(db, when === 'quiet' || when === 'close', isInDoubt)
@@ -602,14 +643,14 @@ export class Simulation {
         const entry = this.#books.entries.get(id)
         must('a mark is of a request that runs', when === 'quiet' && entry?.state === 'held', () => `${id} (${entry?.state})`)
       }
-      const found = differencesInFile(db)
+      const found = this.#ground.differences(db)
       must('verify finds nothing', found.length === 0, () => JSON.stringify(found[0]))
     } finally {
       db.close()
     }
   }
 
-  #auditReceipts(receipts: Map<string, ReceiptRow>, when: 'quiet' | 'crash' | 'power loss' | 'close', marked: ReadonlySet<string>): void {
+  #auditReceipts(receipts: Map<string, ReceiptRow>, when: 'quiet' | HowEnded, marked: ReadonlySet<string>): void {
     for (const row of receipts.values())
       must('every receipt is of a request', this.#books.entries.get(row.id)?.keyId === row.key, () => row.id)
     for (const entry of this.#books.entries.values()) {
@@ -623,16 +664,20 @@ export class Simulation {
           // A process that died before the mark was taken away leaves a row that costs nothing.
           must(
             'what was voided is not charged',
-            !isThere || (marked.has(entry.id) && row?.outcome === 'recovered' && row.cost === 0n),
+            !isThere || ((marked.has(entry.id) || entry.isFenced) && row?.outcome === 'recovered' && row.cost === 0n),
             () => entry.id,
           )
           if (isThere) entry.state = 'ended'
           break
         case 'held':
-          if (when === 'quiet') must('what runs has no receipt', !isThere, () => entry.id)
+          if (when === 'quiet') must('what runs has no receipt', !isThere || isWaivedByFence(entry, row), () => entry.id)
           else {
             const isMarked = marked.has(entry.id)
-            must('what left a mark is waived, what left none leaves no row', isThere === isMarked, () => `${entry.id} marked: ${isMarked}`)
+            must(
+              'what left a mark is waived, what left none leaves no row',
+              isThere === isMarked || isWaivedByFence(entry, row),
+              () => `${entry.id} marked: ${isMarked}`,
+            )
             must('nobody pays for our end', row === undefined || (row.cost === 0n && row.outcome === 'recovered'), () => entry.id)
             if (isThere) this.#meet('a request is recovered')
             entry.state = 'ended'
@@ -654,8 +699,17 @@ export class Simulation {
         case 'ended':
       }
       entry.isTwice = false
+      if (entry.isFenced && entry.state === 'charged' && row !== undefined) this.#auditWaived(entry, row)
       if (entry.state === 'charged') this.#auditCost(entry, row)
     }
+  }
+
+  /** What a boot that was fenced had admitted: its client saw its end, and it costs nothing. */
+  #auditWaived(entry: Entry, row: ReceiptRow): void {
+    must('what a fenced boot admitted is waived', isWaivedByFence(entry, row), () => `${entry.id}: ${row.outcome}, ${row.cost}`)
+    this.#meet('a settle is waived')
+    entry.costPicos = 0n
+    entry.state = 'ended'
   }
 
   /** A process that died took the answer along: what is on file counts. */
@@ -675,7 +729,7 @@ export class Simulation {
   }
 
   /** Accounts and keys. An act that was in doubt was done or not: the books take what the file says, where it is one of the two. */
-  #auditRows(db: Database): void {
+  #auditRows(db: Connection): void {
     for (const act of [...this.#books.acts.values(), ...this.#books.doubtfulActs.values()])
       for (const id of act.accountIds) this.#adopt(db, id)
     this.#books.acts.clear()
@@ -701,7 +755,7 @@ export class Simulation {
     }
   }
 
-  #adopt(db: Database, accountId: string): void {
+  #adopt(db: Connection, accountId: string): void {
     const account = this.#books.accounts.get(accountId)
     const credits = db
       .query<{ amount: bigint }, [string]>(
@@ -720,12 +774,6 @@ export class Simulation {
       if (key?.accountId !== accountId) continue
       Object.assign(key, { limitPicos: limit_picos, isActive: active === 1n, expiresAt: expires === null ? null : Number(expires) })
     }
-  }
-
-  #read(): Database {
-    const db = openDatabase(this.#path, 'read')
-    if ('problem' in db) throw new Error(db.message)
-    return db
   }
 
   #costOf(usage: Usage, list: number): bigint {
@@ -812,15 +860,5 @@ type KeyRow = Readonly<{ id: string; spent: bigint; limit_picos: bigint | null; 
 const ACCOUNT_ROWS = 'SELECT id, credited_picos AS credited, balance_picos AS balance, is_active AS active FROM accounts'
 const KEY_ROWS = 'SELECT id, spent_picos AS spent, limit_picos, is_active AS active, expires_at AS expires FROM keys'
 
-/** Its log is checkpointed by the simulated thread, and nothing checks it. */
-const NO_KEEPER: Keeper = {
-  onLeftOpen: () => undefined,
-  mayAdmit: () => true,
-  boot: () => undefined,
-  noteCommit: () => undefined,
-  isSound: () => true,
-  rescueHint: () => '',
-  stop: () => undefined,
-  close: () => Promise.resolve(),
-  onClosed: () => undefined,
-}
+const isWaivedByFence = ({ isFenced }: Entry, row: ReceiptRow | undefined): boolean =>
+  isFenced && row?.outcome === 'recovered' && row.cost === 0n
