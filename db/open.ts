@@ -144,8 +144,32 @@ function inspect(db: Database, path: string, isReadOnly: boolean): DatabaseProbl
       ? undefined
       : { problem: 'older', message: `${path} has schema version ${version}; start the gateway once to bring it to ${SCHEMA_VERSION}` }
   }
+  const moved = db.query<{ value: string }, []>("SELECT value FROM meta WHERE name = 'moved'").get()
+  if (moved !== null) {
+    const message = `${path} was copied to ${moved.value}, where its balances are spent now: name that by ledger.url_env, or restore a backup of the file`
+    return { problem: 'unwritable', message }
+  }
   glance(db)
   return undefined
+}
+
+/**
+ * From the end of `move` on nobody writes the file any more: its balances would be spent twice. It can still be read. `to`: where its ledger is then. Where `move`
+ * throws the file stays as it was.
+ */
+export function markMoved<T>(path: string, to: string, move: () => T): T | DatabaseProblem {
+  const db = openDatabase(path, 'write')
+  if ('problem' in db) return db
+  try {
+    return db
+      .transaction(() => {
+        db.query("INSERT INTO meta (name, value) VALUES ('moved', ?)").run(to)
+        return move()
+      })
+      .immediate()
+  } finally {
+    db.close()
+  }
 }
 
 /**

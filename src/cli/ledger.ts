@@ -87,7 +87,7 @@ function say(context: CommandContext, result: CopyResult): ExitCode | Stop {
           ...(keyPath === undefined
             ? []
             : [`Statements go on under the same key: put what ${keyPath} holds into the variable of ledger.statement_key_env.`]),
-          'Name the database by ledger.url_env now; the file is not read any more, and must not be written to again.',
+          'Name the database by ledger.url_env now: the file can still be read, and no gateway serves it any more.',
         ].join('\n'),
       )
       return EXIT.ok

@@ -4,7 +4,7 @@
  */
 
 import { existsSync } from 'node:fs'
-import { openDatabase } from '../../db/open.ts'
+import { markMoved, openDatabase } from '../../db/open.ts'
 import { openPostgres } from '../../db/postgres/open.ts'
 import type { Connection } from './connection.ts'
 import type { Difference } from './difference.ts'
@@ -59,7 +59,8 @@ export async function copyToPostgres(options: CopyOptions): Promise<CopyResult> 
     if ('problem' in from) return { kind: 'no file', problem: from }
     try {
       const differences = differencesInFile(from)
-      return differences.length > 0 ? { kind: 'differs', of: 'file', differences } : copyInto(options, from, opened.path, opened.recovered)
+      if (differences.length > 0) return { kind: 'differs', of: 'file', differences }
+      return copyInto(options, from, opened.path, opened.recovered)
     } finally {
       from.close()
     }
@@ -73,7 +74,7 @@ function copyInto({ to: { url }, startWire, beside }: CopyOptions, from: Connect
   const to = new PostgresConnection({ url, access: 'write', startWire, timeoutMs: STATEMENT_MS, name: 'tollgate copy' })
   try {
     const keyPath = statementKeyPathOf(path)
-    const rows = to.transaction(() => {
+    const copy = to.transaction(() => {
       refuseUnlessEmpty(to, place)
       const besides = beside(to)
       to.run('SET LOCAL search_path = ledger')
@@ -84,7 +85,9 @@ function copyInto({ to: { url }, startWire, beside }: CopyOptions, from: Connect
       const differences = [...besides, ...copyFindings(from, to), ...differencesInDatabase(to)]
       if (differences.length > 0) throw new Undone({ kind: 'differs', of: 'copy', differences })
       return copied
-    })()
+    })
+    const rows = markMoved(path, placeText(place), copy)
+    if ('problem' in rows) return { kind: 'no file', problem: rows }
     return { kind: 'copied', rows, recovered, keyPath: existsSync(keyPath) ? keyPath : undefined }
   } catch (error) {
     if (error instanceof Undone) return error.result

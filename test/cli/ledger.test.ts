@@ -115,6 +115,20 @@ describe('a copy', () => {
     file.close()
   })
 
+  postgresTest('leaves a file that can be read and that nobody serves or writes', async () => {
+    await copyIn()
+    for (const writing of [['serve'], ['accounts', 'create', '--name', 'late'], ['ledger', 'copy', '--to-env', 'LEDGER_URL']]) {
+      const { code, err } = await place.run(...writing)
+      expect([writing, code, err.includes('was copied to Postgres 127.0.0.1'), err.includes('only-for-tests')]).toEqual([
+        writing,
+        3,
+        true,
+        false,
+      ])
+    }
+    expect(await place.run('verify')).toMatchObject({ code: 0 })
+  })
+
   postgresTest('counts on from the file’s numbers, and keeps its hashes', async () => {
     await copyIn()
     const db = connectLedger(url)
@@ -173,6 +187,7 @@ describe('a copy', () => {
 describe('nothing is copied, and nothing is left,', () => {
   postgresTest('into a database that is not empty', async () => {
     expect(await copyIn()).toMatchObject({ code: 0 })
+    cpSync(original, place.ledgerPath)
     const again = await copyIn(url)
     expect(again).toMatchObject({ code: 2, out: '' })
     expect(again.err).toMatch(/has a schema "ledger" and "people" already/)
