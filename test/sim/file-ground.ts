@@ -62,8 +62,7 @@ export class FileGround implements Ground {
     return { kind: 'sqlite', path: this.#path, file: '' }
   }
 
-  open({ bootId, now }: Opening, fault: () => Fault): GroundStore | OpenProblem {
-    const path = this.#path
+  open({ place: { path }, bootId, now }: Opening, fault: () => Fault): GroundStore | OpenProblem {
     const db = openDatabase(path, 'write', (given) => {
       limit(given, fault())
       return undefined

@@ -514,8 +514,10 @@ export class Simulation {
   async #start(): Promise<void> {
     const time = this.#time
     this.#ground.begin()
+    const [boot, first] = [this.#boot, this.#ground.place()]
     this.#ledger = new GroupCommit({
-      place: () => this.#ground.place(),
+      // A process that is gone may still want to open what it had, and nothing of those that came after it.
+      place: () => (boot === this.#boot ? this.#ground.place() : first),
       bootId: `boot-${this.#boot}`,
       startThread: () => this.#startThread(),
       now: time.now,
