@@ -34,9 +34,10 @@ postgresTest('it is made where nothing is, once, and then opened by everyone', a
 postgresTest('four that come at once make one ledger', async () => {
   const { url, db } = await connections()
   const workers = Array.from({ length: 4 }, () => new Worker(new URL('./opens.ts', import.meta.url)))
-  const answers = workers.map(
-    (worker) => new Promise((resolve) => worker.addEventListener('message', ({ data }) => resolve(data), { once: true })),
-  )
+  const next = () =>
+    workers.map((worker) => new Promise((resolve) => worker.addEventListener('message', ({ data }) => resolve(data), { once: true })))
+  await Promise.all(next())
+  const answers = next()
   for (const worker of workers) worker.postMessage(url)
   expect(await Promise.all(answers)).toEqual(['opened', 'opened', 'opened', 'opened'])
   expect(db.query<{ count: bigint }, []>("SELECT count(*) AS count FROM meta WHERE name = 'node'").get()).toEqual({ count: 1n })

@@ -14,3 +14,6 @@ parentPort?.once('message', (url: string) => {
   }
   db.close()
 })
+
+// What is said to a Worker before it listens may be lost.
+parentPort?.postMessage('ready')
