@@ -187,7 +187,6 @@ export class GroupCommit implements Ledger {
 
   #holdNow(request: HoldRequest): HoldAnswer | 'unknown' | Promise<HoldAnswer> {
     if (!this.#writer.isWritable || this.#writer.isClosing || !this.#keeper.mayAdmit()) return 'unavailable'
-    this.#wallets.boot = this.#keeper.boot()
     const answer = this.#leases === undefined ? this.#wallets.hold(request, performance.now()) : this.#leases.hold(request)
     if (answer === 'held') this.#watchAges()
     return answer

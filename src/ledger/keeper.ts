@@ -10,8 +10,6 @@ export interface Keeper {
   noteCommit(settles: number): void
   /** False while this process may reserve nothing, because what it counts on may be another's. */
   mayAdmit(): boolean
-  /** As which boot a node admits now; undefined: it is none, or a file is written. */
-  boot(): number | undefined
   /** False once the storage was found damaged. */
   isSound(): boolean
   /** How the rows that are committed can be had while the ledger is not at its place. */
@@ -24,8 +22,7 @@ export interface Keeper {
   onClosed(): Promise<void> | void
 }
 
-/** sound: what was left open is whole. node: it is a node again, as another boot. */
-/** takeOver: nodes that are gone have left something. */
+/** sound: what was left open is whole. node: it is a node again, as another boot. takeOver: nodes that are gone have left something. */
 export type FromKeeper = Extract<ToThread, { kind: 'sound' | 'node' | 'takeOver' }>
 
 /** What is heard of others that write the same ledger. */

@@ -71,19 +71,19 @@ export class Wallets {
   readonly #leases = new WalletLeases<KeyWallet>()
   readonly #walletsMax: number
   /** Of a node: the boot as which it admits now. What it admitted as an earlier one is waived once that was fenced. */
-  boot: number | undefined
+  #boot: number | undefined
   /** Keys whose rows others may have changed without a word here. */
   readonly #stale = new Set<string>()
 
   /** `boot`: under which requests are held; undefined for the only writer. */
   constructor(walletsMax = WALLETS_MAX, boot?: number) {
     this.#walletsMax = walletsMax
-    this.boot = boot
+    this.#boot = boot
   }
 
   /** What is held from now on is held under another boot: the leases of the one before are others'. */
   becomeBoot(boot: number): void {
-    this.boot = boot
+    this.#boot = boot
     this.forgetLeases()
   }
 
@@ -179,7 +179,7 @@ export class Wallets {
     const { requestId, keyId, modelId, format, isStream, amountPicos } = request
     const hold = { requestId, keyId, accountId: key.account.id, modelId, format, isStream, amountPicos, startedAt: request.now }
     const price = this.#prices.indexOf(modelId, request.rates)
-    this.#requests.set(requestId, { key, hold, price, heldAtMs: nowMs, boot: this.boot, progress: NO_PROGRESS, isMarked: false })
+    this.#requests.set(requestId, { key, hold, price, heldAtMs: nowMs, boot: this.#boot, progress: NO_PROGRESS, isMarked: false })
     key.heldPicos += amountPicos
     key.account.heldPicos += amountPicos
     key.pins++

@@ -137,7 +137,6 @@ const isFlushed = (db: Database): boolean => db.query<{ synchronous: bigint }, [
 const NO_KEEPER: Keeper = {
   onLeftOpen: () => undefined,
   mayAdmit: () => true,
-  boot: () => undefined,
   noteCommit: () => undefined,
   isSound: () => true,
   rescueHint: () => '',

@@ -56,7 +56,6 @@ export class PostgresGround implements Ground {
     return {
       onLeftOpen: () => undefined,
       mayAdmit: () => this.#identity !== undefined,
-      boot: () => this.#identity?.boot,
       noteCommit: () => undefined,
       isSound: () => true,
       rescueHint: () => '',

@@ -39,10 +39,6 @@ export class NodeKeeper implements Keeper {
     return this.#parts.node.mayAdmit()
   }
 
-  boot(): number | undefined {
-    return this.#parts.node.identity?.boot
-  }
-
   noteCommit(): void {}
 
   isSound(): boolean {

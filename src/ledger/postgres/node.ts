@@ -147,7 +147,7 @@ export class LedgerNode {
     let isDone = false
     try {
       if (this.#options.mayRenew()) {
-        if (this.#identity === undefined) this.#listener.onJoined(await this.#register())
+        if (this.#identity === undefined) await this.#register((identity) => this.#listener.onJoined(identity))
         else await this.#renew(this.#identity)
         isDone = true
       }
@@ -160,7 +160,8 @@ export class LedgerNode {
     this.#schedule(Math.max(0, nextMs))
   }
 
-  async #register(): Promise<NodeIdentity> {
+  /** `onRegistered`: in the very turn from which on it may admit again. */
+  async #register(onRegistered: (identity: NodeIdentity) => void = () => undefined): Promise<NodeIdentity> {
     const { session, name, termMs } = this.#options
     this.#bootId ??= this.#options.bootId()
     const bootId = this.#bootId
@@ -172,6 +173,7 @@ export class LedgerNode {
     this.#identity = identity
     this.#steadySinceMs = sentAt.monotonicMs
     this.#learn(sentAt, Number(row.now_ms))
+    onRegistered(identity)
     return identity
   }
 

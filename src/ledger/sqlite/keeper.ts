@@ -34,8 +34,6 @@ export class FileKeeper implements Keeper {
     return true
   }
 
-  boot(): undefined {}
-
   noteCommit(settles: number): void {
     this.#checkpointer.noteCommit(settles)
   }
