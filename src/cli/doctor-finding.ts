@@ -2,3 +2,9 @@
 
 /** `warning`: works, but should be looked at. Only `problem` makes the exit code 1. */
 export type Finding = Readonly<{ check: string; status: 'ok' | 'warning' | 'problem'; detail: string }>
+
+/** `place`: which ledger; `differences`: rows that `verify` found. */
+export const ledgerFinding = (place: string, differences: number): Finding =>
+  differences === 0
+    ? { check: 'ledger', status: 'ok', detail: `${place} is readable and in order` }
+    : { check: 'ledger', status: 'problem', detail: `${differences} rows differ from what they should be: see \`tollgate verify\`` }

@@ -5,7 +5,7 @@ import { openForReading, readProblem } from '../ledger/open-for-reading.ts'
 import { type PostgresPlace, placeText } from '../ledger/place.ts'
 import { type ServerFacts, serverFacts } from '../ledger/postgres/server-facts.ts'
 import { Report } from '../ledger/report.ts'
-import type { Finding } from './doctor-finding.ts'
+import { type Finding, ledgerFinding } from './doctor-finding.ts'
 import type { CliEnvironment } from './environment.ts'
 import { plansLost } from './plans-lost.ts'
 import { STATEMENT_MS } from './read-report.ts'
@@ -21,17 +21,8 @@ export function postgresFindings(config: Config, place: PostgresPlace, { startWi
     const before = now()
     const facts = serverFacts(db)
     const tookMs = now() - before
-    const differences = report.verify().length
     return [
-      ...(differences === 0
-        ? [{ check: 'ledger', status: 'ok', detail: `${placeText(place)} is readable and in order` } as const]
-        : [
-            {
-              check: 'ledger',
-              status: 'problem',
-              detail: `${differences} rows differ from what they should be: see \`tollgate verify\``,
-            } as const,
-          ]),
+      ledgerFinding(placeText(place), report.verify().length),
       server(facts),
       clock(facts, before + tookMs / 2, tookMs),
       nodes(facts),

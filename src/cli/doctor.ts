@@ -14,7 +14,7 @@ import { isGatewayRunning } from '../operator/operator-socket.ts'
 import { peoplePathOf } from '../people/people-file.ts'
 import { summaryText } from './check-config.ts'
 import { configOption, printer, withJson } from './command-context.ts'
-import type { Finding } from './doctor-finding.ts'
+import { type Finding, ledgerFinding } from './doctor-finding.ts'
 import { postgresFindings } from './doctor-postgres.ts'
 import { type CliEnvironment, EXIT, type ExitCode } from './environment.ts'
 import { plansLost } from './plans-lost.ts'
@@ -140,14 +140,11 @@ function ledger(config: Config, now: number): readonly Finding[] {
   if ('problem' in report)
     return [{ check: 'ledger', status: report.problem === 'missing' ? 'warning' : 'problem', detail: report.message }]
   try {
-    const differences = report.verify().length
     const keys = report.keys()
     const newest = keys.reduce((latest, { lastSyncedAt }) => Math.max(latest, lastSyncedAt), 0)
     const { mode } = statSync(config.ledger.path)
     return [
-      differences === 0
-        ? { check: 'ledger', status: 'ok', detail: `${config.ledger.path} is readable and in order` }
-        : { check: 'ledger', status: 'problem', detail: `${differences} rows differ from what they should be: see \`tollgate verify\`` },
+      ledgerFinding(config.ledger.path, report.verify().length),
       mode & OTHERS
         ? { check: 'ledger mode', status: 'warning', detail: `${config.ledger.path} is open to others: chmod 600` }
         : { check: 'ledger mode', status: 'ok', detail: 'only its owner may read it' },
