@@ -247,8 +247,6 @@ export class GroupCommit implements Ledger {
       }
       case 'giveBack':
         this.#leases?.giveBack(message.accountNumber)
-        return
-      case 'gaveBack':
     }
   }
 

@@ -14,8 +14,6 @@ export type Message =
   | Readonly<{ kind: 'credit'; lane: number; accountId: string }>
   /** Whoever has something idle of this account's balance, or of this key's limit, gives it back: `lane` needs it now. */
   | Readonly<{ kind: 'giveBack'; lane: number; accountNumber: number; keyNumber: number | null }>
-  /** To `to`, which asked for it: what was idle is back in the database. */
-  | Readonly<{ kind: 'gaveBack'; lane: number; to: number; accountNumber: number; keyNumber: number | null }>
 
 /** What all nodes listen to. */
 export const CHANNEL = 'tollgate_ledger'
@@ -82,7 +80,7 @@ const HEAD_BYTES = 200
 
 function isMessage(given: unknown): given is Message {
   if (typeof given !== 'object' || given === null) return false
-  const { kind, lane, stop, keyIds, accountId, accountNumber, keyNumber, to } = given as Record<string, unknown>
+  const { kind, lane, stop, keyIds, accountId, accountNumber, keyNumber } = given as Record<string, unknown>
   if (!isNumber(lane)) return false
   switch (kind) {
     case 'keys':
@@ -91,8 +89,6 @@ function isMessage(given: unknown): given is Message {
       return typeof accountId === 'string'
     case 'giveBack':
       return isNumber(accountNumber) && (keyNumber === null || isNumber(keyNumber))
-    case 'gaveBack':
-      return isNumber(accountNumber) && (keyNumber === null || isNumber(keyNumber)) && isNumber(to)
     default:
       return false
   }

@@ -11,7 +11,6 @@ const message: fc.Arbitrary<Message> = fc.oneof(
   fc.record({ kind: fc.constant('keys' as const), lane: number, stop, keyIds: fc.array(fc.string()) }),
   fc.record({ kind: fc.constant('credit' as const), lane: number, accountId: fc.string() }),
   fc.record({ kind: fc.constant('giveBack' as const), lane: number, accountNumber: number, keyNumber }),
-  fc.record({ kind: fc.constant('gaveBack' as const), lane: number, to: number, accountNumber: number, keyNumber }),
 )
 
 test('a message means to its hearer what it meant to its speaker', () => {
