@@ -39,7 +39,6 @@ export class Place {
   readonly #program: readonly string[]
   readonly #transcripts: (() => string)[] = []
   readonly #running = new Set<GatewayProcess>()
-
   readonly #env: Environment
 
   /** `env`: of every process here. */

@@ -23,9 +23,8 @@ export class SimulatedThread {
   #spill: Spill | undefined
   readonly #time: VirtualTime
   readonly #storage: () => Storage
-  #state: 'lives' | 'dying' | 'gone' = 'lives'
-
   readonly #openStore: Open
+  #state: 'lives' | 'dying' | 'gone' = 'lives'
 
   /** `storage`: how it is now, for it and for whoever comes after it. */
   constructor(time: VirtualTime, storage: () => Storage, openStore: Open) {
