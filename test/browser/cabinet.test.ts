@@ -5,10 +5,10 @@
  */
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
-import axe from 'axe-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import type { Role } from '../../src/people/roster.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
+import { LOOKS, lookAt } from './axe.ts'
 import { openBrowser } from './chromium.ts'
 
 const TIMEOUT_MS = 60_000
@@ -213,12 +213,7 @@ test(
   TIMEOUT_MS,
 )
 
-for (const { colorScheme, width } of [
-  { colorScheme: 'light', width: 1280 },
-  { colorScheme: 'dark', width: 360 },
-  { colorScheme: 'light', width: 360 },
-  { colorScheme: 'dark', width: 1280 },
-] as const)
+for (const { colorScheme, width } of LOOKS)
   test(
     `axe-core finds nothing serious, and nothing is wider than the screen: ${colorScheme}, ${width} px`,
     async () => {
@@ -227,44 +222,32 @@ for (const { colorScheme, width } of [
       await gateway.operate({ kind: 'createAccount', accountId: 'acc_empty', name: 'empty', topUp: null, now: 1 })
       const page = await signedIn('eve@example.com', { [`acc_${colorScheme}${width}`]: 'owner', acc_empty: 'owner' }, options)
       await page.goto(`${origin}/cabinet/a/acc_${colorScheme}${width}/keys`)
-      const look = async (what: string): Promise<void> => {
-        await page.evaluate(axe.source)
-        const { violations } = await page.evaluate(() =>
-          (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
-        )
-        const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-        expect(serious.map(({ id, nodes }) => `${what}: ${id}: ${nodes[0]?.html}`)).toEqual([])
-        expect([what, await page.evaluate(`document.documentElement.scrollWidth <= document.documentElement.clientWidth`)]).toEqual([
-          what,
-          true,
-        ])
-      }
       await page
         .getByRole('button', { name: /Change/ })
         .first()
         .waitFor()
-      await look('keys')
+      await lookAt(page, 'keys')
       await page
         .getByRole('button', { name: /Change/ })
         .first()
         .click()
-      await look('a key')
+      await lookAt(page, 'a key')
       await page.keyboard.press('Escape')
       await page.getByRole('button', { name: 'New key' }).click()
       await page.getByLabel('Name', { exact: true }).fill(`long ${'name'.repeat(20)} ${width} ${colorScheme}`)
       await page.keyboard.press('Enter')
       await shown(page, 'export KEY=')
-      await look('a secret')
+      await lookAt(page, 'a secret')
       await page.keyboard.press('Escape')
       await page.locator('summary').click()
-      await look('keys with a menu')
+      await lookAt(page, 'keys with a menu')
       await page.goto(`${origin}/cabinet/person`)
       await page.getByRole('cell', { name: /this one/ }).waitFor()
-      await look('person')
+      await lookAt(page, 'person')
       await page.goto(`${origin}/cabinet/a/acc_empty/keys`)
       await shown(page, 'No keys yet')
       expect(await page.getByRole('button', { name: 'New key' }).count()).toBe(2)
-      await look('no keys')
+      await lookAt(page, 'no keys')
       for (const path of [
         '/cabinet/sign-in',
         '/cabinet/forgot',
@@ -277,7 +260,7 @@ for (const { colorScheme, width } of [
       ]) {
         await page.goto(`${origin}${path}`)
         await page.getByRole('heading').first().waitFor()
-        await look(path)
+        await lookAt(page, path)
       }
       await page.context().close()
     },

@@ -5,8 +5,8 @@
  */
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
+import { LOOKS, type Look, lookAt } from './axe.ts'
 import { openBrowser } from './chromium.ts'
 import { type SampleConsole, sampleConsole } from './sample-console.ts'
 
@@ -22,8 +22,6 @@ afterAll(async () => {
   await browser.close()
   await sample.stop()
 })
-
-type Look = Readonly<{ colorScheme: 'light' | 'dark'; width: number }>
 
 /** A page with an operator in it, and what the browser complains about. */
 async function enter({ colorScheme, width }: Look = { colorScheme: 'light', width: 1280 }) {
@@ -151,24 +149,13 @@ test('a session that is ended elsewhere leads to the sign-in, and so does signin
   await again.close()
 })
 
-for (const look of [
-  { colorScheme: 'light', width: 1280 },
-  { colorScheme: 'dark', width: 360 },
-  { colorScheme: 'dark', width: 1280 },
-  { colorScheme: 'light', width: 360 },
-] as const)
+for (const look of LOOKS)
   test(`axe-core finds nothing serious, and nothing is wider than the screen: ${look.colorScheme}, ${look.width} px`, async () => {
     const { page, complaints, close } = await enter(look)
     for (const way of ['Now', 'Upstreams', 'Catalog']) {
       await page.getByRole('link', { name: way, exact: true }).click()
       await page.locator('.rows').first().waitFor()
-      expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(look.width)
-      await page.evaluate(axe.source)
-      const { violations } = await page.evaluate(() =>
-        (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
-      )
-      const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      expect(serious.map(({ id, nodes }) => [way, id, nodes[0]?.html])).toEqual([])
+      await lookAt(page, way)
     }
     expect(complaints).toEqual([])
     await close()

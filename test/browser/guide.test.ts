@@ -5,10 +5,10 @@
  */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { guidePaths, sampleGateway } from '../docs/sample-gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
+import { lookAt } from './axe.ts'
 import { openBrowser } from './chromium.ts'
 
 const START_TIMEOUT_MS = 60_000
@@ -57,14 +57,7 @@ for (const look of [
     async () => {
       let rules = 0
       const complaints = await visit(look, async (page, path) => {
-        await page.evaluate(axe.source)
-        // Of what passes only the rule is wanted: to name each of its elements takes longer than the rules.
-        const { violations, passes } = await page.evaluate(() =>
-          (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
-        )
-        const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-        expect(serious.map(({ id, nodes }) => `${path}: ${id}: ${nodes[0]?.html}`)).toEqual([])
-        rules += passes.length
+        rules += await lookAt(page, path)
       })
       expect(complaints).toEqual([])
       expect(rules).toBeGreaterThan(100)

@@ -5,10 +5,10 @@
  */
 
 import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { makeCode } from '../../src/core/prepaid-code.ts'
 import { isSigned } from '../alerts/receiver.ts'
+import { LOOKS, lookAt } from './axe.ts'
 import { openBrowser } from './chromium.ts'
 import { ACCOUNT, type SampleAccount, sampleAccount } from './sample-account.ts'
 
@@ -204,42 +204,28 @@ test('a reader sees balance, credits, alerts and members, and no button', async 
   await page.context().close()
 })
 
-async function look(page: Page, what: string): Promise<void> {
-  await page.evaluate(axe.source)
-  const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }))
-  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-  expect(serious.map(({ id, nodes }) => `${what}: ${id}: ${nodes[0]?.html}`)).toEqual([])
-  const fits = await page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth')
-  expect([what, fits]).toEqual([what, true])
-}
-
-for (const { colorScheme, width } of [
-  { colorScheme: 'light', width: 1280 },
-  { colorScheme: 'dark', width: 360 },
-  { colorScheme: 'light', width: 360 },
-  { colorScheme: 'dark', width: 1280 },
-] as const)
+for (const { colorScheme, width } of LOOKS)
   test(`axe-core finds nothing serious, and nothing is wider than the screen: ${colorScheme}, ${width} px`, async () => {
     const page = await sample.visit(browser, 'top-up', { complaints, colorScheme, viewport: { width, height: 800 } })
     await page.getByLabel('Code').waitFor()
     await page.getByRole('cell').first().waitFor()
-    await look(page, 'top up')
+    await lookAt(page, 'top up')
     await page.getByRole('link', { name: 'Alerts' }).click()
     await page.getByRole('button', { name: 'New alert' }).click()
-    await look(page, 'a new alert')
+    await lookAt(page, 'a new alert')
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: /^Change: http/ }).click()
-    await look(page, 'a webhook')
+    await lookAt(page, 'a webhook')
     await page.keyboard.press('Escape')
-    await look(page, 'alerts')
+    await lookAt(page, 'alerts')
     await page.getByRole('link', { name: 'Members' }).click()
     await page.getByRole('button', { name: 'Invite somebody' }).click()
-    await look(page, 'an invitation')
+    await lookAt(page, 'an invitation')
     await page.keyboard.press('Escape')
     await page
       .getByRole('button', { name: /^Change/ })
       .first()
       .click()
-    await look(page, 'a member')
+    await lookAt(page, 'a member')
     await page.context().close()
   })

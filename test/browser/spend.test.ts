@@ -5,11 +5,11 @@
  */
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
-import axe from 'axe-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { makeHistory, sumText } from '../support/history.ts'
 import { randomFrom, SEED } from '../support/seed.ts'
+import { LOOKS, lookAt } from './axe.ts'
 import { openBrowser } from './chromium.ts'
 
 const TIMEOUT_MS = 60_000
@@ -152,12 +152,7 @@ test(
   TIMEOUT_MS,
 )
 
-for (const { colorScheme, width } of [
-  { colorScheme: 'light', width: 1280 },
-  { colorScheme: 'dark', width: 360 },
-  { colorScheme: 'light', width: 360 },
-  { colorScheme: 'dark', width: 1280 },
-] as const)
+for (const { colorScheme, width } of LOOKS)
   test(
     `axe-core finds nothing serious, nothing is wider than the screen and nothing moves: ${colorScheme}, ${width} px`,
     async () => {
@@ -179,18 +174,9 @@ for (const { colorScheme, width } of [
         await page.locator('.waiting').first().waitFor({ state: 'detached' })
         expect([path, await mark.boundingBox()]).toEqual([path, before])
         await page.unroute(/\/api\/accounts\/acc_north\/(spend|summary|requests)/)
-        await page.evaluate(axe.source)
-        const { violations } = await page.evaluate(() =>
-          (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
-        )
-        const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-        expect(serious.map(({ id, nodes }) => `${path}: ${id}: ${nodes[0]?.html}`)).toEqual([])
+        await lookAt(page, path)
         const cut = `[...document.querySelectorAll('dialog .scroll')].filter((one) => one.scrollWidth > one.clientWidth).length`
         expect([path, await page.evaluate(cut)]).toEqual([path, 0])
-        expect([path, await page.evaluate(`document.documentElement.scrollWidth <= document.documentElement.clientWidth`)]).toEqual([
-          path,
-          true,
-        ])
       }
       await page.context().close()
     },

@@ -1,0 +1,28 @@
+/** How a page is looked at: axe-core finds nothing serious, and nothing is wider than the screen; in either theme, on a phone and a desktop. */
+
+import { expect } from 'bun:test'
+import axe from 'axe-core'
+import type { Page } from 'playwright-core'
+
+export type Look = Readonly<{ colorScheme: 'light' | 'dark'; width: number }>
+
+export const LOOKS: readonly Look[] = [
+  { colorScheme: 'light', width: 1280 },
+  { colorScheme: 'dark', width: 360 },
+  { colorScheme: 'light', width: 360 },
+  { colorScheme: 'dark', width: 1280 },
+]
+
+/** The page as it stands now. `what`: which one it is, for whoever reads the failure. Answers how many rules of axe-core it kept. */
+export async function lookAt(page: Page, what: string): Promise<number> {
+  await page.evaluate(axe.source)
+  // Of what passes only the rule is wanted: to name each of its elements takes longer than the rules.
+  const { violations, passes } = await page.evaluate(() =>
+    (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
+  )
+  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+  expect(serious.map(({ id, nodes }) => `${what}: ${id}: ${nodes[0]?.html}`)).toEqual([])
+  const fits = await page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth')
+  expect([what, fits]).toEqual([what, true])
+  return passes.length
+}
