@@ -6,6 +6,7 @@ import { useAct } from '../../parts/act.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Choice, Field, type Option, Ticks } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
+import { UsdField } from '../../parts/name-and-amount.tsx'
 import { Remove } from '../../parts/remove.tsx'
 import { tell } from '../../parts/told.tsx'
 import type { Alert, AlertsApi, Kind, Webhook } from '../alerts-api.ts'
@@ -85,16 +86,15 @@ const AlertForm = ({ api, draft: { alert, ...draft }, emails, webhooks, keys, ch
     <Form act={act} fields={FIELDS} button={alert === undefined ? 'Set the alert' : 'Save'} submit={submit}>
       <Choice label="Tell when" isFirst options={KINDS} value={kind} change={(to) => setKind(kindOf(to))} error={act.errorOf('kind')} />
       {(kind === 'balance_below' || kind === 'daily_spend_above') && (
-        <Field
+        <UsdField
           key="amount"
+          act={act}
+          field="threshold_usd"
           label="Amount in USD"
           required
-          inputMode="decimal"
-          autocomplete="off"
           maxLength={30}
           value={amount}
           change={setAmount}
-          error={act.errorOf('threshold_usd')}
         />
       )}
       {kind === 'key_expires' && (

@@ -4,8 +4,9 @@ import { useState } from 'preact/hooks'
 import { useAct } from '../../parts/act.ts'
 import { ask } from '../../parts/ask.ts'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Choice, Field } from '../../parts/field.tsx'
+import { Choice } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
+import { NameField, UsdField } from '../../parts/name-and-amount.tsx'
 import { showDate } from '../../parts/show-time.ts'
 import { Moment } from '../../parts/time.tsx'
 import { tell } from '../../parts/told.tsx'
@@ -51,16 +52,8 @@ const NameAndLimit = ({ keys, shown, changed }: Part) => {
   }
   return (
     <Form act={act} fields={['name', 'limit_usd']} button="Save" submit={submit}>
-      <Field label="Name" maxLength={128} autocomplete="off" value={name} change={setName} error={act.errorOf('name')} />
-      <Field
-        label="Spend limit"
-        hint={WORDS.limitHint}
-        inputMode="decimal"
-        autocomplete="off"
-        value={limit}
-        change={setLimit}
-        error={act.errorOf('limit_usd')}
-      />
+      <NameField act={act} value={name} change={setName} />
+      <UsdField act={act} field="limit_usd" label="Spend limit" hint={WORDS.limitHint} value={limit} change={setLimit} />
     </Form>
   )
 }

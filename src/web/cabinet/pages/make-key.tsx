@@ -4,8 +4,9 @@ import { useState } from 'preact/hooks'
 import { useAct } from '../../parts/act.ts'
 import { ask } from '../../parts/ask.ts'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Choice, Field } from '../../parts/field.tsx'
+import { Choice } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
+import { NameField, UsdField } from '../../parts/name-and-amount.tsx'
 import { keysOf, newKeyId } from '../keys-api.ts'
 import { DAYS, NEVER, WORDS } from './keys.words.ts'
 import { NewSecret } from './new-secret.tsx'
@@ -38,26 +39,8 @@ export const MakeKey = ({ accountId, made, close }: Readonly<{ accountId: string
         <NewSecret secret={secret} close={close} />
       ) : (
         <Form act={act} fields={['name', 'limit_usd', 'expires_in_days']} button="Make the key" submit={submit}>
-          <Field
-            label="Name"
-            hint={WORDS.nameHint}
-            required
-            autoFocus
-            maxLength={128}
-            autocomplete="off"
-            value={name}
-            change={setName}
-            error={act.errorOf('name')}
-          />
-          <Field
-            label="Spend limit"
-            hint={WORDS.limitHint}
-            inputMode="decimal"
-            autocomplete="off"
-            value={limit}
-            change={setLimit}
-            error={act.errorOf('limit_usd')}
-          />
+          <NameField act={act} hint={WORDS.nameHint} required autoFocus value={name} change={setName} />
+          <UsdField act={act} field="limit_usd" label="Spend limit" hint={WORDS.limitHint} value={limit} change={setLimit} />
           <Choice label="Expires" options={[NEVER, ...DAYS]} value={days} change={setDays} error={act.errorOf('expires_in_days')} />
         </Form>
       )}

@@ -5,6 +5,7 @@ import { useAct } from '../../parts/act.ts'
 import { ask } from '../../parts/ask.ts'
 import { Field } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
+import { UsdField } from '../../parts/name-and-amount.tsx'
 import { showUsd, usdNumber } from '../../parts/show-usd.ts'
 import { Usd } from '../../parts/usd.tsx'
 import { api } from '../api.ts'
@@ -84,16 +85,15 @@ export const PayByCard = ({
   return (
     <Form act={act} isCard fields={['amount_usd']} button="Go to Stripe" submit={submit}>
       <h2>{WORDS.pay}</h2>
-      <Field
+      <UsdField
+        act={act}
+        field="amount_usd"
         label="Amount in USD"
         hint={WORDS.amountHint(showUsd(min_usd, 2), showUsd(max_usd, 2))}
         required
-        inputMode="decimal"
-        autocomplete="off"
         maxLength={20}
         value={amount}
         change={setAmount}
-        error={act.errorOf('amount_usd')}
       />
       <div class="acts">
         {presets.map((preset) => (

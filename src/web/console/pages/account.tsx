@@ -5,8 +5,8 @@ import { useRoute } from 'preact-iso/router'
 import { useAsked } from '../../parts/ask.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { CopyText } from '../../parts/copy.tsx'
-import { Field } from '../../parts/field.tsx'
 import { useKeyset } from '../../parts/keyset.ts'
+import { NameField } from '../../parts/name-and-amount.tsx'
 import { PageHead } from '../../parts/shell.tsx'
 import { showCount } from '../../parts/show-time.ts'
 import { Empty, Show } from '../../parts/state.tsx'
@@ -291,18 +291,7 @@ const Rename = ({ account, close, changed }: Omit<DialogsOptions, 'open'>) => {
         changed()
       }}
     >
-      {(act) => (
-        <Field
-          label="Name"
-          required
-          autoFocus
-          maxLength={128}
-          autocomplete="off"
-          value={name}
-          change={setName}
-          error={act.errorOf('name')}
-        />
-      )}
+      {(act) => <NameField act={act} required autoFocus value={name} change={setName} />}
     </ActDialog>
   )
 }

@@ -6,6 +6,7 @@ import { useAsked } from '../../parts/ask.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Field } from '../../parts/field.tsx'
 import { useKeyset } from '../../parts/keyset.ts'
+import { NameField, UsdField } from '../../parts/name-and-amount.tsx'
 import { PageHead } from '../../parts/shell.tsx'
 import { showCount } from '../../parts/show-time.ts'
 import { Empty, Show } from '../../parts/state.tsx'
@@ -114,24 +115,8 @@ const MakeAccount = ({ close, made }: Readonly<{ close: () => void; made: (id: s
     >
       {(act) => (
         <>
-          <Field
-            label="Name"
-            required
-            autoFocus
-            maxLength={128}
-            autocomplete="off"
-            value={name}
-            change={setName}
-            error={act.errorOf('name')}
-          />
-          <Field
-            label="First top-up, USD (optional)"
-            inputMode="decimal"
-            autocomplete="off"
-            value={balance}
-            change={setBalance}
-            error={act.errorOf('balance_usd')}
-          />
+          <NameField act={act} required autoFocus value={name} change={setName} />
+          <UsdField act={act} field="balance_usd" label="First top-up, USD (optional)" value={balance} change={setBalance} />
           <Field
             label="Reference of the payment (optional)"
             hint="It is credited once: given again, nothing is done"

@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Choice, Field } from '../../parts/field.tsx'
+import { NameField, UsdField } from '../../parts/name-and-amount.tsx'
 import { showDate } from '../../parts/show-time.ts'
 import { tell } from '../../parts/told.tsx'
 import { ActDialog, ActForm } from '../act-dialog.tsx'
@@ -53,16 +54,8 @@ const NameAndLimit = ({ keyOf, close, changed }: Options) => {
     >
       {(act) => (
         <>
-          <Field label="Name" autoFocus maxLength={128} autocomplete="off" value={name} change={setName} error={act.errorOf('name')} />
-          <Field
-            label="Spend limit, USD"
-            hint="Empty for none"
-            inputMode="decimal"
-            autocomplete="off"
-            value={limit}
-            change={setLimit}
-            error={act.errorOf('limit_usd')}
-          />
+          <NameField act={act} autoFocus value={name} change={setName} />
+          <UsdField act={act} field="limit_usd" label="Spend limit, USD" hint="Empty for none" value={limit} change={setLimit} />
         </>
       )}
     </ActDialog>

@@ -8,6 +8,7 @@ import { CopyText } from '../../parts/copy.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Choice, Field } from '../../parts/field.tsx'
 import { useKeyset } from '../../parts/keyset.ts'
+import { UsdField } from '../../parts/name-and-amount.tsx'
 import { PageHead } from '../../parts/shell.tsx'
 import { showCount, showDate } from '../../parts/show-time.ts'
 import { showUsd } from '../../parts/show-usd.ts'
@@ -129,15 +130,14 @@ const MakeCodes = ({ close, made }: Readonly<{ close: () => void; made: () => vo
                 change={setCount}
                 error={act.errorOf('count')}
               />
-              <Field
+              <UsdField
+                act={act}
+                field="amount_usd"
                 label="Each is worth, USD"
                 hint={total === undefined ? 'Such as 25' : `${showUsd(total.toFixed(2), 2)} in all`}
                 required
-                inputMode="decimal"
-                autocomplete="off"
                 value={amount}
                 change={setAmount}
-                error={act.errorOf('amount_usd')}
               />
               <Field
                 label="Name of the batch (optional)"

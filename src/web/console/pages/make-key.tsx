@@ -3,7 +3,8 @@
 import { useState } from 'preact/hooks'
 import { useAsked } from '../../parts/ask.ts'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Choice, Field } from '../../parts/field.tsx'
+import { Choice } from '../../parts/field.tsx'
+import { NameField, UsdField } from '../../parts/name-and-amount.tsx'
 import { ActForm } from '../act-dialog.tsx'
 import { api } from '../api.ts'
 import { Secret } from './secret.tsx'
@@ -50,25 +51,8 @@ export const MakeKey = ({ account, close, made }: Options) => {
         >
           {(act) => (
             <>
-              <Field
-                label="Name"
-                required
-                autoFocus
-                maxLength={128}
-                autocomplete="off"
-                value={name}
-                change={setName}
-                error={act.errorOf('name')}
-              />
-              <Field
-                label="Spend limit, USD"
-                hint="Empty for none"
-                inputMode="decimal"
-                autocomplete="off"
-                value={limit}
-                change={setLimit}
-                error={act.errorOf('limit_usd')}
-              />
+              <NameField act={act} required autoFocus value={name} change={setName} />
+              <UsdField act={act} field="limit_usd" label="Spend limit, USD" hint="Empty for none" value={limit} change={setLimit} />
               <Choice label="Expires" options={EXPIRIES} value={days} change={setDays} error={act.errorOf('expires_in_days')} />
               <Choice
                 label="Plan"

@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks'
 import { useAsked } from '../../parts/ask.ts'
 import { Field } from '../../parts/field.tsx'
+import { UsdField } from '../../parts/name-and-amount.tsx'
 import { showUsd, sumUsd } from '../../parts/show-usd.ts'
 import { tell } from '../../parts/told.tsx'
 import { ActDialog } from '../act-dialog.tsx'
@@ -65,16 +66,15 @@ export const MoneyDialog = ({
     >
       {(act) => (
         <>
-          <Field
+          <UsdField
+            act={act}
+            field="amount_usd"
             label={words.amount}
             hint={words.hint}
             required
             autoFocus
-            inputMode="decimal"
-            autocomplete="off"
             value={amount}
             change={setAmount}
-            error={act.errorOf('amount_usd')}
           />
           <dl class="facts" aria-live="polite">
             <dt>Balance now</dt>

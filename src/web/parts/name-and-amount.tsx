@@ -1,0 +1,23 @@
+/** Inputs that many forms have: a name, and an amount of money. What is wrong with one is told by the form's act. */
+
+import type { Act } from './act.ts'
+import { Field } from './field.tsx'
+
+type Typed = Readonly<{
+  act: Act
+  value: string
+  change: (value: string) => void
+  hint?: string
+  required?: boolean
+  autoFocus?: boolean
+}>
+
+/** Of a key or an account. */
+export const NameField = ({ act, ...typed }: Typed) => (
+  <Field label="Name" maxLength={128} autocomplete="off" {...typed} error={act.errorOf('name')} />
+)
+
+/** `field`: what the amount is called where it is sent. */
+export const UsdField = ({ act, field, ...typed }: Typed & Readonly<{ field: string; label: string; maxLength?: number }>) => (
+  <Field inputMode="decimal" autocomplete="off" {...typed} error={act.errorOf(field)} />
+)
