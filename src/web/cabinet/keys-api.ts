@@ -1,12 +1,11 @@
 /** What the page of keys asks of one account. */
 
 import { useEffect, useState } from 'preact/hooks'
-import { ask } from '../parts/ask.ts'
+import { ask, type Got } from '../parts/ask.ts'
 import { api } from './api.ts'
 
 export const keysOf = (accountId: string) => api.accounts({ accountId }).keys
-type Page = Exclude<NonNullable<Awaited<ReturnType<ReturnType<typeof keysOf>['get']>>['data']>, Response>
-export type Key = Page['data'][number]
+export type Key = Got<ReturnType<typeof keysOf>['get']>['data'][number]
 
 const ASKED_EVERY_MS = 1_500
 

@@ -6,13 +6,11 @@
 import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { type Act, useAct } from '../parts/act.ts'
-import { type Asked, ask } from '../parts/ask.ts'
+import { type Answer, type Asked, ask, type Found } from '../parts/ask.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
 import { Form } from '../parts/form.tsx'
 import { api } from './api.ts'
-
-type Answer<T> = Parameters<typeof ask<T>>[0]
 
 export type ActOptions<T> = Readonly<{
   title: string
@@ -21,8 +19,8 @@ export type ActOptions<T> = Readonly<{
   /** Inputs that show their own mistakes. */
   fields?: readonly string[]
   needsReason?: boolean
-  send: (form: Readonly<{ id: string; reason: string }>) => Answer<T>
-  done: (value: Exclude<NonNullable<T>, Response>) => void
+  send: (form: Readonly<{ id: string; reason: string }>) => PromiseLike<Answer<T>>
+  done: (value: Found<T>) => void
   close: () => void
   children?: (act: Act) => ComponentChildren
 }>
@@ -42,7 +40,7 @@ export function ActForm<T>({ button, kind = 'primary', fields = [], needsReason 
   form.current ??= ask(api['form-id'].get())
   const [reason, setReason] = useState('')
   const act = useAct()
-  const sendForm = async (): Promise<Asked<Exclude<NonNullable<T>, Response>>> => {
+  const sendForm = async (): Promise<Asked<Found<T>>> => {
     const asked = (await form.current) ?? (await ask(api['form-id'].get()))
     if (asked.failure === undefined) return ask<T>(send({ id: asked.value.id, reason: reason.trim() }))
     form.current = undefined

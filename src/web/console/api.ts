@@ -4,9 +4,3 @@ import { treaty } from '@elysiajs/eden'
 import type { ConsoleApp } from '../console-app.ts'
 
 export const api = treaty<ConsoleApp>(location.origin).console.api
-
-/** What a route answers when it does. */
-export type Got<Call extends (...args: never[]) => PromiseLike<Readonly<{ data: unknown }>>> = Exclude<
-  NonNullable<Awaited<ReturnType<Call>>['data']>,
-  Response
->

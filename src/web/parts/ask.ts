@@ -3,14 +3,17 @@
 import { useCallback, useEffect, useState } from 'preact/hooks'
 
 /** What Eden gives back. */
-type Answer<T> = Readonly<{
+export type Answer<T> = Readonly<{
   data: T | null
   error: Readonly<{ status: unknown; value: unknown }> | null
   response: Pick<Response, 'headers'>
 }>
 
 /** A route that answers with a whole `Response` refuses by it, and Eden gives that as an error. */
-type Found<T> = Exclude<NonNullable<T>, Response>
+export type Found<T> = Exclude<NonNullable<T>, Response>
+
+/** What a route answers when it does. */
+export type Got<Call extends (...args: never[]) => PromiseLike<Readonly<{ data: unknown }>>> = Found<Awaited<ReturnType<Call>>['data']>
 
 /** `field`: the input that is wrong. `retryAfterS`: when to try again. */
 export type Failure = Readonly<{ status: number; message: string; field?: string; retryAfterS?: number }>

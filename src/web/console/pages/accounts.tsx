@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { useAsked } from '../../parts/ask.ts'
+import { type Got, useAsked } from '../../parts/ask.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Field } from '../../parts/field.tsx'
 import { useKeyset } from '../../parts/keyset.ts'
@@ -15,7 +15,7 @@ import { Ago } from '../../parts/time.tsx'
 import { tell } from '../../parts/told.tsx'
 import { Usd } from '../../parts/usd.tsx'
 import { ActDialog } from '../act-dialog.tsx'
-import { api, type Got } from '../api.ts'
+import { api } from '../api.ts'
 import { Search, usePaused } from '../search.tsx'
 
 type Account = Got<typeof api.accounts.get>['data'][number]

@@ -2,14 +2,14 @@
 
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { useAsked } from '../../parts/ask.ts'
+import { type Got, useAsked } from '../../parts/ask.ts'
 import { Choice, Field } from '../../parts/field.tsx'
 import { useKeyset } from '../../parts/keyset.ts'
 import { PageHead } from '../../parts/shell.tsx'
 import { Empty, Show } from '../../parts/state.tsx'
 import { Pager, Table } from '../../parts/table.tsx'
 import { Moment } from '../../parts/time.tsx'
-import { api, type Got } from '../api.ts'
+import { api } from '../api.ts'
 import { addressOf, type Filters, filtersOf } from '../filters.ts'
 import { ACTIONS, factText } from './audit.words.ts'
 

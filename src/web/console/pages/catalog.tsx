@@ -1,7 +1,7 @@
 /** What is sold, at which price, by whom it is served, and what a reload would change. Nothing is changed here. Rules: pages.md "Catalog". */
 
 import { useState } from 'preact/hooks'
-import { useAsked } from '../../parts/ask.ts'
+import { type Got, useAsked } from '../../parts/ask.ts'
 import { PageHead } from '../../parts/shell.tsx'
 import { showCount } from '../../parts/show-time.ts'
 import { Show } from '../../parts/state.tsx'
@@ -9,8 +9,8 @@ import { Table } from '../../parts/table.tsx'
 import { api } from '../api.ts'
 import { counted } from './now.words.ts'
 
-type Catalog = NonNullable<Awaited<ReturnType<typeof api.catalog.get>>['data']>
-type Preview = NonNullable<Awaited<ReturnType<typeof api.catalog.reload.get>>['data']>
+type Catalog = Got<typeof api.catalog.get>
+type Preview = Got<typeof api.catalog.reload.get>
 type Model = Catalog['models'][number]
 
 export const CatalogPage = () => {

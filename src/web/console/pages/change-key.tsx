@@ -1,13 +1,14 @@
 /** What an operator does to a key. A new secret is shown once. Rules: keys.md "Expiry and rotation"; pages.md "Acts of operators". */
 
 import { useState } from 'preact/hooks'
+import type { Got } from '../../parts/ask.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Choice, Field } from '../../parts/field.tsx'
 import { NameField, UsdField } from '../../parts/name-and-amount.tsx'
 import { showDate } from '../../parts/show-time.ts'
 import { tell } from '../../parts/told.tsx'
 import { ActDialog, ActForm } from '../act-dialog.tsx'
-import { api, type Got } from '../api.ts'
+import { api } from '../api.ts'
 import { Secret } from './secret.tsx'
 
 type Listed = Got<typeof api.keys.get>['data'][number]

@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks'
 import { useRoute } from 'preact-iso/router'
-import { useAsked } from '../../parts/ask.ts'
+import { type Got, useAsked } from '../../parts/ask.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { CopyText } from '../../parts/copy.tsx'
 import { PageHead } from '../../parts/shell.tsx'
@@ -13,7 +13,7 @@ import { Table } from '../../parts/table.tsx'
 import { Moment } from '../../parts/time.tsx'
 import { tell } from '../../parts/told.tsx'
 import { ActDialog } from '../act-dialog.tsx'
-import { api, type Got } from '../api.ts'
+import { api } from '../api.ts'
 import { STATES } from './codes.tsx'
 
 type Opened = Got<ReturnType<typeof api.codes>['get']>

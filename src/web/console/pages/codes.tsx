@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks'
 import { csvLine } from '../../../core/csv.ts'
-import { useAsked } from '../../parts/ask.ts'
+import { type Got, useAsked } from '../../parts/ask.ts'
 import { Badge, type Mood } from '../../parts/badge.tsx'
 import { CopyText } from '../../parts/copy.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -17,7 +17,7 @@ import { Pager, Table } from '../../parts/table.tsx'
 import { Ago } from '../../parts/time.tsx'
 import { Usd } from '../../parts/usd.tsx'
 import { ActForm } from '../act-dialog.tsx'
-import { api, type Got } from '../api.ts'
+import { api } from '../api.ts'
 
 type Batch = Got<typeof api.codes.get>['data'][number]
 

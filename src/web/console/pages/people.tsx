@@ -1,7 +1,7 @@
 /** Who may come into the cabinet and the console: everybody, who is invited, and links that work once. Rules: pages.md "People", "Links". */
 
 import { useState } from 'preact/hooks'
-import { useAsked } from '../../parts/ask.ts'
+import { type Got, useAsked } from '../../parts/ask.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { CopyText } from '../../parts/copy.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -13,7 +13,7 @@ import { Table } from '../../parts/table.tsx'
 import { Moment } from '../../parts/time.tsx'
 import { tell } from '../../parts/told.tsx'
 import { ActDialog, ActForm } from '../act-dialog.tsx'
-import { api, type Got } from '../api.ts'
+import { api } from '../api.ts'
 
 type People = Got<typeof api.people.get>
 type Person = People['data'][number]

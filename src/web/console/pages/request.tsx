@@ -1,7 +1,7 @@
 /** One request as operators see it: its computation, what was held, who answered under which ids, and the upstream calls that no receipt stands for. Rules: operator.md "Lists". */
 
 import { useRoute } from 'preact-iso/router'
-import { useAsked } from '../../parts/ask.ts'
+import { type Got, useAsked } from '../../parts/ask.ts'
 import { RequestOpened } from '../../parts/requests.tsx'
 import { PageHead } from '../../parts/shell.tsx'
 import { showCount, showDuration } from '../../parts/show-time.ts'
@@ -9,7 +9,7 @@ import { Show } from '../../parts/state.tsx'
 import { Table } from '../../parts/table.tsx'
 import { Moment } from '../../parts/time.tsx'
 import { Usd } from '../../parts/usd.tsx'
-import { api, type Got } from '../api.ts'
+import { api } from '../api.ts'
 
 type Opened = Got<ReturnType<typeof api.requests>['get']>
 type Request = NonNullable<Opened['request']>

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks'
 import { useAct } from '../../parts/act.ts'
-import { ask, useAsked } from '../../parts/ask.ts'
+import { ask, type Got, useAsked } from '../../parts/ask.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
@@ -14,7 +14,7 @@ import { Table } from '../../parts/table.tsx'
 import { tell } from '../../parts/told.tsx'
 import { api } from '../api.ts'
 
-type Upstream = NonNullable<Awaited<ReturnType<typeof api.upstreams.get>>['data']>['data'][number]
+type Upstream = Got<typeof api.upstreams.get>['data'][number]
 type Line = Upstream['lines'][number]
 
 const LOOK_EVERY_MS = 3_000
