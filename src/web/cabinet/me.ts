@@ -1,28 +1,13 @@
-/** Who looks at the cabinet, and the accounts that are theirs. Asked when the page comes and after every sign-in; whoever is no longer signed in is noticed at the next question. */
+/** Who looks at the cabinet, and the accounts that are theirs. */
 
-import { signal } from '@preact/signals'
-import { ask, type Loaded, whenUnauthorized } from '../parts/ask.ts'
-import { send } from '../parts/send.ts'
+import type { Got } from '../parts/ask.ts'
+import { whoLooks } from '../parts/who-looks.ts'
 import { api } from './api.ts'
 
-export type Me = NonNullable<Awaited<ReturnType<typeof api.me.get>>['data']>
+export type Me = Got<typeof api.me.get>
 export type Account = Readonly<{ id: string; name: string; role: 'owner' | 'reader' }>
 
-export const me = signal<Loaded<Me>>({ state: 'loading', value: undefined })
-
-export async function loadMe(): Promise<void> {
-  const { value, failure } = await ask(api.me.get())
-  me.value = failure === undefined ? { state: 'ready', value } : { state: 'failed', value: me.value.value, failure }
-}
-
-export async function signOut(): Promise<void> {
-  await send('/cabinet/auth/sign-out', {})
-  await loadMe()
-}
-
-whenUnauthorized(() => {
-  if (me.value.value?.person !== null) loadMe().catch(() => undefined)
-})
+export const { me, loadMe, signOut } = whoLooks('/cabinet', () => api.me.get())
 
 /** An account without a name is shown by its id. */
 export const titleOf = ({ id, name }: Pick<Account, 'id' | 'name'>): string => (name === '' ? id : name)
