@@ -139,6 +139,34 @@ test('an account, a key and a batch of codes are made; names stay text, secrets 
   await close()
 })
 
+test('a list is narrowed by what its form was sent with; the address says it, and the way back shows list and form as they were', async () => {
+  const { page, go, close } = await enter()
+  for (const [path, label, value, more, chosen] of [
+    ['/audit', 'Of what (id or e-mail)', accounts[1], 'What', 'setAccountActive'],
+    ['/requests', 'Account id', 'acc_nowhere', 'Outcome', 'fault'],
+  ] as const) {
+    await go(path)
+    await page.locator('.rows tbody tr').first().waitFor()
+    const rows = await page.locator('.rows tbody tr').count()
+    await page.getByLabel(label).fill(` ${value} `)
+    await page.getByLabel(more, { exact: true }).selectOption(chosen)
+    await page.getByLabel('From (UTC)').fill('2026-01-01')
+    expect(new URL(page.url()).search).toBe('')
+    await page.getByRole('button', { name: 'Filter' }).click()
+    await page.getByText('was found').waitFor()
+    const { searchParams } = new URL(page.url())
+    expect([[...searchParams.values()].includes(`${value}`), searchParams.size, searchParams.get('from')]).toEqual([true, 3, '2026-01-01'])
+    expect(await page.getByLabel(label).inputValue()).toBe(`${value}`)
+    await page.goBack()
+    await page
+      .locator('.rows tbody tr')
+      .nth(rows - 1)
+      .waitFor()
+    expect(await page.getByLabel(label).inputValue()).toBe('')
+  }
+  await close()
+})
+
 const PAGES = (): readonly string[] => [
   '/accounts',
   `/accounts/${accounts[0]}`,

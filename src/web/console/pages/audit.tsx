@@ -1,6 +1,6 @@
 /** Who changed what, from where, why, and what it was before. Rules: operator.md "Audit", "Lists". */
 
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { type Got, useAsked } from '../../parts/ask.ts'
 import { Choice, Field } from '../../parts/field.tsx'
@@ -10,6 +10,7 @@ import { Empty, Show } from '../../parts/state.tsx'
 import { Pager, Table } from '../../parts/table.tsx'
 import { Moment } from '../../parts/time.tsx'
 import { api } from '../api.ts'
+import { FilterForm } from '../filter-form.tsx'
 import { addressOf, type Filters, filtersOf } from '../filters.ts'
 import { ACTIONS, factText } from './audit.words.ts'
 
@@ -18,39 +19,25 @@ type Line = Got<typeof api.audit.get>['data'][number]
 const FIELDS = ['target', 'actor', 'action', 'from', 'to'] as const
 type Filter = (typeof FIELDS)[number]
 
+const WHAT = [{ value: '', text: 'any' }, ...Object.entries(ACTIONS).map(([value, text]) => ({ value, text }))]
+
 export const AuditPage = () => {
-  const { query, route } = useLocation()
+  const { query } = useLocation()
   const filters = filtersOf(FIELDS, query)
   return (
     <>
       <PageHead title="Audit" lede="Every act that changed something. A line is never changed." />
-      <FilterForm key={JSON.stringify(filters)} filters={filters} search={(wanted) => route(addressOf('/console/audit', wanted))} />
+      <FilterForm path="/console/audit" filters={filters}>
+        {(input) => (
+          <>
+            <Field label="Of what (id or e-mail)" maxLength={300} autocomplete="off" {...input('target')} />
+            <Field label="By (person:… or os:…)" maxLength={300} autocomplete="off" {...input('actor')} />
+            <Choice label="What" options={WHAT} {...input('action')} />
+          </>
+        )}
+      </FilterForm>
       <Lines filters={filters} />
     </>
-  )
-}
-
-const FilterForm = ({ filters, search }: Readonly<{ filters: Filters<Filter>; search: (filters: Filters<Filter>) => void }>) => {
-  const [typed, setTyped] = useState<Filters<Filter>>(filters)
-  const set = (field: Filter) => (value: string) => setTyped({ ...typed, [field]: value })
-  const actions = [{ value: '', text: 'any' }, ...Object.entries(ACTIONS).map(([value, text]) => ({ value, text }))]
-  return (
-    <form
-      class="filters"
-      onSubmit={(event) => {
-        event.preventDefault()
-        search(typed)
-      }}
-    >
-      <Field label="Of what (id or e-mail)" maxLength={300} autocomplete="off" value={typed.target ?? ''} change={set('target')} />
-      <Field label="By (person:… or os:…)" maxLength={300} autocomplete="off" value={typed.actor ?? ''} change={set('actor')} />
-      <Choice label="What" options={actions} value={typed.action ?? ''} change={set('action')} />
-      <Field label="From (UTC)" type="date" value={typed.from ?? ''} change={set('from')} />
-      <Field label="To (UTC)" type="date" value={typed.to ?? ''} change={set('to')} />
-      <button type="submit" class="primary">
-        Filter
-      </button>
-    </form>
   )
 }
 

@@ -12,23 +12,12 @@ import { Empty, Show } from '../../parts/state.tsx'
 import { Pager } from '../../parts/table.tsx'
 import { Usd } from '../../parts/usd.tsx'
 import { api } from '../api.ts'
-import { addressOf, type Filters, filtersOf } from '../filters.ts'
+import { FilterForm } from '../filter-form.tsx'
+import { type Filters, filtersOf } from '../filters.ts'
 
 const FIELDS = ['account_id', 'key_id', 'model', 'outcome', 'only', 'from', 'to'] as const
 type Filter = (typeof FIELDS)[number]
 type Asked = NonNullable<NonNullable<Parameters<typeof api.requests.get>[0]>['query']>
-
-export const RequestsPage = () => {
-  const { query, route } = useLocation()
-  const filters = filtersOf(FIELDS, query)
-  return (
-    <>
-      <PageHead title="Requests" lede="Of a key or an account by the moment they were booked, all of them by the moment they came." />
-      <FilterForm key={JSON.stringify(filters)} filters={filters} search={(wanted) => route(addressOf('/console/requests', wanted))} />
-      <RequestList query={filters} />
-    </>
-  )
-}
 
 const OUTCOMES = [
   { value: '', text: 'any' },
@@ -40,42 +29,46 @@ const ONLY = [
   { value: 'over hold', text: 'only over their hold' },
 ]
 
-const FilterForm = ({ filters, search }: Readonly<{ filters: Filters<Filter>; search: (filters: Filters<Filter>) => void }>) => {
-  const [typed, setTyped] = useState<Filters<Filter>>(filters)
+export const RequestsPage = () => {
+  const { query } = useLocation()
+  const filters = filtersOf(FIELDS, query)
+  return (
+    <>
+      <PageHead title="Requests" lede="Of a key or an account by the moment they were booked, all of them by the moment they came." />
+      <div class="stack">
+        <FilterForm path="/console/requests" filters={filters}>
+          {(input) => (
+            <>
+              <Field label="Account id" maxLength={64} autocomplete="off" {...input('account_id')} />
+              <Field label="Key id" maxLength={64} autocomplete="off" {...input('key_id')} />
+              <Field label="Model" maxLength={200} autocomplete="off" {...input('model')} />
+              <Choice label="Outcome" options={OUTCOMES} {...input('outcome')} />
+              <Choice label="Show" options={ONLY} {...input('only')} />
+            </>
+          )}
+        </FilterForm>
+        <OpenById />
+      </div>
+      <RequestList query={filters} />
+    </>
+  )
+}
+
+/** The way to one whose id is known. */
+const OpenById = () => {
   const { route } = useLocation()
   const [id, setId] = useState('')
-  const set = (field: Filter) => (value: string) => setTyped({ ...typed, [field]: value })
   return (
-    <div class="stack">
-      <form
-        class="filters"
-        onSubmit={(event) => {
-          event.preventDefault()
-          search(typed)
-        }}
-      >
-        <Field label="Account id" maxLength={64} autocomplete="off" value={typed.account_id ?? ''} change={set('account_id')} />
-        <Field label="Key id" maxLength={64} autocomplete="off" value={typed.key_id ?? ''} change={set('key_id')} />
-        <Field label="Model" maxLength={200} autocomplete="off" value={typed.model ?? ''} change={set('model')} />
-        <Choice label="Outcome" options={OUTCOMES} value={typed.outcome ?? ''} change={set('outcome')} />
-        <Choice label="Show" options={ONLY} value={typed.only ?? ''} change={set('only')} />
-        <Field label="From (UTC)" type="date" value={typed.from ?? ''} change={set('from')} />
-        <Field label="To (UTC)" type="date" value={typed.to ?? ''} change={set('to')} />
-        <button type="submit" class="primary">
-          Filter
-        </button>
-      </form>
-      <form
-        class="inline"
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (id.trim() !== '') route(`/console/requests/${encodeURIComponent(id.trim())}`)
-        }}
-      >
-        <Field label="Request id" maxLength={80} autocomplete="off" value={id} change={setId} />
-        <button type="submit">Open</button>
-      </form>
-    </div>
+    <form
+      class="inline"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (id.trim() !== '') route(`/console/requests/${encodeURIComponent(id.trim())}`)
+      }}
+    >
+      <Field label="Request id" maxLength={80} autocomplete="off" value={id} change={setId} />
+      <button type="submit">Open</button>
+    </form>
   )
 }
 

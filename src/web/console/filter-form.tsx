@@ -1,0 +1,46 @@
+/** What narrows a list of the console. A list is asked for when the form is sent, not while one types; the page's address says what was asked. */
+
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
+import { Field } from '../parts/field.tsx'
+import { addressOf, type Filters } from './filters.ts'
+
+type Input = Readonly<{ value: string; change: (value: string) => void }>
+
+/** `path`: of the page. `children`: the inputs that this list has, beside the time that all have. */
+type Options<Name extends string> = Readonly<{
+  path: string
+  filters: Filters<Name>
+  children: (input: (name: Name) => Input) => ComponentChildren
+}>
+
+/** Where the address changes by itself the inputs do, too. */
+export const FilterForm = <Name extends string>(options: Options<Name | 'from' | 'to'>) => (
+  <Inputs key={JSON.stringify(options.filters)} {...options} />
+)
+
+const Inputs = <Name extends string>({ path, filters, children }: Options<Name | 'from' | 'to'>) => {
+  const { route } = useLocation()
+  const [typed, setTyped] = useState(filters)
+  const input = (name: Name | 'from' | 'to'): Input => ({
+    value: typed[name] ?? '',
+    change: (value) => setTyped({ ...typed, [name]: value }),
+  })
+  return (
+    <form
+      class="filters"
+      onSubmit={(event) => {
+        event.preventDefault()
+        route(addressOf(path, typed))
+      }}
+    >
+      {children(input)}
+      <Field label="From (UTC)" type="date" {...input('from')} />
+      <Field label="To (UTC)" type="date" {...input('to')} />
+      <button type="submit" class="primary">
+        Filter
+      </button>
+    </form>
+  )
+}
