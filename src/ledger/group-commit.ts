@@ -20,7 +20,7 @@ import type {
 } from './ledger.ts'
 import { type Act, type Operation, type OperationResult, PROGRAM } from './operation.ts'
 import type { Message } from './postgres/messages.ts'
-import type { Answer, Answers, Calls, Committed, Debit, LeaseAsk, Mark, Opened, OpenProblem, Task } from './task.ts'
+import type { Answer, Answers, Calls, Committed, Debit, Mark, Opened, OpenProblem, Task } from './task.ts'
 import type { ThreadOptions } from './thread-handle.ts'
 import { Wallets } from './wallets.ts'
 import { type Heard, Writer } from './writer.ts'
@@ -87,7 +87,8 @@ export class GroupCommit implements Ledger {
     })
     const { leaseIdleMs: idleMs, onFault } = options
     const onBug = (bug: unknown): void => onFault({ problem: 'giving a lease back failed by a bug', bug })
-    this.#leases = place.kind === 'sqlite' ? undefined : new Leases({ wallets: this.#wallets, writer: this.#writer, idleMs, onBug })
+    const shared = { wallets: this.#wallets, writer: this.#writer, idleMs, onHeld: () => this.#watchAges(), onBug }
+    this.#leases = place.kind === 'sqlite' ? undefined : new Leases(shared)
   }
 
   /** Opens the file in a new thread. Once. */
@@ -337,7 +338,8 @@ export class GroupCommit implements Ledger {
   }
 
   #load(task: Task, answer: Answer): void {
-    if (task.kind === 'ask') this.#learnAsked(task.ask, answer as Answers['ask'])
+    // Behind the settles of the same commit, whose costs are in the rows that it tells of.
+    if (task.kind === 'ask') this.#wallets.answered(task.ask, answer as Answers['ask'], performance.now())
     if (task.kind === 'release') this.#wallets.released(task.release, answer as Answers['release'])
     if (typeof answer !== 'object') return
     if (task.kind === 'findKey' && 'state' in answer) {
@@ -350,12 +352,6 @@ export class GroupCommit implements Ledger {
     if (this.#leases === undefined) return
     for (const { keyId, isActive, isAccountActive } of answer)
       if (!isActive || !isAccountActive) this.#tellChange({ keyId, stop: 'disabled' })
-  }
-
-  /** Behind the settles of the same commit, whose costs are in the rows that it tells of. */
-  #learnAsked(ask: LeaseAsk, answer: Answers['ask']): void {
-    this.#wallets.answered(ask, answer, performance.now())
-    if (!this.#wallets.isIdle) this.#watchAges()
   }
 
   /** What came of it is in the rows now, and nobody else tells it here. */

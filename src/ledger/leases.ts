@@ -3,18 +3,17 @@
  * goes back. Rules: ledger.md "Leases".
  */
 
+import { LeaseLine } from './lease-line.ts'
 import type { HoldAnswer, HoldRequest } from './ledger.ts'
-import type { LeaseAsk, LeaseMove } from './task.ts'
+import type { LeaseMove } from './task.ts'
 import type { Wallets } from './wallets.ts'
 import type { Writer } from './writer.ts'
 
-/** Within it others give back what is idle of theirs. */
-const WANTED_MS_MAX = 100
-const FIRST_PAUSE_MS = 5
-
 type LeasesOptions = Readonly<{
   wallets: Wallets
-  writer: Pick<Writer, 'ask' | 'isClosing'>
+  writer: Pick<Writer, 'ask'>
+  /** A request that had to wait is held. */
+  onHeld: () => void
   /** What was idle for that long goes back. */
   idleMs: number
   onBug: (bug: unknown) => void
@@ -22,6 +21,8 @@ type LeasesOptions = Readonly<{
 
 export class Leases {
   readonly #options: LeasesOptions
+  /** Of accounts for which requests wait, by their numbers. */
+  readonly #lines = new Map<number, LeaseLine>()
   #sweep: ReturnType<typeof setInterval> | undefined
 
   constructor(options: LeasesOptions) {
@@ -30,8 +31,13 @@ export class Leases {
 
   /** `unknown`: the key must be loaded first. */
   hold(request: HoldRequest): HoldAnswer | 'unknown' | Promise<HoldAnswer> {
-    const answer = this.#options.wallets.holdLeased(request, performance.now())
-    return typeof answer === 'string' ? answer : this.#holdAsked(request, answer)
+    const { wallets } = this.#options
+    const account = wallets.accountNumberOf(request.keyId)
+    if (account === undefined) return 'unknown'
+    // Who came before goes first.
+    const isNext = this.#lines.get(account)?.has(request.keyId) !== true
+    const answer = isNext ? wallets.holdCovered(request, performance.now()) : 'uncovered'
+    return answer === 'uncovered' ? this.#lineOf(account).join(request) : answer
   }
 
   /** A request of the key has ended, and its settle is sent. */
@@ -52,27 +58,15 @@ export class Leases {
     this.#release(this.#options.wallets.releases('over'))
   }
 
-  async #holdAsked(request: HoldRequest, first: LeaseAsk): Promise<HoldAnswer> {
-    const { wallets, writer, idleMs } = this.#options
+  #lineOf(account: number): LeaseLine {
+    const { wallets, writer, onHeld, onBug, idleMs } = this.#options
     this.#sweep ??= setInterval(() => this.#lookForIdle(), idleMs)
-    const until = performance.now() + WANTED_MS_MAX
-    let pauseMs = FIRST_PAUSE_MS
-    for (let ask = first; ; pauseMs *= 2) {
-      const answer = await writer.ask({ kind: 'ask', ask })
-      this.noteEnd(request.keyId)
-      if (answer === 'unavailable') return 'unavailable'
-      if (answer.verdict === 'exhausted' || answer.verdict === 'disabled') return answer.verdict
-      const restMs = until - performance.now()
-      if (answer.verdict !== 'granted') {
-        if (answer.verdict === 'reserved' || restMs <= 0) return 'reserved'
-        await Bun.sleep(Math.min(pauseMs, restMs))
-        if (writer.isClosing) return 'unavailable'
-      }
-      // Where it was granted the wallets hold it since the turn in which that was heard.
-      const again = wallets.holdLeased(request, performance.now())
-      if (typeof again === 'string') return again === 'unknown' ? 'unavailable' : again
-      ask = again
-    }
+    const known = this.#lines.get(account)
+    if (known !== undefined) return known
+    const onEmpty = (): void => void this.#lines.delete(account)
+    const line = new LeaseLine({ wallets, writer, onHeld, onAnswered: (keyId) => this.noteEnd(keyId), onEmpty, onBug })
+    this.#lines.set(account, line)
+    return line
   }
 
   #lookForIdle(): void {

@@ -85,6 +85,8 @@ export type LeaseSide = Readonly<{
 /** The rows after it. */
 export type LeaseAnswer = Readonly<{
   verdict: LeaseVerdict
+  /** What stands in the way: the account, for all of its keys, or this key. null: it was granted, or no ask. */
+  refusedBy: 'account' | 'key' | null
   account: LeaseSide
   key: LeaseSide
   balancePicos: Picos

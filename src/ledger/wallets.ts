@@ -119,14 +119,26 @@ export class Wallets {
     return 'held'
   }
 
-  /** As one of several nodes, out of its leases; where they do not cover the request, what to ask. `answered` must follow. */
-  holdLeased(request: HoldRequest, nowMs: number): HoldAnswer | 'unknown' | LeaseAsk {
+  /** Undefined: the key must be loaded first. */
+  accountNumberOf(keyId: string): number | undefined {
+    return this.#stale.has(keyId) ? undefined : this.#keys.get(keyId)?.account.number
+  }
+
+  /** As one of several nodes, out of its leases, where they cover the request. */
+  holdCovered(request: HoldRequest, nowMs: number): HoldAnswer | 'unknown' | 'uncovered' {
     const key = this.#keyFor(request)
     if (typeof key === 'string') return key
     if (this.#stale.has(key.id)) return 'unknown'
-    if (!this.#leases.covers(key, request.amountPicos)) return this.#leases.ask(key, request)
+    if (!this.#leases.covers(key, request.amountPicos)) return 'uncovered'
     this.#admit(key, request, nowMs)
     return 'held'
+  }
+
+  /** The same; where they do not cover the request, what to ask. `answered` must follow. */
+  holdLeased(request: HoldRequest, nowMs: number): HoldAnswer | 'unknown' | LeaseAsk {
+    const answer = this.holdCovered(request, nowMs)
+    const key = this.#keys.get(request.keyId)
+    return answer === 'uncovered' ? (key === undefined ? 'unknown' : this.#leases.ask(key, request)) : answer
   }
 
   /** Where it was granted the request is held from now on, unless its key may not be used any more. */

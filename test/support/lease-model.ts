@@ -66,6 +66,7 @@ export class LeaseModel implements LeaseDatabase {
     if (!isAsk) for (const side of sides) release(side.purse, lane, side.runs, move.number)
     return {
       verdict,
+      refusedBy: verdict === 'granted' || verdict === 'released' ? null : this.#isRefusedByAccount ? 'account' : 'key',
       account: sideOf(account, lane, isAsk && this.#isSmall),
       key: key?.limit == null ? NOTHING : sideOf(key, lane, isAsk && this.#isKeySmall),
       balancePicos: picos(account.left),
@@ -75,6 +76,7 @@ export class LeaseModel implements LeaseDatabase {
 
   #isSmall = false
   #isKeySmall = false
+  #isRefusedByAccount = false
 
   #grant(
     lane: number,
@@ -95,8 +97,12 @@ export class LeaseModel implements LeaseDatabase {
     this.#isKeySmall = views[1] !== undefined && views[1].share < amount
     const isLate = views.some(({ own }) => (own?.moved ?? 0) > number)
     for (const { own } of views) if (own !== undefined) own.moved = Math.max(own.moved, number)
+    this.#isRefusedByAccount = false
     if (!isActive) return 'disabled'
+    const [account] = views
+    this.#isRefusedByAccount = account !== undefined && account.purse.left <= 0n
     if (views.some(({ purse }) => purse.left <= 0n)) return 'exhausted'
+    this.#isRefusedByAccount = account !== undefined && account.free <= 0n
     if (isLate || views.some(({ free }) => free <= 0n)) return views.some(({ others }) => others > 0n) ? 'wanted' : 'reserved'
     for (const { purse, own, share, need } of views) {
       const more = need > 0n && share >= amount ? share : 0n

@@ -11,7 +11,7 @@ CREATE FUNCTION move_leases(
   own_lane BIGINT, own_boot BIGINT, own_epoch BIGINT,
   numbers BIGINT[], account_numbers BIGINT[], account_runs BIGINT[], key_numbers BIGINT[], key_runs BIGINT[], amounts BIGINT[]
 ) RETURNS TABLE (
-  verdict TEXT, account_backed BIGINT, account_has_more BIGINT, account_is_small BIGINT, key_backed BIGINT, key_has_more BIGINT, key_is_small BIGINT,
+  verdict TEXT, refused_by TEXT, account_backed BIGINT, account_has_more BIGINT, account_is_small BIGINT, key_backed BIGINT, key_has_more BIGINT, key_is_small BIGINT,
   balance BIGINT, key_spent BIGINT
 ) LANGUAGE plpgsql AS $$
 DECLARE
@@ -54,6 +54,7 @@ BEGIN
       coalesce(max(moved) FILTER (WHERE lane = own_lane), 0)
       INTO key_others, key_own, key_moved FROM key_leases WHERE key_number = key_numbers[i];
 
+    refused_by := NULL;
     account_is_small := 0;
     key_is_small := 0;
     IF amounts[i] IS NULL THEN
@@ -84,6 +85,11 @@ BEGIN
             ON CONFLICT (key_number, lane) DO UPDATE SET amount_picos = excluded.amount_picos, moved = excluded.moved;
         END IF;
       ELSE
+        -- Whether an ask of another key of the account would hear the same.
+        refused_by := CASE
+          WHEN verdict = 'exhausted' AND balance <= 0 OR verdict IN ('wanted', 'reserved') AND account_free <= 0 THEN 'account'
+          ELSE 'key'
+        END;
         -- The node hears of its rows, too, so that nothing older may change them any more.
         UPDATE leases SET moved = numbers[i] WHERE account_number = account_numbers[i] AND lane = own_lane AND moved < numbers[i];
         UPDATE key_leases SET moved = numbers[i] WHERE key_number = key_numbers[i] AND lane = own_lane AND moved < numbers[i];

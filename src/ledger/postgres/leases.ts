@@ -11,6 +11,7 @@ import { PostgresArray } from './values.ts'
 
 type Row = Readonly<{
   verdict: LeaseAnswer['verdict']
+  refused_by: LeaseAnswer['refusedBy']
   account_backed: bigint
   account_has_more: bigint
   account_is_small: bigint
@@ -57,6 +58,7 @@ export function moveLeases(
 
 const answerOf = (row: Row): LeaseAnswer => ({
   verdict: row.verdict,
+  refusedBy: row.refused_by,
   account: { backedPicos: picos(row.account_backed), hasMore: row.account_has_more === 1n, isSmall: row.account_is_small === 1n },
   key: { backedPicos: picos(row.key_backed), hasMore: row.key_has_more === 1n, isSmall: row.key_is_small === 1n },
   balancePicos: picos(row.balance),
