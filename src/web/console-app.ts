@@ -6,6 +6,7 @@ import { codeRoutes } from './api/codes.ts'
 import { consoleAccounts } from './api/console-accounts.ts'
 import { consoleActs } from './api/console-acts.ts'
 import { consoleBooks } from './api/console-books.ts'
+import { consoleCredits } from './api/console-credits.ts'
 import { consoleKeys } from './api/console-keys.ts'
 import { consolePeople } from './api/console-people.ts'
 import { nowRoutes } from './api/now.ts'
@@ -24,6 +25,7 @@ export const consoleApp = (site: Site) => {
     .use(upstreamRoutes(site))
     .use(catalogRoutes(site))
     .use(consoleAccounts(site, acts))
+    .use(consoleCredits(site, acts))
     .use(consoleKeys(site, acts))
     .use(consolePeople(site, acts))
     .use(consoleBooks(site, acts))

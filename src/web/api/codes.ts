@@ -9,7 +9,8 @@ import { newCodes } from '../../ledger/new-codes.ts'
 import type { Site } from '../site.ts'
 import { missing } from './answers.ts'
 import { type Caller, callerMacro } from './caller.ts'
-import { ACT_ID, amountOf, type ConsoleActs, NO_STORE, REASON, USD, wrongName } from './console-acts.ts'
+import { ACT_ID, amountOf, type ConsoleActs, NO_STORE, REASON, USD } from './console-acts.ts'
+import { wrongName } from './name-field.ts'
 
 const WHY = t.Object({ reason: REASON })
 const NEW_BATCH = t.Object({

@@ -7,7 +7,6 @@ import type { TUnsafe } from '@sinclair/typebox'
 import { t } from 'elysia'
 import { LINE_CHARS_MAX, lineOf } from '../../core/line.ts'
 import { BALANCE_PICOS_MAX, type Picos, parseUsd, ZERO } from '../../core/money.ts'
-import { problemOfName } from '../../core/names.ts'
 import { Recent } from '../../core/recent.ts'
 import type { Earlier, Operation } from '../../ledger/operation.ts'
 import type { Site } from '../site.ts'
@@ -24,7 +23,7 @@ const AMOUNT = 'An amount in USD, such as 25 or 0.50'
 /** Of a form, by the gateway: what is sent twice under one id is one act. */
 export const ACT_ID = t.String({ pattern: '^[0-9a-f]{32}$', description: 'Open the form again' })
 export const REASON = t.Optional(t.String({ maxLength: 1_000, description: `A reason has at most ${LINE_CHARS_MAX} printable characters` }))
-export const NAME = t.String({ maxLength: 500, description: 'A name of 1 to 128 characters' })
+export const REF = t.Optional(t.String({ maxLength: 1_000, description: 'A reference has at most 200 printable characters' }))
 export const USD = t.String({ maxLength: 40, description: AMOUNT })
 export const AFTER = t.Optional(t.String({ maxLength: 200 }))
 export const NO_STORE = { 'cache-control': 'no-store' } as const
@@ -96,11 +95,6 @@ export const wrongReason = (reason = ''): Response | undefined =>
 /** Where an act is not done without saying why. */
 export const needReason = (reason: string | undefined): Response | undefined =>
   (reason ?? '').trim() === '' ? refuse(400, 'Say why, for the audit log and the account', { field: 'reason' }) : undefined
-
-export const wrongName = (name: string): Response | undefined => {
-  const problem = problemOfName(name)
-  return problem === undefined ? undefined : refuse(400, problem, { field: 'name' })
-}
 
 /** '' for none. */
 export function refOf(text: string | undefined): string | Response {

@@ -1,15 +1,18 @@
 /** Keys for operators: looked up over all accounts, made and changed; the same operations as the command line's. Rules: keys.md "Expiry and rotation"; pages.md "Acts of operators". */
 
-import { Elysia, t } from 'elysia'
+import { Elysia, type Static, t } from 'elysia'
 import type { ListedKey } from '../../ledger/account-reports.ts'
-import { extension, newKey, rotation } from '../../ledger/key-writes.ts'
+import { newKey, rotation } from '../../ledger/key-writes.ts'
 import type { Operation } from '../../ledger/operation.ts'
 import type { Site } from '../site.ts'
 import { missing, refuse } from './answers.ts'
 import { type Caller, callerMacro } from './caller.ts'
-import { ACT_ID, AFTER, type ConsoleActs, NAME, NO_STORE, REASON, wrongName } from './console-acts.ts'
+import { change } from './change.ts'
+import { ACT_ID, AFTER, type ConsoleActs, NO_STORE, REASON } from './console-acts.ts'
+import { extend, renameAndLimit, setActive } from './key-changes.ts'
 import { keyDocument } from './key-document.ts'
-import { DAYS_MORE, LIMIT_USD, limitOf, OVERLAP_HOURS, tooFar } from './key-fields.ts'
+import { DAYS_MORE, LIMIT_USD, limitOf, OVERLAP_HOURS } from './key-fields.ts'
+import { NAME, wrongName } from './name-field.ts'
 
 const PAGE = 50
 const WHY = t.Object({ reason: REASON })
@@ -43,21 +46,34 @@ export function consoleKeys({ world, people }: Site, { ask, perform, oldForm, on
     const key = await found(keyId, caller)
     return key instanceof Response ? key : shown(key, runningOf().get(keyId) ?? 0)
   }
-  /** The key as it is after the change. */
-  const change = async (
+  const changed = (
     keyId: string,
     caller: Caller,
     reason: string | undefined,
-    operationOn: (key: ListedKey) => Operation | Response,
-  ) => {
-    const key = await found(keyId, caller)
-    const operation = key instanceof Response ? key : operationOn(key)
-    if (operation instanceof Response) return operation
-    const done = await perform(operation, caller, reason)
-    return done instanceof Response ? done : document(keyId, caller)
+    operationsOn: (key: ListedKey) => readonly Operation[] | Response,
+  ) =>
+    change(
+      {
+        found: found(keyId, caller),
+        perform: (operation) => perform(operation, caller, reason),
+        document: () => document(keyId, caller),
+      },
+      operationsOn,
+    )
+  const create = async (caller: Caller, body: Static<typeof CREATE>) => {
+    const name = body.name.trim()
+    const limit = limitOf(body.limit_usd)
+    if (limit instanceof Response) return limit
+    const wrong = wrongName(name) ?? oldForm(body.id)
+    if (wrong !== undefined) return wrong
+    if (!world.catalog().plans.has(body.plan)) return refuse(400, `There is no plan "${body.plan}"`, { field: 'plan' })
+    const keyId = `key_${body.id}`
+    const { account_id: accountId, plan, expires_in_days: expiresInDays } = body
+    const wanted = { keyId, name, accountId, plan, limitPicos: limit.picos, expiresInDays, topUp: null }
+    const { operation, secret } = newKey(wanted, clock.now())
+    const done = await perform(operation, caller, body.reason)
+    return done instanceof Response ? done : { id: keyId, secret }
   }
-  const setActive = (keyId: string, caller: Caller, reason: string | undefined, isActive: boolean) =>
-    change(keyId, caller, reason, () => ({ kind: 'setKeyActive', keyId, isActive, now: clock.now() }))
 
   return new Elysia({ name: 'console keys', prefix: '/console/api/keys' })
     .use(callerMacro(people, 'console'))
@@ -82,49 +98,19 @@ export function consoleKeys({ world, people }: Site, { ask, perform, oldForm, on
     )
     .get('/plans', () => ({ data: [...world.catalog().plans.keys()] }), { person: true })
     .get('/:keyId', ({ caller, params }) => document(params.keyId, caller), { person: true })
-    .post(
-      '',
-      ({ caller, body }) =>
-        once(caller, 'key', body.id, async () => {
-          const name = body.name.trim()
-          const limit = limitOf(body.limit_usd)
-          if (limit instanceof Response) return limit
-          const wrong = wrongName(name) ?? oldForm(body.id)
-          if (wrong !== undefined) return wrong
-          if (!world.catalog().plans.has(body.plan)) return refuse(400, `There is no plan "${body.plan}"`, { field: 'plan' })
-          const keyId = `key_${body.id}`
-          const { account_id: accountId, plan, expires_in_days: expiresInDays } = body
-          const wanted = { keyId, name, accountId, plan, limitPicos: limit.picos, expiresInDays, topUp: null }
-          const { operation, secret } = newKey(wanted, clock.now())
-          const done = await perform(operation, caller, body.reason)
-          return done instanceof Response ? done : { id: keyId, secret }
-        }),
-      { person: true, body: CREATE },
-    )
+    .post('', ({ caller, body }) => once(caller, 'key', body.id, () => create(caller, body)), { person: true, body: CREATE })
     .patch(
       '/:keyId',
-      async ({ caller, params: { keyId }, body: { name: typed, limit_usd, reason } }) => {
-        const name = typed?.trim()
-        const limit = limit_usd === undefined ? undefined : limitOf(limit_usd)
-        if (limit instanceof Response) return limit
-        const wrong = name === undefined ? undefined : wrongName(name)
-        if (wrong !== undefined) return wrong
-        const renamed =
-          name === undefined ? undefined : await change(keyId, caller, reason, () => ({ kind: 'renameKey', keyId, name, now: clock.now() }))
-        if (renamed instanceof Response || limit === undefined) return renamed ?? document(keyId, caller)
-        return change(keyId, caller, reason, () => ({ kind: 'setKeyLimit', keyId, limitPicos: limit.picos, now: clock.now() }))
+      ({ caller, params: { keyId }, body: { name, limit_usd, reason } }) => {
+        const operations = renameAndLimit(keyId, { name: name?.trim(), ...(limit_usd === undefined ? {} : { limit_usd }) }, clock.now())
+        return operations instanceof Response ? operations : changed(keyId, caller, reason, () => operations)
       },
       { person: true, body: t.Object({ name: t.Optional(NAME), limit_usd: t.Optional(LIMIT_USD), reason: REASON }) },
     )
     .post(
       '/:keyId/extend',
       ({ caller, params: { keyId }, body: { id, days, reason } }) =>
-        once(caller, `extend ${keyId}`, id, () =>
-          change(keyId, caller, reason, (key) => {
-            const extended = extension(key, days, clock.now())
-            return 'daysLeft' in extended ? refuse(400, tooFar(extended.daysLeft), { field: 'days' }) : extended
-          }),
-        ),
+        once(caller, `extend ${keyId}`, id, () => changed(keyId, caller, reason, (key) => extend(key, days, clock.now()))),
       { person: true, body: t.Object({ id: ACT_ID, days: DAYS_MORE, reason: REASON }) },
     )
     .post(
@@ -132,11 +118,19 @@ export function consoleKeys({ world, people }: Site, { ask, perform, oldForm, on
       ({ caller, params: { keyId }, body: { id, overlap_hours, reason } }) =>
         once(caller, `rotate ${keyId}`, id, async () => {
           const { operation, secret } = rotation(keyId, overlap_hours, clock.now())
-          const changed = await change(keyId, caller, reason, () => operation)
-          return changed instanceof Response ? changed : { id: keyId, secret }
+          const rotated = await changed(keyId, caller, reason, () => [operation])
+          return rotated instanceof Response ? rotated : { id: keyId, secret }
         }),
       { person: true, body: t.Object({ id: ACT_ID, overlap_hours: OVERLAP_HOURS, reason: REASON }) },
     )
-    .post('/:keyId/disable', ({ caller, params, body }) => setActive(params.keyId, caller, body.reason, false), { person: true, body: WHY })
-    .post('/:keyId/enable', ({ caller, params, body }) => setActive(params.keyId, caller, body.reason, true), { person: true, body: WHY })
+    .post(
+      '/:keyId/disable',
+      ({ caller, params: { keyId }, body: { reason } }) => changed(keyId, caller, reason, () => setActive(keyId, false, clock.now())),
+      { person: true, body: WHY },
+    )
+    .post(
+      '/:keyId/enable',
+      ({ caller, params: { keyId }, body: { reason } }) => changed(keyId, caller, reason, () => setActive(keyId, true, clock.now())),
+      { person: true, body: WHY },
+    )
 }

@@ -3,13 +3,12 @@
 import { t } from 'elysia'
 import { KEY_EXPIRY_DAYS_MAX } from '../../core/limits.ts'
 import { BALANCE_PICOS_MAX, type Picos, parseUsd, ZERO } from '../../core/money.ts'
-import { problemOfName } from '../../core/names.ts'
 import { OVERLAP_HOURS_MAX } from '../../ledger/key-writes.ts'
 import { refuse } from './answers.ts'
+import { NAME } from './name-field.ts'
 
 const DAYS = `A whole number of days, 1 to ${KEY_EXPIRY_DAYS_MAX}`
 const LIMIT = 'An amount in USD, such as 25 or 0.50; empty for no limit'
-const NAME = t.String({ maxLength: 500, description: 'A name of 1 to 128 characters' })
 export const LIMIT_USD = t.Union([t.String({ maxLength: 40 }), t.Null()], { description: LIMIT })
 export const DAYS_MORE = t.Integer({ minimum: 1, maximum: KEY_EXPIRY_DAYS_MAX, description: DAYS })
 
@@ -30,14 +29,6 @@ export const OVERLAP_HOURS = t.Integer({
   description: `A whole number of hours, 0 to ${OVERLAP_HOURS_MAX}`,
 })
 export const ROTATE = t.Object({ overlap_hours: OVERLAP_HOURS })
-
-export const tooFar = (daysLeft: number): string =>
-  daysLeft === 0 ? 'It expires as late as a key may' : `It can have ${daysLeft} ${daysLeft === 1 ? 'day' : 'days'} more at most`
-
-export const nameProblem = (name: string) => {
-  const problem = problemOfName(name)
-  return problem === undefined ? undefined : refuse(400, problem, { field: 'name' })
-}
 
 /** Null: no limit. */
 export function limitOf(text: string | null): Readonly<{ picos: Picos | null }> | Response {

@@ -3,14 +3,18 @@
  * person as actor. Rules: pages.md "Keys of an account".
  */
 
-import { Elysia, t } from 'elysia'
-import { extension, newKey, rotation } from '../../ledger/key-writes.ts'
+import { Elysia, type Static, t } from 'elysia'
+import type { ListedKey } from '../../ledger/account-reports.ts'
+import { newKey, rotation } from '../../ledger/key-writes.ts'
 import type { Operation } from '../../ledger/operation.ts'
 import type { Site } from '../site.ts'
 import { missing, refuse } from './answers.ts'
 import { type Caller, callerMacro } from './caller.ts'
+import { change } from './change.ts'
+import { extend, renameAndLimit, setActive } from './key-changes.ts'
 import { keyDocument } from './key-document.ts'
-import { CHANGE, CREATE, EXTEND, limitOf, nameProblem, ROTATE, tooFar } from './key-fields.ts'
+import { CHANGE, CREATE, EXTEND, limitOf, ROTATE } from './key-fields.ts'
+import { wrongName } from './name-field.ts'
 import { runningOf } from './running.ts'
 import { refuseUnread } from './unread.ts'
 
@@ -25,25 +29,39 @@ export function keyRoutes({ world, people }: Pick<Site, 'world' | 'people'>) {
   const { ledger, reports, clock } = world
   const running = runningOf(ledger, clock.monotonicMs)
 
-  const document = async ({ accountId, keyId }: Of, { person }: Caller) => {
+  const found = async ({ accountId, keyId }: Of, { person }: Caller): Promise<ListedKey | Response> => {
     const key = await reports.ask(`person:${person.id}`, { kind: 'accountKey', accountId, keyId })
     if (key === undefined) return missing()
-    if (typeof key === 'string') return refuseUnread(key)
-    return keyDocument(key, ledger, running.ofAccount(accountId).get(keyId) ?? 0, clock.now())
+    return typeof key === 'string' ? refuseUnread(key) : key
+  }
+  const document = async (of: Of, caller: Caller) => {
+    const key = await found(of, caller)
+    if (key instanceof Response) return key
+    return keyDocument(key, ledger, running.ofAccount(of.accountId).get(of.keyId) ?? 0, clock.now())
   }
   const perform = async (operation: Operation, { actor, address }: Caller) => {
     const done = await ledger.operate(operation, { actor, address, reason: '' })
     if (done.result === 'done') return undefined
     return done.result === 'refused' ? refusedInWords(done.problem) : refuse(503, NOT_WRITTEN)
   }
-  /** The key as it is after the change, where it is one of this account. */
-  const change = async (of: Of, caller: Caller, operationOn: (key: { id: string; expiresAt: number | null }) => Operation | Response) => {
-    const key = await reports.ask(`person:${caller.person.id}`, { kind: 'accountKey', ...of })
-    if (key === undefined) return missing()
-    if (typeof key === 'string') return refuseUnread(key)
-    const operation = operationOn(key)
-    if (operation instanceof Response) return operation
-    return (await perform(operation, caller)) ?? document(of, caller)
+  const changed = (of: Of, caller: Caller, operationsOn: (key: ListedKey) => readonly Operation[] | Response) =>
+    change(
+      { found: found(of, caller), perform: (operation) => perform(operation, caller), document: () => document(of, caller) },
+      operationsOn,
+    )
+  const create = async (accountId: string, caller: Caller, body: Static<typeof CREATE>) => {
+    const limit = limitOf(body.limit_usd)
+    if (limit instanceof Response) return limit
+    const account = await reports.ask(`person:${caller.person.id}`, { kind: 'account', accountId })
+    if (account === undefined) return missing()
+    if (typeof account === 'string') return refuseUnread(account)
+    if (account.keyCount >= KEYS_MAX) return refuse(409, `An account has at most ${KEYS_MAX} keys`)
+    if (!world.catalog().plans.has(PLAN)) return refuse(409, `There is no plan "${PLAN}" for new keys: ask the operator`)
+    const { id: keyId, name, expires_in_days: expiresInDays } = body
+    const wanted = { keyId, name, accountId, plan: PLAN, limitPicos: limit.picos, expiresInDays, topUp: null }
+    const { operation, secret } = newKey(wanted, clock.now())
+    const failed = wrongName(name) ?? (await perform(operation, caller))
+    return failed ?? { id: keyId, secret }
   }
 
   return new Elysia({ name: 'keys', prefix: '/cabinet/api/accounts/:accountId' })
@@ -70,75 +88,37 @@ export function keyRoutes({ world, people }: Pick<Site, 'world' | 'people'>) {
     )
     .get('/running', ({ params: { accountId } }) => ({ running: Object.fromEntries(running.ofAccount(accountId)) }), { member: 'reader' })
     .get('/keys/:keyId', ({ caller, params }) => document(params, caller), { member: 'reader' })
-    .post(
-      '/keys',
-      async ({ caller, params: { accountId }, body }) => {
-        const limit = limitOf(body.limit_usd)
-        if (limit instanceof Response) return limit
-        const account = await reports.ask(`person:${caller.person.id}`, { kind: 'account', accountId })
-        if (account === undefined) return missing()
-        if (typeof account === 'string') return refuseUnread(account)
-        if (account.keyCount >= KEYS_MAX) return refuse(409, `An account has at most ${KEYS_MAX} keys`)
-        if (!world.catalog().plans.has(PLAN)) return refuse(409, `There is no plan "${PLAN}" for new keys: ask the operator`)
-        const wanted = {
-          keyId: body.id,
-          name: body.name,
-          accountId,
-          plan: PLAN,
-          limitPicos: limit.picos,
-          expiresInDays: body.expires_in_days,
-        }
-        const { operation, secret } = newKey({ ...wanted, topUp: null }, clock.now())
-        const failed = nameProblem(body.name) ?? (await perform(operation, caller))
-        return failed ?? { id: body.id, secret }
-      },
-      { member: 'owner', body: CREATE },
-    )
+    .post('/keys', ({ caller, params: { accountId }, body }) => create(accountId, caller, body), { member: 'owner', body: CREATE })
     .patch(
       '/keys/:keyId',
-      async ({ caller, params, body: { name, limit_usd } }) => {
-        const limit = limit_usd === undefined ? undefined : limitOf(limit_usd)
-        if (limit instanceof Response) return limit
-        const wrongName = name === undefined ? undefined : nameProblem(name)
-        if (wrongName !== undefined) return wrongName
-        const renamed =
-          name === undefined
-            ? undefined
-            : await change(params, caller, ({ id }) => ({ kind: 'renameKey', keyId: id, name, now: clock.now() }))
-        if (renamed instanceof Response || limit === undefined) return renamed ?? document(params, caller)
-        return change(params, caller, ({ id }) => ({ kind: 'setKeyLimit', keyId: id, limitPicos: limit.picos, now: clock.now() }))
+      ({ caller, params, body }) => {
+        const operations = renameAndLimit(params.keyId, body, clock.now())
+        return operations instanceof Response ? operations : changed(params, caller, () => operations)
       },
       { member: 'owner', body: CHANGE },
     )
-    .post(
-      '/keys/:keyId/extend',
-      ({ caller, params, body: { days } }) =>
-        change(params, caller, (key) => {
-          const extended = extension(key, days, clock.now())
-          return 'daysLeft' in extended ? refuse(400, tooFar(extended.daysLeft), { field: 'days' }) : extended
-        }),
-      { member: 'owner', body: EXTEND },
-    )
+    .post('/keys/:keyId/extend', ({ caller, params, body: { days } }) => changed(params, caller, (key) => extend(key, days, clock.now())), {
+      member: 'owner',
+      body: EXTEND,
+    })
     .post(
       '/keys/:keyId/rotate',
       async ({ caller, params, body: { overlap_hours } }) => {
         const { operation, secret } = rotation(params.keyId, overlap_hours, clock.now())
-        const changed = await change(params, caller, () => operation)
-        return changed instanceof Response ? changed : { id: params.keyId, secret }
+        const rotated = await changed(params, caller, () => [operation])
+        return rotated instanceof Response ? rotated : { id: params.keyId, secret }
       },
       { member: 'owner', body: ROTATE },
     )
-    .post('/keys/:keyId/disable', ({ caller, params }) => change(params, caller, ({ id }) => active(id, false, clock.now())), {
+    .post('/keys/:keyId/disable', ({ caller, params }) => changed(params, caller, ({ id }) => setActive(id, false, clock.now())), {
       member: 'owner',
     })
-    .post('/keys/:keyId/enable', ({ caller, params }) => change(params, caller, ({ id }) => active(id, true, clock.now())), {
+    .post('/keys/:keyId/enable', ({ caller, params }) => changed(params, caller, ({ id }) => setActive(id, true, clock.now())), {
       member: 'owner',
     })
 }
 
 const NOT_WRITTEN = 'The gateway cannot write at this moment. Look whether it was done before you try again'
-
-const active = (keyId: string, isActive: boolean, now: number): Operation => ({ kind: 'setKeyActive', keyId, isActive, now })
 
 /** The ledger's words are for its operator. */
 function refusedInWords(problem: string) {
