@@ -8,6 +8,7 @@ import { memberRoutes } from './api/members.ts'
 import { peopleRoutes } from './api/people.ts'
 import { requestRoutes } from './api/requests.ts'
 import { spendRoutes } from './api/spend.ts'
+import { summaryRoutes } from './api/summary.ts'
 import { topUpRoutes } from './api/top-up.ts'
 import { webhookRoutes } from './api/webhooks.ts'
 import html from './cabinet/index.html'
@@ -20,6 +21,7 @@ export const cabinetApp = (site: Site) =>
     .use(topUpRoutes(site))
     .use(keyRoutes(site))
     .use(spendRoutes(site))
+    .use(summaryRoutes(site))
     .use(requestRoutes(site))
     .use(gatewayRoutes(site.world))
     .use(alertRoutes(site))

@@ -1,0 +1,75 @@
+/** What an account has: its balance, what is held of it and by which requests, and how long it lasts. Rules: pages.md "Spend"; money.md "Runway". */
+
+import { Elysia } from 'elysia'
+import { sumPicos, toExactUsdText, ZERO } from '../../core/money.ts'
+import { runwayOf } from '../../core/runway.ts'
+import { dayAt, isoTime } from '../../core/utc.ts'
+import type { Hold } from '../../ledger/ledger.ts'
+import { wholeSpend } from '../../ledger/spend.ts'
+import type { Site } from '../site.ts'
+import { missing } from './answers.ts'
+import { callerMacro } from './caller.ts'
+import { runningOf } from './running.ts'
+import { refuseUnread } from './unread.ts'
+
+const RUNWAY_DAYS = 7
+/** Of what is held. */
+const HOLDS_SHOWN = 50
+
+export function summaryRoutes({ world, people }: Pick<Site, 'world' | 'people'>) {
+  const { ledger, reports, clock } = world
+  const running = runningOf(ledger, clock.monotonicMs)
+
+  /** One after the other, so that one page is one question at a time. Without a name is what cannot be read at this moment. */
+  const namesOf = async (client: string, accountId: string, keyIds: ReadonlySet<string>): Promise<ReadonlyMap<string, string>> => {
+    const names = new Map<string, string>()
+    for (const keyId of keyIds) {
+      const key = await reports.ask(client, { kind: 'accountKey', accountId, keyId })
+      if (typeof key === 'object') names.set(keyId, key.name)
+    }
+    return names
+  }
+
+  const summary = async (client: string, accountId: string) => {
+    const account = await reports.ask(client, { kind: 'account', accountId })
+    if (account === undefined) return missing()
+    if (typeof account === 'string') return refuseUnread(account)
+    const toDay = dayAt(clock.now())
+    const days = { fromDay: toDay - RUNWAY_DAYS, toDay }
+    const spent = await wholeSpend(reports, client, { kind: 'spend', accountId, by: 'day', ...days })
+    if (spent === undefined) return missing()
+    if (typeof spent === 'string') return refuseUnread(spent)
+    const costOf = (day: number) => sumPicos(...spent.filter((row) => row.day === day).map(({ costPicos }) => costPicos))
+    const past = Array.from({ length: RUNWAY_DAYS }, (_, n) => costOf(toDay - 1 - n))
+    const { days: lasts, aDayPicos } = runwayOf(account.balancePicos, past, costOf(toDay))
+    const holds = running.holdsOf(accountId)
+    const shown = holds.slice(0, HOLDS_SHOWN)
+    const names = await namesOf(client, accountId, new Set(shown.map(({ keyId }) => keyId)))
+    return {
+      balance_usd: toExactUsdText(account.balancePicos),
+      is_active: account.isActive,
+      held_usd: toExactUsdText(sumPicos(ZERO, ...holds.map(({ amountPicos }) => amountPicos))),
+      holds: shown.map((hold) => holdDocument(hold, names.get(hold.keyId) ?? '')),
+      running_requests: holds.length,
+      runway_days: lasts,
+      a_day_usd: toExactUsdText(aDayPicos),
+    }
+  }
+
+  return new Elysia({ name: 'summary', prefix: '/cabinet/api/accounts/:accountId/summary' })
+    .use(callerMacro(people, 'cabinet'))
+    .onBeforeHandle(({ set }) => {
+      set.headers['cache-control'] = 'no-store'
+    })
+    .get('', ({ caller, params: { accountId } }) => summary(`person:${caller.person.id}`, accountId), { member: 'reader' })
+}
+
+const holdDocument = ({ requestId, keyId, modelId, amountPicos, startedAt, isStream }: Hold, keyName: string) => ({
+  request_id: requestId,
+  key_id: keyId,
+  key_name: keyName,
+  model: modelId,
+  stream: isStream,
+  held_usd: toExactUsdText(amountPicos),
+  started_at: isoTime(startedAt),
+})
