@@ -158,7 +158,8 @@ test('a failure holds back all that waits for the same receiver, and nothing els
   await until(() => other.received.length === 3)
   await looked()
   expect(there.received).toHaveLength(1)
-  expect((await deliveries()).filter(({ state, nextAt }) => state === 'waiting' && nextAt === world.nowMs + 5_000)).toHaveLength(3)
+  await until(async () => (await deliveries()).filter(({ nextAt }) => nextAt === world.nowMs + 5_000).length === 3)
+  expect((await states()).filter((state) => state === 'waiting')).toHaveLength(3)
   world.nowMs += 5_000
   world.running?.deliver()
   await until(async () => (await states()).every((state) => state === 'delivered'))
