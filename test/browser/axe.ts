@@ -1,4 +1,7 @@
-/** How a page is looked at: axe-core finds nothing serious, and nothing is wider than the screen; in either theme, on a phone and a desktop. */
+/**
+ * How a page is looked at: axe-core finds nothing serious, and nothing is wider than the screen; in either theme, on a phone and a desktop. `PAGE_LOOKS` says at
+ * how many of the four: two of them have both themes and both widths.
+ */
 
 import { expect } from 'bun:test'
 import axe from 'axe-core'
@@ -6,12 +9,13 @@ import type { Page } from 'playwright-core'
 
 export type Look = Readonly<{ colorScheme: 'light' | 'dark'; width: number }>
 
-export const LOOKS: readonly Look[] = [
-  { colorScheme: 'light', width: 1280 },
-  { colorScheme: 'dark', width: 360 },
+const ALL_LOOKS: readonly Look[] = [
   { colorScheme: 'light', width: 360 },
   { colorScheme: 'dark', width: 1280 },
+  { colorScheme: 'light', width: 1280 },
+  { colorScheme: 'dark', width: 360 },
 ]
+export const LOOKS = ALL_LOOKS.slice(0, Number(process.env['PAGE_LOOKS'] ?? 2))
 
 /** The page as it stands now. `what`: which one it is, for whoever reads the failure. Answers how many rules of axe-core it kept. */
 export async function lookAt(page: Page, what: string): Promise<number> {

@@ -6,7 +6,7 @@
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser, Page } from 'playwright-core'
-import { lookAt } from './axe.ts'
+import { LOOKS, lookAt } from './axe.ts'
 import { openBrowser } from './chromium.ts'
 import { sampleBooks } from './sample-books.ts'
 import { type SampleConsole, sampleConsole } from './sample-console.ts'
@@ -186,10 +186,7 @@ test('nothing serious for axe-core in either theme, and nothing wider than the s
   for (const path of [...PAGES(), `/requests/${requestId}`]) {
     await go(path)
     await page.locator('.rows, .empty').first().waitFor()
-    for (const [colorScheme, width] of [
-      ['light', 1280],
-      ['dark', 360],
-    ] as const) {
+    for (const { colorScheme, width } of LOOKS) {
       await page.setViewportSize({ width, height: 800 })
       await page.emulateMedia({ colorScheme })
       await lookAt(page, `${path}, ${colorScheme}, ${width} px`)
