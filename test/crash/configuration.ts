@@ -1,7 +1,6 @@
 /** The configuration of a gateway process under test: one upstream, one model, room for many requests. */
 
 import type { Transport } from '../../src/config/config.ts'
-import { TRANSPORT } from '../support/gateway.ts'
 import { MODEL_ID } from './load.ts'
 
 /** The variable that the configuration names, and its value, which must never be seen. */
@@ -19,7 +18,7 @@ type Given = Readonly<{
 
 export const configurationOf = ({
   upstreamUrl,
-  transport = TRANSPORT,
+  transport = 'socket',
   upstreamLines = '',
   inputPrice = '3.00',
   drainMs = 60_000,

@@ -14,8 +14,8 @@ import {
   startFakeUpstream,
   textFrames,
 } from '../support/fake-upstream.ts'
-import { TRANSPORT } from '../support/gateway.ts'
 import { FORMATS, startStage, until } from '../support/stage.ts'
+import { transportOfTests } from '../support/transport.ts'
 
 const OVERLOADED = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }
 const MESSAGE = {
@@ -59,7 +59,7 @@ const TROUBLES: Readonly<Record<string, Readonly<{ moves: Script; status: number
 const NAMES = Object.keys(TROUBLES)
 
 /** Bun's client does not tell a fresh connection from a kept one: what breaks at once is sent once more. */
-const callsOf = (status: number | null): number => (status === null && TRANSPORT === 'fetch' ? 2 : 1)
+const callsOf = (status: number | null): number => (status === null && transportOfTests() === 'fetch' ? 2 : 1)
 /** Long enough for what was sent before to have been read: a reset takes along what has not. */
 const READ: Move = { delayMs: 50 }
 

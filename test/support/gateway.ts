@@ -18,7 +18,7 @@ import { eq } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { openDatabase } from '../../db/open.ts'
 import { accounts, attempts, boots, keys, models, priceVersions, receipts, upstreams } from '../../db/schema.ts'
-import type { MailConfig, PaymentsConfig, Transport, UpstreamConfig } from '../../src/config/config.ts'
+import type { MailConfig, PaymentsConfig, UpstreamConfig } from '../../src/config/config.ts'
 import type { ConfigProblems } from '../../src/config/problems.ts'
 import type { Catalog, Model } from '../../src/core/catalog.ts'
 import { displayOf, makeSecret } from '../../src/core/key.ts'
@@ -35,12 +35,11 @@ import type { World } from '../../src/world.ts'
 import { startBodyThread } from './body-thread.ts'
 import { sha256, startThread, usd } from './ledger.ts'
 import { startWire } from './postgres-connection.ts'
+import { transportOfTests } from './transport.ts'
 import { makeTestModel } from './world.ts'
 
 /** The model of a test gateway: 3 USD in, 15 USD out per 1M tokens; the upstream knows it as `vendor-sonnet-1`. Plan `small` has no model. */
 export const MODEL_ID = 'sonnet'
-/** By what test gateways reach their upstreams: the same tests hold for both. */
-export const TRANSPORT: Transport = process.env['TOLLGATE_TEST_TRANSPORT'] === 'fetch' ? 'fetch' : 'socket'
 /** The secret that a test gateway sends to its upstreams. */
 export const UPSTREAM_API_KEY = 'upstream-secret-0123456789'
 
@@ -299,7 +298,7 @@ function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<t
       priority: index,
       maxConcurrent: 10_000,
       connectTimeoutMs: 10_000,
-      transport: TRANSPORT,
+      transport: transportOfTests(),
       proxyUrl: undefined,
       ...options.upstream,
     })),
