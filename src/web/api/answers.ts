@@ -11,3 +11,13 @@ export const refuse = (status: number, message: string, { field, retryAfterS }: 
 
 /** Everything that is not of the person's accounts is this, like what does not exist. */
 export const missing = (): Response => refuse(404, 'There is nothing at this address')
+
+export const wrongEmail = (): Response => refuse(400, 'This is no e-mail address', { field: 'email' })
+
+export function tooManyAttempts(waitMs: number): Response {
+  const seconds = Math.ceil(waitMs / 1_000)
+  return refuse(429, `Too many attempts. Try again in ${seconds} s`, { retryAfterS: seconds })
+}
+
+/** Passwords are proven a few at a time. */
+export const tooBusy = (): Response => refuse(503, 'Too many people sign in at this moment. Try again', { retryAfterS: 1 })

@@ -7,7 +7,7 @@ import { resetMail, signInMail } from '../../people/letters.ts'
 import { emailOf } from '../../people/roster.ts'
 import type { Site } from '../site.ts'
 import { invite } from './access.ts'
-import { missing, refuse } from './answers.ts'
+import { missing, refuse, wrongEmail } from './answers.ts'
 import { type Caller, callerMacro } from './caller.ts'
 import { ACT_ID, type ConsoleActs, NO_STORE, oneOf, REASON, wrongReason } from './console-acts.ts'
 
@@ -127,5 +127,3 @@ export function consolePeople(site: Site, { ask, perform, once }: ConsoleActs) {
       { person: true, body: LINK },
     )
 }
-
-const wrongEmail = (): Response => refuse(400, 'This is no e-mail address', { field: 'email' })

@@ -7,9 +7,9 @@ import { Elysia, t } from 'elysia'
 import type { Listener } from '../../people/origins.ts'
 import { passwordHash } from '../../people/password.ts'
 import type { People } from '../../people/people.ts'
-import { refuse } from './answers.ts'
+import { refuse, tooBusy } from './answers.ts'
 import { callerMacro } from './caller.ts'
-import { PASSWORD, tooBusy } from './ways-in.ts'
+import { PASSWORD } from './ways-in.ts'
 
 export const firstPassword = <const L extends Listener>(people: () => People, listener: L) =>
   new Elysia({ name: `first password ${listener}`, prefix: `/${listener}/auth` }).use(callerMacro(people, listener)).post(

@@ -7,7 +7,7 @@ import type { Listener } from '../../people/origins.ts'
 import type { People } from '../../people/people.ts'
 import { emailOf } from '../../people/roster.ts'
 import { isWay } from '../../people/ways.ts'
-import { missing, refuse } from './answers.ts'
+import { missing, refuse, tooBusy, tooManyAttempts, wrongEmail } from './answers.ts'
 import { addressOf, callerOf } from './caller.ts'
 
 const RESET = '/request-password-reset'
@@ -21,7 +21,7 @@ export async function askIdentity(people: People, listener: Listener, request: R
   const way = pathname.slice(`/${listener}/auth`.length)
   if (!isWay(request.method, way)) return missing()
   const waitS = way === CHALLENGE ? people.challengeTurns.waitS(addressOf(request.headers), people.monotonicMs()) : 0
-  if (waitS > 0) return tooMany(waitS * 1_000)
+  if (waitS > 0) return tooManyAttempts(waitS * 1_000)
   const body = request.method === 'GET' ? null : await request.text()
   const sent = new Request(`${people.origins(listener).base}${pathname}${search}`, {
     method: request.method,
@@ -36,9 +36,9 @@ export async function askIdentity(people: People, listener: Listener, request: R
 /** Answered before anything is looked up: a known address is written to the file, and would be answered later. */
 function resetAsked(people: People, headers: Headers, body: string, ask: () => Promise<Response>): Response {
   const email = emailIn(body)
-  if (email === undefined) return refuse(400, 'This is no e-mail address', { field: 'email' })
+  if (email === undefined) return wrongEmail()
   const attempt = people.delays.begin(addressOf(headers), email, people.monotonicMs())
-  if ('refusedMs' in attempt) return tooMany(attempt.refusedMs)
+  if ('refusedMs' in attempt) return tooManyAttempts(attempt.refusedMs)
   people.later(ask)
   return Response.json({ status: true }, { headers: { 'cache-control': 'no-store' } })
 }
@@ -54,16 +54,11 @@ async function slowed(
   const address = addressOf(headers)
   const email = way === '/change-password' ? (await callerOf(people, listener, headers))?.person.email : emailIn(body)
   const attempt = people.delays.begin(address, email ?? '', people.monotonicMs())
-  if ('refusedMs' in attempt) return tooMany(attempt.refusedMs)
+  if ('refusedMs' in attempt) return tooManyAttempts(attempt.refusedMs)
   if (attempt.delayedMs > 0) await people.sleep(attempt.delayedMs)
   const answer = await people.passwordTurns.take(address, ask)
   if (answer?.ok === true && way !== RESET) attempt.succeeded()
-  return answer ?? refuse(503, 'Too many people sign in at this moment. Try again', { retryAfterS: 1 })
-}
-
-function tooMany(waitMs: number): Response {
-  const seconds = Math.ceil(waitMs / 1_000)
-  return refuse(429, `Too many attempts. Try again in ${seconds} s`, { retryAfterS: seconds })
+  return answer ?? tooBusy()
 }
 
 function emailIn(body: string): string | undefined {

@@ -7,7 +7,7 @@ import { isoTime } from '../../core/utc.ts'
 import { emailOf, type Role } from '../../people/roster.ts'
 import type { Site } from '../site.ts'
 import { type InvitationMade, invite, isNoted } from './access.ts'
-import { missing, refuse } from './answers.ts'
+import { missing, refuse, wrongEmail } from './answers.ts'
 import { type Caller, callerMacro } from './caller.ts'
 
 /** Members and open invitations of an account. */
@@ -40,7 +40,7 @@ function inviter(site: Site) {
   const tats = new Recent<number>(ACCOUNTS_MAX)
   return async (accountId: string, { email: typed, role }: Wanted, caller: Caller): Promise<InvitationMade | Response> => {
     const email = emailOf(typed)
-    if (email === undefined) return refuse(400, 'This is no e-mail address', { field: 'email' })
+    if (email === undefined) return wrongEmail()
     const { roster, links } = site.people()
     const members = await roster.membersOf(accountId)
     if (members.some((member) => member.email === email)) return refuse(409, 'This person is a member already', { field: 'email' })

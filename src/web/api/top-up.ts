@@ -11,7 +11,7 @@ import { CODE_NOT_VALID, CODE_USED } from '../../ledger/code-writes.ts'
 import { newId } from '../../ledger/new-id.ts'
 import { hashOf } from '../../ledger/secret-hash.ts'
 import type { Site } from '../site.ts'
-import { missing, refuse } from './answers.ts'
+import { missing, refuse, tooManyAttempts } from './answers.ts'
 import { type Caller, callerMacro } from './caller.ts'
 import { CodeGuesses } from './code-guesses.ts'
 import { refuseUnread } from './unread.ts'
@@ -86,7 +86,7 @@ function redeemer({ world: { ledger, clock } }: Site) {
     const code = readCode(typed)
     if (code === undefined) return refuse(400, 'This is no code: compare each character', { field: 'code' })
     const guess = guesses.begin(person.id, address, clock.monotonicMs())
-    if ('refusedMs' in guess) return tooMany(guess.refusedMs)
+    if ('refusedMs' in guess) return tooManyAttempts(guess.refusedMs)
     const now = clock.now()
     const creditId = newId('crd', now)
     const act = { actor, address, reason: '' }
@@ -120,7 +120,7 @@ function cashier({ world: { clock }, people, payments, waysToPay }: Site) {
     }
     const { tat, isAllowed, retryAfterSeconds } = step(asked.get(person.id)?.tat, clock.monotonicMs(), CHECKOUTS)
     asked.set(person.id, { tat })
-    if (!isAllowed) return tooMany(retryAfterSeconds * 1_000)
+    if (!isAllowed) return tooManyAttempts(retryAfterSeconds * 1_000)
     // The page waits for what is credited after this moment.
     const page = `${people().origins('cabinet').base}/cabinet/a/${encodeURIComponent(accountId)}/top-up?since=${clock.now()}`
     const order = {
@@ -133,11 +133,6 @@ function cashier({ world: { clock }, people, payments, waysToPay }: Site) {
     const made = await payments.checkout(order)
     return made === 'unavailable' ? refuse(503, 'Stripe does not answer. Try again in a minute', { retryAfterS: 30 }) : made
   }
-}
-
-function tooMany(waitMs: number): Response {
-  const seconds = Math.ceil(waitMs / 1_000)
-  return refuse(429, `Too many attempts. Try again in ${seconds} s`, { retryAfterS: seconds })
 }
 
 const creditDocument = ({ id, kind, amountPicos, ref, createdAt }: AccountCredit) => ({

@@ -11,7 +11,7 @@ import { PASSWORD_CHARS, passwordHash } from '../../people/password.ts'
 import type { People } from '../../people/people.ts'
 import { emailOf } from '../../people/roster.ts'
 import type { Person } from '../../people/sessions.ts'
-import { missing, refuse } from './answers.ts'
+import { missing, refuse, tooBusy, tooManyAttempts, wrongEmail } from './answers.ts'
 import { addressOf, callerOf } from './caller.ts'
 import { askIdentity } from './identity-answer.ts'
 
@@ -99,11 +99,11 @@ export const waysIn = <const L extends Listener>(people: () => People, newAccoun
         async ({ body, request }) => {
           if (listener === 'console' || people().settings.signUp === 'closed') return missing()
           const email = emailOf(body.email)
-          if (email === undefined) return refuse(400, 'This is no e-mail address', { field: 'email' })
+          if (email === undefined) return wrongEmail()
           const { password } = body
           const address = addressOf(request.headers)
           const attempt = people().delays.begin(address, email, people().monotonicMs())
-          if ('refusedMs' in attempt) return tooMany(attempt.refusedMs)
+          if ('refusedMs' in attempt) return tooManyAttempts(attempt.refusedMs)
           const { tat, isAllowed, retryAfterSeconds } = step(signUps, people().monotonicMs(), SIGN_UPS)
           signUps = tat
           if (!isAllowed) return refuse(503, 'Too many sign up at this moment. Try again in a minute', { retryAfterS: retryAfterSeconds })
@@ -123,9 +123,11 @@ export const waysIn = <const L extends Listener>(people: () => People, newAccoun
         ({ body, request }) => {
           if (!people().sendsMail) return missing()
           const email = emailOf(body.email)
-          if (email === undefined) return refuse(400, 'This is no e-mail address', { field: 'email' })
+          if (email === undefined) return wrongEmail()
           const attempt = people().delays.begin(addressOf(request.headers), email, people().monotonicMs())
-          return 'refusedMs' in attempt ? tooMany(attempt.refusedMs) : sent(people(), () => writeSignInLink(people(), listener, email))
+          return 'refusedMs' in attempt
+            ? tooManyAttempts(attempt.refusedMs)
+            : sent(people(), () => writeSignInLink(people(), listener, email))
         },
         { body: t.Object({ email: EMAIL }) },
       )
@@ -155,12 +157,6 @@ function writeToSigner(people: People, email: string, accountId: string): Promis
     const token = await people.links.invite(email, { accountId, role: 'owner' }, `person:${email}`, email)
     return signUpMail(`${base}/cabinet/invite/${token}`)
   })
-}
-
-export const tooBusy = (): Response => refuse(503, 'Too many people sign in at this moment. Try again', { retryAfterS: 1 })
-const tooMany = (waitMs: number): Response => {
-  const seconds = Math.ceil(waitMs / 1_000)
-  return refuse(429, `Too many attempts. Try again in ${seconds} s`, { retryAfterS: seconds })
 }
 
 const mayEnter = async (people: People, listener: Listener, person: Person): Promise<boolean> =>
