@@ -11,7 +11,9 @@ import type { WantedAccount } from '../../src/people/roster.ts'
 import { callerMacro, originGuard } from '../../src/web/api/caller.ts'
 import { apiErrors } from '../../src/web/api/errors.ts'
 import { firstPassword } from '../../src/web/api/first-password.ts'
+import { invited } from '../../src/web/api/invited.ts'
 import { meRoutes } from '../../src/web/api/me.ts'
+import { signUp } from '../../src/web/api/sign-up.ts'
 import { waysIn } from '../../src/web/api/ways-in.ts'
 import { takePeoplePlace } from './people-place.ts'
 
@@ -88,15 +90,18 @@ export class PeopleWorld {
 
   #app(listener: Listener) {
     const people = () => this.people
-    // Its type beside the others is more than the compiler takes.
-    const first: AnyElysia = firstPassword(people, listener)
+    // Their types beside the others are more than the compiler takes.
+    const entries: AnyElysia = new Elysia()
+      .use(firstPassword(people, listener))
+      .use(invited(people, listener))
+      .use(signUp(people, () => `acc_${++this.#accounts}`, listener))
     return (
       new Elysia({ strictPath: true, handler: { standardHostname: false } })
         .use(apiErrors())
         .use(originGuard(people, listener))
         .use(meRoutes({ people, accountName: (accountId) => Promise.resolve(`name of ${accountId}`) }, listener))
-        .use(first)
-        .use(waysIn(people, () => `acc_${++this.#accounts}`, listener))
+        .use(entries)
+        .use(waysIn(people, listener))
         // As the page does, which has every GET that nobody else wants.
         .get(`/${listener}/*`, () => new Response('"the page"'))
         .use(

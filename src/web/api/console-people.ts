@@ -10,8 +10,8 @@ import { invite } from './access.ts'
 import { missing, refuse, wrongEmail } from './answers.ts'
 import { type Caller, callerMacro } from './caller.ts'
 import { ACT_ID, type ConsoleActs, NO_STORE, oneOf, REASON, wrongReason } from './console-acts.ts'
+import { EMAIL } from './entry.ts'
 
-const EMAIL = t.String({ maxLength: 254, description: 'This is no e-mail address' })
 /** null: the console. */
 const ACCOUNT_ID = t.Union([t.String({ maxLength: 64 }), t.Null()], { description: 'An account, or the console' })
 const INVITE = t.Object({

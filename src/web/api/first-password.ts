@@ -9,7 +9,7 @@ import { passwordHash } from '../../people/password.ts'
 import type { People } from '../../people/people.ts'
 import { refuse, tooBusy } from './answers.ts'
 import { callerMacro } from './caller.ts'
-import { PASSWORD } from './ways-in.ts'
+import { PASSWORD } from './entry.ts'
 
 export const firstPassword = <const L extends Listener>(people: () => People, listener: L) =>
   new Elysia({ name: `first password ${listener}`, prefix: `/${listener}/auth` }).use(callerMacro(people, listener)).post(

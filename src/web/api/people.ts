@@ -7,7 +7,9 @@ import type { Site } from '../site.ts'
 import { originGuard } from './caller.ts'
 import { apiErrors } from './errors.ts'
 import { firstPassword } from './first-password.ts'
+import { invited } from './invited.ts'
 import { meRoutes } from './me.ts'
+import { signUp } from './sign-up.ts'
 import { waysIn } from './ways-in.ts'
 
 /** Used before every other route: the guard of origins is the whole app's. */
@@ -17,7 +19,9 @@ export const peopleRoutes = <const L extends Listener>({ world, people }: Site, 
     .use(originGuard(people, listener))
     .use(meRoutes({ people, accountName: accountNameOf(world) }, listener))
     .use(firstPassword(people, listener))
-    .use(waysIn(people, () => newId('acc', world.clock.now()), listener))
+    .use(invited(people, listener))
+    .use(signUp(people, () => newId('acc', world.clock.now()), listener))
+    .use(waysIn(people, listener))
 
 /** '' where the ledger cannot be read at this moment, or the account has no name. */
 const accountNameOf =

@@ -1,0 +1,58 @@
+/** Whoever was invited: what the link leads to, and coming in by it. Rules: pages.md "Links". */
+
+import { Elysia, type Static, t } from 'elysia'
+import type { Listener } from '../../people/origins.ts'
+import { passwordHash } from '../../people/password.ts'
+import type { People } from '../../people/people.ts'
+import { refuse, tooBusy } from './answers.ts'
+import { addressOf, callerOf } from './caller.ts'
+import { linkIsGone, PASSWORD, PERSON_NAME, TOKEN, welcome } from './entry.ts'
+
+const ACCEPT = t.Object({ token: TOKEN, password: t.Optional(PASSWORD), name: t.Optional(PERSON_NAME) })
+
+export const invited = <const L extends Listener>(people: () => People, listener: L) => {
+  const look = async (token: string, headers: Headers): Promise<Response> => {
+    const invitation = await invitationFor(people(), listener, token)
+    if (invitation === undefined) return linkIsGone()
+    const { email, membership, expiresAt } = invitation
+    const known = await people().roster.byEmail(email)
+    const isHere = known !== undefined && (await callerOf(people(), listener, headers))?.person.id === known.id
+    const needs = isHere ? 'nothing' : known !== undefined && (await people().roster.hasKey(known.id)) ? 'sign_in' : 'password'
+    return Response.json(
+      {
+        email,
+        account_id: membership?.accountId ?? null,
+        role: membership?.role ?? null,
+        needs,
+        expires_at: new Date(expiresAt).toISOString(),
+      },
+      { headers: { 'cache-control': 'no-store' } },
+    )
+  }
+  const accept = async ({ token, password, name = '' }: Static<typeof ACCEPT>, headers: Headers): Promise<Response> => {
+    if ((await invitationFor(people(), listener, token)) === undefined) return linkIsGone()
+    const signedInAs = (await callerOf(people(), listener, headers))?.person.id
+    const address = addressOf(headers)
+    const hash = password === undefined ? undefined : await people().passwordTurns.take(address, () => passwordHash(password))
+    if (password !== undefined && hash === undefined) return tooBusy()
+    const accepted = await people().links.accept(token, { signedInAs, name, password: hash })
+    switch (accepted.result) {
+      case 'joined':
+        await people().finishSignUp(accepted.person, address)
+        return welcome(people(), listener, accepted.person, headers)
+      case 'signIn':
+        return refuse(401, 'Sign in with the e-mail that was invited, then open this link again')
+      case 'gone':
+        return linkIsGone()
+    }
+  }
+  return new Elysia({ name: `invited ${listener}`, prefix: `/${listener}` })
+    .get('/api/invitations/:token', ({ params, request }) => look(params.token, request.headers))
+    .post('/auth/invite', ({ body, request }) => accept(body, request.headers), { body: ACCEPT })
+}
+
+/** An invitation is followed on the listener that it leads to. */
+async function invitationFor(people: People, listener: Listener, token: string) {
+  const invitation = await people.links.invitation(token)
+  return invitation !== undefined && (invitation.membership === null) === (listener === 'console') ? invitation : undefined
+}

@@ -1,0 +1,54 @@
+/** Signing up: an account of one's own, at once or by a link that is mailed. Rules: pages.md "Signing up", "Failed sign-ins". */
+
+import { Elysia, type Static, t } from 'elysia'
+import { step } from '../../core/rate-limit.ts'
+import { knownMail, signUpMail } from '../../people/letters.ts'
+import type { Listener } from '../../people/origins.ts'
+import { passwordHash } from '../../people/password.ts'
+import type { People } from '../../people/people.ts'
+import { emailOf } from '../../people/roster.ts'
+import { missing, refuse, tooBusy, tooManyAttempts, wrongEmail } from './answers.ts'
+import { addressOf } from './caller.ts'
+import { EMAIL, PASSWORD, PERSON_NAME, sent, welcome } from './entry.ts'
+
+/** Of all together: an account is in the ledger for ever, and a mail goes to somebody who may not know us. */
+const SIGN_UPS = { perMinute: 30, burst: 100 }
+const SIGN_UP = t.Object({ email: EMAIL, password: t.Optional(PASSWORD), name: t.Optional(PERSON_NAME) })
+
+export const signUp = <const L extends Listener>(people: () => People, newAccountId: () => string, listener: L) => {
+  let signUps: number | undefined
+  const begin = async ({ email: typed, password, name = '' }: Static<typeof SIGN_UP>, headers: Headers): Promise<Response> => {
+    if (listener === 'console' || people().settings.signUp === 'closed') return missing()
+    const email = emailOf(typed)
+    if (email === undefined) return wrongEmail()
+    const address = addressOf(headers)
+    const attempt = people().delays.begin(address, email, people().monotonicMs())
+    if ('refusedMs' in attempt) return tooManyAttempts(attempt.refusedMs)
+    const { tat, isAllowed, retryAfterSeconds } = step(signUps, people().monotonicMs(), SIGN_UPS)
+    signUps = tat
+    if (!isAllowed) return refuse(503, 'Too many sign up at this moment. Try again in a minute', { retryAfterS: retryAfterSeconds })
+    if (people().sendsMail) return sent(people(), () => writeToSigner(people(), email, newAccountId()))
+    if (password === undefined) return refuse(400, 'Choose a password', { field: 'password' })
+    const hash = await people().passwordTurns.take(address, () => passwordHash(password))
+    if (hash === undefined) return tooBusy()
+    const person = await people().signUp({ email, name, password: hash, accountId: newAccountId() })
+    if (person === undefined) return refuse(409, 'This e-mail has an account: sign in', { field: 'email' })
+    if (!(await people().finishSignUp(person, address))) return refuse(503, 'Your account is being made. Sign in in a minute')
+    return welcome(people(), listener, person, headers)
+  }
+  return new Elysia({ name: `sign-up ${listener}`, prefix: `/${listener}` }).post(
+    '/auth/sign-up',
+    ({ body, request }) => begin(body, request.headers),
+    { body: SIGN_UP },
+  )
+}
+
+/** Whoever reads the mail owns the address: a new one gets the link to a new account, a known one hears of it. */
+function writeToSigner(people: People, email: string, accountId: string): Promise<unknown> {
+  const { base } = people.origins('cabinet')
+  return people.mail(email, 'sign-up', async () => {
+    if ((await people.roster.byEmail(email)) !== undefined) return knownMail(base)
+    const token = await people.links.invite(email, { accountId, role: 'owner' }, `person:${email}`, email)
+    return signUpMail(`${base}/cabinet/invite/${token}`)
+  })
+}
