@@ -1,9 +1,7 @@
 /** Writes of accounts as people mean them, for the command line and the pages alike. Rules: operator.md "Credits". */
 
 import { type Picos, picos, ZERO } from '../core/money.ts'
-import type { CreditKind, Operation, TopUp } from './operation.ts'
-
-type OperationOf<K extends Operation['kind']> = Extract<Operation, { kind: K }>
+import type { CreditKind, OperationOf, TopUp } from './operation.ts'
 
 /** `usd`: as it is typed: what a refund takes is more than 0. `ref`: '' for none. */
 export type WantedCredit = Readonly<{ accountId: string; creditId: string; creditKind: CreditKind; usd: Picos; ref: string }>

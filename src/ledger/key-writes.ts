@@ -8,10 +8,8 @@ import { KEY_EXPIRY_DAYS_MAX } from '../core/limits.ts'
 import type { Picos } from '../core/money.ts'
 import { DAY_MS } from '../core/utc.ts'
 import { newId } from './new-id.ts'
-import type { Operation, TopUp } from './operation.ts'
+import type { OperationOf, TopUp } from './operation.ts'
 import { hashOf } from './secret-hash.ts'
-
-type OperationOf<K extends Operation['kind']> = Extract<Operation, { kind: K }>
 
 /** `accountId` null: the key gets an account of its own. `expiresInDays` null: never. */
 export type WantedKey = Readonly<{

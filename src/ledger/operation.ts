@@ -75,6 +75,8 @@ export type Operation =
   /** The line alone: who gave whom a link to come in by, which is in the people's file. */
   | Readonly<{ kind: 'giveLink'; email: string; link: 'password' | 'sign-in'; listener: 'cabinet' | 'console'; now: number }>
 
+export type OperationOf<K extends Operation['kind']> = Extract<Operation, { kind: K }>
+
 /** Nothing was done, because the same was done before under the same reference. */
 export type Earlier = Readonly<{ creditId: string; accountId: string }>
 

@@ -3,11 +3,9 @@
 import { CODES_MAX } from '../core/limits.ts'
 import { BALANCE_PICOS_MAX, type Picos, toExactUsdText, ZERO } from '../core/money.ts'
 import { problemOfName } from '../core/names.ts'
-import type { Operation, TopUp } from './operation.ts'
+import type { OperationOf, TopUp } from './operation.ts'
 import { done, type Performed, refused, UNCHANGED } from './performed.ts'
-import type { Statements } from './statements.ts'
-
-type OperationOf<K extends Operation['kind']> = Extract<Operation, { kind: K }>
+import type { Writing } from './writing.ts'
 
 /** Stands before the id of a code in the reference of its credit: the batch's id and the place in it. */
 export const CODE_REF = 'code:'
@@ -16,12 +14,11 @@ export const CODE_REF = 'code:'
 export const CODE_NOT_VALID = 'the code is not valid'
 export const CODE_USED = 'the code was used'
 
-/** `audit` writes the line, with how it is now. */
 export function createCodes(
-  statements: Statements,
-  { batchId, name, amountPicos, expiresAt, codes, now }: OperationOf<'createCodes'>,
-  audit: (after: Readonly<Record<string, unknown>>) => void,
+  writing: Writing,
+  { kind, batchId, name, amountPicos, expiresAt, codes }: OperationOf<'createCodes'>,
 ): Performed {
+  const { statements, now } = writing
   const existing = statements.codeBatch.get({ batchId })
   if (existing !== undefined) {
     const isSame = existing.name === name && existing.amountPicos === amountPicos && existing.expiresAt === expiresAt
@@ -37,16 +34,17 @@ export function createCodes(
     if (statements.codeByHash.get({ hash }) !== undefined) return refused('a code is taken')
     statements.insertCode.run({ hash, batch, place: index + 1, display })
   }
-  audit({ name, count: codes.length, usd: toExactUsdText(amountPicos), expiresAt })
+  writing.audit(kind, batchId, {}, { name, count: codes.length, usd: toExactUsdText(amountPicos), expiresAt })
   return done()
 }
 
-export function disableCodes(statements: Statements, { batchId, now }: OperationOf<'disableCodes'>, audit: () => void): Performed {
+export function disableCodes(writing: Writing, { kind, batchId }: OperationOf<'disableCodes'>): Performed {
+  const { statements, now } = writing
   const batch = statements.codeBatch.get({ batchId })
   if (batch === undefined) return refused(`there is no batch of codes ${batchId}`)
   if (batch.disabledAt !== null) return UNCHANGED
   statements.disableCodeBatch.run({ batchId, now })
-  audit()
+  writing.audit(kind, batchId, { isDisabled: false }, { isDisabled: true })
   return done()
 }
 
@@ -55,8 +53,8 @@ export function disableCodes(statements: Statements, { batchId, now }: Operation
  * code learns that another was first.
  */
 export function redeemCode(
-  statements: Statements,
-  { codeHash, accountId, creditId, now }: OperationOf<'redeemCode'>,
+  { statements, now }: Writing,
+  { codeHash, accountId, creditId }: OperationOf<'redeemCode'>,
   book: (topUp: TopUp) => Performed,
 ): Performed {
   const hash = Buffer.from(codeHash)
