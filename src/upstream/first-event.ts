@@ -11,6 +11,8 @@ import { FrameSplitter, type OnFrame } from '../core/sse/split-frames.ts'
 import { answerFault, errorEventFault } from './fault.ts'
 import { type Body, type BodySink, type BodySource, type Fault, type Reply, WAITING_BYTES_MAX } from './upstream.ts'
 
+const PART_BYTES = 2_048
+
 /** The same reply once its first event is here; a fault where that is an error, or where the stream ends or breaks before it. Never rejects. */
 export function withFirstEvent(reply: Reply, model: NamedModel): Promise<Reply | Fault> {
   const { promise, resolve } = Promise.withResolvers<Reply | Fault>()
@@ -55,11 +57,19 @@ class FirstEvent implements Body, BodySink {
     }
     this.#waiting.push(piece)
     this.#waitingBytes += piece.byteLength
-    if (this.#decide !== undefined && !this.#splitter.push(piece, this.#onFrame)) this.#refuse(answerFault(this.#reply.upstream, 'stream'))
+    this.#look(piece)
     // A first event that is longer is let through as it is.
     if (this.#waitingBytes <= WAITING_BYTES_MAX) return
     this.#accept()
     this.#reply.body.pause()
+  }
+
+  /** In small parts: a read may hold the whole stream, and nothing behind the first event is looked at here. */
+  #look(piece: Uint8Array): void {
+    for (let at = 0; at < piece.byteLength && this.#decide !== undefined; at += PART_BYTES) {
+      const part = piece.byteLength <= PART_BYTES ? piece : piece.subarray(at, at + PART_BYTES)
+      if (!this.#splitter.push(part, this.#onFrame)) this.#refuse(answerFault(this.#reply.upstream, 'stream'))
+    }
   }
 
   end(): void {
