@@ -26,6 +26,8 @@ export type FinishedItem = Readonly<{ id?: string; json: Written }>
 export interface Transcoder {
   /** Feeds one chunk of the upstream's body. Must not be called again after `last` or `fault`. */
   push(chunk: Uint8Array): Pushed
+  /** What it gives stands in memory of its own, apart from what it was fed, and it looks at neither again. Absent: it may. */
+  readonly givesItsOwn?: true
   /** The upstream's body has ended, in order or broken off: gives `last` when the answer is whole, else `fault`. */
   end(how: StreamClose): Pushed
   /** The bytes that end the client's stream with an error: exactly one terminal form, nothing after it. */

@@ -55,6 +55,11 @@ export class DeltaFinder implements Delta, Frame {
     return this.text
   }
 
+  /** What the next delta of the same block begins with. */
+  get prefix(): string {
+    return this.#prefix
+  }
+
   /** Lets go of the text: a stream that waits for its next piece shall not hold the last one. */
   forget(): void {
     this.text = EMPTY

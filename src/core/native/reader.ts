@@ -4,11 +4,13 @@
  */
 
 import { ascii, type ByteString, encodeJson } from '../bytes/byte-string.ts'
+import type { ByteWriter } from '../bytes/byte-writer.ts'
 import { Refusal } from '../refusal.ts'
 import { readFrame } from '../sse/read-event.ts'
 import { FrameSplitter } from '../sse/split-frames.ts'
 import type { StreamClose } from '../transcoder.ts'
 import { type Delta, DeltaFinder, type DeltaKind, type Frame } from './delta.ts'
+import { DeltaRun, type Template } from './delta-run.ts'
 import { readNativeError, refusalOfErrorEvent } from './error.ts'
 import { type NativeEvent, readNativeEvent } from './event.ts'
 import { isToldWhole, nothingSeen, type Observation, observe } from './observation.ts'
@@ -19,6 +21,10 @@ export interface NativeSink {
   delta(delta: Delta, frame: Frame): void
   /** Any other event: `message_start`, block start and stop, other deltas, `message_delta`, `message_stop`, `ping`, unknown ones. */
   event(event: NativeEvent, frame: Frame): void
+  /**
+   * Where deltas of a block that needs nothing else of them are written, and between what; undefined: `delta` is to have them. Absent: it always is.
+   */
+  lifts?(kind: DeltaKind, index: number): Readonly<{ template: Template; out: ByteWriter }> | undefined
   /** A frame with nothing to act on: comments, a lone `event:` line, `[DONE]`. */
   ignored(frame: Frame): void
 }
@@ -28,6 +34,13 @@ export interface NativeSink {
  * the client is told.
  */
 export type ReaderState = 'reading' | 'complete' | Refusal
+
+/** Below it a string of the bytes is made faster than a view of them. */
+const LARGE_BYTES = 1_001
+const MISSES_MAX = 8
+const BLANK_LINE = Buffer.from('\n\n')
+const RUN = new DeltaRun()
+const { indexOf } = Buffer.prototype
 
 const SLOW_DELTAS: ReadonlyMap<unknown, { kind: DeltaKind; field: string }> = new Map([
   ['text_delta', { kind: 'text', field: 'text' }],
@@ -51,8 +64,38 @@ export class NativeReader {
   /** Feeds one chunk of the upstream's body. Does nothing once the stream has ended. */
   push(chunk: Uint8Array): void {
     if (this.state !== 'reading') return
-    if (!this.#splitter.push(chunk, this.#onFrame, this.#takeDelta)) this.state = new Refusal('upstreamBroken')
+    if (chunk.length < LARGE_BYTES || this.#sink.lifts === undefined) this.#split(chunk)
+    else this.#pushLarge(chunk)
     this.#finder.forget()
+  }
+
+  /** A frame that is no known delta goes its way alone, so that deltas behind it are found in the bytes again: some of them, where there are but few deltas. */
+  #pushLarge(chunk: Uint8Array): void {
+    let at = 0
+    for (let misses = 0; misses < MISSES_MAX && this.state === 'reading'; misses++) {
+      const from = at
+      if (this.#splitter.isBetweenFrames) at = this.#liftRun(chunk, at)
+      if (at > from) misses = 0
+      const blank = at === chunk.length ? -1 : indexOf.call(chunk, BLANK_LINE, at)
+      if (blank === -1) break
+      const end = blank + BLANK_LINE.length
+      this.#split(chunk.subarray(at, end))
+      at = end
+    }
+    if (at < chunk.length && this.state === 'reading') this.#split(chunk.subarray(at))
+  }
+
+  #liftRun(chunk: Uint8Array, at: number): number {
+    const { kind, index, prefix } = this.#finder
+    const lifted = this.#sink.lifts?.(kind, index)
+    if (lifted === undefined) return at
+    const end = RUN.lift(chunk, at, prefix, lifted.template, lifted.out)
+    this.observation.contentBytes += RUN.contentBytes
+    return end
+  }
+
+  #split(chunk: Uint8Array): void {
+    if (!this.#splitter.push(chunk, this.#onFrame, this.#takeDelta)) this.state = new Refusal('upstreamBroken')
   }
 
   /**

@@ -58,6 +58,11 @@ export class FrameSplitter {
     return true
   }
 
+  /** Nothing of a frame has come that is not whole. */
+  get isBetweenFrames(): boolean {
+    return this.#open.length === 0 && !this.#atStart
+  }
+
   /** The open frame when the upstream has ended; empty when there is none. */
   rest(): ByteString {
     return this.#take(EMPTY)

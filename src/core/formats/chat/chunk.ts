@@ -4,10 +4,8 @@
  */
 
 import { ascii, type ByteString, concat, encodeJson, solid } from '../../bytes/byte-string.ts'
+import type { Template } from '../../native/delta-run.ts'
 import type { ChatChunk, ChatDelta, ChatUsage, FinishReason } from './wire.ts'
-
-/** What comes before and after a JSON string literal. */
-export type Template = Readonly<{ before: ByteString; after: ByteString }>
 
 /** The members of a chunk before `choices`. */
 export type ChunkHead = Readonly<Omit<ChatChunk, 'choices' | 'usage'>>

@@ -5,8 +5,9 @@
 
 import { ascii, type ByteString, concat, decode, EMPTY, encodeJson, quoted } from '../../bytes/byte-string.ts'
 import type { JsonObject } from '../../json.ts'
+import type { Template } from '../../native/delta-run.ts'
 import { argumentsText, customInput } from '../translate/arguments.ts'
-import type { ChunkWriter, Template } from './chunk.ts'
+import type { ChunkWriter } from './chunk.ts'
 import { calledOf } from './tools.ts'
 import type { ChatEcho } from './wire.ts'
 
@@ -39,6 +40,11 @@ export class OpenToolCall {
       ascii`{"tool_calls":[{"index":${position},${isCustom ? ascii`"custom":{"input":` : ascii`"function":{"arguments":`}`,
       ascii`}}]}`,
     )
+  }
+
+  /** Of further pieces, once one has come and where none is kept. */
+  get template(): Template | undefined {
+    return this.#hasArguments && this.#buffered === undefined ? this.#more : undefined
   }
 
   /** The chunk for a piece of arguments, whose literal is `text[from, to)`; '' when there is nothing to show yet. */

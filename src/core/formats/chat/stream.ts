@@ -4,9 +4,11 @@
  */
 
 import { ascii, type ByteString, concat, EMPTY, encodeJson, toBytes } from '../../bytes/byte-string.ts'
+import { ByteWriter } from '../../bytes/byte-writer.ts'
 import type { Answered, Stamp } from '../../format.ts'
 import { isObject, type JsonObject } from '../../json.ts'
-import type { Delta, Frame } from '../../native/delta.ts'
+import type { Delta, DeltaKind, Frame } from '../../native/delta.ts'
+import type { Template } from '../../native/delta-run.ts'
 import type { NativeEvent } from '../../native/event.ts'
 import type { Observation } from '../../native/observation.ts'
 import { NativeReader, type NativeSink } from '../../native/reader.ts'
@@ -14,7 +16,7 @@ import { Refusal } from '../../refusal.ts'
 import { errorBody } from '../../refusal-body.ts'
 import type { Pushed, StreamClose, Transcoder } from '../../transcoder.ts'
 import { exactInput, hasInput } from '../translate/arguments.ts'
-import { ChunkWriter, type Template } from './chunk.ts'
+import { ChunkWriter } from './chunk.ts'
 import { OpenThinking, OpenToolCall } from './open-blocks.ts'
 import { finishReason } from './response.ts'
 import { chatUsage } from './usage.ts'
@@ -23,6 +25,7 @@ import { type ChatEcho, completionId } from './wire.ts'
 export class ChatTranscoder implements Transcoder, NativeSink {
   readonly #call: Answered<ChatEcho>
   readonly #stamp: Stamp
+  readonly givesItsOwn = true
   readonly #reader: NativeReader
   /** Made with the role chunk, since it holds the answer's id. */
   #writer: ChunkWriter | undefined
@@ -39,11 +42,14 @@ export class ChatTranscoder implements Transcoder, NativeSink {
   }
 
   push(chunk: Uint8Array): Pushed {
+    // A bug in another stream's push may have left something.
+    OUT.clear()
     this.#reader.push(chunk)
     return this.#take()
   }
 
   end(how: StreamClose): Pushed {
+    OUT.clear()
     this.#reader.end(how)
     return this.#take()
   }
@@ -83,6 +89,27 @@ export class ChatTranscoder implements Transcoder, NativeSink {
   /** The hot path: the literal between the halves of a chunk. An empty one says nothing. */
   #lift({ before, after }: Template, { literal, from, to }: Delta): void {
     if (to - from > 2) this.#out = concat(this.#out, concat(before, literal.slice(from, to), after))
+  }
+
+  lifts(kind: DeltaKind, index: number): Lifted | undefined {
+    const template = this.#templateOf(kind, index)
+    if (template === undefined) return undefined
+    if (this.#out !== EMPTY) this.#move()
+    return { template, out: OUT }
+  }
+
+  /** Of thinking each piece is kept, too. */
+  #templateOf(kind: DeltaKind, index: number): Template | undefined {
+    if (kind === 'text') return this.#writer?.content
+    const open = kind === 'json' ? this.#open.get(index) : undefined
+    return open instanceof OpenToolCall ? open.template : undefined
+  }
+
+  /** What was written as text goes before what is lifted. */
+  #move(): void {
+    OUT.reserve(this.#out.length)
+    OUT.text(this.#out)
+    this.#out = EMPTY
   }
 
   event({ type, body }: NativeEvent, frame: Frame): void {
@@ -162,17 +189,22 @@ export class ChatTranscoder implements Transcoder, NativeSink {
   /** What this push has made, in one piece, and how the stream goes on. */
   #take(): Pushed {
     const { state } = this.#reader
-    if (state === 'reading') return this.#out === EMPTY ? NOTHING : { now: this.#flush() }
+    if (state === 'reading') return this.#now()
     const last = state === 'complete' ? this.#finish() : undefined
-    const now = this.#out === EMPTY ? NOTHING : { now: this.#flush() }
+    const now = this.#now()
     if (last !== undefined) return { ...now, last }
     return state instanceof Refusal ? { ...now, fault: state } : now
   }
 
-  #flush(): Uint8Array {
-    const bytes = toBytes(this.#out)
+  #now(): Pushed {
+    if (OUT.length > 0) {
+      if (this.#out !== EMPTY) this.#move()
+      return { now: OUT.take() }
+    }
+    if (this.#out === EMPTY) return NOTHING
+    const now = toBytes(this.#out)
     this.#out = EMPTY
-    return bytes
+    return { now }
   }
 
   /** Blocks that the upstream left open are closed first: that is content, and waits for nothing. */
@@ -184,5 +216,9 @@ export class ChatTranscoder implements Transcoder, NativeSink {
   }
 }
 
+type Lifted = Readonly<{ template: Template; out: ByteWriter }>
+
+/** Of all streams: empty between two pushes. */
+const OUT = new ByteWriter()
 const NOTHING: Pushed = {}
 const HEARTBEAT = toBytes(ascii`: keep-alive\n\n`)

@@ -1,0 +1,62 @@
+/**
+ * Bytes that are put together piece by piece, in memory that is used again: what is small leaves as a copy, what is large leaves with the memory it stands in.
+ * Rules: platform.md "Byte strings".
+ */
+
+import type { ByteString } from './byte-string.ts'
+
+/** From here on a copy costs more than other memory to go on with. */
+const LARGE_BYTES = 16 * 1024
+
+/** So many are copied faster one by one than by a call. */
+const FEW_BYTES = 96
+
+export class ByteWriter {
+  bytes: Uint8Array = Buffer.allocUnsafeSlow(LARGE_BYTES)
+  length = 0
+
+  /** Room for so many more bytes. */
+  reserve(more: number): void {
+    if (this.length + more <= this.bytes.length) return
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.length + more, LARGE_BYTES))
+    if (this.length > 0) larger.set(this.bytes.subarray(0, this.length))
+    this.bytes = larger
+  }
+
+  /** Forgets what was written. */
+  clear(): void {
+    this.length = 0
+  }
+
+  /** This and what follows only where there is room. */
+  text(text: ByteString): void {
+    this.length += latin1Write.call(this.bytes, text, this.length)
+  }
+
+  /** Once more what was written at `from`. */
+  again(from: number, length: number): void {
+    this.bytes.copyWithin(this.length, from, from + length)
+    this.length += length
+  }
+
+  copy(source: Uint8Array, from: number, to: number): void {
+    const { bytes } = this
+    let at = this.length
+    this.length += to - from
+    if (to - from > FEW_BYTES) bytes.set(source.subarray(from, to), at)
+    else for (let next = from; next < to; next++) bytes[at++] = source[next] ?? 0
+  }
+
+  /** What was written, the caller's own. */
+  take(): Uint8Array {
+    const { bytes, length } = this
+    this.length = 0
+    if (length < LARGE_BYTES) return slice.call(bytes, 0, length)
+    this.bytes = NO_BYTES
+    return bytes.subarray(0, length)
+  }
+}
+
+const NO_BYTES = new Uint8Array()
+const { latin1Write } = Buffer.prototype
+const { slice } = Uint8Array.prototype
