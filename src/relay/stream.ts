@@ -18,6 +18,7 @@ import type { CallStop, StopReason } from './deadline.ts'
 import type { Connection, Exchange } from './exchange.ts'
 import type { LiveStream } from './live-streams.ts'
 import type { Held, Kept } from './settle.ts'
+import { giveBack } from './spent-bytes.ts'
 import { endWith, faultEnd } from './stream-end.ts'
 import { markStream, settleStream } from './stream-money.ts'
 import { type StreamEffect, type StreamEvent, StreamState } from './stream-state.ts'
@@ -40,6 +41,9 @@ export type ClientStreamParts = Readonly<{
 }>
 
 type Status = 'begun' | 'waiting' | Refusal
+
+/** Of a large read, what is worked on at once stays near the processor. */
+const PART_BYTES = 64 * 1024
 
 type Closing = Readonly<{ bytes: Written | undefined }>
 
@@ -147,11 +151,19 @@ export class ClientStream implements LiveStream, BodySink, ClientBodyUser, Timed
     if (this.#state.isDecided) return
     const nowMs = this.#nowMs()
     this.#times.upstreamAtMs = nowMs
+    const { transcoder } = this.#parts
     try {
-      this.#take(this.#parts.transcoder.push(piece), 'stream', nowMs)
+      if (piece.length <= PART_BYTES) this.#take(transcoder.push(piece), 'stream', nowMs)
+      else this.#takeParts(piece, nowMs)
     } catch (error) {
       this.failed(error)
     }
+    if (transcoder.givesItsOwn) giveBack(piece)
+  }
+
+  #takeParts(piece: Uint8Array, nowMs: number): void {
+    for (let at = 0; at < piece.length && !this.#state.isDecided; at += PART_BYTES)
+      this.#take(this.#parts.transcoder.push(piece.subarray(at, at + PART_BYTES)), 'stream', nowMs)
   }
 
   end(): void {
@@ -248,7 +260,9 @@ export class ClientStream implements LiveStream, BodySink, ClientBodyUser, Timed
 
   #write(written: Written, nowMs: number): void {
     this.#times.clientAtMs = nowMs
-    if (this.#client?.write(written) !== false || this.#times.isClientFull) return
+    const isTaken = this.#client?.write(written)
+    if (this.#parts.transcoder.givesItsOwn && written instanceof Uint8Array) giveBack(written)
+    if (isTaken !== false || this.#times.isClientFull) return
     this.#times.isClientFull = true
     this.#upstream?.pause()
     this.#wait()

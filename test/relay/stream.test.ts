@@ -45,7 +45,7 @@ function plainTranscoder(): Transcoder {
 }
 
 /** One stream on a clock, an upstream and a client's socket that the test moves. */
-function makeStream(limits: Partial<Limits> = {}, kept?: { add(bytes: Uint8Array): void }) {
+function makeStream(limits: Partial<Limits> = {}, kept?: { add(bytes: Uint8Array): void }, transcoder = plainTranscoder()) {
   const { world: still, advance, logLines } = makeTestWorld({ limits: { stallTimeoutMs: 1_000, writeStallMs: 5_000, ...limits } })
   const settled: Settlement[] = []
   const voided: string[] = []
@@ -110,7 +110,7 @@ function makeStream(limits: Partial<Limits> = {}, kept?: { add(bytes: Uint8Array
       rates: makeTestModel().rates,
       amountPicos: picos(1n),
     },
-    transcoder: plainTranscoder(),
+    transcoder,
     call,
     timings: { ...TIMINGS, leaverGraceMs: 0 },
     ...(kept && { kept }),
@@ -127,9 +127,9 @@ function makeStream(limits: Partial<Limits> = {}, kept?: { add(bytes: Uint8Array
     marks: () => markCount,
     calls,
     call,
-    say(said: string) {
+    say(said: string | Uint8Array) {
       hasSaid = true
-      upstream.data(bytes(said))
+      upstream.data(typeof said === 'string' ? bytes(said) : said)
     },
     /** In two steps: the wheel calls a stream once a tick. */
     pass(ms: number) {
@@ -187,6 +187,27 @@ test('what the upstream says is with the client in the same step, and what comes
   ])
   say('three')
   expect(client.got).toEqual(['#one', 'two', 'three'])
+})
+
+test('a large read goes to the client in order, and where its answer stands apart the memory of both goes back when that is with the client', () => {
+  const read = (): Uint8Array => Uint8Array.from({ length: 200_000 }, (_, at) => 97 + (at % 26))
+  const said = text(read())
+  for (const givesItsOwn of [true, undefined] as const) {
+    const given: Uint8Array[] = []
+    const apart = (chunk: Uint8Array): { now: Uint8Array } => {
+      given.push(chunk.slice())
+      return { now: given.at(-1) ?? chunk }
+    }
+    const { say, attach } = makeStream({}, undefined, { ...plainTranscoder(), push: apart, ...(givesItsOwn && { givesItsOwn }) })
+    const [first, second] = [read(), read()]
+    say(first)
+    expect(given.reduce((sum, { length }) => sum + length, 0)).toBe(200_000)
+    const client = attach()
+    say(second)
+    expect(client.got.join('')).toBe(said + said)
+    expect([first, second].map(({ length }) => length)).toEqual(givesItsOwn ? [0, 0] : [200_000, 200_000])
+    expect(given.some(({ length }) => length > 16_384)).toBe(givesItsOwn === undefined)
+  }
 })
 
 test('an answer that is kept goes on without its client, however slow that was, and is kept whole without our own bytes', async () => {

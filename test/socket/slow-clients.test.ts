@@ -41,10 +41,11 @@ test('a client that does not read pauses the upstream, is dropped at the write l
   }
 }, 30_000)
 
-test('a client that reads in fits and starts gets the same bytes', async () => {
-  const pieces = [start, open, ...deltas(150), ...rest].map(String).map((piece) => piece.replace('upstream-model', 'vendor-sonnet-1'))
-  stage.play(nativeStream(...pieces))
-  const raw = await stage.askRaw(QUESTION)
+const sha256 = (bytes: Uint8Array | string): string => new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
+
+/** The answer of a stream of nearly ten megabytes. */
+async function readInFits(question: Readonly<Record<string, unknown>>) {
+  const raw = await stage.askRaw({ ...QUESTION, ...question })
   for (let n = 0; n < 12; n++) {
     raw.pause()
     await Bun.sleep(10)
@@ -53,9 +54,27 @@ test('a client that reads in fits and starts gets the same bytes', async () => {
   }
   const answer = await raw.response(20_000)
   raw.reset()
-  const sha256 = (bytes: Uint8Array | string): string => new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
-  expect([answer.isComplete, sha256(answer.body)]).toEqual([true, sha256(pieces.join(''))])
   expect(await stage.receiptOf(answer.header('x-request-id') ?? '')).toMatchObject({ outcome: 'complete', usageSource: 'final' })
+  return answer
+}
+
+test('a client that reads in fits and starts gets the same bytes', async () => {
+  const pieces = [start, open, ...deltas(150), ...rest].map(String).map((piece) => piece.replace('upstream-model', 'vendor-sonnet-1'))
+  stage.play(nativeStream(...pieces))
+  const answer = await readInFits({})
+  expect([answer.isComplete, sha256(answer.body)]).toEqual([true, sha256(pieces.join(''))])
+}, 30_000)
+
+test('the same client gets every letter of a translated answer, whose memory is used again while it reads', async () => {
+  stage.play(nativeStream(start, open, ...deltas(150), ...rest))
+  const answer = await readInFits({ format: 'chat' })
+  const chunks = [
+    ...Buffer.from(answer.body)
+      .toString()
+      .matchAll(/^data: (\{.*)$/gm),
+  ].map(([, json = '']) => JSON.parse(json))
+  const said = chunks.map((chunk) => chunk.choices[0].delta.content ?? '').join('')
+  expect([answer.isComplete, sha256(said)]).toEqual([true, sha256(Array.from({ length: 150 }, (_, index) => `${index} ${TEXT}`).join(''))])
 }, 30_000)
 
 test('an event beyond all measure is a broken upstream, and does not fill the memory', async () => {
