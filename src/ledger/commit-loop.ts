@@ -1,12 +1,23 @@
 /**
  * Group commit, the thread's side: whatever has arrived is committed at once, and acknowledged after that. A commit that fails is tried again for a short
- * time; then its tasks are answered `unavailable`, and the ledger counts as unwritable until a commit works. Rules: ledger.md "Group commit", "Failing writes".
+ * time; then its tasks are answered `unavailable`, and the ledger counts as unwritable until a commit works. Tasks whose rows somebody else keeps locked wait apart
+ * and take no others along. Rules: ledger.md "Group commit", "Failing writes", "Settles on Postgres".
  */
 
 import type { Spill } from './spill.ts'
 import { canSpill } from './spill-records.ts'
-import type { NotApplied, Store } from './store.ts'
-import { type Answer, type Committed, isRead, isWrite, type Numbered, type PriceVersion, type Task, unavailable } from './task.ts'
+import type { Applied, NotApplied, Store } from './store.ts'
+import {
+  type Answer,
+  type Committed,
+  isRead,
+  isWrite,
+  type LedgerFault,
+  type Numbered,
+  type PriceVersion,
+  type Task,
+  unavailable,
+} from './task.ts'
 
 export type NumberedTask = Numbered<{ task: Task }>
 
@@ -14,6 +25,7 @@ export type NumberedTask = Numbered<{ task: Task }>
 const TASKS_PER_COMMIT_MAX = 1_024
 const RETRY_PAUSE_MS = 50
 const PROBE_PAUSE_MS = 200
+const NOBODY: ReadonlySet<number> = new Set()
 
 export class CommitLoop {
   readonly #ledger: Store
@@ -21,6 +33,11 @@ export class CommitLoop {
   readonly #retryMs: number
   readonly #spill: Spill
   #queue: NumberedTask[] = []
+  /** Whose rows somebody else keeps locked, and since when they wait: they come before the queue, in their order. */
+  readonly #held = new Map<NumberedTask, number>()
+  /** Accounts of which the spill keeps settles, because their rows stayed locked. */
+  #unsettled = NOBODY
+  #again: ReturnType<typeof setTimeout> | undefined
   #isScheduled = false
   #isWritable = true
   #firstFailureMs: number | undefined
@@ -45,11 +62,13 @@ export class CommitLoop {
 
   /** Commits what is left and closes the file. What cannot be committed now is answered `unavailable`. */
   close(): void {
-    while (this.#queue.length > 0) {
+    do {
       const batch = this.#takeBatch()
-      if (!this.#commit(batch)) this.#keepOrRefuse(batch)
-    }
+      if (batch.length > 0 && !this.#commit(batch)) this.#keepOrRefuse(batch)
+    } while (this.#queue.length > 0)
+    if (this.#held.size > 0) this.#keepOrRefuse([...this.#held.keys()])
     clearTimeout(this.#probing)
+    clearTimeout(this.#again)
     this.#replay()
     this.#spill.close()
     this.#ledger.close()
@@ -66,14 +85,19 @@ export class CommitLoop {
   }
 
   #flush(): void {
-    if (this.#queue.length === 0) return
     const batch = this.#takeBatch()
-    if (!this.#commit(batch)) this.#afterFailure(batch)
-    else if (this.#queue.length > 0) this.#schedule()
+    if (batch.length === 0) return
+    if (!this.#commit(batch)) {
+      this.#afterFailure(batch)
+      return
+    }
+    if (this.#queue.length > 0) this.#schedule()
+    this.#keepLongHeld()
+    this.#lookAgain()
   }
 
   #takeBatch(): NumberedTask[] {
-    const batch = this.#queue.slice(0, TASKS_PER_COMMIT_MAX)
+    const batch = [...this.#held.keys(), ...this.#queue.slice(0, TASKS_PER_COMMIT_MAX)]
     this.#queue = this.#queue.slice(TASKS_PER_COMMIT_MAX)
     return batch
   }
@@ -83,7 +107,10 @@ export class CommitLoop {
     if (batch.some(({ task }) => !isRead(task)) && !this.#replay()) return false
     const writes = batch.some(({ task }) => isWrite(task))
     const startedMs = performance.now()
-    const applied = this.#ledger.apply(batch.map(({ task }) => task))
+    const applied = this.#ledger.apply(
+      batch.map(({ task }) => task),
+      this.#unsettled,
+    )
     const commitMs = performance.now() - startedMs
     if (applied.kind === 'failed') {
       this.#noteFailure(applied)
@@ -96,13 +123,18 @@ export class CommitLoop {
     }
     this.#tell({
       kind: 'committed',
-      ...answersTo(batch, applied.answers),
+      ...answersTo(batch, applied),
       changes: applied.changes,
       faults: applied.faults,
       isWritable: this.#isWritable,
       spillBytes: this.#spill.bytes,
       ...(writes ? { commitMs, groupSize: batch.length } : {}),
     })
+    const now = performance.now()
+    for (const numbered of batch) {
+      if (!applied.held.has(numbered.task)) this.#held.delete(numbered)
+      else if (!this.#held.has(numbered)) this.#held.set(numbered, now)
+    }
     this.#ledger.tidy()
     return true
   }
@@ -115,6 +147,7 @@ export class CommitLoop {
     const reads = batch.filter(({ task }) => isRead(task) && task.kind !== 'keyStates')
     const walletReads = batch.filter(({ task }) => task.kind === 'keyStates')
     const writes = batch.filter(({ task }) => !isRead(task))
+    this.#held.clear()
     if (reads.length > 0) this.#commit(reads)
     const now = performance.now()
     this.#firstFailureMs ??= now
@@ -135,14 +168,41 @@ export class CommitLoop {
     this.#isFenced = isFenced === true
   }
 
-  /** True: nothing is in the spill any more. */
+  /** Those for whom a client waits as long as it does for a storage that fails. */
+  #keepLongHeld(): void {
+    const now = performance.now()
+    const long = [...this.#held].filter(([, sinceMs]) => now - sinceMs >= this.#retryMs).map(([numbered]) => numbered)
+    if (long.length === 0) return
+    for (const numbered of long) this.#held.delete(numbered)
+    const answers = this.#keep(long)
+    const accounts = this.#spill.accounts()
+    const faults = [...accounts].filter((account) => !this.#unsettled.has(account)).map(faultOfHeld)
+    this.#unsettled = accounts
+    this.#tell({ ...NOTHING, answers, faults, isWritable: this.#isWritable, spillBytes: this.#spill.bytes })
+  }
+
+  /** For locks that were given back, also when nobody asks for a write. */
+  #lookAgain(): void {
+    if (this.#again !== undefined || (this.#held.size === 0 && this.#unsettled.size === 0)) return
+    this.#again = setTimeout(() => {
+      this.#again = undefined
+      if (this.#firstFailureMs !== undefined) return
+      if (this.#held.size > 0) this.#flush()
+      else if (this.#isWritable) this.#replay()
+      this.#lookAgain()
+    }, RETRY_PAUSE_MS)
+  }
+
+  /** True: nothing is in the spill any more, or only what somebody's lock keeps out of the ledger. */
   #replay(): boolean {
     if (this.#spill.isEmpty) return true
     const replayed = this.#spill.replay()
     if (replayed.kind === 'failed') {
       this.#noteFailure(replayed)
-      return false
+      this.#unsettled = replayed.isHeld === true ? this.#spill.accounts() : NOBODY
+      return replayed.isHeld === true
     }
+    this.#unsettled = NOBODY
     const { settled, faults } = replayed
     this.#tell({ ...NOTHING, faults, isWritable: this.#isWritable, spillBytes: this.#spill.bytes, replayed: settled })
     return true
@@ -152,16 +212,19 @@ export class CommitLoop {
   #keepOrRefuse(batch: readonly NumberedTask[]): void {
     const wasWritable = this.#isWritable
     this.#isWritable = false
-    const isKept = this.#spill.keep(batch.map(({ task }) => task))
+    for (const numbered of batch) this.#held.delete(numbered)
     this.#tell({
       ...NOTHING,
-      answers: batch.map(
-        ({ number, task }): Numbered<{ answer: Answer }> => ({ number, answer: isKept && isSpilled(task) ? 'spilled' : unavailable(task) }),
-      ),
+      answers: this.#keep(batch),
       faults: wasWritable ? [{ problem: `commit: ${this.#lastProblem}` }] : [],
       isWritable: false,
       spillBytes: this.#spill.bytes,
     })
+  }
+
+  #keep(batch: readonly NumberedTask[]): readonly Numbered<{ answer: Answer }>[] {
+    const isKept = this.#spill.keep(batch.map(({ task }) => task))
+    return batch.map(({ number, task }) => ({ number, answer: isKept && isSpilled(task) ? 'spilled' : unavailable(task) }))
   }
 
   /** Looks for the storage's return even when nobody asks for a write. */
@@ -177,13 +240,18 @@ export class CommitLoop {
   }
 }
 
+const faultOfHeld = (account: number): LedgerFault => ({
+  problem: `somebody keeps rows of account number ${account} locked: what ends there is kept by the spill, and what asks for a lease of it is refused`,
+})
+
 const NOTHING = { kind: 'committed', settled: new Float64Array(), answers: [], changes: [], faults: [] } as const
 const isSpilled = (task: Task): boolean => task.kind === 'settle' && canSpill(task)
 
-function answersTo(batch: readonly NumberedTask[], all: readonly Answer[]): Pick<Committed, 'settled' | 'answers'> {
+function answersTo(batch: readonly NumberedTask[], { answers: all, held }: Applied): Pick<Committed, 'settled' | 'answers'> {
   const settled: number[] = []
   const answers: Numbered<{ answer: Answer }>[] = []
   batch.forEach(({ number, task }, index) => {
+    if (held.has(task)) return
     const answer = all[index]
     if (task.kind === 'settle' && answer === 'settled') settled.push(number)
     // Nobody waits for a task without a number.

@@ -6,16 +6,16 @@ import type { KeyChange } from './ledger.ts'
 import type { Numbers } from './numbers.ts'
 import type { Operation } from './operation.ts'
 import type { Statements } from './statements.ts'
-import type { LeaseAnswer, LeaseTask, LedgerFault, WriteTask } from './task.ts'
+import type { LeaseAnswer, LeaseTask, LedgerFault, Task, WriteTask } from './task.ts'
 
 /** `isDurable`: it must survive power loss. `tasks`: all that is written, where it is a group's. */
 export type Purpose = Readonly<{ isDurable: boolean; tasks?: readonly WriteTask[] }>
 
 /**
  * `rule`: of what was written or of our code; nothing is wrong with the storage. `again`: another transaction was in the way, and the same may work at once.
- * `fenced`: another node took over what this one held, which writes no more.
+ * `held`: somebody keeps a row locked that it needs. `fenced`: another node took over what this one held, which writes no more.
  */
-export type Verdict = 'rule' | 'storage' | 'again' | 'fenced'
+export type Verdict = 'rule' | 'storage' | 'again' | 'held' | 'fenced'
 
 export interface Engine {
   readonly db: Connection
@@ -27,10 +27,12 @@ export interface Engine {
   transact(write: () => void, purpose: Purpose): void
   /** Where others write as well: tells them, with the transaction, what an operation changed. */
   announce?(operation: Operation, changes: readonly KeyChange[]): void
-  /** Where others write as well: in a transaction of its own, in their order. Throws what undid all of them. */
   /** Whether a boot was fenced, so that what it admitted is waived. It stays as it is until the transaction ends. A file's boots never are. */
   isFenced?(boot: number): boolean
+  /** Where others write as well: in a transaction of its own, in their order. Throws what undid all of them. */
   moveLeases?(tasks: readonly LeaseTask[]): readonly LeaseAnswer[]
+  /** The account of each task that cannot be done now, because somebody else keeps its rows locked. Throws what the storage says. */
+  heldAmong?(tasks: readonly Task[]): ReadonlyMap<Task, number>
   verdictOf(error: unknown): Verdict
   /** In the database's words, in which no value is. */
   describe(error: unknown): string

@@ -39,11 +39,19 @@ type Waiting = Readonly<{ index: number; debit: Debit }>
 
 /** A transaction that others were in the way of is tried so often before it counts as failed. */
 const TRIES_MAX = 5
+/** So often the thread waits for somebody's lock before a group counts as failed. */
+const HELD_TRIES_MAX = 3
+
+/** Tasks that cannot be done now, and whose account that is. */
+type Held = ReadonlyMap<Task, number>
+const NONE_HELD: Held = new Map()
 
 export class GroupWrites {
   readonly #engine: Engine
   readonly #debits: Debits
   readonly #waiting: Waiting[] = []
+  /** Some were held when they were last looked at. */
+  #isAnyHeld = false
   readonly numbers: Numbers
 
   constructor(engine: Engine) {
@@ -52,16 +60,29 @@ export class GroupWrites {
     this.#debits = engine.debitsOf(this.numbers)
   }
 
-  apply(tasks: readonly Task[]): Applied | NotApplied {
+  apply(tasks: readonly Task[], unsettled: ReadonlySet<number> = new Set()): Applied | NotApplied {
+    for (let tries = 1; ; tries++) {
+      const mayBeHeld = tries > 1 || this.#isAnyHeld || unsettled.size > 0
+      const held = mayBeHeld && !tasks.every(isRead) ? this.#lookForHeld(tasks) : NONE_HELD
+      if ('kind' in held) return held
+      const applied = this.#applyBut(held, tasks, unsettled)
+      if (applied.kind === 'applied' || applied.isHeld !== true || tries === HELD_TRIES_MAX) return applied
+    }
+  }
+
+  #applyBut(held: Held, tasks: readonly Task[], unsettled: ReadonlySet<number>): Applied | NotApplied {
     const written: Written = { answers: new Array<Answer>(tasks.length), changes: [], faults: [] }
-    const writes = tasks.filter(isWrite)
+    const heldWrites = new Set([...held.keys()].filter(isWrite))
+    const writes = tasks.filter(isWrite).filter((task) => !heldWrites.has(task))
     if (writes.length > 0) {
       const purpose = { isDurable: writes.some(({ kind }) => kind === 'settle' || kind === 'operate'), tasks: writes }
-      const problem = this.#transact(() => this.#writeGroup(tasks, written), purpose, 'may replay')
-      const again = problem === 'replay' ? this.#transact(() => this.#writeEach(tasks, written), { isDurable: true }) : problem
+      const free = heldWrites.size === 0 ? tasks : tasks.map((task) => (held.has(task) ? undefined : task))
+      const problem = this.#transact(() => this.#writeGroup(free, written), purpose, 'may replay')
+      const again = problem === 'replay' ? this.#transact(() => this.#writeEach(free, written), { isDurable: true }) : problem
       if (again !== undefined) return again
     }
-    this.#moveLeases(tasks, written)
+    // What is not settled yet is in no row, and would be leased to others.
+    this.#moveLeases(tasks, written, new Set([...unsettled, ...held.values()]))
     tasks.forEach((task, index) => {
       if (!isRead(task)) return
       try {
@@ -71,31 +92,51 @@ export class GroupWrites {
         written.answers[index] = 'unavailable'
       }
     })
-    return { kind: 'applied', ...written }
+    return { kind: 'applied', ...written, held: heldWrites }
+  }
+
+  #lookForHeld(tasks: readonly Task[]): Held | NotApplied {
+    try {
+      const held = this.#engine.heldAmong?.(tasks) ?? NONE_HELD
+      this.#isAnyHeld = held.size > 0
+      return held
+    } catch (error) {
+      if (this.#engine.verdictOf(error) === 'rule') throw error
+      return { kind: 'failed', problem: this.#engine.describe(error) }
+    }
   }
 
   /** Behind what was written: a row says what is left after it. Who asks is told at once that nothing is known, and no request waits for a storage that fails. */
-  #moveLeases(tasks: readonly Task[], { answers, faults }: Written): void {
-    const moves = tasks.filter(isLease)
-    if (moves.length === 0) return
-    const moved = this.#tryMoves(moves, faults)
-    let place = 0
+  #moveLeases(tasks: readonly Task[], { answers, faults }: Written, apart: ReadonlySet<number>): void {
+    const leases = tasks.filter(isLease)
+    if (leases.length === 0) return
+    const moved = this.#tryMoves(
+      leases.filter((task) => !apart.has(accountOf(task))),
+      faults,
+    )
     tasks.forEach((task, index) => {
-      if (isLease(task)) answers[index] = moved?.[place++] ?? 'unavailable'
+      if (isLease(task)) answers[index] = moved.get(task) ?? 'unavailable'
     })
   }
 
-  #tryMoves(moves: readonly LeaseTask[], faults: LedgerFault[]): readonly LeaseAnswer[] | undefined {
-    for (let tries = 1; ; tries++) {
+  /** None of those whose rows somebody else keeps locked, and none at all where the storage fails. */
+  #tryMoves(moves: readonly LeaseTask[], faults: LedgerFault[]): ReadonlyMap<LeaseTask, LeaseAnswer> {
+    let free = moves
+    for (let tries = 1; free.length > 0; tries++) {
       try {
-        return this.#engine.moveLeases?.(moves)
+        const answers = this.#engine.moveLeases?.(free) ?? []
+        return new Map(answers.flatMap((answer, place) => (free[place] === undefined ? [] : [[free[place], answer]])))
       } catch (error) {
         const verdict = this.#engine.verdictOf(error)
         if (verdict === 'again' && tries < TRIES_MAX) continue
         if (verdict === 'rule') faults.push(this.#engine.faultOf('lease', error))
-        return undefined
+        if (verdict !== 'held' || tries >= HELD_TRIES_MAX) break
+        const held = this.#lookForHeld(free)
+        if ('kind' in held) break
+        free = free.filter((task) => !held.has(task))
       }
     }
+    return new Map()
   }
 
   /** A mark that the database refuses (a broken upstream's figures) is dropped: one bad mark must not keep the ledger closed. Returns how many there were. */
@@ -118,6 +159,9 @@ export class GroupWrites {
   replay(frames: readonly Spilled[]): Replayed | NotApplied {
     const settled: string[] = []
     const faults: LedgerFault[] = []
+    const held = this.#lookForHeld(frames.flatMap(tasksIn))
+    if ('kind' in held) return held
+    if (held.size > 0) return { kind: 'failed', problem: 'somebody keeps rows locked that the spill needs', isHeld: true }
     const problem = this.#transact(
       () => {
         settled.length = 0
@@ -127,7 +171,10 @@ export class GroupWrites {
       },
       { isDurable: true },
     )
-    return problem ?? { kind: 'replayed', settled, faults }
+    if (problem === undefined) return { kind: 'replayed', settled, faults }
+    // Whose rows were locked just now, the next look finds; where it finds nobody's, the storage itself does not work.
+    const { isHeld: _, ...failed } = problem
+    return failed
   }
 
   #replayFrame({ prices, debits, releases, calls }: Spilled, settled: string[], faults: LedgerFault[]): void {
@@ -175,6 +222,7 @@ export class GroupWrites {
         const verdict = this.#engine.verdictOf(error)
         if (verdict === 'again' && tries < TRIES_MAX) continue
         if (verdict === 'fenced') return { kind: 'failed', problem: this.#engine.describe(error), isFenced: true }
+        if (verdict === 'held') return { kind: 'failed', problem: this.#engine.describe(error), isHeld: true }
         if (verdict !== 'rule') return { kind: 'failed', problem: this.#engine.describe(error) }
         if (mode === 'may replay') return 'replay'
         throw error
@@ -183,7 +231,7 @@ export class GroupWrites {
   }
 
   /** All at once, the sums at the end: any broken rule breaks the group. */
-  #writeGroup(tasks: readonly Task[], written: Written): void {
+  #writeGroup(tasks: readonly (Task | undefined)[], written: Written): void {
     written.changes.length = 0
     written.faults.length = 0
     for (let index = 0; index < tasks.length; index++) {
@@ -194,11 +242,11 @@ export class GroupWrites {
     this.#debits.flush()
   }
 
-  #writeEach(tasks: readonly Task[], written: Written): void {
+  #writeEach(tasks: readonly (Task | undefined)[], written: Written): void {
     written.changes.length = 0
     written.faults.length = 0
     tasks.forEach((task, index) => {
-      if (!isWrite(task)) return
+      if (task === undefined || !isWrite(task)) return
       const failure = this.#inSavepoint(() => {
         this.#perform(task, index, written)
         this.#settle(written)
@@ -326,6 +374,13 @@ export class GroupWrites {
 }
 
 const UNDONE = new Error('what was written is undone')
+
+const accountOf = (task: LeaseTask): number => (task.kind === 'ask' ? task.ask : task.release).accountNumber
+
+const tasksIn = ({ debits, calls }: Spilled): readonly Task[] => [
+  ...debits.map((debit) => ({ kind: 'settle', debit }) as const),
+  ...calls.map((call) => ({ kind: 'attempts', calls: call }) as const),
+]
 
 function pricedOf(debit: Debit, numbers: Numbers): Priced {
   const version = numbers.versionAt(debit.price)

@@ -50,6 +50,12 @@ export class Spill {
     return kept.length > 0 && this.#file?.append(frameOf(kept, (index) => this.#ledger.versionAt(index), this.#ledger.boot)) === true
   }
 
+  /** Of which it keeps settles. */
+  accounts(): ReadonlySet<number> {
+    const spilled = this.#file?.frames.map(readFrame) ?? []
+    return new Set(spilled.flatMap(({ debits }) => debits.map(({ accountNumber }) => accountNumber)))
+  }
+
   /** Nothing changes where it was done before, and nothing of it is lost where it fails. */
   replay(): Replayed | NotApplied {
     if (this.#file === undefined || this.isEmpty) return { kind: 'replayed', settled: [], faults: [] }

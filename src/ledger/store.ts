@@ -15,12 +15,14 @@ export type Applied = Readonly<{
   answers: readonly Answer[]
   changes: readonly KeyChange[]
   faults: readonly LedgerFault[]
+  /** These were not done, because somebody else keeps rows of theirs locked, and have no answers: they may come again. */
+  held: ReadonlySet<Task>
 }>
 /**
  * Nothing was committed as far as the store knows: the whole call may be repeated, for every write is once by its id. `isFenced`: another node took over what this
- * one held, so that it may not write.
+ * one held, so that it may not write. `isHeld`: nothing is wrong with the storage, but somebody keeps rows locked.
  */
-export type NotApplied = Readonly<{ kind: 'failed'; problem: string; isFenced?: true }>
+export type NotApplied = Readonly<{ kind: 'failed'; problem: string; isFenced?: true; isHeld?: true }>
 /** `settled`: ids of the requests that have a receipt now. `faults`: what the database refused, or what was there with other figures. */
 export type Replayed = Readonly<{ kind: 'replayed'; settled: readonly string[]; faults: readonly LedgerFault[] }>
 
@@ -32,8 +34,8 @@ export interface Store {
   /** Price versions that later debits and marks name by their place in the list of all that were defined. */
   define(prices: readonly PriceVersion[]): void
   versionAt(index: number): PriceVersion
-  /** Answers stand in the order of the tasks. Reads see what the writes of the same call did. */
-  apply(tasks: readonly Task[]): Applied | NotApplied
+  /** Answers stand in the order of the tasks. Reads see what the writes of the same call did. `unsettled`: accounts whose leases stay, as of those of `held`. */
+  apply(tasks: readonly Task[], unsettled?: ReadonlySet<number>): Applied | NotApplied
   /** Waives what processes that are gone left in flight. Returns how many requests that were. `now`: Unix milliseconds. */
   recover(now: number): number | NotApplied
   /** What a spill kept, whoever wrote it. What is there already stays as it is; what the database refuses is dropped, and told. */

@@ -7,8 +7,8 @@ import type { WritablePlace } from '../../src/ledger/place.ts'
 import type { Store } from '../../src/ledger/store.ts'
 import type { OpenProblem, ToThread } from '../../src/ledger/task.ts'
 
-/** none · full: no write more · broken: no write at all, and on Postgres no read · late: all is written but for the commit itself, or for its answer · lost: the connection is, in the midst. */
-export type Fault = 'none' | 'full' | 'broken' | 'late' | 'lost'
+/** none · full: no write more · broken: no write at all, and on Postgres no read · late: all is written but for the commit itself, or for its answer · lost: the connection is, in the midst · held: somebody keeps rows locked. */
+export type Fault = 'none' | 'full' | 'broken' | 'late' | 'lost' | 'held'
 /** `spill`: whether what is kept beside the store can be. */
 export type Storage = Readonly<{ fault: Fault; spill: 'works' | 'fails' }>
 export const SOUND: Storage = { fault: 'none', spill: 'works' }

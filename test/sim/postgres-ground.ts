@@ -22,12 +22,12 @@ import type { Fault, Ground, GroundStore, HowEnded, Opening } from './ground.ts'
 const NAME = 'tollgate simulated'
 const FOREVER_MS = 1e12
 /** Postgres' own words for it, so that a transaction in which it happens is broken as by a real one. */
-const REFUSALS = { full: '53100', broken: '57P03' } as const
+const REFUSALS = { full: '53100', broken: '57P03', held: '55P03' } as const
 const WRITES = /^(INSERT|UPDATE|DELETE|SELECT settle|SELECT \* FROM move_leases|COMMIT)/
 const CUT = `SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE datname = current_database() AND application_name = '${NAME}'`
 
 export class PostgresGround implements Ground {
-  readonly faults = ['full', 'broken', 'late', 'late', 'lost', 'lost'] as const
+  readonly faults = ['full', 'broken', 'late', 'late', 'lost', 'lost', 'held', 'held'] as const
   readonly ends = ['crash'] as const
   readonly isShared = true
   readonly #folder: string
@@ -173,6 +173,11 @@ export class PostgresGround implements Ground {
         case 'full':
         case 'broken':
           if (now === 'full' && !WRITES.test(text)) return ask(statement, isCommit)
+          return ask({ text: `DO $$ BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = '${REFUSALS[now]}'; END $$`, values: undefined })
+        case 'held':
+          // Whoever looks finds all that it asks about locked.
+          if (text.includes('SKIP LOCKED')) return { ...ask(statement, isCommit), rows: [] }
+          if (text === 'COMMIT' || !WRITES.test(text)) return ask(statement, isCommit)
           return ask({ text: `DO $$ BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = '${REFUSALS[now]}'; END $$`, values: undefined })
         case 'late': {
           const answer = ask(statement, isCommit)

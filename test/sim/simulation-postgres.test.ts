@@ -33,6 +33,7 @@ const MET = [
   'the storage is broken',
   'the storage is late',
   'the storage is lost',
+  'the storage is held',
 ]
 
 async function live(first: number, count: number): Promise<ReadonlyMap<string, number>> {

@@ -21,6 +21,8 @@ export type PostgresOptions = Readonly<{
   startWire: () => Worker
   /** Of a statement. Postgres ends a statement itself after that; who says nothing a little later is given up. */
   timeoutMs: number
+  /** How long a lock of somebody else is waited for; absent: as long as a statement may take. */
+  lockMs?: number
   /** What stands in pg_stat_activity. */
   name: string
 }>
@@ -216,7 +218,7 @@ function waitFor(answered: Int32Array<SharedArrayBuffer>, limitMs: number): void
 const BEGIN = { write: 'BEGIN', read: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' }
 
 /** Times in ms. */
-const settingsOf = ({ access, timeoutMs, name }: PostgresOptions): Readonly<Record<string, string>> => ({
+const settingsOf = ({ access, timeoutMs, lockMs = timeoutMs, name }: PostgresOptions): Readonly<Record<string, string>> => ({
   application_name: name,
   search_path: 'ledger',
   // A merge join walks an index of all keys where a question is of a few.
@@ -225,7 +227,7 @@ const settingsOf = ({ access, timeoutMs, name }: PostgresOptions): Readonly<Reco
   default_transaction_isolation: 'read committed',
   default_transaction_read_only: access === 'read' ? 'on' : 'off',
   statement_timeout: `${timeoutMs}`,
-  lock_timeout: `${timeoutMs}`,
+  lock_timeout: `${lockMs}`,
   idle_in_transaction_session_timeout: `${2 * timeoutMs}`,
   // A server that does not see that nobody waits any more would keep its locks.
   client_connection_check_interval: `${GRACE_MS}`,

@@ -9,14 +9,15 @@ import type { KeyChange } from '../ledger.ts'
 import type { Numbers } from '../numbers.ts'
 import type { Operation } from '../operation.ts'
 import { prepareStatements, type Statements } from '../statements.ts'
-import type { LeaseAnswer, LeaseTask, LedgerFault, WriteTask } from '../task.ts'
+import type { LeaseAnswer, LeaseTask, LedgerFault, Task, WriteTask } from '../task.ts'
 import { chainPlaceOf } from './chain-place.ts'
 import { NeedsTransaction, PostgresDebits } from './debits.ts'
+import { HeldRows } from './held-rows.ts'
 import { moveLeases } from './leases.ts'
 import { CHANNEL, encodeMessage, messagesOf } from './messages.ts'
 import type { NodeIdentity } from './node.ts'
 import { RowLocks } from './row-locks.ts'
-import { describeFailure, faultOf, isConflict, isFenced, isStorageFailure } from './storage-failure.ts'
+import { describeFailure, faultOf, isConflict, isFenced, isHeld, isStorageFailure } from './storage-failure.ts'
 
 export class PostgresEngine implements Engine {
   readonly db: Connection
@@ -27,6 +28,7 @@ export class PostgresEngine implements Engine {
   readonly #nodeOf
   readonly #notify
   readonly #locks: RowLocks
+  readonly #heldRows: HeldRows
   #isAlone = true
 
   constructor(db: Connection, node: NodeIdentity) {
@@ -38,6 +40,7 @@ export class PostgresEngine implements Engine {
     this.#assertNode = db.query<undefined, [number, number, number]>('SELECT assert_node(?, ?, ?)')
     this.#nodeOf = db.query<unknown, [number]>('SELECT lane FROM nodes WHERE boot_number = ? AND lease_until > 0 FOR KEY SHARE')
     this.#locks = new RowLocks(db)
+    this.#heldRows = new HeldRows(db)
   }
 
   debitsOf(numbers: Numbers): PostgresDebits {
@@ -71,6 +74,10 @@ export class PostgresEngine implements Engine {
     return moveLeases(this.db, this.#node, moves)
   }
 
+  heldAmong(tasks: readonly Task[]): ReadonlyMap<Task, number> {
+    return this.#heldRows.among(tasks)
+  }
+
   isFenced(boot: number): boolean {
     return boot !== this.boot && this.#nodeOf.get(boot) === null
   }
@@ -82,6 +89,7 @@ export class PostgresEngine implements Engine {
   verdictOf(error: unknown): Verdict {
     if (isFenced(error)) return 'fenced'
     if (isConflict(error)) return 'again'
+    if (isHeld(error)) return 'held'
     return isStorageFailure(error) ? 'storage' : 'rule'
   }
 

@@ -8,12 +8,15 @@ import type { NodeIdentity } from './node.ts'
 import { connectTo, type Reachable, whileAsking } from './reach.ts'
 import { PostgresStore } from './store.ts'
 
+/** All accounts wait while one of them is waited for; nodes have rows locked for milliseconds. */
+const LOCK_MS = 1_000
+
 export function openStore(
   place: Reachable & Readonly<{ identity: NodeIdentity | undefined; spills: SpillsAt }>,
 ): OpenedStore | OpenProblem {
   const { identity, spills } = place
   if (identity === undefined) return { problem: 'locked', message: `${placeText(place)}: this process is no node of it` }
-  const db = connectTo(place, 'write', 'writes')
+  const db = connectTo(place, 'write', 'writes', { lockMs: LOCK_MS })
   const opened = whileAsking(place, () => openPostgres(db, placeText(place), 'write') ?? new PostgresStore(db, identity))
   if ('problem' in opened) {
     db.close()

@@ -18,12 +18,12 @@ export const connectTo = (
   { url, node, startWire }: Reachable,
   access: 'read' | 'write',
   what: string,
-  timeoutMs: number = STATEMENT_MS[access],
-): PostgresConnection => new PostgresConnection({ url, access, startWire, timeoutMs, name: `tollgate ${node} ${what}` })
+  { timeoutMs = STATEMENT_MS[access], lockMs = timeoutMs }: Readonly<{ timeoutMs?: number | undefined; lockMs?: number }> = {},
+): PostgresConnection => new PostgresConnection({ url, access, startWire, timeoutMs, lockMs, name: `tollgate ${node} ${what}` })
 
 /** A connection that cannot write. Its ledger is looked at before anything is asked of it. */
 export function openForReading(place: Reachable & Readonly<{ statementMs?: number }>): Connection | DatabaseProblem {
-  const db = connectTo(place, 'read', 'reads', place.statementMs)
+  const db = connectTo(place, 'read', 'reads', { timeoutMs: place.statementMs })
   const problem = whileAsking(place, () => openPostgres(db, placeText(place), 'read'))
   if (problem === undefined) return db
   db.close()

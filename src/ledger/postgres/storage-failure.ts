@@ -31,6 +31,7 @@ const RULE_CLASSES = new Set(['21', '22', '23', '42', 'P0'])
 /** Of these, what an operator or another program did to the database: no privilege; a table, or a function, that is not there, as while it is restored. */
 const DONE_TO_IT = new Set(['42501', '42P01', '42883'])
 const FENCED = 'TG001'
+const LOCK_NOT_AVAILABLE = '55P03'
 const CONFLICTS = new Set(['40001', '40P01'])
 
 export const isStorageFailure = (error: unknown): error is PostgresError =>
@@ -38,6 +39,9 @@ export const isStorageFailure = (error: unknown): error is PostgresError =>
 
 /** A deadlock, or what another transaction did meanwhile: nothing was done, and the same may be tried again at once. A storage failure as well. */
 export const isConflict = (error: unknown): boolean => error instanceof PostgresError && CONFLICTS.has(error.sqlState)
+
+/** Somebody kept a row locked for longer than is waited for. A storage failure as well. */
+export const isHeld = (error: unknown): boolean => error instanceof PostgresError && error.sqlState === LOCK_NOT_AVAILABLE
 
 /** What assert_node says (db/postgres/migrations/nodes.sql): another node took the lane over. A storage failure as well. */
 export const isFenced = (error: unknown): boolean => error instanceof PostgresError && error.sqlState === FENCED

@@ -65,8 +65,8 @@ export class PostgresStore implements Store {
     return this.#writes.numbers.versionAt(index)
   }
 
-  apply(tasks: readonly Task[]): Applied | NotApplied {
-    const applied = this.#writes.apply(tasks)
+  apply(tasks: readonly Task[], unsettled?: ReadonlySet<number>): Applied | NotApplied {
+    const applied = this.#writes.apply(tasks, unsettled)
     if (applied.kind === 'applied') this.#settled += tasks.length
     return applied
   }

@@ -1,0 +1,92 @@
+/**
+ * Accounts that somebody else keeps locked, such as an operator with a transaction open: a look that waits for nobody, so that the others' settles go on. Rules:
+ * ledger.md "Settles on Postgres".
+ */
+
+import type { Connection } from '../connection.ts'
+import type { Task } from '../task.ts'
+import { arrayText } from './settle-call.ts'
+
+type AccountRow = Readonly<{ number: bigint; id: string }>
+type KeyRow = Readonly<{ number: bigint; id: string; account: bigint }>
+
+const given = (place: number, type: string): string => `ANY (CAST(CAST(?${place} AS TEXT) AS ${type}[]))`
+
+const ACCOUNTS = `SELECT number, id FROM accounts WHERE number = ${given(1, 'BIGINT')} OR id = ${given(2, 'TEXT')}
+  OR number IN (SELECT account_number FROM keys WHERE id = ${given(3, 'TEXT')})`
+const KEYS = `SELECT number, id, account_number AS account FROM keys WHERE number = ${given(1, 'BIGINT')} OR id = ${given(2, 'TEXT')}`
+/** As settles lock them. */
+const FREE = 'FOR NO KEY UPDATE SKIP LOCKED'
+
+export class HeldRows {
+  readonly #accounts
+  readonly #freeAccounts
+  readonly #keys
+  readonly #freeKeys
+
+  constructor(db: Connection) {
+    const accounts = (text: string) => db.query<AccountRow, [string, string, string]>(text)
+    const keys = (text: string) => db.query<KeyRow, [string, string]>(text)
+    this.#accounts = accounts(ACCOUNTS)
+    this.#freeAccounts = accounts(`${ACCOUNTS} ${FREE}`)
+    this.#keys = keys(KEYS)
+    this.#freeKeys = keys(`${KEYS} ${FREE}`)
+  }
+
+  /** The number of the account of each of these tasks that is kept from being done: its row, or that of a key, is locked. */
+  among(tasks: readonly Task[]): ReadonlyMap<Task, number> {
+    const named = tasks.map((task) => ({ task, ...namesIn(task) }))
+    const texts = <T extends string | number>(values: readonly (T | undefined)[]): string =>
+      arrayText([...new Set(values.filter((value) => value !== undefined))])
+    const keyIds = texts(named.map(({ keyId }) => keyId))
+    const ofAccounts = [texts(named.map(({ account }) => account)), texts(named.map(({ accountId }) => accountId)), keyIds] as const
+    const ofKeys = [texts(named.map(({ key }) => key)), keyIds] as const
+    const accounts = this.#accounts.all(...ofAccounts)
+    const keys = this.#keys.all(...ofKeys)
+    const freeAccounts = new Set(this.#freeAccounts.all(...ofAccounts).map(({ number }) => number))
+    const freeKeys = new Set(this.#freeKeys.all(...ofKeys).map(({ number }) => number))
+    const held = new Set([
+      ...accounts.filter(({ number }) => !freeAccounts.has(number)).map(({ number }) => Number(number)),
+      ...keys.filter(({ number }) => !freeKeys.has(number)).map(({ account }) => Number(account)),
+    ])
+    const numbers = new Map<string | undefined, number>()
+    for (const { id, number } of accounts) numbers.set(id, Number(number))
+    for (const { id, account } of keys) numbers.set(id, Number(account))
+    return new Map(
+      named.flatMap(({ task, account, accountId, keyId }) => {
+        const number = account ?? numbers.get(keyId) ?? numbers.get(accountId)
+        return number !== undefined && held.has(number) ? [[task, number] as const] : []
+      }),
+    )
+  }
+}
+
+type Names = Readonly<{ account?: number; key?: number; accountId?: string; keyId?: string }>
+
+/** Whose rows it locks. */
+function namesIn(task: Task): Names {
+  switch (task.kind) {
+    case 'settle':
+      return { account: task.debit.accountNumber, key: task.debit.keyNumber }
+    case 'mark':
+      return { account: task.mark.accountNumber, key: task.mark.keyNumber }
+    case 'attempts':
+      return { account: task.calls.accountNumber, key: task.calls.keyNumber }
+    case 'ask':
+      return { account: task.ask.accountNumber, key: task.ask.keyNumber }
+    case 'release':
+      return { account: task.release.accountNumber, key: task.release.keyNumber }
+    case 'operate': {
+      const { operation } = task
+      return {
+        ...('accountId' in operation && operation.accountId !== null ? { accountId: operation.accountId } : {}),
+        ...('keyId' in operation ? { keyId: operation.keyId } : {}),
+      }
+    }
+    case 'unmark':
+    case 'findKey':
+    case 'keyStates':
+    case 'findIdempotency':
+      return {}
+  }
+}

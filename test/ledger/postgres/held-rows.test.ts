@@ -1,0 +1,148 @@
+/** Protects ledger.md "Settles on Postgres": somebody who keeps the row of an account locked delays that account, and nobody else. */
+
+import { expect } from 'bun:test'
+import { SQL } from 'bun'
+import type { LedgerOptions } from '../../../src/ledger/open-options.ts'
+import { openLedger } from '../../../src/ledger/postgres/open.ts'
+import { differences } from '../../../src/ledger/verify.ts'
+import { createKey, holdRequest, makeFolder, settlement, sha256, startThread, usd } from '../../support/ledger.ts'
+import { asking, until } from '../../support/nodes.ts'
+import { postgres, postgresTest } from '../../support/postgres.ts'
+import { connectPostgres, startWire } from '../../support/postgres-connection.ts'
+
+async function openNode(url: string, { folder = makeFolder(), ...options }: Partial<LedgerOptions> & Readonly<{ folder?: string }> = {}) {
+  const faults: string[] = []
+  const opened = await openLedger({
+    place: { kind: 'postgres', path: `${folder}/ledger.db`, url, node: 'n', leaseMs: 60_000, statementKey: undefined, startWire },
+    create: true,
+    bootId: Bun.randomUUIDv7(),
+    startThread,
+    now: Date.now,
+    spillBytes: 1024 * 1024,
+    onFault: ({ problem, bug }) => void faults.push(bug === undefined ? problem : `${problem}: ${String(bug)}`),
+    ...options,
+  })
+  if ('problem' in opened) throw new Error(opened.message)
+  const { ledger } = opened
+  const withKey = async (keyId: string, more: Parameters<typeof createKey>[1] = { balanceUsd: '10' }): Promise<void> => {
+    expect(await ledger.operate(createKey(keyId, { now: Date.now(), ...more }))).toEqual({ result: 'done' })
+    await ledger.findKey(sha256(keyId))
+  }
+  const hold = async (requestId: string, keyId: string, amount = '0.01') =>
+    await ledger.hold(holdRequest(requestId, keyId, usd(amount), { now: Date.now() }))
+  const settle = (requestId: string) => ledger.settle(settlement(requestId, { input: 10 }, { now: Date.now() }))
+  return { ledger, faults, withKey, hold, settle }
+}
+
+/** Somebody at a prompt, in a transaction that is open. */
+async function atPrompt(url: string, statement: string) {
+  const sql = new SQL({ url, max: 1, connection: { search_path: 'ledger' } })
+  const one = await sql.reserve()
+  await one.unsafe('BEGIN')
+  await one.unsafe(statement)
+  return async (): Promise<void> => {
+    await one.unsafe('ROLLBACK')
+    one.release()
+    await sql.close()
+  }
+}
+
+const differencesAt = (url: string) => {
+  const db = connectPostgres(url)
+  const found = differences(db, () => [])
+  db.close()
+  return found
+}
+
+async function receiptsAt(url: string): Promise<readonly string[]> {
+  const outside = asking(url)
+  const rows = await outside.ask<{ request_id: string }>('SELECT request_id FROM receipts ORDER BY request_id')
+  await outside.close()
+  return rows.map(({ request_id }) => request_id)
+}
+
+for (const [what, statement] of [
+  ['account', "SELECT FROM accounts WHERE id = 'acc_a' FOR UPDATE"],
+  ['key', "SELECT FROM keys WHERE id = 'key_a' FOR UPDATE"],
+] as const) {
+  postgresTest(`while somebody keeps the row of an ${what} locked, others are settled, and it is when the lock is given back`, async () => {
+    const url = await postgres().createDatabase()
+    const { withKey, hold, settle, ledger, faults } = await openNode(url, { retryMs: 60_000 })
+    for (const key of ['key_a', 'key_b']) await withKey(key)
+    await withKey('key_other', { accountId: 'acc_a' })
+    for (const n of [1, 2]) for (const key of ['a', 'b']) expect(await hold(`${key}_${n}`, `key_${key}`)).toBe('held')
+    const giveBack = await atPrompt(url, statement)
+    let isSettled = false
+    const startedMs = performance.now()
+    const waiting = Promise.all(['a_1', 'a_2'].map(settle)).finally(() => {
+      isSettled = true
+    })
+    expect(await settle('b_1')).toBe('settled')
+    expect(performance.now() - startedMs).toBeLessThan(3_000)
+    // Whose row it is, is known now.
+    const knownMs = performance.now()
+    expect(await settle('b_2')).toBe('settled')
+    expect(await hold('b_3', 'key_b', '9')).toBe('held')
+    expect(await hold('a_3', 'key_a', '9')).toBe('unavailable')
+    // What waits to be settled is in no row: it would be leased twice.
+    expect(await hold('a_3', 'key_other', '9')).toBe('unavailable')
+    expect(await ledger.operate(createKey('key_c', { balanceUsd: '1' }))).toEqual({ result: 'done' })
+    expect(performance.now() - knownMs).toBeLessThan(800)
+    expect(isSettled).toBeFalse()
+    expect(await receiptsAt(url)).toEqual(['b_1', 'b_2'])
+    expect(ledger.isWritable()).toBeTrue()
+    await giveBack()
+    expect(await waiting).toEqual(['settled', 'settled'])
+    expect(await receiptsAt(url)).toEqual(['a_1', 'a_2', 'b_1', 'b_2'])
+    expect(await hold('a_4', 'key_a', '9')).toBe('held')
+    expect(faults).toEqual([])
+    await ledger.close()
+    expect(differencesAt(url)).toEqual([])
+  })
+}
+
+postgresTest('who waits too long for a locked row has its end from the spill, which is replayed when the lock is given back', async () => {
+  const url = await postgres().createDatabase()
+  const { withKey, hold, settle, ledger, faults } = await openNode(url, { retryMs: 300 })
+  for (const key of ['key_a', 'key_b']) await withKey(key)
+  await withKey('key_other', { accountId: 'acc_a' })
+  for (const key of ['a', 'b']) for (const n of [1, 2]) expect(await hold(`${key}_${n}`, `key_${key}`)).toBe('held')
+  const giveBack = await atPrompt(url, "SELECT FROM keys WHERE id = 'key_a' FOR UPDATE")
+  expect(await settle('a_1')).toBe('settled')
+  expect(await receiptsAt(url)).toEqual([])
+  expect(faults).toEqual([expect.stringContaining('locked')])
+  expect(ledger.isWritable()).toBeTrue()
+  const knownMs = performance.now()
+  expect(await settle('b_1')).toBe('settled')
+  expect(await hold('b_3', 'key_b', '9')).toBe('held')
+  // What the spill keeps is in no row: it would be leased twice.
+  expect(await hold('a_3', 'key_other', '9')).toBe('unavailable')
+  expect(performance.now() - knownMs).toBeLessThan(800)
+  expect(await settle('a_2')).toBe('settled')
+  expect(faults).toHaveLength(1)
+  await giveBack()
+  await until('all are replayed', async () => (await receiptsAt(url)).length === 3)
+  expect(await receiptsAt(url)).toEqual(['a_1', 'a_2', 'b_1'])
+  await until('it is leased again', async () => (await hold('a_4', 'key_a', '9')) === 'held')
+  await ledger.close()
+  expect(differencesAt(url)).toEqual([])
+})
+
+postgresTest('a ledger that is closed while a row is locked leaves the ends to whoever opens it next', async () => {
+  const url = await postgres().createDatabase()
+  const folder = makeFolder()
+  const { withKey, hold, settle, ledger } = await openNode(url, { retryMs: 60_000, folder })
+  await withKey('key_a')
+  await hold('a_1', 'key_a')
+  const giveBack = await atPrompt(url, "SELECT FROM accounts WHERE id = 'acc_a' FOR UPDATE")
+  const settled = settle('a_1')
+  await Bun.sleep(50)
+  await ledger.close()
+  expect(await settled).toBe('settled')
+  expect(await receiptsAt(url)).toEqual([])
+  await giveBack()
+  const next = await openNode(url, { folder })
+  expect(await receiptsAt(url)).toEqual(['a_1'])
+  await next.ledger.close()
+  expect(differencesAt(url)).toEqual([])
+})
