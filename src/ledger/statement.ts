@@ -6,7 +6,8 @@
 
 import { CryptoHasher } from 'bun'
 import { NO_HASH } from './chain.ts'
-import { type ChainRow, ChainRows, type Places } from './chain-rows.ts'
+import type { ChainRow } from './chain-row.ts'
+import { ChainRows, type Places } from './chain-rows.ts'
 import type { Connection } from './connection.ts'
 import { type LaneHead, laneHeads } from './lane-heads.ts'
 import type { StatementKey } from './statement-key.ts'

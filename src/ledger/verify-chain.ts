@@ -4,7 +4,8 @@
  */
 
 import { NO_HASH, nextHash } from './chain.ts'
-import { type ChainRow, ChainRows } from './chain-rows.ts'
+import type { ChainRow } from './chain-row.ts'
+import { ChainRows } from './chain-rows.ts'
 import type { Connection } from './connection.ts'
 import type { Difference } from './difference.ts'
 
