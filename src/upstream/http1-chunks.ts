@@ -3,7 +3,7 @@
  * that a read gives one piece and nothing is allocated. Extensions and trailers are checked, bounded and dropped. Rules: platform.md "Sockets".
  */
 
-import { readFields } from './http1-head.ts'
+import { isField } from './http1-head.ts'
 
 /** 52 bits: more than any body, and exact. */
 const SIZE_DIGITS_MAX = 13
@@ -105,7 +105,7 @@ export class ChunkReader {
   #endTrailer(): boolean {
     const line = this.#trailer
     this.#trailer = ''
-    return line === '' ? this.#go('ended') : readFields([line]) !== undefined && this.#go('trailer')
+    return line === '' ? this.#go('ended') : isField(line) && this.#go('trailer')
   }
 
   #go(place: Place): true {

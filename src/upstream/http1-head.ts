@@ -6,46 +6,60 @@
 export type AnswerHead = Readonly<{
   status: number
   isHttp10: boolean
-  /** Names in lower case; what came several times is joined with ", ". */
   fields: Fields
 }>
 
-export type Fields = ReadonlyMap<string, string>
+/** Those that anybody here reads, by name in lower case; what came several times is joined with ", ". The others are well-formed, and were not worth keeping. */
+type Fields = ReadonlyMap<string, string>
 
 /** Bytes that are still to come, chunks, or all until the connection is closed. */
 export type Framing = number | 'chunked' | 'close'
 
+const READ = ['connection', 'content-encoding', 'content-length', 'content-type', 'request-id', 'retry-after', 'transfer-encoding'] as const
+const READ_NAMES: ReadonlySet<string> = new Set(READ)
+/** An answer has some twenty fields, of which the length of the name alone says of most that nobody reads them. */
+const READ_LENGTHS: ReadonlySet<number> = new Set(READ.map(({ length }) => length))
+
 const FIELDS_MAX = 256
 /** A space before an empty reason is often left out; a version other than 1.0 and 1.1 never belongs to this protocol. */
-const STATUS_LINE = /^HTTP\/1\.[01] [1-9]\d\d(?: [\t -~\x80-\xff]*)?$/
+const STATUS_LINE = String.raw`HTTP/1\.[01] [1-9]\d\d(?: [\t -~\x80-\xff]*)?`
 /** No blank before the colon or at the start of a line (folding), no control character: so neither a bare CR nor a bare LF. */
-const FIELD = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t -~\x80-\xff]*$/
+const FIELD = String.raw`[!#$%&'*+.^_\`|~0-9A-Za-z-]+:[\t -~\x80-\xff]*`
+const HEAD = new RegExp(String.raw`^${STATUS_LINE}(?:\r\n${FIELD})*$`)
+const LONE_FIELD = new RegExp(`^${FIELD}$`)
 /** Fifteen digits are more than any body and less than what a number holds exactly. */
 const LENGTH = /^\d{1,15}$/
 
+const LINE_END = '\r\n'
 const MINOR_AT = 'HTTP/1.'.length
 const STATUS_AT = 'HTTP/1.1 '.length
 
-/** `text` is the head as bytes, one character each, without its blank line. Undefined: malformed. */
+/** `text` is the head as bytes, one character each, without its blank line. Undefined: malformed, or too many fields. */
 export function readHead(text: string): AnswerHead | undefined {
-  const [statusLine = '', ...lines] = text.split('\r\n')
-  const fields = readFields(lines)
-  if (fields === undefined || !STATUS_LINE.test(statusLine)) return undefined
-  return { status: Number(statusLine.slice(STATUS_AT, STATUS_AT + 3)), isHttp10: statusLine[MINOR_AT] === '0', fields }
+  if (!HEAD.test(text)) return undefined
+  const fields = fieldsOf(text)
+  if (fields === undefined) return undefined
+  return { status: Number(text.slice(STATUS_AT, STATUS_AT + 3)), isHttp10: text[MINOR_AT] === '0', fields }
 }
 
-/** Undefined: malformed, or too many. */
-export function readFields(lines: readonly string[]): Fields | undefined {
-  if (lines.length > FIELDS_MAX) return undefined
+/** Whether a line of a trailer is one; nothing is read of it. */
+export const isField = (line: string): boolean => LONE_FIELD.test(line)
+
+/** Of a head that is well-formed. Undefined: too many. */
+function fieldsOf(text: string): Fields | undefined {
   const fields = new Map<string, string>()
-  for (const line of lines) {
-    // Tested and cut by hand: what a match gives is an array with a copy of the line.
-    if (!FIELD.test(line)) return undefined
-    const colon = line.indexOf(':')
-    const key = line.slice(0, colon).toLowerCase()
-    const value = withoutBlanks(line.slice(colon + 1))
-    const before = fields.get(key)
-    fields.set(key, before === undefined ? value : `${before}, ${value}`)
+  let count = 0
+  for (let lineEnd = text.indexOf(LINE_END); lineEnd !== -1; ) {
+    if (++count > FIELDS_MAX) return undefined
+    const start = lineEnd + LINE_END.length
+    const colon = text.indexOf(':', start)
+    lineEnd = text.indexOf(LINE_END, colon)
+    if (!READ_LENGTHS.has(colon - start)) continue
+    const name = text.slice(start, colon).toLowerCase()
+    if (!READ_NAMES.has(name)) continue
+    const value = withoutBlanks(text.slice(colon + 1, lineEnd === -1 ? text.length : lineEnd))
+    const before = fields.get(name)
+    fields.set(name, before === undefined ? value : `${before}, ${value}`)
   }
   return fields
 }
@@ -62,9 +76,10 @@ export function framingOf({ status, isHttp10, fields }: AnswerHead): Framing | u
 }
 
 export function isKeptAlive({ isHttp10, fields }: AnswerHead): boolean {
-  const connection = fields.get('connection')
+  const connection = fields.get('connection')?.toLowerCase()
   if (connection === undefined) return !isHttp10
-  const options = connection.toLowerCase().split(',').map(withoutBlanks)
+  if (connection === 'keep-alive') return true
+  const options = connection.split(',').map(withoutBlanks)
   return isHttp10 ? options.includes('keep-alive') && !options.includes('close') : !options.includes('close')
 }
 

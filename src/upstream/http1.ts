@@ -11,7 +11,7 @@ import { type AnswerHead, type Framing, framingOf, isKeptAlive, readHead } from 
 const HEAD_BYTES_MAX = 64 * 1024
 
 /** The end of the last field and an empty line. */
-const BLANK_LINE = 4
+const BLANK_LINE = '\r\n\r\n'
 const CR = 0x0d
 const LF = 0x0a
 
@@ -80,7 +80,14 @@ export class AnswerParser {
   }
 
   #endOfHead(bytes: Uint8Array, from: number): number {
-    for (let at = from; at < bytes.length; at++) {
+    let at = from
+    if (this.#blank === 0) {
+      const whole: number = indexOf.call(bytes, BLANK_LINE, from, 'latin1')
+      if (whole !== -1) return whole + BLANK_LINE.length
+      // Only the last bytes can be a part of it.
+      at = Math.max(from, bytes.length - (BLANK_LINE.length - 1))
+    }
+    for (; at < bytes.length; at++) {
       const byte = bytes[at]
       if (byte === CR) this.#blank = this.#blank === 2 ? 3 : 1
       else if (byte === LF && this.#blank === 3) return at + 1
@@ -91,10 +98,10 @@ export class AnswerParser {
 
   /** Without its blank line. */
   #headText(bytes: Uint8Array, start: number, end: number): string {
-    if (this.#pieces.length === 0) return fromBytes(bytes, start, end - BLANK_LINE)
+    if (this.#pieces.length === 0) return fromBytes(bytes, start, end - BLANK_LINE.length)
     const whole = Buffer.concat([...this.#pieces, bytes.subarray(start, end)])
     this.#pieces = []
-    return fromBytes(whole, 0, whole.length - BLANK_LINE)
+    return fromBytes(whole, 0, whole.length - BLANK_LINE.length)
   }
 
   #takeHead(text: string): void {
@@ -137,6 +144,8 @@ export class AnswerParser {
 const COPIED_BYTES_MAX = 1_000
 /** Not a copy of a view: the first view of a small read makes the engine lay the read out anew, which takes three times as long. */
 const { slice } = Uint8Array.prototype
+/** In the engine's own code; an array has no search for more than one byte. */
+const { indexOf } = Buffer.prototype
 
 function pieceOf(bytes: Uint8Array, start: number, end: number): Uint8Array | undefined {
   if (start === end) return undefined

@@ -103,7 +103,9 @@ describe('what is well-formed', () => {
   })
 
   test('what comes twice is joined, blanks around a value are not part of it', () => {
-    expectRead(`${OK}A:1\r\na:  \t2\t \r\nempty:\r\ncontent-length: 0\r\n\r\n`, { fields: { a: '1, 2', empty: '', 'content-length': '0' } })
+    expectRead(`${OK}Retry-After:1\r\nretry-after:  \t2\t \r\na: 3\r\nrequest-id:\r\ncontent-length: 0\r\n\r\n`, {
+      fields: { 'retry-after': '1, 2', 'request-id': '', 'content-length': '0' },
+    })
   })
 })
 
