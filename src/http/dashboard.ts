@@ -3,6 +3,7 @@
  * Rules: contract.md "Endpoints", "Balance"; keys.md "Balance of a key", "Order of checks".
  */
 
+import { Type } from '@sinclair/typebox'
 import { Elysia, type Static, t } from 'elysia'
 import { availableOf, type KeyRecord } from '../core/key.ts'
 import { type Picos, toUsd } from '../core/money.ts'
@@ -35,7 +36,7 @@ const SUBSCRIPTION = t.Object(
     soft_limit_usd: usd('the remaining balance'),
     hard_limit_usd: usd('the remaining balance'),
     system_hard_limit_usd: usd('the remaining balance'),
-    access_until: t.Integer({ description: 'When the key expires, in Unix seconds; 0 when it does not' }),
+    access_until: Type.Integer({ description: 'When the key expires, in Unix seconds; 0 when it does not' }),
   },
   { title: 'Subscription', description: 'The remaining balance as a limit' },
 )

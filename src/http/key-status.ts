@@ -3,6 +3,7 @@
  * Rules: keys.md "Balance of a key", "State of a key"; money.md "Holds".
  */
 
+import { Type } from '@sinclair/typebox'
 import { Elysia, type Static, t } from 'elysia'
 import { availableOf, type KeyRecord, type Purse, type Shortage, shortageOf } from '../core/key.ts'
 import { usdFields } from '../core/money.ts'
@@ -38,10 +39,10 @@ const REASON = t.UnionEnum([
 const REFUSED = t.Object(
   {
     reason: REASON,
-    status: t.Integer(),
+    status: Type.Integer(),
     type: t.String({ description: '`error.type`' }),
     message: t.String({ description: '`error.message`' }),
-    retry_after_seconds: t.Union([t.Integer(), t.Null()], { description: 'null where waiting does not help' }),
+    retry_after_seconds: t.Union([Type.Integer(), t.Null()], { description: 'null where waiting does not help' }),
   },
   { title: 'WouldBeRefused', description: 'What a request would be answered now' },
 )
@@ -63,7 +64,7 @@ const KEY = t.Object(
     held_usd_exact: exact(HELD),
     available_usd: usd(AVAILABLE),
     available_usd_exact: exact(AVAILABLE),
-    running_requests: t.Integer(),
+    running_requests: Type.Integer(),
     would_be_refused: t.Union([REFUSED, t.Null()], { description: 'null: a request would be let in now' }),
   },
   { title: 'Key', description: 'The key and what it may do now' },

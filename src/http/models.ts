@@ -3,6 +3,7 @@
  * Rules: contract.md "Endpoints"; requests.md "Model list".
  */
 
+import { Type } from '@sinclair/typebox'
 import { Elysia, type Static, t } from 'elysia'
 import { type Model, modelOf, modelsOf } from '../core/catalog.ts'
 import { type Picos, picos, toExactUsdText, toUsd, ZERO } from '../core/money.ts'
@@ -22,14 +23,14 @@ const MODEL = t.Object(
     id: t.String({ description: 'What a request names in `model`' }),
     object: t.Literal('model'),
     type: t.Literal('model'),
-    created: t.Integer({ description: 'Unix seconds' }),
+    created: Type.Integer({ description: 'Unix seconds' }),
     created_at: t.String({ format: 'date-time' }),
     owned_by: t.String(),
     name: t.String(),
     display_name: t.String(),
-    max_input_tokens: t.Integer({ description: 'The context window' }),
-    max_tokens: t.Integer({ description: 'The longest answer' }),
-    context_length: t.Integer({ description: 'The context window' }),
+    max_input_tokens: Type.Integer({ description: 'The context window' }),
+    max_tokens: Type.Integer({ description: 'The longest answer' }),
+    context_length: Type.Integer({ description: 'The context window' }),
     pricing: t.Object({
       input: price('input tokens'),
       output: price('output tokens'),

@@ -3,7 +3,7 @@
  * Rules: requests.md "Usage"; money.md "Unit", "Charges".
  */
 
-import type { TUnsafe } from '@sinclair/typebox'
+import { type TUnsafe, Type } from '@sinclair/typebox'
 import { type Static, t } from 'elysia'
 import { type Picos, sumPicos, toExactUsdText, usdFields, ZERO } from '../core/money.ts'
 import { OUTCOMES } from '../core/outcome.ts'
@@ -27,12 +27,12 @@ const COSTS = {
 
 const TOKENS = t.Object(
   {
-    input_tokens: t.Integer({ description: 'Without cached ones' }),
-    output_tokens: t.Integer(),
-    cache_read_input_tokens: t.Integer(),
-    cache_creation_input_tokens: t.Integer({ description: 'Written to the cache, for 5 minutes or an hour' }),
-    cache_creation: t.Object({ ephemeral_5m_input_tokens: t.Integer(), ephemeral_1h_input_tokens: t.Integer() }),
-    server_tool_uses: t.Integer({ description: 'Uses of tools that run on the model’s side' }),
+    input_tokens: Type.Integer({ description: 'Without cached ones' }),
+    output_tokens: Type.Integer(),
+    cache_read_input_tokens: Type.Integer(),
+    cache_creation_input_tokens: Type.Integer({ description: 'Written to the cache, for 5 minutes or an hour' }),
+    cache_creation: t.Object({ ephemeral_5m_input_tokens: Type.Integer(), ephemeral_1h_input_tokens: Type.Integer() }),
+    server_tool_uses: Type.Integer({ description: 'Uses of tools that run on the model’s side' }),
   },
   { title: 'BilledUsage', description: 'What the cost was computed from' },
 )
@@ -62,16 +62,16 @@ const REQUEST_FIELDS = {
     description:
       'How it ended: `complete`; `leaver`, the client left; `deadline`, a time limit; `cut`, the key was disabled meanwhile; `fault`, the provider failed; `drain` and `recovered`, the gateway stopped',
   }),
-  status: t.Integer({ description: 'HTTP status of the answer' }),
+  status: Type.Integer({ description: 'HTTP status of the answer' }),
   basis: t.UnionEnum(['final', 'partial', 'estimated', 'none'], {
     description:
       'Where the counts come from: the provider’s `final` figures, its last ones (`partial`), or with a figure that was `estimated` from the text',
   }),
-  attempts: t.Integer({ description: 'Calls to providers that were made for it; one is charged at most' }),
+  attempts: Type.Integer({ description: 'Calls to providers that were made for it; one is charged at most' }),
   started_at: time('when the request came'),
   settled_at: time('when it was booked'),
-  first_byte_ms: t.Union([t.Integer(), t.Null()], { description: 'Until the answer began; null where it did not' }),
-  duration_ms: t.Integer({ description: 'Until it ended' }),
+  first_byte_ms: t.Union([Type.Integer(), t.Null()], { description: 'Until the answer began; null where it did not' }),
+  duration_ms: Type.Integer({ description: 'Until it ended' }),
   usage: TOKENS,
   ...COSTS,
   not_charged: NOT_CHARGED,
@@ -89,7 +89,7 @@ const LINE = t.Object(
       'ephemeral_1h_input_tokens',
       'server_tool_uses',
     ]),
-    count: t.Integer(),
+    count: Type.Integer(),
     rate_usd_exact: exact('the price of one'),
     price_usd: usd('count × rate'),
     price_usd_exact: exact('count × rate'),
@@ -120,7 +120,7 @@ const DAY = t.Object(
   {
     date: t.String({ format: 'date', description: 'UTC' }),
     model: t.String(),
-    requests: t.Integer(),
+    requests: Type.Integer(),
     usage: TOKENS,
     ...COSTS,
   },
@@ -133,7 +133,7 @@ export const DAILY = t.Object(
     from: t.String({ format: 'date' }),
     to: t.String({ format: 'date' }),
     data: t.Array(DAY, { description: 'Newest day first' }),
-    total: t.Object({ requests: t.Integer(), ...COSTS }, { description: 'Of what stands in `data`' }),
+    total: t.Object({ requests: Type.Integer(), ...COSTS }, { description: 'Of what stands in `data`' }),
     has_more: t.Boolean(),
     next_cursor: t.Union([t.String(), t.Null()], { description: 'Send it as `cursor` for the next page; null on the last one' }),
   },

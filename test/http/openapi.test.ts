@@ -124,6 +124,11 @@ async function expectExample(file: string, name: string, documented: unknown, an
   expect([file, name, documented]).toEqual([file, name, answered])
 }
 
+test('a number is a number: none may be text as well', () => {
+  expect(JSON.stringify(document)).toContain('"type":"integer"')
+  expect(JSON.stringify(document)).not.toContain('"format":"integer"')
+})
+
 test('it is OpenAPI 3.1, valid, the same for every Host, and any origin may read it', async () => {
   const response = await fetch(`${gateway.url}/openapi.json`)
   expect(response.headers.get('content-type')).toBe('application/json')

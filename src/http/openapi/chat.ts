@@ -1,5 +1,6 @@
 /** `POST /v1/chat/completions` in the document. Rules: contract.md "Chat request", "Chat answer"; requests.md "Documents". */
 
+import { Type } from '@sinclair/typebox'
 import { t } from 'elysia'
 import examples from './examples/chat.json'
 import { OPEN, oneOf, operationOf } from './operation.ts'
@@ -34,9 +35,9 @@ const CHAT_REQUEST = t.Object(
       },
     ),
     max_completion_tokens: t.Optional(
-      t.Integer({ minimum: 1, description: 'The longest answer. Default: `max_tokens`, else 32 000 for a stream and 16 000 otherwise' }),
+      Type.Integer({ minimum: 1, description: 'The longest answer. Default: `max_tokens`, else 32 000 for a stream and 16 000 otherwise' }),
     ),
-    max_tokens: t.Optional(t.Integer({ minimum: 1, description: 'The older name of `max_completion_tokens`' })),
+    max_tokens: t.Optional(Type.Integer({ minimum: 1, description: 'The older name of `max_completion_tokens`' })),
     temperature: t.Optional(t.Number({ minimum: 0, maximum: 2, description: 'Above 1 counts as 1' })),
     top_p: t.Optional(t.Number({ minimum: 0, maximum: 1 })),
     stop: t.Optional(t.Union([t.String(), t.Array(t.String()), t.Null()])),
@@ -70,7 +71,7 @@ const CHAT_REQUEST = t.Object(
     ),
     reasoning_effort: t.Optional(oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max')),
     user: t.Optional(t.String()),
-    n: t.Optional(t.Integer({ minimum: 1, description: 'Ignored: there is always one choice' })),
+    n: t.Optional(Type.Integer({ minimum: 1, description: 'Ignored: there is always one choice' })),
     logprobs: t.Optional(t.Unknown({ description: 'Ignored' })),
     top_logprobs: t.Optional(t.Unknown({ description: 'Ignored' })),
     seed: t.Optional(t.Unknown({ description: 'Ignored' })),
@@ -80,17 +81,17 @@ const CHAT_REQUEST = t.Object(
 
 const CHAT_USAGE = t.Object(
   {
-    prompt_tokens: t.Integer({ description: 'All input, with what was read from and written to the prompt cache' }),
-    completion_tokens: t.Integer(),
-    total_tokens: t.Integer(),
+    prompt_tokens: Type.Integer({ description: 'All input, with what was read from and written to the prompt cache' }),
+    completion_tokens: Type.Integer(),
+    total_tokens: Type.Integer(),
     prompt_tokens_details: t.Object({
-      cached_tokens: t.Integer({ description: 'Read from the prompt cache' }),
-      cache_write_tokens: t.Integer({ description: 'Written to the prompt cache' }),
-      cache_write_1h_tokens: t.Optional(t.Integer({ description: 'Of these for one hour; left out when there are none' })),
+      cached_tokens: Type.Integer({ description: 'Read from the prompt cache' }),
+      cache_write_tokens: Type.Integer({ description: 'Written to the prompt cache' }),
+      cache_write_1h_tokens: t.Optional(Type.Integer({ description: 'Of these for one hour; left out when there are none' })),
     }),
-    completion_tokens_details: t.Object({ reasoning_tokens: t.Integer() }),
-    cache_read_input_tokens: t.Integer(),
-    cache_creation_input_tokens: t.Integer(),
+    completion_tokens_details: t.Object({ reasoning_tokens: Type.Integer() }),
+    cache_read_input_tokens: Type.Integer(),
+    cache_creation_input_tokens: Type.Integer(),
   },
   { title: 'ChatUsage', description: 'What is charged can be computed from it and the prices of `GET /v1/models`' },
 )
@@ -106,7 +107,7 @@ const CHAT_COMPLETION = t.Object(
   {
     id: t.String(),
     object: t.Literal('chat.completion'),
-    created: t.Integer({ description: 'Unix seconds' }),
+    created: Type.Integer({ description: 'Unix seconds' }),
     model: t.String({ description: 'As the request named it' }),
     choices: t.Array(
       t.Object({
@@ -136,7 +137,7 @@ const CHAT_CHUNK = t.Object(
   {
     id: t.String({ description: 'The same in all chunks' }),
     object: t.Literal('chat.completion.chunk'),
-    created: t.Integer(),
+    created: Type.Integer(),
     model: t.String(),
     choices: t.Array(
       t.Object({
@@ -149,7 +150,7 @@ const CHAT_CHUNK = t.Object(
           tool_calls: t.Optional(
             t.Array(
               t.Object({
-                index: t.Integer(),
+                index: Type.Integer(),
                 id: t.Optional(t.String({ description: 'In the first chunk of a call' })),
                 type: t.Optional(oneOf('function', 'custom')),
                 function: t.Optional(t.Object({ name: t.Optional(t.String()), arguments: t.Optional(t.String()) })),

@@ -3,6 +3,7 @@
  * format has beyond it passes through and is the vendor's to describe.
  */
 
+import { Type } from '@sinclair/typebox'
 import { t } from 'elysia'
 import countTokensExamples from './examples/count-tokens.json'
 import messagesExamples from './examples/messages.json'
@@ -51,10 +52,10 @@ const COUNTED = {
 const MESSAGES_REQUEST = t.Object(
   {
     ...COUNTED,
-    max_tokens: t.Integer({ minimum: 0, description: 'Hard cap on the output. 0 warms the prompt cache' }),
+    max_tokens: Type.Integer({ minimum: 0, description: 'Hard cap on the output. 0 warms the prompt cache' }),
     temperature: t.Optional(t.Number({ minimum: 0, maximum: 1 })),
     top_p: t.Optional(t.Number({ minimum: 0, maximum: 1 })),
-    top_k: t.Optional(t.Integer()),
+    top_k: t.Optional(Type.Integer()),
     stop_sequences: t.Optional(t.Array(t.String())),
     stream: t.Optional(t.Boolean({ description: 'true: the answer is a stream of events' })),
     thinking: t.Optional(t.Object({}, OPEN)),
@@ -64,12 +65,12 @@ const MESSAGES_REQUEST = t.Object(
 
 const USAGE = t.Object(
   {
-    input_tokens: t.Integer({ description: 'Input that was neither read from nor written to the prompt cache' }),
-    output_tokens: t.Integer(),
-    cache_creation_input_tokens: t.Integer({ description: 'Written to the prompt cache' }),
-    cache_read_input_tokens: t.Integer({ description: 'Read from the prompt cache, at a reduced rate' }),
+    input_tokens: Type.Integer({ description: 'Input that was neither read from nor written to the prompt cache' }),
+    output_tokens: Type.Integer(),
+    cache_creation_input_tokens: Type.Integer({ description: 'Written to the prompt cache' }),
+    cache_read_input_tokens: Type.Integer({ description: 'Read from the prompt cache, at a reduced rate' }),
     cache_creation: t.Optional(
-      t.Union([t.Null(), t.Object({ ephemeral_5m_input_tokens: t.Integer(), ephemeral_1h_input_tokens: t.Integer() }, OPEN)]),
+      t.Union([t.Null(), t.Object({ ephemeral_5m_input_tokens: Type.Integer(), ephemeral_1h_input_tokens: Type.Integer() }, OPEN)]),
     ),
   },
   { ...OPEN, title: 'Usage', description: 'What is charged: tokens × the rates of `GET /v1/models`' },
@@ -110,17 +111,17 @@ const MESSAGE_EVENT = t.Object(
       'error',
     ),
     message: t.Optional(MESSAGE),
-    index: t.Optional(t.Integer({ description: 'Of the content block' })),
+    index: t.Optional(Type.Integer({ description: 'Of the content block' })),
     content_block: t.Optional(t.Object({ type: t.String() }, OPEN)),
     delta: t.Optional(t.Object({}, OPEN)),
-    usage: t.Optional(t.Object({ output_tokens: t.Integer() }, { ...OPEN, description: 'So far' })),
+    usage: t.Optional(t.Object({ output_tokens: Type.Integer() }, { ...OPEN, description: 'So far' })),
     error: t.Optional(t.Object({ type: t.String(), message: t.String() }, OPEN)),
   },
   { ...OPEN, title: 'MessageStreamEvent', description: 'The data of one event; its name is the `type`' },
 )
 
 const TOKEN_COUNT = t.Object(
-  { input_tokens: t.Integer() },
+  { input_tokens: Type.Integer() },
   { ...OPEN, title: 'TokenCount', description: 'What the request would be charged as input' },
 )
 

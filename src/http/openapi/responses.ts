@@ -1,5 +1,6 @@
 /** `POST /v1/responses` in the document. Rules: contract.md "Endpoints", "Errors in a stream"; responses.md "Request". */
 
+import { Type } from '@sinclair/typebox'
 import { t } from 'elysia'
 import examples from './examples/responses.json'
 import { OPEN, oneOf, operationOf } from './operation.ts'
@@ -12,7 +13,7 @@ const RESPONSES_REQUEST = t.Object(
     input: t.Union([t.String(), t.Array(t.Object({}, OPEN))], { description: 'Text, or items: messages, calls and their outputs' }),
     instructions: t.Optional(t.Union([t.String(), t.Null()], { description: 'The system prompt' })),
     max_output_tokens: t.Optional(
-      t.Integer({ minimum: 1, description: 'The longest answer. Default 32 000 for a stream and 16 000 otherwise' }),
+      Type.Integer({ minimum: 1, description: 'The longest answer. Default 32 000 for a stream and 16 000 otherwise' }),
     ),
     temperature: t.Optional(t.Number({ minimum: 0, maximum: 2, description: 'Above 1 counts as 1' })),
     top_p: t.Optional(t.Number({ minimum: 0, maximum: 1 })),
@@ -48,15 +49,15 @@ const RESPONSES_REQUEST = t.Object(
 
 const RESPONSES_USAGE = t.Object(
   {
-    input_tokens: t.Integer({ description: 'All input, with what was read from and written to the prompt cache' }),
+    input_tokens: Type.Integer({ description: 'All input, with what was read from and written to the prompt cache' }),
     input_tokens_details: t.Object({
-      cached_tokens: t.Integer(),
-      cache_write_tokens: t.Integer(),
-      cache_write_1h_tokens: t.Optional(t.Integer()),
+      cached_tokens: Type.Integer(),
+      cache_write_tokens: Type.Integer(),
+      cache_write_1h_tokens: t.Optional(Type.Integer()),
     }),
-    output_tokens: t.Integer(),
-    output_tokens_details: t.Object({ reasoning_tokens: t.Integer() }),
-    total_tokens: t.Integer(),
+    output_tokens: Type.Integer(),
+    output_tokens_details: t.Object({ reasoning_tokens: Type.Integer() }),
+    total_tokens: Type.Integer(),
   },
   { title: 'ResponsesUsage', description: 'What is charged can be computed from it and the prices of `GET /v1/models`' },
 )
@@ -83,7 +84,7 @@ const RESPONSE = t.Object(
   {
     id: t.String(),
     object: t.Literal('response'),
-    created_at: t.Integer({ description: 'Unix seconds' }),
+    created_at: Type.Integer({ description: 'Unix seconds' }),
     status: oneOf('in_progress', 'completed', 'incomplete', 'failed'),
     model: t.String({ description: 'As the request named it' }),
     output: t.Array(OUTPUT_ITEM),
@@ -98,10 +99,10 @@ const RESPONSE = t.Object(
 const RESPONSE_EVENT = t.Object(
   {
     type: t.String({ description: '`response.created`, `response.output_text.delta`, `response.completed`, …' }),
-    sequence_number: t.Integer(),
+    sequence_number: Type.Integer(),
     response: t.Optional(RESPONSE),
-    output_index: t.Optional(t.Integer()),
-    content_index: t.Optional(t.Integer()),
+    output_index: t.Optional(Type.Integer()),
+    content_index: t.Optional(Type.Integer()),
     item_id: t.Optional(t.String()),
     item: t.Optional(OUTPUT_ITEM),
     delta: t.Optional(t.String()),
