@@ -1,0 +1,97 @@
+/** Protects ledger.md "Spill", "Leases" in the commit loop, over a store that does what the test says: what stands before what. */
+
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { picos, ZERO } from '../../src/core/money.ts'
+import { CommitLoop } from '../../src/ledger/commit-loop.ts'
+import { Spill } from '../../src/ledger/spill.ts'
+import type { Store } from '../../src/ledger/store.ts'
+import type { Answer, Committed, LeaseAnswer, LeaseAsk, Task } from '../../src/ledger/task.ts'
+import { Wallets } from '../../src/ledger/wallets.ts'
+import { holdRequest, makeFolder, settlement, usd } from '../support/ledger.ts'
+import { until } from '../support/nodes.ts'
+
+const GRANTED: LeaseAnswer = {
+  verdict: 'granted',
+  refusedBy: null,
+  account: { backedPicos: ZERO, hasMore: false, isSmall: false },
+  key: { backedPicos: ZERO, hasMore: false, isSmall: false },
+  balancePicos: ZERO,
+  spentPicos: ZERO,
+}
+const ask: LeaseAsk = { number: 1, accountNumber: 1, accountRunsPicos: ZERO, keyNumber: 1, keyRunsPicos: ZERO, amountPicos: picos(1n) }
+
+function makeLoop(retryMs = 0) {
+  const wallets = new Wallets()
+  const purse = { limitPicos: null, spentPicos: ZERO, balancePicos: usd('10'), lastSyncedAt: 0, toppedUpAt: null }
+  const names = { keyId: 'key_1', keyNumber: 1, accountId: 'acc_1', accountNumber: 1 }
+  wallets.load({ ...names, ...purse, isActive: true, isAccountActive: true, expiresAt: null })
+  const settle = (requestId: string): Task => {
+    wallets.hold(holdRequest(requestId, 'key_1', usd('0.001')), 0)
+    const debit = wallets.settle(settlement(requestId))
+    if (debit === undefined) throw new Error('not held')
+    return { kind: 'settle', debit }
+  }
+  const state = { canApply: true, canReplay: true, done: [] as string[] }
+  const answerTo = ({ kind }: Task): Answer => (kind === 'ask' ? GRANTED : kind === 'settle' ? 'settled' : 'unavailable')
+  const store: Store = {
+    id: 'ledger',
+    boot: 1,
+    define: () => undefined,
+    versionAt: (index) => {
+      const version = wallets.prices[index]
+      if (version === undefined) throw new Error('no such price')
+      return version
+    },
+    apply: (tasks) => {
+      if (!state.canApply) return { kind: 'failed', problem: 'away' }
+      state.done.push(...tasks.map(({ kind }) => kind))
+      return { kind: 'applied', answers: tasks.map(answerTo), changes: [], faults: [], held: new Set() }
+    },
+    recover: () => 0,
+    replay: (frames) => {
+      if (!state.canReplay) return { kind: 'failed', problem: 'away' }
+      state.done.push('replay')
+      return { kind: 'replayed', settled: frames.flatMap(({ debits }) => debits.map(({ requestId }) => requestId)), faults: [] }
+    },
+    tidy: () => undefined,
+    canWrite: () => true,
+    close: () => undefined,
+  }
+  const spill = Spill.open(join(makeFolder(), 'ledger.db'), store, 64 * 1024)
+  if ('problem' in spill) throw new Error(spill.message)
+  const told: Committed[] = []
+  const loop = new CommitLoop(store, spill, (committed) => told.push(committed), retryMs)
+  const answers = () => told.flatMap(({ answers: some }) => some)
+  return { loop, settle, state, told, answers }
+}
+
+test('while what the spill keeps cannot be replayed no lease is moved, though the storage would: it is less by what is kept', async () => {
+  const { loop, settle, state, told, answers } = makeLoop()
+  state.canApply = false
+  loop.add([{ number: 1, task: settle('req_1') }])
+  await until('it is spilled', () => answers().some(({ number, answer }) => number === 1 && answer === 'spilled'))
+  state.canApply = true
+  state.canReplay = false
+  loop.add([{ number: 2, task: { kind: 'ask', ask } }])
+  await until('it is answered', () => answers().some(({ number }) => number === 2))
+  expect(answers().at(-1)).toEqual({ number: 2, answer: 'unavailable' })
+  expect(state.done).toEqual([])
+  state.canReplay = true
+  loop.add([{ number: 3, task: { kind: 'ask', ask } }])
+  await until('it is granted', () => answers().some(({ number }) => number === 3))
+  expect(answers().at(-1)).toEqual({ number: 3, answer: GRANTED })
+  expect(state.done).toEqual(['replay', 'ask'])
+  expect(told.flatMap(({ replayed = [] }) => replayed)).toEqual(['req_1'])
+  loop.close()
+})
+
+test('a lease is moved behind all settles that were sent before it, however many groups they are', async () => {
+  const { loop, settle, state, answers } = makeLoop()
+  const settles = Array.from({ length: 2_500 }, (_, n) => ({ number: n + 1, task: settle(`req_${n}`) }))
+  loop.add(settles)
+  loop.add([{ number: 9_999, task: { kind: 'ask', ask } }])
+  await until('it is granted', () => answers().some(({ number }) => number === 9_999))
+  expect(state.done.indexOf('ask')).toBe(2_500)
+  loop.close()
+})
