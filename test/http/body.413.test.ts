@@ -134,7 +134,7 @@ test.skipIf(Bun.which('node') === null)(
     })
     await Promise.all(answers)
   },
-  30_000,
+  120_000,
 )
 
 test.skipIf(Bun.which('python3') === null)(
@@ -147,7 +147,7 @@ test.skipIf(Bun.which('python3') === null)(
       }
     }
   },
-  30_000,
+  120_000,
 )
 
 test.skipIf(Bun.which('curl') === null)(
@@ -164,7 +164,7 @@ test.skipIf(Bun.which('curl') === null)(
         for (let i = 0; i < 2; i++)
           expect([refused.name, headers, await curl(refused, headers)]).toEqual([refused.name, headers, String(refused.status)])
   },
-  30_000,
+  120_000,
 )
 
 test('a client that announces too much and waits gets its 413 within seconds, and its connection is closed', async () => {
