@@ -7,7 +7,8 @@ import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { chmodSync } from 'node:fs'
 import { handOver } from '../../src/cli/doctor.ts'
 import { openPeopleFile, peoplePathOf } from '../../src/people/people-file.ts'
-import { Place, PROCESS_TIMEOUT_MS, SOURCE } from '../crash/process.ts'
+import { PROGRAM } from '../crash/compiled.ts'
+import { Place, PROCESS_TIMEOUT_MS } from '../crash/process.ts'
 import { Workplace } from './run.ts'
 
 type Doctor = { ok: boolean; data: { check: string; status: string; detail: string }[] }
@@ -110,7 +111,7 @@ test('a file that is no ledger is a problem, and what to do stands beside it', a
 test(
   'doctor warns of too few descriptors, its own or those of the gateway that runs, and says how to have more',
   async () => {
-    const few: readonly string[] = ['sh', '-c', 'ulimit -n 4095; exec "$@"', 'sh', ...SOURCE]
+    const few: readonly string[] = ['sh', '-c', 'ulimit -n 4095; exec "$@"', 'sh', ...PROGRAM]
     const seenBy = async (at: Place): Promise<Doctor['data'][number] | undefined> =>
       (await at.json<Doctor>('doctor', '--no-network')).data.find(({ check }) => check === 'descriptors')
     const narrow = new Place(few)

@@ -7,7 +7,6 @@ import { expect, test } from 'bun:test'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PROCESS_TIMEOUT_MS, ROOT } from '../crash/process.ts'
 
 type Pasted = Readonly<{ url: string; headers: Record<string, string>; body: string | undefined }>
 
@@ -23,20 +22,22 @@ function pasted(line: string, key: string): Pasted {
 const send = ({ url, headers, body }: Pasted): Promise<Response> =>
   fetch(url, body === undefined ? { headers } : { method: 'POST', headers, body })
 
+const START_TIMEOUT_MS = 20_000
+
 test(
   'a funded demo key and lines that work, also when port 8080 is taken and when an earlier run left its folder',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-up-'))
     const taken = take8080()
     for (const round of [1, 2]) {
-      const up = Bun.spawn([process.execPath, join(ROOT, 'src/cli/up.ts')], {
+      const up = Bun.spawn([process.execPath, join(import.meta.dir, '../../src/cli/up.ts')], {
         cwd: folder,
         env: { PATH: process.env['PATH'] ?? '', HOME: folder },
         stderr: 'pipe',
       })
       const err = new Response(up.stderr).text()
       // Should it never say what is waited for.
-      const timer = setTimeout(() => up.kill('SIGKILL'), PROCESS_TIMEOUT_MS)
+      const timer = setTimeout(() => up.kill('SIGKILL'), START_TIMEOUT_MS)
       let out = ''
       const decoder = new TextDecoder()
       for await (const chunk of up.stdout) {
@@ -61,7 +62,7 @@ test(
     taken?.stop(true)
     rmSync(folder, { recursive: true })
   },
-  3 * PROCESS_TIMEOUT_MS,
+  3 * START_TIMEOUT_MS,
 )
 
 /** The links that are printed, as the pages follow them: each signs in on its own listener, once. */

@@ -3,9 +3,8 @@
  * Rules: ledger.md "One writer"; operator.md "Reload", "Shutdown"; platform.md "Bun's fetch", "Process".
  */
 
-import { afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { bodyOf, SECRETS, sessionEvent, signatureOf } from '../support/fake-stripe.ts'
 import { partsOf } from '../support/page-parts.ts'
@@ -14,23 +13,16 @@ import { connectRaw, rawRequest } from '../support/raw-client.ts'
 import { type BookKeeper, type Call, keepBooks, wordsOf } from './book-keeper.ts'
 import { configurationOf, UPSTREAM_ENV } from './configuration.ts'
 import { ALL_WAYS, askIn, load, MODEL_ID, openStream, PROMPT, post } from './load.ts'
-import { type GatewayProcess, type Key, Place, PROCESS_TIMEOUT_MS, ROOT } from './process.ts'
+import { type GatewayProcess, type Key, Place, PROCESS_TIMEOUT_MS } from './process.ts'
 
 setDefaultTimeout(3 * PROCESS_TIMEOUT_MS)
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-binary-'))
-const binary = join(folder, 'tollgate')
 let place: Place
 let upstream: BookKeeper | undefined
 const secrets: string[] = [PROMPT, UPSTREAM_ENV.UPSTREAM_API_KEY]
 
-beforeAll(() => {
-  const built = Bun.spawnSync([process.execPath, 'run', 'build', '--outfile', binary], { cwd: ROOT })
-  if (built.exitCode !== 0) throw new Error(built.stderr.toString())
-  return () => rmSync(folder, { recursive: true })
-})
 beforeEach(() => {
-  place = new Place([binary])
+  place = new Place()
 })
 afterEach(async () => {
   expect(place.leaked(secrets)).toEqual([])
@@ -139,7 +131,7 @@ postgresTest(
   async () => {
     const url = await postgres().createDatabase()
     await place.remove()
-    place = new Place([binary], { LEDGER_URL: url })
+    place = new Place(undefined, { LEDGER_URL: url })
     place.write('tollgate.toml', '[operator]\nport = 0\n[ledger]\nurl_env = "LEDGER_URL"\n')
     const { id, key } = await createKey('--name', 'app')
     const gateway = await place.serve()

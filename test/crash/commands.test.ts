@@ -7,6 +7,7 @@ import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { keepBooks } from './book-keeper.ts'
+import { PROGRAM } from './compiled.ts'
 import { configurationOf, UPSTREAM_ENV } from './configuration.ts'
 import { askIn, load, PROMPT } from './load.ts'
 import { type Key, Place, PROCESS_TIMEOUT_MS, SOURCE } from './process.ts'
@@ -117,7 +118,7 @@ test('a long list arrives whole through a pipe that is read slowly', async () =>
     for (let n = 0; n < 5_000; n++) insert.run(`acc_${n}`, `a name that is long enough to fill the pipe ${n}`)
   })()
   db.close()
-  const pipe = Bun.spawn(['sh', '-c', '"$@" | { sleep 0.5; cat; }', 'sh', ...SOURCE, 'accounts', 'list', '--json'], {
+  const pipe = Bun.spawn(['sh', '-c', '"$@" | { sleep 0.5; cat; }', 'sh', ...PROGRAM, 'accounts', 'list', '--json'], {
     cwd: place.folder,
     env: { PATH: process.env['PATH'] ?? '', HOME: place.folder },
   })

@@ -4,9 +4,10 @@ import { afterAll, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { connectRaw, type RawConnection } from '../support/raw-client.ts'
 import { keepBooks } from './book-keeper.ts'
+import { PROGRAM } from './compiled.ts'
 import { configurationOf, UPSTREAM_ENV } from './configuration.ts'
 import { askIn, openStream } from './load.ts'
-import { type GatewayProcess, Place, PROCESS_TIMEOUT_MS, SOURCE } from './process.ts'
+import { type GatewayProcess, Place, PROCESS_TIMEOUT_MS } from './process.ts'
 
 const place = new Place()
 afterAll(() => place.remove())
@@ -28,7 +29,7 @@ test(
       return gate
     })
     place.write('tollgate.toml', configurationOf({ upstreamUrl: books.url }))
-    const gateway = await place.serve({ env: UPSTREAM_ENV, program: ['prlimit', '--nofile=200:200', ...SOURCE] })
+    const gateway = await place.serve({ env: UPSTREAM_ENV, program: ['prlimit', '--nofile=200:200', ...PROGRAM] })
     const { key } = await place.createKey()
     const stream = await openStream(gateway.url, key)
     await stream.until('answer-0. 0 ')

@@ -5,9 +5,10 @@
 
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { type Call, keepBooks } from './book-keeper.ts'
+import { PROGRAM } from './compiled.ts'
 import { configurationOf, UPSTREAM_ENV } from './configuration.ts'
 import { ALL_WAYS, askIn, MODEL_ID, openStream, PROMPT, post } from './load.ts'
-import { type GatewayProcess, type Key, Place, PROCESS_TIMEOUT_MS, SOURCE } from './process.ts'
+import { type GatewayProcess, type Key, Place, PROCESS_TIMEOUT_MS } from './process.ts'
 
 setDefaultTimeout(3 * PROCESS_TIMEOUT_MS)
 
@@ -93,8 +94,7 @@ test('without space running answers end well by the spill, nobody new is admitte
   await gateway.exited
 
   // A start without space: no file of the process may become longer than what is there.
-  const [bun = '', main = ''] = SOURCE
-  const limited = Bun.spawn(['prlimit', '--fsize=64', bun, main, 'serve', '--port', '0'], {
+  const limited = Bun.spawn(['prlimit', '--fsize=64', ...PROGRAM, 'serve', '--port', '0'], {
     cwd: place.folder,
     env: { PATH: process.env['PATH'] ?? '', HOME: place.folder, ...UPSTREAM_ENV },
     stdout: 'pipe',

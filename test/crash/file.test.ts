@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test
 import { copyFileSync, existsSync, linkSync, readdirSync, renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Call, keepBooks } from './book-keeper.ts'
+import { PROGRAM } from './compiled.ts'
 import { configurationOf, UPSTREAM_ENV } from './configuration.ts'
 import { ALL_WAYS, askIn, MODEL_ID, openStream, PROMPT, post } from './load.ts'
 import { type GatewayProcess, type Key, Place, PROCESS_TIMEOUT_MS } from './process.ts'
@@ -51,7 +52,7 @@ const STOPPED_MS_MAX = 4_000
 
 /** `serve` must refuse to start, and say why. */
 async function refusesToServe(words: RegExp, ...args: readonly string[]): Promise<void> {
-  const child = Bun.spawn([process.execPath, join(import.meta.dir, '../../src/main.ts'), 'serve', '--port', '0', ...args], {
+  const child = Bun.spawn([...PROGRAM, 'serve', '--port', '0', ...args], {
     cwd: place.folder,
     env: { PATH: process.env['PATH'] ?? '', HOME: place.folder, ...UPSTREAM_ENV },
     stdout: 'pipe',

@@ -6,9 +6,9 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PROGRAM, ROOT } from './compiled.ts'
 
-export const ROOT = join(import.meta.dir, '../..')
-/** The program, not yet compiled. */
+/** The program, not yet compiled: for what is preloaded into it. */
 export const SOURCE: readonly string[] = [process.execPath, join(ROOT, 'src/main.ts')]
 /** For one process that starts, answers or ends; generous, for slow machines. */
 export const PROCESS_TIMEOUT_MS = 20_000
@@ -42,7 +42,7 @@ export class Place {
   readonly #env: Environment
 
   /** `env`: of every process here. */
-  constructor(program: readonly string[] = SOURCE, env: Environment = {}) {
+  constructor(program: readonly string[] = PROGRAM, env: Environment = {}) {
     this.#program = program
     this.#env = env
     mkdirSync(join(this.folder, 'data'))

@@ -5,7 +5,7 @@ import { until } from '../support/nodes.ts'
 import { isPostgresRunning, postgresTest } from '../support/postgres.ts'
 import { createPostgresLedger } from '../support/postgres-connection.ts'
 import { KeptConnection } from './kept-connection.ts'
-import { type GatewayProcess, Place, SOURCE } from './process.ts'
+import { type GatewayProcess, Place } from './process.ts'
 
 setDefaultTimeout(120_000)
 const WAIT_MS = 30_000
@@ -14,7 +14,7 @@ let place: Place
 let key: string
 beforeEach(async () => {
   if (!isPostgresRunning) return
-  place = new Place(SOURCE, { LEDGER_URL: await createPostgresLedger() })
+  place = new Place(undefined, { LEDGER_URL: await createPostgresLedger() })
   place.write('tollgate.toml', '[operator]\nport = 0\n[ledger]\nurl_env = "LEDGER_URL"\nnode = "web"\nlease_ms = 4000\n')
   key = (await place.createKey('--balance', '100')).key
 })

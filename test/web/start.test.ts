@@ -4,7 +4,6 @@ import { expect, test } from 'bun:test'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ROOT } from '../crash/process.ts'
 
 /** Serves, asks itself, and says after each step what is loaded and made. */
 const SCRIPT = (root: string) => `
@@ -38,7 +37,7 @@ process.exit()
 
 test('what a step needs is loaded with that step', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-start-'))
-  await Bun.write(join(folder, 'start.ts'), SCRIPT(ROOT))
+  await Bun.write(join(folder, 'start.ts'), SCRIPT(join(import.meta.dir, '../..')))
   const run = Bun.spawn([process.execPath, join(folder, 'start.ts')], { cwd: folder, stdout: 'pipe', stderr: 'pipe' })
   const [out, err] = await Promise.all([new Response(run.stdout).text(), new Response(run.stderr).text()])
   expect(err).toBe('')
