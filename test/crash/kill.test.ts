@@ -15,7 +15,7 @@ import { type Answer, load, PROMPT, STREAMED_WAYS } from './load.ts'
 import { callsWithout, expectOneStory } from './one-story.ts'
 import { Place, PROCESS_TIMEOUT_MS } from './process.ts'
 
-const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 4)
+const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 2)
 const STREAMS = 200
 /** Clients that ask in every way by turns, beside the streams. */
 const WIDTH = 24

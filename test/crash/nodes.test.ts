@@ -17,7 +17,7 @@ import { callsWithout, expectOneStory } from './one-story.ts'
 import { PROCESS_TIMEOUT_MS } from './process.ts'
 
 const ROUNDS = Number(process.env['NODE_ROUNDS'] ?? 1)
-const TROUBLES_A_ROUND = 5
+const TROUBLES_A_ROUND = 3
 const CLIENTS_A_NODE = 12
 const NAMES = ['a', 'b', 'c']
 /** Whose hold covers what the upstream says they used, as a hold of a real upstream does. */

@@ -1,6 +1,6 @@
 /**
  * A new process begins beside the old one on the same port, the old one leaves: no stream is cut and no connection reset, upgrade after upgrade, under load.
- * Rules: operator.md "Upgrade", "Shutdown".
+ * Rules: operator.md "Upgrade", "Shutdown". `UPGRADES` sets how many.
  */
 
 import { afterAll, afterEach, beforeEach, expect, setDefaultTimeout } from 'bun:test'
@@ -8,9 +8,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { isPostgresRunning, postgresTest } from '../support/postgres.ts'
 import { createPostgresLedger } from '../support/postgres-connection.ts'
 import { type Fate, KeptConnection } from './kept-connection.ts'
-import { type GatewayProcess, Place, SOURCE } from './process.ts'
+import { type GatewayProcess, Place } from './process.ts'
 
-const UPGRADES = 10
+const UPGRADES = Number(process.env['UPGRADES'] ?? 3)
 const CONFIG =
   '[ledger]\nurl_env = "LEDGER_URL"\n[operator]\nport = 0\n[limits]\nrequests_per_minute = 1000000\nconcurrent_requests = 5000\ndrain_ms = 60000\n'
 const MIGRATE = '/proc/sys/net/ipv4/tcp_migrate_req'
@@ -27,7 +27,7 @@ let place: Place
 let key: string
 beforeEach(async () => {
   if (!isPostgresRunning) return
-  place = new Place(SOURCE, { LEDGER_URL: await createPostgresLedger() })
+  place = new Place(undefined, { LEDGER_URL: await createPostgresLedger() })
   place.write('tollgate.toml', CONFIG)
   key = (await place.createKey('--balance', '10000')).key
 })

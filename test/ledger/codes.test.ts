@@ -14,7 +14,7 @@ import { runs } from '../support/property-runs.ts'
 import { seeded } from '../support/seed.ts'
 import { fileTest } from '../support/store-choice.ts'
 
-const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 6)
+const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 3)
 
 type CreateCodes = Extract<Operation, { kind: 'createCodes' }>
 const createCodes = (batchId: string, count: number, more: Partial<CreateCodes> = {}): CreateCodes => ({

@@ -7,7 +7,7 @@ import { openReport } from '../../src/ledger/report.ts'
 import { makePath, openTestLedger } from '../support/ledger.ts'
 import { seeded } from '../support/seed.ts'
 
-const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 6)
+const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 3)
 
 test(
   'nothing acknowledged is lost and nothing is left half done, however often the process is killed',

@@ -10,7 +10,7 @@ import { ASKED_SEED } from '../support/seed.ts'
 import { ON_POSTGRES } from './on-postgres.ts'
 import { simulate } from './simulate.ts'
 
-const SEEDS = Number(process.env['SIM_POSTGRES_SEEDS'] ?? 3)
+const SEEDS = Number(process.env['SIM_POSTGRES_SEEDS'] ?? 2)
 const ENOUGH = 10
 /** The same ones each time: they cost seconds each, so few are lived through in a run. */
 const FIRST = ASKED_SEED ?? 1

@@ -8,7 +8,7 @@ import { expect, test } from 'bun:test'
 import { SEED } from '../support/seed.ts'
 import { simulate } from './simulate.ts'
 
-const SEEDS = Number(process.env['SIM_SEEDS'] ?? 50)
+const SEEDS = Number(process.env['SIM_SEEDS'] ?? 25)
 
 /** Each of these must have happened, or nothing was proved. */
 const MET = [
