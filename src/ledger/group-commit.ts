@@ -20,7 +20,8 @@ import type {
 } from './ledger.ts'
 import { type Act, type Operation, type OperationResult, PROGRAM } from './operation.ts'
 import type { Message } from './postgres/messages.ts'
-import type { Answer, Answers, Calls, Committed, Debit, Mark, Opened, OpenProblem, Task } from './task.ts'
+import { RequestEnds } from './request-ends.ts'
+import type { Answer, Answers, Committed, Mark, Opened, OpenProblem, Task } from './task.ts'
 import type { ThreadOptions } from './thread-handle.ts'
 import { Wallets } from './wallets.ts'
 import { type Heard, Writer } from './writer.ts'
@@ -42,27 +43,20 @@ export type GroupCommitOptions = ThreadOptions &
 type StorageNews = Pick<Committed, 'commitMs' | 'groupSize' | 'spillBytes'>
 
 const SWEEP_MS_MAX = 250
-/** While the storage fails; beyond that the oldest are forgotten. */
-const UNRECORDED_MAX = 10_000
 
 export class GroupCommit implements Ledger {
   readonly #options: GroupCommitOptions
   readonly #wallets: Wallets
   readonly #writer: Writer
   readonly #keeper: Keeper
+  readonly #ends: RequestEnds
   /** Where other nodes spend of the same balances. */
   readonly #leases: Leases | undefined
   readonly #listeners: ((change: KeyChange) => void)[] = []
   /** The answers to come of settles that were sent, for one that is asked twice. */
   readonly #settles = new Map<string, Promise<Answers['settle']>>()
-  /** Ended without a receipt as far as is known: when the storage works again, it says whether that is so, and their marks go. */
-  readonly #doubtful = new Set<string>()
-  /** Upstream calls of requests that have no receipt, for when the storage works again; where the receipt itself is in doubt, for when that is known. */
-  readonly #unrecorded = new Map<string, Calls>()
   /** On Postgres: an operator's write was not answered by the database, and may have been done. */
   #isActInDoubt = false
-  /** Acknowledged, kept by the spill, and not yet known to have their receipts. */
-  readonly #spilled = new Set<string>()
   #sweep: ReturnType<typeof setInterval> | undefined
   #closed: Promise<void> | undefined
 
@@ -82,10 +76,17 @@ export class GroupCommit implements Ledger {
       onAnswers: (heard, committed) => this.#onAnswers(heard, committed),
       onLeftOpen: () => this.#keeper.onLeftOpen(),
       rescueHint: () => this.#keeper.rescueHint(),
-      onReplayed: (requestIds) => this.#learnReplayed(requestIds),
+      onReplayed: (requestIds) => this.#ends.learnReplayed(requestIds),
       onTakeOver: () => this.#onTakeOver(),
     })
     const { leaseIdleMs: idleMs, onFault } = options
+    this.#ends = new RequestEnds({
+      wallets: this.#wallets,
+      writer: this.#writer,
+      isShared: place.kind !== 'sqlite',
+      resync: (keyIds) => this.#resync(keyIds),
+      onFault,
+    })
     const onBug = (bug: unknown): void => onFault({ problem: 'giving a lease back failed by a bug', bug })
     const shared = { wallets: this.#wallets, writer: this.#writer, idleMs, onHeld: () => this.#watchAges(), onBug }
     this.#leases = place.kind === 'sqlite' ? undefined : new Leases(shared)
@@ -124,8 +125,8 @@ export class GroupCommit implements Ledger {
   void(requestId: string, attempts: readonly Attempt[] = []): 'voided' | 'already' {
     const voided = this.#wallets.void(requestId)
     if (voided === undefined) return 'already'
-    if (attempts.length > 0) this.#record({ ...voided.calls, attempts })
-    if (voided.isMarked) this.#settleDoubt(requestId)
+    if (attempts.length > 0) this.#ends.record({ ...voided.calls, attempts })
+    if (voided.isMarked) this.#ends.settleDoubt(requestId)
     this.#leases?.noteEnd(voided.keyId)
     return 'voided'
   }
@@ -179,7 +180,7 @@ export class GroupCommit implements Ledger {
 
   async #close(): Promise<void> {
     clearInterval(this.#sweep)
-    this.#settleDoubts()
+    this.#ends.settleDoubts()
     this.#leases?.stop()
     this.#keeper.stop()
     await this.#writer.close(() => this.#keeper.close())
@@ -225,8 +226,8 @@ export class GroupCommit implements Ledger {
     // Before the answers: who awaits an operator's write must not meet the old record afterwards.
     for (const change of committed.changes) this.#tellChange(change)
     if (committed.isWritable) {
-      this.#settleDoubts()
-      this.#recordUnrecorded()
+      this.#ends.settleDoubts()
+      this.#ends.recordUnrecorded()
       this.#readAfterDoubt()
     }
     this.#options.onStorage(committed)
@@ -264,9 +265,7 @@ export class GroupCommit implements Ledger {
   #onTakeOver(): void {
     this.#wallets.forgetLeases()
     for (const mark of this.#wallets.marks()) this.#sendMark(mark)
-    // The dead thread may have replayed them and not said so; whoever opens the file has replayed the others.
-    for (const requestId of this.#spilled) this.#doubtful.add(requestId)
-    this.#settleDoubts()
+    this.#ends.onTakeOver()
     // Behind all these: what the dead thread had committed and not said is in the rows.
     this.#resync(this.#wallets.keyIds())
   }
@@ -274,29 +273,14 @@ export class GroupCommit implements Ledger {
   /** What an answer to a write says of the money in memory, in the very turn in which it came. */
   #learn(task: Task, answer: Answer, failure: Heard['failure']): void {
     switch (task.kind) {
-      case 'settle': {
-        const { requestId, isMarked } = task.debit
-        // Not on disk: it stays unsettled in memory, and so counts as spent also when rows are read again.
-        if (answer === 'spilled') {
-          this.#spilled.add(requestId)
-          return
-        }
-        if (answer === 'settled') this.#wallets.settled(requestId)
-        else if (answer !== 'unavailable') this.#learnSettled(requestId)
-        if (answer !== 'unavailable') return
-        const isCertain = failure === 'certain' && this.#leases === undefined
-        if (isCertain) this.#putBack(requestId)
-        this.#keepUnrecorded(callsOf(task.debit))
-        if (!isCertain || isMarked) this.#doubtful.add(requestId)
+      case 'settle':
+        this.#ends.learnSettle(task.debit, answer, failure)
         return
-      }
       case 'unmark':
-        if (answer === 'unavailable') this.#doubtful.add(task.requestId)
-        else if (answer === 'absent') this.#putBack(task.requestId)
-        else this.#learnSettled(task.requestId)
+        this.#ends.learnUnmark(task.requestId, answer)
         return
       case 'attempts':
-        if (answer === 'unavailable') this.#keepUnrecorded(task.calls)
+        this.#ends.learnAttempts(task.calls, answer)
         return
       case 'operate':
         if (typeof answer === 'object' && 'isNew' in answer) this.#wallets.apply(task.operation, answer.isNew, answer.redeemedPicos)
@@ -309,32 +293,6 @@ export class GroupCommit implements Ledger {
       case 'keyStates':
       case 'findIdempotency':
     }
-  }
-
-  /** A receipt that was in doubt, or another's, is there: what it took is in the key's row. */
-  #learnSettled(requestId: string): void {
-    this.#unrecorded.delete(requestId)
-    const keyId = this.#wallets.settlingKeyOf(requestId)
-    if (keyId === undefined) return
-    this.#written(requestId)
-    this.#resync([keyId])
-  }
-
-  /** Some of them a dead thread may have committed before: then they were in rows that were read since, and counted as unsettled beside them. */
-  #learnReplayed(requestIds: readonly string[]): void {
-    const keyIds = new Set(requestIds.map((requestId) => this.#wallets.settlingKeyOf(requestId)).filter((keyId) => keyId !== undefined))
-    for (const requestId of requestIds) this.#written(requestId)
-    if (keyIds.size > 0) this.#resync([...keyIds])
-  }
-
-  #putBack(requestId: string): void {
-    this.#spilled.delete(requestId)
-    this.#wallets.putBack(requestId)
-  }
-
-  #written(requestId: string): void {
-    this.#spilled.delete(requestId)
-    this.#wallets.settled(requestId)
   }
 
   #load(task: Task, answer: Answer): void {
@@ -361,54 +319,10 @@ export class GroupCommit implements Ledger {
     this.#resync(this.#wallets.keyIds())
   }
 
-  #settleDoubts(): void {
-    for (const requestId of [...this.#doubtful]) this.#settleDoubt(requestId)
-  }
-
-  #settleDoubt(requestId: string): void {
-    this.#doubtful.delete(requestId)
-    this.#writer
-      .ask({ kind: 'unmark', requestId })
-      .catch((bug: unknown) => this.#options.onFault({ problem: 'an end in doubt failed by a bug', bug }))
-  }
-
-  #record(calls: Calls): void {
-    this.#writer
-      .ask({ kind: 'attempts', calls })
-      .catch((bug: unknown) => this.#options.onFault({ problem: 'recording upstream calls failed by a bug', bug }))
-  }
-
-  #keepUnrecorded(calls: Calls): void {
-    if (calls.attempts.length === 0) return
-    this.#unrecorded.set(calls.requestId, calls)
-    if (this.#unrecorded.size <= UNRECORDED_MAX) return
-    for (const oldest of this.#unrecorded.keys()) {
-      this.#unrecorded.delete(oldest)
-      return
-    }
-  }
-
-  #recordUnrecorded(): void {
-    for (const [requestId, calls] of this.#unrecorded) {
-      if (this.#wallets.isSettling(requestId)) continue
-      this.#unrecorded.delete(requestId)
-      this.#record(calls)
-    }
-  }
-
   #resync(keyIds: readonly string[]): void {
     if (keyIds.length === 0) return
     this.#writer
       .ask({ kind: 'keyStates', keyIds })
       .catch((bug: unknown) => this.#options.onFault({ problem: 'reading the wallets again failed by a bug', bug }))
   }
-}
-
-/** All upstream calls of a request whose receipt could not be written. Rules: ledger.md "Attempts". */
-function callsOf(debit: Debit): Calls {
-  const { requestId, accountNumber, keyNumber, price, upstream, usageSource, usage, startedAt, durationMs } = debit
-  const { attempts: number = 1, otherAttempts = [] } = debit
-  const cause = 'storage'
-  const answered = upstream && { number, upstream, status: 200, cause, usageSource, usage, startedAt, durationMs }
-  return { requestId, accountNumber, keyNumber, price, attempts: answered === undefined ? otherAttempts : [...otherAttempts, answered] }
 }
