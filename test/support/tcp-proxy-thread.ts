@@ -1,13 +1,14 @@
 /** A Worker's own file: a proxy that goes on while the thread of the test stands still, as it does where a ledger is opened. It is told the port, then what to do. */
 
 import { parentPort } from 'node:worker_threads'
-import { type TcpProxy, tcpProxy } from './tcp-proxy.ts'
+import { type Loss, type TcpProxy, tcpProxy } from './tcp-proxy.ts'
 
-export type ProxyOrder = 'part' | 'heal' | 'close' | Readonly<{ targetPort: number }>
+export type ProxyOrder = 'part' | 'heal' | 'close' | Loss | Readonly<{ targetPort: number }>
 
 let proxy: TcpProxy | undefined
 parentPort?.on('message', async (order: ProxyOrder) => {
   if (typeof order === 'string') return proxy?.[order]()
+  if ('text' in order) return proxy?.lose(order)
   proxy = await tcpProxy(order.targetPort)
   parentPort?.postMessage(proxy.port)
 })

@@ -1,4 +1,7 @@
-/** A way between a node and its database that a test can cut: `part` lets nothing through and closes nothing, as a network that is down does. */
+/**
+ * A way between a node and its database that a test can cut: `part` lets nothing through and closes nothing, as a network that is down does; `lose` cuts it at the one
+ * statement that the test names.
+ */
 
 import { connect, createServer, type Socket } from 'node:net'
 import type { ProxyOrder } from './tcp-proxy-thread.ts'
@@ -9,17 +12,25 @@ export type TcpProxy = Readonly<{
   part(): void
   /** What was parted is reset: neither side knows what the other got. New ones pass. */
   heal(): void
+  /** Cuts the connection at the next bytes with that text, which do not arrive; others like it are refused until `heal`. */
+  lose(loss: Loss): void
   close(): void
 }>
 
+/** `from`: the client that asks, or the server that has done it. `of`: what the connection's startup says, such as the application's name. */
+export type Loss = Readonly<{ text: string; from: 'client' | 'server'; of: string }>
+
 export function tcpProxy(targetPort: number): Promise<TcpProxy> {
   let isParted = false
+  let loss: Loss | undefined
+  let refused: string | undefined
   const sockets = new Set<Socket>()
   const server = createServer({ pauseOnConnect: true }, (client) => {
     track(client)
     if (isParted) return
     const target = connect(targetPort, '127.0.0.1')
     track(target)
+    watch(client, target)
     join(client, target)
     join(target, client)
     client.resume()
@@ -29,9 +40,24 @@ export function tcpProxy(targetPort: number): Promise<TcpProxy> {
     socket.on('error', () => undefined)
     socket.on('close', () => sockets.delete(socket))
   }
+  /** Before `join`: whoever listens first hears it before it is passed on. */
+  const watch = (client: Socket, target: Socket): void => {
+    let startup: Buffer | undefined
+    const lookFor = (from: Loss['from'], bytes: Buffer): void => {
+      startup ??= bytes
+      const isLost = loss !== undefined && loss.from === from && startup.includes(loss.of) && bytes.includes(loss.text)
+      if (isLost) refused = loss?.of
+      if (isLost) loss = undefined
+      if (refused === undefined || !startup.includes(refused)) return
+      client.destroy()
+      target.destroy()
+    }
+    client.on('data', (bytes) => lookFor('client', Buffer.from(bytes)))
+    target.on('data', (bytes) => lookFor('server', Buffer.from(bytes)))
+  }
   const join = (from: Socket, to: Socket): void => {
     from.on('data', (bytes) => {
-      if (!isParted) to.write(bytes)
+      if (!isParted && !to.destroyed) to.write(bytes)
     })
     from.on('close', () => {
       if (!isParted) to.destroy()
@@ -50,7 +76,11 @@ export function tcpProxy(targetPort: number): Promise<TcpProxy> {
       },
       heal() {
         isParted = false
+        refused = undefined
         cut()
+      },
+      lose(asked) {
+        loss = asked
       },
       close() {
         server.close()
@@ -72,6 +102,7 @@ export async function tcpProxyThread(targetPort: number): Promise<TcpProxy> {
     port: await promise,
     part: () => tell('part'),
     heal: () => tell('heal'),
+    lose: tell,
     close: () => worker.terminate(),
   }
 }

@@ -1,0 +1,105 @@
+/**
+ * Protects ledger.md "Failing writes", "Settles on Postgres": a commit whose answer is lost was done or was not, and nobody knows. Memory has in the end what the rows
+ * have, whichever it was.
+ */
+
+import { expect } from 'bun:test'
+import { openLedger } from '../../../src/ledger/postgres/open.ts'
+import { differences } from '../../../src/ledger/verify.ts'
+import { createKey, holdRequest, makeFolder, settlement, sha256, startThread, usd } from '../../support/ledger.ts'
+import { asking, throughPort, until } from '../../support/nodes.ts'
+import { postgres, postgresTest } from '../../support/postgres.ts'
+import { connectPostgres, startWire } from '../../support/postgres-connection.ts'
+import { type Loss, tcpProxyThread } from '../../support/tcp-proxy.ts'
+
+const COST = 30_000_000n
+
+/** A node that tries nothing again, over a way that loses what the test says. */
+async function openNode() {
+  const url = await postgres().createDatabase()
+  const crossing = await tcpProxyThread(postgres().port)
+  const place = { path: `${makeFolder()}/ledger.db`, url: throughPort(url, crossing.port), node: 'n', leaseMs: 60_000 }
+  const opened = await openLedger({
+    place: { kind: 'postgres', ...place, statementKey: undefined, startWire },
+    create: true,
+    bootId: Bun.randomUUIDv7(),
+    startThread,
+    now: Date.now,
+    retryMs: 0,
+  })
+  if ('problem' in opened) throw new Error(opened.message)
+  const { ledger } = opened
+  await ledger.operate(createKey('key_1', { balanceUsd: '10', now: Date.now() }))
+  await ledger.findKey(sha256('key_1'))
+  const hold = async (requestId: string, amount: string) =>
+    await ledger.hold(holdRequest(requestId, 'key_1', usd(amount), { now: Date.now() }))
+  const settle = (requestId: string) => ledger.settle(settlement(requestId, { input: 10 }, { now: Date.now() }))
+  const lose = (loss: Omit<Loss, 'of'>): void => crossing.lose({ ...loss, of: 'tollgate n writes' })
+  const balance = (): bigint | undefined => ledger.purseOf('key_1')?.account.balancePicos
+  const rows = async () => {
+    const outside = asking(url)
+    const [row] = await outside.ask<{ balance: bigint; receipts: bigint }>(
+      'SELECT balance_picos AS balance, (SELECT count(*) FROM receipts) AS receipts FROM accounts',
+    )
+    await outside.close()
+    return row
+  }
+  const close = async (): Promise<void> => {
+    await ledger.close()
+    crossing.close()
+    const db = connectPostgres(url)
+    expect(differences(db, () => [])).toEqual([])
+    db.close()
+  }
+  return { ledger, crossing, lose, hold, settle, balance, rows, close }
+}
+
+const credit = {
+  ...({ kind: 'credit', creditKind: 'top-up', creditId: 'top_2', accountId: 'acc_1', ref: '' } as const),
+  amountPicos: usd('1'),
+}
+
+for (const [what, from, added] of [
+  ['was done', 'server', usd('1')],
+  ['was not done', 'client', 0n],
+] as const) {
+  postgresTest(`an act whose commit was not answered, and ${what}: memory follows the rows, and once more is once`, async () => {
+    const { ledger, crossing, lose, balance, rows, close } = await openNode()
+    lose({ text: 'COMMIT', from })
+    expect(await ledger.operate({ ...credit, now: Date.now() })).toEqual({ result: 'unavailable' })
+    expect((await rows())?.balance).toBe(usd('10') + added)
+    expect(balance()).toBe(usd('10'))
+    crossing.heal()
+    await until('it writes again', () => ledger.isWritable())
+    await until('memory has what the rows have', () => balance() === usd('10') + added)
+    expect(await ledger.operate({ ...credit, now: Date.now() })).toEqual({ result: 'done' })
+    expect([balance(), (await rows())?.balance]).toEqual([usd('11'), usd('11')])
+    await close()
+  })
+}
+
+for (const [what, loss, spent] of [
+  ['was done', { text: 'SELECT 1\0', from: 'server' }, 2n * COST],
+  ['was not done', { text: 'req_1', from: 'client' }, COST],
+] as const) {
+  postgresTest(`a settle that was not answered, and ${what}: it is kept, and spent once`, async () => {
+    const { ledger, crossing, lose, hold, settle, balance, rows, close } = await openNode()
+    // What it asks before the first one is known for the second.
+    expect(await hold('req_0', '0.5')).toBe('held')
+    expect(await settle('req_0')).toBe('settled')
+    expect(await hold('req_1', '0.5')).toBe('held')
+    lose(loss)
+    expect(await settle('req_1')).toBe('settled')
+    expect(await rows()).toEqual({ balance: usd('10') - spent, receipts: spent / COST })
+    expect(balance()).toBe(usd('10') - 2n * COST)
+    crossing.heal()
+    await until('it writes again', () => ledger.isWritable())
+    await until('it is replayed', async () => (await rows())?.receipts === 2n)
+    expect((await rows())?.balance).toBe(usd('10') - 2n * COST)
+    expect(await hold('req_2', '9.9')).toBe('held')
+    expect(balance()).toBe(usd('10') - 2n * COST)
+    expect(await settle('req_2')).toBe('settled')
+    expect([balance(), await rows()]).toEqual([usd('10') - 3n * COST, { balance: usd('10') - 3n * COST, receipts: 3n }])
+    await close()
+  })
+}
