@@ -8,6 +8,8 @@ export type PoolOptions = Readonly<{ target: Target; connectTimeoutMs: number; r
 
 /** Below the minute after which common servers and balancers close, so that we are the first to do it. */
 const REST_SECONDS = 45
+/** Behind a crowd of streams its connections are not kept, at eight kilobytes each: those of the calls between two moments are far fewer. */
+const RESTING_MAX = 500
 /** Attempts that were given up but that the kernel still makes, for two minutes where nobody answers. With so many of them no further one is begun. */
 const LOST_MAX = 256
 
@@ -41,7 +43,12 @@ export class ConnectionPool {
     return opened
   }
 
+  /** Unless enough of them rest. */
   rest(connection: Connection): void {
+    if (this.#resting.length >= RESTING_MAX) {
+      connection.end()
+      return
+    }
     connection.rest(this.#options.restSeconds ?? REST_SECONDS)
     this.#resting.push(connection)
   }

@@ -143,6 +143,17 @@ describe('connections', () => {
     expect(server.connectionsOpened() - before).toBe(400)
   })
 
+  test('behind a crowd some of them are kept, and the others are closed in order', async () => {
+    play([{ delayMs: 20 }, ...whole('{}')])
+    const upstream = upstreamAt(server.url)
+    const [opened, closed] = [server.connectionsOpened(), server.connectionsClosed()]
+    await Promise.all(Array.from({ length: 520 }, () => ask(upstream)))
+    await until(() => server.connectionsClosed() === closed + 20)
+    await Promise.all(Array.from({ length: 510 }, () => ask(upstream)))
+    expect(server.connectionsOpened() - opened).toBe(530)
+    await until(() => server.connectionsClosed() === closed + 30)
+  })
+
   test('not after bytes that nobody asked for, in an answer or after it, nor where the answer says so', async () => {
     const upstream = upstreamAt(server.url)
     const evil = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 6\r\n\r\n"evil"'
