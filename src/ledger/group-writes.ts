@@ -4,10 +4,9 @@
  * with it. Rules: ledger.md "Group commit", "Two stores".
  */
 
-import { picos, toExactUsdText, ZERO } from '../core/money.ts'
 import { dayAt } from '../core/utc.ts'
 import type { Debits, Priced } from './debits.ts'
-import type { Engine, Purpose } from './engine.ts'
+import type { Engine } from './engine.ts'
 import type { KeyChange } from './ledger.ts'
 import type { LeftMark } from './left-marks.ts'
 import { Numbers } from './numbers.ts'
@@ -31,14 +30,14 @@ import {
   unavailable,
   type WriteTask,
 } from './task.ts'
+import { TRIES_MAX, Transactions } from './transactions.ts'
+import { faultOfWaived, waivedOf } from './waived.ts'
 import { readOf } from './writer-reads.ts'
 
 type Written = { answers: Answer[]; changes: KeyChange[]; faults: LedgerFault[] }
 /** A settle that waits for the others of its group, by its place in the answers. */
 type Waiting = Readonly<{ index: number; debit: Debit }>
 
-/** A transaction that others were in the way of is tried so often before it counts as failed. */
-const TRIES_MAX = 5
 /** So often the thread waits for somebody's lock before a group counts as failed. */
 const HELD_TRIES_MAX = 3
 
@@ -49,6 +48,7 @@ const NONE_HELD: Held = new Map()
 export class GroupWrites {
   readonly #engine: Engine
   readonly #debits: Debits
+  readonly #transactions: Transactions
   readonly #waiting: Waiting[] = []
   /** Some were held when they were last looked at. */
   #isAnyHeld = false
@@ -58,6 +58,13 @@ export class GroupWrites {
     this.#engine = engine
     this.numbers = new Numbers(engine.statements)
     this.#debits = engine.debitsOf(this.numbers)
+    this.#transactions = new Transactions(engine, {
+      committed: () => {
+        this.numbers.committed()
+        this.#debits.committed()
+      },
+      rolledBack: () => this.#forget(),
+    })
   }
 
   apply(tasks: readonly Task[], unsettled: ReadonlySet<number> = new Set()): Applied | NotApplied {
@@ -77,8 +84,8 @@ export class GroupWrites {
     if (writes.length > 0) {
       const purpose = { isDurable: writes.some(({ kind }) => kind === 'settle' || kind === 'operate'), tasks: writes }
       const free = heldWrites.size === 0 ? tasks : tasks.map((task) => (held.has(task) ? undefined : task))
-      const problem = this.#transact(() => this.#writeGroup(free, written), purpose, 'may replay')
-      const again = problem === 'replay' ? this.#transact(() => this.#writeEach(free, written), { isDurable: true }) : problem
+      const problem = this.#transactions.run(() => this.#writeGroup(free, written), purpose, 'may replay')
+      const again = problem === 'replay' ? this.#transactions.run(() => this.#writeEach(free, written), { isDurable: true }) : problem
       if (again !== undefined) return again
     }
     // What is not settled yet is in no row, and would be leased to others.
@@ -148,11 +155,11 @@ export class GroupWrites {
     }
     const waiveEach = (): void => {
       for (const one of left) {
-        if (this.#inSavepoint(() => waive([one])) !== undefined) this.#engine.statements.deleteMark.run(one.mark.requestId)
+        if (this.#transactions.inSavepoint(() => waive([one])) !== undefined) this.#engine.statements.deleteMark.run(one.mark.requestId)
       }
     }
-    const problem = this.#transact(() => waive(left), { isDurable: true }, 'may replay')
-    return (problem === 'replay' ? this.#transact(waiveEach, { isDurable: true }) : problem) ?? left.length
+    const problem = this.#transactions.run(() => waive(left), { isDurable: true }, 'may replay')
+    return (problem === 'replay' ? this.#transactions.run(waiveEach, { isDurable: true }) : problem) ?? left.length
   }
 
   /** What a spill kept, whoever wrote it. What is there already stays as it is; what the database refuses is dropped, and told. */
@@ -162,7 +169,7 @@ export class GroupWrites {
     const held = this.#lookForHeld(frames.flatMap(tasksIn))
     if ('kind' in held) return held
     if (held.size > 0) return { kind: 'failed', problem: 'somebody keeps rows locked that the spill needs', isHeld: true }
-    const problem = this.#transact(
+    const problem = this.#transactions.run(
       () => {
         settled.length = 0
         faults.length = 0
@@ -182,7 +189,7 @@ export class GroupWrites {
     numbers.define(prices)
     const own = this.#engine.debitsOf(numbers)
     const attempt = (kind: Task['kind'], write: () => void): void => {
-      const failure = this.#inSavepoint(write)
+      const failure = this.#transactions.inSavepoint(write)
       if (failure === undefined) return
       own.forget()
       numbers.rolledBack()
@@ -207,29 +214,6 @@ export class GroupWrites {
     }
   }
 
-  /** Undefined when it was committed, else why not. `replay`: a rule of the database was broken. */
-  #transact(write: () => void, purpose: Purpose): NotApplied | undefined
-  #transact(write: () => void, purpose: Purpose, mode: 'may replay'): NotApplied | 'replay' | undefined
-  #transact(write: () => void, purpose: Purpose, mode: 'may replay' | 'final' = 'final'): NotApplied | 'replay' | undefined {
-    for (let tries = 1; ; tries++) {
-      try {
-        this.#engine.transact(write, purpose)
-        this.numbers.committed()
-        this.#debits.committed()
-        return undefined
-      } catch (error) {
-        this.#forget()
-        const verdict = this.#engine.verdictOf(error)
-        if (verdict === 'again' && tries < TRIES_MAX) continue
-        if (verdict === 'fenced') return { kind: 'failed', problem: this.#engine.describe(error), isFenced: true }
-        if (verdict === 'held') return { kind: 'failed', problem: this.#engine.describe(error), isHeld: true }
-        if (verdict !== 'rule') return { kind: 'failed', problem: this.#engine.describe(error) }
-        if (mode === 'may replay') return 'replay'
-        throw error
-      }
-    }
-  }
-
   /** All at once, the sums at the end: any broken rule breaks the group. */
   #writeGroup(tasks: readonly (Task | undefined)[], written: Written): void {
     written.changes.length = 0
@@ -247,7 +231,7 @@ export class GroupWrites {
     written.faults.length = 0
     tasks.forEach((task, index) => {
       if (task === undefined || !isWrite(task)) return
-      const failure = this.#inSavepoint(() => {
+      const failure = this.#transactions.inSavepoint(() => {
         this.#perform(task, index, written)
         this.#settle(written)
         this.#debits.flush()
@@ -256,18 +240,6 @@ export class GroupWrites {
       written.faults.push(this.#engine.faultOf(task.kind, failure.error))
       written.answers[index] = unavailable(task)
     })
-  }
-
-  /** What undid it, or undefined. What is not of a rule is thrown on. */
-  #inSavepoint(write: () => void): Readonly<{ error: unknown }> | undefined {
-    try {
-      this.#engine.db.transaction(write)()
-      return undefined
-    } catch (error) {
-      this.#forget()
-      if (this.#engine.verdictOf(error) !== 'rule') throw error
-      return { error }
-    }
   }
 
   #forget(): void {
@@ -339,7 +311,7 @@ export class GroupWrites {
   /** A refusal may leave half-made rows behind: they are rolled back. What the group spent before is written first, so that an operation sees it. */
   #operate({ operation, act }: Extract<WriteTask, { kind: 'operate' }>, changes: KeyChange[]): Answer {
     this.#debits.flush()
-    const performed = this.#undoneIf(
+    const performed = this.#transactions.undoneIf(
       () => operate(this.#engine.statements, operation, act),
       ({ result }) => result === 'refused',
     )
@@ -352,28 +324,11 @@ export class GroupWrites {
     return done
   }
 
-  #undoneIf<T>(write: () => T, isUndone: (result: T) => boolean): T {
-    let undone: Readonly<{ result: T }> | undefined
-    try {
-      return this.#engine.db.transaction(() => {
-        const result = write()
-        if (!isUndone(result)) return result
-        undone = { result }
-        throw UNDONE
-      })()
-    } catch (error) {
-      if (error !== UNDONE || undone === undefined) throw error
-      return undone.result
-    }
-  }
-
   #stopOf(keyId: string): KeyChange['stop'] {
     const key = this.#engine.statements.keyState.get({ keyId })
     return key?.isActive && key.isAccountActive ? null : 'disabled'
   }
 }
-
-const UNDONE = new Error('what was written is undone')
 
 const accountOf = (task: LeaseTask): number => (task.kind === 'ask' ? task.ask : task.release).accountNumber
 
@@ -386,20 +341,6 @@ function pricedOf(debit: Debit, numbers: Numbers): Priced {
   const version = numbers.versionAt(debit.price)
   return { debit, price: numbers.priceOf(version), version, day: dayAt(debit.now) }
 }
-
-/** What it held may have been given to others since: its client has what it was told, and pays nothing. */
-const waivedOf = (debit: Debit): Debit => ({
-  ...debit,
-  outcome: 'recovered',
-  costPicos: ZERO,
-  waivedPicos: picos(debit.costPicos + debit.waivedPicos),
-})
-
-/** Where whoever took over has waived the request already, nothing is to be said. */
-const faultOfWaived = ({ requestId, costPicos }: Debit, isNew: boolean): LedgerFault | undefined =>
-  isNew
-    ? { kind: 'node', problem: `${requestId} was settled after its node had been fenced: ${toExactUsdText(costPicos)} USD are waived` }
-    : undefined
 
 /** The receipt of a request whose process died: it counts for the day on which it began, at the price of its mark. */
 function recoveredOf(left: LeftMark, now: number): Priced {
