@@ -84,7 +84,9 @@ function serve(folder: string, port: number, settings: readonly string[]): Postg
     pid: () => serverOf(data),
     createDatabase: async (like) => {
       const name = `test_${crypto.randomUUID().replaceAll('-', '')}`
-      await asSuperuser(port, `CREATE DATABASE ${name} OWNER tollgate TEMPLATE ${like === undefined ? 'template1' : databaseOf(like)}`)
+      // Copying its files takes half of what logging its pages does.
+      const copied = `TEMPLATE ${like === undefined ? 'template1' : databaseOf(like)} STRATEGY file_copy`
+      await asSuperuser(port, `CREATE DATABASE ${name} OWNER tollgate ${copied}`)
       return urlOf('tollgate', port, name)
     },
     asSuperuser: (url) => urlOf('postgres', port, databaseOf(url)),
