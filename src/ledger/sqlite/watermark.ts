@@ -4,19 +4,16 @@
  */
 
 import { closeSync, constants, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
-import { type Static, Type } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
 import type { FileId } from './file-id.ts'
 
-const WATERMARK = Type.Object({
+export type Watermark = Readonly<{
   /** The ledger's own id, made with the file; copies keep it. */
-  ledger: Type.String(),
+  ledger: string
   /** Device and inode. */
-  file: Type.String(),
+  file: string
   /** How many rows were in it, as `Position` counts them. */
-  rows: Type.Integer({ minimum: 0 }),
-})
-export type Watermark = Readonly<Static<typeof WATERMARK>>
+  rows: number
+}>
 
 export const watermarkPathOf = (ledgerPath: string): string => `${ledgerPath}.mark`
 
@@ -28,10 +25,16 @@ const OPEN_OR_MAKE = constants.O_WRONLY | constants.O_CREAT
 export function readWatermark(ledgerPath: string): Watermark | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(watermarkPathOf(ledgerPath), 'utf8'))
-    return Value.Check(WATERMARK, value) ? value : undefined
+    return isWatermark(value) ? value : undefined
   } catch {
     return undefined
   }
+}
+
+/** By hand: a library for it would be loaded with every thread of the ledger. */
+function isWatermark(value: unknown): value is Watermark {
+  const { ledger, file, rows } = Object(value) as Record<keyof Watermark, unknown>
+  return typeof ledger === 'string' && typeof file === 'string' && typeof rows === 'number' && Number.isInteger(rows) && rows >= 0
 }
 
 /** One that cannot be written leaves the older one, which asks for less. */
