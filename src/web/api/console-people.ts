@@ -1,9 +1,9 @@
 /** People for operators: who may come in, inviting, putting out, links to come in by. Each act has its line in the audit log. Rules: pages.md "People", "Links", "Acts of operators". */
 
-import { Elysia, t } from 'elysia'
+import { Elysia, type Static, t } from 'elysia'
 import { isoTime } from '../../core/utc.ts'
-import type { Operation } from '../../ledger/operation.ts'
 import { resetMail, signInMail } from '../../people/letters.ts'
+import type { People } from '../../people/people.ts'
 import { emailOf } from '../../people/roster.ts'
 import type { Site } from '../site.ts'
 import { invite } from './access.ts'
@@ -38,92 +38,73 @@ const LINK = t.Object({
 export function consolePeople(site: Site, { ask, perform, once }: ConsoleActs) {
   const { people } = site
   const { clock } = site.world
-  const note = (access: Omit<Extract<Operation, { kind: 'setAccess' }>, 'kind' | 'now'>, caller: Caller, reason?: string) =>
-    perform({ kind: 'setAccess', ...access, now: clock.now() }, caller, reason)
+
+  const inviteTo = async (caller: Caller, { email: typed, account_id: accountId, role, reason = '' }: Static<typeof INVITE>) => {
+    const email = emailOf(typed)
+    if (email === undefined) return wrongEmail()
+    if (accountId !== null) {
+      const account = await ask<'account'>(caller, { kind: 'account', accountId })
+      if (account === undefined) return refuse(400, 'There is no such account', { field: 'account_id' })
+      if (account instanceof Response) return account
+    }
+    const membership = accountId === null ? null : { accountId, role }
+    return wrongReason(reason) ?? invite(site, caller, { email, membership, by: 'operator', reason })
+  }
+
+  const putOut = async (caller: Caller, { email: typed, from, account_id: accountId, reason }: Static<typeof REMOVE>) => {
+    const email = emailOf(typed)
+    if (email === undefined) return wrongEmail()
+    if (from === 'account' && accountId === undefined) return refuse(400, 'Which account?', { field: 'account_id' })
+    if (email === caller.person.email && from !== 'account')
+      return refuse(409, 'You cannot put yourself out. Another operator can, or the command line')
+    const what = from === 'account' ? { accountId: accountId ?? '' } : from === 'console' ? 'operator' : 'all'
+    // First taken away, then noted: what must end ends, also where the ledger cannot write.
+    if ((await people().roster.remove(email, what)) === 'none') return missing()
+    const ofAccount = from === 'account' ? (accountId ?? null) : null
+    const noted = await perform({ kind: 'setAccess', email, accountId: ofAccount, access: 'none', now: clock.now() }, caller, reason)
+    return noted instanceof Response ? noted : { email, removed_from: from }
+  }
+
+  const giveLink = async (caller: Caller, { email: typed, link: kind, listener, reason }: Static<typeof LINK>) => {
+    const email = emailOf(typed)
+    const person = email === undefined ? undefined : await people().roster.byEmail(email)
+    if (email === undefined || person === undefined) return missing()
+    if (listener === 'console' && !(await people().roster.isOperator(person.id))) return refuse(409, 'This person is no operator')
+    const noted = await perform({ kind: 'giveLink', email, link: kind, listener, now: clock.now() }, caller, reason)
+    if (noted instanceof Response) return noted
+    const isReset = kind === 'password'
+    const link = isReset
+      ? `${people().origins(listener).base}/${listener}/reset/${await people().links.reset(person.id)}`
+      : await people().signInLink(listener, person)
+    const letter = () => (isReset ? resetMail(link) : signInMail(link))
+    return { email, link, is_mailed: await people().mail(email, `${listener} ${kind} by operator`, letter) }
+  }
 
   return new Elysia({ name: 'console people', prefix: '/console/api/people' })
     .use(callerMacro(people, 'console'))
     .onBeforeHandle(({ set }) => {
       Object.assign(set.headers, NO_STORE)
     })
-    .get(
-      '',
-      async () => ({
-        sends_mail: people().sendsMail,
-        data: (await people().roster.list()).map(({ email, name, isOperator, memberships, sessions }) => ({
-          email,
-          name,
-          is_operator: isOperator,
-          accounts: memberships.map(({ accountId, role }) => ({ id: accountId, role })),
-          sessions,
-        })),
-        invitations: (await people().links.invitations()).map(({ email, membership, invitedBy, expiresAt }) => ({
-          email,
-          account_id: membership?.accountId ?? null,
-          role: membership?.role ?? ('operator' as const),
-          invited_by: invitedBy,
-          expires_at: isoTime(expiresAt),
-        })),
-      }),
-      { person: true },
-    )
-    .post(
-      '/invite',
-      ({ caller, body }) =>
-        once(caller, 'invite', body.id, async () => {
-          const email = emailOf(body.email)
-          if (email === undefined) return wrongEmail()
-          const accountId = body.account_id
-          if (accountId !== null) {
-            const account = await ask<'account'>(caller, { kind: 'account', accountId })
-            if (account === undefined) return refuse(400, 'There is no such account', { field: 'account_id' })
-            if (account instanceof Response) return account
-          }
-          const membership = accountId === null ? null : { accountId, role: body.role }
-          return wrongReason(body.reason) ?? invite(site, caller, { email, membership, by: 'operator', reason: body.reason ?? '' })
-        }),
-      { person: true, body: INVITE },
-    )
-    .post(
-      '/remove',
-      async ({ caller, body }) => {
-        const email = emailOf(body.email)
-        if (email === undefined) return wrongEmail()
-        const { from, account_id: accountId } = body
-        if (from === 'account' && accountId === undefined) return refuse(400, 'Which account?', { field: 'account_id' })
-        if (email === caller.person.email && from !== 'account')
-          return refuse(409, 'You cannot put yourself out. Another operator can, or the command line')
-        const what = from === 'account' ? { accountId: accountId ?? '' } : from === 'console' ? 'operator' : 'all'
-        // First taken away, then noted: what must end ends, also where the ledger cannot write.
-        if ((await people().roster.remove(email, what)) === 'none') return missing()
-        const noted = await note({ email, accountId: from === 'account' ? (accountId ?? null) : null, access: 'none' }, caller, body.reason)
-        return noted instanceof Response ? noted : { email, removed_from: from }
-      },
-      { person: true, body: REMOVE },
-    )
-    .post(
-      '/link',
-      ({ caller, body }) =>
-        once(caller, 'link', body.id, async () => {
-          const { listener } = body
-          const email = emailOf(body.email)
-          const person = email === undefined ? undefined : await people().roster.byEmail(email)
-          if (email === undefined || person === undefined) return missing()
-          if (listener === 'console' && !(await people().roster.isOperator(person.id))) return refuse(409, 'This person is no operator')
-          const noted = await perform({ kind: 'giveLink', email, link: body.link, listener, now: clock.now() }, caller, body.reason)
-          if (noted instanceof Response) return noted
-          const isReset = body.link === 'password'
-          const link = isReset
-            ? `${people().origins(listener).base}/${listener}/reset/${await people().links.reset(person.id)}`
-            : await people().signInLink(listener, person)
-          return {
-            email,
-            link,
-            is_mailed: await people().mail(email, `${listener} ${body.link} by operator`, () =>
-              isReset ? resetMail(link) : signInMail(link),
-            ),
-          }
-        }),
-      { person: true, body: LINK },
-    )
+    .get('', () => listOf(people()), { person: true })
+    .post('/invite', ({ caller, body }) => once(caller, 'invite', body.id, () => inviteTo(caller, body)), { person: true, body: INVITE })
+    .post('/remove', ({ caller, body }) => putOut(caller, body), { person: true, body: REMOVE })
+    .post('/link', ({ caller, body }) => once(caller, 'link', body.id, () => giveLink(caller, body)), { person: true, body: LINK })
 }
+
+const listOf = async ({ sendsMail, roster, links }: People) => ({
+  sends_mail: sendsMail,
+  data: (await roster.list()).map(({ email, name, isOperator, memberships, sessions }) => ({
+    email,
+    name,
+    is_operator: isOperator,
+    accounts: memberships.map(({ accountId, role }) => ({ id: accountId, role })),
+    sessions,
+  })),
+  invitations: (await links.invitations()).map(({ email, membership, invitedBy, expiresAt }) => ({
+    email,
+    account_id: membership?.accountId ?? null,
+    role: membership?.role ?? ('operator' as const),
+    invited_by: invitedBy,
+    expires_at: isoTime(expiresAt),
+  })),
+})
