@@ -43,7 +43,7 @@ export class DeltaRun {
     let isOpen = false
     while (this.#isKnown(bytes, view, end)) {
       const from = end + prefix.length
-      const to = literalEnd(bytes, from)
+      const to = literalEnd(bytes, view, from)
       const next = to === -1 ? -1 : frameEnd(bytes, to)
       if (next === -1 || next - end > EVENT_BYTES_MAX) break
       end = next
@@ -57,7 +57,7 @@ export class DeltaRun {
         out.text(before)
         isOpen = true
       } else out.again(joint, halves)
-      out.copy(bytes, from, to)
+      out.copy(view, from, to)
     }
     if (isOpen) out.text(after)
     return end
@@ -84,20 +84,41 @@ export class DeltaRun {
 
 /** The most that deltas in so many bytes can become. */
 const roomFor = (bytes: number, prefix: number, halves: number): number =>
-  bytes + Math.ceil(bytes / (prefix + REST_BYTES_MIN)) * halves + halves
+  bytes + Math.ceil(bytes / (prefix + REST_BYTES_MIN)) * halves + halves + WORD_BYTES
 
 /** As `stringEnd` and `frameEnd` of strings, but for CRLF. */
-function literalEnd(bytes: Uint8Array, from: number): number {
+function literalEnd(bytes: Uint8Array, view: DataView, from: number): number {
   if (bytes[from] !== QUOTE) return -1
-  for (let at = from + 1; at < bytes.length; at++) {
+  for (let at = plainEnd(view, from + 1); at < bytes.length; at++) {
     const byte = bytes[at] ?? 0
     if (byte === QUOTE) return at + 1
     if (byte === BACKSLASH) {
       at = escapeEnd(bytes, at + 1)
       if (at === -1) return -1
+      at = plainEnd(view, at + 1) - 1
     } else if (byte < SPACE) return -1
   }
   return -1
+}
+
+const EACH = 0x01010101
+const TOP = 0x80808080
+
+/**
+ * At most three bytes before the first that is a quote, a backslash or a control character; four are looked at together
+ * (https://graphics.stanford.edu/~seander/bithacks.html#ZeroInWord).
+ */
+function plainEnd(view: DataView, from: number): number {
+  const last = view.byteLength - WORD_BYTES
+  let at = from
+  for (; at <= last; at += WORD_BYTES) {
+    const word = view.getInt32(at)
+    const quote = word ^ (QUOTE * EACH)
+    const backslash = word ^ (BACKSLASH * EACH)
+    const found = ((quote - EACH) & ~quote) | ((backslash - EACH) & ~backslash) | ((word - SPACE * EACH) & ~word)
+    if ((found & TOP) !== 0) break
+  }
+  return at
 }
 
 function frameEnd(bytes: Uint8Array, at: number): number {
