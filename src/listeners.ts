@@ -14,7 +14,7 @@ import { preparedToLetGo } from './http/let-go.ts'
 import { stripeWebhook } from './http/stripe-webhook.ts'
 import { limitWrites } from './http/write-limit.ts'
 import { describeBug } from './observe/bug.ts'
-import { listenOnOperatorSocket, socketPathOf } from './operator/operator-socket.ts'
+import { joinSiblings } from './operator/join-siblings.ts'
 import type { Payments } from './payments/payments.ts'
 import type { UpstreamPool } from './upstream/pool.ts'
 import { mountPages, type Pages } from './web/mount.ts'
@@ -64,15 +64,17 @@ export async function listen(
     await Promise.all(opened.map((one) => one.close()))
   }
   try {
+    const onBug = (bug: unknown): void => world.log.alarm('an operation failed by a bug', describeBug(bug))
+    const { node } = { node: undefined, ...config.ledger }
+    // Before the clients': their first call asks no upstream that is out.
+    const socket = await joinSiblings(config.ledger, world.ledger, { upstreams, node, log: world.log, onBug })
+    opened.push({ close: async () => socket.close() })
     const operatorSide = operatorApp(world).use(mountPages(world, '/console', pages.console))
     const operator = await listenWith(operatorSide, { ...common, hostname: config.operator.host, port: config.operator.port })
     opened.push({ close: () => operator.stop(true) })
     if (payments !== undefined) app.use(stripeWebhook(world, payments))
     const main = await listenWith(app.use(mountPages(world, '/cabinet', pages.cabinet)), { ...common, hostname: host, port })
     opened.push({ close: () => main.stop(true) })
-    const onBug = (bug: unknown): void => world.log.alarm('an operation failed by a bug', describeBug(bug))
-    const socket = listenOnOperatorSocket(socketPathOf(config.ledger.path), world.ledger, { upstreams, onBug })
-    opened.push({ close: async () => socket.close() })
     const [mainPort, operatorPort] = [main.port ?? 0, operator.port ?? 0]
     const [letMainGo, letOperatorGo] = isShared ? [await preparedToLetGo(mainPort), await preparedToLetGo(operatorPort)] : []
     return {

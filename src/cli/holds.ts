@@ -1,15 +1,17 @@
-/** `tollgate holds list`: what the running gateway has reserved, oldest first, as its memory has it. Rules: money.md "Holds"; operator.md "Socket". */
+/** `tollgate holds list`: what the gateways that run here have reserved, oldest first, as their memory has it, and on Postgres what it knows of others. Rules: money.md "Holds"; operator.md "Socket". */
 
 import type { Command } from 'commander'
 import { usdFields } from '../core/money.ts'
 import { isoOrNull } from '../core/utc.ts'
 import type { Hold } from '../ledger/ledger.ts'
 import { pageOf } from '../ledger/page.ts'
-import { holdsThroughSocket } from '../operator/operator-socket.ts'
-import type { CommandContext, Run } from './command-context.ts'
+import { holdsThroughSockets } from '../operator/ask-gateways.ts'
+import { holdsPage } from '../operator/holds-page.ts'
+import { type CommandContext, type Run, tell } from './command-context.ts'
 import { type ExitCode, isStop, noLedger, type Stop } from './environment.ts'
 import { type PagingOptions, sayPage, withPaging } from './paging.ts'
 import { accountNamed, keyNamed, readReport } from './read-report.ts'
+import { unanswered } from './several.ts'
 import { tableText, timeText, usdText } from './text.ts'
 
 type Options = PagingOptions & { key?: string; account?: string }
@@ -18,7 +20,7 @@ export function addHolds(program: Command, run: Run): void {
   const holds = program.command('holds').description('look at what is reserved now')
   const list = withPaging(holds.command('list'))
     .description(
-      'requests in flight and what is reserved for each, oldest first; asks the running gateway, or Postgres what all nodes hold for more than a second',
+      'requests in flight and what is reserved for each, oldest first; asks the gateways that run here, and Postgres what other nodes hold for more than a second',
     )
     .option('--key <KEY>', 'only of this key: its id or name')
     .option('--account <ACCOUNT>', 'only of this account: its id or name')
@@ -35,25 +37,26 @@ async function listHolds(
   if (isStop(account)) return account
   const query = { keyId: key?.id ?? null, accountId: account?.id ?? null, after: cursor ?? null, limit: limit + 1 }
   const { ledger } = context.config
-  const found =
-    ledger.kind === 'postgres' ? readReport(context, (report) => report.marks(query)) : await holdsThroughSocket(ledger.path, query)
-  if (found === 'unavailable') return noLedger('the gateway did not answer')
-  if (isStop(found)) return found
-  const isRunning = found !== 'absent'
-  const page = pageOf(isRunning ? found : [], limit, ({ requestId }) => requestId)
+  const { holds, count, silent } = await holdsThroughSockets(ledger, query)
+  const marked = ledger.kind === 'postgres' ? readReport(context, (report) => report.marks(query)) : []
+  if (isStop(marked)) return marked
+  if (ledger.kind === 'sqlite' && silent.length > 0) return noLedger('the gateway did not answer')
+  const page = pageOf(holdsPage([...marked, ...holds], query), limit, ({ requestId }) => requestId)
+  const isRunning = count > 0
   const none =
     ledger.kind === 'postgres'
-      ? 'Nothing is reserved for longer than a second.'
+      ? 'Nothing is reserved here, nor by other nodes for longer than a second.'
       : isRunning
         ? 'Nothing is reserved now.'
         : 'No gateway runs on this ledger, so nothing is reserved.'
-  return sayPage(
+  const code = sayPage(
     context,
     page,
     (hold) => holdDocument(hold),
     (rows) => holdTable(rows, none),
     ledger.kind === 'postgres' ? {} : { is_running: isRunning },
   )
+  return silent.length === 0 ? code : tell(context.environment, unanswered(silent, 'what it holds for less than a second is missing'))
 }
 
 const holdDocument = ({ requestId, keyId, accountId, modelId, format, isStream, amountPicos, startedAt }: Hold) => ({

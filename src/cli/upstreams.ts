@@ -1,19 +1,20 @@
-/** `tollgate upstreams`: how the running gateway's upstreams do, and taking one out. Rules: pool.md "Taking one out"; operator.md "Socket", "Audit". */
+/** `tollgate upstreams`: how the upstreams of the running gateways do, and taking one out. Rules: pool.md "Taking one out"; operator.md "Socket", "Processes", "Audit". */
 
 import type { Command } from 'commander'
 import { isoOrNull } from '../core/utc.ts'
-import { orderUpstreamThroughSocket, upstreamsThroughSocket } from '../operator/operator-socket.ts'
+import { silentOf, upstreamsThroughSockets } from '../operator/ask-gateways.ts'
+import { type OrderResult, orderEverywhere } from '../operator/order-everywhere.ts'
 import { ownActor } from '../operator/peer.ts'
+import { socketsOf } from '../operator/socket-files.ts'
 import type { LineReport, UpstreamReport } from '../upstream/member.ts'
-import { type CommandContext, type Run, withJson } from './command-context.ts'
+import { type CommandContext, type Run, tell, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, noLedger, type Stop, wrongUse } from './environment.ts'
 import { type Why, withReason } from './operate.ts'
+import { unanswered } from './several.ts'
 import { tableText } from './text.ts'
 
-const NONE_RUNS = 'no gateway runs on this ledger, and only a running one has upstreams to ask'
-
 export function addUpstreams(program: Command, run: Run): void {
-  const upstreams = program.command('upstreams').description('see how the upstreams of the running gateway do, take one out, put it back')
+  const upstreams = program.command('upstreams').description('see how the upstreams of the running gateways do, take one out, put it back')
   const list = withJson(upstreams.command('list')).description('calls, breakers, first-event times and who took which out')
   list.action(() => run(list, listUpstreams))
   const out = withReason(withJson(upstreams.command('out <NAME>')))
@@ -23,31 +24,73 @@ export function addUpstreams(program: Command, run: Run): void {
   back.action((name: string, options: Why) => run(back, (context) => setOut(context, name, false, options)))
 }
 
+type Done = Extract<OrderResult, { result: 'done' }>
+
+/** An upstream in one of several processes. */
+type Place = Readonly<{ pid: number | null; node: string | null; report: UpstreamReport }>
+
 async function listUpstreams(context: CommandContext): Promise<ExitCode | Stop> {
-  const found = await upstreamsThroughSocket(context.config.ledger.path)
-  if (found === 'absent') return noLedger(NONE_RUNS)
-  if (found === 'unavailable') return noLedger('the gateway did not answer')
-  context.say({ data: found.map(documentOf) }, () => tableText(HEAD, found.flatMap(rowsOf), ''))
-  return EXIT.ok
+  const answers = await upstreamsThroughSockets(socketsOf(context.config.ledger))
+  const places = answers.flatMap(({ socket: { pid }, said }) =>
+    said === 'silent' ? [] : said.reports.map((report): Place => ({ pid, node: said.node, report })),
+  )
+  const silent = silentOf(answers)
+  if (answers.length === 0) return noneRuns(context)
+  if (silent.length === answers.length) return noLedger('the gateway did not answer')
+  if (answers.length === 1)
+    context.say({ data: places.map(({ report }) => documentOf(report)) }, () =>
+      tableText(
+        HEAD,
+        places.flatMap(({ report }) => rowsOf(report)),
+        '',
+      ),
+    )
+  else sayPlaces(context, places)
+  return silent.length === 0 ? EXIT.ok : tell(context.environment, unanswered(silent, 'how its upstreams do is missing'))
+}
+
+/** What belongs together stands together: an upstream that is out in one process only is seen. */
+function sayPlaces({ say }: CommandContext, places: readonly Place[]): void {
+  const ordered = [...Map.groupBy(places, ({ report }) => report.name).values()].flat()
+  say({ data: ordered.map(({ pid, node, report }) => ({ process: node, pid, ...documentOf(report) })) }, () =>
+    tableText(
+      ['PROCESS', ...HEAD],
+      ordered.flatMap(({ pid, node, report }) =>
+        rowsOf(report).map((row, index) => [index === 0 ? `${node ?? '-'} (${pid ?? '-'})` : '', ...row]),
+      ),
+      '',
+    ),
+  )
 }
 
 async function setOut(context: CommandContext, name: string, isOut: boolean, { reason = '' }: Why): Promise<ExitCode | Stop> {
-  const order = { upstream: name, isOut, act: { actor: ownActor(), address: 'socket', reason }, now: context.environment.now() }
-  const done = await orderUpstreamThroughSocket(context.config.ledger.path, order)
-  if (done === 'absent') return noLedger(NONE_RUNS)
+  const { config, environment } = context
+  const order = { upstream: name, isOut, act: { actor: ownActor(), address: 'socket', reason }, now: environment.now() }
+  const done = await orderEverywhere(config.ledger, order)
+  if (done === 'absent') return noneRuns(context)
   if (done.result === 'refused') return wrongUse(done.problem)
   if (done.result === 'unavailable') return noLedger('the gateway did not confirm it; see `tollgate upstreams list`')
-  const { isNew, running, left } = done
-  const document = { name, is_out: isOut, already: !isNew, in_flight: running, left }
-  context.say(document, () => sentenceOf(name, isOut, isNew, running, left))
-  return EXIT.ok
+  const { isNew, running, left, count, places, silent } = done
+  const several = count === 1 ? {} : { processes: places, unanswered: silent.map(({ pid }) => pid) }
+  const document = { name, is_out: isOut, already: !isNew, in_flight: running, left, ...several }
+  context.say(document, () => sentenceOf(name, isOut, done))
+  return silent.length === 0 ? EXIT.ok : tell(environment, unanswered(silent, `${name} may be ${isOut ? 'in' : 'out'} there still`))
 }
 
-function sentenceOf(name: string, isOut: boolean, isNew: boolean, running: number, left: number): string {
-  if (!isNew) return `${name} was ${isOut ? 'out' : 'in'} already.`
-  if (!isOut) return `${name} takes calls again.`
+const noneRuns = ({ config }: CommandContext): Stop =>
+  noLedger(
+    config.ledger.kind === 'sqlite'
+      ? 'no gateway runs on this ledger, and only a running one has upstreams to ask'
+      : 'no gateway of this ledger runs here, and only a running one has upstreams to ask',
+  )
+
+function sentenceOf(name: string, isOut: boolean, { isNew, running, left, count, places }: Done): string {
+  const where = count === 1 ? '' : ` in ${places} process${places === 1 ? '' : 'es'}`
+  if (!isNew) return `${name} was ${isOut ? 'out' : 'in'}${where} already.`
+  if (!isOut) return `${name} takes calls again${where}.`
+  const how = count === 1 ? 'not over a restart' : 'and in a process that begins beside these, not over a restart of all'
   const rest = left === 0 ? ' No upstream is left: requests are 503.' : ''
-  return `${name} is out: ${running} calls run on to their end, none begins. It stays out over SIGHUP, not over a restart.${rest}`
+  return `${name} is out${where}: ${running} calls run on to their end, none begins. It stays out over SIGHUP, ${how}.${rest}`
 }
 
 const documentOf = ({ name, priority, weight, running, waiting, out, lastFailure, models }: UpstreamReport) => ({

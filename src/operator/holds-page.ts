@@ -1,12 +1,16 @@
-/** A page of the holds of a running gateway, in the order of their request ids, which is that of their beginning. Rules: operator.md "Socket". */
+/**
+ * A page of holds, in the order of their request ids, which is that of their beginning: of one gateway, or of the pages of several, which must begin at the same place. Rules:
+ * operator.md "Socket".
+ */
 
 import type { Hold } from '../ledger/ledger.ts'
 import type { HoldsQuery } from './message-json.ts'
 
 const HOLDS_PAGE_MAX = 10_000
 
+/** Of two with the same id the later one is shown. */
 export function holdsPage(holds: readonly Hold[], { keyId, accountId, after, limit }: HoldsQuery): readonly Hold[] {
-  return holds
+  return [...new Map(holds.map((hold) => [hold.requestId, hold])).values()]
     .filter(
       (hold) =>
         (keyId === null || hold.keyId === keyId) &&

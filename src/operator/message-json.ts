@@ -99,7 +99,7 @@ const OPERATION_RESULT = Type.Union([
   shape({ result: Type.Literal('unavailable') }),
 ])
 
-const UPSTREAM_ORDER = shape({ upstream: id, isOut: Type.Boolean(), act, now: time })
+const UPSTREAM_ORDER = shape({ upstream: id, isOut: Type.Boolean(), isNoted: Type.Boolean(), act, now: time })
 
 const UPSTREAM_RESULT = Type.Union([
   shape({ result: Type.Literal('done'), isNew: Type.Boolean(), running: Type.Integer(), left: Type.Integer() }),
@@ -107,7 +107,7 @@ const UPSTREAM_RESULT = Type.Union([
   shape({ result: Type.Literal('unavailable') }),
 ])
 
-const UPSTREAMS = Type.Array(
+const REPORTS = Type.Array(
   shape({
     name: Type.String(),
     priority: Type.Number(),
@@ -128,15 +128,22 @@ const UPSTREAMS = Type.Array(
   }),
 )
 
+const UPSTREAMS = shape({ node: orNull(Type.String()), reports: REPORTS })
+
+/** Whether anybody is there, and the answer. */
+export const ALIVE = 'alive'
+
 /** An operation with who gives it. */
 export type Order = Readonly<{ operation: Operation; act: Act }>
 
 /** Of one key or account, those after a request id; null: any. Each answer has `limit` at most. */
 export type HoldsQuery = Readonly<{ keyId: string | null; accountId: string | null; after: string | null; limit: number }>
 
-export const writeMessage = (
-  message: Order | HoldsQuery | readonly Hold[] | UpstreamOrder | UpstreamResult | readonly UpstreamReport[],
-): string => JSON.stringify(message, encode)
+/** `node`: what the process is called among those that write; null: it is the only one. */
+export type NodeUpstreams = Readonly<{ node: string | null; reports: readonly UpstreamReport[] }>
+
+export const writeMessage = (message: Order | HoldsQuery | readonly Hold[] | UpstreamOrder | UpstreamResult | NodeUpstreams): string =>
+  JSON.stringify(message, encode)
 
 /** Undefined when the text is not exactly one order. */
 export function readOrder(text: string): Order | undefined {
@@ -169,7 +176,7 @@ export function readUpstreamResult(text: string): UpstreamResult | undefined {
   return Value.Check(UPSTREAM_RESULT, value) ? value : undefined
 }
 
-export function readUpstreams(text: string): readonly UpstreamReport[] | undefined {
+export function readUpstreams(text: string): NodeUpstreams | undefined {
   const value = parse(text)
   return Value.Check(UPSTREAMS, value) ? value : undefined
 }

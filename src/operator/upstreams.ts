@@ -13,6 +13,8 @@ export type Upstreams = Pick<UpstreamPool, 'reports' | 'takeOut' | 'putBack'>
 export type UpstreamOrder = Readonly<{
   upstream: string
   isOut: boolean
+  /** The audit log has it already, as one act in several processes. */
+  isNoted: boolean
   act: Act
   /** Unix milliseconds. */
   now: number
@@ -25,8 +27,8 @@ export type UpstreamResult =
 
 export async function obey(
   upstreams: Upstreams,
-  ledger: Ledger,
-  { upstream: name, isOut, act, now }: UpstreamOrder,
+  ledger: Pick<Ledger, 'operate'>,
+  { upstream: name, isOut, isNoted, act, now }: UpstreamOrder,
 ): Promise<UpstreamResult> {
   const known = upstreams.reports().find((one) => one.name === name)
   if (known === undefined) {
@@ -35,8 +37,8 @@ export async function obey(
   }
   const isNew = (known.out !== null) !== isOut
   if (isNew) {
-    const noted = await ledger.operate({ kind: 'setUpstreamOut', upstream: name, isOut, now }, act)
-    if (noted.result !== 'done') return noted
+    const noted = isNoted ? undefined : await ledger.operate({ kind: 'setUpstreamOut', upstream: name, isOut, now }, act)
+    if (noted !== undefined && noted.result !== 'done') return noted
     if (isOut) upstreams.takeOut(name, { by: act.actor, reason: act.reason, at: now })
     else upstreams.putBack(name)
   }

@@ -3,7 +3,8 @@
 import { expect, test } from 'bun:test'
 import { picos } from '../../src/core/money.ts'
 import { openLedger } from '../../src/ledger/sqlite/open.ts'
-import { listenOnOperatorSocket, socketPathOf } from '../../src/operator/operator-socket.ts'
+import { listenOnOperatorSocket } from '../../src/operator/operator-socket.ts'
+import { socketPathOf } from '../../src/operator/socket-files.ts'
 import { holdRequest } from '../support/ledger.ts'
 import { NOW, startThread, Workplace } from './run.ts'
 

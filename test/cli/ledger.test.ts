@@ -91,7 +91,10 @@ describe('a copy', () => {
       })
     }
     expect(before.filter((ran) => ran.code !== 0)).toEqual([])
-    expect(await place.run('holds', 'list')).toMatchObject({ code: 0, out: 'Nothing is reserved for longer than a second.\n' })
+    expect(await place.run('holds', 'list')).toMatchObject({
+      code: 0,
+      out: 'Nothing is reserved here, nor by other nodes for longer than a second.\n',
+    })
   })
 
   postgresTest('has the people, and what signs their cookies', async () => {

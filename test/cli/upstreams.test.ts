@@ -1,11 +1,13 @@
-/** `tollgate upstreams list|out|in`: asked of the running gateway, written down as an act of whoever asks. Rules: pool.md "Taking one out"; operator.md "Audit". */
+/** `tollgate upstreams list|out|in`: asked of the running gateway, written down as an act of whoever asks. Rules: pool.md "Taking one out"; operator.md "Audit", "Processes". */
 
-import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { Wheel } from '../../src/core/wheel.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/sqlite/open.ts'
-import { listenOnOperatorSocket, socketPathOf } from '../../src/operator/operator-socket.ts'
+import { listenOnOperatorSocket } from '../../src/operator/operator-socket.ts'
+import { socketPathOf } from '../../src/operator/socket-files.ts'
 import { UpstreamPool } from '../../src/upstream/pool.ts'
+import { SiblingPlace } from '../support/sibling.ts'
 import { NOW, startThread, Workplace } from './run.ts'
 
 type List = { data: { name: string; out: unknown }[] }
@@ -96,4 +98,68 @@ test('without a gateway there is nobody to ask', async () => {
   socket.close()
   for (const argv of [['list'], ['out', 'north'], ['in', 'north']])
     expect(await place.run('upstreams', ...argv)).toMatchObject({ code: 3, err: expect.stringContaining('no gateway runs') })
+})
+
+describe('several processes on Postgres', () => {
+  let several: SiblingPlace
+  beforeEach(() => {
+    several = new SiblingPlace()
+    place.env = { LEDGER_URL: 'postgres://me@nowhere/toll' }
+    place.write('tollgate.toml', `[ledger]\nurl_env = "LEDGER_URL"\npath = ${JSON.stringify(several.place.path)}\n`)
+  })
+  afterEach(() => several.remove())
+
+  test('the list names the process of each line, and what is of one upstream stands together', async () => {
+    const first = await several.begin(1, { running: 3 })
+    await several.begin(2)
+    first.pool.takeOut('north', { by: 'os:she', reason: '', at: NOW })
+    const { data } = await place.json<List>('upstreams', 'list')
+    expect(data).toMatchObject([
+      { process: 'web/1', pid: 1, name: 'north', in_flight: 3, out: { by: 'os:she' } },
+      { process: 'web/2', pid: 2, name: 'north', in_flight: 0, out: null },
+      { process: 'web/1', pid: 1, name: 'south' },
+      { process: 'web/2', pid: 2, name: 'south' },
+    ] as never)
+    const { code, out } = await place.run('upstreams', 'list')
+    expect([code, out.split('\n')[0]]).toEqual([0, expect.stringMatching(/^PROCESS +UPSTREAM +STATE /)])
+    expect(out).toMatch(/^web\/1 \(1\) +north +out by os:she +0 +1 +3 /m)
+    expect(out).toMatch(/^web\/2 \(2\) +north +in +0 +1 +0 /m)
+  })
+
+  test('one process alone is listed and told as on a file', async () => {
+    await several.begin(1)
+    expect(Object.keys((await place.json<List>('upstreams', 'list')).data[0] ?? {})[0]).toBe('name')
+    expect((await place.run('upstreams', 'list')).out).toStartWith('UPSTREAM ')
+    const done = { name: 'north', is_out: true, already: false, in_flight: 0, left: 1 }
+    expect(await place.json('upstreams', 'out', 'north')).toEqual(done)
+  })
+
+  test('out and in say in how many processes, and are one act of the audit log', async () => {
+    await several.begin(1, { running: 2 })
+    await several.begin(2, { running: 1 })
+    const { code, out } = await place.run('upstreams', 'out', 'north', '--reason', 'maintenance')
+    expect(code).toBe(0)
+    expect(out).toStartWith('north is out in 2 processes: 3 calls run on to their end, none begins.')
+    expect(out).toContain('not over a restart of all')
+    expect((await place.run('upstreams', 'out', 'north')).out).toBe('north was out in 2 processes already.\n')
+    const done = { name: 'north', is_out: false, already: false, in_flight: 3, left: 2, processes: 2, unanswered: [] }
+    expect(await place.json('upstreams', 'in', 'north')).toEqual(done)
+    expect(several.audit.map(({ reason }) => reason)).toEqual(['maintenance', ''])
+  })
+
+  test('who does not answer is named, and the exit code says that it is not done everywhere', async () => {
+    await several.begin(1)
+    several.pretend(2)
+    const listed = await place.run('upstreams', 'list')
+    expect(listed).toMatchObject({ code: 1, err: 'tollgate: process 2 did not answer: how its upstreams do is missing\n' })
+    expect(listed.out).toMatch(/^web\/1 \(1\) +north +in /m)
+    const taken = await place.run('upstreams', 'out', 'north', '--json')
+    expect(taken).toMatchObject({ code: 1, err: 'tollgate: process 2 did not answer: north may be in there still\n' })
+    expect(JSON.parse(taken.out)).toMatchObject({ already: false, processes: 1, unanswered: [2] })
+  })
+
+  test('where none runs here that is said', async () => {
+    expect(await place.run('upstreams', 'list')).toMatchObject({ code: 3, err: expect.stringContaining('runs here') })
+    expect(await place.run('upstreams', 'in', 'north')).toMatchObject({ code: 3, err: expect.stringContaining('runs here') })
+  })
 })

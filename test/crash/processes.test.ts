@@ -1,6 +1,8 @@
 /** `serve --processes 2` as it is: two nodes on one port, one of which is killed, a parent that is killed. What the parent does in which order is in test/cli. Rules: operator.md "Processes". */
 
 import { afterEach, beforeEach, expect, setDefaultTimeout } from 'bun:test'
+import { readdirSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { until } from '../support/nodes.ts'
 import { isPostgresRunning, postgresTest } from '../support/postgres.ts'
 import { createPostgresLedger } from '../support/postgres-connection.ts'
@@ -84,4 +86,81 @@ postgresTest('where the parent is killed its processes drain, and leave neither 
   await until('they are gone', () => !pids.some(isAlive), WAIT_MS)
   expect(await states()).toEqual(['web/1 free', 'web/2 free'])
   expect(linesOf(gateway).filter(({ notice }) => notice === 'draining')).toHaveLength(2)
+})
+
+type Spot = Readonly<{ process: string; pid: number; name: string; in_flight: number; out: { by: string; reason: string } | null }>
+const spots = async (): Promise<readonly Spot[]> => (await place.json<{ data: Spot[] }>('upstreams', 'list')).data
+const sockets = (): readonly string[] => readdirSync(dirname(place.ledgerPath)).filter((name) => name.endsWith('.sock'))
+
+postgresTest(
+  'an upstream that is taken out is out in all of them, and in the one that dies and begins anew; one that sleeps is named and wakes with it out',
+  async () => {
+    const gateway = await place.serve({ args: ['--processes', '3'] })
+    expect((await spots()).map(({ process: name, pid }) => [name, pid]).sort()).toEqual(
+      [1, 2, 3].map((index) => [`web/${index}`, pidOf(gateway, index)]),
+    )
+    const done = { is_out: true, already: false, left: 0, processes: 3, unanswered: [] }
+    expect(await place.json('upstreams', 'out', 'simulator', '--reason', 'maintenance')).toMatchObject(done)
+    for (let asked = 0; asked < 12; asked++) expect(await ask(gateway)).toStartWith('HTTP/1.1 503 ')
+    process.kill(pidOf(gateway, 2), 'SIGKILL')
+    await until('it begins anew', () => listening(gateway).length === 4, WAIT_MS)
+    const again = await spots()
+    expect(again.map(({ pid, out }) => [pid, out?.reason]).sort()).toEqual(
+      [1, 2, 3].map((index) => [pidOf(gateway, index), 'maintenance']).sort(),
+    )
+    for (let asked = 0; asked < 12; asked++) expect(await ask(gateway)).toStartWith('HTTP/1.1 503 ')
+    const asleep = pidOf(gateway, 3)
+    process.kill(asleep, 'SIGSTOP')
+    const back = await place.run('upstreams', 'in', 'simulator')
+    expect(back).toMatchObject({ code: 1, err: `tollgate: process ${asleep} did not answer: simulator may be out there still\n` })
+    expect(back.out).toBe('simulator takes calls again in 2 processes.\n')
+    process.kill(asleep, 'SIGCONT')
+    await until('it has woken', async () => (await spots()).length === 3, WAIT_MS)
+    expect((await spots()).map(({ out }) => out)).toEqual([null, null, null])
+    const { data } = await place.json<{ data: { action: string; target: string }[] }>('audit', 'list')
+    expect(data.filter(({ action }) => action === 'setUpstreamOut')).toMatchObject([
+      { target: 'simulator', address: 'socket', after: { isOut: false } },
+      { target: 'simulator', address: 'socket', after: { isOut: true }, reason: 'maintenance' },
+    ] as never)
+    expect(sockets()).toHaveLength(3)
+    gateway.signal('SIGTERM')
+    await gateway.exited
+    expect(sockets()).toEqual([])
+  },
+)
+
+postgresTest('a set that begins beside the old one has out what that one has, and both are reached', async () => {
+  const old = await place.serve({ args: ['--processes', '2'] })
+  await place.json('upstreams', 'out', 'simulator')
+  const next = await place.serve({ args: ['--processes', '2', '--port', new URL(old.url).port] })
+  expect((await spots()).map(({ out }) => out !== null)).toEqual([true, true, true, true])
+  expect(await place.json('upstreams', 'in', 'simulator')).toMatchObject({ already: false, processes: 4 })
+  old.signal('SIGTERM')
+  await old.exited
+  expect((await spots()).map(({ pid, out }) => [pid, out]).sort()).toEqual([1, 2].map((index) => [pidOf(next, index), null]).sort())
+})
+
+postgresTest('what is held in each of them is listed once and in order, a page after another, from its first moment on', async () => {
+  const gateway = await place.serve({ args: ['--processes', '3'] })
+  const slow = JSON.stringify({ model: 'claude-sonnet-5-5', max_tokens: 50, messages: [{ role: 'user', content: '[sim slow ms=60000]' }] })
+  const head = `POST /v1/messages HTTP/1.1\r\nHost: x\r\nx-api-key: ${key}\r\nContent-Length: ${slow.length}\r\n\r\n`
+  const clients = Array.from({ length: 12 }, () => new KeptConnection(Number(new URL(gateway.url).port)))
+  const answers = clients.map((client) => client.ask(head + slow))
+  type Page = { data: { request_id: string }[]; next_cursor: string | null }
+  await until('all are held', async () => (await place.json<Page>('holds', 'list')).data.length === 12, WAIT_MS)
+  const now = await spots()
+  expect(now.filter(({ in_flight }) => in_flight > 0).length).toBeGreaterThan(1)
+  expect(now.reduce((sum, { in_flight }) => sum + in_flight, 0)).toBe(12)
+  const seen: string[] = []
+  for (let cursor: readonly string[] | undefined = []; cursor !== undefined; ) {
+    const page: Page = await place.json<Page>('holds', 'list', '--limit', '5', ...cursor)
+    seen.push(...page.data.map(({ request_id }) => request_id))
+    cursor = page.next_cursor === null ? undefined : ['--cursor', page.next_cursor]
+  }
+  expect(new Set(seen).size).toBe(12)
+  expect(seen).toEqual([...seen].sort())
+  const pids = [1, 2, 3].map((index) => pidOf(gateway, index))
+  gateway.signal('SIGKILL')
+  for (const pid of pids) process.kill(pid, 'SIGKILL')
+  await Promise.all([gateway.exited, ...answers])
 })

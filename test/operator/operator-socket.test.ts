@@ -13,15 +13,11 @@ import { picos } from '../../src/core/money.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import type { Operation } from '../../src/ledger/operation.ts'
 import { openLedger } from '../../src/ledger/sqlite/open.ts'
+import { holdsThroughSockets, isGatewayRunning, operateThroughSocket } from '../../src/operator/ask-gateways.ts'
 import { askLine } from '../../src/operator/line-socket.ts'
 import { type HoldsQuery, readOrder, writeMessage } from '../../src/operator/message-json.ts'
-import {
-  holdsThroughSocket,
-  isGatewayRunning,
-  listenOnOperatorSocket,
-  operateThroughSocket,
-  socketPathOf,
-} from '../../src/operator/operator-socket.ts'
+import { listenOnOperatorSocket } from '../../src/operator/operator-socket.ts'
+import { socketPathOf } from '../../src/operator/socket-files.ts'
 import { NOW, startThread, Workplace } from '../cli/run.ts'
 import { ACT, holdRequest, usd } from '../support/ledger.ts'
 
@@ -30,6 +26,8 @@ beforeEach(() => {
   place = new Workplace()
 })
 afterEach(() => place.remove())
+
+const heldAt = (path: string, query: HoldsQuery) => holdsThroughSockets({ kind: 'sqlite', path }, query)
 
 async function openAsGateway(): Promise<Ledger> {
   const opened = await openLedger({ path: place.ledgerPath, create: true, bootId: 'gateway', startThread, now: () => NOW })
@@ -106,16 +104,16 @@ describe('beside a running gateway', () => {
       expect(await ledger.hold(holdRequest(`req_${index}`, keyId, picos(1_000_001n)))).toBe('held')
     const all = { keyId: null, accountId: null, after: null, limit: 10 }
     const idsOf = async (query: Partial<HoldsQuery>) => {
-      const holds = await holdsThroughSocket(place.ledgerPath, { ...all, ...query })
-      return typeof holds === 'string' ? holds : holds.map(({ requestId }) => requestId)
+      const { holds } = await heldAt(place.ledgerPath, { ...all, ...query })
+      return holds.map(({ requestId }) => requestId)
     }
     expect(await idsOf({})).toEqual(['req_0', 'req_1', 'req_2', 'req_3', 'req_4'])
     expect(await idsOf({ limit: 2 })).toEqual(['req_0', 'req_1'])
     expect(await idsOf({ limit: 2, after: 'req_1' })).toEqual(['req_2', 'req_3'])
     expect(await idsOf({ keyId: two.id })).toEqual(['req_1', 'req_3'])
     expect(await idsOf({ accountId: one.account_id })).toEqual(['req_0', 'req_2', 'req_4'])
-    expect(await holdsThroughSocket(place.ledgerPath, { ...all, limit: 1 })).toEqual(ledger.holds().slice(0, 1))
-    expect(await holdsThroughSocket(`${place.ledgerPath}.other`, all)).toBe('absent')
+    expect(await heldAt(place.ledgerPath, { ...all, limit: 1 })).toEqual({ holds: ledger.holds().slice(0, 1), count: 1, silent: [] })
+    expect(await heldAt(`${place.ledgerPath}.other`, all)).toEqual({ holds: [], count: 0, silent: [] })
   })
 })
 

@@ -6,7 +6,7 @@
 import { expect, test } from 'bun:test'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { describeBug } from '../../src/observe/bug.ts'
-import { operateThroughSocket } from '../../src/operator/operator-socket.ts'
+import { operateThroughSocket } from '../../src/operator/ask-gateways.ts'
 import type { RelayParts } from '../../src/relay/admitted.ts'
 import { remember } from '../../src/relay/response-memory.ts'
 import { MODEL_ID, startTestGateway } from '../support/gateway.ts'

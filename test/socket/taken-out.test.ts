@@ -2,7 +2,8 @@
 
 import { afterAll, expect, test } from 'bun:test'
 import { picos } from '../../src/core/money.ts'
-import { orderUpstreamThroughSocket, upstreamsThroughSocket } from '../../src/operator/operator-socket.ts'
+import { orderThroughSockets, upstreamsThroughSockets } from '../../src/operator/ask-gateways.ts'
+import { socketsOf } from '../../src/operator/socket-files.ts'
 import { nativeMessage, nativeStream, startFakeUpstream, textFrames } from '../support/fake-upstream.ts'
 import { usd } from '../support/ledger.ts'
 import { startStage, until } from '../support/stage.ts'
@@ -18,13 +19,12 @@ afterAll(async () => {
   second.stop()
 })
 
-const order = (isOut: boolean) =>
-  orderUpstreamThroughSocket(gateway.ledgerPath, {
-    upstream: 'upstream-0',
-    isOut,
-    act: { actor: 'os:x', address: 'x', reason: 'maintenance' },
-    now: Date.now(),
-  })
+const sockets = () => socketsOf({ kind: 'sqlite', path: gateway.ledgerPath })
+const order = async (isOut: boolean) => {
+  const act = { actor: 'os:x', address: 'x', reason: 'maintenance' }
+  const [answer] = await orderThroughSockets(sockets(), { upstream: 'upstream-0', isOut, isNoted: false, act, now: Date.now() })
+  return answer?.said
+}
 const metric = async (name: string): Promise<number> =>
   Number((await gateway.world.metrics.render()).split(`\n${name} `)[1]?.split('\n')[0])
 const CACHED = { messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello', cache_control: { type: 'ephemeral' } }] }] }
@@ -47,8 +47,9 @@ test('a stream that runs there ends whole, nothing begins there, and back in it 
   goOn.resolve()
   expect(await answer.text()).toContain('message_stop')
   expect(await stage.receiptOf(answer)).toMatchObject({ outcome: 'complete', upstream: { name: 'upstream-0' } })
-  const reports = await upstreamsThroughSocket(gateway.ledgerPath)
-  expect(reports[0]).toMatchObject({ running: 0, out: { by: expect.stringMatching(/^os:(?!x$)/), reason: 'maintenance' } })
+  const [now] = await upstreamsThroughSockets(sockets())
+  const out = { by: expect.stringMatching(/^os:(?!x$)/), reason: 'maintenance' }
+  expect(now?.said).toMatchObject({ node: null, reports: [{ running: 0, out }, { out: null }] })
   expect(await order(false)).toEqual({ result: 'done', isNew: true, running: 0, left: 2 })
   play(message)
   await (await stage.ask()).text()

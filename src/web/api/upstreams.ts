@@ -45,7 +45,7 @@ const order = (
   isOut: boolean,
   reason: string,
 ): Promise<UpstreamResult> =>
-  obey(upstreams, world.ledger, { upstream, isOut, act: { actor, address, reason: reason.trim() }, now: world.clock.now() })
+  obey(upstreams, world.ledger, { upstream, isOut, isNoted: false, act: { actor, address, reason: reason.trim() }, now: world.clock.now() })
 
 /** `host`: never more of the address, and nothing of the key. */
 function documentOf(

@@ -1,0 +1,10 @@
+/** What a command says of several processes that it asked at once. Rules: operator.md "Processes". */
+
+import type { SocketFile } from '../operator/socket-files.ts'
+import { EXIT, type Stop } from './environment.ts'
+
+/** `so`: what that means; a finding, as the others did answer. */
+export function unanswered(silent: readonly SocketFile[], so: string): Stop {
+  const pids = silent.map(({ pid }) => pid).join(', ')
+  return { stop: `${silent.length === 1 ? 'process' : 'processes'} ${pids} did not answer: ${so}`, exitCode: EXIT.finding }
+}

@@ -1,0 +1,90 @@
+/**
+ * The command's side of the operator's sockets: what every process that serves from a place says, or the one that writes a file. Rules: ledger.md "One writer";
+ * operator.md "Socket", "Processes".
+ */
+
+import type { Hold } from '../ledger/ledger.ts'
+import type { Act, Operation, OperationResult } from '../ledger/operation.ts'
+import { holdsPage } from './holds-page.ts'
+import { askLine } from './line-socket.ts'
+import {
+  ALIVE,
+  type HoldsQuery,
+  type NodeUpstreams,
+  readHolds,
+  readResult,
+  readUpstreamResult,
+  readUpstreams,
+  writeMessage,
+} from './message-json.ts'
+import { type SocketFile, type SocketPlace, socketsOf } from './socket-files.ts'
+import type { UpstreamOrder, UpstreamResult } from './upstreams.ts'
+
+/** Milliseconds that an answer may take: `ledger`, of what waits for the ledger; `memory`, of what a process knows by itself. */
+export type Waits = Readonly<{ ledger: number; memory: number }>
+const WAITS: Waits = { ledger: 10_000, memory: 3_000 }
+/** Whoever listens is seen at once. */
+const ALIVE_TIMEOUT_MS = 300
+
+/** A process that listens and what it said; `silent`: nothing, nothing of ours, or not in time. */
+export type Answer<T extends object> = Readonly<{ socket: SocketFile; said: T | 'silent' }>
+
+/** True when a gateway answers at the socket of a ledger in a file. */
+export async function isGatewayRunning(ledgerPath: string): Promise<boolean> {
+  const [answer] = await askEach(socketsOf({ kind: 'sqlite', path: ledgerPath }), ALIVE, (text) => ({ isAlive: text === ALIVE }))
+  return answer !== undefined && answer.said !== 'silent' && answer.said.isAlive
+}
+
+/**
+ * On a ledger in a file. `absent`: no gateway listens. `unavailable`: one does, but its answer did not come or was none of ours. The actor of `act` counts only where the
+ * gateway cannot ask the kernel who is calling.
+ */
+export async function operateThroughSocket(ledgerPath: string, operation: Operation, act: Act): Promise<OperationResult | 'absent'> {
+  const [answer] = await askEach(socketsOf({ kind: 'sqlite', path: ledgerPath }), `operate ${writeMessage({ operation, act })}`, readResult)
+  if (answer === undefined) return 'absent'
+  return answer.said === 'silent' ? { result: 'unavailable' } : answer.said
+}
+
+/** `silent`: those of `count` that said nothing. */
+export type HeldThere = Readonly<{ holds: readonly Hold[]; count: number; silent: readonly SocketFile[] }>
+
+/** A page of what the gateways there hold, oldest first. */
+export async function holdsThroughSockets(place: SocketPlace, query: HoldsQuery): Promise<HeldThere> {
+  const answers = await askEach(socketsOf(place), `holds ${writeMessage(query)}`, readHolds)
+  const holds = answers.flatMap(({ said }) => (said === 'silent' ? [] : said))
+  return { holds: holdsPage(holds, query), count: answers.length, silent: silentOf(answers) }
+}
+
+/** How the upstreams of each gateway there do. */
+export const upstreamsThroughSockets = (
+  sockets: readonly SocketFile[],
+  { memory }: Pick<Waits, 'memory'> = WAITS,
+): Promise<readonly Answer<NodeUpstreams>[]> => askEach(sockets, 'upstreams now', readUpstreams, memory)
+
+/** The actor of an order that is not noted yet counts only where the gateway cannot ask the kernel who is calling. */
+export const orderThroughSockets = (
+  sockets: readonly SocketFile[],
+  order: UpstreamOrder,
+  { ledger, memory }: Waits = WAITS,
+): Promise<readonly Answer<UpstreamResult>[]> =>
+  askEach(sockets, `upstream ${writeMessage(order)}`, readUpstreamResult, order.isNoted ? memory : ledger)
+
+export const silentOf = (answers: readonly Answer<object>[]): readonly SocketFile[] =>
+  answers.filter(({ said }) => said === 'silent').map(({ socket }) => socket)
+
+/** All at once; those where nobody listens are left out. */
+async function askEach<T extends object>(
+  sockets: readonly SocketFile[],
+  line: string,
+  read: (text: string) => T | undefined,
+  timeoutMs: number = WAITS.ledger,
+): Promise<readonly Answer<T>[]> {
+  const asked = sockets.map(async (socket): Promise<readonly Answer<T>[]> => {
+    const answered = await askLine(socket.path, line, timeoutMs)
+    if (answered === 'absent') return []
+    if (answered !== 'silent') return [{ socket, said: read(answered.text) ?? 'silent' }]
+    // One that ended over the question is no more silent than one that had ended before.
+    return (await askLine(socket.path, ALIVE, ALIVE_TIMEOUT_MS)) === 'absent' ? [] : [{ socket, said: 'silent' }]
+  })
+  return (await Promise.all(asked)).flat()
+}

@@ -1,0 +1,72 @@
+/**
+ * An upstream is taken out, or put back, in every process that serves from a place: one act with one line in the audit log, which the first that it changes something for
+ * writes before any other is told. Rules: pool.md "Taking one out"; operator.md "Processes", "Audit".
+ */
+
+import { type Answer, orderThroughSockets, silentOf, upstreamsThroughSockets, type Waits } from './ask-gateways.ts'
+import { type SocketFile, type SocketPlace, socketsOf } from './socket-files.ts'
+import type { UpstreamOrder, UpstreamResult } from './upstreams.ts'
+
+/**
+ * What all say together: `isNew` where it is to one of them, `running` as a sum, `left` where it is least. `count`: who listens; `places`: where it is so now; `silent`:
+ * where nobody knows. The rest knows no such upstream.
+ */
+export type OrderResult =
+  | (Done & Readonly<{ count: number; places: number; silent: readonly SocketFile[] }>)
+  | Exclude<UpstreamResult, { result: 'done' }>
+
+type Done = Extract<UpstreamResult, { result: 'done' }>
+type Answers = readonly Answer<UpstreamResult>[]
+/** Whether it is noted is found out. */
+type Wish = Omit<UpstreamOrder, 'isNoted'>
+
+/** `absent`: nobody listens. What begins meanwhile is told, too: who begins later has it from the others. */
+export async function orderEverywhere(place: SocketPlace, wish: Wish, waits?: Waits): Promise<OrderResult | 'absent'> {
+  const asked = new Set<string>()
+  const answers: Answer<UpstreamResult>[] = []
+  let isNoted = false
+  for (;;) {
+    const sockets = socketsOf(place).filter(({ path }) => !asked.has(path))
+    if (sockets.length === 0) return together(answers)
+    for (const { path } of sockets) asked.add(path)
+    const noting: Answers = isNoted ? [] : await noted(sockets, wish, waits)
+    const done = noting.filter(({ said }) => isDone(said))
+    isNoted ||= done.some(isChange)
+    // Nowhere is it so without a line in the log.
+    if (!isNoted && done.length < noting.length) return { result: 'unavailable' }
+    const others = sockets.filter((socket) => !done.some((answer) => answer.socket === socket))
+    answers.push(...done, ...(await orderThroughSockets(others, { ...wish, isNoted }, waits)))
+  }
+}
+
+/** Asks one after another of those that it changes something for, until it has for one. */
+async function noted(sockets: readonly SocketFile[], wish: Wish, waits: Waits | undefined): Promise<Answers> {
+  const answers: Answer<UpstreamResult>[] = []
+  for (const { socket, said } of await upstreamsThroughSockets(sockets, waits)) {
+    const known = said === 'silent' ? undefined : said.reports.find(({ name }) => name === wish.upstream)
+    if (known === undefined || (known.out !== null) === wish.isOut) continue
+    answers.push(...(await orderThroughSockets([socket], { ...wish, isNoted: false }, waits)))
+    if (answers.some(isChange)) break
+  }
+  return answers
+}
+
+const isDone = (said: UpstreamResult | 'silent'): said is Done => said !== 'silent' && said.result === 'done'
+const isChange = ({ said }: Answer<UpstreamResult>): boolean => isDone(said) && said.isNew
+
+function together(answers: Answers): OrderResult | 'absent' {
+  const all = answers.map(({ said }) => said)
+  const done = all.filter(isDone)
+  if (done.length === 0) return answers.length === 0 ? 'absent' : (all.find(isNot) ?? { result: 'unavailable' })
+  return {
+    result: 'done',
+    isNew: done.some(({ isNew }) => isNew),
+    running: done.reduce((sum, { running }) => sum + running, 0),
+    left: Math.min(...done.map(({ left }) => left)),
+    count: answers.length,
+    places: done.length,
+    silent: silentOf(answers),
+  }
+}
+
+const isNot = (said: UpstreamResult | 'silent'): said is Exclude<UpstreamResult, Done> => said !== 'silent' && !isDone(said)
