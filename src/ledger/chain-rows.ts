@@ -20,6 +20,7 @@ import type { Connection } from './connection.ts'
 /** Of a lane, both ends included. */
 export type Places = Readonly<{ lane: number; first: number; last: number }>
 
+const NUMBER_MAX = 2n ** 63n - 1n
 const TOGETHER = 1_000
 /** A place is read without its text: of so many numbers together it takes as long as a thousand rows. */
 const PLACES_TOGETHER = 4_000
@@ -33,15 +34,17 @@ export class ChainRows {
     this.#texts = new ChainTexts(db)
   }
 
-  /** All in the order in which they were written. */
-  *receipts(): Generator<ChainRow> {
-    const query = this.#db.query<StoredReceipt, [bigint]>(`${RECEIPTS} WHERE r.number > ?1 ORDER BY r.number LIMIT ${TOGETHER}`)
-    for (let last = 0n; ; ) {
-      const rows = query.all(last)
+  /** Those with greater numbers than `after`, to `end`, in the order in which they were written. */
+  *receipts(after = 0n, end = NUMBER_MAX): Generator<ChainRow> {
+    const query = this.#db.query<StoredReceipt, [bigint, bigint]>(
+      `${RECEIPTS} WHERE r.number > ?1 AND r.number <= ?2 ORDER BY r.number LIMIT ${TOGETHER}`,
+    )
+    for (let last = after; ; ) {
+      const rows = query.all(last, end)
       for (const row of rows) yield this.#texts.receipt(row)
-      const end = rows.at(-1)
-      if (end === undefined) return
-      last = end.number
+      const lastRow = rows.at(-1)
+      if (lastRow === undefined) return
+      last = lastRow.number
     }
   }
 

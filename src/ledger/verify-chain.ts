@@ -23,13 +23,17 @@ type Lane = Readonly<{ account: number; lane: number }>
 class ChainWalk {
   readonly #rows: ChainRows
   /** Of each account, as the ledger says. */
-  readonly #stored: ReadonlyMap<number, readonly number[]>
+  #stored: ReadonlyMap<number, readonly number[]> = new Map()
   readonly #heads = new Map<string, Lane & { readonly head: Head }>()
   readonly #credits = new Map<string, number>()
   readonly #found: Difference[] = []
 
-  constructor(rows: ChainRows, stored: ReadonlyMap<number, readonly number[]>) {
+  constructor(rows: ChainRows) {
     this.#rows = rows
+  }
+
+  /** Lanes of accounts as the ledger has them by now: before any row of them. */
+  learn(stored: ReadonlyMap<number, readonly number[]>): void {
     this.#stored = stored
   }
 
@@ -106,12 +110,34 @@ const placeOf = ({ account, lane }: Lane): string => `${account}:${lane}`
 type Stored = { account: bigint; lane: bigint }
 type StoredEnd = Stored & { count: bigint; hash: string }
 
-export function chainFindings(db: Connection): readonly Difference[] {
+/** What is left of receipts for the last snapshot, which sees the ends of the chains as well. */
+const LAST_ROWS = 2_000
+/** Who writes faster than this reads is not waited for. */
+const STEPS_MAX = 20
+
+/**
+ * `settledEnd`: a number up to which no receipt can come any more; undefined where that cannot be said. Receipts never change, so what stands before it may be walked
+ * without a snapshot; the rest, and where the chains end, is of one moment.
+ */
+export function chainFindings(db: Connection, settledEnd: () => number | undefined = () => undefined): readonly Difference[] {
   const rows = new ChainRows(db)
+  const walk = new ChainWalk(rows)
+  let walked = 0
+  for (let step = 0; step < STEPS_MAX; step++) {
+    const end = settledEnd()
+    if (end === undefined || end - walked <= LAST_ROWS) break
+    walk.learn(lanesOf(db.query<StoredEnd, []>(ENDS).all().map(laneOf)))
+    for (const receipt of rows.receipts(BigInt(walked), BigInt(end))) walk.receipt(receipt)
+    walked = end
+  }
+  return db.transaction(() => walkRest(db, rows, walk, BigInt(walked)))()
+}
+
+function walkRest(db: Connection, rows: ChainRows, walk: ChainWalk, walked: bigint): readonly Difference[] {
   const ends = byLane(db.query<StoredEnd, []>(ENDS).all())
   const credits = byLane(db.query<Stored & { count: bigint }, []>(CREDITS).all())
-  const walk = new ChainWalk(rows, lanesOf([...ends.values()].map(laneOf)))
-  for (const receipt of rows.receipts()) walk.receipt(receipt)
+  walk.learn(lanesOf([...ends.values()].map(laneOf)))
+  for (const receipt of rows.receipts(walked)) walk.receipt(receipt)
   const lanes = new Map([...walk.lanes, ...[...ends.values(), ...credits.values()].map(laneOf)].map((of) => [placeOf(of), of]))
   const names = new Map(
     db

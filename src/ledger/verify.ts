@@ -17,6 +17,16 @@ const LIMB = 1_000_000n
 export const differences = (db: Connection, ownFindings: () => readonly Difference[]): readonly Difference[] =>
   db.transaction(() => [...ownFindings(), ...broken(db, invariants), ...chainFindings(db)])()
 
+/**
+ * The same where whoever writes pays for every snapshot that is kept: each rule has one of its own, which is enough, because it is one query; the chains have many
+ * short ones. `ownQueries`: as `queries` below. `settledEnd`: see chainFindings.
+ */
+export const differencesInSteps = (db: Connection, ownQueries: string, settledEnd: () => number | undefined): readonly Difference[] => [
+  ...broken(db, ownQueries),
+  ...broken(db, invariants),
+  ...chainFindings(db, settledEnd),
+]
+
 /** `queries`: as in db/invariants.sql. */
 export const broken = (db: Connection, queries: string): readonly Difference[] =>
   queries

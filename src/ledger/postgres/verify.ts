@@ -5,7 +5,7 @@ import invariants from '../../../db/postgres/invariants.sql' with { type: 'text'
 import { MIGRATIONS_TEXT } from '../../../db/postgres/migrate.ts'
 import type { Connection } from '../connection.ts'
 import type { Difference } from '../difference.ts'
-import { broken, differences } from '../verify.ts'
+import { differencesInSteps } from '../verify.ts'
 import { catalogueOf, functionsOf } from './catalogue.ts'
 import { isStorageFailure, PostgresError } from './storage-failure.ts'
 
@@ -13,7 +13,7 @@ import { isStorageFailure, PostgresError } from './storage-failure.ts'
 export function differencesInDatabase(db: Connection): readonly Difference[] {
   const ofSchema = schemaFindings(db)
   try {
-    return [...ofSchema, ...differences(db, () => broken(db, invariants))]
+    return [...ofSchema, ...differencesInSteps(db, invariants, () => settledEnd(db))]
   } catch (error) {
     if (ofSchema.length > 0 && error instanceof PostgresError && isOfStatement(error)) return ofSchema
     throw error
@@ -22,6 +22,28 @@ export function differencesInDatabase(db: Connection): readonly Difference[] {
 
 /** What is not there counts as the storage's fault where it is written, and here it is what was to be found. Class 42: syntax and names. */
 const isOfStatement = (error: PostgresError): boolean => !isStorageFailure(error) || error.sqlState.startsWith('42')
+
+const OPEN_MS_MAX = 2_000
+const LOOK_MS = 10
+
+/**
+ * Numbers are given before they are committed, by transactions that have begun to write. So when all are over that wrote at the moment of the greatest number that is
+ * seen, none below it can come any more. Undefined: one stays open for long, or this very one writes.
+ */
+function settledEnd(db: Connection): number | undefined {
+  const seen = db
+    .query<{ end: bigint; next: bigint; own: string | null }, []>(
+      `SELECT (SELECT coalesce(max(number), 0) FROM receipts) AS end, CAST(CAST(pg_snapshot_xmax(pg_current_snapshot()) AS TEXT) AS BIGINT) AS next,
+         CAST(pg_current_xact_id_if_assigned() AS TEXT) AS own`,
+    )
+    .get()
+  const oldest = db.query<{ oldest: bigint }, []>('SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS TEXT) AS BIGINT) AS oldest')
+  if (seen === null || seen.own !== null) return undefined
+  for (const lateMs = performance.now() + OPEN_MS_MAX; performance.now() < lateMs; Bun.sleepSync(LOOK_MS)) {
+    if ((oldest.get()?.oldest ?? 0n) >= seen.next) return Number(seen.end)
+  }
+  return undefined
+}
 
 const RULE = 'the schema is that of this program'
 
