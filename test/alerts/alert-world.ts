@@ -71,7 +71,7 @@ export class AlertWorld {
       sql,
       factsOf: (accountId) => Promise.resolve(this.#facts(accountId)),
       sendWebhook: (message) =>
-        sendWebhook(message, { allowPrivate: true, resolve: () => Promise.resolve(['127.0.0.1']), ca: authority.pem, timeoutMs: 1_000 }),
+        sendWebhook(message, { allowPrivate: true, resolve: () => Promise.resolve(['127.0.0.1']), ca: authority.pem, timeoutMs: 20_000 }),
       sendMail: (to, mail) => {
         this.mails.push({ to, ...mail })
         return Promise.resolve(this.mailProblem)

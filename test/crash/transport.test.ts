@@ -10,7 +10,7 @@ import { configurationOf, UPSTREAM_ENV } from './configuration.ts'
 import { MODEL_ID } from './load.ts'
 import { type GatewayProcess, Place, PROCESS_TIMEOUT_MS } from './process.ts'
 
-setDefaultTimeout(PROCESS_TIMEOUT_MS)
+setDefaultTimeout(3 * PROCESS_TIMEOUT_MS)
 
 const MESSAGE = {
   id: 'msg_1',

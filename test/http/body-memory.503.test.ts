@@ -232,7 +232,7 @@ test('a large answer counts until its client has taken it, or has gone; its key 
   await until(() => gateway.bodies.bytes === 0)
   slow.reset()
   script = nativeMessage(MESSAGE)
-}, 30_000)
+}, 60_000)
 
 test.each([
   ['gzip', gzipSync],
@@ -305,7 +305,7 @@ describe('in a process of 640 MiB, whose pool is 160 MiB and a share 40 MiB', ()
     expect(refused.headers.get('x-should-retry')).toBeNull()
     uploads.stop()
     await emptied()
-  }, 20_000)
+  }, 60_000)
 
   test('an account with funds has one share, however many keys send for it', async () => {
     const rich = await small.createKey({ id: 'key_rich' })

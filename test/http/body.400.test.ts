@@ -171,7 +171,7 @@ test('bombs of every encoding are 413, before they are inflated past the limit',
     expect(performance.now() - startedAt).toBeLessThan(PROMPT_MS)
   }
   expectUntouched()
-}, 30_000)
+}, 60_000)
 
 test('what is sent is bounded, too: bytes behind a compressed body of which nothing comes out are 413, without a content-length', async () => {
   const plain = JSON.stringify(NATIVE)
@@ -202,7 +202,7 @@ test('what is sent is bounded, too: bytes behind a compressed body of which noth
     ])
   }
   expectUntouched()
-}, 30_000)
+}, 60_000)
 
 test('an encoding that is unknown, doubled or broken is 400 naming the header', async () => {
   const body = JSON.stringify(NATIVE)

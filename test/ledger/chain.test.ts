@@ -11,7 +11,8 @@ import { runs } from '../support/property-runs.ts'
 import { fileTest } from '../support/store-choice.ts'
 
 const HOLD = usd('0.01')
-const TIMEOUT_MS = 30_000
+const RUNS = runs(25)
+const TIMEOUT_MS = 60_000 + RUNS * 2_000
 
 const OWNER = ownerText('acc_1')
 const RECEIPT = {
@@ -152,7 +153,7 @@ test(
         }
         machine.close()
       }),
-      { numRuns: runs(25) },
+      { numRuns: RUNS },
     )
   },
   TIMEOUT_MS,

@@ -317,7 +317,7 @@ test('an operator’s write that a dying thread may or may not have committed co
   expect(await Promise.all(answers)).toEqual([...Array.from({ length: 6 }, () => 'held' as const), 'reserved'])
   await ledger.close()
   expect(differencesAt(path)).toEqual([])
-}, 30_000)
+}, 60_000)
 
 test('settles that a dying thread committed without a word are spent once in memory, however many were on their way', async () => {
   let isMute = false
@@ -354,7 +354,7 @@ test('settles that a dying thread committed without a word are spent once in mem
   expect(await ledger.hold(holdRequest('none', 'key_a', picos(1n)))).toBe('reserved')
   await ledger.close()
   expect(differencesAt(path)).toEqual([])
-}, 30_000)
+}, 60_000)
 
 test('a settle that the spill kept is spent once in memory, also where the thread that replayed it dies without a word', async () => {
   const workers: Worker[] = []

@@ -146,4 +146,4 @@ test('a file that another program keeps locked is named as such', async () => {
   holder.run('ROLLBACK')
   holder.close()
   expect(opened).toMatchObject({ problem: 'locked' })
-}, 20_000)
+}, 60_000)

@@ -210,7 +210,7 @@ test('verify is silent on a sound ledger and names each thing that was tampered 
     for (const { stored, recomputed } of found) expect(stored).not.toBe(recomputed)
     report.close()
   }
-}, 30_000)
+}, 60_000)
 
 test('the days of a large ledger are compared in one pass, and one that differs by a picodollar is named', () => {
   const path = makeLedger()

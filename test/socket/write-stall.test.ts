@@ -94,4 +94,4 @@ test('a client that reads little by little is not reset, however long it takes',
   expect(raw.isClosed()).toBe(false)
   raw.reset()
   await stage.gateway.idle()
-}, 30_000)
+}, 60_000)

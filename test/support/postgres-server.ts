@@ -15,6 +15,8 @@ export type Postgres = Readonly<{
   port: number
   /** Of the server's first process; the others are its children. */
   pid(): number
+  /** What it has said so far, such as which statements failed. */
+  log(): string
   /**
    * The address of a fresh database, owned by the role that it names, which is no superuser. `like` is that of another database of this server: a copy of it,
    * to which nobody may be connected meanwhile.
@@ -82,6 +84,7 @@ function serve(folder: string, port: number, settings: readonly string[]): Postg
   return {
     port,
     pid: () => serverOf(data),
+    log: () => readFileSync(join(data, 'log'), 'utf8'),
     createDatabase: async (like) => {
       const name = `test_${crypto.randomUUID().replaceAll('-', '')}`
       // Copying its files takes half of what logging its pages does.

@@ -180,7 +180,7 @@ describe('connections', () => {
     await until(() => server.connectionsClosed() === closed + 1, 12_000)
     expect(await ask(upstream)).toBe('{}')
     expect(server.connectionsOpened() - opened).toBe(2)
-  }, 20_000)
+  }, 60_000)
 
   test('one that rests does not keep the process', async () => {
     play(whole('{}'))

@@ -209,7 +209,7 @@ describe('what is left', () => {
       await close(node)
       await outside.close()
     },
-    30_000,
+    60_000,
   )
 
   postgresTest(
@@ -249,7 +249,7 @@ describe('what is left', () => {
       await close(a, b)
       crossing.close()
     },
-    30_000,
+    60_000,
   )
 
   postgresTest('Postgres that stops at once and comes back within the term loses no settle and fences nobody', async () => {

@@ -5,7 +5,7 @@ import type { NowDocument } from '../../../src/web/now/document.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../../support/gateway.ts'
 import { type Operator, signInOperator } from '../../support/operator.ts'
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(60_000)
 
 let gateway: TestGateway
 let operator: Operator
