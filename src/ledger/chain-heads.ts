@@ -3,12 +3,12 @@
  * read again. Rules: ledger.md "Chain".
  */
 
-import { NO_HASH, nextHash, ownerText, priceText, privateText, receiptText } from './chain.ts'
+import { NO_HASH, nextHash, type Owner, type Price, priceOf, privateText, receiptText } from './chain.ts'
 import type { ChainPlace } from './chain-place.ts'
 import type { Statements } from './statements.ts'
 import type { Debit, PriceVersion } from './task.ts'
 
-type Head = { count: number; hash: string; blob: Buffer | null; readonly owner: string }
+type Head = { count: number; hash: string; blob: Buffer | null; readonly owner: Owner }
 
 /** The next row of a chain, not yet in it. */
 export type Link = Readonly<{ seq: number; hash: Buffer }>
@@ -22,7 +22,7 @@ export class ChainHeads {
   readonly #bootId: string
   readonly #heads = new Map<number, Head>()
   readonly #keys = new Map<number, string>()
-  readonly #prices = new Map<PriceVersion, string>()
+  readonly #prices = new Map<PriceVersion, Price>()
 
   constructor(statements: Statements, bootId: string) {
     this.#place = statements.chain
@@ -120,7 +120,7 @@ export class ChainHeads {
   #learnHeads(accounts: readonly number[]): void {
     const { lane } = this.#place
     for (const { account, id, count, hash } of this.#place.headsOf(accounts)) {
-      this.#heads.set(account, { count, hash: hash?.toString('hex') ?? NO_HASH, blob: hash, owner: ownerText(id, lane) })
+      this.#heads.set(account, { count, hash: hash?.toString('hex') ?? NO_HASH, blob: hash, owner: { account: id, lane } })
     }
   }
 
@@ -128,17 +128,17 @@ export class ChainHeads {
     const known = this.#keys.get(number)
     if (known !== undefined) return known
     this.#learnKeys([number])
-    return this.#keys.get(number) ?? '""'
+    return this.#keys.get(number) ?? ''
   }
 
   #learnKeys(numbers: readonly number[]): void {
-    for (const { key, id } of this.#place.keyIdsOf(numbers)) this.#keys.set(key, JSON.stringify(id))
+    for (const { key, id } of this.#place.keyIdsOf(numbers)) this.#keys.set(key, id)
   }
 
-  #priceOf(version: PriceVersion): string {
+  #priceOf(version: PriceVersion): Price {
     const known = this.#prices.get(version)
     if (known !== undefined) return known
-    const price = priceText(version.modelId, version.rates)
+    const price = priceOf(version.modelId, version.rates)
     this.#prices.set(version, price)
     return price
   }

@@ -3,7 +3,7 @@
  * Rules: ledger.md "Chain".
  */
 
-import { creditText, ownerText, priceText, privateText, receiptText } from './chain.ts'
+import { creditText, type Price, priceOf, privateText, receiptText } from './chain.ts'
 import type { Connection } from './connection.ts'
 
 /** `amount` is what it adds to the balance; `at` the Unix milliseconds under which a statement counts it. */
@@ -100,7 +100,7 @@ export class ChainTexts {
   readonly #db: Connection
   readonly #salt: string
   /** Few, and each in many rows. */
-  readonly #prices = new Map<bigint, string>()
+  readonly #prices = new Map<bigint, Price>()
 
   constructor(db: Connection) {
     this.#db = db
@@ -131,8 +131,8 @@ export class ChainTexts {
       firstByteMs: row.firstByteMs,
       durationMs: row.durationMs,
     }
-    const owner = ownerText(row.accountId ?? '', row.lane)
-    const text = receiptText(facts, owner, JSON.stringify(row.keyId ?? ''), this.#priceOf(row.price), secret)
+    const owner = { account: row.accountId ?? '', lane: Number(row.lane) }
+    const text = receiptText(facts, owner, row.keyId ?? '', this.#priceOf(row.price), secret)
     return {
       account: Number(row.account),
       isCredit: false,
@@ -146,18 +146,18 @@ export class ChainTexts {
     }
   }
 
-  #priceOf(number: bigint): string {
+  #priceOf(number: bigint): Price {
     const known = this.#prices.get(number)
     if (known !== undefined) return known
     const { modelId, ...rates } = this.#db.query<StoredPrice, [bigint]>(PRICE).get(number) ?? NO_PRICE
-    const text = priceText(modelId ?? '', rates)
-    this.#prices.set(number, text)
-    return text
+    const price = priceOf(modelId ?? '', rates)
+    this.#prices.set(number, price)
+    return price
   }
 
   credit(row: StoredCredit): ChainRow {
     const { id, seq, hash, amount, actor, reason, createdAt } = row
-    const owner = ownerText(row.accountId ?? '', row.lane)
+    const owner = { account: row.accountId ?? '', lane: Number(row.lane) }
     const text = creditText({ ...row, amountPicos: amount }, owner, privateText(this.#salt, [actor, reason]))
     return {
       account: Number(row.account),
