@@ -317,8 +317,8 @@ CREATE TABLE audit_log (
 CREATE INDEX audit_log_at ON audit_log (at);
 CREATE INDEX audit_log_target ON audit_log (target, at);
 
--- Cost and waiver are the tokens at the rates of the price version, to the picodollar.
-CREATE TRIGGER receipts_exact_price BEFORE INSERT ON receipts
+-- Cost and waiver are the tokens at the rates of the price version, to the picodollar. AFTER, which undoes as well: before it, SQLite makes the row twice.
+CREATE TRIGGER receipts_exact_price AFTER INSERT ON receipts
 WHEN NEW.cost_picos + NEW.waived_picos IS NOT (
   SELECT NEW.input_tokens * input_rate_picos + NEW.output_tokens * output_rate_picos
     + NEW.cache_read_tokens * cache_read_rate_picos + NEW.cache_write_5m_tokens * cache_write_5m_rate_picos

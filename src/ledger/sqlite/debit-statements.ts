@@ -1,12 +1,12 @@
 /** The statements of a group's debits in a file: all that runs with every request, bound by position. Rules: ledger.md "Guards". */
 
-import type { Database } from 'bun:sqlite'
-import { ATTEMPT_COLUMNS, COUNTERS, MARK_CHANGES, MARK_COLUMNS, RECEIPT_COLUMNS } from '../row-values.ts'
+import type { Changes, Database } from 'bun:sqlite'
+import { ATTEMPT_COLUMNS, COUNTERS, MARK_CHANGES, MARK_COLUMNS, RECEIPT_COLUMNS, type Value } from '../row-values.ts'
 
 export function prepareDebitStatements(db: Database) {
   return {
     /** A receipt that is there already stays as it is, and `changes` is 0. */
-    insertReceipt: db.prepare(`INSERT INTO receipts ${rowOf(RECEIPT_COLUMNS)} ON CONFLICT (request_id) DO NOTHING`),
+    insertReceipt: db.prepare(`INSERT INTO receipts ${rowOf(RECEIPT_COLUMNS)} ON CONFLICT (request_id) DO NOTHING`) as unknown as OfRow,
     insertAttempt: db.prepare(`INSERT INTO attempts ${rowOf(ATTEMPT_COLUMNS)} ON CONFLICT (request_id, attempt) DO NOTHING`),
     putMark: db.prepare(
       `INSERT INTO marks ${rowOf(MARK_COLUMNS)} ON CONFLICT (request_id) DO UPDATE SET ${MARK_CHANGES.map((name) => `${name} = excluded.${name}`).join(', ')}`,
@@ -38,6 +38,9 @@ export function prepareDebitStatements(db: Database) {
     ),
   }
 }
+
+/** bun:sqlite takes all values as one array, too, which its type does not say of a statement: spread over a call, thirty of them are copied twice. */
+type OfRow = Readonly<{ run(values: readonly Value[]): Changes }>
 
 export type DebitStatements = Readonly<ReturnType<typeof prepareDebitStatements>>
 

@@ -35,7 +35,7 @@ export class SqliteDebits implements Debits {
   #insert({ debit, price, version, day }: Priced): boolean {
     const numbers = { price, boot: this.#boot, upstream: this.#numbers.upstreamOf(debit.upstream) }
     const { link, values } = receiptRow(debit, numbers, version, day, this.#heads)
-    const { changes } = this.#statements.insertReceipt.run(...values)
+    const { changes } = this.#statements.insertReceipt.run(values)
     if (debit.isMarked) this.#statements.deleteMark.run(debit.requestId)
     if (changes === 0) return false
     this.#heads.append(debit.accountNumber, link)
