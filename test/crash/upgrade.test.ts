@@ -49,6 +49,8 @@ const stream = (directives: string): string => {
 class Load {
   readonly fates: Record<Fate, number> = { whole: 0, lost: 0, cut: 0 }
   readonly wrong: string[] = []
+  /** Told to come again in a second: another node had not given back in time what it held of the account, as on a machine that has too much to do. */
+  delayed = 0
   connections = 0
   #isOn = true
   readonly #loops: Promise<void>[] = []
@@ -60,7 +62,8 @@ class Load {
         const { fate, text, isNew } = await connection.ask(request)
         this.fates[fate]++
         if (isNew) this.connections++
-        if (fate === 'whole' && !(text.startsWith('HTTP/1.1 200 ') && text.includes(end))) this.wrong.push(text.slice(0, 500))
+        if (fate === 'whole' && text.startsWith('HTTP/1.1 429 ') && text.includes('retry-after: 1')) this.delayed++
+        else if (fate === 'whole' && !(text.startsWith('HTTP/1.1 200 ') && text.includes(end))) this.wrong.push(text.slice(0, 500))
         if (!keeps) connection.close()
       }
       connection.close()
@@ -95,8 +98,9 @@ postgresTest(`${UPGRADES} upgrades under load cut no stream and reset no connect
   }
   await Promise.all(left)
   await load.stop()
-  const { fates, wrong, connections } = load
+  const { fates, wrong, connections, delayed } = load
   expect(wrong).toEqual([])
+  expect(delayed).toBeLessThan(fates.whole / 1_000)
   expect(fates.cut).toBe(0)
   expect(connections).toBeGreaterThan(UPGRADES * 100)
   if (!migrates)
@@ -146,10 +150,11 @@ postgresTest(
     const running = await openStreams(gateway, port)
     gateway.signal('SIGTERM')
     await gateway.said('draining')
-    while ((await fetch(`${gateway.operatorUrl}/readyz`)).status === 200) await Bun.sleep(5)
-    await Bun.sleep(100)
+    const isRefused = ({ text }: { text: string }): boolean => text === '' || text.startsWith('HTTP/1.1 503 ')
+    // That nobody else listens is seen in the kernel's tables, which takes a moment.
+    while (!isRefused(await new KeptConnection(port).ask(stream('say=Hello there')))) await Bun.sleep(5)
     const answers = await Promise.all([kept, new KeptConnection(port)].map((one) => one.ask(stream('say=Hello there'))))
-    expect(answers.filter(({ text }) => text !== '' && !text.startsWith('HTTP/1.1 503 '))).toEqual([])
+    expect(answers.filter((answer) => !isRefused(answer))).toEqual([])
     for (const { fate, text } of await Promise.all(running)) expect([fate, text.includes('message_stop')]).toEqual(['whole', true])
     expect(await gateway.exited).toEqual({ code: 0, signal: null })
   },
