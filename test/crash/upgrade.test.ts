@@ -150,11 +150,15 @@ postgresTest(
     const running = await openStreams(gateway, port)
     gateway.signal('SIGTERM')
     await gateway.said('draining')
+    let isOver = false
+    for (const one of running) one.finally(() => (isOver = true)).catch(() => undefined)
     const isRefused = ({ text }: { text: string }): boolean => text === '' || text.startsWith('HTTP/1.1 503 ')
     // That nobody else listens is seen in the kernel's tables, which takes a moment.
     while (!isRefused(await new KeptConnection(port).ask(stream('say=Hello there')))) await Bun.sleep(5)
     const answers = await Promise.all([kept, new KeptConnection(port)].map((one) => one.ask(stream('say=Hello there'))))
     expect(answers.filter((answer) => !isRefused(answer))).toEqual([])
+    // It did not wait for its streams to end.
+    expect(isOver).toBeFalse()
     for (const { fate, text } of await Promise.all(running)) expect([fate, text.includes('message_stop')]).toEqual(['whole', true])
     expect(await gateway.exited).toEqual({ code: 0, signal: null })
   },

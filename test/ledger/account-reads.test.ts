@@ -16,7 +16,8 @@ import { PageTable } from '../../src/ledger/sqlite/page-table.ts'
 import { createKey, holdTask, type Machine, NOW, openMachine, operateTask, RATES, settlement, sha256, usd } from '../support/ledger.ts'
 import { runs } from '../support/property-runs.ts'
 
-const TIMEOUT_MS = 60_000
+const RUNS = runs(15)
+const TIMEOUT_MS = 60_000 + RUNS * 1_000
 const HOUR_MS = DAY_MS / 24
 const KEYS = ['key_a', 'key_b', 'key_c'] as const
 const PRICES: readonly Rates[] = [RATES, { ...RATES, input: picos(4_000_000n), cacheRead: picos(500_000n) }]
@@ -146,7 +147,7 @@ test(
         expect(machine.differences()).toEqual([])
         machine.close()
       }),
-      { numRuns: runs(15) },
+      { numRuns: RUNS },
     )
   },
   TIMEOUT_MS,
