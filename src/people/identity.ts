@@ -3,13 +3,14 @@
  * What it may be asked stands in `ways.ts`. Rules: pages.md "Ways in", "Sessions".
  */
 
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { passkey } from '@better-auth/passkey'
 import { type BetterAuthOptions, betterAuth } from 'better-auth'
 import { APIError } from 'better-auth/api'
 import { kyselyOver } from './kysely-over.ts'
 import type { Listener, Origins } from './origins.ts'
 import { PASSWORD_CHARS, passwordHash } from './password.ts'
-import type { PeopleSql } from './people-sql.ts'
+import { PeopleAway, type PeopleSql } from './people-sql.ts'
 import { cookieNameOf, SESSION_S } from './sessions.ts'
 
 export type IdentityOptions = Readonly<{
@@ -26,15 +27,40 @@ export type IdentityOptions = Readonly<{
   onBug: (bug: unknown) => void
 }>
 
-/** Answers a request whose path begins with `/cabinet/auth` or `/console/auth`. */
+/** Answers a request whose path begins with `/cabinet/auth` or `/console/auth`. Rejects with PeopleAway where the store could not be asked. */
 export type Identity = Readonly<{ answer(request: Request): Promise<Response> }>
 
 const RESET_S = 3_600
 
 export function makeIdentity(options: IdentityOptions): Identity {
-  const auth = betterAuth(optionsOf(options))
-  return { answer: (request) => auth.handler(request) }
+  const asked = new AsyncLocalStorage<Asked>()
+  const auth = betterAuth(optionsOf({ ...options, sql: noticing(options.sql, asked) }))
+  return {
+    async answer(request) {
+      const one: Asked = {}
+      const answer = await asked.run(one, () => auth.handler(request))
+      if (one.away !== undefined) throw one.away
+      return answer
+    },
+  }
 }
+
+/** What a request met. */
+type Asked = { away?: PeopleAway }
+
+/** better-auth makes a 500 of a store that is away, or says that it is done: of a sign-out that ended nothing, too. */
+const noticing = (sql: PeopleSql, asked: AsyncLocalStorage<Asked>): PeopleSql => ({
+  ...sql,
+  async ask(text, given) {
+    try {
+      return await sql.ask(text, given)
+    } catch (error) {
+      const one = asked.getStore()
+      if (one !== undefined && error instanceof PeopleAway) one.away = error
+      throw error
+    }
+  },
+})
 
 /** Exported for the test that compares the tables with what better-auth would make. */
 export function optionsOf({ sql, listener, origins, secret, isOperator, sendReset, onReset, onBug }: IdentityOptions) {
@@ -49,7 +75,12 @@ export function optionsOf({ sql, listener, origins, secret, isOperator, sendRese
     trustedOrigins: [...allowed],
     telemetry: { enabled: false },
     logger: { disabled: true },
-    onAPIError: { onError: (error: unknown) => (isRefusal(error) ? undefined : onBug(error)) },
+    onAPIError: {
+      onError: (error: unknown) => {
+        if (error instanceof PeopleAway) throw error
+        if (!isRefusal(error)) onBug(error)
+      },
+    },
     // Our own delays are per address and per e-mail, and never lock out a person.
     rateLimit: { enabled: false },
     user: { modelName: 'person' },
