@@ -52,9 +52,11 @@ export class HeldRows {
     const numbers = new Map<string | undefined, number>()
     for (const { id, number } of accounts) numbers.set(id, Number(number))
     for (const { id, account } of keys) numbers.set(id, Number(account))
+    const marked = new Map(tasks.flatMap((task) => (task.kind === 'mark' ? [[task.mark.requestId, task.mark.accountNumber] as const] : [])))
     return new Map(
       named.flatMap(({ task, account, accountId, keyId }) => {
-        const number = account ?? numbers.get(keyId) ?? numbers.get(accountId)
+        // Before its mark it would take away nothing, and the mark would stay.
+        const number = task.kind === 'unmark' ? marked.get(task.requestId) : (account ?? numbers.get(keyId) ?? numbers.get(accountId))
         return number !== undefined && held.has(number) ? [[task, number] as const] : []
       }),
     )

@@ -64,6 +64,13 @@ async function receiptsAt(url: string): Promise<readonly string[]> {
   return rows.map(({ request_id }) => request_id)
 }
 
+async function marksAt(url: string): Promise<readonly string[]> {
+  const outside = asking(url)
+  const rows = await outside.ask<{ request_id: string }>('SELECT request_id FROM marks')
+  await outside.close()
+  return rows.map(({ request_id }) => request_id)
+}
+
 for (const [what, statement] of [
   ['account', "SELECT FROM accounts WHERE id = 'acc_a' FOR UPDATE"],
   ['key', "SELECT FROM keys WHERE id = 'key_a' FOR UPDATE"],
@@ -149,3 +156,24 @@ postgresTest('a ledger that is closed while a row is locked leaves the ends to w
   await next.ledger.close()
   expect(differencesAt(url)).toEqual([])
 })
+
+postgresTest(
+  'the mark of a request that ended without a receipt goes, also where a lock kept it from being written until then',
+  async () => {
+    const url = await postgres().createDatabase()
+    const { withKey, hold, settle, ledger } = await openNode(url, { retryMs: 60_000, markAfterMs: 1_500 })
+    for (const key of ['key_a', 'key_b']) await withKey(key)
+    for (const n of [1, 2]) expect(await hold(`a_${n}`, 'key_a')).toBe('held')
+    const giveBack = await atPrompt(url, "SELECT FROM accounts WHERE id = 'acc_a' FOR UPDATE")
+    const settled = settle('a_1')
+    // The locked row is known before the mark is due.
+    await Bun.sleep(3_000)
+    expect(ledger.void('a_2')).toBe('voided')
+    expect(await hold('b_1', 'key_b')).toBe('held')
+    expect(await settle('b_1')).toBe('settled')
+    await giveBack()
+    expect(await settled).toBe('settled')
+    expect(await marksAt(url)).toEqual([])
+    await ledger.close()
+  },
+)
