@@ -70,8 +70,10 @@ export class LeaseLine {
     }
     this.#isAsking = true
     this.#ask(asked).catch((bug: unknown) => {
-      this.#refuse(this.#keys.values(), 'unavailable', this.#lastNumber)
       this.#options.onBug(bug)
+      this.#refuse(this.#keys.values(), 'unavailable', this.#lastNumber)
+      this.#isAsking = false
+      this.#askNext()
     })
   }
 

@@ -34,7 +34,16 @@ function makeNode({ balance = 100n, limits = [null] as readonly (bigint | null)[
     })
   })
   /** `underWay`: requests for which an ask is, now and at most. */
-  const state = { asks: 0, askedKeys: [] as number[], underWay: 0, underWayMax: 0, waits: 0, isAway: false, bugs: [] as unknown[] }
+  const state = {
+    asks: 0,
+    askedKeys: [] as number[],
+    underWay: 0,
+    underWayMax: 0,
+    waits: 0,
+    isAway: false,
+    isBroken: false,
+    bugs: [] as unknown[],
+  }
   let late: Promise<void> | undefined
   const answerTo = (task: Task): LeaseAnswer | 'unavailable' => {
     if (state.isAway) return 'unavailable'
@@ -42,6 +51,7 @@ function makeNode({ balance = 100n, limits = [null] as readonly (bigint | null)[
     return answer ?? 'unavailable'
   }
   const ask = async (task: Task): Promise<unknown> => {
+    if (state.isBroken) throw new Error('a bug')
     if (task.kind === 'ask') {
       state.asks++
       state.askedKeys.push(task.ask.keyNumber)
@@ -240,6 +250,15 @@ test('a ledger that does not answer lets nobody in, and what it leased before st
   state.isAway = true
   expect(await hold('req_2', 10n)).toBe('held')
   expect(await hold('req_3', 9_000n)).toBe('unavailable')
+})
+
+test('an ask that fails by a bug refuses those who wait, and no one who comes later', async () => {
+  const { hold, state } = makeNode()
+  state.isBroken = true
+  expect(await hold('req_1', 10n)).toBe('unavailable')
+  expect(state.bugs).toHaveLength(1)
+  state.isBroken = false
+  expect(await Promise.race([hold('req_2', 10n), Bun.sleep(1_000)])).toBe('held')
 })
 
 test('a key that is turned off while its request is asked for is not held, and what it was granted goes back', async () => {
