@@ -6,28 +6,10 @@
 import { expect } from 'bun:test'
 import type { PostgresConnection } from '../../../src/ledger/postgres/connection.ts'
 import { differencesInDatabase } from '../../../src/ledger/postgres/verify.ts'
-import type { Task } from '../../../src/ledger/task.ts'
-import { createKey, holdRequest, type Machine, openMachine, operateTask, settlement, usd } from '../../support/ledger.ts'
+import { createKey, openMachine, operateTask } from '../../support/ledger.ts'
+import { settleMany } from '../../support/many-settles.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { connectPostgres } from '../../support/postgres-connection.ts'
-
-let requests = 0
-
-function settleMany({ wallets, ledger, statesOf }: Machine, count: number, keyId = 'key_a'): void {
-  for (const state of statesOf(keyId)) wallets.load(state)
-  const tasks: Task[] = []
-  for (let n = 0; n < count; n++) {
-    const requestId = `req_${++requests}`
-    wallets.hold(holdRequest(requestId, keyId, usd('0.0001')), 0)
-    const debit = wallets.settle(settlement(requestId, { input: 1 }))
-    if (debit === undefined) throw new Error('not held')
-    wallets.settled(requestId)
-    tasks.push({ kind: 'settle', debit })
-  }
-  ledger.define(wallets.prices)
-  const applied = ledger.apply(tasks)
-  if (applied.kind === 'failed') throw new Error(applied.problem)
-}
 
 /** Of two nodes, with so many receipts. */
 async function openLedger(receipts: number) {
