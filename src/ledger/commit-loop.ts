@@ -25,6 +25,8 @@ export type NumberedTask = Numbered<{ task: Task }>
 const TASKS_PER_COMMIT_MAX = 1_024
 const RETRY_PAUSE_MS = 50
 const PROBE_PAUSE_MS = 200
+/** What looks at a spill that locks keep out of the ledger may take of the thread's time: one part in so many. */
+const HELD_REPLAY_PARTS = 10
 const NOBODY: ReadonlySet<number> = new Set()
 
 export class CommitLoop {
@@ -37,6 +39,8 @@ export class CommitLoop {
   readonly #held = new Map<NumberedTask, number>()
   /** Accounts of which the spill keeps settles, because their rows stayed locked. */
   #unsettled = NOBODY
+  /** Until then these are known to be all of which it does, and it is not tried again. */
+  #isHeldUntilMs = 0
   #again: ReturnType<typeof setTimeout> | undefined
   #isScheduled = false
   #isWritable = true
@@ -69,6 +73,7 @@ export class CommitLoop {
     if (this.#held.size > 0) this.#keepOrRefuse([...this.#held.keys()])
     clearTimeout(this.#probing)
     clearTimeout(this.#again)
+    this.#isHeldUntilMs = 0
     this.#replay()
     this.#spill.close()
     this.#ledger.close()
@@ -195,12 +200,16 @@ export class CommitLoop {
 
   /** True: nothing is in the spill any more, or only what somebody's lock keeps out of the ledger. */
   #replay(): boolean {
-    if (this.#spill.isEmpty) return true
+    const startedMs = performance.now()
+    if (this.#spill.isEmpty || startedMs < this.#isHeldUntilMs) return true
     const replayed = this.#spill.replay()
     if (replayed.kind === 'failed') {
       this.#noteFailure(replayed)
-      this.#unsettled = replayed.isHeld === true ? this.#spill.accounts() : NOBODY
-      return replayed.isHeld === true
+      const isHeld = replayed.isHeld === true
+      this.#unsettled = isHeld ? this.#spill.accounts() : NOBODY
+      const endedMs = performance.now()
+      this.#isHeldUntilMs = isHeld ? endedMs + HELD_REPLAY_PARTS * (endedMs - startedMs) : 0
+      return isHeld
     }
     this.#unsettled = NOBODY
     const { settled, faults } = replayed
@@ -212,6 +221,7 @@ export class CommitLoop {
   #keepOrRefuse(batch: readonly NumberedTask[]): void {
     const wasWritable = this.#isWritable
     this.#isWritable = false
+    this.#isHeldUntilMs = 0
     for (const numbered of batch) this.#held.delete(numbered)
     this.#tell({
       ...NOTHING,

@@ -2,7 +2,7 @@
 
 import { problemOf } from '../../db/open.ts'
 import { SpillFile } from './spill-file.ts'
-import { canSpill, frameOf, readFrame } from './spill-records.ts'
+import { canSpill, frameOf, readFrame, type Spilled } from './spill-records.ts'
 import type { NotApplied, Replayed, Store } from './store.ts'
 import type { OpenProblem, Task } from './task.ts'
 
@@ -11,6 +11,8 @@ export const spillPathOf = (ledgerPath: string): string => `${ledgerPath}.spill`
 export class Spill {
   readonly #file: SpillFile | undefined
   readonly #ledger: Store
+  /** Once asked for: to read all that is kept takes long. */
+  #accounts: Set<number> | undefined
 
   private constructor(file: SpillFile | undefined, ledger: Store) {
     this.#file = file
@@ -47,20 +49,26 @@ export class Spill {
   /** True: all of them are flushed. False: none is kept. */
   keep(tasks: readonly Task[]): boolean {
     const kept = tasks.filter(canSpill)
-    return kept.length > 0 && this.#file?.append(frameOf(kept, (index) => this.#ledger.versionAt(index), this.#ledger.boot)) === true
+    if (kept.length === 0 || this.#file?.append(frameOf(kept, (index) => this.#ledger.versionAt(index), this.#ledger.boot)) !== true)
+      return false
+    for (const task of kept) if (task.kind === 'settle') this.#accounts?.add(task.debit.accountNumber)
+    return true
   }
 
   /** Of which it keeps settles. */
   accounts(): ReadonlySet<number> {
-    const spilled = this.#file?.frames.map(readFrame) ?? []
-    return new Set(spilled.flatMap(({ debits }) => debits.map(({ accountNumber }) => accountNumber)))
+    const spilled = (): readonly Spilled[] => this.#file?.frames.map(readFrame) ?? []
+    this.#accounts ??= new Set(spilled().flatMap(({ debits }) => debits.map(({ accountNumber }) => accountNumber)))
+    return new Set(this.#accounts)
   }
 
   /** Nothing changes where it was done before, and nothing of it is lost where it fails. */
   replay(): Replayed | NotApplied {
     if (this.#file === undefined || this.isEmpty) return { kind: 'replayed', settled: [], faults: [] }
     const replayed = this.#ledger.replay(this.#file.frames.map(readFrame))
-    if (replayed.kind === 'replayed') this.#file.clear()
+    if (replayed.kind === 'failed') return replayed
+    this.#file.clear()
+    this.#accounts = undefined
     return replayed
   }
 

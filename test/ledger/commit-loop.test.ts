@@ -32,7 +32,7 @@ function makeLoop(retryMs = 0) {
     if (debit === undefined) throw new Error('not held')
     return { kind: 'settle', debit }
   }
-  const state = { canApply: true, canReplay: true, done: [] as string[] }
+  const state = { canApply: true, canReplay: true, isLocked: false, heldReplays: 0, apart: [] as number[], done: [] as string[] }
   const answerTo = ({ kind }: Task): Answer => (kind === 'ask' ? GRANTED : kind === 'settle' ? 'settled' : 'unavailable')
   const store: Store = {
     id: 'ledger',
@@ -43,7 +43,8 @@ function makeLoop(retryMs = 0) {
       if (version === undefined) throw new Error('no such price')
       return version
     },
-    apply: (tasks) => {
+    apply: (tasks, unsettled = new Set()) => {
+      state.apart = [...unsettled]
       if (!state.canApply) return { kind: 'failed', problem: 'away' }
       state.done.push(...tasks.map(({ kind }) => kind))
       return { kind: 'applied', answers: tasks.map(answerTo), changes: [], faults: [], held: new Set() }
@@ -51,6 +52,11 @@ function makeLoop(retryMs = 0) {
     recover: () => 0,
     replay: (frames) => {
       if (!state.canReplay) return { kind: 'failed', problem: 'away' }
+      if (state.isLocked) {
+        state.heldReplays++
+        Bun.sleepSync(50)
+        return { kind: 'failed', problem: 'locked', isHeld: true }
+      }
       state.done.push('replay')
       return { kind: 'replayed', settled: frames.flatMap(({ debits }) => debits.map(({ requestId }) => requestId)), faults: [] }
     },
@@ -93,5 +99,23 @@ test('a lease is moved behind all settles that were sent before it, however many
   loop.add([{ number: 9_999, task: { kind: 'ask', ask } }])
   await until('it is granted', () => answers().some(({ number }) => number === 9_999))
   expect(state.done.indexOf('ask')).toBe(2_500)
+  loop.close()
+})
+
+test("a spill that somebody's lock keeps out of the ledger, however long it takes to look at, delays few groups of the others", async () => {
+  const { loop, settle, state, answers } = makeLoop()
+  state.canApply = false
+  loop.add([{ number: 1, task: settle('req_1') }])
+  await until('it is spilled', () => answers().some(({ number, answer }) => number === 1 && answer === 'spilled'))
+  state.canApply = true
+  state.isLocked = true
+  for (let number = 2; number < 22; number++) {
+    loop.add([{ number, task: { kind: 'ask', ask } }])
+    await until('it is answered', () => answers().some(({ number: other }) => other === number))
+    expect(state.apart).toEqual([1])
+  }
+  expect(state.heldReplays).toBeLessThan(5)
+  state.isLocked = false
+  await until('it is replayed', () => state.done.includes('replay'))
   loop.close()
 })
