@@ -50,7 +50,7 @@ export type HeldThere = Readonly<{ holds: readonly Hold[]; count: number; silent
 
 /** A page of what the gateways there hold, oldest first. */
 export async function holdsThroughSockets(place: SocketPlace, query: HoldsQuery): Promise<HeldThere> {
-  const answers = await askEach(socketsOf(place), `holds ${writeMessage(query)}`, readHolds)
+  const answers = await askEach(socketsOf(place), `holds ${writeMessage(query)}`, readHolds, WAITS.memory)
   const holds = answers.flatMap(({ said }) => (said === 'silent' ? [] : said))
   return { holds: holdsPage(holds, query), count: answers.length, silent: silentOf(answers) }
 }

@@ -2,10 +2,14 @@
 
 import { expect, test } from 'bun:test'
 import { picos } from '../../src/core/money.ts'
+import type { Hold } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/sqlite/open.ts'
 import { listenOnOperatorSocket } from '../../src/operator/operator-socket.ts'
 import { socketPathOf } from '../../src/operator/socket-files.ts'
 import { holdRequest } from '../support/ledger.ts'
+import { asking, freshLedger, INSERT_MARK, makeNode } from '../support/nodes.ts'
+import { postgresTest } from '../support/postgres.ts'
+import { SiblingPlace } from '../support/sibling.ts'
 import { NOW, startThread, Workplace } from './run.ts'
 
 test('holds are asked of the gateway, also those that are too young for the file', async () => {
@@ -29,3 +33,42 @@ test('holds are asked of the gateway, also those that are too young for the file
   await opened.ledger.close()
   place.remove()
 })
+
+postgresTest(
+  'on Postgres what the processes here hold is listed from its first moment on, once, with what other nodes have marked',
+  async () => {
+    const [place, several] = [new Workplace(), new SiblingPlace()]
+    const url = await freshLedger()
+    const outside = asking(url)
+    const elsewhere = makeNode(url, { name: 'elsewhere' })
+    const { boot } = await elsewhere.node.join()
+    for (const id of ['req_2', 'req_4']) await outside.ask(INSERT_MARK, [id, boot])
+    place.env = { LEDGER_URL: url }
+    place.write('tollgate.toml', `[ledger]\nurl_env = "LEDGER_URL"\npath = ${JSON.stringify(several.place.path)}\n`)
+    const held = (requestId: string): Hold => ({ ...HELD, requestId })
+    await several.begin(1, { holds: [held('req_3')] })
+    await several.begin(2, { holds: [held('req_1'), held('req_4')] })
+    type Page = { data: { request_id: string; model: string }[]; next_cursor: string | null }
+    const page = await place.json<Page>('holds', 'list', '--limit', '3')
+    expect(page).toMatchObject({ data: [{ request_id: 'req_1' }, { request_id: 'req_2' }, { request_id: 'req_3' }], next_cursor: 'req_3' })
+    const last = await place.json<Page>('holds', 'list', '--limit', '3', '--cursor', 'req_3')
+    expect(last).toMatchObject({ data: [{ request_id: 'req_4', model: 'large' }], next_cursor: null })
+    several.pretend(3)
+    expect(await place.run('holds', 'list')).toMatchObject({ code: 1, err: expect.stringMatching(/^tollgate: process 3 did not answer: /) })
+    await outside.close()
+    await elsewhere.close()
+    several.remove()
+    place.remove()
+  },
+  60_000,
+)
+
+const HELD: Omit<Hold, 'requestId'> = {
+  keyId: 'key_1',
+  accountId: 'acc_1',
+  modelId: 'large',
+  format: 'chat',
+  isStream: true,
+  amountPicos: picos(5n),
+  startedAt: NOW,
+}

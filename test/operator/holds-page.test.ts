@@ -48,6 +48,7 @@ test('pages of several processes and of Postgres are pages of the whole', () => 
       const page: Page<Hold> = pageOf(holdsPage(answers, query), limit, ({ requestId }) => requestId)
       expect(page.rows.length).toBeLessThanOrEqual(limit)
       seen.push(...page.rows)
+      expect(seen.length).toBeLessThanOrEqual(all.length)
       after = page.next
     } while (after !== null)
     expect(seen).toEqual(expected)

@@ -25,12 +25,12 @@ const report = (name: string, out: object | null) => ({
   models: [],
 })
 
-test('it begins with what is out, by whom and why, also where only one of them has it out', async () => {
+test('it begins with what is out, by whom and why as the latest says, also where only one of them has it out', async () => {
   const first = await place.begin(1)
-  await place.begin(2)
+  const second = await place.begin(2)
   await orderEverywhere(place.place, { upstream: 'north', isOut: true, act, now: 5 })
   first.pool.takeOut('south', { by: 'os:she', reason: 'slow', at: 9 })
-  first.pool.takeOut('north', { by: 'os:she', reason: 'dead', at: 9 })
+  second.pool.takeOut('north', { by: 'os:she', reason: 'dead', at: 9 })
   const third = await place.begin(3)
   const out = { by: 'os:she', at: 9 }
   expect(third.pool.reports()).toMatchObject([
@@ -114,7 +114,8 @@ test('each process has a name of its own on Postgres, within what the kernel tak
 
 test('sockets of another ledger beside it are none of its', async () => {
   await place.begin(1)
-  expect(socketsOf({ kind: 'postgres', path: `${place.place.path}2` })).toEqual([])
+  for (const path of [`${place.place.path}2`, place.place.path.replace('.db', '.dc')])
+    expect(socketsOf({ kind: 'postgres', path })).toEqual([])
   expect(socketsOf({ kind: 'sqlite', path: place.place.path })).toEqual([])
   expect(socketsOf({ kind: 'postgres', path: place.place.path.slice(0, -1) })).toEqual([])
 })

@@ -95,6 +95,15 @@ test('who has ended is not missed, and who has no such upstream has nothing to t
   expect(await order(true, 'west')).toMatchObject({ result: 'refused', problem: expect.stringContaining('no upstream "west"') })
 })
 
+test('one that ends over the question is not missed either', async () => {
+  const close = place.pretend(1, (line) => {
+    if (line.startsWith('upstream ')) close()
+    return line.startsWith('upstream ') ? new Promise(() => undefined) : Promise.resolve('{"node":"web/1","reports":[]}')
+  })
+  await place.begin(2)
+  expect(await order(true)).toMatchObject({ result: 'done', count: 1, places: 1, silent: [] })
+})
+
 test('where all have ended there is nobody to ask', async () => {
   const only = await place.begin(1)
   only.close()

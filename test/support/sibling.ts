@@ -55,10 +55,12 @@ export class SiblingPlace {
     return { pool, outs, close: () => socket.close() }
   }
 
-  /** One that answers as it is told, or never. */
-  pretend(pid: number, answer: (line: string) => Promise<string> = () => new Promise(nothing)): void {
+  /** One that answers as it is told, or never; gives what ends it. */
+  pretend(pid: number, answer: (line: string) => Promise<string> = () => new Promise(nothing)): () => void {
     const server = listenForLines(socketPathFor(this.place, pid), (line) => answer(line), nothing)
-    this.#open.add(() => server.stop(true))
+    const close = (): void => server.stop(true)
+    this.#open.add(close)
+    return close
   }
 
   /** Leaves a socket behind that nobody listens on. */
