@@ -18,7 +18,9 @@ const KNOWN_MAX = 20_000
 
 export class ChainHeads {
   readonly #place: ChainPlace
-  readonly #salt: string
+  readonly #statements: Pick<Statements, 'salt'>
+  /** Read with the first receipt: a node is one again also while its storage is away. */
+  #salt: string | undefined
   readonly #bootId: string
   readonly #heads = new Map<number, Head>()
   readonly #keys = new Map<number, string>()
@@ -26,7 +28,7 @@ export class ChainHeads {
 
   constructor(statements: Statements, bootId: string) {
     this.#place = statements.chain
-    this.#salt = saltOf(statements)
+    this.#statements = statements
     this.#bootId = bootId
   }
 
@@ -52,6 +54,7 @@ export class ChainHeads {
     const seq = head.count + 1
     const { upstream, sessionHash, attempts = 1, now: settledAt } = debit
     const session = sessionHash === undefined ? null : Buffer.from(sessionHash).toString('hex')
+    this.#salt ??= saltOf(this.#statements)
     const secret = privateText(this.#salt, [
       upstream?.name,
       upstream?.model,

@@ -5,7 +5,10 @@ import { join } from 'node:path'
 import { picos } from '../../../src/core/money.ts'
 import { messageIdOf } from '../../../src/core/native/observation.ts'
 import { CommitLoop } from '../../../src/ledger/commit-loop.ts'
+import type { PostgresConnection } from '../../../src/ledger/postgres/connection.ts'
 import { openLedger } from '../../../src/ledger/postgres/open.ts'
+import { PostgresError } from '../../../src/ledger/postgres/storage-failure.ts'
+import type { PostgresStore } from '../../../src/ledger/postgres/store.ts'
 import { Spill } from '../../../src/ledger/spill.ts'
 import { frameOf, readFrame } from '../../../src/ledger/spill-records.ts'
 import type { Committed, Debit, Task } from '../../../src/ledger/task.ts'
@@ -163,6 +166,26 @@ postgresTest(
     loop.close()
   },
 )
+
+postgresTest('a process that is a node again while Postgres is away goes on when that is back', async () => {
+  const machine = await open()
+  const debit = debitOf(machine, 'r1')
+  const db = machine.db as unknown as PostgresConnection
+  const store = machine.ledger as PostgresStore
+  const [row] = machine.db.query('SELECT lane, boot_number, epoch FROM nodes').values() as [[bigint, bigint, bigint]]
+  const [lane, boot, epoch] = row.map(Number) as [number, number, number]
+  const node = { lane, boot, epoch, bootId: 'boot-1' }
+  const ask = db.ask.bind(db)
+  db.ask = () => {
+    throw new PostgresError('57P03', 'starting up')
+  }
+  store.rejoin(node)
+  expect(store.apply([settle(debit)])).toMatchObject({ kind: 'failed' })
+  db.ask = ask
+  expect(store.apply([settle(debit)])).toMatchObject({ answers: ['settled'] })
+  expect(machine.differences()).toEqual([])
+  machine.close()
+})
 
 postgresTest('what a fenced node admitted is waived with a word, once, also out of its spill', async () => {
   const machine = await open()
