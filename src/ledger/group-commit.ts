@@ -21,7 +21,7 @@ import type {
 import { type Act, type Operation, type OperationResult, PROGRAM } from './operation.ts'
 import type { Message } from './postgres/messages.ts'
 import { RequestEnds } from './request-ends.ts'
-import type { Answer, Answers, Committed, Mark, Opened, OpenProblem, Task } from './task.ts'
+import type { Answer, Answers, Committed, KeyState, Mark, Opened, OpenProblem, Task } from './task.ts'
 import type { ThreadOptions } from './thread-handle.ts'
 import { Wallets } from './wallets.ts'
 import { type Heard, Writer } from './writer.ts'
@@ -57,6 +57,8 @@ export class GroupCommit implements Ledger {
   readonly #settles = new Map<string, Promise<Answers['settle']>>()
   /** On Postgres: an operator's write was not answered by the database, and may have been done. */
   #isActInDoubt = false
+  /** Rows came that could not be taken. */
+  #isReadOwed = false
   #sweep: ReturnType<typeof setInterval> | undefined
   #closed: Promise<void> | undefined
 
@@ -222,6 +224,7 @@ export class GroupCommit implements Ledger {
     // Writes first: a row that was read in the same commit has them in it, and must find them done or no wallet to do them to.
     for (const { task, answer, failure } of heard) this.#learn(task, answer, failure)
     for (const { task, answer } of heard) this.#load(task, answer)
+    this.#readWhatIsOwed()
     if (committed === undefined) return
     // Before the answers: who awaits an operator's write must not meet the old record afterwards.
     for (const change of committed.changes) this.#tellChange(change)
@@ -301,15 +304,27 @@ export class GroupCommit implements Ledger {
     if (task.kind === 'release') this.#wallets.released(task.release, answer as Answers['release'])
     if (typeof answer !== 'object') return
     if (task.kind === 'findKey' && 'state' in answer) {
-      if (this.#leases !== undefined) this.#wallets.resync([answer.state])
+      if (this.#leases !== undefined) this.#resyncBy([answer.state])
       this.#wallets.load(answer.state)
     }
     if (task.kind !== 'keyStates' || !Array.isArray(answer)) return
-    this.#wallets.resync(answer)
+    this.#resyncBy(answer)
     for (const state of answer) this.#wallets.load(state)
     if (this.#leases === undefined) return
     for (const { keyId, isActive, isAccountActive } of answer)
       if (!isActive || !isAccountActive) this.#tellChange({ keyId, stop: 'disabled' })
+  }
+
+  /** Later, where the rows may or may not count what memory counts as unsettled. */
+  #resyncBy(states: readonly KeyState[]): void {
+    if (this.#ends.isAnyUnknown) this.#isReadOwed = true
+    else this.#wallets.resync(states)
+  }
+
+  #readWhatIsOwed(): void {
+    if (!this.#isReadOwed || this.#ends.isAnyUnknown) return
+    this.#isReadOwed = false
+    this.#resync(this.#wallets.keyIds())
   }
 
   /** What came of it is in the rows now, and nobody else tells it here. */

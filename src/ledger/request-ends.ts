@@ -28,10 +28,17 @@ export class RequestEnds {
   readonly #unrecorded = new Map<string, Calls>()
   /** Acknowledged, kept by the spill, and not yet known to have their receipts. */
   readonly #spilled = new Set<string>()
+  /** Whose cost is in the rows that are read now, or is not. */
+  readonly #unknown = new Set<string>()
 
   constructor(around: Around) {
     this.#around = around
     this.#wallets = around.wallets
+  }
+
+  /** A row that is read now may count a cost that memory counts as unsettled. */
+  get isAnyUnknown(): boolean {
+    return this.#unknown.size > 0
   }
 
   learnSettle(debit: Debit, answer: Answer, failure: Heard['failure']): void {
@@ -39,6 +46,7 @@ export class RequestEnds {
     // Not on disk: it stays unsettled in memory, and so counts as spent also when rows are read again.
     if (answer === 'spilled') {
       this.#spilled.add(requestId)
+      if (failure === 'doubtful') this.#unknown.add(requestId)
       return
     }
     if (answer === 'settled') this.#wallets.settled(requestId)
@@ -46,6 +54,7 @@ export class RequestEnds {
     if (answer !== 'unavailable') return
     const isCertain = failure === 'certain' && !this.#around.isShared
     if (isCertain) this.#putBack(requestId)
+    else this.#unknown.add(requestId)
     this.#keepUnrecorded(callsOf(debit))
     if (!isCertain || isMarked) this.#doubtful.add(requestId)
   }
@@ -69,7 +78,10 @@ export class RequestEnds {
 
   /** The dead thread may have replayed what was spilled and not said so; whoever opens the file has replayed the rest. */
   onTakeOver(): void {
-    for (const requestId of this.#spilled) this.#doubtful.add(requestId)
+    for (const requestId of this.#spilled) {
+      this.#unknown.add(requestId)
+      this.#doubtful.add(requestId)
+    }
     this.settleDoubts()
   }
 
@@ -102,18 +114,20 @@ export class RequestEnds {
   #learnSettled(requestId: string): void {
     this.#unrecorded.delete(requestId)
     const keyId = this.#wallets.settlingKeyOf(requestId)
-    if (keyId === undefined) return
     this.#written(requestId)
+    if (keyId === undefined) return
     this.#around.resync([keyId])
   }
 
   #putBack(requestId: string): void {
     this.#spilled.delete(requestId)
+    this.#unknown.delete(requestId)
     this.#wallets.putBack(requestId)
   }
 
   #written(requestId: string): void {
     this.#spilled.delete(requestId)
+    this.#unknown.delete(requestId)
     this.#wallets.settled(requestId)
   }
 

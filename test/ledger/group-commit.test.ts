@@ -391,6 +391,57 @@ test('a settle that the spill kept is spent once in memory, also where the threa
   expect(differencesAt(path)).toEqual([])
 })
 
+test('while nobody knows whether a receipt is written, rows that are read then change nothing in memory', async () => {
+  const workers: Worker[] = []
+  const { promise: isRead, resolve: read } = Promise.withResolvers<void>()
+  const { promise: maySay, resolve: say } = Promise.withResolvers<void>()
+  const { ledger, path } = await openTestLedger({
+    startThread: () => {
+      const worker = startThread()
+      workers.push(worker)
+      const listen = worker.addEventListener.bind(worker) as (kind: string, listener: (event: { data: unknown }) => void) => void
+      // The first settle is said to be in the spill; of the second thread the rows are heard first, and late what became of that settle.
+      const hear = (kind: string, listener: (event: { data: unknown }) => void): void =>
+        listen(kind, (event) => {
+          const committed = event.data as Partial<Committed>
+          if (kind !== 'message' || committed.answers === undefined) return listener(event)
+          if (workers.length === 1) {
+            const answers = [...(committed.settled ?? [])].map((number) => ({ number, answer: 'spilled' as const }))
+            return listener({ data: { ...committed, settled: new Float64Array(), answers: [...committed.answers, ...answers] } })
+          }
+          const isOfUnmark = ({ answer }: { answer: unknown }): boolean => typeof answer === 'string'
+          const { answers } = committed
+          listener({ data: { ...committed, answers: answers.filter((one) => !isOfUnmark(one)) } })
+          read()
+          maySay.then(() => listener({ data: { ...committed, answers: answers.filter(isOfUnmark) } }))
+        })
+      worker.addEventListener = hear as typeof worker.addEventListener
+      return worker
+    },
+  })
+  for (const key of ['key_a', 'key_b']) await addKey(ledger, key, { balanceUsd: '10' })
+  expect(await ledger.hold(holdRequest('runs', 'key_b', usd('1')))).toBe('held')
+  expect(await ledger.hold(holdRequest('kept', 'key_a', usd('1')))).toBe('held')
+  expect(await ledger.settle(settlement('kept', { input: 1_000 }))).toBe('settled')
+  // What the first thread did of another key and did not say.
+  const outside = new Database(path)
+  outside.run("UPDATE keys SET limit_picos = 7 WHERE id = 'key_b'")
+  outside.close()
+  workers[0]?.terminate()
+  await isRead
+  const once = { spentPicos: 3_000_000_000n, account: { balancePicos: usd('10') - 3_000_000_000n } }
+  expect(ledger.holds()).toHaveLength(2)
+  expect(ledger.purseOf('key_a')).toMatchObject(once)
+  say()
+  await Bun.sleep(0)
+  for (let n = 0; n < 3; n++) await ledger.findKey(new Uint8Array(32))
+  expect(ledger.holds()).toHaveLength(1)
+  expect(ledger.purseOf('key_a')).toMatchObject(once)
+  expect(ledger.purseOf('key_b')?.limitPicos).toBe(picos(7n))
+  await ledger.close()
+  expect(differencesAt(path)).toEqual([])
+})
+
 test('a settle that a dying thread committed, and that the next one could only spill, is spent once in memory when it is replayed', async () => {
   const workers: Worker[] = []
   let tell = (_: Partial<Committed>): void => undefined
