@@ -3,12 +3,13 @@
  * read again. Rules: ledger.md "Chain".
  */
 
-import { NO_HASH, nextHash, type Owner, type Price, priceOf, privateText, receiptText } from './chain.ts'
+import { NO_HASH, ownerText, priceText, privateText, receiptHash } from './chain.ts'
 import type { ChainPlace } from './chain-place.ts'
+import { asBytes } from './json-bytes.ts'
 import type { Statements } from './statements.ts'
 import type { Debit, PriceVersion } from './task.ts'
 
-type Head = { count: number; hash: string; blob: Buffer | null; readonly owner: Owner }
+type Head = { count: number; hash: string; blob: Buffer | null; readonly owner: Uint8Array }
 
 /** The next row of a chain, not yet in it. */
 export type Link = Readonly<{ seq: number; hash: Buffer }>
@@ -24,7 +25,7 @@ export class ChainHeads {
   readonly #bootId: string
   readonly #heads = new Map<number, Head>()
   readonly #keys = new Map<number, string>()
-  readonly #prices = new Map<PriceVersion, Price>()
+  readonly #prices = new Map<PriceVersion, Uint8Array>()
 
   constructor(statements: Statements, bootId: string) {
     this.#place = statements.chain
@@ -84,8 +85,8 @@ export class ChainHeads {
       firstByteMs: columns.firstByteMs,
       durationMs: columns.durationMs,
     }
-    const text = receiptText(facts, head.owner, this.#keyOf(debit.keyNumber), this.#priceOf(price), secret)
-    return { seq, hash: nextHash(head.hash, text) }
+    const hash = receiptHash(head.hash, facts, head.owner, this.#keyOf(debit.keyNumber), this.#priceOf(price), secret)
+    return { seq, hash }
   }
 
   append(account: number, { seq, hash }: Link): void {
@@ -123,7 +124,7 @@ export class ChainHeads {
   #learnHeads(accounts: readonly number[]): void {
     const { lane } = this.#place
     for (const { account, id, count, hash } of this.#place.headsOf(accounts)) {
-      this.#heads.set(account, { count, hash: hash?.toString('hex') ?? NO_HASH, blob: hash, owner: { account: id, lane } })
+      this.#heads.set(account, { count, hash: hash?.toString('hex') ?? NO_HASH, blob: hash, owner: asBytes(ownerText(id, lane)) })
     }
   }
 
@@ -138,10 +139,10 @@ export class ChainHeads {
     for (const { key, id } of this.#place.keyIdsOf(numbers)) this.#keys.set(key, id)
   }
 
-  #priceOf(version: PriceVersion): Price {
+  #priceOf(version: PriceVersion): Uint8Array {
     const known = this.#prices.get(version)
     if (known !== undefined) return known
-    const price = priceOf(version.modelId, version.rates)
+    const price = asBytes(priceText(version.modelId, version.rates))
     this.#prices.set(version, price)
     return price
   }

@@ -3,8 +3,9 @@
  * Rules: ledger.md "Chain".
  */
 
-import { creditText, type Price, priceOf, privateText, receiptText } from './chain.ts'
+import { creditText, ownerText, priceText, privateText, receiptText } from './chain.ts'
 import type { Connection } from './connection.ts'
+import { asBytes } from './json-bytes.ts'
 
 /** `amount` is what it adds to the balance; `at` the Unix milliseconds under which a statement counts it. */
 export type ChainPlace = Readonly<{ lane: number; seq: number; id: string; hash: string; amount: bigint; at: number }>
@@ -100,7 +101,7 @@ export class ChainTexts {
   readonly #db: Connection
   readonly #salt: string
   /** Few, and each in many rows. */
-  readonly #prices = new Map<bigint, Price>()
+  readonly #prices = new Map<bigint, Uint8Array>()
 
   constructor(db: Connection) {
     this.#db = db
@@ -131,7 +132,7 @@ export class ChainTexts {
       firstByteMs: row.firstByteMs,
       durationMs: row.durationMs,
     }
-    const owner = { account: row.accountId ?? '', lane: Number(row.lane) }
+    const owner = asBytes(ownerText(row.accountId ?? '', row.lane))
     const text = receiptText(facts, owner, row.keyId ?? '', this.#priceOf(row.price), secret)
     return {
       account: Number(row.account),
@@ -146,18 +147,18 @@ export class ChainTexts {
     }
   }
 
-  #priceOf(number: bigint): Price {
+  #priceOf(number: bigint): Uint8Array {
     const known = this.#prices.get(number)
     if (known !== undefined) return known
     const { modelId, ...rates } = this.#db.query<StoredPrice, [bigint]>(PRICE).get(number) ?? NO_PRICE
-    const price = priceOf(modelId ?? '', rates)
+    const price = asBytes(priceText(modelId ?? '', rates))
     this.#prices.set(number, price)
     return price
   }
 
   credit(row: StoredCredit): ChainRow {
     const { id, seq, hash, amount, actor, reason, createdAt } = row
-    const owner = { account: row.accountId ?? '', lane: Number(row.lane) }
+    const owner = ownerText(row.accountId ?? '', row.lane)
     const text = creditText({ ...row, amountPicos: amount }, owner, privateText(this.#salt, [actor, reason]))
     return {
       account: Number(row.account),

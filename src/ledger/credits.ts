@@ -1,7 +1,7 @@
 /** A credit on its account: the row, its place in the account's chain, the sums. Rules: ledger.md "Chain"; operator.md "Keys and accounts". */
 
 import type { Picos } from '../core/money.ts'
-import { creditText, NO_HASH, nextHash, privateText } from './chain.ts'
+import { creditText, NO_HASH, nextHash, ownerText, privateText } from './chain.ts'
 import { saltOf } from './chain-heads.ts'
 import type { CreditKind } from './operation.ts'
 import type { Statements } from './statements.ts'
@@ -28,7 +28,7 @@ export function appendCredit(statements: Statements, { id, account, kind, amount
   if (head === undefined) throw new Error('a credit to an account that is not there')
   const seq = head.count + 1
   const secret = privateText(saltOf(statements), [actor, reason])
-  const text = creditText({ seq, id, kind, amountPicos: amount, ref, createdAt: now }, { account: head.id, lane: chain.lane }, secret)
+  const text = creditText({ seq, id, kind, amountPicos: amount, ref, createdAt: now }, ownerText(head.id, chain.lane), secret)
   const hash = nextHash(head.hash?.toString('hex') ?? NO_HASH, text)
   statements.insertCredit.run({ id, account, kind, amount, ref, actor, reason, now, lane: chain.lane, seq, hash })
   statements.creditAccount.run({ account, amount, now })

@@ -5,7 +5,8 @@ import fc from 'fast-check'
 import { picos } from '../../src/core/money.ts'
 import { costOf } from '../../src/core/pricing.ts'
 import { NO_USAGE } from '../../src/core/usage.ts'
-import { creditText, NO_HASH, nextHash, priceOf, privateText, receiptText } from '../../src/ledger/chain.ts'
+import { creditText, NO_HASH, nextHash, ownerText, priceText, privateText, receiptHash, receiptText } from '../../src/ledger/chain.ts'
+import { asBytes } from '../../src/ledger/json-bytes.ts'
 import { createKey, holdTask, type Machine, NOW, openMachine, operateTask, RATES, settleTask, usd } from '../support/ledger.ts'
 import { runs } from '../support/property-runs.ts'
 import { fileTest } from '../support/store-choice.ts'
@@ -14,7 +15,8 @@ const HOLD = usd('0.01')
 const RUNS = runs(25)
 const TIMEOUT_MS = 60_000 + RUNS * 2_000
 
-const OWNER = { account: 'acc_1', lane: 0 }
+const OWNER = ownerText('acc_1')
+const OWNER_BYTES = asBytes(OWNER)
 const RECEIPT = {
   seq: 2,
   requestId: 'req_1',
@@ -39,10 +41,12 @@ const SECRET = privateText('salt', ['main', 'vendor-model', undefined, null])
 
 describe('the text that is hashed is, letter by letter,', () => {
   test('that of a receipt', () => {
-    const text = receiptText(RECEIPT, OWNER, 'key_1', priceOf('model "a"', RATES), SECRET)
+    const parts = [RECEIPT, OWNER_BYTES, 'key_1', asBytes(priceText('model "a"', RATES)), SECRET] as const
+    const text = receiptText(...parts)
     expect(text).toBe(
       '{"v":1,"kind":"receipt","account":"acc_1","lane":0,"seq":2,"id":"req_1","key":"key_1","model":"model \\"a\\"","rates_picos":{"input":"3000000","output":"15000000","cache_read":"300000","cache_write_5m":"3750000","cache_write_1h":"6000000","server_tool_use":"10000000000"},"tokens":{"input":1,"output":2,"cache_read":3,"cache_write_5m":4,"cache_write_1h":5,"server_tool_uses":6},"cost_picos":"45","waived_picos":"0","hold_picos":"100","format":"chat","stream":true,"outcome":"complete","basis":"final","bytes_per_token_thousandths":null,"status":200,"attempts":1,"started_at":1800000000000,"settled_at":1800000001000,"day":20833,"first_byte_ms":12,"duration_ms":1000,"private":"e1244d2592ca8a068c29d157cd8683c3a2f7aae5ce6a162874ee2099022c4e6b"}',
     )
+    expect(receiptHash(NO_HASH, ...parts)).toEqual(nextHash(NO_HASH, text))
     expect(nextHash(NO_HASH, text).toString('hex')).toBe('69de6eeb7140f9c86c745676b62729229db0e53daf46f6ed4709c9363f5d1219')
   })
 
@@ -57,8 +61,10 @@ describe('the text that is hashed is, letter by letter,', () => {
     const asRead = Object.fromEntries(
       Object.entries(RECEIPT).map(([name, value]) => [name, typeof value === 'number' ? BigInt(value) : value]),
     )
-    const price = priceOf('m', RATES)
-    expect(receiptText(asRead as unknown as typeof RECEIPT, OWNER, 'k', price, '')).toBe(receiptText(RECEIPT, OWNER, 'k', price, ''))
+    const price = asBytes(priceText('m', RATES))
+    expect(receiptText(asRead as unknown as typeof RECEIPT, OWNER_BYTES, 'k', price, '')).toBe(
+      receiptText(RECEIPT, OWNER_BYTES, 'k', price, ''),
+    )
   })
 })
 
