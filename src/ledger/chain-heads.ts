@@ -9,10 +9,10 @@ import { asBytes } from './json-bytes.ts'
 import type { Statements } from './statements.ts'
 import type { Debit, PriceVersion } from './task.ts'
 
-type Head = { count: number; hash: string; blob: Buffer | null; readonly owner: Uint8Array }
+type Head = { count: number; hash: string; blob: Uint8Array | null; readonly owner: Uint8Array }
 
 /** The next row of a chain, not yet in it. */
-export type Link = Readonly<{ seq: number; hash: Buffer }>
+export type Link = Readonly<{ seq: number; hash: Uint8Array }>
 
 /** Beyond so many accounts, or keys, all are read again when they are needed. */
 const KNOWN_MAX = 20_000
@@ -93,11 +93,11 @@ export class ChainHeads {
     const head = this.#headOf(account)
     head.count = seq
     head.blob = hash
-    head.hash = hash.toString('hex')
+    head.hash = hash.toHex()
   }
 
   /** For the account's row. */
-  endOf(account: number): Readonly<{ count: number; blob: Buffer | null }> {
+  endOf(account: number): Readonly<{ count: number; blob: Uint8Array | null }> {
     return this.#headOf(account)
   }
 

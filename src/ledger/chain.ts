@@ -7,7 +7,7 @@
  * and its text.
  */
 
-import { CryptoHasher } from 'bun'
+import { CryptoHasher, SHA256 } from 'bun'
 import type { Rates } from '../core/pricing.ts'
 import type { Usage } from '../core/usage.ts'
 import { JsonBytes } from './json-bytes.ts'
@@ -85,8 +85,8 @@ type ReceiptParts = readonly [facts: ReceiptFacts, owner: Uint8Array, key: strin
 export const receiptText = (...parts: ReceiptParts): string => writeReceipt(LINE.clear(), ...parts).toString()
 
 /** `nextHash` of the receipt's text, which is never made. */
-export const receiptHash = (previous: string, ...parts: ReceiptParts): Buffer =>
-  CryptoHasher.hash('sha256', writeReceipt(LINE.clear().plain(previous), ...parts).bytes) as Buffer
+export const receiptHash = (previous: string, ...parts: ReceiptParts): Uint8Array =>
+  SHA256.hash(writeReceipt(LINE.clear().plain(previous), ...parts).bytes) as Uint8Array
 
 export type CreditFacts = Readonly<{ seq: Whole; id: string; kind: string; amountPicos: bigint; ref: string; createdAt: Whole }>
 
@@ -100,4 +100,4 @@ export const priceText = (modelId: string, rates: Readonly<Record<keyof Rates, b
 
 /** What a customer may not read is in the chain by its hash alone. Any list of texts. */
 export const privateText = (salt: string, facts: readonly (string | null | undefined)[]): string =>
-  CryptoHasher.hash('sha256', `${salt}${JSON.stringify(facts)}`, 'hex') as string
+  SHA256.hash(`${salt}${JSON.stringify(facts)}`, 'hex')

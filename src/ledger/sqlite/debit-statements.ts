@@ -19,7 +19,7 @@ export function prepareDebitStatements(db: Database) {
        WHERE idempotency.expires_at <= ?6`,
     ),
     /** account, cost, count and hash of its chain */
-    debitAccount: db.prepare<undefined, [number, bigint, number, Buffer | null]>(
+    debitAccount: db.prepare<undefined, [number, bigint, number, Uint8Array | null]>(
       'UPDATE accounts SET spent_picos = spent_picos + ?2, balance_picos = balance_picos - ?2, chain_count = ?3, chain_hash = ?4 WHERE number = ?1',
     ),
     /** key, cost, time */
