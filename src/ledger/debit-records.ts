@@ -147,11 +147,8 @@ function readDebit(bytes: Buffer, view: DataView, start: number, debits: Numbere
   }
   const requestId = text() ?? ''
   const otherAttempts = text()
-  const upstream =
-    float(22) === 1
-      ? { name: text() ?? '', model: text() ?? '', ...optional('messageId', text()), ...optional('requestId', text()) }
-      : undefined
-  const debit: Debit = {
+  const upstream = float(22) === 1 ? callOf(text() ?? '', text() ?? '', text(), text()) : undefined
+  const debit: Writable<Debit> = {
     requestId,
     accountNumber: float(1),
     keyNumber: float(2),
@@ -177,17 +174,24 @@ function readDebit(bytes: Buffer, view: DataView, start: number, debits: Numbere
     costPicos: amount(0),
     waivedPicos: amount(1),
     holdPicos: amount(2),
-    ...(Number.isNaN(attempts) ? {} : { attempts }),
-    ...(Number.isNaN(bytesPerToken) ? {} : { bytesPerToken }),
-    ...(upstream === undefined ? {} : { upstream: upstream satisfies UpstreamCall }),
-    ...(float(23) === 1 ? { sessionHash: hash(SESSION_AT) } : {}),
-    ...(Number.isNaN(expiresAt) ? {} : { idempotency: { headerHash: hash(HEADER_AT), bodyHash: hash(BODY_AT), expiresAt } }),
-    ...(Number.isNaN(boot) ? {} : { boot }),
-    ...(otherAttempts === undefined ? {} : { otherAttempts: JSON.parse(otherAttempts) as readonly Attempt[] }),
   }
+  // One by one: spread into the debit they cost as much as all the rest of it.
+  if (!Number.isNaN(attempts)) debit.attempts = attempts
+  if (!Number.isNaN(bytesPerToken)) debit.bytesPerToken = bytesPerToken
+  if (upstream !== undefined) debit.upstream = upstream
+  if (float(23) === 1) debit.sessionHash = hash(SESSION_AT)
+  if (!Number.isNaN(expiresAt)) debit.idempotency = { headerHash: hash(HEADER_AT), bodyHash: hash(BODY_AT), expiresAt }
+  if (!Number.isNaN(boot)) debit.boot = boot
+  if (otherAttempts !== undefined) debit.otherAttempts = JSON.parse(otherAttempts) as readonly Attempt[]
   debits.push({ number: float(0), debit })
   return aligned(at)
 }
 
-const optional = <Name extends string>(name: Name, text: string | undefined): { [K in Name]?: string } =>
-  (text === undefined ? {} : { [name]: text }) as { [K in Name]?: string }
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
+
+function callOf(name: string, model: string, messageId: string | undefined, requestId: string | undefined): UpstreamCall {
+  const call: Writable<UpstreamCall> = { name, model }
+  if (messageId !== undefined) call.messageId = messageId
+  if (requestId !== undefined) call.requestId = requestId
+  return call
+}
