@@ -50,12 +50,14 @@ export class CommitLoop {
   #isFenced = false
   #probing: ReturnType<typeof setTimeout> | undefined
 
-  /** `retryMs`: how long a failing commit is tried again; then what may not be lost goes into `spill`, which is empty at first. */
+  /** `retryMs`: how long a failing commit is tried again; then what may not be lost goes into `spill`, in which there is only what locks kept out of the ledger before. */
   constructor(ledger: Store, spill: Spill, tell: (committed: Committed) => void, retryMs: number) {
     this.#spill = spill
     this.#ledger = ledger
     this.#tell = tell
     this.#retryMs = retryMs
+    this.#unsettled = spill.accounts()
+    this.#lookAgain()
   }
 
   add(tasks: readonly NumberedTask[], prices: readonly PriceVersion[] = []): void {

@@ -146,8 +146,15 @@ export class GroupWrites {
     return new Map()
   }
 
-  /** A mark that the database refuses (a broken upstream's figures) is dropped: one bad mark must not keep the ledger closed. Returns how many there were. */
-  recover(left: readonly LeftMark[], now: number): number | NotApplied {
+  /**
+   * A mark that the database refuses (a broken upstream's figures) is dropped: one bad mark must not keep the ledger closed. Those whose rows somebody keeps locked
+   * stay. Returns how many are gone.
+   */
+  recover(all: readonly LeftMark[], now: number): number | NotApplied {
+    const tasks = all.map((mark) => ({ kind: 'settle', debit: recoveredDebit(mark, now) }) as const)
+    const held = tasks.length === 0 ? NONE_HELD : this.#lookForHeld(tasks)
+    if ('kind' in held) return held
+    const left = all.filter((_, place) => tasks[place] === undefined || !held.has(tasks[place]))
     if (left.length === 0) return 0
     const waive = (marks: readonly LeftMark[]): void => {
       this.#debits.insert(marks.map((mark) => recoveredOf(mark, now)))

@@ -10,10 +10,12 @@ import { asking, until } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { connectPostgres, startWire } from '../../support/postgres-connection.ts'
 
-async function openNode(url: string, { folder = makeFolder(), ...options }: Partial<LedgerOptions> & Readonly<{ folder?: string }> = {}) {
+type NodeOptions = Partial<LedgerOptions> & Readonly<{ folder?: string; leaseMs?: number }>
+
+async function openNode(url: string, { folder = makeFolder(), leaseMs = 60_000, ...options }: NodeOptions = {}) {
   const faults: string[] = []
   const opened = await openLedger({
-    place: { kind: 'postgres', path: `${folder}/ledger.db`, url, node: 'n', leaseMs: 60_000, statementKey: undefined, startWire },
+    place: { kind: 'postgres', path: `${folder}/ledger.db`, url, node: 'n', leaseMs, statementKey: undefined, startWire },
     create: true,
     bootId: Bun.randomUUIDv7(),
     startThread,
@@ -175,5 +177,42 @@ postgresTest(
     expect(await settled).toBe('settled')
     expect(await marksAt(url)).toEqual([])
     await ledger.close()
+  },
+)
+
+postgresTest(
+  'a node starts while somebody keeps a row locked: others are served, and what was left of it is settled when the lock is given back',
+  async () => {
+    const url = await postgres().createDatabase()
+    const folder = makeFolder()
+    const first = await openNode(url, { folder, retryMs: 300, markAfterMs: 20 })
+    for (const key of ['key_a', 'key_b']) await first.withKey(key)
+    for (const request of ['a_1', 'a_2', 'b_1']) expect(await first.hold(request, `key_${request[0]}`)).toBe('held')
+    await until('all are marked', async () => (await marksAt(url)).length === 3)
+    const giveBack = await atPrompt(url, "SELECT FROM accounts WHERE id = 'acc_a' FOR UPDATE")
+    expect(await first.settle('a_1')).toBe('settled')
+    await first.ledger.close()
+    const next = await openNode(url, { folder, leaseMs: 2_000 })
+    for (const key of ['key_a', 'key_b']) await next.ledger.findKey(sha256(key))
+    expect(await next.hold('b_2', 'key_b')).toBe('held')
+    expect(await next.settle('b_2')).toBe('settled')
+    expect(await next.hold('a_3', 'key_a')).toBe('unavailable')
+    expect(await receiptsAt(url)).toEqual(['b_1', 'b_2'])
+    await giveBack()
+    await until('nothing is left', async () => (await marksAt(url)).length === 0, 20_000)
+    const outside = asking(url)
+    const receipts = await outside.ask<{ id: string; outcome: string }>(
+      'SELECT request_id AS id, outcome FROM receipts ORDER BY request_id',
+    )
+    await outside.close()
+    expect(receipts.map(({ id, outcome }) => `${id} ${outcome}`)).toEqual([
+      'a_1 recovered',
+      'a_2 recovered',
+      'b_1 recovered',
+      'b_2 complete',
+    ])
+    await until('it is leased again', async () => (await next.hold('a_4', 'key_a')) === 'held')
+    await next.ledger.close()
+    expect(differencesAt(url)).toEqual([])
   },
 )
