@@ -6,7 +6,8 @@ import { type AlertRule, judge } from '../../src/core/alerts.ts'
 import { NO_USAGE } from '../../src/core/usage.ts'
 import { DAY_MS } from '../../src/core/utc.ts'
 import { Reads } from '../../src/ledger/reads.ts'
-import { createKey, holdRequest, NOW, openTestLedger, settlement, startThread, usd } from '../support/ledger.ts'
+import { createKey, holdRequest, NOW, openTestLedger, settlement, usd } from '../support/ledger.ts'
+import { startThread } from '../support/threads.ts'
 
 const CENT = { ...NO_USAGE, output: 1_000 }
 

@@ -7,7 +7,8 @@ import { openLedger } from '../../src/ledger/sqlite/open.ts'
 import { listenOnOperatorSocket } from '../../src/operator/operator-socket.ts'
 import { socketPathOf } from '../../src/operator/socket-files.ts'
 import { sha256, usd } from '../support/ledger.ts'
-import { NOW, startThread, Workplace } from './run.ts'
+import { startThread } from '../support/threads.ts'
+import { NOW, Workplace } from './run.ts'
 
 type Made = { id: string; name: string; codes: string[]; expires_at: string | null; amount_usd: number }
 type Listed = Record<string, unknown> & { data: Record<string, unknown>[] }

@@ -10,7 +10,8 @@ import { holdRequest } from '../support/ledger.ts'
 import { asking, freshLedger, INSERT_MARK, makeNode } from '../support/nodes.ts'
 import { postgresTest } from '../support/postgres.ts'
 import { SiblingPlace } from '../support/sibling.ts'
-import { NOW, startThread, Workplace } from './run.ts'
+import { startThread } from '../support/threads.ts'
+import { NOW, Workplace } from './run.ts'
 
 test('holds are asked of the gateway, also those that are too young for the file', async () => {
   const place = new Workplace()

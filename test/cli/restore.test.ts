@@ -16,7 +16,8 @@ import type { PeopleStore } from '../../src/people/people-sql.ts'
 import { Roster } from '../../src/people/roster.ts'
 import { Sessions } from '../../src/people/sessions.ts'
 import { sqlitePeople } from '../../src/people/sqlite-people.ts'
-import { NOW, startThread, Workplace } from './run.ts'
+import { startThread } from '../support/threads.ts'
+import { NOW, Workplace } from './run.ts'
 
 let place: Workplace
 beforeEach(() => {

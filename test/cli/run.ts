@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { CliEnvironment } from '../../src/cli/environment.ts'
 import { runCli } from '../../src/cli/program.ts'
+import { startThread } from '../support/threads.ts'
 
 export const NOW = Date.UTC(2026, 10, 21, 12)
 const startBodyThread = (): Worker => new Worker(new URL('../../src/relay/body-thread.ts', import.meta.url))
 const startWire = (): Worker => new Worker(new URL('../../src/ledger/postgres/wire.ts', import.meta.url))
-export const startThread = (): Worker => new Worker(new URL('../../src/ledger/thread.ts', import.meta.url))
 
 export type Ran = Readonly<{ code: number; out: string; err: string }>
 

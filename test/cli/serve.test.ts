@@ -7,7 +7,8 @@ import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { openLedger } from '../../src/ledger/sqlite/open.ts'
 import { Place, PROCESS_TIMEOUT_MS } from '../crash/process.ts'
-import { NOW, startThread, Workplace } from './run.ts'
+import { startThread } from '../support/threads.ts'
+import { NOW, Workplace } from './run.ts'
 
 let place: Workplace
 beforeEach(() => {

@@ -8,7 +8,8 @@ import { listenOnOperatorSocket } from '../../src/operator/operator-socket.ts'
 import { socketPathOf } from '../../src/operator/socket-files.ts'
 import { UpstreamPool } from '../../src/upstream/pool.ts'
 import { SiblingPlace } from '../support/sibling.ts'
-import { NOW, startThread, Workplace } from './run.ts'
+import { startThread } from '../support/threads.ts'
+import { NOW, Workplace } from './run.ts'
 
 type List = { data: { name: string; out: unknown }[] }
 

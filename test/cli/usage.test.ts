@@ -4,7 +4,8 @@ import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { picos } from '../../src/core/money.ts'
 import { costOf } from '../../src/core/pricing.ts'
 import { openLedger } from '../../src/ledger/sqlite/open.ts'
-import { NOW, startThread, Workplace } from './run.ts'
+import { startThread } from '../support/threads.ts'
+import { NOW, Workplace } from './run.ts'
 
 let place: Workplace
 beforeEach(async () => {

@@ -6,7 +6,8 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PROGRAM, ROOT } from './compiled.ts'
+import { ROOT } from '../support/made-once.ts'
+import { PROGRAM } from './compiled.ts'
 
 /** The program, not yet compiled: for what is preloaded into it. */
 export const SOURCE: readonly string[] = [process.execPath, join(ROOT, 'src/main.ts')]

@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ROOT } from './compiled.ts'
+import { ROOT } from '../support/made-once.ts'
 
 export const NAMES = ['north', 'south', 'west'] as const
 export type Name = (typeof NAMES)[number]

@@ -9,19 +9,8 @@ import { NO_USAGE, type Usage } from '../../src/core/usage.ts'
 import type { KeyChange, Ledger, Progress } from '../../src/ledger/ledger.ts'
 import { openReport } from '../../src/ledger/report.ts'
 import type { Committed } from '../../src/ledger/task.ts'
-import {
-  addKey,
-  balanceAt,
-  createKey,
-  holdRequest,
-  makePath,
-  NOW,
-  openTestLedger,
-  settlement,
-  sha256,
-  startThread,
-  usd,
-} from '../support/ledger.ts'
+import { addKey, balanceAt, createKey, holdRequest, makePath, NOW, openTestLedger, settlement, sha256, usd } from '../support/ledger.ts'
+import { startThread } from '../support/threads.ts'
 
 function differencesAt(path: string) {
   const report = openReport({ kind: 'sqlite', path })

@@ -2,7 +2,8 @@
 
 import { expect, test } from 'bun:test'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { addKey, balanceAt, createKey, makePath, openMachine, openTestLedger, operateTask, startThread } from '../support/ledger.ts'
+import { addKey, balanceAt, createKey, makePath, openMachine, openTestLedger, operateTask } from '../support/ledger.ts'
+import { startThread } from '../support/threads.ts'
 
 /** A ledger that was closed, with so many keys that most of its pages are none that a start reads. */
 function makeLedger(): string {

@@ -5,7 +5,8 @@ import { linkSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { openReport } from '../../src/ledger/report.ts'
 import { openLedger } from '../../src/ledger/sqlite/open.ts'
-import { makeFolder, makePath, NOW, openMachine, openTestLedger, startThread } from '../support/ledger.ts'
+import { makeFolder, makePath, NOW, openMachine, openTestLedger } from '../support/ledger.ts'
+import { startThread } from '../support/threads.ts'
 
 const LOCK_FILE = join(import.meta.dir, '../../src/ledger/sqlite/lock.ts')
 

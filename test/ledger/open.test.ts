@@ -7,7 +7,8 @@ import { dirname, join } from 'node:path'
 import { openDatabase, readText } from '../../db/open.ts'
 import { openReport } from '../../src/ledger/report.ts'
 import { openLedger } from '../../src/ledger/sqlite/open.ts'
-import { createKey, makeFolder, makePath, NOW, openMachine, openTestLedger, operateTask, startThread } from '../support/ledger.ts'
+import { createKey, makeFolder, makePath, NOW, openMachine, openTestLedger, operateTask } from '../support/ledger.ts'
+import { startThread } from '../support/threads.ts'
 
 const open = (path: string, create = false) => openLedger({ path, create, bootId: 'boot-1', startThread, now: () => NOW })
 

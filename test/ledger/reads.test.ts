@@ -7,7 +7,8 @@ import { afterAll, expect, test } from 'bun:test'
 import { statSync } from 'node:fs'
 import { openDatabase } from '../../db/open.ts'
 import { Reads } from '../../src/ledger/reads.ts'
-import { addKey, holdRequest, makePath, openTestLedger, RATES, settlement, startThread, usd } from '../support/ledger.ts'
+import { addKey, holdRequest, makePath, openTestLedger, RATES, settlement, usd } from '../support/ledger.ts'
+import { startThread } from '../support/threads.ts'
 
 const opened = await openTestLedger()
 const { ledger, path } = opened

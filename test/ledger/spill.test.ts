@@ -21,9 +21,9 @@ import {
   openTestLedger,
   operateTask,
   settlement,
-  startThread,
   usd,
 } from '../support/ledger.ts'
+import { startThread } from '../support/threads.ts'
 
 const SPILL_BYTES = 64 * 1024
 const COST = 3_000_000n

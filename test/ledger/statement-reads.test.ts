@@ -6,18 +6,8 @@ import { statementLines } from '../../src/ledger/statement.ts'
 import { statementKeyOf } from '../../src/ledger/statement-key.ts'
 import { StatementReads } from '../../src/ledger/statement-reads.ts'
 import { statementStream } from '../../src/ledger/statement-stream.ts'
-import {
-  createKey,
-  holdTask,
-  type Machine,
-  makePath,
-  NOW,
-  openMachine,
-  operateTask,
-  settleTask,
-  startThread,
-  usd,
-} from '../support/ledger.ts'
+import { createKey, holdTask, type Machine, makePath, NOW, openMachine, operateTask, settleTask, usd } from '../support/ledger.ts'
+import { startThread } from '../support/threads.ts'
 
 const path = makePath()
 const machine: Machine = openMachine(path)

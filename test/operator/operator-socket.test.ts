@@ -18,8 +18,9 @@ import { askLine } from '../../src/operator/line-socket.ts'
 import { type HoldsQuery, readOrder, writeMessage } from '../../src/operator/message-json.ts'
 import { listenOnOperatorSocket } from '../../src/operator/operator-socket.ts'
 import { socketPathOf } from '../../src/operator/socket-files.ts'
-import { NOW, startThread, Workplace } from '../cli/run.ts'
+import { NOW, Workplace } from '../cli/run.ts'
 import { ACT, holdRequest, usd } from '../support/ledger.ts'
+import { startThread } from '../support/threads.ts'
 
 let place: Workplace
 beforeEach(() => {

@@ -10,7 +10,7 @@ import { operateThroughSocket } from '../../src/operator/ask-gateways.ts'
 import type { RelayParts } from '../../src/relay/admitted.ts'
 import { remember } from '../../src/relay/response-memory.ts'
 import { MODEL_ID, startTestGateway } from '../support/gateway.ts'
-import { ACT, openTestLedger, startThread } from '../support/ledger.ts'
+import { ACT, openTestLedger } from '../support/ledger.ts'
 import { makeTestWorld } from '../support/world.ts'
 
 const HERE = /^test\/relay\/bug-alarms\.test\.ts:\d+:\d+/
@@ -22,6 +22,9 @@ const withBugIn =
   (method: keyof Ledger) =>
   (ledger: Ledger): Ledger =>
     new Proxy(ledger, { get: (target, name) => (name === method ? fail : Reflect.get(target, name).bind(target)) })
+
+/** From its sources, of which an alarm names the place. */
+const startThread = (): Worker => new Worker(new URL('../../src/ledger/thread.ts', import.meta.url))
 
 test('a request that fails by a bug is a 500 whose alarm says where', async () => {
   const gateway = await startTestGateway({ wrapLedger: withBugIn('hold') })
@@ -60,7 +63,7 @@ test('an answer that cannot be remembered is an alarm that says where', () => {
 })
 
 test('a bug in a ledger’s write is an alarm that says where, and its neighbours are written', async () => {
-  const gateway = await startTestGateway()
+  const gateway = await startTestGateway({ startThread })
   const odd = { kind: 'createKey', topUp: 'canary' } as unknown as Parameters<typeof gateway.ledger.operate>[0]
   const [answer] = await Promise.all([gateway.ledger.operate(odd), gateway.createKey()])
   expect(answer).toEqual({ result: 'unavailable' })

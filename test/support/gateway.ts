@@ -33,8 +33,9 @@ import type { BodyMemory } from '../../src/relay/body-memory.ts'
 import { TIMINGS, type Timings } from '../../src/relay/timings.ts'
 import type { World } from '../../src/world.ts'
 import { startBodyThread } from './body-thread.ts'
-import { sha256, startThread, usd } from './ledger.ts'
+import { sha256, usd } from './ledger.ts'
 import { startWire } from './postgres-connection.ts'
+import { startThread } from './threads.ts'
 import { transportOfTests } from './transport.ts'
 import { makeTestModel } from './world.ts'
 
@@ -68,6 +69,8 @@ export type TestGatewayOptions = Readonly<{
   allowPrivate?: boolean
   /** What a reload would read. */
   readConfig?: (inForce: TestConfig) => TestConfig | ConfigProblems
+  /** Makes a thread of the ledger. */
+  startThread?: () => Worker
   /** Makes the thread that reads large bodies. */
   startBodyThread?: () => Worker
   /** What the process may use: a quarter is the pool for bodies. */
@@ -136,7 +139,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const config = configOf(options, ledgerPath)
   const gateway = await startGateway({
     config,
-    startThread,
+    startThread: options.startThread ?? startThread,
     startWire,
     startBodyThread: options.startBodyThread ?? startBodyThread,
     host: undefined,

@@ -21,6 +21,7 @@ import type { KeyState, LedgerFault, Task } from '../../src/ledger/task.ts'
 import { Wallets } from '../../src/ledger/wallets.ts'
 import { makeAddress } from './store-choice.ts'
 import { openStore, openToRead } from './stores.ts'
+import { startThread } from './threads.ts'
 
 /** 2027-01-15T08:00:00Z */
 export const NOW = 1_800_000_000_000
@@ -44,8 +45,6 @@ export function makeFolder(): string {
 
 /** Of a new file, or the address of a new database where the tests are those of Postgres. */
 export const makePath = (): string => makeAddress() ?? join(makeFolder(), 'ledger.db')
-
-export const startThread = (): Worker => new Worker(new URL('../../src/ledger/thread.ts', import.meta.url))
 
 export function usd(text: string): Picos {
   const amount = parseUsd(text)

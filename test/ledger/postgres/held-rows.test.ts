@@ -5,10 +5,11 @@ import { SQL } from 'bun'
 import type { LedgerOptions } from '../../../src/ledger/open-options.ts'
 import { openLedger } from '../../../src/ledger/postgres/open.ts'
 import { differences } from '../../../src/ledger/verify.ts'
-import { createKey, holdRequest, makeFolder, settlement, sha256, startThread, usd } from '../../support/ledger.ts'
+import { createKey, holdRequest, makeFolder, settlement, sha256, usd } from '../../support/ledger.ts'
 import { asking, until } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { connectPostgres, startWire } from '../../support/postgres-connection.ts'
+import { startThread } from '../../support/threads.ts'
 
 type NodeOptions = Partial<LedgerOptions> & Readonly<{ folder?: string; leaseMs?: number }>
 

@@ -6,11 +6,12 @@
 import { expect } from 'bun:test'
 import { openLedger } from '../../../src/ledger/postgres/open.ts'
 import { differences } from '../../../src/ledger/verify.ts'
-import { createKey, holdRequest, makeFolder, settlement, sha256, startThread, usd } from '../../support/ledger.ts'
+import { createKey, holdRequest, makeFolder, settlement, sha256, usd } from '../../support/ledger.ts'
 import { asking, throughPort, until } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { connectPostgres, startWire } from '../../support/postgres-connection.ts'
 import { type Loss, tcpProxyThread } from '../../support/tcp-proxy.ts'
+import { startThread } from '../../support/threads.ts'
 
 const COST = 30_000_000n
 

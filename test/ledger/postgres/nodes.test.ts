@@ -8,11 +8,12 @@ import type { KeyRecord } from '../../../src/core/key.ts'
 import type { KeyChange, Ledger } from '../../../src/ledger/ledger.ts'
 import type { LedgerOptions } from '../../../src/ledger/open-options.ts'
 import { openLedger } from '../../../src/ledger/postgres/open.ts'
-import { createKey, holdRequest, makeFolder, settlement, sha256, startThread, usd } from '../../support/ledger.ts'
+import { createKey, holdRequest, makeFolder, settlement, sha256, usd } from '../../support/ledger.ts'
 import { asking, throughPort, until } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { startWire } from '../../support/postgres-connection.ts'
 import { type TcpProxy, tcpProxyThread } from '../../support/tcp-proxy.ts'
+import { startThread } from '../../support/threads.ts'
 
 type Options = Partial<LedgerOptions> & Readonly<{ leaseMs?: number; folder?: string; crossing?: TcpProxy }>
 

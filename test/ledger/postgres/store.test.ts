@@ -22,12 +22,12 @@ import {
   operateTask,
   settlement,
   sha256,
-  startThread,
   usd,
 } from '../../support/ledger.ts'
 import { asking, until } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { fenceAll } from '../../support/stores.ts'
+import { startThread } from '../../support/threads.ts'
 import type { Settles } from './settles.ts'
 
 const USED = { input: 10 }
