@@ -6,13 +6,13 @@
 import { sql } from 'drizzle-orm'
 import type { Connection } from '../connection.ts'
 import { GroupWrites } from '../group-writes.ts'
-import { prepareLeftMarks } from '../left-marks.ts'
+import { type LeftMark, prepareLeftMarks } from '../left-marks.ts'
 import type { Spilled } from '../spill-records.ts'
 import type { Applied, NotApplied, Replayed, Store } from '../store.ts'
 import type { PriceVersion, Task } from '../task.ts'
 import { PostgresEngine } from './engine.ts'
 import type { NodeIdentity } from './node.ts'
-import { isStorageFailure } from './storage-failure.ts'
+import { describeFailure, isStorageFailure } from './storage-failure.ts'
 
 /** Marks that are waived in one transaction. */
 const RECOVERED_AT_ONCE = 256
@@ -74,10 +74,21 @@ export class PostgresStore implements Store {
   /** Of boots that have no lane any more. Other nodes may do the same at the same moment. */
   recover(now: number): number | NotApplied {
     for (let recovered = 0; ; ) {
-      const done = this.#writes.recover(this.#leftMarks.all(), now)
+      const left = this.#left()
+      if ('kind' in left) return left
+      const done = this.#writes.recover(left, now)
       if (typeof done !== 'number') return done
       recovered += done
       if (done < RECOVERED_AT_ONCE) return recovered
+    }
+  }
+
+  #left(): readonly LeftMark[] | NotApplied {
+    try {
+      return this.#leftMarks.all()
+    } catch (error) {
+      if (!isStorageFailure(error)) throw error
+      return { kind: 'failed', problem: describeFailure(error) }
     }
   }
 

@@ -180,6 +180,7 @@ postgresTest('a process that is a node again while Postgres is away goes on when
     throw new PostgresError('57P03', 'starting up')
   }
   store.rejoin(node)
+  expect(store.recover(NOW)).toMatchObject({ kind: 'failed' })
   expect(store.apply([settle(debit)])).toMatchObject({ kind: 'failed' })
   db.ask = ask
   expect(store.apply([settle(debit)])).toMatchObject({ answers: ['settled'] })
