@@ -325,8 +325,9 @@ export class ClientStream implements LiveStream, BodySink, ClientBodyUser, Timed
     this.#over()
   }
 
-  /** The upstream is heard of no more. */
+  /** The upstream is heard of no more, and its rest is waited for no more. */
   #over(): void {
+    this.#times.restDueMs = undefined
     this.#parts.world.wheel.drop(this)
     this.#upstream = undefined
   }

@@ -124,6 +124,7 @@ function makeStream(limits: Partial<Limits> = {}, kept?: { add(bytes: Uint8Array
     drops,
     ended,
     logLines,
+    wheel: world.wheel,
     marks: () => markCount,
     calls,
     call,
@@ -131,6 +132,7 @@ function makeStream(limits: Partial<Limits> = {}, kept?: { add(bytes: Uint8Array
       hasSaid = true
       upstream.data(typeof said === 'string' ? bytes(said) : said)
     },
+    endUpstream: () => upstream.end(),
     /** In two steps: the wheel calls a stream once a tick. */
     pass(ms: number) {
       advance(ms - TICK_MS)
@@ -242,6 +244,20 @@ test('a full socket pauses the upstream once, and one that has taken everything 
   expect([client.got, calls]).toEqual([['#one', 'two', 'three'], ['pause']])
   await client.drain()
   expect(calls).toEqual(['pause', 'resume'])
+})
+
+test('a stream that is over waits for no time any more, also where all of it came before its client was there or its upstream ended first', async () => {
+  for (const endsFirst of [true, false]) {
+    const { say, stream, ended, attach, pass, wheel, endUpstream } = makeStream()
+    say('#one.')
+    if (endsFirst) endUpstream()
+    const client = attach()
+    await stream.whenEnded
+    await turn()
+    expect([ended, client.got.at(-1)]).toEqual([['complete'], 'CLOSED'])
+    pass(TIMINGS.leaverGraceMs + 1_000)
+    expect(wheel.isEmpty).toBe(true)
+  }
 })
 
 test('the upstream is not called silent for the time in which the client did not read', async () => {
