@@ -65,7 +65,7 @@ function sayPlaces({ say }: CommandContext, places: readonly Place[]): void {
 
 async function setOut(context: CommandContext, name: string, isOut: boolean, { reason = '' }: Why): Promise<ExitCode | Stop> {
   const { config, environment } = context
-  const order = { upstream: name, isOut, act: { actor: ownActor(), address: 'socket', reason }, now: environment.now() }
+  const order = { upstream: name, isOut, isNoted: false, act: { actor: ownActor(), address: 'socket', reason }, now: environment.now() }
   const done = await orderEverywhere(config.ledger, order)
   if (done === 'absent') return noneRuns(context)
   if (done.result === 'refused') return wrongUse(done.problem)

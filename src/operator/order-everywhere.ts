@@ -3,6 +3,7 @@
  * writes before any other is told. Rules: pool.md "Taking one out"; operator.md "Processes", "Audit".
  */
 
+import type { UpstreamReport } from '../upstream/member.ts'
 import { type Answer, orderThroughSockets, silentOf, upstreamsThroughSockets, type Waits } from './ask-gateways.ts'
 import { type SocketFile, type SocketPlace, socketsOf } from './socket-files.ts'
 import type { UpstreamOrder, UpstreamResult } from './upstreams.ts'
@@ -17,14 +18,17 @@ export type OrderResult =
 
 type Done = Extract<UpstreamResult, { result: 'done' }>
 type Answers = readonly Answer<UpstreamResult>[]
-/** Whether it is noted is found out. */
-type Wish = Omit<UpstreamOrder, 'isNoted'>
+type Asking = Readonly<{ waits?: Waits | undefined; but?: string }>
 
-/** `absent`: nobody listens. What begins meanwhile is told, too: who begins later has it from the others. */
-export async function orderEverywhere(place: SocketPlace, wish: Wish, waits?: Waits): Promise<OrderResult | 'absent'> {
-  const asked = new Set<string>()
+/** `absent`: nobody listens. What begins meanwhile is told, too: who begins later has it from the others. `but`: a socket that is not asked. */
+export async function orderEverywhere(
+  place: SocketPlace,
+  wish: UpstreamOrder,
+  { waits, but }: Asking = {},
+): Promise<OrderResult | 'absent'> {
+  const asked = new Set(but === undefined ? [] : [but])
   const answers: Answer<UpstreamResult>[] = []
-  let isNoted = false
+  let { isNoted } = wish
   for (;;) {
     const sockets = socketsOf(place).filter(({ path }) => !asked.has(path))
     if (sockets.length === 0) return together(answers)
@@ -40,16 +44,19 @@ export async function orderEverywhere(place: SocketPlace, wish: Wish, waits?: Wa
 }
 
 /** Asks one after another of those that it changes something for, until it has for one. */
-async function noted(sockets: readonly SocketFile[], wish: Wish, waits: Waits | undefined): Promise<Answers> {
+async function noted(sockets: readonly SocketFile[], wish: UpstreamOrder, waits: Waits | undefined): Promise<Answers> {
   const answers: Answer<UpstreamResult>[] = []
   for (const { socket, said } of await upstreamsThroughSockets(sockets, waits)) {
-    const known = said === 'silent' ? undefined : said.reports.find(({ name }) => name === wish.upstream)
-    if (known === undefined || (known.out !== null) === wish.isOut) continue
+    if (said === 'silent' || !isElsewise(said.reports, wish)) continue
     answers.push(...(await orderThroughSockets([socket], { ...wish, isNoted: false }, waits)))
     if (answers.some(isChange)) break
   }
   return answers
 }
+
+/** Whether an order would change something for a process that says so of its upstreams. */
+export const isElsewise = (reports: readonly UpstreamReport[], { upstream, isOut }: Pick<UpstreamOrder, 'upstream' | 'isOut'>): boolean =>
+  reports.some(({ name, out }) => name === upstream && (out !== null) !== isOut)
 
 const isDone = (said: UpstreamResult | 'silent'): said is Done => said !== 'silent' && said.result === 'done'
 const isChange = ({ said }: Answer<UpstreamResult>): boolean => isDone(said) && said.isNew

@@ -28,7 +28,7 @@ const report = (name: string, out: object | null) => ({
 test('it begins with what is out, by whom and why as the latest says, also where only one of them has it out', async () => {
   const first = await place.begin(1)
   const second = await place.begin(2)
-  await orderEverywhere(place.place, { upstream: 'north', isOut: true, act, now: 5 })
+  await orderEverywhere(place.place, { upstream: 'north', isOut: true, isNoted: false, act, now: 5 })
   first.pool.takeOut('south', { by: 'os:she', reason: 'slow', at: 9 })
   second.pool.takeOut('north', { by: 'os:she', reason: 'dead', at: 9 })
   const third = await place.begin(3)

@@ -4,7 +4,9 @@
  */
 
 import { afterEach, beforeEach, expect, test } from 'bun:test'
+import type { Act, Operation } from '../../src/ledger/operation.ts'
 import { orderEverywhere } from '../../src/operator/order-everywhere.ts'
+import { orderFromWithin } from '../../src/operator/order-from-within.ts'
 import { SiblingPlace, WAITS } from '../support/sibling.ts'
 
 let place: SiblingPlace
@@ -13,8 +15,9 @@ beforeEach(() => {
 })
 afterEach(() => place.remove())
 
+const ACT = { actor: 'os:me', address: 'socket', reason: 'broken' }
 const order = (isOut: boolean, upstream = 'north', now = 5) =>
-  orderEverywhere(place.place, { upstream, isOut, act: { actor: 'os:me', address: 'socket', reason: 'broken' }, now }, WAITS)
+  orderEverywhere(place.place, { upstream, isOut, isNoted: false, act: ACT, now }, { waits: WAITS })
 
 test('all have it out, the calls that run are summed, and the log has one line of who did it', async () => {
   const all = [await place.begin(1, { running: 2 }), await place.begin(2), await place.begin(3, { running: 5 })]
@@ -108,4 +111,39 @@ test('where all have ended there is nobody to ask', async () => {
   const only = await place.begin(1)
   only.close()
   expect(await order(true)).toBe('absent')
+})
+
+test('an order from within is one act of the person who gave it, in all of them', async () => {
+  const own = await place.begin(2)
+  const all = [await place.begin(1, { running: 2 }), own, await place.begin(3, { running: 1 })]
+  const ledger = {
+    operate: (operation: Operation, { actor = '', reason = '' }: Partial<Act> = {}) => {
+      place.audit.push({ pid: 2, operation, actor, reason })
+      return Promise.resolve({ result: 'done' as const })
+    },
+  }
+  const act = { actor: 'person:ops@example.com', address: '10.0.0.1', reason: 'broken' }
+  const within = (isOut: boolean) =>
+    orderFromWithin(place.place, { upstream: 'north', isOut, act, now: 5 }, { upstreams: own.pool, ledger, pid: 2, waits: WAITS })
+  expect(await within(true)).toEqual({ result: 'done', isNew: true, running: 3, left: 1, count: 3, places: 3, silent: [] })
+  expect(all.map(({ pool }) => pool.reports()[0]?.out?.by)).toEqual(Array.from({ length: 3 }, () => act.actor))
+  expect(await within(true)).toMatchObject({ isNew: false, places: 3 })
+  all[2]?.pool.putBack('north')
+  expect(await within(true)).toMatchObject({ isNew: true })
+  expect(all.map(({ outs }) => outs())).toEqual([['north'], ['north'], ['north']])
+  expect(place.audit.map(({ pid, actor }) => [pid, actor])).toEqual([
+    [2, act.actor],
+    [2, act.actor],
+  ])
+  place.pretend(4)
+  expect(await within(false)).toMatchObject({ isNew: true, count: 4, places: 3, silent: [{ pid: 4 }] })
+  expect(all.flatMap(({ outs }) => outs())).toEqual([])
+})
+
+test('an order from within that cannot be written down is done nowhere', async () => {
+  const [own, other] = [await place.begin(1), await place.begin(2)]
+  const ledger = { operate: () => Promise.resolve({ result: 'unavailable' as const }) }
+  const wish = { upstream: 'north', isOut: true, act: ACT, now: 5 }
+  expect(await orderFromWithin(place.place, wish, { upstreams: own.pool, ledger, pid: 1 })).toEqual({ result: 'unavailable' })
+  expect([own.outs(), other.outs()]).toEqual([[], []])
 })

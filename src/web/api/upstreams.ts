@@ -1,7 +1,8 @@
 /** Upstreams for operators: where they are, how they do, taking one out and putting it back, by the same operation as the command's. Rules: pages.md "Upstreams"; pool.md "Taking one out". */
 
 import { Elysia, t } from 'elysia'
-import { obey, type UpstreamResult } from '../../operator/upstreams.ts'
+import type { OrderResult } from '../../operator/order-everywhere.ts'
+import { orderFromWithin } from '../../operator/order-from-within.ts'
 import type { UpstreamReport } from '../../upstream/member.ts'
 import type { Site } from '../site.ts'
 import { missing, refuse } from './answers.ts'
@@ -33,19 +34,22 @@ export const upstreamRoutes = (site: Site) =>
         if (result.result === 'refused') return refuse(409, result.problem)
         if (result.result === 'unavailable')
           return refuse(503, 'The ledger could not write the audit log, so nothing was changed. Try again')
-        return status(200, { already: !result.isNew, in_flight: result.running, left: result.left })
+        const unanswered = result.silent.map(({ pid }) => pid)
+        return status(200, { already: !result.isNew, in_flight: result.running, left: result.left, unanswered })
       },
       { person: true, body: ORDER },
     )
 
 const order = (
-  { upstreams, world }: Site,
+  { upstreams, world, config }: Site,
   { actor, address }: Caller,
   upstream: string,
   isOut: boolean,
   reason: string,
-): Promise<UpstreamResult> =>
-  obey(upstreams, world.ledger, { upstream, isOut, isNoted: false, act: { actor, address, reason: reason.trim() }, now: world.clock.now() })
+): Promise<OrderResult> => {
+  const wish = { upstream, isOut, act: { actor, address, reason: reason.trim() }, now: world.clock.now() }
+  return orderFromWithin(config().ledger, wish, { upstreams, ledger: world.ledger })
+}
 
 /** `host`: never more of the address, and nothing of the key. */
 function documentOf(

@@ -1,9 +1,12 @@
 /** Operators take upstreams out and put them back on the page by the command's own operation, as themselves; nobody else can. Rules: pages.md "Upstreams"; operator.md "Audit". */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { listenForLines } from '../../../src/operator/line-socket.ts'
+import { socketPathFor } from '../../../src/operator/socket-files.ts'
 import { errorAnswer, startFakeUpstream } from '../../support/fake-upstream.ts'
 import { MODEL_ID, startTestGateway, type TestGateway, UPSTREAM_API_KEY } from '../../support/gateway.ts'
 import { type Operator, signInOperator } from '../../support/operator.ts'
+import { postgres, postgresTest } from '../../support/postgres.ts'
 
 type Row = {
   name: string
@@ -65,7 +68,7 @@ test('a call that failed is the upstream’s last failure', async () => {
 
 test('out and in are done once, by the person, with the reason, in the audit log', async () => {
   const taken = await setOut('upstream-0', true, '  vendor maintenance ')
-  expect([taken.status, await taken.json()]).toEqual([200, { already: false, in_flight: 0, left: 1 }])
+  expect([taken.status, await taken.json()]).toEqual([200, { already: false, in_flight: 0, left: 1, unanswered: [] }])
   expect(gateway.world.upstreams).toBeDefined()
   expect((await rows())[0]?.out).toEqual({ by: 'person:ops@example.com', reason: 'vendor maintenance', since: expect.any(String) })
   expect(await (await setOut('upstream-0', true)).json()).toMatchObject({ already: true })
@@ -98,3 +101,30 @@ test('another site’s page, nobody, a wrong name and a wrong body change nothin
   expect((await audit()).length).toBe(before)
   expect((await rows()).every(({ out }) => out === null)).toBe(true)
 })
+
+postgresTest(
+  'on Postgres the other processes of the place are told, in the person’s name, and one that does not answer is named',
+  async () => {
+    const shared = await startTestGateway({ upstreams: [vendor.url], postgres: { url: await postgres().createDatabase() } })
+    const told: string[] = []
+    const listen = (pid: number, answer: (line: string) => Promise<string>) =>
+      listenForLines(socketPathFor({ kind: 'postgres', path: shared.ledgerPath }, pid), answer, () => undefined)
+    const sibling = listen(4_000_001, (line) => {
+      told.push(line)
+      return Promise.resolve(
+        line.startsWith('upstreams ') ? '{"node":"n/2","reports":[]}' : '{"result":"done","isNew":true,"running":3,"left":1}',
+      )
+    })
+    const hung = listen(4_000_002, () => new Promise(() => undefined))
+    const person = await signInOperator(shared)
+    const answered = await person.post('/console/api/upstreams/upstream-0/state', { is_out: true, reason: 'maintenance' })
+    expect(await answered.json()).toEqual({ already: false, in_flight: 3, left: 0, unanswered: [4_000_002] })
+    const order = JSON.parse(told.find((line) => line.startsWith('upstream '))?.slice('upstream '.length) ?? '{}')
+    expect(order).toMatchObject({ upstream: 'upstream-0', isOut: true, isNoted: true, act: { actor: 'person:ops@example.com' } })
+    const page = await shared.world.reports.ask('test', { kind: 'audit', target: 'upstream-0', limit: 10 })
+    expect(typeof page === 'object' ? page.rows : []).toMatchObject([{ action: 'setUpstreamOut', actor: 'person:ops@example.com' }])
+    sibling.stop(true)
+    hung.stop(true)
+    await shared.stop()
+  },
+)

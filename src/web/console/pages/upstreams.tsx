@@ -128,8 +128,9 @@ const ChangeState = ({
   const submit = (): void =>
     act.run(
       () => ask(api.upstreams({ name }).state.post({ is_out: isOut, reason })),
-      ({ left }) => {
-        tell(isOut ? `${name} is out${left === 0 ? '. No upstream is left: requests are 503' : ''}` : `${name} takes calls again`)
+      ({ left, unanswered }) => {
+        const said = isOut ? `${name} is out${left === 0 ? '. No upstream is left: requests are 503' : ''}` : `${name} takes calls again`
+        tell(unanswered.length === 0 ? said : `${said}. Process ${unanswered.join(', ')} did not answer: not done there`)
         done()
       },
     )

@@ -1,0 +1,44 @@
+/**
+ * An order about an upstream that a gateway got itself, from who is signed in to its console: it writes the line of the audit log in that person's name, and tells the other
+ * processes of its place. Rules: pool.md "Taking one out"; operator.md "Processes", "Audit".
+ */
+
+import type { Ledger } from '../ledger/ledger.ts'
+import { silentOf, upstreamsThroughSockets, type Waits } from './ask-gateways.ts'
+import { isElsewise, type OrderResult, orderEverywhere } from './order-everywhere.ts'
+import { type SocketPlace, socketPathFor, socketsOf } from './socket-files.ts'
+import { obey, type UpstreamOrder, type Upstreams } from './upstreams.ts'
+
+/** The gateway itself; `pid`: default, of this process. */
+export type Own = Readonly<{ upstreams: Upstreams; ledger: Pick<Ledger, 'operate'>; pid?: number; waits?: Waits }>
+
+export async function orderFromWithin(
+  place: SocketPlace,
+  wish: Omit<UpstreamOrder, 'isNoted'>,
+  { upstreams, ledger, pid = process.pid, waits }: Own,
+): Promise<OrderResult> {
+  const { upstream, isOut, act, now } = wish
+  const path = socketPathFor(place, pid)
+  const siblings = await upstreamsThroughSockets(
+    socketsOf(place).filter((one) => one.path !== path),
+    waits,
+  )
+  const reports = [upstreams.reports(), ...siblings.map(({ said }) => (said === 'silent' ? [] : said.reports))]
+  const isNoted = reports.some((all) => isElsewise(all, wish))
+  const noted = isNoted ? await ledger.operate({ kind: 'setUpstreamOut', upstream, isOut, now }, act) : undefined
+  if (noted !== undefined && noted.result !== 'done') return noted
+  const own = await obey(upstreams, ledger, { ...wish, isNoted })
+  if (own.result !== 'done') return own
+  const others = siblings.length === 0 ? 'absent' : await orderEverywhere(place, { ...wish, isNoted }, { waits, but: path })
+  if (others === 'absent') return { ...own, count: 1, places: 1, silent: [] }
+  if (others.result !== 'done') return { ...own, count: 1 + siblings.length, places: 1, silent: silentOf(siblings) }
+  return {
+    result: 'done',
+    isNew: own.isNew || others.isNew,
+    running: own.running + others.running,
+    left: Math.min(own.left, others.left),
+    count: 1 + others.count,
+    places: 1 + others.places,
+    silent: others.silent,
+  }
+}
