@@ -15,6 +15,8 @@ const given = (place: number, type: string): string => `ANY (CAST(CAST(?${place}
 const ACCOUNTS = `SELECT number, id FROM accounts WHERE number = ${given(1, 'BIGINT')} OR id = ${given(2, 'TEXT')}
   OR number IN (SELECT account_number FROM keys WHERE id = ${given(3, 'TEXT')})`
 const KEYS = `SELECT number, id, account_number AS account FROM keys WHERE number = ${given(1, 'BIGINT')} OR id = ${given(2, 'TEXT')}`
+/** Other nodes have a row locked for a millisecond or two: whose is found free within these was not kept locked. */
+const LOOK_AGAIN_MS = [5, 10, 20] as const
 /** As settles lock them. */
 const FREE = 'FOR NO KEY UPDATE SKIP LOCKED'
 
@@ -23,6 +25,8 @@ export class HeldRows {
   readonly #freeAccounts
   readonly #keys
   readonly #freeKeys
+  /** Accounts that were held when they were last looked at. */
+  readonly #known = new Set<number>()
 
   constructor(db: Connection) {
     const accounts = (text: string) => db.query<AccountRow, [string, string, string]>(text)
@@ -43,12 +47,17 @@ export class HeldRows {
     const ofKeys = [texts(named.map(({ key }) => key)), keyIds] as const
     const accounts = this.#accounts.all(...ofAccounts)
     const keys = this.#keys.all(...ofKeys)
-    const freeAccounts = new Set(this.#freeAccounts.all(...ofAccounts).map(({ number }) => number))
-    const freeKeys = new Set(this.#freeKeys.all(...ofKeys).map(({ number }) => number))
-    const held = new Set([
-      ...accounts.filter(({ number }) => !freeAccounts.has(number)).map(({ number }) => Number(number)),
-      ...keys.filter(({ number }) => !freeKeys.has(number)).map(({ account }) => Number(account)),
-    ])
+    const look = (): ReadonlySet<number> => {
+      const freeAccounts = new Set(this.#freeAccounts.all(...ofAccounts).map(({ number }) => number))
+      const freeKeys = new Set(this.#freeKeys.all(...ofKeys).map(({ number }) => number))
+      return new Set([
+        ...accounts.filter(({ number }) => !freeAccounts.has(number)).map(({ number }) => Number(number)),
+        ...keys.filter(({ number }) => !freeKeys.has(number)).map(({ account }) => Number(account)),
+      ])
+    }
+    const held = this.#keptAmong(look)
+    for (const { number } of accounts) if (!held.has(Number(number))) this.#known.delete(Number(number))
+    for (const number of held) this.#known.add(number)
     const numbers = new Map<string | undefined, number>()
     for (const { id, number } of accounts) numbers.set(id, Number(number))
     for (const { id, account } of keys) numbers.set(id, Number(account))
@@ -60,6 +69,18 @@ export class HeldRows {
         return number !== undefined && held.has(number) ? [[task, number] as const] : []
       }),
     )
+  }
+
+  /** Whose rows stay locked. Nobody is waited for that is known already. */
+  #keptAmong(look: () => ReadonlySet<number>): ReadonlySet<number> {
+    let held = look()
+    for (const pauseMs of LOOK_AGAIN_MS) {
+      if ([...held].every((number) => this.#known.has(number))) break
+      Bun.sleepSync(pauseMs)
+      const again = look()
+      held = new Set([...held].filter((number) => again.has(number)))
+    }
+    return held
   }
 }
 

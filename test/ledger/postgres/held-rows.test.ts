@@ -2,10 +2,12 @@
 
 import { expect } from 'bun:test'
 import { SQL } from 'bun'
+import { ZERO } from '../../../src/core/money.ts'
 import type { LedgerOptions } from '../../../src/ledger/open-options.ts'
+import { HeldRows } from '../../../src/ledger/postgres/held-rows.ts'
 import { openLedger } from '../../../src/ledger/postgres/open.ts'
 import { differences } from '../../../src/ledger/verify.ts'
-import { createKey, holdRequest, makeFolder, settlement, sha256, usd } from '../../support/ledger.ts'
+import { createKey, holdRequest, makeFolder, openMachine, operateTask, settlement, sha256, usd } from '../../support/ledger.ts'
 import { asking, until } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { connectPostgres, startWire } from '../../support/postgres-connection.ts'
@@ -215,5 +217,32 @@ postgresTest(
     await until('it is leased again', async () => (await next.hold('a_4', 'key_a')) === 'held')
     await next.ledger.close()
     expect(differencesAt(url)).toEqual([])
+  },
+)
+
+postgresTest(
+  'rows that other nodes have locked for a moment, again and again, are not taken for rows that somebody keeps locked',
+  async () => {
+    const url = await postgres().createDatabase()
+    const machine = openMachine(url)
+    machine.ask(operateTask(createKey('key_a', { balanceUsd: '10' })))
+    const sql = new SQL({ url, max: 1 })
+    const busy = sql
+      .unsafe(
+        `DO $$ BEGIN FOR n IN 1..400 LOOP
+         PERFORM FROM ledger.accounts WHERE id = 'acc_a' FOR UPDATE; PERFORM pg_sleep(0.002); COMMIT; PERFORM pg_sleep(0.004);
+       END LOOP; END $$`,
+      )
+      .simple()
+      .catch(String)
+    await Bun.sleep(50)
+    const rows = new HeldRows(machine.db)
+    const release = { number: 1, accountNumber: 1, accountRunsPicos: ZERO, keyNumber: 0, keyRunsPicos: null }
+    let held = 0
+    for (let look = 0; look < 40; look++) held += rows.among([{ kind: 'release', release }]).size
+    expect(held).toBeLessThan(5)
+    await busy
+    await sql.close()
+    machine.close()
   },
 )
