@@ -9,7 +9,7 @@ const text = fc.oneof(
   fc.string(),
   fc.string({ unit: 'binary' }),
   fc.string({ unit: 'grapheme' }),
-  fc.constantFrom('"', '\\', '\u007f', '\ud800', ''),
+  fc.constantFrom('"', '\\', '\u007f', '\u0080', 'é', 'ÿ', '\ud800', ''),
 )
 const whole = fc.oneof(
   fc.nat(),
