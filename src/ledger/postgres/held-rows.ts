@@ -12,8 +12,10 @@ type KeyRow = Readonly<{ number: bigint; id: string; account: bigint }>
 
 const given = (place: number, type: string): string => `ANY (CAST(CAST(?${place} AS TEXT) AS ${type}[]))`
 
-const ACCOUNTS = `SELECT number, id FROM accounts WHERE number = ${given(1, 'BIGINT')} OR id = ${given(2, 'TEXT')}
-  OR number IN (SELECT account_number FROM keys WHERE id = ${given(3, 'TEXT')})`
+/** The numbers first: with an OR of them and a query all rows are read. */
+const ACCOUNTS = `SELECT number, id FROM accounts WHERE number = ANY (ARRAY(SELECT number FROM accounts WHERE number = ${given(1, 'BIGINT')}
+  UNION SELECT number FROM accounts WHERE id = ${given(2, 'TEXT')}
+  UNION SELECT account_number FROM keys WHERE id = ${given(3, 'TEXT')}))`
 const KEYS = `SELECT number, id, account_number AS account FROM keys WHERE number = ${given(1, 'BIGINT')} OR id = ${given(2, 'TEXT')}`
 /** Other nodes have a row locked for a millisecond or two: whose is found free within these was not kept locked. */
 const LOOK_AGAIN_MS = [5, 10, 20] as const

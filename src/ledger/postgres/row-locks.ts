@@ -15,8 +15,10 @@ export class RowLocks {
 
   constructor(db: Connection) {
     this.#lockAccounts = db.query<unknown, [string, string, string]>(
-      `SELECT number FROM accounts WHERE number = ANY (${arrayAt(1, 'BIGINT')}) OR id = ANY (${arrayAt(2, 'TEXT')})
-         OR number IN (SELECT account_number FROM keys WHERE id = ANY (${arrayAt(3, 'TEXT')}))
+      // The numbers first: with an OR of them and a query all rows are read.
+      `SELECT number FROM accounts WHERE number = ANY (ARRAY(SELECT number FROM accounts WHERE number = ANY (${arrayAt(1, 'BIGINT')})
+         UNION SELECT number FROM accounts WHERE id = ANY (${arrayAt(2, 'TEXT')})
+         UNION SELECT account_number FROM keys WHERE id = ANY (${arrayAt(3, 'TEXT')})))
        ORDER BY number FOR NO KEY UPDATE`,
     )
     this.#lockKeys = db.query<unknown, [string, string]>(

@@ -7,7 +7,7 @@ import type { LedgerOptions } from '../../../src/ledger/open-options.ts'
 import { HeldRows } from '../../../src/ledger/postgres/held-rows.ts'
 import { openLedger } from '../../../src/ledger/postgres/open.ts'
 import { differences } from '../../../src/ledger/verify.ts'
-import { createKey, holdRequest, makeFolder, openMachine, operateTask, settlement, sha256, usd } from '../../support/ledger.ts'
+import { ACT, createKey, holdRequest, makeFolder, NOW, openMachine, operateTask, settlement, sha256, usd } from '../../support/ledger.ts'
 import { asking, until } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { connectPostgres, startWire } from '../../support/postgres-connection.ts'
@@ -246,3 +246,30 @@ postgresTest(
     machine.close()
   },
 )
+
+postgresTest('neither an operation nor a look at locked rows reads all accounts', async () => {
+  const url = await postgres().createDatabase()
+  const machine = openMachine(url)
+  machine.ask(operateTask(createKey('key_a', { balanceUsd: '10' })))
+  // As where there are many.
+  machine.db.query('SET enable_seqscan = off').run()
+  const scans = () => {
+    machine.db.query('SELECT pg_stat_force_next_flush()').get()
+    machine.db.query('SELECT 1').get()
+    return machine.db
+      .query("SELECT relname, seq_scan FROM pg_stat_user_tables WHERE relname IN ('accounts', 'keys') ORDER BY relname")
+      .all()
+  }
+  const before = scans()
+  const release = { number: 1, accountNumber: 1, accountRunsPicos: ZERO, keyNumber: 1, keyRunsPicos: null }
+  const disabled = { kind: 'setKeyActive', keyId: 'key_a', isActive: false, now: NOW } as const
+  expect(
+    new HeldRows(machine.db).among([
+      { kind: 'release', release },
+      { kind: 'operate', operation: disabled, act: ACT },
+    ]),
+  ).toEqual(new Map())
+  expect(machine.ask(operateTask(disabled))).toMatchObject({ result: 'done' })
+  expect(scans()).toEqual(before)
+  machine.close()
+})
