@@ -2,12 +2,14 @@
 
 import { Database } from 'bun:sqlite'
 import { describe, expect } from 'bun:test'
+import { readFileSync } from 'node:fs'
 import { eq, sql } from 'drizzle-orm'
 import { blob, customType, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { type Connection, ormOf } from '../../../src/ledger/connection.ts'
 import type { PostgresConnection } from '../../../src/ledger/postgres/connection.ts'
 import { faultOf, isConflict, isStorageFailure, PostgresError } from '../../../src/ledger/postgres/storage-failure.ts'
 import { PostgresArray } from '../../../src/ledger/postgres/values.ts'
+import { until } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { connectPostgres } from '../../support/postgres-connection.ts'
 
@@ -22,6 +24,15 @@ async function connect(timeoutMs = 5_000): Promise<PostgresConnection> {
   connection.run('CREATE SCHEMA ledger')
   connection.run(TABLE)
   return connection
+}
+
+/** One that nobody has waited for yet (Z) does nothing any more. */
+function isGone(pid: bigint | undefined): boolean {
+  try {
+    return /\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return true
+  }
 }
 
 /** What it throws. */
@@ -343,7 +354,10 @@ describe('failures', () => {
       async () => {
         const db = await connect()
         add(db, 1)
+        const served = db.query('SELECT CAST(pg_backend_pid() AS BIGINT) AS pid').get() as { pid: bigint } | null
         await (how === 'kill' ? postgres().kill() : postgres().stop(how))
+        // Who served it finds out that its parent is dead, and may answer once more before.
+        await until('the server process is gone', () => isGone(served?.pid))
         const failure = failureOf(() => add(db, 2))
         expect(isStorageFailure(failure)).toBe(true)
         const again = failureOf(() => add(db, 3))
