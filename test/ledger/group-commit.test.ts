@@ -20,6 +20,27 @@ function differencesAt(path: string) {
   return found
 }
 
+/** As a thread's messages come: `pass` hands one on to the gateway, as it is or changed. */
+type Hear = (told: Partial<Committed>, pass: (told: unknown) => void, thread: Readonly<{ worker: Worker; isFirst: boolean }>) => void
+
+/** Threads whose every message goes through `hear`. */
+function threadsHeardBy(hear: Hear): { startThread: () => Worker; workers: readonly Worker[] } {
+  const workers: Worker[] = []
+  const start = (): Worker => {
+    const worker = startThread()
+    workers.push(worker)
+    const listen = worker.addEventListener.bind(worker) as (kind: string, listener: (event: { data: unknown }) => void) => void
+    const through = (kind: string, listener: (event: { data: unknown }) => void): void =>
+      listen(kind, (event) => {
+        if (kind !== 'message') return listener(event)
+        hear(event.data as Partial<Committed>, (data) => listener({ data }), { worker, isFirst: workers.length === 1 })
+      })
+    worker.addEventListener = through as typeof worker.addEventListener
+    return worker
+  }
+  return { startThread: start, workers }
+}
+
 test('a hundred parallel holds on a balance for ten are granted ten times', async () => {
   const { ledger, path } = await openTestLedger()
   await addKey(ledger, 'key_a', { balanceUsd: '1' })
@@ -310,21 +331,12 @@ test('an operator’s write that a dying thread may or may not have committed co
 
 test('settles that a dying thread committed without a word are spent once in memory, however many were on their way', async () => {
   let isMute = false
-  const { ledger, path } = await openTestLedger({
-    markAfterMs: 10,
-    startThread: () => {
-      const worker = startThread()
-      const listen = worker.addEventListener.bind(worker) as (kind: string, listener: (event: MessageEvent) => void) => void
-      const hear = (kind: string, listener: (event: MessageEvent) => void): void =>
-        listen(kind, (event) => {
-          if (!isMute || kind !== 'message') return listener(event)
-          isMute = false
-          worker.terminate()
-        })
-      worker.addEventListener = hear as typeof worker.addEventListener
-      return worker
-    },
+  const { startThread } = threadsHeardBy((told, pass, { worker }) => {
+    if (!isMute) return pass(told)
+    isMute = false
+    worker.terminate()
   })
+  const { ledger, path } = await openTestLedger({ markAfterMs: 10, startThread })
   await addKey(ledger, 'key_a', { balanceUsd: '10' })
   const running = Array.from({ length: 1_500 }, (_, n) => `run_${n}`)
   const ending = Array.from({ length: 1_200 }, (_, n) => `end_${n}`)
@@ -346,24 +358,13 @@ test('settles that a dying thread committed without a word are spent once in mem
 }, 60_000)
 
 test('a settle that the spill kept is spent once in memory, also where the thread that replayed it dies without a word', async () => {
-  const workers: Worker[] = []
-  const { ledger, path } = await openTestLedger({
-    startThread: () => {
-      const worker = startThread()
-      workers.push(worker)
-      const listen = worker.addEventListener.bind(worker) as (kind: string, listener: (event: { data: unknown }) => void) => void
-      // The gateway hears of the first settle that it is kept, and never that its receipt is written.
-      const hear = (kind: string, listener: (event: { data: unknown }) => void): void =>
-        listen(kind, (event) => {
-          const committed = event.data as Partial<Committed>
-          if (workers.length > 1 || kind !== 'message' || !committed.settled?.length) return listener(event)
-          const answers = [...committed.settled].map((number) => ({ number, answer: 'spilled' as const }))
-          listener({ data: { ...committed, settled: new Float64Array(), answers } })
-        })
-      worker.addEventListener = hear as typeof worker.addEventListener
-      return worker
-    },
+  // The gateway hears of the first settle that it is kept, and never that its receipt is written.
+  const { startThread, workers } = threadsHeardBy((told, pass, { isFirst }) => {
+    if (!isFirst || !told.settled?.length) return pass(told)
+    const answers = [...told.settled].map((number) => ({ number, answer: 'spilled' as const }))
+    pass({ ...told, settled: new Float64Array(), answers })
   })
+  const { ledger, path } = await openTestLedger({ startThread })
   await addKey(ledger, 'key_a', { balanceUsd: '10' })
   expect(await ledger.hold(holdRequest('kept', 'key_a', usd('1')))).toBe('held')
   expect(await ledger.settle(settlement('kept', { input: 1_000 }))).toBe('settled')
@@ -381,33 +382,22 @@ test('a settle that the spill kept is spent once in memory, also where the threa
 })
 
 test('while nobody knows whether a receipt is written, rows that are read then change nothing in memory', async () => {
-  const workers: Worker[] = []
   const { promise: isRead, resolve: read } = Promise.withResolvers<void>()
   const { promise: maySay, resolve: say } = Promise.withResolvers<void>()
-  const { ledger, path } = await openTestLedger({
-    startThread: () => {
-      const worker = startThread()
-      workers.push(worker)
-      const listen = worker.addEventListener.bind(worker) as (kind: string, listener: (event: { data: unknown }) => void) => void
-      // The first settle is said to be in the spill; of the second thread the rows are heard first, and late what became of that settle.
-      const hear = (kind: string, listener: (event: { data: unknown }) => void): void =>
-        listen(kind, (event) => {
-          const committed = event.data as Partial<Committed>
-          if (kind !== 'message' || committed.answers === undefined) return listener(event)
-          if (workers.length === 1) {
-            const answers = [...(committed.settled ?? [])].map((number) => ({ number, answer: 'spilled' as const }))
-            return listener({ data: { ...committed, settled: new Float64Array(), answers: [...committed.answers, ...answers] } })
-          }
-          const isOfUnmark = ({ answer }: { answer: unknown }): boolean => typeof answer === 'string'
-          const { answers } = committed
-          listener({ data: { ...committed, answers: answers.filter((one) => !isOfUnmark(one)) } })
-          read()
-          maySay.then(() => listener({ data: { ...committed, answers: answers.filter(isOfUnmark) } }))
-        })
-      worker.addEventListener = hear as typeof worker.addEventListener
-      return worker
-    },
+  // The first settle is said to be in the spill; of the second thread the rows are heard first, and late what became of that settle.
+  const { startThread, workers } = threadsHeardBy((told, pass, { isFirst }) => {
+    const { answers } = told
+    if (answers === undefined) return pass(told)
+    if (isFirst) {
+      const spilled = [...(told.settled ?? [])].map((number) => ({ number, answer: 'spilled' as const }))
+      return pass({ ...told, settled: new Float64Array(), answers: [...answers, ...spilled] })
+    }
+    const isOfUnmark = ({ answer }: { answer: unknown }): boolean => typeof answer === 'string'
+    pass({ ...told, answers: answers.filter((one) => !isOfUnmark(one)) })
+    read()
+    maySay.then(() => pass({ ...told, answers: answers.filter(isOfUnmark) }))
   })
+  const { ledger, path } = await openTestLedger({ startThread })
   for (const key of ['key_a', 'key_b']) await addKey(ledger, key, { balanceUsd: '10' })
   expect(await ledger.hold(holdRequest('runs', 'key_b', usd('1')))).toBe('held')
   expect(await ledger.hold(holdRequest('kept', 'key_a', usd('1')))).toBe('held')
@@ -432,26 +422,15 @@ test('while nobody knows whether a receipt is written, rows that are read then c
 })
 
 test('a settle that a dying thread committed, and that the next one could only spill, is spent once in memory when it is replayed', async () => {
-  const workers: Worker[] = []
   let tell = (_: Partial<Committed>): void => undefined
-  const { ledger, path } = await openTestLedger({
-    startThread: () => {
-      const worker = startThread()
-      workers.push(worker)
-      const listen = worker.addEventListener.bind(worker) as (kind: string, listener: (event: { data: unknown }) => void) => void
-      const hear = (kind: string, listener: (event: { data: unknown }) => void): void =>
-        listen(kind, (event) => {
-          const committed = event.data as Partial<Committed>
-          if (kind !== 'message' || committed.answers === undefined) return listener(event)
-          if (workers.length === 1 && committed.settled?.length) return worker.terminate()
-          const answers = committed.answers.map(({ number, answer }) => ({ number, answer: answer === 'already' ? 'spilled' : answer }))
-          tell = (more) => listener({ data: { ...committed, settled: new Float64Array(), answers: [], changes: [], ...more } })
-          listener({ data: { ...committed, answers } })
-        })
-      worker.addEventListener = hear as typeof worker.addEventListener
-      return worker
-    },
+  const { startThread } = threadsHeardBy((told, pass, { worker, isFirst }) => {
+    if (told.answers === undefined) return pass(told)
+    if (isFirst && told.settled?.length) return worker.terminate()
+    const answers = told.answers.map(({ number, answer }) => ({ number, answer: answer === 'already' ? 'spilled' : answer }))
+    tell = (more) => pass({ ...told, settled: new Float64Array(), answers: [], changes: [], ...more })
+    pass({ ...told, answers })
   })
+  const { ledger, path } = await openTestLedger({ startThread })
   await addKey(ledger, 'key_a', { balanceUsd: '10' })
   expect(await ledger.hold(holdRequest('kept', 'key_a', usd('1')))).toBe('held')
   expect(await ledger.settle(settlement('kept', { input: 1_000 }))).toBe('settled')
