@@ -4,6 +4,7 @@ import { expect, test } from 'bun:test'
 import { Glob } from 'bun'
 import { REFUSALS } from '../src/core/refusal.ts'
 import { Workplace } from './cli/run.ts'
+import { commandsOf } from './support/commands.ts'
 
 const textOf = async (pattern: string): Promise<string> => {
   const paths = [...new Glob(pattern).scanSync({ cwd: '.', dot: true })].sort()
@@ -32,7 +33,7 @@ test('every command stands in the README and is run by a test', async () => {
   const readme = section(await Bun.file('README.md').text(), 'Commands')
   const tests = await textOf('test/{cli,crash}/*.ts')
   const unknown: string[] = []
-  for (const { words, isGroup } of await commandsOf(place, [])) {
+  for (const { words, isGroup } of await commandsOf((...argv) => place.run(...argv))) {
     const name = words.at(-1) ?? ''
     if (!new RegExp(`[\`|, ]${name}\\b`).test(readme)) unknown.push(`${words.join(' ')} is not in the README`)
     if (!isGroup && !tests.includes(words.map((word) => `'${word}'`).join(', '))) unknown.push(`${words.join(' ')} is run by no test`)
@@ -40,21 +41,6 @@ test('every command stands in the README and is run by a test', async () => {
   place.remove()
   expect(unknown).toEqual([])
 })
-
-type Found = Readonly<{ words: readonly string[]; isGroup: boolean }>
-
-/** As the help lists them, groups before their members. */
-async function commandsOf(place: Workplace, group: readonly string[]): Promise<readonly Found[]> {
-  const { out } = await place.run(...group, '--help')
-  const names = [...(out.split('Commands:\n')[1]?.split('\n\n')[0] ?? '').matchAll(/^ {2}([a-z-]+)/gm)].map(([, name = '']) => name)
-  const found: Found[] = []
-  for (const name of names.filter((word) => word !== 'help')) {
-    const words = [...group, name]
-    const members = await commandsOf(place, words)
-    found.push({ words, isGroup: members.length > 0 }, ...members)
-  }
-  return found
-}
 
 test('every metric is read by a test', async () => {
   const names = new Set((await textOf('src/**/*.ts')).match(/\btollgate_[a-z0-9_]+\b/g))
