@@ -142,8 +142,10 @@ export type HoldsQuery = Readonly<{ keyId: string | null; accountId: string | nu
 /** `node`: what the process is called among those that write; null: it is the only one. */
 export type NodeUpstreams = Readonly<{ node: string | null; reports: readonly UpstreamReport[] }>
 
-export const writeMessage = (message: Order | HoldsQuery | readonly Hold[] | UpstreamOrder | UpstreamResult | NodeUpstreams): string =>
-  JSON.stringify(message, encode)
+type Message = Order | OperationResult | HoldsQuery | readonly Hold[] | UpstreamOrder | UpstreamResult | NodeUpstreams
+
+/** The one encoder of both sides: plain JSON throws at an amount. */
+export const writeMessage = (message: Message): string => JSON.stringify(message, encode)
 
 /** Undefined when the text is not exactly one order. */
 export function readOrder(text: string): Order | undefined {

@@ -5,7 +5,7 @@
 
 import { renameSync } from 'node:fs'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { Act, OperationResult } from '../ledger/operation.ts'
+import type { Act } from '../ledger/operation.ts'
 import { holdsPage } from './holds-page.ts'
 import { listenForLines } from './line-socket.ts'
 import { ALIVE, readHoldsQuery, readOrder, readUpstreamOrder, writeMessage } from './message-json.ts'
@@ -59,9 +59,9 @@ async function answer(line: string, fd: number, ledger: OperatedLedger, { upstre
   switch (verb) {
     case 'operate': {
       const order = readOrder(body)
-      if (order === undefined) return writeResult({ result: 'refused', problem: 'the operation has an unknown form' })
+      if (order === undefined) return writeMessage({ result: 'refused', problem: 'the operation has an unknown form' })
       const { operation, act } = order
-      return writeResult(await ledger.operate(operation, callerOf(fd, act)))
+      return writeMessage(await ledger.operate(operation, callerOf(fd, act)))
     }
     case 'holds': {
       const query = readHoldsQuery(body)
@@ -85,5 +85,3 @@ const asCalled = (fd: number, order: UpstreamOrder): UpstreamOrder => (order.isN
 
 /** Who the kernel says is calling, whatever the message claims. */
 const callerOf = (fd: number, act: Act): Act => ({ ...act, actor: actorOfPeer(fd) ?? act.actor, address: 'socket' })
-
-const writeResult = (result: OperationResult): string => JSON.stringify(result)

@@ -15,7 +15,7 @@ import type { Operation } from '../../src/ledger/operation.ts'
 import { openLedger } from '../../src/ledger/sqlite/open.ts'
 import { holdsThroughSockets, isGatewayRunning, operateThroughSocket } from '../../src/operator/ask-gateways.ts'
 import { askLine } from '../../src/operator/line-socket.ts'
-import { type HoldsQuery, readOrder, writeMessage } from '../../src/operator/message-json.ts'
+import { type HoldsQuery, readOrder, readResult, writeMessage } from '../../src/operator/message-json.ts'
 import { listenOnOperatorSocket } from '../../src/operator/operator-socket.ts'
 import { socketPathOf } from '../../src/operator/socket-files.ts'
 import { NOW, Workplace } from '../cli/run.ts'
@@ -231,4 +231,16 @@ test('any operation survives the wire to the last picodollar and byte', () => {
   const act = fc.record({ actor: name, address: name, reason: name })
   const order = fc.record({ operation, act })
   fc.assert(fc.property(order, (sent) => expect(readOrder(writeMessage(sent))).toEqual(sent)))
+})
+
+test("any result survives the wire, a code's amount too", () => {
+  const text = fc.string({ minLength: 1, maxLength: 64 })
+  const amount = fc.bigInt({ min: 0n, max: 9_000_000_000_000_000_000n }).map(picos)
+  const done = fc.record(
+    { result: fc.constant('done' as const), earlier: fc.record({ creditId: text, accountId: text }), redeemedPicos: amount },
+    { requiredKeys: ['result'] },
+  )
+  const refused = fc.record({ result: fc.constant('refused' as const), problem: fc.string() })
+  const result = fc.oneof(done, refused, fc.constant({ result: 'unavailable' as const }))
+  fc.assert(fc.property(result, (sent) => expect(readResult(writeMessage(sent))).toEqual(sent)))
 })
