@@ -1,16 +1,17 @@
 /** `tollgate accounts …`: the balances that keys spend from. Rules: operator.md "Keys and accounts", "Credits". */
 
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { type Picos, toUsdText, usdFields, ZERO } from '../core/money.ts'
 import { isoOrNull } from '../core/utc.ts'
+import type { AccountReport } from '../ledger/account-lists.ts'
 import { creditOf, firstTopUp } from '../ledger/account-writes.ts'
 import { newId } from '../ledger/new-id.ts'
 import type { CreditKind, Earlier, Operation } from '../ledger/operation.ts'
-import type { AccountReport } from '../ledger/report.ts'
 import { REF_WITHOUT_BALANCE, readAmount, readBudget, readCorrection, readName, readReason, readRef } from './arguments.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { operate, type Why, withReason } from './operate.ts'
+import { type PagingOptions, sayPage, withPaging } from './paging.ts'
 import { accountNamed, readReport } from './read-report.ts'
 import { factsText, tableText, timeText, usdText } from './text.ts'
 
@@ -19,6 +20,7 @@ const ACCOUNT_TEXT = 'id or name of an account'
 const REF_TEXT = 'the reference of the payment, which is credited once: given again, nothing is done'
 
 type CreateOptions = Why & { name?: string; balance?: Picos; ref?: string }
+type ListOptions = PagingOptions & { name?: string; state?: 'live' | 'disabled' }
 type CreditOptions = Why & { ref?: string }
 
 export function addAccounts(program: Command, run: Run): void {
@@ -31,8 +33,11 @@ export function addAccounts(program: Command, run: Run): void {
     .option('--ref <REF>', REF_TEXT, readRef)
   create.action((name: string | undefined, options: CreateOptions) => run(create, (context) => createAccount(context, name, options)))
 
-  const list = withJson(accounts.command('list')).description('show every account')
-  list.action(() => run(list, listAccounts))
+  const list = withPaging(accounts.command('list'))
+    .description('accounts, newest first')
+    .option('--name <TEXT>', 'only those whose name begins so, in any case')
+    .addOption(new Option('--state <STATE>', 'only those that are so').choices(['live', 'disabled']))
+  list.action((options: ListOptions) => run(list, (context) => listAccounts(context, options)))
 
   const rename = withReason(withJson(accounts.command('rename')))
     .description('give an account another name')
@@ -127,11 +132,10 @@ function sayCredited(
   return EXIT.ok
 }
 
-function listAccounts(context: CommandContext): ExitCode | Stop {
-  const accounts = readReport(context, (report) => report.accounts())
-  if (isStop(accounts)) return accounts
-  context.say({ data: accounts.map(accountDocument) }, () => accountTable(accounts))
-  return EXIT.ok
+function listAccounts(context: CommandContext, { name, state, limit, cursor }: ListOptions): ExitCode | Stop {
+  const isActive = state === undefined ? undefined : state === 'live'
+  const page = readReport(context, ({ accounts }) => accounts.accounts({ name, isActive, after: cursor, limit }))
+  return isStop(page) ? page : sayPage(context, page, accountDocument, accountTable)
 }
 
 function showAccount(context: CommandContext, name: string): ExitCode | Stop {

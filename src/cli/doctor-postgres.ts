@@ -26,7 +26,7 @@ export function postgresFindings(config: Config, place: PostgresPlace, { startWi
       server(facts),
       clock(facts, before + tookMs / 2, tookMs),
       nodes(facts),
-      ...plansLost(report.keys(), config),
+      ...plansLost(report.accounts.plans(), config),
     ]
   } catch (error) {
     return [{ check: 'ledger', status: 'problem', detail: readProblem(error, place).message }]

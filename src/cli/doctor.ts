@@ -140,16 +140,16 @@ function ledger(config: Config, now: number): readonly Finding[] {
   if ('problem' in report)
     return [{ check: 'ledger', status: report.problem === 'missing' ? 'warning' : 'problem', detail: report.message }]
   try {
-    const keys = report.keys()
-    const newest = keys.reduce((latest, { lastSyncedAt }) => Math.max(latest, lastSyncedAt), 0)
     const { mode } = statSync(config.ledger.path)
     return [
       ledgerFinding(config.ledger.path, report.verify().length),
       mode & OTHERS
         ? { check: 'ledger mode', status: 'warning', detail: `${config.ledger.path} is open to others: chmod 600` }
         : { check: 'ledger mode', status: 'ok', detail: 'only its owner may read it' },
-      ...plansLost(keys, config),
-      ...(newest > now ? [{ check: 'ledger time', status: 'problem', detail: 'its newest row is later than the clock' } as const] : []),
+      ...plansLost(report.accounts.plans(), config),
+      ...(report.accounts.lastSyncedAt() > now
+        ? [{ check: 'ledger time', status: 'problem', detail: 'its newest row is later than the clock' } as const]
+        : []),
     ]
   } catch (error) {
     return [{ check: 'ledger', status: 'problem', detail: problemOf(error, config.ledger.path).message }]

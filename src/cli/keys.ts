@@ -3,19 +3,21 @@
  * Rules: keys.md "Expiry and rotation"; operator.md "Keys and accounts".
  */
 
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
+import { KEY_STATES, type KeyState } from '../core/key.ts'
 import { KEY_EXPIRY_DAYS_MAX } from '../core/limits.ts'
 import { type Picos, ZERO } from '../core/money.ts'
+import type { KeyReport } from '../ledger/account-lists.ts'
 import { firstTopUp } from '../ledger/account-writes.ts'
 import { extension, newKey, OVERLAP_HOURS_MAX, rotation } from '../ledger/key-writes.ts'
 import { newId } from '../ledger/new-id.ts'
 import type { Operation } from '../ledger/operation.ts'
-import type { KeyReport } from '../ledger/report.ts'
 import { type Limit, limitPicosOf, REF_WITHOUT_BALANCE, readBudget, readLimit, readName, readRef, wholeNumber } from './arguments.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { keyDocument, keyFacts, keyTable } from './key-text.ts'
 import { operate, type Why, withReason } from './operate.ts'
+import { type PagingOptions, sayPage, withPaging } from './paging.ts'
 import { accountNamed, keyNamed, readReport } from './read-report.ts'
 import { factsText, timeText } from './text.ts'
 
@@ -33,6 +35,8 @@ type CreateOptions = Why & {
   expiresInDays?: number
 }
 
+type ListOptions = PagingOptions & { account?: string; name?: string; state?: KeyState }
+
 export function addKeys(program: Command, run: Run): void {
   const keys = program.command('keys').description('make, show and change API keys')
   const create = withReason(withJson(keys.command('create')))
@@ -46,8 +50,12 @@ export function addKeys(program: Command, run: Run): void {
     .option('--expires-in-days <N>', `1 to ${KEY_EXPIRY_DAYS_MAX}; default: never`, days)
   create.action((options: CreateOptions) => run(create, (context) => createKey(context, options)))
 
-  const list = withJson(keys.command('list')).description('show every key')
-  list.action(() => run(list, listKeys))
+  const list = withPaging(keys.command('list'))
+    .description('keys, newest first')
+    .option('--account <ACCOUNT>', 'only of this account: its id or name')
+    .option('--name <TEXT>', 'only those whose name begins so, in any case')
+    .addOption(new Option('--state <STATE>', 'only those that are so now').choices(KEY_STATES))
+  list.action((options: ListOptions) => run(list, (context) => listKeys(context, options)))
 
   const show = withJson(keys.command('show')).description('show one key').argument(KEY, KEY_TEXT)
   show.action((key: string) => run(show, (context) => showKey(context, key)))
@@ -122,12 +130,19 @@ async function createKey(context: CommandContext, options: CreateOptions): Promi
   return isStop(done) ? done : saySecret(context, keyId, secret)
 }
 
-function listKeys(context: CommandContext): ExitCode | Stop {
-  const keys = readReport(context, (report) => report.keys())
-  if (isStop(keys)) return keys
+function listKeys(context: CommandContext, { account: accountName, name, state, limit, cursor }: ListOptions): ExitCode | Stop {
+  const account = accountName === undefined ? undefined : accountNamed(context, accountName)
+  if (isStop(account)) return account
   const now = context.environment.now()
-  context.say({ data: keys.map((key) => keyDocument(key, now)) }, () => keyTable(keys, now))
-  return EXIT.ok
+  const query = { accountId: account?.id, name, state, now, after: cursor, limit }
+  const page = readReport(context, ({ accounts }) => accounts.keys(query))
+  if (isStop(page)) return page
+  return sayPage(
+    context,
+    page,
+    (key) => keyDocument(key, now),
+    (keys) => keyTable(keys, now),
+  )
 }
 
 function showKey(context: CommandContext, name: string): ExitCode | Stop {

@@ -1,7 +1,8 @@
 /** Reads of the ledger, on a read-only connection that is closed before the command goes on. Rules: ledger.md "One writer". */
 
+import type { AccountReport, KeyReport, ReportProblem } from '../ledger/account-lists.ts'
 import { readProblem } from '../ledger/open-for-reading.ts'
-import { type AccountReport, type KeyReport, openReport, type Report, type ReportProblem } from '../ledger/report.ts'
+import { openReport, type Report } from '../ledger/report.ts'
 import type { CommandContext } from './command-context.ts'
 import { noLedger, type Stop, wrongUse } from './environment.ts'
 
@@ -25,10 +26,10 @@ export function readReport<T>(context: CommandContext, read: (report: Report) =>
 
 /** The key with this id or name. */
 export const keyNamed = (context: CommandContext, name: string): KeyReport | Stop =>
-  readReport(context, (report) => foundOr(report.key(name)))
+  readReport(context, (report) => foundOr(report.accounts.key(name)))
 
 export const accountNamed = (context: CommandContext, name: string): AccountReport | Stop =>
-  readReport(context, (report) => foundOr(report.account(name)))
+  readReport(context, (report) => foundOr(report.accounts.account(name)))
 
 const foundOr = <T extends object>(found: T | ReportProblem): T | Stop => ('problem' in found ? stopOf(found) : found)
 

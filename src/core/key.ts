@@ -48,7 +48,8 @@ export function shortageOf({ limitPicos, spentPicos, heldPicos, account }: Purse
   return undefined
 }
 
-export type KeyState = 'live' | 'disabled' | 'expired'
+export const KEY_STATES = ['live', 'disabled', 'expired'] as const
+export type KeyState = (typeof KEY_STATES)[number]
 
 /** Disabled is looked at before expired: keys.md "Order of checks". A key expires at the very millisecond of `expiresAt`. */
 export function stateOf(key: KeyRecord, now: number): KeyState {

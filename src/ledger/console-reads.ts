@@ -9,6 +9,7 @@ import { CodeLists } from './code-lists.ts'
 import { type Connection, ormOf } from './connection.ts'
 import type { AlertFact, AlertKey, ConsoleFindings, ListedAccount } from './console-reports.ts'
 import { accountColumns, keyColumns, listedKey, listedKeyColumns } from './key-columns.ts'
+import { beginsWith, startsWith } from './name-search.ts'
 import { OperatorLists } from './operator-lists.ts'
 import { OperatorReceipts } from './operator-receipts.ts'
 import { type Page, pageOf } from './page.ts'
@@ -19,8 +20,6 @@ const KEYS_COUNTED_MAX = 1_000
 const DISPLAYS_MAX = 20
 /** Of a secret's end, as its display form shows it. */
 const LAST4 = /^(?:sk-…?|…)?([0-9A-Za-z]{4})$/
-/** Behind every text that begins so. */
-const END = '\u{10ffff}'
 
 export class ConsoleReads {
   readonly #orm: ReturnType<typeof ormOf>
@@ -172,12 +171,12 @@ function lookUp(table: typeof accounts | typeof keys, idPrefix: string, search: 
   if (search === '') return { where: last && lt(table.number, last.number), order: [desc(table.number)] }
   if (search.startsWith(idPrefix)) {
     const isBefore = last && lt(table.id, last.id)
-    return { where: and(gte(table.id, search), lt(table.id, search + END), isBefore), order: [desc(table.id)] }
+    return { where: and(startsWith(table.id, search), isBefore), order: [desc(table.id)] }
   }
   const name = sql`lower(${table.name})`
   const isAfter = last && sql`(${name}, ${table.number}) > (lower(${last.name}), ${last.number})`
   return {
-    where: and(sql`${name} >= lower(${search})`, sql`${name} < lower(${search + END})`, isAfter),
+    where: and(beginsWith(table.name, search), isAfter),
     order: [name, sql`${table.number}`],
   }
 }

@@ -109,6 +109,22 @@ test('refused names, amounts and accounts change nothing', async () => {
   expect(await place.json('accounts', 'list')).toEqual(before)
 })
 
+test('a list is newest first, a page at a time, and filtered by state and the beginning of a name', async () => {
+  for (const name of ['acme', 'Acorn', 'zebra']) await place.json('accounts', 'create', name)
+  await place.run('accounts', 'disable', 'Acorn')
+  type Listed = { data: Account[]; next_cursor: string | null }
+  const listed = async (...argv: string[]) => {
+    const { data, next_cursor } = await place.json<Listed>('accounts', 'list', ...argv)
+    return { names: data.map(({ name }) => name), cursor: next_cursor }
+  }
+  expect(await listed()).toEqual({ names: ['zebra', 'Acorn', 'acme'], cursor: null })
+  expect((await listed('--name', 'AC')).names).toEqual(['Acorn', 'acme'])
+  expect((await listed('--state', 'live')).names).toEqual(['zebra', 'acme'])
+  expect((await listed('--state', 'disabled')).names).toEqual(['Acorn'])
+  const { names, cursor } = await listed('--limit', '2')
+  expect([names, await listed('--limit', '2', '--cursor', cursor ?? '')]).toEqual([['zebra', 'Acorn'], { names: ['acme'], cursor: null }])
+})
+
 test('tables and facts are for people: no colour, a line an account', async () => {
   await place.json('keys', 'create')
   const { out } = await place.run('accounts', 'list')

@@ -135,7 +135,7 @@ test('an operator redeems a code that a customer spells, once, and the audit log
   })
   expect((await place.run('codes', 'redeem', other, '--account', 'acme')).out).toBe(`$12.500000 is credited to acme (${id}).\n`)
   expect(await place.run('codes', 'redeem', code, '--account', 'second')).toMatchObject({ code: 2, err: 'tollgate: the code was used\n' })
-  expect((await place.json<Listed>('accounts', 'list')).data).toMatchObject([{ balance_usd: 25 }, { balance_usd: 0 }])
+  expect((await place.json<Listed>('accounts', 'list')).data).toMatchObject([{ balance_usd: 0 }, { balance_usd: 25 }])
   const { data } = await place.json<Listed>('audit', 'list', '--account', 'acme')
   expect(data).toContainEqual(expect.objectContaining({ actor: expect.stringMatching(/^os:/), reason: 'by phone' }))
   expect(await place.run('verify')).toMatchObject({ code: 0 })

@@ -182,6 +182,31 @@ describe('keys', () => {
       expect(await place.run('keys', ...argv)).toEqual({ code: 2, out: '', err: 'tollgate: there is no key x\n' })
   })
 
+  test('a list is newest first, a page at a time, and filtered by account, state and the beginning of a name', async () => {
+    for (const name of ['app-1', 'App-2', 'other']) await place.json('keys', 'create', '--name', name, '--expires-in-days', '1')
+    await place.json('accounts', 'create', 'acme')
+    for (const name of ['app-3', 'app-4']) await place.json('keys', 'create', '--name', name, '--account', 'acme')
+    await place.run('keys', 'disable', 'app-4')
+    place.now = NOW + DAY_MS
+    type Listed = { data: { name: string }[]; has_more: boolean; next_cursor: string | null }
+    const listed = async (...argv: string[]) => {
+      const { data, has_more, next_cursor } = await place.json<Listed>('keys', 'list', ...argv)
+      expect(has_more).toBe(next_cursor !== null)
+      return { names: data.map(({ name }) => name), cursor: next_cursor }
+    }
+    expect(await listed()).toEqual({ names: ['app-4', 'app-3', 'other', 'App-2', 'app-1'], cursor: null })
+    expect((await listed('--account', 'acme')).names).toEqual(['app-4', 'app-3'])
+    expect((await listed('--name', 'APP')).names).toEqual(['app-4', 'app-3', 'App-2', 'app-1'])
+    expect((await listed('--state', 'live')).names).toEqual(['app-3'])
+    expect((await listed('--state', 'disabled')).names).toEqual(['app-4'])
+    expect((await listed('--state', 'expired')).names).toEqual(['other', 'App-2', 'app-1'])
+    const first = await listed('--name', 'app', '--limit', '2')
+    const second = await listed('--name', 'app', '--limit', '2', '--cursor', first.cursor ?? '')
+    expect([first.names, second]).toEqual([['app-4', 'app-3'], { names: ['App-2', 'app-1'], cursor: null }])
+    expect(await place.run('keys', 'list', '--account', 'nobody')).toMatchObject({ code: 2 })
+    expect(await place.run('keys', 'list', '--state', 'gone')).toMatchObject({ code: 2 })
+  })
+
   test('tables are for people: no colour, a line a key', async () => {
     await place.json('keys', 'create', '--name', 'app', '--balance', '25')
     const { out } = await place.run('keys', 'list')

@@ -65,8 +65,8 @@ function makeLedger(): string {
 test('keys and accounts are found by id or by name, with their money', () => {
   const report = reportAt(makeLedger())
   const spent: Picos = picos(450_000_000n + 4_500_000n + 10_058_500_000n)
-  expect(report.keys().map(({ id }) => id)).toEqual(['key_1', 'key_2', 'key_3'])
-  expect(report.key('laptop')).toEqual({
+  expect(report.accounts.keys({ now: NOW, after: undefined, limit: 10 }).rows.map(({ id }) => id)).toEqual(['key_3', 'key_2', 'key_1'])
+  expect(report.accounts.key('laptop')).toEqual({
     id: 'key_1',
     accountId: 'acc_1',
     accountName: 'acme',
@@ -84,9 +84,9 @@ test('keys and accounts are found by id or by name, with their money', () => {
     lastSyncedAt: NOW + DAY_MS,
     lastUsedAt: NOW + DAY_MS,
   })
-  expect(report.key('key_2')).toMatchObject({ heldPicos: usd('0.02'), availablePicos: usd('10') - spent })
-  expect(report.key('key_3')).toMatchObject({ display: 'sk-…new3', accountName: 'solo' })
-  expect(report.account('acme')).toEqual({
+  expect(report.accounts.key('key_2')).toMatchObject({ heldPicos: usd('0.02'), availablePicos: usd('10') - spent })
+  expect(report.accounts.key('key_3')).toMatchObject({ display: 'sk-…new3', accountName: 'solo' })
+  expect(report.accounts.account('acme')).toEqual({
     id: 'acc_1',
     name: 'acme',
     creditedPicos: usd('10'),
@@ -98,12 +98,12 @@ test('keys and accounts are found by id or by name, with their money', () => {
     keyCount: 2,
     createdAt: NOW,
   })
-  expect(report.accounts().map(({ id, keyCount }) => [id, keyCount])).toEqual([
-    ['acc_1', 2],
+  expect(report.accounts.accounts({ after: undefined, limit: 10 }).rows.map(({ id, keyCount }) => [id, keyCount])).toEqual([
     ['acc_3', 1],
+    ['acc_1', 2],
   ])
-  expect(report.key('nobody')).toMatchObject({ problem: 'unknown' })
-  expect(report.account('nobody')).toMatchObject({ problem: 'unknown' })
+  expect(report.accounts.key('nobody')).toMatchObject({ problem: 'unknown' })
+  expect(report.accounts.account('nobody')).toMatchObject({ problem: 'unknown' })
   report.close()
 })
 
@@ -115,8 +115,8 @@ test('an id wins over a name that looks like it, and a name of several is a prob
   db.run("UPDATE keys SET name = 'twin' WHERE id IN ('key_1', 'key_3')")
   db.close()
   const report = reportAt(path)
-  expect(report.key('key_1')).toMatchObject({ id: 'key_1' })
-  expect(report.key('twin')).toEqual({ problem: 'ambiguous', message: 'twin names 2 keys: key_1, key_3' })
+  expect(report.accounts.key('key_1')).toMatchObject({ id: 'key_1' })
+  expect(report.accounts.key('twin')).toEqual({ problem: 'ambiguous', message: 'twin names 2 keys: key_1, key_3' })
   report.close()
 })
 

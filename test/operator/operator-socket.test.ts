@@ -83,7 +83,7 @@ describe('beside a running gateway', () => {
     expect(await ask('operate not json')).toMatchObject({ text: expect.stringContaining('unknown form') })
     for (const line of ['', 'GET / HTTP/1.1', 'drop', 'holds {}', 'holds {"limit":0}']) expect(await ask(line)).toEqual({ text: 'unknown' })
     expect(await ask('x'.repeat(300_000))).toBe('silent')
-    expect(await place.json<{ data: unknown[] }>('accounts', 'list')).toEqual({ data: [] })
+    expect((await place.json<{ data: unknown[] }>('accounts', 'list')).data).toEqual([])
   })
 
   test('the actor is who the kernel says that is calling, whatever the message claims, and the address says by which way', async () => {
@@ -124,7 +124,7 @@ test('a ledger that is held by a process without a socket is locked: 3, nothing 
   expect({ code, out }).toEqual({ code: 3, out: '' })
   expect(err).toMatch(/^tollgate: another process holds the ledger.*\n$/)
   await ledger.close()
-  expect(await place.json<{ data: unknown[] }>('accounts', 'list')).toEqual({ data: [] })
+  expect((await place.json<{ data: unknown[] }>('accounts', 'list')).data).toEqual([])
   expect(await place.json('accounts', 'create', 'acme')).toMatchObject({ name: 'acme' })
 })
 

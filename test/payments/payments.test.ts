@@ -72,7 +72,7 @@ function creditsOf(accountId: string) {
   const report = openReport({ kind: 'sqlite', path })
   if ('problem' in report) throw new Error(report.message)
   const page = report.lists.credits({ accountId, ref: undefined, from: undefined, to: undefined, after: undefined, limit: 1000 })
-  const account = report.account(accountId)
+  const account = report.accounts.account(accountId)
   report.close()
   if ('problem' in account) throw new Error(account.message)
   return { balancePicos: account.balancePicos, rows: page.rows.toReversed() }

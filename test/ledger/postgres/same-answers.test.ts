@@ -92,13 +92,24 @@ function pagesOf(answers: Answers, question: Asked): readonly unknown[] {
   return [mergeSpend(pages.flatMap((page) => (page as { rows: readonly SpendRow[] }).rows))]
 }
 
+const KEY_QUERIES = [
+  {},
+  { accountId: 'acc_a' },
+  { name: 'AL' },
+  { state: 'live' },
+  { state: 'disabled' },
+  { state: 'expired' },
+  { limit: 1 },
+] as const
+
 function reported(report: Report): unknown {
   const books = { from: NOW, to: NOW + DAYS * DAY_MS, widthMs: DAY_MS / 4, upstreams: undefined } as const
   const all = { after: undefined, limit: 1_000 }
   return {
-    keys: report.keys(),
-    accounts: report.accounts(),
-    named: ['alpha', 'ALPHA', 'Zebra', 'key_~', 'nobody'].map((name) => [report.key(name), report.account(name)]),
+    keys: KEY_QUERIES.map((query) => report.accounts.keys({ ...all, now: NOW, ...query })),
+    accounts: [{}, { name: 'AL' }, { isActive: false }, { limit: 1 }].map((query) => report.accounts.accounts({ ...all, ...query })),
+    plans: [report.accounts.plans(), report.accounts.lastSyncedAt()],
+    named: ['alpha', 'ALPHA', 'Zebra', 'key_~', 'nobody'].map((name) => [report.accounts.key(name), report.accounts.account(name)]),
     usage: [
       report.lists.usage(all),
       report.lists.usage({ ...all, accountId: 'acc_a' }),

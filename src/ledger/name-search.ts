@@ -1,0 +1,13 @@
+/** Names of accounts and keys by how they begin, in any case, as the indices on them are ordered. Rules: operator.md "Lists". */
+
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+
+/** Behind every text that begins so. */
+const END = '\u{10ffff}'
+
+/** The column's value begins with this text. */
+export const startsWith = (column: SQLWrapper, text: string): SQL => sql`(${column} >= ${text} and ${column} < ${text + END})`
+
+/** The same in any case, by the index on the lower-case names. */
+export const beginsWith = (name: SQLWrapper, text: string): SQL =>
+  sql`(lower(${name}) >= lower(${text}) and lower(${name}) < lower(${text + END}))`
