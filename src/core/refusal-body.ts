@@ -36,6 +36,7 @@ export function errorHeaders(refusal: Refusal): Record<string, string> {
   return {
     'content-type': 'application/json',
     ...(refusal.row.isRetryable ? {} : { 'x-should-retry': 'false' }),
+    ...(refusal.leavesBody ? { connection: 'close' } : {}),
     ...(refusal.retryAfterSeconds === undefined ? {} : { 'retry-after': String(refusal.retryAfterSeconds) }),
   }
 }

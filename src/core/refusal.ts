@@ -78,12 +78,15 @@ export class Refusal {
   readonly retryAfterSeconds: number | undefined
   /** `error.details.error_code`, where a client's behaviour depends on it. */
   readonly errorCode: string | undefined
+  /** The rest of the request's body is not waited for: its connection closes behind the answer. */
+  readonly leavesBody: boolean
 
-  constructor(name: RefusalName, more: { message?: string; retryAfterSeconds?: number; errorCode?: string } = {}) {
+  constructor(name: RefusalName, more: { message?: string; retryAfterSeconds?: number; errorCode?: string; leavesBody?: boolean } = {}) {
     this.name = name
     this.message = more.message ?? REFUSALS[name].message
     this.retryAfterSeconds = REFUSALS[name].isRetryable ? clampRetryAfter(more.retryAfterSeconds ?? 1) : undefined
     this.errorCode = more.errorCode
+    this.leavesBody = more.leavesBody ?? false
   }
 
   get row(): Row {

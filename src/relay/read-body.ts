@@ -19,7 +19,7 @@ const PACE: Pace = { windowMs: 10_000, windowBytesMin: 5_120 }
 type Bounds = Pick<Limits, 'bodyBytes' | 'totalTimeoutMs'>
 type Time = Pick<World, 'clock' | 'wheel'>
 
-const TOO_SLOW = 'request body was not received in time'
+const TOO_SLOW = new Refusal('invalidRequest', { message: 'request body was not received in time', leavesBody: true })
 
 const bad = (message: string): Refusal => new Refusal('invalidRequest', { message })
 
@@ -139,11 +139,11 @@ class Watch implements Timed {
 
   onTime(nowMs: number): void {
     if (nowMs >= this.#lateAtMs) {
-      this.#stop(new Refusal('timedOut'))
+      this.#stop(new Refusal('timedOut', { leavesBody: true }))
       return
     }
     if (nowMs >= this.#windowEndsAtMs) {
-      if (this.length - this.#lengthBefore < this.#pace.windowBytesMin) this.#stop(bad(TOO_SLOW))
+      if (this.length - this.#lengthBefore < this.#pace.windowBytesMin) this.#stop(TOO_SLOW)
       this.#lengthBefore = this.length
       this.#windowEndsAtMs = nowMs + this.#pace.windowMs
     }

@@ -6,6 +6,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { LIMITS } from '../../src/core/limits.ts'
 import { Refusal } from '../../src/core/refusal.ts'
+import { errorHeaders } from '../../src/core/refusal-body.ts'
 import { TICK_MS, Wheel } from '../../src/core/wheel.ts'
 import { buildApp } from '../../src/http/app.ts'
 import { ClientLimits } from '../../src/http/client-limit.ts'
@@ -50,7 +51,9 @@ function serveReadBody(pace: Pace, totalTimeoutMs = 60_000) {
       const body = await readBody(request, time, { bodyBytes: LIMITS.bodyBytes, totalTimeoutMs }, lease, pace)
       if (body instanceof Refusal) await discardBody(request)
       lease.release()
-      return body instanceof Refusal ? new Response(body.message, { status: body.row.status }) : new Response('read')
+      return body instanceof Refusal
+        ? new Response(body.message, { status: body.row.status, headers: errorHeaders(body) })
+        : new Response('read')
     },
   })
   const stop = async (): Promise<void> => {
@@ -78,7 +81,7 @@ test('a body that trickles is 400 after its window, however much of it came befo
     await drip(connection, 'x'.repeat(500), 20)
     const response = await connection.response()
     expect([response.status, response.text]).toEqual([400, 'request body was not received in time'])
-    connection.reset()
+    await connection.closed
   }
   expect(server.memory.bytes).toBe(0)
   await server.stop()
@@ -99,8 +102,21 @@ test('a body that is fast enough in every window is read, and one that takes as 
   await drip(endless, 'x'.repeat(500), 20)
   const response = await endless.response()
   expect([response.status, response.text]).toEqual([504, 'Service timed out; retry later'])
-  endless.reset()
+  await endless.closed
   await impatient.stop()
+})
+
+test('the gateway closes the connection of a body that it waits for no longer', async () => {
+  const hasty = await startTestGateway({ limits: { totalTimeoutMs: 200 } })
+  const secret = await hasty.createKey()
+  for (const length of [1_000, 1_000_000]) {
+    const connection = await connectRaw(hasty.url)
+    await connection.send(`${headFor(length, secret)}{"a":`)
+    const { status, headers } = await connection.response()
+    expect([status, new Headers([...headers].map(([name, value]) => [name, value])).get('connection')]).toEqual([504, 'close'])
+    await connection.closed
+  }
+  await hasty.stop()
 })
 
 test('the total limit of a request counts from its first byte, so a slow body leaves less for the answer', async () => {
@@ -190,7 +206,7 @@ test('a short body that stalls is 400 when it would be whole at the slowest pace
     expect([response.status, response.text]).toEqual([...answer])
     expect(performance.now() - startedAt).toBeLessThan(2_000)
     if (totalTimeoutMs > 300) expect(performance.now() - startedAt).toBeGreaterThan(290)
-    connection.reset()
+    await connection.closed
     expect(server.memory.bytes).toBe(0)
     await server.stop()
   }
