@@ -7,6 +7,6 @@ import { Elysia } from 'elysia'
 
 export const absoluteUrl = () =>
   new Elysia({ name: 'absolute-url' }).wrap((answer) => (request: Request) => {
-    if (request.url.startsWith('/')) Object.defineProperty(request, 'url', { value: `http://localhost${request.url}` })
+    if (request.url.startsWith('/')) Object.defineProperty(request, 'url', { value: `http://localhost${request.url}`, configurable: true })
     return answer(request)
   })

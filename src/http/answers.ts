@@ -5,6 +5,7 @@ import { Refusal } from '../core/refusal.ts'
 import { shownPath } from '../core/shown-path.ts'
 import { type Exchange, ownerOf } from '../relay/exchange.ts'
 import { refuseAfterBody } from '../relay/refuse-after-body.ts'
+import { pathOf as sentPathOf } from '../relay/request-target.ts'
 import type { Client } from './client-address.ts'
 
 /**
@@ -41,7 +42,7 @@ export function refuseAsker(asker: Asker, refusal: Refusal): Promise<Response> {
 }
 
 /** What a 404's log line says that it was. */
-export const pathOf = (request: Request): string => shownPath(URL.parse(request.url)?.pathname ?? '')
+export const pathOf = (request: Request): string => shownPath(sentPathOf(request.url))
 
 /** Nothing that is answered here may be cached: all of it is a key's own, or true only now. */
 export const answerJson = (document: unknown, status: number, headers: Record<string, string>): Response =>

@@ -14,6 +14,7 @@ import { publicHealth } from './health.ts'
 import { keyMacro } from './key.ts'
 import { keyStatusRoutes } from './key-status.ts'
 import { modelRoutes } from './models.ts'
+import { pathAsSent } from './path-as-sent.ts'
 import { refusals } from './refusals.ts'
 import { statementKeyRoutes } from './statement-key.ts'
 import { toldToClose } from './told-to-close.ts'
@@ -29,6 +30,7 @@ export function buildApp({ world, relay, keyLimits, clientLimits }: AppParts) {
   const macro = keyMacro(world, keyLimits, clientLimits)
   const app = new Elysia(APP_OPTIONS)
     .use(absoluteUrl())
+    .use(pathAsSent(() => isListening()))
     .use(toldToClose(world))
     .use(refusals(world))
     .use(preflight(world))
@@ -39,6 +41,7 @@ export function buildApp({ world, relay, keyLimits, clientLimits }: AppParts) {
     .use(statementKeyRoutes(world, macro))
     .use(modelRoutes(world, macro))
     .use(publicHealth(world))
+  const isListening = (): boolean => app.server !== null
   return app.use(docsRoutes(world, () => app))
 }
 

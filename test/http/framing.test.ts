@@ -223,3 +223,29 @@ test('a client that shuts its side after the request is taken as gone, and what 
   await gateway.idle()
   expect(gateway.verify()).toEqual([])
 })
+
+test('a path that is one of ours only when it is put right is none, and reaches no upstream; the same path as it is written is', async () => {
+  const callsBefore = upstream.requests.length
+  const ask = async (method: string, path: string): Promise<number> => {
+    const connection = await connectRaw(gateway.url)
+    const body = method === 'POST' ? BODY : ''
+    await connection.send(`${method} ${path} HTTP/1.1\r\nHost: a\r\nx-api-key: ${secret}\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+    const { status } = await connection.response()
+    connection.reset()
+    return status
+  }
+  for (const path of [
+    '/v1/./models',
+    '/v1/../v1/models',
+    '/v1\\models',
+    '/x/../v1/models',
+    '/v1/models/../models',
+    '/v1/%2e/models',
+    '/v1/x/%2E%2E/models',
+  ])
+    expect([path, await ask('GET', path)]).toEqual([path, 404])
+  for (const path of ['/v1/./messages', '/v1/../v1/messages', '/v1\\messages']) expect([path, await ask('POST', path)]).toEqual([path, 404])
+  expect(upstream.requests.length).toBe(callsBefore)
+  for (const path of ['/v1/models', '/v1/models?limit=5', `/v1/models/${MODEL_ID}`])
+    expect([path, await ask('GET', path)]).toEqual([path, 200])
+})
