@@ -104,6 +104,19 @@ test(
 )
 
 test(
+  'a browser whose language is none shows the chart like any other',
+  async () => {
+    const page = await signedIn('acc_north')
+    await page.addInitScript("Object.defineProperty(Navigator.prototype, 'language', { get: () => 'en-US@posix', configurable: true })")
+    await page.goto(at('acc_north', 'spend'))
+    await page.locator('canvas').waitFor()
+    expect(await page.evaluate('navigator.language')).toBe('en-US')
+    await page.context().close()
+  },
+  TIMEOUT_MS,
+)
+
+test(
   'ranges and filters are in the address, the sums of the table are those of the figures, and the way back works',
   async () => {
     const page = await signedIn('acc_north')

@@ -4,6 +4,7 @@
  */
 
 import { useEffect, useRef } from 'preact/hooks'
+import './language.ts'
 import UPlot from 'uplot'
 
 export type Series = Readonly<{ name: string; colour: string; values: readonly number[] }>
