@@ -50,13 +50,7 @@ export function addKeys(program: Command, run: Run): void {
     .option('--expires-in-days <N>', `1 to ${KEY_EXPIRY_DAYS_MAX}; default: never`, days)
   create.action((options: CreateOptions) => run(create, (context) => createKey(context, options)))
 
-  const list = withPaging(keys.command('list'))
-    .description('keys, newest first')
-    .option('--account <ACCOUNT>', 'only of this account: its id or name')
-    .option('--name <TEXT>', 'only those whose name begins so, in any case')
-    .addOption(new Option('--state <STATE>', 'only those that are so now').choices(KEY_STATES))
-  list.action((options: ListOptions) => run(list, (context) => listKeys(context, options)))
-
+  addList(keys, run)
   const show = withJson(keys.command('show')).description('show one key').argument(KEY, KEY_TEXT)
   show.action((key: string) => run(show, (context) => showKey(context, key)))
 
@@ -103,6 +97,15 @@ export function addKeys(program: Command, run: Run): void {
     .argument(KEY, KEY_TEXT)
     .option('--overlap-hours <N>', 'how long the old secret stays valid', wholeNumber(0, OVERLAP_HOURS_MAX), 0)
   rotate.action((key: string, options: Why & { overlapHours: number }) => run(rotate, (context) => rotateKey(context, key, options)))
+}
+
+function addList(keys: Command, run: Run): void {
+  const list = withPaging(keys.command('list'))
+    .description('keys, newest first')
+    .option('--account <ACCOUNT>', 'only of this account: its id or name')
+    .option('--name <TEXT>', 'only those whose name begins so, in any case')
+    .addOption(new Option('--state <STATE>', 'only those that are so now').choices(KEY_STATES))
+  list.action((options: ListOptions) => run(list, (context) => listKeys(context, options)))
 }
 
 async function createKey(context: CommandContext, options: CreateOptions): Promise<ExitCode | Stop> {

@@ -6,9 +6,11 @@ import { wholeNumber } from './arguments.ts'
 import { configOption, type Run, runWith } from './command-context.ts'
 import { type CliEnvironment, EXIT } from './environment.ts'
 import { type Part, readPart } from './part.ts'
+import { printable } from './printable.ts'
 
 /** `argv` is without the program's own name. Resolves to the exit code; rejects on bugs only. */
-export async function runCli(argv: readonly string[], environment: CliEnvironment): Promise<number> {
+export async function runCli(argv: readonly string[], { stdout, stderr, ...rest }: CliEnvironment): Promise<number> {
+  const environment = { ...rest, stdout: (text: string) => stdout(printable(text)), stderr: (text: string) => stderr(printable(text)) }
   const exit: { code: number } = { code: EXIT.ok }
   const program = await makeProgram(argv, environment, (code) => {
     exit.code = code

@@ -32,6 +32,18 @@ test('wrong use is 2 with one sentence on stderr and nothing on stdout', async (
   }
 })
 
+test('an argument that is repeated moves no cursor, colours nothing and turns no line', async () => {
+  for (const [argument, shown] of [
+    ['\u001b[31mred\u0007', '\\x1b[31mred\\x07'],
+    ['a\rb\u009b', 'a\\x0db\\x9b'],
+    ['a\u202eb\u2028c', 'a\\u202eb\\u2028c'],
+  ] as const) {
+    await place.run('keys', 'create')
+    expect(await place.run('keys', 'show', argument)).toEqual({ code: 2, out: '', err: `tollgate: there is no key ${shown}\n` })
+    expect((await place.run(argument)).err).toContain(shown)
+  }
+})
+
 test('help and version are 0 on stdout and name every command', async () => {
   const { code, out } = await place.run('--help')
   expect(code).toBe(0)
