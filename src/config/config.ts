@@ -83,6 +83,9 @@ export type UpstreamConfig = Readonly<{
   baseUrl: string
   /** The secret itself, read from the variable that the file names; undefined: the upstream needs none. */
   apiKey: string | undefined
+  auth: Auth
+  /** Fields of every request to it, names in lower case. */
+  headers: Readonly<Record<string, string>>
   weight: number
   priority: number
   maxConcurrent: number
@@ -95,6 +98,10 @@ export type UpstreamConfig = Readonly<{
 /** Who may make an account: whom an operator invites, or everybody. */
 type SignUp = (typeof SIGN_UPS)[number]
 export const SIGN_UPS = ['closed', 'open'] as const
+
+/** How an upstream is told our key: as the vendor reads it, or as `Authorization: Bearer`. */
+type Auth = (typeof AUTHS)[number]
+export const AUTHS = ['x-api-key', 'bearer'] as const
 
 /** Sockets of our own, or Bun's `fetch`, which alone knows proxies. */
 export type Transport = (typeof TRANSPORTS)[number]

@@ -5,7 +5,7 @@
  */
 
 import type { Rejection } from '../core/catalog.ts'
-import type { ModelEntry } from './schema.ts'
+import type { ModelEntry } from './catalog-schema.ts'
 
 export const SERVER = { host: '127.0.0.1', port: 8080 }
 export const OPERATOR = { host: '127.0.0.1', port: 9090 }
@@ -14,7 +14,14 @@ export const LEDGER_PATH = 'data/tollgate.db'
 export const LEASE_MS = 10_000
 /** Of a model's text, for estimates. */
 export const BYTES_PER_TOKEN = 4
-export const UPSTREAM_DEFAULTS = { weight: 1, priority: 0, maxConcurrent: 10_000, connectTimeoutMs: 10_000, transport: 'socket' as const }
+export const UPSTREAM_DEFAULTS = {
+  auth: 'x-api-key',
+  weight: 1,
+  priority: 0,
+  maxConcurrent: 10_000,
+  connectTimeoutMs: 10_000,
+  transport: 'socket',
+} as const
 
 /** How a model is shown in the list; a configured model with one of these ids is shown so too. */
 export type SampleModel = ModelEntry & Readonly<{ displayName: string; created: `${number}-${number}-${number}` }>

@@ -4,10 +4,11 @@
  */
 
 import type { Catalog, Model, Plan, UpstreamModel } from '../core/catalog.ts'
+import type { ModelEntry } from './catalog-schema.ts'
 import { BYTES_PER_TOKEN, SAMPLE_MODELS } from './defaults.ts'
 import { ratesOf } from './prices.ts'
 import { type ConfigProblem, describe } from './problems.ts'
-import type { ConfigFile, ModelEntry } from './schema.ts'
+import type { ConfigFile } from './schema.ts'
 
 const DEFAULT_PLAN = 'default'
 

@@ -10,7 +10,8 @@ import type { LedgerConfig } from './config.ts'
 import { LEASE_MS, LEDGER_PATH } from './defaults.ts'
 import type { Environment } from './make-upstreams.ts'
 import type { ConfigProblem } from './problems.ts'
-import { type ConfigFile, NAME_MAX } from './schema.ts'
+import type { ConfigFile } from './schema.ts'
+import { NAME_MAX } from './schema-values.ts'
 
 /** `folder`: where a relative path starts. `needsKey`: false for commands that sign nothing. */
 export type LedgerPlace = Readonly<{ folder: string; env: Environment; needsKey: boolean }>

@@ -1,9 +1,9 @@
 /** The `[[upstreams]]` and their secrets, which come from the environment only. Rules: operator.md "Configuration". */
 
+import type { UpstreamEntry } from './catalog-schema.ts'
 import type { UpstreamConfig } from './config.ts'
 import { UPSTREAM_DEFAULTS } from './defaults.ts'
 import { type ConfigProblem, describe } from './problems.ts'
-import type { UpstreamEntry } from './schema.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -29,6 +29,8 @@ export function makeUpstreams(
         env === undefined || entry.api_key_env === undefined
           ? undefined
           : secretOf(env, entry.api_key_env, `${path}.api_key_env`, problems),
+      auth: entry.auth ?? UPSTREAM_DEFAULTS.auth,
+      headers: headersOf(entry.headers, `${path}.headers`, problems),
       weight: entry.weight ?? UPSTREAM_DEFAULTS.weight,
       priority: entry.priority ?? UPSTREAM_DEFAULTS.priority,
       maxConcurrent: entry.max_concurrent ?? UPSTREAM_DEFAULTS.maxConcurrent,
@@ -37,6 +39,24 @@ export function makeUpstreams(
       proxyUrl: env === undefined || entry.proxy_env === undefined ? undefined : proxyUrlOf(env, entry.proxy_env, path, problems),
     }
   })
+}
+
+/** What the connection, the body, the native format or the key's own setting decides. */
+const OWN_HEADERS = new Set(
+  `accept accept-encoding anthropic-beta anthropic-version authorization connection content-encoding content-length content-type cookie expect host keep-alive
+  proxy-authorization te trailer transfer-encoding upgrade x-api-key`.split(/\s+/),
+)
+
+function headersOf(headers: UpstreamEntry['headers'] = {}, path: string, problems: ConfigProblem[]): UpstreamConfig['headers'] {
+  const made = new Map<string, string>()
+  for (const [written, value] of Object.entries(headers)) {
+    const name = written.toLowerCase()
+    if (OWN_HEADERS.has(name))
+      problems.push({ path: `${path}.${written}`, message: 'expected a header that the gateway does not write itself' })
+    else if (made.has(name)) problems.push({ path: `${path}.${written}`, message: 'expected each name once, in whatever case' })
+    made.set(name, value)
+  }
+  return Object.fromEntries(made)
 }
 
 /** Without its last slash and without `/v1`: the paths of the native format begin with that. */

@@ -6,8 +6,8 @@
 import { BALANCE_PICOS_MAX, type Picos, parseUsd, picos, toExactUsdText, ZERO } from '../core/money.ts'
 import { holdFor, PASSES_MAX, type Rates } from '../core/pricing.ts'
 import { SERVER_TOOL_USES_MAX } from '../core/usage.ts'
+import type { ModelEntry } from './catalog-schema.ts'
 import type { ConfigProblem } from './problems.ts'
-import type { ModelEntry } from './schema.ts'
 
 const CACHE_READ = '0.10'
 const CACHE_WRITE = '1.25'

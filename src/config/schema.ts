@@ -1,124 +1,16 @@
 /** `tollgate.toml` as a shape: every name that may stand in it, and in `description` what is expected there. Rules: operator.md "Configuration". */
 
 import { type Static, Type } from '@sinclair/typebox'
-import { REJECTIONS } from '../core/catalog.ts'
 import { LIMITS, type Limits } from '../core/limits.ts'
-import { SIGN_UPS, TRANSPORTS } from './config.ts'
+import { MODEL, PLAN, UPSTREAM } from './catalog-schema.ts'
+import { SIGN_UPS } from './config.ts'
+import { CLOSED, count, host, milliseconds, name, port, positive, publicUrl, text, texts, usd, variable } from './schema-values.ts'
 
-const CLOSED = { additionalProperties: false }
-/** Timers end at 2³¹ − 1 milliseconds. */
-const TIMER_MS_MAX = 2_147_483_647
-const COUNT_MAX = 1_000_000_000
-const BYTES_PER_TOKEN_MAX = 100
 /** Bun counts idle connections up to 255 seconds, of which its resolution takes four. */
 const IDLE_MS_MAX = 250_000
-export const NAME_MAX = 64
 
 const ADDRESS = '[^\\s@<>"\',;:]{1,64}@[^\\s@<>"\',;:]{1,190}'
 const SENDER = `^(?:${ADDRESS}|[^<>"@,;:\\x00-\\x1f]{1,100} <${ADDRESS}>)$`
-
-const port = Type.Integer({ minimum: 0, maximum: 65_535, description: 'a port from 0 to 65535' })
-const host = Type.String({ pattern: '^[0-9A-Za-z.:_-]{1,253}$', description: 'a host name or an address' })
-const name = Type.String({
-  pattern: `^[0-9A-Za-z][0-9A-Za-z_.-]{0,${NAME_MAX - 1}}$`,
-  description: `a name of up to ${NAME_MAX} letters, digits, "_", "." and "-"`,
-})
-const variable = (holds: string) =>
-  Type.String({ pattern: '^[A-Za-z_][0-9A-Za-z_]*$', description: `the NAME of an environment variable that holds ${holds}` })
-const text = (description: string) => Type.String({ minLength: 1, description })
-const publicUrl = text('an http or https address without a path')
-const count = (description: string, maximum = COUNT_MAX) => Type.Integer({ minimum: 1, maximum, description })
-const milliseconds = count(`a whole number of milliseconds from 1 to ${TIMER_MS_MAX}`, TIMER_MS_MAX)
-const positive = count(`a whole number from 1 to ${COUNT_MAX}`)
-const usd = Type.String({ pattern: '^\\d{1,7}(\\.\\d{1,12})?$', description: 'a decimal in quotes, such as "3.00"' })
-const texts = (item: string, description: string) => Type.Array(text(item), { uniqueItems: true, description })
-
-const UPSTREAM = Type.Object(
-  {
-    name,
-    base_url: text('an http or https address'),
-    api_key_env: Type.Optional(variable('the secret')),
-    weight: Type.Optional(positive),
-    priority: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: COUNT_MAX, description: 'a whole number from 0 on; the lowest is tried first' }),
-    ),
-    max_concurrent: Type.Optional(positive),
-    connect_timeout_ms: Type.Optional(milliseconds),
-    transport: Type.Optional(
-      Type.Union(
-        TRANSPORTS.map((name) => Type.Literal(name)),
-        { description: `one of ${TRANSPORTS.join(', ')}` },
-      ),
-    ),
-    proxy_env: Type.Optional(variable("the proxy's address")),
-  },
-  { ...CLOSED, description: 'a table, written [[upstreams]]' },
-)
-
-const MODEL_ID = Type.String({
-  pattern: '^[!#-\\[\\]-~]{1,256}$',
-  description: 'the id that the upstream knows: printable ASCII without spaces and quotes',
-})
-
-const MODEL_UPSTREAM = Type.Object(
-  { name: text('the name of an upstream'), model: MODEL_ID },
-  { ...CLOSED, description: '{ name, model }' },
-)
-
-const MODEL = Type.Object(
-  {
-    id: Type.String({
-      pattern: '^[!#-)+-\\[\\]-~]{1,128}$',
-      description: 'a model id: printable ASCII without spaces, quotes, "\\" and "*"',
-    }),
-    upstream_model: Type.Optional(MODEL_ID),
-    upstreams: Type.Optional(
-      Type.Array(
-        Type.Union([text('the name of an upstream'), MODEL_UPSTREAM], { description: 'the name of an upstream, or { name, model }' }),
-        {
-          minItems: 1,
-          description: 'names of upstreams, each once, or { name, model } where one knows the model by another id',
-        },
-      ),
-    ),
-    input: usd,
-    output: usd,
-    cache_read: Type.Optional(usd),
-    cache_write: Type.Optional(usd),
-    cache_write_1h: Type.Optional(usd),
-    server_tool_use: Type.Optional(usd),
-    context_window: positive,
-    max_output_tokens: positive,
-    bytes_per_token: Type.Optional(
-      Type.Number({
-        minimum: 1,
-        maximum: BYTES_PER_TOKEN_MAX,
-        description: `a number from 1 to ${BYTES_PER_TOKEN_MAX}, such as 3.5`,
-      }),
-    ),
-    rejects: Type.Optional(
-      Type.Array(
-        Type.Union(
-          REJECTIONS.map((name) => Type.Literal(name)),
-          { description: `one of ${REJECTIONS.join(', ')}` },
-        ),
-        { uniqueItems: true, description: 'an array of names, each once' },
-      ),
-    ),
-  },
-  { ...CLOSED, description: 'a table, written [[models]]' },
-)
-
-const PLAN = Type.Object(
-  {
-    models: Type.Array(text('a model id, or a prefix that ends in "*"'), {
-      minItems: 1,
-      uniqueItems: true,
-      description: 'model ids or prefixes that end in "*"',
-    }),
-  },
-  { ...CLOSED, description: 'a table, such as [plans.default]' },
-)
 
 export const CONFIG_FILE = Type.Object(
   {
@@ -247,8 +139,6 @@ export const CONFIG_FILE = Type.Object(
 )
 
 export type ConfigFile = Static<typeof CONFIG_FILE>
-export type UpstreamEntry = Static<typeof UPSTREAM>
-export type ModelEntry = Static<typeof MODEL>
 
 /** `bodyBytes` → `body_bytes`: keeps the file's limits and the code's in step. */
 type Snake<Name extends string> = Name extends `${infer Head}${infer Tail}`

@@ -1,8 +1,9 @@
 /** Settings that are checked and change nothing: whoever sets one is told so. Rules: operator.md "Configuration"; pool.md "Choice". */
 
+import type { UpstreamEntry } from './catalog-schema.ts'
 import { UPSTREAM_DEFAULTS } from './defaults.ts'
 import type { ConfigProblem } from './problems.ts'
-import type { ConfigFile, UpstreamEntry } from './schema.ts'
+import type { ConfigFile } from './schema.ts'
 
 /** By their paths in the file, in its order. */
 export function settingsWithoutEffect({ upstreams = [], models = [{}] }: Choices): readonly ConfigProblem[] {

@@ -4,18 +4,18 @@
 
 import { connectionFault } from './fault.ts'
 import { type NativeCall, replyOf, STALE_MS } from './native-reply.ts'
-import { requestFields } from './native-request.ts'
+import { type Access, requestFields } from './native-request.ts'
 import { PulledBody } from './pulled-body.ts'
 import type { Fault, Reply, Upstream, UpstreamRequest } from './upstream.ts'
 
-export type FetchUpstreamOptions = Readonly<{
-  name: string
-  /** Without a trailing slash. */
-  baseUrl: string
-  apiKey: string | undefined
-  /** The network, or the embedded simulator. */
-  fetch: (request: string, init: RequestInit) => Promise<Response>
-}>
+export type FetchUpstreamOptions = Access &
+  Readonly<{
+    name: string
+    /** Without a trailing slash. */
+    baseUrl: string
+    /** The network, or the embedded simulator. */
+    fetch: (request: string, init: RequestInit) => Promise<Response>
+  }>
 
 export function fetchUpstream(options: FetchUpstreamOptions): Upstream {
   return {
@@ -52,15 +52,10 @@ async function call(options: FetchUpstreamOptions, asked: NativeCall, mayRetry: 
   })
 }
 
-function requestInit(
-  { apiKey }: FetchUpstreamOptions,
-  request: UpstreamRequest,
-  signal: AbortSignal,
-  keepalive: boolean,
-): BunFetchRequestInit {
+function requestInit(access: Access, request: UpstreamRequest, signal: AbortSignal, keepalive: boolean): BunFetchRequestInit {
   return {
     method: 'POST',
-    headers: requestFields(request, apiKey),
+    headers: requestFields(request, access),
     body: request.body as Uint8Array<ArrayBuffer>,
     redirect: 'manual',
     signal,

@@ -6,8 +6,14 @@ import type { UpstreamRequest } from './upstream.ts'
 
 const USER_AGENT = 'tollgate'
 
+/** What an upstream wants in each request: our key there, in the vendor's header unless it is `bearer`, and fields of its own, their names in lower case. */
+export type Access = Readonly<{ apiKey: string | undefined; auth?: 'x-api-key' | 'bearer'; headers?: Readonly<Record<string, string>> }>
+
 /** Names in lower case. */
-export function requestFields(request: UpstreamRequest, apiKey: string | undefined): Record<string, string> {
+export function requestFields(
+  request: Pick<UpstreamRequest, 'version' | 'betas'>,
+  { apiKey, auth, headers }: Access,
+): Record<string, string> {
   return {
     'content-type': 'application/json',
     accept: 'application/json, text/event-stream',
@@ -15,7 +21,8 @@ export function requestFields(request: UpstreamRequest, apiKey: string | undefin
     'user-agent': USER_AGENT,
     'anthropic-version': request.version,
     ...(request.betas === '' ? {} : { 'anthropic-beta': request.betas }),
-    ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }),
+    ...headers,
+    ...(apiKey === undefined ? {} : auth === 'bearer' ? { authorization: `Bearer ${apiKey}` } : { 'x-api-key': apiKey }),
   }
 }
 

@@ -9,20 +9,20 @@ import { type CallEvents as ConnectionCall, Http1Call } from './http1-call.ts'
 import type { AnswerHead } from './http1-head.ts'
 import { requestBytes, requestHead } from './http1-request.ts'
 import { type NativeAnswer, type NativeCall, replyOf, STALE_MS } from './native-reply.ts'
-import { requestFields } from './native-request.ts'
+import { type Access, requestFields } from './native-request.ts'
 import type { BodySink, BodySource, Fault, Reply, Stop, Upstream, UpstreamRequest } from './upstream.ts'
 
-export type SocketUpstreamOptions = Readonly<{
-  name: string
-  /** Without a trailing slash. */
-  baseUrl: string
-  apiKey: string | undefined
-  connectTimeoutMs: number
-  /** PEM of the authorities to trust instead of the machine's. */
-  ca?: string
-  /** How long a connection is kept without a call. */
-  restSeconds?: number
-}>
+export type SocketUpstreamOptions = Access &
+  Readonly<{
+    name: string
+    /** Without a trailing slash. */
+    baseUrl: string
+    connectTimeoutMs: number
+    /** PEM of the authorities to trust instead of the machine's. */
+    ca?: string
+    /** How long a connection is kept without a call. */
+    restSeconds?: number
+  }>
 
 export function socketUpstream(options: SocketUpstreamOptions): Upstream {
   const url = new URL(options.baseUrl)
@@ -45,15 +45,15 @@ export function socketUpstream(options: SocketUpstreamOptions): Upstream {
   }
 }
 
-type Site = Readonly<{
-  name: string
-  apiKey: string | undefined
-  host: string
-  path: string
-  pool: ConnectionPool
-  /** Heads by all that they depend on: what clients ask for differs in little else than the body. */
-  heads: Recent<Uint8Array>
-}>
+type Site = Access &
+  Readonly<{
+    name: string
+    host: string
+    path: string
+    pool: ConnectionPool
+    /** Heads by all that they depend on: what clients ask for differs in little else than the body. */
+    heads: Recent<Uint8Array>
+  }>
 
 const HEADS_MAX = 64
 
@@ -61,7 +61,7 @@ function headOf(site: Site, request: UpstreamRequest): Uint8Array | undefined {
   const asked = `${request.path}${request.query}\n${request.version}\n${request.betas}`
   const known = site.heads.get(asked)
   if (known !== undefined) return known
-  const head = requestHead(`${site.path}${request.path}${request.query}`, site.host, requestFields(request, site.apiKey))
+  const head = requestHead(`${site.path}${request.path}${request.query}`, site.host, requestFields(request, site))
   if (head !== undefined) site.heads.set(asked, head)
   return head
 }

@@ -146,6 +146,8 @@ idle_ms = 9000
 name = "main"
 base_url = "https://llm.example.com/v1/"
 api_key_env = "UPSTREAM_API_KEY"
+auth = "bearer"
+headers = { "X-Team" = "search", "user-agent" = "tollgate of acme" }
 weight = 2
 priority = 1
 max_concurrent = 10
@@ -198,6 +200,8 @@ models = ["sl*"]
       name: 'main',
       baseUrl: 'https://llm.example.com',
       apiKey: 'sk-up',
+      auth: 'bearer',
+      headers: { 'x-team': 'search', 'user-agent': 'tollgate of acme' },
       weight: 2,
       priority: 1,
       maxConcurrent: 10,
@@ -209,6 +213,8 @@ models = ["sl*"]
       name: 'spare',
       baseUrl: 'https://llm.example.com',
       apiKey: undefined,
+      auth: 'x-api-key',
+      headers: {},
       weight: 1,
       priority: 0,
       maxConcurrent: 10_000,
@@ -313,6 +319,14 @@ test('every mistake is named with its path, what was expected and what was found
     [UPSTREAM.replace('.com', '.com?key=hunter2'), /^upstreams\[0\]\.base_url: expected an address without "\?" and "#"$/],
     [`${UPSTREAM}api_key = "hunter2"`, /^upstreams\[0\]\.api_key: unknown name/],
     [`${UPSTREAM}transport = "http2"`, /^upstreams\[0\]\.transport: expected one of socket, fetch, found "http2"$/],
+    [`${UPSTREAM}auth = "basic"`, /^upstreams\[0\]\.auth: expected one of x-api-key, bearer, found "basic"$/],
+    [`${UPSTREAM}headers = { "a b" = "c" }`, /^upstreams\[0\]\.headers\.a b: expected names of headers/],
+    [`${UPSTREAM}headers = { a = "b\\nc" }`, /^upstreams\[0\]\.headers\.a: expected a value of printable ASCII/],
+    [
+      `${UPSTREAM}headers = { Authorization = "hunter2" }`,
+      /^upstreams\[0\]\.headers\.Authorization: expected a header that the gateway does not write itself$/,
+    ],
+    [`${UPSTREAM}headers = { a = "1", A = "2" }`, /^upstreams\[0\]\.headers\.A: expected each name once, in whatever case$/],
     [`${UPSTREAM}proxy_env = "http://u:hunter2@proxy"`, /^upstreams\[0\]\.proxy_env: expected the NAME .*, found another value$/],
     [`${UPSTREAM}api_key_env = "sk-hunter2"`, /^upstreams\[0\]\.api_key_env: expected the NAME .*, found another value$/],
     ['[payments]\ntext = ""', /^payments\.text: expected how people pay/],

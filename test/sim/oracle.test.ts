@@ -5,8 +5,8 @@
 
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
+import type { ModelEntry } from '../../src/config/catalog-schema.ts'
 import { ratesOf } from '../../src/config/prices.ts'
-import type { ModelEntry } from '../../src/config/schema.ts'
 import { toExactUsdText } from '../../src/core/money.ts'
 import { nothingSeen, observe } from '../../src/core/native/observation.ts'
 import { chargeOf, OUTCOMES } from '../../src/core/outcome.ts'

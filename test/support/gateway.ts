@@ -296,6 +296,8 @@ function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<t
       name: `upstream-${index}`,
       baseUrl,
       apiKey: UPSTREAM_API_KEY,
+      auth: 'x-api-key' as const,
+      headers: {},
       weight: 1,
       // In order, so that a test knows which one is asked first.
       priority: index,

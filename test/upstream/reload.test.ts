@@ -22,6 +22,8 @@ test('connections outlive a reload that does not concern them, and a stream one 
         name: 'upstream-0',
         baseUrl: upstream.url,
         apiKey: UPSTREAM_API_KEY,
+        auth: 'x-api-key' as const,
+        headers: {},
         weight,
         priority: 0,
         maxConcurrent: 10_000,

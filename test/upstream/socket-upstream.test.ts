@@ -52,6 +52,17 @@ describe('what is sent', () => {
     listener.stop(true)
   })
 
+  test('a server that wants the key as Bearer gets it so and in no other header, and every request the fields of its own', async () => {
+    play(whole('{}'))
+    const upstream = upstreamAt(server.url, { auth: 'bearer', headers: { 'x-team': 'search', 'user-agent': 'acme' } })
+    for (const betas of ['', 'a']) expect(await ask(upstream, { betas })).toBe('{}')
+    for (const { headers: sent } of server.requests.slice(-2)) {
+      const headers = Object.fromEntries(sent)
+      expect(headers).toMatchObject({ authorization: 'Bearer upstream-secret', 'x-team': 'search', 'user-agent': 'acme' })
+      expect(headers).not.toHaveProperty('x-api-key')
+    }
+  })
+
   test('each request has the head that it asks for, also one that differs from the last in one thing only', async () => {
     play(whole('{}'))
     const upstream = upstreamAt(server.url)

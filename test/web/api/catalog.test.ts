@@ -96,6 +96,8 @@ test('prices and secrets that change are differences, without the secret', () =>
     name: 'a',
     baseUrl: 'https://a.example',
     apiKey: 'one',
+    auth: 'x-api-key' as const,
+    headers: {},
     weight: 1,
     priority: 0,
     maxConcurrent: 1,

@@ -1,0 +1,112 @@
+/** `[[upstreams]]`, `[[models]]` and `[plans]` as shapes. Rules: operator.md "Configuration"; requests.md "Models". */
+
+import { type Static, Type } from '@sinclair/typebox'
+import { REJECTIONS } from '../core/catalog.ts'
+import { AUTHS, TRANSPORTS } from './config.ts'
+import { CLOSED, COUNT_MAX, milliseconds, name, positive, text, usd, variable } from './schema-values.ts'
+
+const BYTES_PER_TOKEN_MAX = 100
+
+const HEADER = Type.String({ pattern: '^[!-~]([ -~]{0,998}[!-~])?$', description: 'a value of printable ASCII, 1 to 1,000 characters' })
+
+export const UPSTREAM = Type.Object(
+  {
+    name,
+    base_url: text('an http or https address'),
+    api_key_env: Type.Optional(variable('the secret')),
+    auth: Type.Optional(
+      Type.Union(
+        AUTHS.map((name) => Type.Literal(name)),
+        { description: `one of ${AUTHS.join(', ')}` },
+      ),
+    ),
+    headers: Type.Optional(
+      Type.Record(Type.String({ pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$" }), HEADER, {
+        ...CLOSED,
+        description: 'names of headers with their values, such as { "x-team" = "search" }',
+      }),
+    ),
+    weight: Type.Optional(positive),
+    priority: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: COUNT_MAX, description: 'a whole number from 0 on; the lowest is tried first' }),
+    ),
+    max_concurrent: Type.Optional(positive),
+    connect_timeout_ms: Type.Optional(milliseconds),
+    transport: Type.Optional(
+      Type.Union(
+        TRANSPORTS.map((name) => Type.Literal(name)),
+        { description: `one of ${TRANSPORTS.join(', ')}` },
+      ),
+    ),
+    proxy_env: Type.Optional(variable("the proxy's address")),
+  },
+  { ...CLOSED, description: 'a table, written [[upstreams]]' },
+)
+
+const MODEL_ID = Type.String({
+  pattern: '^[!#-\\[\\]-~]{1,256}$',
+  description: 'the id that the upstream knows: printable ASCII without spaces and quotes',
+})
+
+const MODEL_UPSTREAM = Type.Object(
+  { name: text('the name of an upstream'), model: MODEL_ID },
+  { ...CLOSED, description: '{ name, model }' },
+)
+
+export const MODEL = Type.Object(
+  {
+    id: Type.String({
+      pattern: '^[!#-)+-\\[\\]-~]{1,128}$',
+      description: 'a model id: printable ASCII without spaces, quotes, "\\" and "*"',
+    }),
+    upstream_model: Type.Optional(MODEL_ID),
+    upstreams: Type.Optional(
+      Type.Array(
+        Type.Union([text('the name of an upstream'), MODEL_UPSTREAM], { description: 'the name of an upstream, or { name, model }' }),
+        {
+          minItems: 1,
+          description: 'names of upstreams, each once, or { name, model } where one knows the model by another id',
+        },
+      ),
+    ),
+    input: usd,
+    output: usd,
+    cache_read: Type.Optional(usd),
+    cache_write: Type.Optional(usd),
+    cache_write_1h: Type.Optional(usd),
+    server_tool_use: Type.Optional(usd),
+    context_window: positive,
+    max_output_tokens: positive,
+    bytes_per_token: Type.Optional(
+      Type.Number({
+        minimum: 1,
+        maximum: BYTES_PER_TOKEN_MAX,
+        description: `a number from 1 to ${BYTES_PER_TOKEN_MAX}, such as 3.5`,
+      }),
+    ),
+    rejects: Type.Optional(
+      Type.Array(
+        Type.Union(
+          REJECTIONS.map((name) => Type.Literal(name)),
+          { description: `one of ${REJECTIONS.join(', ')}` },
+        ),
+        { uniqueItems: true, description: 'an array of names, each once' },
+      ),
+    ),
+  },
+  { ...CLOSED, description: 'a table, written [[models]]' },
+)
+
+export const PLAN = Type.Object(
+  {
+    models: Type.Array(text('a model id, or a prefix that ends in "*"'), {
+      minItems: 1,
+      uniqueItems: true,
+      description: 'model ids or prefixes that end in "*"',
+    }),
+  },
+  { ...CLOSED, description: 'a table, such as [plans.default]' },
+)
+
+export type UpstreamEntry = Static<typeof UPSTREAM>
+export type ModelEntry = Static<typeof MODEL>
