@@ -4,7 +4,7 @@ import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync }
 import { dirname } from 'node:path'
 import { type Command, Option } from 'commander'
 import { problemOf } from '../../db/open.ts'
-import type { Config, UpstreamConfig } from '../config/config.ts'
+import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { type ConfigProblems, textOfProblem } from '../config/problems.ts'
 import { openReport } from '../ledger/report.ts'
@@ -16,6 +16,7 @@ import { summaryText } from './check-config.ts'
 import { configOption, printer, withJson } from './command-context.ts'
 import { type Finding, ledgerFinding } from './doctor-finding.ts'
 import { postgresFindings } from './doctor-postgres.ts'
+import { upstreamFindings } from './doctor-upstreams.ts'
 import { type CliEnvironment, EXIT, type ExitCode } from './environment.ts'
 import { plansLost } from './plans-lost.ts'
 import { setUpOf, weaknessesOf } from './set-up.ts'
@@ -29,7 +30,6 @@ const DISK_PROBLEM_BYTES = 64 * MIB
 const DESCRIPTORS_MIN = 4_096
 const OTHERS = 0o077
 const WRITABLE_BY_OTHERS = 0o022
-const REACH_TIMEOUT_MS = 3_000
 const CLOCK_MIN = Date.UTC(2026, 0)
 const CLOCK_MAX = Date.UTC(2100, 0)
 
@@ -37,9 +37,12 @@ export function addDoctor(program: Command, environment: CliEnvironment, setExit
   const doctor = withJson(program.command('doctor'))
     .description('check configuration, pages, ledger, disk, modes, descriptors, clock and upstreams; 1 when something is wrong')
     .addOption(new Option('--no-network', 'do not call the upstreams'))
-  doctor.action(async (options: { network: boolean }) => {
+    .addOption(
+      new Option('--calls', 'ask each upstream for one token of each model, too, and say before what that costs').conflicts('network'),
+    )
+  doctor.action(async (options: { network: boolean; calls?: true }) => {
     const file = configOption(doctor)
-    const findings = await examine(environment, file, options.network)
+    const findings = await examine(environment, file, options.calls ? 'calls' : options.network ? 'free' : 'nothing')
     printer(environment, doctor)({ ok: findings.every(isFine), data: findings }, () => findingTable(findings))
     setExitCode(findings.every(isFine) ? EXIT.ok : EXIT.finding)
   })
@@ -53,7 +56,10 @@ const findingTable = (findings: readonly Finding[]): string =>
     '',
   )
 
-async function examine(environment: CliEnvironment, file: string | undefined, callsUpstreams: boolean): Promise<readonly Finding[]> {
+/** What upstreams are asked for: nothing, what is free, or calls that cost money, too. */
+type Asked = 'nothing' | 'free' | 'calls'
+
+async function examine(environment: CliEnvironment, file: string | undefined, asked: Asked): Promise<readonly Finding[]> {
   const { folder, env } = environment
   const now = environment.now()
   const machine = [runtime(), clock(now)]
@@ -68,7 +74,7 @@ async function examine(environment: CliEnvironment, file: string | undefined, ca
     ...(config.ledger.kind === 'postgres' ? [handOver()] : []),
     disk(config),
     ...machine,
-    ...(await Promise.all(callsUpstreams ? config.upstreams.map(reach) : [])),
+    ...(asked === 'nothing' ? [] : await upstreamFindings(config, asked === 'calls', environment.stderr)),
   ]
 }
 
@@ -200,18 +206,4 @@ function runtime(): Finding {
 function clock(now: number): Finding {
   const isFit = now > CLOCK_MIN && now < CLOCK_MAX
   return { check: 'clock', status: isFit ? 'ok' : 'problem', detail: new Date(now).toISOString() }
-}
-
-/** Any answer at all will do: the path is not one that costs anything. */
-async function reach(upstream: UpstreamConfig): Promise<Finding> {
-  const check = `upstream ${upstream.name}`
-  try {
-    const signal = AbortSignal.timeout(REACH_TIMEOUT_MS)
-    const proxy = upstream.proxyUrl === undefined ? {} : { proxy: upstream.proxyUrl }
-    const { status } = await fetch(upstream.baseUrl, { method: 'HEAD', redirect: 'manual', signal, ...proxy })
-    return { check, status: 'ok', detail: `${upstream.baseUrl} answers (${status})` }
-  } catch (error) {
-    const reason = error instanceof Error ? error.name : 'unknown'
-    return { check, status: 'problem', detail: `${upstream.baseUrl} does not answer (${reason})` }
-  }
 }

@@ -1,0 +1,151 @@
+/**
+ * What `doctor` learns of upstreams by calling them as the gateway does: each counts the tokens of one word with each model that it serves, which is free, and with
+ * `--calls` answers with one token, which is not. Rules: operator.md "Commands".
+ */
+
+import type { Config, UpstreamConfig } from '../config/config.ts'
+import type { Model } from '../core/catalog.ts'
+import { isObject } from '../core/json.ts'
+import { type Picos, picos, toUsdText, ZERO } from '../core/money.ts'
+import { readNativeError } from '../core/native/error.ts'
+import { NATIVE_VERSION } from '../core/native/versions.ts'
+import { holdFor } from '../core/pricing.ts'
+import { requestFields } from '../upstream/native-request.ts'
+import type { Finding } from './doctor-finding.ts'
+
+const COUNT_TIMEOUT_MS = 10_000
+const ANSWER_TIMEOUT_MS = 60_000
+const ERROR_CHARS_MAX = 200
+
+type Served = Readonly<{ model: Model; id: string }>
+
+/** `mayGenerate`: calls that cost money, too; `say` is told before the first of them what they cost at most. */
+export async function upstreamFindings(config: Config, mayGenerate: boolean, say: (text: string) => void): Promise<readonly Finding[]> {
+  const served = config.upstreams.map((upstream) => ({ upstream, models: servedBy(upstream, config) }))
+  if (mayGenerate) say(costText(served.flatMap(({ models }) => models)))
+  const found = await Promise.all(served.map(({ upstream, models }) => findingsOf(upstream, models, mayGenerate)))
+  return found.flat()
+}
+
+const servedBy = ({ name }: UpstreamConfig, { catalog }: Config): readonly Served[] =>
+  [...catalog.models.values()].flatMap((model) =>
+    model.upstreams.filter((one) => one.name === name).map((one) => ({ model, id: one.model })),
+  )
+
+const costText = (models: readonly Served[]): string => {
+  const most = models.reduce<Picos>((sum, { model, id }) => picos(sum + priceOf(model, answerBody(id))), ZERO)
+  return `tollgate: calls for one token: ${models.length}, which cost at most $${toUsdText(most)} in all\n`
+}
+
+const priceOf = ({ rates, contextWindow, bytesPerToken }: Model, body: string): Picos =>
+  holdFor(
+    {
+      bodyBytes: body.length,
+      hasOpaqueInput: false,
+      passes: 0,
+      serverToolUsesMax: 0,
+      cacheWrites: 'none',
+      outputTokensMax: 1,
+      bytesPerToken,
+    },
+    rates,
+    contextWindow,
+  )
+
+/** One after another: an upstream that does not answer is told once. */
+async function findingsOf(upstream: UpstreamConfig, models: readonly Served[], mayGenerate: boolean): Promise<readonly Finding[]> {
+  const check = `upstream ${upstream.name}`
+  if (models.length === 0) return [{ check, status: 'warning', detail: 'serves no model' }]
+  const findings: Finding[] = []
+  for (const { id } of models) {
+    const learnt = (await countsWith(upstream, id)) ?? (mayGenerate ? await answersWith(upstream, id) : undefined)
+    if (typeof learnt === 'string') return [...findings, { check, status: 'problem', detail: learnt }]
+    findings.push({ check, status: 'ok', detail: `${id}: knows the model`, ...learnt })
+  }
+  return findings
+}
+
+/** A text: what is wrong whatever the model. Undefined: nothing is. */
+type Learnt = string | Readonly<{ status: Finding['status']; detail: string }> | undefined
+
+async function countsWith(upstream: UpstreamConfig, id: string): Promise<Learnt> {
+  const answer = await post(upstream, '/v1/messages/count_tokens', countBody(id), COUNT_TIMEOUT_MS)
+  if (typeof answer === 'string') return answer
+  const { status, json } = answer
+  if (status === 404 && !isAboutModel(answer, id)) return withoutCount(upstream, id)
+  if (status !== 200) return refused(answer, id)
+  const tokens = isObject(json) ? json['input_tokens'] : undefined
+  if (!Number.isSafeInteger(tokens)) return problem(id, 'answers 200, but not in the native format: is base_url that of such a server?')
+  return tokens === 0 ? { status: 'warning', detail: `${id}: counts 0 tokens for a word: its usage is estimated` } : undefined
+}
+
+/** An empty request is free: a server that has the path refuses it by its form. */
+async function withoutCount(upstream: UpstreamConfig, id: string): Promise<Learnt> {
+  const answer = await post(upstream, '/v1/messages', JSON.stringify({ model: id }), COUNT_TIMEOUT_MS)
+  if (typeof answer === 'string') return answer
+  if (answer.status === 400 || answer.status === 422)
+    return { status: 'warning', detail: `${id}: has no count_tokens, so clients get 404 for it; /v1/messages is there` }
+  if (answer.status === 404 && !isAboutModel(answer, id))
+    return `404 for ${upstream.baseUrl}/v1/messages: base_url is what stands before /v1`
+  return refused(answer, id)
+}
+
+async function answersWith(upstream: UpstreamConfig, id: string): Promise<Learnt> {
+  const answer = await post(upstream, '/v1/messages', answerBody(id), ANSWER_TIMEOUT_MS)
+  if (typeof answer === 'string') return answer
+  if (answer.status !== 200) return refused(answer, id)
+  const usage = isObject(answer.json) ? answer.json['usage'] : undefined
+  if (!isObject(usage)) return problem(id, 'answers 200, but not in the native format')
+  const { input_tokens: input, output_tokens: output } = usage
+  return typeof input === 'number' && typeof output === 'number' && input + output > 1
+    ? { status: 'ok', detail: `${id}: answers (${input} tokens in, ${output} out)` }
+    : { status: 'warning', detail: `${id}: answers, but reports no usage that can be true: it is estimated` }
+}
+
+const countBody = (model: string): string => JSON.stringify({ model, messages: [{ role: 'user', content: 'Hi' }] })
+const answerBody = (model: string): string => JSON.stringify({ model, max_tokens: 1, messages: [{ role: 'user', content: 'Hi' }] })
+
+type Answer = Readonly<{ status: number; json: unknown; error: string }>
+
+/** What came back; a text: why nothing did. Its words are the upstream's, but for our key. */
+async function post(upstream: UpstreamConfig, path: string, body: string, timeoutMs: number): Promise<Answer | string> {
+  const { baseUrl, proxyUrl, apiKey } = upstream
+  try {
+    const response = await fetch(`${baseUrl}${path}`, {
+      method: 'POST',
+      headers: requestFields({ version: NATIVE_VERSION, betas: '' }, upstream),
+      body,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(timeoutMs),
+      ...(proxyUrl === undefined ? {} : { proxy: proxyUrl }),
+    })
+    const text = await response.text()
+    const json = parse(text)
+    const { message } = readNativeError(json)
+    const error = (message === '' ? '' : `: ${message}`).slice(0, ERROR_CHARS_MAX)
+    return { status: response.status, json, error: apiKey === undefined ? error : error.replaceAll(apiKey, '***') }
+  } catch (error) {
+    return `${baseUrl} does not answer (${error instanceof Error ? error.name : 'unknown'})`
+  }
+}
+
+function refused(answer: Answer, id: string): Learnt {
+  const { status, error } = answer
+  if (status === 401 || status === 403) return problem(id, `refuses the key (${status}${error})`)
+  if (status === 404) return problem(id, `does not know the model (404${error})`)
+  if (status === 429 || status === 503 || status === 529) return { status: 'warning', detail: `${id}: is busy (${status}${error})` }
+  return problem(id, `answers ${status}${error}`)
+}
+
+/** A vendor's 404 names the model that is not there; that of a path that is not there does not. */
+const isAboutModel = ({ error }: Answer, id: string): boolean => error.includes(id) || /\bmodel\b/i.test(error)
+
+const problem = (id: string, detail: string): Learnt => ({ status: 'problem', detail: `${id}: ${detail}` })
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
