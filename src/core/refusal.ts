@@ -47,7 +47,7 @@ export const REFUSALS = {
   rateLimited: { status: 429, type: 'rate_limit_error', message: 'Rate limit exceeded; retry later', isRetryable: true },
   /** The balance is there but running requests hold it. */
   balanceHeld: { status: 429, type: 'rate_limit_error', message: 'Rate limit exceeded; retry later', isRetryable: true },
-  /** The same request, under the same Idempotency-Key, is still being answered. */
+  /** The same request, under the same Idempotency-Key, is still being answered, and cannot be joined. */
   repetitionRunning: { status: 429, type: 'rate_limit_error', message: 'Rate limit exceeded; retry later', isRetryable: true },
   internal: { status: 500, type: 'server_error', message: UNAVAILABLE, isRetryable: true, nativeType: 'api_error' },
   upstreamBroken: { status: 502, type: 'server_error', message: UNAVAILABLE, isRetryable: true, nativeType: 'api_error' },

@@ -10,10 +10,10 @@ import { type Picos, toUsd } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
 import { isoTime } from '../core/utc.ts'
 import type { SyncedPurse } from '../ledger/ledger.ts'
+import { purseOf } from '../relay/purse.ts'
 import type { World } from '../world.ts'
 import { type Asker, answerSmall } from './answers.ts'
 import { KEY_HEADERS, type keyMacro } from './key.ts'
-import { storedPurse } from './purse.ts'
 
 const usd = (description: string) => t.Number({ description: `USD, ${description}` })
 
@@ -59,7 +59,7 @@ const CREDIT_GRANTS = t.Object(
 export function dashboardRoutes(world: World, macro: ReturnType<typeof keyMacro>) {
   const answer = <Document>(asker: Asker, shape: (key: KeyRecord, balance: Balance) => Document): Promise<Response> =>
     answerSmall(asker, async (key) => {
-      const purse = world.ledger.purseOf(key.id) ?? (await storedPurse(world, key))
+      const purse = await purseOf(world, key)
       return purse instanceof Refusal ? purse : shape(key, balanceOf(purse))
     })
   const about = (operationId: string, summary: string, description: string) => ({ operationId, tags: ['Balance'], summary, description })

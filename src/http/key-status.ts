@@ -10,11 +10,10 @@ import { usdFields } from '../core/money.ts'
 import { insufficientBalance, Refusal } from '../core/refusal.ts'
 import { isoTime } from '../core/utc.ts'
 import type { KeyGate } from '../relay/key-limits.ts'
+import { purseAtRest, unread } from '../relay/purse.ts'
 import type { World } from '../world.ts'
 import { type Asker, answerSmall } from './answers.ts'
 import { KEY_HEADERS, type keyMacro } from './key.ts'
-import { purseAtRest } from './purse.ts'
-import { unread } from './usage.ts'
 
 const usd = (description: string) => t.Number({ description: `USD, 6 decimals: ${description}` })
 const exact = (description: string) => t.String({ pattern: '^-?\\d+(\\.\\d+)?$', description: `USD, every digit: ${description}` })

@@ -1,10 +1,10 @@
 /** The public half of the key that signs statements: whom a customer's file must be signed by. Rules: ledger.md "Statements"; keys.md "Order of checks". */
 
 import { Elysia, t } from 'elysia'
+import { unread } from '../relay/purse.ts'
 import type { World } from '../world.ts'
 import { answerSmall } from './answers.ts'
 import { KEY_HEADERS, type keyMacro } from './key.ts'
-import { unread } from './usage.ts'
 
 const STATEMENT_KEY = t.Object(
   {

@@ -8,7 +8,8 @@ import type { KeyRecord } from '../core/key.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { invalid, Refusal } from '../core/refusal.ts'
 import { dayAt } from '../core/utc.ts'
-import type { QuestionOf, ReceiptPage, Unread } from '../ledger/reports.ts'
+import type { QuestionOf, ReceiptPage } from '../ledger/reports.ts'
+import { unread } from '../relay/purse.ts'
 import type { World } from '../world.ts'
 import { type Asker, answerJson, answerSmall, answerWith } from './answers.ts'
 import { KEY_HEADERS, type keyMacro } from './key.ts'
@@ -137,17 +138,6 @@ const listOf = ({ rows, next }: ReceiptPage): Static<typeof REQUEST_LIST> => ({
   has_more: next !== null,
   next_cursor: next === null ? null : cursorOf(next),
 })
-
-export function unread(why: Unread): Refusal {
-  switch (why) {
-    case 'tooMany':
-      return new Refusal('rateLimited')
-    case 'overloaded':
-      return new Refusal('overloaded')
-    case 'unavailable':
-      return new Refusal('storageUnavailable')
-  }
-}
 
 /** What the query says; else CSV where the client names it. */
 const wantsCsv = (request: Request, format: string | undefined): boolean =>

@@ -1,6 +1,7 @@
 /** What the steps of a request hand to one another once it is admitted. */
 
 import type { Call, Format, Stamp } from '../core/format.ts'
+import type { Refusal } from '../core/refusal.ts'
 import type { SharedAnswers } from '../ledger/shared-answers.ts'
 import type { World } from '../world.ts'
 import type { AnswerMemory } from './answer-memory.ts'
@@ -30,7 +31,8 @@ export type RelayParts = Readonly<{
 
 /**
  * A request that may call the upstream: what it asks, what is held for it, and its place among the key's concurrent requests. `lease` is the memory of its
- * body and answer alone; `release` gives back all that it has taken.
+ * body and answer alone; `release` gives back all that it has taken; `refusal` is what its repetitions get where no
+ * answer came of it.
  */
 export type Grant<Echo> = Readonly<{
   call: Call<Echo>
@@ -38,7 +40,7 @@ export type Grant<Echo> = Readonly<{
   lease: BodyLease
   /** Of a request that named itself by an Idempotency-Key. */
   claim: Claim | undefined
-  release: () => void
+  release: (refusal?: Refusal) => void
 }>
 
 /** A granted request with whom and what answers it. */

@@ -16,8 +16,11 @@ export function answerHeaders(requestId: string, allowedOrigins: readonly string
 /** Adds what an answer cost and what its key may spend now, to the last digit. A key that had to leave the memory meanwhile is told its cost alone. */
 export function addMoney(headers: Record<string, string>, cost: Picos, purse: Purse | undefined): void {
   headers['x-cost-usd'] = toExactUsdText(cost)
-  if (purse === undefined) return
-  const { account, limitPicos, spentPicos } = purse
+  if (purse !== undefined) addBalance(headers, purse)
+}
+
+/** What the key may spend now. */
+export function addBalance(headers: Record<string, string>, { account, limitPicos, spentPicos }: Purse): void {
   headers['x-balance-usd'] = toExactUsdText(availableOf({ balancePicos: account.balancePicos, limitPicos, spentPicos }))
 }
 

@@ -3,13 +3,10 @@
  * their place here, too, so that two at once are told apart from one after the other. Rules: requests.md "Repeated requests".
  */
 
+import { type FinishedAnswer, RunningAnswer } from './running-answer.ts'
+
 /** Of whom, and under which header: its SHA-256 in hexadecimal. */
 export type AnswerKey = Readonly<{ keyId: string; accountId: string; headerHash: string }>
-
-export type AnswerHead = Readonly<{ status: number; contentType: string; requestId: string }>
-
-export type FinishedAnswer = Readonly<{ kind: 'finished'; bodyHash: string; head: AnswerHead; bytes: Uint8Array }>
-export type RunningAnswer = Readonly<{ kind: 'running'; bodyHash: string }>
 
 export type AnswerMemoryOptions = Readonly<{
   /** Milliseconds that never jump back. */
@@ -23,26 +20,17 @@ const MIB = 1024 * 1024
 export const ANSWER_TTL_MS = 24 * 60 * 60_000
 /** What an entry takes beside its bytes. */
 const ENTRY_BYTES = 500
-const FIRST_BYTES = 4_096
 
-type Entry = {
-  readonly id: string
-  readonly accountId: string
-  readonly bodyHash: string
-  /** Undefined once it was given up: it does not fit. */
-  bytes: Uint8Array | undefined
-  length: number
-  /** Undefined while it runs. */
-  finished: Readonly<{ head: AnswerHead; until: number }> | undefined
-}
+type Entry = Readonly<{ id: string; accountId: string; answer: FinishedAnswer; until: number; isWaitedFor: () => boolean }>
 
 export class AnswerMemory {
   readonly #now: () => number
   readonly #bytesMax: number
   readonly #accountBytesMax: number
   readonly #ttlMs: number
-  /** In the order in which they ended, those that run before or between them. */
-  readonly #entries = new Map<string, Entry>()
+  readonly #running = new Map<string, RunningAnswer>()
+  /** In the order in which they ended. */
+  readonly #finished = new Map<string, Entry>()
   readonly #accounts = new Map<string, number>()
   #bytes = 0
 
@@ -59,96 +47,78 @@ export class AnswerMemory {
   }
 
   find(key: AnswerKey): FinishedAnswer | RunningAnswer | undefined {
-    const entry = this.#entries.get(idOf(key))
+    const running = this.running(key)
+    if (running !== undefined) return running
+    const entry = this.#finished.get(idOf(key))
     if (entry === undefined) return undefined
-    const { bodyHash, finished, bytes, length } = entry
-    if (finished === undefined) return { kind: 'running', bodyHash }
-    if (bytes !== undefined && this.#now() < finished.until)
-      return { kind: 'finished', bodyHash, head: finished.head, bytes: bytes.subarray(0, length) }
-    this.#remove(entry)
+    if (this.#now() < entry.until) return entry.answer
+    this.#forget(entry)
     return undefined
   }
 
+  running(key: Pick<AnswerKey, 'keyId' | 'headerHash'>): RunningAnswer | undefined {
+    return this.#running.get(idOf(key))
+  }
+
   /** A place for a request that runs. The caller has made sure that `find` knows none, and ends it by `finish` or `drop`. */
-  begin(key: AnswerKey, bodyHash: string): RecordedAnswer {
-    const entry: Entry = { id: idOf(key), accountId: key.accountId, bodyHash, bytes: EMPTY, length: 0, finished: undefined }
-    this.#entries.set(entry.id, entry)
-    this.#charge(entry, ENTRY_BYTES)
-    return {
-      add: (bytes) => this.#add(entry, bytes),
-      finish: (head) => this.#finish(entry, head),
-      drop: () => {
-        if (entry.finished === undefined) this.#remove(entry)
+  begin(key: AnswerKey, { bodyHash, requestId }: Readonly<{ bodyHash: string; requestId: string }>): RunningAnswer {
+    const id = idOf(key)
+    const { accountId } = key
+    const answer: RunningAnswer = new RunningAnswer({
+      requestId,
+      bodyHash,
+      room: {
+        take: (bytes) => this.#take(accountId, bytes),
+        give: (bytes) => this.#charge(accountId, -bytes),
       },
-    }
+      roomBytesMax: this.#accountBytesMax - ENTRY_BYTES,
+      onEnd: (head, bytes) => {
+        this.#running.delete(id)
+        if (head === undefined || bytes === undefined) this.#charge(accountId, -ENTRY_BYTES)
+        else {
+          const finished: FinishedAnswer = { kind: 'finished', bodyHash, head, bytes }
+          this.#finished.set(id, {
+            id,
+            accountId,
+            answer: finished,
+            until: this.#now() + this.#ttlMs,
+            isWaitedFor: () => answer.isWaitedFor,
+          })
+        }
+      },
+    })
+    this.#running.set(id, answer)
+    this.#charge(accountId, ENTRY_BYTES)
+    return answer
   }
 
-  #add(entry: Entry, added: Uint8Array): void {
-    if (entry.bytes === undefined) return
-    const length = entry.length + added.byteLength
-    if (length > entry.bytes.byteLength) {
-      const capacity = Math.max(FIRST_BYTES, length, Math.min(entry.bytes.byteLength * 2, this.#accountBytesMax - ENTRY_BYTES))
-      const bytes = this.#makeRoom(entry, capacity - entry.bytes.byteLength) ? new Uint8Array(capacity) : undefined
-      if (bytes === undefined) {
-        this.#giveUp(entry)
-        return
-      }
-      bytes.set(entry.bytes.subarray(0, entry.length))
-      this.#charge(entry, capacity - entry.bytes.byteLength)
-      entry.bytes = bytes
-    }
-    entry.bytes.set(added, entry.length)
-    entry.length = length
-  }
-
-  #finish(entry: Entry, head: AnswerHead): Uint8Array | undefined {
-    if (entry.bytes === undefined) {
-      this.#remove(entry)
-      return undefined
-    }
-    const spare = entry.bytes.byteLength - entry.length
-    entry.bytes = entry.bytes.slice(0, entry.length)
-    this.#charge(entry, -spare)
-    entry.finished = { head, until: this.#now() + this.#ttlMs }
-    this.#entries.delete(entry.id)
-    this.#entries.set(entry.id, entry)
-    return entry.bytes
-  }
-
-  /** The account's own oldest go first, then the oldest of all. What runs stays, and what is too large for its account takes nothing of others. */
-  #makeRoom(entry: Entry, bytes: number): boolean {
-    const isTooMuchOfOwn = (): boolean => (this.#accounts.get(entry.accountId) ?? 0) + bytes > this.#accountBytesMax
+  /** The account's own oldest go first, then the oldest of all. What runs or is read stays, and what is too large for its account takes nothing of others. */
+  #take(accountId: string, bytes: number): boolean {
+    const isTooMuchOfOwn = (): boolean => (this.#accounts.get(accountId) ?? 0) + bytes > this.#accountBytesMax
     const isTooMuch = (): boolean => this.#bytes + bytes > this.#bytesMax
-    this.#forgetWhile((other) => other.accountId === entry.accountId, isTooMuchOfOwn)
+    this.#forgetWhile((other) => other.accountId === accountId, isTooMuchOfOwn)
     if (isTooMuchOfOwn()) return false
     this.#forgetWhile(() => true, isTooMuch)
-    return !isTooMuch()
+    if (isTooMuch()) return false
+    this.#charge(accountId, bytes)
+    return true
   }
 
   #forgetWhile(isMeant: (entry: Entry) => boolean, isTooMuch: () => boolean): void {
     if (!isTooMuch()) return
-    for (const entry of this.#entries.values()) {
-      if (entry.finished === undefined || !isMeant(entry)) continue
-      this.#remove(entry)
+    for (const entry of this.#finished.values()) {
+      if (entry.isWaitedFor() || !isMeant(entry)) continue
+      this.#forget(entry)
       if (!isTooMuch()) return
     }
   }
 
-  /** It goes on without being kept, and stays known as running. */
-  #giveUp(entry: Entry): void {
-    this.#charge(entry, -(entry.bytes?.byteLength ?? 0))
-    entry.bytes = undefined
-    entry.length = 0
+  #forget({ id, accountId, answer }: Entry): void {
+    this.#finished.delete(id)
+    this.#charge(accountId, -ENTRY_BYTES - answer.bytes.byteLength)
   }
 
-  #remove(entry: Entry): void {
-    if (this.#entries.get(entry.id) !== entry) return
-    this.#entries.delete(entry.id)
-    this.#charge(entry, -ENTRY_BYTES - (entry.bytes?.byteLength ?? 0))
-    entry.bytes = undefined
-  }
-
-  #charge({ accountId }: Entry, bytes: number): void {
+  #charge(accountId: string, bytes: number): void {
     this.#bytes += bytes
     const left = (this.#accounts.get(accountId) ?? 0) + bytes
     if (left === 0) this.#accounts.delete(accountId)
@@ -156,16 +126,5 @@ export class AnswerMemory {
   }
 }
 
-/** An answer while it is given. `add` copies; whatever does not fit is not kept, and the request goes on. */
-export type RecordedAnswer = Readonly<{
-  add(bytes: Uint8Array): void
-  /** A repetition gets it from now on: these bytes, or undefined where it is not kept. */
-  finish(head: AnswerHead): Uint8Array | undefined
-  /** A repetition is a new request. Nothing, once it is finished. */
-  drop(): void
-}>
-
-const EMPTY = new Uint8Array()
-
 /** Neither holds a colon. */
-const idOf = ({ keyId, headerHash }: AnswerKey): string => `${keyId}:${headerHash}`
+const idOf = ({ keyId, headerHash }: Pick<AnswerKey, 'keyId' | 'headerHash'>): string => `${keyId}:${headerHash}`

@@ -86,12 +86,12 @@ export class Exchange {
     return answerHeaders(this.requestId, this.#world.corsOrigins(), origin)
   }
 
-  /** Ends the exchange with a refusal. */
-  refuse(refusal: Refusal, origin: string | null, fields: Partial<RequestLine> = {}): Response {
+  /** Ends the exchange with a refusal. `headers`: those of every answer. */
+  refuse(refusal: Refusal, origin: string | null, fields: Partial<RequestLine> = {}, headers = this.headers(origin)): Response {
     this.end({ ...fields, status: refusal.row.status, refusal: refusal.name })
     return new Response(JSON.stringify(errorBody(refusal)), {
       status: refusal.row.status,
-      headers: { ...errorHeaders(refusal), 'cache-control': 'no-store', ...this.headers(origin) },
+      headers: { ...errorHeaders(refusal), 'cache-control': 'no-store', ...headers },
     })
   }
 }

@@ -8,13 +8,19 @@ import type { Outcome } from '../core/outcome.ts'
 import { invalid, Refusal } from '../core/refusal.ts'
 import type { Idempotency, Ledger } from '../ledger/ledger.ts'
 import type { ClaimFound, Repeatable, SharedAnswers } from '../ledger/shared-answers.ts'
-import { answerHeaders } from './answer-headers.ts'
-import { ANSWER_TTL_MS, type AnswerHead, type AnswerMemory, type FinishedAnswer, type RecordedAnswer } from './answer-memory.ts'
+import { ANSWER_TTL_MS, type AnswerMemory } from './answer-memory.ts'
 import { nativeQueryOf, pathOf } from './request-target.ts'
+import type { AnswerHead, FinishedAnswer, JoinedPlace, RunningAnswer } from './running-answer.ts'
 import { type Kept, usesUp } from './settle.ts'
 
-/** A header that was not used before: what the settle writes down of it, and where the answer is kept meanwhile. To be ended by `finish` or `drop`. */
+/** An answer while it is given, to be ended by `finish` or `drop`. */
+export type RecordedAnswer = Pick<RunningAnswer, 'begin' | 'add' | 'finish' | 'drop'>
+
+/** A header that was not used before: what the settle writes down of it, and where the answer is kept meanwhile. */
 export type Claim = Readonly<{ idempotency: Idempotency; answer: RecordedAnswer }>
+
+/** Its request runs on another node. `answer` stands for it here, so that one asks for all that wait: to be ended. */
+export type Elsewhere = Readonly<{ kind: 'elsewhere'; answer: RunningAnswer; repeatable: Repeatable }>
 
 export type ClaimParts = Readonly<{
   ledger: Pick<Ledger, 'findIdempotency'>
@@ -24,35 +30,48 @@ export type ClaimParts = Readonly<{
   shared?: SharedAnswers | undefined
 }>
 
+type Asked = Pick<Request, 'headers' | 'url'>
+
 const HEADER = 'idempotency-key'
 const NAME = 'Idempotency-Key'
+const VISIBLE_ASCII = /^[!-~]{1,255}$/
 /** Other headers do not change what is asked. */
 const HEADERS_THAT_MATTER = ['anthropic-version', 'vendor-version', 'anthropic-beta'] as const
+/** These only where they are there: what was hashed without them stays the same. */
+const HEADERS_WHERE_PRESENT = ['x-include-cost', 'x-max-cost-usd'] as const
 
 /** It has such a header. */
 export const namesItself = ({ headers }: Pick<Request, 'headers'>): boolean => headers.get(HEADER) !== null
 
-/** Comes after the body and before all that depends on it; waits for one read at most. */
+/**
+ * A place in the answer that runs here under the same header, before the body is known: with it the request takes none among those that its key may have at once.
+ * Undefined: nothing runs, or it cannot be joined.
+ */
+export function joinEarly(answers: AnswerMemory, { id: keyId }: Pick<KeyRecord, 'id'>, { headers }: Asked): JoinedPlace | undefined {
+  const header = headers.get(HEADER)
+  if (header === null || !VISIBLE_ASCII.test(header)) return undefined
+  return answers.running({ keyId, headerHash: sha256(header).toString('hex') })?.join()
+}
+
+/** Comes after the body and before all that depends on it; waits for one read at most. `requestId`: of this request. */
 export async function claimAnswer(
   { ledger, answers, now, shared }: ClaimParts,
   { id: keyId, accountId }: Pick<KeyRecord, 'id' | 'accountId'>,
-  { headers, url }: Pick<Request, 'headers' | 'url'>,
+  { headers, url }: Asked,
   body: Uint8Array,
-): Promise<Claim | FinishedAnswer | Refusal | undefined> {
+  requestId: string,
+): Promise<Claim | FinishedAnswer | RunningAnswer | Elsewhere | Refusal | undefined> {
   const header = headers.get(HEADER)
   if (header === null) return undefined
-  if (!/^[!-~]{1,255}$/.test(header)) return invalid(NAME, 'Input should be 1 to 255 visible ASCII characters')
+  if (!VISIBLE_ASCII.test(header)) return invalid(NAME, 'Input should be 1 to 255 visible ASCII characters')
   const headerHash = sha256(header)
   const bodyHash = sha256(await requestText(headers, url, body))
   const bodyHex = bodyHash.toString('hex')
   const answerKey = { keyId, accountId, headerHash: headerHash.toString('hex') }
   const known = answers.find(answerKey)
-  if (known !== undefined) {
-    if (known.bodyHash !== bodyHex) return OTHER_BODY()
-    return known.kind === 'finished' ? known : new Refusal('repetitionRunning')
-  }
+  if (known !== undefined) return known.bodyHash === bodyHex ? known : OTHER_BODY()
   // Its place is taken before the first wait, so that two at once never both find it free.
-  const answer = answers.begin(answerKey, bodyHex)
+  const answer = answers.begin(answerKey, { bodyHash: bodyHex, requestId })
   const repeatable = { keyId, headerHash, bodyHash }
   const found = await (shared === undefined ? lookUp(ledger, repeatable) : shared.claim(repeatable)).catch((bug: unknown) => {
     answer.drop()
@@ -62,8 +81,10 @@ export async function claimAnswer(
     const idempotency = { headerHash, bodyHash, expiresAt: now() + ANSWER_TTL_MS }
     return { idempotency, answer: shared === undefined ? answer : keptForAll(answer, shared, repeatable) }
   }
-  answer.drop()
-  return answerTo(found, bodyHex)
+  if (found.kind === 'running' && found.isSame) return { kind: 'elsewhere', answer, repeatable }
+  const shown = shownOf(found, bodyHex)
+  answer.drop(shown)
+  return shown
 }
 
 async function lookUp(ledger: ClaimParts['ledger'], { keyId, headerHash, bodyHash }: Repeatable): Promise<ClaimFound> {
@@ -73,7 +94,8 @@ async function lookUp(ledger: ClaimParts['ledger'], { keyId, headerHash, bodyHas
   return { kind: 'used', isSame: Buffer.compare(use.bodyHash, bodyHash) === 0, requestId: use.requestId, answer: undefined }
 }
 
-function answerTo(found: Exclude<ClaimFound, { kind: 'claimed' }>, bodyHash: string): FinishedAnswer | Refusal {
+/** What a repetition gets where it is not a new request. */
+export function shownOf(found: Exclude<ClaimFound, { kind: 'claimed' }>, bodyHash: string): FinishedAnswer | Refusal {
   if (found.kind === 'unavailable') return new Refusal('storageUnavailable')
   if (!found.isSame) return OTHER_BODY()
   if (found.kind === 'running') return new Refusal('repetitionRunning')
@@ -83,43 +105,41 @@ function answerTo(found: Exclude<ClaimFound, { kind: 'claimed' }>, bodyHash: str
 }
 
 /** Once it has ended here, it ends for the other nodes. */
-function keptForAll(answer: RecordedAnswer, shared: SharedAnswers, repeatable: Repeatable): RecordedAnswer {
-  let isRunning = true
-  const end = (say: () => void): void => {
-    if (isRunning) say()
-    isRunning = false
-  }
+function keptForAll(answer: RunningAnswer, shared: SharedAnswers, repeatable: Repeatable): RecordedAnswer {
   return {
+    begin: (heartbeat) => answer.begin(heartbeat),
     add: (bytes) => answer.add(bytes),
-    finish(head) {
-      const bytes = answer.finish(head)
-      end(() => shared.keep(repeatable, bytes && { ...head, bytes }))
+    finish(head, whole) {
+      if (answer.hasEnded) return undefined
+      const bytes = answer.finish(head, whole)
+      shared.keep(repeatable, bytes && { ...head, bytes })
       return bytes
     },
-    drop() {
-      answer.drop()
-      end(() => shared.release(repeatable))
+    drop(shown) {
+      if (answer.hasEnded) return
+      answer.drop(shown)
+      shared.release(repeatable)
     },
   }
 }
 
-/** The answer is whole, or as whole as it will be. */
-export function endClaim(claim: Claim | undefined, outcome: Outcome, kept: Kept, head: AnswerHead): void {
-  if (kept !== 'unavailable' && usesUp(outcome, kept.costPicos)) claim?.answer.finish(head)
-  else claim?.answer.drop()
-}
+/** How a request ended that had claimed its header. */
+export type ClaimEnd = Readonly<{
+  outcome: Outcome
+  kept: Kept
+  head: AnswerHead
+  /** Of an answer in one piece. */
+  whole?: Uint8Array
+  /** What its client was told instead of an answer. */
+  refusal?: Refusal | undefined
+}>
 
-/** The answer once more, under the first one's id. */
-export const replay = ({ head, bytes }: FinishedAnswer, corsOrigins: readonly string[], origin: string | null): Response =>
-  new Response(bytes as Uint8Array<ArrayBuffer>, {
-    status: head.status,
-    headers: {
-      'content-type': head.contentType,
-      'cache-control': 'no-store',
-      'idempotency-replayed': 'true',
-      ...answerHeaders(head.requestId, corsOrigins, origin),
-    },
-  })
+/** The answer is whole, or as whole as it will be. */
+export function endClaim(claim: Claim | undefined, { outcome, kept, head, whole, refusal }: ClaimEnd): void {
+  if (kept === 'unavailable') claim?.answer.drop(new Refusal('storageUnavailable'))
+  else if (usesUp(outcome, kept.costPicos)) claim?.answer.finish(head, whole)
+  else claim?.answer.drop(refusal ?? (whole && { kind: 'finished', head, bytes: whole }))
+}
 
 const OTHER_BODY = (): Refusal => invalid(NAME, 'was used with another request; send each request under a key of its own')
 
@@ -132,6 +152,7 @@ const sha256 = (text: string): Buffer => new Bun.CryptoHasher('sha256').update(t
 /** What makes a request the same one. A body may have 32 MiB, so it is hashed beside the loop. */
 async function requestText(headers: Headers, url: string, body: Uint8Array): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', body as Uint8Array<ArrayBuffer>)
-  const names = HEADERS_THAT_MATTER.map((name) => headers.get(name) ?? '')
-  return [pathOf(url) + nativeQueryOf(url), ...names, Buffer.from(digest).toString('hex')].join('\n')
+  const always = HEADERS_THAT_MATTER.map((name) => headers.get(name) ?? '')
+  const present = HEADERS_WHERE_PRESENT.flatMap((name) => (headers.get(name) === null ? [] : `${name}: ${headers.get(name)}`))
+  return [pathOf(url) + nativeQueryOf(url), ...always, Buffer.from(digest).toString('hex'), ...present].join('\n')
 }

@@ -13,19 +13,11 @@ import { CallStop } from './deadline.ts'
 import { endClaim } from './idempotency.ts'
 import { remember } from './response-memory.ts'
 import { ClientStream } from './stream.ts'
-
-/** A comment: the stream has begun, though the upstream has not. */
-const OPENING = new TextEncoder().encode(': ok\n\n')
-
-const STREAM_HEADERS = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-cache, no-transform',
-  'x-accel-buffering': 'no',
-}
+import { OPENING, STREAM_HEADERS } from './stream-head.ts'
 
 /** `whenEnded` resolves when the stream is settled, which may be long after the response was handed over. */
 export async function answerStream<Echo>(admitted: Admitted<Echo>): Promise<{ response: Response; whenEnded: Promise<void> }> {
-  const { request, connection, exchange } = admitted
+  const { request, connection, exchange, claim } = admitted
   const stream = startStream(admitted)
   const { whenEnded } = stream
   request.signal.addEventListener('abort', leaving(stream))
@@ -34,6 +26,7 @@ export async function answerStream<Echo>(admitted: Admitted<Echo>): Promise<{ re
     connection.restore()
     return { response: exchange.refuse(first, connection.origin), whenEnded }
   }
+  claim?.answer.begin(beating(stream))
   const response = new Response(stream.body(first === 'waiting' ? OPENING : undefined), {
     headers: { ...STREAM_HEADERS, ...exchange.headers(connection.origin) },
   })
@@ -42,6 +35,7 @@ export async function answerStream<Echo>(admitted: Admitted<Echo>): Promise<{ re
 
 /** Apart: made in there it would hold all that is there, the request's body too, for as long as the stream runs. */
 const leaving = (stream: ClientStream) => (): void => stream.left()
+const beating = (stream: ClientStream) => (): Uint8Array | undefined => stream.heartbeat()
 
 function startStream<Echo>(admitted: Admitted<Echo>): ClientStream {
   const { parts, format, request, lease } = admitted
@@ -72,8 +66,9 @@ function openStream<Echo>(
     call: stop,
     timings,
     ...(claim === undefined ? {} : { kept: claim.answer }),
-    onEnd: (outcome, kept) => {
-      endClaim(claim, outcome, kept, { status: 200, contentType: STREAM_HEADERS['content-type'], requestId: exchange.requestId })
+    onEnd: ({ outcome, refusal }, kept) => {
+      const head = { status: 200, contentType: STREAM_HEADERS['content-type'], requestId: exchange.requestId }
+      endClaim(claim, { outcome, kept, head, refusal })
       release()
       live.remove(stream)
       world.metrics.streamEnded(format.name)

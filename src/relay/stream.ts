@@ -5,21 +5,20 @@
  */
 
 import { isToldWhole } from '../core/native/observation.ts'
-import type { Outcome } from '../core/outcome.ts'
 import type { Refusal } from '../core/refusal.ts'
 import type { Pushed, StreamClose, Transcoder, Written } from '../core/transcoder.ts'
 import { NO_TICK, type Timed } from '../core/wheel.ts'
 import { describeBug } from '../observe/bug.ts'
 import type { BodySink, BodySource, Fault, Reply } from '../upstream/upstream.ts'
 import type { World } from '../world.ts'
-import type { RecordedAnswer } from './answer-memory.ts'
 import { type ClientBody, type ClientBodyUser, clientBody } from './client-body.ts'
 import type { CallStop, StopReason } from './deadline.ts'
 import type { Connection, Exchange } from './exchange.ts'
+import type { RecordedAnswer } from './idempotency.ts'
 import type { LiveStream } from './live-streams.ts'
 import type { Held, Kept } from './settle.ts'
 import { giveBack } from './spent-bytes.ts'
-import { endWith, faultEnd } from './stream-end.ts'
+import { type End, endWith, faultEnd } from './stream-end.ts'
 import { markStream, settleStream } from './stream-money.ts'
 import { type StreamEffect, type StreamEvent, StreamState } from './stream-state.ts'
 import { StreamTimes, type TimeLimit } from './stream-times.ts'
@@ -37,7 +36,7 @@ export type ClientStreamParts = Readonly<{
   /** Where the answer is kept for a repetition of its request; absent where it is not. */
   kept?: Pick<RecordedAnswer, 'add'>
   /** Runs once, when the stream has ended and its money is settled, or could not be. */
-  onEnd: (outcome: Outcome, kept: Kept) => void
+  onEnd: (end: End, kept: Kept) => void
 }>
 
 type Status = 'begun' | 'waiting' | Refusal
@@ -116,6 +115,11 @@ export class ClientStream implements LiveStream, BodySink, ClientBodyUser, Timed
   stop(reason: 'disabled' | 'drain'): Promise<void> {
     this.#on({ type: 'stopped', reason })
     return this.whenEnded
+  }
+
+  /** For those who take part in the stream; undefined where its end is written already. */
+  heartbeat(): Uint8Array | undefined {
+    return this.#state.isDecided ? undefined : this.#parts.transcoder.heartbeat()
   }
 
   /** The client is gone. */
@@ -339,7 +343,7 @@ export class ClientStream implements LiveStream, BodySink, ClientBodyUser, Timed
     } finally {
       this.#on({ type: 'kept', kept })
       this.#end()
-      this.#parts.onEnd(effect.end.outcome, kept)
+      this.#parts.onEnd(effect.end, kept)
     }
   }
 

@@ -38,12 +38,13 @@ const stoppableBy = <Echo>(stop: (reason: StopReason) => void, { held }: Admitte
 })
 
 function refuse<Echo>(
-  { parts, exchange, connection, held }: Admitted<Echo>,
+  { parts, exchange, connection, held, claim }: Admitted<Echo>,
   fault: Fault,
   outcome: 'deadline' | 'drain' | 'fault',
 ): Response {
   const { refusal, upstream, cause, isAlarm } = fault
   parts.world.ledger.void(exchange.requestId, exchange.calls.unpaid(cause, parts.world.clock.now()))
+  claim?.answer.drop(refusal)
   return exchange.refuse(refusal, connection.origin, { ...describe(held), upstream, cause, isAlarm, outcome })
 }
 
@@ -59,9 +60,9 @@ async function respond<Echo>(admitted: Admitted<Echo>, { message, upstream }: Me
     status: 200,
     more: { upstream },
   })
+  const head = { status: 200, contentType: 'application/json', requestId: exchange.requestId }
+  endClaim(admitted.claim, { outcome, kept, head, whole: bytes })
   if (kept === 'unavailable') return exchange.refuse(new Refusal('storageUnavailable'), connection.origin)
-  admitted.claim?.answer.add(bytes)
-  endClaim(admitted.claim, outcome, kept, { status: 200, contentType: 'application/json', requestId: exchange.requestId })
   remember(parts, held.key.id, () => format.finished?.(message, call, stampOf(exchange)))
   const headers = exchange.headers(connection.origin)
   headers['content-type'] = 'application/json'

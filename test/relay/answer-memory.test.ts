@@ -7,6 +7,7 @@ import { type AnswerKey, AnswerMemory } from '../../src/relay/answer-memory.ts'
 const keyOf = (header: string, accountId = 'acc_1', keyId = `key_${accountId}`): AnswerKey => ({ keyId, accountId, headerHash: header })
 const head = (requestId: string) => ({ status: 200, contentType: 'text/event-stream', requestId })
 const KIB = 1_024
+const BODY = { bodyHash: 'body', requestId: 'req_1' }
 
 function memory(more: { bytesMax?: number; accountBytesMax?: number } = {}) {
   const clock = { now: 0 }
@@ -14,15 +15,15 @@ function memory(more: { bytesMax?: number; accountBytesMax?: number } = {}) {
 }
 
 function keep(into: AnswerMemory, key: AnswerKey, length: number): void {
-  const answer = into.begin(key, 'body')
+  const answer = into.begin(key, BODY)
   answer.add(new Uint8Array(length).fill(7))
   answer.finish(head('req_1'))
 }
 
 test('an answer is running, then finished with its very bytes, then gone after a day', () => {
   const { memory: into, clock } = memory()
-  const answer = into.begin(keyOf('a'), 'body')
-  expect(into.find(keyOf('a'))).toEqual({ kind: 'running', bodyHash: 'body' })
+  const answer = into.begin(keyOf('a'), BODY)
+  expect(into.find(keyOf('a'))).toBe(answer)
   const piece = Buffer.from('one ')
   answer.add(piece)
   piece.fill(0)
@@ -38,7 +39,7 @@ test('an answer is running, then finished with its very bytes, then gone after a
 
 test('what is dropped is as if it had never been, and no key finds the answer of another', () => {
   const { memory: into } = memory()
-  into.begin(keyOf('a'), 'body').drop()
+  into.begin(keyOf('a'), BODY).drop()
   expect(into.find(keyOf('a'))).toBeUndefined()
   keep(into, keyOf('a'), 10)
   expect(into.find(keyOf('a', 'acc_1', 'key_other'))).toBeUndefined()
@@ -65,7 +66,7 @@ test('an answer that is too large for its account takes no room of another', () 
 
 test('an answer that just fits is kept, however its pieces come', () => {
   const { memory: into } = memory({ accountBytesMax: 100 * KIB })
-  const answer = into.begin(keyOf('a'), 'body')
+  const answer = into.begin(keyOf('a'), BODY)
   for (let piece = 0; piece < 99; piece++) answer.add(new Uint8Array(KIB))
   answer.finish(head('req_1'))
   expect(into.find(keyOf('a'))).toMatchObject({ kind: 'finished' })
@@ -74,7 +75,7 @@ test('an answer that just fits is kept, however its pieces come', () => {
 test('an answer that is too large is known as running until it ends, and then is not kept', () => {
   const { memory: into } = memory({ accountBytesMax: 20 * KIB })
   keep(into, keyOf('small'), 4 * KIB)
-  const large = into.begin(keyOf('large'), 'body')
+  const large = into.begin(keyOf('large'), BODY)
   for (let piece = 0; piece < 30; piece++) large.add(new Uint8Array(KIB))
   expect(into.find(keyOf('large'))?.kind).toBe('running')
   large.finish(head('req_2'))
@@ -99,7 +100,7 @@ test('whatever is asked of it, it never takes more than its bounds, and gives ev
         const id = `${account}:${header}`
         const answer = running.get(id)
         if (what === 'begin' && into.find(key) === undefined) {
-          running.set(id, into.begin(key, 'body'))
+          running.set(id, into.begin(key, BODY))
           expected.set(id, Buffer.alloc(0))
         } else if (what === 'add') {
           const bytes = Buffer.alloc(size, size)

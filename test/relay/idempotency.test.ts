@@ -5,6 +5,7 @@ import { Refusal } from '../../src/core/refusal.ts'
 import type { IdempotentUse } from '../../src/ledger/ledger.ts'
 import { AnswerMemory } from '../../src/relay/answer-memory.ts'
 import { type Claim, claimAnswer } from '../../src/relay/idempotency.ts'
+import { RunningAnswer } from '../../src/relay/running-answer.ts'
 
 const KEY = { id: 'key_1', accountId: 'acc_1' }
 const BODY = Buffer.from('{"model":"m"}')
@@ -27,6 +28,7 @@ function desk(use?: IdempotentUse | 'unavailable') {
       more.key ?? KEY,
       requestOf(headers, more.path, more.host),
       more.body ?? BODY,
+      'req_1',
     )
   return { answers, asked, ask }
 }
@@ -57,11 +59,11 @@ test('a header that is not 1 to 255 visible ASCII characters is refused by its n
   expect(claimOf(await ask({ 'idempotency-key': 'x'.repeat(255) })).idempotency.expiresAt).toBe(1_000 + 86_400_000)
 })
 
-test('while it runs a repetition waits, also one that comes at the same moment; then it gets the answer', async () => {
+test('while it runs a repetition finds the running answer, also one that comes at the same moment; then the finished one', async () => {
   const { ask } = desk()
   const [first, second] = await Promise.all([ask(), ask()])
   const claim = claimOf(first)
-  expect(refusalOf(second)).toBe('429 Rate limit exceeded; retry later')
+  expect(second).toBeInstanceOf(RunningAnswer)
   claim.answer.add(Buffer.from('answer'))
   claim.answer.finish({ status: 200, contentType: 'text/plain', requestId: 'req_1' })
   expect(await ask()).toMatchObject({ kind: 'finished', head: { requestId: 'req_1' }, bytes: new Uint8Array(Buffer.from('answer')) })

@@ -114,7 +114,7 @@ function makeStream(limits: Partial<Limits> = {}, kept?: { add(bytes: Uint8Array
     call,
     timings: { ...TIMINGS, leaverGraceMs: 0 },
     ...(kept && { kept }),
-    onEnd: (outcome) => ended.push(outcome),
+    onEnd: ({ outcome }) => ended.push(outcome),
   })
   stream.answered({ kind: 'reply', upstream: 'primary', isEventStream: true, body: upstream })
   return {

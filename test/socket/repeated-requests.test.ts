@@ -62,20 +62,20 @@ describe('the same request again', () => {
   }
 })
 
-test('one that still runs is 429 for a second, another request under the header is 400, and both cost nothing', async () => {
+test('while it runs another request under the header is 400, and so is a header that is none', async () => {
   const { promise: gate, resolve: open } = Promise.withResolvers<void>()
   play(nativeStream(START, { when: gate }, ...REST))
   const receipts = await receiptsOf(async () => {
     const running = await ask({ stream: true })
-    const early = await ask({ stream: true })
-    expect([early.status, early.headers.get('retry-after')]).toEqual([429, '1'])
-    expect(await early.json()).toMatchObject({ error: { type: 'rate_limit_error' } })
-    const other = await ask({ stream: true, more: { max_tokens: 3 } })
-    expect([other.status, other.headers.get('x-should-retry')]).toEqual([400, 'false'])
-    expect(await other.text()).toContain('Idempotency-Key: was used with another request')
-    expect((await ask({ stream: true }, 'bad key')).status).toBe(400)
-    open()
-    await running.text()
+    try {
+      const other = await ask({ stream: true, more: { max_tokens: 3 } })
+      expect([other.status, other.headers.get('x-should-retry')]).toEqual([400, 'false'])
+      expect(await other.text()).toContain('Idempotency-Key: was used with another request')
+      expect((await ask({ stream: true }, 'bad key')).status).toBe(400)
+    } finally {
+      open()
+      await running.text()
+    }
   })
   expect(receipts).toHaveLength(1)
 })

@@ -36,7 +36,7 @@ const CASES: Readonly<Record<RefusalName, Case>> = {
   },
   rateLimited: { when: 'Too many requests in a short time' },
   balanceHeld: { when: 'Requests that are still running hold the rest of the balance' },
-  repetitionRunning: { when: 'The request of this `Idempotency-Key` is still being answered' },
+  repetitionRunning: { when: 'The request of this `Idempotency-Key` is still being answered, and cannot be joined: come again' },
   internal: { when: 'A mistake of ours' },
   upstreamBroken: { when: 'The provider failed' },
   upstreamBusy: { when: 'The provider is overloaded' },

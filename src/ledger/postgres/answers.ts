@@ -80,6 +80,22 @@ export class PostgresAnswers implements SharedAnswers {
     }
   }
 
+  async isRunning({ keyId, headerHash }: Repeatable): Promise<boolean> {
+    try {
+      const rows = await this.#options.session.ask(
+        `SELECT FROM idempotency_claims AS c
+         WHERE key_number = (SELECT number FROM keys WHERE id = $1) AND header_hash = $2 AND expires_at > clock_ms()
+           AND EXISTS (SELECT FROM nodes WHERE nodes.boot_number = c.boot_number AND lease_until > 0)`,
+        [keyId, headerHash],
+      )
+      return rows.length > 0
+    } catch (error) {
+      if (!(error instanceof SessionFailure)) throw error
+      if (isOfRule(error)) this.#options.onBug(error)
+      return true
+    }
+  }
+
   keep(repeatable: Repeatable, answer: SharedAnswer | undefined): void {
     const claimed = this.#claims.get(repeatable)
     if (claimed === undefined) return

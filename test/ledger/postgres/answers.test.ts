@@ -23,13 +23,19 @@ async function makeDesk(url: string, options: Partial<PostgresAnswersOptions> & 
   const shared = new PostgresAnswers({ session, identity: () => node.identity, onBug: (bug) => bugs.push(bug), ...options })
   const answers = new AnswerMemory({ now: () => 0 })
   const findIdempotency = () => Promise.reject(new Error('the claim says it'))
-  const ask = (header = 'a', body = 'body', key = KEY) =>
-    claimAnswer(
+  /** What runs, here or elsewhere, is RUNNING: nobody waits for it. */
+  const ask = async (header = 'a', body = 'body', key = KEY) => {
+    const found = await claimAnswer(
       { ledger: { findIdempotency }, answers, now: Date.now, shared },
       key,
       { headers: new Headers({ 'idempotency-key': header }), url: 'http://x/v1/messages' },
       Buffer.from(body),
+      HEAD.requestId,
     )
+    if (typeof found !== 'object' || !('kind' in found) || found.kind === 'finished') return found
+    if (found.kind === 'elsewhere') found.answer.drop(RUNNING)
+    return RUNNING
+  }
   return { node, shared, session, bugs, ask, answers }
 }
 type Desk = Awaited<ReturnType<typeof makeDesk>>
@@ -56,7 +62,7 @@ async function close(outside: Outside, ...desks: readonly Desk[]): Promise<void>
   await outside.close()
 }
 
-postgresTest('while it runs on one node it is the 429 on all others, and another request under the header is a 400', async () => {
+postgresTest('while it runs on one node it runs for all others, and another request under the header is a 400', async () => {
   const url = await freshLedger()
   const outside = asking(url)
   const [a, b] = [await makeDesk(url), await makeDesk(url)]
@@ -234,5 +240,30 @@ postgresTest('the late end of a claim that was not answered leaves the next one 
   shared.release(next)
   await until('it is given up', noClaims(outside))
   shared.close()
+  await close(outside, a, b)
+})
+
+postgresTest('whether a claim stands is seen without a change: until it is given up, or its node is gone', async () => {
+  const url = await freshLedger()
+  const outside = asking(url)
+  const [a, b] = [await makeDesk(url), await makeDesk(url)]
+  const hashes = { keyId: KEY.id, headerHash: Buffer.alloc(32, 1), bodyHash: Buffer.alloc(32, 2) }
+  expect(await b.shared.isRunning(hashes)).toBe(false)
+  await a.shared.claim(hashes)
+  expect(await b.shared.isRunning({ ...hashes })).toBe(true)
+  expect(await b.shared.isRunning({ ...hashes, headerHash: Buffer.alloc(32, 9) })).toBe(false)
+  a.shared.release(hashes)
+  await until('it is given up', noClaims(outside))
+  expect(await b.shared.isRunning(hashes)).toBe(false)
+  await a.shared.claim(hashes)
+  await outside.ask('UPDATE nodes SET lease_until = 0 WHERE lane = $1', [a.node.identity?.lane])
+  expect(await b.shared.isRunning(hashes)).toBe(false)
+  b.session.close()
+  const deaf = new PostgresAnswers({
+    session: { ask: () => Promise.reject(new SessionFailure('', 'no answer')), close: () => undefined } as never,
+    identity: () => b.node.identity,
+    onBug: (bug) => b.bugs.push(bug),
+  })
+  expect(await deaf.isRunning(hashes)).toBe(true)
   await close(outside, a, b)
 })

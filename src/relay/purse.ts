@@ -4,12 +4,17 @@ import type { KeyRecord } from '../core/key.ts'
 import { ZERO } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { SyncedPurse } from '../ledger/ledger.ts'
-import type { KeyAtRest } from '../ledger/reports.ts'
+import type { KeyAtRest, Unread } from '../ledger/reports.ts'
 import type { World } from '../world.ts'
-import { unread } from './usage.ts'
 
-export async function storedPurse(world: World, key: KeyRecord): Promise<SyncedPurse | Refusal> {
-  const stored = await world.reports.ask(key.id, { kind: 'key', keyId: key.id })
+/** From the memory, or from the file. */
+export async function purseOf(
+  world: Pick<World, 'ledger' | 'reports'>,
+  { id: keyId }: Pick<KeyRecord, 'id'>,
+): Promise<SyncedPurse | Refusal> {
+  const known = world.ledger.purseOf(keyId)
+  if (known !== undefined) return known
+  const stored = await world.reports.ask(keyId, { kind: 'key', keyId })
   if (typeof stored === 'string') return unread(stored)
   return stored === undefined ? new Refusal('keyInvalid') : purseAtRest(stored)
 }
@@ -21,3 +26,15 @@ export const purseAtRest = ({ limitPicos, spentPicos, balancePicos, lastSyncedAt
   account: { balancePicos, heldPicos: ZERO },
   lastSyncedAt: Math.max(lastSyncedAt, toppedUpAt ?? 0),
 })
+
+/** A look-up that was not answered. */
+export function unread(why: Unread): Refusal {
+  switch (why) {
+    case 'tooMany':
+      return new Refusal('rateLimited')
+    case 'overloaded':
+      return new Refusal('overloaded')
+    case 'unavailable':
+      return new Refusal('storageUnavailable')
+  }
+}

@@ -1,0 +1,188 @@
+/**
+ * What a request passes before it may call an upstream, in order: key, limits, body, its Idempotency-Key, reading, hold. Any step may refuse, and a repetition leaves
+ * here with the answer that it repeats. Rules: keys.md "Order of checks"; house.md "One request"; requests.md "Joined answers".
+ */
+
+import type { Call, Format } from '../core/format.ts'
+import type { KeyRecord } from '../core/key.ts'
+import { holdFor } from '../core/pricing.ts'
+import { insufficientBalance, Refusal } from '../core/refusal.ts'
+import type { HoldAnswer } from '../ledger/ledger.ts'
+import { describeBug } from '../observe/bug.ts'
+import type { World } from '../world.ts'
+import type { Grant, RelayParts } from './admitted.ts'
+import { awaitElsewhere } from './answer-elsewhere.ts'
+import type { BodyLease } from './body-memory.ts'
+import type { Exchange } from './exchange.ts'
+import { type Claim, claimAnswer, type Elsewhere, joinEarly, namesItself } from './idempotency.ts'
+import type { Slot } from './key-limits.ts'
+import { readBody } from './read-body.ts'
+import { readCall } from './read-call.ts'
+import type { Repetition } from './repetition.ts'
+import type { JoinedPlace, RunningAnswer } from './running-answer.ts'
+import type { Held } from './settle.ts'
+
+type Asking<Echo> = Readonly<{ parts: RelayParts; format: Format<Echo>; request: Request; exchange: Exchange }>
+type Keyed<Echo> = Asking<Echo> & Readonly<{ key: KeyRecord }>
+
+export async function admit<Echo>(asking: Asking<Echo>, key: KeyRecord | Refusal): Promise<Grant<Echo> | Repetition | Refusal> {
+  const { world, keyLimits, bodies, answers } = asking.parts
+  if (key instanceof Refusal) return key
+  if (world.isDraining()) return new Refusal('draining')
+  if (!world.ledger.isWritable()) return new Refusal('storageUnavailable')
+  const place = namesItself(asking.request) ? joinEarly(answers, key, asking.request) : undefined
+  const admitting = place === undefined ? keyLimits.admit(key.id) : keyLimits.count(key.id)
+  const slot = admitting instanceof Promise ? await admitting : admitting
+  if (slot instanceof Refusal) {
+    place?.leave()
+    return slot
+  }
+  const taken: Taken = { slot, lease: bodies.lease(key), claim: undefined, place }
+  const release = releasing(taken)
+  try {
+    const granted = await admitBody({ ...asking, key }, taken)
+    if (granted instanceof Refusal) release(granted)
+    else if ('kind' in granted) release()
+    return granted instanceof Refusal || 'kind' in granted ? granted : { ...granted, lease: taken.lease, claim: taken.claim, release }
+  } catch (error) {
+    release()
+    throw error
+  }
+}
+
+type Granted<Echo> = Pick<Grant<Echo>, 'call' | 'held'>
+
+async function admitBody<Echo>(keyed: Keyed<Echo>, taken: Taken): Promise<Granted<Echo> | Repetition | Refusal> {
+  const { parts, format, request, key } = keyed
+  const { lease } = taken
+  const bytes = await readBody(request, parts.world, parts.world.limits(), lease)
+  if (bytes instanceof Refusal) return bytes
+  const repeated = namesItself(request) ? await claim(keyed, taken, bytes) : undefined
+  if (repeated !== undefined) return repeated
+  const reading = readCall(format.name, { parts, request, key, lease }, bytes)
+  const call = reading instanceof Promise ? await reading : reading
+  if (call instanceof Refusal) return call
+  const holding = hold(keyed, call as Call<Echo>, taken.claim)
+  const held = holding instanceof Promise ? await holding : holding
+  return held instanceof Refusal ? held : { call: call as Call<Echo>, held }
+}
+
+/** Undefined: the header is this request's now, with a place among those that its key may have at once. */
+async function claim<Echo>(keyed: Keyed<Echo>, taken: Taken, bytes: Uint8Array): Promise<Repetition | Refusal | undefined> {
+  const { parts, request, key, exchange } = keyed
+  const { world, answers, shared, keyLimits } = parts
+  const claimParts = { ledger: world.ledger, answers, now: world.clock.now, shared }
+  const claimed = await claimAnswer(claimParts, key, request, bytes, exchange.requestId)
+  if (claimed === undefined || claimed instanceof Refusal) return claimed
+  if (!('kind' in claimed)) {
+    taken.claim = claimed
+    // What it was to join has ended without an answer meanwhile.
+    const slot = taken.slot ?? (await keyLimits.admit(key.id))
+    if (slot instanceof Refusal) return slot
+    taken.slot = slot
+    return undefined
+  }
+  if (claimed.kind === 'finished') return { kind: 'repetition', key, of: claimed, lease: taken.lease }
+  if (claimed.kind === 'running') return joinRunning(claimed, key, taken)
+  return joinElsewhere(keyed, taken, claimed, bytes)
+}
+
+function joinRunning(running: RunningAnswer, key: KeyRecord, taken: Taken): Repetition | Refusal {
+  const place = taken.place ?? running.join()
+  if (place === undefined) return new Refusal('repetitionRunning')
+  // It is left with the answer.
+  taken.place = undefined
+  return { kind: 'repetition', key, of: { running, place }, lease: taken.lease }
+}
+
+/** Whether it asks for a stream, of which another node has nothing to give before its end, only its reading tells. */
+async function joinElsewhere<Echo>(
+  { parts, format, request, key, exchange }: Keyed<Echo>,
+  taken: Taken,
+  elsewhere: Elsewhere,
+  bytes: Uint8Array,
+): Promise<Repetition | Refusal> {
+  const { answer } = elsewhere
+  const { world, shared } = parts
+  try {
+    const call = await readCall(format.name, { parts, request, key, lease: taken.lease }, bytes)
+    const joined = call instanceof Refusal ? call : call.isStream ? new Refusal('repetitionRunning') : joinRunning(answer, key, taken)
+    if (joined instanceof Refusal || shared === undefined) {
+      answer.drop(joined instanceof Refusal ? joined : undefined)
+      return joined
+    }
+    awaitElsewhere({ world, shared }, elsewhere).catch((bug: unknown) =>
+      world.log.alarm('a request failed by a bug', { request_id: exchange.requestId, ...describeBug(bug) }),
+    )
+    return joined
+  } catch (error) {
+    answer.drop()
+    throw error
+  }
+}
+
+function hold<Echo>(
+  { parts, format, key, exchange }: Keyed<Echo>,
+  call: Call<Echo>,
+  claimed: Claim | undefined,
+): Held | Refusal | Promise<Held | Refusal> {
+  const { world } = parts
+  const { rates, contextWindow, id: modelId } = call.model
+  const held: Held = {
+    key,
+    modelId,
+    isStream: call.isStream,
+    sessionHash: sessionHashOf(key.accountId, call.routing.conversation),
+    idempotency: claimed?.idempotency,
+    bounds: call.bounds,
+    rates,
+    amountPicos: holdFor(call.bounds, rates, contextWindow),
+  }
+  if (world.isDraining()) return new Refusal('draining')
+  const answer = world.ledger.hold({
+    requestId: exchange.requestId,
+    keyId: key.id,
+    modelId,
+    format: format.name,
+    isStream: call.isStream,
+    rates,
+    amountPicos: held.amountPicos,
+    now: world.clock.now(),
+  })
+  return answer instanceof Promise ? answer.then((given) => holdRefusal(given, world) ?? held) : (holdRefusal(answer, world) ?? held)
+}
+
+type Taken = { slot: Slot | undefined; readonly lease: BodyLease; claim: Claim | undefined; place: JoinedPlace | undefined }
+
+/** Apart: made where the body is read it would hold all that is there for as long as a stream runs. `refusal`: what those get who have joined it. */
+const releasing =
+  (taken: Taken) =>
+  (refusal?: Refusal): void => {
+    taken.slot?.release()
+    taken.lease.release()
+    taken.place?.leave()
+    taken.claim?.answer.drop(refusal)
+  }
+
+/** The salt keeps accounts apart: nobody steers another's conversations, or finds them by their words. Rules: pool.md "Affinity". */
+const sessionHashOf = (accountId: string, conversation: string): Uint8Array => hashOf(`${accountId}\n${conversation}`)
+
+/** In one call, into bytes of ours: a hasher that is fed and read costs thirty times as much. */
+const hashOf = (text: string): Uint8Array => Bun.SHA256.hash(text, new Uint8Array(32)) as Uint8Array
+
+function holdRefusal(answer: HoldAnswer, { dashboardUrl }: Pick<World, 'dashboardUrl'>): Refusal | undefined {
+  switch (answer) {
+    case 'held':
+      return undefined
+    case 'exhausted':
+      return insufficientBalance(dashboardUrl())
+    case 'reserved':
+      return new Refusal('balanceHeld', { retryAfterSeconds: 1 })
+    case 'disabled':
+      return new Refusal('keyDisabled')
+    case 'expired':
+      return new Refusal('keyExpired')
+    case 'unavailable':
+      return new Refusal('storageUnavailable')
+  }
+}

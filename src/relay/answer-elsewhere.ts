@@ -1,0 +1,47 @@
+/**
+ * An answer that another node gives: one of this node's looks whether its claim stands still, for all that wait for it here. Only a whole answer can be waited for: of a
+ * stream nothing is known here before its end. Rules: requests.md "Joined answers".
+ */
+
+import { Refusal } from '../core/refusal.ts'
+import { NO_TICK, type Timed } from '../core/wheel.ts'
+import type { SharedAnswers } from '../ledger/shared-answers.ts'
+import type { World } from '../world.ts'
+import { type Elsewhere, shownOf } from './idempotency.ts'
+
+type Parts = Readonly<{
+  world: Pick<World, 'clock' | 'wheel' | 'limits' | 'isDraining'>
+  shared: Pick<SharedAnswers, 'isRunning' | 'claim' | 'release'>
+}>
+
+const FIRST_PAUSE_MS = 50
+const PAUSE_MS_MAX = 1_000
+
+/** Ends `answer`, also where nobody waits any more. Rejects by bugs only, and then has ended it, too. */
+export async function awaitElsewhere({ world, shared }: Parts, { answer, repeatable }: Elsewhere): Promise<void> {
+  const untilMs = world.clock.monotonicMs() + world.limits().startTimeoutMs
+  try {
+    for (let pauseMs = FIRST_PAUSE_MS; answer.isWaitedFor; pauseMs = Math.min(pauseMs * 2, PAUSE_MS_MAX)) {
+      if (world.isDraining()) return answer.drop(new Refusal('draining'))
+      if (world.clock.monotonicMs() >= untilMs) return answer.drop(new Refusal('timedOut'))
+      await pause(world, pauseMs)
+      if (await shared.isRunning(repeatable)) continue
+      const found = await shared.claim(repeatable)
+      if (found.kind === 'running' && found.isSame) continue
+      if (found.kind !== 'claimed') return answer.drop(shownOf(found, answer.bodyHash))
+      // It ended there without an answer, and why is not known here.
+      shared.release(repeatable)
+      return answer.drop(new Refusal('repetitionRunning'))
+    }
+    answer.drop(new Refusal('repetitionRunning'))
+  } finally {
+    answer.drop()
+  }
+}
+
+function pause({ clock, wheel }: Pick<World, 'clock' | 'wheel'>, waitMs: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const waiter: Timed = { tick: NO_TICK, onTime: () => resolve() }
+  wheel.set(waiter, clock.monotonicMs() + waitMs)
+  return promise
+}

@@ -1,0 +1,163 @@
+/**
+ * A repetition that takes part in a stream: what was sent so far, then what comes, at the pace of its own client. What its client has not taken waits in the running
+ * answer, which all that have joined it share. Rules: requests.md "Joined answers", "Backpressure", "Heartbeats".
+ */
+
+import { NO_TICK, type Timed } from '../core/wheel.ts'
+import type { World } from '../world.ts'
+import { type ClientBody, type ClientBodyUser, clientBody } from './client-body.ts'
+import type { Connection } from './exchange.ts'
+import type { LiveStream } from './live-streams.ts'
+import type { Follower, RunningAnswer } from './running-answer.ts'
+import { OPENING } from './stream-head.ts'
+import type { Timings } from './timings.ts'
+
+export type JoinedStreamParts = Readonly<{
+  world: World
+  keyId: string
+  connection: Pick<Connection, 'restore' | 'drop'>
+  answer: RunningAnswer
+  timings: Pick<Timings, 'heartbeatIdleMs'>
+  /** Runs once, when it has taken the end or is gone. */
+  onEnd: () => void
+}>
+
+/** The most that is written beyond what the socket takes. */
+const PIECE_BYTES = 64 * 1024
+
+export class JoinedStream implements LiveStream, ClientBodyUser, Follower, Timed {
+  tick = NO_TICK
+  readonly whenEnded: Promise<void>
+  readonly #parts: JoinedStreamParts
+  readonly #end: () => void
+  readonly #totalDueMs: number
+  #client: ClientBody | undefined
+  #sentAtMs: number
+  /** How much of the answer it has taken. */
+  #at = 0
+  #isFull = false
+  #isStopped = false
+  #isOver = false
+
+  constructor(parts: JoinedStreamParts) {
+    this.#parts = parts
+    const ended = Promise.withResolvers<void>()
+    this.whenEnded = ended.promise
+    this.#end = ended.resolve
+    this.#sentAtMs = this.#nowMs()
+    this.#totalDueMs = this.#sentAtMs + parts.world.limits().totalTimeoutMs
+    parts.answer.follow(this)
+    this.#wait()
+  }
+
+  get keyId(): string {
+    return this.#parts.keyId
+  }
+
+  body(): ReadableStream<Uint8Array> {
+    return clientBody(this)
+  }
+
+  opened(client: ClientBody): void {
+    this.#client = client
+    if (this.#isOver) client.breakOff()
+    // The head does not go out alone.
+    else if (this.#parts.answer.length === 0) this.#write(OPENING)
+    this.grew()
+  }
+
+  drained(): void {
+    this.#isFull = false
+    this.grew()
+  }
+
+  left(): void {
+    this.#over()
+  }
+
+  grew(): void {
+    if (this.#client === undefined || this.#isOver) return
+    for (let bytes = this.#next(); bytes !== undefined; bytes = this.#next()) {
+      this.#at += bytes.byteLength
+      this.#write(bytes)
+    }
+    const { hasEnded, length } = this.#parts.answer
+    if (!hasEnded || (this.#isFull && !this.#isStopped)) this.#wait()
+    else if (this.#isFull || this.#at < length) this.#breakOff()
+    else this.#close(this.#client)
+  }
+
+  passed(bytes: Uint8Array): void {
+    if (this.#isOver) return
+    const isBehind = this.#client === undefined || this.#isFull || this.#at < this.#parts.answer.length
+    if (isBehind) this.#breakOff()
+    else this.#write(bytes)
+  }
+
+  /** It ends with what it follows, whose end says why; what its client has not taken by then is not waited for. */
+  stop(): Promise<void> {
+    this.#isStopped = true
+    if (this.#parts.answer.hasEnded) this.#breakOff()
+    return this.whenEnded
+  }
+
+  onTime(nowMs: number): void {
+    if (nowMs >= this.#totalDueMs) this.#breakOff()
+    else if (nowMs >= this.#dueMs()) {
+      if (this.#isFull) {
+        this.#parts.connection.drop()
+        this.#breakOff()
+      } else this.#beat(nowMs)
+    }
+    this.#wait()
+  }
+
+  #next(): Uint8Array | undefined {
+    return this.#isFull ? undefined : this.#parts.answer.read(this.#at, PIECE_BYTES)
+  }
+
+  #beat(nowMs: number): void {
+    this.#sentAtMs = nowMs
+    const bytes = this.#parts.answer.heartbeat()
+    if (bytes !== undefined && this.#client !== undefined) this.#write(bytes)
+  }
+
+  #write(bytes: Uint8Array): void {
+    this.#sentAtMs = this.#nowMs()
+    if (this.#client?.write(bytes) === false) this.#isFull = true
+  }
+
+  #close(client: ClientBody): void {
+    this.#parts.connection.restore()
+    client.close()
+    this.#over()
+  }
+
+  #breakOff(): void {
+    this.#client?.breakOff()
+    this.#over()
+  }
+
+  #over(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    const { world, answer, onEnd } = this.#parts
+    world.wheel.drop(this)
+    answer.unfollow(this)
+    onEnd()
+    this.#end()
+  }
+
+  #wait(): void {
+    if (!this.#isOver) this.#parts.world.wheel.set(this, Math.min(this.#totalDueMs, this.#dueMs()))
+  }
+
+  #dueMs(): number {
+    const { world, timings } = this.#parts
+    return this.#sentAtMs + (this.#isFull ? world.limits().writeStallMs : timings.heartbeatIdleMs)
+  }
+
+  #nowMs(): number {
+    return this.#parts.world.clock.monotonicMs()
+  }
+}

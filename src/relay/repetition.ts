@@ -1,0 +1,98 @@
+/**
+ * The answer to a request that was sent before under its Idempotency-Key: once more where it was finished, or as a part in the one that runs. It calls no upstream and
+ * is charged nothing. Rules: requests.md "Repeated requests", "Joined answers", "Cost of an answer".
+ */
+
+import type { KeyRecord } from '../core/key.ts'
+import { toUsdText, ZERO } from '../core/money.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { RelayParts } from './admitted.ts'
+import { answerBody } from './answer-body.ts'
+import { addBalance, answerHeaders } from './answer-headers.ts'
+import type { BodyLease } from './body-memory.ts'
+import { type Connection, type Exchange, ownerOf } from './exchange.ts'
+import { JoinedStream } from './joined-stream.ts'
+import { purseOf } from './purse.ts'
+import type { JoinedPlace, RunningAnswer, ShownAnswer } from './running-answer.ts'
+import { STREAM_HEADERS } from './stream-head.ts'
+
+/** `key`: of who asks. `of`: the answer, or the one that runs, with this request's place in it. `lease`: the memory of what is sent. */
+export type Repetition = Readonly<{
+  kind: 'repetition'
+  key: KeyRecord
+  of: ShownAnswer | Readonly<{ running: RunningAnswer; place: JoinedPlace }>
+  lease: BodyLease
+}>
+
+type Asking = Readonly<{
+  parts: Pick<RelayParts, 'world' | 'live' | 'timings'>
+  request: Request
+  connection: Connection
+  exchange: Exchange
+}>
+type Repeating = Asking & Readonly<{ key: KeyRecord }>
+
+/** `whenEnded`: of a stream, which goes on behind its response. */
+export type Repeated = Readonly<{ response: Response; whenEnded?: Promise<void> }>
+
+export async function answerRepetition(asking: Asking, { key, of, lease }: Repetition): Promise<Repeated> {
+  const repeating = { ...asking, key }
+  if ('bytes' in of) return { response: await replayed(repeating, of, lease) }
+  const { running, place } = of
+  const { signal } = repeating.request
+  if (signal.aborted) place.leave()
+  signal.addEventListener('abort', () => place.leave())
+  const shown = await running.shown()
+  if (shown === 'stream') return joined(repeating, running, place)
+  place.leave()
+  return { response: shown instanceof Refusal ? refused(repeating, running, shown) : await replayed(repeating, shown, lease) }
+}
+
+async function replayed(repeating: Repeating, { head, bytes }: ShownAnswer, lease: BodyLease): Promise<Response> {
+  const { exchange, key, connection } = repeating
+  exchange.end({ status: head.status, replayOf: head.requestId, ...ownerOf(key, connection.client) })
+  connection.restore()
+  const headers = { 'content-type': head.contentType, 'cache-control': 'no-store', ...(await headersOf(repeating, head.requestId)) }
+  return new Response(answerBody(bytes, lease), { status: head.status, headers })
+}
+
+/** The first one's error, once. */
+function refused({ parts, exchange, key, connection }: Repeating, { requestId }: RunningAnswer, refusal: Refusal): Response {
+  connection.restore()
+  const headers = repeatedHeaders(parts, requestId, connection)
+  return exchange.refuse(refusal, connection.origin, { replayOf: requestId, ...ownerOf(key, connection.client) }, headers)
+}
+
+async function joined(repeating: Repeating, running: RunningAnswer, place: JoinedPlace): Promise<Repeated> {
+  const { parts, request, key, connection, exchange } = repeating
+  const { world, live, timings } = parts
+  const stream: JoinedStream = new JoinedStream({
+    world,
+    keyId: key.id,
+    connection,
+    answer: running,
+    timings,
+    onEnd: () => {
+      place.leave()
+      live.remove(stream)
+      exchange.end({ status: 200, isStream: true, replayOf: running.requestId, ...ownerOf(key, connection.client) })
+    },
+  })
+  live.add(stream)
+  request.signal.addEventListener('abort', () => stream.left())
+  const headers = { ...STREAM_HEADERS, ...(await headersOf(repeating, running.requestId)) }
+  return { response: new Response(stream.body(), { headers }), whenEnded: stream.whenEnded }
+}
+
+const repeatedHeaders = ({ world }: Repeating['parts'], requestId: string, { origin }: Connection): Record<string, string> => ({
+  ...answerHeaders(requestId, world.corsOrigins(), origin),
+  'idempotency-replayed': 'true',
+})
+
+/** What its key has may have to be looked up; where that fails the answer is given without it. */
+async function headersOf({ parts, key, connection }: Repeating, requestId: string): Promise<Record<string, string>> {
+  const headers = { ...repeatedHeaders(parts, requestId, connection), 'x-cost-usd': toUsdText(ZERO) }
+  const purse = await purseOf(parts.world, key)
+  if (!(purse instanceof Refusal)) addBalance(headers, purse)
+  return headers
+}

@@ -1,0 +1,213 @@
+/**
+ * An answer while it is given to a request that named itself by an Idempotency-Key: its bytes so far, and the repetitions that have joined it. They wait for what it
+ * turns out to be, and of a stream they take the bytes at a pace of their own. Rules: requests.md "Joined answers".
+ */
+
+import { Refusal } from '../core/refusal.ts'
+
+export type AnswerHead = Readonly<{ status: number; contentType: string; requestId: string }>
+export type FinishedAnswer = Readonly<{ kind: 'finished'; bodyHash: string; head: AnswerHead; bytes: Uint8Array }>
+
+/** What a repetition gets: a stream to take part in, an answer with its end, or the first one's error. */
+export type ShownAnswer = Omit<FinishedAnswer, 'bodyHash'>
+export type Shown = 'stream' | ShownAnswer | Refusal
+
+/** Memory for the bytes: `take` may refuse, and then nothing has changed. */
+type AnswerRoom = Readonly<{ take(bytes: number): boolean; give(bytes: number): void }>
+
+/** Of a stream: a repetition that takes the bytes as they come. */
+export interface Follower {
+  /** There is more to read, or the end has come. */
+  grew(): void
+  /** Bytes that are kept nowhere: it takes them now or never. */
+  passed(bytes: Uint8Array): void
+}
+
+/** A repetition's place; `leave` counts once. */
+export type JoinedPlace = Readonly<{ leave(): void }>
+
+const JOINED_MAX = 16
+const FIRST_BYTES = 4_096
+
+export type RunningAnswerParts = Readonly<{
+  /** Of the request that is answered. */
+  requestId: string
+  bodyHash: string
+  room: AnswerRoom
+  /** The most that `room` can ever give. */
+  roomBytesMax: number
+  /** Its header is used up, or is free again. `bytes`: to be kept from now on, in the room that they have already; undefined where they are not. */
+  onEnd: (head: AnswerHead | undefined, bytes: Uint8Array | undefined) => void
+}>
+
+export class RunningAnswer {
+  readonly kind = 'running'
+  readonly #parts: RunningAnswerParts
+  /** Undefined once it has outgrown its room, and when it has ended unkept and nobody has joined. */
+  #bytes: Uint8Array | undefined = EMPTY
+  #length = 0
+  #hasOutgrown = false
+  #hasEnded = false
+  /** Its bytes were handed on with their room. */
+  #isKept = false
+  #joined = 0
+  readonly #followers = new Set<Follower>()
+  #shown: Shown | undefined
+  #waiting: PromiseWithResolvers<Shown> | undefined
+  #heartbeat: () => Uint8Array | undefined = () => undefined
+
+  constructor(parts: RunningAnswerParts) {
+    this.#parts = parts
+  }
+
+  get requestId(): string {
+    return this.#parts.requestId
+  }
+
+  get bodyHash(): string {
+    return this.#parts.bodyHash
+  }
+
+  /** Bytes that were recorded. */
+  get length(): number {
+    return this.#length
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded
+  }
+
+  /** A repetition has joined it: its bytes are needed, though it may have ended. */
+  get isWaitedFor(): boolean {
+    return this.#joined > 0
+  }
+
+  /** Undefined: all places are taken, or what was sent so far is not there any more. */
+  join(): JoinedPlace | undefined {
+    if (this.#joined >= JOINED_MAX || this.#hasOutgrown || this.#hasEnded) return undefined
+    this.#joined++
+    let isHere = true
+    return {
+      leave: () => {
+        if (!isHere) return
+        isHere = false
+        this.#joined--
+        this.#giveBack()
+      },
+    }
+  }
+
+  /** What the repetition gets, as soon as it is known. */
+  shown(): Promise<Shown> {
+    if (this.#shown !== undefined) return Promise.resolve(this.#shown)
+    this.#waiting ??= Promise.withResolvers()
+    return this.#waiting.promise
+  }
+
+  follow(follower: Follower): void {
+    this.#followers.add(follower)
+  }
+
+  unfollow(follower: Follower): void {
+    this.#followers.delete(follower)
+  }
+
+  /** At most `bytesMax` of what was recorded, from `at` on; undefined: there is nothing yet, or nothing any more. */
+  read(at: number, bytesMax: number): Uint8Array | undefined {
+    return at < this.#length ? this.#bytes?.subarray(at, Math.min(this.#length, at + bytesMax)) : undefined
+  }
+
+  /** For a follower that has all there is; undefined where the stream is about to end. */
+  heartbeat(): Uint8Array | undefined {
+    return this.#heartbeat()
+  }
+
+  /** A stream's head is out. `heartbeat`: the stream's own, between two of its pieces. */
+  begin(heartbeat: () => Uint8Array | undefined): void {
+    this.#heartbeat = heartbeat
+    this.#show('stream')
+  }
+
+  /** Copies. What does not fit is passed on to those who have all before it, and the request goes on. */
+  add(bytes: Uint8Array): void {
+    if (this.#record(bytes)) for (const follower of this.#followers) follower.grew()
+    else {
+      for (const follower of this.#followers) follower.passed(bytes)
+      this.#giveUp()
+    }
+  }
+
+  /**
+   * A repetition gets it from now on: these bytes, or undefined where they have no room. `whole`: all of an answer in one piece, of which nothing was added before;
+   * those who wait for it get it also where it has no room.
+   */
+  finish(head: AnswerHead, whole?: Uint8Array): Uint8Array | undefined {
+    if (this.#hasEnded) return undefined
+    if (whole !== undefined && !this.#record(whole)) this.#giveUp()
+    const bytes = this.#trimmed()
+    this.#isKept = bytes !== undefined
+    const given = whole ?? bytes
+    this.#end(given === undefined ? new Refusal('repetitionRunning') : { kind: 'finished', head, bytes: given }, head, bytes)
+    return bytes
+  }
+
+  /** It is not kept, and its header is free: those who have joined get `shown`, unless they have the end of a stream. Nothing, once it has ended. */
+  drop(shown: ShownAnswer | Refusal = new Refusal('internal')): void {
+    if (!this.#hasEnded) this.#end(shown, undefined, undefined)
+  }
+
+  #end(shown: Shown, head: AnswerHead | undefined, bytes: Uint8Array | undefined): void {
+    this.#hasEnded = true
+    this.#parts.onEnd(head, bytes)
+    this.#show(shown)
+    for (const follower of this.#followers) follower.grew()
+    this.#giveBack()
+  }
+
+  /** The first counts: a stream that has begun ends by its own bytes. */
+  #show(shown: Shown): void {
+    this.#shown ??= shown
+    this.#waiting?.resolve(this.#shown)
+  }
+
+  #record(added: Uint8Array): boolean {
+    if (this.#bytes === undefined) return false
+    const length = this.#length + added.byteLength
+    if (length > this.#bytes.byteLength && !this.#grow(length)) return false
+    this.#bytes.set(added, this.#length)
+    this.#length = length
+    return true
+  }
+
+  #grow(length: number): boolean {
+    const old = this.#bytes ?? EMPTY
+    const capacity = Math.max(FIRST_BYTES, length, Math.min(old.byteLength * 2, this.#parts.roomBytesMax))
+    if (!this.#parts.room.take(capacity - old.byteLength)) return false
+    this.#bytes = new Uint8Array(capacity)
+    this.#bytes.set(old.subarray(0, this.#length))
+    return true
+  }
+
+  #trimmed(): Uint8Array | undefined {
+    if (this.#bytes === undefined) return undefined
+    this.#parts.room.give(this.#bytes.byteLength - this.#length)
+    this.#bytes = this.#bytes.slice(0, this.#length)
+    return this.#bytes
+  }
+
+  /** It goes on without being kept, and stays known as running. */
+  #giveUp(): void {
+    this.#hasOutgrown = true
+    this.#parts.room.give(this.#bytes?.byteLength ?? 0)
+    this.#bytes = undefined
+  }
+
+  /** Of an answer that is not kept the bytes stay until the last one has read them. */
+  #giveBack(): void {
+    if (!this.#hasEnded || this.#isKept || this.#joined > 0) return
+    this.#parts.room.give(this.#bytes?.byteLength ?? 0)
+    this.#bytes = undefined
+  }
+}
+
+const EMPTY = new Uint8Array()

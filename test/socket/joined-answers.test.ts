@@ -1,0 +1,234 @@
+/** A request that is sent again while it runs takes part in its answer: one call, one charge, and no client waits for another. Rules: requests.md "Joined answers". */
+
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
+import { errorAnswer, nativeMessage, nativeStream, textFrames } from '../support/fake-upstream.ts'
+import type { RawConnection } from '../support/raw-client.ts'
+import { FORMATS, type question, startStage } from '../support/stage.ts'
+
+const stage = await startStage({ limits: { concurrentRequests: 2 } })
+const { upstream, play, receiptsOf, gateway, secret } = stage
+afterAll(() => stage.stop())
+
+const MESSAGE = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'x',
+  content: [{ type: 'text', text: 'Good morning' }],
+  stop_reason: 'end_turn',
+  stop_sequence: null,
+  usage: { input_tokens: 10, output_tokens: 3 },
+}
+const [START = '', ...REST] = textFrames('Good morning')
+let runs = 0
+let header = ''
+beforeEach(() => {
+  header = `join-${++runs}`
+})
+
+type Asked = Parameters<typeof question>[0]
+const ask = (asked: Asked, more: Record<string, string> = {}): Promise<Response> =>
+  stage.ask(asked, {
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json', 'idempotency-key': header, ...more },
+  })
+/** Resolves when the upstream has the call of a first request. */
+async function called(act: () => Promise<Response>): Promise<Readonly<{ first: Promise<Response> }>> {
+  const calls = upstream.requests.length
+  const first = act()
+  while (upstream.requests.length === calls) await Bun.sleep(1)
+  return { first }
+}
+const afterOpening = (text: string): string => text.replace(/^: ok\n\n/, '')
+const joinedOf = (answer: Response) => [answer.status, answer.headers.get('idempotency-replayed'), answer.headers.get('x-request-id')]
+
+describe('a repetition of a request that runs', () => {
+  for (const format of FORMATS) {
+    for (const stream of [true, false]) {
+      test(`${format}, ${stream ? 'a stream' : 'one piece'}: the same bytes and id, one call and one charge, and no place of its own`, async () => {
+        const gate = Promise.withResolvers<void>()
+        const script = nativeMessage(MESSAGE)
+        play(stream ? nativeStream(START, REST[0] ?? '', { when: gate.promise }, ...REST.slice(1)) : [{ when: gate.promise }, ...script])
+        const calls = upstream.requests.length
+        const receipts = await receiptsOf(async () => {
+          const { first } = await called(() => ask({ format, stream }))
+          // More than may run at once.
+          const others = Array.from({ length: 5 }, () => ask({ format, stream }))
+          if (stream) expect((await Promise.all(others)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
+          else await Bun.sleep(30)
+          gate.resolve()
+          const answer = await first
+          const bytes = afterOpening(await answer.text())
+          for (const other of await Promise.all(others)) {
+            expect(afterOpening(await other.text())).toBe(bytes)
+            expect(joinedOf(other)).toEqual([200, 'true', answer.headers.get('x-request-id')])
+            expect(other.headers.get('content-type')).toBe(answer.headers.get('content-type'))
+            expect(other.headers.get('x-cost-usd')).toBe('0.000000')
+            expect(other.headers.get('x-balance-usd')).toMatch(/^\d+(\.\d+)?$/)
+          }
+        })
+        expect(receipts).toHaveLength(1)
+        expect(upstream.requests.length - calls).toBe(1)
+        expect(gateway.logLines().filter((line) => line['replay_of'] === receipts[0]?.requestId)).toHaveLength(5)
+      })
+    }
+  }
+})
+
+test('a stream is sent from its first byte, then as it comes', async () => {
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const
+  play(
+    nativeStream(START, ...REST.slice(0, 2), { when: gates[0].promise }, ...REST.slice(2, 3), { when: gates[1].promise }, ...REST.slice(3)),
+  )
+  const first = await ask({ stream: true })
+  const second = await ask({ stream: true })
+  const reader = (second.body as ReadableStream<Uint8Array>).getReader()
+  let text = ''
+  const until = async (part: string): Promise<void> => {
+    for (;;) {
+      if (text.includes(part)) return
+      const { value, done } = await reader.read()
+      if (done) throw new Error(`ended without ${part}: ${text}`)
+      text += new TextDecoder().decode(value)
+    }
+  }
+  await until('message_start')
+  await until('content_block_delta')
+  expect(text).not.toContain('content_block_stop')
+  gates[0].resolve()
+  await until('content_block_stop')
+  expect(text).not.toContain('message_stop')
+  gates[1].resolve()
+  await until('message_stop')
+  expect((await reader.read()).done).toBe(true)
+  expect(afterOpening(text)).toBe(afterOpening(await first.text()))
+  await gateway.idle()
+})
+
+test('the first one leaves: who joined has the whole answer, and it is charged in full', async () => {
+  const gate = Promise.withResolvers<void>()
+  play(nativeStream(START, REST[0] ?? '', { when: gate.promise }, ...REST.slice(1)))
+  const [receipt, ...more] = await receiptsOf(async () => {
+    const first = await stage.askRaw({ stream: true }, { 'idempotency-key': header })
+    await first.until((received) => Buffer.from(received).includes('message_start'))
+    const second = await ask({ stream: true })
+    first.reset()
+    gate.resolve()
+    expect(await second.text()).toContain('message_stop')
+  })
+  expect(more).toEqual([])
+  expect(receipt).toMatchObject({ outcome: 'complete', basis: 'final' })
+})
+
+test('an error before the answer is the answer of all who joined, once; then the header is free', async () => {
+  for (const stream of [true, false]) {
+    header = `${header}-${stream}`
+    const gate = Promise.withResolvers<void>()
+    play([{ when: gate.promise }, ...errorAnswer(500, {})])
+    const { first } = await called(() => ask({ stream }))
+    const others = [ask({ stream }), ask({ stream })]
+    await Bun.sleep(30)
+    gate.resolve()
+    const { status, headers } = await first
+    expect(status).toBe(502)
+    for (const other of await Promise.all(others)) {
+      expect(joinedOf(other)).toEqual([502, 'true', headers.get('x-request-id')])
+      expect(await other.json()).toMatchObject({ type: 'error', error: { type: 'server_error' } })
+    }
+    play(stream ? nativeStream(START, ...REST) : nativeMessage(MESSAGE))
+    const again = await ask({ stream })
+    expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([200, null])
+    await again.text()
+  }
+  await gateway.idle()
+})
+
+test('an error in the middle of a stream ends it for all who joined', async () => {
+  const gate = Promise.withResolvers<void>()
+  play([...nativeStream(START, ...REST.slice(0, 2)).slice(0, 4), { when: gate.promise }, { reset: true }])
+  const first = await ask({ stream: true })
+  const second = await ask({ stream: true })
+  gate.resolve()
+  const told = afterOpening(await first.text())
+  expect(told).toContain('event: error')
+  expect(afterOpening(await second.text())).toBe(told)
+  await gateway.idle()
+})
+
+test('what is refused before the call refuses those who joined as well', async () => {
+  const [first, second] = await Promise.all([ask({ model: 'nobody' }), ask({ model: 'nobody' })])
+  for (const answer of [first, second]) expect(await answer?.text()).toContain('Model nobody is not available')
+})
+
+test('sixteen take part, each has a place again when it has left, and one more is 429', async () => {
+  const gate = Promise.withResolvers<void>()
+  play(nativeStream(START, { when: gate.promise }, ...REST))
+  const first = await ask({ stream: true })
+  const joined = await Promise.all(Array.from({ length: 16 }, () => ask({ stream: true })))
+  expect(new Set(joined.map(({ status }) => status))).toEqual(new Set([200]))
+  const late = await ask({ stream: true })
+  expect([late.status, late.headers.get('retry-after')]).toEqual([429, '1'])
+  await joined[0]?.body?.cancel()
+  let again = await ask({ stream: true })
+  for (; again.status === 429; again = await ask({ stream: true })) await Bun.sleep(5)
+  expect(again.headers.get('idempotency-replayed')).toBe('true')
+  gate.resolve()
+  for (const answer of [first, again, ...joined.slice(1)]) expect(await answer.text()).toContain('message_stop')
+  await gateway.idle()
+})
+
+const isWhole = (received: Uint8Array): boolean => Buffer.from(received.subarray(-400)).includes('message_stop')
+
+test('one that takes nothing keeps nobody waiting, and has the whole answer when it takes it', async () => {
+  const gate = Promise.withResolvers<void>()
+  const long = textFrames('x'.repeat(5_000_000))
+  play(nativeStream(long[0] ?? '', { when: gate.promise }, ...long.slice(1)))
+  const [receipt] = await receiptsOf(async () => {
+    const first = await ask({ stream: true })
+    const slow: RawConnection = await stage.askRaw({ stream: true }, { 'idempotency-key': header })
+    await slow.until((received) => Buffer.from(received).includes('message_start'))
+    slow.pause()
+    gate.resolve()
+    const bytes = afterOpening(await first.text())
+    expect(bytes).toContain('message_stop')
+    slow.resume()
+    await slow.until(isWhole, 20_000)
+    const { text } = await slow.response()
+    expect(afterOpening(text) === bytes).toBe(true)
+  })
+  expect(receipt?.outcome).toBe('complete')
+})
+
+test('an answer that outgrows its room breaks off who is behind, and takes in nobody more', async () => {
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const
+  const piece = (text: string) => textFrames(text)[2] ?? ''
+  const [start = '', open = '', , ...end] = textFrames('x')
+  play(
+    nativeStream(
+      start,
+      open,
+      { when: gates[0].promise },
+      ...Array.from({ length: 9 }, () => piece('y'.repeat(1_000_000))),
+      piece('DONE'),
+      { when: gates[1].promise },
+      ...end,
+    ),
+  )
+  const [receipt] = await receiptsOf(async () => {
+    const first = await stage.askRaw({ stream: true }, { 'idempotency-key': header })
+    const hasBegun = (received: Uint8Array): boolean => Buffer.from(received).includes('content_block_start')
+    await first.until(hasBegun)
+    const slow = await stage.askRaw({ stream: true }, { 'idempotency-key': header })
+    await slow.until(hasBegun)
+    slow.pause()
+    gates[0].resolve()
+    await first.until((received) => Buffer.from(received.subarray(-2_000)).includes('DONE'), 20_000)
+    const late = await ask({ stream: true })
+    expect(late.status).toBe(429)
+    gates[1].resolve()
+    await first.until(isWhole)
+    slow.resume()
+    await slow.closed
+    expect(isWhole(slow.received())).toBe(false)
+  })
+  expect(receipt?.outcome).toBe('complete')
+})
