@@ -9,7 +9,7 @@ export type Change = Readonly<{ path: string; before: string | null; after: stri
 
 /** By their names in the code, so that a setting of tomorrow is hidden too; an address may hold a password. */
 const SECRET = /(?:key|secret|password|token|url)$/i
-const NO_SECRETS: ReadonlySet<string> = new Set(['baseUrl', 'dashboardUrl', 'publicUrl'])
+const NO_SECRETS: ReadonlySet<string> = new Set(['baseUrl', 'bytesPerToken', 'dashboardUrl', 'publicUrl'])
 
 /** In the order of the names. */
 export function differences(before: Config, after: Config): readonly Change[] {

@@ -105,6 +105,10 @@ test('prices and secrets that change are differences, without the secret', () =>
     transport: 'socket' as const,
     proxyUrl: undefined,
   }
+  const finer = { ...config.catalog, models: new Map([[model.id, { ...model, bytesPerToken: 3.5 }]]) }
+  expect(
+    differences({ ...config, catalog: { ...config.catalog, models: new Map([[model.id, model]]) } }, { ...config, catalog: finer }),
+  ).toEqual([{ path: `models.${model.id}.bytes_per_token`, before: String(model.bytesPerToken), after: '3.5' }])
   const stripe = { secretKey: 'sk_live_1', webhookSecret: 'whsec_1', minPicos: 5_000_000_000_000n as Picos, maxPicos: ZERO }
   expect(differences(config, { ...config, payments: { ...config.payments, stripe } })).toEqual([
     { path: 'payments.stripe.max_usd', before: null, after: '0' },
