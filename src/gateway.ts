@@ -261,7 +261,8 @@ const worldOf = (
   keys: new KeyStore(parts.ledger, { now: Date.now, ...(shared === undefined ? {} : { isCurrent: shared.isCurrent }) }),
   catalog: () => state.config.catalog,
   limits: () => state.config.limits,
-  dashboardUrl: () => state.config.server.dashboardUrl ?? state.config.server.publicUrl ?? state.url,
+  dashboardUrl: () =>
+    state.config.server.dashboardUrl ?? `${state.config.cabinet.publicUrl ?? state.config.server.publicUrl ?? state.url}/cabinet`,
   publicUrl: () => state.config.server.publicUrl ?? state.url,
   trustedProxies: () => state.config.server.trustedProxies,
   corsOrigins: () => state.config.server.corsOrigins,

@@ -3,7 +3,7 @@
  * path carry nothing of it. Rules: pages.md "Mounting"; platform.md "Elysia".
  */
 
-import { Elysia } from 'elysia'
+import { Elysia, NotFoundError } from 'elysia'
 import { boundedBytes } from '../http/bounded-bytes.ts'
 import { Client } from '../http/client-address.ts'
 import { describeBug } from '../observe/bug.ts'
@@ -46,7 +46,16 @@ export function mountPages(world: World, root: string, load: () => Promise<Pages
     }
   }
   const hidden = { parse: 'none', detail: { hide: true } } as const
-  return new Elysia({ name: `pages ${root}` }).all(root, answer, hidden).all(`${root}/*`, answer, hidden)
+  return new Elysia({ name: `pages ${root}` })
+    .get('/', ({ request }) => lead(request, root), hidden)
+    .all(root, answer, hidden)
+    .all(`${root}/*`, answer, hidden)
+}
+
+/** A browser is led from the bare address to the pages; for anything else it is none, and the listener says so in its own words. */
+function lead({ headers }: Request, root: string): Response {
+  if (!/\btext\/html\b/i.test(headers.get('accept') ?? '')) throw new NotFoundError()
+  return new Response(null, { status: 303, headers: { location: root, 'cache-control': 'no-store', vary: 'accept' } })
 }
 
 /** What says nothing about caching is of a person, or an error. */

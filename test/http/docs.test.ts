@@ -76,7 +76,7 @@ test('without an address of the operator it is the one that the gateway listens 
   other.reload({ server: { ...server, publicUrl: 'https://new.example' } })
   expect(await text('/docs')).toContain('curl https://new.example/v1/chat/completions')
   expect(await text('/llms.txt')).toContain('(https://new.example/docs/errors.md)')
-  expect(await text('/docs/errors.md')).toContain('Top up: https://new.example`')
+  expect(await text('/docs/errors.md')).toContain('Top up: https://new.example/cabinet`')
   other.reload({ server: { ...server, dashboardUrl: 'https://new.example', publicUrl: 'https://third.example' } })
   expect(await text('/docs')).toContain('curl https://third.example/v1/chat/completions')
   await other.stop()

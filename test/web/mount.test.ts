@@ -29,12 +29,24 @@ for (const root of ['/cabinet', '/console'] as const) {
       const html = await response.text()
       expect(html).not.toMatch(/<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/i)
       const loaded = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address = '']) => address)
-      expect(loaded.length).toBe(2)
+      expect(loaded.length).toBe(3)
+      expect(html).toMatch(/<link rel="icon"/)
       for (const address of loaded) {
         expect(address).toStartWith(`${root}/assets/`)
         const part = await fetch(`${site()}${address}`)
         expect([part.status, part.headers.get('cache-control')]).toEqual([200, 'public, max-age=31536000, immutable'])
       }
+    }
+  })
+
+  test(`${root}: a browser is led to it from the bare address, and whoever asks for no page gets the listener's 404`, async () => {
+    const ask = (accept: string) => fetch(site(), { redirect: 'manual', headers: { accept } })
+    const led = await ask('text/html,application/xhtml+xml,*/*;q=0.8')
+    expect([led.status, led.headers.get('location'), led.headers.get('vary')]).toEqual([303, root, 'accept'])
+    for (const accept of ['*/*', 'application/json']) {
+      const response = await ask(accept)
+      expect(response.status).toBe(404)
+      expect(await response.json()).toMatchObject({ error: { message: 'The requested API endpoint does not exist' } })
     }
   })
 
