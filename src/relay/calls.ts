@@ -4,7 +4,7 @@
 
 import { NO_USAGE } from '../core/usage.ts'
 import type { Attempt, UpstreamCall } from '../ledger/ledger.ts'
-import type { BegunCall, CallLog, FailedCall } from '../upstream/pool.ts'
+import type { BegunCall, CallLog, FailedCall } from '../upstream/pool-request.ts'
 
 export class Calls implements CallLog {
   #failed: readonly (FailedCall & Numbered)[] = NONE

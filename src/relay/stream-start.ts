@@ -4,7 +4,7 @@
  */
 
 import { Refusal } from '../core/refusal.ts'
-import type { Take } from '../upstream/pool.ts'
+import type { Take } from '../upstream/pool-request.ts'
 import type { Fault, Reply } from '../upstream/upstream.ts'
 import { type Admitted, stampOf } from './admitted.ts'
 import type { BodyLease } from './body-memory.ts'

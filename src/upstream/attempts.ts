@@ -1,0 +1,121 @@
+/** One call of one upstream: what is made of its answer, and what is learnt of the upstream by it. Rules: pool.md "Failover", "Breaker", "Affinity". */
+
+import type { Trouble } from './breaker.ts'
+import { type Affinity, Conversations } from './conversations.ts'
+import type { Member, Spot } from './member.ts'
+import { forModel } from './native-request.ts'
+import type { PoolOptions } from './pool-options.ts'
+import type { CallOptions, PoolRequest } from './pool-request.ts'
+import type { Fault, Stop } from './upstream.ts'
+
+export class Attempts {
+  readonly #options: PoolOptions
+  readonly #conversations = new Conversations()
+
+  constructor(options: PoolOptions) {
+    this.#options = options
+  }
+
+  /** What was taken of its answer, or why there is none. */
+  async make<T extends object>(
+    request: PoolRequest,
+    spot: Spot,
+    { stop, take, log, onErrorHead }: CallOptions<T>,
+    isLast: boolean,
+  ): Promise<T | Fault> {
+    const { member, line } = spot
+    const { monotonicMs, now, events } = this.#options
+    const startedMs = monotonicMs()
+    const begun = { upstream: member.name, model: line.model, startedAt: now() }
+    log.began(begun)
+    const asked = forModel(request, line.model)
+    const onOver = leaving(member, request.accountId)
+    // What may still be answered elsewhere is no error yet.
+    const reply = await member.config.upstream.call(
+      asked,
+      stop,
+      onErrorHead === undefined || !isLast ? { onOver } : { onErrorHead, onOver },
+    )
+    if (reply.isSecondTry === true) {
+      events.called(member.name, 'stale')
+      log.failed({ ...begun, status: null, cause: 'stale', durationMs: monotonicMs() - startedMs, wasSent: true })
+      log.began(begun)
+    }
+    if (reply.kind === 'reply') log.replied(reply.requestId)
+    const taken = reply.kind === 'fault' ? reply : await take(reply, asked.model)
+    const tookMs = monotonicMs() - startedMs
+    if (!isFault(taken)) {
+      if (this.#place(request, member) === 'moved') log.moved()
+      if (isCount(request)) line.breaker.abandoned()
+      else this.#told(spot, (at) => line.breaker.succeeded(at, startedMs))
+      line.isSilent = false
+      // An answer in one piece takes as long as it is.
+      if (reply.kind === 'reply' && reply.isEventStream) line.pace.began(tookMs)
+      events.called(member.name, 'answered')
+      log.answered(this.#breaking(spot, startedMs))
+      return taken
+    }
+    if (isCount(request) && taken.trouble?.kind !== 'dead') line.breaker.abandoned()
+    else this.#judge(spot, taken, stop, startedMs)
+    events.called(member.name, taken.cause)
+    // What the client got wrong, or left, says nothing of the upstream.
+    if (stop.isOverdue || (taken.trouble !== undefined && !stop.isStopped))
+      member.lastFailure = { cause: taken.cause, model: line.model, at: now() }
+    log.failed({
+      ...begun,
+      ...(reply.requestId === undefined ? {} : { requestId: reply.requestId }),
+      status: reply.kind === 'reply' ? 200 : (taken.status ?? null),
+      cause: taken.cause,
+      ...(taken.usage === undefined ? {} : { usage: taken.usage }),
+      durationMs: tookMs,
+      wasSent: reply.kind === 'reply' || wasSent(taken),
+    })
+    return taken
+  }
+
+  /** Apart, as `leaving` is: made where the call is made it would hold the request's body for as long as its answer comes. */
+  #breaking(spot: Spot, startedMs: number): () => void {
+    return () => this.#told(spot, (at) => spot.line.breaker.failed(at, { kind: 'broken' }, startedMs))
+  }
+
+  #judge(spot: Spot, { trouble, cause }: Fault, stop: Stop, startedMs: number): void {
+    const { line } = spot
+    // Who says nothing until the request's time is over has failed it, though it was we who ended the call.
+    const told: Trouble | undefined = stop.isOverdue ? { kind: 'broken' } : stop.isStopped ? undefined : trouble
+    if (told === undefined) line.breaker.abandoned()
+    else {
+      line.isSilent = cause === 'connect timeout'
+      this.#told(spot, (at) => line.breaker.failed(at, told, startedMs))
+    }
+  }
+
+  #told({ member, line }: Spot, tell: (now: number) => void): void {
+    const now = this.#options.monotonicMs()
+    const before = line.breaker.state(now)
+    tell(now)
+    const after = line.breaker.state(now)
+    if (after !== before) this.#options.events.changed(member.name, line.model, after)
+  }
+
+  /** Undefined: nothing of it is cached. */
+  #place({ conversation, model }: PoolRequest, member: Member): Affinity | undefined {
+    if (conversation === undefined) return undefined
+    const affinity = this.#conversations.answered(conversation, model.id, member.name, this.#options.monotonicMs())
+    this.#options.events.placed(affinity)
+    return affinity
+  }
+}
+
+const leaving =
+  ({ turns }: Member, accountId: string) =>
+  (): void =>
+    turns.leave(accountId)
+
+/** Of what never reached the upstream nothing can have been paid for. */
+export const wasSent = ({ status, trouble, cause }: Fault): boolean =>
+  status !== undefined || trouble?.kind === 'broken' || cause === 'aborted'
+
+/** It costs its customer nothing, and not every upstream can: how it ends says nothing of answers. */
+const isCount = ({ path }: PoolRequest): boolean => path === '/v1/messages/count_tokens'
+
+export const isFault = (value: object): value is Fault => 'kind' in value && value.kind === 'fault'

@@ -1,0 +1,60 @@
+/** What the relay asks of the pool, and what it hears of each call that is made for it. Rules: pool.md "Failover". */
+
+import type { Model } from '../core/catalog.ts'
+import type { Usage } from '../core/usage.ts'
+import type { Fault, Reply, Stop, UpstreamRequest } from './upstream.ts'
+
+/** One native call as the relay asks for it, to whichever upstream. */
+export type PoolRequest = UpstreamRequest &
+  Readonly<{
+    accountId: string
+    /** The hash by which a conversation keeps its upstream; absent where nothing is cached. */
+    conversation?: Uint8Array
+    /** Where the JSON string that names the model begins in the body. */
+    modelAt: number
+  }>
+
+/** Judges a reply before anything of it goes to the client: what is made of it, or why it is none. `model`: as this upstream knows it. Never rejects. */
+export type Take<T> = (reply: Reply, model: Model) => Promise<T | Fault>
+
+/** Hears of each call of a request while it is made: it may be given up at any moment. */
+export interface CallLog {
+  began(call: BegunCall): void
+  failed(call: FailedCall): void
+  /** The call that began last is answered with a 200, and may cost money from here on. `requestId`: the upstream's own. */
+  replied(requestId: string | undefined): void
+  /** Before its answer is taken: another upstream has the conversation's prompt in its cache. */
+  moved(): void
+  /** Its answer is taken. `broke` is to be called if it breaks off, or falls silent. */
+  answered(broke: () => void): void
+}
+
+export type BegunCall = Readonly<{
+  upstream: string
+  /** The id under which the upstream knows the model. */
+  model: string
+  /** Unix milliseconds. */
+  startedAt: number
+}>
+
+export type FailedCall = BegunCall &
+  Readonly<{
+    requestId?: string
+    /** Null where no answer came. */
+    status: number | null
+    cause: string
+    /** As the upstream told it; absent where it did not. */
+    usage?: Usage
+    durationMs: number
+    /** Something of the request had left; what was refused before cost nobody anything. */
+    wasSent: boolean
+  }>
+
+export type CallOptions<T> = Readonly<{
+  stop: Stop
+  take: Take<T>
+  log: CallLog
+  /** False: what runs may end, but nothing else is tried. Default always true. */
+  isWanted?: () => boolean
+  onErrorHead?: () => void
+}>
