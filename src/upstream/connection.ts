@@ -26,6 +26,9 @@ export interface ConnectionUser {
   closed(how: 'ended' | 'reset'): void
 }
 
+/** Of one turn: the kernel takes megabytes at once, and copies, TLS encrypts, all of it while the loop stands. */
+const WRITE_BYTES_MAX = 512 * 1024
+
 /** A peer that is gone without a word is found out by the kernel, and boxes on the way are kept from forgetting a connection that thinks for minutes. */
 const PROBE_MS = 30_000
 
@@ -69,11 +72,18 @@ export class Connection {
   writeUnsent(): void {
     const pieces = this.#unsent
     let next = 0
+    let room = WRITE_BYTES_MAX
     for (const piece of pieces) {
       next++
-      const written = Math.max(0, this.#socket?.write(piece) ?? 0)
-      if (written === piece.length) continue
+      const offered = piece.length > room ? piece.subarray(0, room) : piece
+      const written = Math.max(0, this.#socket?.write(offered) ?? 0)
+      if (written === piece.length) {
+        room -= written
+        continue
+      }
       this.#unsent = [piece.subarray(written), ...pieces.slice(next)]
+      // Of what it took whole the kernel asks for no more.
+      if (written === offered.length) this.#writes.add(this)
       return
     }
     this.#unsent = []
