@@ -1,6 +1,6 @@
 /**
  * What the heaviest bodies cost the thread: the processor's time of this thread from the bytes to the call for the upstream, against `JSON.parse` of the same
- * body in the same run; and what one delta of 8 MB adds to the memory. Run: `bun bench/bodies.bench.ts [rounds]`.
+ * body in the same run; what the heaviest that the loop reads itself cost; and what one delta of 8 MB adds to the memory. Run: `bun bench/bodies.bench.ts [rounds]`.
  */
 
 import { join } from 'node:path'
@@ -13,6 +13,7 @@ import { Refusal } from '../src/core/refusal.ts'
 import { sha256Hex } from '../src/relay/read-context.ts'
 import { GOLDEN_MODEL } from '../test/support/golden.ts'
 import { threadMsOf } from '../test/support/thread-cpu.ts'
+import { printLightBodies } from './light-bodies.ts'
 
 const ROUNDS = Number(process.argv[2] ?? 5)
 const CONTEXT = { headers: new Headers(), find: () => GOLDEN_MODEL, recall: () => undefined, sha256Hex }
@@ -73,6 +74,8 @@ for (const one of CASES) {
     `${one.name.padEnd(38)}${size.padStart(9)}${`${readMs.toFixed(0)} ms`.padStart(9)}  ${(readMs / parseMs).toFixed(1)}x as long as JSON.parse`,
   )
 }
+
+printLightBodies(ROUNDS)
 
 const CHILD = join(import.meta.dir, '..', 'test', 'support', 'stream-growth.ts')
 for (const { name } of [messagesFormat, chatFormat, responsesFormat]) {

@@ -7,7 +7,7 @@ export type CliEnvironment = Readonly<{
   startThread: () => Worker
   /** Starts the thread that holds a socket to Postgres, likewise. */
   startWire: () => Worker
-  /** Starts the thread that reads large bodies, likewise. */
+  /** Starts a thread for heavy bodies, likewise. */
   startBodyThread: () => Worker
   env: Environment
   stdout: (text: string) => void

@@ -14,6 +14,7 @@ import type { Grant, RelayParts } from './admitted.ts'
 import { awaitElsewhere } from './answer-elsewhere.ts'
 import type { BodyLease } from './body-memory.ts'
 import type { Exchange } from './exchange.ts'
+import { type Hashed, hashBody } from './hash-body.ts'
 import { type Claim, claimAnswer, type Elsewhere, joinEarly, namesItself } from './idempotency.ts'
 import type { Slot } from './key-limits.ts'
 import { readBody } from './read-body.ts'
@@ -55,11 +56,13 @@ type Granted<Echo> = Pick<Grant<Echo>, 'call' | 'held'>
 async function admitBody<Echo>(keyed: Keyed<Echo>, taken: Taken): Promise<Granted<Echo> | Repetition | Refusal> {
   const { parts, format, request, key } = keyed
   const { lease } = taken
-  const bytes = await readBody(request, parts.world, parts.world.limits(), lease)
-  if (bytes instanceof Refusal) return bytes
-  const repeated = namesItself(request) ? await claim(keyed, taken, bytes) : undefined
+  const received = await readBody(request, parts.world, parts.world.limits(), lease)
+  if (received instanceof Refusal) return received
+  const hashed = namesItself(request) ? await hashBody(parts.bodyReader, request, key, received) : undefined
+  if (hashed instanceof Refusal) return hashed
+  const repeated = hashed === undefined ? undefined : await claim(keyed, taken, hashed)
   if (repeated !== undefined) return repeated
-  const reading = readCall(format.name, { parts, request, key, lease }, bytes)
+  const reading = readCall(format.name, { parts, request, key, lease }, hashed?.pieces ?? received)
   const call = reading instanceof Promise ? await reading : reading
   if (call instanceof Refusal) return call
   const holding = hold(keyed, call as Call<Echo>, taken.claim)
@@ -68,11 +71,11 @@ async function admitBody<Echo>(keyed: Keyed<Echo>, taken: Taken): Promise<Grante
 }
 
 /** Undefined: the header is this request's now, with a place among those that its key may have at once. */
-async function claim<Echo>(keyed: Keyed<Echo>, taken: Taken, bytes: Uint8Array): Promise<Repetition | Refusal | undefined> {
+async function claim<Echo>(keyed: Keyed<Echo>, taken: Taken, body: Hashed): Promise<Repetition | Refusal | undefined> {
   const { parts, request, key, exchange } = keyed
   const { world, answers, shared, keyLimits } = parts
   const claimParts = { ledger: world.ledger, answers, now: world.clock.now, shared }
-  const claimed = await claimAnswer(claimParts, key, request, bytes, exchange.requestId)
+  const claimed = await claimAnswer(claimParts, key, request, body.hash, exchange.requestId)
   if (claimed === undefined || claimed instanceof Refusal) return claimed
   if (!('kind' in claimed)) {
     taken.claim = claimed
@@ -84,7 +87,7 @@ async function claim<Echo>(keyed: Keyed<Echo>, taken: Taken, bytes: Uint8Array):
   }
   if (claimed.kind === 'finished') return { kind: 'repetition', key, of: claimed, lease: taken.lease }
   if (claimed.kind === 'running') return joinRunning(claimed, key, taken)
-  return joinElsewhere(keyed, taken, claimed, bytes)
+  return joinElsewhere(keyed, taken, claimed, body)
 }
 
 function joinRunning(running: RunningAnswer, key: KeyRecord, taken: Taken): Repetition | Refusal {
@@ -100,12 +103,12 @@ async function joinElsewhere<Echo>(
   { parts, format, request, key, exchange }: Keyed<Echo>,
   taken: Taken,
   elsewhere: Elsewhere,
-  bytes: Uint8Array,
+  body: Hashed,
 ): Promise<Repetition | Refusal> {
   const { answer } = elsewhere
   const { world, shared } = parts
   try {
-    const call = await readCall(format.name, { parts, request, key, lease: taken.lease }, bytes)
+    const call = await readCall(format.name, { parts, request, key, lease: taken.lease }, body.pieces)
     const joined = call instanceof Refusal ? call : call.isStream ? new Refusal('repetitionRunning') : joinRunning(answer, key, taken)
     if (joined instanceof Refusal || shared === undefined) {
       answer.drop(joined instanceof Refusal ? joined : undefined)

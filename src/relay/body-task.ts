@@ -1,4 +1,4 @@
-/** What the thread that reads large bodies is asked and what it answers, as data that crosses threads. Rules: requests.md "Large bodies". */
+/** What the threads for bodies are asked and what they answer, as data that crosses threads. Rules: requests.md "Heavy bodies". */
 
 import type { Model } from '../core/catalog.ts'
 import type { Call } from '../core/format.ts'
@@ -8,21 +8,30 @@ import type { ReaderName } from './readers.ts'
 /** By which a question of the thread is answered while it stands still: 1 in `isAnswered` when the answer is at the port. */
 export type Line = Readonly<{ port: MessagePort; isAnswered: Int32Array }>
 
-export type ToBodyThread =
-  | (Readonly<{ kind: 'line' }> & Line)
-  /** `headers`: those that a reader asks for, by name. `bytes` are handed over. */
-  | Readonly<{ kind: 'read'; reader: ReaderName; bytes: Uint8Array; headers: ReadonlyMap<string, string> }>
+/** `pieces` of a body, in order, are handed over: joining 32 MiB takes some ten milliseconds of whoever does it. */
+export type BodyTask =
+  /** To the call for the upstream. `headers`: those that a reader asks for, by name. */
+  | Readonly<{ kind: 'read'; reader: ReaderName; pieces: readonly Uint8Array[]; headers: ReadonlyMap<string, string> }>
+  /** To their SHA-256. */
+  | Readonly<{ kind: 'hash'; pieces: readonly Uint8Array[] }>
 
-export type FromBodyThread =
-  | Readonly<{ kind: 'find'; modelId: string }>
-  | Readonly<{ kind: 'recall'; id: string }>
-  /** Without the model, which is the one that was found last. `body` is handed over. */
-  | Readonly<{ kind: 'call'; call: Omit<Call<unknown>, 'model'> }>
-  | Readonly<{ kind: 'refusal'; refusal: RefusalData }>
-  | Readonly<{ kind: 'bug'; bug: unknown }>
+export type ToBodyThread = (Readonly<{ kind: 'line' }> & Line) | BodyTask
+
+/** What a task may ask of the loop while it runs. */
+export type Question = Readonly<{ kind: 'find'; modelId: string }> | Readonly<{ kind: 'recall'; id: string }>
 
 /** `items`: each as JSON. */
 export type LookedUp = Readonly<{ model?: Model | undefined; items?: readonly Uint8Array[] | undefined }>
+
+/** What came of a task. Bytes are handed over. */
+export type Done =
+  /** Without the model, which is the one that was found last. */
+  | Readonly<{ kind: 'call'; call: Omit<Call<unknown>, 'model'> }>
+  | Readonly<{ kind: 'refusal'; refusal: RefusalData }>
+  /** `bytes`: what was hashed, in one piece. */
+  | Readonly<{ kind: 'hash'; hash: Uint8Array; bytes: Uint8Array }>
+
+export type FromBodyThread = Question | Done | Readonly<{ kind: 'bug'; bug: unknown }>
 
 export type RefusalData = Readonly<{
   name: RefusalName

@@ -1,6 +1,6 @@
 /**
- * The thread that reads large bodies: a Worker's own file, it begins when it is loaded. One body at a time; where the reader needs the world, the thread asks
- * the loop and stands still until it is answered, so that the reader is the same as the loop's. Rules: requests.md "Large bodies".
+ * The thread for heavy bodies: a Worker's own file, it begins when it is loaded. One task at a time; where the reader needs the world, the thread asks the loop
+ * and stands still until it is answered, so that the reader is the same as the loop's. Rules: requests.md "Heavy bodies".
  */
 
 import { parentPort, receiveMessageOnPort } from 'node:worker_threads'
@@ -8,17 +8,31 @@ import { parseBody } from '../core/body.ts'
 import { parseExact } from '../core/bytes/exact-json.ts'
 import type { ReadContext } from '../core/format.ts'
 import { Refusal } from '../core/refusal.ts'
-import { type FromBodyThread, handedOver, type Line, type LookedUp, refusalData, type ToBodyThread } from './body-task.ts'
+import {
+  type BodyTask,
+  type Done,
+  type FromBodyThread,
+  handedOver,
+  type Line,
+  type LookedUp,
+  type Question,
+  refusalData,
+  type ToBodyThread,
+} from './body-task.ts'
 import { sha256Hex } from './read-context.ts'
 import { READERS } from './readers.ts'
+
+type Ask = (question: Question) => LookedUp
+/** `handed`: whose memory goes with it. */
+type Told = Readonly<{ done: Done; handed: readonly ArrayBuffer[] }>
 
 function run(): void {
   const port = parentPort
   if (port === null) throw new Error('the body thread runs in a Worker only')
   const say = (message: FromBodyThread, handed: readonly ArrayBuffer[] = []): void => port.postMessage(message, [...handed])
   let line: Line | undefined
-  const ask = (question: FromBodyThread): LookedUp => {
-    if (line === undefined) throw new Error('nobody answers the body thread')
+  const ask: Ask = (question) => {
+    if (line === undefined) throw new Error('no line leads to the loop')
     say(question)
     return nextAnswer(line)
   }
@@ -28,27 +42,46 @@ function run(): void {
       return
     }
     try {
-      const call = read(message, ask)
-      if (call instanceof Refusal) return say({ kind: 'refusal', refusal: refusalData(call) })
-      const { model: _, body, ...rest } = call
-      const handed = handedOver(body)
-      say({ kind: 'call', call: { ...rest, body: handed } }, [handed.buffer])
+      const { done, handed } = perform(message, ask)
+      say(done, handed)
     } catch (bug) {
       say({ kind: 'bug', bug })
     }
   })
 }
 
-function read({ reader, bytes, headers }: Extract<ToBodyThread, { kind: 'read' }>, ask: (question: FromBodyThread) => LookedUp) {
-  const body = parseBody(bytes)
-  if (body instanceof Refusal) return body
+function perform(task: BodyTask, ask: Ask): Told {
+  switch (task.kind) {
+    case 'read':
+      return read(task, ask)
+    case 'hash':
+      return hash(task)
+  }
+}
+
+function read({ reader, pieces, headers }: Extract<BodyTask, { kind: 'read' }>, ask: Ask): Told {
+  const body = parseBody(joined(pieces))
   const context: ReadContext = {
     headers: { get: (name) => headers.get(name) ?? null },
     find: (modelId) => ask({ kind: 'find', modelId }).model,
     recall: (id) => ask({ kind: 'recall', id }).items?.map((json) => parseExact(Buffer.from(json).toString())),
     sha256Hex,
   }
-  return READERS[reader](body, context)
+  const call = body instanceof Refusal ? body : READERS[reader](body, context)
+  if (call instanceof Refusal) return { done: { kind: 'refusal', refusal: refusalData(call) }, handed: [] }
+  const { model: _, body: native, ...rest } = call
+  const handed = handedOver(native)
+  return { done: { kind: 'call', call: { ...rest, body: handed } }, handed: [handed.buffer] }
+}
+
+function hash({ pieces }: Extract<BodyTask, { kind: 'hash' }>): Told {
+  const bytes = handedOver(joined(pieces))
+  return { done: { kind: 'hash', hash: new Bun.CryptoHasher('sha256').update(bytes).digest(), bytes }, handed: [bytes.buffer] }
+}
+
+const joined = (pieces: readonly Uint8Array[]): Uint8Array => {
+  const [only, ...more] = pieces
+  return only !== undefined && more.length === 0 ? only : Buffer.concat(pieces)
 }
 
 /** An answer is at the port before it is told of. */

@@ -71,9 +71,9 @@ async function forward(reading: Reading, exchange: Exchange): Promise<Counted> {
   const { request } = reading
   const { world } = reading.parts
   const limits = world.limits()
-  const bytes = await readBody(request, world, limits, reading.lease)
-  if (bytes instanceof Refusal) return bytes
-  const call = await readCall('countTokens', reading, bytes)
+  const received = await readBody(request, world, limits, reading.lease)
+  if (received instanceof Refusal) return received
+  const call = await readCall('countTokens', reading, received)
   if (call instanceof Refusal) return call
   const deadline = new Deadline(world, Math.min(limits.startTimeoutMs, limits.totalTimeoutMs - exchange.elapsedMs))
   const leave = (): void => deadline.stop('leaver')

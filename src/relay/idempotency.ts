@@ -53,19 +53,19 @@ export function joinEarly(answers: AnswerMemory, { id: keyId }: Pick<KeyRecord, 
   return answers.running({ keyId, headerHash: sha256(header).toString('hex') })?.join()
 }
 
-/** Comes after the body and before all that depends on it; waits for one read at most. `requestId`: of this request. */
+/** Comes after the body, of which it takes the SHA-256, and before all that depends on it; waits for one read at most. `requestId`: of this request. */
 export async function claimAnswer(
   { ledger, answers, now, shared }: ClaimParts,
   { id: keyId, accountId }: Pick<KeyRecord, 'id' | 'accountId'>,
   { headers, url }: Asked,
-  body: Uint8Array,
+  hash: Uint8Array,
   requestId: string,
 ): Promise<Claim | FinishedAnswer | RunningAnswer | Elsewhere | Refusal | undefined> {
   const header = headers.get(HEADER)
   if (header === null) return undefined
   if (!VISIBLE_ASCII.test(header)) return invalid(NAME, 'Input should be 1 to 255 visible ASCII characters')
   const headerHash = sha256(header)
-  const bodyHash = sha256(await requestText(headers, url, body))
+  const bodyHash = sha256(requestText(headers, url, hash))
   const bodyHex = bodyHash.toString('hex')
   const answerKey = { keyId, accountId, headerHash: headerHash.toString('hex') }
   const known = answers.find(answerKey)
@@ -149,10 +149,9 @@ const gone = (requestId: string): Refusal =>
 
 const sha256 = (text: string): Buffer => new Bun.CryptoHasher('sha256').update(text).digest()
 
-/** What makes a request the same one. A body may have 32 MiB, so it is hashed beside the loop. */
-async function requestText(headers: Headers, url: string, body: Uint8Array): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', body as Uint8Array<ArrayBuffer>)
+/** What makes a request the same one. */
+function requestText(headers: Headers, url: string, hash: Uint8Array): string {
   const always = HEADERS_THAT_MATTER.map((name) => headers.get(name) ?? '')
   const present = HEADERS_WHERE_PRESENT.flatMap((name) => (headers.get(name) === null ? [] : `${name}: ${headers.get(name)}`))
-  return [pathOf(url) + nativeQueryOf(url), ...always, Buffer.from(digest).toString('hex'), ...present].join('\n')
+  return [pathOf(url) + nativeQueryOf(url), ...always, Buffer.from(hash).toString('hex'), ...present].join('\n')
 }

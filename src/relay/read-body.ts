@@ -26,6 +26,12 @@ const bad = (message: string): Refusal => new Refusal('invalidRequest', { messag
 /** Its client left, or sent what no decoder takes. */
 export const UNREADABLE = bad('Invalid request body: it could not be read')
 
+/** A body in order: one piece where it is small enough to be put together here, none of it where it is empty. */
+export type Pieces = readonly Uint8Array[]
+
+/** Joining more holds the loop: fresh memory takes a millisecond a MiB. */
+const JOINED_BYTES_MAX = 256 * 1024
+
 /**
  * `lease` grows with the body and is the caller's to release: the body stays in memory as long as the request runs. A refusal that the head alone gives is
  * there at once.
@@ -36,7 +42,7 @@ export function readBody(
   bounds: Bounds,
   lease: BodyLease,
   pace: Pace = PACE,
-): Refusal | Promise<Uint8Array | Refusal> {
+): Refusal | Promise<Pieces | Refusal> {
   const { headers } = request
   const length = headers.get('content-length') ?? ''
   const said = Number(length)
@@ -45,7 +51,7 @@ export function readBody(
   if (!isEncoding(encoding)) return bad('content-encoding: Input should be one of gzip, deflate, br, zstd')
   const isPlain = encoding === '' || encoding === 'identity'
   const isWhole = isPlain && LENGTH.test(length) && said <= WHOLE_BYTES_MAX
-  const read = (): Promise<Uint8Array | Refusal> =>
+  const read = (): Promise<Pieces | Refusal> =>
     isWhole ? takeWhole(request, said, time, bounds, lease, pace) : collect(request, encoding, time, bounds, lease, pace)
   const room = lease.room(said, time)
   return room === undefined ? read() : room.then(read)
@@ -63,7 +69,7 @@ async function takeWhole(
   { totalTimeoutMs }: Pick<Bounds, 'totalTimeoutMs'>,
   lease: BodyLease,
   { windowMs, windowBytesMin }: Pace,
-): Promise<Uint8Array | Refusal> {
+): Promise<Pieces | Refusal> {
   const refusal = lease.grow(length)
   if (refusal !== undefined) return refusal
   const { promise, resolve } = Promise.withResolvers<Uint8Array | Refusal>()
@@ -72,7 +78,7 @@ async function takeWhole(
   request.bytes().then(resolve, () => resolve(UNREADABLE))
   const bytes = await promise
   watch.end()
-  return bytes
+  return bytes instanceof Refusal ? bytes : [bytes]
 }
 
 async function collect(
@@ -82,8 +88,8 @@ async function collect(
   bounds: Bounds,
   lease: BodyLease,
   pace: Pace,
-): Promise<Uint8Array | Refusal> {
-  if (request.body === null) return new Uint8Array()
+): Promise<Pieces | Refusal> {
+  if (request.body === null) return []
   const reader = request.body.getReader()
   let stopped: Refusal | undefined
   let sentLength = 0
@@ -112,7 +118,7 @@ async function collect(
   const refusal = stopped ?? (end === 'ended' ? await decoder.end() : end)
   decoder.close()
   if (refusal === 'broken') return UNREADABLE
-  return refusal ?? parts.joined()
+  return refusal ?? (parts.length > JOINED_BYTES_MAX ? parts.pieces() : [parts.joined()])
 }
 
 /** Stops a body that is too slow, and one that takes as long as a whole request may. */

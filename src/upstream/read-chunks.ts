@@ -48,9 +48,14 @@ export function readWhole<Stop = never>(
   return promise
 }
 
-/** Chunks that become one piece. */
+/** So much of a body is worth a piece of its own; smaller ones are put together, since each costs some hundred bytes beside its own. */
+const PIECE_BYTES = 16 * 1024
+const SMALL_PIECES_MAX = 64
+
+/** Chunks that become one body. */
 export class Parts {
-  readonly #parts: Uint8Array[] = []
+  #pieces: Uint8Array[] = []
+  #small: Uint8Array[] = []
   #length = 0
 
   get length(): number {
@@ -58,12 +63,29 @@ export class Parts {
   }
 
   add(part: Uint8Array): void {
-    this.#parts.push(part)
     this.#length += part.byteLength
+    if (part.byteLength >= PIECE_BYTES) {
+      this.#gather()
+      // Of its own, so that it neither keeps what stood beside it nor has to be copied when all of them are handed on at once.
+      this.#pieces.push(part.byteLength === part.buffer.byteLength ? part : new Uint8Array(part))
+    } else if (this.#small.push(part) === SMALL_PIECES_MAX) this.#gather()
+  }
+
+  /** In order; none where nothing came. */
+  pieces(): readonly Uint8Array[] {
+    this.#gather()
+    return this.#pieces
   }
 
   joined(): Uint8Array {
-    const [only, ...more] = this.#parts
-    return only !== undefined && more.length === 0 ? only : Buffer.concat(this.#parts)
+    const [only, ...more] = [...this.#pieces, ...this.#small]
+    return only !== undefined && more.length === 0 ? only : Buffer.concat([...this.#pieces, ...this.#small])
+  }
+
+  #gather(): void {
+    const [only, ...more] = this.#small
+    if (only === undefined) return
+    this.#pieces.push(more.length === 0 ? only : Buffer.concat(this.#small))
+    this.#small = []
   }
 }

@@ -1,4 +1,4 @@
-/** Who is next: each owner in turn, however much one of them brings. Rules: requests.md "Large bodies"; ledger.md "Reads". */
+/** Who is next: each owner in turn, however much one of them brings. Rules: requests.md "Heavy bodies"; ledger.md "Reads". */
 
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-/** Bodies of a megabyte and more through the whole gateway: answered as small ones are, on a thread that may die, while clients leave and the gateway ends. Rules: requests.md "Large bodies". */
+/** Bodies of a megabyte and more through the whole gateway: answered as small ones are, on a thread that may die, while clients leave and the gateway ends. Rules: requests.md "Heavy bodies". */
 
 import { afterEach, expect, test } from 'bun:test'
 import { startBodyThread } from '../support/body-thread.ts'

@@ -1,4 +1,4 @@
-/** Large bodies on their thread: the same calls and refusals as without it, in turn, and what a death, a leaver or an end of it does. Rules: requests.md "Large bodies". */
+/** Heavy bodies on their threads: the same calls and refusals as without it, in turn, and what a death, a leaver or an end of it does. Rules: requests.md "Heavy bodies". */
 
 import { afterAll, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { parseBody } from '../../src/core/body.ts'
 import { parseExact } from '../../src/core/bytes/exact-json.ts'
 import type { ReadContext } from '../../src/core/format.ts'
 import { Refusal } from '../../src/core/refusal.ts'
-import type { LargeBody, LargeRead } from '../../src/relay/body-reader.ts'
+import type { HeavyBody, HeavyRead } from '../../src/relay/body-reader.ts'
 import { sha256Hex } from '../../src/relay/read-context.ts'
 import { READERS, type ReaderName } from '../../src/relay/readers.ts'
 import { makeBodyReader, startBodyThread } from '../support/body-thread.ts'
@@ -22,9 +22,9 @@ const find = (modelId: string) => (modelId === 'nobody' ? undefined : GOLDEN_MOD
 const recall = (id: string) => (id === 'resp_1' || id === 'msg_1' ? [Buffer.from(ITEM)] : undefined)
 const HEADERS = new Headers({ 'anthropic-version': '2023-06-01', 'anthropic-beta': 'one,two' })
 
-const large = (reader: ReaderName, bytes: Uint8Array, more: Partial<LargeBody> = {}): LargeBody => ({
+const large = (reader: ReaderName, bytes: Uint8Array, more: Partial<HeavyBody> = {}): HeavyBody => ({
   reader,
-  bytes,
+  pieces: [bytes],
   accountId: 'acc_1',
   signal: new AbortController().signal,
   headers: HEADERS,
@@ -34,7 +34,7 @@ const large = (reader: ReaderName, bytes: Uint8Array, more: Partial<LargeBody> =
 })
 
 /** Without a thread. */
-function readHere(reader: ReaderName, bytes: Uint8Array, headers: ReadContext['headers'] = HEADERS): LargeRead {
+function readHere(reader: ReaderName, bytes: Uint8Array, headers: ReadContext['headers'] = HEADERS): HeavyRead {
   const body = parseBody(bytes)
   if (body instanceof Refusal) return body
   return READERS[reader](body, { headers, find, recall: (id) => recall(id)?.map((json) => parseExact(json.toString())), sha256Hex })
@@ -49,7 +49,7 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, plain(member)]))
 }
 
-async function expectSame(reader: ReaderName, text: string, headers = HEADERS): Promise<LargeRead> {
+async function expectSame(reader: ReaderName, text: string, headers = HEADERS): Promise<HeavyRead> {
   const here = readHere(reader, Buffer.from(text), headers)
   const there = await bodyReader.read(large(reader, Buffer.from(text), { headers }))
   expect(plain(there)).toEqual(plain(here))
@@ -138,7 +138,8 @@ test('the bytes are handed over and nothing else is lost with them', async () =>
 })
 
 const SLOW = Buffer.from(JSON.stringify({ model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'x'.repeat(4_000_000) }] }))
-const slow = (accountId: string, signal = new AbortController().signal): LargeBody =>
+const SHORT = Buffer.from(JSON.stringify({ model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'x'.repeat(900_000) }] }))
+const slow = (accountId: string, signal = new AbortController().signal): HeavyBody =>
   large('chat', new Uint8Array(SLOW), { accountId, signal })
 
 test('accounts have turns: one that sends many delays another by one', async () => {
@@ -149,6 +150,17 @@ test('accounts have turns: one that sends many delays another by one', async () 
   }
   await Promise.all(['a', 'a', 'a', 'b', 'c'].map(read))
   expect(ended).toEqual(['a', 'b', 'a', 'c', 'a'])
+})
+
+test('a body of less than a megabyte never waits for a larger one', async () => {
+  let starts = 0
+  const startThread = (): Worker => (++starts === 1 ? new Worker('data:text/javascript,onmessage=()=>{for(;;);}') : startBodyThread())
+  const { bodyReader: busy } = makeBodyReader({ startThread })
+  const stuck = busy.read(slow('a'))
+  const pieces = [new Uint8Array(SHORT)]
+  expect(await busy.read({ ...slow('a'), pieces })).toMatchObject({ model: GOLDEN_MODEL })
+  busy.close()
+  expect(await stuck).toEqual(new Refusal('draining'))
 })
 
 test('a client that leaves while its body waits frees its place; while it is read, the answer comes all the same', async () => {
@@ -170,14 +182,14 @@ test('a thread that dies is an alarm and 500 for its body; the next one gets ano
   const [first, second] = await Promise.all([mortal.read(slow('a')), mortal.read(slow('b'))])
   expect(first).toEqual(new Refusal('internal'))
   expect(second).toMatchObject({ model: GOLDEN_MODEL })
-  expect([told, starts]).toEqual([['the thread of large bodies died'], 2])
+  expect([told, starts]).toEqual([['a thread for large bodies died'], 2])
   mortal.close()
 })
 
 test('a body that takes too long is 500 and an alarm, and does not keep the others', async () => {
   let starts = 0
   const startThread = (): Worker => (++starts === 1 ? new Worker('data:text/javascript,onmessage=()=>{for(;;);}') : startBodyThread())
-  const { bodyReader: stuck, faults: told } = makeBodyReader({ startThread, bodyMs: 1_000 })
+  const { bodyReader: stuck, faults: told } = makeBodyReader({ startThread, taskMs: 1_000 })
   const [first, second] = await Promise.all([stuck.read(slow('a')), stuck.read(slow('b'))])
   expect(first).toEqual(new Refusal('internal'))
   expect(second).toMatchObject({ model: GOLDEN_MODEL })

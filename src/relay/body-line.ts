@@ -1,0 +1,139 @@
+/**
+ * A thread for heavy bodies and the line before it: one task at a time and from each account in turn. The thread starts with the first of them and goes when
+ * there is none for a while, with the memory that it took. Rules: requests.md "Heavy bodies".
+ */
+
+import { FairLine } from '../core/fair-line.ts'
+import { Refusal } from '../core/refusal.ts'
+import { type BodyTask, type Done, type FromBodyThread, handedOver, type LookedUp, type Question, type ToBodyThread } from './body-task.ts'
+
+export type BodyLineOptions = Readonly<{
+  /** Makes a Worker of `src/relay/body-thread.ts`. */
+  startThread: () => Worker
+  /** The thread died, or took so long that it was ended. Its task is refused as a bug of ours. */
+  onFault: (fault: string) => void
+  /** The longest that one task may take; the largest takes a second. */
+  taskMs?: number
+  /** How long the thread stays without a task. */
+  idleMs?: number
+}>
+
+export type Work = Readonly<{
+  /** The bytes are gone when it is done. */
+  task: BodyTask
+  accountId: string
+  /** Aborted when the client has left: what waits loses its place. */
+  signal: AbortSignal
+  answer: (question: Question) => LookedUp
+}>
+
+type Job = Work & { resolve: (done: Done | Refusal | 'left') => void; reject: (bug: unknown) => void }
+type Thread = Readonly<{ worker: Worker; answer: (answer: LookedUp) => void }>
+
+const TASK_MS = 30_000
+const IDLE_MS = 10_000
+
+export class BodyLine {
+  readonly #options: Required<BodyLineOptions>
+  readonly #line = new FairLine<Job>()
+  #thread: Thread | undefined
+  #running: Job | undefined
+  /** Ends a thread that takes too long, or has nothing to do. */
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(options: BodyLineOptions) {
+    this.#options = { taskMs: TASK_MS, idleMs: IDLE_MS, ...options }
+  }
+
+  /** `left`: the client did before its turn came. Rejects by bugs only. */
+  run(work: Work): Promise<Done | Refusal | 'left'> {
+    const { promise, resolve, reject } = Promise.withResolvers<Done | Refusal | 'left'>()
+    const { signal, accountId } = work
+    if (signal.aborted) return Promise.resolve('left')
+    const job: Job = { ...work, resolve, reject }
+    const leave = (): void => {
+      if (this.#line.remove(accountId, job)) resolve('left')
+    }
+    signal.addEventListener('abort', leave)
+    this.#line.add(accountId, job)
+    this.#next()
+    return promise.finally(() => signal.removeEventListener('abort', leave))
+  }
+
+  /** What still waits is refused. */
+  close(): void {
+    const running = this.#end()
+    running?.resolve(new Refusal('draining'))
+    for (let job = this.#line.take(); job !== undefined; job = this.#line.take()) job.resolve(new Refusal('draining'))
+  }
+
+  #next(): void {
+    if (this.#running !== undefined) return
+    clearTimeout(this.#timer)
+    const job = this.#line.take()
+    if (job === undefined) {
+      this.#timer = setTimeout(() => this.#end(), this.#options.idleMs)
+      this.#timer.unref()
+      return
+    }
+    this.#running = job
+    this.#timer = setTimeout(() => this.#onDeath('a body took too long to read'), this.#options.taskMs)
+    this.#thread ??= this.#start()
+    const pieces = job.task.pieces.map(handedOver)
+    this.#thread.worker.postMessage(
+      { ...job.task, pieces } satisfies ToBodyThread,
+      pieces.map(({ buffer }) => buffer),
+    )
+  }
+
+  #start(): Thread {
+    const worker = this.#options.startThread()
+    const { port1, port2 } = new MessageChannel()
+    const isAnswered = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+    const isCurrent = (): boolean => this.#thread?.worker === worker
+    worker.addEventListener('message', ({ data }: MessageEvent<FromBodyThread>) => {
+      if (isCurrent()) this.#onMessage(data)
+    })
+    for (const name of ['error', 'close'] as const)
+      worker.addEventListener(name, () => {
+        if (isCurrent()) this.#onDeath('a thread for large bodies died')
+      })
+    worker.postMessage({ kind: 'line', port: port2, isAnswered } satisfies ToBodyThread, [port2])
+    const answer = (answered: LookedUp): void => {
+      port1.postMessage(answered)
+      Atomics.store(isAnswered, 0, 1)
+      Atomics.notify(isAnswered, 0)
+    }
+    return { worker, answer }
+  }
+
+  #onMessage(message: FromBodyThread): void {
+    const job = this.#running
+    if (job === undefined) return
+    if (message.kind === 'find' || message.kind === 'recall') {
+      this.#thread?.answer(job.answer(message))
+      return
+    }
+    if (message.kind === 'bug') job.reject(message.bug)
+    else job.resolve(message)
+    this.#running = undefined
+    this.#next()
+  }
+
+  #onDeath(fault: string): void {
+    const job = this.#end()
+    this.#options.onFault(fault)
+    job?.resolve(new Refusal('internal'))
+    this.#next()
+  }
+
+  /** Gives the task that it was at. */
+  #end(): Job | undefined {
+    const job = this.#running
+    clearTimeout(this.#timer)
+    this.#thread?.worker.terminate()
+    this.#thread = undefined
+    this.#running = undefined
+    return job
+  }
+}
