@@ -10,25 +10,28 @@ export type ErrorBody = {
 /** The standard error body: the same for every endpoint. */
 export function errorBody(refusal: Refusal): ErrorBody {
   const { type, code } = refusal.row
-  return {
-    type: 'error',
-    error: {
-      type,
-      message: refusal.message,
-      ...(code === undefined ? {} : { code }),
-      ...(refusal.errorCode === undefined ? {} : { details: { error_code: refusal.errorCode } }),
-    },
-  }
+  return { type: 'error', error: { type, message: refusal.message, ...(code === undefined ? {} : { code }) } }
 }
 
+/** The same on messages, with the detail by which the vendor's SDKs throw typed errors. Rules: messages.md "Error details". */
+export const nativeErrorBody = (refusal: Refusal): ErrorBody => withDetails(refusal, codeOf(refusal))
+
 /**
- * The data of an `error` event on messages: the standard body, and the vendor's own type beside ours where the request may be sent again. Its clients look
- * for that type before they retry a stream that broke. Rules: messages.md "Error events".
+ * The data of an `error` event on messages: the vendor's own type beside ours, too, where the request may be sent again. Its clients look for that type before
+ * they retry a stream that broke. Rules: messages.md "Error events".
  */
-export function nativeErrorBody(refusal: Refusal): ErrorBody {
-  const { type, error } = errorBody(refusal)
+export function errorEventBody(refusal: Refusal): ErrorBody {
   const { nativeType } = refusal.row
-  return { type, error: { ...error, ...(nativeType === undefined ? {} : { details: { ...error.details, type: nativeType } }) } }
+  return withDetails(refusal, { ...codeOf(refusal), ...(nativeType === undefined ? {} : { type: nativeType }) })
+}
+
+type Details = NonNullable<ErrorBody['error']['details']>
+
+const codeOf = ({ errorCode }: Refusal): Details => (errorCode === undefined ? {} : { error_code: errorCode })
+
+function withDetails(refusal: Refusal, details: Details): ErrorBody {
+  const { type, error } = errorBody(refusal)
+  return { type, error: Object.keys(details).length === 0 ? error : { ...error, details } }
 }
 
 /** Headers of an error answer; the request's id is the caller's to add. */

@@ -6,7 +6,7 @@
 import type { FormatName } from '../core/format.ts'
 import type { KeyRecord } from '../core/key.ts'
 import { Refusal } from '../core/refusal.ts'
-import { errorBody, errorHeaders } from '../core/refusal-body.ts'
+import { errorBody, errorHeaders, nativeErrorBody } from '../core/refusal-body.ts'
 import type { RequestLine } from '../observe/request-line.ts'
 import type { World } from '../world.ts'
 import { answerHeaders } from './answer-headers.ts'
@@ -89,7 +89,8 @@ export class Exchange {
   /** Ends the exchange with a refusal. `headers`: those of every answer. */
   refuse(refusal: Refusal, origin: string | null, fields: Partial<RequestLine> = {}, headers = this.headers(origin)): Response {
     this.end({ ...fields, status: refusal.row.status, refusal: refusal.name })
-    return new Response(JSON.stringify(errorBody(refusal)), {
+    const body = this.#format === 'messages' ? nativeErrorBody(refusal) : errorBody(refusal)
+    return new Response(JSON.stringify(body), {
       status: refusal.row.status,
       headers: { ...errorHeaders(refusal), 'cache-control': 'no-store', ...headers },
     })

@@ -1,6 +1,7 @@
 /** An upstream's failure before its first byte to what the client is told. Rules: faults.md "Before the first byte". */
 
-import { type NativeError, readNativeError, refusalOfErrorEvent, refusalOfInvalidRequest } from '../core/native/error.ts'
+import { errorOfBody, type NativeError } from '../core/native/error.ts'
+import { refusalOfErrorEvent, refusalOfInvalidRequest, rowOfStatus } from '../core/native/error-refusal.ts'
 import type { NamedModel } from '../core/native/scrubbed-text.ts'
 import { Refusal, type RefusalName } from '../core/refusal.ts'
 import type { Fault, UpstreamRequest } from './upstream.ts'
@@ -34,29 +35,20 @@ export function statusFault(upstream: string, request: UpstreamRequest, status: 
 
 function faultOfStatus(upstream: string, request: UpstreamRequest, status: number, body: string, retryAfter: string | null): Fault {
   const cause = `status ${status}`
-  if (status === 400) return invalidRequestFault(upstream, request, cause, body)
+  const row = rowOfStatus(status)
   if (status === 404 && request.path === '/v1/messages/count_tokens') return fault(upstream, 'notFound', cause)
-  switch (status) {
-    case 401:
-    case 402:
-    case 403:
-      return { ...fault(upstream, 'upstreamAccount', cause), isAlarm: true, trouble: { kind: 'account' } }
-    case 404:
-      // A model that is not there, or a file that one request names: a single one says nothing of the others.
-      return { ...fault(upstream, 'upstreamAccount', cause), isAlarm: true, trouble: { kind: 'broken' } }
-    case 408:
-    case 409:
-    case 425:
-    case 429:
-    case 503:
-    case 529:
+  switch (row) {
+    case 'upstreamInvalidRequest':
+      return invalidRequestFault(upstream, request, cause, body)
+    case 'bodyTooLarge':
+      return fault(upstream, row, cause)
+    case 'upstreamBusy':
       return busyStatus(upstream, cause, retryAfterSeconds(retryAfter))
-    case 413:
-      return fault(upstream, 'bodyTooLarge', cause)
-    case 504:
-      return { ...fault(upstream, 'timedOut', cause), trouble: { kind: 'broken' } }
+    case 'upstreamAccount':
+      // A model that is not there, or a file that one request names: a single 404 says nothing of the others.
+      return { ...fault(upstream, row, cause), isAlarm: true, trouble: { kind: status === 404 ? 'broken' : 'account' } }
     default:
-      return { ...fault(upstream, 'upstreamBroken', cause), trouble: { kind: 'broken' } }
+      return { ...fault(upstream, row, cause), trouble: { kind: 'broken' } }
   }
 }
 
@@ -66,7 +58,7 @@ const busyStatus = (upstream: string, cause: string, seconds: number | undefined
 })
 
 /** An error that came as the first event of a 200. */
-export function errorEventFault(upstream: string, error: NativeError, model: NamedModel): Fault {
+export function errorEventFault(upstream: string, error: NativeError | undefined, model: NamedModel): Fault {
   const refusal = refusalOfErrorEvent(error, model)
   const isAlarm = refusal.name === 'upstreamAccount'
   const trouble = troubleOf(refusal.name)
@@ -79,9 +71,11 @@ function troubleOf(name: RefusalName): Fault['trouble'] {
   return { kind: name === 'upstreamAccount' ? 'account' : 'broken' }
 }
 
+/** A page is a proxy's, which refuses our own way to ask; whatever else comes with this status is the customer's, also where it says nothing. */
 function invalidRequestFault(upstream: string, request: UpstreamRequest, cause: string, body: string): Fault {
-  const error = readNativeError(parse(body))
-  if (error.type === '') return { ...fault(upstream, 'upstreamBroken', cause), trouble: { kind: 'broken' } }
+  if (body.trimStart().startsWith('<')) return { ...fault(upstream, 'upstreamBroken', cause), trouble: { kind: 'broken' } }
+  const error = errorOfBody(body)
+  if (error === undefined) return fault(upstream, 'upstreamInvalidRequest', cause)
   const refusal = refusalOfInvalidRequest(error, request.model)
   const isAlarm = refusal.name === 'upstreamAccount'
   return { kind: 'fault', upstream, refusal, cause, isAlarm, ...(isAlarm ? { trouble: { kind: 'account' } } : {}) }
@@ -96,12 +90,4 @@ function fault(upstream: string, name: RefusalName, cause: string, seconds?: num
 function retryAfterSeconds(header: string | null): number | undefined {
   const seconds = header === null || header.trim() === '' ? Number.NaN : Number(header)
   return Number.isFinite(seconds) ? seconds : undefined
-}
-
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body)
-  } catch {
-    return undefined
-  }
 }

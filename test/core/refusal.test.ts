@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { insufficientBalance, invalid, modelUnavailable, REFUSALS, Refusal, type RefusalName } from '../../src/core/refusal.ts'
-import { errorBody, errorHeaders } from '../../src/core/refusal-body.ts'
+import { errorBody, errorHeaders, nativeErrorBody } from '../../src/core/refusal-body.ts'
 
 const names = Object.keys(REFUSALS) as RefusalName[]
 
@@ -31,7 +31,7 @@ test('every row of the contract is there, with its exact status, type and messag
   for (const row of SPEC) expect(rows).toContainEqual(row)
 })
 
-test('the body has the one shape of the contract; a code only on the balance error, details only where they are given', () => {
+test('the body has the one shape of the contract; a code only on the balance error, details only on messages', () => {
   fc.assert(
     fc.property(
       fc.constantFrom(...names),
@@ -44,7 +44,9 @@ test('the body has the one shape of the contract; a code only on the balance err
         expect(body.type).toBe('error')
         expect(body.error.message).toBe(message ?? REFUSALS[name].message)
         expect(body.error.code).toBe(name === 'insufficientBalance' ? 'insufficient_quota' : undefined)
-        expect(body.error.details).toEqual(errorCode === undefined ? undefined : { error_code: errorCode })
+        expect(body.error.details).toBeUndefined()
+        const details = errorCode === undefined ? {} : { details: { error_code: errorCode } }
+        expect(nativeErrorBody(refusal)).toEqual({ type: 'error', error: { ...body.error, ...details } })
         expect(Object.values(body.error)).not.toContain(undefined)
       },
     ),

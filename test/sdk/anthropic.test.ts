@@ -4,6 +4,8 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'
 import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod'
 import { z } from 'zod'
+import { errorAnswer } from '../support/fake-upstream.ts'
+import { startStage } from '../support/stage.ts'
 import { BREAKS, type ClientGateway, errorOf, MODEL_ID, PARALLEL, startClientGateway, WEATHER } from './client-gateway.ts'
 
 let site: ClientGateway
@@ -187,3 +189,31 @@ test('a stream that breaks throws, raw and in the helper, and costs nothing', as
 })
 
 test('the balance fell by exactly what this client was shown', () => site.audit())
+
+test('a 400 whose details name its kind is the typed error that the SDK has for it', async () => {
+  const stage = await startStage()
+  try {
+    const details = { error_code: 'image_dimensions_too_large', hint: 'internal' }
+    stage.play(
+      errorAnswer(400, {
+        type: 'error',
+        error: { type: 'invalid_request_error', message: 'messages.0.content.0.image.source: too many pixels', details },
+      }),
+    )
+    const direct = new Anthropic({ apiKey: stage.secret, authToken: null, baseURL: stage.gateway.url, maxRetries: 0 })
+    for (const asked of [() => direct.messages.create(ask('x')), () => direct.messages.stream(ask('x')).finalMessage()]) {
+      const error = await asked().catch((thrown: unknown) => thrown)
+      expect(error).toBeInstanceOf(Anthropic.ImageDimensionsTooLargeError)
+      expect((error as InstanceType<typeof Anthropic.APIError>).error).toEqual({
+        type: 'error',
+        error: {
+          type: 'invalid_request_error',
+          message: 'messages.0.content.0.image.source: too many pixels',
+          details: { error_code: 'image_dimensions_too_large' },
+        },
+      })
+    }
+  } finally {
+    await stage.stop()
+  }
+})

@@ -35,6 +35,7 @@ const TROUBLES: Readonly<Record<string, Readonly<{ moves: Script; status: number
   'a rate limit': { moves: errorAnswer(429, OVERLOADED, { 'retry-after': '30' }), status: 429, cause: 'status 429' },
   'a failure': { moves: errorAnswer(500, OVERLOADED), status: 500, cause: 'status 500' },
   'a refused key': { moves: errorAnswer(401, OVERLOADED), status: 401, cause: 'status 401' },
+  'a model that it does not have': { moves: errorAnswer(404, OVERLOADED), status: 404, cause: 'status 404' },
   'no credit': {
     moves: errorAnswer(400, { type: 'error', error: { type: 'invalid_request_error', message: 'Your credit balance is too low' } }),
     status: 400,

@@ -14,7 +14,12 @@ const TIMED_OUT = 'Service timed out; retry later'
 const servedBy = (name: string) => ({ upstreams: [{ name, model: 'vendor-sonnet-1' }] })
 const stage = await startStage({
   upstreams: ['http://127.0.0.1:1', 'http://nobody.invalid'],
-  models: [servedBy('upstream-0'), { id: 'refused', ...servedBy('upstream-1') }, { id: 'nameless', ...servedBy('upstream-2') }],
+  models: [
+    servedBy('upstream-0'),
+    { id: 'spotless', upstreams: [{ name: 'upstream-0', model: 'vendor-spotless-1' }] },
+    { id: 'refused', ...servedBy('upstream-1') },
+    { id: 'nameless', ...servedBy('upstream-2') },
+  ],
 })
 const { gateway, upstream, play, ask } = stage
 afterAll(() => stage.stop())
@@ -72,9 +77,61 @@ test('400 about our own account is our provider issue and an alarm', async () =>
   }
 })
 
-test('400 that is no native error is a broken upstream', async () => {
-  for (const body of ['<html>Bad Request</html>', '', '{"error":"nginx"}', '[]'])
+test('400 of any other type is the mistake of the customer as well: no Retry-After, no alarm, and the upstream stays in', async () => {
+  const expected = { status: 400, type: 'invalid_request_error' }
+  const sentence = 'prompt is too long: 5000 tokens > 4096 maximum'
+  const tooLong = {
+    code: 400,
+    message: 'request (5000 tokens) exceeds the available context size (4096 tokens)',
+    type: 'exceed_context_size_error',
+  }
+  const stream = { 'content-type': 'text/event-stream' }
+  for (const [what, status, body, message, headers] of [
+    ['llama-server', 400, { error: { ...tooLong, n_prompt_tokens: 5000, n_ctx: 4096 } }, sentence, {}],
+    ['llama-server, as a stream', 400, `event: error\ndata: ${JSON.stringify(tooLong)}\n\n`, sentence, stream],
+    [
+      'vLLM',
+      400,
+      { error: { type: 'BadRequestError', message: 'vendor-spotless-1 takes no images', code: 400 } },
+      'spotless takes no images',
+      {},
+    ],
+    [
+      'SGLang',
+      422,
+      { detail: [{ loc: ['body', 'top_k'], msg: 'Input should be a valid integer' }] },
+      'top_k: Input should be a valid integer',
+      {},
+    ],
+    ['says nothing', 400, '', 'Invalid request', {}],
+    ['no object', 400, '[]', 'Invalid request', {}],
+  ] as const) {
+    // More often than a breaker would bear.
+    const script = errorAnswer(status, body, headers)
+    const once = await expectRefused(what, script, { ...expected, message }, 'spotless')
+    const answers = [...once, ...(await expectRefused(what, script, { ...expected, message }, 'spotless'))]
+    for (const answer of answers) expect([answer.headers.get('retry-after'), answer.headers.get('x-should-retry')]).toEqual([null, 'false'])
+    expect(lastLine()).not.toHaveProperty('alarm')
+  }
+  const metrics = (await gateway.world.metrics.render()).split('\n')
+  expect(metrics.filter((line) => line.startsWith('tollgate_upstream_breaker') && line.includes('spotless'))).toEqual([])
+})
+
+test('400 that is a page is a broken upstream', async () => {
+  for (const body of ['<html>Bad Request</html>', '\n<!doctype html>'])
     await expectRefused(body, errorAnswer(400, body), { status: 502, type: 'server_error', message: UNAVAILABLE })
+})
+
+test('a code of the vendor’s kind in the details of a 400 reaches the clients of messages, and nothing else of the details does', async () => {
+  const details = { error_code: 'request_body_timeout', request_id: 'req_01ABCDEFGH', hint: 'of org_internal' }
+  play(errorAnswer(400, { type: 'error', error: { type: 'invalid_request_error', message: 'slow body', details } }))
+  for (const format of FORMATS) {
+    for (const stream of [false, true]) {
+      const { error } = JSON.parse(await (await ask({ format, stream })).text())
+      const shown = { type: 'invalid_request_error', message: 'slow body' }
+      expect(error).toEqual(format === 'messages' ? { ...shown, details: { error_code: 'request_body_timeout' } } : shown)
+    }
+  }
 })
 
 test('401, 402, 403, 404: our account is refused, which is 503 for the client and an alarm for the operator', async () => {

@@ -1,45 +1,84 @@
-/** A native error to the refusal that the client gets. Rules: native.md "Errors"; faults.md "Before the first byte", "In a stream". */
+/**
+ * An upstream's error as it stands in a body or an event. The vendor's shape is one of several: other servers of the native format answer in OpenAI's, in
+ * FastAPI's, or in their own. Rules: native.md "Errors".
+ */
 
-import { isObject } from '../json.ts'
-import { Refusal } from '../refusal.ts'
-import { isAboutOurAccount, type NamedModel, scrubbedText } from './scrubbed-text.ts'
+import { isObject, type JsonObject } from '../json.ts'
 
-export type NativeError = Readonly<{ type: string; message: string }>
+export type NativeError = Readonly<{
+  /** '' where it gives none. */
+  type: string
+  /** A second name, or the status, of servers that give one: 'context_length_exceeded', '400'. */
+  code: string
+  message: string
+  /** `details.error_code`, by which the vendor's SDKs throw typed errors; undefined where it is no such word. */
+  errorCode: string | undefined
+  /** Tokens of the prompt and of the window, where the error has them as numbers. */
+  promptTokens: number | undefined
+  contextTokens: number | undefined
+}>
 
-/** Reads `{"type":"error","error":{…}}`; a body of another shape has type ''. */
-export function readNativeError(body: unknown): NativeError {
-  const error = isObject(body) && isObject(body['error']) ? body['error'] : {}
-  return { type: text(error['type']), message: text(error['message']) }
-}
+const ERROR_CODE = /^[a-z][a-z0-9_]{0,63}$/
 
-/** A 400 of the upstream: its own words with our model id, unless they are about our account. */
-export function refusalOfInvalidRequest(error: NativeError, model: NamedModel): Refusal {
-  if (error.type !== 'invalid_request_error' || isAboutOurAccount(error.message)) return new Refusal('upstreamAccount')
-  const message = scrubbedText(error.message, model)
-  return new Refusal('upstreamInvalidRequest', message === '' ? {} : { message })
-}
-
-/** An `error` event inside a stream. */
-export function refusalOfErrorEvent(error: NativeError, model: NamedModel): Refusal {
-  switch (error.type) {
-    case 'invalid_request_error':
-      return refusalOfInvalidRequest(error, model)
-    case 'request_too_large':
-      return new Refusal('bodyTooLarge')
-    case 'authentication_error':
-    case 'permission_error':
-    case 'billing_error':
-    case 'not_found_error':
-      return new Refusal('upstreamAccount')
-    case 'overloaded_error':
-    case 'rate_limit_error':
-    case 'conflict_error':
-      return new Refusal('upstreamBusy')
-    case 'timeout_error':
-      return new Refusal('timedOut')
-    default:
-      return new Refusal('upstreamBroken')
+/** The error in a JSON value of any of the known shapes; undefined where there is none. */
+export function readNativeError(body: unknown): NativeError | undefined {
+  if (!isObject(body)) return undefined
+  const error = errorIn(body)
+  if (error === undefined) return undefined
+  const details = isObject(error['details']) ? error['details'] : {}
+  const errorCode = text(details['error_code'])
+  return {
+    type: text(error['type']),
+    code: text(error['code']),
+    message: text(error['message']),
+    errorCode: ERROR_CODE.test(errorCode) ? errorCode : undefined,
+    promptTokens: tokens(error['n_prompt_tokens']),
+    contextTokens: tokens(error['n_ctx']),
   }
 }
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : '')
+/** The error in the body of an answer, which may be JSON or an event stream; undefined where neither has one. */
+export function errorOfBody(body: string): NativeError | undefined {
+  const whole = readNativeError(parse(body))
+  if (whole !== undefined) return whole
+  for (const [, data = ''] of body.matchAll(DATA_LINE)) {
+    const error = readNativeError(parse(data))
+    if (error !== undefined) return error
+  }
+  return undefined
+}
+
+const DATA_LINE = /^data:(.*)$/gm
+
+/** `{error: {…}}`, `{error: "…"}`, the error itself, or FastAPI's `{detail}`. */
+function errorIn(body: JsonObject): JsonObject | undefined {
+  const { error, detail } = body
+  if (isObject(error)) return error
+  if (typeof error === 'string' && error !== '') return { message: error }
+  if (typeof detail === 'string' || Array.isArray(detail)) return { message: typeof detail === 'string' ? detail : fieldErrors(detail) }
+  return typeof body['message'] === 'string' && body['message'] !== '' ? body : undefined
+}
+
+/** FastAPI's list of what is wrong with which field. It also quotes what was sent, which nobody needs to read again. */
+const fieldErrors = (found: readonly unknown[]): string =>
+  found
+    .filter(isObject)
+    .map(({ loc, msg }) => `${pathOf(loc)}: ${text(msg)}`)
+    .join('; ')
+
+const pathOf = (loc: unknown): string =>
+  (Array.isArray(loc) ? loc : [])
+    .map(text)
+    .filter((part) => part !== 'body' && part !== '')
+    .join('.')
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '')
+const tokens = (value: unknown): number | undefined => (Number.isSafeInteger(value) && Number(value) > 0 ? Number(value) : undefined)
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}

@@ -5,7 +5,7 @@
 
 import { t } from 'elysia'
 import { insufficientBalance, invalid, modelUnavailable, REFUSALS, Refusal, type RefusalName } from '../../core/refusal.ts'
-import { errorBody } from '../../core/refusal-body.ts'
+import { nativeErrorBody } from '../../core/refusal-body.ts'
 
 /** When a client meets the row. `example`, where the words depend on the request. */
 type Case = Readonly<{ when: string; example?: Refusal }>
@@ -110,7 +110,10 @@ function answerOf(names: readonly RefusalName[]) {
   const types = [...new Set(names.map((name) => REFUSALS[name].type))]
   const isRetryable = names.some((name) => REFUSALS[name].isRetryable)
   const isFinal = names.some((name) => !REFUSALS[name].isRetryable)
-  const examples = names.map((name) => [name, { summary: CASES[name].when, value: errorBody(CASES[name].example ?? new Refusal(name)) }])
+  const examples = names.map((name) => [
+    name,
+    { summary: CASES[name].when, value: nativeErrorBody(CASES[name].example ?? new Refusal(name)) },
+  ])
   return {
     description: types.map((type) => `\`${type}\``).join(', '),
     headers: {

@@ -13,7 +13,7 @@ import { finalCounters, type Observation } from '../../native/observation.ts'
 import { NativeReader, type NativeSink } from '../../native/reader.ts'
 import type { Bounds } from '../../pricing.ts'
 import type { Refusal } from '../../refusal.ts'
-import { nativeErrorBody } from '../../refusal-body.ts'
+import { errorEventBody } from '../../refusal-body.ts'
 import { frameLines, readFrame } from '../../sse/read-event.ts'
 import { writeEvent } from '../../sse/write-event.ts'
 import type { Pushed, StreamClose, Transcoder } from '../../transcoder.ts'
@@ -57,7 +57,7 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
   }
 
   fail(refusal: Refusal): Uint8Array {
-    return toBytes(writeEvent('error', encodeJson(nativeErrorBody(refusal))))
+    return toBytes(writeEvent('error', encodeJson(errorEventBody(refusal))))
   }
 
   heartbeat(): Uint8Array {

@@ -1,0 +1,101 @@
+/**
+ * An upstream's error to the refusal that the client gets. Rules: faults.md "Before the first byte", "In a stream", "Whose mistake a 400 is".
+ */
+
+import { Refusal, type RefusalName } from '../refusal.ts'
+import { contextLengthMessage } from './context-length.ts'
+import type { NativeError } from './error.ts'
+import { isAboutOurAccount, type NamedModel, scrubbedText } from './scrubbed-text.ts'
+
+/** What an error says of the request, by which the row of the table is found. */
+type Finding = 'request' | 'size' | 'account' | 'busy' | 'time' | 'broken'
+
+/** Types and codes as `wordOf` writes them. */
+const FINDINGS: ReadonlyMap<string, Finding> = new Map([
+  ['invalid_request', 'request'],
+  ['bad_request', 'request'],
+  ['validation', 'request'],
+  ['unprocessable_entity', 'request'],
+  ['exceed_context_size', 'request'],
+  ['context_length_exceeded', 'request'],
+  ['context_window_exceeded', 'request'],
+  ['request_too_large', 'size'],
+  ['overloaded', 'busy'],
+  ['rate_limit', 'busy'],
+  ['rate_limit_exceeded', 'busy'],
+  ['too_many_requests', 'busy'],
+  ['service_unavailable', 'busy'],
+  ['unavailable', 'busy'],
+  ['conflict', 'busy'],
+  ['timeout', 'time'],
+  ['not_found', 'account'],
+  ['model_not_found', 'account'],
+  ['api', 'broken'],
+])
+
+/** Words in a type or code that speak of our account, key or allowance with the upstream. */
+const ACCOUNT_WORD =
+  /(?:^|_)(?:auth|authentication|unauthorized|permission|forbidden|access_denied|billing|payment|budget|credits?|quota|api_key|account|org|organi[sz]ation|cmek|workspace|subscription)(?:_|$)/
+
+/** `BadRequestError` and `bad_request_error` are `bad_request`. */
+const wordOf = (name: string): string =>
+  name
+    .slice(0, NAME_LENGTH_MAX)
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .replace(/_(?:error|exception)$/, '')
+
+const NAME_LENGTH_MAX = 100
+
+function findingOf(name: string): Finding | undefined {
+  const word = wordOf(name)
+  return FINDINGS.get(word) ?? (ACCOUNT_WORD.test(word) ? 'account' : undefined)
+}
+
+/** What a status says. */
+const STATUSES: ReadonlyMap<number, Finding> = new Map([
+  ...[400, 422].map((status) => [status, 'request'] as const),
+  ...[401, 402, 403, 404].map((status) => [status, 'account'] as const),
+  ...[408, 409, 425, 429, 503, 529].map((status) => [status, 'busy'] as const),
+  [413, 'size'],
+  [504, 'time'],
+])
+
+/** As LiteLLM says in a 400 what is a 404 elsewhere: the name is the configuration's. */
+const OUR_MODEL = /^(?:\w+: )?Invalid model name passed in model=/
+
+/** The row of the table for a status that is an error's. */
+export const rowOfStatus = (status: number): RefusalName => ROWS[STATUSES.get(status) ?? 'broken']
+
+/** An answer with status 400: the customer's mistake in the upstream's words, with our model id, unless it speaks of our account. */
+export function refusalOfInvalidRequest(error: NativeError, model: NamedModel): Refusal {
+  const { type, code, message, errorCode } = error
+  const names = [type, code, errorCode ?? '']
+  const isOurs = names.some((name) => findingOf(name) === 'account') || isAboutOurAccount(message) || OUR_MODEL.test(message)
+  if (isOurs) return new Refusal('upstreamAccount')
+  const told = scrubbedText(contextLengthMessage(error) ?? message, model)
+  return new Refusal('upstreamInvalidRequest', {
+    ...(told === '' ? {} : { message: told }),
+    ...(errorCode === undefined ? {} : { errorCode }),
+  })
+}
+
+const ROWS: Readonly<Record<Finding, RefusalName>> = {
+  request: 'upstreamInvalidRequest',
+  size: 'bodyTooLarge',
+  account: 'upstreamAccount',
+  busy: 'upstreamBusy',
+  time: 'timedOut',
+  broken: 'upstreamBroken',
+}
+
+/** An error inside a stream, where no status says what it is: its type does, else its code, else its words. */
+export function refusalOfErrorEvent(error: NativeError | undefined, model: NamedModel): Refusal {
+  const finding = error === undefined ? 'broken' : findingOfEvent(error)
+  return error !== undefined && finding === 'request' ? refusalOfInvalidRequest(error, model) : new Refusal(ROWS[finding])
+}
+
+function findingOfEvent(error: NativeError): Finding {
+  const told = findingOf(error.type) ?? findingOf(error.code) ?? STATUSES.get(Number(error.code))
+  return told ?? (contextLengthMessage(error) === undefined ? 'broken' : 'request')
+}
