@@ -7,7 +7,7 @@ import type { Config, UpstreamConfig } from '../config/config.ts'
 import type { Model } from '../core/catalog.ts'
 import { isObject } from '../core/json.ts'
 import { type Picos, picos, toUsdText, ZERO } from '../core/money.ts'
-import { readNativeError } from '../core/native/error.ts'
+import { errorOfBody } from '../core/native/error.ts'
 import { NATIVE_VERSION } from '../core/native/versions.ts'
 import { holdFor } from '../core/pricing.ts'
 import { requestFields } from '../upstream/native-request.ts'
@@ -121,7 +121,7 @@ async function post(upstream: UpstreamConfig, path: string, body: string, timeou
     })
     const text = await response.text()
     const json = parse(text)
-    const { message } = readNativeError(json)
+    const message = errorOfBody(text)?.message ?? ''
     const error = (message === '' ? '' : `: ${message}`).slice(0, ERROR_CHARS_MAX)
     return { status: response.status, json, error: apiKey === undefined ? error : error.replaceAll(apiKey, '***') }
   } catch (error) {
