@@ -26,6 +26,7 @@ const CALL: Call<ChatEcho> = {
   bounds: GOLDEN_BOUNDS,
   version: '2023-06-01',
   betas: '',
+  includesCost: false,
   echo: { includesUsageChunk: false, isLegacy: false, customTools: new Set() },
 }
 

@@ -20,6 +20,8 @@ export type Call<Echo> = Readonly<{
   /** `anthropic-version` and `anthropic-beta` for the upstream; betas '' when there are none. */
   version: string
   betas: string
+  /** The usage of the answer is to say what it cost. */
+  includesCost: boolean
   echo: Echo
 }>
 

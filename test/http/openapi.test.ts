@@ -324,6 +324,7 @@ test('the query’s fields are documented, the key’s headers are left to the s
     'anthropic-version',
     'anthropic-beta',
     'idempotency-key',
+    'x-include-cost',
     'x-session-id',
   ])
 })

@@ -2,6 +2,7 @@
 
 import { Type } from '@sinclair/typebox'
 import { t } from 'elysia'
+import { COST_FIELDS } from './cost-fields.ts'
 import examples from './examples/chat.json'
 import { OPEN, oneOf, operationOf } from './operation.ts'
 
@@ -92,6 +93,7 @@ const CHAT_USAGE = t.Object(
     completion_tokens_details: t.Object({ reasoning_tokens: Type.Integer() }),
     cache_read_input_tokens: Type.Integer(),
     cache_creation_input_tokens: Type.Integer(),
+    ...COST_FIELDS,
   },
   { title: 'ChatUsage', description: 'What is charged can be computed from it and the prices of `GET /v1/models`' },
 )

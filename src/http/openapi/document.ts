@@ -58,7 +58,7 @@ const SECURITY_SCHEMES = {
 
 const REQUEST_ID = { description: 'The request’s id, the same in both headers', schema: { type: 'string', pattern: '^req_[0-9a-f]{32}$' } }
 const usdHeader = (description: string) => ({
-  description: `On answers in one piece. USD, every digit: ${description}`,
+  description: `On answers in one piece and on repetitions. USD, every digit: ${description}`,
   schema: { type: 'string', pattern: '^-?\\d+(\\.\\d+)?$' },
 })
 const HEADERS = {
@@ -68,7 +68,7 @@ const HEADERS = {
     description: 'Whole seconds to wait at least, on errors that may be retried',
     schema: { type: 'integer', minimum: 1, maximum: 30 },
   },
-  'x-cost-usd': usdHeader('what the request was charged'),
+  'x-cost-usd': usdHeader('what the request was charged; 0.000000 on a repetition'),
   'x-balance-usd': usdHeader('what the key may spend after it'),
   'idempotency-replayed': {
     description: '`true` on the answer to a repetition: the bytes and the ids of the first one, which alone was charged',
@@ -138,8 +138,15 @@ const BILLED_HEADERS = [
   {
     name: 'idempotency-key',
     in: 'header',
-    description: 'Makes the request one, however often it is sent in 24 hours: a repetition gets the same answer and costs nothing',
+    description:
+      'Makes the request one, however often it is sent in 24 hours: a repetition gets the same answer and costs nothing, also while the first one runs',
     schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
+  },
+  {
+    name: 'x-include-cost',
+    in: 'header',
+    description: '`true`: the usage of the answer, of a stream the last one, says what it cost (`cost_usd`, `cost_usd_exact`)',
+    schema: { type: 'string', enum: ['true'] },
   },
   {
     name: 'x-session-id',

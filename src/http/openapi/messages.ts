@@ -5,6 +5,7 @@
 
 import { Type } from '@sinclair/typebox'
 import { t } from 'elysia'
+import { COST_FIELDS } from './cost-fields.ts'
 import countTokensExamples from './examples/count-tokens.json'
 import messagesExamples from './examples/messages.json'
 import { type HeaderParameter, OPEN, oneOf, operationOf } from './operation.ts'
@@ -72,6 +73,7 @@ const USAGE = t.Object(
     cache_creation: t.Optional(
       t.Union([t.Null(), t.Object({ ephemeral_5m_input_tokens: Type.Integer(), ephemeral_1h_input_tokens: Type.Integer() }, OPEN)]),
     ),
+    ...COST_FIELDS,
   },
   { ...OPEN, title: 'Usage', description: 'What is charged: tokens × the rates of `GET /v1/models`' },
 )
@@ -114,7 +116,7 @@ const MESSAGE_EVENT = t.Object(
     index: t.Optional(Type.Integer({ description: 'Of the content block' })),
     content_block: t.Optional(t.Object({ type: t.String() }, OPEN)),
     delta: t.Optional(t.Object({}, OPEN)),
-    usage: t.Optional(t.Object({ output_tokens: Type.Integer() }, { ...OPEN, description: 'So far' })),
+    usage: t.Optional(t.Object({ output_tokens: Type.Integer(), ...COST_FIELDS }, { ...OPEN, description: 'So far' })),
     error: t.Optional(t.Object({ type: t.String(), message: t.String() }, OPEN)),
   },
   { ...OPEN, title: 'MessageStreamEvent', description: 'The data of one event; its name is the `type`' },

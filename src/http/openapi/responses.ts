@@ -2,6 +2,7 @@
 
 import { Type } from '@sinclair/typebox'
 import { t } from 'elysia'
+import { COST_FIELDS } from './cost-fields.ts'
 import examples from './examples/responses.json'
 import { OPEN, oneOf, operationOf } from './operation.ts'
 
@@ -58,6 +59,7 @@ const RESPONSES_USAGE = t.Object(
     output_tokens: Type.Integer(),
     output_tokens_details: t.Object({ reasoning_tokens: Type.Integer() }),
     total_tokens: Type.Integer(),
+    ...COST_FIELDS,
   },
   { title: 'ResponsesUsage', description: 'What is charged can be computed from it and the prices of `GET /v1/models`' },
 )

@@ -18,6 +18,7 @@ import {
   REQUIRED,
 } from '../../json.ts'
 import { isBlank } from '../../native/shapes.ts'
+import { includesCost } from '../../native/shown-cost.ts'
 import { NATIVE_VERSION } from '../../native/versions.ts'
 import { invalid, modelUnavailable, Refusal } from '../../refusal.ts'
 import { compose, givenIds, userIdOf } from '../translate/body.ts'
@@ -84,7 +85,8 @@ export function readChatRequest({ json }: Body, context: ReadContext): Call<Chat
   })
   const routing = { conversation: conversationOf(givenIds(json, context), opening), modelAt }
   const echo = { includesUsageChunk: includesUsageChunk(json), isLegacy: named.isLegacy, customTools: named.customTools }
-  return { model, isStream, body, bounds, routing, version: NATIVE_VERSION, betas: '', echo }
+  const native = { version: NATIVE_VERSION, betas: '', includesCost: includesCost(context.headers) }
+  return { model, isStream, body, bounds, routing, ...native, echo }
 }
 
 type Shape = Readonly<{ modelId: string; messages: readonly MessageFields[]; stopSequences: readonly string[] }>

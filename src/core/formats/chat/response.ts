@@ -25,7 +25,7 @@ export function chatCompletion(message: NativeMessage, call: Call<ChatEcho>, sta
         finish_reason: finishReason(message.observation.stopReason, toolUses.length > 0, call.echo.isLegacy),
       },
     ],
-    usage: chatUsage(message.observation, call.bounds),
+    usage: chatUsage(message.observation, call),
   }
 }
 

@@ -212,7 +212,7 @@ export class ChatTranscoder implements Transcoder, NativeSink {
     const writer = this.#started()
     for (const index of [...this.#open.keys()]) this.#closeBlock(index)
     const reason = finishReason(this.observation.stopReason, this.#toolCount > 0, this.#call.echo.isLegacy)
-    return toBytes(writer.finish(reason, chatUsage(this.observation, this.#call.bounds)))
+    return toBytes(writer.finish(reason, chatUsage(this.observation, this.#call)))
   }
 }
 

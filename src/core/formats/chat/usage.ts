@@ -1,12 +1,12 @@
 /** Chat's usage object. Rules: contract.md "Usage"; chat.md "Usage"; translation.md "Shown usage". */
 
 import type { Observation } from '../../native/observation.ts'
-import type { Bounds } from '../../pricing.ts'
+import { type Costed, costIfAsked } from '../../native/shown-cost.ts'
 import { shownUsage } from '../translate/usage.ts'
 import type { ChatUsage } from './wire.ts'
 
-export function chatUsage(seen: Observation, bounds: Bounds): ChatUsage {
-  const usage = shownUsage(seen, bounds)
+export function chatUsage(seen: Observation, call: Costed): ChatUsage {
+  const usage = shownUsage(seen, call.bounds)
   return {
     prompt_tokens: usage.prompt,
     completion_tokens: usage.completion,
@@ -19,5 +19,6 @@ export function chatUsage(seen: Observation, bounds: Bounds): ChatUsage {
     completion_tokens_details: { reasoning_tokens: usage.reasoning },
     cache_read_input_tokens: usage.cacheRead,
     cache_creation_input_tokens: usage.cacheWrite,
+    ...costIfAsked(seen, call),
   }
 }

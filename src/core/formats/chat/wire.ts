@@ -12,6 +12,8 @@ export type ChatUsage = {
   completion_tokens_details: { reasoning_tokens: number }
   cache_read_input_tokens: number
   cache_creation_input_tokens: number
+  cost_usd?: number
+  cost_usd_exact?: string
 }
 
 export type FunctionCall = { name: string; arguments: string }

@@ -12,7 +12,7 @@ export const messagesFormat: Format<MessagesEcho> = {
   name: 'messages',
   read: readMessages,
   respond,
-  transcoder: ({ model, bounds }) => new MessagesTranscoder(model, bounds),
+  transcoder: ({ model, bounds, includesCost }) => new MessagesTranscoder(model, bounds, includesCost),
 }
 
 /**

@@ -12,6 +12,7 @@ import type { Call, ReadContext } from '../../format.ts'
 import { isGiven, isObject, type JsonObject } from '../../json.ts'
 import { readCacheBreakpoints } from '../../native/cache-breakpoints.ts'
 import { blocksOf } from '../../native/request-blocks.ts'
+import { includesCost } from '../../native/shown-cost.ts'
 import type { NormalizedToolChoice } from '../../native/tool-choice.ts'
 import { readHeaders } from '../../native/versions.ts'
 import { modelUnavailable, Refusal } from '../../refusal.ts'
@@ -50,6 +51,7 @@ export function readShaped(body: Body, context: ReadContext): Call<MessagesEcho>
     routing: { conversation: conversation(json, context), modelAt: placeAfter(edits, startOfModel(body)) },
     bounds: boundsOf(json, blocks, model, { bodyBytes: native.byteLength, cacheWrites }),
     ...headers,
+    includesCost: includesCost(context.headers),
     echo: undefined,
   }
 }

@@ -10,15 +10,22 @@ import type { Model } from '../../catalog.ts'
 import type { Call } from '../../format.ts'
 import type { NativeMessage } from '../../native/message.ts'
 import { finalCounters } from '../../native/observation.ts'
+import { costFields } from '../../native/shown-cost.ts'
 import type { MessagesEcho } from './request.ts'
-import { countersOf, NOTHING_SHOWN, type ObjectAt, objectAt, usageEdits } from './usage.ts'
+import { costEdits, countersOf, jsonSpan, NOTHING_SHOWN, type ObjectAt, objectAt, usageEdits } from './usage.ts'
 
 export function respond(message: NativeMessage, call: Call<MessagesEcho>): Uint8Array {
   const text = fromBytes(message.bytes)
-  const whole = objectAt(text, { start: text.indexOf('{'), end: text.lastIndexOf('}') + 1 })
+  const whole = objectAt(text, jsonSpan(text, { start: 0, end: text.length }))
   const billed = countersOf(finalCounters(message.observation, call.bounds))
   const edits = [...modelEdits(text, whole, call.model, modelLiteral(text, whole)), ...usageEdits(text, whole, billed, NOTHING_SHOWN)]
+  if (call.includesCost) return withCost(applyEdits(text, edits), message, call)
   return edits.length === 0 ? message.bytes : toBytes(applyEdits(text, edits))
+}
+
+function withCost(text: ByteString, { observation }: NativeMessage, call: Call<MessagesEcho>): Uint8Array {
+  const whole = objectAt(text, jsonSpan(text, { start: 0, end: text.length }))
+  return toBytes(applyEdits(text, costEdits(text, whole, costFields(observation, call))))
 }
 
 /** What the upstream calls the model in this object, as it stands there: often a snapshot of the name that it was asked for. */

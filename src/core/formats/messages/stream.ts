@@ -3,7 +3,7 @@
  * the end). Rules: requests.md "Terminal events", "Heartbeats"; messages.md "Pass-through", "What an upstream forgets", "Error events".
  */
 
-import { ascii, type ByteString, EMPTY, encode, encodeJson, toBytes } from '../../bytes/byte-string.ts'
+import { ascii, type ByteString, concat, EMPTY, encode, encodeJson, toBytes } from '../../bytes/byte-string.ts'
 import type { Span } from '../../bytes/json-scan.ts'
 import { applyEdits, type Edit } from '../../bytes/splice.ts'
 import type { Model } from '../../catalog.ts'
@@ -11,22 +11,26 @@ import type { Delta, Frame } from '../../native/delta.ts'
 import { type NativeEvent, writeNativeEvent } from '../../native/event.ts'
 import { finalCounters, type Observation } from '../../native/observation.ts'
 import { NativeReader, type NativeSink } from '../../native/reader.ts'
+import { costFields } from '../../native/shown-cost.ts'
 import type { Bounds } from '../../pricing.ts'
 import type { Refusal } from '../../refusal.ts'
 import { errorEventBody } from '../../refusal-body.ts'
 import { frameLines, readFrame } from '../../sse/read-event.ts'
 import { writeEvent } from '../../sse/write-event.ts'
 import type { Pushed, StreamClose, Transcoder } from '../../transcoder.ts'
+import { HeldEnd } from './held-end.ts'
 import { modelEdits, modelLiteral } from './response.ts'
-import { countersOf, isShown, NOTHING_SHOWN, objectAt, usageEdits } from './usage.ts'
+import { countersOf, isShown, jsonSpan, NOTHING_SHOWN, objectAt, usageEdits } from './usage.ts'
 
-const MESSAGE_STOP = toBytes(writeNativeEvent('message_stop'))
+const MESSAGE_STOP = writeNativeEvent('message_stop')
 const HEARTBEAT = toBytes(writeEvent('ping', encode('{"type": "ping"}')))
 
 export class MessagesTranscoder implements Transcoder, NativeSink {
   readonly #reader: NativeReader
   readonly #model: Model
   readonly #bounds: Bounds
+  /** Of a client that asked to see the cost. */
+  readonly #held: HeldEnd | undefined
   #shown = NOTHING_SHOWN
   /** How the upstream calls the model in this stream. */
   #named: ByteString | undefined
@@ -37,9 +41,10 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
   /** Where `message_stop` starts in the text, once it was seen. */
   #stopAt: number | undefined
 
-  constructor(model: Model, bounds: Bounds) {
+  constructor(model: Model, bounds: Bounds, includesCost = false) {
     this.#model = model
     this.#bounds = bounds
+    this.#held = includesCost ? new HeldEnd() : undefined
     this.#reader = new NativeReader(this, model)
   }
 
@@ -53,11 +58,11 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
   end(how: StreamClose): Pushed<Uint8Array> {
     this.#reader.end(how)
     const pushed = this.#pushed()
-    return this.#reader.state === 'complete' && pushed.last === undefined ? { ...pushed, last: MESSAGE_STOP } : pushed
+    return this.#reader.state === 'complete' && pushed.last === undefined ? { ...pushed, last: toBytes(MESSAGE_STOP) } : pushed
   }
 
   fail(refusal: Refusal): Uint8Array {
-    return toBytes(writeEvent('error', encodeJson(errorEventBody(refusal))))
+    return toBytes(concat(this.#held?.release() ?? EMPTY, writeEvent('error', encodeJson(errorEventBody(refusal)))))
   }
 
   heartbeat(): Uint8Array {
@@ -70,12 +75,14 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
 
   delta({ isNamed }: Delta, frame: Frame): void {
     this.#relay(frame)
+    this.#held?.content()
     if (!isNamed) this.#nameEvent('content_block_delta', frame)
   }
 
   event(event: NativeEvent, frame: Frame): void {
     this.#relay(frame)
     this.#nameEvent(event.type, frame)
+    if (this.#held !== undefined) hold(this.#held, event.type, frame)
     if (event.type === 'message_start') this.#editData(frame, event.type, (text, data) => this.#startEdits(text, data))
     else if (event.type === 'message_delta') this.#editData(frame, event.type, (text, data) => this.#deltaEdits(text, data))
     else if (event.type === 'message_stop') this.#stopAt = frame.start
@@ -115,12 +122,12 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
     const lines = frameLines(frame.text, frame.start, frame.end).filter(({ field }) => field === 'data')
     const [only] = lines
     if (only !== undefined && lines.length === 1) {
-      this.#edits.push(...editsOf(frame.text, trimmed(frame.text, only.value)))
+      this.#edits.push(...editsOf(frame.text, jsonSpan(frame.text, only.value)))
       return
     }
     const data = onOneLine(readFrame(frame.text, frame.start, frame.end).data)
     const edits = editsOf(data, { start: 0, end: data.length })
-    if (edits.length === 0) return
+    if (edits.length === 0 && this.#held === undefined) return
     this.#edits = this.#edits.filter(({ start }) => start < frame.start)
     this.#edits.push({ start: frame.start, end: frame.end, text: writeEvent(type, applyEdits(data, edits)) })
   }
@@ -150,6 +157,7 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
 
   /** What this push may send: as bytes of the chunk itself where nothing had to change and no frame was open before it. */
   #pushed(chunk?: Uint8Array): Pushed<Uint8Array> {
+    if (this.#held !== undefined) return this.#pushedButHeld(this.#held)
     const { state } = this.#reader
     const isUntouched = this.#edits.length === 0 && chunk !== undefined && chunk.length === this.#text.length
     if (isUntouched && state === 'reading') return { now: this.#end === chunk.length ? chunk : chunk.subarray(0, this.#end) }
@@ -160,20 +168,42 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
       const text = applyEdits(this.#text, this.#edits, from, to)
       return text === EMPTY ? undefined : toBytes(text)
     }
-    const now = join(piece(0, stopAt), state === 'complete' ? this.#lateCounters() : undefined)
+    const late = state === 'complete' && !isShown(this.#shown, this.#billed) ? toBytes(this.#lateDelta()) : undefined
+    const now = join(piece(0, stopAt), late)
     const last = piece(stopAt, this.#end)
     return { ...(now && { now }), ...(last && { last }), ...(fault && { fault }) }
   }
 
+  /** The same where the end is held: it leaves with the cost in it. */
+  #pushedButHeld(held: HeldEnd): Pushed<Uint8Array> {
+    const { state } = this.#reader
+    const piece = (from: number, to: number): ByteString => applyEdits(this.#text, this.#edits, from, to)
+    const stopAt = this.#stopAt ?? this.#end
+    const ready = held.take(piece, stopAt)
+    const leaves = state === 'reading' || state === 'complete' ? ready : concat(ready, held.release())
+    const now = leaves === EMPTY ? {} : { now: toBytes(leaves) }
+    if (state === 'reading') return now
+    if (state !== 'complete') return { ...now, fault: state }
+    const late = held.isEmpty || !isShown(this.#shown, this.#billed) ? this.#lateDelta() : undefined
+    const end = held.end(late, costFields(this.observation, { model: this.#model, bounds: this.#bounds }))
+    const stop = piece(stopAt, this.#end)
+    return { ...now, last: toBytes(concat(end, stop === EMPTY ? MESSAGE_STOP : stop)) }
+  }
+
   /** For an upstream that ends without ever having told what it used: the figures that are billed. */
-  #lateCounters(): Uint8Array | undefined {
+  #lateDelta(): ByteString {
     const billed = this.#billed
-    if (isShown(this.#shown, billed)) return undefined
     this.#shown = billed
     const { stopReason, stopSequence } = this.observation
     const delta = { stop_reason: stopReason ?? null, stop_sequence: stopSequence ?? null }
-    return toBytes(writeNativeEvent('message_delta', { delta, usage: billed }))
+    return writeNativeEvent('message_delta', { delta, usage: billed })
   }
+}
+
+/** What the client has had of an answer decides whether a `message_delta` is its last. */
+function hold(held: HeldEnd, type: string, { start }: Frame): void {
+  if (type === 'message_delta') held.delta(start)
+  else if (type !== 'message_stop' && type !== 'ping') held.content()
 }
 
 const LINE_END = /[\r\n]/
@@ -181,11 +211,6 @@ const LINE_END = /[\r\n]/
 const onOneLine = (json: ByteString): ByteString => json.replaceAll('\n', ' ').trim() as ByteString
 
 const startOf = (span: Span | undefined): Span | undefined => span && { start: span.start, end: span.start }
-
-function trimmed(text: ByteString, { start, end }: Span): Span {
-  const from = text.indexOf('{', start)
-  return { start: from, end: text.lastIndexOf('}', end - 1) + 1 }
-}
 
 const join = (first: Uint8Array | undefined, second: Uint8Array | undefined): Uint8Array | undefined =>
   first === undefined || second === undefined ? (first ?? second) : Buffer.concat([first, second])

@@ -7,6 +7,7 @@ import { type ByteString, encode, encodeJson } from '../../bytes/byte-string.ts'
 import type { Member } from '../../bytes/json-scan.ts'
 import { membersOf, type Span } from '../../bytes/json-scan.ts'
 import type { Edit } from '../../bytes/splice.ts'
+import type { CostFields } from '../../native/shown-cost.ts'
 import { cacheCreationOf, type ReportedUsage } from '../../usage.ts'
 
 const NAMES = ['input_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens', 'output_tokens'] as const
@@ -71,6 +72,27 @@ const insertion = ({ span, members }: ObjectAt, text: string): Edit => ({
   end: span.end - 1,
   text: encode(`${members.length === 0 ? '' : ','}${text}`),
 })
+
+/** Edits that make the `usage` of the object `holder`, which has one, say the cost as well. */
+export function costEdits(text: ByteString, holder: ObjectAt, cost: CostFields): readonly Edit[] {
+  const place = holder.members.findLast(({ name }) => name === 'usage')?.value
+  if (place === undefined || text.charCodeAt(place.start) !== BRACE) return []
+  const usage = objectAt(text, place)
+  const edits: Edit[] = []
+  const absent: string[] = []
+  for (const [name, amount] of Object.entries(cost)) {
+    const value = usage.members.findLast((member) => member.name === name)?.value
+    if (value === undefined) absent.push(`"${name}":${JSON.stringify(amount)}`)
+    else edits.push({ ...value, text: encodeJson(amount) })
+  }
+  return absent.length === 0 ? edits : [...edits, insertion(usage, absent.join(','))]
+}
+
+/** An object's braces within a piece of text. */
+export function jsonSpan(text: ByteString, { start, end }: Span): Span {
+  const from = text.indexOf('{', start)
+  return { start: from, end: text.lastIndexOf('}', end - 1) + 1 }
+}
 
 /** An object in a text and its members, their spans in the whole text. */
 export type ObjectAt = Readonly<{ span: Span; members: readonly Member[] }>

@@ -16,6 +16,7 @@ import {
   REQUIRED,
 } from '../../json.ts'
 import { isBlank, type TextBlock, textBlock } from '../../native/shapes.ts'
+import { includesCost } from '../../native/shown-cost.ts'
 import { NATIVE_VERSION } from '../../native/versions.ts'
 import { invalid, modelUnavailable, Refusal } from '../../refusal.ts'
 import type { FinishedItem } from '../../transcoder.ts'
@@ -75,6 +76,7 @@ export function readRequest({ bytes, json: body }: Body, { headers, find, recall
     routing,
     version: NATIVE_VERSION,
     betas: '',
+    includesCost: includesCost(headers),
     echo: { fields: echoed(body), tools: tools.names, remembered },
   }
 }

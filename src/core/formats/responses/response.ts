@@ -32,7 +32,7 @@ export function respond(message: NativeMessage, call: Call<ResponsesEcho>, stamp
     {
       ...statusOf(message.observation.stopReason),
       output: outputItems(message, call, suffix),
-      usage: responsesUsage(message.observation, call.bounds),
+      usage: responsesUsage(message.observation, call),
     },
   )
   return bytesOf(object)

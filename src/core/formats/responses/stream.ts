@@ -92,7 +92,7 @@ export class ResponsesTranscoder implements Transcoder {
     if (state instanceof Refusal) return { ...now, fault: state }
     if (state === 'reading') return now
     this.#isFinished = true
-    const usage = responsesUsage(this.observation, this.#call.bounds)
+    const usage = responsesUsage(this.observation, this.#call)
     return { ...now, last: this.#terminal(`response.${end.status}`, { ...end, output: this.#output.items(), usage }) }
   }
 

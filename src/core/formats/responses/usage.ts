@@ -1,13 +1,13 @@
 /** Token usage in the responses format. Rules: translation.md "Shown usage". */
 
 import type { Observation } from '../../native/observation.ts'
-import type { Bounds } from '../../pricing.ts'
+import { type Costed, costIfAsked } from '../../native/shown-cost.ts'
 import { shownUsage } from '../translate/usage.ts'
 import type { ResponsesUsage } from './wire.ts'
 
 /** `input_tokens` counts cache tokens too; the details say which they are, so that the cost can be recomputed. */
-export function responsesUsage(seen: Observation, bounds: Bounds): ResponsesUsage {
-  const { prompt, completion, total, cacheRead, cacheWrite, cacheWrite1h, reasoning } = shownUsage(seen, bounds)
+export function responsesUsage(seen: Observation, call: Costed): ResponsesUsage {
+  const { prompt, completion, total, cacheRead, cacheWrite, cacheWrite1h, reasoning } = shownUsage(seen, call.bounds)
   return {
     input_tokens: prompt,
     input_tokens_details: {
@@ -18,5 +18,6 @@ export function responsesUsage(seen: Observation, bounds: Bounds): ResponsesUsag
     output_tokens: completion,
     output_tokens_details: { reasoning_tokens: reasoning },
     total_tokens: total,
+    ...costIfAsked(seen, call),
   }
 }

@@ -39,4 +39,6 @@ export type ResponsesUsage = Readonly<{
   output_tokens: number
   output_tokens_details: Readonly<{ reasoning_tokens: number }>
   total_tokens: number
+  cost_usd?: number
+  cost_usd_exact?: string
 }>

@@ -66,6 +66,7 @@ export function call(echo: Partial<ChatEcho> = {}): Call<ChatEcho> {
     bounds: GOLDEN_BOUNDS,
     version: '2023-06-01',
     betas: '',
+    includesCost: false,
     echo: { includesUsageChunk: false, isLegacy: false, customTools: new Set<string>(), ...echo },
   }
 }

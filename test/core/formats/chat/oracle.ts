@@ -92,7 +92,7 @@ export function oracle(native: Uint8Array, call: Call<ChatEcho>, stamp: Stamp): 
     start(undefined)
     for (const index of [...blocks.keys()]) close(index)
     const reason = finishReason(seen.stopReason, tools > 0, echo.isLegacy)
-    const usage = chatUsage(seen, call.bounds)
+    const usage = chatUsage(seen, call)
     chunk([{ index: 0, delta: {}, logprobs: null, finish_reason: reason }], echo.includesUsageChunk ? null : usage)
     if (echo.includesUsageChunk) chunk([], usage)
     frames.push('[DONE]')

@@ -20,6 +20,7 @@ const CALL: Call<MessagesEcho> = {
   bounds: GOLDEN_BOUNDS,
   version: '2023-06-01',
   betas: '',
+  includesCost: false,
   echo: undefined,
 }
 const SAME_NAME = { ...CALL, model: { ...GOLDEN_MODEL, id: GOLDEN_MODEL.upstreamModel } }

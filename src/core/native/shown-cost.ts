@@ -1,0 +1,26 @@
+/** What an answer cost, for clients that ask to see it in its usage. Rules: requests.md "Cost of an answer". */
+
+import type { Call, ReadContext } from '../format.ts'
+import { type Picos, usdFields } from '../money.ts'
+import { costOf } from '../pricing.ts'
+import { finalUsage, type Observation } from './observation.ts'
+
+export const COST_HEADER = 'x-include-cost'
+
+/** Its request has the header. */
+export const includesCost = (headers: ReadContext['headers']): boolean => headers.get(COST_HEADER) === 'true'
+
+/** A number with 6 decimals, and every digit. */
+export type CostFields = Readonly<ReturnType<typeof usdFields<'cost', Picos>>>
+
+type Priced = Pick<Call<unknown>, 'model' | 'bounds'>
+export type Costed = Priced & Pick<Call<unknown>, 'includesCost'>
+
+/** What a complete answer is charged. */
+export const costFields = (seen: Observation, { model, bounds }: Priced): CostFields =>
+  usdFields('cost', costOf(finalUsage(seen, bounds).usage, model.rates))
+
+/** Nothing where it was not asked for. */
+export const costIfAsked = (seen: Observation, call: Costed): Partial<CostFields> => (call.includesCost ? costFields(seen, call) : NOTHING)
+
+const NOTHING = {}
