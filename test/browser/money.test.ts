@@ -105,6 +105,8 @@ test('by keyboard alone a webhook and an alert are made; the alert’s test reac
   const secret = (await page.locator('dialog pre code').textContent()) ?? ''
   expect(secret).toMatch(/^whsec_/)
   await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Done' }).focus()
+  await page.keyboard.press('Enter')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   expect(await page.evaluate('document.activeElement.textContent')).toBe('New webhook')
   await shown(page, '?<script>alert(1)</script>')

@@ -1,13 +1,14 @@
 /** The link by which somebody comes in, shown once to whoever invited. Rules: pages.md "Links", "Members". */
 
 import { CopyText } from './copy.tsx'
+import { SHOWN_ONCE } from './dialog.tsx'
 import { Moment } from './time.tsx'
 
 /** `link`: in this one answer alone; null where only the mail has it. */
 export type Made = Readonly<{ email: string; link: string | null; is_mailed: boolean; expires_at: string }>
 
 export const InvitationMade = ({ made: { email, link, is_mailed, expires_at }, close }: Readonly<{ made: Made; close: () => void }>) => (
-  <div class="stack">
+  <div class="stack" {...(link === null ? {} : SHOWN_ONCE)}>
     {is_mailed && <p>The link is on its way to {email}.</p>}
     {link !== null && (
       <>

@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks'
 import { useAsked } from '../../parts/ask.ts'
 import { CopyText } from '../../parts/copy.tsx'
+import { SHOWN_ONCE } from '../../parts/dialog.tsx'
 import { Choice } from '../../parts/field.tsx'
 import { Show } from '../../parts/state.tsx'
 import { api } from '../api.ts'
@@ -12,7 +13,7 @@ export const NewSecret = ({ secret, close }: Readonly<{ secret: string; close: (
   const { loaded, again } = useAsked(() => api['client-lines'].get(), [])
   const [client, setClient] = useState('curl')
   return (
-    <div class="stack">
+    <div class="stack" {...SHOWN_ONCE}>
       <CopyText isBlock label="secret" text={secret} />
       <p class="note wary">{WORDS.once}</p>
       <Show loaded={loaded} again={again} lines={6}>

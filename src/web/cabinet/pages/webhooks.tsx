@@ -5,7 +5,7 @@ import { useAct } from '../../parts/act.ts'
 import type { Loaded } from '../../parts/ask.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { CopyText } from '../../parts/copy.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
+import { Dialog, SHOWN_ONCE } from '../../parts/dialog.tsx'
 import { Field, Ticks } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
 import { Remove } from '../../parts/remove.tsx'
@@ -111,7 +111,7 @@ const NewWebhook = ({ api, made, close }: Readonly<{ api: AlertsApi; made: () =>
           />
         </Form>
       ) : (
-        <div class="stack">
+        <div class="stack" {...SHOWN_ONCE}>
           <CopyText isBlock label="secret" text={secret} />
           <p class="note wary">{WORDS.secret}</p>
           <p>

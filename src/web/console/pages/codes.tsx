@@ -5,7 +5,7 @@ import { csvLine } from '../../../core/csv.ts'
 import { type Got, useAsked } from '../../parts/ask.ts'
 import { Badge, type Mood } from '../../parts/badge.tsx'
 import { CopyText } from '../../parts/copy.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
+import { Dialog, SHOWN_ONCE } from '../../parts/dialog.tsx'
 import { Choice, Field } from '../../parts/field.tsx'
 import { useKeyset } from '../../parts/keyset.ts'
 import { UsdField } from '../../parts/name-and-amount.tsx'
@@ -166,7 +166,7 @@ const Shown = ({ batch: { id, name, amount_usd, codes }, close }: Readonly<{ bat
     setTimeout(() => URL.revokeObjectURL(link.href), 1_000)
   }
   return (
-    <div class="stack">
+    <div class="stack" {...SHOWN_ONCE}>
       <p class="note wary">They are shown this once; only their hashes are kept. Copy or save them before you close this.</p>
       <div class="code-list">
         <CopyText isBlock label="all codes" text={codes.join('\n')} />
