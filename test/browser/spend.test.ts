@@ -104,6 +104,55 @@ test(
 )
 
 test(
+  'a page of requests stands in the address: a reload shows the same, the way back the one before, and a turn begins at the top',
+  async () => {
+    const page = await signedIn('acc_north')
+    await page.goto(at('acc_north', 'requests'))
+    const firstRow = async (): Promise<string> => (await page.locator('tbody tr').first().textContent()) ?? ''
+    const turned = async (to: RegExp, before: string): Promise<string> => {
+      await page.waitForURL(to)
+      await until(async () => (await firstRow()) !== before)
+      return firstRow()
+    }
+    await page.locator('tbody tr').nth(49).scrollIntoViewIfNeeded()
+    const first = await firstRow()
+    await page.getByRole('button', { name: 'Older' }).click()
+    const second = await turned(/requests\?after=/, first)
+    expect(await page.evaluate('scrollY')).toBe(0)
+    await page.reload()
+    await page.locator('tbody tr').first().waitFor()
+    expect(await firstRow()).toBe(second)
+    await page.getByRole('button', { name: 'Older' }).click()
+    const third = await turned(/requests\?after=/, second)
+    await page.getByRole('button', { name: 'Newer' }).click()
+    expect(await turned(/requests\?after=/, third)).toBe(second)
+    await page.getByRole('button', { name: 'Newer' }).click()
+    expect(await turned(/requests$/, second)).toBe(first)
+    await page.goBack()
+    expect(await turned(/requests\?after=/, first)).toBe(second)
+    await page.locator('tbody tr').first().getByRole('button').click()
+    await page.getByRole('dialog').waitFor()
+    expect(page.url()).toMatch(/after=.*request=/)
+    await page.context().close()
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'what is shown is asked for again when the reader comes back to the window',
+  async () => {
+    const page = await signedIn('acc_north')
+    await page.goto(at('acc_north', 'spend'))
+    await page.locator('canvas').waitFor()
+    const asked = page.waitForRequest(/\/api\/accounts\/acc_north\/spend/)
+    await page.evaluate("dispatchEvent(new Event('focus'))")
+    await asked
+    await page.context().close()
+  },
+  TIMEOUT_MS,
+)
+
+test(
   'a browser whose language is none shows the chart like any other',
   async () => {
     const page = await signedIn('acc_north')

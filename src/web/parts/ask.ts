@@ -58,7 +58,7 @@ function failureOf(error: Answer<unknown>['error'], headers: Headers): Failure {
   }
 }
 
-/** Asks at first and whenever `on` changes; `again` asks once more. `question` may be undefined: then nothing is asked yet. */
+/** Asks at first, whenever `on` changes, and when the reader comes back to the window; `again` asks once more. `question` may be undefined: then nothing is asked yet. */
 export function useAsked<T>(
   question: (() => PromiseLike<Answer<T>>) | undefined,
   on: readonly unknown[],
@@ -81,5 +81,9 @@ export function useAsked<T>(
     }
   }, [...on, turn])
   const again = useCallback(() => setTurn((before) => before + 1), [])
+  useEffect(() => {
+    addEventListener('focus', again)
+    return () => removeEventListener('focus', again)
+  }, [])
   return { loaded, again }
 }

@@ -1,6 +1,7 @@
-/** Where one is among keyset pages: the cursors of those that were left, so that one can go back. */
+/** Where one is among keyset pages, as the address says it: a page can be linked to, and the browser's way back leads to the page before. */
 
 import { useCallback, useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
 
 export type Keyset = Readonly<{
   cursor: string | undefined
@@ -10,13 +11,33 @@ export type Keyset = Readonly<{
   first: () => void
 }>
 
-export function useKeyset(): Keyset {
-  const [left, setLeft] = useState<readonly string[]>([])
+/** `name`: of the parameter; two lists of one page have one each. The cursors that were passed lead back; behind a link only the first page does. */
+export function useKeyset(name = 'after'): Keyset {
+  const { path, query, route } = useLocation()
+  const cursor = query[name] || undefined
+  const [passed, setPassed] = useState<readonly (string | undefined)[]>([cursor])
+  const at = passed.lastIndexOf(cursor)
+  const search = new URLSearchParams(query).toString()
+  const go = useCallback(
+    (to: string | undefined) => {
+      const params = new URLSearchParams(search)
+      if (to === undefined) params.delete(name)
+      else params.set(name, to)
+      route(params.size === 0 ? path : `${path}?${params}`)
+      scrollTo({ top: 0, behavior: 'instant' })
+    },
+    [path, search, name],
+  )
   return {
-    cursor: left.at(-1),
-    hasNewer: left.length > 0,
-    older: useCallback((cursor: string) => setLeft((before) => [...before, cursor]), []),
-    newer: useCallback(() => setLeft((before) => before.slice(0, -1)), []),
-    first: useCallback(() => setLeft([]), []),
+    cursor,
+    hasNewer: cursor !== undefined,
+    older: (next) => {
+      setPassed([...(at < 0 ? [cursor] : passed.slice(0, at + 1)), next])
+      go(next)
+    },
+    newer: () => go(at > 0 ? passed[at - 1] : undefined),
+    first: () => {
+      if (cursor !== undefined) go(undefined)
+    },
   }
 }

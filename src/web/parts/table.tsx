@@ -71,15 +71,17 @@ export function Table<Row>({
 const classOf = ({ isFigure, isWide }: Pick<Column<never>, 'isFigure' | 'isWide'>): string | undefined =>
   [isFigure ? 'figure' : '', isWide ? 'off-phone' : ''].join(' ').trim() || undefined
 
-/** The way through keyset pages. `turn`: the cursor of a page that was left, or of the next; undefined: the first. */
+/** The way through keyset pages. `isShort`: a filter left fewer rows than a page has, and older ones are still to be looked through. */
 export const Pager = ({
   hasNewer,
   next,
   older,
   newer,
-}: Readonly<{ hasNewer: boolean; next: string | null; older: (cursor: string) => void; newer: () => void }>) =>
+  isShort = false,
+}: Readonly<{ hasNewer: boolean; next: string | null; older: (cursor: string) => void; newer: () => void; isShort?: boolean }>) =>
   !hasNewer && next === null ? null : (
     <nav class="pager" aria-label="Pages">
+      {isShort && next !== null && <p class="quiet">Older rows are left to look through.</p>}
       <button type="button" disabled={!hasNewer} onClick={newer}>
         Newer
       </button>

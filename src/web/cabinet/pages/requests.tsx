@@ -21,6 +21,8 @@ import { RequestFilters } from './request-filters.tsx'
 import { OpenedRequest } from './request-opened.tsx'
 import { shortPageWords, WORDS } from './requests.words.ts'
 
+/** Of a page that is full. */
+const ROWS = 50
 /** So that a request is seen within a second. It asks for one row. */
 const LOOKED_EVERY_MS = 600
 
@@ -30,7 +32,7 @@ export const Requests = ({ account }: AccountPageProps) => {
   const search = searchOf(filters)
   const isFiltered = search !== ''
   const opened = query['request'] || undefined
-  const { cursor, hasNewer, older, newer, first } = useKeyset()
+  const { cursor, hasNewer, older, newer } = useKeyset()
   const walk = useRef({ turn: 0, looks: 0 })
   const look = (after: string | undefined) => spendApi.requests(account.id, after === undefined ? filters : { ...filters, after })
   const { loaded, again } = useAsked(() => {
@@ -47,8 +49,9 @@ export const Requests = ({ account }: AccountPageProps) => {
     if (walk.current.looks < 2 || ((await ask(look(undefined))).value?.data.length ?? 0) > 0) again()
   })
   const show = (changed: Filters & Readonly<{ request?: string | undefined }>): void => {
-    if (!('request' in changed)) first()
-    route(`${pathOf(account.id, 'requests')}${searchOf({ ...filters, ...changed })}`)
+    // Other filters begin at the first page; a request is opened over the page that is shown.
+    const after = 'request' in changed ? cursor : undefined
+    route(`${pathOf(account.id, 'requests')}${searchOf({ ...filters, after, ...changed })}`)
   }
   return (
     <>
@@ -83,7 +86,7 @@ export const Requests = ({ account }: AccountPageProps) => {
                 ]}
               />
             )}
-            <Pager hasNewer={hasNewer} next={next_cursor} older={older} newer={newer} />
+            <Pager hasNewer={hasNewer} next={next_cursor} older={older} newer={newer} isShort={data.length > 0 && data.length < ROWS} />
           </>
         )}
       </Show>

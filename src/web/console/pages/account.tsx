@@ -162,7 +162,7 @@ const Holds = ({ account }: Readonly<{ account: Account }>) => (
 )
 
 const Keys = ({ account, turn, make }: Readonly<{ account: Account; turn: number; make: () => void }>) => {
-  const pages = useKeyset()
+  const pages = useKeyset('keys_after')
   const { cursor } = pages
   const [changes, setChanges] = useState(0)
   const query = cursor === undefined ? {} : { after: cursor }
@@ -223,7 +223,7 @@ const Members = ({ account, invite }: Readonly<{ account: Account; invite: () =>
 )
 
 const Credits = ({ accountId, turn }: Readonly<{ accountId: string; turn: number }>) => {
-  const pages = useKeyset()
+  const pages = useKeyset('credits_after')
   const { cursor } = pages
   const query = cursor === undefined ? {} : { after: cursor }
   const { loaded, again } = useAsked(() => api.accounts({ accountId }).credits.get({ query }), [accountId, cursor, turn])

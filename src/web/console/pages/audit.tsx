@@ -1,6 +1,5 @@
 /** Who changed what, from where, why, and what it was before. Rules: operator.md "Audit", "Lists". */
 
-import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { type Got, useAsked } from '../../parts/ask.ts'
 import { Choice, Field } from '../../parts/field.tsx'
@@ -20,6 +19,9 @@ const FIELDS = ['target', 'actor', 'action', 'from', 'to'] as const
 type Filter = (typeof FIELDS)[number]
 
 const WHAT = [{ value: '', text: 'any' }, ...Object.entries(ACTIONS).map(([value, text]) => ({ value, text }))]
+
+/** Of a page that is full. */
+const ROWS = 50
 
 export const AuditPage = () => {
   const { query } = useLocation()
@@ -45,7 +47,6 @@ const Lines = ({ filters }: Readonly<{ filters: Filters<Filter> }>) => {
   const pages = useKeyset()
   const { cursor } = pages
   const asked = JSON.stringify(filters)
-  useEffect(() => pages.first(), [asked])
   const query = { ...filters, ...(cursor === undefined ? {} : { after: cursor }) }
   const { loaded, again } = useAsked(() => api.audit.get({ query }), [asked, cursor])
   return (
@@ -69,7 +70,7 @@ const Lines = ({ filters }: Readonly<{ filters: Filters<Filter> }>) => {
               keyOf={({ id }) => String(id)}
             />
           )}
-          <Pager {...pages} next={next_cursor} />
+          <Pager {...pages} next={next_cursor} isShort={data.length > 0 && data.length < ROWS} />
         </>
       )}
     </Show>

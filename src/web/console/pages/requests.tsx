@@ -1,6 +1,6 @@
 /** Requests over everything, by filters that an index serves; nothing is counted, pages follow each other. Rules: operator.md "Lists". */
 
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { useAsked } from '../../parts/ask.ts'
 import { Choice, Field } from '../../parts/field.tsx'
@@ -14,6 +14,9 @@ import { Usd } from '../../parts/usd.tsx'
 import { api } from '../api.ts'
 import { FilterForm } from '../filter-form.tsx'
 import { type Filters, filtersOf } from '../filters.ts'
+
+/** Of a page that is full. */
+const ROWS = 50
 
 const FIELDS = ['account_id', 'key_id', 'model', 'outcome', 'only', 'from', 'to'] as const
 type Filter = (typeof FIELDS)[number]
@@ -78,7 +81,6 @@ export const RequestList = ({ query, shownMax, turn = 0 }: Readonly<{ query: Fil
   const pages = useKeyset()
   const { cursor } = pages
   const asked = JSON.stringify(query)
-  useEffect(() => pages.first(), [asked])
   const { loaded, again } = useAsked(
     () => api.requests.get({ query: { ...query, ...(cursor === undefined ? {} : { after: cursor }) } as Asked }),
     [asked, cursor, turn],
@@ -102,7 +104,7 @@ export const RequestList = ({ query, shownMax, turn = 0 }: Readonly<{ query: Fil
               ]}
             />
           )}
-          {shownMax === undefined && <Pager {...pages} next={next_cursor} />}
+          {shownMax === undefined && <Pager {...pages} next={next_cursor} isShort={data.length > 0 && data.length < ROWS} />}
         </>
       )}
     </Show>
