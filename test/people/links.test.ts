@@ -58,8 +58,14 @@ test('whoever has a way in must use it: an invitation sets nobody’s password a
   expect((await world.browser().get(`/api/invitations/${token}`)).body).toMatchObject({
     needs: 'sign_in',
     account_id: 'acc_south',
+    account_name: 'name of acc_south',
+    invited_by: 'eve@example.com',
     role: 'reader',
   })
+  for (const by of ['os:root', 'person:ann@example.com']) {
+    const other = await world.people.links.invite('ann@example.com', SOUTH, by)
+    expect((await world.browser().get(`/api/invitations/${other}`)).body).toMatchObject({ invited_by: null })
+  }
   for (const browser of [eve, world.browser()]) {
     const answer = await browser.post('/auth/invite', { token, password: 'the password of eve' })
     expect(answer.status).toBe(401)

@@ -90,16 +90,17 @@ export class PeopleWorld {
 
   #app(listener: Listener) {
     const people = () => this.people
+    const accountName = (accountId: string) => Promise.resolve(`name of ${accountId}`)
     // Their types beside the others are more than the compiler takes.
     const entries: AnyElysia = new Elysia()
       .use(firstPassword(people, listener))
-      .use(invited(people, listener))
+      .use(invited(people, listener, accountName))
       .use(signUp(people, () => `acc_${++this.#accounts}`, listener))
     return (
       new Elysia({ strictPath: true, handler: { standardHostname: false } })
         .use(apiErrors())
         .use(originGuard(people, listener))
-        .use(meRoutes({ people, accountName: (accountId) => Promise.resolve(`name of ${accountId}`) }, listener))
+        .use(meRoutes({ people, accountName }, listener))
         .use(entries)
         .use(waysIn(people, listener))
         // As the page does, which has every GET that nobody else wants.

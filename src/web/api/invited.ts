@@ -10,7 +10,12 @@ import { linkIsGone, PASSWORD, PERSON_NAME, TOKEN, welcome } from './entry.ts'
 
 const ACCEPT = t.Object({ token: TOKEN, password: t.Optional(PASSWORD), name: t.Optional(PERSON_NAME) })
 
-export const invited = <const L extends Listener>(people: () => People, listener: L) => {
+/** `accountName`: of an account of the ledger, '' where it has none or cannot be asked; the second argument: who waits for it. */
+export const invited = <const L extends Listener>(
+  people: () => People,
+  listener: L,
+  accountName: (accountId: string, asker: string) => Promise<string>,
+) => {
   const look = async (token: string, headers: Headers): Promise<Response> => {
     const invitation = await invitationFor(people(), listener, token)
     if (invitation === undefined) return linkIsGone()
@@ -22,6 +27,8 @@ export const invited = <const L extends Listener>(people: () => People, listener
       {
         email,
         account_id: membership?.accountId ?? null,
+        account_name: membership === null ? '' : await accountName(membership.accountId, email),
+        invited_by: personIn(invitation.invitedBy, email),
         role: membership?.role ?? null,
         needs,
         expires_at: new Date(expiresAt).toISOString(),
@@ -49,6 +56,12 @@ export const invited = <const L extends Listener>(people: () => People, listener
   return new Elysia({ name: `invited ${listener}`, prefix: `/${listener}` })
     .get('/api/invitations/:token', ({ params, request }) => look(params.token, request.headers))
     .post('/auth/invite', ({ body, request }) => accept(body, request.headers), { body: ACCEPT })
+}
+
+/** Who invites, by e-mail; null: an operator at the command line, or the invited person's own sign-up. */
+const personIn = (actor: string, email: string): string | null => {
+  const by = actor.startsWith('person:') ? actor.slice('person:'.length) : null
+  return by === email ? null : by
 }
 
 /** An invitation is followed on the listener that it leads to. */

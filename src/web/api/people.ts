@@ -19,7 +19,7 @@ export const peopleRoutes = <const L extends Listener>({ world, people }: Site, 
     .use(originGuard(people, listener))
     .use(meRoutes({ people, accountName: accountNameOf(world) }, listener))
     .use(firstPassword(people, listener))
-    .use(invited(people, listener))
+    .use(invited(people, listener, accountNameOf(world)))
     .use(signUp(people, () => newId('acc', world.clock.now()), listener))
     .use(waysIn(people, listener))
 

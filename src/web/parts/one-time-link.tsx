@@ -25,12 +25,16 @@ export const SignInLink = ({ root, token, entered }: Reached) => {
 type Invitation = Readonly<{
   email: string
   account_id: string | null
+  account_name: string
+  invited_by: string | null
   role: 'owner' | 'reader' | null
   needs: 'nothing' | 'sign_in' | 'password'
 }>
 
-/** `signIn`: where one comes in with what one has, to come back here. */
-export const InvitationLink = ({ root, token, entered, signIn }: Reached & Readonly<{ signIn: string }>) => {
+/** `entered` is told which account the person joined, null: the console. `signIn`: where one comes in with what one has, to come back here. */
+type Invited = Readonly<{ root: string; token: string; entered: (accountId: string | null) => void; signIn: string }>
+
+export const InvitationLink = ({ root, token, entered, signIn }: Invited) => {
   const { loaded, again } = useAsked(() => answerTo<Invitation>(`${root}/api/invitations/${encodeURIComponent(token)}`), [token])
   return (
     <div class="alone stack">
@@ -42,17 +46,23 @@ export const InvitationLink = ({ root, token, entered, signIn }: Reached & Reado
   )
 }
 
-const Accept = ({ root, token, entered, signIn, invitation }: Reached & Readonly<{ signIn: string; invitation: Invitation }>) => {
+const Accept = ({ root, token, entered, signIn, invitation }: Invited & Readonly<{ invitation: Invitation }>) => {
   const [name, setName] = useState('')
   const [password, setPassword] = useState('')
   const act = useAct()
-  const { email, role, needs } = invitation
-  const accept = (more: object) => act.run(() => send(`${root}/auth/invite`, { token, ...more }), entered)
-  const what = role === 'owner' ? 'as an owner of an account' : role === 'reader' ? 'to look at an account' : 'as an operator'
+  const { email, account_id, role, needs, invited_by } = invitation
+  const accept = (more: object) =>
+    act.run(
+      () => send(`${root}/auth/invite`, { token, ...more }),
+      () => entered(account_id),
+    )
+  const account = invitation.account_name === '' ? 'an account' : `the account ${invitation.account_name}`
+  const what = role === 'owner' ? `as an owner of ${account}` : role === 'reader' ? `to look at ${account}` : 'as an operator'
   return (
     <>
       <p class="lede">
-        <strong>{email}</strong> is invited {what}.
+        <strong>{email}</strong> is invited {what}
+        {invited_by === null ? '.' : ` by ${invited_by}.`}
       </p>
       {needs === 'sign_in' && (
         <p class="note">

@@ -52,8 +52,13 @@ export const Entered = () => {
 
 /** What follows a sign-in: who it is, then where one was going. */
 function useEntering(to: string): () => void {
+  const enter = useEnteringAt()
+  return () => enter(to)
+}
+
+function useEnteringAt(): (to: string) => void {
   const { route } = useLocation()
-  return () => {
+  return (to) => {
     loadMe().then(
       () => route(to, true),
       () => undefined,
@@ -86,7 +91,9 @@ export const LinkPage = () => {
 export const InvitePage = () => {
   const { params } = useRoute()
   const { path } = useLocation()
-  return <InvitationLink root={ROOT} token={params['token'] ?? ''} entered={useEntering(ROOT)} signIn={signInPath(path)} />
+  const enter = useEnteringAt()
+  const entered = (accountId: string | null): void => enter(accountId === null ? ROOT : pathOf(accountId))
+  return <InvitationLink root={ROOT} token={params['token'] ?? ''} entered={entered} signIn={signInPath(path)} />
 }
 
 export const ForgotPage = () => <ByMail root={ROOT} way="newPassword" />
