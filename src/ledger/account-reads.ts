@@ -164,7 +164,15 @@ function prepare(db: Connection) {
       .where(and(eq(credits.id, given('id')), eq(credits.accountNumber, given('account'))))
       .prepare(),
     credits: orm
-      .select({ id: credits.id, kind: credits.kind, amountPicos: credits.amountPicos, ref: credits.ref, createdAt: credits.createdAt })
+      .select({
+        id: credits.id,
+        kind: credits.kind,
+        amountPicos: credits.amountPicos,
+        ref: credits.ref,
+        // What is typed at the command line is for the audit log alone.
+        reason: sql<string>`case when ${credits.kind} <> 'top-up' and ${credits.actor} like 'person:%' then ${credits.reason} else '' end`,
+        createdAt: credits.createdAt,
+      })
       .from(credits)
       .where(
         and(

@@ -124,7 +124,8 @@ export type ReceiptWithCalls = Readonly<{ receipt: AccountReceipt; calls: readon
 /** `status`: null where none came. `cause`: in one word, such as `timeout`, `reset`, `overloaded`. */
 export type OtherCall = Readonly<{ number: number; status: number | null; cause: string; startedAt: number; durationMs: number }>
 
-export type AccountCredit = Readonly<{ id: string; kind: CreditKind; amountPicos: Picos; ref: string; createdAt: number }>
+/** `reason`: of a refund or correction that an operator made on the console, whose form says that the account sees it; else ''. */
+export type AccountCredit = Readonly<{ id: string; kind: CreditKind; amountPicos: Picos; ref: string; reason: string; createdAt: number }>
 
 /** Whole lines, or none yet. */
 export type StatementPart = Readonly<{ text: string; isLast: boolean }>

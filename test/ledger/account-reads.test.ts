@@ -248,7 +248,40 @@ test('the pages of keys and credits hold each once, newest first, also while mor
   const credits = walk((after) => reads.credits({ kind: 'accountCredits', accountId: 'acc_shared', limit: 4, ...paged(after) }))
   expect(credits.map(({ id }) => id).slice(-2)).toEqual(['crd_x0', 'crd_1'])
   expect(new Set(credits.map(({ id }) => id)).size).toBe(credits.length)
-  expect(credits.at(-1)).toEqual({ id: 'crd_1', kind: 'top-up', amountPicos: usd('1000'), ref: 'r1', createdAt: NOW })
+  expect(credits.at(-1)).toEqual({ id: 'crd_1', kind: 'top-up', amountPicos: usd('1000'), ref: 'r1', reason: '', createdAt: NOW })
+  machine.close()
+})
+
+test('of a credit the account sees the reason that an operator gave on the console for a refund or a correction, and no other', () => {
+  const machine = openWithKeys()
+  const given = [
+    ['top-up', 'person:op@example.com'],
+    ['refund', 'person:op@example.com'],
+    ['correction', 'person:op@example.com'],
+    ['refund', 'os:root'],
+    ['correction', 'program'],
+  ] as const
+  for (const [index, [creditKind, actor]] of given.entries()) {
+    const amountPicos = creditKind === 'top-up' ? usd('1') : usd('-1')
+    const operation = {
+      kind: 'credit',
+      creditKind,
+      creditId: `crd_r${index}`,
+      accountId: 'acc_shared',
+      amountPicos,
+      ref: '',
+      now: NOW + index,
+    } as const
+    machine.ask({ kind: 'operate', operation, act: { actor, address: '', reason: `reason ${index}` } })
+  }
+  const page = new AccountReads(machine.db).credits({ kind: 'accountCredits', accountId: 'acc_shared', limit: 5 })
+  expect(page?.rows.map(({ id, reason }) => [id, reason])).toEqual([
+    ['crd_r4', ''],
+    ['crd_r3', ''],
+    ['crd_r2', 'reason 2'],
+    ['crd_r1', 'reason 1'],
+    ['crd_r0', ''],
+  ])
   machine.close()
 })
 

@@ -135,10 +135,11 @@ function cashier({ world: { clock }, people, payments, waysToPay }: Site) {
   }
 }
 
-const creditDocument = ({ id, kind, amountPicos, ref, createdAt }: AccountCredit) => ({
+const creditDocument = ({ id, kind, amountPicos, ref, reason, createdAt }: AccountCredit) => ({
   id,
   kind,
   amount_usd: toExactUsdText(amountPicos),
   ref,
+  reason,
   created_at: isoTime(createdAt),
 })

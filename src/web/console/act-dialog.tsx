@@ -52,7 +52,7 @@ export function ActForm<T>({ button, kind = 'primary', fields = [], needsReason 
       {children?.(act)}
       <Field
         label={needsReason ? 'Reason' : 'Reason (optional)'}
-        hint={needsReason ? 'For the audit log and the account' : 'For the audit log'}
+        hint={needsReason ? 'For the audit log; the account sees it too' : 'For the audit log'}
         maxLength={200}
         autocomplete="off"
         required={needsReason}

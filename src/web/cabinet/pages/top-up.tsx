@@ -15,7 +15,7 @@ import { creditWords, WORDS } from './top-up.words.ts'
 
 const ROWS = 20
 
-type Credit = Readonly<{ id: string; kind: string; amount_usd: string; ref: string; created_at: string }>
+type Credit = Readonly<{ id: string; kind: string; amount_usd: string; ref: string; reason: string; created_at: string }>
 
 export const TopUp = ({ account: { id, role } }: AccountPageProps) => {
   const isOwner = role === 'owner'
@@ -79,6 +79,6 @@ export const TopUp = ({ account: { id, role } }: AccountPageProps) => {
 const COLUMNS: readonly Column<Credit>[] = [
   { name: 'When', cell: ({ created_at }) => <Moment iso={created_at} /> },
   { name: 'Amount', isFigure: true, cell: ({ amount_usd }) => <Usd exact={amount_usd} /> },
-  { name: 'What', cell: ({ kind, ref }) => creditWords(kind, ref) },
+  { name: 'What', cell: ({ kind, ref, reason }) => (reason === '' ? creditWords(kind, ref) : `${creditWords(kind, ref)}: ${reason}`) },
   { name: 'Reference', cell: ({ ref }) => (ref === '' ? <span class="quiet">none</span> : <code>{ref}</code>) },
 ]
