@@ -59,7 +59,7 @@ const UpstreamCard = ({ upstream, change }: Readonly<{ upstream: Upstream; chang
     <section class="card" aria-label={name}>
       <div class="page-head">
         <h2>
-          {name} {out === null ? <Badge mood="good" text="in" /> : <Badge mood="wary" text="out" />}
+          {name} <State upstream={upstream} />
         </h2>
         <button type="button" class={out === null ? undefined : 'primary'} onClick={change}>
           {out === null ? 'Take out…' : 'Put back…'}
@@ -96,6 +96,16 @@ const UpstreamCard = ({ upstream, change }: Readonly<{ upstream: Upstream; chang
       {upstream.lines.length > 0 && <Lines name={name} lines={upstream.lines} />}
     </section>
   )
+}
+
+/** Green is one that answers: whose breakers are closed, and which has answered since this start where it was asked. */
+const State = ({ upstream: { out, lines, last_failure } }: Readonly<{ upstream: Upstream }>) => {
+  if (out !== null) return <Badge mood="wary" text="out" />
+  const open = lines.filter(({ breaker }) => breaker !== 'closed').length
+  if (open > 0 && open === lines.length) return <Badge mood="bad" text="failing" />
+  if (open > 0) return <Badge mood="wary" text="failing for some models" />
+  const hasAnswered = lines.some(({ first_event_ms }) => first_event_ms !== null)
+  return last_failure !== null && !hasAnswered ? <Badge mood="bad" text="has not answered yet" /> : <Badge mood="good" text="in" />
 }
 
 const Lines = ({ name, lines }: Readonly<{ name: string; lines: readonly Line[] }>) => (
