@@ -31,6 +31,8 @@ for (const root of ['/cabinet', '/console'] as const) {
       const loaded = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address = '']) => address)
       expect(loaded.length).toBe(3)
       expect(html).toMatch(/<link rel="icon"/)
+      // What a slow line shows while the scripts are on their way.
+      expect(html.split('<body>')[1]).toMatch(/Tollgate <span class="place">[\s\S]*role="status"/)
       for (const address of loaded) {
         expect(address).toStartWith(`${root}/assets/`)
         const part = await fetch(`${site()}${address}`)
