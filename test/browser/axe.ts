@@ -17,6 +17,9 @@ const ALL_LOOKS: readonly Look[] = [
 ]
 export const LOOKS = ALL_LOOKS.slice(0, Number(process.env['PAGE_LOOKS'] ?? 2))
 
+/** The width of https://www.w3.org/TR/WCAG22/#reflow. */
+const NARROWEST_PX = 320
+
 /** The page as it stands now. `what`: which one it is, for whoever reads the failure. Answers how many rules of axe-core it kept. */
 export async function lookAt(page: Page, what: string): Promise<number> {
   await page.evaluate(axe.source)
@@ -26,7 +29,25 @@ export async function lookAt(page: Page, what: string): Promise<number> {
   )
   const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
   expect(serious.map(({ id, nodes }) => `${what}: ${id}: ${nodes[0]?.html}`)).toEqual([])
-  const fits = await page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth')
-  expect([what, fits]).toEqual([what, true])
+  await expectFit(page, what)
+  const size = page.viewportSize()
+  if (size !== null && size.width <= 360) {
+    await page.setViewportSize({ ...size, width: NARROWEST_PX })
+    await expectFit(page, `${what}, ${NARROWEST_PX} px`)
+    await page.setViewportSize(size)
+  }
   return passes.length
 }
+
+async function expectFit(page: Page, what: string): Promise<void> {
+  const wider = await page.evaluate(WIDER)
+  expect([what, wider]).toEqual([what, []])
+}
+
+/** What reaches past the screen's right edge and does not scroll inside itself; nothing where the page fits. */
+const WIDER = `(() => {
+  const root = document.documentElement
+  if (root.scrollWidth <= root.clientWidth) return []
+  const isPast = (one) => one.getBoundingClientRect().right > root.clientWidth + 1 && one.closest('.scroll') === null
+  return [...document.querySelectorAll('body *')].filter(isPast).map((one) => one.outerHTML.slice(0, 80)).slice(0, 5).concat('sideways')
+})()`
