@@ -20,9 +20,8 @@ export type Refuses = (db: Database) => DatabaseProblem | undefined
 /** Below it, a WAL may be reset under a reader (fixed in 3.51.3), and money is at stake. */
 const SQLITE_VERSION_MIN = '3.51.3'
 const BUSY_TIMEOUT_MS = 5_000
-const WAL_BYTES_KEPT = 64 * 1024 * 1024
-/** The log is moved into the database from another connection (src/ledger/sqlite/checkpointer.ts); should that be gone, by the commit that makes it this long. */
-export const WAL_PAGES_MAX = 16_384
+/** A log that was longer is cut to it when it begins again. */
+export const WAL_BYTES_KEPT = 64 * 1024 * 1024
 const RESTORE_HINT = 'restore a backup (`tollgate restore FILE`), or move the file and what lies beside it away to begin a new ledger'
 
 /** An open connection with every pragma set and checked, or why there is none. Integers are bigints on it. */
@@ -187,7 +186,8 @@ function setPragmas(db: Database): void {
   db.run('PRAGMA cell_size_check = ON')
   db.run('PRAGMA journal_mode = WAL')
   db.run('PRAGMA synchronous = FULL')
-  db.run(`PRAGMA wal_autocheckpoint = ${WAL_PAGES_MAX}`)
+  // The log is moved into the database from another connection alone (src/ledger/sqlite/checkpointer.ts).
+  db.run('PRAGMA wal_autocheckpoint = 0')
   db.run(`PRAGMA journal_size_limit = ${WAL_BYTES_KEPT}`)
   const asserted = {
     journal_mode: 'wal',
@@ -195,7 +195,7 @@ function setPragmas(db: Database): void {
     foreign_keys: '1',
     trusted_schema: '0',
     busy_timeout: `${BUSY_TIMEOUT_MS}`,
-    wal_autocheckpoint: `${WAL_PAGES_MAX}`,
+    wal_autocheckpoint: '0',
     journal_size_limit: `${WAL_BYTES_KEPT}`,
   }
   for (const [pragma, expected] of Object.entries(asserted)) {

@@ -77,7 +77,8 @@ export class GroupCommit implements Ledger {
       prices: () => this.#wallets.prices,
       onAnswers: (heard, committed) => this.#onAnswers(heard, committed),
       onLeftOpen: () => this.#keeper.onLeftOpen(),
-      rescueHint: () => this.#keeper.rescueHint(),
+      rescueHint: (loss) => this.#keeper.rescueHint(loss),
+      onCheckpointDue: () => this.#keeper.onCheckpointDue(),
       onReplayed: (requestIds) => this.#ends.learnReplayed(requestIds),
       onTakeOver: () => this.#onTakeOver(),
     })
@@ -234,7 +235,6 @@ export class GroupCommit implements Ledger {
       this.#readAfterDoubt()
     }
     this.#options.onStorage(committed)
-    this.#keeper.noteCommit(committed.settled.length)
   }
 
   /** Another node's word. What it changed is in the rows by now. */

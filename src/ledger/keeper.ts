@@ -1,19 +1,19 @@
 /** What a store needs beside the thread that writes, for as long as the ledger is open. Rules: ledger.md "Two stores". */
 
 import type { Message } from './postgres/messages.ts'
-import type { ToThread } from './task.ts'
+import type { Loss, ToThread } from './task.ts'
 
 export interface Keeper {
   /** The thread has opened what an earlier run, or an earlier thread, did not close. */
   onLeftOpen(): void
-  /** After each commit: how many settles it had. */
-  noteCommit(settles: number): void
+  /** The thread says that it may be: when it is over, it is told. */
+  onCheckpointDue(): void
   /** False while this process may reserve nothing, because what it counts on may be another's. */
   mayAdmit(): boolean
   /** False once the storage was found damaged. */
   isSound(): boolean
-  /** How the rows that are committed can be had while the ledger is not at its place. */
-  rescueHint(): string
+  /** How the rows that are committed can be had while the ledger is not at its place, or not what was written. */
+  rescueHint(loss: Loss): string
   /** Before the last commits. */
   stop(): void
   /** After all is sent; resolves when its connections are closed. */
@@ -22,8 +22,8 @@ export interface Keeper {
   onClosed(): Promise<void> | void
 }
 
-/** sound: what was left open is whole. node: it is a node again, as another boot. takeOver: nodes that are gone have left something. */
-export type FromKeeper = Extract<ToThread, { kind: 'sound' | 'node' | 'takeOver' }>
+/** sound: what was left open is whole. checkpointed: what was due is over. node: it is a node again, as another boot. takeOver: nodes that are gone have left something. */
+export type FromKeeper = Extract<ToThread, { kind: 'sound' | 'checkpointed' | 'node' | 'takeOver' }>
 
 /** What is heard of others that write the same ledger. */
 export type Ears = Readonly<{

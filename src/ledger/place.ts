@@ -1,7 +1,7 @@
 /** Where a ledger is: a file of this machine, or Postgres. Rules: ledger.md "Two stores". */
 
 import type { NodeIdentity } from './postgres/node.ts'
-import type { FileId } from './sqlite/file-id.ts'
+import type { LockedFile } from './sqlite/lock.ts'
 
 type SqlitePlace = Readonly<{ kind: 'sqlite'; path: string }>
 
@@ -25,11 +25,11 @@ export type Place = SqlitePlace | PostgresPlace
 export type SpillsAt = Readonly<{ own: string; left: readonly string[] }>
 
 /**
- * `file`: the one that is locked, whatever the path leads to. `identity`: the node's right to write; undefined while it has none. `spills`: locked by the process, so
+ * `file`: the one that is locked, whatever the path leads to; `named`: the path as it is configured, which may be a link. `identity`: the node's right to write; undefined while it has none. `spills`: locked by the process, so
  * that a thread after one that died finds what that had kept.
  */
 export type WritablePlace =
-  | (SqlitePlace & Readonly<{ file: FileId }>)
+  | (SqlitePlace & Readonly<{ file: LockedFile; named: string }>)
   | (PostgresPlace & Readonly<{ identity: NodeIdentity | undefined; spills: SpillsAt }>)
 
 /** `startWire` makes a Worker of `src/ledger/postgres/wire.ts`. `statementMs`: how long a statement of a read may take. */

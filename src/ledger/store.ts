@@ -7,7 +7,7 @@ import type { KeyChange } from './ledger.ts'
 import type { SpillsAt } from './place.ts'
 import type { NodeIdentity } from './postgres/node.ts'
 import type { Spilled } from './spill-records.ts'
-import type { Answer, LedgerFault, PriceVersion, Task } from './task.ts'
+import type { Answer, LedgerFault, Loss, PriceVersion, Task } from './task.ts'
 
 /** `faults`: tasks that broke a rule of the database, which only a bug can do. They were answered `unavailable` and changed nothing. */
 export type Applied = Readonly<{
@@ -47,16 +47,21 @@ export interface Store {
   close(): void
 }
 
+/** `tellLoss`: why the store is not the one that it was, undefined: it is again. `checkpoint`: of a file, from another connection than the one that writes. */
+type StoreNews = Readonly<{ tellLoss(loss: Loss | undefined): void; checkpoint(): void }>
+
 /** A store as the thread holds it, with what goes on beside it. */
 export type OpenedStore = Readonly<{
   store: Store
   spills: SpillsAt
   /** The last run ended uncleanly, and nobody has checked the storage since. */
   wasLeftOpen: boolean
-  /** After what an earlier run left was taken over. `tellLost`: why the store is not the one that it was, undefined: it is again. */
-  begin(tellLost: (lost: string | undefined) => void): void
+  /** After what an earlier run left was taken over. */
+  begin(told: StoreNews): void
   /** What was left open was found whole. */
   onSound(): void
+  /** A checkpoint that was asked for is over. */
+  onCheckpointed(): void
   /** Whoever writes is another node now. */
   onNode(identity: NodeIdentity): void
   /** Before the last commits. */

@@ -161,6 +161,8 @@ export type ToThread =
   | Readonly<{ kind: 'read'; place: Place; question: Question }>
   /** The file was left open by an earlier run and has been found sound since. */
   | Readonly<{ kind: 'sound' }>
+  /** The checkpoint that was due is over. */
+  | Readonly<{ kind: 'checkpointed' }>
   /** On Postgres: the process was fenced, and is a node again. */
   | Readonly<{ kind: 'node'; identity: NodeIdentity }>
   /** On Postgres: what nodes that are gone left in flight is to be waived. */
@@ -176,7 +178,10 @@ export type FromThread =
   | Committed
   | Readonly<{ kind: 'fault'; fault: LedgerFault }>
   /** The files at the path are not those that are open any more, and why; undefined: they are again. */
-  | Readonly<{ kind: 'lost'; lost: string | undefined }>
+  | Readonly<{ kind: 'lost'; loss: Loss | undefined }>
+  /** Of a file: its log is to be moved into it now. */
+  | Readonly<{ kind: 'checkpointDue' }>
+  /** From the thread that was told to: it did, or could not. */
   | Readonly<{ kind: 'checkpointed' }>
   | Readonly<{ kind: 'checked'; damage: string | undefined }>
   | Readonly<{ kind: 'found'; finding: Finding }>
@@ -184,6 +189,12 @@ export type FromThread =
 
 /** For the operator's log: a broken rule of the database, a failed commit, a thread that died. `bug`: what was thrown, where our code is to blame. `kind`: of a node that was lost. */
 export type LedgerFault = Readonly<{ problem: string; bug?: unknown; kind?: 'node' }>
+
+/**
+ * Why the ledger at the path is not the one that is open. `isOverwritten`: nor is the open file what was written here, so that nothing more is written to it;
+ * otherwise all that is committed is in the open file.
+ */
+export type Loss = Readonly<{ problem: string; isOverwritten: boolean }>
 
 /** What came of some tasks. */
 export type Committed = Readonly<{

@@ -1,7 +1,7 @@
 /** The ledger thread as the gateway holds it: a Worker that was told to open the file, and what is heard of it. */
 
 import { placeText, type WritablePlace } from './place.ts'
-import type { Committed, FromThread, LedgerFault, Opened, OpenProblem, ToThread } from './task.ts'
+import type { Committed, FromThread, LedgerFault, Loss, Opened, OpenProblem, ToThread } from './task.ts'
 
 export type ThreadOptions = Readonly<{
   /** As it is when a thread opens it. */
@@ -26,7 +26,8 @@ export type ThreadHandle = Readonly<{
 export type ThreadListener = Readonly<{
   onCommitted(committed: Committed): void
   /** The files at the path are not those that are open any more, and why; undefined: they are again. */
-  onLost(lost: string | undefined): void
+  onLost(loss: Loss | undefined): void
+  onCheckpointDue(): void
   onClosed(): void
   /** The thread ended, whoever ended it. */
   onEnd(): void
@@ -47,7 +48,9 @@ export function enterThread(options: ThreadOptions, listener: ThreadListener): T
       case 'committed':
         return listener.onCommitted(message)
       case 'lost':
-        return listener.onLost(message.lost)
+        return listener.onLost(message.loss)
+      case 'checkpointDue':
+        return listener.onCheckpointDue()
       case 'checkpointed':
       case 'checked':
       case 'found':

@@ -44,6 +44,8 @@ function run(): void {
         return say({ kind: 'found', finding: reads.answer(message.place, message.question) })
       case 'sound':
         return writing?.opened.onSound()
+      case 'checkpointed':
+        return writing?.opened.onCheckpointed()
       case 'node':
         return writing?.opened.onNode(message.identity)
       case 'takeOver':
@@ -96,7 +98,7 @@ function open(message: Extract<ToThread, { kind: 'open' }>, say: (message: FromT
   for (const fault of left.faults) say({ kind: 'fault', fault })
   const loop = new CommitLoop(store, spill, say, retryMs)
   if (spillBytes > 0) setImmediate(() => reserve(spill, spillBytes, say))
-  opened.begin((lost) => say({ kind: 'lost', lost }))
+  opened.begin({ tellLoss: (loss) => say({ kind: 'lost', loss }), checkpoint: () => say({ kind: 'checkpointDue' }) })
   const close = (): void => {
     opened.end()
     loop.close()
@@ -121,7 +123,7 @@ const leftSpills = ({ spills, store }: OpenedStore): readonly Spill[] =>
 
 function openStoreAt(message: Extract<ToThread, { kind: 'open' }>): OpenedStore | OpenProblem {
   const { place, bootId, now } = message
-  return place.kind === 'sqlite' ? openFile(place.path, place.file, bootId, now) : openPostgres({ ...place, startWire })
+  return place.kind === 'sqlite' ? openFile(place, bootId, now) : openPostgres({ ...place, startWire })
 }
 
 /** Behind the start: nothing is kept yet. */

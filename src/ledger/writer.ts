@@ -11,6 +11,7 @@ import {
   type Committed,
   type Debit,
   isLease,
+  type Loss,
   type Numbered,
   type Opened,
   type OpenProblem,
@@ -33,7 +34,8 @@ export type WriterListener = Readonly<{
   /** These requests, whose settle was answered `spilled`, have their receipt now. */
   onReplayed(requestIds: readonly string[]): void
   /** How the committed rows can be had while the ledger is not at its place. */
-  rescueHint(): string
+  rescueHint(loss: Loss): string
+  onCheckpointDue(): void
   /** Another thread has taken over and is being asked again; what is told or asked now comes behind that. */
   onTakeOver(): void
 }>
@@ -55,7 +57,7 @@ export class Writer {
   #isOpen = false
   #restarting: Promise<void> | undefined
   #isWritable = false
-  #lost: string | undefined
+  #loss: Loss | undefined
   #closing: PromiseWithResolvers<void> | undefined
 
   constructor(options: ThreadOptions, listener: WriterListener) {
@@ -70,12 +72,12 @@ export class Writer {
 
   /** False while commits fail, no thread can be had, or the files at the path are not those that are open. */
   get isWritable(): boolean {
-    return this.#isWritable && this.#lost === undefined
+    return this.#isWritable && this.#loss === undefined
   }
 
   /** Why the ledger at the path is not the one that is open; undefined: it is. */
   get lost(): string | undefined {
-    return this.#lost
+    return this.#loss?.problem
   }
 
   /** One writes, or opens the ledger for it. */
@@ -157,7 +159,8 @@ export class Writer {
   async #open(): Promise<Opened | OpenProblem> {
     const thread = enterThread(this.#options, {
       onCommitted: (committed) => this.#onCommitted(committed),
-      onLost: (lost) => this.#onLost(lost),
+      onLost: (loss) => this.#onLost(loss),
+      onCheckpointDue: () => this.#listener.onCheckpointDue(),
       onClosed: () => this.#closing?.resolve(),
       onEnd: () => {
         if (this.#thread === thread && this.#isOpen) this.#onDeath()
@@ -166,7 +169,7 @@ export class Writer {
     this.#thread = thread
     this.#isOpen = false
     this.#pricesTold = 0
-    this.#lost = undefined
+    this.#loss = undefined
     const opened = await thread.opened
     this.#isOpen = 'recovered' in opened
     if ('recovered' in opened) {
@@ -180,9 +183,10 @@ export class Writer {
     return opened
   }
 
-  #onLost(lost: string | undefined): void {
-    this.#lost = lost
-    this.#options.onFault({ problem: lost === undefined ? 'the ledger is at its path again' : `${lost}: ${this.#listener.rescueHint()}` })
+  #onLost(loss: Loss | undefined): void {
+    this.#loss = loss
+    const problem = loss === undefined ? 'the ledger is at its path again' : `${loss.problem}: ${this.#listener.rescueHint(loss)}`
+    this.#options.onFault({ problem })
   }
 
   #onCommitted(committed: Committed): void {

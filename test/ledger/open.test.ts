@@ -33,7 +33,7 @@ test('a connection has every pragma that the ledger relies on', () => {
     'cell_size_check',
     'wal_autocheckpoint',
   ]
-  expect(pragmas.map((pragma) => readText(db, pragma))).toEqual(['wal', '2', '1', '0', '5000', '67108864', '1', '16384'])
+  expect(pragmas.map((pragma) => readText(db, pragma))).toEqual(['wal', '2', '1', '0', '5000', '67108864', '1', '0'])
   expect(db.query<{ n: unknown }, []>('SELECT 9007199254740993 AS n').get()?.n).toBe(9_007_199_254_740_993n)
   db.close()
 })

@@ -28,7 +28,7 @@ test('what is asked of leases in a turn stands in a message behind that of the s
   const wallets = new Wallets()
   const writer = new Writer(
     {
-      place: () => ({ kind: 'sqlite', path: '/nowhere', file: undefined as never }),
+      place: () => ({ kind: 'sqlite', path: '/nowhere', file: undefined as never, named: '/nowhere' }),
       bootId: 'boot',
       startThread: () => silentThread(posted),
       now: () => 0,
@@ -42,6 +42,7 @@ test('what is asked of leases in a turn stands in a message behind that of the s
       onLeftOpen: () => undefined,
       onReplayed: () => undefined,
       rescueHint: () => '',
+      onCheckpointDue: () => undefined,
       onTakeOver: () => undefined,
     },
   )

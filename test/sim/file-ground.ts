@@ -59,7 +59,7 @@ export class FileGround implements Ground {
   }
 
   place(): WritablePlace {
-    return { kind: 'sqlite', path: this.#path, file: '' }
+    return { kind: 'sqlite', path: this.#path, file: { id: '', handle: -1 }, named: this.#path }
   }
 
   open({ place: { path }, bootId, now }: Opening, fault: () => Fault): GroundStore | OpenProblem {
@@ -137,7 +137,7 @@ const isFlushed = (db: Database): boolean => db.query<{ synchronous: bigint }, [
 const NO_KEEPER: Keeper = {
   onLeftOpen: () => undefined,
   mayAdmit: () => true,
-  noteCommit: () => undefined,
+  onCheckpointDue: () => undefined,
   isSound: () => true,
   rescueHint: () => '',
   stop: () => undefined,

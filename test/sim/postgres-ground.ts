@@ -56,7 +56,7 @@ export class PostgresGround implements Ground {
     return {
       onLeftOpen: () => undefined,
       mayAdmit: () => this.#identity !== undefined,
-      noteCommit: () => undefined,
+      onCheckpointDue: () => undefined,
       isSound: () => true,
       rescueHint: () => '',
       stop: () => undefined,

@@ -39,7 +39,7 @@ export class NodeKeeper implements Keeper {
     return this.#parts.node.mayAdmit()
   }
 
-  noteCommit(): void {}
+  onCheckpointDue(): void {}
 
   isSound(): boolean {
     return true

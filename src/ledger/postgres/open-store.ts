@@ -28,6 +28,7 @@ export function openStore(
     wasLeftOpen: false,
     begin: () => undefined,
     onSound: () => undefined,
+    onCheckpointed: () => undefined,
     onNode: (again) => opened.rejoin(again),
     end: () => undefined,
     afterClose: () => undefined,

@@ -1,36 +1,30 @@
 /**
- * Moves the write-ahead log into the database from a thread and a connection of its own, so that no commit waits for it: SQLite's own checkpoint runs at the
- * end of whichever commit fills the log. Rules: SQLite's "Write-Ahead Logging" (a passive checkpoint waits for nobody and stops nobody).
+ * Moves the write-ahead log into the database from a thread and a connection of its own, so that no commit waits for it. SQLite's own, at the
+ * end of whichever commit fills the log, are turned off: a file that changes without a checkpoint of ours was changed by another program. Rules: SQLite's "Write-Ahead Logging" (a passive checkpoint waits for nobody and stops nobody).
  */
 
 import { connect } from '../../../db/connection.ts'
 import type { FromThread, ToThread } from '../task.ts'
 
-/** A commit writes some eight pages, and a receipt a third of one: about four megabytes of log. */
-const COMMITS_BETWEEN = 120
-const SETTLES_BETWEEN = 3_000
-
 /** The gateway's side. Its thread starts when it is first needed, which a command's ledger never does. */
 export class Checkpointer {
   readonly #path: string
   readonly #startThread: () => Worker
+  readonly #onDone: () => void
   #worker: Worker | undefined
-  #commits = 0
-  #settles = 0
   #isRunning = false
   #closed: PromiseWithResolvers<void> | undefined
 
-  constructor(path: string, startThread: () => Worker) {
+  /** `onDone`: after each run, whatever came of it. */
+  constructor(path: string, startThread: () => Worker, onDone: () => void) {
     this.#path = path
     this.#startThread = startThread
+    this.#onDone = onDone
   }
 
-  noteCommit(settles: number): void {
-    this.#commits++
-    this.#settles += settles
+  /** One that is asked for while another runs is done with that one. */
+  run(): void {
     if (this.#isRunning || this.#closed !== undefined) return
-    if (this.#commits < COMMITS_BETWEEN && this.#settles < SETTLES_BETWEEN) return
-    this.#commits = this.#settles = 0
     this.#isRunning = true
     this.#post({ kind: 'checkpoint', path: this.#path })
   }
@@ -52,19 +46,25 @@ export class Checkpointer {
   #start(): Worker {
     const worker = this.#startThread()
     worker.addEventListener('message', (event: MessageEvent<FromThread>) => {
-      if (event.data.kind === 'checkpointed') this.#isRunning = false
+      if (event.data.kind === 'checkpointed') this.#end()
       if (event.data.kind === 'closed') this.#closed?.resolve()
     })
-    // Another is started when it is needed again; meanwhile the writer's own checkpoints bound the log.
+    // Another is started when it is needed again.
     const forget = (): void => {
       if (this.#worker !== worker) return
       this.#worker = undefined
-      this.#isRunning = false
+      this.#end()
       this.#closed?.resolve()
     }
     worker.addEventListener('error', forget)
     worker.addEventListener('close', forget)
     return worker
+  }
+
+  #end(): void {
+    if (!this.#isRunning) return
+    this.#isRunning = false
+    this.#onDone()
   }
 }
 

@@ -1,6 +1,7 @@
 /** What a file needs while it is open: its log moved into it, a check where it was left open, its lock. Rules: ledger.md "Files", "A file left open". */
 
-import type { Keeper } from '../keeper.ts'
+import type { FromKeeper, Keeper } from '../keeper.ts'
+import type { Loss } from '../task.ts'
 import type { ThreadOptions } from '../thread-handle.ts'
 import { Checkpointer } from './checkpointer.ts'
 import { FileCheck } from './file-check.ts'
@@ -20,10 +21,10 @@ export class FileKeeper implements Keeper {
   readonly #checkpointer: Checkpointer
   readonly #check: FileCheck
 
-  constructor(options: Options, onSound: () => void) {
+  constructor(options: Options, tell: (message: FromKeeper) => void) {
     this.#options = options
-    this.#checkpointer = new Checkpointer(options.path, options.startThread)
-    this.#check = new FileCheck(options, onSound)
+    this.#checkpointer = new Checkpointer(options.path, options.startThread, () => tell({ kind: 'checkpointed' }))
+    this.#check = new FileCheck(options, () => tell({ kind: 'sound' }))
   }
 
   onLeftOpen(): void {
@@ -34,18 +35,20 @@ export class FileKeeper implements Keeper {
     return true
   }
 
-  noteCommit(settles: number): void {
-    this.#checkpointer.noteCommit(settles)
+  onCheckpointDue(): void {
+    this.#checkpointer.run()
   }
 
   isSound(): boolean {
     return !this.#check.hasFoundDamage
   }
 
-  /** What is committed is in the open file, which the kernel keeps until the process ends. Source: proc_pid_fd(5). */
-  rescueHint(): string {
+  /** What is committed is in the open file, which the kernel keeps until the process ends, unless that was overwritten. Source: proc_pid_fd(5). */
+  rescueHint({ isOverwritten }: Loss): string {
+    if (isOverwritten)
+      return 'no new requests, and nothing is written to it; stop the gateway and `tollgate restore FILE` a backup: what ended since is kept in its spill alone'
     return process.platform === 'linux'
-      ? `no new requests; \`cp /proc/${process.pid}/fd/${this.#options.lock.handle} FILE\` has all of it, then stop the gateway and \`tollgate restore FILE\``
+      ? `no new requests; \`cp /proc/${process.pid}/fd/${this.#options.lock.file.handle} FILE\` has all of it, then stop the gateway and \`tollgate restore FILE\``
       : 'no new requests; put it back, or stop the gateway and restore a backup'
   }
 

@@ -7,8 +7,11 @@ import { closeSync, fstatSync, openSync } from 'node:fs'
 import { type FileId, fileIdAt, idOf, lockHolderOf } from './file-id.ts'
 import { tryLock } from './flock.ts'
 
-/** `handle` stays open until `release`, which must come after every connection to the file is closed. */
-export type Lock = Readonly<{ file: FileId; handle: number; release(): void }>
+/** Which file it is, and a handle of it that stays open, in whichever thread. */
+export type LockedFile = Readonly<{ id: FileId; handle: number }>
+
+/** `release` must come after every connection to the file is closed. */
+export type Lock = Readonly<{ file: LockedFile; release(): void }>
 /** `holder`: process id; undefined when it could not be read. */
 export type Locked = Readonly<{ holder: number | undefined }>
 
@@ -21,18 +24,18 @@ export function takeLock(path: string): Lock | Locked {
   if (seen !== undefined && heldHere.has(seen)) return { holder: process.pid }
   const handle = openSync(path, 'r+')
   try {
-    const file = idOf(fstatSync(handle, { bigint: true }))
+    const id = idOf(fstatSync(handle, { bigint: true }))
     // Locked, but renamed away in between: not the ledger any more.
-    if (!tryLock(handle) || fileIdAt(path) !== file) {
+    if (!tryLock(handle) || fileIdAt(path) !== id) {
       const holder = lockHolderOf(path)
       closeSync(handle)
       return { holder }
     }
-    heldHere.add(file)
+    heldHere.add(id)
     const release = (): void => {
-      if (heldHere.delete(file)) closeSync(handle)
+      if (heldHere.delete(id)) closeSync(handle)
     }
-    return { file, handle, release }
+    return { file: { id, handle }, release }
   } catch (error) {
     closeSync(handle)
     throw error

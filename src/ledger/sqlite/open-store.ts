@@ -2,20 +2,26 @@
 
 import type { Database } from 'bun:sqlite'
 import { keepLog, openDatabase, wasLeftOpen } from '../../../db/open.ts'
+import type { WritablePlace } from '../place.ts'
 import type { OpenedStore } from '../store.ts'
 import type { OpenProblem } from '../task.ts'
-import type { FileId } from './file-id.ts'
-import { changeOf, FileWatch } from './file-watch.ts'
+import { stateOfFile, stateOfLog } from './file-state.ts'
+import { changeOf, FileWatch, logOf } from './file-watch.ts'
 import { positionOf } from './position.ts'
 import { SqliteStore } from './store.ts'
-import { readWatermark, whatIsMissing } from './watermark.ts'
+import { readWatermark, whatIsForeign, whatIsMissing } from './watermark.ts'
 
-/** `file`: the one that is locked. `now`: Unix milliseconds. */
-export function openStore(path: string, file: FileId, bootId: string, now: number): OpenedStore | OpenProblem {
+type FilePlace = Extract<WritablePlace, { kind: 'sqlite' }>
+
+/** `now`: Unix milliseconds. */
+export function openStore(place: FilePlace, bootId: string, now: number): OpenedStore | OpenProblem {
+  const { path } = place
+  const foreign = problemOfLog(place)
+  if (foreign !== undefined) return foreign
   const leftOpen = wasLeftOpen(path)
   const db = openDatabase(path, 'write', (given) => {
     if (leftOpen) keepLog(given, true)
-    return problemOfFile(given, path, file)
+    return problemOfFile(given, place)
   })
   if ('problem' in db) return db
   const store = new SqliteStore(db, bootId, now)
@@ -24,10 +30,13 @@ export function openStore(path: string, file: FileId, bootId: string, now: numbe
     store,
     spills: { own: path, left: [] },
     wasLeftOpen: leftOpen,
-    begin(tellLost) {
-      watch = new FileWatch(path, file, store, tellLost)
+    begin({ tellLoss, checkpoint }) {
+      const watching = new FileWatch(place, store, tellLoss)
+      watch = watching
+      store.onCheckpointDue(() => watching.beginCheckpoint() && checkpoint())
     },
     onSound: () => keepLog(db, false),
+    onCheckpointed: () => watch?.endCheckpoint(),
     onNode: () => undefined,
     end: () => watch?.close(),
     afterClose: () => watch?.leaveMark(),
@@ -35,10 +44,17 @@ export function openStore(path: string, file: FileId, bootId: string, now: numbe
 }
 
 /** A file that is not the one that is locked, or that has less in it than the last process left. */
-function problemOfFile(db: Database, path: string, file: FileId): OpenProblem | undefined {
-  const moved = changeOf(path, file)
+function problemOfFile(db: Database, { path, file }: FilePlace): OpenProblem | undefined {
+  const moved = changeOf(path, file.id)
   if (moved !== undefined) return { problem: 'missing', message: moved }
   const { ledger, rows } = positionOf(db)
-  const missing = whatIsMissing(path, readWatermark(path), ledger, file, rows)
+  const missing = whatIsMissing(path, readWatermark(path), ledger, file.id, rows)
   return missing === undefined ? undefined : { problem: 'missing', message: missing }
+}
+
+/** Asked before SQLite opens it, which would move a log into the file that does not belong to it. */
+function problemOfLog({ path, file }: FilePlace): OpenProblem | undefined {
+  if ((stateOfLog(logOf(path))?.bytes ?? 0) === 0) return undefined
+  const foreign = whatIsForeign(path, readWatermark(path), stateOfFile(file.handle).generation)
+  return foreign === undefined ? undefined : { problem: 'missing', message: foreign }
 }

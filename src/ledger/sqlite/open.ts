@@ -26,8 +26,8 @@ export async function openLedger(options: LedgerOptions & Readonly<{ path: strin
   const given = withDefaults(options)
   const ledger = new GroupCommit({
     ...given,
-    place: () => ({ kind: 'sqlite', path, file: lock.file }),
-    makeKeeper: (tell) => new FileKeeper({ ...given, path, lock, checksFile }, () => tell({ kind: 'sound' })),
+    place: () => ({ kind: 'sqlite', path, file: lock.file, named: options.path }),
+    makeKeeper: (tell) => new FileKeeper({ ...given, path, lock, checksFile }, tell),
   })
   const opened = await ledger.start()
   if ('recovered' in opened) return { ledger, recovered: opened.recovered, replayed: opened.replayed.length, path, isNew }

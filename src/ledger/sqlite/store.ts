@@ -2,7 +2,7 @@
 
 import type { Database } from 'bun:sqlite'
 import { ne } from 'drizzle-orm'
-import { keepLog, proveWritable, WAL_PAGES_MAX } from '../../../db/open.ts'
+import { keepLog, proveWritable } from '../../../db/open.ts'
 import { marks } from '../../../db/schema.ts'
 import { GroupWrites } from '../group-writes.ts'
 import { prepareLeftMarks } from '../left-marks.ts'
@@ -10,11 +10,17 @@ import type { Spilled } from '../spill-records.ts'
 import type { Applied, NotApplied, Replayed, Store } from '../store.ts'
 import type { PriceVersion, Task } from '../task.ts'
 import { SqliteEngine } from './engine.ts'
+import { Generations } from './generation.ts'
 import { PageTable } from './page-table.ts'
 import { type Position, positionOf } from './position.ts'
 import { isStorageFailure } from './storage-failure.ts'
 
+/** A commit writes some eight pages, and a receipt a third of one: about four megabytes of log. */
+const COMMITS_BETWEEN = 120
+const SETTLES_BETWEEN = 3_000
+
 export class SqliteStore implements Store {
+  readonly generations: Generations
   readonly #db: Database
   readonly #engine: SqliteEngine
   readonly #writes: GroupWrites
@@ -22,12 +28,18 @@ export class SqliteStore implements Store {
   readonly #leftMarks: ReturnType<typeof prepareLeftMarks>
   #position: Position
   #isOpen = true
+  /** Why nothing is written any more. */
+  #refused: string | undefined
+  #commits = 0
+  #settles = 0
+  #checkpoint: () => void = () => undefined
   /** Of the last settle. Unix milliseconds. */
   #now: number
 
   /** `db` is a writer's connection from db/open.ts. Names the process in the file. `now`: Unix milliseconds. Throws what SQLite says. */
   constructor(db: Database, bootId: string, now: number) {
     this.#db = db
+    this.generations = new Generations(db)
     this.#position = positionOf(db)
     this.#engine = new SqliteEngine(db, this.#position.ledger, bootId, now)
     this.#writes = new GroupWrites(this.#engine)
@@ -66,10 +78,19 @@ export class SqliteStore implements Store {
     return this.#writes.numbers.versionAt(index)
   }
 
+  /** Behind so many commits or settles, when those have their answers. */
+  onCheckpointDue(checkpoint: () => void): void {
+    this.#checkpoint = checkpoint
+  }
+
   apply(tasks: readonly Task[]): Applied | NotApplied {
+    if (this.#refused !== undefined) return { kind: 'failed', problem: this.#refused }
     const applied = this.#writes.apply(tasks)
     if (applied.kind === 'failed') return applied
-    this.#pages.noteReceipts(applied.answers.reduce((count: number, answer) => (answer === 'settled' ? count + 1 : count), 0))
+    const settles = applied.answers.reduce((count: number, answer) => (answer === 'settled' ? count + 1 : count), 0)
+    this.#pages.noteReceipts(settles)
+    this.#settles += settles
+    this.#commits++
     const last = tasks.findLast((task) => task.kind === 'settle')
     if (last !== undefined) this.#now = last.debit.now
     return applied
@@ -77,10 +98,12 @@ export class SqliteStore implements Store {
 
   /** Of other boots: only one process writes a file. */
   recover(now: number): number | NotApplied {
+    if (this.#refused !== undefined) return { kind: 'failed', problem: this.#refused }
     return this.#writes.recover(this.#leftMarks.all(), now)
   }
 
   replay(frames: readonly Spilled[]): Replayed | NotApplied {
+    if (this.#refused !== undefined) return { kind: 'failed', problem: this.#refused }
     const replayed = this.#writes.replay(frames)
     if (replayed.kind === 'replayed') this.#pages.noteReceipts(replayed.settled.length)
     return replayed
@@ -88,16 +111,36 @@ export class SqliteStore implements Store {
 
   /** A storage that fails now is met by the next settle. */
   tidy(): void {
-    if (!this.#pages.isDue) return
+    if (this.#pages.isDue) this.#unflushed(() => this.#pages.advance(this.#now)) && this.#pages.advanced()
+    if (this.#commits < COMMITS_BETWEEN && this.#settles < SETTLES_BETWEEN) return
+    this.#commits = this.#settles = 0
+    this.#checkpoint()
+  }
+
+  /** The next checkpoint carries it into the file. */
+  advanceGeneration(): void {
+    if (this.#unflushed(() => this.generations.write())) this.generations.advanced()
+  }
+
+  /** False: the storage fails. */
+  #unflushed(write: () => void): boolean {
     try {
-      this.#engine.transact(() => this.#pages.advance(this.#now), { isDurable: false })
-      this.#pages.advanced()
+      this.#engine.transact(write, { isDurable: false })
+      return true
     } catch (error) {
       if (!isStorageFailure(error)) throw error
+      return false
     }
   }
 
+  /** Nothing is written any more, and the log stays as it is: the file is not what was written here. */
+  refuse(problem: string): void {
+    this.#refused = problem
+    keepLog(this.#db, true)
+  }
+
   canWrite(): boolean {
+    if (this.#refused !== undefined) return false
     try {
       proveWritable(this.#db)
       return true
@@ -111,7 +154,7 @@ export class SqliteStore implements Store {
   /** All that is committed goes into the file that is open, from now on with every commit; the names beside it are left alone, whose they may be now. */
   keepInFile(isLost: boolean): void {
     if (isLost) keepLog(this.#db, true)
-    this.#db.run(`PRAGMA wal_autocheckpoint = ${isLost ? 1 : WAL_PAGES_MAX}`)
+    this.#db.run(`PRAGMA wal_autocheckpoint = ${isLost ? 1 : 0}`)
     if (!isLost) return
     try {
       this.#db.run('PRAGMA wal_checkpoint(PASSIVE)')
@@ -123,13 +166,15 @@ export class SqliteStore implements Store {
 
   /** Leaves one file behind: the log's content moves into the database. */
   close(): void {
-    try {
-      this.#db.run('PRAGMA wal_checkpoint(TRUNCATE)')
-    } catch (error) {
-      // A log that stays is read at the next opening.
-      if (!isStorageFailure(error)) throw error
+    if (this.#refused === undefined) {
+      try {
+        this.#db.run('PRAGMA wal_checkpoint(TRUNCATE)')
+      } catch (error) {
+        // A log that stays is read at the next opening.
+        if (!isStorageFailure(error)) throw error
+      }
+      this.#notePosition()
     }
-    this.#notePosition()
     this.#isOpen = false
     this.#db.close()
   }

@@ -5,6 +5,7 @@
 
 import { closeSync, constants, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import type { FileId } from './file-id.ts'
+import { canFollow, type Generation } from './generation.ts'
 
 export type Watermark = Readonly<{
   /** The ledger's own id, made with the file; copies keep it. */
@@ -13,6 +14,9 @@ export type Watermark = Readonly<{
   file: string
   /** How many rows were in it, as `Position` counts them. */
   rows: number
+  /** What the file said of itself, without its log, and what its writer wrote last; absent in marks of older versions. */
+  generation?: Generation | undefined
+  newest?: Generation | undefined
 }>
 
 export const watermarkPathOf = (ledgerPath: string): string => `${ledgerPath}.mark`
@@ -33,16 +37,17 @@ export function readWatermark(ledgerPath: string): Watermark | undefined {
 
 /** By hand: a library for it would be loaded with every thread of the ledger. */
 function isWatermark(value: unknown): value is Watermark {
-  const { ledger, file, rows } = Object(value) as Record<keyof Watermark, unknown>
-  return typeof ledger === 'string' && typeof file === 'string' && typeof rows === 'number' && Number.isInteger(rows) && rows >= 0
+  const { ledger, file, rows, generation = '', newest = '' } = Object(value) as Record<keyof Watermark, unknown>
+  const isNumber = typeof rows === 'number' && Number.isInteger(rows) && rows >= 0
+  return [ledger, file, generation, newest].every((text) => typeof text === 'string') && isNumber
 }
 
 /** One that cannot be written leaves the older one, which asks for less. */
-export function writeWatermark(ledgerPath: string, { ledger, file, rows }: Watermark): void {
+export function writeWatermark(ledgerPath: string, mark: Watermark): void {
   try {
     const handle = openSync(watermarkPathOf(ledgerPath), OPEN_OR_MAKE, 0o600)
     try {
-      writeSync(handle, `${JSON.stringify({ ledger, file, rows }).padEnd(BYTES - 1)}\n`, 0)
+      writeSync(handle, `${JSON.stringify(mark).padEnd(BYTES - 1)}\n`, 0)
     } finally {
       closeSync(handle)
     }
@@ -69,6 +74,12 @@ function describeLoss(left: Watermark, ledger: string, file: FileId | undefined,
   if (left.ledger !== ledger) return 'is another ledger than the one that was here'
   const loss = `it has ${rows} of the ${left.rows} receipts and audit lines that the last process left`
   return left.file === file ? `has lost what was in its write-ahead log: ${loss}` : `is an older copy of the ledger that was here: ${loss}`
+}
+
+/** Why a file with a log beside it cannot be what that log belongs to, `found`: what the file says; undefined: it can. */
+export function whatIsForeign(path: string, left: Watermark | undefined, found: Generation | undefined): string | undefined {
+  if (left?.newest === undefined || canFollow(left.generation, found, left.newest)) return undefined
+  return `${path} is another file than the one that ${path}-wal belongs to: it was overwritten; ${hintOf(path)}`
 }
 
 /** What to do where no file is, but one was. */
