@@ -58,6 +58,7 @@ const agreeing: Ledger = {
   findKey: (hash) => ledger.findKey(hash),
   purseOf: (keyId) => ledger.purseOf(keyId),
   findIdempotency: (keyId, headerHash) => ledger.findIdempotency(keyId, headerHash),
+  isUsedUp: (keyId) => ledger.isUsedUp(keyId),
   operate: (operation) => ledger.operate(operation),
   onKeyChange: (listener) => ledger.onKeyChange(listener),
   isWritable: () => true,

@@ -69,6 +69,7 @@ function faulty(ledger: Ledger): Ledger {
     findKey: (hash) => (ledgerFault === 'none' ? ledger.findKey(hash) : broken('unavailable')),
     purseOf: (keyId) => ledger.purseOf(keyId),
     findIdempotency: (keyId, headerHash) => ledger.findIdempotency(keyId, headerHash),
+    isUsedUp: (keyId) => ledger.isUsedUp(keyId),
     mark: (...args) => ledger.mark(...args),
     settle: (settlement) => ledger.settle(settlement),
     void: (...args) => ledger.void(...args),

@@ -48,6 +48,12 @@ export function shortageOf({ limitPicos, spentPicos, heldPicos, account }: Purse
   return undefined
 }
 
+type Spendable = Readonly<{ balancePicos: bigint; limitPicos: bigint | null; spentPicos: bigint }>
+
+/** Nothing is left of the balance or of the limit, whatever is held: time does not mend it. */
+export const isUsedUp = ({ balancePicos, limitPicos, spentPicos }: Spendable): boolean =>
+  balancePicos <= 0n || (limitPicos !== null && limitPicos - spentPicos <= 0n)
+
 export const KEY_STATES = ['live', 'disabled', 'expired'] as const
 export type KeyState = (typeof KEY_STATES)[number]
 

@@ -3,7 +3,7 @@
  * learned by them in the very turn in which it comes. Rules: money.md "Holds", "Settle", "Crashes"; ledger.md "Wallets", "Group commit".
  */
 
-import type { KeyRecord } from '../core/key.ts'
+import { isUsedUp, type KeyRecord } from '../core/key.ts'
 import type { Keeper, MakeKeeper } from './keeper.ts'
 import { Leases } from './leases.ts'
 import type {
@@ -103,6 +103,17 @@ export class GroupCommit implements Ledger {
   hold(request: HoldRequest): HoldAnswer | Promise<HoldAnswer> {
     const answer = this.#holdNow(request)
     return answer === 'unknown' ? this.#loadAndHold(request) : answer
+  }
+
+  isUsedUp(keyId: string): boolean | Promise<boolean> {
+    if (!this.#wallets.isUsedUp(keyId)) return false
+    return this.#leases === undefined ? true : this.#isUsedUpByRow(keyId)
+  }
+
+  /** Another node's top-up may be on its way here. */
+  async #isUsedUpByRow(keyId: string): Promise<boolean> {
+    const states = await this.#writer.ask({ kind: 'keyStates', keyIds: [keyId] })
+    return states !== 'unavailable' && states.every(isUsedUp) && this.#wallets.isUsedUp(keyId)
   }
 
   mark(requestId: string, progress: Progress): void {

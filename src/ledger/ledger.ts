@@ -22,6 +22,11 @@ import type { Act, Operation, OperationResult } from './operation.ts'
 export interface Ledger {
   /** Reserves the worst case of a request, if the key and its account may still spend. At once where the key is in memory, as it is after `findKey`. */
   hold(request: HoldRequest): HoldAnswer | Promise<HoldAnswer>
+  /**
+   * Whether nothing is left of what a key may spend, whatever is held of it: `hold` would answer `exhausted`. False also where that is not known. At once but where
+   * others write, too, and memory says that it is: then the row is read before.
+   */
+  isUsedUp(keyId: string): boolean | Promise<boolean>
   /** Notes how far a running answer has come, for recovery. Kept in memory until the request is a second old; never waited for. */
   mark(requestId: string, progress: Progress): void
   /**

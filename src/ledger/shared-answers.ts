@@ -21,7 +21,7 @@ export type ClaimFound =
 export interface SharedAnswers {
   claim(repeatable: Repeatable): Promise<ClaimFound>
   /** A claim of it stands, as far as is known: a look that changes nothing. */
-  isRunning(repeatable: Repeatable): Promise<boolean>
+  isRunning(repeatable: Omit<Repeatable, 'bodyHash'>): Promise<boolean>
   /**
    * Of a request that used its header up; undefined: its answer was too large. Not waited for: a repetition that comes before it is kept, and its settle written, is told
    * that the request still runs.

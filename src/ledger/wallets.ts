@@ -3,7 +3,7 @@
  * knows no clock. Rules: money.md "Holds"; ledger.md "Wallets".
  */
 
-import { shortageOf } from '../core/key.ts'
+import { isUsedUp, shortageOf } from '../core/key.ts'
 import { emptyLease, type GiveBackReason, type Lease } from '../core/lease.ts'
 import { type Picos, picos, ZERO } from '../core/money.ts'
 import { NO_USAGE } from '../core/usage.ts'
@@ -304,6 +304,12 @@ export class Wallets {
 
   has(keyId: string): boolean {
     return this.#keys.has(keyId)
+  }
+
+  /** Nothing is left, whatever is held. False where the key is not in memory. */
+  isUsedUp(keyId: string): boolean {
+    const key = this.#keys.get(keyId)
+    return key !== undefined && isUsedUp({ ...key, balancePicos: key.account.balancePicos })
   }
 
   /** What a row of the ledger says of a key that is not in memory. */

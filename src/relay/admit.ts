@@ -15,9 +15,9 @@ import { awaitElsewhere } from './answer-elsewhere.ts'
 import type { BodyLease } from './body-memory.ts'
 import type { Exchange } from './exchange.ts'
 import { type Hashed, hashBody } from './hash-body.ts'
-import { type Claim, claimAnswer, type Elsewhere, joinEarly, namesItself } from './idempotency.ts'
+import { type Claim, type ClaimParts, claimAnswer, type Elsewhere, isKnown, joinEarly, namesItself } from './idempotency.ts'
 import type { Slot } from './key-limits.ts'
-import { readBody } from './read-body.ts'
+import { countBody, readBody } from './read-body.ts'
 import { readCall } from './read-call.ts'
 import type { Repetition } from './repetition.ts'
 import type { JoinedPlace, RunningAnswer } from './running-answer.ts'
@@ -56,12 +56,17 @@ type Granted<Echo> = Pick<Grant<Echo>, 'call' | 'held'>
 async function admitBody<Echo>(keyed: Keyed<Echo>, taken: Taken): Promise<Granted<Echo> | Repetition | Refusal> {
   const { parts, format, request, key } = keyed
   const { lease } = taken
+  const wasUsedUp = isUsedUp(keyed)
+  const unread = wasUsedUp !== false && (await wasUsedUp) ? await refuseUnread(keyed, taken) : undefined
+  if (unread !== undefined) return unread
   const received = await readBody(request, parts.world, parts.world.limits(), lease)
   if (received instanceof Refusal) return received
   const hashed = namesItself(request) ? await hashBody(parts.bodyReader, request, key, received) : undefined
   if (hashed instanceof Refusal) return hashed
   const repeated = hashed === undefined ? undefined : await claim(keyed, taken, hashed)
   if (repeated !== undefined) return repeated
+  const usedUp = isUsedUp(keyed)
+  if (usedUp !== false && (await usedUp)) return insufficientBalance(parts.world.dashboardUrl())
   const reading = readCall(format.name, { parts, request, key, lease }, hashed?.pieces ?? received)
   const call = reading instanceof Promise ? await reading : reading
   if (call instanceof Refusal) return call
@@ -70,12 +75,28 @@ async function admitBody<Echo>(keyed: Keyed<Echo>, taken: Taken): Promise<Grante
   return held instanceof Refusal ? held : { call: call as Call<Echo>, held }
 }
 
+/** Of a key whose money is used up nothing is decoded, hashed or parsed: only an answer that is there already is worth a look at the body. Undefined: it is to be read. */
+async function refuseUnread<Echo>(keyed: Keyed<Echo>, { place }: Taken): Promise<Refusal | undefined> {
+  const { parts, request, key } = keyed
+  const { world } = parts
+  if (namesItself(request) && (place !== undefined || (await isKnown(claimPartsOf(parts), key, request)))) return undefined
+  return (await countBody(request, world, world.limits())) ?? insufficientBalance(world.dashboardUrl())
+}
+
+const isUsedUp = <Echo>({ parts, key }: Keyed<Echo>): boolean | Promise<boolean> => parts.world.ledger.isUsedUp(key.id)
+
+const claimPartsOf = ({ world, answers, shared }: RelayParts): ClaimParts => ({
+  ledger: world.ledger,
+  answers,
+  now: world.clock.now,
+  shared,
+})
+
 /** Undefined: the header is this request's now, with a place among those that its key may have at once. */
 async function claim<Echo>(keyed: Keyed<Echo>, taken: Taken, body: Hashed): Promise<Repetition | Refusal | undefined> {
   const { parts, request, key, exchange } = keyed
-  const { world, answers, shared, keyLimits } = parts
-  const claimParts = { ledger: world.ledger, answers, now: world.clock.now, shared }
-  const claimed = await claimAnswer(claimParts, key, request, body.hash, exchange.requestId)
+  const { keyLimits } = parts
+  const claimed = await claimAnswer(claimPartsOf(parts), key, request, body.hash, exchange.requestId)
   if (claimed === undefined || claimed instanceof Refusal) return claimed
   if (!('kind' in claimed)) {
     taken.claim = claimed

@@ -53,6 +53,20 @@ export function joinEarly(answers: AnswerMemory, { id: keyId }: Pick<KeyRecord, 
   return answers.running({ keyId, headerHash: sha256(header).toString('hex') })?.join()
 }
 
+/** Whether a request of the key was or is answered under its header: a look that takes nothing. Also where that cannot be read. */
+export async function isKnown(
+  { ledger, answers, shared }: Pick<ClaimParts, 'ledger' | 'answers' | 'shared'>,
+  { id: keyId, accountId }: Pick<KeyRecord, 'id' | 'accountId'>,
+  { headers }: Asked,
+): Promise<boolean> {
+  const header = headers.get(HEADER)
+  if (header === null || !VISIBLE_ASCII.test(header)) return false
+  const headerHash = sha256(header)
+  if (answers.find({ keyId, accountId, headerHash: headerHash.toString('hex') }) !== undefined) return true
+  if ((await shared?.isRunning({ keyId, headerHash })) === true) return true
+  return (await ledger.findIdempotency(keyId, headerHash)) !== undefined
+}
+
 /** Comes after the body, of which it takes the SHA-256, and before all that depends on it; waits for one read at most. `requestId`: of this request. */
 export async function claimAnswer(
   { ledger, answers, now, shared }: ClaimParts,

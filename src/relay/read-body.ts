@@ -57,6 +57,15 @@ export function readBody(
   return room === undefined ? read() : room.then(read)
 }
 
+/** Reads a body to its end as it was sent and keeps nothing of it: the refusal that its size or its time gives. */
+export function countBody(request: Request, time: Time, bounds: Bounds, pace: Pace = PACE): Refusal | Promise<Refusal | undefined> {
+  if (Number(request.headers.get('content-length') ?? '') > bounds.bodyBytes) return new Refusal('bodyTooLarge')
+  return counted(request, time, bounds, pace)
+}
+
+const counted = (request: Request, time: Time, bounds: Bounds, pace: Pace): Promise<Refusal | undefined> =>
+  receive(request, time, bounds, pace, (_, sentBytes) => (sentBytes > bounds.bodyBytes ? new Refusal('bodyTooLarge') : undefined))
+
 /** A body up to this size whose length is known is taken in one piece: there is nothing to count in it, and a reader costs more than the rest of the gateway. */
 const WHOLE_BYTES_MAX = 64 * 1024
 const LENGTH = /^\d{1,5}$/
@@ -89,15 +98,8 @@ async function collect(
   lease: BodyLease,
   pace: Pace,
 ): Promise<Pieces | Refusal> {
-  if (request.body === null) return []
-  const reader = request.body.getReader()
-  let stopped: Refusal | undefined
-  let sentLength = 0
-  const watch = new Watch(time, bounds.totalTimeoutMs, pace, (refusal) => {
-    stopped ??= refusal
-    reader.cancel().catch(() => undefined)
-  })
   const parts = new Parts()
+  let sentLength = 0
   // What was sent counts where more of it came than came out: bytes of which nothing comes are a load, too, and have no other end.
   const refuse = (length: number): Refusal | undefined => {
     const bytes = Math.max(length, sentLength)
@@ -108,17 +110,38 @@ async function collect(
     if (refusal === undefined) parts.add(bytes)
     return refusal
   })
-  const end = await readChunks(reader, (chunk) => {
-    sentLength += chunk.byteLength
-    watch.length = sentLength
+  const stopped = await receive(request, time, bounds, pace, (chunk, sentBytes) => {
+    sentLength = sentBytes
     return refuse(parts.length) ?? decoder.write(chunk)
+  })
+  const refusal = stopped ?? (await decoder.end())
+  decoder.close()
+  return refusal ?? (parts.length > JOINED_BYTES_MAX ? parts.pieces() : [parts.joined()])
+}
+
+/** Takes a body chunk by chunk within its time; `sentBytes`: so many have come by now. The refusal that ended it; undefined: it came to its end. */
+async function receive(
+  { body }: Pick<Request, 'body'>,
+  time: Time,
+  { totalTimeoutMs }: Pick<Bounds, 'totalTimeoutMs'>,
+  pace: Pace,
+  take: (chunk: Uint8Array, sentBytes: number) => Refusal | undefined | Promise<Refusal | undefined>,
+): Promise<Refusal | undefined> {
+  if (body === null) return undefined
+  const reader = body.getReader()
+  let stopped: Refusal | undefined
+  const watch = new Watch(time, totalTimeoutMs, pace, (refusal) => {
+    stopped ??= refusal
+    reader.cancel().catch(() => undefined)
+  })
+  const end = await readChunks(reader, (chunk) => {
+    watch.length += chunk.byteLength
+    return take(chunk, watch.length)
   })
   watch.end()
   reader.releaseLock()
-  const refusal = stopped ?? (end === 'ended' ? await decoder.end() : end)
-  decoder.close()
-  if (refusal === 'broken') return UNREADABLE
-  return refusal ?? (parts.length > JOINED_BYTES_MAX ? parts.pieces() : [parts.joined()])
+  if (stopped !== undefined || end === 'ended') return stopped
+  return end === 'broken' ? UNREADABLE : end
 }
 
 /** Stops a body that is too slow, and one that takes as long as a whole request may. */

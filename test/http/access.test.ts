@@ -134,10 +134,11 @@ test('a typo is answered without a look-up, and a known key with one', async () 
   expect(lookUps).toBe(before + 1)
 })
 
-test('the order of checks is the same on every route: path, key, rate, body, model, balance', async () => {
+test('the order of checks is the same on every route: path, key, rate, money that is used up, body, model', async () => {
   const broken = '{"model":'
   const unknownModel = (path: string) => (path === '/v1/responses' ? { model: 'gpt-9', input: 'Hi' } : { ...BODY, model: 'gpt-9' })
   const poor = await addKey(gateway.ledger, 'key_order_poor', { now: Date.now() })
+  const rich = await gateway.createKey({ id: 'key_order_rich' })
   const expired = await addKey(gateway.ledger, 'key_order_expired', { now: Date.now(), expiresAt: Date.now() - 1 })
   const both = await addKey(gateway.ledger, 'key_order_both', { now: Date.now(), expiresAt: Date.now() - 1 })
   await gateway.operate({ kind: 'setKeyActive', keyId: 'key_order_both', isActive: false, now: Date.now() })
@@ -146,13 +147,16 @@ test('the order of checks is the same on every route: path, key, rate, body, mod
     expect([path, await post('sk-wrong', broken, path)]).toEqual([path, INVALID])
     expect([path, await post(both, broken, path)]).toEqual([path, DISABLED])
     expect([path, await post(expired, broken, path)]).toEqual([path, EXPIRED])
-    expect([path, await post(poor, broken, path)]).toMatchObject([path, { status: 400, type: 'invalid_request_error' }])
-    expect([path, await post(poor, unknownModel(path), path)]).toMatchObject([
+    const isFree = path === '/v1/messages/count_tokens'
+    if (!isFree)
+      for (const body of [broken, unknownModel(path), path === '/v1/responses' ? { model: MODEL_ID, input: 'Hi' } : BODY])
+        expect([path, await post(poor, body, path)]).toEqual([path, EXHAUSTED])
+    const reader = isFree ? poor : rich
+    expect([path, await post(reader, broken, path)]).toMatchObject([path, { status: 400, type: 'invalid_request_error' }])
+    expect([path, await post(reader, unknownModel(path), path)]).toMatchObject([
       path,
       { status: 400, message: 'Model gpt-9 is not available on this API key' },
     ])
-    if (path === '/v1/messages/count_tokens') continue
-    expect([path, await post(poor, path === '/v1/responses' ? { model: MODEL_ID, input: 'Hi' } : BODY, path)]).toEqual([path, EXHAUSTED])
   }
   // A key that has used its minute up is told so before its body is read, and after its state is looked at.
   const busy = await strict.createKey({ id: 'key_busy' })

@@ -278,10 +278,10 @@ describe('in a process of 640 MiB, whose pool is 160 MiB and a share 40 MiB', ()
   afterAll(() => small.stop())
 
   /** Begins uploads that never end, one after the other, and gives the answers that came all the same. */
-  async function uploadSlowly(key: string, count: number): Promise<{ answers: Promise<unknown>[]; stop(): void }> {
+  async function uploadSlowly(key: string, count: number, path = '/v1/messages'): Promise<{ answers: Promise<unknown>[]; stop(): void }> {
     const connections = await Promise.all(Array.from({ length: count }, () => connectRaw(small.url)))
     const answers = connections.map((connection) => connection.response().catch(() => undefined))
-    const head = `POST /v1/messages HTTP/1.1\r\nHost: a\r\nx-api-key: ${key}\r\nContent-Length: ${20 * MIB}\r\n\r\n`
+    const head = `POST ${path} HTTP/1.1\r\nHost: a\r\nx-api-key: ${key}\r\nContent-Length: ${20 * MIB}\r\n\r\n`
     await Promise.all(connections.map((connection) => connection.send(head + ' '.repeat(10 * MIB))))
     return { answers, stop: () => connections.forEach((connection) => void connection.reset()) }
   }
@@ -291,23 +291,25 @@ describe('in a process of 640 MiB, whose pool is 160 MiB and a share 40 MiB', ()
     await Bun.sleep(50)
   }
 
-  test('slow uploads of a key without funds take nothing from another’s, nor from those of a third', async () => {
+  test('slow uploads of a key without funds take nothing from another’s, nor from those of a third, and none where money is needed', async () => {
     const poor = await small.createKey({ balanceUsd: '0.000001' })
     const alsoPoor = await small.createKey({ balanceUsd: '0.000001' })
     const rich = await small.createKey()
     for (const key of [poor, alsoPoor]) await spendAll(key)
     // What is known of a key's funds is a second old at most.
     await Bun.sleep(1_100)
-    const uploads = await uploadSlowly(poor, 17)
+    const unread = await uploadSlowly(poor, 17)
+    const uploads = await uploadSlowly(poor, 17, '/v1/messages/count_tokens')
     await settled(30 * MIB)
     expect(small.bodies.bytes).toBeLessThanOrEqual(40 * MIB)
     for (let i = 0; i < 4; i++) expect((await small.post('/v1/messages', rich, padded(9 * MIB))).status).toBe(200)
-    const refused = await small.post('/v1/messages', alsoPoor, padded(15 * MIB))
+    const refused = await small.post('/v1/messages/count_tokens', alsoPoor, padded(15 * MIB))
     expect([refused.status, await refused.text()]).toEqual([429, RATE_LIMITED])
     expect(refused.headers.get('retry-after')).toMatch(/^([1-9]|[12]\d|30)$/)
     expect(refused.headers.get('x-should-retry')).toBeNull()
     uploads.stop()
     await emptied()
+    unread.stop()
   }, 60_000)
 
   test('an account with funds has one share, however many keys send for it', async () => {

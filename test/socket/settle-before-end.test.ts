@@ -32,6 +32,7 @@ const delayed = (ledger: Ledger): Ledger => ({
   findKey: (hash) => ledger.findKey(hash),
   purseOf: (keyId) => ledger.purseOf(keyId),
   findIdempotency: (keyId, headerHash) => ledger.findIdempotency(keyId, headerHash),
+  isUsedUp: (keyId) => ledger.isUsedUp(keyId),
   operate: (operation) => ledger.operate(operation),
   onKeyChange: (listener) => ledger.onKeyChange(listener),
   holds: () => ledger.holds(),

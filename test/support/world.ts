@@ -164,6 +164,7 @@ const SPENDS_NOTHING = {
   settle: () => Promise.resolve('unavailable'),
   void: () => 'already',
   findIdempotency: () => Promise.resolve('unavailable'),
+  isUsedUp: () => false,
   holds: () => [],
   purseOf: () => undefined,
   operate: () => Promise.resolve({ result: 'unavailable' }),
