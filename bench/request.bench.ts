@@ -84,7 +84,10 @@ function gatewayWith(keptBy: Ledger): Handler {
     requestId: () => `req_${Bun.randomUUIDv7().replaceAll('-', '')}`,
     ledger: keptBy,
     keys: new KeyStore(keptBy, { now: base.clock.now }),
-    upstreams: onePool(fetchUpstream({ name: 'north', baseUrl: 'http://north.example', apiKey: undefined, fetch: instant }), base.wheel),
+    upstreams: onePool(
+      fetchUpstream({ name: 'north', dialect: 'strict', baseUrl: 'http://north.example', apiKey: undefined, fetch: instant }),
+      base.wheel,
+    ),
     limits: () => ({ ...LIMITS, requestsPerMinute: 1e12, bodyBytesPerMinute: 1e15, concurrentRequests: 1e6 }),
   }
   const now = world.clock.monotonicMs

@@ -30,7 +30,7 @@ const siteOf = ({ weight: _w, priority: _p, maxConcurrent: _m, ...site }: Upstre
 function embedded(): MemberConfig {
   const simulator = makeSimulator({})
   const fetch = (url: string, init: RequestInit): Promise<Response> => simulator(new Request(url, init))
-  const upstream = fetchUpstream({ name: 'simulator', baseUrl: 'http://simulator', apiKey: undefined, fetch })
+  const upstream = fetchUpstream({ name: 'simulator', dialect: 'vendor', baseUrl: 'http://simulator', apiKey: undefined, fetch })
   return { name: 'simulator', priority: 0, weight: 1, maxConcurrent: Number.POSITIVE_INFINITY, upstream }
 }
 

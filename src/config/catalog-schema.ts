@@ -2,6 +2,7 @@
 
 import { type Static, Type } from '@sinclair/typebox'
 import { REJECTIONS } from '../core/catalog.ts'
+import { DIALECTS } from '../core/native/event.ts'
 import { AUTHS, TRANSPORTS } from './config.ts'
 import { CLOSED, COUNT_MAX, milliseconds, name, positive, text, usd, variable } from './schema-values.ts'
 
@@ -9,17 +10,18 @@ const BYTES_PER_TOKEN_MAX = 100
 
 const HEADER = Type.String({ pattern: '^[!-~]([ -~]{0,998}[!-~])?$', description: 'a value of printable ASCII, 1 to 1,000 characters' })
 
+const oneOf = <Name extends string>(names: readonly Name[]) =>
+  Type.Union(
+    names.map((name) => Type.Literal(name)),
+    { description: `one of ${names.join(', ')}` },
+  )
+
 export const UPSTREAM = Type.Object(
   {
     name,
     base_url: text('an http or https address'),
     api_key_env: Type.Optional(variable('the secret')),
-    auth: Type.Optional(
-      Type.Union(
-        AUTHS.map((name) => Type.Literal(name)),
-        { description: `one of ${AUTHS.join(', ')}` },
-      ),
-    ),
+    auth: Type.Optional(oneOf(AUTHS)),
     headers: Type.Optional(
       Type.Record(Type.String({ pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$" }), HEADER, {
         ...CLOSED,
@@ -32,13 +34,9 @@ export const UPSTREAM = Type.Object(
     ),
     max_concurrent: Type.Optional(positive),
     connect_timeout_ms: Type.Optional(milliseconds),
-    transport: Type.Optional(
-      Type.Union(
-        TRANSPORTS.map((name) => Type.Literal(name)),
-        { description: `one of ${TRANSPORTS.join(', ')}` },
-      ),
-    ),
+    transport: Type.Optional(oneOf(TRANSPORTS)),
     proxy_env: Type.Optional(variable("the proxy's address")),
+    dialect: Type.Optional(oneOf(DIALECTS)),
   },
   { ...CLOSED, description: 'a table, written [[upstreams]]' },
 )

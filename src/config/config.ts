@@ -3,6 +3,7 @@
 import type { Catalog } from '../core/catalog.ts'
 import type { Limits } from '../core/limits.ts'
 import type { Picos } from '../core/money.ts'
+import type { Dialect } from '../core/native/event.ts'
 import type { ConfigProblem } from './problems.ts'
 
 export type Config = Readonly<{
@@ -91,6 +92,7 @@ export type UpstreamConfig = Readonly<{
   maxConcurrent: number
   connectTimeoutMs: number
   transport: Transport
+  dialect: Dialect
   /** What the variable holds that the file names, for `fetch`; undefined: no proxy. */
   proxyUrl: string | undefined
 }>

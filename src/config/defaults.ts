@@ -14,6 +14,8 @@ export const LEDGER_PATH = 'data/tollgate.db'
 export const LEASE_MS = 10_000
 /** Of a model's text, for estimates. */
 export const BYTES_PER_TOKEN = 4
+/** What is served there is the vendor's own: its news are passed on. */
+export const VENDOR_HOST = 'api.anthropic.com'
 export const UPSTREAM_DEFAULTS = {
   auth: 'x-api-key',
   weight: 1,

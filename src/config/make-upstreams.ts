@@ -2,7 +2,7 @@
 
 import type { UpstreamEntry } from './catalog-schema.ts'
 import type { UpstreamConfig } from './config.ts'
-import { UPSTREAM_DEFAULTS } from './defaults.ts'
+import { UPSTREAM_DEFAULTS, VENDOR_HOST } from './defaults.ts'
 import { type ConfigProblem, describe } from './problems.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -22,9 +22,10 @@ export function makeUpstreams(
     const transport = entry.transport ?? UPSTREAM_DEFAULTS.transport
     if (entry.proxy_env !== undefined && transport !== 'fetch')
       problems.push({ path: `${path}.proxy_env`, message: 'expected transport = "fetch" beside it: no other transport knows proxies' })
+    const baseUrl = baseUrlOf(entry.base_url, `${path}.base_url`, problems)
     return {
       name: entry.name,
-      baseUrl: baseUrlOf(entry.base_url, `${path}.base_url`, problems),
+      baseUrl,
       apiKey:
         env === undefined || entry.api_key_env === undefined
           ? undefined
@@ -36,6 +37,7 @@ export function makeUpstreams(
       maxConcurrent: entry.max_concurrent ?? UPSTREAM_DEFAULTS.maxConcurrent,
       connectTimeoutMs: entry.connect_timeout_ms ?? UPSTREAM_DEFAULTS.connectTimeoutMs,
       transport,
+      dialect: entry.dialect ?? (URL.parse(baseUrl)?.hostname === VENDOR_HOST ? 'vendor' : 'strict'),
       proxyUrl: env === undefined || entry.proxy_env === undefined ? undefined : proxyUrlOf(env, entry.proxy_env, path, problems),
     }
   })

@@ -1,5 +1,6 @@
 /** A stream rewriter without a stream: upstream bytes in, client bytes out. The relay owns the I/O, the time and the money. Rules: house.md "One stage". */
 
+import type { Dialect } from './native/event.ts'
 import type { Observation } from './native/observation.ts'
 import type { Refusal } from './refusal.ts'
 
@@ -24,6 +25,8 @@ export type Finished = Readonly<{ responseId: string; items: readonly FinishedIt
 export type FinishedItem = Readonly<{ id?: string; json: Written }>
 
 export interface Transcoder {
+  /** How the upstream speaks that is fed, once it is known which that is, and before its first chunk. */
+  hears(dialect: Dialect): void
   /** Feeds one chunk of the upstream's body. Must not be called again after `last` or `fault`. */
   push(chunk: Uint8Array): Pushed
   /** What it gives stands in memory of its own, apart from what it was fed, and it looks at neither again. Absent: it may. */

@@ -1,7 +1,8 @@
 /** The one call to the upstream, and the shapes of answer that are taken from it. Rules: faults.md "Before the first byte". */
 
 import type { Model } from '../core/catalog.ts'
-import { type NativeMessage, readMessage, streamOfMessage, usageOfUnusable } from '../core/native/message.ts'
+import { type NativeMessage, readMessage, usageOfUnusable } from '../core/native/message.ts'
+import { streamOfMessage } from '../core/native/stream-of-message.ts'
 import { Refusal, type RefusalName } from '../core/refusal.ts'
 import { withFirstEvent } from '../upstream/first-event.ts'
 import type { Take } from '../upstream/pool-request.ts'

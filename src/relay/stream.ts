@@ -100,6 +100,7 @@ export class ClientStream implements LiveStream, BodySink, ClientBodyUser, Timed
       this.#on({ type: 'answered', upstream: reply.upstream })
       this.#upstream = reply.body
       this.#times.upstreamAtMs = this.#nowMs()
+      this.#parts.transcoder.hears(reply.dialect)
       reply.body.take(this)
       // From its socket to the client's in one step: what looked at the beginning has nothing to do with the rest, and is not kept for it.
       this.#upstream = this.#upstream?.handOn(this)

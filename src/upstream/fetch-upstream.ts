@@ -2,6 +2,7 @@
  * A native upstream behind `fetch`: through a proxy, or the embedded simulator. Rules: faults.md "Upstream calls", "Second tries"; platform.md "Bun's fetch".
  */
 
+import type { Dialect } from '../core/native/event.ts'
 import { connectionFault } from './fault.ts'
 import { type NativeCall, replyOf, STALE_MS } from './native-reply.ts'
 import { type Access, requestFields } from './native-request.ts'
@@ -11,6 +12,7 @@ import type { Fault, Reply, Upstream, UpstreamRequest } from './upstream.ts'
 export type FetchUpstreamOptions = Access &
   Readonly<{
     name: string
+    dialect: Dialect
     /** Without a trailing slash. */
     baseUrl: string
     /** The network, or the embedded simulator. */
@@ -43,7 +45,7 @@ async function call(options: FetchUpstreamOptions, asked: NativeCall, mayRetry: 
     return connectionFault(options.name, stop.isStopped ? 'aborted' : causeOf(error))
   }
   if (response.body === null) asked.events.onOver?.()
-  return replyOf(options.name, asked, {
+  return replyOf(options, asked, {
     status: response.status,
     contentType: response.headers.get('content-type'),
     retryAfter: response.headers.get('retry-after'),

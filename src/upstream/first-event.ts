@@ -104,7 +104,7 @@ class FirstEvent implements Body, BodySink {
   readonly #onFrame: OnFrame = (text, start, end) => {
     // What came with the first event is read by whoever takes the body.
     if (this.#decide === undefined) return
-    const event = readNativeEvent(readFrame(text, start, end))
+    const event = readNativeEvent(readFrame(text, start, end), this.#reply.dialect)
     if (event === undefined || (event !== 'malformed' && event.type === 'ping')) return
     if (event === 'malformed') this.#refuse(answerFault(this.#reply.upstream, 'malformed'))
     else if (event.type === 'error') this.#refuse(errorEventFault(this.#reply.upstream, readNativeError(event.body), this.#model))

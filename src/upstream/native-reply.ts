@@ -1,5 +1,6 @@
 /** From an answer's head and body to a reply or a fault, whatever transport brought them. Rules: faults.md "Before the first byte", "Upstream calls". */
 
+import type { Dialect } from '../core/native/event.ts'
 import { answerFault, statusFault } from './fault.ts'
 import { Parts } from './read-chunks.ts'
 import type { Body, CallEvents, Fault, Reply, Stop, UpstreamRequest } from './upstream.ts'
@@ -31,8 +32,11 @@ const ERROR_BYTES_MAX = 64 * 1024
 const ERROR_CALL_MS = 1_000
 const ERROR_TEXT_MS = 250
 
+/** The upstream that answers. */
+type Answerer = Readonly<{ name: string; dialect: Dialect }>
+
 /** At once, but for an error, whose text is waited for. */
-export function replyOf(upstream: string, asked: NativeCall, answer: NativeAnswer): Reply | Fault | Promise<Fault> {
+export function replyOf({ name: upstream, dialect }: Answerer, asked: NativeCall, answer: NativeAnswer): Reply | Fault | Promise<Fault> {
   const { status, body } = answer
   if (status !== 200) return errorOf(upstream, asked, answer)
   const contentType = answer.contentType?.toLowerCase() ?? ''
@@ -41,7 +45,7 @@ export function replyOf(upstream: string, asked: NativeCall, answer: NativeAnswe
     body?.cancel()
     return { ...answerFault(upstream, 'content-type'), ...nameOf(answer) }
   }
-  return { kind: 'reply', upstream, isEventStream, body, ...nameOf(answer) }
+  return { kind: 'reply', upstream, isEventStream, dialect, body, ...nameOf(answer) }
 }
 
 const UNNAMED = {}

@@ -1,5 +1,6 @@
 /** A native upstream over sockets of our own: HTTP/1.1 on kept connections. Rules: faults.md "Upstream calls", "Second tries", "Connections". */
 
+import type { Dialect } from '../core/native/event.ts'
 import { Recent } from '../core/recent.ts'
 import type { Connection } from './connection.ts'
 import { ConnectionPool } from './connection-pool.ts'
@@ -15,6 +16,7 @@ import type { BodySink, BodySource, Fault, Reply, Stop, Upstream, UpstreamReques
 export type SocketUpstreamOptions = Access &
   Readonly<{
     name: string
+    dialect: Dialect
     /** Without a trailing slash. */
     baseUrl: string
     connectTimeoutMs: number
@@ -48,6 +50,7 @@ export function socketUpstream(options: SocketUpstreamOptions): Upstream {
 type Site = Access &
   Readonly<{
     name: string
+    dialect: Dialect
     host: string
     path: string
     pool: ConnectionPool
@@ -82,7 +85,7 @@ async function call(site: Site, asked: NativeCall): Promise<Reply | Fault> {
   const isSecondTry = rested !== undefined && 'failed' in first && first.isStale && !stop.isStopped
   const result = isSecondTry ? await sendFresh(pool, sending) : first
   if ('failed' in result) over()
-  const reply = 'failed' in result ? connectionFault(name, result.failed) : replyOf(name, asked, result)
+  const reply = 'failed' in result ? connectionFault(name, result.failed) : replyOf(site, asked, result)
   return isSecondTry ? { ...(await reply), isSecondTry } : reply
 }
 

@@ -1,6 +1,7 @@
 /** The upstream's port: one native call. The relay sees an answer or a fault, never a network. Rules: faults.md "Upstream calls". */
 
 import type { Model } from '../core/catalog.ts'
+import type { Dialect } from '../core/native/event.ts'
 import type { Refusal } from '../core/refusal.ts'
 import type { Usage } from '../core/usage.ts'
 import type { Trouble } from './breaker.ts'
@@ -76,6 +77,8 @@ export type Reply = Readonly<{
   /** Name of the upstream that answered, for the log. */
   upstream: string
   isEventStream: boolean
+  /** Of this upstream's streams. */
+  dialect: Dialect
   /** The upstream's own id of the request, where it gave one. */
   requestId?: string
   /** Must be taken or cancelled. */

@@ -153,6 +153,7 @@ priority = 1
 max_concurrent = 10
 connect_timeout_ms = 11
 transport = "fetch"
+dialect = "vendor"
 proxy_env = "PROXY_URL"
 ${UPSTREAM.replace('main', 'spare')}
 [[models]]
@@ -207,6 +208,7 @@ models = ["sl*"]
       maxConcurrent: 10,
       connectTimeoutMs: 11,
       transport: 'fetch',
+      dialect: 'vendor',
       proxyUrl: 'http://proxy.example:3128',
     },
     {
@@ -220,6 +222,7 @@ models = ["sl*"]
       maxConcurrent: 10_000,
       connectTimeoutMs: 10_000,
       transport: 'socket',
+      dialect: 'strict',
       proxyUrl: undefined,
     },
   ])
@@ -318,6 +321,7 @@ test('every mistake is named with its path, what was expected and what was found
     [UPSTREAM.replace('https://', 'https://me:hunter2@'), /^upstreams\[0\]\.base_url: expected no user and no password/],
     [UPSTREAM.replace('.com', '.com?key=hunter2'), /^upstreams\[0\]\.base_url: expected an address without "\?" and "#"$/],
     [`${UPSTREAM}api_key = "hunter2"`, /^upstreams\[0\]\.api_key: unknown name/],
+    [`${UPSTREAM}dialect = "openai"`, /^upstreams\[0\]\.dialect: expected one of vendor, strict, found "openai"$/],
     [`${UPSTREAM}transport = "http2"`, /^upstreams\[0\]\.transport: expected one of socket, fetch, found "http2"$/],
     [`${UPSTREAM}auth = "basic"`, /^upstreams\[0\]\.auth: expected one of x-api-key, bearer, found "basic"$/],
     [`${UPSTREAM}headers = { "a b" = "c" }`, /^upstreams\[0\]\.headers\.a b: expected names of headers/],
@@ -625,4 +629,14 @@ test('the address of a mail server is never shown, and other schemes than SMTP a
     expect(found).toEqual(['mail.url_env: expected an smtp or smtps address in SMTP_URL, found another text'])
   }
   expect(good(toml, { env: {}, needsSecrets: false }).mail).toBeUndefined()
+})
+
+test('the address of the vendor speaks as the vendor, unless the file says otherwise; every other one is strict', () => {
+  const dialectOf = (url: string, more = ''): unknown =>
+    good(`[[upstreams]]\nname = "a"\nbase_url = "${url}"\n${more}\n${model()}`).upstreams[0]?.dialect
+  for (const url of ['https://api.anthropic.com', 'https://API.anthropic.com/v1/']) expect(dialectOf(url)).toBe('vendor')
+  for (const url of ['https://api.anthropic.com.example', 'http://127.0.0.1:8000', 'https://llm.example.com/anthropic'])
+    expect(dialectOf(url)).toBe('strict')
+  expect(dialectOf('https://api.anthropic.com', 'dialect = "strict"')).toBe('strict')
+  expect(dialectOf('https://llm.example.com', 'dialect = "vendor"')).toBe('vendor')
 })

@@ -26,6 +26,7 @@ function plainTranscoder(): Transcoder {
   const observation: Observation = nothingSeen()
   return {
     observation,
+    hears: () => undefined,
     push(chunk) {
       const said = text(chunk)
       if (said.includes('!')) throw new Error('a bug')
@@ -116,7 +117,7 @@ function makeStream(limits: Partial<Limits> = {}, kept?: { add(bytes: Uint8Array
     ...(kept && { kept }),
     onEnd: ({ outcome }) => ended.push(outcome),
   })
-  stream.answered({ kind: 'reply', upstream: 'primary', isEventStream: true, body: upstream })
+  stream.answered({ kind: 'reply', upstream: 'primary', isEventStream: true, dialect: 'strict', body: upstream })
   return {
     stream,
     settled,

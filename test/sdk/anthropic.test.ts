@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'
 import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod'
 import { z } from 'zod'
-import { errorAnswer } from '../support/fake-upstream.ts'
+import { errorAnswer, nativeMessage } from '../support/fake-upstream.ts'
 import { startStage } from '../support/stage.ts'
 import { BREAKS, type ClientGateway, errorOf, MODEL_ID, PARALLEL, startClientGateway, WEATHER } from './client-gateway.ts'
 
@@ -213,6 +213,39 @@ test('a 400 whose details name its kind is the typed error that the SDK has for 
         },
       })
     }
+  } finally {
+    await stage.stop()
+  }
+})
+
+test('an upstream that answers a request for a stream in one piece is read as a stream: text and input come in deltas', async () => {
+  const stage = await startStage()
+  try {
+    const usage = { input_tokens: 10, output_tokens: 5 }
+    const content = [
+      { type: 'text', text: 'Good morning' },
+      { type: 'tool_use', id: 'toolu_1', name: 'weather', input: { city: 'Rome' } },
+    ]
+    stage.play(nativeMessage({ id: 'msg_1', type: 'message', role: 'assistant', model: 'x', content, stop_reason: 'tool_use', usage }))
+    const direct = new Anthropic({ apiKey: stage.secret, authToken: null, baseURL: stage.gateway.url, maxRetries: 0 })
+    const stream = direct.messages.stream(ask('x'))
+    const seen = { text: '', input: '' }
+    stream.on('text', (piece) => {
+      seen.text += piece
+    })
+    stream.on('inputJson', (piece) => {
+      seen.input += piece
+    })
+    const final = await stream.finalMessage()
+    expect(seen).toEqual({ text: 'Good morning', input: '{"city":"Rome"}' })
+    expect(final.content).toMatchObject(content)
+    expect(final.usage).toMatchObject(usage)
+    const texts = await Promise.all(
+      (['chat', 'responses'] as const).map(async (format) => (await stage.ask({ format, stream: true })).text()),
+    )
+    expect(texts[0]).toContain('"delta":{"content":"Good morning"}')
+    expect(texts[1]).toContain('"type":"response.output_text.delta"')
+    expect(texts[1]).toContain('"delta":"Good morning"')
   } finally {
     await stage.stop()
   }

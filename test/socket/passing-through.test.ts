@@ -204,3 +204,18 @@ test('content reaches the client while the upstream is still sending', async () 
     await gateway.idle()
   }
 })
+
+test('an event that the format does not have is passed on where its upstream is said to speak as the vendor, and nowhere else', async () => {
+  const [start = '', ...rest] = frames
+  const news = 'event: vibe_check\ndata: {"type":"vibe_check","mood":"calm"}\n\n'
+  const script = nativeStream(start, news, ...rest)
+  play(script)
+  expect(await (await ask({ stream: true })).text()).not.toContain('vibe_check')
+  const vendors = await startStage({ upstream: { dialect: 'vendor' } })
+  try {
+    vendors.play(script)
+    expect(await (await vendors.ask({ stream: true })).text()).toContain(news)
+  } finally {
+    await vendors.stop()
+  }
+})

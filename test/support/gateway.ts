@@ -304,6 +304,7 @@ function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<t
       maxConcurrent: 10_000,
       connectTimeoutMs: 10_000,
       transport: transportOfTests(),
+      dialect: 'strict' as const,
       proxyUrl: undefined,
       ...options.upstream,
     })),

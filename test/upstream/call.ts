@@ -8,7 +8,7 @@ import type { Body, BodySource, Fault, Reply, Stop, Upstream, UpstreamRequest } 
 import { makeTestModel } from '../support/world.ts'
 
 export const upstreamAt = (baseUrl: string, options: Partial<SocketUpstreamOptions> = {}): Upstream =>
-  socketUpstream({ name: 'north', baseUrl, apiKey: 'upstream-secret', connectTimeoutMs: 5_000, ...options })
+  socketUpstream({ name: 'north', dialect: 'strict', baseUrl, apiKey: 'upstream-secret', connectTimeoutMs: 5_000, ...options })
 
 export function request(changed: Partial<UpstreamRequest> = {}): UpstreamRequest {
   return {

@@ -17,7 +17,7 @@ test('of a burst only what decides is read here: the rest of the piece is read o
   const burst = PING + START + DELTA.repeat(500)
   const body = PushedBody.of(Buffer.from(burst))
   parsed.mockClear()
-  const reply = await withFirstEvent({ kind: 'reply', upstream: 'north', isEventStream: true, body }, makeTestModel())
+  const reply = await withFirstEvent({ kind: 'reply', upstream: 'north', isEventStream: true, dialect: 'strict', body }, makeTestModel())
   expect(parsed).toHaveBeenCalledTimes(2)
   expect(await textOf(reply)).toBe(burst)
 })
@@ -27,7 +27,7 @@ test('whoever took the body gets the rest straight from its source, and what loo
   const heard: string[] = []
   const sink = { data: (piece: Uint8Array) => void heard.push(`${piece.length}`), end: () => undefined, broken: () => undefined }
   const body = new PushedBody(source)
-  const replying = withFirstEvent({ kind: 'reply', upstream: 'north', isEventStream: true, body }, makeTestModel())
+  const replying = withFirstEvent({ kind: 'reply', upstream: 'north', isEventStream: true, dialect: 'strict', body }, makeTestModel())
   body.data(Buffer.from(START))
   const reply = await replying
   if (reply.kind === 'fault') throw new Error(reply.cause)

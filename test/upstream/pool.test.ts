@@ -79,7 +79,13 @@ function scripted(name: string, script: { behave: Behaviour; asked: UpstreamRequ
   }
 }
 
-const answer: Behaviour = () => ({ kind: 'reply', upstream: '', isEventStream: false, body: PushedBody.of(new Uint8Array()) })
+const answer: Behaviour = () => ({
+  kind: 'reply',
+  upstream: '',
+  isEventStream: false,
+  dialect: 'strict',
+  body: PushedBody.of(new Uint8Array()),
+})
 const fails =
   (cause: string, trouble?: Trouble, more: Partial<Fault> = {}): Behaviour =>
   () => ({
@@ -479,7 +485,13 @@ test('a call whose answer is under way does not hold what it sent: a stream live
   const upstream: Upstream = {
     call(_request, _stop, events) {
       held.push(events)
-      return Promise.resolve({ kind: 'reply', upstream: 'a', isEventStream: false, body: PushedBody.of(new Uint8Array()) })
+      return Promise.resolve({
+        kind: 'reply',
+        upstream: 'a',
+        isEventStream: false,
+        dialect: 'strict',
+        body: PushedBody.of(new Uint8Array()),
+      })
     },
   }
   pool.configure([{ name: 'a', priority: 0, weight: 1, maxConcurrent: 100, upstream }])

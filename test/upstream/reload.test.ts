@@ -29,6 +29,7 @@ test('connections outlive a reload that does not concern them, and a stream one 
         maxConcurrent: 10_000,
         connectTimeoutMs,
         transport: 'socket' as const,
+        dialect: 'strict' as const,
         proxyUrl: undefined,
       },
     ],

@@ -17,6 +17,8 @@ export interface Delta {
   readonly to: number
   /** True when its frame is known to begin with the right `event:` line. */
   readonly isNamed: boolean
+  /** Its data names another type than its `event:` line. */
+  readonly isRenamed?: boolean
 }
 
 /** One event as it stands in the stream: `text[start, end)`, its blank line included. */

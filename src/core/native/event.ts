@@ -1,21 +1,40 @@
-/** An event of the native stream, read from a frame and written as one. Rules: native.md "Stream", "Frames". */
+/** An event of the native stream, read from a frame and written as one. Rules: native.md "Stream", "Frames", "Dialects". */
 
 import { type ByteString, decode, encodeJson } from '../bytes/byte-string.ts'
 import { scanJson } from '../bytes/json-scan.ts'
+import { isObject, type JsonObject } from '../json.ts'
 import { JSON_DEPTH_MAX } from '../limits.ts'
 import type { RawEvent } from '../sse/read-event.ts'
 import { writeEvent } from '../sse/write-event.ts'
 
 export type NativeEvent = Readonly<{ type: string; body: Record<string, unknown> }>
 
+/**
+ * What an upstream may send. vendor: types of events that are newer than this code, too · strict: those of the format, for other servers of it, whose own
+ * types are no news of the vendor's but words of theirs.
+ */
+export type Dialect = (typeof DIALECTS)[number]
+export const DIALECTS = ['vendor', 'strict'] as const
+
+const TYPES: ReadonlySet<string> = new Set([
+  'message_start',
+  'content_block_start',
+  'content_block_delta',
+  'content_block_stop',
+  'message_delta',
+  'message_stop',
+  'ping',
+  'error',
+])
+
 /** Too short to be too deep, as most events are: each level opens and closes. */
 const SHALLOW_LENGTH_MAX = 2 * JSON_DEPTH_MAX
 
 /**
- * The native event of a frame: its JSON with the `type` it names, else the type of its `event:` line. `undefined`: nothing to act on (no data, `[DONE]`);
- * `'malformed'`: data that is not a JSON object, or one deeper or busier than a client's may be: what is made of an event is written by recursion.
+ * The native event of a frame. `undefined`: nothing to act on (no data, `[DONE]`, a type that the dialect does not have); `'malformed'`: data that is not a
+ * JSON object, or one deeper or busier than a client's may be: what is made of an event is written by recursion.
  */
-export function readNativeEvent(raw: RawEvent): NativeEvent | 'malformed' | undefined {
+export function readNativeEvent(raw: RawEvent, dialect: Dialect): NativeEvent | 'malformed' | undefined {
   if (raw.data.trim() === '' || raw.data.trim() === '[DONE]') return undefined
   if (raw.data.length > SHALLOW_LENGTH_MAX && typeof scanJson(raw.data) === 'string') return 'malformed'
   let body: unknown
@@ -24,9 +43,24 @@ export function readNativeEvent(raw: RawEvent): NativeEvent | 'malformed' | unde
   } catch {
     return 'malformed'
   }
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return 'malformed'
-  const fields = body as Record<string, unknown>
-  return { type: typeof fields['type'] === 'string' ? fields['type'] : decode(raw.event), body: fields }
+  if (!isObject(body)) return 'malformed'
+  const type = typeOf(decode(raw.event), body, dialect)
+  return type === undefined ? undefined : { type, body }
+}
+
+/** Clients dispatch on the line: where it names a type of the format, the data cannot make it another. A line of another kind says nothing. */
+function typeOf(line: string, body: JsonObject, dialect: Dialect): string | undefined {
+  if (TYPES.has(line)) return line
+  const said = typeof body['type'] === 'string' ? body['type'] : line
+  if (TYPES.has(said)) return said
+  if (isError(said, body['error'], dialect)) return 'error'
+  return dialect === 'vendor' ? said : undefined
+}
+
+/** Some servers send an error without its name, or under one of their own. */
+function isError(type: string, error: unknown, dialect: Dialect): boolean {
+  const hasError = isObject(error) || (typeof error === 'string' && error !== '')
+  return type === '' ? hasError : dialect === 'strict' && (hasError || /error$/i.test(type))
 }
 
 /** A native event: its data names its type too. */

@@ -1,12 +1,9 @@
 /** A complete native answer. Rules: native.md "Answer". */
 
-import { join, toBytes } from '../bytes/byte-string.ts'
-import { parseExact } from '../bytes/exact-json.ts'
 import { checkJsonBounds } from '../bytes/json-scan.ts'
 import { isObject } from '../json.ts'
 import { JSON_SEPARATORS_MAX } from '../limits.ts'
 import { billedUsage, isReported, mergeUsage, NOT_REPORTED, type Usage } from '../usage.ts'
-import { writeNativeEvent } from './event.ts'
 import { contentBytesOf, messageIdOf, type Observation } from './observation.ts'
 
 export type NativeMessage = Readonly<{
@@ -63,23 +60,4 @@ export function usageOfUnusable(bytes: Uint8Array): Usage | undefined {
   } catch {
     return undefined
   }
-}
-
-/** The native stream that a complete message would have been, for an upstream that answers a stream request with JSON. */
-export function streamOfMessage(message: NativeMessage): Uint8Array {
-  const { content, stop_reason, stop_sequence, ...head } = parseExact(new TextDecoder().decode(message.bytes)) as Record<string, unknown>
-  const blocks = (content as readonly unknown[]).filter(isObject)
-  const frames = [
-    writeNativeEvent('message_start', { message: { ...head, content: [], stop_reason: null, stop_sequence: null } }),
-    ...blocks.flatMap((block, index) => [
-      writeNativeEvent('content_block_start', { index, content_block: block }),
-      writeNativeEvent('content_block_stop', { index }),
-    ]),
-    writeNativeEvent('message_delta', {
-      delta: { stop_reason: stop_reason ?? null, stop_sequence: stop_sequence ?? null },
-      usage: head['usage'],
-    }),
-    writeNativeEvent('message_stop'),
-  ]
-  return toBytes(join(frames))
 }

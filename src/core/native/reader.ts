@@ -13,7 +13,7 @@ import { type Delta, DeltaFinder, type DeltaKind, type Frame } from './delta.ts'
 import { DeltaRun, type Template } from './delta-run.ts'
 import { readNativeError } from './error.ts'
 import { refusalOfErrorEvent } from './error-refusal.ts'
-import { type NativeEvent, readNativeEvent } from './event.ts'
+import { type Dialect, type NativeEvent, readNativeEvent } from './event.ts'
 import { isToldWhole, nothingSeen, type Observation, observe } from './observation.ts'
 import type { NamedModel } from './scrubbed-text.ts'
 
@@ -26,7 +26,7 @@ export interface NativeSink {
    * Where deltas of a block that needs nothing else of them are written, and between what; undefined: `delta` is to have them. Absent: it always is.
    */
   lifts?(kind: DeltaKind, index: number): Readonly<{ template: Template; out: ByteWriter }> | undefined
-  /** A frame with nothing to act on: comments, a lone `event:` line, `[DONE]`. */
+  /** A frame with nothing to act on: comments, a lone `event:` line, `[DONE]`, an event that the dialect does not have. */
   ignored(frame: Frame): void
 }
 
@@ -52,6 +52,8 @@ const SLOW_DELTAS: ReadonlyMap<unknown, { kind: DeltaKind; field: string }> = ne
 export class NativeReader {
   readonly observation: Observation = nothingSeen()
   state: ReaderState = 'reading'
+  /** Of the upstream that is read, once it is known which that is. */
+  dialect: Dialect = 'strict'
   readonly #splitter = new FrameSplitter()
   readonly #finder = new DeltaFinder()
   readonly #sink: NativeSink
@@ -123,7 +125,7 @@ export class NativeReader {
   }
 
   #readSlowly(frame: Frame): void {
-    const event = readNativeEvent(readFrame(frame.text, frame.start, frame.end))
+    const event = readNativeEvent(readFrame(frame.text, frame.start, frame.end), this.dialect)
     if (event === undefined) this.#sink.ignored(frame)
     else if (event === 'malformed') this.state = new Refusal('upstreamBroken')
     else if (event.type === 'error') this.state = refusalOfErrorEvent(readNativeError(event.body), this.#model)
@@ -158,7 +160,7 @@ export class NativeReader {
 
   /** Only an event that ends the stream is taken from a frame that the upstream did not close. */
   #closeLastFrame(rest: ByteString): void {
-    const event = readNativeEvent(readFrame(rest, 0, rest.length))
+    const event = readNativeEvent(readFrame(rest, 0, rest.length), this.dialect)
     if (event === undefined || event === 'malformed' || !CLOSING.has(event.type)) return
     const text = ascii`${withoutLineEnds(rest)}\n\n`
     this.#readSlowly({ text, start: 0, end: text.length })
@@ -183,5 +185,5 @@ function slowDelta(event: NativeEvent): Delta | undefined {
   const value = known === undefined ? undefined : fields[known.field]
   if (known === undefined || typeof value !== 'string') return undefined
   const literal = encodeJson(value)
-  return { kind: known.kind, index, literal, from: 0, to: literal.length, isNamed: false }
+  return { kind: known.kind, index, literal, from: 0, to: literal.length, isNamed: false, isRenamed: event.body['type'] !== event.type }
 }

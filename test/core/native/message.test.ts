@@ -1,8 +1,9 @@
 /** An answer in one piece is bounded and counted as its stream would be. Rules: native.md "Answer". */
 
 import { describe, expect, test } from 'bun:test'
-import { readMessage, streamOfMessage } from '../../../src/core/native/message.ts'
+import { readMessage } from '../../../src/core/native/message.ts'
 import { NativeReader } from '../../../src/core/native/reader.ts'
+import { streamOfMessage } from '../../../src/core/native/stream-of-message.ts'
 
 const MODEL = { id: 'a', upstreamModel: 'b' }
 const SINK = { delta: () => undefined, event: () => undefined, ignored: () => undefined }
@@ -61,9 +62,54 @@ describe('delivered content is counted, however it arrives', () => {
       expect(read(start(block)).observation.contentBytes).toBe(0)
   })
 
-  test('an answer in one piece counts the same when it is streamed', () => {
+  test('an answer in one piece that is streamed counts as its deltas do: with what JSON escapes', () => {
     const whole = readMessage(message(`{"type":"text","text":"a\\u00e9\\"b"},${toolUse('{"a":[1,"ü"]}')}`))
     if (whole === undefined) throw new Error('not a message')
-    expect(read(streamOfMessage(whole)).observation.contentBytes).toBe(whole.observation.contentBytes)
+    expect(whole.observation.contentBytes).toBe(5 + 14)
+    expect(read(streamOfMessage(whole)).observation.contentBytes).toBe(6 + 18)
   })
+})
+
+test('the stream of an answer in one piece has its content in deltas, of a bounded size, that join to what it was', () => {
+  const text = `${'a'.repeat(16_383)}😀${'ü'.repeat(40_000)}`
+  const input = { path: text, count: 2 }
+  const citation = { type: 'char_location', cited_text: 'x' }
+  const blocks = [
+    { type: 'thinking', thinking: text, signature: 'sig' },
+    { type: 'redacted_thinking', data: 'RW5j' },
+    { type: 'text', text, citations: [citation] },
+    { type: 'text', text: '' },
+    { type: 'tool_use', id: 't', name: 'f', input },
+    { type: 'tool_use', id: 'u', name: 'g', input: {} },
+  ]
+  const whole = readMessage(message(blocks.map((block) => JSON.stringify(block)).join(',')))
+  if (whole === undefined) throw new Error('not a message')
+  const events = Buffer.from(streamOfMessage(whole))
+    .toString()
+    .split('\n\n')
+    .filter((sent) => sent !== '')
+    .map((sent) => JSON.parse(sent.slice(sent.indexOf('data: ') + 6)))
+  const started = events.filter(({ type }) => type === 'content_block_start').map(({ content_block }) => content_block)
+  expect(started).toEqual([
+    { type: 'thinking', thinking: '', signature: '' },
+    blocks[1],
+    { type: 'text', text: '', citations: [] },
+    { type: 'text', text: '' },
+    { type: 'tool_use', id: 't', name: 'f', input: {} },
+    { type: 'tool_use', id: 'u', name: 'g', input: {} },
+  ])
+  const deltas = events.filter(({ type }) => type === 'content_block_delta')
+  const joined = (index: number, field: string) =>
+    deltas.flatMap((event) => (event.index === index ? (event.delta[field] ?? []) : [])).join('')
+  expect([joined(0, 'thinking'), joined(0, 'signature'), joined(2, 'text')]).toEqual([text, 'sig', text])
+  expect(JSON.parse(joined(4, 'partial_json'))).toEqual(input)
+  expect(deltas.filter(({ index }) => [1, 3, 5].includes(index))).toEqual([])
+  expect(deltas.filter(({ delta }) => delta.type === 'citations_delta')).toEqual([
+    { type: 'content_block_delta', index: 2, delta: { type: 'citations_delta', citation } },
+  ])
+  for (const { delta } of deltas) {
+    const piece = String(delta.text ?? delta.thinking ?? delta.partial_json ?? '')
+    expect(piece.length).toBeLessThanOrEqual(16_384)
+    expect(piece.isWellFormed()).toBe(true)
+  }
 })

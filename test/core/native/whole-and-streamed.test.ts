@@ -1,9 +1,10 @@
 /** An answer bills the same whether its upstream sends it in one piece or as a stream: the figures follow the answer, not its transport. */
 
 import { expect, test } from 'bun:test'
-import { readMessage, streamOfMessage } from '../../../src/core/native/message.ts'
+import { readMessage } from '../../../src/core/native/message.ts'
 import { finalUsage } from '../../../src/core/native/observation.ts'
 import { NativeReader, type NativeSink } from '../../../src/core/native/reader.ts'
+import { streamOfMessage } from '../../../src/core/native/stream-of-message.ts'
 import { type ExpectedUsage, GOLDEN_BOUNDS, GOLDEN_MODEL, streamCases } from '../../support/golden.ts'
 
 const NO_SINK: NativeSink = { delta: () => undefined, event: () => undefined, ignored: () => undefined }

@@ -103,6 +103,7 @@ test('prices and secrets that change are differences, without the secret', () =>
     maxConcurrent: 1,
     connectTimeoutMs: 1,
     transport: 'socket' as const,
+    dialect: 'strict' as const,
     proxyUrl: undefined,
   }
   const finer = { ...config.catalog, models: new Map([[model.id, { ...model, bytesPerToken: 3.5 }]]) }

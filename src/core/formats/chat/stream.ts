@@ -9,7 +9,7 @@ import type { Answered, Stamp } from '../../format.ts'
 import { isObject, type JsonObject } from '../../json.ts'
 import type { Delta, DeltaKind, Frame } from '../../native/delta.ts'
 import type { Template } from '../../native/delta-run.ts'
-import type { NativeEvent } from '../../native/event.ts'
+import type { Dialect, NativeEvent } from '../../native/event.ts'
 import type { Observation } from '../../native/observation.ts'
 import { NativeReader, type NativeSink } from '../../native/reader.ts'
 import { Refusal } from '../../refusal.ts'
@@ -61,6 +61,10 @@ export class ChatTranscoder implements Transcoder, NativeSink {
   fail(refusal: Refusal): Uint8Array {
     const { error, type } = errorBody(refusal)
     return toBytes(ascii`data: ${encodeJson({ error, type })}\nevent: error\n\n`)
+  }
+
+  hears(dialect: Dialect): void {
+    this.#reader.dialect = dialect
   }
 
   heartbeat(): Uint8Array {

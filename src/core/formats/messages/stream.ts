@@ -8,7 +8,7 @@ import type { Span } from '../../bytes/json-scan.ts'
 import { applyEdits, type Edit } from '../../bytes/splice.ts'
 import type { Model } from '../../catalog.ts'
 import type { Delta, Frame } from '../../native/delta.ts'
-import { type NativeEvent, writeNativeEvent } from '../../native/event.ts'
+import { type Dialect, type NativeEvent, writeNativeEvent } from '../../native/event.ts'
 import { finalCounters, type Observation } from '../../native/observation.ts'
 import { NativeReader, type NativeSink } from '../../native/reader.ts'
 import { costFields } from '../../native/shown-cost.ts'
@@ -65,6 +65,10 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
     return toBytes(concat(this.#held?.release() ?? EMPTY, writeEvent('error', encodeJson(errorEventBody(refusal)))))
   }
 
+  hears(dialect: Dialect): void {
+    this.#reader.dialect = dialect
+  }
+
   heartbeat(): Uint8Array {
     return HEARTBEAT
   }
@@ -73,24 +77,31 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
     return this.#reader.observation
   }
 
-  delta({ isNamed }: Delta, frame: Frame): void {
+  delta({ isNamed, isRenamed }: Delta, frame: Frame): void {
     this.#relay(frame)
     this.#held?.content()
     if (!isNamed) this.#nameEvent('content_block_delta', frame)
+    if (isRenamed === true) this.#editData(frame, 'content_block_delta', (text, data) => typeEdits(text, data, 'content_block_delta'))
   }
 
-  event(event: NativeEvent, frame: Frame): void {
+  event({ type, body }: NativeEvent, frame: Frame): void {
     this.#relay(frame)
-    this.#nameEvent(event.type, frame)
-    if (this.#held !== undefined) hold(this.#held, event.type, frame)
-    if (event.type === 'message_start') this.#editData(frame, event.type, (text, data) => this.#startEdits(text, data))
-    else if (event.type === 'message_delta') this.#editData(frame, event.type, (text, data) => this.#deltaEdits(text, data))
-    else if (event.type === 'message_stop') this.#stopAt = frame.start
+    this.#nameEvent(type, frame)
+    if (this.#held !== undefined) hold(this.#held, type, frame)
+    const isRenamed = typeof body['type'] === 'string' && body['type'] !== type
+    if (type === 'message_stop') this.#stopAt = frame.start
+    if (isRenamed || type === 'message_start' || type === 'message_delta')
+      this.#editData(frame, type, (text, data) => [
+        ...(isRenamed ? typeEdits(text, data, type) : []),
+        ...(type === 'message_start' ? this.#startEdits(text, data) : []),
+        ...(type === 'message_delta' ? this.#deltaEdits(text, data) : []),
+      ])
   }
 
+  /** What says nothing goes on; what has data is `[DONE]`, or an event that is not of the format. */
   ignored(frame: Frame): void {
     this.#relay(frame)
-    if (readFrame(frame.text, frame.start, frame.end).data.trim() === '[DONE]')
+    if (readFrame(frame.text, frame.start, frame.end).data.trim() !== '')
       this.#edits.push({ start: frame.start, end: frame.end, text: EMPTY })
   }
 
@@ -205,6 +216,12 @@ function hold(held: HeldEnd, type: string, { start }: Frame): void {
   if (type === 'message_delta') held.delta(start)
   else if (type !== 'message_stop' && type !== 'ping') held.content()
 }
+
+/** Some clients dispatch on the `type` in the data: it must not say another than the `event:` line. */
+const typeEdits = (text: ByteString, data: Span, type: string): readonly Edit[] =>
+  objectAt(text, data)
+    .members.filter(({ name }) => name === 'type')
+    .map(({ value }) => ({ ...value, text: encodeJson(type) }))
 
 const LINE_END = /[\r\n]/
 

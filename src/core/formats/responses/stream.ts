@@ -7,7 +7,7 @@ import { ascii, EMPTY, encodeJson, toBytes } from '../../bytes/byte-string.ts'
 import type { Answered, Stamp } from '../../format.ts'
 import { isObject, type JsonObject } from '../../json.ts'
 import type { Delta, Frame } from '../../native/delta.ts'
-import type { NativeEvent } from '../../native/event.ts'
+import type { Dialect, NativeEvent } from '../../native/event.ts'
 import type { Observation } from '../../native/observation.ts'
 import { NativeReader, type NativeSink } from '../../native/reader.ts'
 import { Refusal } from '../../refusal.ts'
@@ -64,6 +64,10 @@ export class ResponsesTranscoder implements Transcoder {
   fail(refusal: Refusal): Uint8Array {
     const error = { code: failureCode(refusal), message: refusal.message }
     return inOnePiece(this.#terminal('response.failed', { status: 'failed', error, output: this.#output.items(), usage: null }))
+  }
+
+  hears(dialect: Dialect): void {
+    this.#reader.dialect = dialect
   }
 
   heartbeat(): Uint8Array {

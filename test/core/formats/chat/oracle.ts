@@ -121,7 +121,7 @@ function eventsOf(text: string): string[] {
   const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\n|\r/)
   const add = (): void => {
     const joined = data.join('\n')
-    if (joined.trim() !== '' && joined.trim() !== '[DONE]') found.push(joined.includes('"type"') ? joined : withType(joined, name))
+    if (joined.trim() !== '' && joined.trim() !== '[DONE]') found.push(withType(joined, name))
     data = []
     name = ''
   }
@@ -138,8 +138,12 @@ function eventsOf(text: string): string[] {
 
 function withType(data: string, type: string): string {
   const event = objectOf(data)
-  return event === undefined ? data : JSON.stringify({ type, ...event })
+  const told = TYPES.includes(type) ? type : (event?.['type'] ?? type)
+  return event === undefined || event['type'] === told ? data : JSON.stringify({ ...event, type: told })
 }
+
+/** An `event:` line that names one of them wins over the data. */
+const TYPES = 'message_start content_block_start content_block_delta content_block_stop message_delta message_stop ping error'.split(' ')
 
 function objectOf(text: string): Json | undefined {
   try {

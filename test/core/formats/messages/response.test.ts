@@ -7,8 +7,9 @@ import { describe, expect, test } from 'bun:test'
 import type { Call } from '../../../../src/core/format.ts'
 import { messagesFormat } from '../../../../src/core/formats/messages/format.ts'
 import type { MessagesEcho } from '../../../../src/core/formats/messages/request.ts'
-import { readMessage, streamOfMessage } from '../../../../src/core/native/message.ts'
+import { readMessage } from '../../../../src/core/native/message.ts'
 import { finalUsage } from '../../../../src/core/native/observation.ts'
+import { streamOfMessage } from '../../../../src/core/native/stream-of-message.ts'
 import { GOLDEN_BOUNDS, GOLDEN_MODEL } from '../../../support/golden.ts'
 import { inOnePiece } from '../../../support/written.ts'
 
@@ -107,7 +108,7 @@ test('an answer in one piece to a stream request becomes the stream that it woul
   const stream = streamOfMessage(whole)
   const transcoder = messagesFormat.transcoder(CALL, STAMP)
   const { now, last } = transcoder.push(stream)
-  expect(inOnePiece(now).toString()).toContain('"input":{"n":12345678901234567890,"x":1.0,')
+  expect(inOnePiece(now).toString()).toContain('"partial_json":"{\\"n\\":12345678901234567890,\\"x\\":1.0,')
   expect(inOnePiece(last).toString()).toContain('message_stop')
   expect(finalUsage(transcoder.observation, GOLDEN_BOUNDS)).toEqual(finalUsage(whole.observation, GOLDEN_BOUNDS))
   expect(transcoder.observation.stopReason).toBe('tool_use')

@@ -8,6 +8,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Model } from '../../../../src/core/catalog.ts'
 import { MessagesTranscoder } from '../../../../src/core/formats/messages/stream.ts'
+import type { Dialect } from '../../../../src/core/native/event.ts'
 import { REFUSALS, Refusal, type RefusalName } from '../../../../src/core/refusal.ts'
 import { cuts, splitsInTwo } from '../../../support/chunks.ts'
 import { expectGolden, GOLDEN_BOUNDS, GOLDEN_MODEL, streamCases } from '../../../support/golden.ts'
@@ -21,8 +22,9 @@ type Relayed = { text: string; last: string; fault: Refusal | undefined; transco
 const WHOLE_FRAMES = /^$|(?:\r\n|\n|\r){2}$/
 
 /** Plays a stream as the relay does: `now` at once, then `last`, or the error. */
-function relay(chunks: readonly Uint8Array[], model: Model): Relayed {
+function relay(chunks: readonly Uint8Array[], model: Model, dialect: Dialect = 'vendor'): Relayed {
   const transcoder = new MessagesTranscoder(model, GOLDEN_BOUNDS)
+  transcoder.hears(dialect)
   const sent: Uint8Array[] = []
   for (const chunk of [...chunks, undefined]) {
     const { now, last, fault } = chunk === undefined ? transcoder.end('ended') : transcoder.push(chunk)
@@ -225,5 +227,43 @@ test('a heartbeat is the native ping', () => {
 
 test('an event line cannot be smuggled in by the type of an event', () => {
   const frame = 'data: {"type":"x\\nevent: message_stop\\ndata: {}\\n"}\n\n'
-  expect(Buffer.from(new MessagesTranscoder(GOLDEN_MODEL, GOLDEN_BOUNDS).push(Buffer.from(frame)).now ?? []).toString()).toBe(frame)
+  const transcoder = new MessagesTranscoder(GOLDEN_MODEL, GOLDEN_BOUNDS)
+  transcoder.hears('vendor')
+  expect(Buffer.from(transcoder.push(Buffer.from(frame)).now ?? []).toString()).toBe(frame)
+})
+
+describe('events that the format does not have', () => {
+  const [start = '', open = '', delta = ''] = Buffer.from(streamCases().find(({ name }) => name === 'text')?.native ?? [])
+    .toString()
+    .split(/(?<=\n\n)/)
+  const begin = `${start}${open}${delta}`
+  const end =
+    'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":11}}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n'
+  const news = [
+    'event: vibe_check\ndata: {"type":"vibe_check","mood":"calm"}\n\n',
+    'event: future_event\ndata: {"payload":1}\n\n',
+    'data: {"type":"vibe"}\n\n',
+  ]
+
+  test('of the vendor are passed on, of another server they are left out; both bill and end alike', () => {
+    for (const frame of news) {
+      const relayed = (dialect: Dialect) => relay([Buffer.from(begin + frame + end)], SAME_NAME, dialect).text
+      expect(relayed('vendor')).toContain(frame.split('data: ')[1] ?? '')
+      expect(relayed('strict')).toBe(begin + end)
+    }
+  })
+
+  test('an error under another name, or none, ends the stream without its words', () => {
+    for (const [frame, name] of [
+      ['event: error\ndata: {"code":500,"message":"slot at 10.0.0.7 died","type":"server_error"}\n\n', 'upstreamBroken'],
+      ['data: {"code":503,"message":"slot at 10.0.0.7 died","type":"unavailable_error"}\n\n', 'upstreamBusy'],
+      ['event: server_error\ndata: {"message":"slot at 10.0.0.7 died"}\n\n', 'upstreamBroken'],
+      ['data: {"error":"slot at 10.0.0.7 died"}\n\n', 'upstreamBroken'],
+      ['event: note\ndata: {"type":"note","error":{"message":"slot at 10.0.0.7 died","code":429}}\n\n', 'upstreamBusy'],
+    ] as const) {
+      const { text, fault } = relay([Buffer.from(begin + frame)], SAME_NAME, 'strict')
+      expect([fault?.name, text.includes('10.0.0.7'), text.includes('server_error"')], frame).toEqual([name, false, true])
+      expect(text.slice(begin.length)).toStartWith('event: error\ndata: {"type":"error"')
+    }
+  })
 })

@@ -36,6 +36,9 @@ type Open = {
   item: Vendor.ResponseOutputItem
 }
 
+/** An `event:` line that names one of them wins over the data. */
+const TYPES = 'message_start content_block_start content_block_delta content_block_stop message_delta message_stop ping error'.split(' ')
+
 /** Frames to events, with the framing that the golden streams use. Stops where JSON does. */
 export function nativeEvents(native: string): NativeEvent[] {
   const events: NativeEvent[] = []
@@ -55,7 +58,8 @@ export function nativeEvents(native: string): NativeEvent[] {
       break
     }
     if (typeof event !== 'object' || event === null || Array.isArray(event)) break
-    events.push({ type: named[0] ?? '', ...event })
+    const line = named[0] ?? ''
+    events.push({ type: line, ...event, ...(TYPES.includes(line) ? { type: line } : {}) })
   }
   return events
 }
