@@ -10,6 +10,7 @@ import type { CreditKind, Earlier, Operation } from '../ledger/operation.ts'
 import { REF_WITHOUT_BALANCE, readAmount, readBudget, readCorrection, readName, readReason, readRef } from './arguments.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
+import { withHeldNow } from './held-now.ts'
 import { operate, type Why, withReason } from './operate.ts'
 import { type PagingOptions, sayPage, withPaging } from './paging.ts'
 import { accountNamed, readReport } from './read-report.ts'
@@ -138,9 +139,10 @@ function listAccounts(context: CommandContext, { name, state, limit, cursor }: L
   return isStop(page) ? page : sayPage(context, page, accountDocument, accountTable)
 }
 
-function showAccount(context: CommandContext, name: string): ExitCode | Stop {
-  const account = accountNamed(context, name)
-  if (isStop(account)) return account
+async function showAccount(context: CommandContext, name: string): Promise<ExitCode | Stop> {
+  const found = accountNamed(context, name)
+  if (isStop(found)) return found
+  const account = await withHeldNow(context, 'accountId', found)
   context.say(accountDocument(account), () => factsText(accountFacts(account)))
   return EXIT.ok
 }

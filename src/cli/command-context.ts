@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { textOfProblem } from '../config/problems.ts'
-import { type CliEnvironment, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
+import { type CliEnvironment, clockProblem, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { copyStop } from './ledger-choice.ts'
 
 export type CommandContext = Readonly<{
@@ -20,7 +20,7 @@ export type Run = (command: Command, work: (context: CommandContext) => Promise<
 export const runWith =
   (environment: CliEnvironment, setExitCode: (code: ExitCode) => void): Run =>
   async (command, work) => {
-    const context = openContext(command, environment)
+    const context = clockProblem(environment.now()) ?? openContext(command, environment)
     const result = isStop(context) ? context : await work(context)
     setExitCode(isStop(result) ? tell(environment, result) : result)
   }

@@ -11,6 +11,7 @@ import { openReport } from '../ledger/report.ts'
 import { lockHolderOf } from '../ledger/sqlite/file-id.ts'
 import { descriptorLimit } from '../observe/descriptors.ts'
 import { isGatewayRunning } from '../operator/ask-gateways.ts'
+import { socketPathOf } from '../operator/socket-files.ts'
 import { peoplePathOf } from '../people/people-file.ts'
 import { summaryText } from './check-config.ts'
 import { configOption, printer, withJson } from './command-context.ts'
@@ -104,9 +105,15 @@ const setUp = (config: Config): readonly Finding[] => [
 
 /** Whether one runs, and how many connections it could have: the running one, or one that were started from here. */
 async function gateway(config: Config): Promise<readonly Finding[]> {
-  const isRunning = await isGatewayRunning(config.ledger.path)
+  const { path } = config.ledger
+  const isRunning = await isGatewayRunning(path)
+  const holder = lockHolderOf(path)
+  if (!isRunning && holder !== undefined) {
+    const detail = `pid ${holder} has the ledger open and does not answer at ${socketPathOf(path)}: a gateway makes its socket again within a second`
+    return [{ check: 'gateway', status: 'warning', detail }, ...descriptors(holder)]
+  }
   const detail = isRunning ? 'one is running on this ledger' : 'none is running on this ledger'
-  return [{ check: 'gateway', status: 'ok', detail }, ...descriptors(isRunning ? lockHolderOf(config.ledger.path) : 'self')]
+  return [{ check: 'gateway', status: 'ok', detail }, ...descriptors(isRunning ? holder : 'self')]
 }
 
 /** Whether a new process can take over what waits for an old one's listening socket. Rules: operator.md "Upgrade". */

@@ -30,6 +30,10 @@ export const isStop = (value: unknown): value is Stop => typeof value === 'objec
 export const wrongUse = (stop: string): Stop => ({ stop, exitCode: EXIT.usage })
 export const noLedger = (stop: string): Stop => ({ stop, exitCode: EXIT.ledger })
 
+/** Ids begin with the time, and none can be made of one before 1970; nor could what is written then be told from nothing. `now`: Unix milliseconds. */
+export const clockProblem = (now: number): Stop | undefined =>
+  now >= 0 ? undefined : { stop: `the clock says ${new Date(now).toISOString()}, before 1970: set it first`, exitCode: EXIT.finding }
+
 /** Whatever is made meanwhile is its owner's only. */
 export function asOwnersOnly<T>(make: () => T): T {
   const umask = process.umask(0o077)

@@ -5,12 +5,12 @@ import { usdFields } from '../core/money.ts'
 import { isoOrNull } from '../core/utc.ts'
 import type { Hold } from '../ledger/ledger.ts'
 import { pageOf } from '../ledger/page.ts'
-import { holdsThroughSockets } from '../operator/ask-gateways.ts'
-import { holdsPage } from '../operator/holds-page.ts'
+import { lockHolderOf } from '../ledger/sqlite/file-id.ts'
 import { type CommandContext, type Run, tell } from './command-context.ts'
 import { type ExitCode, isStop, noLedger, type Stop } from './environment.ts'
+import { holdsNow } from './held-now.ts'
 import { type PagingOptions, sayPage, withPaging } from './paging.ts'
-import { accountNamed, keyNamed, readReport } from './read-report.ts'
+import { accountNamed, keyNamed } from './read-report.ts'
 import { unanswered } from './several.ts'
 import { tableText, timeText, usdText } from './text.ts'
 
@@ -37,11 +37,14 @@ async function listHolds(
   if (isStop(account)) return account
   const query = { keyId: key?.id ?? null, accountId: account?.id ?? null, after: cursor ?? null, limit: limit + 1 }
   const { ledger } = context.config
-  const { holds, count, silent } = await holdsThroughSockets(ledger, query)
-  const marked = ledger.kind === 'postgres' ? readReport(context, (report) => report.marks(query)) : []
-  if (isStop(marked)) return marked
+  const now = await holdsNow(context, query)
+  if (isStop(now)) return now
+  const { holds, count, silent } = now
   if (ledger.kind === 'sqlite' && silent.length > 0) return noLedger('the gateway did not answer')
-  const page = pageOf(holdsPage([...marked, ...holds], query), limit, ({ requestId }) => requestId)
+  const holder = ledger.kind === 'sqlite' && count === 0 ? lockHolderOf(ledger.path) : undefined
+  if (holder !== undefined)
+    return noLedger(`pid ${holder} has the ledger open and no operator socket: a gateway makes it again within a second`)
+  const page = pageOf(holds, limit, ({ requestId }) => requestId)
   const isRunning = count > 0
   const none =
     ledger.kind === 'postgres'

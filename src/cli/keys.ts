@@ -9,12 +9,13 @@ import { KEY_EXPIRY_DAYS_MAX } from '../core/limits.ts'
 import { type Picos, ZERO } from '../core/money.ts'
 import type { KeyReport } from '../ledger/account-lists.ts'
 import { firstTopUp } from '../ledger/account-writes.ts'
-import { extension, newKey, OVERLAP_HOURS_MAX, rotation } from '../ledger/key-writes.ts'
+import { extension, newKey, OVERLAP_HOURS_MAX, PROMISED, rotation } from '../ledger/key-writes.ts'
 import { newId } from '../ledger/new-id.ts'
 import type { Operation } from '../ledger/operation.ts'
 import { type Limit, limitPicosOf, REF_WITHOUT_BALANCE, readBudget, readLimit, readName, readRef, wholeNumber } from './arguments.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
+import { withHeldNow } from './held-now.ts'
 import { keyDocument, keyFacts, keyTable } from './key-text.ts'
 import { operate, type Why, withReason } from './operate.ts'
 import { type PagingOptions, sayPage, withPaging } from './paging.ts'
@@ -34,6 +35,8 @@ type CreateOptions = Why & {
   plan: string
   expiresInDays?: number
 }
+
+type RotateOptions = Why & { overlapHours: number; now?: boolean }
 
 type ListOptions = PagingOptions & { account?: string; name?: string; state?: KeyState }
 
@@ -92,11 +95,16 @@ export function addKeys(program: Command, run: Run): void {
     )
   }
 
+  addRotate(keys, run)
+}
+
+function addRotate(keys: Command, run: Run): void {
   const rotate = withReason(withJson(keys.command('rotate')))
     .description('give a key a new secret, shown once')
     .argument(KEY, KEY_TEXT)
     .option('--overlap-hours <N>', 'how long the old secret stays valid', wholeNumber(0, OVERLAP_HOURS_MAX), 0)
-  rotate.action((key: string, options: Why & { overlapHours: number }) => run(rotate, (context) => rotateKey(context, key, options)))
+    .option('--now', 'although an earlier rotation promised an old secret more time')
+  rotate.action((key: string, options: RotateOptions) => run(rotate, (context) => rotateKey(context, key, options)))
 }
 
 function addList(keys: Command, run: Run): void {
@@ -148,9 +156,10 @@ function listKeys(context: CommandContext, { account: accountName, name, state, 
   )
 }
 
-function showKey(context: CommandContext, name: string): ExitCode | Stop {
-  const key = keyNamed(context, name)
-  if (isStop(key)) return key
+async function showKey(context: CommandContext, name: string): Promise<ExitCode | Stop> {
+  const found = keyNamed(context, name)
+  if (isStop(found)) return found
+  const key = await withHeldNow(context, 'keyId', found)
   const now = context.environment.now()
   context.say(keyDocument(key, now), () => factsText(keyFacts(key, now)))
   return EXIT.ok
@@ -180,12 +189,13 @@ function extendBy(key: KeyReport, days: number, now: number): Operation | Stop {
 async function rotateKey(
   context: CommandContext,
   name: string,
-  { overlapHours, ...why }: Why & { overlapHours: number },
+  { overlapHours, now: endsPromised, ...why }: RotateOptions,
 ): Promise<ExitCode | Stop> {
   const key = keyNamed(context, name)
   if (isStop(key)) return key
-  const { operation, secret } = rotation(key.id, overlapHours, context.environment.now())
+  const { operation, secret } = rotation(key.id, { overlapHours, endsPromised }, context.environment.now())
   const done = await operate(context, operation, { ...why, create: false })
+  if (isStop(done) && done.stop.startsWith(PROMISED)) return { ...done, stop: `${done.stop}: add --now to end it all the same` }
   return isStop(done) ? done : saySecret(context, key.id, secret, operation.oldValidUntil)
 }
 

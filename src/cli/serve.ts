@@ -9,7 +9,7 @@ import { processMemoryBytes } from '../observe/process-memory.ts'
 import { logToStderr } from '../observe/stderr.ts'
 import { guardAgainstBugs } from './bug-guard.ts'
 import { tell } from './command-context.ts'
-import { type CliEnvironment, EXIT, wrongUse } from './environment.ts'
+import { type CliEnvironment, clockProblem, EXIT, wrongUse } from './environment.ts'
 import { obeyParent } from './orders.ts'
 import { configOfPart, type Part, partsProblem } from './part.ts'
 import { ignoredProxies } from './proxies.ts'
@@ -34,6 +34,8 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
     const loaded = loadConfig({ file: options.config, folder: environment.folder, env: environment.env })
     return 'problems' in loaded || part === undefined ? loaded : configOfPart(loaded, part)
   }
+  const wrongClock = clockProblem(environment.now())
+  if (wrongClock !== undefined) return tell(environment, wrongClock)
   const config = load()
   if ('problems' in config) {
     stderr(explain(config))

@@ -24,6 +24,8 @@ export function addStatement(program: Command, run: Run): void {
 }
 
 function printStatement(context: CommandContext, name: string, range: Options): ExitCode | Stop {
+  const { from, to } = range
+  if (from !== undefined && to !== undefined && from >= to) return wrongUse('--from is not before --to')
   const account = accountNamed(context, name)
   if (isStop(account)) return account
   const { stdout, now, startWire } = context.environment

@@ -5,6 +5,7 @@ import { BALANCE_PICOS_MAX, type Picos, toExactUsdText, ZERO } from '../core/mon
 import { problemOfName } from '../core/names.ts'
 import { DAY_MS } from '../core/utc.ts'
 import { createAccount, creditAccount } from './account-operations.ts'
+import { PROMISED } from './key-writes.ts'
 import type { OperationOf } from './operation.ts'
 import { done, type Performed, refused, UNCHANGED } from './performed.ts'
 import type { Writing } from './writing.ts'
@@ -56,13 +57,17 @@ export function renameKey(writing: Writing, { kind, keyId, name }: OperationOf<'
   return done(keyId)
 }
 
-/** The old secrets end at `oldValidUntil`, or earlier where an earlier rotation said so. */
-export function rotateKey(writing: Writing, { kind, keyId, secretHash, display, oldValidUntil }: OperationOf<'rotateKey'>): Performed {
+/** The old secrets end at `oldValidUntil`, or earlier where an earlier rotation said so. Where one said later, somebody counts on it. */
+export function rotateKey(writing: Writing, operation: OperationOf<'rotateKey'>): Performed {
+  const { kind, keyId, secretHash, display, oldValidUntil, endsPromised = false } = operation
   const key = writing.statements.keyById.get({ keyId })
   if (key === undefined) return refused(`there is no key ${keyId}`)
   const hash = Buffer.from(secretHash)
   const owner = writing.statements.secretOwner.get({ hash })
   if (owner !== undefined) return owner.keyId === keyId ? UNCHANGED : refused('the new secret is taken')
+  const promised = writing.statements.promisedSecret.get({ key: key.number, now: writing.now })
+  if (!endsPromised && promised?.validUntil != null && promised.validUntil > oldValidUntil)
+    return refused(`${PROMISED} ${promised.display} until ${new Date(promised.validUntil).toISOString()}, and would end earlier`)
   const old = writing.statements.newestSecret.get({ key: key.number })
   writing.statements.endSecrets.run({ key: key.number, until: oldValidUntil })
   writing.statements.insertSecret.run({ hash, key: key.number, display, now: writing.now })

@@ -34,14 +34,17 @@ export function newKey(
 const HOUR_MS = 3_600_000
 export const OVERLAP_HOURS_MAX = 24 * KEY_EXPIRY_DAYS_MAX
 
-/** The old secret stays valid for `overlapHours`. */
+/** How the refusal of a rotation begins that would end an old secret before the time that was promised. */
+export const PROMISED = 'an earlier rotation promised the old secret'
+
+/** The old secret stays valid for `overlapHours`. `endsPromised`: also where an earlier rotation promised one before it more. */
 export function rotation(
   keyId: string,
-  overlapHours: number,
+  { overlapHours, endsPromised }: Readonly<{ overlapHours: number; endsPromised: boolean | undefined }>,
   now: number,
 ): Readonly<{ operation: OperationOf<'rotateKey'>; secret: string }> {
   const { secret, ...stored } = newSecret()
-  return { secret, operation: { kind: 'rotateKey', keyId, ...stored, oldValidUntil: now + overlapHours * HOUR_MS, now } }
+  return { secret, operation: { kind: 'rotateKey', keyId, ...stored, oldValidUntil: now + overlapHours * HOUR_MS, endsPromised, now } }
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The reads of the writer's connection: a key by its secret, what it may do, and what an operator's write must look at first. */
 
-import { and, eq, gt, sql } from 'drizzle-orm'
+import { and, desc, eq, gt, sql } from 'drizzle-orm'
 import { accounts, codeBatches, codes, credits, idempotency, keySecrets, keys, meta } from '../../db/schema.ts'
 import { type Connection, ormOf } from './connection.ts'
 
@@ -109,6 +109,14 @@ function operatorReads(db: Connection) {
       .from(keySecrets)
       .where(eq(keySecrets.keyNumber, given('key')))
       .orderBy(sql`valid_until is null desc, created_at desc`)
+      .limit(1)
+      .prepare(),
+    /** The one that a rotation left valid for the longest time from now on. */
+    promisedSecret: orm
+      .select({ display: keySecrets.display, validUntil: keySecrets.validUntil })
+      .from(keySecrets)
+      .where(and(eq(keySecrets.keyNumber, given('key')), gt(keySecrets.validUntil, given('now'))))
+      .orderBy(desc(keySecrets.validUntil))
       .limit(1)
       .prepare(),
     secretOwner: orm

@@ -53,7 +53,16 @@ export type Operation =
   | Readonly<{ kind: 'setKeyActive'; keyId: string; isActive: boolean; now: number }>
   | Readonly<{ kind: 'setKeyLimit'; keyId: string; limitPicos: Picos | null; now: number }>
   | Readonly<{ kind: 'setKeyExpiry'; keyId: string; expiresAt: number | null; now: number }>
-  | Readonly<{ kind: 'rotateKey'; keyId: string; secretHash: Uint8Array; display: string; oldValidUntil: number; now: number }>
+  /** `endsPromised`: also a secret that an earlier rotation said is valid for longer. */
+  | Readonly<{
+      kind: 'rotateKey'
+      keyId: string
+      secretHash: Uint8Array
+      display: string
+      oldValidUntil: number
+      endsPromised?: boolean | undefined
+      now: number
+    }>
   /** A batch of prepaid codes, 1 to 1,000 of the same amount. */
   | Readonly<{
       kind: 'createCodes'

@@ -67,7 +67,15 @@ const OPERATION = Type.Union([
   }),
   shape({ kind: Type.Literal('disableCodes'), batchId: id, now: time }),
   shape({ kind: Type.Literal('redeemCode'), codeHash: hash, accountId: id, creditId: id, now: time }),
-  shape({ kind: Type.Literal('rotateKey'), keyId: id, secretHash: hash, display: label, oldValidUntil: time, now: time }),
+  shape({
+    kind: Type.Literal('rotateKey'),
+    keyId: id,
+    secretHash: hash,
+    display: label,
+    oldValidUntil: time,
+    endsPromised: Type.Optional(Type.Boolean()),
+    now: time,
+  }),
 ])
 
 const act = shape({ actor: label, address: label, reason: label })

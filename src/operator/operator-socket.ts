@@ -3,7 +3,7 @@
  * made by whoever holds the ledger's lock. Rules: ledger.md "One writer"; operator.md "Socket", "Audit".
  */
 
-import { renameSync } from 'node:fs'
+import { existsSync, renameSync } from 'node:fs'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Act } from '../ledger/operation.ts'
 import { holdsPage } from './holds-page.ts'
@@ -29,25 +29,43 @@ export type ListenOptions = Readonly<{
   onBug?: (bug: unknown) => void
 }>
 
+/** Who removed its name, as one who tidies a folder does, finds it there again within a second. */
+const LOOK_EVERY_MS = 500
+
 /** Whatever socket has the name `path` belongs to a dead process: on a file call it with the ledger's lock held. */
 export function listenOnOperatorSocket(path: string, ledger: OperatedLedger, options: ListenOptions = {}): { close(): void } {
-  const { onBug = () => undefined } = options
   removeSocket(path)
+  let socket = listenAt(path, ledger, options)
+  const looking = setInterval(() => {
+    if (existsSync(path)) return
+    try {
+      const again = listenAt(path, ledger, options)
+      // Who is being answered by the old one still is.
+      socket.server.stop()
+      socket = again
+    } catch {
+      // The folder is gone, or closed to us: it is tried again.
+    }
+  }, LOOK_EVERY_MS)
+  return {
+    close() {
+      clearInterval(looking)
+      socket.server.stop(true)
+      // By now it may be the socket of another gateway, on a ledger that was put in the place of ours.
+      if (statOf(path)?.ino === socket.inode) removeSocket(path)
+    },
+  }
+}
+
+function listenAt(path: string, ledger: OperatedLedger, options: ListenOptions) {
   // Bun takes away the name that it listens on when it stops, whose ever it is by then; and who is found is to be listening.
   const first = firstNameOf(path)
   removeSocket(first)
   const umask = process.umask(UMASK)
   try {
-    const server = listenForLines(first, (line, fd) => answer(line, fd, ledger, options), onBug)
+    const server = listenForLines(first, (line, fd) => answer(line, fd, ledger, options), options.onBug ?? (() => undefined))
     renameSync(first, path)
-    const made = statOf(path)?.ino
-    return {
-      close() {
-        server.stop(true)
-        // By now it may be the socket of another gateway, on a ledger that was put in the place of ours.
-        if (statOf(path)?.ino === made) removeSocket(path)
-      },
-    }
+    return { server, inode: statOf(path)?.ino }
   } finally {
     process.umask(umask)
   }

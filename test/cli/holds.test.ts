@@ -30,7 +30,17 @@ test('holds are asked of the gateway, also those that are too young for the file
     next_cursor: 'req_2',
   })
   expect((await place.json<typeof page>('holds', 'list', '--cursor', 'req_2')).data.map(({ request_id }) => request_id)).toEqual(['req_3'])
+  const key = await place.json<{ account_id: string }>('keys', 'show', 'app')
+  expect(key).toMatchObject({ held_usd_exact: '3.000000000003', balance_usd: 100 })
+  expect(await place.json('accounts', 'enable', key.account_id)).toMatchObject({ held_usd_exact: '3.000000000003' })
   socket.close()
+  const unheard = `pid ${process.pid} has the ledger open and `
+  expect(await place.run('holds', 'list')).toMatchObject({ code: 3, out: '', err: expect.stringContaining(`${unheard}no operator socket`) })
+  const { data } = JSON.parse((await place.run('doctor', '--no-network', '--json')).out) as { data: { check: string }[] }
+  expect(data.find(({ check }) => check === 'gateway')).toMatchObject({
+    status: 'warning',
+    detail: expect.stringContaining(`${unheard}does not answer at ${place.ledgerPath}.sock`),
+  })
   await opened.ledger.close()
   place.remove()
 })

@@ -166,6 +166,10 @@ describe('keys', () => {
     })
     expect(isSecret(rotated.key)).toBeTrue()
     expect(rotated.key).not.toBe(made.key)
+    const early = await place.run('keys', 'rotate', 'app')
+    const promised = `tollgate: an earlier rotation promised the old secret ${made['display']} until ${new Date(NOW + DAY_MS).toISOString()}`
+    expect(early).toEqual({ code: 2, out: '', err: `${promised}, and would end earlier: add --now to end it all the same\n` })
+    expect(await place.json('keys', 'rotate', 'app', '--now')).toMatchObject({ old_key_valid_until: new Date(NOW).toISOString() })
     expect(await place.json('keys', 'rotate', 'app')).toMatchObject({ old_key_valid_until: new Date(NOW).toISOString() })
   })
 

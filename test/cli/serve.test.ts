@@ -29,6 +29,17 @@ test('a configuration with mistakes is 2, a sentence a mistake, and nothing is m
   expect(existsSync(place.ledgerPath)).toBeFalse()
 })
 
+test('a clock before 1970 is 1 for every command that reads or writes the ledger, and nothing is made', async () => {
+  place.now = -1
+  for (const argv of [['serve'], ['keys', 'create'], ['keys', 'list']])
+    expect(await place.run(...argv)).toEqual({
+      code: 1,
+      out: '',
+      err: 'tollgate: the clock says 1969-12-31T23:59:59.999Z, before 1970: set it first\n',
+    })
+  expect(existsSync(place.ledgerPath)).toBeFalse()
+})
+
 test('a file that is not there is 2', async () => {
   expect(await place.run('serve', '--config', 'nowhere.toml')).toMatchObject({
     code: 2,

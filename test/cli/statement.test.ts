@@ -38,6 +38,15 @@ const objects = (text: string) =>
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 
 describe('a statement', () => {
+  test('of a range that ends before it begins, or where it does, is wrong use', async () => {
+    for (const range of [
+      ['--from', '2026-11-22', '--to', '2026-11-20'],
+      ['--from', '2026-11-22T10:00:00Z', '--to', '2026-11-22T10:00:00Z'],
+    ])
+      expect(await place.run('statement', 'app', ...range)).toEqual({ code: 2, out: '', err: 'tollgate: --from is not before --to\n' })
+    await statement('--from', '2026-11-22', '--to', '2026-11-22')
+  })
+
   test('holds the head, each row, the sums and the signature, and is in order without the ledger', async () => {
     const text = await statement()
     const [head, credit, ...rest] = objects(text)

@@ -536,6 +536,32 @@ describe('the operator', () => {
     expect(find('fourth')).toBeUndefined()
   })
 
+  test('a secret that a rotation promised more time ends earlier only where that is said', () => {
+    operate(createKey('key_1', { secretHash: sha256('first') }))
+    const rotate = (secret: string, oldValidUntil: number, now: number, more = {}) =>
+      machine.ask(
+        operateTask({
+          kind: 'rotateKey',
+          keyId: 'key_1',
+          secretHash: sha256(secret),
+          display: `sk-…${secret}`,
+          oldValidUntil,
+          now,
+          ...more,
+        }),
+      )
+    const validUntil = (secret: string) => machine.ask({ kind: 'findKey', secretHash: sha256(secret) })
+    expect(rotate('second', NOW + 100, NOW)).toMatchObject({ result: 'done' })
+    const problem = `an earlier rotation promised the old secret sk-…test until ${new Date(NOW + 100).toISOString()}, and would end earlier`
+    for (const until of [NOW, NOW + 99]) expect(rotate('third', until, NOW)).toEqual({ result: 'refused', problem })
+    expect(validUntil('third')).toBeUndefined()
+    expect(validUntil('first')).toMatchObject({ secretValidUntil: NOW + 100 })
+    expect(rotate('third', NOW, NOW, { endsPromised: true })).toMatchObject({ result: 'done' })
+    expect(validUntil('first')).toMatchObject({ secretValidUntil: NOW })
+    // What was promised is over by then.
+    expect(rotate('fourth', NOW + 1, NOW + 1)).toMatchObject({ result: 'done' })
+  })
+
   test('changes name the keys that may do more or less, and whether running answers must stop', () => {
     operate({ kind: 'createAccount', accountId: 'acc_1', name: '', topUp: null, now: NOW })
     const changesOf = (operation: Operation) => {

@@ -5,7 +5,7 @@
 
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { statSync, writeFileSync } from 'node:fs'
+import { readdirSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
@@ -148,6 +148,20 @@ test('a socket file that a dead gateway left is no gateway, and the next one tak
   expect(await operateThroughSocket(place.ledgerPath, { kind: 'setAccountActive', accountId: 'a', isActive: true, now: 1 }, ACT)).toBe(
     'absent',
   )
+})
+
+test('a socket file that is removed under a gateway is there again soon, and goes with its end', async () => {
+  const path = socketPathOf(place.ledgerPath)
+  const ledger = await openAsGateway()
+  const socket = listenOnOperatorSocket(path, ledger)
+  for (let round = 0; round < 2; round++) {
+    unlinkSync(path)
+    while (!(await isGatewayRunning(place.ledgerPath))) await Bun.sleep(5)
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+  }
+  socket.close()
+  await ledger.close()
+  expect(readdirSync(dirname(path)).filter((name) => statSync(join(dirname(path), name)).isSocket())).toEqual([])
 })
 
 test('the end of a gateway takes no other’s socket along', async () => {

@@ -11,7 +11,7 @@ import { change } from './change.ts'
 import { ACT_ID, AFTER, type ConsoleActs, NO_STORE, REASON } from './console-acts.ts'
 import { extend, renameAndLimit, setActive } from './key-changes.ts'
 import { keyDocument } from './key-document.ts'
-import { DAYS_MORE, LIMIT_USD, limitOf, OVERLAP_HOURS } from './key-fields.ts'
+import { DAYS_MORE, ENDS_PROMISED, LIMIT_USD, limitOf, OVERLAP_HOURS } from './key-fields.ts'
 import { NAME, wrongName } from './name-field.ts'
 
 const PAGE = 50
@@ -115,13 +115,13 @@ export function consoleKeys({ world, people }: Site, { ask, perform, oldForm, on
     )
     .post(
       '/:keyId/rotate',
-      ({ caller, params: { keyId }, body: { id, overlap_hours, reason } }) =>
+      ({ caller, params: { keyId }, body: { id, overlap_hours: overlapHours, ends_promised: endsPromised, reason } }) =>
         once(caller, `rotate ${keyId}`, id, async () => {
-          const { operation, secret } = rotation(keyId, overlap_hours, clock.now())
+          const { operation, secret } = rotation(keyId, { overlapHours, endsPromised }, clock.now())
           const rotated = await changed(keyId, caller, reason, () => [operation])
           return rotated instanceof Response ? rotated : { id: keyId, secret }
         }),
-      { person: true, body: t.Object({ id: ACT_ID, overlap_hours: OVERLAP_HOURS, reason: REASON }) },
+      { person: true, body: t.Object({ id: ACT_ID, overlap_hours: OVERLAP_HOURS, ends_promised: ENDS_PROMISED, reason: REASON }) },
     )
     .post(
       '/:keyId/disable',

@@ -28,7 +28,9 @@ export const OVERLAP_HOURS = t.Integer({
   maximum: OVERLAP_HOURS_MAX,
   description: `A whole number of hours, 0 to ${OVERLAP_HOURS_MAX}`,
 })
-export const ROTATE = t.Object({ overlap_hours: OVERLAP_HOURS })
+/** Also an old secret that an earlier rotation promised more time. */
+export const ENDS_PROMISED = t.Optional(t.Boolean())
+export const ROTATE = t.Object({ overlap_hours: OVERLAP_HOURS, ends_promised: ENDS_PROMISED })
 
 /** Null: no limit. */
 export function limitOf(text: string | null): Readonly<{ picos: Picos | null }> | Response {

@@ -103,8 +103,8 @@ export function keyRoutes({ world, people }: Pick<Site, 'world' | 'people'>) {
     })
     .post(
       '/keys/:keyId/rotate',
-      async ({ caller, params, body: { overlap_hours } }) => {
-        const { operation, secret } = rotation(params.keyId, overlap_hours, clock.now())
+      async ({ caller, params, body: { overlap_hours: overlapHours, ends_promised: endsPromised } }) => {
+        const { operation, secret } = rotation(params.keyId, { overlapHours, endsPromised }, clock.now())
         const rotated = await changed(params, caller, () => [operation])
         return rotated instanceof Response ? rotated : { id: params.keyId, secret }
       },
@@ -124,5 +124,5 @@ const NOT_WRITTEN = 'The gateway cannot write at this moment. Look whether it wa
 function refusedInWords(problem: string) {
   if (problem.startsWith('a key named')) return refuse(409, 'Another key of this account has this name', { field: 'name' })
   if (problem.startsWith('the key id')) return refuse(409, 'This key was made already, and its secret was shown then')
-  return refuse(409, problem)
+  return refuse(409, `${problem.charAt(0).toUpperCase()}${problem.slice(1)}`)
 }

@@ -66,7 +66,12 @@ test('from its making to its end a key works as the page says, and each act is i
   expect((await ann.post(`${key}/disable`, {})).body['state']).toBe('disabled')
   expect((await ask(rotated['secret'])).status).toBe(401)
   expect((await ann.post(`${key}/enable`, {})).body['state']).toBe('live')
-  await ann.post(`${key}/rotate`, { overlap_hours: 0 })
+  expect(await ann.post(`${key}/rotate`, { overlap_hours: 0 })).toMatchObject({
+    status: 409,
+    body: { error: { message: expect.stringContaining(`An earlier rotation promised the old secret ${String(shown['display'])} until `) } },
+  })
+  expect((await ask(made.body['secret'])).status).toBe(200)
+  await ann.post(`${key}/rotate`, { overlap_hours: 0, ends_promised: true })
   expect([(await ask(made.body['secret'])).status, (await ask(rotated['secret'])).status]).toEqual([401, 401])
 
   const acts = await auditOf(body.id)

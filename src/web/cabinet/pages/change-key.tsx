@@ -7,6 +7,7 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { Choice } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
 import { NameField, UsdField } from '../../parts/name-and-amount.tsx'
+import { isPromised, OldSecret } from '../../parts/old-secret.tsx'
 import { showDate } from '../../parts/show-time.ts'
 import { Moment } from '../../parts/time.tsx'
 import { tell } from '../../parts/told.tsx'
@@ -96,14 +97,15 @@ const Rotate = ({ keys, shown, changed, made }: Part & Readonly<{ made: (secret:
   const [overlap, setOverlap] = useState('24')
   const [isSure, setSure] = useState(false)
   const act = useAct()
-  const cutsOff = overlap === '0'
+  const endsPromised = isPromised(shown.old_secret, overlap)
+  const cutsOff = overlap === '0' || endsPromised
   const submit = (): void => {
     if (cutsOff && !isSure) setSure(true)
     else rotate()
   }
   const rotate = (): void =>
     act.run(
-      () => ask(keys({ keyId: shown.id }).rotate.post({ overlap_hours: Number(overlap) })),
+      () => ask(keys({ keyId: shown.id }).rotate.post({ overlap_hours: Number(overlap), ends_promised: endsPromised })),
       ({ secret }) => {
         made(secret)
         changed()
@@ -119,11 +121,7 @@ const Rotate = ({ keys, shown, changed, made }: Part & Readonly<{ made: (secret:
     >
       <h3>New secret</h3>
       <p class="field-hint">{WORDS.rotate}</p>
-      {shown.old_secret !== null && (
-        <p class="field-hint">
-          The old secret {shown.old_secret.display} is valid until <Moment iso={shown.old_secret.valid_until} />.
-        </p>
-      )}
+      <OldSecret old={shown.old_secret} overlapHours={overlap} />
       <Choice
         label="The old secret"
         options={OVERLAPS}
@@ -133,7 +131,7 @@ const Rotate = ({ keys, shown, changed, made }: Part & Readonly<{ made: (secret:
           setSure(false)
         }}
       />
-      {cutsOff && <p class="note wary">{WORDS.cut}</p>}
+      {overlap === '0' && <p class="note wary">{WORDS.cut}</p>}
     </Form>
   )
 }

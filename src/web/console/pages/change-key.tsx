@@ -5,6 +5,7 @@ import type { Got } from '../../parts/ask.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Choice, Field } from '../../parts/field.tsx'
 import { NameField, UsdField } from '../../parts/name-and-amount.tsx'
+import { isPromised, OldSecret } from '../../parts/old-secret.tsx'
 import { showDate } from '../../parts/show-time.ts'
 import { tell } from '../../parts/told.tsx'
 import { ActDialog, ActForm } from '../act-dialog.tsx'
@@ -109,6 +110,7 @@ const OVERLAPS = [
 const Rotate = ({ keyOf, close, changed }: Options) => {
   const [overlap, setOverlap] = useState('24')
   const [secret, setSecret] = useState<string>()
+  const endsPromised = isPromised(keyOf.old_secret, overlap)
   return (
     <Dialog title={`New secret for ${titleOf(keyOf)}`} close={close}>
       {secret !== undefined ? (
@@ -116,23 +118,28 @@ const Rotate = ({ keyOf, close, changed }: Options) => {
       ) : (
         <ActForm
           title=""
-          button="Make a new secret"
+          button={endsPromised ? 'End the old secret earlier than promised' : 'Make a new secret'}
           fields={['overlap_hours']}
           close={close}
-          send={({ id, reason }) => api.keys({ keyId: keyOf.id }).rotate.post({ id, overlap_hours: Number(overlap), reason })}
+          send={({ id, reason }) =>
+            api.keys({ keyId: keyOf.id }).rotate.post({ id, overlap_hours: Number(overlap), ends_promised: endsPromised, reason })
+          }
           done={(made) => {
             setSecret(made.secret)
             changed()
           }}
         >
           {(act) => (
-            <Choice
-              label="Overlap with the old secret"
-              options={OVERLAPS}
-              value={overlap}
-              change={setOverlap}
-              error={act.errorOf('overlap_hours')}
-            />
+            <>
+              <OldSecret old={keyOf.old_secret} overlapHours={overlap} />
+              <Choice
+                label="Overlap with the old secret"
+                options={OVERLAPS}
+                value={overlap}
+                change={setOverlap}
+                error={act.errorOf('overlap_hours')}
+              />
+            </>
           )}
         </ActForm>
       )}
