@@ -139,6 +139,44 @@ test(
 )
 
 test(
+  'rows and filters of requests are in the zone of the browser, which is named, or in UTC, which it remembers',
+  async () => {
+    const page = await signedIn('acc_north', { timezoneId: 'Pacific/Auckland' })
+    await page.goto(at('acc_north', 'requests'))
+    await page.getByText('Times and days are in Pacific/Auckland.').waitFor()
+    const cell = page.locator('tbody tr time').first()
+    const shownIn = async (timeZone: string): Promise<boolean> => {
+      const iso = (await cell.getAttribute('datetime')) ?? ''
+      const options = { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit', timeZone } as const
+      return (await cell.textContent()) === new Intl.DateTimeFormat('en-GB', options).format(Date.parse(iso))
+    }
+    await until(() => shownIn('Pacific/Auckland'))
+    const spanOf = async (act: () => Promise<unknown>): Promise<readonly (string | null)[]> => {
+      const asked = page.waitForRequest((request) => /requests\?.*to=/.test(request.url()) && !request.url().includes('limit=1'))
+      await act()
+      const { searchParams } = new URL((await asked).url())
+      return [searchParams.get('from'), searchParams.get('to')]
+    }
+    await page.getByLabel('From').fill('2026-01-10')
+    expect(await spanOf(() => page.getByLabel('To', { exact: true }).fill('2026-12-10'))).toEqual([
+      '2026-01-09T11:00:00.000Z',
+      '2026-12-10T11:00:00.000Z',
+    ])
+    expect(new URL(page.url()).search).toBe('?from=2026-01-10&to=2026-12-10')
+    expect(await spanOf(() => page.getByRole('button', { name: 'Show UTC' }).click())).toEqual([
+      '2026-01-10T00:00:00.000Z',
+      '2026-12-11T00:00:00.000Z',
+    ])
+    await until(() => shownIn('UTC'))
+    await page.reload()
+    await page.getByText('Times and days are in UTC.').waitFor()
+    expect(await page.getByLabel('From').inputValue()).toBe('2026-01-10')
+    await page.context().close()
+  },
+  TIMEOUT_MS,
+)
+
+test(
   'what is shown is asked for again when the reader comes back to the window',
   async () => {
     const page = await signedIn('acc_north')

@@ -51,4 +51,7 @@ export function searchOf(query: Query): string {
   return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
 }
 
+/** Where the day behind this one begins, in UTC. */
+export const dayAfter = (day: string): string => new Date(Date.parse(`${day}T00:00:00Z`) + DAY_MS).toISOString()
+
 const dayBefore = (nowMs: number, days: number): string => new Date(nowMs - days * DAY_MS).toISOString().slice(0, 10)

@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { Field } from '../parts/field.tsx'
+import { ZoneChoice } from '../parts/zone-choice.tsx'
 import { addressOf, type Filters } from './filters.ts'
 
 type Input = Readonly<{ value: string; change: (value: string) => void }>
@@ -36,11 +37,12 @@ const Inputs = <Name extends string>({ path, filters, children }: Options<Name |
       }}
     >
       {children(input)}
-      <Field label="From (UTC)" type="date" {...input('from')} />
-      <Field label="To (UTC)" type="date" {...input('to')} />
+      <Field label="From" type="date" {...input('from')} />
+      <Field label="To" type="date" {...input('to')} />
       <button type="submit" class="primary">
         Filter
       </button>
+      <ZoneChoice />
     </form>
   )
 }

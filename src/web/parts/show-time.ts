@@ -1,16 +1,20 @@
-/** Times and counts for people: days of the ledger are UTC days; moments are shown in the reader's own zone, with the exact one in the title. */
+/** Times and counts for people: days of the ledger are UTC days; moments are shown in the reader's own zone or in UTC, with the exact one in the title. */
+
+import { isUtc } from './zone.ts'
 
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
-const DATE = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
-const MOMENT = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' })
+const inBoth = (options: Intl.DateTimeFormatOptions) => {
+  const [own, utc] = [{}, { timeZone: 'UTC' }].map((zone) => new Intl.DateTimeFormat('en-GB', { ...options, ...zone }))
+  return (iso: string): string => (isUtc.value ? utc : own)?.format(Date.parse(iso)) ?? ''
+}
 const COUNT = new Intl.NumberFormat('en-US')
 
 /** "2026-11-22" → "22 Nov". */
 export const showDay = (date: string): string => DAY.format(Date.parse(`${date}T00:00:00Z`))
 /** "22 Nov 2026". */
-export const showDate = (iso: string): string => DATE.format(Date.parse(iso))
+export const showDate = inBoth({ day: 'numeric', month: 'short', year: 'numeric' })
 /** "22 Nov, 14:03:05". */
-export const showMoment = (iso: string): string => MOMENT.format(Date.parse(iso))
+export const showMoment = inBoth({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' })
 export const showCount = (count: number): string => COUNT.format(count)
 
 /** 950 → "950 ms", 12345 → "12.3 s". */

@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks'
 import { useAsked } from '../../parts/ask.ts'
 import { Choice, Field } from '../../parts/field.tsx'
+import { dayOf } from '../../parts/zone.ts'
 import { api } from '../api.ts'
 import { keysOf } from '../keys-api.ts'
 import { keyTitle } from '../spend-api.ts'
@@ -38,8 +39,8 @@ export const RequestFilters = ({
         change={(model) => show({ model })}
       />
       <Choice label="Outcome" value={filters.outcome ?? ''} options={OUTCOME_OPTIONS} change={(outcome) => show({ outcome })} />
-      <Field label="From" type="date" value={filters.from?.slice(0, 10) ?? ''} change={(from) => show({ from })} />
-      <Field label="To (UTC)" type="date" value={filters.to?.slice(0, 10) ?? ''} change={(to) => show({ to })} />
+      <Field label="From" type="date" value={dayOf(filters.from ?? '', 'start')} change={(from) => show({ from })} />
+      <Field label="To" type="date" value={dayOf(filters.to ?? '', 'end')} change={(to) => show({ to })} />
       <Search open={open} />
     </div>
   )

@@ -13,6 +13,8 @@ import { PageHead } from '../../parts/shell.tsx'
 import { showDate } from '../../parts/show-time.ts'
 import { Empty, Show } from '../../parts/state.tsx'
 import { Pager } from '../../parts/table.tsx'
+import { withMoments } from '../../parts/zone.ts'
+import { ZoneChoice } from '../../parts/zone-choice.tsx'
 import { type AccountPageProps, pathOf } from '../account-path.ts'
 import { lookBack } from '../look-back.ts'
 import { filePath, keyTitle, spendApi } from '../spend-api.ts'
@@ -29,12 +31,14 @@ const LOOKED_EVERY_MS = 600
 export const Requests = ({ account }: AccountPageProps) => {
   const { query, route } = useLocation()
   const filters: Filters = Object.fromEntries(FILTERS.flatMap((name) => (query[name] ? [[name, query[name]]] : [])))
-  const search = searchOf(filters)
+  // As the gateway reads them: the days of the address are days of the zone that is shown.
+  const asked = withMoments(filters)
+  const search = searchOf(asked)
   const isFiltered = search !== ''
   const opened = query['request'] || undefined
   const { cursor, hasNewer, older, newer } = useKeyset()
   const walk = useRef({ turn: 0, looks: 0 })
-  const look = (after: string | undefined) => spendApi.requests(account.id, after === undefined ? filters : { ...filters, after })
+  const look = (after: string | undefined) => spendApi.requests(account.id, after === undefined ? asked : { ...asked, after })
   const { loaded, again } = useAsked(() => {
     const turn = walk.current.turn + 1
     walk.current = { turn, looks: 0 }
@@ -61,6 +65,7 @@ export const Requests = ({ account }: AccountPageProps) => {
         </a>
       </PageHead>
       <RequestFilters accountId={account.id} filters={filters} show={show} open={(request) => show({ request })} />
+      <ZoneChoice />
       <Show loaded={loaded} again={again} lines={14}>
         {({ data, next_cursor, looked_back_to }) => (
           <>

@@ -8,7 +8,7 @@ import { PageHead } from '../../parts/shell.tsx'
 import { Empty, Show } from '../../parts/state.tsx'
 import { type AccountPageProps, pathOf } from '../account-path.ts'
 import { filePath, spendApi } from '../spend-api.ts'
-import { type SpendView, searchOf, spendSearch, spendViewOf } from '../spend-view.ts'
+import { dayAfter, type SpendView, searchOf, spendSearch, spendViewOf } from '../spend-view.ts'
 import { WORDS } from './spend.words.ts'
 import { SpendChart } from './spend-chart.tsx'
 import { SpendControls } from './spend-controls.tsx'
@@ -64,7 +64,9 @@ export const Spend = ({ account }: AccountPageProps) => {
                   <SpendTable spend={shown} show={show} view={view} />
                   <Tokens usage={shown.total.usage} />
                   <p>
-                    <a href={`${pathOf(account.id, 'requests')}${searchOf({ from, to, key, model })}`}>See these requests one by one</a>
+                    <a href={`${pathOf(account.id, 'requests')}${searchOf({ from: `${from}T00:00:00Z`, to: dayAfter(to), key, model })}`}>
+                      See these requests one by one
+                    </a>
                   </p>
                 </>
               )}

@@ -8,6 +8,7 @@ import { PageHead } from '../../parts/shell.tsx'
 import { Empty, Show } from '../../parts/state.tsx'
 import { Pager, Table } from '../../parts/table.tsx'
 import { Moment } from '../../parts/time.tsx'
+import { withMoments } from '../../parts/zone.ts'
 import { api } from '../api.ts'
 import { FilterForm } from '../filter-form.tsx'
 import { addressOf, type Filters, filtersOf } from '../filters.ts'
@@ -43,7 +44,8 @@ export const AuditPage = () => {
   )
 }
 
-const Lines = ({ filters }: Readonly<{ filters: Filters<Filter> }>) => {
+const Lines = ({ filters: given }: Readonly<{ filters: Filters<Filter> }>) => {
+  const filters = withMoments(given)
   const pages = useKeyset()
   const { cursor } = pages
   const asked = JSON.stringify(filters)

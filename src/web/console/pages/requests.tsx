@@ -11,6 +11,7 @@ import { PageHead } from '../../parts/shell.tsx'
 import { Empty, Show } from '../../parts/state.tsx'
 import { Pager } from '../../parts/table.tsx'
 import { Usd } from '../../parts/usd.tsx'
+import { withMoments } from '../../parts/zone.ts'
 import { api } from '../api.ts'
 import { FilterForm } from '../filter-form.tsx'
 import { type Filters, filtersOf } from '../filters.ts'
@@ -80,9 +81,10 @@ export const RequestList = ({ query, shownMax, turn = 0 }: Readonly<{ query: Fil
   const { route } = useLocation()
   const pages = useKeyset()
   const { cursor } = pages
-  const asked = JSON.stringify(query)
+  const filters = withMoments(query)
+  const asked = JSON.stringify(filters)
   const { loaded, again } = useAsked(
-    () => api.requests.get({ query: { ...query, ...(cursor === undefined ? {} : { after: cursor }) } as Asked }),
+    () => api.requests.get({ query: { ...filters, ...(cursor === undefined ? {} : { after: cursor }) } as Asked }),
     [asked, cursor, turn],
   )
   return (
