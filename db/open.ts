@@ -1,38 +1,43 @@
 /**
  * Opening the ledger's file: the pragmas, in the order in which they work, and the refusals of a file that is not a sound ledger of this version.
- * Rules: ledger.md "Files"; platform.md "SQLite".
+ * Rules: ledger.md "Files", "Migrations"; platform.md "SQLite".
  */
 
-import { constants, type Database, SQLiteError } from 'bun:sqlite'
+import { constants, type Database } from 'bun:sqlite'
 import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { connect } from './connection.ts'
-import { APPLICATION_ID, migrate, OLDEST_VERSION, SCHEMA_VERSION } from './migrate.ts'
-
-export type DatabaseProblem = Readonly<{ problem: 'missing' | 'locked' | 'newer' | 'older' | 'corrupt' | 'unwritable'; message: string }>
+import { APPLICATION_ID, MIGRATIONS, makeTables, SCHEMA_VERSION } from './migrations.ts'
+import { type DatabaseProblem, problemOf, RESTORE_HINT, versionProblem } from './problem.ts'
 
 /** `create` makes a new ledger only where nothing is; an existing file is opened as `write` does. */
 export type Access = 'read' | 'write' | 'create'
 
-/** The caller's own look at a ledger of this version, before anything is written to it. */
-export type Refuses = (db: Database) => DatabaseProblem | undefined
+/**
+ * `refuses`: the caller's own look at a ledger, which may be an older one, before anything is written to it. `migrate`: brings an older one to this version; absent:
+ * it is refused, unless it is read `atAnyVersion`.
+ */
+type Opening = Readonly<{
+  refuses?: (db: Database) => DatabaseProblem | undefined
+  migrate?: ((db: Database) => DatabaseProblem | undefined) | undefined
+  atAnyVersion?: boolean
+}>
 
 /** Below it, a WAL may be reset under a reader (fixed in 3.51.3), and money is at stake. */
 const SQLITE_VERSION_MIN = '3.51.3'
 const BUSY_TIMEOUT_MS = 5_000
 /** A log that was longer is cut to it when it begins again. */
 export const WAL_BYTES_KEPT = 64 * 1024 * 1024
-const RESTORE_HINT = 'restore a backup (`tollgate restore FILE`), or move the file and what lies beside it away to begin a new ledger'
 
 /** An open connection with every pragma set and checked, or why there is none. Integers are bigints on it. */
-export function openDatabase(path: string, access: Access, refuses: Refuses = () => undefined): Database | DatabaseProblem {
+export function openDatabase(path: string, access: Access, opening: Opening = {}): Database | DatabaseProblem {
   try {
     if (!existsSync(path)) {
       if (access !== 'create') return { problem: 'missing', message: `there is no ledger at ${path}` }
       const problem = makeDatabase(path)
       if (problem !== undefined) return problem
     }
-    return openExisting(path, access === 'read', refuses)
+    return openExisting(path, access === 'read', opening)
   } catch (error) {
     return problemOf(error, path)
   }
@@ -87,7 +92,7 @@ function createDatabase(path: string): void {
     setConnectionPragmas(db)
     chmodSync(unfinished, 0o600)
     setPragmas(db)
-    migrate(db, 0)
+    makeTables(db)
     db.run('PRAGMA wal_checkpoint(TRUNCATE)')
   } finally {
     db.close()
@@ -96,24 +101,25 @@ function createDatabase(path: string): void {
   syncFolder(dirname(path))
 }
 
-function openExisting(path: string, isReadOnly: boolean, refuses: Refuses): Database | DatabaseProblem {
+function openExisting(path: string, isReadOnly: boolean, opening: Opening): Database | DatabaseProblem {
   const db = connect(path, isReadOnly ? { readonly: true } : { readwrite: true })
   try {
     setConnectionPragmas(db)
-    const problem = inspect(db, path, isReadOnly) ?? refuses(db)
-    if (problem !== undefined) {
-      db.close()
-      return problem
-    }
-    if (isReadOnly) return db
-    setPragmas(db)
-    migrate(db, readInteger(db, 'user_version'))
-    proveWritable(db)
-    return db
+    const problem = inspect(db, path, isReadOnly, opening) ?? opening.refuses?.(db) ?? (isReadOnly ? undefined : makeReady(db, opening))
+    if (problem === undefined) return db
+    db.close()
+    return problem
   } catch (error) {
     db.close()
     throw error
   }
+}
+
+function makeReady(db: Database, { migrate }: Opening): DatabaseProblem | undefined {
+  setPragmas(db)
+  const problem = schemaVersionOf(db) === SCHEMA_VERSION ? undefined : migrate?.(db)
+  if (problem === undefined) proveWritable(db)
+  return problem
 }
 
 /** Those that write nothing: first of all the time-out, because every later statement may meet a lock. */
@@ -123,26 +129,17 @@ function setConnectionPragmas(db: Database): void {
 }
 
 /** Looks before anything is written: a foreign file must stay as it is. */
-function inspect(db: Database, path: string, isReadOnly: boolean): DatabaseProblem | undefined {
+function inspect(db: Database, path: string, isReadOnly: boolean, { migrate, atAnyVersion = false }: Opening): DatabaseProblem | undefined {
   if (statSync(path).nlink > 1) {
     const message = `${path} has another name too (a hard link), under which its write-ahead log would not be found: remove the other name`
     return { problem: 'unwritable', message }
   }
   if (readInteger(db, 'application_id') !== APPLICATION_ID)
     return { problem: 'corrupt', message: `${path} is not a Tollgate ledger; it was left as it is: ${RESTORE_HINT}` }
-  const version = readInteger(db, 'user_version')
-  if (version > SCHEMA_VERSION) {
-    return { problem: 'newer', message: `${path} has schema version ${version}; this program knows ${SCHEMA_VERSION}: use a newer program` }
-  }
-  if (version < OLDEST_VERSION) {
-    const message = `${path} has schema version ${version}, of a preview of this program, which cannot be read; it was left as it is: move the file away to begin a new ledger`
-    return { problem: 'older', message }
-  }
-  if (isReadOnly) {
-    return version === SCHEMA_VERSION
-      ? undefined
-      : { problem: 'older', message: `${path} has schema version ${version}; start the gateway once to bring it to ${SCHEMA_VERSION}` }
-  }
+  const ofVersion = versionProblem(path, MIGRATIONS, schemaVersionOf(db), 'move the file away to begin a new ledger')
+  const mayBeOlder = migrate !== undefined || atAnyVersion
+  const refused = ofVersion?.problem === 'unmigrated' && mayBeOlder ? undefined : ofVersion
+  if (refused !== undefined || isReadOnly) return refused
   const moved = db.query<{ value: string }, []>("SELECT value FROM meta WHERE name = 'moved'").get()
   if (moved !== null) {
     const message = `${path} was copied to ${moved.value}, where its balances are spent now: name that by ledger.url_env, or restore a backup of the file`
@@ -216,6 +213,7 @@ export function readText(db: Database, pragma: string): string {
 
 const versionOf = (db: Database): string => db.query<{ version: string }, []>('SELECT sqlite_version() AS version').get()?.version ?? ''
 const readInteger = (db: Database, pragma: string): number => Number(readText(db, pragma))
+export const schemaVersionOf = (db: Database): number => readInteger(db, 'user_version')
 
 function isAtLeast(version: string, minimum: string): boolean {
   const [have, need] = [version, minimum].map((text) => text.split('.').reduce((sum, part) => sum * 1_000 + Number(part), 0))
@@ -232,23 +230,3 @@ export function syncFolder(path: string): void {
 }
 
 const isNotEmpty = (path: string): boolean => existsSync(path) && statSync(path).size > 0
-
-/** What SQLite or the file system said, as the operator should read it. Bugs are thrown on. */
-export function problemOf(error: unknown, path: string): DatabaseProblem {
-  if (error instanceof SQLiteError) {
-    switch (error.errno & 0xff) {
-      case 5: // SQLITE_BUSY
-      case 6: // SQLITE_LOCKED
-        return { problem: 'locked', message: `${path} is locked by another program` }
-      case 11: // SQLITE_CORRUPT
-      case 26: // SQLITE_NOTADB
-        return { problem: 'corrupt', message: `${path} is not a sound ledger (${error.message}); ${RESTORE_HINT}` }
-      default:
-        return { problem: 'unwritable', message: `${path} cannot be opened (${error.code ?? ''} ${error.message})` }
-    }
-  }
-  if (isSystemError(error)) return { problem: 'unwritable', message: `${path} cannot be opened (${error.message})` }
-  throw error
-}
-
-const isSystemError = (error: unknown): error is Error & { code: string } => error instanceof Error && 'syscall' in error

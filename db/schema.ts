@@ -1,5 +1,5 @@
 /**
- * The ledger's tables as drizzle sees them. The tables themselves are made by migrations/0001_init.sql, which says what each is for; test/ledger/schema.test.ts
+ * The ledger's tables as drizzle sees them. The tables themselves are made by the files in migrations/, which say what each is for; test/ledger/schema.test.ts
  * compares types, keys, indexes, CHECKs and triggers of the two.
  */
 
@@ -37,6 +37,7 @@ export const boots = sqliteTable(
     id: text('id').notNull(),
     node: text('node').notNull(),
     startedAt: whole('started_at').notNull(),
+    schemaVersion: whole('schema_version').notNull().default(2),
   },
   (table) => [uniqueIndex('boots_id').on(table.id)],
 )

@@ -104,6 +104,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     needsStatementKey: true,
     onFault,
     onStorage: (news) => metrics.storageTold(news),
+    onMigration: ({ news, fields }) => log.notice(news, fields),
   })
   // The routes and what they need are loaded while the ledger's thread opens the file.
   const [{ buildApp }, { Relay }] = await Promise.all([import('./http/app.ts'), import('./relay/relay.ts')])

@@ -3,8 +3,9 @@
  * Rules: ledger.md "Two stores".
  */
 
-import type { Access, DatabaseProblem } from '../open.ts'
-import { findLedger, migrate, type Runs, SCHEMA_VERSION } from './migrate.ts'
+import type { Access } from '../open.ts'
+import { type DatabaseProblem, versionProblem } from '../problem.ts'
+import { findLedger, MIGRATIONS, makeTables, type Runs } from './migrations.ts'
 
 const VERSION_MIN = 14
 /** Without them a crash of the server loses what was told to be kept. */
@@ -13,21 +14,34 @@ const NEVER_OFF = ['fsync', 'full_page_writes', 'synchronous_commit'] as const
 type Server = Readonly<{ version: bigint; encoding: string; isStandby: bigint } & Record<(typeof NEVER_OFF)[number], string>>
 
 /**
- * Undefined: the connection's database is a ledger of this version, made or migrated where `access` allows it. `place` as people may read it. Throws what the
+ * `migrate`: brings an older ledger to this version; absent: it is refused. `isNode`: of a node that lives, from which no migration takes what it uses, so a newer
+ * ledger is opened as well.
+ */
+type Opening = Readonly<{ migrate?: (() => DatabaseProblem | undefined) | undefined; isNode?: boolean }>
+
+/**
+ * Undefined: the connection's database is a ledger of this version, made or migrated where that is allowed. `place` as people may read it. Throws what the
  * connection throws.
  */
-export function openPostgres(db: Runs, place: string, access: Access): DatabaseProblem | undefined {
+export function openPostgres(
+  db: Runs,
+  place: string,
+  access: Access,
+  { migrate, isNode = false }: Opening = {},
+): DatabaseProblem | undefined {
   const problem = problemOfServer(db, access)
   if (problem !== undefined) return { problem: 'unwritable', message: `${place}: ${problem}` }
   const found = findLedger(db)
-  if (found.kind === 'none' && access !== 'create') return { problem: 'missing', message: `there is no ledger at ${place}` }
-  const refused = refuse(db, place, access === 'read')
-  if (refused !== undefined || access === 'read') return refused
-  if (found.kind === 'none' && !mayCreate(db))
-    return { problem: 'unwritable', message: `${place}: the role may not make the schema "ledger" or tables in it` }
-  migrate(db)
-  // Somebody with a newer program may have been faster.
-  return refuse(db, place, false) ?? problemOfRole(db, place)
+  if (found.kind === 'none') {
+    if (access !== 'create') return { problem: 'missing', message: `there is no ledger at ${place}` }
+    if (!mayCreate(db)) return { problem: 'unwritable', message: `${place}: the role may not make the schema "ledger" or tables in it` }
+    makeTables(db)
+  }
+  const refused = refuse(db, place, isNode)
+  const isDue = refused?.problem === 'unmigrated' && migrate !== undefined
+  // After a migration: another node with a newer program may have been faster.
+  const left = isDue ? (migrate() ?? refuse(db, place, isNode)) : refused
+  return left ?? (access === 'read' ? undefined : problemOfRole(db, place))
 }
 
 function problemOfServer(db: Runs, access: Access): string | undefined {
@@ -46,7 +60,7 @@ function problemOfServer(db: Runs, access: Access): string | undefined {
   return off === undefined ? undefined : `${off} is off: what is charged could be lost when the server stops; turn it on`
 }
 
-function refuse(db: Runs, place: string, isReadOnly: boolean): DatabaseProblem | undefined {
+function refuse(db: Runs, place: string, isNode: boolean): DatabaseProblem | undefined {
   const found = findLedger(db)
   switch (found.kind) {
     case 'none':
@@ -57,17 +71,13 @@ function refuse(db: Runs, place: string, isReadOnly: boolean): DatabaseProblem |
         message: `${place}: its schema "ledger" is not a Tollgate ledger; it was left as it is: name another database`,
       }
     case 'ledger':
-      break
+      return refuseVersion(place, found.version, isNode)
   }
-  const { version } = found
-  if (version > SCHEMA_VERSION)
-    return {
-      problem: 'newer',
-      message: `${place} has schema version ${version}; this program knows ${SCHEMA_VERSION}: use a newer program`,
-    }
-  if (isReadOnly && version < SCHEMA_VERSION)
-    return { problem: 'older', message: `${place} has schema version ${version}; start the gateway once to bring it to ${SCHEMA_VERSION}` }
-  return undefined
+}
+
+function refuseVersion(place: string, version: number, isNode: boolean): DatabaseProblem | undefined {
+  const problem = versionProblem(place, MIGRATIONS, version, 'name another database')
+  return problem?.problem === 'newer' && isNode ? undefined : problem
 }
 
 const mayCreate = (db: Runs): boolean =>

@@ -1,7 +1,16 @@
 /** What `tollgate doctor` says of a thing that it looked at. */
 
+import type { ReportProblem } from '../ledger/account-lists.ts'
+
 /** `warning`: works, but should be looked at. Only `problem` makes the exit code 1. */
 export type Finding = Readonly<{ check: string; status: 'ok' | 'warning' | 'problem'; detail: string }>
+
+/** What the next start of the gateway makes or migrates is no problem. */
+export const unopenedFinding = ({ problem, message }: ReportProblem): Finding => ({
+  check: 'ledger',
+  status: problem === 'missing' || problem === 'unmigrated' ? 'warning' : 'problem',
+  detail: message,
+})
 
 /** `place`: which ledger; `differences`: rows that `verify` found. */
 export const ledgerFinding = (place: string, differences: number): Finding =>

@@ -5,7 +5,7 @@ import { openForReading, readProblem } from '../ledger/open-for-reading.ts'
 import { type PostgresPlace, placeText } from '../ledger/place.ts'
 import { type ServerFacts, serverFacts } from '../ledger/postgres/server-facts.ts'
 import { Report } from '../ledger/report.ts'
-import { type Finding, ledgerFinding } from './doctor-finding.ts'
+import { type Finding, ledgerFinding, unopenedFinding } from './doctor-finding.ts'
 import type { CliEnvironment } from './environment.ts'
 import { plansLost } from './plans-lost.ts'
 import { STATEMENT_MS } from './read-report.ts'
@@ -15,7 +15,7 @@ const CLOCK_WARNING_MS = 1_000
 
 export function postgresFindings(config: Config, place: PostgresPlace, { startWire, now }: CliEnvironment): readonly Finding[] {
   const db = openForReading({ ...place, startWire, statementMs: STATEMENT_MS })
-  if ('problem' in db) return [{ check: 'ledger', status: db.problem === 'missing' ? 'warning' : 'problem', detail: db.message }]
+  if ('problem' in db) return [unopenedFinding(db)]
   try {
     const report = new Report(db, place)
     const before = now()

@@ -3,7 +3,7 @@
 import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Command, Option } from 'commander'
-import { problemOf } from '../../db/open.ts'
+import { problemOf } from '../../db/problem.ts'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { type ConfigProblems, textOfProblem } from '../config/problems.ts'
@@ -15,7 +15,7 @@ import { socketPathOf } from '../operator/socket-files.ts'
 import { peoplePathOf } from '../people/people-file.ts'
 import { summaryText } from './check-config.ts'
 import { configOption, printer, withJson } from './command-context.ts'
-import { type Finding, ledgerFinding } from './doctor-finding.ts'
+import { type Finding, ledgerFinding, unopenedFinding } from './doctor-finding.ts'
 import { postgresFindings } from './doctor-postgres.ts'
 import { upstreamFindings } from './doctor-upstreams.ts'
 import { type CliEnvironment, EXIT, type ExitCode } from './environment.ts'
@@ -150,8 +150,7 @@ function descriptors(pid: number | 'self' | undefined): readonly Finding[] {
 /** The file's mode, and what `verify` finds in it. A ledger that is not made yet is no problem: `serve` makes it. */
 function ledger(config: Config, now: number): readonly Finding[] {
   const report = openReport({ kind: 'sqlite', path: config.ledger.path })
-  if ('problem' in report)
-    return [{ check: 'ledger', status: report.problem === 'missing' ? 'warning' : 'problem', detail: report.message }]
+  if ('problem' in report) return [unopenedFinding(report)]
   try {
     const { mode } = statSync(config.ledger.path)
     return [

@@ -3,7 +3,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { problemOf } from '../../db/open.ts'
+import { problemOf } from '../../db/problem.ts'
 import type { ReportProblem } from '../ledger/account-lists.ts'
 import { type Companion, type Restored, restoreLedger } from '../ledger/sqlite/restore.ts'
 import { isGatewayRunning } from '../operator/ask-gateways.ts'

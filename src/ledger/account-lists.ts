@@ -1,7 +1,7 @@
 /** Accounts and their keys as the command line shows them: one by id or name, all a page at a time. Rules: operator.md "Lists"; keys.md "Balance of a key". */
 
 import { and, desc, eq, or, type SQL, sql } from 'drizzle-orm'
-import type { DatabaseProblem } from '../../db/open.ts'
+import type { DatabaseProblem } from '../../db/problem.ts'
 import { accounts, keys } from '../../db/schema.ts'
 import { availableOf, type KeyRecord, type KeyState } from '../core/key.ts'
 import { type Picos, picos } from '../core/money.ts'

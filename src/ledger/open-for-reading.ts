@@ -1,12 +1,14 @@
 /** A connection that cannot write, wherever the ledger is. Rules: ledger.md "Two stores", "Reads". */
 
-import { type DatabaseProblem, openDatabase, problemOf } from '../../db/open.ts'
+import { openDatabase } from '../../db/open.ts'
+import { type DatabaseProblem, problemOf } from '../../db/problem.ts'
 import type { Connection } from './connection.ts'
 import type { Place, ReadablePlace } from './place.ts'
 import { openForReading as openPostgres, readProblem as problemOfPostgres } from './postgres/reach.ts'
 
-export const openForReading = (place: ReadablePlace): Connection | DatabaseProblem =>
-  place.kind === 'sqlite' ? openDatabase(place.path, 'read') : openPostgres(place)
+/** `isNode`: for a running gateway, whose ledger may be newer than its program while nodes are replaced one by one. */
+export const openForReading = (place: ReadablePlace, isNode = false): Connection | DatabaseProblem =>
+  place.kind === 'sqlite' ? openDatabase(place.path, 'read') : openPostgres(place, isNode)
 
 /** What a read threw, as the operator should read it. Bugs are thrown on. */
 export const readProblem = (error: unknown, place: Place): DatabaseProblem =>

@@ -38,7 +38,7 @@ export class ReadConnection {
   }
 
   #open(place: Place): Answers | undefined {
-    const db = openForReading({ ...place, startWire: this.#startWire })
+    const db = openForReading({ ...place, startWire: this.#startWire }, true)
     if ('problem' in db) {
       this.#onFault({ problem: `the ledger cannot be read: ${db.message}` })
       return undefined

@@ -1,7 +1,7 @@
 /** The ledger as the command line reads it, beside a running gateway: a read-only connection of its own. Rules: ledger.md "One writer". */
 
 import { closeSync, existsSync, fsyncSync, openSync, rmSync } from 'node:fs'
-import { type DatabaseProblem, problemOf } from '../../db/open.ts'
+import { type DatabaseProblem, problemOf } from '../../db/problem.ts'
 import { AccountLists, type ReportProblem } from './account-lists.ts'
 import { statementFindings } from './against-statement.ts'
 import { CodeLists } from './code-lists.ts'

@@ -1,6 +1,7 @@
 /** What a request's end reads, and the numbers that its row names. How it is written each store says itself. Rules: ledger.md "Two stores". */
 
 import { eq, sql } from 'drizzle-orm'
+import { SCHEMA_VERSION } from '../../db/migrations.ts'
 import { boots, models, priceVersions, receipts, upstreams } from '../../db/schema.ts'
 import { type Connection, ormOf } from './connection.ts'
 
@@ -44,7 +45,12 @@ function numberStatements(db: Connection) {
   return {
     insertBoot: orm
       .insert(boots)
-      .values({ id: sql.placeholder('id'), node: sql.placeholder('node'), startedAt: sql.placeholder('startedAt') })
+      .values({
+        id: sql.placeholder('id'),
+        node: sql.placeholder('node'),
+        startedAt: sql.placeholder('startedAt'),
+        schemaVersion: SCHEMA_VERSION,
+      })
       .onConflictDoNothing()
       .prepare(),
     bootNumber: number<[string]>('SELECT number FROM boots WHERE id = ?'),

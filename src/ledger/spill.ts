@@ -1,6 +1,6 @@
 /** What was settled or released while the ledger could not be written: kept on disk, replayed once. Rules: ledger.md "Spill". */
 
-import { problemOf } from '../../db/open.ts'
+import { problemOf } from '../../db/problem.ts'
 import { SpillFile } from './spill-file.ts'
 import { canSpill, frameOf, readFrame, type Spilled } from './spill-records.ts'
 import type { NotApplied, Replayed, Store } from './store.ts'

@@ -1,10 +1,12 @@
 /** What the ledger thread is asked and what it answers, as data that crosses threads. */
 
+import type { DatabaseProblem } from '../../db/problem.ts'
 import type { FormatName } from '../core/format.ts'
 import type { KeyRecord } from '../core/key.ts'
 import type { Picos } from '../core/money.ts'
 import type { Rates } from '../core/pricing.ts'
 import type { Attempt, IdempotentUse, KeyChange, Progress, Settlement } from './ledger.ts'
+import type { MigrationNews } from './migration-news.ts'
 import type { Act, Operation, OperationResult } from './operation.ts'
 import type { Place, WritablePlace } from './place.ts'
 import type { NodeIdentity } from './postgres/node.ts'
@@ -149,8 +151,9 @@ export const unavailable = (task: Task): Answer => (task.kind === 'operate' ? { 
 /** A task under the number by which its answer finds the way back. */
 export type Numbered<T> = Readonly<{ number: number }> & T
 
+/** `migrates`: an older ledger is brought to this version; else it is refused. */
 export type ToThread =
-  | Readonly<{ kind: 'open'; place: WritablePlace; bootId: string; now: number; retryMs: number; spillBytes: number }>
+  | Readonly<{ kind: 'open'; place: WritablePlace; bootId: string; now: number; retryMs: number; spillBytes: number; migrates: boolean }>
   /** `debits`: settles as debit-records.ts writes them, after the other tasks. `prices`: versions that follow those told before. */
   | Readonly<{ kind: 'tasks'; tasks: readonly Numbered<{ task: Task }>[]; debits: Uint8Array; prices: readonly PriceVersion[] }>
   /** To a thread that does nothing else: moves the log of the ledger at `path` into it. */
@@ -175,6 +178,7 @@ export type Opened = Readonly<{ recovered: number; wasLeftOpen: boolean; replaye
 export type FromThread =
   | (Readonly<{ kind: 'opened' }> & Opened)
   | Readonly<{ kind: 'problem'; problem: OpenProblem }>
+  | (Readonly<{ kind: 'migrating' }> & MigrationNews)
   | Committed
   | Readonly<{ kind: 'fault'; fault: LedgerFault }>
   /** The files at the path are not those that are open any more, and why; undefined: they are again. */
@@ -215,4 +219,4 @@ export type Committed = Readonly<{
   replayed?: readonly string[]
 }>
 
-export type OpenProblem = Readonly<{ problem: 'missing' | 'locked' | 'newer' | 'older' | 'corrupt' | 'unwritable'; message: string }>
+export type OpenProblem = DatabaseProblem

@@ -1,5 +1,6 @@
 /** The ledger thread as the gateway holds it: a Worker that was told to open the file, and what is heard of it. */
 
+import type { TellMigration } from './migration-news.ts'
 import { placeText, type WritablePlace } from './place.ts'
 import type { Committed, FromThread, LedgerFault, Loss, Opened, OpenProblem, ToThread } from './task.ts'
 
@@ -14,6 +15,8 @@ export type ThreadOptions = Readonly<{
   /** Room for what is settled while the ledger cannot be written; 0: none is kept. */
   spillBytes: number
   onFault: (fault: LedgerFault) => void
+  /** Is told of each step by which an older ledger is brought to this version; absent: it is refused. */
+  onMigration?: TellMigration
 }>
 
 export type ThreadHandle = Readonly<{
@@ -34,7 +37,7 @@ export type ThreadListener = Readonly<{
 }>
 
 export function enterThread(options: ThreadOptions, listener: ThreadListener): ThreadHandle {
-  const { bootId, retryMs, spillBytes, now, startThread, onFault } = options
+  const { bootId, retryMs, spillBytes, now, startThread, onFault, onMigration } = options
   const { promise: opened, resolve } = Promise.withResolvers<Opened | OpenProblem>()
   const place = options.place()
   const worker = startThread()
@@ -45,6 +48,8 @@ export function enterThread(options: ThreadOptions, listener: ThreadListener): T
         return resolve({ recovered: message.recovered, wasLeftOpen: message.wasLeftOpen, replayed: message.replayed })
       case 'problem':
         return resolve(message.problem)
+      case 'migrating':
+        return onMigration?.({ news: message.news, fields: message.fields })
       case 'committed':
         return listener.onCommitted(message)
       case 'lost':
@@ -69,6 +74,6 @@ export function enterThread(options: ThreadOptions, listener: ThreadListener): T
   })
   // Only values that structured clone copies: no functions, no classes of ours.
   const post = (message: ToThread): void => worker.postMessage(message)
-  post({ kind: 'open', place, bootId, now: now(), retryMs, spillBytes })
+  post({ kind: 'open', place, bootId, now: now(), retryMs, spillBytes, migrates: onMigration !== undefined })
   return { opened, post, terminate: () => worker.terminate() }
 }

@@ -8,6 +8,7 @@ import { parentPort } from 'node:worker_threads'
 import { damageIn } from '../../db/open.ts'
 import { CommitLoop, type NumberedTask } from './commit-loop.ts'
 import { type NumberedDebit, readDebits } from './debit-records.ts'
+import type { TellMigration } from './migration-news.ts'
 import { placeText } from './place.ts'
 import { openStore as openPostgres } from './postgres/open-store.ts'
 import { ReadConnection } from './read-connection.ts'
@@ -81,7 +82,7 @@ type Writing = Opened & Readonly<{ loop: CommitLoop; opened: OpenedStore; close:
 
 function open(message: Extract<ToThread, { kind: 'open' }>, say: (message: FromThread) => void): Writing | OpenProblem {
   const { place, now, retryMs, spillBytes } = message
-  const opened = openStoreAt(message)
+  const opened = openStoreAt(message, (news) => say({ kind: 'migrating', ...news }))
   if ('problem' in opened) return opened
   const { store, wasLeftOpen } = opened
   const spill = Spill.open(opened.spills.own, store, spillBytes)
@@ -121,9 +122,11 @@ function waiveLeft(store: Store, say: (message: FromThread) => void): void {
 const leftSpills = ({ spills, store }: OpenedStore): readonly Spill[] =>
   spills.left.map((path) => Spill.open(path, store, 0)).filter((spill) => spill instanceof Spill)
 
-function openStoreAt(message: Extract<ToThread, { kind: 'open' }>): OpenedStore | OpenProblem {
-  const { place, bootId, now } = message
-  return place.kind === 'sqlite' ? openFile(place, bootId, now) : openPostgres({ ...place, startWire })
+/** On Postgres it was migrated before. */
+function openStoreAt(message: Extract<ToThread, { kind: 'open' }>, tell: TellMigration): OpenedStore | OpenProblem {
+  const { place, bootId, now, migrates } = message
+  if (place.kind === 'postgres') return openPostgres({ ...place, startWire })
+  return openFile(place, { bootId, now, tell: migrates ? tell : undefined })
 }
 
 /** Behind the start: nothing is kept yet. */

@@ -188,7 +188,7 @@ describe('verify --against', () => {
       db.query('UPDATE receipts SET hash = ? WHERE seq = ?').run(hash, seq)
     }
     db.query('UPDATE accounts SET chain_hash = ?').run(Buffer.from(previous, 'hex'))
-    const triggers = readFileSync(join(import.meta.dir, '../../db/migrations/0001_init.sql'), 'utf8')
+    const triggers = readFileSync(join(import.meta.dir, '../../db/migrations/0002_init.sql'), 'utf8')
     for (const [text] of triggers.matchAll(/CREATE TRIGGER receipts_(no_update|exact_price) [\s\S]*?END;/g)) db.run(text.slice(0, -1))
     db.close()
     expect(await place.run('verify')).toMatchObject({ code: 0 })

@@ -190,7 +190,7 @@ test('verify is silent on a sound ledger and names each thing that was tampered 
       "INSERT INTO audit_log (at, action, target, after) SELECT at, action, target, after FROM audit_log WHERE action = 'credit'",
       'a credit has its line',
     ],
-    ["INSERT INTO boots VALUES (9, 'boot-dead', 'n', 0); UPDATE marks SET boot_number = 9", 'held by the process that opened'],
+    ["INSERT INTO boots VALUES (9, 'boot-dead', 'n', 0, 3); UPDATE marks SET boot_number = 9", 'held by the process that opened'],
     ['SELECT 1', 'the schema is that of this program'],
   ]
   const sound = reportAt(makeLedger())

@@ -63,9 +63,11 @@ export class FileGround implements Ground {
   }
 
   open({ place: { path }, bootId, now }: Opening, fault: () => Fault): GroundStore | OpenProblem {
-    const db = openDatabase(path, 'write', (given) => {
-      limit(given, fault())
-      return undefined
+    const db = openDatabase(path, 'write', {
+      refuses(given) {
+        limit(given, fault())
+        return undefined
+      },
     })
     if ('problem' in db) return db
     let flushed = 0

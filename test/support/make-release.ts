@@ -9,7 +9,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
-import { MIGRATIONS_TEXT } from '../../db/postgres/migrate.ts'
+import { MIGRATIONS_TEXT } from '../../db/postgres/migrations.ts'
 import { type GatewayProcess, type Key, Place, SOURCE } from '../crash/process.ts'
 import { startPostgres } from './postgres-server.ts'
 

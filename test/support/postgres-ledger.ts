@@ -1,6 +1,6 @@
 /** Ledgers on Postgres for tests: an empty one, and one that is a copy of a file. */
 
-import { migrate } from '../../db/postgres/migrate.ts'
+import { makeTables } from '../../db/postgres/migrations.ts'
 import type { Connection } from '../../src/ledger/connection.ts'
 import type { PostgresConnection } from '../../src/ledger/postgres/connection.ts'
 import { copyLedger } from '../../src/ledger/postgres/copy.ts'
@@ -9,7 +9,7 @@ import { connectPostgres } from './postgres-connection.ts'
 
 export async function emptyLedger(): Promise<PostgresConnection> {
   const db = connectPostgres(await postgres().createDatabase(), { timeoutMs: 30_000 })
-  migrate(db)
+  makeTables(db)
   return db
 }
 

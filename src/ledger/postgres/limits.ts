@@ -1,4 +1,4 @@
-/** Limits of keys over all nodes, on Postgres (db/postgres/migrations/limits.sql). Rules: keys.md "Limits over nodes". */
+/** Limits of keys over all nodes, on Postgres (db/postgres/migrations/0002_limits.sql). Rules: keys.md "Limits over nodes". */
 
 import type { LimitAsk, LimitGrant, SharedLimits } from '../shared-limits.ts'
 import type { NodeIdentity } from './node.ts'

@@ -6,6 +6,7 @@
  * and leases", "Fencing".
  */
 
+import { SCHEMA_VERSION } from '../../../db/postgres/migrations.ts'
 import { SessionFailure } from './session.ts'
 
 /** `lane`: of the chains. `boot`: the number of `bootId`. The three numbers together are its right to write. */
@@ -166,7 +167,7 @@ export class LedgerNode {
     this.#bootId ??= this.#options.bootId()
     const bootId = this.#bootId
     const sentAt = this.#clocks()
-    const [row] = await session.ask<Registered>('SELECT * FROM register_node($1, $2, $3)', [name, bootId, termMs])
+    const [row] = await session.ask<Registered>('SELECT * FROM register_node_3($1, $2, $3, $4)', [name, bootId, termMs, SCHEMA_VERSION])
     if (row === undefined) throw new Error('a node was registered without a lane')
     const identity = { lane: Number(row.own_lane), boot: Number(row.own_boot), bootId, epoch: Number(row.own_epoch) }
     this.#bootId = undefined

@@ -3,7 +3,7 @@
  * statement. A node that has none does not start then: what was given out could not be told from what anybody signed. Rules: ledger.md "Statements".
  */
 
-import type { DatabaseProblem } from '../../../db/open.ts'
+import type { DatabaseProblem } from '../../../db/problem.ts'
 import type { Connection } from '../connection.ts'
 import { type PostgresPlace, placeText } from '../place.ts'
 import { statementKeyAt } from '../statement-key.ts'

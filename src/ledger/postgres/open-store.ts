@@ -17,7 +17,7 @@ export function openStore(
   const { identity, spills } = place
   if (identity === undefined) return { problem: 'locked', message: `${placeText(place)}: this process is no node of it` }
   const db = connectTo(place, 'write', 'writes', { lockMs: LOCK_MS })
-  const opened = whileAsking(place, () => openPostgres(db, placeText(place), 'write') ?? new PostgresStore(db, identity))
+  const opened = whileAsking(place, () => openPostgres(db, placeText(place), 'write', { isNode: true }) ?? new PostgresStore(db, identity))
   if ('problem' in opened) {
     db.close()
     return opened

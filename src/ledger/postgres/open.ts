@@ -3,8 +3,8 @@
  * Rules: ledger.md "Two stores"; nodes.md "Lanes and leases".
  */
 
-import { problemOf } from '../../../db/open.ts'
 import { openPostgres } from '../../../db/postgres/open.ts'
+import { problemOf } from '../../../db/problem.ts'
 import { GroupCommit } from '../group-commit.ts'
 import type { Ears, FromKeeper } from '../keeper.ts'
 import { type LedgerOptions, type OpenedLedger, withDefaults } from '../open-options.ts'
@@ -14,6 +14,7 @@ import { PostgresAnswers } from './answers.ts'
 import { Hearing } from './hearing.ts'
 import { NodeKeeper } from './keeper.ts'
 import { PostgresLimits } from './limits.ts'
+import { migrateDatabase } from './migrate.ts'
 import { LedgerNode } from './node.ts'
 import { takeStatementKey } from './noted-key.ts'
 import { connectTo, type Reachable, whileAsking } from './reach.ts'
@@ -136,13 +137,15 @@ function spillsAt(path: string): ReturnType<typeof takeSpillPlaces> | OpenProble
 }
 
 /** This thread stands still for it: nothing else is to do before the ledger is there. */
-function prepare(place: Reachable, { create, needsStatementKey = false }: LedgerOptions): OpenProblem | undefined {
+function prepare(place: Reachable, { create, onMigration, needsStatementKey = false }: LedgerOptions): OpenProblem | undefined {
   const db = connectTo(place, 'write', 'opens')
   try {
     return whileAsking(
       place,
       () =>
-        openPostgres(db, placeText(place), create ? 'create' : 'write') ?? (needsStatementKey ? takeStatementKey(db, place) : undefined),
+        openPostgres(db, placeText(place), create ? 'create' : 'write', {
+          migrate: onMigration && (() => migrateDatabase(place, onMigration)),
+        }) ?? (needsStatementKey ? takeStatementKey(db, place) : undefined),
     )
   } finally {
     db.close()

@@ -1,7 +1,7 @@
 /** Connections to the database of a place, and what it is called when it cannot be asked. Rules: ledger.md "Two stores". */
 
-import type { DatabaseProblem } from '../../../db/open.ts'
 import { openPostgres } from '../../../db/postgres/open.ts'
+import type { DatabaseProblem } from '../../../db/problem.ts'
 import type { Connection } from '../connection.ts'
 import { type PostgresPlace, placeText } from '../place.ts'
 import { PostgresConnection } from './connection.ts'
@@ -21,10 +21,10 @@ export const connectTo = (
   { timeoutMs = STATEMENT_MS[access], lockMs = timeoutMs }: Readonly<{ timeoutMs?: number | undefined; lockMs?: number }> = {},
 ): PostgresConnection => new PostgresConnection({ url, access, startWire, timeoutMs, lockMs, name: `tollgate ${node} ${what}` })
 
-/** A connection that cannot write. Its ledger is looked at before anything is asked of it. */
-export function openForReading(place: Reachable & Readonly<{ statementMs?: number }>): Connection | DatabaseProblem {
+/** A connection that cannot write. Its ledger is looked at before anything is asked of it. `isNode`: for a node that lives. */
+export function openForReading(place: Reachable & Readonly<{ statementMs?: number }>, isNode: boolean): Connection | DatabaseProblem {
   const db = connectTo(place, 'read', 'reads', { timeoutMs: place.statementMs })
-  const problem = whileAsking(place, () => openPostgres(db, placeText(place), 'read'))
+  const problem = whileAsking(place, () => openPostgres(db, placeText(place), 'read', { isNode }))
   if (problem === undefined) return db
   db.close()
   return problem

@@ -1,5 +1,5 @@
 /**
- * The one statement by which a group of settles is written (db/postgres/migrations/settle.sql), and its parameters: a column each, as the text of an array, which
+ * The one statement by which a group of settles is written (db/postgres/migrations/0002_settle.sql), and its parameters: a column each, as the text of an array, which
  * crosses threads as one string. Rules: ledger.md "Settles on Postgres".
  */
 

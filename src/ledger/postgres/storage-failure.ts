@@ -43,7 +43,7 @@ export const isConflict = (error: unknown): boolean => error instanceof Postgres
 /** Somebody kept a row locked for longer than is waited for. A storage failure as well. */
 export const isHeld = (error: unknown): boolean => error instanceof PostgresError && error.sqlState === LOCK_NOT_AVAILABLE
 
-/** What assert_node says (db/postgres/migrations/nodes.sql): another node took the lane over. A storage failure as well. */
+/** What assert_node says (db/postgres/migrations/0002_nodes.sql): another node took the lane over. A storage failure as well. */
 export const isFenced = (error: unknown): boolean => error instanceof PostgresError && error.sqlState === FENCED
 
 /** Postgres' words name tables, rules and roles; values stand in its details, which are left out. */

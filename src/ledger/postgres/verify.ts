@@ -2,7 +2,7 @@
 
 import catalogue from '../../../db/postgres/catalogue.json' with { type: 'json' }
 import invariants from '../../../db/postgres/invariants.sql' with { type: 'text' }
-import { MIGRATIONS_TEXT } from '../../../db/postgres/migrate.ts'
+import { MIGRATIONS_TEXT } from '../../../db/postgres/migrations.ts'
 import type { Connection } from '../connection.ts'
 import type { Difference } from '../difference.ts'
 import { differencesInSteps } from '../verify.ts'
@@ -60,11 +60,20 @@ function tableFindings(db: Connection): readonly Difference[] {
     })
 }
 
+/** Those that the migrations leave in the end. */
+function toldFunctions(): ReadonlySet<string> {
+  const told = new Set<string>()
+  for (const [, act, name = ''] of MIGRATIONS_TEXT.matchAll(/^(CREATE|DROP) (?:OR REPLACE )?FUNCTION (\w+)/gm)) {
+    if (act === 'DROP') told.delete(name)
+    else told.add(name)
+  }
+  return told
+}
+
 /** Their sources stand in the migrations, letter by letter. */
 function functionFindings(db: Connection): readonly Difference[] {
   const functions = functionsOf(db)
-  const told = new Set([...MIGRATIONS_TEXT.matchAll(/^CREATE (?:OR REPLACE )?FUNCTION (\w+)/gm)].map(([, name = '']) => name))
-  const absent = [...told].filter((name) => !functions.some((one) => one.name === name))
+  const absent = [...toldFunctions()].filter((name) => !functions.some((one) => one.name === name))
   const changed = functions.filter(
     ({ source }) => !MIGRATIONS_TEXT.includes(source) && !MIGRATIONS_TEXT.includes(source.replaceAll("'", "''")),
   )

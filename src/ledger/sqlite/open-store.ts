@@ -2,26 +2,33 @@
 
 import type { Database } from 'bun:sqlite'
 import { keepLog, openDatabase, wasLeftOpen } from '../../../db/open.ts'
+import type { TellMigration } from '../migration-news.ts'
 import type { WritablePlace } from '../place.ts'
 import type { OpenedStore } from '../store.ts'
 import type { OpenProblem } from '../task.ts'
 import { stateOfFile, stateOfLog } from './file-state.ts'
 import { changeOf, FileWatch, logOf } from './file-watch.ts'
+import { migrateFile } from './migrate.ts'
 import { positionOf } from './position.ts'
 import { SqliteStore } from './store.ts'
 import { readWatermark, whatIsForeign, whatIsMissing } from './watermark.ts'
 
 type FilePlace = Extract<WritablePlace, { kind: 'sqlite' }>
 
-/** `now`: Unix milliseconds. */
-export function openStore(place: FilePlace, bootId: string, now: number): OpenedStore | OpenProblem {
+/** `now`: Unix milliseconds. `tell`: hears of an older ledger's migration; absent: it is refused. */
+type Boot = Readonly<{ bootId: string; now: number; tell?: TellMigration | undefined }>
+
+export function openStore(place: FilePlace, { bootId, now, tell }: Boot): OpenedStore | OpenProblem {
   const { path } = place
   const foreign = problemOfLog(place)
   if (foreign !== undefined) return foreign
   const leftOpen = wasLeftOpen(path)
-  const db = openDatabase(path, 'write', (given) => {
-    if (leftOpen) keepLog(given, true)
-    return problemOfFile(given, place)
+  const db = openDatabase(path, 'write', {
+    refuses(given) {
+      if (leftOpen) keepLog(given, true)
+      return problemOfFile(given, place)
+    },
+    migrate: tell && ((given) => migrateFile(given, path, { tell, now })),
   })
   if ('problem' in db) return db
   const store = new SqliteStore(db, bootId, now)

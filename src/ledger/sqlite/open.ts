@@ -5,7 +5,8 @@
 
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type DatabaseProblem, makeDatabase, problemOf } from '../../../db/open.ts'
+import { makeDatabase } from '../../../db/open.ts'
+import { type DatabaseProblem, problemOf } from '../../../db/problem.ts'
 import { GroupCommit } from '../group-commit.ts'
 import { type LedgerOptions, type OpenedLedger, withDefaults } from '../open-options.ts'
 import type { OpenProblem } from '../task.ts'

@@ -6,12 +6,14 @@
 import { renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { syncFolder } from '../../../db/open.ts'
+import type { DatabaseProblem } from '../../../db/problem.ts'
 import { setAside } from '../../../db/set-aside.ts'
 import type { ReportProblem } from '../account-lists.ts'
 import type { Difference } from '../difference.ts'
 import { openReport } from '../report.ts'
 import { fileIdAt, realPathOf } from './file-id.ts'
 import { takeLock, whileFolderIsLocked } from './lock.ts'
+import { copyMigrated } from './migrate.ts'
 import { removeWatermark } from './watermark.ts'
 
 /** `differences`: the copy is not in order, and nothing was changed. `setAside`: what was there, under its new name. */
@@ -72,13 +74,26 @@ function copyOf(
 ): Readonly<{ made: string }> | Extract<Restored, { problem: unknown } | { differences: unknown }> {
   rmSync(made, { force: true })
   const report = openReport({ kind: 'sqlite', path: file })
-  if ('problem' in report) return report
-  const differences = report.backup(made)
-  report.close()
+  const differences = 'problem' in report ? copyOlder(report, file, made) : report.backup(made)
+  if (!('problem' in report)) report.close()
   if ('problem' in differences) return differences
   if (differences.length === 0) return { made }
   rmSync(made)
   return { differences }
+}
+
+/** A copy that was made by an older program is brought to this one's version, and stays itself as it is. */
+function copyOlder(problem: DatabaseProblem, file: string, made: string): readonly Difference[] | ReportProblem {
+  if (problem.problem !== 'unmigrated') return problem
+  const stuck = copyMigrated(file, made)
+  if (stuck !== undefined) return stuck
+  const report = openReport({ kind: 'sqlite', path: made })
+  if ('problem' in report) return report
+  try {
+    return report.verify()
+  } finally {
+    report.close()
+  }
 }
 
 /** The mark goes last: until then a start asks for all that the old ledger had. What lies beside goes between, so that no ledger is served with what is of another time. */

@@ -1,7 +1,7 @@
 /** What a file tells of itself when it is verified: damage, rows without their parent, and a schema that is not this program's. Rules: money.md "Verify". */
 
 import { Database } from 'bun:sqlite'
-import { migrate } from '../../../db/migrate.ts'
+import { makeTables } from '../../../db/migrations.ts'
 import invariants from '../../../db/sqlite/invariants.sql' with { type: 'text' }
 import type { Connection } from '../connection.ts'
 import type { Difference } from '../difference.ts'
@@ -30,7 +30,7 @@ function storageFindings(db: Connection): readonly Difference[] {
 /** A table, CHECK, index or trigger that was changed or dropped guards nothing any more. */
 function schemaFindings(db: Connection): readonly Difference[] {
   const fresh = new Database(':memory:', { safeIntegers: true })
-  migrate(fresh, 0)
+  makeTables(fresh)
   const [actual, expected] = [schemaOf(db), schemaOf(fresh)]
   fresh.close()
   return [...new Set([...actual.keys(), ...expected.keys()])]

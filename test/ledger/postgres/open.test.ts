@@ -2,6 +2,7 @@
 
 import { expect } from 'bun:test'
 import type { Access } from '../../../db/open.ts'
+import { SCHEMA_VERSION } from '../../../db/postgres/migrations.ts'
 import { openPostgres } from '../../../db/postgres/open.ts'
 import type { Connection } from '../../../src/ledger/connection.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
@@ -61,12 +62,12 @@ postgresTest('foreign, newer and older ones are refused and left as they are', a
   })
   db.run('DROP TABLE ledger.invoices')
   expect(open(db)).toBeUndefined()
-  db.run("UPDATE meta SET value = '3' WHERE name = 'schema'")
+  db.run("UPDATE meta SET value = '99' WHERE name = 'schema'")
   expect(open(db)).toEqual({
     problem: 'newer',
-    message: 'Postgres here/test has schema version 3; this program knows 2: use a newer program',
+    message: `Postgres here/test has schema version 99; this program knows ${SCHEMA_VERSION}: use a newer program`,
   })
-  expect(db.query<{ value: string }, []>("SELECT value FROM meta WHERE name = 'schema'").get()).toEqual({ value: '3' })
+  expect(db.query<{ value: string }, []>("SELECT value FROM meta WHERE name = 'schema'").get()).toEqual({ value: '99' })
   db.run("UPDATE meta SET value = '1' WHERE name = 'schema'")
   expect(open(db, 'read')).toMatchObject({ problem: 'older' })
   close(db)

@@ -1,4 +1,4 @@
--- The ledger's tables on Postgres: those of db/migrations/0001_init.sql under the same names, with the same CHECKs and triggers, in the schema `ledger`; a test
+-- The ledger's tables on Postgres: those of db/migrations/0002_init.sql under the same names, with the same CHECKs and triggers, in the schema `ledger`; a test
 -- compares the two. Whole numbers and flags are BIGINT, texts are ordered by their bytes. What differs, and why:
 -- - Several processes write, each as a node in a lane of its own: `nodes`, `leases`, `key_leases`, and `chain_heads` as a table.
 -- - A receipt's number may leave gaps (an identity does, when a transaction is undone), and a smaller one may be committed later: nobody may page by it alone. So

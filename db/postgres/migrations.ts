@@ -1,13 +1,25 @@
 /**
  * The versions of the ledger's tables on Postgres, embedded in the binary. A database says its version in `meta`, and by `application` there that it is ours.
- * Rules: ledger.md "Two stores".
+ * Rules: ledger.md "Two stores", "Migrations".
  */
 
-import init from './migrations/0001_init.sql' with { type: 'text' }
-import leases from './migrations/leases.sql' with { type: 'text' }
-import limits from './migrations/limits.sql' with { type: 'text' }
-import nodes from './migrations/nodes.sql' with { type: 'text' }
-import settle from './migrations/settle.sql' with { type: 'text' }
+import { type Migration, newestOf } from '../../src/core/migration.ts'
+import init from './migrations/0002_init.sql' with { type: 'text' }
+import leases from './migrations/0002_leases.sql' with { type: 'text' }
+import limits from './migrations/0002_limits.sql' with { type: 'text' }
+import nodes from './migrations/0002_nodes.sql' with { type: 'text' }
+import settle from './migrations/0002_settle.sql' with { type: 'text' }
+import bootsSchema from './migrations/0003_boots_schema.sql' with { type: 'text' }
+
+/** In order, numbered by the version that each makes, as in a file. */
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 2, sql: [init, nodes, leases, limits, settle].join('\n') },
+  { version: 3, sql: bootsSchema },
+]
+export const MIGRATIONS_TEXT = MIGRATIONS.map(({ sql }) => sql).join('\n')
+export const SCHEMA_VERSION = newestOf(MIGRATIONS)
+/** "toll" in ASCII: of the advisory lock under which one process at a time makes or migrates a ledger. */
+export const LOCK = 0x746f6c6c
 
 /** As much of a synchronous connection as is needed here: integers come as bigints. */
 export type Runs = Readonly<{
@@ -15,14 +27,6 @@ export type Runs = Readonly<{
   query<Row, _Given extends []>(text: string): { get(): Row | null }
   transaction<T>(work: () => T): () => T
 }>
-
-/** In order. The first makes version 2, as on SQLite. */
-const MIGRATIONS: readonly string[] = [[init, nodes, leases, limits, settle].join('\n')]
-export const MIGRATIONS_TEXT = MIGRATIONS.join('\n')
-const OLDEST_VERSION = 2
-export const SCHEMA_VERSION = OLDEST_VERSION + MIGRATIONS.length - 1
-/** "toll" in ASCII: of the advisory lock under which one process at a time migrates. */
-const LOCK = 0x746f6c6c
 
 /** `version` of a ledger; `none`: there is nothing in the schema; `foreign`: something that is not ours. */
 type Found = Readonly<{ kind: 'ledger'; version: number }> | Readonly<{ kind: 'none' }> | Readonly<{ kind: 'foreign' }>
@@ -47,16 +51,18 @@ const metaValue = (db: Runs, name: 'application' | 'schema'): string | undefined
     )
     .get()?.value ?? undefined
 
-/** Brings a database to the newest version, all or nothing; others who do the same wait for it, and find it done. What is foreign or newer stays as it is. */
-export function migrate(db: Runs): void {
+/** A new ledger, all or nothing; others who do the same wait for it, and find it done. What is there stays as it is. */
+export function makeTables(db: Runs): void {
   db.transaction(() => {
     db.query<unknown, []>(`SELECT pg_advisory_xact_lock(${LOCK})`).get()
-    const found = findLedger(db)
-    if (found.kind === 'foreign') return
-    const from = found.kind === 'none' ? 0 : found.version - OLDEST_VERSION + 1
-    if (from < 0 || from >= MIGRATIONS.length) return
+    if (findLedger(db).kind !== 'none') return
     if (db.query<unknown, []>("SELECT 1 AS one FROM pg_namespace WHERE nspname = 'ledger'").get() === null) db.run('CREATE SCHEMA ledger')
-    for (const migration of MIGRATIONS.slice(from)) db.run(`SET LOCAL search_path = ledger; SET LOCAL statement_timeout = 0; ${migration}`)
-    db.run(`UPDATE ledger.meta SET value = '${SCHEMA_VERSION}' WHERE name = 'schema'`)
+    for (const migration of MIGRATIONS) apply(db, migration)
   })()
+}
+
+/** One step, with the version that it makes; in a transaction. However long it takes. */
+export function apply(db: Runs, step: Migration): void {
+  db.run(`SET LOCAL search_path = ledger; SET LOCAL statement_timeout = 0; ${step.sql}`)
+  db.run(`UPDATE ledger.meta SET value = '${step.version}' WHERE name = 'schema'`)
 }

@@ -1,0 +1,28 @@
+/**
+ * The versions of a ledger in a file, embedded in the binary. A file says its version in `user_version` and whose it is in `application_id`. Rules: ledger.md
+ * "Migrations".
+ */
+
+import type { Database } from 'bun:sqlite'
+import { type Migration, newestOf } from '../src/core/migration.ts'
+import init from './migrations/0002_init.sql' with { type: 'text' }
+import bootsSchema from './migrations/0003_boots_schema.sql' with { type: 'text' }
+
+/** In order, numbered by the version that each makes. Version 1 was that of a preview, and no file of it is in use. */
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 2, sql: init },
+  { version: 3, sql: bootsSchema },
+]
+
+export const SCHEMA_VERSION = newestOf(MIGRATIONS)
+/** "toll" in ASCII. */
+export const APPLICATION_ID = 0x746f6c6c
+
+/** A new ledger in an empty file, all or nothing. */
+export function makeTables(db: Database): void {
+  db.transaction(() => {
+    for (const { sql } of MIGRATIONS) db.run(sql)
+    db.run(`PRAGMA application_id = ${APPLICATION_ID}`)
+    db.run(`PRAGMA user_version = ${SCHEMA_VERSION}`)
+  }).immediate()
+}

@@ -1,0 +1,169 @@
+/**
+ * A ledger in a file is brought to this program's version: a copy of it first, beside it, then step by step, each with its version in one transaction. Whatever kills
+ * it, the next start goes on from the last step that is whole. Under the writer's lock. Rules: ledger.md "Migrations".
+ */
+
+import { type Database, SQLiteError } from 'bun:sqlite'
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { MIGRATIONS } from '../../../db/migrations.ts'
+import { openDatabase, readText, schemaVersionOf, syncFolder } from '../../../db/open.ts'
+import { type DatabaseProblem, problemOf } from '../../../db/problem.ts'
+import { setAside } from '../../../db/set-aside.ts'
+import { type Migration, newestOf, planOf } from '../../core/migration.ts'
+import type { TellMigration } from '../migration-news.ts'
+import { positionOf } from './position.ts'
+import { describeFailure } from './storage-failure.ts'
+
+type MigrateOptions = Readonly<{
+  tell: TellMigration
+  /** Unix milliseconds. */
+  now: number
+  migrations?: readonly Migration[]
+  /** In the file system of this folder. */
+  freeBytesAt?: (folder: string) => number
+}>
+
+/** A step may write the file anew, into its log, and room must be left to go on afterwards. */
+const SPARE_BYTES = 64 * 1024 * 1024
+const MIB = 1024 * 1024
+
+/** `db`: the file's writer, of a version before that of `migrations`. Undefined: it is of that version now. */
+export function migrateFile(db: Database, path: string, options: MigrateOptions): DatabaseProblem | undefined {
+  const { tell, migrations = MIGRATIONS } = options
+  const [from, to] = [schemaVersionOf(db), newestOf(migrations)]
+  const backup = `${path}.before-${to}`
+  tell({ news: 'the ledger is of an older version and is migrated', fields: { ledger: path, from, to } })
+  const problem = backUp(db, path, backup, options)
+  if (problem !== undefined) return problem
+  const began = performance.now()
+  const stuck = climb(db, path, migrations, tell)
+  if (stuck !== undefined) return { ...stuck, message: `${stuck.message}; ${backup} holds it as it was` }
+  const tookMs = Math.round(performance.now() - began)
+  tell({
+    news: 'the ledger is migrated; its backup may be removed once nobody wants to go back',
+    fields: { ledger: path, backup, version: to, took_ms: tookMs },
+  })
+  return undefined
+}
+
+/** A copy at this program's version, one file without a log, of an older ledger that stays as it is; `made` must not be there. */
+export function copyMigrated(path: string, made: string): DatabaseProblem | undefined {
+  const from = openDatabase(path, 'read', { atAnyVersion: true })
+  if ('problem' in from) return from
+  try {
+    copyTo(from, made)
+  } catch (error) {
+    return problemOf(error, path)
+  } finally {
+    from.close()
+  }
+  const db = openDatabase(made, 'write', { migrate: (copy) => climb(copy, made, MIGRATIONS, () => undefined) })
+  if ('problem' in db) return db
+  db.run('PRAGMA journal_mode = DELETE')
+  db.close()
+  return undefined
+}
+
+function climb(db: Database, path: string, migrations: readonly Migration[], tell: TellMigration): DatabaseProblem | undefined {
+  const plan = planOf(migrations, schemaVersionOf(db))
+  if (plan.kind !== 'due') return undefined
+  for (const [index, step] of plan.steps.entries()) {
+    tell({ news: 'a step of the migration begins', fields: { version: step.version, step: index + 1, steps: plan.steps.length } })
+    try {
+      take(db, step)
+    } catch (error) {
+      if (!(error instanceof SQLiteError)) throw error
+      const message = `${path} cannot be migrated to schema version ${step.version} (${describeFailure(error)}); it stays at ${schemaVersionOf(db)}`
+      return { problem: 'unwritable', message }
+    }
+  }
+  return undefined
+}
+
+function take(db: Database, step: Migration): void {
+  db.transaction(() => {
+    db.run(step.sql)
+    db.run(`PRAGMA user_version = ${step.version}`)
+  }).immediate()
+  // Nobody else does it here, and the next step may write all of the file anew, too.
+  db.run('PRAGMA wal_checkpoint(TRUNCATE)')
+}
+
+/** Nothing is changed before the copy is whole and on disk under its name. */
+function backUp(
+  db: Database,
+  path: string,
+  backup: string,
+  { tell, now, freeBytesAt = freeBytes }: MigrateOptions,
+): DatabaseProblem | undefined {
+  const bytes = Number(readText(db, 'page_count')) * Number(readText(db, 'page_size'))
+  const isThere = isOfThisMoment(db, backup)
+  const needed = (isThere ? 1 : 2) * bytes + SPARE_BYTES
+  const free = freeBytesAt(dirname(path))
+  if (free < needed) {
+    const [need, have] = [Math.ceil(needed / MIB), Math.floor(free / MIB)]
+    const message = `${path} is not migrated: its backup and the migration need ${need} MiB beside it, and ${have} MiB are free; nothing was changed`
+    return { problem: 'unwritable', message }
+  }
+  if (isThere) {
+    tell({ news: 'the backup of an earlier attempt is whole', fields: { backup } })
+    return undefined
+  }
+  // Of an earlier migration, or of a ledger that was another.
+  if (existsSync(backup)) setAside(backup, [''], now)
+  tell({ news: 'the ledger is backed up first', fields: { backup, bytes } })
+  try {
+    copyTo(db, backup)
+    return undefined
+  } catch (error) {
+    const ofCopy = problemOf(error, backup)
+    // What is damaged is what was read.
+    if (ofCopy.problem === 'corrupt') return problemOf(error, path)
+    return {
+      problem: 'unwritable',
+      message: `${path} is not migrated, because it cannot be backed up: ${ofCopy.message}; nothing was changed`,
+    }
+  }
+}
+
+/** Under another name until it is whole, for its owner only. */
+function copyTo(db: Database, backup: string): void {
+  const unfinished = `${backup}.new`
+  rmSync(unfinished, { force: true })
+  const handle = openSync(unfinished, 'w', 0o600)
+  try {
+    db.query('VACUUM INTO ?').run(unfinished)
+    fsyncSync(handle)
+  } catch (error) {
+    rmSync(unfinished, { force: true })
+    throw error
+  } finally {
+    closeSync(handle)
+  }
+  renameSync(unfinished, backup)
+  syncFolder(dirname(backup))
+}
+
+/** Whoever writes the file adds a boot before anything else: with the same last one a copy has all that the ledger has. */
+function isOfThisMoment(db: Database, backup: string): boolean {
+  if (!existsSync(backup) || statSync(backup).size === 0) return false
+  const copy = openDatabase(backup, 'read', { atAnyVersion: true })
+  if ('problem' in copy) return false
+  try {
+    return momentOf(copy) === momentOf(db)
+  } finally {
+    copy.close()
+  }
+}
+
+function momentOf(db: Database): string {
+  const { ledger, rows } = positionOf(db)
+  const boots = db.query<{ last: bigint | null }, []>('SELECT max(number) AS last FROM boots').get()?.last
+  return `${ledger} ${rows} ${boots}`
+}
+
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize
+}
