@@ -54,7 +54,7 @@ export class RunningAnswer {
   readonly #followers = new Set<Follower>()
   #shown: Shown | undefined
   #waiting: PromiseWithResolvers<Shown> | undefined
-  #heartbeat: () => Uint8Array | undefined = () => undefined
+  #heartbeat = NO_HEARTBEAT
 
   constructor(parts: RunningAnswerParts) {
     this.#parts = parts
@@ -158,6 +158,8 @@ export class RunningAnswer {
 
   #end(shown: Shown, head: AnswerHead | undefined, bytes: Uint8Array | undefined): void {
     this.#hasEnded = true
+    // A kept answer outlives its stream, which is not kept with it.
+    this.#heartbeat = NO_HEARTBEAT
     this.#parts.onEnd(head, bytes)
     this.#show(shown)
     for (const follower of this.#followers) follower.grew()
@@ -211,3 +213,4 @@ export class RunningAnswer {
 }
 
 const EMPTY = new Uint8Array()
+const NO_HEARTBEAT = (): Uint8Array | undefined => undefined

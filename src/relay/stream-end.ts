@@ -13,7 +13,20 @@ import type { EndNotes } from './settle.ts'
 /** `last` are the closing bytes of a whole answer; a `refusal` becomes the format's error; neither: nobody is there to be told. */
 export type End = Readonly<{ outcome: Outcome; last?: Written; refusal?: Refusal; more?: EndNotes }>
 
-export const endWith = (outcome: Outcome, name: RefusalName): End => ({ outcome, refusal: new Refusal(name) })
+const endWith = (outcome: Outcome, name: RefusalName): End => ({ outcome, refusal: new Refusal(name) })
+
+export const BUG_END: End = { ...endWith('fault', 'internal'), more: { cause: 'bug' } }
+
+/** `upstream`: its name, once it has answered. */
+export const wholeEnd = (last: Written, upstream: string | undefined): End => ({ outcome: 'complete', last, more: namedBy(upstream) })
+
+export const brokenEnd = (refusal: Refusal, cause: 'reset' | 'stream', upstream: string | undefined): End => ({
+  outcome: 'fault',
+  refusal,
+  more: { ...namedBy(upstream), cause, isAlarm: refusal.name === 'upstreamAccount' },
+})
+
+const namedBy = (upstream: string | undefined): EndNotes => (upstream === undefined ? {} : { upstream })
 
 export const faultEnd = ({ refusal, upstream, cause, isAlarm }: Fault): End => ({
   outcome: 'fault',
@@ -27,7 +40,7 @@ export const leaverEnd = (outcome: 'leaver' | 'fault', { more }: End): End => ({
   ...(outcome === 'leaver' || more === undefined ? {} : { more }),
 })
 
-/** The end of a stream whose upstream we have stopped. `upstream`: its name, once it has answered. */
+/** The end of a stream whose upstream we have stopped. */
 export function stoppedEnd(reason: StopReason | undefined, upstream: string | undefined): End {
   const end = endBy(reason)
   return upstream === undefined ? end : { ...end, more: { ...end.more, upstream } }

@@ -160,7 +160,7 @@ function openClient(stream: ClientStream) {
     flush: () => undefined,
     close: (error?: Error) => void got.push(error === undefined ? 'CLOSED' : 'BROKEN OFF'),
   }
-  stream.opened(new ClientBody(controller, stream))
+  stream.flow.opened(new ClientBody(controller, stream.flow))
   return {
     got,
     fill: () => {
@@ -394,7 +394,7 @@ test('however many ends race, the stream is settled once and its client sees one
       () => stream.stop('disabled'),
       () => stream.stop('drain'),
       () => stream.failed(new Error('a bug')),
-      () => stream.broken(),
+      () => stream.flow.broken(),
     ]
     for (let bit = 0; bit < racers.length; bit++) {
       if ((seed & (1 << bit)) !== 0) racers[(bit + seed) % racers.length]?.()

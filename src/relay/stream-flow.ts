@@ -1,0 +1,221 @@
+/**
+ * The bytes of one streamed answer: a piece of the upstream goes through the transcoder to the client's socket in the step in which it was read, and a client that takes
+ * nothing pauses the upstream. What follows from them is decided elsewhere. Rules: requests.md "Backpressure", "Terminal events"; house.md "One stage".
+ */
+
+import type { Refusal } from '../core/refusal.ts'
+import type { Pushed, StreamClose, Transcoder, Written } from '../core/transcoder.ts'
+import type { BodySink, BodySource, Reply } from '../upstream/upstream.ts'
+import type { ClientBody, ClientBodyUser } from './client-body.ts'
+import type { Connection, Exchange } from './exchange.ts'
+import type { RecordedAnswer } from './idempotency.ts'
+import { giveBack } from './spent-bytes.ts'
+import type { StreamTimes } from './stream-times.ts'
+
+export type StreamFlowParts = Readonly<{
+  transcoder: Transcoder
+  exchange: Pick<Exchange, 'noteFirstByte'>
+  connection: Pick<Connection, 'restore'>
+  /** Where the answer is kept for a repetition of its request; absent where it is not. */
+  kept?: Pick<RecordedAnswer, 'add'>
+}>
+
+/** What decides about the stream. */
+export interface StreamFlowUser {
+  readonly isDecided: boolean
+  readonly hasLeft: boolean
+  readonly times: StreamTimes
+  /** The first bytes for the client are there, before its body is open. */
+  spoke(): void
+  /** `message_start` has come. */
+  began(nowMs: number): void
+  /** `last` are the closing bytes, which wait for the settle. */
+  whole(last: Written): void
+  /** The upstream failed. */
+  broke(refusal: Refusal, cause: 'reset' | 'stream'): void
+  /** The client is gone. */
+  left(): void
+  /** A bug. */
+  failed(error: unknown): void
+  /** A time has moved to an earlier one. */
+  wait(): void
+  nowMs(): number
+}
+
+/** Of a large read, what is worked on at once stays near the processor. */
+const PART_BYTES = 64 * 1024
+
+type Closing = Readonly<{ bytes: Written | undefined }>
+
+export class StreamFlow implements BodySink, ClientBodyUser {
+  readonly #parts: StreamFlowParts
+  readonly #user: StreamFlowUser
+  #upstream: BodySource | undefined
+  #client: ClientBody | undefined
+  /** For the client, before its body is open: the first of it pauses the upstream. */
+  #early: Written[] = []
+  #closing: Closing | undefined
+  #hasBegun = false
+
+  constructor(parts: StreamFlowParts, user: StreamFlowUser) {
+    this.#parts = parts
+    this.#user = user
+  }
+
+  /** Bytes that go out before all others. */
+  open(opening: Uint8Array): void {
+    this.#early.unshift(opening)
+  }
+
+  /** The upstream's stream. */
+  answered(body: Reply['body']): void {
+    this.#upstream = body
+    this.#user.times.upstreamAtMs = this.#user.nowMs()
+    body.take(this)
+    // From its socket to the client's in one step: what looked at the beginning has nothing to do with the rest, and is not kept for it.
+    this.#upstream = this.#upstream?.handOn(this)
+  }
+
+  opened(client: ClientBody): void {
+    const { times, hasLeft } = this.#user
+    const nowMs = this.#user.nowMs()
+    this.#client = client
+    times.isOpen = true
+    times.clientAtMs = nowMs
+    for (const written of this.#early.splice(0)) this.write(written, nowMs)
+    if (hasLeft) client.breakOff()
+    else if (this.#closing !== undefined) this.#closeClient(client, this.#closing)
+    else if (!times.isClientFull) this.drained()
+  }
+
+  drained(): void {
+    const { times } = this.#user
+    times.isClientFull = false
+    times.upstreamAtMs = this.#user.nowMs()
+    this.readOn()
+  }
+
+  left(): void {
+    this.#user.left()
+  }
+
+  data(piece: Uint8Array): void {
+    if (this.#user.isDecided) return
+    const nowMs = this.#user.nowMs()
+    this.#user.times.upstreamAtMs = nowMs
+    const { transcoder } = this.#parts
+    try {
+      if (piece.length <= PART_BYTES) this.#take(transcoder.push(piece), 'stream', nowMs)
+      else this.#takeParts(piece, nowMs)
+    } catch (error) {
+      this.#user.failed(error)
+    }
+    if (transcoder.givesItsOwn) giveBack(piece)
+  }
+
+  end(): void {
+    this.upstreamEnded('ended')
+  }
+
+  broken(): void {
+    this.upstreamEnded('broken')
+  }
+
+  upstreamEnded(how: StreamClose): void {
+    if (this.#user.isDecided) {
+      this.over()
+      return
+    }
+    try {
+      this.#take(this.#parts.transcoder.end(how), how === 'broken' ? 'reset' : 'stream', this.#user.nowMs())
+    } catch (error) {
+      this.#user.failed(error)
+    }
+  }
+
+  /** To the client, as far as it is there. */
+  write(written: Written, nowMs: number): void {
+    const { times } = this.#user
+    times.clientAtMs = nowMs
+    const isTaken = this.#client?.write(written)
+    if (this.#parts.transcoder.givesItsOwn && written instanceof Uint8Array) giveBack(written)
+    if (isTaken !== false || times.isClientFull) return
+    times.isClientFull = true
+    this.#upstream?.pause()
+    this.#user.wait()
+  }
+
+  /** Nobody is slow any more: what still comes is not for the client. */
+  readOn(): void {
+    this.#upstream?.resume()
+    this.#user.wait()
+  }
+
+  /** The client has left, and the answer goes on without it. */
+  goOn(): void {
+    this.#early = []
+    this.drained()
+  }
+
+  stopUpstream(): void {
+    this.#upstream?.cancel()
+  }
+
+  /** The upstream is heard of no more. */
+  over(): void {
+    this.#upstream = undefined
+    this.#user.times.restDueMs = undefined
+    this.#user.wait()
+  }
+
+  /** The client's last bytes, behind what it has not taken yet. */
+  close(bytes: Written | undefined): void {
+    if (bytes !== undefined) this.#keep(bytes)
+    this.#closing = { bytes }
+    if (this.#client !== undefined) this.#closeClient(this.#client, this.#closing)
+  }
+
+  breakOff(): void {
+    this.#client?.breakOff()
+  }
+
+  #takeParts(piece: Uint8Array, nowMs: number): void {
+    for (let at = 0; at < piece.length && !this.#user.isDecided; at += PART_BYTES)
+      this.#take(this.#parts.transcoder.push(piece.subarray(at, at + PART_BYTES)), 'stream', nowMs)
+  }
+
+  #take({ now, last, fault }: Pushed, cause: 'reset' | 'stream', nowMs: number): void {
+    if (now !== undefined) this.#keep(now)
+    if (now !== undefined && !this.#user.hasLeft) this.#deliver(now, nowMs)
+    const { observation } = this.#parts.transcoder
+    if (last !== undefined) this.#user.whole(last)
+    else if (fault !== undefined) this.#user.broke(fault, cause)
+    else if (observation.hasStarted && !this.#hasBegun) {
+      this.#hasBegun = true
+      this.#user.began(nowMs)
+    } else if (observation.stopReason !== undefined) this.#user.wait()
+  }
+
+  #deliver(written: Written, nowMs: number): void {
+    this.#parts.exchange.noteFirstByte()
+    if (this.#client !== undefined) {
+      this.write(written, nowMs)
+      return
+    }
+    this.#early.push(written)
+    this.#upstream?.pause()
+    this.#user.spoke()
+  }
+
+  #keep(written: Written): void {
+    const { kept } = this.#parts
+    if (kept === undefined) return
+    for (const bytes of written instanceof Uint8Array ? [written] : written) kept.add(bytes)
+  }
+
+  #closeClient(client: ClientBody, { bytes }: Closing): void {
+    if (bytes !== undefined) client.write(bytes)
+    this.#parts.connection.restore()
+    client.close()
+  }
+}
