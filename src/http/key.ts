@@ -5,7 +5,8 @@
 
 import type { Server } from 'bun'
 import { Elysia, t, type ValidationError } from 'elysia'
-import { isSecret, type KeyRecord, stateOf } from '../core/key.ts'
+import { type Carrier, readCredential } from '../core/credential.ts'
+import { type KeyRecord, stateOf } from '../core/key.ts'
 import { invalid, Refusal } from '../core/refusal.ts'
 import { Exchange } from '../relay/exchange.ts'
 import type { KeyGate } from '../relay/key-limits.ts'
@@ -13,9 +14,6 @@ import type { World } from '../world.ts'
 import { type Admission, type Asker, refuseAsker } from './answers.ts'
 import { Client } from './client-address.ts'
 import type { ClientLimits } from './client-limit.ts'
-
-/** Which headers may carry the key: the model routes take `x-api-key` or Bearer, the dashboard Bearer only. */
-export type Carrier = 'either' | 'bearer'
 
 const SECRET = t.String({ description: 'The raw key, `sk-…`' })
 const BEARER = t.String({ description: '`Bearer sk-…`' })
@@ -28,19 +26,6 @@ export const KEY_HEADERS = {
 
 /** A key in the cache is found without a promise. */
 export type Identified = KeyRecord | Refusal | Promise<KeyRecord | Refusal>
-
-/**
- * The secret as the client sent it, known to be well-formed; a 401 otherwise. A header with nothing in it counts as not sent. One that was sent twice
- * arrives joined by a comma, and so is no secret.
- */
-export function readCredential(headers: Headers, carrier: Carrier): string | Refusal {
-  const apiKey = headers.get('x-api-key') ?? ''
-  const authorization = headers.get('authorization') ?? ''
-  if (apiKey !== '' && authorization !== '') return new Refusal('keyInvalid')
-  const secret = carrier === 'either' && apiKey !== '' ? apiKey : bearerOf(authorization)
-  if (secret === '') return new Refusal('keyMissing')
-  return isSecret(secret) ? secret : new Refusal('keyInvalid')
-}
 
 /** The key, if it may be used now: 401, 403, 429 for a client that keeps sending unknown keys, or 503 when the ledger cannot say. */
 export function identify(world: World, clientLimits: ClientLimits, headers: Headers, carrier: Carrier, client: Client): Identified {
@@ -64,12 +49,6 @@ function identifyEvenDisabled(world: World, clientLimits: ClientLimits, headers:
     const state = stateOf({ ...key, isActive: true, isAccountActive: true }, world.clock.now())
     return state === 'expired' ? new Refusal('keyExpired') : key
   })
-}
-
-/** What follows `Bearer` (in any case) and exactly one space; '' when there is no Bearer credential at all. */
-function bearerOf(authorization: string): string {
-  if (!/^bearer(\s|$)/i.test(authorization)) return authorization.includes(',') ? authorization : ''
-  return authorization.startsWith(' ', 6) ? authorization.slice(7) : authorization.slice(6)
 }
 
 function knownKey(world: World, clientLimits: ClientLimits, headers: Headers, carrier: Carrier, client: Client): Identified {

@@ -2,9 +2,9 @@
 
 import { expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
+import { type Carrier, readCredential } from '../../src/core/credential.ts'
 import { makeSecret } from '../../src/core/key.ts'
 import { Refusal } from '../../src/core/refusal.ts'
-import { type Carrier, readCredential } from '../../src/http/key.ts'
 
 const SECRET = makeSecret(() => randomBytes(64))
 const OTHER = makeSecret(() => randomBytes(64))
