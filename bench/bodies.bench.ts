@@ -16,7 +16,7 @@ import { threadMsOf } from '../test/support/thread-cpu.ts'
 import { printLightBodies } from './light-bodies.ts'
 
 const ROUNDS = Number(process.argv[2] ?? 5)
-const CONTEXT = { headers: new Headers(), find: () => GOLDEN_MODEL, recall: () => undefined, sha256Hex }
+const CONTEXT = { headers: new Headers(), find: () => GOLDEN_MODEL, recall: () => 'unknown' as const, sha256Hex }
 
 type Json = Readonly<Record<string, unknown>>
 type Case = Readonly<{ name: string; format: Format<unknown>; body: Uint8Array }>

@@ -16,7 +16,7 @@ type Json = Readonly<Record<string, unknown>>
 /** `make`: a body with so many of what it is made of. */
 type Shape = Readonly<{ name: string; format: Format<unknown>; make: (count: number) => Json }>
 
-const CONTEXT = { headers: new Headers(), find: () => GOLDEN_MODEL, recall: () => undefined, sha256Hex }
+const CONTEXT = { headers: new Headers(), find: () => GOLDEN_MODEL, recall: () => 'unknown' as const, sha256Hex }
 
 const times = <Value>(count: number, make: (index: number) => Value): Value[] => Array.from({ length: count }, (_, index) => make(index))
 const user = (content: unknown): Json => ({ role: 'user', content })

@@ -3,6 +3,7 @@
  * Rules: operator.md "Reload", "Shutdown"; platform.md "Process"; house.md "Long-lived things".
  */
 
+import { answersBeside } from './answers-beside.ts'
 import type { Config } from './config/config.ts'
 import type { ConfigProblems } from './config/problems.ts'
 import { reloadable } from './config/reloadable.ts'
@@ -48,6 +49,8 @@ export type GatewayOptions = Readonly<{
   startWire: () => Worker
   /** Makes a Worker of `src/relay/body-thread.ts`. */
   startBodyThread: () => Worker
+  /** Makes a Worker of `src/answers/thread.ts`. */
+  startAnswersThread: () => Worker
   /** Overrides of the configuration, from the command line. */
   host: string | undefined
   port: number | undefined
@@ -102,6 +105,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     now: Date.now,
     checksFile: true,
     needsStatementKey: true,
+    sharedAnswersBytes: config.limits.keptAnswersBytes,
     onFault,
     onStorage: (news) => metrics.storageTold(news),
     onMigration: ({ news, fields }) => log.notice(news, fields),
@@ -128,6 +132,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const clientLimits = new ClientLimits({ limits: world.limits, now: world.clock.monotonicMs })
   const memory = new ResponseMemory({ now: world.clock.monotonicMs })
   const answers = new AnswerMemory({ now: world.clock.monotonicMs })
+  const answersAt = { bytesMax: config.limits.keptAnswersBytes, startThread: options.startAnswersThread }
+  const kept = answersBeside(opened, answersAt, world)
   const bodyReader = new BodyReader({ startThread: options.startBodyThread, onFault: (fault) => log.alarm('large bodies', { fault }) })
   const relay = new Relay({
     world,
@@ -135,6 +141,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     live,
     memory,
     answers,
+    kept,
     shared: shared?.answers,
     bodies,
     bodyReader,
@@ -201,6 +208,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
       await listeners.close()
       await site.close()
       await reports.close()
+      await kept?.close()
       await ledger.close()
       log.flush()
     },

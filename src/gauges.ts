@@ -1,6 +1,7 @@
 /** What of a running gateway is read when somebody asks for its metrics, not counted as it happens. Rules: operator.md "Metrics". */
 
 import { stat } from 'node:fs/promises'
+import { answersPathOf } from './answers/kept-answers.ts'
 import { sumPicos, toUsd } from './core/money.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import type { Shared } from './ledger/open-options.ts'
@@ -28,7 +29,9 @@ export function registerGauges({ world: { metrics, ledger }, bodies, pool, recov
   metrics.gauge('tollgate_body_bytes', 'Bodies and whole answers in memory.', () => bodies.bytes)
   metrics.gauge('tollgate_recovered', 'Requests of a dead process that were waived when this one started.', () => recovered)
   metrics.gauge('tollgate_ledger_wal_bytes', 'The write-ahead log beside the ledger.', () => walBytes(ledgerPath))
-  if (shared !== undefined) {
+  if (shared === undefined)
+    metrics.gauge('tollgate_kept_answers_bytes', 'The file of finished answers beside the ledger.', () => sizeOf(answersPathOf(ledgerPath)))
+  else {
     metrics.gauge('tollgate_node_clock_skew_seconds', 'The clock of Postgres less that of this machine.', () => shared.skewMs() / 1000)
     metrics.gauge('tollgate_node_fences', 'How often this process lost its lane to another.', () => shared.fences())
   }
@@ -61,8 +64,10 @@ function registerPoolGauges({ gauges }: Metrics, pool: UpstreamPool): void {
 const heldUsd = (ledger: Ledger): number => toUsd(sumPicos(...ledger.holds().map(({ amountPicos }) => amountPicos)))
 
 /** Some four megabytes in use; what it once needed it keeps. */
-const walBytes = (ledgerPath: string): Promise<number> =>
-  stat(`${ledgerPath}-wal`).then(
+const walBytes = (ledgerPath: string): Promise<number> => sizeOf(`${ledgerPath}-wal`)
+
+const sizeOf = (path: string): Promise<number> =>
+  stat(path).then(
     ({ size }) => size,
     () => 0,
   )

@@ -11,6 +11,7 @@ function main(): void {
   runCli(process.argv.slice(2), {
     startThread: () => new Worker(new URL('./ledger/thread.ts', import.meta.url)),
     startBodyThread: () => new Worker(new URL('./relay/body-thread.ts', import.meta.url)),
+    startAnswersThread: () => new Worker(new URL('./answers/thread.ts', import.meta.url)),
     startWire: () => new Worker(new URL('./ledger/postgres/wire.ts', import.meta.url)),
     env: takeEnvironment(process.env),
     stdout: (text) => process.stdout.write(text),

@@ -19,6 +19,7 @@ const LAYER: Readonly<Record<string, number>> = {
   config: 2,
   docs: 2,
   people: 2,
+  answers: 2,
   operator: 3,
   payments: 3,
   world: 3,
@@ -28,13 +29,14 @@ const LAYER: Readonly<Record<string, number>> = {
   web: 4,
   members: 4,
   gauges: 4,
+  'answers-beside': 4,
   'turning-wheel': 2,
   listeners: 5,
   gateway: 5,
   cli: 5,
   main: 5,
 }
-const MAY_IMPORT_DB = new Set(['db', 'ledger', 'people', 'cli'])
+const MAY_IMPORT_DB = new Set(['db', 'ledger', 'people', 'answers', 'cli'])
 /** The edges do not know each other; relay and http share the world. */
 const NEIGHBOURS_ALLOWED = new Set(['relay world', 'web http', 'gateway listeners', 'cli gateway', 'main cli'])
 

@@ -9,6 +9,8 @@ export type CliEnvironment = Readonly<{
   startWire: () => Worker
   /** Starts a thread for heavy bodies, likewise. */
   startBodyThread: () => Worker
+  /** Starts the thread of kept answers, likewise. */
+  startAnswersThread: () => Worker
   env: Environment
   stdout: (text: string) => void
   stderr: (text: string) => void

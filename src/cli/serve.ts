@@ -29,7 +29,7 @@ export type ServeOptions = Readonly<{
 /** Resolves with the exit code when the gateway has drained. */
 export async function serve(options: ServeOptions, environment: CliEnvironment): Promise<number> {
   const { part, processes: count } = options
-  const { startThread, startWire, startBodyThread, stdout, stderr } = environment
+  const { startThread, startWire, startBodyThread, startAnswersThread, stdout, stderr } = environment
   const load = (): Config | ConfigProblems => {
     const loaded = loadConfig({ file: options.config, folder: environment.folder, env: environment.env })
     return 'problems' in loaded || part === undefined ? loaded : configOfPart(loaded, part)
@@ -56,6 +56,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
     startThread: early.take,
     startWire,
     startBodyThread,
+    startAnswersThread,
     host: options.host,
     port: options.port,
     log: logToStderr(),

@@ -116,4 +116,5 @@ const limitsOf = (limits: NonNullable<ConfigFile['limits']>): Config['limits'] =
   dashboardPerMinute: limits.dashboard_per_minute ?? LIMITS.dashboardPerMinute,
   drainMs: limits.drain_ms ?? LIMITS.drainMs,
   idleMs: limits.idle_ms ?? LIMITS.idleMs,
+  keptAnswersBytes: limits.kept_answers_bytes ?? LIMITS.keptAnswersBytes,
 })

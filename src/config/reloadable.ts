@@ -1,5 +1,5 @@
 /**
- * What a reload may change. Host, port, ledger, the operator's address, the idle limit and secrets stay as they were at start. The first `fetch` is in
+ * What a reload may change. Host, port, ledger, the operator's address, the idle limit, the room for kept answers and secrets stay as they were at start. The first `fetch` is in
  * force at once, but has all its connections only in a process that was started for it.
  * Rules: operator.md "Reload".
  */
@@ -27,7 +27,11 @@ export function reloadable(before: Config, after: Config): { config: Config; ign
     },
     mail: mailOf(before.mail, after.mail, () => ignored.push('mail')),
     payments: paymentsOf(before.payments, after.payments, () => ignored.push('payments.stripe')),
-    limits: { ...after.limits, idleMs: keep('limits.idle_ms', before.limits.idleMs, after.limits.idleMs) },
+    limits: {
+      ...after.limits,
+      idleMs: keep('limits.idle_ms', before.limits.idleMs, after.limits.idleMs),
+      keptAnswersBytes: keep('limits.kept_answers_bytes', before.limits.keptAnswersBytes, after.limits.keptAnswersBytes),
+    },
     ledger: ledgerOf(before.ledger, after.ledger, () => ignored.push('ledger')),
     upstreams: after.upstreams.map((upstream, index) => {
       if (upstream.transport === 'fetch' && !before.upstreams.some(({ transport }) => transport === 'fetch'))

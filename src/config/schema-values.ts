@@ -19,7 +19,7 @@ export const variable = (holds: string) =>
   Type.String({ pattern: '^[A-Za-z_][0-9A-Za-z_]*$', description: `the NAME of an environment variable that holds ${holds}` })
 export const text = (description: string) => Type.String({ minLength: 1, description })
 export const publicUrl = text('an http or https address without a path')
-export const count = (description: string, maximum = COUNT_MAX) => Type.Integer({ minimum: 1, maximum, description })
+export const count = (description: string, maximum = COUNT_MAX, minimum = 1) => Type.Integer({ minimum, maximum, description })
 export const milliseconds = count(`a whole number of milliseconds from 1 to ${TIMER_MS_MAX}`, TIMER_MS_MAX)
 export const positive = count(`a whole number from 1 to ${COUNT_MAX}`)
 export const usd = Type.String({ pattern: '^\\d{1,7}(\\.\\d{1,12})?$', description: 'a decimal in quotes, such as "3.00"' })

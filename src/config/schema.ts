@@ -1,7 +1,7 @@
 /** `tollgate.toml` as a shape: every name that may stand in it, and in `description` what is expected there. Rules: operator.md "Configuration". */
 
 import { type Static, Type } from '@sinclair/typebox'
-import { LIMITS, type Limits } from '../core/limits.ts'
+import { KEPT_ANSWERS_BYTES_MIN, LIMITS, type Limits } from '../core/limits.ts'
 import { MODEL, PLAN, UPSTREAM } from './catalog-schema.ts'
 import { SIGN_UPS } from './config.ts'
 import { CLOSED, count, host, milliseconds, name, port, positive, publicUrl, text, texts, usd, variable } from './schema-values.ts'
@@ -120,6 +120,11 @@ export const CONFIG_FILE = Type.Object(
               minimum: 1_000,
               maximum: IDLE_MS_MAX,
               description: `a whole number of milliseconds from 1000 to ${IDLE_MS_MAX}`,
+            }),
+          ),
+          kept_answers_bytes: Type.Optional(
+            Type.Union([Type.Literal(0), count('', Number.MAX_SAFE_INTEGER, KEPT_ANSWERS_BYTES_MIN)], {
+              description: `0, or a whole number of bytes from ${KEPT_ANSWERS_BYTES_MIN} to ${Number.MAX_SAFE_INTEGER}`,
             }),
           ),
         } satisfies Record<Snake<keyof Limits>, unknown>,

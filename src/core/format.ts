@@ -40,10 +40,13 @@ export type ReadContext = Readonly<{
   headers: { get(name: string): string | null }
   /** The model under this id, if the key's plan has it. */
   find(modelId: string): Model | undefined
-  /** Items of an earlier answer of the same key, by response id or item id (responses only). */
-  recall(id: string): readonly unknown[] | undefined
+  /** Items of an earlier answer of the same key, by response id or item id (responses only), or why there are none. */
+  recall(id: string): readonly unknown[] | Forgotten
   sha256Hex: Sha256Hex
 }>
+
+/** Why an answer is not there: it never was, as far as is known; it was too old; its room was needed, or it never had any. */
+export type Forgotten = 'unknown' | 'expired' | 'crowded'
 
 /** SHA-256 of a text's UTF-8, in hexadecimal: the engine's own, handed in, since a client decides how long the text is. */
 export type Sha256Hex = (text: string) => string

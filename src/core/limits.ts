@@ -14,6 +14,9 @@ export const HEARTBEAT_IDLE_MS = 15_000
 /** How long a stream's status waits for the upstream's first event. */
 export const FIRST_EVENT_WAIT_MS = 1_000
 
+/** Below it an eighth has no room for a large answer, and the file's own pages would count. */
+export const KEPT_ANSWERS_BYTES_MIN = 1024 * 1024
+
 export type Limits = Readonly<{
   bodyBytes: number
   /** Of an account. */
@@ -28,6 +31,8 @@ export type Limits = Readonly<{
   drainMs: number
   /** A keep-alive connection without a request. */
   idleMs: number
+  /** Of finished answers on disk; 0: in memory only. */
+  keptAnswersBytes: number
 }>
 
 export const LIMITS: Limits = {
@@ -42,4 +47,5 @@ export const LIMITS: Limits = {
   dashboardPerMinute: 120,
   drainMs: 600_000,
   idleMs: 75_000,
+  keptAnswersBytes: 1_073_741_824,
 }

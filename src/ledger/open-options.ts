@@ -32,6 +32,8 @@ export type LedgerOptions = Omit<Kept, Defaulted> &
     lockWaitMs?: number
     /** On Postgres: who serves does not start without a key where statements were signed by one. */
     needsStatementKey?: boolean
+    /** On Postgres: the most that answers which nodes share may take; an account an eighth of it, and 8 MiB at most. Default 1 GiB. */
+    sharedAnswersBytes?: number
     /** Whether a whole file is checked behind the start where it was left open; a command leaves that to the gateway that comes after it. */
     checksFile?: boolean
   }>
@@ -56,6 +58,7 @@ export const withDefaults = ({
   lockWaitMs: _wait,
   checksFile: _checks,
   needsStatementKey: _needs,
+  sharedAnswersBytes: _shared,
   ...options
 }: LedgerOptions): Kept => ({
   ...DEFAULTS,

@@ -24,6 +24,8 @@ export interface Metrics {
   storageTold(news: Readonly<{ commitMs?: number; groupSize?: number; spillBytes: number }>): void
   /** A try to deliver an alert, by what came of it. */
   alertDelivered(channel: 'email' | 'webhook', result: 'delivered' | 'failed' | 'given up'): void
+  /** Finished answers that are not kept for a restart. */
+  answersLost(count: number): void
   /** Deliveries that an account had no room for. */
   alertDropped(count: number): void
   /** What became of an event of Stripe's. `type`: as Stripe names it; 'none' where it was not Stripe's. */
@@ -96,6 +98,7 @@ export function makeMetrics(): Metrics {
       seen.spill.set([], spillBytes)
     },
     alertDelivered: (channel, result) => seen.deliveries.add([channel, result]),
+    answersLost: (count) => seen.lost.add([], count),
     alertDropped: (count) => seen.dropped.add([], count),
     pool: {
       called(upstream, result) {
@@ -138,6 +141,7 @@ function instruments() {
     payments: counter('tollgate_payment_events_total', 'Events of Stripe, by what became of them.', ['type', 'result']),
     alarms: counter('tollgate_alarms_total', 'Findings that an operator must act on.', ['what']),
     deliveries: counter('tollgate_alert_deliveries_total', 'Tries to deliver an alert, by what came of them.', ['channel', 'result']),
+    lost: counter('tollgate_answers_lost_total', 'Finished answers that were not kept for a restart: the disk, or too many at once.', []),
     dropped: counter('tollgate_alerts_dropped_total', 'Deliveries that their account had no room for.', []),
     commits: new Histogram(
       'tollgate_ledger_commit_seconds',

@@ -12,6 +12,7 @@ import { describeBug } from '../observe/bug.ts'
 import type { World } from '../world.ts'
 import type { Grant, RelayParts } from './admitted.ts'
 import { awaitElsewhere } from './answer-elsewhere.ts'
+import { askersKeyOf } from './asker.ts'
 import type { BodyLease } from './body-memory.ts'
 import type { Exchange } from './exchange.ts'
 import { type Hashed, hashBody } from './hash-body.ts'
@@ -51,7 +52,7 @@ export async function admit<Echo>(asking: Asking<Echo>, key: KeyRecord | Refusal
   }
 }
 
-type Granted<Echo> = Pick<Grant<Echo>, 'call' | 'held'>
+type Granted<Echo> = Pick<Grant<Echo>, 'call' | 'held' | 'sealing'>
 
 async function admitBody<Echo>(keyed: Keyed<Echo>, taken: Taken): Promise<Granted<Echo> | Repetition | Refusal> {
   const { parts, format, request, key } = keyed
@@ -72,7 +73,9 @@ async function admitBody<Echo>(keyed: Keyed<Echo>, taken: Taken): Promise<Grante
   if (call instanceof Refusal) return call
   const holding = hold(keyed, call as Call<Echo>, taken.claim)
   const held = holding instanceof Promise ? await holding : holding
-  return held instanceof Refusal ? held : { call: call as Call<Echo>, held }
+  if (held instanceof Refusal) return held
+  const sealing = parts.kept === undefined || format.finished === undefined ? undefined : askersKeyOf(request.headers)
+  return { call: call as Call<Echo>, held, sealing }
 }
 
 /** Of a key whose money is used up nothing is decoded, hashed or parsed: only an answer that is there already is worth a look at the body. Undefined: it is to be read. */
@@ -85,11 +88,13 @@ async function refuseUnread<Echo>(keyed: Keyed<Echo>, { place }: Taken): Promise
 
 const isUsedUp = <Echo>({ parts, key }: Keyed<Echo>): boolean | Promise<boolean> => parts.world.ledger.isUsedUp(key.id)
 
-const claimPartsOf = ({ world, answers, shared }: RelayParts): ClaimParts => ({
+const claimPartsOf = ({ world, answers, shared, kept }: RelayParts): ClaimParts => ({
   ledger: world.ledger,
   answers,
   now: world.clock.now,
   shared,
+  kept,
+  onBug: (bug) => world.log.alarm('an answer could not be kept', describeBug(bug)),
 })
 
 /** Undefined: the header is this request's now, with a place among those that its key may have at once. */
@@ -127,15 +132,15 @@ async function joinElsewhere<Echo>(
   body: Hashed,
 ): Promise<Repetition | Refusal> {
   const { answer } = elsewhere
-  const { world, shared } = parts
+  const { world } = parts
   try {
     const call = await readCall(format.name, { parts, request, key, lease: taken.lease }, body.pieces)
     const joined = call instanceof Refusal ? call : call.isStream ? new Refusal('repetitionRunning') : joinRunning(answer, key, taken)
-    if (joined instanceof Refusal || shared === undefined) {
-      answer.drop(joined instanceof Refusal ? joined : undefined)
+    if (joined instanceof Refusal) {
+      answer.drop(joined)
       return joined
     }
-    awaitElsewhere({ world, shared }, elsewhere).catch((bug: unknown) =>
+    awaitElsewhere(world, elsewhere).catch((bug: unknown) =>
       world.log.alarm('a request failed by a bug', { request_id: exchange.requestId, ...describeBug(bug) }),
     )
     return joined

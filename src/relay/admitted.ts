@@ -1,5 +1,7 @@
 /** What the steps of a request hand to one another once it is admitted. */
 
+import type { KeptAnswers } from '../answers/kept-answers.ts'
+import type { SealingKey } from '../answers/sealing.ts'
 import type { Call, Format, Stamp } from '../core/format.ts'
 import type { Refusal } from '../core/refusal.ts'
 import type { SharedAnswers } from '../ledger/shared-answers.ts'
@@ -24,6 +26,8 @@ export type RelayParts = Readonly<{
   bodies: BodyMemory
   bodyReader: BodyReader
   answers: AnswerMemory
+  /** What a restart leaves of both; undefined: nothing, or it is shared. */
+  kept?: KeptAnswers | undefined
   /** Where several nodes answer the same keys. */
   shared?: SharedAnswers | undefined
   timings: Timings
@@ -37,6 +41,8 @@ export type RelayParts = Readonly<{
 export type Grant<Echo> = Readonly<{
   call: Call<Echo>
   held: Held
+  /** Of one whose answer may be kept for requests that refer to it. */
+  sealing: SealingKey | undefined
   lease: BodyLease
   /** Of a request that named itself by an Idempotency-Key. */
   claim: Claim | undefined

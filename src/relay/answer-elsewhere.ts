@@ -5,32 +5,28 @@
 
 import { Refusal } from '../core/refusal.ts'
 import { NO_TICK, type Timed } from '../core/wheel.ts'
-import type { SharedAnswers } from '../ledger/shared-answers.ts'
 import type { World } from '../world.ts'
 import { type Elsewhere, shownOf } from './idempotency.ts'
 
-type Parts = Readonly<{
-  world: Pick<World, 'clock' | 'wheel' | 'limits' | 'isDraining'>
-  shared: Pick<SharedAnswers, 'isRunning' | 'claim' | 'release'>
-}>
+type Waiting = Pick<World, 'clock' | 'wheel' | 'limits' | 'isDraining'>
 
 const FIRST_PAUSE_MS = 50
 const PAUSE_MS_MAX = 1_000
 
 /** Ends `answer`, also where nobody waits any more. Rejects by bugs only, and then has ended it, too. */
-export async function awaitElsewhere({ world, shared }: Parts, { answer, repeatable }: Elsewhere): Promise<void> {
+export async function awaitElsewhere(world: Waiting, { answer, store }: Elsewhere): Promise<void> {
   const untilMs = world.clock.monotonicMs() + world.limits().startTimeoutMs
   try {
     for (let pauseMs = FIRST_PAUSE_MS; answer.isWaitedFor; pauseMs = Math.min(pauseMs * 2, PAUSE_MS_MAX)) {
       if (world.isDraining()) return answer.drop(new Refusal('draining'))
       if (world.clock.monotonicMs() >= untilMs) return answer.drop(new Refusal('timedOut'))
       await pause(world, pauseMs)
-      if (await shared.isRunning(repeatable)) continue
-      const found = await shared.claim(repeatable)
+      if (await store.isRunning()) continue
+      const found = await store.claim()
       if (found.kind === 'running' && found.isSame) continue
       if (found.kind !== 'claimed') return answer.drop(shownOf(found, answer.bodyHash))
       // It ended there without an answer, and why is not known here.
-      shared.release(repeatable)
+      store.release()
       return answer.drop(new Refusal('repetitionRunning'))
     }
     answer.drop(new Refusal('repetitionRunning'))

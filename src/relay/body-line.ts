@@ -24,7 +24,8 @@ export type Work = Readonly<{
   accountId: string
   /** Aborted when the client has left: what waits loses its place. */
   signal: AbortSignal
-  answer: (question: Question) => LookedUp
+  /** Rejects by bugs only. */
+  answer: (question: Question) => LookedUp | Promise<LookedUp>
 }>
 
 type Job = Work & { resolve: (done: Done | Refusal | 'left') => void; reject: (bug: unknown) => void }
@@ -111,13 +112,32 @@ export class BodyLine {
     const job = this.#running
     if (job === undefined) return
     if (message.kind === 'find' || message.kind === 'recall') {
-      this.#thread?.answer(job.answer(message))
+      this.#answer(job.answer(message))
       return
     }
     if (message.kind === 'bug') job.reject(message.bug)
     else job.resolve(message)
     this.#running = undefined
     this.#next()
+  }
+
+  /** The thread stands still meanwhile; one that was ended gets no answer. */
+  #answer(answer: LookedUp | Promise<LookedUp>): void {
+    const thread = this.#thread
+    if (!(answer instanceof Promise)) {
+      thread?.answer(answer)
+      return
+    }
+    answer.then(
+      (given) => {
+        if (this.#thread === thread) thread?.answer(given)
+      },
+      (bug: unknown) => {
+        if (this.#thread !== thread) return
+        this.#end()?.reject(bug)
+        this.#next()
+      },
+    )
   }
 
   #onDeath(fault: string): void {

@@ -8,7 +8,7 @@ import type { Call, ReadContext } from '../core/format.ts'
 import { READ_HEADERS } from '../core/native/versions.ts'
 import { Refusal } from '../core/refusal.ts'
 import { BodyLine, type BodyLineOptions } from './body-line.ts'
-import { type LookedUp, type Question, refusalOf } from './body-task.ts'
+import { type LookedUp, type Question, type Recalled, refusalOf } from './body-task.ts'
 import type { ReaderName } from './readers.ts'
 
 /** On whose behalf: each account has its turn, and a client that leaves while it waits loses its place. */
@@ -22,12 +22,15 @@ export type HeavyBody = Turn &
     headers: ReadContext['headers']
     find: ReadContext['find']
     /** The items under an id, each as JSON. */
-    recall: (id: string) => readonly Uint8Array[] | undefined
+    recall: (id: string) => Recalled | Promise<Recalled>
   }>
 
 /** `left`: the client did before its turn came. */
 export type HeavyRead = Call<unknown> | Refusal | 'left'
 export type HeavyHash = Readonly<{ hash: Uint8Array; bytes: Uint8Array }> | Refusal | 'left'
+
+const recalled = (items: Recalled | Promise<Recalled>): LookedUp | Promise<LookedUp> =>
+  items instanceof Promise ? items.then((brought) => ({ items: brought })) : { items }
 
 /** Bodies of more than that wait behind one another alone. */
 const SHORT_BYTES_MAX = 1024 * 1024
@@ -44,8 +47,8 @@ export class BodyReader {
   /** Rejects by bugs only. */
   async read({ reader, pieces, headers, find, recall, accountId, signal }: HeavyBody): Promise<HeavyRead> {
     let model: Model | undefined
-    const answer = (question: Question): LookedUp => {
-      if (question.kind === 'recall') return { items: recall(question.id) }
+    const answer = (question: Question): LookedUp | Promise<LookedUp> => {
+      if (question.kind === 'recall') return recalled(recall(question.id))
       model = find(question.modelId)
       return { model }
     }

@@ -1,7 +1,7 @@
 /** What the threads for bodies are asked and what they answer, as data that crosses threads. Rules: requests.md "Heavy bodies". */
 
 import type { Model } from '../core/catalog.ts'
-import type { Call } from '../core/format.ts'
+import type { Call, Forgotten } from '../core/format.ts'
 import { Refusal, type RefusalName } from '../core/refusal.ts'
 import type { ReaderName } from './readers.ts'
 
@@ -20,8 +20,9 @@ export type ToBodyThread = (Readonly<{ kind: 'line' }> & Line) | BodyTask
 /** What a task may ask of the loop while it runs. */
 export type Question = Readonly<{ kind: 'find'; modelId: string }> | Readonly<{ kind: 'recall'; id: string }>
 
-/** `items`: each as JSON. */
-export type LookedUp = Readonly<{ model?: Model | undefined; items?: readonly Uint8Array[] | undefined }>
+/** Items, each as JSON, or why there are none. */
+export type Recalled = readonly Uint8Array[] | Forgotten
+export type LookedUp = Readonly<{ model?: Model | undefined; items?: Recalled | undefined }>
 
 /** What came of a task. Bytes are handed over. */
 export type Done =

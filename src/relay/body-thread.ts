@@ -64,7 +64,10 @@ function read({ reader, pieces, headers }: Extract<BodyTask, { kind: 'read' }>, 
   const context: ReadContext = {
     headers: { get: (name) => headers.get(name) ?? null },
     find: (modelId) => ask({ kind: 'find', modelId }).model,
-    recall: (id) => ask({ kind: 'recall', id }).items?.map((json) => parseExact(Buffer.from(json).toString())),
+    recall: (id) => {
+      const { items = 'unknown' } = ask({ kind: 'recall', id })
+      return typeof items === 'string' ? items : items.map((json) => parseExact(Buffer.from(json).toString()))
+    },
     sha256Hex,
   }
   const call = body instanceof Refusal ? body : READERS[reader](body, context)

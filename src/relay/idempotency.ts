@@ -3,12 +3,15 @@
  * Rules: requests.md "Repeated requests".
  */
 
+import type { KeptAnswers } from '../answers/kept-answers.ts'
 import type { KeyRecord } from '../core/key.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { invalid, Refusal } from '../core/refusal.ts'
 import type { Idempotency, Ledger } from '../ledger/ledger.ts'
-import type { ClaimFound, Repeatable, SharedAnswers } from '../ledger/shared-answers.ts'
+import type { SharedAnswers } from '../ledger/shared-answers.ts'
 import { ANSWER_TTL_MS, type AnswerMemory } from './answer-memory.ts'
+import { type AnswerStore, type StoreFound, storeInLedger, storeWithOthers } from './answer-store.ts'
+import { askersKeyOf } from './asker.ts'
 import { nativeQueryOf, pathOf } from './request-target.ts'
 import type { AnswerHead, FinishedAnswer, JoinedPlace, RunningAnswer } from './running-answer.ts'
 import { type Kept, usesUp } from './settle.ts'
@@ -20,7 +23,7 @@ export type RecordedAnswer = Pick<RunningAnswer, 'begin' | 'add' | 'finish' | 'd
 export type Claim = Readonly<{ idempotency: Idempotency; answer: RecordedAnswer }>
 
 /** Its request runs on another node. `answer` stands for it here, so that one asks for all that wait: to be ended. */
-export type Elsewhere = Readonly<{ kind: 'elsewhere'; answer: RunningAnswer; repeatable: Repeatable }>
+export type Elsewhere = Readonly<{ kind: 'elsewhere'; answer: RunningAnswer; store: AnswerStore }>
 
 export type ClaimParts = Readonly<{
   ledger: Pick<Ledger, 'findIdempotency'>
@@ -28,6 +31,10 @@ export type ClaimParts = Readonly<{
   now: () => number
   /** Where other nodes answer, too. */
   shared?: SharedAnswers | undefined
+  /** Where none does: what a restart leaves. */
+  kept?: KeptAnswers | undefined
+  /** What was answered could not be kept. */
+  onBug: (bug: unknown) => void
 }>
 
 type Asked = Pick<Request, 'headers' | 'url'>
@@ -69,12 +76,13 @@ export async function isKnown(
 
 /** Comes after the body, of which it takes the SHA-256, and before all that depends on it; waits for one read at most. `requestId`: of this request. */
 export async function claimAnswer(
-  { ledger, answers, now, shared }: ClaimParts,
+  parts: ClaimParts,
   { id: keyId, accountId }: Pick<KeyRecord, 'id' | 'accountId'>,
   { headers, url }: Asked,
   hash: Uint8Array,
   requestId: string,
 ): Promise<Claim | FinishedAnswer | RunningAnswer | Elsewhere | Refusal | undefined> {
+  const { answers, now } = parts
   const header = headers.get(HEADER)
   if (header === null) return undefined
   if (!VISIBLE_ASCII.test(header)) return invalid(NAME, 'Input should be 1 to 255 visible ASCII characters')
@@ -86,53 +94,48 @@ export async function claimAnswer(
   if (known !== undefined) return known.bodyHash === bodyHex ? known : OTHER_BODY()
   // Its place is taken before the first wait, so that two at once never both find it free.
   const answer = answers.begin(answerKey, { bodyHash: bodyHex, requestId })
-  const repeatable = { keyId, headerHash, bodyHash }
-  const found = await (shared === undefined ? lookUp(ledger, repeatable) : shared.claim(repeatable)).catch((bug: unknown) => {
+  const store = storeOf(parts, { accountId, key: askersKeyOf(headers), repeatable: { keyId, headerHash, bodyHash } })
+  const found = await store.claim().catch((bug: unknown) => {
     answer.drop()
     throw bug
   })
   if (found.kind === 'claimed') {
     const idempotency = { headerHash, bodyHash, expiresAt: now() + ANSWER_TTL_MS }
-    return { idempotency, answer: shared === undefined ? answer : keptForAll(answer, shared, repeatable) }
+    return { idempotency, answer: keptBeyond(answer, store) }
   }
-  if (found.kind === 'running' && found.isSame) return { kind: 'elsewhere', answer, repeatable }
+  if (found.kind === 'running' && found.isSame) return { kind: 'elsewhere', answer, store }
   const shown = shownOf(found, bodyHex)
   answer.drop(shown)
   return shown
 }
 
-async function lookUp(ledger: ClaimParts['ledger'], { keyId, headerHash, bodyHash }: Repeatable): Promise<ClaimFound> {
-  const use = await ledger.findIdempotency(keyId, headerHash)
-  if (use === undefined) return { kind: 'claimed' }
-  if (use === 'unavailable') return { kind: 'unavailable' }
-  return { kind: 'used', isSame: Buffer.compare(use.bodyHash, bodyHash) === 0, requestId: use.requestId, answer: undefined }
-}
+const storeOf = ({ shared, onBug, ...parts }: ClaimParts, asker: Parameters<typeof storeInLedger>[1]): AnswerStore =>
+  shared === undefined ? storeInLedger({ kept: undefined, ...parts }, asker) : storeWithOthers(shared, asker, onBug)
 
 /** What a repetition gets where it is not a new request. */
-export function shownOf(found: Exclude<ClaimFound, { kind: 'claimed' }>, bodyHash: string): FinishedAnswer | Refusal {
+export function shownOf(found: Exclude<StoreFound, { kind: 'claimed' }>, bodyHash: string): FinishedAnswer | Refusal {
   if (found.kind === 'unavailable') return new Refusal('storageUnavailable')
   if (!found.isSame) return OTHER_BODY()
   if (found.kind === 'running') return new Refusal('repetitionRunning')
   const { requestId, answer } = found
-  if (answer === undefined) return gone(requestId)
-  return { kind: 'finished', bodyHash, head: { status: answer.status, contentType: answer.contentType, requestId }, bytes: answer.bytes }
+  return answer === undefined ? gone(requestId) : { kind: 'finished', bodyHash, ...answer }
 }
 
-/** Once it has ended here, it ends for the other nodes. */
-function keptForAll(answer: RunningAnswer, shared: SharedAnswers, repeatable: Repeatable): RecordedAnswer {
+/** Once it has ended here, it is kept for a restart or ends for the other nodes. */
+function keptBeyond(answer: RunningAnswer, store: AnswerStore): RecordedAnswer {
   return {
     begin: (heartbeat) => answer.begin(heartbeat),
     add: (bytes) => answer.add(bytes),
     finish(head, whole) {
       if (answer.hasEnded) return undefined
       const bytes = answer.finish(head, whole)
-      shared.keep(repeatable, bytes && { ...head, bytes })
+      store.keep({ head, bytes })
       return bytes
     },
     drop(shown) {
       if (answer.hasEnded) return
       answer.drop(shown)
-      shared.release(repeatable)
+      store.release()
     },
   }
 }

@@ -1,21 +1,24 @@
 /** From a request's bytes to its call: a light body at once, a heavy one on a thread beside. Rules: requests.md "Bodies", "Heavy bodies". */
 
+import type { KeptAnswers } from '../answers/kept-answers.ts'
 import { parseBody } from '../core/body.ts'
 import type { Call } from '../core/format.ts'
 import type { KeyRecord } from '../core/key.ts'
 import { isLight, LIGHT_BYTES } from '../core/reading-cost.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { World } from '../world.ts'
+import { askersKeyOf } from './asker.ts'
 import type { BodyLease } from './body-memory.ts'
 import type { BodyReader } from './body-reader.ts'
 import { type Pieces, UNREADABLE } from './read-body.ts'
 import { readContext } from './read-context.ts'
 import { READERS, type ReaderName } from './readers.ts'
-import { Recalling } from './recalling.ts'
+import { PatientRecalling, Recalling, type RecallingParts } from './recalling.ts'
+import { Bringing } from './remembering.ts'
 import type { ResponseMemory } from './response-memory.ts'
 
 export type Reading = Readonly<{
-  parts: Readonly<{ world: World; memory: ResponseMemory; bodyReader: BodyReader }>
+  parts: Readonly<{ world: World; memory: ResponseMemory; kept?: KeptAnswers | undefined; bodyReader: BodyReader }>
   request: Request
   key: KeyRecord
   /** Grows with what the request refers to. */
@@ -26,10 +29,10 @@ export type Reading = Readonly<{
 export function readCall(name: ReaderName, reading: Reading, pieces: Pieces): Call<unknown> | Refusal | Promise<Call<unknown> | Refusal> {
   const bytes = inOnePiece(pieces)
   if (bytes === undefined || !isLight(bytes)) return readBeside(name, reading, pieces)
-  const { request, key, lease } = reading
-  const recalling = new Recalling(finding(reading), lease, bytes.byteLength, LIGHT_BYTES)
+  const { parts, request, key } = reading
+  const recalling = new Recalling(recallingParts(reading, bytes.byteLength), parts.kept !== undefined, LIGHT_BYTES)
   const body = parseBody(bytes)
-  const read = body instanceof Refusal ? body : READERS[name](body, readContext(reading.parts.world, request, key, recalling.parsed))
+  const read = body instanceof Refusal ? body : READERS[name](body, readContext(parts.world, request, key, recalling.parsed))
   return recalling.isHeavy ? readBeside(name, reading, pieces) : (recalling.refusal ?? read)
 }
 
@@ -40,16 +43,20 @@ function inOnePiece([first = NOTHING, ...more]: Pieces): Uint8Array | undefined 
   return more.length === 0 ? first : undefined
 }
 
-const finding =
-  ({ parts, key }: Pick<Reading, 'parts' | 'key'>) =>
-  (id: string) =>
-    parts.memory.written(key.id, id)
+const recallingParts = ({ parts, key, lease }: Reading, bytes: number): RecallingParts => ({
+  find: (id) => parts.memory.written(key.id, id),
+  lease,
+  bytes,
+})
 
 async function readBeside(name: ReaderName, reading: Reading, pieces: Pieces): Promise<Call<unknown> | Refusal> {
-  const { parts, request, key, lease } = reading
-  const find = finding(reading)
-  const recalling = new Recalling(find, lease, bytesOf(pieces))
-  const { headers, find: findModel } = readContext(parts.world, request, key, recalling.parsed)
+  const { parts, request, key } = reading
+  const { kept } = parts
+  const recalling = new PatientRecalling(
+    recallingParts(reading, bytesOf(pieces)),
+    (count) => kept && new Bringing(kept, askersKeyOf(request.headers), count),
+  )
+  const { headers, find: findModel } = readContext(parts.world, request, key, () => 'unknown')
   const { signal } = request
   const recall = recalling.written
   const read = await parts.bodyReader.read({ reader: name, pieces, accountId: key.accountId, signal, headers, find: findModel, recall })

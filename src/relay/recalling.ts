@@ -1,53 +1,108 @@
 /**
  * What a request refers to of earlier answers. A body of a few bytes can name megabytes, which then are its own: they count in its account's memory, and are
- * read where heavy bodies are. Rules: requests.md "Remembered answers", "Heavy bodies".
+ * read where heavy bodies are, as are those that have to be brought from disk. Rules: requests.md "Remembered answers", "Heavy bodies".
  */
 
 import { parseExact } from '../core/bytes/exact-json.ts'
-import type { Refusal } from '../core/refusal.ts'
+import type { Forgotten } from '../core/format.ts'
+import { Refusal } from '../core/refusal.ts'
 import type { BodyLease } from './body-memory.ts'
+import type { Bringing } from './remembering.ts'
 
-/** The items under an id, each as JSON; undefined where none are known. */
-type Written = (id: string) => readonly Uint8Array[] | undefined
+type Items = readonly Uint8Array[]
 
+export type RecallingParts = Readonly<{
+  /** In memory: the items under an id, each as JSON. */
+  find: (id: string) => Items | Forgotten
+  lease: Pick<BodyLease, 'grow'>
+  /** Of the body itself. */
+  bytes: number
+}>
+
+/** What is recalled at once, without a wait. `isKept`: more may be on disk. */
 export class Recalling {
-  readonly #find: Written
-  readonly #lease: Pick<BodyLease, 'grow'>
+  readonly #parts: RecallingParts
+  readonly #isKept: boolean
   readonly #recalledBytesMax: number
-  #bytes: number
-  #recalledBytes = 0
-  #refusal: Refusal | undefined
+  readonly #counted: Counted
   #isHeavy = false
 
-  /** `bytes`: of the body itself. Of what it refers to no more than `recalledBytesMax` is given out. */
-  constructor(find: Written, lease: Pick<BodyLease, 'grow'>, bytes: number, recalledBytesMax = Number.POSITIVE_INFINITY) {
-    this.#find = find
-    this.#lease = lease
-    this.#bytes = bytes
+  /** Of what it refers to no more than `recalledBytesMax` is given out. */
+  constructor(parts: RecallingParts, isKept: boolean, recalledBytesMax: number) {
+    this.#parts = parts
+    this.#isKept = isKept
     this.#recalledBytesMax = recalledBytesMax
+    this.#counted = new Counted(parts)
   }
 
   /** It had no room in memory: whatever was made of the request is not to be used. */
   get refusal(): Refusal | undefined {
-    return this.#refusal
+    return this.#counted.refusal
   }
 
-  /** It would have been too much: whatever was made of the request is not to be used. */
+  /** It would have been too much, or a wait: whatever was made of the request is not to be used. */
   get isHeavy(): boolean {
     return this.#isHeavy
   }
 
-  readonly written: Written = (id) => {
-    const items = this.#find(id)
-    if (items === undefined || this.#refusal !== undefined || this.#isHeavy) return items === undefined ? undefined : []
-    const bytes = items.reduce((sum, { byteLength }) => sum + byteLength, 0)
-    this.#recalledBytes += bytes
-    this.#bytes += bytes
-    this.#isHeavy = this.#recalledBytes > this.#recalledBytesMax
-    if (!this.#isHeavy) this.#refusal = this.#lease.grow(this.#bytes)
-    return this.#isHeavy || this.#refusal !== undefined ? [] : items
+  readonly parsed = (id: string): readonly unknown[] | Forgotten => {
+    if (this.#isHeavy || this.refusal !== undefined) return []
+    const items = this.#parts.find(id)
+    if (typeof items === 'string' && !this.#isKept) return items
+    this.#isHeavy = typeof items === 'string' || this.#counted.recalledBytes + lengthOf(items) > this.#recalledBytesMax
+    if (typeof items === 'string' || this.#isHeavy || this.#counted.add(lengthOf(items)) !== undefined) return []
+    return items.map((json) => parseExact(Buffer.from(json).toString()))
+  }
+}
+
+/** The same where a wait stops no stream. */
+export class PatientRecalling {
+  readonly #parts: RecallingParts
+  readonly #counted: Counted
+  readonly #bringing: Bringing | undefined
+
+  /** `bringing`: makes what brings answers from disk, given how their bytes are counted. */
+  constructor(parts: RecallingParts, bringing: (count: (bytes: number) => Refusal | undefined) => Bringing | undefined) {
+    this.#parts = parts
+    this.#counted = new Counted(parts)
+    this.#bringing = bringing((bytes) => this.#counted.add(bytes))
   }
 
-  readonly parsed = (id: string): readonly unknown[] | undefined =>
-    this.written(id)?.map((json) => parseExact(Buffer.from(json).toString()))
+  get refusal(): Refusal | undefined {
+    return this.#counted.refusal
+  }
+
+  readonly written = (id: string): Items | Forgotten | Promise<Items | Forgotten> => {
+    if (this.refusal !== undefined) return []
+    const items = this.#parts.find(id)
+    if (typeof items !== 'string') return this.#counted.add(lengthOf(items)) === undefined ? items : []
+    return this.#bringing === undefined ? items : this.#bring(this.#bringing, id, items)
+  }
+
+  /** Why memory has it no more is the answer where the disk knows nothing of it. */
+  async #bring(bringing: Bringing, id: string, why: Forgotten): Promise<Items | Forgotten> {
+    const found = await bringing.find(id)
+    if (!(found instanceof Refusal)) return found === 'unknown' ? why : found
+    this.#counted.refusal ??= found
+    return []
+  }
 }
+
+/** Bytes that were recalled, with the body's in its account's memory. */
+class Counted {
+  readonly #parts: Pick<RecallingParts, 'lease' | 'bytes'>
+  recalledBytes = 0
+  refusal: Refusal | undefined
+
+  constructor(parts: Pick<RecallingParts, 'lease' | 'bytes'>) {
+    this.#parts = parts
+  }
+
+  add(bytes: number): Refusal | undefined {
+    this.recalledBytes += bytes
+    this.refusal ??= this.#parts.lease.grow(this.#parts.bytes + this.recalledBytes)
+    return this.refusal
+  }
+}
+
+const lengthOf = (items: Items): number => items.reduce((sum, { byteLength }) => sum + byteLength, 0)

@@ -92,13 +92,12 @@ export class Relay {
       return response
     }
     if ('kind' in grant) return this.#stays(await answerRepetition({ parts, request, connection, exchange }, grant))
-    const { call, held, lease, claim, release } = grant
-    const admitted: Admitted<Echo> = { parts, format, request, connection, exchange, call, held, lease, claim, release }
+    const admitted: Admitted<Echo> = { ...grant, parts, format, request, connection, exchange }
     try {
-      if (!call.isStream) return await answerWhole(admitted)
+      if (!grant.call.isStream) return await answerWhole(admitted)
       return this.#stays(await answerStream(admitted))
     } catch (error) {
-      release()
+      grant.release()
       connection.restore()
       throw error
     }

@@ -1,85 +1,110 @@
 /**
- * Finished answers of the responses format, for an hour, in memory only: what `previous_response_id` and `item_reference` resolve from. A key sees only
- * its own. Kept as the bytes that were written, so that nothing is held twice and the bound is what is really held. Rules: requests.md "Remembered answers".
+ * Finished answers of the responses format in memory, for an hour: what `previous_response_id` and `item_reference` resolve from. A key sees only its own, and an
+ * account has a share. Kept as the bytes that were written, so that nothing is held twice and the bound is what is really held. Rules: requests.md "Remembered answers".
  */
 
 import { LRUCache } from 'lru-cache'
-import { parseExact } from '../core/bytes/exact-json.ts'
+import type { Forgotten } from '../core/format.ts'
+import type { KeyRecord } from '../core/key.ts'
+import { Recent } from '../core/recent.ts'
 import type { Finished, Written } from '../core/transcoder.ts'
-import { describeBug } from '../observe/bug.ts'
-import type { World } from '../world.ts'
 
-/** An answer's items, each as JSON, or where an item stands: in which answer, at which place. */
-type Entry = readonly Written[] | Readonly<{ answer: string; index: number }>
+type Owner = Pick<KeyRecord, 'id' | 'accountId'>
+type Answer = Readonly<{ accountId: string; items: readonly Written[]; itemKeys: readonly string[]; bytes: number; until: number }>
+/** Where an item stands: in which answer, at which place. */
+type Place = Readonly<{ answer: string; index: number }>
 
-/** What an entry, and each piece of an item, take beside their text. */
-const ENTRY_BYTES = 200
+/** What an answer, each item that has an id, and each piece take beside their text. */
+const ANSWER_BYTES = 300
+const ITEM_BYTES = 200
 const PIECE_BYTES = 150
-const TTL_MS = 60 * 60_000
+export const RESPONSE_TTL_MS = 60 * 60_000
 const BYTES_MAX = 64 * 1024 * 1024
+const ACCOUNT_SHARE = 8
+const GONE_MAX = 10_000
 
 export class ResponseMemory {
-  readonly #entries: LRUCache<string, Entry>
+  readonly #now: () => number
+  readonly #accountBytesMax: number
+  readonly #ttlMs: number
+  readonly #answers: LRUCache<string, Answer>
+  readonly #items = new Map<string, Place>()
+  /** The answers of each account, oldest first. */
+  readonly #accounts = new Map<string, { bytes: number; readonly answers: Set<string> }>()
+  readonly #gone = new Recent<Forgotten>(GONE_MAX)
 
-  /** `now`: milliseconds of any clock that does not jump back. */
-  constructor({ now, maxBytes = BYTES_MAX, ttlMs = TTL_MS }: { now: () => number; maxBytes?: number; ttlMs?: number }) {
-    this.#entries = new LRUCache({
-      maxSize: maxBytes,
-      sizeCalculation: (entry, key) => ENTRY_BYTES + 2 * key.length + heldBytes(entry),
-      ttl: ttlMs,
-      ttlResolution: 0,
-      perf: { now },
+  /** `now`: milliseconds of any clock that does not jump back. An account has an eighth of `bytesMax`. */
+  constructor({ now, bytesMax = BYTES_MAX, ttlMs = RESPONSE_TTL_MS }: { now: () => number; bytesMax?: number; ttlMs?: number }) {
+    this.#now = now
+    this.#accountBytesMax = Math.floor(bytesMax / ACCOUNT_SHARE)
+    this.#ttlMs = ttlMs
+    this.#answers = new LRUCache({
+      maxSize: bytesMax,
+      sizeCalculation: ({ bytes }) => bytes,
+      dispose: (answer, key) => this.#dropped(answer, key),
     })
   }
 
-  /** Keeps an answer's items, its input included. An answer that alone would fill the memory is not kept. */
-  remember(keyId: string, { responseId, items }: Finished): void {
-    const answer = entryKey(keyId, responseId)
-    this.#entries.set(
-      answer,
-      items.map(({ json }) => json),
-    )
-    if (!this.#entries.has(answer)) return
-    for (const [index, { id }] of items.entries()) {
-      if (id !== undefined && id !== '' && id !== responseId) this.#entries.set(entryKey(keyId, id), { answer, index })
+  /** Keeps an answer's items, its input included. The account's own oldest answers make room, then the oldest of all; one that is larger than a share is not kept. */
+  remember({ id: keyId, accountId }: Owner, { responseId, items }: Finished): void {
+    const key = entryKey(keyId, responseId)
+    const ids = items.map(({ id }) => (id === undefined || id === '' || id === responseId ? undefined : entryKey(keyId, id)))
+    const itemKeys = ids.filter((id) => id !== undefined)
+    const bytes = ANSWER_BYTES + 2 * key.length + itemKeys.reduce((sum, { length }) => sum + ITEM_BYTES + 2 * length, 0) + heldBytes(items)
+    this.#answers.delete(key)
+    if (bytes > this.#accountBytesMax) {
+      this.#gone.set(key, 'crowded')
+      return
+    }
+    this.#makeRoom(accountId, bytes)
+    const own = this.#accounts.get(accountId) ?? { bytes: 0, answers: new Set() }
+    this.#accounts.set(accountId, own)
+    own.bytes += bytes
+    own.answers.add(key)
+    for (const [index, id] of ids.entries()) if (id !== undefined) this.#items.set(id, { answer: key, index })
+    this.#answers.set(key, { accountId, items: items.map(({ json }) => json), itemKeys, bytes, until: this.#now() + this.#ttlMs })
+  }
+
+  /** The items of a response, or the one item, by id, each as its JSON was written; else why not. An item costs no more than itself. */
+  written(keyId: string, id: string): readonly Buffer[] | Forgotten {
+    const key = entryKey(keyId, id)
+    const place = this.#answers.has(key) ? undefined : this.#items.get(key)
+    const answerKey = place?.answer ?? key
+    const answer = this.#answers.get(answerKey)
+    if (answer === undefined) return this.#gone.get(key) ?? 'unknown'
+    if (this.#now() < answer.until)
+      return (place === undefined ? answer.items : answer.items.slice(place.index, place.index + 1)).map(inOnePiece)
+    this.#answers.delete(answerKey)
+    return 'expired'
+  }
+
+  #makeRoom(accountId: string, bytes: number): void {
+    const own = this.#accounts.get(accountId)
+    if (own === undefined) return
+    for (const oldest of own.answers) {
+      if (own.bytes + bytes <= this.#accountBytesMax) return
+      this.#answers.delete(oldest)
     }
   }
 
-  /** The items of a response, or the one item, by id; undefined when unknown, too old or pushed out. An item costs no more than itself. */
-  recall(keyId: string, id: string): readonly unknown[] | undefined {
-    return this.written(keyId, id)?.map((json) => parseExact(json.toString()))
-  }
-
-  /** The same as they were written: each item's JSON. */
-  written(keyId: string, id: string): readonly Buffer[] | undefined {
-    const entry = this.#entries.get(entryKey(keyId, id))
-    if (entry === undefined) return undefined
-    if (!('answer' in entry)) return entry.map(inOnePiece)
-    const items = this.#entries.get(entry.answer)
-    return items === undefined || 'answer' in items ? undefined : items.slice(entry.index, entry.index + 1).map(inOnePiece)
+  #dropped({ accountId, itemKeys, bytes, until }: Answer, key: string): void {
+    const own = this.#accounts.get(accountId)
+    if (own !== undefined) {
+      own.bytes -= bytes
+      own.answers.delete(key)
+      if (own.answers.size === 0) this.#accounts.delete(accountId)
+    }
+    for (const item of itemKeys) if (this.#items.get(item)?.answer === key) this.#items.delete(item)
+    this.#gone.set(key, this.#now() < until ? 'crowded' : 'expired')
   }
 }
 
-/** Keeps a finished answer. It is paid for by then: whatever goes wrong here must not take it from its client. */
-export function remember(
-  { world, memory }: Readonly<{ world: World; memory: ResponseMemory }>,
-  keyId: string,
-  finish: () => Finished | undefined,
-): void {
-  try {
-    const finished = finish()
-    if (finished !== undefined) memory.remember(keyId, finished)
-  } catch (error) {
-    world.log.alarm('an answer could not be remembered', describeBug(error))
-  }
-}
-
-const piecesOf = (json: Written): readonly Uint8Array[] => (json instanceof Uint8Array ? [json] : json)
+export const piecesOf = (json: Written): readonly Uint8Array[] => (json instanceof Uint8Array ? [json] : json)
 
 const inOnePiece = (json: Written): Buffer => Buffer.concat(piecesOf(json))
 
-const heldBytes = (entry: Entry): number =>
-  'answer' in entry ? 0 : entry.flatMap(piecesOf).reduce((sum, piece) => sum + PIECE_BYTES + piece.byteLength, 0)
+const heldBytes = (items: Finished['items']): number =>
+  items.flatMap(({ json }) => piecesOf(json)).reduce((sum, piece) => sum + PIECE_BYTES + piece.byteLength, 0)
 
 /** Ids of keys hold no colon, so that no id can reach into another key's entries. */
 const entryKey = (keyId: string, id: string): string => `${keyId}:${id}`

@@ -11,7 +11,7 @@ import type { BodyLease } from './body-memory.ts'
 import { callUpstream, readStream } from './call-upstream.ts'
 import { CallStop } from './deadline.ts'
 import { endClaim } from './idempotency.ts'
-import { remember } from './response-memory.ts'
+import { remember } from './remembering.ts'
 import { ClientStream } from './stream.ts'
 import { OPENING, STREAM_HEADERS } from './stream-head.ts'
 
@@ -51,7 +51,7 @@ function startStream<Echo>(admitted: Admitted<Echo>): ClientStream {
 }
 
 function openStream<Echo>(
-  { parts, format, call, connection, exchange, held, release, claim }: Admitted<Echo>,
+  { parts, format, call, connection, exchange, held, sealing, release, claim }: Admitted<Echo>,
   stop: CallStop,
 ): ClientStream {
   const { world, live, timings } = parts
@@ -72,7 +72,7 @@ function openStream<Echo>(
       release()
       live.remove(stream)
       world.metrics.streamEnded(format.name)
-      if (outcome === 'complete' && kept !== 'unavailable') remember(parts, held.key.id, () => transcoder.finished?.())
+      if (outcome === 'complete' && kept !== 'unavailable') remember(parts, { key: held.key, sealing }, () => transcoder.finished?.())
     },
   })
   return stream

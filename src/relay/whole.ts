@@ -9,7 +9,7 @@ import { callUpstream, type MessageReply, readReply } from './call-upstream.ts'
 import { Deadline, type StopReason } from './deadline.ts'
 import { endClaim } from './idempotency.ts'
 import type { LiveStream } from './live-streams.ts'
-import { remember } from './response-memory.ts'
+import { remember } from './remembering.ts'
 import { describe, settle } from './settle.ts'
 
 export async function answerWhole<Echo>(admitted: Admitted<Echo>): Promise<Response> {
@@ -63,7 +63,7 @@ async function respond<Echo>(admitted: Admitted<Echo>, { message, upstream }: Me
   const head = { status: 200, contentType: 'application/json', requestId: exchange.requestId }
   endClaim(admitted.claim, { outcome, kept, head, whole: bytes })
   if (kept === 'unavailable') return exchange.refuse(new Refusal('storageUnavailable'), connection.origin)
-  remember(parts, held.key.id, () => format.finished?.(message, call, stampOf(exchange)))
+  remember(parts, { key: held.key, sealing: admitted.sealing }, () => format.finished?.(message, call, stampOf(exchange)))
   const headers = exchange.headers(connection.origin)
   headers['content-type'] = 'application/json'
   addMoney(headers, kept.costPicos, parts.world.ledger.purseOf(held.key.id))

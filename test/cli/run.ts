@@ -9,6 +9,7 @@ import { startThread } from '../support/threads.ts'
 
 export const NOW = Date.UTC(2026, 10, 21, 12)
 const startBodyThread = (): Worker => new Worker(new URL('../../src/relay/body-thread.ts', import.meta.url))
+const startAnswersThread = (): Worker => new Worker(new URL('../../src/answers/thread.ts', import.meta.url))
 const startWire = (): Worker => new Worker(new URL('../../src/ledger/postgres/wire.ts', import.meta.url))
 
 export type Ran = Readonly<{ code: number; out: string; err: string }>
@@ -24,7 +25,17 @@ export class Workplace {
   }
 
   environment(stdout: (text: string) => void, stderr: (text: string) => void): CliEnvironment {
-    return { startThread, startWire, startBodyThread, env: this.env, stdout, stderr, folder: this.folder, now: () => this.now }
+    return {
+      startThread,
+      startWire,
+      startBodyThread,
+      startAnswersThread,
+      env: this.env,
+      stdout,
+      stderr,
+      folder: this.folder,
+      now: () => this.now,
+    }
   }
 
   async run(...argv: string[]): Promise<Ran> {

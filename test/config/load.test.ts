@@ -142,6 +142,7 @@ concurrent_requests = 6
 dashboard_per_minute = 7
 drain_ms = 8
 idle_ms = 9000
+kept_answers_bytes = 1048576
 [[upstreams]]
 name = "main"
 base_url = "https://llm.example.com/v1/"
@@ -195,7 +196,7 @@ models = ["sl*"]
   expect(config.operator).toEqual({ host: '127.0.0.2', port: 9191, publicUrl: 'https://console.example.com' })
   expect(config.cabinet).toEqual({ signUp: 'open', publicUrl: 'https://llm.example.com' })
   expect(config.ledger).toEqual({ kind: 'sqlite', path: join(folder, 'money/tollgate.db') })
-  expect(Object.values(config.limits)).toEqual([1000, 2000, 1, 2, 3, 4, 5, 6, 7, 8, 9000])
+  expect(Object.values(config.limits)).toEqual([1000, 2000, 1, 2, 3, 4, 5, 6, 7, 8, 9000, 1_048_576])
   expect(config.upstreams).toEqual([
     {
       name: 'main',
@@ -313,6 +314,11 @@ test('every mistake is named with its path, what was expected and what was found
     ['[limits]\nbody_bytes_per_minute = 33554431', /^limits\.body_bytes_per_minute: .*\(33554432\), found 33554431$/],
     ['[limits]\nidle_ms = 999', /^limits\.idle_ms: expected a whole number of milliseconds from 1000 to 250000, found 999$/],
     ['[limits]\nidle_ms = 250001', /^limits\.idle_ms: .*found 250001$/],
+    [
+      '[limits]\nkept_answers_bytes = 1048575',
+      /^limits\.kept_answers_bytes: expected 0, or a whole number of bytes from 1048576 to 9007199254740991, found 1048575$/,
+    ],
+    ['[limits]\nkept_answers_bytes = -1', /^limits\.kept_answers_bytes: .*found -1$/],
     ['[limits]\nrequests_per_minute = nan', /^limits\.requests_per_minute: .*found NaN$/],
     ['[upstreams]\nname = "main"', /^upstreams: expected an array of tables, written \[\[upstreams\]\], found a table$/],
     ['[[upstreams]]', /^upstreams\[0\]\.name: expected .*, found nothing$/, /^upstreams\[0\]\.base_url: expected .*, found nothing$/],
@@ -541,7 +547,7 @@ test('a reload changes models, plans, limits and upstreams, but no address, ledg
   const before = good(`${UPSTREAM}api_key_env = "A"\n${model()}`, { env: { A: 'old' } })
   const after = good(
     `[server]\nhost = "0.0.0.0"\nport = 1\ncors_origins = ["https://a.example"]\n[operator]\nhost = "::1"\nport = 2\n[ledger]\npath = "other.db"\n` +
-      `[limits]\ndrain_ms = 5\nidle_ms = 5000\n${UPSTREAM}weight = 7\napi_key_env = "B"\n${UPSTREAM.replace('main', 'new')}api_key_env = "B"\n${model({ id: '"n"' })}`,
+      `[limits]\ndrain_ms = 5\nidle_ms = 5000\nkept_answers_bytes = 0\n${UPSTREAM}weight = 7\napi_key_env = "B"\n${UPSTREAM.replace('main', 'new')}api_key_env = "B"\n${model({ id: '"n"' })}`,
     { env: { B: 'new' } },
   )
   const { config, ignored } = reloadable(before, after)
@@ -551,10 +557,15 @@ test('a reload changes models, plans, limits and upstreams, but no address, ledg
     'operator.host',
     'operator.port',
     'limits.idle_ms',
+    'limits.kept_answers_bytes',
     'ledger',
     'upstreams[0].api_key_env',
   ])
-  expect(config).toMatchObject({ operator: before.operator, ledger: before.ledger, limits: { drainMs: 5, idleMs: 75_000 } })
+  expect(config).toMatchObject({
+    operator: before.operator,
+    ledger: before.ledger,
+    limits: { drainMs: 5, idleMs: 75_000, keptAnswersBytes: 1_073_741_824 },
+  })
   expect(config.server).toEqual({ ...before.server, corsOrigins: ['https://a.example'] })
   expect(config.upstreams.map(({ name, apiKey, weight }) => [name, apiKey, weight])).toEqual([
     ['main', 'old', 7],

@@ -175,6 +175,12 @@ test('labels that read alike when they are joined are series of their own, and t
   expect(seen.get('tollgate_upstream_attempts_total{upstream="ab",result="c"}')).toBe(1)
 })
 
+test('answers that are not kept for a restart are counted', async () => {
+  const metrics = makeMetrics()
+  metrics.answersLost(2)
+  expect((await samples(metrics.render())).get('tollgate_answers_lost_total')).toBe(2)
+})
+
 test('alerts are counted by how they went out, and those that had no room', async () => {
   const metrics = makeMetrics()
   metrics.alertDelivered('webhook', 'delivered')

@@ -2,18 +2,17 @@
 
 import { expect, test } from 'bun:test'
 import { Refusal } from '../../src/core/refusal.ts'
-import type { ClaimFound, Repeatable } from '../../src/ledger/shared-answers.ts'
 import { awaitElsewhere } from '../../src/relay/answer-elsewhere.ts'
 import { AnswerMemory } from '../../src/relay/answer-memory.ts'
+import type { StoreFound } from '../../src/relay/answer-store.ts'
 import type { Shown } from '../../src/relay/running-answer.ts'
 import { makeTestWorld } from '../support/world.ts'
 
-const REPEATABLE: Repeatable = { keyId: 'key_1', headerHash: Buffer.alloc(32, 1), bodyHash: Buffer.alloc(32, 2) }
-const ANSWER = { status: 200, contentType: 'application/json', bytes: Buffer.from('{}') }
-const USED: ClaimFound = { kind: 'used', isSame: true, requestId: 'req_first', answer: ANSWER }
+const ANSWER = { head: { status: 200, contentType: 'application/json', requestId: 'req_first' }, bytes: Buffer.from('{}') }
+const USED: StoreFound = { kind: 'used', isSame: true, requestId: 'req_first', answer: ANSWER }
 
 /** One that waits, and a table of claims that the test changes. */
-function waiting(finds: () => ClaimFound) {
+function waiting(finds: () => StoreFound) {
   const { world, advance, setDraining } = makeTestWorld({ limits: { startTimeoutMs: 60_000 } })
   const answers = new AnswerMemory({ now: () => 0 })
   const answer = answers.begin({ keyId: 'key_1', accountId: 'acc_1', headerHash: 'h' }, { bodyHash: 'b', requestId: 'req_own' })
@@ -21,19 +20,20 @@ function waiting(finds: () => ClaimFound) {
   let runs = true
   let looks = 0
   let released = 0
-  const shared = {
+  const store = {
     isRunning: () => {
       looks++
       return Promise.resolve(runs)
     },
     claim: () => Promise.resolve(finds()),
+    keep: () => undefined,
     release: () => void released++,
   }
   let shown: Shown | undefined
   const showing = answer.shown().then((what) => {
     shown = what
   })
-  const ended = awaitElsewhere({ world, shared }, { kind: 'elsewhere', answer, repeatable: REPEATABLE })
+  const ended = awaitElsewhere(world, { kind: 'elsewhere', answer, store })
   /** Lets time pass in steps in which every answer comes. */
   const pass = async (ms: number): Promise<void> => {
     for (let at = 0; at < ms; at += 100) {

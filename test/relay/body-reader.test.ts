@@ -19,7 +19,7 @@ afterAll(() => bodyReader.close())
 
 const ITEM = '{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"output_text","text":"12345678901234567890"}],"n":1.0}'
 const find = (modelId: string) => (modelId === 'nobody' ? undefined : GOLDEN_MODEL)
-const recall = (id: string) => (id === 'resp_1' || id === 'msg_1' ? [Buffer.from(ITEM)] : undefined)
+const recall = (id: string) => (id === 'resp_1' || id === 'msg_1' ? [Buffer.from(ITEM)] : ('unknown' as const))
 const HEADERS = new Headers({ 'anthropic-version': '2023-06-01', 'anthropic-beta': 'one,two' })
 
 const large = (reader: ReaderName, bytes: Uint8Array, more: Partial<HeavyBody> = {}): HeavyBody => ({
@@ -33,11 +33,16 @@ const large = (reader: ReaderName, bytes: Uint8Array, more: Partial<HeavyBody> =
   ...more,
 })
 
+const parsed = (id: string) => {
+  const items = recall(id)
+  return typeof items === 'string' ? items : items.map((json) => parseExact(json.toString()))
+}
+
 /** Without a thread. */
 function readHere(reader: ReaderName, bytes: Uint8Array, headers: ReadContext['headers'] = HEADERS): HeavyRead {
   const body = parseBody(bytes)
   if (body instanceof Refusal) return body
-  return READERS[reader](body, { headers, find, recall: (id) => recall(id)?.map((json) => parseExact(json.toString())), sha256Hex })
+  return READERS[reader](body, { headers, find, recall: parsed, sha256Hex })
 }
 
 /** Bytes of any class are the same bytes. */

@@ -8,7 +8,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts'
 import { describeBug } from '../../src/observe/bug.ts'
 import { operateThroughSocket } from '../../src/operator/ask-gateways.ts'
 import type { RelayParts } from '../../src/relay/admitted.ts'
-import { remember } from '../../src/relay/response-memory.ts'
+import { remember } from '../../src/relay/remembering.ts'
 import { MODEL_ID, startTestGateway } from '../support/gateway.ts'
 import { ACT, openTestLedger } from '../support/ledger.ts'
 import { makeTestWorld } from '../support/world.ts'
@@ -57,7 +57,7 @@ test('an operator’s command that meets a bug in the gateway is told so, and th
 
 test('an answer that cannot be remembered is an alarm that says where', () => {
   const { world, logLines } = makeTestWorld()
-  remember({ world } as RelayParts, 'key_1', fail)
+  remember({ world } as RelayParts, { key: { id: 'key_1', accountId: 'acc_1' }, sealing: undefined }, fail)
   expect(logLines()).toMatchObject([{ alarm: 'an answer could not be remembered', error: 'RangeError', at: expect.stringMatching(HERE) }])
   expect(JSON.stringify(logLines())).not.toContain('canary')
 })

@@ -1,12 +1,15 @@
 /** Who sends a request again gets its answer again, whoever else sends what. Rules: requests.md "Repeated requests". */
 
 import { expect, test } from 'bun:test'
+import { randomBytes } from 'node:crypto'
+import { makeSecret } from '../../src/core/key.ts'
 import { Refusal } from '../../src/core/refusal.ts'
 import type { IdempotentUse } from '../../src/ledger/ledger.ts'
 import { AnswerMemory } from '../../src/relay/answer-memory.ts'
 import { type Claim, claimAnswer } from '../../src/relay/idempotency.ts'
 import { RunningAnswer } from '../../src/relay/running-answer.ts'
 
+const SECRET = makeSecret(() => randomBytes(64))
 const KEY = { id: 'key_1', accountId: 'acc_1' }
 const BODY = Buffer.from('{"model":"m"}')
 
@@ -24,7 +27,7 @@ function desk(use?: IdempotentUse | 'unavailable') {
     more: { body?: Uint8Array; key?: typeof KEY; path?: string; host?: string } = {},
   ) =>
     claimAnswer(
-      { ledger: { findIdempotency }, answers, now: () => 1_000 },
+      { ledger: { findIdempotency }, answers, now: () => 1_000, onBug: () => undefined },
       more.key ?? KEY,
       requestOf(headers, more.path, more.host),
       more.body ?? BODY,
@@ -34,7 +37,7 @@ function desk(use?: IdempotentUse | 'unavailable') {
 }
 
 const requestOf = (headers: Record<string, string>, path = '/v1/messages', host = 'gateway') => ({
-  headers: new Headers(headers),
+  headers: new Headers({ 'x-api-key': SECRET, ...headers }),
   url: `http://${host}${path}`,
 })
 function claimOf(claimed: unknown): Claim {

@@ -100,7 +100,7 @@ test('a body that came in pieces is put together beside the loop, in order', asy
 
 test('of what a body refers to the loop reads no more than of a body that it does not look at', async () => {
   const remember = (id: string, length: number): void =>
-    memory.remember(KEY.id, {
+    memory.remember(KEY, {
       responseId: id,
       items: [{ json: Buffer.from(JSON.stringify({ type: 'message', role: 'user', content: 'x'.repeat(length) })) }],
     })

@@ -32,6 +32,7 @@ import type { StripeAddress } from '../../src/payments/stripe-api.ts'
 import type { BodyMemory } from '../../src/relay/body-memory.ts'
 import { TIMINGS, type Timings } from '../../src/relay/timings.ts'
 import type { World } from '../../src/world.ts'
+import { startAnswersThread } from './answers-thread.ts'
 import { startBodyThread } from './body-thread.ts'
 import { sha256, usd } from './ledger.ts'
 import { startWire } from './postgres-connection.ts'
@@ -73,6 +74,8 @@ export type TestGatewayOptions = Readonly<{
   startThread?: () => Worker
   /** Makes the thread that reads large bodies. */
   startBodyThread?: () => Worker
+  /** Makes the thread of kept answers. */
+  startAnswersThread?: () => Worker
   /** What the process may use: a quarter is the pool for bodies. */
   memoryBytes?: number
   payments?: PaymentsConfig
@@ -142,6 +145,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     startThread: options.startThread ?? startThread,
     startWire,
     startBodyThread: options.startBodyThread ?? startBodyThread,
+    startAnswersThread: options.startAnswersThread ?? startAnswersThread,
     host: undefined,
     port: undefined,
     log: (line) => lines.push(JSON.parse(line)),

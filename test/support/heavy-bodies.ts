@@ -35,7 +35,7 @@ export const HEAVY_BODIES: HeavyBody[] = []
 
 type Json = Record<string, unknown>
 
-const CONTEXT = { headers: new Headers(), find: () => GOLDEN_MODEL, recall: () => undefined, sha256Hex }
+const CONTEXT = { headers: new Headers(), find: () => GOLDEN_MODEL, recall: () => 'unknown' as const, sha256Hex }
 
 /** How long the longer of the two turns holds the thread that the gateway reads a body in: its JSON, then what its format makes of it. */
 function hold<Echo>(format: Format<Echo>, bytes: Uint8Array): Measured {

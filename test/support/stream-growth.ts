@@ -34,7 +34,7 @@ const native = EVENTS.map((event) => Buffer.from(`event: ${event.type}\ndata: ${
 const request = { model: GOLDEN_MODEL.id, max_tokens: 10, stream: true, messages: [{ role: 'user', content: 'u' }], input: 'u' }
 const body = parseBody(Buffer.from(JSON.stringify(request)))
 if (body instanceof Refusal) throw new Error(body.message)
-const call = format.read(body, { headers: new Headers(), find: () => GOLDEN_MODEL, recall: () => undefined, sha256Hex })
+const call = format.read(body, { headers: new Headers(), find: () => GOLDEN_MODEL, recall: () => 'unknown' as const, sha256Hex })
 if (call instanceof Refusal) throw new Error(call.message)
 const transcoder = format.transcoder({ ...call, bounds: GOLDEN_BOUNDS }, { createdSeconds: 1_764_000_000, requestId: 'req_0190' })
 

@@ -15,6 +15,7 @@ const gateway = await startGateway({
   config: { ...config, operator: { ...config.operator, port: 0 } },
   startThread: () => new Worker(new URL('file://${root}/src/ledger/thread.ts')),
   startBodyThread: () => new Worker(new URL('file://${root}/src/relay/body-thread.ts')),
+  startAnswersThread: () => new Worker(new URL('file://${root}/src/answers/thread.ts')),
   host: undefined, port: 0, log: () => undefined,
 })
 const base = gateway.url.replace('127.0.0.1', 'localhost')

@@ -13,8 +13,10 @@ export type PostgresAnswersOptions = Readonly<{
   identity: () => NodeIdentity | undefined
   onBug: (bug: unknown) => void
   ttlMs?: number
+  /** The most that an account has; it never has more than an eighth of all. */
   accountBytesMax?: number
-  bytesMax?: number
+  /** Of all; 0: none are kept. */
+  bytesMax?: number | undefined
 }>
 
 type Found = Readonly<{
@@ -32,6 +34,9 @@ type End = () => Promise<End | undefined>
 type Ended = Readonly<{ isDone: boolean }>
 
 const MIB = 1024 * 1024
+/** A table that every node reads whole to make room in it stays small. */
+const ACCOUNT_BYTES_MAX = 8 * MIB
+const ACCOUNT_SHARE = 8
 const DAY_MS = 24 * 60 * 60_000
 /** Longer than any request: should a release be lost by a bug, the header is not lost for good. */
 const CLAIM_MS = 60 * 60_000
@@ -99,13 +104,14 @@ export class PostgresAnswers implements SharedAnswers {
   keep(repeatable: Repeatable, answer: SharedAnswer | undefined): void {
     const claimed = this.#claims.get(repeatable)
     if (claimed === undefined) return
-    const { session, ttlMs = DAY_MS, accountBytesMax = 8 * MIB, bytesMax = 1024 * MIB } = this.#options
+    const { session, ttlMs = DAY_MS, bytesMax = 1024 * MIB } = this.#options
+    const accountBytesMax = Math.min(this.#options.accountBytesMax ?? ACCOUNT_BYTES_MAX, Math.floor(bytesMax / ACCOUNT_SHARE))
     const own = [claimed.boot, claimed.claim, repeatable.keyId, repeatable.headerHash]
     const end: End = async () => {
       const [row] = await session.ask<Ended>('SELECT end_used_claim($1, $2, $3, $4) AS "isDone"', own)
       return row?.isDone === true ? undefined : end
     }
-    if (answer === undefined) {
+    if (answer === undefined || answer.bytes.byteLength > accountBytesMax) {
       this.#do(end)
       return
     }

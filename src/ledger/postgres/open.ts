@@ -66,6 +66,7 @@ async function openAsNode(
   const answers = new PostgresAnswers({
     session: new Session({ url: place.url, name: `tollgate ${place.node} answers`, limitMs: ANSWER_MS_MAX, connections: ANSWERERS }),
     identity: () => node.identity,
+    bytesMax: options.sharedAnswersBytes,
     onBug,
   })
   const limits = new PostgresLimits(

@@ -23,7 +23,7 @@ export type Restored =
   | ReportProblem
 
 /** What belongs to a ledger's past: with its log a copy would be damaged, and what was settled after it is not in it. */
-const BESIDE = ['-wal', '-shm', '.spill', '']
+const BESIDE = ['-wal', '-shm', '.spill', '.answers-wal', '.answers-shm', '.answers', '']
 
 /** What is of one time with the ledger and lies beside it. `swap` gives what was set aside; `drop` takes away what was not swapped. */
 export type Companion = Readonly<{ swap(): readonly string[]; drop(): void }>

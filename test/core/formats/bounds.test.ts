@@ -18,7 +18,7 @@ type Json = Record<string, unknown>
 function read<Echo>(format: Format<Echo>, json: Json) {
   const bytes = Buffer.from(JSON.stringify({ model: GOLDEN_MODEL.id, ...json }))
   const body = { bytes, json: JSON.parse(bytes.toString()), members: membersOf(fromBytes(bytes)) }
-  return format.read(body, { headers: new Headers(), find: () => GOLDEN_MODEL, recall: () => undefined, sha256Hex })
+  return format.read(body, { headers: new Headers(), find: () => GOLDEN_MODEL, recall: () => 'unknown' as const, sha256Hex })
 }
 
 function bounds<Echo>(format: Format<Echo>, json: Json): Bounds {

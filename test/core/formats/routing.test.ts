@@ -17,7 +17,7 @@ type Json = Record<string, unknown>
 function read<Echo>(format: Format<Echo>, text: string, headers: Record<string, string> = {}): Routing & { body: Uint8Array } {
   const bytes = Buffer.from(text)
   const body = { bytes, json: JSON.parse(text), members: membersOf(fromBytes(bytes)) }
-  const call = format.read(body, { headers: new Headers(headers), find: () => GOLDEN_MODEL, recall: () => undefined, sha256Hex })
+  const call = format.read(body, { headers: new Headers(headers), find: () => GOLDEN_MODEL, recall: () => 'unknown' as const, sha256Hex })
   if (call instanceof Refusal) throw new Error(call.message)
   return { ...call.routing, body: call.body }
 }

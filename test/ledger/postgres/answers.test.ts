@@ -2,6 +2,9 @@
 
 import { expect } from 'bun:test'
 import { randomBytes } from 'node:crypto'
+import { headOf } from '../../../src/answers/layout.ts'
+import { SEAL_BYTES } from '../../../src/answers/sealing.ts'
+import { makeSecret } from '../../../src/core/key.ts'
 import { Refusal } from '../../../src/core/refusal.ts'
 import { PostgresAnswers, type PostgresAnswersOptions } from '../../../src/ledger/postgres/answers.ts'
 import { Session, SessionFailure } from '../../../src/ledger/postgres/session.ts'
@@ -12,6 +15,7 @@ import { postgresTest } from '../../support/postgres.ts'
 
 const KEY = { id: 'key_1', accountId: 'acc_1' }
 const HEAD = { status: 200, contentType: 'text/event-stream', requestId: 'req_1' }
+const SECRET = makeSecret(() => randomBytes(64))
 const RUNNING = new Refusal('repetitionRunning')
 
 /** A node and what it asks as a request comes to it. */
@@ -26,9 +30,9 @@ async function makeDesk(url: string, options: Partial<PostgresAnswersOptions> & 
   /** What runs, here or elsewhere, is RUNNING: nobody waits for it. */
   const ask = async (header = 'a', body = 'body', key = KEY) => {
     const found = await claimAnswer(
-      { ledger: { findIdempotency }, answers, now: Date.now, shared },
+      { ledger: { findIdempotency }, answers, now: Date.now, shared, onBug: (bug) => bugs.push(bug) },
       key,
-      { headers: new Headers({ 'idempotency-key': header }), url: 'http://x/v1/messages' },
+      { headers: new Headers({ 'idempotency-key': header, 'x-api-key': SECRET }), url: 'http://x/v1/messages' },
       Buffer.from(body),
       HEAD.requestId,
     )
@@ -144,7 +148,7 @@ postgresTest('an account keeps eight megabytes: its own oldest go first, and not
   await outside.ask(
     "INSERT INTO keys (id, account_number, name, plan, last_synced_at, created_at) VALUES ('key_2', 2, '', 'default', 0, 0)",
   )
-  const desk = await makeDesk(url, { accountBytesMax: 1_000 })
+  const desk = await makeDesk(url, { accountBytesMax: 1_300 })
   const keep = async (header: string, bytes: number, key = KEY) => {
     const found = await desk.ask(header, 'body', key)
     if (!isClaim(found)) throw new Error('no claim')
@@ -160,17 +164,20 @@ postgresTest('an account keeps eight megabytes: its own oldest go first, and not
         'SELECT CAST(length(answer) AS BIGINT) AS n FROM idempotent_answers ORDER BY account_number DESC, expires_at',
       )
     ).map(({ n }) => Number(n))
+  /** What sealing adds to so many bytes. */
+  const sealed = (bytes: number): number =>
+    bytes + SEAL_BYTES + headOf(JSON.stringify({ status: HEAD.status, contentType: HEAD.contentType }), [{ byteLength: bytes }]).byteLength
   await keep('other', 900, { id: 'key_2', accountId: 'acc_2' })
   await keep('1', 400)
   await keep('2', 500)
-  expect(await lengths()).toEqual([900, 400, 500])
+  expect(await lengths()).toEqual([900, 400, 500].map(sealed))
   await keep('3', 300)
-  expect(await lengths()).toEqual([900, 500, 300])
-  await keep('4', 1_001)
-  expect(await lengths()).toEqual([900, 500, 300])
+  expect(await lengths()).toEqual([900, 500, 300].map(sealed))
+  await keep('4', 1_300)
+  expect(await lengths()).toEqual([900, 500, 300].map(sealed))
   await outside.ask('UPDATE idempotent_answers SET expires_at = 1')
   await keep('5', 10)
-  expect(await lengths()).toEqual([10])
+  expect(await lengths()).toEqual([10].map(sealed))
   await close(outside, desk)
 })
 

@@ -1,12 +1,13 @@
 /** The items of a request: its own and those that it refers to, as one list. Rules: requests.md "Remembered answers"; responses.md "References". */
 
+import type { Forgotten } from '../../format.ts'
 import { isGiven, isObject, type JsonObject, NOT_A_STRING, REQUIRED } from '../../json.ts'
 import { invalid, Refusal } from '../../refusal.ts'
 
 /** `pathAt` names an item in a refusal: `input.3`, or the field that it came from. */
 export type Items = Readonly<{ items: readonly unknown[]; pathAt: (index: number) => string }>
 
-export type Recall = (id: string) => readonly unknown[] | undefined
+export type Recall = (id: string) => readonly unknown[] | Forgotten
 
 /**
  * Items of the earlier answer first. An item that is referred to again counts once: otherwise a small body could grow without end. References that are unknown
@@ -31,8 +32,8 @@ export function readItems(body: JsonObject, recall: Recall): Items | Refusal {
     else if (!seen.has(id)) {
       seen.add(id)
       const found = recall(id)
-      if (found === undefined && !id.startsWith('rs_')) return unresolved(id, own.pathAt(index))
-      for (const known of found ?? []) add(known, own.pathAt(index))
+      if (typeof found !== 'string') for (const known of found) add(known, own.pathAt(index))
+      else if (!id.startsWith('rs_')) return unresolved(id, own.pathAt(index))
     }
   }
   return { items, pathAt: (index) => paths[index] ?? '' }
@@ -50,7 +51,14 @@ const PREVIOUS = 'previous_response_id'
 function readEarlier(id: unknown, recall: Recall): readonly unknown[] | Refusal {
   if (!isGiven(id)) return []
   if (typeof id !== 'string') return invalid(PREVIOUS, NOT_A_STRING)
-  return recall(id) ?? invalid(PREVIOUS, 'not found; send the full input (store: false)')
+  const found = recall(id)
+  return typeof found === 'string' ? invalid(PREVIOUS, `${WHY_NOT[found]}; send the full input (store: false)`) : found
+}
+
+const WHY_NOT: Readonly<Record<Forgotten, string>> = {
+  unknown: 'not found',
+  expired: 'answers are kept for 60 minutes, and this one is older',
+  crowded: 'is no longer kept: its room was needed for later answers',
 }
 
 function readOwn(input: unknown): Items | Refusal {

@@ -24,7 +24,7 @@ export function read(json: unknown, rejects: readonly string[] = [], more: Parti
   const context = {
     headers: new Headers(),
     find: (id: string) => (id === model.id ? model : undefined),
-    recall: () => undefined,
+    recall: () => 'unknown' as const,
     sha256Hex,
   }
   return chatFormat.read(body, context)

@@ -32,7 +32,7 @@ function read(body: unknown, options: Options = {}, reader = messagesFormat.read
   return reader(bodyOf(typeof body === 'string' ? body : JSON.stringify(body)), {
     headers: { get: (name) => options.headers?.[name] ?? null },
     find: (id) => (id === model.id ? model : undefined),
-    recall: () => undefined,
+    recall: () => 'unknown' as const,
     sha256Hex,
   })
 }
@@ -66,7 +66,7 @@ describe('the bytes that reach the upstream', () => {
 
   test('nothing to change: the very same bytes object', () => {
     const body = bodyOf(odd)
-    const call = messagesFormat.read(body, { headers: new Headers(), find: () => SAME, recall: () => undefined, sha256Hex })
+    const call = messagesFormat.read(body, { headers: new Headers(), find: () => SAME, recall: () => 'unknown' as const, sha256Hex })
     expect((call as Call<MessagesEcho>).body).toBe(body.bytes)
   })
 

@@ -18,7 +18,7 @@ export function read(json: unknown, { model, recall }: ReadOptions = {}): Call<R
   const known: Model = { ...GOLDEN_MODEL, ...model }
   return responsesFormat.read(
     { bytes: Buffer.from(JSON.stringify(json)), json: body, members: [] },
-    { headers: new Headers(), find: (id) => (id === known.id ? known : undefined), recall: recall ?? (() => undefined), sha256Hex },
+    { headers: new Headers(), find: (id) => (id === known.id ? known : undefined), recall: recall ?? (() => 'unknown'), sha256Hex },
   )
 }
 

@@ -6,6 +6,7 @@ import { expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
+import type { Forgotten } from '../../../../src/core/format.ts'
 import { Refusal } from '../../../../src/core/refusal.ts'
 import { expectGolden } from '../../../support/golden.ts'
 import { inOnePiece } from '../../../support/written.ts'
@@ -173,6 +174,13 @@ test('what would live on our side is refused by name', () => {
   expect(refusalOf({ background: true })).toBe('background: background responses are not supported')
   expect(refusalOf({ prompt: { id: 'pmpt_1' } })).toStartWith('prompt: ')
   expect(refusalOf({ previous_response_id: 'resp_1' })).toBe('previous_response_id: not found; send the full input (store: false)')
+  const gone = (why: Forgotten): string => refusalOf({ previous_response_id: 'resp_1' }, { recall: () => why })
+  expect(gone('expired')).toBe(
+    'previous_response_id: answers are kept for 60 minutes, and this one is older; send the full input (store: false)',
+  )
+  expect(gone('crowded')).toBe(
+    'previous_response_id: is no longer kept: its room was needed for later answers; send the full input (store: false)',
+  )
   expect(refusalOf({ previous_response_id: 5 })).toStartWith('previous_response_id: ')
   for (const fine of [
     { conversation: null },
@@ -189,7 +197,7 @@ test('references resolve from what was remembered; unknown ones are refused, unk
     ['msg_1', [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'b' }] }]],
     ['resp_1', [{ role: 'developer', content: 'S' }, user('a'), { role: 'assistant', content: 'b' }]],
   ])
-  const options = { recall: (id: string) => known.get(id) }
+  const options = { recall: (id: string) => known.get(id) ?? ('unknown' as const) }
   const expected = [user('a'), { role: 'assistant', content: 'b' }, user('c')]
   for (const reference of [{ type: 'item_reference', id: 'msg_1' }, { id: 'msg_1' }, { type: null, id: 'msg_1' }]) {
     const native = nativeOf({ input: [user('a'), { type: 'item_reference', id: 'rs_1' }, reference, user('c')] }, options)

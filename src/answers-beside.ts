@@ -1,0 +1,44 @@
+/** The kept answers of a gateway: where they are, whether there are any, and what an operator hears of them. Rules: requests.md "Kept answers"; operator.md "Metrics". */
+
+import { type AnswersNews, answersPathOf, KeptAnswers, removeAnswers } from './answers/kept-answers.ts'
+import type { OpenedLedger } from './ledger/open-options.ts'
+import type { World } from './world.ts'
+
+export type AnswersBeside = Readonly<{
+  bytesMax: number
+  /** Makes a Worker of `src/answers/thread.ts`. */
+  startThread: () => Worker
+}>
+
+/** A full disk says the same with each answer. */
+const QUIET_MS = 10 * 60_000
+
+/** Undefined: in memory only, or in a table that nodes share. What was kept under another setting goes. */
+export function answersBeside(
+  { path, shared }: OpenedLedger,
+  { bytesMax, startThread }: AnswersBeside,
+  world: World,
+): KeptAnswers | undefined {
+  if (shared !== undefined) return undefined
+  const own = answersPathOf(path)
+  if (bytesMax > 0) return new KeptAnswers({ path: own, bytesMax, startThread, onNews: telling(world) })
+  removeAnswers(own)
+  return undefined
+}
+
+function telling({ log, metrics, clock }: World): (news: AnswersNews) => void {
+  let quietUntilMs = 0
+  return (news) => {
+    if (news.kind === 'setAside') {
+      log.alarm('kept answers', {
+        fault: `the file was of no use, and another was begun (${news.problem})`,
+        set_aside: news.files.join(', '),
+      })
+      return
+    }
+    metrics.answersLost(news.answers)
+    if (clock.monotonicMs() < quietUntilMs) return
+    quietUntilMs = clock.monotonicMs() + QUIET_MS
+    log.alarm('kept answers', { fault: `what is finished is not kept for a restart (${news.problem})` })
+  }
+}

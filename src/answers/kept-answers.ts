@@ -1,0 +1,241 @@
+/**
+ * Finished answers beside the ledger, as the gateway holds them: handed to a thread a little at a time, behind what is paid for, and asked for when memory has them no
+ * more. Whatever fails here loses an answer that could have been given again, and nothing else. Rules: requests.md "Kept answers".
+ */
+
+import { rmSync } from 'node:fs'
+import type { Forgotten } from '../core/format.ts'
+import { headOf, type Opened, partsOf } from './layout.ts'
+import type { SealingKey } from './sealing.ts'
+import type { FromAnswersThread, Keeping, ToAnswersThread } from './task.ts'
+
+/** A part's bytes may stand in pieces, which nobody changes any more. */
+export type AnswerToKeep = Keeping & Readonly<{ text: string; parts: readonly Readonly<{ id?: string; pieces: readonly Uint8Array[] }>[] }>
+
+/** lost: answers were not kept. setAside: the file was of no use; `files` are what it is called now. */
+export type AnswersNews =
+  | Readonly<{ kind: 'lost'; problem: string; answers: number }>
+  | Readonly<{ kind: 'setAside'; problem: string; files: readonly string[] }>
+
+export type KeptAnswersOptions = Readonly<{
+  path: string
+  bytesMax: number
+  /** Makes a Worker of `src/answers/thread.ts`. */
+  startThread: () => Worker
+  onNews: (news: AnswersNews) => void
+}>
+
+export const answersPathOf = (ledgerPath: string): string => `${ledgerPath}.answers`
+
+/** Of what was kept before nothing is to be kept any more. */
+export function removeAnswers(path: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
+}
+
+/** Copied in one turn of the loop: some 30 microseconds. */
+const TURN_BYTES = 256 * 1024
+/** Handed to the thread and not on disk yet. */
+const SENT_BYTES_MAX = 8 * 1024 * 1024
+/** Waiting in memory; what comes beyond is not kept. */
+const WAITING_BYTES_MAX = 64 * 1024 * 1024
+const FIND_MS = 5_000
+const CLOSE_MS = 2_000
+/** A thread that died is started again by what comes then. */
+const REST_MS = 10_000
+
+type Waiting = Readonly<{ answer: AnswerToKeep; byteLength: number }>
+type Packing = { readonly pieces: readonly Uint8Array[]; piece: number; at: number }
+
+export class KeptAnswers {
+  readonly #options: KeptAnswersOptions
+  #waiting: Waiting[] = []
+  #waitingBytes = 0
+  /** Of each answer that the thread has not done with, in order. */
+  readonly #sent: number[] = []
+  #sentBytes = 0
+  #packing: Packing | undefined
+  #isTurnSet = false
+  #thread: Worker | undefined
+  #restUntilMs = 0
+  #isClosed = false
+  readonly #finding = new Map<number, (found: Uint8Array | Forgotten | 'unavailable') => void>()
+  #lastNumber = 0
+  #closed: PromiseWithResolvers<void> | undefined
+
+  constructor(options: KeptAnswersOptions) {
+    this.#options = options
+  }
+
+  /** Comes back at once. */
+  keep(answer: AnswerToKeep): void {
+    const byteLength = answer.parts.reduce((sum, { pieces }) => sum + lengthOf(pieces), 0)
+    if (this.#isClosed || this.#waitingBytes + byteLength > WAITING_BYTES_MAX) this.#lost('answers come faster than they are written', 1)
+    else {
+      this.#waiting.push({ answer, byteLength })
+      this.#waitingBytes += byteLength
+      this.#turnSoon()
+    }
+  }
+
+  /** By the id of an answer or of one of its items; of several the first that is found. unavailable: it cannot be said now. */
+  async find(key: SealingKey, ...ids: readonly string[]): Promise<Opened | Forgotten | 'unavailable'> {
+    const thread = this.#running()
+    if (thread === undefined) return 'unavailable'
+    const number = ++this.#lastNumber
+    const { promise, resolve } = Promise.withResolvers<Uint8Array | Forgotten | 'unavailable'>()
+    this.#finding.set(number, resolve)
+    post(thread, { kind: 'find', number, key, ids })
+    const timer = setTimeout(resolve, FIND_MS, 'unavailable')
+    const found = await promise
+    clearTimeout(timer)
+    this.#finding.delete(number)
+    return typeof found === 'string' ? found : partsOf(found)
+  }
+
+  /** When what waits is on disk, or after two seconds. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    if (this.#thread === undefined && this.#waiting.length === 0) return
+    this.#closed = Promise.withResolvers()
+    this.#turnSoon()
+    const timer = setTimeout(this.#closed.resolve, CLOSE_MS)
+    await this.#closed.promise
+    clearTimeout(timer)
+    this.#thread?.terminate()
+    this.#thread = undefined
+  }
+
+  #turnSoon(): void {
+    if (this.#isTurnSet) return
+    this.#isTurnSet = true
+    setImmediate(() => {
+      this.#isTurnSet = false
+      this.#turn()
+    })
+  }
+
+  /** Hands on as much as one turn may copy. */
+  #turn(): void {
+    let bytes = 0
+    while (bytes < TURN_BYTES && (this.#packing !== undefined || this.#mayBegin())) {
+      const thread = this.#running()
+      if (thread === undefined) {
+        this.#loseWaiting()
+        return
+      }
+      this.#packing ??= this.#begin(thread)
+      if (this.#packing === undefined) break
+      bytes += this.#hand(thread, this.#packing, TURN_BYTES - bytes)
+    }
+    if (this.#packing !== undefined || this.#mayBegin()) this.#turnSoon()
+    else if (this.#waiting.length === 0 && this.#closed !== undefined && this.#thread !== undefined) post(this.#thread, { kind: 'close' })
+  }
+
+  #mayBegin(): boolean {
+    return this.#waiting.length > 0 && this.#sentBytes < SENT_BYTES_MAX
+  }
+
+  #begin(thread: Worker): Packing | undefined {
+    const next = this.#waiting.shift()
+    if (next === undefined) return undefined
+    const { text, parts, ...keeping } = next.answer
+    const sizes = parts.map(({ id, pieces }) => ({ ...(id === undefined ? {} : { id }), byteLength: lengthOf(pieces) }))
+    post(thread, { kind: 'keep', keeping })
+    this.#waitingBytes -= next.byteLength
+    this.#sentBytes += next.byteLength
+    this.#sent.push(next.byteLength)
+    return { pieces: [headOf(text, sizes), ...parts.flatMap(({ pieces }) => pieces)], piece: 0, at: 0 }
+  }
+
+  /** Copies the next pieces, `max` bytes at most, and gives how many. */
+  #hand(thread: Worker, packing: Packing, max: number): number {
+    const taken: Uint8Array[] = []
+    let bytes = 0
+    for (let piece = packing.pieces[packing.piece]; piece !== undefined && bytes < max; piece = packing.pieces[packing.piece]) {
+      const some = piece.subarray(packing.at, packing.at + max - bytes)
+      taken.push(some)
+      bytes += some.byteLength
+      packing.at += some.byteLength
+      if (packing.at < piece.byteLength) continue
+      packing.piece++
+      packing.at = 0
+    }
+    const isLast = packing.piece === packing.pieces.length
+    if (isLast) this.#packing = undefined
+    const packed = joined(taken, bytes)
+    post(thread, { kind: 'bytes', bytes: packed, isLast }, [packed.buffer])
+    return bytes
+  }
+
+  #running(): Worker | undefined {
+    if (this.#thread !== undefined || performance.now() < this.#restUntilMs) return this.#thread
+    const { startThread, path, bytesMax } = this.#options
+    const thread = startThread()
+    this.#thread = thread
+    thread.addEventListener('message', ({ data }: MessageEvent<FromAnswersThread>) => {
+      if (this.#thread === thread) this.#hear(data)
+    })
+    for (const name of ['error', 'close'] as const) thread.addEventListener(name, () => this.#onDeath(thread))
+    post(thread, { kind: 'open', path, bytesMax })
+    return thread
+  }
+
+  #hear(message: FromAnswersThread): void {
+    switch (message.kind) {
+      case 'kept':
+        this.#sentBytes -= this.#sent.shift() ?? 0
+        this.#turnSoon()
+        break
+      case 'found':
+        this.#finding.get(message.number)?.(message.found)
+        break
+      case 'setAside':
+        this.#options.onNews(message)
+        break
+      case 'failed':
+        this.#lost(message.problem, 1)
+        break
+      case 'closed':
+        this.#closed?.resolve()
+    }
+  }
+
+  #onDeath(thread: Worker): void {
+    if (this.#thread !== thread) return
+    this.#thread = undefined
+    this.#restUntilMs = performance.now() + REST_MS
+    this.#packing = undefined
+    const lost = this.#sent.splice(0).length
+    this.#sentBytes = 0
+    this.#lost('the thread of kept answers died', lost)
+    for (const resolve of this.#finding.values()) resolve('unavailable')
+    this.#closed?.resolve()
+  }
+
+  #loseWaiting(): void {
+    const lost = this.#waiting.splice(0).length
+    this.#waitingBytes = 0
+    this.#lost('the thread of kept answers died', lost)
+    this.#closed?.resolve()
+  }
+
+  #lost(problem: string, answers: number): void {
+    this.#options.onNews({ kind: 'lost', problem, answers })
+  }
+}
+
+const post = (thread: Worker, message: ToAnswersThread, handed: readonly ArrayBuffer[] = []): void =>
+  thread.postMessage(message, [...handed])
+
+const lengthOf = (pieces: readonly Uint8Array[]): number => pieces.reduce((sum, { byteLength }) => sum + byteLength, 0)
+
+/** In a buffer of their own, which is handed over. */
+function joined(pieces: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
+  const all = new Uint8Array(length)
+  let at = 0
+  for (const piece of pieces) {
+    all.set(piece, at)
+    at += piece.byteLength
+  }
+  return all
+}

@@ -1,0 +1,154 @@
+/**
+ * The thread of kept answers: it seals, writes and finds them, so that neither a cipher nor this file's disk is ever waited for by a stream or a settle. A Worker's own
+ * file: it begins when it is loaded. Rules: requests.md "Kept answers".
+ */
+
+import { SQLiteError } from 'bun:sqlite'
+import { parentPort } from 'node:worker_threads'
+import { setAside } from '../../db/set-aside.ts'
+import type { Forgotten } from '../core/format.ts'
+import { AnswersFile, NotOurs } from './answers-file.ts'
+import { nameOf, Sealer, type SealingKey, unseal } from './sealing.ts'
+import type { FromAnswersThread, Keeping, ToAnswersThread } from './task.ts'
+
+const PRUNE_MS = 60_000
+const PRUNE_AGAIN_MS = 20
+/** SQLite's codes for a file that is damaged or none at all. */
+const DAMAGED = new Set([11, 26])
+const SUFFIXES = ['-wal', '-shm', '']
+
+type Say = (message: FromAnswersThread, handed?: readonly ArrayBuffer[]) => void
+type Sealing = Readonly<{ keeping: Keeping; name: Uint8Array; sealer: Sealer }>
+
+class Keeper {
+  readonly #path: string
+  readonly #bytesMax: number
+  readonly #say: Say
+  #file: AnswersFile | undefined
+  #sealing: Sealing | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(path: string, bytesMax: number, say: Say) {
+    this.#path = path
+    this.#bytesMax = bytesMax
+    this.#say = say
+    this.#prune()
+  }
+
+  begin(keeping: Keeping): void {
+    const name = nameOf(keeping.key, keeping.id)
+    this.#sealing = { keeping, name, sealer: new Sealer(keeping.key, name) }
+  }
+
+  add(bytes: Uint8Array, isLast: boolean): void {
+    const sealing = this.#sealing
+    if (sealing === undefined) return
+    sealing.sealer.add(bytes)
+    if (!isLast) return
+    this.#sealing = undefined
+    const { keeping, name, sealer } = sealing
+    const { accountId, expiresAt, key } = keeping
+    const items = keeping.items.map((id) => nameOf(key, id))
+    const answer = { name, accountId, expiresAt, sealed: sealer.end(), items }
+    this.#using((file) => file.keep(answer, Date.now()))
+    this.#say({ kind: 'kept' })
+  }
+
+  /** The first of them that is there; else why not, as far as is known. */
+  find(key: SealingKey, ids: readonly string[]): Uint8Array | Forgotten {
+    let why: Forgotten = 'unknown'
+    for (const id of ids) {
+      const found = this.#findOne(key, id)
+      if (typeof found !== 'string') return found
+      if (why === 'unknown') why = found
+    }
+    return why
+  }
+
+  #findOne(key: SealingKey, id: string): Uint8Array | Forgotten {
+    const name = nameOf(key, id)
+    const found = this.#using((file) => file.find(name, Date.now())) ?? 'unknown'
+    if (typeof found === 'string') return found
+    const opened = unseal(key, found.name, found.sealed)
+    if (opened === undefined) this.#say({ kind: 'failed', problem: 'a row was changed, or is damaged' })
+    return opened ?? 'unknown'
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+    this.#drop()
+  }
+
+  /** Undefined where the file cannot be used, which is told. A damaged one is set aside, and what was asked is asked of a new one. */
+  #using<T>(use: (file: AnswersFile) => T): T | undefined {
+    try {
+      return this.#attempt(use)
+    } catch (error) {
+      if (!isOfTheDisk(error)) throw error
+      this.#say({ kind: 'failed', problem: error.message })
+      return undefined
+    }
+  }
+
+  #attempt<T>(use: (file: AnswersFile) => T): T {
+    try {
+      this.#file ??= new AnswersFile(this.#path, this.#bytesMax)
+      return use(this.#file)
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      this.#drop()
+      const files = setAside(this.#path, SUFFIXES, Date.now())
+      this.#say({ kind: 'setAside', problem: error.message, files })
+      this.#file = new AnswersFile(this.#path, this.#bytesMax)
+      return use(this.#file)
+    }
+  }
+
+  #drop(): void {
+    const file = this.#file
+    this.#file = undefined
+    file?.close()
+  }
+
+  #prune(): void {
+    const hasMore = this.#using((file) => file.prune(Date.now())) === true
+    this.#timer = setTimeout(() => this.#prune(), hasMore ? PRUNE_AGAIN_MS : PRUNE_MS)
+    this.#timer.unref()
+  }
+}
+
+const isDamage = (error: unknown): error is Error =>
+  error instanceof NotOurs || (error instanceof SQLiteError && DAMAGED.has(error.errno & 0xff))
+
+const isOfTheDisk = (error: unknown): error is Error =>
+  isDamage(error) || error instanceof SQLiteError || (error instanceof Error && 'syscall' in error)
+
+function run(): void {
+  const port = parentPort
+  if (port === null) throw new Error('the thread of kept answers runs in a Worker only')
+  const say: Say = (message, handed = []) => port.postMessage(message, [...handed])
+  let keeper: Keeper | undefined
+  port.on('message', (message: ToAnswersThread) => {
+    switch (message.kind) {
+      case 'open':
+        keeper = new Keeper(message.path, message.bytesMax, say)
+        return
+      case 'keep':
+        return keeper?.begin(message.keeping)
+      case 'bytes':
+        return keeper?.add(message.bytes, message.isLast)
+      case 'find': {
+        const found = keeper?.find(message.key, message.ids) ?? 'unknown'
+        const { number } = message
+        if (typeof found === 'string') return say({ kind: 'found', number, found })
+        const own = new Uint8Array(found)
+        return say({ kind: 'found', number, found: own }, [own.buffer])
+      }
+      case 'close':
+        keeper?.close()
+        return say({ kind: 'closed' })
+    }
+  })
+}
+
+run()

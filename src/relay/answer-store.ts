@@ -1,0 +1,109 @@
+/**
+ * Where the use of an Idempotency-Key is looked up and its answer kept beyond this process's memory, for one request: in the ledger and a file beside it, or on Postgres
+ * with other nodes. What is kept is sealed by the secret that asked. Rules: requests.md "Repeated requests", "Kept answers".
+ */
+
+import type { KeptAnswers } from '../answers/kept-answers.ts'
+import { headOf, type Opened, partsOf } from '../answers/layout.ts'
+import { nameOf, Sealer, type SealingKey, unseal } from '../answers/sealing.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { ClaimFound, Repeatable, SharedAnswers } from '../ledger/shared-answers.ts'
+import { ANSWER_TTL_MS } from './answer-memory.ts'
+import type { AnswerHead, FinishedAnswer } from './running-answer.ts'
+
+/** How a claim ended: `bytes` undefined where the answer had no room. */
+type EndedAnswer = Readonly<{ head: AnswerHead; bytes: Uint8Array | undefined }>
+type KeptAnswer = Pick<FinishedAnswer, 'head' | 'bytes'>
+
+/** claimed: to be ended by `keep` or `release` · running: on another node · used: by `requestId`, which was charged. `isSame`: by the same request. */
+export type StoreFound =
+  | Exclude<ClaimFound, { kind: 'used' }>
+  | Readonly<{ kind: 'used'; isSame: boolean; requestId: string; answer: KeptAnswer | undefined }>
+
+export interface AnswerStore {
+  claim(): Promise<StoreFound>
+  isRunning(): Promise<boolean>
+  /** Not waited for. */
+  keep(ended: EndedAnswer): void
+  release(): void
+}
+
+type Asker = Readonly<{ accountId: string; key: SealingKey; repeatable: Repeatable }>
+
+/** One process: that a claim runs is known in memory. Without `kept` an answer is there as long as memory has it. */
+export function storeInLedger(
+  { ledger, kept, now }: Readonly<{ ledger: Pick<Ledger, 'findIdempotency'>; kept: KeptAnswers | undefined; now: () => number }>,
+  { accountId, key, repeatable: { keyId, headerHash, bodyHash } }: Asker,
+): AnswerStore {
+  return {
+    async claim() {
+      const use = await ledger.findIdempotency(keyId, headerHash)
+      if (use === undefined) return { kind: 'claimed' }
+      if (use === 'unavailable') return { kind: 'unavailable' }
+      const { requestId } = use
+      if (Buffer.compare(use.bodyHash, bodyHash) !== 0) return { kind: 'used', isSame: false, requestId, answer: undefined }
+      const found = (await kept?.find(key, idOf(requestId))) ?? 'unknown'
+      if (found === 'unavailable') return { kind: 'unavailable' }
+      return { kind: 'used', isSame: true, requestId, answer: typeof found === 'string' ? undefined : answerOf(found, requestId) }
+    },
+    isRunning: async () => false,
+    keep({ head, bytes }) {
+      if (bytes === undefined) return
+      const id = idOf(head.requestId)
+      kept?.keep({ key, accountId, id, items: [], expiresAt: now() + ANSWER_TTL_MS, text: textOf(head), parts: [{ pieces: [bytes] }] })
+    },
+    release: () => undefined,
+  }
+}
+
+/** On Postgres. `onBug`: an answer could not be sealed. */
+export function storeWithOthers(shared: SharedAnswers, { key, repeatable }: Asker, onBug: (bug: unknown) => void): AnswerStore {
+  return {
+    async claim() {
+      const found = await shared.claim(repeatable)
+      if (found.kind !== 'used') return found
+      const { requestId, answer } = found
+      const opened = answer === undefined ? undefined : unseal(key, nameOf(key, idOf(requestId)), answer.bytes)
+      return { ...found, answer: opened === undefined ? undefined : answerOf(partsOf(opened), requestId) }
+    },
+    isRunning: () => shared.isRunning(repeatable),
+    keep({ head, bytes }) {
+      if (bytes === undefined) return shared.keep(repeatable, undefined)
+      sealInTurns(key, head, bytes).then(
+        (sealed) => shared.keep(repeatable, { ...SEALED, bytes: sealed }),
+        (bug: unknown) => {
+          shared.keep(repeatable, undefined)
+          onBug(bug)
+        },
+      )
+    },
+    release: () => shared.release(repeatable),
+  }
+}
+
+/** What the row says in clear. A node of a version that seals nothing would answer with it: then its client tries again. */
+const SEALED = { status: 503, contentType: 'application/octet-stream' } as const
+
+/** A millisecond's work for a large answer, so a part of it at a time. */
+const TURN_BYTES = 1024 * 1024
+
+async function sealInTurns(key: SealingKey, head: AnswerHead, bytes: Uint8Array): Promise<Uint8Array> {
+  const sealer = new Sealer(key, nameOf(key, idOf(head.requestId)))
+  sealer.add(headOf(textOf(head), [bytes]))
+  for (let at = 0; at < bytes.byteLength; at += TURN_BYTES) {
+    if (at > 0) await new Promise<void>((resolve) => setImmediate(resolve))
+    sealer.add(bytes.subarray(at, at + TURN_BYTES))
+  }
+  return sealer.end()
+}
+
+/** Apart from what responses are kept under. */
+const idOf = (requestId: string): string => `request ${requestId}`
+
+type Told = Omit<AnswerHead, 'requestId'>
+const textOf = ({ status, contentType }: AnswerHead): string => JSON.stringify({ status, contentType } satisfies Told)
+
+function answerOf({ text, parts: [part] }: Opened, requestId: string): KeptAnswer | undefined {
+  const told: Told = JSON.parse(text)
+  return part && { head: { ...told, requestId }, bytes: part.bytes }
+}
