@@ -3,13 +3,17 @@
  * are no such thing. Rules: ledger.md "A ledger that is overwritten".
  */
 
-import { expect, test } from 'bun:test'
-import { mkdirSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
+import { Database } from 'bun:sqlite'
+import { beforeEach, describe, expect, test } from 'bun:test'
+import { closeSync, mkdirSync, openSync, readFileSync, readSync, renameSync, symlinkSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { openDatabase } from '../../db/open.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
-import { GENERATION_PAGE, generationIn } from '../../src/ledger/sqlite/generation.ts'
+import { fileIdAt } from '../../src/ledger/sqlite/file-id.ts'
+import { FileWatch } from '../../src/ledger/sqlite/file-watch.ts'
+import { GENERATION_PAGE, Generations, generationIn } from '../../src/ledger/sqlite/generation.ts'
 import { readWatermark } from '../../src/ledger/sqlite/watermark.ts'
+import type { Loss } from '../../src/ledger/task.ts'
 import { createKey, holdRequest, makeFolder, makePath, openTestLedger, settlement, type TestLedger, usd } from '../support/ledger.ts'
 
 const KEY = 'key_a'
@@ -196,4 +200,87 @@ test('only the page with the row says a generation', async () => {
   expect(pages.map(generationIn)).toEqual(pages.map((_, index) => (index + 1 === GENERATION_PAGE ? row?.value : undefined)))
   for (const bytes of [Buffer.alloc(0), ...[0, 0xff, 0x0a].map((byte) => Buffer.alloc(4_096, byte))])
     expect(generationIn(bytes)).toBeUndefined()
+})
+
+/** A watch over a file that was opened and closed, whose looks and checkpoints the test makes itself. */
+function watchAt(path: string) {
+  const handle = openSync(path, 'r+')
+  const db = new Database(path)
+  const generations = new Generations(db)
+  const losses: (Loss | undefined)[] = []
+  const advanceGeneration = (): void => {
+    generations.write()
+    generations.advanced()
+  }
+  const store = {
+    position: { ledger: 'node_1', rows: 1 },
+    generations,
+    advanceGeneration,
+    keepInFile: () => undefined,
+    refuse: () => undefined,
+  }
+  const file = { id: fileIdAt(path) ?? '', handle }
+  const watch = new FileWatch({ named: path, path, file }, store, (loss) => losses.push(loss))
+  // Twice, so that the file is known to stand still.
+  watch.look()
+  watch.look()
+  const checkpoint = (): void => {
+    db.run('PRAGMA wal_checkpoint(PASSIVE)')
+  }
+  const close = (): void => {
+    watch.close()
+    db.close()
+    closeSync(handle)
+  }
+  return { watch, losses, checkpoint, close, handle }
+}
+
+describe('while a checkpoint of ours runs', () => {
+  let path: string
+  beforeEach(async () => {
+    const { ledger, path: made } = await openWithKey()
+    path = made
+    await ledger.close()
+  })
+
+  test('whatever it has written so far is right, and what comes behind its end is another program’s', () => {
+    const { watch, losses, checkpoint, close, handle } = watchAt(path)
+    expect(watch.beginCheckpoint()).toBeTrue()
+    expect(watch.beginCheckpoint()).toBeFalse()
+    // Pages come in their order, and each look may find some of them.
+    for (const page of [5, 6]) {
+      const bytes = Buffer.alloc(4_096)
+      readSync(handle, bytes, 0, 4_096, page * 4_096)
+      writeSync(handle, bytes, 0, 4_096, page * 4_096)
+      watch.look()
+    }
+    checkpoint()
+    watch.endCheckpoint()
+    watch.look()
+    expect(losses).toEqual([])
+    run('touch', path)
+    watch.look()
+    expect(losses).toEqual([{ problem: expect.stringContaining('it was overwritten'), isOverwritten: true }])
+    close()
+  })
+
+  test.each(['before', 'after'])('a file that is smaller, or of an older generation, is another one, %s it wrote the row', (when) => {
+    copy(path, `${path}.old`)
+    for (const overwrite of [() => run('truncate', '-s', '-4096', path), () => copy(`${path}.old`, path)]) {
+      copy(`${path}.old`, path)
+      const { watch, losses, checkpoint, close } = watchAt(path)
+      // The first checkpoint brings a generation that the copy does not have.
+      watch.beginCheckpoint()
+      checkpoint()
+      watch.endCheckpoint()
+      watch.beginCheckpoint()
+      if (when === 'after') checkpoint()
+      watch.look()
+      expect(losses).toEqual([])
+      overwrite()
+      watch.endCheckpoint()
+      expect(losses).toMatchObject([{ isOverwritten: true }])
+      close()
+    }
+  })
 })

@@ -43,8 +43,8 @@ export class FileWatch {
     this.#generations = store.generations
     this.#tell = tell
     this.#file = this.#seen()
-    this.#log = stateOfLog(logOf(watched.path))
     store.advanceGeneration()
+    this.#log = stateOfLog(logOf(watched.path))
     this.leaveMark()
     this.#timer = setInterval(() => this.look(), LOOK_EVERY_MS)
   }
