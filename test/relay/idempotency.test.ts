@@ -81,12 +81,20 @@ test('another body, route, query, version or beta under the same header is refus
     ask(undefined, { path: '/v1/messages?beta=true' }),
     ask({ 'idempotency-key': 'a', 'anthropic-version': '2023-01-01' }),
     ask({ 'idempotency-key': 'a', 'anthropic-beta': 'x' }),
+    ask({ 'idempotency-key': 'a', 'x-include-cost': 'true' }),
+    ask({ 'idempotency-key': 'a', 'x-max-cost-usd': '1' }),
   ]
   const refused = '400 Idempotency-Key: was used with another request; send each request under a key of its own'
   for (const other of others()) expect(refusalOf(await other)).toBe(refused)
   claim.answer.finish({ status: 200, contentType: 'text/plain', requestId: 'req_1' })
   for (const other of others()) expect(refusalOf(await other)).toBe(refused)
   expect(refusalOf(await ask({ 'idempotency-key': 'a', 'user-agent': 'other' }))).toBe('accepted')
+})
+
+test('what makes a request the same one is hashed as it always was, where it has no header of later', async () => {
+  const { idempotency } = claimOf(await desk().ask())
+  const sha256 = (text: string | Uint8Array) => new Bun.CryptoHasher('sha256').update(text).digest('hex')
+  expect(Buffer.from(idempotency.bodyHash).toString('hex')).toBe(sha256(`/v1/messages\n\n\n\n${BODY.toString('hex')}`))
 })
 
 test('other keys and other headers are other requests; what was dropped is free again', async () => {

@@ -44,7 +44,7 @@ const joinedOf = (answer: Response) => [answer.status, answer.headers.get('idemp
 describe('a repetition of a request that runs', () => {
   for (const format of FORMATS) {
     for (const stream of [true, false]) {
-      test(`${format}, ${stream ? 'a stream' : 'one piece'}: the same bytes and id, one call and one charge, and no place of its own`, async () => {
+      test(`${format}, ${stream ? 'a stream' : 'one piece'}: the same bytes and id, one call and one charge`, async () => {
         const gate = Promise.withResolvers<void>()
         const script = nativeMessage(MESSAGE)
         play(stream ? nativeStream(START, REST[0] ?? '', { when: gate.promise }, ...REST.slice(1)) : [{ when: gate.promise }, ...script])
@@ -157,6 +157,24 @@ test('an error in the middle of a stream ends it for all who joined', async () =
 test('what is refused before the call refuses those who joined as well', async () => {
   const [first, second] = await Promise.all([ask({ model: 'nobody' }), ask({ model: 'nobody' })])
   for (const answer of [first, second]) expect(await answer?.text()).toContain('Model nobody is not available')
+})
+
+test('it needs no place of its own: it joins where its key may have no more at once', async () => {
+  const narrow = await startStage({ limits: { concurrentRequests: 1 } })
+  const gate = Promise.withResolvers<void>()
+  try {
+    narrow.play(nativeStream(START, { when: gate.promise }, ...REST))
+    const headers = { authorization: `Bearer ${narrow.secret}`, 'idempotency-key': header }
+    const first = await narrow.ask({ stream: true }, { headers })
+    const second = await narrow.ask({ stream: true }, { headers })
+    expect(second.status).toBe(200)
+    expect((await narrow.ask({ stream: true }, { headers: { ...headers, 'idempotency-key': 'another' } })).status).toBe(429)
+    gate.resolve()
+    for (const answer of [first, second]) expect(await answer.text()).toContain('message_stop')
+  } finally {
+    gate.resolve()
+    await narrow.stop()
+  }
 })
 
 test('sixteen take part, each has a place again when it has left, and one more is 429', async () => {

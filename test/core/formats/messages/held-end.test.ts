@@ -107,6 +107,12 @@ test('a message_delta waits until it is known to be the last; one that more foll
   ])
 })
 
+test('one that more follows in the same piece leaves with it', () => {
+  const transcoder = new MessagesTranscoder(GOLDEN_MODEL, GOLDEN_BOUNDS, true)
+  const released = text(transcoder.push(bytes(START + DELTA(3, null) + TEXT)).now)
+  expect(eventsOf(released).map(({ event: type }) => type)).toEqual(['message_start', 'message_delta', 'content_block_delta'])
+})
+
 test('what is held leaves before an error, without a cost', () => {
   const transcoder = new MessagesTranscoder(GOLDEN_MODEL, GOLDEN_BOUNDS, true)
   transcoder.push(bytes(START + DELTA(3)))
