@@ -203,6 +203,26 @@ test('a backup that cannot be made is named, and nothing is begun', () => {
   expect(versionAt(path)).toBe(SCHEMA)
 })
 
+test('the log of a step is in the file before the next one begins, so that it takes the room of one', () => {
+  const path = releasedFile(VERSION)
+  const db = connect(path, { readwrite: true })
+  db.run('PRAGMA journal_mode = WAL')
+  const logs: number[] = []
+  const tell = ({ fields }: MigrationNews): void => void ('step' in fields && logs.push(statSync(`${path}-wal`).size))
+  expect(migrateFile(db, path, { tell, now: NOW, migrations: THREE })).toBeUndefined()
+  logs.push(statSync(`${path}-wal`).size)
+  db.close()
+  expect(logs).toEqual([...THREE.filter(({ version }) => version > SCHEMA), null].map(() => 0))
+})
+
+test('half a backup of a start that was killed is no backup', () => {
+  const path = releasedFile(VERSION)
+  const backup = `${path}.before-${NEWEST}`
+  writeFileSync(`${backup}.new`, readFileSync(path).subarray(0, 20_000))
+  expect(migrateTo(path, THREE).problem).toBeUndefined()
+  expect([versionAt(backup), beside(path)]).toEqual([SCHEMA, [basename(backup)]])
+})
+
 test('a damaged ledger is found while it is backed up, named as such, and left as it is', () => {
   const path = releasedFile(VERSION)
   const bytes = readFileSync(path)

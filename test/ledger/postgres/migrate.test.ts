@@ -10,10 +10,14 @@ import { openPostgres } from '../../../db/postgres/open.ts'
 import type { Migration } from '../../../src/core/migration.ts'
 import type { Connection } from '../../../src/ledger/connection.ts'
 import type { MigrationNews } from '../../../src/ledger/migration-news.ts'
-import { catalogueOf, functionsOf } from '../../../src/ledger/postgres/catalogue.ts'
+import { openForReading } from '../../../src/ledger/open-for-reading.ts'
+import { catalogueOf } from '../../../src/ledger/postgres/catalogue.ts'
 import { migrate } from '../../../src/ledger/postgres/migrate.ts'
 import { openLedger } from '../../../src/ledger/postgres/open.ts'
+import { openStore } from '../../../src/ledger/postgres/open-store.ts'
+import type { Reachable } from '../../../src/ledger/postgres/reach.ts'
 import { differencesInDatabase } from '../../../src/ledger/postgres/verify.ts'
+import { ReadConnection } from '../../../src/ledger/read-connection.ts'
 import { makeFolder, openMachine } from '../../support/ledger.ts'
 import { settleMany } from '../../support/many-settles.ts'
 import { makeNode, until } from '../../support/nodes.ts'
@@ -28,10 +32,20 @@ const [VERSION, SCHEMA] = RELEASES.at(-1) ?? ['', 0]
 const THREE = andThreeSteps(MIGRATIONS)
 const NEWEST = SCHEMA_VERSION + 3
 
+const placeOf = (url: string): Reachable => ({
+  kind: 'postgres',
+  path: `${makeFolder()}/ledger.db`,
+  url,
+  node: 'n',
+  leaseMs: 10_000,
+  statementKey: undefined,
+  startWire,
+})
+
 async function open(url: string, migrates = true) {
   const news: MigrationNews[] = []
   const opened = await openLedger({
-    place: { kind: 'postgres', path: `${makeFolder()}/ledger.db`, url, node: 'n', leaseMs: 10_000, statementKey: undefined, startWire },
+    place: placeOf(url),
     create: true,
     bootId: Bun.randomUUIDv7(),
     startThread,
@@ -62,7 +76,9 @@ function looking<T>(url: string, look: (db: Connection) => T): T {
 }
 
 const versionAt = (url: string): number => looking(url, (db) => Number((findLedger(db) as { version?: number }).version))
-const schemaOf = (url: string) => looking(url, (db) => ({ tables: [...catalogueOf(db)], functions: functionsOf(db) }))
+const FUNCTIONS =
+  "SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = (SELECT oid FROM pg_namespace WHERE nspname = 'ledger') ORDER BY 1"
+const schemaOf = (url: string) => looking(url, (db) => ({ tables: [...catalogueOf(db)], functions: db.query(FUNCTIONS).values() }))
 const costsAt = (url: string) => looking(url, (db) => db.query('SELECT request_id FROM costs ORDER BY 1').values().flat())
 const TABLES = [
   'accounts',
@@ -267,14 +283,25 @@ postgresTest('a role that does not own the tables is told what it may not', asyn
 
 postgresTest('a newer ledger is opened by the threads of a node that lives, and by nobody else', async () => {
   const url = await createPostgresLedger()
+  const { node, close } = makeNode(url)
+  const identity = await node.join()
   expect(migrateTo(url, THREE).problem).toBeUndefined()
   const newer = {
     problem: 'newer',
     message: `here has schema version ${NEWEST}; this program knows ${SCHEMA_VERSION}: use a newer program`,
   }
-  for (const access of ['read', 'write', 'create'] as const) {
+  for (const access of ['read', 'write', 'create'] as const)
     expect(looking(url, (db) => openPostgres(db, 'here', access)) as unknown).toEqual(newer)
-    expect(looking(url, (db) => openPostgres(db, 'here', access, { isNode: true }))).toBeUndefined()
-  }
   expect((await open(url)).opened).toMatchObject({ problem: 'newer' })
+  const place = placeOf(url)
+  expect(openForReading(place)).toMatchObject({ problem: 'newer' })
+  // Those that begin anew where one died: the thread that writes, and the one that reads for pages.
+  const faults: unknown[] = []
+  const reads = new ReadConnection(startWire, (fault) => faults.push(fault))
+  expect([reads.answer(place, { kind: 'accounts', search: '', limit: 1 }) === 'unavailable', faults]).toEqual([false, []])
+  reads.close()
+  const opened = openStore({ ...place, identity, spills: { own: place.path, left: [] } })
+  if ('problem' in opened) throw new Error(opened.message)
+  opened.store.close()
+  await close()
 })
