@@ -25,8 +25,9 @@ beforeEach(() => {
 })
 afterEach(() => place.remove())
 
+/** Oldest first. */
 const names = async (): Promise<readonly unknown[]> =>
-  (await place.json<{ data: { name: string }[] }>('accounts', 'list')).data.map(({ name }) => name)
+  (await place.json<{ data: { name: string }[] }>('accounts', 'list')).data.map(({ name }) => name).toReversed()
 const filesBeside = (): readonly string[] => readdirSync(dirname(place.ledgerPath)).sort()
 
 async function backedUp(): Promise<void> {
@@ -47,7 +48,7 @@ test('a copy takes the place of the ledger, and what was there is kept under a n
   expect(statSync(place.ledgerPath).mode & 0o077).toBe(0)
   place.write('old.toml', `[ledger]\npath = ${JSON.stringify(old)}\n`)
   const { data } = await place.json<{ data: { name: string }[] }>('accounts', 'list', '--config', 'old.toml')
-  expect(data.map(({ name }) => name)).toEqual(['early', 'late'])
+  expect(data.map(({ name }) => name)).toEqual(['late', 'early'])
   expect(existsSync(join(place.folder, 'copy.db'))).toBeTrue()
   // The restored ledger is one to write to.
   await place.json('accounts', 'create', 'later')

@@ -115,15 +115,15 @@ test('a long list arrives whole through a pipe that is read slowly', async () =>
   const db = new Database(place.ledgerPath)
   const insert = db.prepare('INSERT INTO accounts (id, name, created_at) VALUES (?, ?, 1)')
   db.transaction(() => {
-    for (let n = 0; n < 5_000; n++) insert.run(`acc_${n}`, `a name that is long enough to fill the pipe ${n}`)
+    for (let n = 0; n < 1_000; n++) insert.run(`acc_${n}`, `a name that is long enough to fill the pipe ${n}`)
   })()
   db.close()
-  const pipe = Bun.spawn(['sh', '-c', '"$@" | { sleep 0.5; cat; }', 'sh', ...PROGRAM, 'accounts', 'list', '--json'], {
+  const pipe = Bun.spawn(['sh', '-c', '"$@" | { sleep 0.5; cat; }', 'sh', ...PROGRAM, 'accounts', 'list', '--limit', '1000', '--json'], {
     cwd: place.folder,
     env: { PATH: process.env['PATH'] ?? '', HOME: place.folder },
   })
   const { data } = (await new Response(pipe.stdout).json()) as { data: unknown[] }
-  expect(data).toHaveLength(5_001)
+  expect(data).toHaveLength(1_000)
   expect(await pipe.exited).toBe(0)
 })
 
