@@ -3,7 +3,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { REJECTIONS } from '../core/catalog.ts'
 import { DIALECTS } from '../core/native/event.ts'
-import { AUTHS, TRANSPORTS } from './config.ts'
+import { AUTHS, ERROR_TEXTS, TRANSPORTS } from './config.ts'
 import { CLOSED, COUNT_MAX, milliseconds, name, positive, text, usd, variable } from './schema-values.ts'
 
 const BYTES_PER_TOKEN_MAX = 100
@@ -37,6 +37,7 @@ export const UPSTREAM = Type.Object(
     transport: Type.Optional(oneOf(TRANSPORTS)),
     proxy_env: Type.Optional(variable("the proxy's address")),
     dialect: Type.Optional(oneOf(DIALECTS)),
+    error_text: Type.Optional(oneOf(ERROR_TEXTS)),
   },
   { ...CLOSED, description: 'a table, written [[upstreams]]' },
 )

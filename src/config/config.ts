@@ -93,6 +93,8 @@ export type UpstreamConfig = Readonly<{
   connectTimeoutMs: number
   transport: Transport
   dialect: Dialect
+  /** `error_text = "own"`: what it says of a mistake reaches customers in our words. */
+  hidesErrorText: boolean
   /** What the variable holds that the file names, for `fetch`; undefined: no proxy. */
   proxyUrl: string | undefined
 }>
@@ -100,6 +102,9 @@ export type UpstreamConfig = Readonly<{
 /** Who may make an account: whom an operator invites, or everybody. */
 type SignUp = (typeof SIGN_UPS)[number]
 export const SIGN_UPS = ['closed', 'open'] as const
+
+/** In whose words customers are told what an upstream finds wrong with a request. */
+export const ERROR_TEXTS = ['upstream', 'own'] as const
 
 /** How an upstream is told our key: as the vendor reads it, or as `Authorization: Bearer`. */
 type Auth = (typeof AUTHS)[number]

@@ -37,6 +37,7 @@ export function makeUpstreams(
       maxConcurrent: entry.max_concurrent ?? UPSTREAM_DEFAULTS.maxConcurrent,
       connectTimeoutMs: entry.connect_timeout_ms ?? UPSTREAM_DEFAULTS.connectTimeoutMs,
       transport,
+      hidesErrorText: entry.error_text === 'own',
       dialect: entry.dialect ?? (URL.parse(baseUrl)?.hostname === VENDOR_HOST ? 'vendor' : 'strict'),
       proxyUrl: env === undefined || entry.proxy_env === undefined ? undefined : proxyUrlOf(env, entry.proxy_env, path, problems),
     }

@@ -25,8 +25,8 @@ export type Finished = Readonly<{ responseId: string; items: readonly FinishedIt
 export type FinishedItem = Readonly<{ id?: string; json: Written }>
 
 export interface Transcoder {
-  /** How the upstream speaks that is fed, once it is known which that is, and before its first chunk. */
-  hears(dialect: Dialect): void
+  /** How the upstream speaks that is fed, and whether its errors keep their words, once it is known which that is, and before its first chunk. */
+  hears(dialect: Dialect, hidesErrorText?: boolean): void
   /** Feeds one chunk of the upstream's body. Must not be called again after `last` or `fault`. */
   push(chunk: Uint8Array): Pushed
   /** What it gives stands in memory of its own, apart from what it was fed, and it looks at neither again. Absent: it may. */

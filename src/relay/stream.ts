@@ -78,7 +78,7 @@ export class ClientStream implements LiveStream, StreamFlowUser, Timed {
     else if (this.#state.isDecided) reply.body.cancel()
     else {
       this.#on({ type: 'answered', upstream: reply.upstream })
-      this.#parts.transcoder.hears(reply.dialect)
+      this.#parts.transcoder.hears(reply.dialect, reply.hidesErrorText)
       this.flow.answered(reply.body)
     }
   }

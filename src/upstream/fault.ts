@@ -2,9 +2,10 @@
 
 import { errorOfBody, type NativeError } from '../core/native/error.ts'
 import { refusalOfErrorEvent, refusalOfInvalidRequest, rowOfStatus } from '../core/native/error-refusal.ts'
+import { inOwnWords } from '../core/native/own-words.ts'
 import type { NamedModel } from '../core/native/scrubbed-text.ts'
 import { Refusal, type RefusalName } from '../core/refusal.ts'
-import type { Fault, UpstreamRequest } from './upstream.ts'
+import type { Fault, Reply, UpstreamRequest } from './upstream.ts'
 
 /** A failure without an answer: refused, reset, DNS, TLS, a connection that never came about. */
 export function connectionFault(upstream: string, cause: string): Fault {
@@ -58,8 +59,13 @@ const busyStatus = (upstream: string, cause: string, seconds: number | undefined
 })
 
 /** An error that came as the first event of a 200. */
-export function errorEventFault(upstream: string, error: NativeError | undefined, model: NamedModel): Fault {
-  const refusal = refusalOfErrorEvent(error, model)
+export function errorEventFault(
+  { upstream, hidesErrorText }: Pick<Reply, 'upstream' | 'hidesErrorText'>,
+  error: NativeError | undefined,
+  model: NamedModel,
+): Fault {
+  const found = refusalOfErrorEvent(error, model)
+  const refusal = hidesErrorText ? inOwnWords(found) : found
   const isAlarm = refusal.name === 'upstreamAccount'
   const trouble = troubleOf(refusal.name)
   return { kind: 'fault', upstream, refusal, cause: 'stream', isAlarm, status: 200, ...(trouble === undefined ? {} : { trouble }) }

@@ -13,6 +13,8 @@ export type FetchUpstreamOptions = Access &
   Readonly<{
     name: string
     dialect: Dialect
+    /** Its errors reach customers in our words; default: in its own. */
+    hidesErrorText?: boolean
     /** Without a trailing slash. */
     baseUrl: string
     /** The network, or the embedded simulator. */

@@ -107,7 +107,7 @@ class FirstEvent implements Body, BodySink {
     const event = readNativeEvent(readFrame(text, start, end), this.#reply.dialect)
     if (event === undefined || (event !== 'malformed' && event.type === 'ping')) return
     if (event === 'malformed') this.#refuse(answerFault(this.#reply.upstream, 'malformed'))
-    else if (event.type === 'error') this.#refuse(errorEventFault(this.#reply.upstream, readNativeError(event.body), this.#model))
+    else if (event.type === 'error') this.#refuse(errorEventFault(this.#reply, readNativeError(event.body), this.#model))
     else this.#accept()
   }
 

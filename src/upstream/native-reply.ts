@@ -1,6 +1,7 @@
 /** From an answer's head and body to a reply or a fault, whatever transport brought them. Rules: faults.md "Before the first byte", "Upstream calls". */
 
 import type { Dialect } from '../core/native/event.ts'
+import { inOwnWords } from '../core/native/own-words.ts'
 import { answerFault, statusFault } from './fault.ts'
 import { Parts } from './read-chunks.ts'
 import type { Body, CallEvents, Fault, Reply, Stop, UpstreamRequest } from './upstream.ts'
@@ -33,19 +34,20 @@ const ERROR_CALL_MS = 1_000
 const ERROR_TEXT_MS = 250
 
 /** The upstream that answers. */
-type Answerer = Readonly<{ name: string; dialect: Dialect }>
+export type Answerer = Readonly<{ name: string; dialect: Dialect; hidesErrorText?: boolean }>
 
 /** At once, but for an error, whose text is waited for. */
-export function replyOf({ name: upstream, dialect }: Answerer, asked: NativeCall, answer: NativeAnswer): Reply | Fault | Promise<Fault> {
+export function replyOf(answerer: Answerer, asked: NativeCall, answer: NativeAnswer): Reply | Fault | Promise<Fault> {
+  const { name: upstream, dialect, hidesErrorText = false } = answerer
   const { status, body } = answer
-  if (status !== 200) return errorOf(upstream, asked, answer)
+  if (status !== 200) return errorOf(answerer, asked, answer)
   const contentType = answer.contentType?.toLowerCase() ?? ''
   const isEventStream = contentType.startsWith('text/event-stream')
   if (body === undefined || !(isEventStream || contentType.includes('json'))) {
     body?.cancel()
     return { ...answerFault(upstream, 'content-type'), ...nameOf(answer) }
   }
-  return { kind: 'reply', upstream, isEventStream, dialect, body, ...nameOf(answer) }
+  return { kind: 'reply', upstream, isEventStream, dialect, hidesErrorText, body, ...nameOf(answer) }
 }
 
 const UNNAMED = {}
@@ -53,11 +55,16 @@ const UNNAMED = {}
 const nameOf = ({ requestId }: NativeAnswer): Pick<Reply, 'requestId'> =>
   requestId === null ? UNNAMED : { requestId: requestId.slice(0, REQUEST_ID_LENGTH_MAX) }
 
-async function errorOf(upstream: string, { request, events, calledAtMs }: NativeCall, answer: NativeAnswer): Promise<Fault> {
+async function errorOf(
+  { name: upstream, hidesErrorText }: Answerer,
+  { request, events, calledAtMs }: NativeCall,
+  answer: NativeAnswer,
+): Promise<Fault> {
   const { status, body, retryAfter } = answer
   events.onErrorHead?.()
   const text = await readSome(body, Math.max(ERROR_TEXT_MS, calledAtMs + ERROR_CALL_MS - performance.now()))
-  return { ...statusFault(upstream, request, status, text, retryAfter), ...nameOf(answer) }
+  const fault = statusFault(upstream, request, status, text, retryAfter)
+  return { ...fault, ...(hidesErrorText ? { refusal: inOwnWords(fault.refusal) } : {}), ...nameOf(answer) }
 }
 
 /** What has come by then is read as all there is: the client waits for the status, not for its text. A broken error body is as good as an empty one. */

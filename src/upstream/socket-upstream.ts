@@ -17,6 +17,8 @@ export type SocketUpstreamOptions = Access &
   Readonly<{
     name: string
     dialect: Dialect
+    /** Its errors reach customers in our words; default: in its own. */
+    hidesErrorText?: boolean
     /** Without a trailing slash. */
     baseUrl: string
     connectTimeoutMs: number

@@ -79,6 +79,8 @@ export type Reply = Readonly<{
   isEventStream: boolean
   /** Of this upstream's streams. */
   dialect: Dialect
+  /** Its errors reach customers in our words. */
+  hidesErrorText?: boolean
   /** The upstream's own id of the request, where it gave one. */
   requestId?: string
   /** Must be taken or cancelled. */

@@ -148,6 +148,7 @@ name = "main"
 base_url = "https://llm.example.com/v1/"
 api_key_env = "UPSTREAM_API_KEY"
 auth = "bearer"
+error_text = "own"
 headers = { "X-Team" = "search", "user-agent" = "tollgate of acme" }
 weight = 2
 priority = 1
@@ -204,6 +205,7 @@ models = ["sl*"]
       apiKey: 'sk-up',
       auth: 'bearer',
       headers: { 'x-team': 'search', 'user-agent': 'tollgate of acme' },
+      hidesErrorText: true,
       weight: 2,
       priority: 1,
       maxConcurrent: 10,
@@ -218,6 +220,7 @@ models = ["sl*"]
       apiKey: undefined,
       auth: 'x-api-key',
       headers: {},
+      hidesErrorText: false,
       weight: 1,
       priority: 0,
       maxConcurrent: 10_000,

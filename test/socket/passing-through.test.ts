@@ -219,3 +219,22 @@ test('an event that the format does not have is passed on where its upstream is 
     await vendors.stop()
   }
 })
+
+test('of an upstream whose words are not to be told none reaches a customer: before the first byte, as first event and in a stream', async () => {
+  const quiet = await startStage({ upstream: { hidesErrorText: true } })
+  const error = { type: 'invalid_request_error', message: 'max_tokens: secret-words of the upstream', details: { error_code: 'too_many' } }
+  const event = `event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`
+  const scripts = [errorAnswer(400, { type: 'error', error }), nativeStream(event), nativeStream(...frames.slice(0, 3), event)]
+  for (const [index, script] of scripts.entries())
+    for (const format of FORMATS) {
+      quiet.play(script)
+      const answer = await quiet.ask({ format, stream: index > 0 })
+      const text = await answer.text()
+      expect([index, format, text.includes('Invalid request'), text.includes('secret-words')]).toEqual([index, format, true, false])
+    }
+  quiet.play(errorAnswer(400, { type: 'error', error: { ...error, message: 'prompt is too long: 9 tokens > 8 maximum' } }))
+  expect(await (await quiet.ask({ format: 'messages' })).json()).toMatchObject({
+    error: { message: 'prompt is too long: 9 tokens > 8 maximum' },
+  })
+  await quiet.stop()
+})

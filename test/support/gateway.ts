@@ -302,6 +302,7 @@ function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<t
       apiKey: UPSTREAM_API_KEY,
       auth: 'x-api-key' as const,
       headers: {},
+      hidesErrorText: false,
       weight: 1,
       // In order, so that a test knows which one is asked first.
       priority: index,

@@ -24,6 +24,7 @@ test('connections outlive a reload that does not concern them, and a stream one 
         apiKey: UPSTREAM_API_KEY,
         auth: 'x-api-key' as const,
         headers: {},
+        hidesErrorText: false,
         weight,
         priority: 0,
         maxConcurrent: 10_000,

@@ -15,6 +15,7 @@ import { readNativeError } from './error.ts'
 import { refusalOfErrorEvent } from './error-refusal.ts'
 import { type Dialect, type NativeEvent, readNativeEvent } from './event.ts'
 import { isToldWhole, nothingSeen, type Observation, observe } from './observation.ts'
+import { inOwnWords } from './own-words.ts'
 import type { NamedModel } from './scrubbed-text.ts'
 
 export interface NativeSink {
@@ -54,6 +55,8 @@ export class NativeReader {
   state: ReaderState = 'reading'
   /** Of the upstream that is read, once it is known which that is. */
   dialect: Dialect = 'strict'
+  /** Likewise: its errors are told in our words. */
+  hidesErrorText = false
   readonly #splitter = new FrameSplitter()
   readonly #finder = new DeltaFinder()
   readonly #sink: NativeSink
@@ -128,8 +131,13 @@ export class NativeReader {
     const event = readNativeEvent(readFrame(frame.text, frame.start, frame.end), this.dialect)
     if (event === undefined) this.#sink.ignored(frame)
     else if (event === 'malformed') this.state = new Refusal('upstreamBroken')
-    else if (event.type === 'error') this.state = refusalOfErrorEvent(readNativeError(event.body), this.#model)
+    else if (event.type === 'error') this.state = this.#refusalOf(event)
     else this.#readEvent(event, frame)
+  }
+
+  #refusalOf({ body }: NativeEvent): Refusal {
+    const refusal = refusalOfErrorEvent(readNativeError(body), this.#model)
+    return this.hidesErrorText ? inOwnWords(refusal) : refusal
   }
 
   #readEvent(event: NativeEvent, frame: Frame): void {

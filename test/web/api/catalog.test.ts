@@ -98,6 +98,7 @@ test('prices and secrets that change are differences, without the secret', () =>
     apiKey: 'one',
     auth: 'x-api-key' as const,
     headers: {},
+    hidesErrorText: false,
     weight: 1,
     priority: 0,
     maxConcurrent: 1,

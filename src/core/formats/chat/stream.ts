@@ -63,8 +63,9 @@ export class ChatTranscoder implements Transcoder, NativeSink {
     return toBytes(ascii`data: ${encodeJson({ error, type })}\nevent: error\n\n`)
   }
 
-  hears(dialect: Dialect): void {
+  hears(dialect: Dialect, hidesErrorText = false): void {
     this.#reader.dialect = dialect
+    this.#reader.hidesErrorText = hidesErrorText
   }
 
   heartbeat(): Uint8Array {

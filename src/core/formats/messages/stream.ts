@@ -65,8 +65,9 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
     return toBytes(concat(this.#held?.release() ?? EMPTY, writeEvent('error', encodeJson(errorEventBody(refusal)))))
   }
 
-  hears(dialect: Dialect): void {
+  hears(dialect: Dialect, hidesErrorText = false): void {
     this.#reader.dialect = dialect
+    this.#reader.hidesErrorText = hidesErrorText
   }
 
   heartbeat(): Uint8Array {

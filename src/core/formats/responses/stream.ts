@@ -66,8 +66,9 @@ export class ResponsesTranscoder implements Transcoder {
     return inOnePiece(this.#terminal('response.failed', { status: 'failed', error, output: this.#output.items(), usage: null }))
   }
 
-  hears(dialect: Dialect): void {
+  hears(dialect: Dialect, hidesErrorText = false): void {
     this.#reader.dialect = dialect
+    this.#reader.hidesErrorText = hidesErrorText
   }
 
   heartbeat(): Uint8Array {
