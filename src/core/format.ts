@@ -5,7 +5,7 @@ import type { Model } from './catalog.ts'
 import type { NativeMessage } from './native/message.ts'
 import type { Bounds } from './pricing.ts'
 import type { Refusal } from './refusal.ts'
-import type { Finished, Transcoder } from './transcoder.ts'
+import type { Finished, FinishedItem, Transcoder } from './transcoder.ts'
 
 export type FormatName = 'messages' | 'chat' | 'responses'
 
@@ -61,6 +61,8 @@ export interface Format<Echo> {
   /** The client's body for a complete native message. */
   respond(message: NativeMessage, call: Call<Echo>, stamp: Stamp): Uint8Array
   transcoder(call: Answered<Echo>, stamp: Stamp): Transcoder
+  /** The echo without what only `finished` puts before the answer's items, and that: it may be megabytes, which are not carried to another thread and back. */
+  apart?(echo: Echo): Readonly<{ echo: Echo; input: readonly FinishedItem[] }>
   /** What the answer that `respond` gives leaves to be remembered; a stream's is the transcoder's `finished`. */
   finished?(message: NativeMessage, call: Call<Echo>, stamp: Stamp): Finished | undefined
 }

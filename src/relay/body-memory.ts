@@ -12,6 +12,7 @@ import { Recent } from '../core/recent.ts'
 import { Refusal } from '../core/refusal.ts'
 import { NO_TICK, type Timed } from '../core/wheel.ts'
 import type { World } from '../world.ts'
+import { AnswerTurns, type ReadAnswer } from './answer-turns.ts'
 
 /** One request's place in the memory. */
 export type BodyLease = Readonly<{
@@ -22,8 +23,11 @@ export type BodyLease = Readonly<{
   room(bytes: number, time: Pick<World, 'clock' | 'wheel'>): Promise<void> | undefined
   /** So many bytes of the body are here by now; the refusal when they do not fit, and then nothing has changed. */
   grow(bytes: number): Refusal | undefined
-  /** An answer of so many bytes is here beside the body. The account's share does not bind it, since it has been paid for upstream; the pool does. */
-  growAnswer(bytes: number): Refusal | undefined
+  /**
+   * So many bytes of an answer are here beside the body, and count in the account's share. A promise: that is full, and the rest is not to be read before; it has
+   * been paid for upstream, so it is not refused. One of an account's answers is always read. The refusal when the pool is full.
+   */
+  growAnswer(bytes: number): Refusal | Promise<void> | undefined
   /**
    * The answer, of so many bytes as it is sent, stays when the rest is given back; the function gives it back, too. Translated it may be larger than it came,
    * and pass the pool by as much: it has been paid for.
@@ -56,6 +60,9 @@ const SHARE_RETRY_SECONDS = 1
 const ROOM_WAIT_MS = 1_000
 const WAITERS_MAX = 1_000
 
+/** An answer of no more waits for nothing: that many of them fit. */
+const LITTLE_BYTES = 256 * 1024
+
 /** A body that waits for room. */
 type Waiter = Timed & Readonly<{ bytes: number; wake: () => void }>
 
@@ -69,6 +76,7 @@ export class BodyMemory {
   /** The state of each account's budget, in the terms of the rate limit. */
   readonly #budgets = new Recent<number>(ACCOUNTS_MAX)
   readonly #waiting = new FairLine<Waiter>()
+  readonly #answers = new AnswerTurns((accountId) => this.#isOverShare(accountId, 0))
   #bytes = 0
 
   constructor(options: BodyMemoryOptions) {
@@ -82,6 +90,8 @@ export class BodyMemory {
   }
 
   lease(key: Payer): BodyLease {
+    const { accountId } = key
+    const reading: ReadAnswer = {}
     let share = this.#shareOf(key)
     let body = 0
     let answer = 0
@@ -110,26 +120,28 @@ export class BodyMemory {
       growAnswer: (bytes) => {
         const more = bytes - answer
         if (this.#isFull(more)) return new Refusal('overloaded')
-        this.#bytes += more
+        this.#take(accountId, more)
         answer = bytes
-        return undefined
+        return bytes > LITTLE_BYTES ? this.#answers.turn(accountId, reading) : undefined
       },
       keepAnswer: (bytes) => {
-        this.#bytes += bytes - answer
+        this.#take(accountId, bytes - answer)
         answer = 0
         let kept = bytes
+        this.#answers.end(accountId, reading)
         return () => {
-          this.#bytes -= kept
+          this.#take(accountId, -kept)
           kept = 0
-          this.#freed()
+          this.#freed(accountId)
         }
       },
       release: () => {
         this.#take(share, -body)
-        this.#bytes -= answer
+        this.#take(accountId, -answer)
         body = 0
         answer = 0
-        this.#freed()
+        this.#answers.end(accountId, reading)
+        this.#freed(accountId)
       },
     }
   }
@@ -170,7 +182,8 @@ export class BodyMemory {
   }
 
   /** Some memory is free again: as many as it has room for go on, in turns. */
-  #freed(): void {
+  #freed(accountId: string): void {
+    this.#answers.wake(accountId)
     let promised = 0
     for (let next = this.#waiting.peek(); next !== undefined && !this.#isFull(promised + next.bytes); next = this.#waiting.peek()) {
       this.#waiting.take()

@@ -8,7 +8,7 @@ import type { Call, ReadContext } from '../core/format.ts'
 import { READ_HEADERS } from '../core/native/versions.ts'
 import { Refusal } from '../core/refusal.ts'
 import { BodyLine, type BodyLineOptions } from './body-line.ts'
-import { type LookedUp, type Question, type Recalled, refusalOf } from './body-task.ts'
+import { type BodyTask, type HeavyAnswer, type LookedUp, type Question, type Recalled, refusalOf, type Unusable } from './body-task.ts'
 import type { ReaderName } from './readers.ts'
 
 /** On whose behalf: each account has its turn, and a client that leaves while it waits loses its place. */
@@ -28,6 +28,10 @@ export type HeavyBody = Turn &
 /** `left`: the client did before its turn came. */
 export type HeavyRead = Call<unknown> | Refusal | 'left'
 export type HeavyHash = Readonly<{ hash: Uint8Array; bytes: Uint8Array }> | Refusal | 'left'
+
+export type HeavyMessage = Omit<Extract<BodyTask, { kind: 'answer' }>, 'kind'>
+
+const NEVER = new AbortController().signal
 
 const recalled = (items: Recalled | Promise<Recalled>): LookedUp | Promise<LookedUp> =>
   items instanceof Promise ? items.then((brought) => ({ items: brought })) : { items }
@@ -66,6 +70,15 @@ export class BodyReader {
     const done = await this.#lineOf(pieces).run({ task: { kind: 'hash', pieces }, accountId, signal, answer: () => ({}) })
     if (done === 'left' || done instanceof Refusal) return done
     if (done.kind !== 'hash') throw new Error('a body was not hashed')
+    return done
+  }
+
+  /** What the client gets of a complete native message, whose bytes are gone then. A client that leaves does not stop it. */
+  async answer(answer: HeavyMessage, accountId: string): Promise<HeavyAnswer | Unusable | Refusal> {
+    const task = { kind: 'answer', ...answer } as const
+    const done = await this.#lineOf(answer.pieces).run({ task, accountId, signal: NEVER, answer: () => ({}) })
+    if (done instanceof Refusal) return done
+    if (done === 'left' || (done.kind !== 'answer' && done.kind !== 'unusable')) throw new Error('an answer was not read')
     return done
   }
 

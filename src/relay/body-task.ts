@@ -1,8 +1,11 @@
 /** What the threads for bodies are asked and what they answer, as data that crosses threads. Rules: requests.md "Heavy bodies". */
 
 import type { Model } from '../core/catalog.ts'
-import type { Call, Forgotten } from '../core/format.ts'
+import type { Answered, Call, Forgotten, FormatName, Stamp } from '../core/format.ts'
+import type { Observation } from '../core/native/observation.ts'
 import { Refusal, type RefusalName } from '../core/refusal.ts'
+import type { Finished } from '../core/transcoder.ts'
+import type { Usage } from '../core/usage.ts'
 import type { ReaderName } from './readers.ts'
 
 /** By which a question of the thread is answered while it stands still: 1 in `isAnswered` when the answer is at the port. */
@@ -14,6 +17,8 @@ export type BodyTask =
   | Readonly<{ kind: 'read'; reader: ReaderName; pieces: readonly Uint8Array[]; headers: ReadonlyMap<string, string> }>
   /** To their SHA-256. */
   | Readonly<{ kind: 'hash'; pieces: readonly Uint8Array[] }>
+  /** A complete native message, to what the client gets of it. */
+  | Readonly<{ kind: 'answer'; format: FormatName; pieces: readonly Uint8Array[]; call: Answered<unknown>; stamp: Stamp }>
 
 export type ToBodyThread = (Readonly<{ kind: 'line' }> & Line) | BodyTask
 
@@ -31,6 +36,14 @@ export type Done =
   | Readonly<{ kind: 'refusal'; refusal: RefusalData }>
   /** `bytes`: what was hashed, in one piece. */
   | Readonly<{ kind: 'hash'; hash: Uint8Array; bytes: Uint8Array }>
+  | (Readonly<{ kind: 'answer' }> & HeavyAnswer)
+  | (Readonly<{ kind: 'unusable' }> & Unusable)
+
+/** `finished`: without the items of the request. */
+export type HeavyAnswer = Readonly<{ bytes: Uint8Array; observation: Observation; finished: Finished | undefined }>
+
+/** It is no message, or one that cannot be handed on; then what it costs all the same. */
+export type Unusable = Readonly<{ usage: Usage | undefined }>
 
 export type FromBodyThread = Question | Done | Readonly<{ kind: 'bug'; bug: unknown }>
 

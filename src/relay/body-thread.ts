@@ -6,8 +6,10 @@
 import { parentPort, receiveMessageOnPort } from 'node:worker_threads'
 import { parseBody } from '../core/body.ts'
 import { parseExact } from '../core/bytes/exact-json.ts'
-import type { ReadContext } from '../core/format.ts'
+import type { Call, Format, ReadContext } from '../core/format.ts'
+import { readMessage, usageOfUnusable } from '../core/native/message.ts'
 import { Refusal } from '../core/refusal.ts'
+import type { Written } from '../core/transcoder.ts'
 import {
   type BodyTask,
   type Done,
@@ -20,7 +22,7 @@ import {
   type ToBodyThread,
 } from './body-task.ts'
 import { sha256Hex } from './read-context.ts'
-import { READERS } from './readers.ts'
+import { FORMATS, READERS } from './readers.ts'
 
 type Ask = (question: Question) => LookedUp
 /** `handed`: whose memory goes with it. */
@@ -42,13 +44,21 @@ function run(): void {
       return
     }
     try {
+      const bytes = message.pieces.reduce((sum, { byteLength }) => sum + byteLength, 0)
       const { done, handed } = perform(message, ask)
       say(done, handed)
+      if (bytes > COLLECTED_BYTES) collectSoon()
     } catch (bug) {
       say({ kind: 'bug', bug })
     }
   })
 }
+
+/** What reading megabytes leaves is several times as much, and waits for a collector that does not count all of it. */
+const COLLECTED_BYTES = 4 * 1024 * 1024
+
+/** When nothing of the task is on the stack any more. */
+const collectSoon = (): void => void setImmediate(() => Bun.gc(true))
 
 function perform(task: BodyTask, ask: Ask): Told {
   switch (task.kind) {
@@ -56,6 +66,8 @@ function perform(task: BodyTask, ask: Ask): Told {
       return read(task, ask)
     case 'hash':
       return hash(task)
+    case 'answer':
+      return answer(task)
   }
 }
 
@@ -81,6 +93,23 @@ function hash({ pieces }: Extract<BodyTask, { kind: 'hash' }>): Told {
   const bytes = handedOver(joined(pieces))
   return { done: { kind: 'hash', hash: new Bun.CryptoHasher('sha256').update(bytes).digest(), bytes }, handed: [bytes.buffer] }
 }
+
+function answer({ format, pieces, call, stamp }: Extract<BodyTask, { kind: 'answer' }>): Told {
+  const received = joined(pieces)
+  const message = readMessage(received)
+  if (message === undefined) return { done: { kind: 'unusable', usage: usageOfUnusable(received) }, handed: [] }
+  const { respond, finished: finish } = FORMATS[format] as Format<unknown>
+  // What is no part of an answer was left where the answer is sent from.
+  const answered = call as Call<unknown>
+  const bytes = handedOver(respond(message, answered, stamp))
+  const finished = finish?.(message, answered, stamp)
+  const items = finished?.items.map(({ json, ...item }) => ({ ...item, json: piecesOf(json).map(handedOver) }))
+  const kept = finished && { ...finished, items: items ?? [] }
+  const handed = new Set([bytes, ...(items ?? []).flatMap(({ json }) => json)].map(({ buffer }) => buffer))
+  return { done: { kind: 'answer', bytes, observation: message.observation, finished: kept }, handed: [...handed] }
+}
+
+const piecesOf = (json: Written): readonly Uint8Array[] => (json instanceof Uint8Array ? [json] : json)
 
 const joined = (pieces: readonly Uint8Array[]): Uint8Array => {
   const [only, ...more] = pieces

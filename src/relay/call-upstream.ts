@@ -1,13 +1,14 @@
 /** The one call to the upstream, and the shapes of answer that are taken from it. Rules: faults.md "Before the first byte". */
 
 import type { Model } from '../core/catalog.ts'
-import { type NativeMessage, readMessage, usageOfUnusable } from '../core/native/message.ts'
+import { readMessage, usageOfUnusable } from '../core/native/message.ts'
 import { streamOfMessage } from '../core/native/stream-of-message.ts'
 import { Refusal, type RefusalName } from '../core/refusal.ts'
+import type { Usage } from '../core/usage.ts'
 import { withFirstEvent } from '../upstream/first-event.ts'
 import type { Take } from '../upstream/pool-request.ts'
 import { PushedBody } from '../upstream/pushed-body.ts'
-import { readWhole } from '../upstream/read-chunks.ts'
+import { type Parts, readParts } from '../upstream/read-chunks.ts'
 import type { Fault, Reply } from '../upstream/upstream.ts'
 import type { Admitted } from './admitted.ts'
 import type { BodyLease } from './body-memory.ts'
@@ -47,26 +48,33 @@ export async function callUpstream<Echo, T extends Readonly<{ kind: string }>>(
   return isFault(result) && (reason === 'deadline' || reason === 'drain') ? brokenReply(result.upstream, reason, stop) : result
 }
 
-const isFault = (result: Readonly<{ kind: string }>): result is Fault => result.kind === 'fault'
+export const isFault = (result: object): result is Fault => 'kind' in result && result.kind === 'fault'
 
-export type MessageReply = Readonly<{ kind: 'message'; upstream: string; message: NativeMessage }>
-
-/** The whole message of a reply; event streams, anything that is no message, and one that has no room in memory are faults. */
-export async function readReply(reply: Reply, deadline: CallStop, lease: BodyLease): Promise<MessageReply | Fault> {
+/** All of a reply, in the pieces in which it came; an event stream, and what has no room in memory, are faults. */
+export async function readReply(reply: Reply, deadline: CallStop, lease: BodyLease): Promise<Parts | Fault> {
   if (reply.isEventStream) {
     reply.body.cancel()
     return brokenReply(reply.upstream, 'content-type', deadline)
   }
-  const bytes = await readWhole(reply.body, MESSAGE_BYTES_MAX, (length) => lease.growAnswer(length))
-  if (bytes instanceof Refusal)
-    return { kind: 'fault', upstream: reply.upstream, refusal: bytes, cause: 'memory', isAlarm: false, status: 200 }
-  if (typeof bytes === 'string')
-    return brokenReply(reply.upstream, deadline.reason ?? (bytes === 'broken' ? 'reset' : 'too-large'), deadline)
-  const message = readMessage(bytes)
-  if (message !== undefined) return { kind: 'message', upstream: reply.upstream, message }
-  const { trouble, ...malformed } = brokenReply(reply.upstream, 'malformed', deadline)
-  const usage = usageOfUnusable(bytes)
-  // One that is only too deep was generated, and we pay for it: another upstream would be paid for the same once more.
+  const parts = await readParts(reply.body, MESSAGE_BYTES_MAX, (length) => lease.growAnswer(length))
+  if (parts instanceof Refusal) return faultOf(reply, parts, 'memory')
+  if (typeof parts !== 'string') return parts
+  return brokenReply(reply.upstream, deadline.reason ?? (parts === 'broken' ? 'reset' : 'too-large'), deadline)
+}
+
+/** The answer is there, and it is ours that it cannot be handed on. */
+export const faultOf = ({ upstream }: Reply, refusal: Refusal, cause: string): Fault => ({
+  kind: 'fault',
+  upstream,
+  refusal,
+  cause,
+  isAlarm: false,
+  status: 200,
+})
+
+/** It is no message. One that is only too deep was generated, and we pay for it: another upstream would be paid for the same once more. */
+export function unusable({ upstream }: Reply, usage: Usage | undefined, deadline: CallStop): Fault {
+  const { trouble, ...malformed } = brokenReply(upstream, 'malformed', deadline)
   return usage === undefined ? { ...malformed, ...(trouble && { trouble }) } : { ...malformed, usage }
 }
 
@@ -75,9 +83,12 @@ export async function readReply(reply: Reply, deadline: CallStop, lease: BodyLea
  */
 export async function readStream(reply: Reply, model: Model, deadline: CallStop, lease: BodyLease): Promise<Reply | Fault> {
   if (reply.isEventStream) return withFirstEvent(reply, model)
-  const whole = await readReply(reply, deadline, lease)
-  if (whole.kind === 'fault') return whole
-  return { ...reply, isEventStream: true, body: PushedBody.of(streamOfMessage(whole.message)) }
+  const parts = await readReply(reply, deadline, lease)
+  if (isFault(parts)) return parts
+  const bytes = parts.joined()
+  const message = readMessage(bytes)
+  if (message === undefined) return unusable(reply, usageOfUnusable(bytes), deadline)
+  return { ...reply, isEventStream: true, body: PushedBody.of(streamOfMessage(message)) }
 }
 
 /** Where we stopped it, the upstream is not to blame. */

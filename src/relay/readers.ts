@@ -9,6 +9,9 @@ import type { Refusal } from '../core/refusal.ts'
 
 export type Reader = (body: Body, context: ReadContext) => Call<unknown> | Refusal
 
+/** By name, as well. */
+export const FORMATS = { messages: messagesFormat, chat: chatFormat, responses: responsesFormat } as const
+
 export const READERS = {
   messages: messagesFormat.read,
   chat: chatFormat.read,

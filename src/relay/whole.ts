@@ -2,13 +2,14 @@
 
 import { Refusal } from '../core/refusal.ts'
 import type { Fault } from '../upstream/upstream.ts'
-import { type Admitted, stampOf } from './admitted.ts'
+import type { Admitted } from './admitted.ts'
 import { answerBody } from './answer-body.ts'
 import { addMoney } from './answer-headers.ts'
-import { callUpstream, type MessageReply, readReply } from './call-upstream.ts'
+import { callUpstream } from './call-upstream.ts'
 import { Deadline, type StopReason } from './deadline.ts'
 import { endClaim } from './idempotency.ts'
 import type { LiveStream } from './live-streams.ts'
+import { type Answer, readAnswer } from './read-answer.ts'
 import { remember } from './remembering.ts'
 import { describe, settle } from './settle.ts'
 
@@ -20,7 +21,7 @@ export async function answerWhole<Echo>(admitted: Admitted<Echo>): Promise<Respo
   const stoppable = stoppableBy((reason) => reason === 'drain' && deadline.stop(reason), admitted)
   live.add(stoppable)
   try {
-    const answer = await callUpstream(admitted, deadline, (reply) => readReply(reply, deadline, admitted.lease))
+    const answer = await callUpstream(admitted, deadline, (reply) => readAnswer(admitted, reply, deadline))
     const outcome = deadline.reason === 'deadline' || deadline.reason === 'drain' ? deadline.reason : 'fault'
     deadline.stop('done')
     return await (answer.kind === 'fault' ? refuse(admitted, answer, outcome) : respond(admitted, answer))
@@ -48,14 +49,13 @@ function refuse<Echo>(
   return exchange.refuse(refusal, connection.origin, { ...describe(held), upstream, cause, isAlarm, outcome })
 }
 
-async function respond<Echo>(admitted: Admitted<Echo>, { message, upstream }: MessageReply): Promise<Response> {
-  const { parts, format, call, held, exchange, connection } = admitted
-  const bytes = format.respond(message, call, stampOf(exchange))
+async function respond<Echo>(admitted: Admitted<Echo>, { bytes, observation, upstream, finish }: Answer): Promise<Response> {
+  const { parts, held, exchange, connection } = admitted
   exchange.noteFirstByte()
   const outcome = admitted.request.signal.aborted ? 'leaver' : 'complete'
   const kept = await settle(parts.world, exchange, held, {
     outcome,
-    observation: message.observation,
+    observation,
     isWhole: true,
     status: 200,
     more: { upstream },
@@ -63,7 +63,7 @@ async function respond<Echo>(admitted: Admitted<Echo>, { message, upstream }: Me
   const head = { status: 200, contentType: 'application/json', requestId: exchange.requestId }
   endClaim(admitted.claim, { outcome, kept, head, whole: bytes })
   if (kept === 'unavailable') return exchange.refuse(new Refusal('storageUnavailable'), connection.origin)
-  remember(parts, { key: held.key, sealing: admitted.sealing }, () => format.finished?.(message, call, stampOf(exchange)))
+  remember(parts, { key: held.key, sealing: admitted.sealing }, finish)
   const headers = exchange.headers(connection.origin)
   headers['content-type'] = 'application/json'
   addMoney(headers, kept.costPicos, parts.world.ledger.purseOf(held.key.id))

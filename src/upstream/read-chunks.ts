@@ -25,27 +25,39 @@ export async function readChunks<Stop>(
 }
 
 /**
- * The whole of an upstream's body of at most `bytesMax`; else why there is none, and the body is let go. `grow` hears how long it is by now and may stop it.
+ * All of an upstream's body of at most `bytesMax`; else why there is none, and the body is let go. `grow` hears how long it is by now; it may stop it, or have
+ * it wait.
  */
-export function readWhole<Stop = never>(
+export function readParts<Stop = never>(
   body: Body,
   bytesMax: number,
-  grow: (length: number) => Stop | undefined = () => undefined,
-): Promise<Uint8Array | 'broken' | 'too-large' | Stop> {
-  const { promise, resolve } = Promise.withResolvers<Uint8Array | 'broken' | 'too-large' | Stop>()
+  grow: (length: number) => Stop | Promise<void> | undefined,
+): Promise<Parts | 'broken' | 'too-large' | Stop> {
+  const { promise, resolve, reject } = Promise.withResolvers<Parts | 'broken' | 'too-large' | Stop>()
   const parts = new Parts()
   body.take({
     data(piece) {
       parts.add(piece)
-      const stop = parts.length > bytesMax ? 'too-large' : grow(parts.length)
-      if (stop === undefined) return
+      const held = parts.length > bytesMax ? 'too-large' : grow(parts.length)
+      if (held === undefined) return
+      if (held instanceof Promise) {
+        body.pause()
+        held.then(() => body.resume()).catch(reject)
+        return
+      }
       body.cancel()
-      resolve(stop)
+      resolve(held)
     },
-    end: () => resolve(parts.joined()),
+    end: () => resolve(parts),
     broken: () => resolve('broken'),
   })
   return promise
+}
+
+/** The same in one piece. */
+export async function readWhole(body: Body, bytesMax: number): Promise<Uint8Array | 'broken' | 'too-large'> {
+  const parts = await readParts<never>(body, bytesMax, () => undefined)
+  return parts instanceof Parts ? parts.joined() : parts
 }
 
 /** So much of a body is worth a piece of its own; smaller ones are put together, since each costs some hundred bytes beside its own. */

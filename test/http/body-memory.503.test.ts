@@ -378,7 +378,7 @@ describe('where there is no room for a body', () => {
     const bodies = new BodyMemory({ poolBytes: 100 * MIB, ...unknown })
     const { time, pass } = wheelOf()
     const taken = bodies.lease({ id: 'key_1', accountId: 'acc_1' })
-    taken.growAnswer(95 * MIB)
+    expect(taken.growAnswer(95 * MIB)).toBeUndefined()
     const lease = bodies.lease({ id: 'key_2', accountId: 'acc_2' })
     expect(lease.room(4 * MIB, time)).toBeUndefined()
     let woken = 0
@@ -400,7 +400,7 @@ describe('where there is no room for a body', () => {
     const bodies = new BodyMemory({ poolBytes: 100 * MIB, ...unknown })
     const { time } = wheelOf()
     const taken = bodies.lease({ id: 'key_0', accountId: 'acc_0' })
-    taken.growAnswer(100 * MIB)
+    expect(taken.growAnswer(100 * MIB)).toBeUndefined()
     const order: string[] = []
     const wait = (accountId: string): void => {
       bodies

@@ -2,6 +2,7 @@
 
 import { afterEach, expect, test } from 'bun:test'
 import { startBodyThread } from '../support/body-thread.ts'
+import { nativeMessage, startFakeUpstream } from '../support/fake-upstream.ts'
 import { MODEL_ID, startTestGateway, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts'
 
 const TEXT = 'x'.repeat(2_000_000)
@@ -63,6 +64,77 @@ test('a small body that refers to megabytes is read as a large one, in memory th
   expect((await post({ input: 'And?', previous_response_id: second })).status).toBe(200)
   await gateway.idle()
   expect([gateway.bodies.bytes, alarms()]).toEqual([0, []])
+})
+
+const LARGE = 'é"\\n'.repeat(300_000)
+const message = (text: string) => ({
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'vendor-sonnet-1',
+  content: [
+    { type: 'text', text },
+    { type: 'tool_use', id: 'toolu_1', name: 'f', input: { n: 1 } },
+  ],
+  stop_reason: 'tool_use',
+  stop_sequence: null,
+  usage: { input_tokens: 10, output_tokens: 5 },
+})
+const FIELDS: Readonly<Record<string, unknown>> = {
+  '/v1/messages': { model: MODEL_ID, max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] },
+  '/v1/chat/completions': { model: MODEL_ID, max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] },
+  '/v1/responses': { model: MODEL_ID, input: 'Hi' },
+}
+
+test('a large answer is made beside the loop and is what a small one is, with its cost; what is no message is the same fault', async () => {
+  let text = ''
+  let isMessage = true
+  const upstream = await startFakeUpstream({ answer: () => nativeMessage(isMessage ? message(text) : { text }) })
+  try {
+    const { threads, secret } = await start({ upstreams: [upstream.url] })
+    const shape = (json: unknown): unknown =>
+      JSON.parse(
+        JSON.stringify(json)
+          .replaceAll(JSON.stringify(LARGE).slice(1, -1), '')
+          .replace(/"(id|item_id|created|created_at|completed_at)":("[^"]*"|\d+)/g, '"$1":0'),
+      )
+    for (const [path, body] of Object.entries(FIELDS)) {
+      text = ''
+      const small = await gateway.post(path, secret, body)
+      text = LARGE
+      const large = await gateway.post(path, secret, body)
+      const json = (await large.json()) as unknown
+      expect(JSON.stringify(json)).toContain(JSON.stringify(LARGE).slice(1, -1))
+      expect([path, shape(json), large.headers.get('x-cost-usd')]).toEqual([
+        path,
+        shape(await small.json()),
+        small.headers.get('x-cost-usd'),
+      ])
+    }
+    expect(threads.started).toBeGreaterThan(0)
+    isMessage = false
+    for (const [path, body] of Object.entries(FIELDS)) expect([path, (await gateway.post(path, secret, body)).status]).toEqual([path, 502])
+    await gateway.idle()
+    expect([gateway.bodies.bytes, alarms()]).toEqual([0, []])
+  } finally {
+    await upstream.stop()
+  }
+})
+
+test('a large answer is remembered with its input', async () => {
+  const upstream = await startFakeUpstream({ answer: () => nativeMessage(message(LARGE)) })
+  try {
+    const { secret } = await start({ upstreams: [upstream.url] })
+    const first = await gateway.post('/v1/responses', secret, { model: MODEL_ID, input: 'Remember seven' })
+    const { id } = (await first.json()) as { id: string }
+    const output = { type: 'function_call_output', call_id: 'toolu_1', output: 'r' }
+    const second = await gateway.post('/v1/responses', secret, { model: MODEL_ID, previous_response_id: id, input: [output] })
+    expect(second.status).toBe(200)
+    const sent = Buffer.from(upstream.requests.at(-1)?.body ?? '').toString()
+    expect([sent.includes('Remember seven'), sent.includes(JSON.stringify(LARGE).slice(1, -1))]).toEqual([true, true])
+  } finally {
+    await upstream.stop()
+  }
 })
 
 test('an answer to a large body is remembered, and a large body finds it', async () => {

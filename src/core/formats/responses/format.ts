@@ -12,4 +12,5 @@ export const responsesFormat: Format<ResponsesEcho> = {
   respond,
   transcoder: (call, stamp) => new ResponsesTranscoder(call, stamp),
   finished: finishedResponse,
+  apart: (echo) => ({ echo: echo.remembered === undefined ? echo : { ...echo, remembered: [] }, input: echo.remembered ?? [] }),
 }

@@ -1,0 +1,56 @@
+/**
+ * The large answers of an account that are read, in the order in which they came. Where its share of the memory is full only the first goes on, so that one always comes
+ * to its end; the others stand still at their upstreams. Rules: requests.md "Memory of bodies".
+ */
+
+/** One that is read; `go` while it waits. */
+export type ReadAnswer = { waiting?: Promise<void> | undefined; go?: (() => void) | undefined }
+
+export class AnswerTurns {
+  readonly #isFull: (accountId: string) => boolean
+  readonly #reading = new Map<string, Set<ReadAnswer>>()
+
+  /** `isFull`: the account may have no more in memory. */
+  constructor(isFull: (accountId: string) => boolean) {
+    this.#isFull = isFull
+  }
+
+  /** Undefined: it goes on. The promise resolves when it may. */
+  turn(accountId: string, answer: ReadAnswer): Promise<void> | undefined {
+    const reading = this.#reading.get(accountId) ?? new Set()
+    this.#reading.set(accountId, reading.add(answer))
+    if (this.#mayGoOn(accountId, reading, answer)) return undefined
+    if (answer.waiting === undefined) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      answer.waiting = promise
+      answer.go = resolve
+    }
+    return answer.waiting
+  }
+
+  /** It has been read, or will not be. */
+  end(accountId: string, answer: ReadAnswer): void {
+    const reading = this.#reading.get(accountId)
+    if (reading?.delete(answer) !== true) return
+    go(answer)
+    if (reading.size === 0) this.#reading.delete(accountId)
+    else this.wake(accountId)
+  }
+
+  /** The account has less in memory. */
+  wake(accountId: string): void {
+    const reading = this.#reading.get(accountId)
+    for (const answer of reading ?? []) if (reading !== undefined && this.#mayGoOn(accountId, reading, answer)) go(answer)
+  }
+
+  #mayGoOn(accountId: string, reading: ReadonlySet<ReadAnswer>, answer: ReadAnswer): boolean {
+    const [first] = reading
+    return first === answer || !this.#isFull(accountId)
+  }
+}
+
+function go(answer: ReadAnswer): void {
+  answer.go?.()
+  answer.go = undefined
+  answer.waiting = undefined
+}

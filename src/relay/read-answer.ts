@@ -1,0 +1,65 @@
+/**
+ * A whole answer from its upstream's bytes to the client's. A large one is handed to a thread beside in the pieces in which it came, and comes back as what is sent: joined, parsed
+ * and written anew it would stand in memory five times and hold every stream. Rules: requests.md "Heavy bodies", "Memory of bodies"; native.md "Answer".
+ */
+
+import type { Format } from '../core/format.ts'
+import { readMessage, usageOfUnusable } from '../core/native/message.ts'
+import type { Observation } from '../core/native/observation.ts'
+import { isLight } from '../core/reading-cost.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { Finished } from '../core/transcoder.ts'
+import type { Parts } from '../upstream/read-chunks.ts'
+import type { Fault, Reply } from '../upstream/upstream.ts'
+import { type Admitted, stampOf } from './admitted.ts'
+import { faultOf, isFault, readReply, unusable } from './call-upstream.ts'
+import type { CallStop } from './deadline.ts'
+
+/** `finish`: what is to be remembered of it. */
+export type Answer = Readonly<{
+  kind: 'answer'
+  upstream: string
+  bytes: Uint8Array
+  observation: Observation
+  finish: () => Finished | undefined
+}>
+
+/** Above it joining alone is work for a thread. */
+const JOINED_BYTES_MAX = 256 * 1024
+
+export async function readAnswer<Echo>(admitted: Admitted<Echo>, reply: Reply, deadline: CallStop): Promise<Answer | Fault> {
+  const parts = await readReply(reply, deadline, admitted.lease)
+  if (isFault(parts)) return parts
+  if (parts.length > JOINED_BYTES_MAX) return answerBeside(admitted, reply, parts, deadline)
+  const bytes = parts.joined()
+  return isLight(bytes) ? answerHere(admitted, reply, bytes, deadline) : answerBeside(admitted, reply, parts, deadline)
+}
+
+function answerHere<Echo>({ format, call, exchange }: Admitted<Echo>, reply: Reply, bytes: Uint8Array, deadline: CallStop): Answer | Fault {
+  const message = readMessage(bytes)
+  if (message === undefined) return unusable(reply, usageOfUnusable(bytes), deadline)
+  const stamp = stampOf(exchange)
+  return {
+    kind: 'answer',
+    upstream: reply.upstream,
+    bytes: format.respond(message, call, stamp),
+    observation: message.observation,
+    finish: () => format.finished?.(message, call, stamp),
+  }
+}
+
+async function answerBeside<Echo>(admitted: Admitted<Echo>, reply: Reply, parts: Parts, deadline: CallStop): Promise<Answer | Fault> {
+  const { parts: shared, format, call, held, exchange } = admitted
+  const { echo, input } = apart(format, call.echo)
+  const { body: _sent, routing: _taken, ...answered } = call
+  const message = { format: format.name, pieces: parts.pieces(), call: { ...answered, echo }, stamp: stampOf(exchange) }
+  const read = await shared.bodyReader.answer(message, held.key.accountId)
+  if (read instanceof Refusal) return faultOf(reply, read, 'reading')
+  if (!('bytes' in read)) return unusable(reply, read.usage, deadline)
+  const { bytes, observation, finished } = read
+  const finish = (): Finished | undefined => finished && { ...finished, items: [...input, ...finished.items] }
+  return { kind: 'answer', upstream: reply.upstream, bytes, observation, finish }
+}
+
+const apart = <Echo>(format: Format<Echo>, echo: Echo): ReturnType<NonNullable<Format<Echo>['apart']>> =>
+  format.apart?.(echo) ?? { echo, input: [] }
