@@ -37,7 +37,7 @@ const costText = (models: readonly Served[]): string => {
   return `tollgate: calls for one token: ${models.length}, which cost at most $${toUsdText(most)} in all\n`
 }
 
-const priceOf = ({ rates, contextWindow, bytesPerToken }: Model, body: string): Picos =>
+const priceOf = ({ rates, contextWindow }: Model, body: string): Picos =>
   holdFor(
     {
       bodyBytes: body.length,
@@ -46,7 +46,6 @@ const priceOf = ({ rates, contextWindow, bytesPerToken }: Model, body: string): 
       serverToolUsesMax: 0,
       cacheWrites: 'none',
       outputTokensMax: 1,
-      bytesPerToken,
     },
     rates,
     contextWindow,

@@ -79,7 +79,6 @@ const worstCase = (model: ModelEntry, rates: Rates): Picos =>
       serverToolUsesMax: SERVER_TOOL_USES_MAX,
       cacheWrites: '1h',
       outputTokensMax: model.max_output_tokens,
-      bytesPerToken: 1,
     },
     rates,
     model.context_window,

@@ -50,13 +50,15 @@ export type Bounds = Readonly<{
   outputTokensMax: number
   /** What a token is taken for where the upstream gives no figure, as the model's configuration says. */
   bytesPerToken: number
+  /** Tokens that the input is taken for there: never more than is held for it. */
+  inputEstimate: number
 }>
 
 /** More passes are not reserved for: what such a request really costs is counted when it is above its hold. */
 export const PASSES_MAX = 10
 
 /** The worst case of a request: input bound × passes over it × the dearest input rate it can use + output cap × output rate + uses of tools × their price. */
-export function holdFor(bounds: Bounds, rates: Rates, contextWindow: number): Picos {
+export function holdFor(bounds: Omit<Bounds, 'bytesPerToken' | 'inputEstimate'>, rates: Rates, contextWindow: number): Picos {
   const inputTokens = (bounds.hasOpaqueInput ? contextWindow : Math.min(contextWindow, bounds.bodyBytes)) * (1 + bounds.passes)
   return picos(
     times(inputTokens, dearestInput(bounds.cacheWrites, rates)) +

@@ -4,6 +4,7 @@
  */
 
 import { type Picos, toExactUsdText } from '../core/money.ts'
+import { DisbelievedUsage } from './disbelieved-usage.ts'
 import { isKeylessRefusal, KeylessRefusals } from './keyless-refusals.ts'
 import type { RequestLine } from './request-line.ts'
 
@@ -40,9 +41,15 @@ export function makeLog({ write, node, onAlarm, onRequestAlarm, now = () => perf
   const textOf = (level: LogLevel, fields: Readonly<Record<string, unknown>>): string => lineOf(level, by, fields)
   const tell = (line: RequestLine): void => write(textOf(levelOf(line), fieldsOf(line)))
   const keyless = new KeylessRefusals(tell, now)
+  const notice: Log['notice'] = (text, fields) => write(textOf('info', { notice: text, ...fields }))
+  const disbelieved = new DisbelievedUsage(
+    (upstream, count) => notice('an upstream reports a usage that cannot be true: it is estimated', { upstream, count }),
+    now,
+  )
   return {
     request(line) {
       if (line.isAlarm === true) onRequestAlarm?.(line)
+      if (line.disbelieved !== undefined) disbelieved.add(line.disbelieved)
       if (isKeylessRefusal(line)) keyless.add(line)
       else tell(line)
     },
@@ -50,7 +57,7 @@ export function makeLog({ write, node, onAlarm, onRequestAlarm, now = () => perf
       write(textOf('error', { alarm: what, ...fields }))
       onAlarm?.(what, fields)
     },
-    notice: (text, fields) => write(textOf('info', { notice: text, ...fields })),
+    notice,
     flush: () => keyless.flush(),
   }
 }

@@ -131,6 +131,9 @@ function instruments() {
     cost: counter('tollgate_cost_usd_total', 'Charged; the ledger has the exact figure.', ['format', 'model']),
     waived: counter('tollgate_waived_usd_total', 'Used but not charged.', ['format', 'model']),
     estimated: counter('tollgate_estimated_total', 'Requests billed by at least one figure of our own estimate.', ['format', 'model']),
+    implausible: counter('tollgate_implausible_usage_total', 'Answers whose reported usage cannot be true: it was estimated.', [
+      'upstream',
+    ]),
     costOverHold: counter('tollgate_cost_over_hold_total', 'Receipts that cost more than was reserved for them.', ['format', 'model']),
     faults: counter('tollgate_upstream_faults_total', 'Requests that an upstream fault ended.', ['upstream', 'cause']),
     attempts: counter('tollgate_upstream_attempts_total', 'Calls of an upstream, by what came of them.', ['upstream', 'result']),
@@ -179,6 +182,7 @@ function countUse(seen: Instruments, line: RequestLine): void {
   if (usage !== undefined) countTokens(seen.tokens, format, model, usage)
   if (line.costPicos !== undefined) seen.cost.add([format, model], usd(line.costPicos))
   if (line.waivedPicos !== undefined) seen.waived.add([format, model], usd(line.waivedPicos))
+  if (line.disbelieved !== undefined) seen.implausible.add([line.disbelieved])
   if (line.usageSource === 'estimated') seen.estimated.add([format, model])
   if (line.cacheLostPicos !== undefined) seen.cacheLost.add([model], usd(line.cacheLostPicos))
   if (line.costOverHoldPicos !== undefined) seen.costOverHold.add([format, model])

@@ -36,6 +36,8 @@ export type RequestLine = Readonly<{
   /** Paid for writing a prompt into a cache that is warm elsewhere; absent where nothing was. */
   cacheLostPicos?: Picos | undefined
   upstream?: string | undefined
+  /** The upstream whose usage cannot be true, so that an estimate took its place; absent where it can. */
+  disbelieved?: string | undefined
   /** Id of the request whose answer was given once more. */
   replayOf?: string | undefined
   /** Upstream calls, where there was more than one. */

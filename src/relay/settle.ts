@@ -2,7 +2,7 @@
 
 import type { KeyRecord } from '../core/key.ts'
 import { type Picos, picos, ZERO } from '../core/money.ts'
-import type { Observation } from '../core/native/observation.ts'
+import { isImplausible, type Observation } from '../core/native/observation.ts'
 import { type Charge, chargeOf, type Outcome } from '../core/outcome.ts'
 import { type Bounds, costOf, type Rates } from '../core/pricing.ts'
 import { Refusal } from '../core/refusal.ts'
@@ -58,7 +58,10 @@ export async function settle(world: World, exchange: Exchange, held: Held, ended
       ? world.ledger.void(exchange.requestId, calls.unpaid(ended.more?.cause ?? ended.outcome, world.clock.now()))
       : await commit(world, exchange, held, charge, ended)
   if (answer === 'already') world.log.alarm('a request was settled twice', { request_id: exchange.requestId })
-  exchange.end(lineOf(held, charge, ended, answer !== 'unavailable', calls.hasMoved ? cacheLost(held, charge) : undefined))
+  exchange.end({
+    ...lineOf(held, charge, ended, answer !== 'unavailable', calls.hasMoved ? cacheLost(held, charge) : undefined),
+    disbelieved: charge !== 'void' && isImplausible(ended.observation) ? (calls.upstream?.name ?? 'unknown') : undefined,
+  })
   return answer === 'unavailable' ? 'unavailable' : { costPicos: charge === 'void' ? ZERO : charge.costPicos }
 }
 

@@ -39,7 +39,7 @@ describe('what an ended request is charged', () => {
   })
 
   test('an estimate goes by the model’s bytes per token, and says so; a reported figure does not', () => {
-    const bounds = { ...GOLDEN_BOUNDS, bytesPerToken: 2.5 }
+    const bounds = { ...GOLDEN_BOUNDS, bytesPerToken: 2.5, inputEstimate: 160 }
     expect(chargeOf('complete', seen(undefined, { stop_reason: 'end_turn' }), bounds, rates)).toMatchObject({
       source: 'estimated',
       bytesPerToken: 2.5,

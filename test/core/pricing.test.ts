@@ -98,7 +98,7 @@ test('a hold reserves at the dearest rate that the request can use: 1 h writes, 
     cacheWrite1h: picos(6n),
     serverToolUse: picos(100n),
   }
-  const bounds = { bodyBytes: 1_000, hasOpaqueInput: false, passes: 0, serverToolUsesMax: 0, outputTokensMax: 10, bytesPerToken: 4 }
+  const bounds = { bodyBytes: 1_000, hasOpaqueInput: false, passes: 0, serverToolUsesMax: 0, outputTokensMax: 10 }
   const hold = (cacheWrites: Bounds['cacheWrites']): bigint => holdFor({ ...bounds, cacheWrites }, own, 200_000)
   expect([hold('1h'), hold('5m'), hold('none')]).toEqual([6_150n, 4_150n, 3_150n])
 })
@@ -112,6 +112,7 @@ test('a hold covers every usage that stays within its bounds', () => {
     cacheWrites: fc.constantFrom('none', '5m', '1h'),
     outputTokensMax: fc.nat(128_000),
     bytesPerToken: fc.constant(4),
+    inputEstimate: fc.constant(0),
   })
   const share = fc.double({ min: 0, max: 1, noNaN: true })
   const shares = fc.tuple(share, share, share, share, share)

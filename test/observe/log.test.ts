@@ -73,6 +73,24 @@ test('an estimate says what it was made with, and a cost above its hold by how m
   expect(lines()[0]).toMatchObject({ bytes_per_token: 3.5, cost_over_hold_usd: '0.0000025' })
 })
 
+test('an upstream whose usage cannot be true is named at once, then once a minute with how often since', () => {
+  let nowMs = 0
+  const { log, lines } = makeLogMemory({ now: () => nowMs })
+  const notices = () => lines().flatMap((line) => (line['notice'] === undefined ? [] : [[line['upstream'], line['count']]]))
+  for (const atMs of [0, 1, 59_999]) {
+    nowMs = atMs
+    for (const disbelieved of ['north', 'south']) log.request({ ...WHOLE, disbelieved })
+  }
+  expect(notices()).toEqual([
+    ['north', 1],
+    ['south', 1],
+  ])
+  nowMs = 60_000
+  log.request({ ...WHOLE, disbelieved: 'north' })
+  log.request(WHOLE)
+  expect(notices().slice(2)).toEqual([['north', 3]])
+})
+
 test('what is not known of a request is not in its line', () => {
   const { log, lines } = makeLogMemory()
   log.request({ requestId: 'req_2', route: 'unknown', keyId: 'key_1', status: 404, refusal: 'notFound', durationMs: 0 })

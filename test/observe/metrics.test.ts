@@ -82,9 +82,11 @@ test('estimates, faults and alarms have counters of their own', async () => {
     upstream: 'primary',
     durationMs: 1,
   })
+  metrics.requestEnded({ ...LINE, disbelieved: 'primary' })
   metrics.alarm('bug')
   const seen = await samples(metrics.render())
   expect(seen.get('tollgate_estimated_total{format="messages",model="sonnet"}')).toBe(1)
+  expect(seen.get('tollgate_implausible_usage_total{upstream="primary"}')).toBe(1)
   expect(seen.get('tollgate_waived_usd_total{format="messages",model="sonnet"}')).toBe(7)
   expect(seen.get('tollgate_upstream_faults_total{upstream="primary",cause="status 529"}')).toBe(1)
   expect(seen.get('tollgate_upstream_faults_total{upstream="primary",cause="status 401"}')).toBe(1)

@@ -30,6 +30,7 @@ const heldWith = (isStream: boolean): Held => ({
     cacheWrites: 'none',
     outputTokensMax: 100,
     bytesPerToken: 4,
+    inputEstimate: 25,
   },
   rates: makeTestModel().rates,
   amountPicos: picos(1n),

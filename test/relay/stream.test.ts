@@ -107,6 +107,7 @@ function makeStream(limits: Partial<Limits> = {}, kept?: { add(bytes: Uint8Array
         cacheWrites: 'none',
         outputTokensMax: 100,
         bytesPerToken: 4,
+        inputEstimate: 25,
       },
       rates: makeTestModel().rates,
       amountPicos: picos(1n),

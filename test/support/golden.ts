@@ -63,6 +63,7 @@ export const GOLDEN_BOUNDS: Bounds = {
   cacheWrites: 'none',
   outputTokensMax: 30_000,
   bytesPerToken: 4,
+  inputEstimate: 100,
 }
 
 /** Compares with `folder/file`; with `GOLDEN=write` in the environment it is rewritten instead, and the difference printed. */

@@ -2,7 +2,7 @@
 
 import { isObject, type JsonObject } from '../json.ts'
 import type { Bounds } from '../pricing.ts'
-import { billedUsage, isReported, mergeUsage, NO_USAGE, NOT_REPORTED, type ReportedUsage, type Usage } from '../usage.ts'
+import { billedUsage, cacheCreationOf, isReported, mergeUsage, NO_USAGE, NOT_REPORTED, type ReportedUsage, type Usage } from '../usage.ts'
 import type { NativeEvent } from './event.ts'
 
 export type Observation = {
@@ -73,15 +73,15 @@ export const isToldWhole = (seen: Observation): boolean => seen.stopReason !== u
 export const onlyDelivered = (seen: Observation, contentBytes: number): Observation =>
   seen.stopReason === undefined ? { ...seen, contentBytes } : seen
 
-/** Bytes of what a block says: the `{}` with which a tool's input begins says nothing. */
-export function contentBytesOf({ text, thinking, input }: JsonObject): number {
+/** Bytes of what a block says: of a call its name, too; the `{}` with which its input begins says nothing. */
+export function contentBytesOf({ text, thinking, signature, name, input }: JsonObject): number {
   const written = isObject(input) && Object.keys(input).length > 0 ? Buffer.byteLength(JSON.stringify(input)) : 0
-  return bytesOf(text) + bytesOf(thinking) + written
+  return bytesOf(text) + bytesOf(thinking) + bytesOf(signature) + (isObject(input) ? bytesOf(name) : 0) + written
 }
 
 const bytesOf = (part: unknown): number => (typeof part === 'string' ? Buffer.byteLength(part) : 0)
 
-/** Usage of a complete answer: what was reported, or an estimate where the upstream left it out. */
+/** Usage of a complete answer: what was reported, or an estimate where the upstream left it out or cannot be believed. */
 export const finalUsage = (seen: Observation, bounds: Bounds): { usage: Usage; isEstimated: boolean } => ({
   usage: billedUsage(finalCounters(seen, bounds)),
   isEstimated: !isExact(seen),
@@ -90,7 +90,7 @@ export const finalUsage = (seen: Observation, bounds: Bounds): { usage: Usage; i
 /** The counters behind `finalUsage`, in the upstream's own terms: what messages shows must be what is billed. */
 export function finalCounters(seen: Observation, bounds: Bounds): ReportedUsage {
   const { reported } = seen
-  return isExact(seen) ? reported : { ...reported, input: inputOf(reported, bounds), output: outputOf(seen, bounds) }
+  return isExact(seen) ? reported : { ...reported, input: inputOf(seen, bounds), output: outputOf(seen, bounds) }
 }
 
 /** Usage of an answer that was cut: input exact from `message_start`; output the last cumulative figure or an estimate from what was delivered. */
@@ -99,21 +99,44 @@ export function partialUsage(seen: Observation, bounds: Bounds): { usage: Usage;
   if (seen.stopReason !== undefined) return finalUsage(seen, bounds)
   const { reported } = seen
   const output = Math.max(reported.output ?? 0, estimatedOutput(seen, bounds))
-  const usage = billedUsage({ ...reported, input: inputOf(reported, bounds), output })
-  return { usage, isEstimated: !isTrusted(reported) || output !== reported.output }
+  const usage = billedUsage({ ...reported, input: inputOf(seen, bounds), output })
+  return { usage, isEstimated: !isTrusted(reported) || readsNothing(seen) || output !== reported.output }
 }
+
+/**
+ * The upstream told a figure that cannot be true: it read nothing, or wrote nothing of what it delivered. It counts as not told. Some say 0 at the beginning and
+ * the truth at the end, where it is believed.
+ */
+export const isImplausible = (seen: Observation): boolean => readsNothing(seen) || writesNothing(seen)
+
+/** A refusal before the first word costs what it reports, which may be nothing. */
+function readsNothing({ reported, stopReason, contentBytes }: Observation): boolean {
+  if (reported.input !== 0 || (stopReason === 'refusal' && contentBytes === 0)) return false
+  const { input, cacheRead, cacheWrite5m, cacheWrite1h } = billedUsage(reported)
+  return input + cacheRead + cacheWrite5m + cacheWrite1h === 0
+}
+
+/** What is said of the output before the end is only a beginning. */
+const writesNothing = ({ reported, isOutputFinal, contentBytes }: Observation): boolean =>
+  isOutputFinal && contentBytes > 0 && reported.output === 0 && reported.hidden.output === 0
 
 const isTrusted = (reported: ReportedUsage): boolean => isReported(reported) && !reported.absurd
 
-const isExact = (seen: Observation): boolean => isTrusted(seen.reported) && seen.isOutputFinal
+const isExact = (seen: Observation): boolean => isTrusted(seen.reported) && seen.isOutputFinal && !isImplausible(seen)
 
-const inputOf = (reported: ReportedUsage, bounds: Bounds): number => reported.input ?? Math.floor(bounds.bodyBytes / bounds.bytesPerToken)
-
-/** A figure from the end is believed unless something in it was absurd. */
-function outputOf(seen: Observation, bounds: Bounds): number {
-  const { output = 0, absurd } = seen.reported
-  return seen.isOutputFinal && !absurd ? output : Math.max(output, estimatedOutput(seen, bounds))
+/** The estimate is of the whole prompt: what the cache is told to have read or written of it is not counted twice. */
+function inputOf(seen: Observation, { inputEstimate }: Bounds): number {
+  const { input, cacheRead = 0 } = seen.reported
+  if (input !== undefined && !readsNothing(seen)) return input
+  return Math.max(0, inputEstimate - cacheRead - cacheCreationOf(seen.reported))
 }
 
-const estimatedOutput = (seen: Observation, bounds: Bounds): number =>
-  Math.min(Math.floor(seen.contentBytes / bounds.bytesPerToken), bounds.outputTokensMax)
+/** A figure from the end is believed unless something in it was absurd, or it cannot be true. */
+function outputOf(seen: Observation, bounds: Bounds): number {
+  const { output = 0, absurd } = seen.reported
+  return seen.isOutputFinal && !absurd && !writesNothing(seen) ? output : Math.max(output, estimatedOutput(seen, bounds))
+}
+
+/** Whatever was delivered is one token at least. */
+const estimatedOutput = ({ contentBytes }: Observation, { bytesPerToken, outputTokensMax }: Bounds): number =>
+  Math.min(contentBytes === 0 ? 0 : Math.max(1, Math.floor(contentBytes / bytesPerToken)), outputTokensMax)

@@ -7,6 +7,7 @@ import type { Format } from '../../../src/core/format.ts'
 import { chatFormat } from '../../../src/core/formats/chat/format.ts'
 import { messagesFormat } from '../../../src/core/formats/messages/format.ts'
 import { responsesFormat } from '../../../src/core/formats/responses/format.ts'
+import { inputEstimate, NO_MEDIA } from '../../../src/core/input-estimate.ts'
 import { type Picos, picos } from '../../../src/core/money.ts'
 import { type Bounds, holdFor } from '../../../src/core/pricing.ts'
 import { Refusal } from '../../../src/core/refusal.ts'
@@ -182,4 +183,46 @@ test('the output is bounded by what was asked and by the model; a cache warm-up 
     [responsesFormat, { input: 'u', max_output_tokens: 0 }],
   ] as const)
     expect(read(format as Format<unknown>, json)).toBeInstanceOf(Refusal)
+})
+
+describe('where the upstream gives no figure the input is taken for', () => {
+  const image = {
+    type: 'image',
+    source: { type: 'base64', media_type: 'image/png', data: PNG.replace('==', 'AA') + 'A'.repeat(2_000_000) },
+  }
+  const paper = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0x'.repeat(20_000) } }
+  const link = { type: 'image', source: { type: 'url', url: 'https://a.example/b.png' } }
+  const mediaBytes = (...parts: readonly (typeof image)[]): number => parts.reduce((sum, { source }) => sum + source.data.length, 0)
+
+  test('its bytes by the bytes of a token, on all formats', () => {
+    for (const one of [messages({ system: 's'.repeat(4_000) }), chat({}), responses({ input: 'i'.repeat(999) })])
+      expect(one.inputEstimate).toBe(Math.floor(one.bodyBytes / 4))
+  })
+
+  test('media by their number, never by their base64, wherever they stand', () => {
+    const nested = { type: 'tool_result', tool_use_id: 'a', content: [image, text()] }
+    for (const [content, parts, bytes] of [
+      [[image, text()], 1, mediaBytes(image)],
+      [[image, image, link], 3, mediaBytes(image, image)],
+      [[nested], 1, mediaBytes(image)],
+      [[paper], 4, mediaBytes(paper)],
+      [[{ type: 'document', source: { type: 'content', content: [image, text()] } }], 1, mediaBytes(image)],
+      [[{ type: 'document', source: { type: 'text', data: 'a'.repeat(400) } }], 0, 0],
+    ] as const) {
+      const { bodyBytes, inputEstimate } = messages({ messages: said(...content) })
+      expect(inputEstimate).toBe(Math.floor((bodyBytes - bytes) / 4) + parts * 1_600)
+    }
+    const url = `data:image/png;base64,${image.source.data}`
+    const shownTo = chat({ messages: said(text(), { type: 'image_url', image_url: { url } }) })
+    expect(shownTo.inputEstimate).toBe(Math.floor((shownTo.bodyBytes - image.source.data.length) / 4) + 1_600)
+    const seen = responses({ input: [{ role: 'user', content: [{ type: 'input_image', image_url: url }] }] })
+    expect(seen.inputEstimate).toBe(Math.floor((seen.bodyBytes - image.source.data.length) / 4) + 1_600)
+  })
+
+  test('never more than the context window, nor more than is held', () => {
+    expect(messages({ messages: said(...Array.from({ length: 200 }, () => link)) }).inputEstimate).toBe(GOLDEN_MODEL.contextWindow)
+    expect(messages({ system: 's'.repeat(2_000_000) }).inputEstimate).toBe(GOLDEN_MODEL.contextWindow)
+    const own = { ...GOLDEN_MODEL, bytesPerToken: 0.5 }
+    expect(inputEstimate({ bodyBytes: 100, media: NO_MEDIA, isBounded: true }, own)).toBe(100)
+  })
 })

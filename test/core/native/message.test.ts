@@ -51,22 +51,22 @@ describe('JSON of an upstream is bounded like that of a client', () => {
 describe('delivered content is counted, however it arrives', () => {
   const start = (block: string): Uint8Array => frame(`{"type":"content_block_start","index":0,"content_block":${block}}`)
 
-  test('text, thinking and whole inputs that came with their block', () => {
+  test('text, thinking with its signature, and calls with whole inputs that came with their block', () => {
     const blocks = ['{"type":"text","text":"käse"}', '{"type":"thinking","thinking":"a\\nb","signature":"s"}', toolUse('{"a":1}')]
-    expect(read(...blocks.map(start)).observation.contentBytes).toBe(5 + 3 + 7)
-    expect(readMessage(message(blocks.join(',')))?.observation.contentBytes).toBe(5 + 3 + 7)
+    expect(read(...blocks.map(start)).observation.contentBytes).toBe(5 + 4 + 8)
+    expect(readMessage(message(blocks.join(',')))?.observation.contentBytes).toBe(5 + 4 + 8)
   })
 
   test('an empty block that deltas will fill counts nothing yet', () => {
-    for (const block of ['{"type":"text","text":""}', toolUse('{}'), '{"type":"hologram"}'])
-      expect(read(start(block)).observation.contentBytes).toBe(0)
+    for (const block of ['{"type":"text","text":""}', '{"type":"hologram"}']) expect(read(start(block)).observation.contentBytes).toBe(0)
+    expect(read(start(toolUse('{}'))).observation.contentBytes).toBe('f'.length)
   })
 
   test('an answer in one piece that is streamed counts as its deltas do: with what JSON escapes', () => {
     const whole = readMessage(message(`{"type":"text","text":"a\\u00e9\\"b"},${toolUse('{"a":[1,"ü"]}')}`))
     if (whole === undefined) throw new Error('not a message')
-    expect(whole.observation.contentBytes).toBe(5 + 14)
-    expect(read(streamOfMessage(whole)).observation.contentBytes).toBe(6 + 18)
+    expect(whole.observation.contentBytes).toBe(5 + 15)
+    expect(read(streamOfMessage(whole)).observation.contentBytes).toBe(6 + 19)
   })
 })
 

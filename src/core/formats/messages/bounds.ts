@@ -4,6 +4,7 @@
  */
 
 import type { Model } from '../../catalog.ts'
+import { addMedia, inputEstimate, mediaOf, NO_MEDIA } from '../../input-estimate.ts'
 import { isGiven, isObject, type JsonObject } from '../../json.ts'
 import type { PlacedBlock } from '../../native/request-blocks.ts'
 import { type Bounds, PASSES_MAX } from '../../pricing.ts'
@@ -17,25 +18,25 @@ export function boundsOf(
   { bodyBytes, cacheWrites }: Pick<Bounds, 'bodyBytes' | 'cacheWrites'>,
 ): Bounds {
   const serverToolUsesMax = serverToolUsesMaxOf(json)
+  const opaque = blocks.filter(({ block }) => !PLAIN_BLOCKS.has(block['type']))
+  const hasOpaqueInput = opaque.length > 0 || runsTools(json)
+  const media = opaque.reduce((sum, { block }) => addMedia(sum, mediaOf(block)), NO_MEDIA)
   return {
     bodyBytes,
-    hasOpaqueInput: hasOpaqueInput(json, blocks),
+    hasOpaqueInput,
     passes: passesOf(json, serverToolUsesMax),
     serverToolUsesMax,
     cacheWrites,
     outputTokensMax: Math.min(Number(json['max_tokens'] ?? 0), model.maxOutputTokens),
     bytesPerToken: model.bytesPerToken,
+    inputEstimate: inputEstimate({ bodyBytes, media, isBounded: !hasOpaqueInput }, model),
   }
 }
 
-/**
- * True with anything but plain text and plain tools: images, documents, URLs, tools that the upstream runs and whose results it reads, and what we do not
- * know. Context management only makes an input smaller.
- */
-const hasOpaqueInput = (json: JsonObject, blocks: readonly PlacedBlock[]): boolean =>
-  isGiven(json['mcp_servers']) || serverToolsOf(json).length > 0 || blocks.some(({ block }) => !PLAIN_BLOCKS.has(block['type']))
+/** Tools that the upstream runs, and whose results it reads. Context management only makes an input smaller. */
+const runsTools = (json: JsonObject): boolean => isGiven(json['mcp_servers']) || serverToolsOf(json).length > 0
 
-/** Blocks that are no longer in tokens than in bytes. */
+/** Blocks that are no longer in tokens than in bytes. All others are opaque: images, documents, URLs, and what we do not know. */
 const PLAIN_BLOCKS = new Set<unknown>([
   'text',
   'thinking',

@@ -7,6 +7,7 @@ import { type GivenIds, SESSION_HEADER } from '../../affinity.ts'
 import { utf8Bytes } from '../../bytes/byte-string.ts'
 import type { Model } from '../../catalog.ts'
 import type { ReadContext, Sha256Hex } from '../../format.ts'
+import { addMedia, inputEstimate, type Media, mediaOf, NO_MEDIA } from '../../input-estimate.ts'
 import { isObject, type JsonObject } from '../../json.ts'
 import { checkBreakpointCount } from '../../native/cache-breakpoints.ts'
 import { append, type Block, type CacheControl, type NativeTool, type TextBlock, type Turn, textBlock } from '../../native/shapes.ts'
@@ -79,18 +80,20 @@ export function compose(request: Translated, model: Model): Composed | Refusal {
     cacheWrites: cacheWritesOf(markers),
     outputTokensMax: maxTokens,
     bytesPerToken: model.bytesPerToken,
+    inputEstimate: inputEstimate({ bodyBytes: body.byteLength, media: found.media, isBounded: !found.isOpaque }, model),
   }
   return { body, bounds, modelAt: MODEL_AT }
 }
 
 type NativeHead = Record<string, unknown>
 
-type Survey = Readonly<{ hasTools: boolean; isOpaque: boolean; markers: readonly CacheControl[] }>
+type Survey = Readonly<{ hasTools: boolean; isOpaque: boolean; media: Media; markers: readonly CacheControl[] }>
 
 /** What price and tools depend on, in one walk: a body may hold a quarter of a million blocks, and each walk must fetch them all from memory. */
 function survey(turns: readonly Turn[]): Survey {
   let hasTools = false
   let hasOpaque = false
+  let media = NO_MEDIA
   const markers: CacheControl[] = []
   for (const { content } of turns) {
     if (typeof content === 'string') continue
@@ -100,10 +103,12 @@ function survey(turns: readonly Turn[]): Survey {
       if (type === 'text') continue
       if (type === 'tool_use' || type === 'tool_result') hasTools = true
       if (type === 'tool_result') append(markers, markersOf(nestedBlocks(block)))
-      if (isOpaque(block)) hasOpaque = true
+      if (!isOpaque(block)) continue
+      hasOpaque = true
+      for (const part of [block, ...nestedBlocks(block)]) media = addMedia(media, mediaOf(part))
     }
   }
-  return { hasTools, isOpaque: hasOpaque, markers }
+  return { hasTools, isOpaque: hasOpaque, media, markers }
 }
 
 /** `markers`: those on the blocks of the turns, as the client set them. */

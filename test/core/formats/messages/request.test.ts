@@ -284,6 +284,7 @@ test('bounds: outgoing bytes, the capped output, and input that bytes do not bou
     cacheWrites: 'none',
     outputTokensMax: 10,
     bytesPerToken: 4,
+    inputEstimate: Math.floor(JSON.stringify(N0).length / 4),
   })
   expect(bounds({ max_tokens: 1_000_000 }).outputTokensMax).toBe(64_000)
   const renamed = accepted({ ...N0, model: 'stella-2' }, { model: GOLDEN_MODEL })

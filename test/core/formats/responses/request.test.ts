@@ -47,6 +47,7 @@ test('a text is one user turn; the version is ours, no beta is sent, the default
     cacheWrites: 'none',
     outputTokensMax: 16_000,
     bytesPerToken: 4,
+    inputEstimate: Math.floor(body.byteLength / 4),
   })
   expect(nativeOf({ stream: true })).toMatchObject({ stream: true, max_tokens: 32_000 })
 })

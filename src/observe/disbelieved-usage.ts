@@ -1,0 +1,30 @@
+/**
+ * Notices of upstreams whose usage cannot be true: at once, then one a minute and upstream with the count of those since. Most such upstreams do it in every
+ * answer. Rules: operator.md "Log"; money.md "Estimates".
+ */
+
+const EVERY_MS = 60_000
+
+type Told = { atMs: number; count: number }
+
+export class DisbelievedUsage {
+  readonly #notice: (upstream: string, count: number) => void
+  readonly #now: () => number
+  /** By the names of the configuration. */
+  readonly #told = new Map<string, Told>()
+
+  /** `now`: milliseconds that never jump. */
+  constructor(notice: (upstream: string, count: number) => void, now: () => number) {
+    this.#notice = notice
+    this.#now = now
+  }
+
+  add(upstream: string): void {
+    const now = this.#now()
+    const told = this.#told.get(upstream) ?? { atMs: Number.NEGATIVE_INFINITY, count: 0 }
+    const count = told.count + 1
+    const isDue = now - told.atMs >= EVERY_MS
+    this.#told.set(upstream, isDue ? { atMs: now, count: 0 } : { ...told, count })
+    if (isDue) this.#notice(upstream, count)
+  }
+}
