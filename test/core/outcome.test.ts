@@ -49,6 +49,19 @@ describe('what an ended request is charged', () => {
     for (const outcome of OUTCOMES) expect(chargeOf(outcome, whole, bounds, rates)).toMatchObject({ bytesPerToken: undefined })
   })
 
+  test('figures that cannot be true are an estimate that says so, however the answer ends', () => {
+    const silent: Observation = { ...seen({ input_tokens: 0, output_tokens: 0 }), contentBytes: 0 }
+    expect(charge('leaver', silent)).toMatchObject({ source: 'estimated', usage: { input: 100, output: 0 } })
+    const short: Observation = { ...seen({ input_tokens: 25 }, { usage: { output_tokens: 0 }, stop_reason: 'end_turn' }), contentBytes: 2 }
+    expect(charge('complete', short)).toMatchObject({ source: 'estimated', usage: { input: 25, output: 1 } })
+  })
+
+  test('the estimate of an input is of the whole prompt: what the cache has of it counts once', () => {
+    const cached = { cache_read_input_tokens: 30, cache_creation_input_tokens: 20, output_tokens: 1 }
+    expect(charge('leaver', seen(cached))).toMatchObject({ source: 'estimated', usage: { input: 50, cacheRead: 30, cacheWrite5m: 20 } })
+    expect(charge('leaver', seen({ ...cached, cache_read_input_tokens: 3_000 }))).toMatchObject({ usage: { input: 0, cacheRead: 3_000 } })
+  })
+
   test('cut by the client, a limit or the operator: exact input, output by what was delivered', () => {
     for (const outcome of ['leaver', 'deadline', 'cut'] as const) {
       const charged = charge(outcome, cut)
