@@ -7,10 +7,8 @@ import { rmSync } from 'node:fs'
 import type { Forgotten } from '../core/format.ts'
 import { headOf, type Opened, partsOf } from './layout.ts'
 import type { SealingKey } from './sealing.ts'
-import type { FromAnswersThread, Keeping, ToAnswersThread } from './task.ts'
-
-/** A part's bytes may stand in pieces, which nobody changes any more. */
-export type AnswerToKeep = Keeping & Readonly<{ text: string; parts: readonly Readonly<{ id?: string; pieces: readonly Uint8Array[] }>[] }>
+import type { FromAnswersThread, ToAnswersThread } from './task.ts'
+import { type AnswerToKeep, lengthOf, WaitingAnswers } from './waiting-answers.ts'
 
 /** lost: answers were not kept. setAside: the file was of no use; `files` are what it is called now. */
 export type AnswersNews =
@@ -36,20 +34,16 @@ export function removeAnswers(path: string): void {
 const TURN_BYTES = 256 * 1024
 /** Handed to the thread and not on disk yet. */
 const SENT_BYTES_MAX = 8 * 1024 * 1024
-/** Waiting in memory; what comes beyond is not kept. */
-const WAITING_BYTES_MAX = 64 * 1024 * 1024
 const FIND_MS = 5_000
 const CLOSE_MS = 2_000
 /** A thread that died is started again by what comes then. */
 const REST_MS = 10_000
 
-type Waiting = Readonly<{ answer: AnswerToKeep; byteLength: number }>
 type Packing = { readonly pieces: readonly Uint8Array[]; piece: number; at: number }
 
 export class KeptAnswers {
   readonly #options: KeptAnswersOptions
-  #waiting: Waiting[] = []
-  #waitingBytes = 0
+  readonly #waiting = new WaitingAnswers()
   /** Of each answer that the thread has not done with, in order. */
   readonly #sent: number[] = []
   #sentBytes = 0
@@ -68,13 +62,9 @@ export class KeptAnswers {
 
   /** Comes back at once. */
   keep(answer: AnswerToKeep): void {
-    const byteLength = answer.parts.reduce((sum, { pieces }) => sum + lengthOf(pieces), 0)
-    if (this.#isClosed || this.#waitingBytes + byteLength > WAITING_BYTES_MAX) this.#lost('answers come faster than they are written', 1)
-    else {
-      this.#waiting.push({ answer, byteLength })
-      this.#waitingBytes += byteLength
-      this.#turnSoon()
-    }
+    if (this.#isClosed) this.#lost('it came after the end', 1)
+    else if (this.#waiting.add(answer)) this.#turnSoon()
+    else this.#lost('answers come faster than they are written', 1)
   }
 
   /** By the id of an answer or of one of its items; of several the first that is found. unavailable: it cannot be said now. */
@@ -136,12 +126,11 @@ export class KeptAnswers {
   }
 
   #begin(thread: Worker): Packing | undefined {
-    const next = this.#waiting.shift()
+    const next = this.#waiting.take()
     if (next === undefined) return undefined
     const { text, parts, ...keeping } = next.answer
     const sizes = parts.map(({ id, pieces }) => ({ ...(id === undefined ? {} : { id }), byteLength: lengthOf(pieces) }))
     post(thread, { kind: 'keep', keeping })
-    this.#waitingBytes -= next.byteLength
     this.#sentBytes += next.byteLength
     this.#sent.push(next.byteLength)
     return { pieces: [headOf(text, sizes), ...parts.flatMap(({ pieces }) => pieces)], piece: 0, at: 0 }
@@ -213,8 +202,8 @@ export class KeptAnswers {
   }
 
   #loseWaiting(): void {
-    const lost = this.#waiting.splice(0).length
-    this.#waitingBytes = 0
+    let lost = 0
+    while (this.#waiting.take() !== undefined) lost++
     this.#lost('the thread of kept answers died', lost)
     this.#closed?.resolve()
   }
@@ -226,8 +215,6 @@ export class KeptAnswers {
 
 const post = (thread: Worker, message: ToAnswersThread, handed: readonly ArrayBuffer[] = []): void =>
   thread.postMessage(message, [...handed])
-
-const lengthOf = (pieces: readonly Uint8Array[]): number => pieces.reduce((sum, { byteLength }) => sum + byteLength, 0)
 
 /** In a buffer of their own, which is handed over. */
 function joined(pieces: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {

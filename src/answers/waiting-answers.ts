@@ -1,0 +1,52 @@
+/** Answers that wait to be handed to the thread, of each account in turn, bounded in all and by account. Rules: requests.md "Kept answers". */
+
+import { FairLine } from '../core/fair-line.ts'
+import type { Keeping } from './task.ts'
+
+/** A part's bytes may stand in pieces, which nobody changes any more. */
+export type AnswerToKeep = Keeping & Readonly<{ text: string; parts: readonly Readonly<{ id?: string; pieces: readonly Uint8Array[] }>[] }>
+
+type Waiting = Readonly<{ answer: AnswerToKeep; byteLength: number }>
+
+const BYTES_MAX = 64 * 1024 * 1024
+/** The largest answer is some twelve megabytes. */
+const ACCOUNT_BYTES_MAX = 16 * 1024 * 1024
+/** What an answer and each of its parts take beside their bytes. */
+const ANSWER_BYTES = 1_000
+const PART_BYTES = 100
+
+export class WaitingAnswers {
+  readonly #line = new FairLine<Waiting>()
+  #bytes = 0
+  readonly #accounts = new Map<string, number>()
+
+  get length(): number {
+    return this.#line.length
+  }
+
+  /** False: there is no room for it. */
+  add(answer: AnswerToKeep): boolean {
+    const { accountId } = answer
+    const byteLength = ANSWER_BYTES + answer.parts.reduce((sum, { pieces }) => sum + PART_BYTES + lengthOf(pieces), 0)
+    if ((this.#accounts.get(accountId) ?? 0) + byteLength > ACCOUNT_BYTES_MAX || this.#bytes + byteLength > BYTES_MAX) return false
+    this.#line.add(accountId, { answer, byteLength })
+    this.#count(accountId, byteLength)
+    return true
+  }
+
+  /** The oldest of the account whose turn it is. */
+  take(): Waiting | undefined {
+    const next = this.#line.take()
+    if (next !== undefined) this.#count(next.answer.accountId, -next.byteLength)
+    return next
+  }
+
+  #count(accountId: string, bytes: number): void {
+    const own = (this.#accounts.get(accountId) ?? 0) + bytes
+    if (own > 0) this.#accounts.set(accountId, own)
+    else this.#accounts.delete(accountId)
+    this.#bytes += bytes
+  }
+}
+
+export const lengthOf = (pieces: readonly Uint8Array[]): number => pieces.reduce((sum, { byteLength }) => sum + byteLength, 0)

@@ -1,0 +1,108 @@
+/** The thread of kept answers is never waited for, and whatever becomes of it loses answers alone. Rules: requests.md "Kept answers". */
+
+import { afterEach, expect, test } from 'bun:test'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type AnswersNews, KeptAnswers, type KeptAnswersOptions } from '../../src/answers/kept-answers.ts'
+import { sealingKeyOf } from '../../src/answers/sealing.ts'
+import type { AnswerToKeep } from '../../src/answers/waiting-answers.ts'
+import { startAnswersThread } from '../support/answers-thread.ts'
+
+const MIB = 1024 * 1024
+const KEY = sealingKeyOf('sk-a')
+const ending: (() => void)[] = []
+afterEach(() => {
+  for (const end of ending.splice(0).toReversed()) end()
+})
+
+function make(more: Partial<KeptAnswersOptions> = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-answers-'))
+  const news: AnswersNews[] = []
+  const options = { path: join(folder, 'a.answers'), bytesMax: 1024 * MIB, startThread: startAnswersThread, ...more }
+  const kept = new KeptAnswers({ ...options, onNews: (one) => news.push(one) })
+  ending.push(() => {
+    kept.close().catch(() => undefined)
+    rmSync(folder, { recursive: true, force: true })
+  })
+  return { kept, news, path: options.path }
+}
+
+const answer = (id: string, pieces: readonly Uint8Array[], more: Partial<AnswerToKeep> = {}): AnswerToKeep => ({
+  key: KEY,
+  accountId: 'acc_1',
+  id,
+  items: [],
+  expiresAt: Date.now() + 60_000,
+  text: 'text',
+  parts: [{ pieces }],
+  ...more,
+})
+
+test('an answer of any length and any pieces comes back byte for byte, for its key alone', async () => {
+  const { kept, news, path } = make()
+  const sizes = [[0], [1], [], [262_143, 1, 262_145], [7, 0, 9 * MIB, 3]]
+  const pieces = sizes.map((each) => each.map((size) => new Uint8Array(randomBytes(size))))
+  for (const [n, each] of pieces.entries()) kept.keep(answer(`a${n}`, each))
+  await kept.close()
+  const again = make({ path }).kept
+  for (const [n, each] of pieces.entries()) {
+    const found = await again.find(KEY, 'nothing', `a${n}`)
+    if (typeof found === 'string') throw new Error(`${n} is ${found}`)
+    expect([found.text, found.parts.length]).toEqual(['text', 1])
+    expect(Buffer.compare(found.parts[0]?.bytes ?? new Uint8Array(1), Buffer.concat(each))).toBe(0)
+    expect(await again.find(sealingKeyOf('sk-b'), `a${n}`)).toBe('unknown')
+  }
+  expect(news).toEqual([])
+})
+
+test('keeping comes back at once, whatever the size, and an account that is too fast takes no room of another', async () => {
+  const { kept, news } = make()
+  const large = new Uint8Array(6 * MIB)
+  for (let n = 0; n < 5; n++) kept.keep(answer(`a${n}`, [large]))
+  kept.keep(answer('b', [new Uint8Array(10)], { accountId: 'acc_2' }))
+  expect(news).toEqual(
+    Array.from({ length: 3 }, () => ({ kind: 'lost', problem: 'answers come faster than they are written', answers: 1 })),
+  )
+  const found = async (id: string): Promise<boolean> => typeof (await kept.find(KEY, id)) !== 'string'
+  const deadline = performance.now() + 10_000
+  while (!(await found('b')) && performance.now() < deadline) await Bun.sleep(5)
+  expect([await found('a0'), await found('a1'), await found('a2'), await found('b')]).toEqual([true, true, false, true])
+  kept.keep(answer('later', [large]))
+  while (!(await found('later')) && performance.now() < deadline) await Bun.sleep(5)
+  expect(news).toHaveLength(3)
+})
+
+test('a thread that dies loses what it had, is told, and is not asked again for a while: then an answer cannot be said, not be denied', async () => {
+  let starts = 0
+  const { kept, news } = make({
+    startThread: () => {
+      starts++
+      return new Worker('data:text/javascript,onmessage=()=>process.exit(1)')
+    },
+  })
+  kept.keep(answer('a', [new Uint8Array(10)]))
+  expect(await kept.find(KEY, 'a')).toBe('unavailable')
+  expect(news).toContainEqual({ kind: 'lost', problem: 'the thread of kept answers died', answers: 1 })
+  kept.keep(answer('b', [new Uint8Array(10)]))
+  expect(await kept.find(KEY, 'b')).toBe('unavailable')
+  expect(starts).toBe(1)
+})
+
+test('a row that is over is not found, and says so', async () => {
+  const { kept } = make()
+  kept.keep(answer('a', [new Uint8Array(10)], { expiresAt: Date.now() - 1 }))
+  let found = await kept.find(KEY, 'a')
+  while (found === 'unknown') found = await kept.find(KEY, 'a')
+  expect(found).toBe('expired')
+})
+
+test('where the file cannot be made, that is told, and nothing else happens', async () => {
+  const { kept, news } = make({ path: '/proc/nowhere/a.answers' })
+  kept.keep(answer('a', [new Uint8Array(10)]))
+  expect(await kept.find(KEY, 'a')).toBe('unknown')
+  await kept.close()
+  expect(news.length).toBeGreaterThan(0)
+  for (const one of news) expect(one).toMatchObject({ kind: 'lost', answers: 1 })
+})
