@@ -6,10 +6,12 @@
 
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { SQL } from 'bun'
 import { control, copyCluster, PASSWORD } from './postgres-cluster.ts'
+import { until } from './until.ts'
+
+const START_ATTEMPTS = 50
 
 export type Postgres = Readonly<{
   port: number
@@ -53,16 +55,13 @@ export async function startPostgres(folder: string, settings: readonly string[] 
   rmSync(folder, { recursive: true, force: true })
   await copyCluster(folder)
   watch(folder)
-  for (let attempt = 1; ; attempt++) {
-    const port = await freePort()
-    try {
-      await startServer(folder, port, settings)
-      writeFileSync(join(folder, 'port'), `${port}`)
-      return serve(folder, port, settings)
-    } catch (error) {
-      if (attempt === 5) throw error
-    }
+  const serving = async (): Promise<Postgres> => {
+    const port = likelyFreePort()
+    await startServer(folder, port, settings)
+    writeFileSync(join(folder, 'port'), `${port}`)
+    return serve(folder, port, settings)
   }
+  return await untilStarted(folder, serving)
 }
 
 /** Of its own session: Bun ends the children of a test that takes too long. */
@@ -77,6 +76,25 @@ function watch(folder: string): void {
 function startServer(folder: string, port: number, settings: readonly string[]): Promise<void> {
   const options = [`-p ${port}`, ...settings.map((setting) => `-c ${setting}`)].join(' ')
   return control(join(folder, 'data'), 'start', '-l', join(folder, 'data', 'log'), '-o', options)
+}
+
+/** What is over in a moment: a port that is taken, and after SIGKILL the shared memory of the children and the process that is not yet reaped. */
+const PASSING = /Address already in use|is still in use|postmaster\.pid" already exists/
+
+/** Any other failure is told at once, with what the server said of it. */
+async function untilStarted<Result>(folder: string, start: () => Promise<Result>): Promise<Result> {
+  const path = join(folder, 'data', 'log')
+  const log = (): string => (existsSync(path) ? readFileSync(path, 'utf8') : '')
+  for (let attempt = 1; ; attempt++) {
+    const before = log().length
+    try {
+      return await start()
+    } catch (error) {
+      const said = log().slice(before)
+      if (attempt === START_ATTEMPTS || !PASSING.test(said)) throw new Error(`Postgres does not start: ${said}`, { cause: error })
+      await Bun.sleep(100)
+    }
+  }
 }
 
 function serve(folder: string, port: number, settings: readonly string[]): Postgres {
@@ -95,25 +113,15 @@ function serve(folder: string, port: number, settings: readonly string[]): Postg
     asSuperuser: (url) => urlOf('postgres', port, databaseOf(url)),
     untilNobodyIsConnected: async (url) => {
       const connected = `SELECT pid FROM pg_stat_activity WHERE datname = '${databaseOf(url)}'`
-      while ((await asSuperuser(port, connected)).length > 0) await Bun.sleep(10)
+      await until(async () => (await asSuperuser(port, connected)).length === 0, 'nobody is connected')
     },
     stop: (mode) => control(data, 'stop', '-m', mode),
     kill: async () => {
       const pid = serverOf(data)
       process.kill(pid, 'SIGKILL')
-      while (isRunning(pid)) await Bun.sleep(5)
+      await until(() => !isRunning(pid), 'the server is gone')
     },
-    start: async () => {
-      for (let attempt = 1; ; attempt++) {
-        try {
-          return await startServer(folder, port, settings)
-        } catch (error) {
-          // After SIGKILL the children still have the shared memory for a moment.
-          if (attempt === 50) throw error
-          await Bun.sleep(100)
-        }
-      }
-    },
+    start: () => untilStarted(folder, () => startServer(folder, port, settings)),
   }
 }
 
@@ -137,13 +145,5 @@ function isRunning(pid: number): boolean {
   return existsSync(path) && !readFileSync(path, 'utf8').includes(') Z ')
 }
 
-function freePort(): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>()
-  const server = createServer()
-  server.once('error', reject)
-  server.listen(0, '127.0.0.1', () => {
-    const address = server.address()
-    server.close(() => (typeof address === 'object' && address !== null ? resolve(address.port) : reject(new Error('no port'))))
-  })
-  return promise
-}
+/** Below those that the kernel gives away, so that nothing takes it while the server is stopped; a server that meets another one there tries the next. */
+const likelyFreePort = (): number => 10_000 + Math.floor(Math.random() * 22_000)
