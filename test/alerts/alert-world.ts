@@ -127,11 +127,3 @@ export class AlertWorld {
     return balancePicos === undefined ? undefined : { at: this.nowMs, balancePicos, spentTodayPicos: usd('0'), keys: this.keys }
   }
 }
-
-export async function until(isSo: () => boolean | Promise<boolean>, limitMs = 20_000): Promise<void> {
-  const endMs = performance.now() + limitMs
-  while (!(await isSo())) {
-    if (performance.now() > endMs) throw new Error('it did not come to it')
-    await Bun.sleep(2)
-  }
-}

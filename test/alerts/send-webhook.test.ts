@@ -7,6 +7,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { type SendOptions, sendWebhook } from '../../src/alerts/send-webhook.ts'
 import { newWebhookSecret, signatureOf } from '../../src/alerts/webhook-signature.ts'
 import { makeSelfSigned } from '../support/certificates.ts'
+import { startWatch } from '../support/until.ts'
 import { authority, isSigned, NAME, type Receiver, startReceiver } from './receiver.ts'
 
 const secret = newWebhookSecret()
@@ -24,7 +25,7 @@ const home = () => Promise.resolve(['127.0.0.1'])
 const send = (url: string, options: Partial<SendOptions> = {}) =>
   sendWebhook(
     { url, secret, id: 'evt_1', body: '{"a":"ü"}' },
-    { allowPrivate: true, resolve: home, ca: authority.pem, timeoutMs: 2_000, ...options },
+    { allowPrivate: true, resolve: home, ca: authority.pem, timeoutMs: 60_000, ...options },
   )
 
 test('the signature is that of the specification’s example', () => {
@@ -41,6 +42,7 @@ test('the signature is that of the specification’s example', () => {
 })
 
 test('a message arrives signed, at the name that was given, and any 2xx is a delivery', async () => {
+  const startedSeconds = Math.floor(Date.now() / 1_000)
   const receiver = start({ answer: (_, count) => new Response('x'.repeat(100), { status: [200, 201, 202, 299][count - 1] ?? 204 }) })
   for (const status of [200, 201, 202, 299, 204]) expect(await send(`${receiver.url}?a=b`)).toEqual({ status, problem: null })
   expect(receiver.received).toHaveLength(5)
@@ -49,7 +51,7 @@ test('a message arrives signed, at the name that was given, and any 2xx is a del
     expect(isSigned(one, secret)).toBe(true)
     expect(isSigned({ ...one, body: `${one.body} ` }, secret)).toBe(false)
     expect(isSigned(one, newWebhookSecret())).toBe(false)
-    expect(Math.abs(Number(one.timestamp) - Date.now() / 1_000)).toBeLessThan(5)
+    expect(Number(one.timestamp)).toBeWithin(startedSeconds, Math.floor(Date.now() / 1_000) + 1)
   }
 })
 
@@ -153,10 +155,10 @@ test('names without an address, and resolvers that never answer, are failures wi
   expect(await send('https://hooks.example/', { resolve: () => Promise.reject(new Error('no')) })).toEqual({ status: null, problem: 'dns' })
   for (const resolve of [() => Promise.resolve([]), () => Promise.reject(new Error('no')), () => Promise.resolve(['10.0.0.7'])])
     expect((await send('https://db.internal/', { resolve, allowPrivate: false })).problem).toBe('no public address')
-  const startMs = performance.now()
+  using watch = startWatch()
   const silent = await send('https://hooks.example/', { resolve: () => new Promise(() => undefined), timeoutMs: 100 })
   expect(silent).toEqual({ status: null, problem: 'timeout' })
-  expect(performance.now() - startMs).toBeLessThan(1_000)
+  expect(watch.ms()).toBeLessThan(1_000)
   expect(await sendWebhook({ url: 'https://no-such-name.invalid/', secret, id: 'a', body: '' }, { allowPrivate: true })).toEqual({
     status: null,
     problem: 'dns',
@@ -178,9 +180,9 @@ test('a receiver that hangs – before TLS, before the head, in the body – end
     cancel: () => resolve(),
   })
   const body = start({ answer: () => new Response(dripping) })
-  const startMs = performance.now()
-  expect(await send(body.url, { timeoutMs: 250 })).toEqual({ status: 200, problem: null })
-  expect(performance.now() - startMs).toBeLessThan(1_000)
+  using watch = startWatch()
+  expect(await send(body.url, { timeoutMs: 2_000 })).toEqual({ status: 200, problem: null })
+  expect(watch.ms()).toBeLessThan(4_000)
   await closed
 })
 

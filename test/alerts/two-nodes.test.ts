@@ -5,7 +5,8 @@ import type { Attempted } from '../../src/alerts/delivery-store.ts'
 import { CLAIM_MS } from '../../src/alerts/delivery-store.ts'
 import { peopleOnPostgres } from '../support/people-place.ts'
 import { postgresSuite, postgresTest } from '../support/postgres.ts'
-import { AlertWorld, until, usd } from './alert-world.ts'
+import { until } from '../support/until.ts'
+import { AlertWorld, usd } from './alert-world.ts'
 
 const DELIVERED: Attempted = { status: 200, problem: null }
 

@@ -6,6 +6,7 @@
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser, Page } from 'playwright-core'
+import { until } from '../support/until.ts'
 import { LOOKS, type Look, lookAt } from './axe.ts'
 import { openBrowser } from './chromium.ts'
 import { type SampleConsole, sampleConsole } from './sample-console.ts'
@@ -42,14 +43,6 @@ const figureOf = (page: Page, name: string): Promise<string | null> =>
     .locator('dd')
     .first()
     .textContent()
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const deadlineMs = performance.now() + 8_000
-  while (!(await holds())) {
-    if (performance.now() > deadlineMs) throw new Error('it did not come to pass')
-    await Bun.sleep(50)
-  }
-}
 
 test('a link signs an operator in once, and a request is on the page as soon as it is paid', async () => {
   const { page, complaints, close } = await enter()

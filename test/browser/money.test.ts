@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 
 import type { Browser, Page } from 'playwright-core'
 import { makeCode } from '../../src/core/prepaid-code.ts'
 import { isSigned } from '../alerts/receiver.ts'
+import { until } from '../support/until.ts'
 import { LOOKS, lookAt } from './axe.ts'
 import { openBrowser } from './chromium.ts'
 import { ACCOUNT, type SampleAccount, sampleAccount } from './sample-account.ts'
@@ -84,7 +85,7 @@ test('a payment is made at Stripe; back on the page it is waited for until its c
   })
   await page.goto(`${back}&paid=1`)
   // The page's own, and two of what waits.
-  while (lists < 3) await Bun.sleep(20)
+  await until(() => lists >= 3)
   expect(await page.locator('.note').allTextContents()).toEqual([expect.stringContaining('Waiting for your payment')])
   await sample.credit('top-up', '25', 'stripe:pi_1')
   await shown(page, 'Your payment has arrived: $25.00 credited.')

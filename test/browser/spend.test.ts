@@ -9,6 +9,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { makeHistory, sumText } from '../support/history.ts'
 import { randomFrom, SEED } from '../support/seed.ts'
+import { until } from '../support/until.ts'
 import { LOOKS, lookAt } from './axe.ts'
 import { openBrowser } from './chromium.ts'
 
@@ -50,10 +51,6 @@ const exactOf = (page: Page, selector: string): Promise<string[]> =>
   page
     .locator(selector)
     .evaluateAll((found) => found.map((one) => (one as unknown as { getAttribute(name: string): string }).getAttribute('value')))
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await Bun.sleep(20)
-}
 
 test(
   'a paid stream is on the page within a second with its cost, and opened it is its counts times their rates',

@@ -10,6 +10,7 @@ import { bodyOf, SECRETS, sessionEvent, signatureOf } from '../support/fake-stri
 import { partsOf } from '../support/page-parts.ts'
 import { postgres, postgresTest } from '../support/postgres.ts'
 import { connectRaw, rawRequest } from '../support/raw-client.ts'
+import { until } from '../support/until.ts'
 import { type BookKeeper, type Call, keepBooks, wordsOf } from './book-keeper.ts'
 import { configurationOf, UPSTREAM_ENV } from './configuration.ts'
 import { ALL_WAYS, askIn, load, MODEL_ID, openStream, PROMPT, post } from './load.ts'
@@ -189,7 +190,7 @@ test('killed under load it can be started again at once, with every balance in o
   const { gateway, books, key } = await serveBefore({ turn: () => Bun.sleep(5) })
   let isOver = false
   const running = load(gateway.url, key.key, 20, () => isOver)
-  while (books.calls.length < 60) await Bun.sleep(5)
+  await until(() => books.calls.length >= 60)
   isOver = true
   gateway.signal('SIGKILL')
   expect((await gateway.exited).signal).toBe('SIGKILL')
@@ -230,7 +231,7 @@ test('a second signal, or the end of drain_ms, ends what runs with the error of 
     await stream.until('answer-0. 1 ')
     const whole = post(gateway.url, '/v1/chat/completions', key.key, { model: MODEL_ID, messages: [{ role: 'user', content: PROMPT }] })
     const ended = whole.then(async (response) => [response.status, ((await response.json()) as ErrorBody).error.message])
-    while (books.calls.length < 2) await Bun.sleep(5)
+    await until(() => books.calls.length >= 2)
     gateway.signal('SIGTERM')
     await gateway.said('draining')
     if (drainMs === 60_000) gateway.signal('SIGTERM')

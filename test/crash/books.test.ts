@@ -6,6 +6,7 @@
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { openDatabase } from '../../db/open.ts'
 import { attemptsIn, receiptsIn } from '../support/gateway.ts'
+import { until } from '../support/until.ts'
 import { configurationOf, UPSTREAM_ENV } from './configuration.ts'
 import { MODEL_ID } from './load.ts'
 import { type GatewayProcess, Place, PROCESS_TIMEOUT_MS } from './process.ts'
@@ -74,7 +75,7 @@ async function ask(how: How, fates: readonly Fate[], { model = MODEL_ID, leave }
     signal: client.signal,
   }).catch(() => undefined)
   if (leave === 0) {
-    while (!upstreams.calls.some((call) => call.caseNumber === caseNumber)) await Bun.sleep(2)
+    await until(() => upstreams.calls.some((call) => call.caseNumber === caseNumber))
     client.abort()
   }
   const response = await answer
@@ -212,7 +213,7 @@ test('after every end of an answer the upstream’s bill less ours is nothing, b
 
 /** The upstream has so many calls, and the gateway has had a moment to hear of each. */
 async function called(count: number): Promise<void> {
-  while (upstreams.calls.length < count) await Bun.sleep(5)
+  await until(() => upstreams.calls.length >= count)
   await Bun.sleep(100)
 }
 
@@ -255,7 +256,7 @@ function limitFiles(bytes: number | 'unlimited'): void {
 }
 
 async function ready(): Promise<void> {
-  while ((await fetch(`${gateway.operatorUrl}/readyz`)).status !== 200) await Bun.sleep(20)
+  await until(async () => (await fetch(`${gateway.operatorUrl}/readyz`)).status === 200)
 }
 
 async function end(): Promise<void> {

@@ -6,6 +6,7 @@
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
+import { until } from '../support/until.ts'
 import { keepBooks } from './book-keeper.ts'
 import { PROGRAM } from './compiled.ts'
 import { configurationOf, UPSTREAM_ENV } from './configuration.ts'
@@ -95,7 +96,7 @@ test('a backup that is made under load is a whole ledger, in order', async () =>
   const { key } = await place.createKey()
   let isOver = false
   const running = load(gateway.url, key, 16, () => isOver)
-  while (books.calls.length < 50) await Bun.sleep(5)
+  await until(() => books.calls.length >= 50)
   const copies = ['one.db', 'two.db', 'three.db']
   for (const copy of copies) expect(await place.run('backup', copy)).toMatchObject({ code: 0, err: '' })
   isOver = true
@@ -148,7 +149,7 @@ test('a bug that nobody caught takes no stream with it: it is an alarm, whose wo
   const gateway = await place.serve({ env, program: [bun, '--preload', join(import.meta.dir, 'bug.ts'), main] })
   const { key } = await place.createKey()
   const running = askIn('messagesStream', gateway.url, key)
-  while (books.calls.length < 1) await Bun.sleep(5)
+  await until(() => books.calls.length >= 1)
   const offset = gateway.err().length
   gateway.signal('SIGUSR2')
   await gateway.said('an exception that nobody caught', offset)

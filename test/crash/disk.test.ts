@@ -4,6 +4,7 @@
  */
 
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { until } from '../support/until.ts'
 import { type Call, keepBooks } from './book-keeper.ts'
 import { PROGRAM } from './compiled.ts'
 import { configurationOf, UPSTREAM_ENV } from './configuration.ts'
@@ -34,7 +35,7 @@ test('without space for a spill either no answer is given away: running ones end
   const stream = await openStream(gateway.url, key)
   await stream.until('answer-0. 1 ')
   const whole = post(gateway.url, '/v1/messages', key, request)
-  while (books.calls.length < 2) await Bun.sleep(5)
+  await until(() => books.calls.length >= 2)
   const readyz = async (): Promise<number> => (await fetch(`${gateway.operatorUrl}/readyz`)).status
   const balance = (): Promise<Response> => fetch(`${gateway.url}/v1/dashboard/balance`, { headers: { authorization: `Bearer ${key}` } })
   expect(await readyz()).toBe(200)
@@ -57,7 +58,7 @@ test('without space for a spill either no answer is given away: running ones end
   expect(gateway.err()).toContain('"alarm":"ledger"')
 
   limitFiles(gateway, 'unlimited')
-  while ((await readyz()) !== 200) await Bun.sleep(20)
+  await until(async () => (await readyz()) === 200)
   for (const way of ALL_WAYS) expect(await askIn(way, gateway.url, key), way).toBeDefined()
   gateway.signal('SIGTERM')
   expect(await gateway.exited).toEqual({ code: 0, signal: null })
@@ -78,7 +79,7 @@ test('without space running answers end well by the spill, nobody new is admitte
   const stream = await openStream(gateway.url, key)
   await stream.until('answer-0. 1 ')
   const whole = post(gateway.url, '/v1/messages', key, request)
-  while (books.calls.length < 2) await Bun.sleep(5)
+  await until(() => books.calls.length >= 2)
   const readyz = async (): Promise<number> => (await fetch(`${gateway.operatorUrl}/readyz`)).status
 
   limitFiles(gateway, 4_096)
@@ -121,14 +122,14 @@ test('with the space back the same process replays its spill, and is ready again
   const gateway = await place.serve({ env: UPSTREAM_ENV })
   const { key } = await place.createKey()
   const running = askIn('messages', gateway.url, key)
-  while (books.calls.length < 1) await Bun.sleep(5)
+  await until(() => books.calls.length >= 1)
   limitFiles(gateway, 4_096)
   open()
   expect(await running).toBeDefined()
   const readyz = async (): Promise<number> => (await fetch(`${gateway.operatorUrl}/readyz`)).status
   expect(await readyz()).toBe(503)
   limitFiles(gateway, 'unlimited')
-  while ((await readyz()) !== 200) await Bun.sleep(20)
+  await until(async () => (await readyz()) === 200)
   expect(await askIn('chat', gateway.url, key)).toBeDefined()
   gateway.signal('SIGTERM')
   await gateway.exited

@@ -6,6 +6,7 @@
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { copyFileSync, existsSync, linkSync, readdirSync, renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { until } from '../support/until.ts'
 import { type Call, keepBooks } from './book-keeper.ts'
 import { PROGRAM } from './compiled.ts'
 import { configurationOf, UPSTREAM_ENV } from './configuration.ts'
@@ -156,9 +157,9 @@ test('a file that is moved and put back is served again', async () => {
   const gateway = await place.serve({ env: UPSTREAM_ENV })
   const { key } = await place.createKey()
   renameSync(place.ledgerPath, `${place.ledgerPath}.moved`)
-  while ((await readyz(gateway)) === 200) await Bun.sleep(20)
+  await until(async () => (await readyz(gateway)) !== 200)
   renameSync(`${place.ledgerPath}.moved`, place.ledgerPath)
-  while ((await readyz(gateway)) !== 200) await Bun.sleep(20)
+  await until(async () => (await readyz(gateway)) === 200)
   await askAll(gateway, key)
   await stop(gateway)
   await place.verify()

@@ -9,6 +9,7 @@ import { openDatabase } from '../../db/open.ts'
 import { marks } from '../../db/schema.ts'
 import { type ReceiptRow, receiptsIn } from '../support/gateway.ts'
 import { seeded } from '../support/seed.ts'
+import { until } from '../support/until.ts'
 import { type Call, keepBooks } from './book-keeper.ts'
 import { configurationOf, UPSTREAM_ENV } from './configuration.ts'
 import { type Answer, load, PROMPT, STREAMED_WAYS } from './load.ts'
@@ -42,9 +43,9 @@ test(
       const running = load(gateway.url, key, WIDTH, () => isOver)
       const open = (): number => books.calls.slice(firstCall).filter(({ isStream, isAnswered }) => isStream && !isAnswered).length
       // It runs at full width; the moment after that is random.
-      while (open() < STREAMS) await Bun.sleep(5)
+      await until(() => open() >= STREAMS)
       await Bun.sleep(1_400 + random() * 200)
-      while (open() < STREAMS) await Bun.sleep(1)
+      await until(() => open() >= STREAMS)
       isOver = true
       gateway.signal('SIGKILL')
       expect((await gateway.exited).signal).toBe('SIGKILL')

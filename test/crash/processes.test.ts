@@ -3,14 +3,13 @@
 import { afterEach, beforeEach, expect, setDefaultTimeout } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { until } from '../support/nodes.ts'
 import { isPostgresRunning, postgresTest } from '../support/postgres.ts'
 import { createPostgresLedger } from '../support/postgres-connection.ts'
+import { until } from '../support/until.ts'
 import { KeptConnection } from './kept-connection.ts'
 import { type GatewayProcess, Place } from './process.ts'
 
 setDefaultTimeout(120_000)
-const WAIT_MS = 30_000
 
 let place: Place
 let key: string
@@ -65,12 +64,12 @@ postgresTest('two nodes answer on one port, one that is killed begins anew as a 
   expect([...answered].sort()).toEqual(['web/1', 'web/2'])
   const killed = pidOf(gateway, 2)
   process.kill(killed, 'SIGKILL')
-  await until('it begins anew', () => listening(gateway).length === 3, WAIT_MS)
+  await until(() => listening(gateway).length === 3, 'it begins anew')
   expect(pidOf(gateway, 2)).not.toBe(killed)
-  await until('it is a node', async () => (await states()).filter((state) => state === 'web/2 running').length === 1, WAIT_MS)
+  await until(async () => (await states()).filter((state) => state === 'web/2 running').length === 1, 'it is a node')
   for (let asked = 0; asked < 10; asked++) expect(await ask(gateway)).toStartWith('HTTP/1.1 200 ')
   gateway.signal('SIGHUP')
-  await until('both have read it', () => linesOf(gateway).filter(({ notice }) => notice === 'configuration reloaded').length === 2)
+  await until(() => linesOf(gateway).filter(({ notice }) => notice === 'configuration reloaded').length === 2, 'both have read it')
   gateway.signal('SIGTERM')
   expect(await gateway.exited).toEqual({ code: 0, signal: null })
   // The lane of the one that was killed may be lost still: nobody is left to take it over.
@@ -83,7 +82,7 @@ postgresTest('where the parent is killed its processes drain, and leave neither 
   const pids = [pidOf(gateway, 1), pidOf(gateway, 2)]
   expect(pids.every(isAlive)).toBeTrue()
   gateway.signal('SIGKILL')
-  await until('they are gone', () => !pids.some(isAlive), WAIT_MS)
+  await until(() => !pids.some(isAlive), 'they are gone')
   expect(await states()).toEqual(['web/1 free', 'web/2 free'])
   expect(linesOf(gateway).filter(({ notice }) => notice === 'draining')).toHaveLength(2)
 })
@@ -103,7 +102,7 @@ postgresTest(
     expect(await place.json('upstreams', 'out', 'simulator', '--reason', 'maintenance')).toMatchObject(done)
     for (let asked = 0; asked < 12; asked++) expect(await ask(gateway)).toStartWith('HTTP/1.1 503 ')
     process.kill(pidOf(gateway, 2), 'SIGKILL')
-    await until('it begins anew', () => listening(gateway).length === 4, WAIT_MS)
+    await until(() => listening(gateway).length === 4, 'it begins anew')
     const again = await spots()
     expect(again.map(({ pid, out }) => [pid, out?.reason]).sort()).toEqual(
       [1, 2, 3].map((index) => [pidOf(gateway, index), 'maintenance']).sort(),
@@ -115,7 +114,7 @@ postgresTest(
     expect(back).toMatchObject({ code: 1, err: `tollgate: process ${asleep} did not answer: simulator may be out there still\n` })
     expect(back.out).toBe('simulator takes calls again in 2 processes.\n')
     process.kill(asleep, 'SIGCONT')
-    await until('it has woken', async () => (await spots()).length === 3, WAIT_MS)
+    await until(async () => (await spots()).length === 3, 'it has woken')
     expect((await spots()).map(({ out }) => out)).toEqual([null, null, null])
     const { data } = await place.json<{ data: { action: string; target: string }[] }>('audit', 'list')
     expect(data.filter(({ action }) => action === 'setUpstreamOut')).toMatchObject([
@@ -147,7 +146,7 @@ postgresTest('what is held in each of them is listed once and in order, a page a
   const clients = Array.from({ length: 12 }, () => new KeptConnection(Number(new URL(gateway.url).port)))
   const answers = clients.map((client) => client.ask(head + slow))
   type Page = { data: { request_id: string }[]; next_cursor: string | null }
-  await until('all are held', async () => (await place.json<Page>('holds', 'list')).data.length === 12, WAIT_MS)
+  await until(async () => (await place.json<Page>('holds', 'list')).data.length === 12, 'all are held')
   const now = await spots()
   expect(now.filter(({ in_flight }) => in_flight > 0).length).toBeGreaterThan(1)
   expect(now.reduce((sum, { in_flight }) => sum + in_flight, 0)).toBe(12)

@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeEach, expect, setDefaultTimeout } from 'bun:
 import { readFileSync, writeFileSync } from 'node:fs'
 import { isPostgresRunning, postgresTest } from '../support/postgres.ts'
 import { createPostgresLedger } from '../support/postgres-connection.ts'
+import { until } from '../support/until.ts'
 import { type Fate, KeptConnection } from './kept-connection.ts'
 import { type GatewayProcess, Place } from './process.ts'
 
@@ -154,7 +155,7 @@ postgresTest(
     for (const one of running) one.finally(() => (isOver = true)).catch(() => undefined)
     const isRefused = ({ text }: { text: string }): boolean => text === '' || text.startsWith('HTTP/1.1 503 ')
     // That nobody else listens is seen in the kernel's tables, which takes a moment.
-    while (!isRefused(await new KeptConnection(port).ask(stream('say=Hello there')))) await Bun.sleep(5)
+    await until(async () => isRefused(await new KeptConnection(port).ask(stream('say=Hello there'))))
     const answers = await Promise.all([kept, new KeptConnection(port)].map((one) => one.ask(stream('say=Hello there'))))
     expect(answers.filter((answer) => !isRefused(answer))).toEqual([])
     // It did not wait for its streams to end.

@@ -282,7 +282,7 @@ test('a hundred requests at once never overdraw: what the balance cannot hold is
 })
 
 test('a key’s requests at once are bounded, and an ended one makes room', async () => {
-  const narrow = await startTestGateway({ upstreams: [upstream.url], limits: { concurrentRequests: 2 } })
+  await using narrow = await startTestGateway({ upstreams: [upstream.url], limits: { concurrentRequests: 2 } })
   const [secret, other] = [await narrow.createKey(), await narrow.createKey()]
   script = [{ delayMs: 300 }, ...nativeMessage(MESSAGE)]
   const answers = await Promise.all(Array.from({ length: 6 }, () => post(secret, BODY, '/v1/messages', narrow)))
@@ -292,11 +292,10 @@ test('a key’s requests at once are bounded, and an ended one makes room', asyn
   expect(await post(other, BODY, '/v1/messages', narrow)).toEqual(OK)
   for (let i = 0; i < 5; i++) expect((await post(secret, '{', '/v1/messages', narrow)).status).toBe(400)
   expect(await post(secret, BODY, '/v1/messages', narrow)).toEqual(OK)
-  await narrow.stop()
 })
 
 test('a flood of unknown keys ends in 429 for unknown keys, and good ones behind the same address go on', async () => {
-  const flooded = await startTestGateway({ upstreams: [upstream.url] })
+  await using flooded = await startTestGateway({ upstreams: [upstream.url] })
   const secret = await flooded.createKey()
   const statuses = await Promise.all(
     Array.from({ length: 200 }, async () => (await post(newSecret(), BODY, '/v1/messages', flooded)).status),
@@ -305,12 +304,11 @@ test('a flood of unknown keys ends in 429 for unknown keys, and good ones behind
   expect(await post(newSecret(), BODY, '/v1/messages', flooded)).toEqual(LIMITED)
   expect(await post(secret, BODY, '/v1/messages', flooded)).toEqual(OK)
   expect(await post('sk-typo', BODY, '/v1/messages', flooded)).toEqual(INVALID)
-  await flooded.stop()
 })
 
 test('a ledger that cannot commit is 503 for good keys, 401 for none, and only while it cannot', async () => {
   let isWritable = true
-  const broken = await startTestGateway({
+  await using broken = await startTestGateway({
     upstreams: [upstream.url],
     wrapLedger: (ledger) =>
       new Proxy(ledger, {
@@ -332,7 +330,6 @@ test('a ledger that cannot commit is 503 for good keys, 401 for none, and only w
   expect((await fetch(`${broken.url}/readyz`)).status).toBe(503)
   isWritable = true
   expect(await post(secret, BODY, '/v1/messages', broken)).toEqual(OK)
-  await broken.stop()
 })
 
 test('the log has a line for each of these and none of their keys or prompts', () => {

@@ -16,16 +16,9 @@ import { type AnsweredGateway, MESSAGE, startAnsweredGateway } from '../support/
 import { nativeMessage, type Script } from '../support/fake-upstream.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { connectRaw } from '../support/raw-client.ts'
+import { until } from '../support/until.ts'
 
 const MIB = 1024 * 1024
-
-async function until(holds: () => boolean): Promise<void> {
-  const deadlineMs = performance.now() + 5_000
-  while (!holds()) {
-    if (performance.now() > deadlineMs) throw new Error(`not so after 5 s: ${holds}`)
-    await Bun.sleep(5)
-  }
-}
 
 const BOUND = 512 * MIB
 const FIELDS = { model: MODEL_ID, max_tokens: 8, messages: [{ role: 'user', content: 'Hi' }] }
@@ -162,7 +155,7 @@ test('of many large bodies at once as many are taken as fit, and all of them aft
   const body = padded(MIB)
   const statuses: number[] = []
   const answers = Array.from({ length: 20 }, async () => statuses.push((await gateway.post('/v1/messages', secret, body)).status))
-  while (statuses.length + waiting < 20) await Bun.sleep(5)
+  await until(() => statuses.length + waiting >= 20)
   expect(waiting).toBeLessThanOrEqual(5)
   expect(new Set(statuses)).toEqual(new Set([503]))
   expect(gateway.bodies.bytes).toBe(BOUND - (5 - waiting) * MIB)
@@ -340,7 +333,7 @@ describe('in a process of 640 MiB, whose pool is 160 MiB and a share 40 MiB', ()
 })
 
 test('an account sends so many bytes of bodies in a minute; more is 429 until some of it has passed, and another is not touched', async () => {
-  const limited = await startTestGateway({ upstreams: [upstream.url], limits: { bodyBytesPerMinute: 3 * MIB } })
+  await using limited = await startTestGateway({ upstreams: [upstream.url], limits: { bodyBytesPerMinute: 3 * MIB } })
   const [one, other] = [await limited.createKey(), await limited.createKey()]
   for (const key of [one, other]) {
     expect((await limited.post('/v1/messages', key, padded(MIB))).status).toBe(200)
@@ -352,7 +345,6 @@ test('an account sends so many bytes of bodies in a minute; more is 429 until so
     expect([refused.status, await refused.text()]).toEqual([429, RATE_LIMITED])
     expect(refused.headers.get('retry-after')).toMatch(/^([1-9]|[12]\d|30)$/)
   }
-  await limited.stop()
 })
 
 describe('where there is no room for a body', () => {

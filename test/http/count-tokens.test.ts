@@ -69,13 +69,12 @@ test('an empty balance counts, a disabled key does not', async () => {
 })
 
 test('it counts in the rate limit', async () => {
-  const strict = await startTestGateway({ upstreams: [upstream.url], limits: { requestsPerMinute: 2 } })
+  await using strict = await startTestGateway({ upstreams: [upstream.url], limits: { requestsPerMinute: 2 } })
   const key = await strict.createKey()
   const statuses = [await count(BODY, strict, key), await count(BODY, strict, key), await count(BODY, strict, key)].map(
     ({ status }) => status,
   )
   expect(statuses).toEqual([200, 200, 429])
-  await strict.stop()
 })
 
 test('an upstream without it is our 404, and no alarm', async () => {
@@ -112,7 +111,7 @@ test('what is no count is a broken upstream, however long or cut it is', async (
 })
 
 test('an upstream that hangs is 504, before its head and after it', async () => {
-  const hasty = await startTestGateway({ upstreams: [upstream.url], limits: { startTimeoutMs: 100, totalTimeoutMs: 5_000 } })
+  await using hasty = await startTestGateway({ upstreams: [upstream.url], limits: { startTimeoutMs: 100, totalTimeoutMs: 5_000 } })
   const key = await hasty.createKey()
   for (const next of [
     [{ stall: true }],
@@ -123,11 +122,10 @@ test('an upstream that hangs is 504, before its head and after it', async () => 
     expect([status, json]).toEqual([504, errorOf('server_error', 'Service timed out; retry later')])
   }
   script = nativeMessage({ input_tokens: 42 })
-  await hasty.stop()
 })
 
 test('a client that leaves takes its upstream call with it, and its place among the key’s requests is free again', async () => {
-  const narrow = await startTestGateway({ upstreams: [upstream.url], limits: { concurrentRequests: 1 } })
+  await using narrow = await startTestGateway({ upstreams: [upstream.url], limits: { concurrentRequests: 1 } })
   const key = await narrow.createKey()
   const half = [head(200, { 'content-type': 'application/json', 'content-length': '100' }), { bytes: '{' }]
   for (const next of [[{ stall: true }], [...half, { stall: true }]] as Script[]) {
@@ -147,7 +145,6 @@ test('a client that leaves takes its upstream call with it, and its place among 
   const lines = narrow.logLines().filter(({ outcome }) => outcome === 'leaver')
   expect(lines).toMatchObject([{ route: PATH }, { route: PATH }])
   expect(lines.some((line) => 'cause' in line || 'refusal' in line)).toBe(false)
-  await narrow.stop()
 })
 
 test('it is validated as messages are, without `max_tokens`', async () => {

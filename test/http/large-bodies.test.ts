@@ -4,6 +4,7 @@ import { afterEach, expect, test } from 'bun:test'
 import { startBodyThread } from '../support/body-thread.ts'
 import { nativeMessage, startFakeUpstream } from '../support/fake-upstream.ts'
 import { MODEL_ID, startTestGateway, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts'
+import { until } from '../support/until.ts'
 
 const TEXT = 'x'.repeat(2_000_000)
 const BODIES: Readonly<Record<string, unknown>> = {
@@ -168,7 +169,7 @@ test('clients that leave while their bodies wait give everything back', async ()
   const asked = Array.from({ length: 4 }, () =>
     gateway.post('/v1/messages', secret, BODIES['/v1/messages'], { signal: leaving.signal }).catch(() => 'left'),
   )
-  while (threads.started === 0) await Bun.sleep(1)
+  await until(() => threads.started > 0)
   leaving.abort()
   expect(new Set(await Promise.all(asked))).toEqual(new Set(['left']))
   const deadline = performance.now() + 10_000
@@ -181,7 +182,7 @@ test('clients that leave while their bodies wait give everything back', async ()
 test('told to end while a body is read, it refuses that one as every new request, and ends the thread', async () => {
   const { threads, secret } = await start()
   const asked = gateway.post('/v1/messages', secret, BODIES['/v1/messages'])
-  while (threads.started === 0) await Bun.sleep(1)
+  await until(() => threads.started > 0)
   const drained = gateway.drain()
   expect((await asked).status).toBe(503)
   await drained

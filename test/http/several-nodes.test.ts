@@ -7,9 +7,10 @@ import { afterEach, expect } from 'bun:test'
 import { MESSAGE } from '../support/answered-gateway.ts'
 import { type FakeUpstream, nativeMessage, type Script, startFakeUpstream } from '../support/fake-upstream.ts'
 import { MODEL_ID, startTestGateway, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts'
-import { throughPort, until } from '../support/nodes.ts'
+import { throughPort } from '../support/nodes.ts'
 import { postgres, postgresTest } from '../support/postgres.ts'
 import { tcpProxyThread } from '../support/tcp-proxy.ts'
+import { until } from '../support/until.ts'
 
 let ending: (() => Promise<void> | void)[] = []
 afterEach(async () => {
@@ -56,19 +57,19 @@ postgresTest('a key runs its requests at once once over two gateways, and what h
   const { a, b, upstream, secret } = await startTwo({ limits: { concurrentRequests: 2 }, script })
   const statuses: number[] = []
   const all = Array.from({ length: 8 }, async (_, n) => void statuses.push((await ask(n % 2 === 0 ? a : b, secret)).status))
-  await until('the others are refused', () => statuses.length === 6)
+  await until(() => statuses.length === 6, 'the others are refused')
   expect(statuses).toEqual(Array(6).fill(429))
-  await until('two run', () => upstream.requests.length === 2)
+  await until(() => upstream.requests.length === 2, 'two run')
   expect((await ask(a, secret)).status).toBe(429)
   expect((await ask(b, secret)).status).toBe(429)
   gate.resolve()
   await Promise.all(all)
   expect(statuses.filter((status) => status === 200)).toHaveLength(2)
   for (const gateway of [a, b])
-    await until('each can have both', async () => {
+    await until(async () => {
       const both = await Promise.all([ask(gateway, secret), ask(gateway, secret)])
       return both.every(({ status }) => status === 200)
-    })
+    }, 'each can have both')
 })
 
 postgresTest('an answer is remembered by the node that gave it; another one asks for the full input', async () => {
@@ -106,18 +107,18 @@ postgresTest(
       return [answer.status, await answer.json()]
     }
     const ready = () => Promise.all([gateway.url, gateway.operatorUrl].map((at) => probe(`${at}/readyz`)))
-    await until('it is ready', async () => (await ready()).every(([status]) => status === 200))
+    await until(async () => (await ready()).every(([status]) => status === 200), 'it is ready')
     crossing.part()
     const isHeardOf = async (): Promise<boolean> => (await ready()).some(([status]) => status === 200)
-    await until('it is not heard of', async () => !(await isHeardOf()), 10_000)
+    await until(async () => !(await isHeardOf()), 'it is not heard of')
     const notHeardOf = [503, { status: 'node is not heard of by Postgres' }]
     expect(await ready()).toEqual([notHeardOf, notHeardOf] as never)
     expect(await probe(`${gateway.url}/livez`)).toEqual([200, { status: 'ok' }])
     expect((await ask(gateway, secret)).status).toBe(503)
     expect(upstream.requests).toHaveLength(1)
     crossing.heal()
-    await until('it is ready again', isHeardOf, 20_000)
-    await until('it answers', async () => (await ask(gateway, secret)).status === 200)
+    await until(isHeardOf, 'it is ready again')
+    await until(async () => (await ask(gateway, secret)).status === 200, 'it answers')
   },
   60_000,
 )

@@ -120,8 +120,8 @@ test('the gateway closes the connection of a body that it waits for no longer', 
 })
 
 test('the total limit of a request counts from its first byte, so a slow body leaves less for the answer', async () => {
-  const upstream = await startFakeUpstream({ answer: () => [{ stall: true }] })
-  const hasty = await startTestGateway({ upstreams: [upstream.url], limits: { totalTimeoutMs: 1_200 } })
+  using upstream = await startFakeUpstream({ answer: () => [{ stall: true }] })
+  await using hasty = await startTestGateway({ upstreams: [upstream.url], limits: { totalTimeoutMs: 1_200 } })
   const secret = await hasty.createKey()
   const answers = [BODY, `${BODY.slice(0, -1)},"stream":true}`].map(async (body) => {
     const startedAt = performance.now()
@@ -136,8 +136,6 @@ test('the total limit of a request counts from its first byte, so a slow body le
     [504, true],
     [504, true],
   ])
-  await hasty.stop()
-  upstream.stop()
 })
 
 test('a client that leaves in the middle of its body costs nothing and leaves nothing behind', async () => {

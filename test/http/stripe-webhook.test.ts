@@ -78,8 +78,7 @@ test('what is forged or too large is refused, and nothing of it is in the log', 
 test('only POST, only where Stripe is configured, and not in the API’s description', async () => {
   expect((await fetch(`${gateway.url}/webhooks/stripe`)).status).toBe(404)
   expect(await (await fetch(`${gateway.url}/openapi.json`)).text()).not.toContain('webhooks/stripe')
-  const bare = await startTestGateway()
+  await using bare = await startTestGateway()
   const answer = await post(bare, '{}')
   expect([answer.status, await answer.json()]).toMatchObject([404, { error: { message: 'The requested API endpoint does not exist' } }])
-  await bare.stop()
 })

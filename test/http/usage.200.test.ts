@@ -13,6 +13,7 @@ import { type AnsweredGateway, startAnsweredGateway } from '../support/answered-
 import { frame, nativeMessage, nativeStream, type Script } from '../support/fake-upstream.ts'
 import { MODEL_ID, type ReceiptRow } from '../support/gateway.ts'
 import { sha256 } from '../support/ledger.ts'
+import { until } from '../support/until.ts'
 
 type Item = Readonly<Record<string, unknown>> & Readonly<{ request_id: string; cost_usd_exact: string; settled_at: string; usage: object }>
 type List = Readonly<{ object: string; data: readonly Item[]; has_more: boolean; next_cursor: string | null }>
@@ -407,12 +408,12 @@ test('while the ledger is not at its path, and while it is not sound, the key sa
     expect([(await gateway.post('/v1/messages', secret, asked)).status, (await key()).would_be_refused]).toEqual([200, null])
     damaged.mockRestore()
     renameSync(gateway.ledgerPath, `${gateway.ledgerPath}.away`)
-    while (gateway.world.ledger.isWritable()) await Bun.sleep(20)
+    await until(() => !gateway.world.ledger.isWritable())
     const refused = await gateway.post('/v1/messages', secret, asked)
     const { error } = (await refused.json()) as { error: { type: string; message: string } }
     expect((await key()).would_be_refused).toMatchObject({ reason: 'unavailable', status: refused.status, ...error })
     renameSync(`${gateway.ledgerPath}.away`, gateway.ledgerPath)
-    while (!gateway.world.ledger.isWritable()) await Bun.sleep(20)
+    await until(() => gateway.world.ledger.isWritable())
     expect((await key()).would_be_refused).toBeNull()
   } finally {
     await alone.stop()
@@ -429,7 +430,7 @@ test('what runs is held, and refuses the next where it holds everything', async 
     messages: [{ role: 'user', content: 'Hi' }],
   })
   try {
-    while (stage.gateway.holds().length === 0) await Bun.sleep(2)
+    await until(() => stage.gateway.holds().length > 0)
     const [hold] = stage.gateway.holds()
     expect(await read<object>(secret, '/v1/dashboard/key')).toMatchObject({
       running_requests: 1,

@@ -9,7 +9,7 @@ import type { Store } from '../../src/ledger/store.ts'
 import type { Answer, Committed, LeaseAnswer, LeaseAsk, Task } from '../../src/ledger/task.ts'
 import { Wallets } from '../../src/ledger/wallets.ts'
 import { holdRequest, makeFolder, settlement, usd } from '../support/ledger.ts'
-import { until } from '../support/nodes.ts'
+import { until } from '../support/until.ts'
 
 const GRANTED: LeaseAnswer = {
   verdict: 'granted',
@@ -76,16 +76,16 @@ test('while what the spill keeps cannot be replayed no lease is moved, though th
   const { loop, settle, state, told, answers } = makeLoop()
   state.canApply = false
   loop.add([{ number: 1, task: settle('req_1') }])
-  await until('it is spilled', () => answers().some(({ number, answer }) => number === 1 && answer === 'spilled'))
+  await until(() => answers().some(({ number, answer }) => number === 1 && answer === 'spilled'), 'it is spilled')
   state.canApply = true
   state.canReplay = false
   loop.add([{ number: 2, task: { kind: 'ask', ask } }])
-  await until('it is answered', () => answers().some(({ number }) => number === 2))
+  await until(() => answers().some(({ number }) => number === 2), 'it is answered')
   expect(answers().at(-1)).toEqual({ number: 2, answer: 'unavailable' })
   expect(state.done).toEqual([])
   state.canReplay = true
   loop.add([{ number: 3, task: { kind: 'ask', ask } }])
-  await until('it is granted', () => answers().some(({ number }) => number === 3))
+  await until(() => answers().some(({ number }) => number === 3), 'it is granted')
   expect(answers().at(-1)).toEqual({ number: 3, answer: GRANTED })
   expect(state.done).toEqual(['replay', 'ask'])
   expect(told.flatMap(({ replayed = [] }) => replayed)).toEqual(['req_1'])
@@ -97,7 +97,7 @@ test('a lease is moved behind all settles that were sent before it, however many
   const settles = Array.from({ length: 2_500 }, (_, n) => ({ number: n + 1, task: settle(`req_${n}`) }))
   loop.add(settles)
   loop.add([{ number: 9_999, task: { kind: 'ask', ask } }])
-  await until('it is granted', () => answers().some(({ number }) => number === 9_999))
+  await until(() => answers().some(({ number }) => number === 9_999), 'it is granted')
   expect(state.done.indexOf('ask')).toBe(2_500)
   loop.close()
 })
@@ -106,16 +106,16 @@ test("a spill that somebody's lock keeps out of the ledger, however long it take
   const { loop, settle, state, answers } = makeLoop()
   state.canApply = false
   loop.add([{ number: 1, task: settle('req_1') }])
-  await until('it is spilled', () => answers().some(({ number, answer }) => number === 1 && answer === 'spilled'))
+  await until(() => answers().some(({ number, answer }) => number === 1 && answer === 'spilled'), 'it is spilled')
   state.canApply = true
   state.isLocked = true
   for (let number = 2; number < 22; number++) {
     loop.add([{ number, task: { kind: 'ask', ask } }])
-    await until('it is answered', () => answers().some(({ number: other }) => other === number))
+    await until(() => answers().some(({ number: other }) => other === number), 'it is answered')
     expect(state.apart).toEqual([1])
   }
   expect(state.heldReplays).toBeLessThan(5)
   state.isLocked = false
-  await until('it is replayed', () => state.done.includes('replay'))
+  await until(() => state.done.includes('replay'), 'it is replayed')
   loop.close()
 })

@@ -23,6 +23,7 @@ import {
   sha256,
   usd,
 } from '../support/ledger.ts'
+import { until } from '../support/until.ts'
 
 const RETRY_MS = 200
 
@@ -163,7 +164,7 @@ test('a full file system stops the spending and nothing else; the ledger comes b
   expect(balanceAt(path, 'key_a')).toMatchObject({ availablePicos: leftPicos })
 
   disk.free()
-  while (!ledger.isWritable()) await Bun.sleep(20)
+  await until(() => ledger.isWritable())
   expect(await ledger.hold(holdRequest('after', 'key_a', usd('0.001')))).toBe('held')
   expect(await ledger.settle(settlement('after', { input: 1 }))).toBe('settled')
   await ledger.close()
@@ -178,7 +179,7 @@ test('where there is no room for a spill the operator is told, and what was take
   const disk = smallDisk()
   if (disk === undefined) return
   const { ledger, faults } = await openTestLedger({ path: join(disk.folder, 'ledger.db'), retryMs: RETRY_MS, spillBytes: 8 * 1024 * 1024 })
-  while (faults.length === 0) await Bun.sleep(10)
+  await until(() => faults.length > 0)
   expect(faults).toEqual([expect.stringContaining('there is no room for a spill: while the disk is full, answers end in an error (ENOSPC')])
   await addKey(ledger, 'key_a', { balanceUsd: '1' })
   expect(await ledger.hold(holdRequest('req_1', 'key_a', usd('0.001')))).toBe('held')

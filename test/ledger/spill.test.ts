@@ -24,6 +24,7 @@ import {
   usd,
 } from '../support/ledger.ts'
 import { startThread } from '../support/threads.ts'
+import { until } from '../support/until.ts'
 
 const SPILL_BYTES = 64 * 1024
 const COST = 3_000_000n
@@ -60,7 +61,7 @@ async function fillSpill(count: number, path?: string) {
   const tasks = Array.from({ length: count }, (_, n) => ({ number: n + 1, task: settle(`req_${n}`) }))
   fail(true)
   loop.add([...tasks, { number: count + 1, task: { kind: 'unmark', requestId: 'req_voided' } }], machine.wallets.prices)
-  while (answersIn(told).length < count + 1) await Bun.sleep(5)
+  await until(() => answersIn(told).length >= count + 1)
   return place
 }
 
@@ -72,7 +73,7 @@ test('what cannot be committed is kept and acknowledged, and is in the ledger on
   expect(told.at(-1)?.spillBytes).toBeGreaterThan(300 * 100)
   expect(told.map(({ commitMs }) => commitMs)).toEqual(told.map(() => undefined))
   fail(false)
-  while (told.at(-1)?.isWritable !== true) await Bun.sleep(5)
+  await until(() => told.at(-1)?.isWritable === true)
   expect(told.at(-1)?.spillBytes).toBe(0)
   expect(told.flatMap(({ replayed = [] }) => replayed)).toHaveLength(300)
   expect(spill.isEmpty).toBeTrue()
@@ -85,14 +86,14 @@ test('a write that comes behind a full spill is committed behind it, not before'
   const { machine, told, fail, loop, settle } = await fillSpill(200)
   fail(false)
   loop.add([{ number: 900, task: settle('req_late') }])
-  while (!told.some(({ settled }) => settled.includes(900))) await Bun.sleep(5)
+  await until(() => told.some(({ settled }) => settled.includes(900)))
   const replayedAt = told.findIndex(({ replayed = [] }) => replayed.length > 0)
   expect(replayedAt).toBeGreaterThan(-1)
   expect(replayedAt).toBeLessThan(told.findIndex(({ settled }) => settled.includes(900)))
   expect(receiptsIn(machine.db)).toBe(201)
   expect(told.at(-1)?.commitMs).toBeGreaterThan(0)
   loop.add([{ number: 901, task: { kind: 'keyStates', keyIds: ['key_a'] } }])
-  while (!told.some(({ answers }) => answers.some(({ number }) => number === 901))) await Bun.sleep(5)
+  await until(() => told.some(({ answers }) => answers.some(({ number }) => number === 901)))
   expect(told.at(-1)?.commitMs).toBeUndefined()
   loop.close()
 })
@@ -217,7 +218,7 @@ test('a receipt that another process wrote meanwhile is corrected by the differe
   await ledger.operate(createKey('key_a', { balanceUsd: '10' }))
   expect(await ledger.findKey(new Uint8Array(32))).toBeUndefined()
   expect(await ledger.hold(holdRequest('req_1', 'key_a', usd('0.1')))).toBe('held')
-  while (new Database(path, { readonly: true }).query('SELECT 1 FROM marks').all().length === 0) await Bun.sleep(10)
+  await until(() => new Database(path, { readonly: true }).query('SELECT 1 FROM marks').all().length > 0)
   // What a second writer does that takes the first for dead.
   const thief = openMachine(path, 'thief')
   expect(thief.ledger.recover(NOW)).toBe(1)

@@ -27,7 +27,7 @@ const withBugIn =
 const startThread = (): Worker => new Worker(new URL('../../src/ledger/thread.ts', import.meta.url))
 
 test('a request that fails by a bug is a 500 whose alarm says where', async () => {
-  const gateway = await startTestGateway({ wrapLedger: withBugIn('hold') })
+  await using gateway = await startTestGateway({ wrapLedger: withBugIn('hold') })
   const secret = await gateway.createKey()
   const answer = await gateway.post('/v1/messages', secret, { model: MODEL_ID, max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] })
   expect(answer.status).toBe(500)
@@ -41,18 +41,16 @@ test('a request that fails by a bug is a 500 whose alarm says where', async () =
     },
   ])
   expect(JSON.stringify(gateway.logLines())).not.toContain('canary')
-  await gateway.stop()
 })
 
 test('an operator’s command that meets a bug in the gateway is told so, and the alarm says where', async () => {
-  const gateway = await startTestGateway({ wrapLedger: withBugIn('operate') })
+  await using gateway = await startTestGateway({ wrapLedger: withBugIn('operate') })
   const operation = { kind: 'createAccount', accountId: 'acc_1', name: 'acme', topUp: null, now: 1 } as const
   expect(await operateThroughSocket(gateway.ledgerPath, operation, ACT)).toEqual({ result: 'unavailable' })
   expect(gateway.logLines()).toContainEqual(
     expect.objectContaining({ alarm: 'an operation failed by a bug', error: 'RangeError', at: expect.stringMatching(HERE) }),
   )
   expect(JSON.stringify(gateway.logLines())).not.toContain('canary')
-  await gateway.stop()
 })
 
 test('an answer that cannot be remembered is an alarm that says where', () => {
@@ -63,7 +61,7 @@ test('an answer that cannot be remembered is an alarm that says where', () => {
 })
 
 test('a bug in a ledger’s write is an alarm that says where, and its neighbours are written', async () => {
-  const gateway = await startTestGateway({ startThread })
+  await using gateway = await startTestGateway({ startThread })
   const odd = { kind: 'createKey', topUp: 'canary' } as unknown as Parameters<typeof gateway.ledger.operate>[0]
   const [answer] = await Promise.all([gateway.ledger.operate(odd), gateway.createKey()])
   expect(answer).toEqual({ result: 'unavailable' })
@@ -75,7 +73,6 @@ test('a bug in a ledger’s write is an alarm that says where, and its neighbour
     at: expect.stringMatching(/^src\/ledger\//),
   })
   expect(JSON.stringify(gateway.logLines())).not.toContain('canary')
-  await gateway.stop()
 })
 
 test('a ledger thread that dies of a bug says where before another takes its place', async () => {

@@ -3,7 +3,8 @@
 import { afterAll, expect, test } from 'bun:test'
 import type { FormatName } from '../../src/core/format.ts'
 import { frame, nativeStream, nativeStreamUntilClose, type Script, type StreamPiece, textFrames } from '../support/fake-upstream.ts'
-import { endOf, FORMATS, startStage, until } from '../support/stage.ts'
+import { endOf, FORMATS, startStage } from '../support/stage.ts'
+import { until } from '../support/until.ts'
 
 const UNAVAILABLE = { type: 'server_error', message: 'Service temporarily unavailable; retry later' }
 const PROVIDER = { type: 'server_error', message: 'Temporary provider issue on our side, retry in a minute' }

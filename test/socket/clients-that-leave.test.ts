@@ -5,16 +5,17 @@ import type { FormatName } from '../../src/core/format.ts'
 import { errorAnswer, frame, nativeMessage, nativeStream, type Script, textFrames } from '../support/fake-upstream.ts'
 import { MODEL_ID, type ReceiptRow, startTestGateway } from '../support/gateway.ts'
 import { connectRaw, type RawConnection, rawRequest } from '../support/raw-client.ts'
-import { FORMATS, startStage, until } from '../support/stage.ts'
+import { FORMATS, startStage } from '../support/stage.ts'
+import { startWatch, until } from '../support/until.ts'
 
-const stage = await startStage({ timings: { leaverGraceMs: 60, firstEventWaitMs: 20, leaverStartWaitMs: 2_000 } })
+const stage = await startStage({ timings: { leaverGraceMs: 60, firstEventWaitMs: 20 } })
 const { gateway, upstream, play, askRaw } = stage
 /** Waits for an answer's beginning no longer than a test can. */
 const hasty = await startStage({ timings: { firstEventWaitMs: 20, leaverStartWaitMs: 100 } })
 /** Its status waits for the first event longer than the test takes. */
-const patient = await startStage({ timings: { firstEventWaitMs: 10_000 } })
+const patient = await startStage({ timings: { firstEventWaitMs: 60_000 } })
 /** Waits for final figures longer than a busy machine needs to see that a client has left. */
-const lenient = await startStage({ timings: { leaverGraceMs: 5_000 } })
+const lenient = await startStage({ timings: { leaverGraceMs: 60_000 } })
 afterAll(() => Promise.all([stage.stop(), hasty.stop(), patient.stop(), lenient.stop()]))
 
 /** Forty bytes of text: ten tokens by estimate. */
@@ -48,10 +49,13 @@ async function leaving(
     const request = await upstream.arrival(index)
     if (seen !== undefined) await raw.until(has(seen))
     leave(raw)
-    await until(() => request.abortedAtMs !== undefined, 'the upstream to be let go', 2_000)
+    await until(() => request.abortedAtMs !== undefined, 'the upstream to be let go')
     raw.reset()
   })
 }
+
+/** Until the gateway has seen that a client left, which it hears of in its next turn: it runs on the loop of this test. */
+const TURNS_MS = 20
 
 /** Moves after which the client may have left: it waits for the test's word. */
 let gone = Promise.withResolvers<void>()
@@ -73,7 +77,7 @@ test('who leaves before the answer began is waited for until it does, and pays t
         ]) {
           const [receipt] = await leaving(format, script(), seen, (raw) => {
             leave(raw)
-            setTimeout(() => gone.resolve(), 20)
+            setTimeout(() => gone.resolve(), TURNS_MS)
           })
           expect(receipt).toMatchObject({ ...begun, costPicos: INPUT + 15_000_000n })
         }
@@ -91,7 +95,7 @@ test('an answer that does not begin within a minute of its leaver costs nothing,
         const raw = await hasty.askRaw({ format, stream: true })
         const request = await hasty.upstream.arrival(index)
         raw.reset()
-        await until(() => request.abortedAtMs !== undefined, 'the upstream to be let go', 2_000)
+        await until(() => request.abortedAtMs !== undefined, 'the upstream to be let go')
       })
       expect(receipts).toEqual([])
     }
@@ -114,7 +118,7 @@ test('an upstream that fails for a client that has left before the answer began 
         const raw = await askRaw({ format, stream: true })
         await upstream.arrival(index)
         raw.reset()
-        await Bun.sleep(20)
+        await Bun.sleep(TURNS_MS)
         gone.resolve()
         await gateway.idle()
       })
@@ -132,7 +136,7 @@ test('an upstream that refuses us is named in the line of its request and alarms
     const raw = await patient.askRaw({ format, stream: true })
     await patient.upstream.arrival(index)
     raw.reset()
-    await Bun.sleep(20)
+    await Bun.sleep(TURNS_MS)
     gone.resolve()
     await patient.gateway.idle()
     expect(patient.gateway.logLines().slice(lines)).toMatchObject([
@@ -142,36 +146,33 @@ test('an upstream that refuses us is named in the line of its request and alarms
 })
 
 test('a client that left keeps its place among the key’s requests until the answer began', async () => {
-  const narrow = await startStage({ limits: { concurrentRequests: 1 }, timings: { firstEventWaitMs: 20 } })
+  await using narrow = await startStage({ limits: { concurrentRequests: 1 }, timings: { firstEventWaitMs: 20 } })
   narrow.play(nativeStream(onceGone(), start, STALL))
   const raw = await narrow.askRaw({ stream: true })
   const request = await narrow.upstream.arrival(0)
   raw.reset()
-  await Bun.sleep(50)
+  await Bun.sleep(TURNS_MS)
   expect((await narrow.ask({ stream: true })).status).toBe(429)
   gone.resolve()
-  await until(() => request.abortedAtMs !== undefined, 'the upstream to be let go', 1_000).catch(() => undefined)
-  expect(request.abortedAtMs).toBeDefined()
+  await until(() => request.abortedAtMs !== undefined, 'the upstream to be let go')
   await narrow.gateway.idle()
   narrow.play(nativeStream(start, open, delta, close, stopReason, stop))
   await until(() => narrow.gateway.receipts().length === 1, 'the receipt')
   const next = await narrow.ask({ stream: true })
   expect([next.status, await next.text()]).toMatchObject([200, expect.stringContaining('Forty')])
-  await narrow.stop()
 })
 
 test('a shutdown does not wait out the minute of a client that has left', async () => {
-  const closing = await startStage({ limits: { drainMs: 100 }, timings: { firstEventWaitMs: 20 } })
+  await using closing = await startStage({ limits: { drainMs: 100 }, timings: { firstEventWaitMs: 20 } })
   closing.play([STALL])
   const raw = await closing.askRaw({ stream: true })
   await closing.upstream.arrival(0)
   raw.reset()
-  await Bun.sleep(20)
-  const beganMs = performance.now()
+  await Bun.sleep(TURNS_MS)
+  using watch = startWatch()
   await closing.gateway.drain()
-  expect(performance.now() - beganMs).toBeLessThan(5_000)
+  expect(watch.ms()).toBeLessThan(5_000)
   expect([closing.gateway.holds(), closing.gateway.receipts(), closing.gateway.verify()]).toEqual([[], [], []])
-  await closing.stop()
 })
 
 test('a stream holds the memory of its body only until the upstream answers', async () => {
@@ -183,8 +184,8 @@ test('a stream holds the memory of its body only until the upstream answers', as
     await raw.until(has(': ok'))
     gone.resolve()
     await raw.until(has('\n\n'))
-    await until(() => memory.bytes === 0, 'the memory of the body', 1_000).catch(() => undefined)
-    expect([format, memory.bytes, gateway.holds().length]).toEqual([format, 0, 1])
+    await until(() => memory.bytes === 0, 'the memory of the body')
+    expect([format, gateway.holds().length]).toEqual([format, 1])
     raw.reset()
     await gateway.idle()
   }
@@ -212,14 +213,15 @@ test('what the upstream writes after the client has left is not charged by estim
   const more = Array.from({ length: 10 }, () => [{ delayMs: 4 }, delta]).flat()
   for (const format of FORMATS) {
     const raw = await (async () => {
-      play(nativeStream(start, open, delta, { delayMs: 30 }, ...more, STALL))
+      play(nativeStream(start, open, delta, onceGone(), ...more, STALL))
       return await askRaw({ format, stream: true })
     })()
     const [receipt] = await stage.receiptsOf(async () => {
       await raw.until(has('Forty'))
       raw.reset()
+      setTimeout(() => gone.resolve(), TURNS_MS)
     })
-    expect(receipt?.outputTokens).toBeLessThanOrEqual(20)
+    expect(receipt?.outputTokens).toBe(10)
   }
 })
 
@@ -235,7 +237,7 @@ test('who leaves after the final figures pays exactly those, also when they arri
       const raw = await lenient.askRaw({ format, stream: true })
       await raw.until(has('Forty'))
       raw.reset()
-      setTimeout(() => gone.resolve(), 100)
+      setTimeout(() => gone.resolve(), TURNS_MS)
     })
     expect(within).toMatchObject(exact)
   }
@@ -259,14 +261,15 @@ test('who leaves after the end has a complete receipt', async () => {
 test('a client that leaves a whole answer leaves it running: it is finished and charged exactly', async () => {
   const usage = { input_tokens: 20, output_tokens: 9 }
   const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [{ type: 'text', text: 'x'.repeat(400) }], usage }
-  play([{ delayMs: 60 }, ...nativeMessage({ ...message, stop_reason: 'end_turn' })])
   for (const format of FORMATS) {
     for (const leave of DEPARTURES) {
+      play([onceGone(), ...nativeMessage({ ...message, stop_reason: 'end_turn' })])
       const index = upstream.requests.length
       const receipts = await stage.receiptsOf(async () => {
         const raw = await askRaw({ format })
         await upstream.arrival(index)
         leave(raw)
+        setTimeout(() => gone.resolve(), TURNS_MS)
       })
       expect(receipts).toHaveLength(1)
       expect(receipts[0]).toMatchObject({ usageSource: 'final', outcome: 'leaver', inputTokens: 20, outputTokens: 9 })
@@ -279,9 +282,9 @@ test('a client that leaves while its body is still coming costs nothing and hold
   const before = upstream.requests.length
   const receipts = await stage.receiptsOf(async () => {
     const raw = await askRaw({ stream: true }, { 'content-length': '5000' })
-    await Bun.sleep(20)
+    await Bun.sleep(TURNS_MS)
     raw.reset()
-    await Bun.sleep(20)
+    await Bun.sleep(TURNS_MS)
   })
   expect([receipts, upstream.requests.length]).toEqual([[], before])
 })
@@ -309,9 +312,9 @@ test('200 streams dropped at once are all settled, and the gateway goes on', asy
         askRaw({ format: FORMATS[index % 3] ?? 'chat', stream: true }, { authorization: `Bearer ${secret}` }),
       ),
     )
-    await Promise.all(clients.map((raw) => raw.until(has('Forty'), 20_000)))
+    await Promise.all(clients.map((raw) => raw.until(has('Forty'))))
     for (const raw of clients) raw.reset()
-    await gateway.idle(20_000)
+    await gateway.idle()
   })
   expect(receipts).toHaveLength(200)
   expect(new Set(receipts.map(({ outcome, costPicos }) => `${outcome} ${costPicos}`))).toEqual(
@@ -325,7 +328,7 @@ test('200 streams dropped at once are all settled, and the gateway goes on', asy
 }, 60_000)
 
 test('the embedded simulator is let go like any upstream', async () => {
-  const simulated = await startTestGateway({ timings: { leaverGraceMs: 20 } })
+  await using simulated = await startTestGateway({ timings: { leaverGraceMs: 20 } })
   const secret = await simulated.createKey()
   const body = { model: MODEL_ID, max_tokens: 4_000, stream: true, messages: [{ role: 'user', content: 'Tell me a long story, please.' }] }
   const raw = await connectRaw(simulated.url)
@@ -335,5 +338,4 @@ test('the embedded simulator is let go like any upstream', async () => {
   await simulated.idle()
   expect(simulated.receipts()).toMatchObject([{ outcome: 'leaver', waivedPicos: 0n }])
   expect(simulated.verify()).toEqual([])
-  await simulated.stop()
 })

@@ -14,8 +14,9 @@ import {
   startFakeUpstream,
   textFrames,
 } from '../support/fake-upstream.ts'
-import { FORMATS, startStage, until } from '../support/stage.ts'
+import { FORMATS, startStage } from '../support/stage.ts'
 import { transportOfTests } from '../support/transport.ts'
+import { until } from '../support/until.ts'
 
 const OVERLOADED = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }
 const MESSAGE = {
@@ -124,7 +125,7 @@ describe('the next upstream answers after', () => {
 })
 
 test('what a customer did wrong, and a stream that has begun, are not tried elsewhere', async () => {
-  const stage = await startStage({ upstreams: [second.url] })
+  await using stage = await startStage({ upstreams: [second.url] })
   secondScript = nativeStream(...textFrames('Good morning'))
   const before = second.requests.length
   stage.play(errorAnswer(400, { type: 'error', error: { type: 'invalid_request_error', message: 'max_tokens: too many' } }))
@@ -135,11 +136,10 @@ test('what a customer did wrong, and a stream that has begun, are not tried else
   expect(await broken.text()).toContain('event: error')
   expect(second.requests).toHaveLength(before)
   expect(await stage.receiptOf(broken)).toMatchObject({ outcome: 'fault', attempts: 1, costPicos: 0n, upstream: { name: 'upstream-0' } })
-  await stage.stop()
 })
 
 test('where nobody answers the last fault is told, nothing is charged, and what may have cost us money is on record', async () => {
-  const stage = await startStage({ upstreams: [second.url, 'http://127.0.0.1:1'] })
+  await using stage = await startStage({ upstreams: [second.url, 'http://127.0.0.1:1'] })
   stage.play([{ reset: true }])
   secondScript = nativeMessage({ type: 'other' })
   const answer = await stage.ask({ stream: false })
@@ -153,11 +153,10 @@ test('where nobody answers the last fault is told, nothing is charged, and what 
     { attempt: calls + 1, upstream: 'upstream-1', status: 200, cause: 'malformed' },
   ])
   expect(await stage.gateway.world.metrics.render()).toContain('tollgate_upstream_breaker{upstream="upstream-2",model="vendor-sonnet-1"} 1')
-  await stage.stop()
 })
 
 test('an answer that is too deep to be handed on is not bought a second time, and what it cost is on record', async () => {
-  const stage = await startStage({ upstreams: [second.url] })
+  await using stage = await startStage({ upstreams: [second.url] })
   const deep = `${'['.repeat(200)}${']'.repeat(200)}`
   const usage = { input_tokens: 100_000, output_tokens: 60_000 }
   const text = JSON.stringify({ ...MESSAGE, content: [{ type: 'tool_use', id: 't', name: 'f', input: 'DEEP' }], usage }).replace(
@@ -171,11 +170,10 @@ test('an answer that is too deep to be handed on is not bought a second time, an
   await until(() => stage.gateway.attempts().length > 0, 'the attempt')
   expect(second.requests).toHaveLength(before)
   expect(stage.gateway.attempts()).toMatchObject([{ cause: 'malformed', basis: 'final', inputTokens: 100_000, outputTokens: 60_000 }])
-  await stage.stop()
 })
 
 test('nobody else is asked for a client that has left, unless its answer is kept for it', async () => {
-  const stage = await startStage({ upstreams: [second.url] })
+  await using stage = await startStage({ upstreams: [second.url] })
   secondScript = nativeStream(...textFrames('Good morning'))
   for (const header of [undefined, 'again']) {
     const { promise: gate, resolve: open } = Promise.withResolvers<void>()
@@ -190,11 +188,10 @@ test('nobody else is asked for a client that has left, unless its answer is kept
     await stage.gateway.idle()
     expect(second.requests.length - before).toBe(header === undefined ? 0 : 1)
   }
-  await stage.stop()
 })
 
 test('what one request names and the upstream has not is failed over, and takes the upstream from nobody', async () => {
-  const stage = await startStage({ upstreams: [second.url] })
+  await using stage = await startStage({ upstreams: [second.url] })
   secondScript = nativeStream(...textFrames('Good morning'))
   stage.play(errorAnswer(404, { type: 'error', error: { type: 'not_found_error', message: 'file_1 not found' } }))
   const first = await stage.ask({ stream: true })
@@ -203,5 +200,4 @@ test('what one request names and the upstream has not is failed over, and takes 
   expect(await (await stage.ask({ stream: true })).text()).toContain('Good evening')
   await stage.gateway.idle()
   expect(stage.gateway.receipts().map(({ upstream }) => upstream?.name)).toEqual(['upstream-1', 'upstream-0'])
-  await stage.stop()
 })

@@ -4,7 +4,8 @@ import { afterAll, expect, test } from 'bun:test'
 import { picos } from '../../src/core/money.ts'
 import { nativeMessage, nativeStream, textFrames } from '../support/fake-upstream.ts'
 import { usd } from '../support/ledger.ts'
-import { FORMATS, startStage, until } from '../support/stage.ts'
+import { FORMATS, startStage } from '../support/stage.ts'
+import { until } from '../support/until.ts'
 import { makeTestModel } from '../support/world.ts'
 
 const rates = { ...makeTestModel().rates, serverToolUse: usd('0.01') }

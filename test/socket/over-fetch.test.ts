@@ -25,11 +25,10 @@ for (const file of FILES) describe(file, () => overFetch(() => import(`./${file}
 describe('all of them', () =>
   overFetch(() => {
     test('reach their upstreams by fetch', async () => {
-      const stage = await startStage()
+      await using stage = await startStage()
       stage.play(nativeStream(...textFrames('Good morning')))
       using calls = spyOn(globalThis, 'fetch')
       await (await stage.ask()).text()
       expect(calls.mock.calls.map(([url]) => String(url))).toContain(`${stage.upstream.url}/v1/messages`)
-      await stage.stop()
     })
   }))

@@ -6,7 +6,8 @@
 import { afterAll, expect, test } from 'bun:test'
 import { statSync } from 'node:fs'
 import { nativeMessage, nativeStream, textFrames } from '../support/fake-upstream.ts'
-import { startStage, until } from '../support/stage.ts'
+import { startStage } from '../support/stage.ts'
+import { until } from '../support/until.ts'
 
 const stage = await startStage({ limits: { concurrentRequests: 200 } })
 const { gateway, play, askRaw, upstream } = stage
@@ -17,7 +18,7 @@ const STALL = { stall: true } as const
 const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` })
 
 test('a key has so many requests at once, and the next is let in as soon as one has ended', async () => {
-  const narrow = await startStage({ limits: { concurrentRequests: 2 } })
+  await using narrow = await startStage({ limits: { concurrentRequests: 2 } })
   narrow.play(nativeStream(start, STALL))
   const running = [await narrow.askRaw({ stream: true }), await narrow.askRaw({ stream: true })]
   await Promise.all(running.map((raw) => raw.until((bytes) => Buffer.from(bytes).includes('message_start'))))
@@ -41,7 +42,6 @@ test('a key has so many requests at once, and the next is let in as soon as one 
       expect(answer.status).not.toBe(429)
       await answer.text()
     }
-  await narrow.stop()
 })
 
 test('a balance that running requests hold is a reason to wait, one that is used up is not', async () => {

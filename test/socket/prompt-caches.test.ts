@@ -7,7 +7,7 @@ import { afterAll, expect, test } from 'bun:test'
 import { makeSimulator, type Simulator } from '../../src/simulator/simulator.ts'
 import type { UpstreamPool } from '../../src/upstream/pool.ts'
 import { MODEL_ID, startTestGateway } from '../support/gateway.ts'
-import { until } from '../support/stage.ts'
+import { until } from '../support/until.ts'
 
 const UPSTREAMS = 3
 const cleanUps: (() => unknown)[] = []
@@ -128,7 +128,7 @@ test('an upstream that dies and comes back costs its own conversations one cold 
   await play(sessions, rangeOf(3, 6), ask, seen)
   comeBack()
   const [first] = members()
-  await until(() => first?.state(performance.now()) === 'half-open', 'the time for a probe', 10_000)
+  await until(() => first?.state(performance.now()) === 'half-open', 'the time for a probe')
   await play(sessions, rangeOf(6, 10), ask, seen)
   const cold = seen.map((inputs) => inputs.filter((input, turn) => turn > 0 && isCold(input, inputs[turn - 1])).length)
   const moved = cold.filter((count) => count > 0)

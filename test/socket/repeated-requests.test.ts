@@ -5,6 +5,7 @@ import { errorAnswer, nativeMessage, nativeStream, textFrames } from '../support
 import { startTestGateway } from '../support/gateway.ts'
 import { connectRaw, rawRequest } from '../support/raw-client.ts'
 import { FORMATS, question, startStage } from '../support/stage.ts'
+import { untilStill } from '../support/until.ts'
 
 const stage = await startStage()
 const { upstream, play, receiptsOf, gateway, secret } = stage
@@ -101,10 +102,11 @@ test('a client that leaves in the middle finds the whole answer later, charged o
 test('also one that took no bytes until it left: nobody is slow any more', async () => {
   play(nativeStream(START, ...textFrames('x'.repeat(7_000_000)).slice(1)))
   const [receipt] = await receiptsOf(async () => {
+    const arrival = upstream.arrival(upstream.requests.length)
     const connection = await stage.askRaw({ stream: true }, { 'idempotency-key': header })
-    await connection.until((received) => received.length > 0)
     connection.pause()
-    await Bun.sleep(100)
+    const request = await arrival
+    await untilStill(() => request.sentBytes, 'the client takes no bytes')
     connection.reset()
     await gateway.idle()
     const answer = await ask({ stream: true })
@@ -114,7 +116,7 @@ test('also one that took no bytes until it left: nobody is slow any more', async
 })
 
 test('an answer that was cut and charged is replayed as it was sent, with its error', async () => {
-  const short = await startTestGateway({ upstreams: [upstream.url], limits: { totalTimeoutMs: 300 } })
+  await using short = await startTestGateway({ upstreams: [upstream.url], limits: { totalTimeoutMs: 300 } })
   const key = await short.createKey()
   const { path, body } = question({ stream: true })
   const post = () => short.post(path, key, body, { headers: { ...headers(), authorization: `Bearer ${key}` } })
@@ -125,7 +127,6 @@ test('an answer that was cut and charged is replayed as it was sent, with its er
   const again = await post()
   expect([again.headers.get('idempotency-replayed'), await again.text()]).toEqual(['true', sent])
   expect(short.receipts().map(({ outcome, costPicos }) => [outcome, costPicos > 0n])).toEqual([['deadline', true]])
-  await short.stop()
 })
 
 test('a refusal of ours leaves the header free', async () => {
@@ -180,7 +181,7 @@ test('what has no room is sent and charged, and its repetition is refused for go
 })
 
 test('a restart that keeps answers in memory only forgets them, but not that they were charged', async () => {
-  const one = await startTestGateway({ upstreams: [upstream.url], limits: { keptAnswersBytes: 0 } })
+  await using one = await startTestGateway({ upstreams: [upstream.url], limits: { keptAnswersBytes: 0 } })
   const key = await one.createKey()
   const { path, body } = question({ stream: true })
   const post = (at: typeof one) => at.post(path, key, body, { headers: { ...headers('restart'), authorization: `Bearer ${key}` } })
@@ -188,12 +189,10 @@ test('a restart that keeps answers in memory only forgets them, but not that the
   await (await post(one)).text()
   await one.idle()
   await one.drain()
-  const two = await startTestGateway({ upstreams: [upstream.url], ledgerPath: one.ledgerPath, limits: { keptAnswersBytes: 0 } })
+  await using two = await startTestGateway({ upstreams: [upstream.url], ledgerPath: one.ledgerPath, limits: { keptAnswersBytes: 0 } })
   const calls = upstream.requests.length
   expect(await (await post(two)).text()).toContain('whose answer is no longer kept')
   expect(upstream.requests).toHaveLength(calls)
-  await two.stop()
-  await one.stop()
 })
 
 test('a thousand-fold storm of retries, cut after any number of bytes, is one charge', async () => {

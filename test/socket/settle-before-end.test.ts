@@ -3,7 +3,8 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { nativeMessage, nativeStream, textFrames } from '../support/fake-upstream.ts'
-import { endOf, eventsOf, FORMATS, startStage, until } from '../support/stage.ts'
+import { endOf, eventsOf, FORMATS, startStage } from '../support/stage.ts'
+import { until } from '../support/until.ts'
 
 /** The ledger's settles wait here until they are let through, or are refused as by a full disk. */
 let gate = Promise.withResolvers<void>()

@@ -13,19 +13,23 @@ import {
   type Script,
   textFrames,
 } from '../support/fake-upstream.ts'
-import { endOf, eventsOf, FORMATS, startStage, until } from '../support/stage.ts'
+import { endOf, eventsOf, FORMATS, startStage } from '../support/stage.ts'
+import { undisturbed, until } from '../support/until.ts'
 
-const stage = await startStage({ limits: { startTimeoutMs: 150 }, timings: { firstEventWaitMs: 60, heartbeatIdleMs: 40 } })
+const stage = await startStage({ timings: { firstEventWaitMs: 60, heartbeatIdleMs: 40 } })
+const hasty = await startStage({ limits: { startTimeoutMs: 150 } })
 const { upstream, play, ask } = stage
-afterAll(() => stage.stop())
+afterAll(() => Promise.all([stage.stop(), hasty.stop()]))
 
 const frames = textFrames('Good morning', { input_tokens: 20, output_tokens: 1 }, 9)
 const [start = '', ...rest] = frames
 
 test('a stream whose upstream is slow begins with its head and a comment, and goes on as if nothing had been', async () => {
-  play([{ delayMs: 120 }, ...nativeStream(...frames)])
   for (const format of FORMATS) {
+    const begun = Promise.withResolvers<void>()
+    play([{ when: begun.promise }, ...nativeStream(...frames)])
     const answer = await ask({ format, stream: true })
+    begun.resolve()
     const text = await answer.text()
     expect([format, answer.status, answer.headers.get('content-type'), text.startsWith(': ok\n\n')]).toEqual([
       format,
@@ -45,9 +49,11 @@ test('an upstream that fails after the head is told inside the stream, once, and
     nativeStream(frame('error', { error: { type: 'api_error' } })),
   ]
   for (const failure of failures) {
-    play([{ delayMs: 120 }, ...failure])
     for (const format of FORMATS) {
+      const begun = Promise.withResolvers<void>()
+      play([{ when: begun.promise }, ...failure])
       const answer = await ask({ format, stream: true })
+      begun.resolve()
       expect(answer.status).toBe(200)
       expect(endOf(format, await answer.text())).toMatchObject({ type: 'server_error' })
       expect(await stage.receiptOf(answer)).toBeUndefined()
@@ -58,22 +64,32 @@ test('an upstream that fails after the head is told inside the stream, once, and
 test('an idle stream is kept alive in the words of its format, between frames only', async () => {
   const half = Math.floor(start.length / 2)
   const delta = rest[1] ?? ''
-  play(
-    nativeStream(
-      start.slice(0, half),
-      { delayMs: 150 },
-      start.slice(half),
-      rest[0] ?? '',
-      delta.slice(0, 30),
-      { delayMs: 150 },
-      delta.slice(30),
-      ...rest.slice(2),
-    ),
-  )
-  const beats = { messages: 'event: ping\ndata: {"type": "ping"}\n\n', chat: ': keep-alive\n\n', responses: 'event: keepalive\n' }
+  const between = { messages: 'content_block_start', chat: '"role":"assistant"', responses: 'response.output_item.added' }
+  const ping = 'event: ping\ndata: {"type": "ping"}\n\n'
+  const comment = ': keep-alive\n\n'
+  /** In the first silence, before the format has begun, and in the second. */
+  const beats = { messages: [ping, ping], chat: [comment, comment], responses: [comment, 'event: keepalive\n'] } as const
   for (const format of FORMATS) {
-    const text = await (await ask({ format, stream: true })).text()
-    expect([format, text.split(beats[format]).length > 2]).toEqual([format, true])
+    const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    play(
+      nativeStream(
+        start.slice(0, half),
+        { when: first.promise },
+        start.slice(half),
+        rest[0] ?? '',
+        delta.slice(0, 30),
+        { when: second.promise },
+        delta.slice(30),
+        ...rest.slice(2),
+      ),
+    )
+    let text = ''
+    for await (const piece of (await ask({ format, stream: true })).body ?? []) {
+      text += Buffer.from(piece).toString()
+      if (text.includes(beats[format][0])) first.resolve()
+      const begun = text.lastIndexOf(between[format])
+      if (begun !== -1 && text.includes(beats[format][1], begun)) second.resolve()
+    }
     expect(endOf(format, text)).toBe('complete')
     const events = eventsOf(text)
     if (format === 'responses') expect(events.map(({ data }) => data['sequence_number'])).toEqual(events.map((_, index) => index))
@@ -116,19 +132,18 @@ test('a whole answer that does not come within the start limit is 504, and the u
     [head(200, { 'content-type': 'application/json', 'content-length': '100' }), { bytes: '{' }, { stall: true }],
   ]
   for (const script of late as readonly Script[]) {
-    play(script)
+    hasty.play(script)
     for (const format of FORMATS) {
-      const answer = await ask({ format })
+      const answer = await hasty.ask({ format })
       expect([format, answer.status]).toEqual([format, 504])
       expect(await answer.json()).toMatchObject({ error: { type: 'server_error', message: 'Service timed out; retry later' } })
-      await until(() => upstream.requests.at(-1)?.abortedAtMs !== undefined, 'the upstream to be left')
-      expect(await stage.receiptOf(answer)).toBeUndefined()
+      await until(() => hasty.upstream.requests.at(-1)?.abortedAtMs !== undefined, 'the upstream to be left')
+      expect(await hasty.receiptOf(answer)).toBeUndefined()
     }
   }
 })
 
 test('an error whose head came while the status waited has a status of its own, however its text drips', async () => {
-  const patient = await startStage({ timings: { firstEventWaitMs: 800, errorTextWaitMs: 600 } })
   const text = JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message: 'sonnet cannot do that' } })
   const drip = (bytes: string, everyMs: number): Script => [...bytes].flatMap((byte) => [{ delayMs: everyMs }, { bytes: byte }])
   const error = (status: number, length: number): Script => [
@@ -136,35 +151,41 @@ test('an error whose head came while the status waited has a status of its own, 
   ]
   const cases: readonly (readonly [what: string, script: Script, status: number, retryAfter: string | null])[] = [
     ['a head at once, a text without end', [...error(529, 1_000), ...drip('x'.repeat(300), 10), { stall: true }], 503, '7'],
-    ['a late head, a text without end', [{ delayMs: 400 }, ...error(503, 1_000), ...drip('x'.repeat(300), 10)], 503, '7'],
-    ['a late head and nothing after it', [{ delayMs: 400 }, ...error(529, 1_000), { stall: true }], 503, '7'],
-    ['a text after the wait for a first event', [...error(400, text.length), { delayMs: 900 }, { bytes: text }], 400, null],
-    ['a text in time', [...error(400, text.length), { delayMs: 300 }, { bytes: text }], 400, null],
+    ['a late head, a text without end', [{ delayMs: 300 }, ...error(503, 1_000), ...drip('x'.repeat(300), 10)], 503, '7'],
+    ['a late head and nothing after it', [{ delayMs: 300 }, ...error(529, 1_000), { stall: true }], 503, '7'],
+    ['a text after the wait for a first event', [...error(400, text.length), { delayMs: 750 }, { bytes: text }], 400, null],
+    ['a text in time', [...error(400, text.length), { delayMs: 200 }, { bytes: text }], 400, null],
   ]
-  // The requests are told apart by their output cap.
-  patient.play((request) => cases[(request.json() as { max_tokens: number }).max_tokens - 1]?.[1] ?? [])
-  await Promise.all(
-    cases.flatMap(([what, , status, retryAfter], index) =>
+  const told = await undisturbed(150, async () => {
+    await using patient = await startStage({ timings: { firstEventWaitMs: 600, errorTextWaitMs: 600 } })
+    // The requests are told apart by their output cap.
+    patient.play((request) => cases[(request.json() as { max_tokens: number }).max_tokens - 1]?.[1] ?? [])
+    const answers = cases.flatMap(([what], index) =>
       FORMATS.map(async (format) => {
         const cap = { [format === 'responses' ? 'max_output_tokens' : 'max_tokens']: index + 1 }
         const answer = await patient.ask({ format, stream: true, more: cap })
-        const told = [what, format, answer.status, answer.headers.get('retry-after')]
-        expect(told).toEqual([what, format, status, retryAfter])
-        expect(await answer.json()).toHaveProperty('error.message')
+        return [what, format, answer.status, answer.headers.get('retry-after'), await answer.text()] as const
       }),
-    ),
-  )
-  expect([patient.gateway.holds(), patient.gateway.receipts()]).toEqual([[], []])
-  await patient.stop()
+    )
+    const all = await Promise.all(answers)
+    expect([patient.gateway.holds(), patient.gateway.receipts()]).toEqual([[], []])
+    return all
+  })
+  const expected = cases.flatMap(([what, , ...status]) => FORMATS.map((format) => [what, format, ...status]))
+  expect(told.map((one) => one.slice(0, -1))).toEqual(expected)
+  for (const one of told) expect(JSON.parse(one[4])).toHaveProperty('error.message')
 })
 
 test('the times as they are: a status waits a second, and for the text of an error that began in it', async () => {
-  const real = await startStage()
+  await using real = await startStage()
   const answer = [head(529, { 'content-type': 'application/json', 'content-length': '1000', 'retry-after': '7' }), { stall: true }] as const
   real.play([{ delayMs: 770 }, ...answer])
-  const failed = await real.ask({ stream: true })
-  expect([failed.status, failed.headers.get('retry-after')]).toEqual([503, '7'])
-  await real.stop()
+  const failed = await undisturbed(100, async () => {
+    const failure = await real.ask({ stream: true })
+    await failure.text()
+    return [failure.status, failure.headers.get('retry-after')]
+  })
+  expect(failed).toEqual([503, '7'])
 })
 
 test('an error whose text never ends is answered all the same', async () => {

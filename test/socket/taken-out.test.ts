@@ -6,7 +6,8 @@ import { orderThroughSockets, upstreamsThroughSockets } from '../../src/operator
 import { socketsOf } from '../../src/operator/socket-files.ts'
 import { nativeMessage, nativeStream, startFakeUpstream, textFrames } from '../support/fake-upstream.ts'
 import { usd } from '../support/ledger.ts'
-import { startStage, until } from '../support/stage.ts'
+import { startStage } from '../support/stage.ts'
+import { until } from '../support/until.ts'
 import { makeTestModel } from '../support/world.ts'
 
 const usage = { input_tokens: 10, cache_creation_input_tokens: 1_000, cache_read_input_tokens: 0, output_tokens: 3 }

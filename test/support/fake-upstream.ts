@@ -18,6 +18,14 @@ export type Move =
   | Readonly<{ stall: true }>
 export type Script = readonly Move[]
 
+/** A stream whose last piece comes again for as long as the client reads. */
+export function* endlessStream(...pieces: readonly [...StreamPiece[], StreamPiece]): Iterable<Move> {
+  yield* nativeStream(...pieces).slice(0, -1)
+  const last = pieces.at(-1) ?? ''
+  const move = isMove(last) ? last : chunk(last)
+  for (;;) yield move
+}
+
 export type RecordedRequest = {
   readonly method: string
   /** With its query, as it stood in the request line. */
@@ -40,19 +48,21 @@ export type RecordedRequest = {
   readonly done: Promise<void>
 }
 
-export type FakeUpstream = Readonly<{
-  url: string
-  port: number
-  requests: readonly RecordedRequest[]
-  connectionsOpened(): number
-  connectionsClosed(): number
-  /** The request of that number (from 0), as soon as it has arrived. */
-  arrival(index: number): Promise<RecordedRequest>
-  stop(): void
-}>
+/** `using` stops it however the test ends. */
+export type FakeUpstream = Disposable &
+  Readonly<{
+    url: string
+    port: number
+    requests: readonly RecordedRequest[]
+    connectionsOpened(): number
+    connectionsClosed(): number
+    /** The request of that number (from 0), as soon as it has arrived. */
+    arrival(index: number): Promise<RecordedRequest>
+    stop(): void
+  }>
 
 type FakeUpstreamOptions = Readonly<{
-  answer: (request: RecordedRequest, index: number) => Script
+  answer: (request: RecordedRequest, index: number) => Iterable<Move>
   /** 0: a free one. */
   port?: number
 }>
@@ -116,6 +126,10 @@ export function startFakeUpstream({ answer, port = 0 }: FakeUpstreamOptions): Pr
     },
   })
 
+  const stop = (): void => {
+    for (const socket of sockets) socket.terminate()
+    listener.stop(true)
+  }
   return Promise.resolve({
     url: `http://127.0.0.1:${listener.port}`,
     port: listener.port,
@@ -126,14 +140,12 @@ export function startFakeUpstream({ answer, port = 0 }: FakeUpstreamOptions): Pr
       const here = requests[index]
       return here === undefined ? new Promise((resolve) => waiting.set(index, resolve)) : Promise.resolve(here)
     },
-    stop: () => {
-      for (const socket of sockets) socket.terminate()
-      listener.stop(true)
-    },
+    stop,
+    [Symbol.dispose]: stop,
   })
 }
 
-async function play(socket: Socket<Connection>, request: RecordedRequest, script: Script): Promise<void> {
+async function play(socket: Socket<Connection>, request: RecordedRequest, script: Iterable<Move>): Promise<void> {
   const { leave } = socket.data
   for (const move of script) {
     if ('bytes' in move) await send(socket, request, move.bytes)

@@ -38,6 +38,7 @@ import { sha256, usd } from './ledger.ts'
 import { startWire } from './postgres-connection.ts'
 import { startThread } from './threads.ts'
 import { transportOfTests } from './transport.ts'
+import { until } from './until.ts'
 import { makeTestModel } from './world.ts'
 
 /** The model of a test gateway: 3 USD in, 15 USD out per 1M tokens; the upstream knows it as `vendor-sonnet-1`. Plan `small` has no model. */
@@ -100,40 +101,42 @@ export type TestKey = Readonly<{
 export type ReceiptRow = ReturnType<typeof receiptsIn>[number]
 export type AttemptRow = ReturnType<typeof attemptsIn>[number]
 
-export type TestGateway = Readonly<{
-  url: string
-  operatorUrl: string
-  world: World
-  people: Gateway['people']
-  bodies: BodyMemory
-  /** As the gateway uses it: wrapped, if it was. */
-  ledger: Ledger
-  ledgerPath: string
-  /** Makes a key with an account of its own and gives its secret. */
-  createKey(key?: TestKey): Promise<string>
-  /** An operator's write; throws when it is not done. */
-  operate(operation: Operation): Promise<void>
-  /** POST with the key as Bearer; a body that is no string and no bytes is sent as JSON. */
-  post(path: string, secret: string, body: unknown, init?: RequestInit): Promise<Response>
-  /** Oldest first. Read by a connection of their own, as everything below. */
-  receipts(): readonly ReceiptRow[]
-  /** Upstream calls beside those of the receipts. */
-  attempts(): readonly AttemptRow[]
-  /** From the gateway's memory. */
-  holds(): readonly Hold[]
-  /** Picodollars of a key: spent on disk, held in memory. */
-  spendOf(keyId: string): Readonly<{ spentPicos: bigint; heldPicos: bigint }>
-  verify(): readonly Difference[]
-  /** Waits until no hold is left: every request has settled. Throws after `timeoutMs`. */
-  idle(timeoutMs?: number): Promise<void>
-  logLines(): readonly Readonly<Record<string, unknown>>[]
-  /** As SIGHUP does, with what has changed in the file. */
-  reload(changed: Partial<Parameters<typeof startGateway>[0]['config']>): void
-  /** Begins a shutdown and resolves when it is over; `stop` may follow. */
-  drain(): Promise<void>
-  /** Ends what runs and removes the folder. */
-  stop(): Promise<void>
-}>
+/** `await using` stops it however the test ends. */
+export type TestGateway = AsyncDisposable &
+  Readonly<{
+    url: string
+    operatorUrl: string
+    world: World
+    people: Gateway['people']
+    bodies: BodyMemory
+    /** As the gateway uses it: wrapped, if it was. */
+    ledger: Ledger
+    ledgerPath: string
+    /** Makes a key with an account of its own and gives its secret. */
+    createKey(key?: TestKey): Promise<string>
+    /** An operator's write; throws when it is not done. */
+    operate(operation: Operation): Promise<void>
+    /** POST with the key as Bearer; a body that is no string and no bytes is sent as JSON. */
+    post(path: string, secret: string, body: unknown, init?: RequestInit): Promise<Response>
+    /** Oldest first. Read by a connection of their own, as everything below. */
+    receipts(): readonly ReceiptRow[]
+    /** Upstream calls beside those of the receipts. */
+    attempts(): readonly AttemptRow[]
+    /** From the gateway's memory. */
+    holds(): readonly Hold[]
+    /** Picodollars of a key: spent on disk, held in memory. */
+    spendOf(keyId: string): Readonly<{ spentPicos: bigint; heldPicos: bigint }>
+    verify(): readonly Difference[]
+    /** Waits until no hold is left: every request has settled. */
+    idle(): Promise<void>
+    logLines(): readonly Readonly<Record<string, unknown>>[]
+    /** As SIGHUP does, with what has changed in the file. */
+    reload(changed: Partial<Parameters<typeof startGateway>[0]['config']>): void
+    /** Begins a shutdown and resolves when it is over; `stop` may follow. */
+    drain(): Promise<void>
+    /** Ends what runs and removes the folder. */
+    stop(): Promise<void>
+  }>
 
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-'))
@@ -167,6 +170,11 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     const result = await ledger.operate(operation)
     if (result.result !== 'done') throw new Error(JSON.stringify(result))
   }
+  const stop = async (): Promise<void> => {
+    gateway.hurry()
+    await drain()
+    rmSync(folder, { recursive: true, force: true })
+  }
   const reading = readingOf(ledgerPath, ledger)
   return {
     url: gateway.url,
@@ -193,11 +201,8 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     logLines: () => lines,
     reload: (changed) => void gateway.reload({ ...config, ...changed }),
     drain,
-    stop: async () => {
-      gateway.hurry()
-      await drain()
-      rmSync(folder, { recursive: true, force: true })
-    },
+    stop,
+    [Symbol.asyncDispose]: stop,
   }
 }
 
@@ -256,13 +261,7 @@ function readingOf(path: string, ledger: Ledger): Reading {
       return { spentPicos: row.spentPicos, heldPicos: held.reduce((sum, { amountPicos }) => sum + amountPicos, 0n) }
     },
     verify: () => reading(differencesInFile),
-    idle: async (timeoutMs = 5_000) => {
-      const deadlineMs = performance.now() + timeoutMs
-      while (ledger.holds().length > 0) {
-        if (performance.now() > deadlineMs) throw new Error(`still held after ${timeoutMs} ms: ${ledger.holds().length}`)
-        await Bun.sleep(5)
-      }
-    },
+    idle: () => until(() => ledger.holds().length === 0, 'nothing is held'),
   }
 }
 

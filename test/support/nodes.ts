@@ -42,15 +42,6 @@ export const throughPort = (url: string, port: number): string => {
   return address.href
 }
 
-/** Polls until it holds; fails with what it waited for. */
-export async function until(what: string, holds: () => boolean | Promise<boolean>, limitMs = 5_000): Promise<void> {
-  const endMs = performance.now() + limitMs
-  while (!(await holds())) {
-    if (performance.now() > endMs) throw new Error(`not within ${limitMs} ms: ${what}`)
-    await Bun.sleep(10)
-  }
-}
-
 /** The address of a ledger with nothing in it but account 1, which has key 1, and price 1. */
 export async function freshLedger(): Promise<string> {
   const url = await postgres().createDatabase()

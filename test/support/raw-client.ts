@@ -18,25 +18,27 @@ export type RawResponse = Readonly<{
   end: number
 }>
 
-export type RawConnection = Readonly<{
-  send(piece: Uint8Array | string): Promise<void>
-  /** Everything that has come so far. */
-  received(): Uint8Array
-  /** Resolves when `isEnough` accepts what has come, or the server has closed. Rejects after `timeoutMs`. */
-  until(isEnough: (received: Uint8Array) => boolean, timeoutMs?: number): Promise<Uint8Array>
-  /** The next whole answer; answers that were returned before are skipped. An interim 1xx is skipped too. */
-  response(timeoutMs?: number): Promise<RawResponse>
-  /** Resolves with the moment (`performance.now()`) at which the server closed. */
-  closed: Promise<number>
-  isClosed(): boolean
-  /** No more will be sent; reading goes on. */
-  halfClose(): void
-  /** Leaves without a word. */
-  reset(): void
-  /** Stops taking bytes from the network, so that the server feels it; `resume` goes on. */
-  pause(): void
-  resume(): void
-}>
+/** `using` resets it however the test ends. */
+export type RawConnection = Disposable &
+  Readonly<{
+    send(piece: Uint8Array | string): Promise<void>
+    /** Everything that has come so far. */
+    received(): Uint8Array
+    /** Resolves when `isEnough` accepts what has come, or the server has closed. Rejects after `timeoutMs`. */
+    until(isEnough: (received: Uint8Array) => boolean, timeoutMs?: number): Promise<Uint8Array>
+    /** The next whole answer; answers that were returned before are skipped. An interim 1xx is skipped too. */
+    response(timeoutMs?: number): Promise<RawResponse>
+    /** Resolves with the moment (`performance.now()`) at which the server closed. */
+    closed: Promise<number>
+    isClosed(): boolean
+    /** No more will be sent; reading goes on. */
+    halfClose(): void
+    /** Leaves without a word. */
+    reset(): void
+    /** Stops taking bytes from the network, so that the server feels it; `resume` goes on. */
+    pause(): void
+    resume(): void
+  }>
 
 /** To `http://host:port`. */
 export async function connectRaw(url: string): Promise<RawConnection> {
@@ -77,7 +79,7 @@ export async function connectRaw(url: string): Promise<RawConnection> {
 
   const all = (): Buffer => store.subarray(0, size)
 
-  const until = async (isEnough: (received: Uint8Array) => boolean, timeoutMs = 5_000): Promise<Uint8Array> => {
+  const until = async (isEnough: (received: Uint8Array) => boolean, timeoutMs = 60_000): Promise<Uint8Array> => {
     const deadlineMs = performance.now() + timeoutMs
     for (;;) {
       if (isEnough(all()) || isClosed) return all()
@@ -93,6 +95,8 @@ export async function connectRaw(url: string): Promise<RawConnection> {
       })
     }
   }
+
+  const reset = (): void => socket.terminate()
 
   return {
     async send(piece) {
@@ -121,7 +125,8 @@ export async function connectRaw(url: string): Promise<RawConnection> {
     closed,
     isClosed: () => isClosed,
     halfClose: () => void socket.shutdown(),
-    reset: () => socket.terminate(),
+    reset,
+    [Symbol.dispose]: reset,
     pause: () => socket.pause(),
     resume: () => socket.resume(),
   }

@@ -4,7 +4,7 @@
  */
 
 import type { FormatName } from '../../src/core/format.ts'
-import type { RecordedRequest, Script } from './fake-upstream.ts'
+import type { Move, RecordedRequest } from './fake-upstream.ts'
 import { type FakeUpstream, startFakeUpstream } from './fake-upstream.ts'
 import { MODEL_ID, type ReceiptRow, startTestGateway, type TestGateway, type TestGatewayOptions } from './gateway.ts'
 import { connectRaw, type RawConnection, rawRequest } from './raw-client.ts'
@@ -26,23 +26,25 @@ export function question({ format = 'messages', stream = false, model = MODEL_ID
 }
 
 /** The request's index counts from 0 over the life of the stage. */
-type Answer = Script | ((request: RecordedRequest, index: number) => Script)
+type Answer = Iterable<Move> | ((request: RecordedRequest, index: number) => Iterable<Move>)
 
-export type Stage = Readonly<{
-  gateway: TestGateway
-  upstream: FakeUpstream
-  secret: string
-  /** What the upstream answers from now on. */
-  play(answer: Answer): void
-  ask(question?: Question, init?: RequestInit): Promise<Response>
-  /** Asks on a connection of its own; the answer is read from it. */
-  askRaw(question?: Question, headers?: Readonly<Record<string, string>>): Promise<RawConnection>
-  /** Waits until nothing is held, then gives the receipt of an answer; undefined when nothing was charged or kept. Fails unless the ledger is sound. */
-  receiptOf(answer: Response | string): Promise<ReceiptRow | undefined>
-  /** The same for requests whose id nobody saw: all receipts that were added by `act`. */
-  receiptsOf(act: () => Promise<unknown>): Promise<readonly ReceiptRow[]>
-  stop(): Promise<void>
-}>
+/** `await using` stops it however the test ends. */
+export type Stage = AsyncDisposable &
+  Readonly<{
+    gateway: TestGateway
+    upstream: FakeUpstream
+    secret: string
+    /** What the upstream answers from now on. */
+    play(answer: Answer): void
+    ask(question?: Question, init?: RequestInit): Promise<Response>
+    /** Asks on a connection of its own; the answer is read from it. */
+    askRaw(question?: Question, headers?: Readonly<Record<string, string>>): Promise<RawConnection>
+    /** Waits until nothing is held, then gives the receipt of an answer; undefined when nothing was charged or kept. Fails unless the ledger is sound. */
+    receiptOf(answer: Response | string): Promise<ReceiptRow | undefined>
+    /** The same for requests whose id nobody saw: all receipts that were added by `act`. */
+    receiptsOf(act: () => Promise<unknown>): Promise<readonly ReceiptRow[]>
+    stop(): Promise<void>
+  }>
 
 export async function startStage(options: TestGatewayOptions = {}, balanceUsd = '1000'): Promise<Stage> {
   let answer: Answer = []
@@ -56,6 +58,10 @@ export async function startStage(options: TestGatewayOptions = {}, balanceUsd = 
     const differences = gateway.verify()
     if (differences.length > 0) throw new Error(`the ledger does not add up: ${JSON.stringify(differences)}`)
     return gateway.receipts()
+  }
+  const stop = async (): Promise<void> => {
+    await gateway.stop()
+    upstream.stop()
   }
   return {
     gateway,
@@ -83,10 +89,8 @@ export async function startStage(options: TestGatewayOptions = {}, balanceUsd = 
       await act()
       return (await settled()).filter(({ requestId }) => !known.has(requestId))
     },
-    stop: async () => {
-      await gateway.stop()
-      upstream.stop()
-    },
+    stop,
+    [Symbol.asyncDispose]: stop,
   }
 }
 
@@ -138,13 +142,4 @@ function endIn(format: FormatName, { event, data }: Event): Exclude<StreamEnd, '
 const errorIn = (data: Record<string, unknown>): { type: string; message: string } => {
   const { type, message } = data['error'] as { type: string; message: string }
   return { type, message }
-}
-
-/** Waits for something that no event tells. */
-export async function until(isTrue: () => boolean, what: string, timeoutMs = 5_000): Promise<void> {
-  const deadlineMs = performance.now() + timeoutMs
-  while (!isTrue()) {
-    if (performance.now() > deadlineMs) throw new Error(`waited ${timeoutMs} ms for ${what}`)
-    await Bun.sleep(3)
-  }
 }

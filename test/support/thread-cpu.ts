@@ -16,6 +16,13 @@ function threadMs(): number {
   return Number(time[0]) * 1_000 + Number(time[1]) / 1_000_000
 }
 
+/** Milliseconds that the thread worked until the work was done, at it or at what else has its turn meanwhile. */
+export async function threadMsUntil(work: () => Promise<unknown>): Promise<number> {
+  const start = threadMs()
+  await work()
+  return threadMs() - start
+}
+
 /** Milliseconds that the work held the thread for. */
 export function threadMsOf(work: () => void): number {
   const start = threadMs()

@@ -8,7 +8,7 @@ import type { Body, BodySource, Fault, Reply, Stop, Upstream, UpstreamRequest } 
 import { makeTestModel } from '../support/world.ts'
 
 export const upstreamAt = (baseUrl: string, options: Partial<SocketUpstreamOptions> = {}): Upstream =>
-  socketUpstream({ name: 'north', dialect: 'strict', baseUrl, apiKey: 'upstream-secret', connectTimeoutMs: 5_000, ...options })
+  socketUpstream({ name: 'north', dialect: 'strict', baseUrl, apiKey: 'upstream-secret', connectTimeoutMs: 60_000, ...options })
 
 export function request(changed: Partial<UpstreamRequest> = {}): UpstreamRequest {
   return {
@@ -51,13 +51,4 @@ export function sourceOf(calls: string[]): BodySource {
     handOn: () => source,
   }
   return source
-}
-
-/** Waits until `holds`; throws after `timeoutMs`. */
-export async function until(holds: () => boolean, timeoutMs = 5_000): Promise<void> {
-  const deadlineMs = performance.now() + timeoutMs
-  while (!holds()) {
-    if (performance.now() > deadlineMs) throw new Error(`not so after ${timeoutMs} ms: ${holds}`)
-    await Bun.sleep(5)
-  }
 }

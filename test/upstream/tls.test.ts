@@ -7,7 +7,8 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { createServer } from 'node:tls'
 import { CallStop } from '../../src/relay/deadline.ts'
 import { type Certificate, makeAuthority, makeSelfSigned } from '../support/certificates.ts'
-import { ask, request, textOf, until, upstreamAt } from './call.ts'
+import { until } from '../support/until.ts'
+import { ask, request, textOf, upstreamAt } from './call.ts'
 
 const authority = makeAuthority('the one that is trusted')
 const stranger = makeAuthority('another one')
@@ -46,7 +47,7 @@ function serve(tls: Certificate | undefined, hostname = '127.0.0.1', requestByte
 }
 
 const over = (host: string, { port }: Server, ca: string | undefined = authority.pem) =>
-  upstreamAt(`https://${host}:${port}`, { connectTimeoutMs: 2_000, ...(ca === undefined ? {} : { ca }) })
+  upstreamAt(`https://${host}:${port}`, { connectTimeoutMs: 60_000, ...(ca === undefined ? {} : { ca }) })
 
 describe('a certificate is', () => {
   test('right: the name, an address, one of several names', async () => {

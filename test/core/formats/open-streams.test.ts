@@ -6,6 +6,7 @@ import { chatFormat } from '../../../src/core/formats/chat/format.ts'
 import { MessagesTranscoder } from '../../../src/core/formats/messages/stream.ts'
 import type { Transcoder } from '../../../src/core/transcoder.ts'
 import { GOLDEN_BOUNDS, GOLDEN_MODEL } from '../../support/golden.ts'
+import { until } from '../../support/until.ts'
 import { call, STAMP } from './chat/chat-call.ts'
 
 const STREAMS = 64
@@ -23,10 +24,11 @@ const MAKE: Readonly<Record<string, () => Transcoder>> = {
   chat: () => chatFormat.transcoder(call(), STAMP),
 }
 
-test.each(Object.entries(MAKE))('%s: a stream that waits for its next piece holds nothing of the last one', (_, make) => {
+test.each(Object.entries(MAKE))('%s: a stream that waits for its next piece holds nothing of the last one', async (_, make) => {
   const before = heapBytes()
   const open = Array.from({ length: STREAMS }, make)
   for (const transcoder of open) transcoder.push(PIECE)
-  expect((heapBytes() - before) / STREAMS).toBeLessThan(PIECE_BYTES / 8)
+  // What a collection leaves, because something on the stack still looks like an address of it, the next one takes.
+  await until(() => (heapBytes() - before) / STREAMS < PIECE_BYTES / 8)
   for (const transcoder of open) expect(transcoder.observation.contentBytes).toBeGreaterThan(0)
 })

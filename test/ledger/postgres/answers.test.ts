@@ -10,8 +10,9 @@ import { PostgresAnswers, type PostgresAnswersOptions } from '../../../src/ledge
 import { Session, SessionFailure } from '../../../src/ledger/postgres/session.ts'
 import { AnswerMemory } from '../../../src/relay/answer-memory.ts'
 import { type Claim, claimAnswer } from '../../../src/relay/idempotency.ts'
-import { asking, freshLedger, makeNode, until } from '../../support/nodes.ts'
+import { asking, freshLedger, makeNode } from '../../support/nodes.ts'
 import { postgresTest } from '../../support/postgres.ts'
+import { until } from '../../support/until.ts'
 
 const KEY = { id: 'key_1', accountId: 'acc_1' }
 const HEAD = { status: 200, contentType: 'text/event-stream', requestId: 'req_1' }
@@ -76,7 +77,7 @@ postgresTest('while it runs on one node it runs for all others, and another requ
   expect(await b.ask('a', 'other')).toMatchObject({ name: 'invalidRequest' })
   expect(isClaim(await b.ask('another'))).toBe(true)
   claimed.answer.drop()
-  await until('it is given up', async () => isClaim(await b.ask()))
+  await until(async () => isClaim(await b.ask()), 'it is given up')
   await close(outside, a, b)
 })
 
@@ -105,7 +106,7 @@ postgresTest('an answer is given again by another node, byte for byte, up to eig
     claimed.answer.finish(HEAD)
     // Whatever is released afterwards takes nothing back.
     claimed.answer.drop()
-    await until('it is kept', noClaims(outside))
+    await until(noClaims(outside), 'it is kept')
     const again = await b.ask(header)
     expect(again).toMatchObject({ kind: 'finished', head: HEAD })
     expect(again !== undefined && 'bytes' in again && Buffer.compare(again.bytes, bytes) === 0).toBe(true)
@@ -122,7 +123,7 @@ postgresTest('between its settle and its keeping an answer still runs: nobody is
   await settled(outside, claimed)
   expect(await b.ask()).toEqual(RUNNING)
   claimed.answer.finish(HEAD)
-  await until('it is kept', noClaims(outside))
+  await until(noClaims(outside), 'it is kept')
   expect(await b.ask()).toMatchObject({ kind: 'finished' })
   await close(outside, a, b)
 })
@@ -134,7 +135,7 @@ postgresTest('what was charged and is not kept is never generated again', async 
   const claimed = await claim(a)
   await settled(outside, claimed)
   claimed.answer.finish(HEAD)
-  await until('the claim has ended', noClaims(outside))
+  await until(noClaims(outside), 'the claim has ended')
   const again = await b.ask()
   expect(again).toMatchObject({ name: 'invalidRequest' })
   expect(JSON.stringify(again)).toContain('req_1')
@@ -155,7 +156,7 @@ postgresTest('an account keeps eight megabytes: its own oldest go first, and not
     found.answer.add(new Uint8Array(bytes))
     await settled(outside, found, key === KEY ? 1 : 2)
     found.answer.finish(HEAD)
-    await until('it is kept', noClaims(outside))
+    await until(noClaims(outside), 'it is kept')
     await Bun.sleep(3)
   }
   const lengths = async () =>
@@ -203,7 +204,7 @@ postgresTest('an end that Postgres did not hear is said again', async () => {
   await Bun.sleep(100)
   claimed.answer.drop()
   await locking
-  await until('it is given up', async () => isClaim(await b.ask()))
+  await until(async () => isClaim(await b.ask()), 'it is given up')
   await close(outside, a, b)
 })
 
@@ -221,7 +222,7 @@ postgresTest('an answer whose settle is still in a spill runs on: it is not gene
     await Bun.sleep(1_300)
     expect(await b.ask(header)).toEqual(RUNNING)
     await settled(outside, claimed)
-    await until('its end is said again', noClaims(outside))
+    await until(noClaims(outside), 'its end is said again')
     expect(await b.ask(header)).toMatchObject(found)
   }
   await close(outside, a, b)
@@ -245,7 +246,7 @@ postgresTest('the late end of a claim that was not answered leaves the next one 
   await Bun.sleep(1_300)
   expect(await b.shared.claim({ ...hashes })).toEqual({ kind: 'running', isSame: true })
   shared.release(next)
-  await until('it is given up', noClaims(outside))
+  await until(noClaims(outside), 'it is given up')
   shared.close()
   await close(outside, a, b)
 })

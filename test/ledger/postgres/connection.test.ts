@@ -9,9 +9,9 @@ import { type Connection, ormOf } from '../../../src/ledger/connection.ts'
 import type { PostgresConnection } from '../../../src/ledger/postgres/connection.ts'
 import { faultOf, isConflict, isStorageFailure, PostgresError } from '../../../src/ledger/postgres/storage-failure.ts'
 import { PostgresArray } from '../../../src/ledger/postgres/values.ts'
-import { until } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { connectPostgres } from '../../support/postgres-connection.ts'
+import { until } from '../../support/until.ts'
 
 const TABLE = "CREATE TABLE a (n BIGINT PRIMARY KEY, b BYTEA, t TEXT CONSTRAINT no_x CHECK (t <> 'x'))"
 
@@ -357,7 +357,7 @@ describe('failures', () => {
         const served = db.query('SELECT CAST(pg_backend_pid() AS BIGINT) AS pid').get() as { pid: bigint } | null
         await (how === 'kill' ? postgres().kill() : postgres().stop(how))
         // Who served it finds out that its parent is dead, and may answer once more before.
-        await until('the server process is gone', () => isGone(served?.pid))
+        await until(() => isGone(served?.pid), 'the server process is gone')
         const failure = failureOf(() => add(db, 2))
         expect(isStorageFailure(failure)).toBe(true)
         const again = failureOf(() => add(db, 3))

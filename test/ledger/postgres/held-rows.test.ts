@@ -8,10 +8,11 @@ import { HeldRows } from '../../../src/ledger/postgres/held-rows.ts'
 import { openLedger } from '../../../src/ledger/postgres/open.ts'
 import { differences } from '../../../src/ledger/verify.ts'
 import { ACT, createKey, holdRequest, makeFolder, NOW, openMachine, operateTask, settlement, sha256, usd } from '../../support/ledger.ts'
-import { asking, until } from '../../support/nodes.ts'
+import { asking } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { connectPostgres, startWire } from '../../support/postgres-connection.ts'
 import { startThread } from '../../support/threads.ts'
+import { until } from '../../support/until.ts'
 
 type NodeOptions = Partial<LedgerOptions> & Readonly<{ folder?: string; leaseMs?: number }>
 
@@ -136,9 +137,9 @@ postgresTest('who waits too long for a locked row has its end from the spill, wh
   expect(await settle('a_2')).toBe('settled')
   expect(faults).toHaveLength(1)
   await giveBack()
-  await until('all are replayed', async () => (await receiptsAt(url)).length === 3)
+  await until(async () => (await receiptsAt(url)).length === 3, 'all are replayed')
   expect(await receiptsAt(url)).toEqual(['a_1', 'a_2', 'b_1'])
-  await until('it is leased again', async () => (await hold('a_4', 'key_a', '9')) === 'held')
+  await until(async () => (await hold('a_4', 'key_a', '9')) === 'held', 'it is leased again')
   await ledger.close()
   expect(differencesAt(url)).toEqual([])
 })
@@ -191,7 +192,7 @@ postgresTest(
     const first = await openNode(url, { folder, retryMs: 300, markAfterMs: 20 })
     for (const key of ['key_a', 'key_b']) await first.withKey(key)
     for (const request of ['a_1', 'a_2', 'b_1']) expect(await first.hold(request, `key_${request[0]}`)).toBe('held')
-    await until('all are marked', async () => (await marksAt(url)).length === 3)
+    await until(async () => (await marksAt(url)).length === 3, 'all are marked')
     const giveBack = await atPrompt(url, "SELECT FROM accounts WHERE id = 'acc_a' FOR UPDATE")
     expect(await first.settle('a_1')).toBe('settled')
     await first.ledger.close()
@@ -202,7 +203,7 @@ postgresTest(
     expect(await next.hold('a_3', 'key_a')).toBe('unavailable')
     expect(await receiptsAt(url)).toEqual(['b_1', 'b_2'])
     await giveBack()
-    await until('nothing is left', async () => (await marksAt(url)).length === 0, 20_000)
+    await until(async () => (await marksAt(url)).length === 0, 'nothing is left')
     const outside = asking(url)
     const receipts = await outside.ask<{ id: string; outcome: string }>(
       'SELECT request_id AS id, outcome FROM receipts ORDER BY request_id',
@@ -214,7 +215,7 @@ postgresTest(
       'b_1 recovered',
       'b_2 complete',
     ])
-    await until('it is leased again', async () => (await next.hold('a_4', 'key_a')) === 'held')
+    await until(async () => (await next.hold('a_4', 'key_a')) === 'held', 'it is leased again')
     await next.ledger.close()
     expect(differencesAt(url)).toEqual([])
   },

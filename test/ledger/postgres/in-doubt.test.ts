@@ -7,11 +7,12 @@ import { expect } from 'bun:test'
 import { openLedger } from '../../../src/ledger/postgres/open.ts'
 import { differences } from '../../../src/ledger/verify.ts'
 import { createKey, holdRequest, makeFolder, settlement, sha256, usd } from '../../support/ledger.ts'
-import { asking, throughPort, until } from '../../support/nodes.ts'
+import { asking, throughPort } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { connectPostgres, startWire } from '../../support/postgres-connection.ts'
 import { type Loss, tcpProxyThread } from '../../support/tcp-proxy.ts'
 import { startThread } from '../../support/threads.ts'
+import { until } from '../../support/until.ts'
 
 const COST = 30_000_000n
 
@@ -71,8 +72,8 @@ for (const [what, from, added] of [
     expect((await rows())?.balance).toBe(usd('10') + added)
     expect(balance()).toBe(usd('10'))
     crossing.heal()
-    await until('it writes again', () => ledger.isWritable())
-    await until('memory has what the rows have', () => balance() === usd('10') + added)
+    await until(() => ledger.isWritable(), 'it writes again')
+    await until(() => balance() === usd('10') + added, 'memory has what the rows have')
     expect(await ledger.operate({ ...credit, now: Date.now() })).toEqual({ result: 'done' })
     expect([balance(), (await rows())?.balance]).toEqual([usd('11'), usd('11')])
     await close()
@@ -94,8 +95,8 @@ for (const [what, loss, spent] of [
     expect(await rows()).toEqual({ balance: usd('10') - spent, receipts: spent / COST })
     expect(balance()).toBe(usd('10') - 2n * COST)
     crossing.heal()
-    await until('it writes again', () => ledger.isWritable())
-    await until('it is replayed', async () => (await rows())?.receipts === 2n)
+    await until(() => ledger.isWritable(), 'it writes again')
+    await until(async () => (await rows())?.receipts === 2n, 'it is replayed')
     expect((await rows())?.balance).toBe(usd('10') - 2n * COST)
     expect(await hold('req_2', '9.9')).toBe('held')
     expect(balance()).toBe(usd('10') - 2n * COST)

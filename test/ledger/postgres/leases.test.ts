@@ -17,6 +17,7 @@ import { postgres, postgresTest } from '../../support/postgres.ts'
 import { connectPostgres } from '../../support/postgres-connection.ts'
 import { runs } from '../../support/property-runs.ts'
 import { fenceAll, openStore } from '../../support/stores.ts'
+import { until } from '../../support/until.ts'
 
 async function openEmpty(): Promise<{ url: string; db: PostgresConnection }> {
   const url = await postgres().createDatabase()
@@ -167,7 +168,7 @@ postgresTest('who has to wait asks all others for what is idle with them, by acc
   await listener.listen(CHANNEL, (text: string) => heard.push(decodeMessage(text)))
   await ask(first, [1], 0n, 120n)
   expect(await ask(second, [1], 0n, 1n)).toEqual(['wanted'])
-  while (heard.length === 0) await Bun.sleep(5)
+  await until(() => heard.length > 0)
   expect(heard).toEqual([{ kind: 'giveBack', lane: Number(second.lane), accountNumber: 1, keyNumber: 1 }])
   await listener.close()
   await sql.close()

@@ -9,11 +9,12 @@ import type { KeyChange, Ledger } from '../../../src/ledger/ledger.ts'
 import type { LedgerOptions } from '../../../src/ledger/open-options.ts'
 import { openLedger } from '../../../src/ledger/postgres/open.ts'
 import { createKey, holdRequest, makeFolder, settlement, sha256, usd } from '../../support/ledger.ts'
-import { asking, throughPort, until } from '../../support/nodes.ts'
+import { asking, throughPort } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { startWire } from '../../support/postgres-connection.ts'
 import { type TcpProxy, tcpProxyThread } from '../../support/tcp-proxy.ts'
 import { startThread } from '../../support/threads.ts'
+import { until } from '../../support/until.ts'
 
 type Options = Partial<LedgerOptions> & Readonly<{ leaseMs?: number; folder?: string; crossing?: TcpProxy }>
 
@@ -79,10 +80,10 @@ describe('what is said', () => {
     b.changes.length = 0
     await a.ledger.operate({ kind: 'setKeyActive', keyId: 'key_1', isActive: false, now: Date.now() })
     const doneMs = performance.now()
-    await until('it is cut', () => b.changes.some(({ keyId, stop }) => keyId === 'key_1' && stop === 'disabled'))
+    await until(() => b.changes.some(({ keyId, stop }) => keyId === 'key_1' && stop === 'disabled'), 'it is cut')
     expect(performance.now() - doneMs).toBeLessThan(1_000)
     expect(await find(b.ledger)).toMatchObject({ isActive: false })
-    await until('it holds nothing', async () => (await b.ledger.hold(holdOf('req_2'))) === 'disabled')
+    await until(async () => (await b.ledger.hold(holdOf('req_2'))) === 'disabled', 'it holds nothing')
     b.ledger.void('req_1')
     await close(a, b)
   })
@@ -103,7 +104,7 @@ describe('what is said', () => {
       ref: '',
       now: Date.now(),
     })
-    await until('the purse has it', () => b.ledger.purseOf('key_1')?.account.balancePicos === usd('15'))
+    await until(() => b.ledger.purseOf('key_1')?.account.balancePicos === usd('15'), 'the purse has it')
     await close(a, b)
   })
 
@@ -125,14 +126,14 @@ describe('what is said', () => {
     }
     const now = Date.now()
     await a.ledger.operate({ kind: 'setKeyLimit', keyId: 'key_1', limitPicos: usd('5'), now })
-    await until('b knows of the limit', () => b.ledger.purseOf('key_1')?.limitPicos !== null)
+    await until(() => b.ledger.purseOf('key_1')?.limitPicos !== null, 'b knows of the limit')
     await whatIsIdle('limited')
     await a.ledger.operate({ kind: 'setKeyLimit', keyId: 'key_1', limitPicos: usd('0'), now })
-    await until('b knows of the new one', () => b.ledger.purseOf('key_1')?.limitPicos === usd('0'))
+    await until(() => b.ledger.purseOf('key_1')?.limitPicos === usd('0'), 'b knows of the new one')
     for (const { ledger } of [a, b]) expect(await ledger.hold(small('over'))).toBe('exhausted')
 
     await a.ledger.operate({ kind: 'setKeyLimit', keyId: 'key_1', limitPicos: null, now })
-    await until('b knows that there is none', () => b.ledger.purseOf('key_1')?.limitPicos === null)
+    await until(() => b.ledger.purseOf('key_1')?.limitPicos === null, 'b knows that there is none')
     await whatIsIdle('paid')
     const { accountId } = (await find(a.ledger)) as KeyRecord
     const refund = {
@@ -145,7 +146,7 @@ describe('what is said', () => {
       now,
     } as const
     expect(await a.ledger.operate(refund)).toEqual({ result: 'done' })
-    await until('b knows of it', () => b.ledger.purseOf('key_1')?.account.balancePicos === usd('0.001'))
+    await until(() => b.ledger.purseOf('key_1')?.account.balancePicos === usd('0.001'), 'b knows of it')
     const answers = [await a.ledger.hold(small('first')), await b.ledger.hold(small('second'))]
     expect(answers).toEqual(['held', 'reserved'])
     await close(a, b)
@@ -160,7 +161,7 @@ describe('what is said', () => {
     b.changes.length = 0
     const forged = { kind: 'keys', lane: 99, stop: 'disabled', keyIds: ['key_1'] }
     await outside.ask("SELECT pg_notify('tollgate_ledger', $1)", [JSON.stringify([1, forged])])
-    await until('b looks', () => b.changes.length > 0)
+    await until(() => b.changes.length > 0, 'b looks')
     await Bun.sleep(100)
     expect(b.changes.filter(({ stop }) => stop !== null)).toEqual([])
     b.ledger.void('req_1')
@@ -179,7 +180,7 @@ describe('what is said', () => {
     for (const { pid } of listening) process.kill(pid, 'SIGSTOP')
     await outside.ask('UPDATE ledger.keys SET is_active = 0')
     const doneMs = performance.now()
-    await until('it is cut', () => b.changes.some(({ keyId, stop }) => keyId === 'key_1' && stop === 'disabled'))
+    await until(() => b.changes.some(({ keyId, stop }) => keyId === 'key_1' && stop === 'disabled'), 'it is cut')
     expect(performance.now() - doneMs).toBeLessThan(1_500)
     for (const { pid } of listening) process.kill(pid, 'SIGCONT')
     b.ledger.void('req_1')
@@ -203,10 +204,10 @@ describe('what is left', () => {
       expect(await node.ledger.settle(settlementOf('req_1'))).toBe('settled')
       threads[0]?.terminate()
       await outside.ask('GRANT INSERT ON ledger.receipts TO tollgate')
-      await until('it is written', async () => (await receipts(url)).length === 1)
+      await until(async () => (await receipts(url)).length === 1, 'it is written')
       const [{ outcome, cost_picos: cost } = {}] = await receipts(url)
       expect([outcome, cost]).toEqual(['complete', settlementOf('req_1').costPicos])
-      await until('the purse knows', () => node.ledger.purseOf('key_1')?.account.balancePicos === usd('10') - BigInt(cost ?? 0))
+      await until(() => node.ledger.purseOf('key_1')?.account.balancePicos === usd('10') - BigInt(cost ?? 0), 'the purse knows')
       await close(node)
       await outside.close()
     },
@@ -223,18 +224,18 @@ describe('what is left', () => {
       await withKey(b)
       for (const requestId of ['req_marked', 'req_settled_late', 'req_spilled']) expect(await hold(a.ledger, requestId)).toBe('held')
       const outside = asking(url)
-      await until('marks', async () => (await outside.ask('SELECT 1 FROM marks')).length === 3)
+      await until(async () => (await outside.ask('SELECT 1 FROM marks')).length === 3, 'marks')
       crossing.part()
-      await until('it admits nothing', () => !a.ledger.isWritable())
+      await until(() => !a.ledger.isWritable(), 'it admits nothing')
       expect(a.ledger.hold(holdOf('req_refused'))).toBe('unavailable')
       // Its client sees its end: it is kept.
       expect(await a.ledger.settle(settlementOf('req_spilled'))).toBe('settled')
-      await until('another waives them', async () => (await receipts(url)).length === 3, 10_000)
+      await until(async () => (await receipts(url)).length === 3, 'another waives them')
       expect((await receipts(url)).map(({ outcome, cost_picos }) => [outcome, cost_picos])).toEqual(
         Array.from({ length: 3 }, () => ['recovered', 0n]),
       )
       crossing.heal()
-      await until('it is a node again', () => a.ledger.isWritable(), 15_000)
+      await until(() => a.ledger.isWritable(), 'it is a node again')
       expect(a.shared.fences()).toBe(1)
       expect(await a.ledger.settle(settlementOf('req_settled_late'))).toBe('settled')
       expect(await hold(a.ledger, 'req_new')).toBe('held')
@@ -245,7 +246,7 @@ describe('what is left', () => {
       expect(a.faults.some((fault) => fault.includes('this node was fenced'))).toBe(true)
       expect(b.faults.some((fault) => fault.includes('left in flight were waived'))).toBe(true)
       const { cost_picos: cost = 0n } = all.find(({ request_id }) => request_id === 'req_new') ?? {}
-      await until('the purse knows', () => a.ledger.purseOf('key_1')?.account.balancePicos === usd('10') - cost)
+      await until(() => a.ledger.purseOf('key_1')?.account.balancePicos === usd('10') - cost, 'the purse knows')
       await outside.close()
       await close(a, b)
       crossing.close()
@@ -263,7 +264,7 @@ describe('what is left', () => {
     await Bun.sleep(300)
     await postgres().start()
     expect(await Promise.all(settles)).toEqual(['settled', 'settled'])
-    await until('both are written', async () => (await receipts(url)).length === 2, 10_000)
+    await until(async () => (await receipts(url)).length === 2, 'both are written')
     expect((await receipts(url)).every(({ cost_picos }) => cost_picos > 0n)).toBe(true)
     expect([a.shared.fences(), b.shared.fences()]).toEqual([0, 0])
     await close(a, b)

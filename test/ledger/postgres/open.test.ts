@@ -7,6 +7,7 @@ import { openPostgres } from '../../../db/postgres/open.ts'
 import type { Connection } from '../../../src/ledger/connection.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { connectPostgres } from '../../support/postgres-connection.ts'
+import { until } from '../../support/until.ts'
 
 const open = (db: Connection, access: Access = 'create') => openPostgres(db, 'Postgres here/test', access)
 
@@ -87,11 +88,11 @@ postgresTest('a server that would not keep what it promised, or takes no writes,
   for (const setting of ['fsync', 'full_page_writes']) {
     admin.run(`ALTER SYSTEM SET ${setting} = off`)
     admin.run('SELECT pg_reload_conf()')
-    while (admin.query<{ now: string }, []>(`SELECT current_setting('${setting}') AS now`).get()?.now !== 'off') await Bun.sleep(10)
+    await until(() => admin.query<{ now: string }, []>(`SELECT current_setting('${setting}') AS now`).get()?.now === 'off')
     expect(open(connectPostgres(url))).toMatchObject({ problem: 'unwritable', message: expect.stringContaining(`: ${setting} is off: `) })
     admin.run(`ALTER SYSTEM RESET ${setting}`)
     admin.run('SELECT pg_reload_conf()')
-    while (admin.query<{ now: string }, []>(`SELECT current_setting('${setting}') AS now`).get()?.now !== 'on') await Bun.sleep(10)
+    await until(() => admin.query<{ now: string }, []>(`SELECT current_setting('${setting}') AS now`).get()?.now === 'on')
   }
   close(db, admin)
 })

@@ -24,10 +24,11 @@ import {
   sha256,
   usd,
 } from '../../support/ledger.ts'
-import { asking, until } from '../../support/nodes.ts'
+import { asking } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { fenceAll } from '../../support/stores.ts'
 import { startThread } from '../../support/threads.ts'
+import { until } from '../../support/until.ts'
 import type { Settles } from './settles.ts'
 
 const USED = { input: 10 }
@@ -114,7 +115,7 @@ postgresTest('a settle that another writes at the same moment is once in the sum
     PERFORM pg_sleep(1);
     INSERT INTO receipts SELECT (jsonb_populate_record(r, '{"request_id": "r2", "number": 1000, "lane": 9}')).* FROM receipts AS r;
   END $$`)
-  await until('it has the account', async () => (await outside.ask("SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'")).length > 0)
+  await until(async () => (await outside.ask("SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'")).length > 0, 'it has the account')
   expect(machine.ledger.apply([settle(debitOf(machine, 'r2'))])).toMatchObject({ answers: ['already'], faults: [] })
   await other
   expect(machine.db.query('SELECT spent_picos AS spent FROM accounts').all()).toEqual([{ spent: COST }])

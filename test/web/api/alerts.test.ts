@@ -9,6 +9,7 @@ import { isSigned, type Receiver, startReceiver } from '../../alerts/receiver.ts
 import { type SmtpServer, startSmtp } from '../../people/smtp-server.ts'
 import { MODEL_ID, startTestGateway, type TestGateway, type TestGatewayOptions } from '../../support/gateway.ts'
 import { Browser, PASSWORD } from '../../support/people.ts'
+import { until } from '../../support/until.ts'
 
 const stops: (() => unknown)[] = []
 afterEach(async () => {
@@ -46,14 +47,6 @@ const NORTH = '/api/accounts/acc_north'
 const hookAt = ({ receiver }: Started): string => `http://127.0.0.1:${receiver.port}/hook`
 const idOf = (answer: { body: Record<string, unknown> }): string => String(answer.body['id'])
 const rows = (answer: { body: Record<string, unknown> }) => answer.body['data'] as Record<string, unknown>[]
-
-async function until(isSo: () => boolean | Promise<boolean>, limitMs = 5_000): Promise<void> {
-  const endMs = performance.now() + limitMs
-  while (!(await isSo())) {
-    if (performance.now() > endMs) throw new Error('it did not come to it')
-    await Bun.sleep(10)
-  }
-}
 
 test('a paid request that crosses a threshold is told by mail and webhook, and the deliveries say so', async () => {
   const started = await start()

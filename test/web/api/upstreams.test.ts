@@ -105,7 +105,7 @@ test('another site’s page, nobody, a wrong name and a wrong body change nothin
 postgresTest(
   'on Postgres the other processes of the place are told, in the person’s name, and one that does not answer is named',
   async () => {
-    const shared = await startTestGateway({ upstreams: [vendor.url], postgres: { url: await postgres().createDatabase() } })
+    await using shared = await startTestGateway({ upstreams: [vendor.url], postgres: { url: await postgres().createDatabase() } })
     const told: string[] = []
     const listen = (pid: number, answer: (line: string) => Promise<string>) =>
       listenForLines(socketPathFor({ kind: 'postgres', path: shared.ledgerPath }, pid), answer, () => undefined)
@@ -125,6 +125,5 @@ postgresTest(
     expect(typeof page === 'object' ? page.rows : []).toMatchObject([{ action: 'setUpstreamOut', actor: 'person:ops@example.com' }])
     sibling.stop(true)
     hung.stop(true)
-    await shared.stop()
   },
 )
