@@ -114,7 +114,7 @@ test(
     expect(await page.locator('dialog pre code').first().textContent()).toBe(secret)
     await page.getByRole('button', { name: 'Done' }).click()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    expect(await page.evaluate(`document.activeElement.textContent`)).toBe('New key')
+    await page.waitForFunction(`document.activeElement.textContent === 'New key'`)
     expect(await page.locator('tbody tr', { hasText: 'laptop' }).locator('.name').textContent()).toBe('laptop <b>&amp;')
     expect(await page.content()).not.toContain(secret)
 

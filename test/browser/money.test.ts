@@ -109,7 +109,7 @@ test('by keyboard alone a webhook and an alert are made; the alert’s test reac
   await page.getByRole('button', { name: 'Done' }).focus()
   await page.keyboard.press('Enter')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
-  expect(await page.evaluate('document.activeElement.textContent')).toBe('New webhook')
+  await page.waitForFunction(`document.activeElement.textContent === 'New webhook'`)
   await shown(page, '?<script>alert(1)</script>')
   expect(await page.content()).not.toContain(secret)
 

@@ -7,8 +7,8 @@ import { startBodyThread } from '../support/body-thread.ts'
 import { type FakeUpstream, nativeMessage, type Script, startFakeUpstream } from '../support/fake-upstream.ts'
 import { MODEL_ID, startTestGateway, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts'
 import { usd } from '../support/ledger.ts'
-import { until } from '../support/nodes.ts'
 import { postgres, postgresTest } from '../support/postgres.ts'
+import { until } from '../support/until.ts'
 
 let ending: (() => Promise<void> | void)[] = []
 afterEach(async () => {
@@ -110,7 +110,7 @@ test('money that is only held refuses nobody before the body was read', async ()
   const { gateway, upstream } = await start({ script: () => [{ when: gate.promise }, ...nativeMessage(MESSAGE)] })
   const secret = await gateway.createKey({ balanceUsd: '0.0001' })
   const running = gateway.post('/v1/messages', secret, BODY)
-  await until('it runs', () => upstream.requests.length === 1)
+  await until(() => upstream.requests.length === 1, 'it runs')
   expect((await gateway.post('/v1/messages', secret, '{')).status).toBe(400)
   expect(await told(await gateway.post('/v1/messages', secret, BODY))).toEqual([429, 'Rate limit exceeded; retry later'])
   gate.resolve()

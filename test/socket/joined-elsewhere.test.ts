@@ -12,9 +12,9 @@ import {
   textFrames,
 } from '../support/fake-upstream.ts'
 import { startTestGateway, type TestGateway } from '../support/gateway.ts'
-import { until } from '../support/nodes.ts'
 import { postgres, postgresTest } from '../support/postgres.ts'
 import { question } from '../support/stage.ts'
+import { until } from '../support/until.ts'
 
 let ending: (() => Promise<void> | void)[] = []
 afterEach(async () => {
@@ -51,7 +51,7 @@ const ask = (gateway: TestGateway, secret: string, stream = false): Promise<Resp
 postgresTest('the same bytes and id come from the other one, made and charged once', async () => {
   const { a, b, upstream, secret, open } = await startTwo(nativeMessage(MESSAGE))
   const first = ask(a, secret)
-  await until('the call is made', () => upstream.requests.length === 1)
+  await until(() => upstream.requests.length === 1, 'the call is made')
   const waiting = Array.from({ length: 6 }, () => ask(b, secret))
   // Those that come after the answer are given it as well.
   await Bun.sleep(100)
@@ -71,23 +71,23 @@ postgresTest('the same bytes and id come from the other one, made and charged on
 postgresTest('a stream there is 429, and nothing of it is left in the way of the next', async () => {
   const { a, b, upstream, secret, open } = await startTwo(nativeStream(...textFrames('Good morning')))
   const first = ask(a, secret, true)
-  await until('the call is made', () => upstream.requests.length === 1)
+  await until(() => upstream.requests.length === 1, 'the call is made')
   for (let again = 0; again < 2; again++) {
     const other = await ask(b, secret, true)
     expect([other.status, other.headers.get('retry-after')]).toEqual([429, '1'])
   }
   open()
   const bytes = (await (await first).text()).replace(/^: ok\n\n/, '')
-  await until('the other one has it', async () => {
+  await until(async () => {
     const again = await ask(b, secret, true)
     return again.status === 200 && (await again.text()) === bytes
-  })
+  }, 'the other one has it')
 })
 
 postgresTest('one that fails leaves who waited elsewhere with a word to come again, and then it is made anew', async () => {
   const { a, b, upstream, secret, open } = await startTwo(errorAnswer(500, {}))
   const first = ask(a, secret)
-  await until('the call is made', () => upstream.requests.length === 1)
+  await until(() => upstream.requests.length === 1, 'the call is made')
   const waiting = ask(b, secret)
   open()
   expect((await first).status).toBe(502)

@@ -261,7 +261,7 @@ postgresTest('whether a claim stands is seen without a change: until it is given
   expect(await b.shared.isRunning({ ...hashes })).toBe(true)
   expect(await b.shared.isRunning({ ...hashes, headerHash: Buffer.alloc(32, 9) })).toBe(false)
   a.shared.release(hashes)
-  await until('it is given up', noClaims(outside))
+  await until(noClaims(outside), 'it is given up')
   expect(await b.shared.isRunning(hashes)).toBe(false)
   await a.shared.claim(hashes)
   await outside.ask('UPDATE nodes SET lease_until = 0 WHERE lane = $1', [a.node.identity?.lane])

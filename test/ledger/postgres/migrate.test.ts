@@ -20,12 +20,13 @@ import { differencesInDatabase } from '../../../src/ledger/postgres/verify.ts'
 import { ReadConnection } from '../../../src/ledger/read-connection.ts'
 import { makeFolder, openMachine } from '../../support/ledger.ts'
 import { settleMany } from '../../support/many-settles.ts'
-import { makeNode, until } from '../../support/nodes.ts'
+import { makeNode } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { connectPostgres, createPostgresLedger, startWire } from '../../support/postgres-connection.ts'
 import { leftBy, RELEASES, releasedDatabase } from '../../support/released.ts'
 import { startThread } from '../../support/threads.ts'
 import { andThreeSteps } from '../../support/three-steps.ts'
+import { until } from '../../support/until.ts'
 
 const CHILD = join(import.meta.dir, '../../support/migrates.ts')
 const [VERSION, SCHEMA] = RELEASES.at(-1) ?? ['', 0]
@@ -114,11 +115,7 @@ describe.each(RELEASES)('a ledger of %s', (version, schema) => {
       expect(versionAt(url)).toBe(schema)
       const { opened, news } = await open(url)
       if ('problem' in opened) throw new Error(opened.message)
-      await until(
-        'what the killed node left is waived',
-        () => looking(url, (db) => db.query('SELECT * FROM marks').values().length === 0),
-        40_000,
-      )
+      await until(() => looking(url, (db) => db.query('SELECT * FROM marks').values().length === 0), 'what the killed node left is waived')
       await opened.ledger.close()
       expect(versionAt(url)).toBe(SCHEMA_VERSION)
       expect(schemaOf(url)).toEqual(schemaOf(await createPostgresLedger()))
