@@ -5,6 +5,7 @@
  */
 
 import { spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SQL } from 'bun'
@@ -146,4 +147,4 @@ function isRunning(pid: number): boolean {
 }
 
 /** Below those that the kernel gives away, so that nothing takes it while the server is stopped; a server that meets another one there tries the next. */
-const likelyFreePort = (): number => 10_000 + Math.floor(Math.random() * 22_000)
+const likelyFreePort = (): number => 10_000 + randomInt(22_000)
