@@ -4,7 +4,8 @@ import { afterAll, expect, test } from 'bun:test'
 import type { FormatName } from '../../src/core/format.ts'
 import { costOf } from '../../src/core/pricing.ts'
 import { frame, nativeMessage, nativeStream, type Script } from '../support/fake-upstream.ts'
-import { eventsOf, FORMATS, startStage, until } from '../support/stage.ts'
+import { eventsOf, FORMATS, startStage } from '../support/stage.ts'
+import { until } from '../support/until.ts'
 import { makeTestModel } from '../support/world.ts'
 
 const stage = await startStage({ timings: { leaverGraceMs: 60, firstEventWaitMs: 20 } })
@@ -96,7 +97,7 @@ test('who leaves behind such a beginning pays the estimate of what was read, not
       const request = await upstream.arrival(index)
       await raw.until((bytes) => Buffer.from(bytes).includes('Forty bytes'))
       raw.reset()
-      await until(() => request.abortedAtMs !== undefined, 'the upstream to be let go', 5_000)
+      await until(() => request.abortedAtMs !== undefined, 'the upstream to be let go')
     })
     const input = Math.floor((upstream.requests[index]?.body.length ?? 0) / 4)
     expect(receipts).toMatchObject([{ outcome: 'leaver', usageSource: 'estimated', inputTokens: input, outputTokens: 10 }])
