@@ -1,4 +1,4 @@
-/** How a request ended, decided once: the first writer wins. And what each end is charged. Rules: money.md "Charges"; house.md "One request". */
+/** How a request ended, and what each end is charged. Rules: money.md "Charges". */
 
 import { type Picos, ZERO } from './money.ts'
 import { finalUsage, type Observation, partialUsage } from './native/observation.ts'
@@ -17,22 +17,6 @@ export type Outcome = (typeof OUTCOMES)[number]
  * is ours · none: nothing was read.
  */
 export type UsageSource = 'final' | 'partial' | 'estimated' | 'none'
-
-/** Lets exactly one of the ends that race for a request decide it. */
-export class Ending {
-  #outcome: Outcome | undefined
-
-  /** True for the first caller only: who gets true settles. */
-  decide(outcome: Outcome): boolean {
-    if (this.#outcome !== undefined) return false
-    this.#outcome = outcome
-    return true
-  }
-
-  get outcome(): Outcome | undefined {
-    return this.#outcome
-  }
-}
 
 /**
  * What an ended request costs. `void`: nothing was delivered or nothing is known; the hold is released and no receipt is written. `bytesPerToken`: what an

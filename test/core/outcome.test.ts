@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'bun:test'
 import { ZERO } from '../../src/core/money.ts'
 import { nothingSeen, type Observation, observe } from '../../src/core/native/observation.ts'
-import { chargeOf, Ending, OUTCOMES } from '../../src/core/outcome.ts'
+import { chargeOf, OUTCOMES } from '../../src/core/outcome.ts'
 import { costOf } from '../../src/core/pricing.ts'
 import { GOLDEN_BOUNDS, GOLDEN_MODEL } from '../support/golden.ts'
 
@@ -95,11 +95,4 @@ describe('what an ended request is charged', () => {
       }
     }
   })
-})
-
-test('of all the ends that race, exactly one decides', () => {
-  const ending = new Ending()
-  expect(ending.outcome).toBeUndefined()
-  expect(OUTCOMES.map((outcome) => ending.decide(outcome))).toEqual(OUTCOMES.map((_, index) => index === 0))
-  expect(ending.outcome).toBe(OUTCOMES[0])
 })

@@ -6,6 +6,7 @@
 
 import type { Database } from 'bun:sqlite'
 import { expect } from 'bun:test'
+import { maxPicos, ZERO } from '../../src/core/money.ts'
 import { type ReceiptRow, receiptsIn } from '../support/gateway.ts'
 import { postgres, postgresTest } from '../support/postgres.ts'
 import { connectPostgres } from '../support/postgres-connection.ts'
@@ -136,7 +137,7 @@ postgresTest(
       await Promise.all(clients)
       const rows = receiptsOf(url)
       const [account] = await cluster.rows<{ balance: bigint }>('SELECT balance_picos AS balance FROM accounts')
-      const dearest = rows.reduce((most, { costPicos }) => (costPicos > most ? costPicos : most), 0n)
+      const dearest = rows.reduce((most, { costPicos }) => maxPicos(most, costPicos), ZERO)
       expect(account?.balance).toBeLessThanOrEqual(0n)
       expect(account?.balance).toBeGreaterThan(-dearest)
       await cluster.first.verify()

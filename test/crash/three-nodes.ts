@@ -7,6 +7,7 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
+import { maxPicos, type Picos, ZERO } from '../../src/core/money.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { type GatewayProcess, Place } from './process.ts'
 import { Spending } from './spending.ts'
@@ -22,7 +23,7 @@ const BEFORE_KILL_MS = 4_000
 const TAKE_OVER_MS_MAX = 30_000
 
 type Node = Readonly<{ name: string; place: Place; gateway: GatewayProcess }>
-type Booked = Readonly<{ requestId: string; outcome: string; cost: bigint; waived: bigint; lane: bigint }>
+type Booked = Readonly<{ requestId: string; outcome: string; cost: Picos; waived: bigint; lane: bigint }>
 
 const began = performance.now()
 const say = (line: string): void => console.log(`${((performance.now() - began) / 1_000).toFixed(1).padStart(5)} s  ${line}`)
@@ -138,7 +139,7 @@ async function judge({ whole, cut }: Spending): Promise<void> {
   }[]
   const { balance = 0n, spent = 0n } = account ?? {}
   const sum = receipts.reduce((total, { cost }) => total + cost, 0n)
-  const dearest = receipts.reduce((most, { cost }) => (cost > most ? cost : most), 0n)
+  const dearest = receipts.reduce((most, { cost }) => maxPicos(most, cost), ZERO)
   const complete = receipts.filter(({ outcome }) => outcome === 'complete')
   const ids = new Set(receipts.map(({ requestId }) => requestId))
   const waived = receipts.filter(({ outcome }) => outcome === 'recovered')
