@@ -3,7 +3,7 @@
  * Its environment is bare: only what a test gives, so that it re-executes itself as it does for an operator.
  */
 
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ROOT } from '../support/made-once.ts'
@@ -109,10 +109,9 @@ export class Place {
 
   /** The secrets that stand in something that was said or written here. */
   leaked(secrets: readonly string[]): readonly string[] {
-    const files = readdirSync(this.folder, { recursive: true, encoding: 'utf8' })
-      .map((name) => join(this.folder, name))
-      .filter((path) => statSync(path).isFile())
-      .map((path) => readFileSync(path).toString('latin1'))
+    const files = readdirSync(this.folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => textOf(join(entry.parentPath, entry.name)))
     const all = [...this.#transcripts.map((text) => text()), ...files]
     return secrets.filter((secret) => all.some((text) => text.includes(secret)))
   }
@@ -136,6 +135,16 @@ export class Place {
 }
 
 type Collected = Readonly<{ text: () => string; has: (words: string, offset?: number) => Promise<void>; ended: Promise<void> }>
+
+/** Empty where the file has gone since it was listed, as a journal of SQLite does. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path).toString('latin1')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
+    throw error
+  }
+}
 
 /** Reads on for as long as the process lives, so that it never waits for us. */
 function collect(stream: ReadableStream<Uint8Array>): Collected {

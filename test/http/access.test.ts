@@ -197,6 +197,7 @@ test('a rotated key has two secrets until the overlap ends, and one after it', a
       secretHash: sha256(secret),
       display: displayOf(secret),
       oldValidUntil,
+      endsPromised: true,
       now: Date.now(),
     })
   expect(await post(second)).toEqual(INVALID)

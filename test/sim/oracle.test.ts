@@ -41,14 +41,17 @@ const defaults: fc.Arbitrary<Partial<Prices>> = fc
   .subarray(['cache_read', 'cache_write', 'cache_write_1h', 'server_tool_use'] as const)
   .map((names) => Object.fromEntries(names.map((name) => [name, undefined])))
 const tokens = fc.oneof(fc.constant(0), fc.nat(3_000_000))
-const usages: fc.Arbitrary<Usage> = fc.record({
-  input: tokens,
-  output: tokens,
-  cacheRead: tokens,
-  cacheWrite5m: tokens,
-  cacheWrite1h: tokens,
-  serverToolUses: fc.nat(60),
-})
+/** Such as can be true: something was read. What cannot is estimated, and no price list says what that costs. */
+const usages: fc.Arbitrary<Usage> = fc
+  .record({
+    input: tokens,
+    output: tokens,
+    cacheRead: tokens,
+    cacheWrite5m: tokens,
+    cacheWrite1h: tokens,
+    serverToolUses: fc.nat(60),
+  })
+  .filter(({ input, cacheRead, cacheWrite5m, cacheWrite1h }) => input + cacheRead + cacheWrite5m + cacheWrite1h > 0)
 
 const priceListOf = (given: Partial<Prices> & Pick<Prices, 'input' | 'output'>): PriceList => ({
   input: given.input,
