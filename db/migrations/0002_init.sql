@@ -1,6 +1,6 @@
 -- The ledger's tables. Money is whole picodollars (10^-12 USD) in int64 columns that end in _picos; times are Unix milliseconds; flags are 0 or 1.
 -- What the outside names by text (id, name) has a number inside, so that a receipt is short. The CHECKs and triggers are the invariants: no code can break
--- them, not even ours. db/schema.ts describes the same tables to drizzle; a test compares the two. A CHECK compares with words one by one, because SQLite builds
+-- them, not even ours. db/schema describes the same tables to drizzle; a test compares the two. A CHECK compares with words one by one, because SQLite builds
 -- a table for every IN list each time: 4 µs of a debit.
 
 -- What this file is: `node`, made with the file; `boot`, the process that opened it last; `schema`, the version that made it; `paged`, the number of the last

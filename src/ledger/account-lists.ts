@@ -2,7 +2,7 @@
 
 import { and, desc, eq, or, type SQL, sql } from 'drizzle-orm'
 import type { DatabaseProblem } from '../../db/problem.ts'
-import { accounts, keys } from '../../db/schema.ts'
+import { accounts, keys } from '../../db/schema/accounts.ts'
 import { availableOf, type KeyRecord, type KeyState } from '../core/key.ts'
 import { type Picos, picos } from '../core/money.ts'
 import { type Connection, ormOf } from './connection.ts'

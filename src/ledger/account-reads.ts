@@ -4,7 +4,9 @@
  */
 
 import { and, desc, eq, lt, sql } from 'drizzle-orm'
-import { accounts, credits, keys, models } from '../../db/schema.ts'
+import { accounts, keys } from '../../db/schema/accounts.ts'
+import { credits } from '../../db/schema/credits.ts'
+import { models } from '../../db/schema/prices.ts'
 import type { AccountAtRest, AccountCredit, AccountReceipt, ListedKey, OtherCall, ReceiptWithCalls, SpendPart } from './account-reports.ts'
 import { type Connection, ormOf } from './connection.ts'
 import { accountColumns, listedKey, listedKeyColumns } from './key-columns.ts'

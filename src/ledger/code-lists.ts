@@ -1,7 +1,8 @@
 /** Batches of prepaid codes and what came of each code, as operators look through them. Rules: pages.md "Codes"; operator.md "Lists". */
 
 import { desc, eq, lt, or, type SQL, sql } from 'drizzle-orm'
-import { accounts, codeBatches, codes } from '../../db/schema.ts'
+import { accounts } from '../../db/schema/accounts.ts'
+import { codeBatches, codes } from '../../db/schema/credits.ts'
 import type { Picos } from '../core/money.ts'
 import { type Connection, ormOf } from './connection.ts'
 import { type Page, type Paging, pageOf } from './page.ts'

@@ -1,7 +1,7 @@
 /** What operators look up beside the writer: accounts and keys by page or by the beginning of a name, and the lists of the command line. Rules: operator.md "Lists". */
 
 import { and, desc, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
-import { accounts, keySecrets, keys } from '../../db/schema.ts'
+import { accounts, keySecrets, keys } from '../../db/schema/accounts.ts'
 import { displayOf } from '../core/key.ts'
 import { type Picos, picos } from '../core/money.ts'
 import type { ListedKey, SpendPart } from './account-reports.ts'

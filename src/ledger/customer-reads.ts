@@ -4,7 +4,9 @@
  */
 
 import { and, between, desc, eq, sql } from 'drizzle-orm'
-import { accounts, keys, models, usageDaily } from '../../db/schema.ts'
+import { accounts, keys } from '../../db/schema/accounts.ts'
+import { models } from '../../db/schema/prices.ts'
+import { usageDaily } from '../../db/schema/requests.ts'
 import { type Connection, ormOf } from './connection.ts'
 import { DAY_SUMS } from './day-sums.ts'
 import { ReceiptPages } from './receipt-pages.ts'

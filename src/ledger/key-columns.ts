@@ -1,7 +1,7 @@
 /** A key and an account as lists show them, each column written once. Rules: keys.md "Balance of a key"; operator.md "Lists". */
 
 import { sql } from 'drizzle-orm'
-import { accounts, keys } from '../../db/schema.ts'
+import { accounts, keys } from '../../db/schema/accounts.ts'
 import type { ListedKey } from './account-reports.ts'
 
 /** The newest secret is the one to show; an older one may still be in its overlap. */

@@ -1,7 +1,9 @@
 /** Marks of processes that are gone, with what their receipts say. Which processes are gone each store knows itself. Rules: ledger.md "Recovery". */
 
 import { eq, type SQL, sql } from 'drizzle-orm'
-import { accounts, keys, marks, models, priceVersions, upstreams } from '../../db/schema.ts'
+import { accounts, keys } from '../../db/schema/accounts.ts'
+import { models, priceVersions, upstreams } from '../../db/schema/prices.ts'
+import { marks } from '../../db/schema/requests.ts'
 import { type Connection, ormOf } from './connection.ts'
 
 export type LeftMark = ReturnType<ReturnType<typeof prepareLeftMarks>['all']>[number]

@@ -1,7 +1,10 @@
 /** The reads of the writer's connection: a key by its secret, what it may do, and what an operator's write must look at first. */
 
 import { and, desc, eq, gt, sql } from 'drizzle-orm'
-import { accounts, codeBatches, codes, credits, idempotency, keySecrets, keys, meta } from '../../db/schema.ts'
+import { accounts, keySecrets, keys } from '../../db/schema/accounts.ts'
+import { meta } from '../../db/schema/boots.ts'
+import { codeBatches, codes, credits } from '../../db/schema/credits.ts'
+import { idempotency } from '../../db/schema/requests.ts'
 import { type Connection, ormOf } from './connection.ts'
 
 export const lookUps = (db: Connection) => ({ ...keyReads(db), ...operatorReads(db), ...chainReads(db) })

@@ -5,7 +5,11 @@
 
 import { and, desc, eq, gte, inArray, lt, lte, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
-import { accounts, attempts, auditLog, credits, keys, models, priceVersions, upstreams, usageDaily } from '../../db/schema.ts'
+import { accounts, keys } from '../../db/schema/accounts.ts'
+import { auditLog } from '../../db/schema/audit-log.ts'
+import { credits } from '../../db/schema/credits.ts'
+import { models, priceVersions, upstreams } from '../../db/schema/prices.ts'
+import { attempts, usageDaily } from '../../db/schema/requests.ts'
 import { type Picos, picos } from '../core/money.ts'
 import type { Usage } from '../core/usage.ts'
 import { dayText } from '../core/utc.ts'

@@ -1,7 +1,9 @@
 /** The statements of the operator's writes: accounts, keys, secrets, top-ups, codes, and the audit log. Rules: ledger.md "Guards"; operator.md "Keys and accounts". */
 
 import { sql } from 'drizzle-orm'
-import { accounts, auditLog, codeBatches, codes, credits, keySecrets, keys } from '../../db/schema.ts'
+import { accounts, keySecrets, keys } from '../../db/schema/accounts.ts'
+import { auditLog } from '../../db/schema/audit-log.ts'
+import { codeBatches, codes, credits } from '../../db/schema/credits.ts'
 import type { Picos } from '../core/money.ts'
 import { type Connection, ormOf } from './connection.ts'
 

@@ -4,7 +4,9 @@
  */
 
 import { and, desc, eq, sql } from 'drizzle-orm'
-import { accounts, attempts, keys, models, priceVersions, receipts, upstreams } from '../../db/schema.ts'
+import { accounts, keys } from '../../db/schema/accounts.ts'
+import { models, priceVersions, upstreams } from '../../db/schema/prices.ts'
+import { attempts, receipts } from '../../db/schema/requests.ts'
 import type { Outcome, UsageSource } from '../core/outcome.ts'
 import { type Connection, ormOf } from './connection.ts'
 import { LOOKED_AT_MAX, type Page } from './page.ts'

@@ -1,6 +1,7 @@
 /** A receipt and an attempt as readers get them: with the names that stand for the numbers, and the rates of their price. */
 
-import type { attempts, priceVersions, receipts, upstreams } from '../../db/schema.ts'
+import type { priceVersions, upstreams } from '../../db/schema/prices.ts'
+import type { attempts, receipts } from '../../db/schema/requests.ts'
 import type { FormatName } from '../core/format.ts'
 import { type Picos, picos } from '../core/money.ts'
 import type { Outcome, UsageSource } from '../core/outcome.ts'

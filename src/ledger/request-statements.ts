@@ -2,7 +2,9 @@
 
 import { eq, sql } from 'drizzle-orm'
 import { SCHEMA_VERSION } from '../../db/migrations.ts'
-import { boots, models, priceVersions, receipts, upstreams } from '../../db/schema.ts'
+import { boots } from '../../db/schema/boots.ts'
+import { models, priceVersions, upstreams } from '../../db/schema/prices.ts'
+import { receipts } from '../../db/schema/requests.ts'
 import { type Connection, ormOf } from './connection.ts'
 
 export const requestStatements = (db: Connection) => ({ ...markStatements(db), ...numberStatements(db) })

@@ -6,7 +6,7 @@
 import { expect, test } from 'bun:test'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { openDatabase } from '../../db/open.ts'
-import { marks } from '../../db/schema.ts'
+import { marks } from '../../db/schema/requests.ts'
 import { type ReceiptRow, receiptsIn } from '../support/gateway.ts'
 import { seeded } from '../support/seed.ts'
 import { until } from '../support/until.ts'

@@ -3,10 +3,11 @@
 import type { Database } from 'bun:sqlite'
 import { afterAll, expect, test } from 'bun:test'
 import { is, SQL } from 'drizzle-orm'
-import { getTableConfig, type SQLiteColumn, SQLiteSyncDialect, SQLiteTable } from 'drizzle-orm/sqlite-core'
+import { getTableConfig, type SQLiteColumn, SQLiteSyncDialect } from 'drizzle-orm/sqlite-core'
 import { openDatabase } from '../../db/open.ts'
-import * as schema from '../../db/schema.ts'
+import { TRIGGERS } from '../../db/schema/triggers.ts'
 import { makePath } from '../support/ledger.ts'
+import { TABLES } from '../support/schema.ts'
 
 const db = open()
 afterAll(() => db.close())
@@ -17,9 +18,7 @@ function open(): Database {
   return opened
 }
 
-const tables = Object.values(schema)
-  .filter((value) => value instanceof SQLiteTable)
-  .map(getTableConfig)
+const tables = TABLES.map(getTableConfig)
 const dialect = new SQLiteSyncDialect()
 const textOf = (value: unknown): string => (is(value, SQL) ? dialect.sqlToQuery(value).sql : String(value))
 const rows = <Row>(query: string, ...given: string[]): Row[] => db.query<Row, string[]>(query).all(...given)
@@ -89,7 +88,7 @@ test('the same checks', () => {
 
 test('the same triggers', () => {
   const made = rows<{ name: string; tbl_name: string }>("SELECT name, tbl_name FROM sqlite_schema WHERE type = 'trigger'")
-  expect(Object.fromEntries(made.map((trigger) => [trigger.name, trigger.tbl_name]))).toEqual(schema.TRIGGERS)
+  expect(Object.fromEntries(made.map((trigger) => [trigger.name, trigger.tbl_name]))).toEqual(TRIGGERS)
 })
 
 const tidy = (sql: string): string => sql.replace(/\s+/g, ' ').replaceAll('( ', '(').replaceAll(' )', ')').trim()

@@ -3,7 +3,7 @@
 import type { Database } from 'bun:sqlite'
 import { ne } from 'drizzle-orm'
 import { keepLog, proveWritable } from '../../../db/open.ts'
-import { marks } from '../../../db/schema.ts'
+import { marks } from '../../../db/schema/requests.ts'
 import { GroupWrites } from '../group-writes.ts'
 import { prepareLeftMarks } from '../left-marks.ts'
 import type { Spilled } from '../spill-records.ts'

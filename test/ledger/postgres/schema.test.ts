@@ -1,18 +1,19 @@
 /**
  * The tables that the migration makes on Postgres are those that drizzle is told of, as they are on SQLite (test/ledger/schema.test.ts): columns, keys,
- * indexes, CHECKs and triggers. They are made a second time, in a schema of their own, out of db/schema.ts, and the catalogues of the two are compared, so that
+ * indexes, CHECKs and triggers. They are made a second time, in a schema of their own, out of db/schema, and the catalogues of the two are compared, so that
  * both are in Postgres' own words. What differs on purpose stands in `MEANT`.
  */
 
 import { expect } from 'bun:test'
 import { is, SQL } from 'drizzle-orm'
-import { getTableConfig, type SQLiteColumn, SQLiteSyncDialect, SQLiteTable } from 'drizzle-orm/sqlite-core'
-import * as schema from '../../../db/schema.ts'
+import { getTableConfig, type SQLiteColumn, SQLiteSyncDialect } from 'drizzle-orm/sqlite-core'
+import { TRIGGERS } from '../../../db/schema/triggers.ts'
 import type { Connection } from '../../../src/ledger/connection.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { connectPostgres, createPostgresLedger } from '../../support/postgres-connection.ts'
+import { TABLES } from '../../support/schema.ts'
 
-/** `more`: on Postgres alone; `less`: in db/schema.ts alone. */
+/** `more`: on Postgres alone; `less`: in db/schema alone. */
 const MEANT: Readonly<Record<string, { more: readonly string[]; less: readonly string[] }>> = {
   accounts: {
     more: ['CHECK ((chain_count = 0))', 'CHECK ((chain_hash IS NULL))'],
@@ -41,10 +42,7 @@ const ONLY_ON_POSTGRES = [
 ]
 const VIEWS = ['receipt_pages']
 
-const tables = Object.values(schema)
-  .filter((value) => value instanceof SQLiteTable)
-  .map(getTableConfig)
-  .filter(({ name }) => !VIEWS.includes(name))
+const tables = TABLES.map(getTableConfig).filter(({ name }) => !VIEWS.includes(name))
 const dialect = new SQLiteSyncDialect()
 const textOf = (value: unknown): string => (is(value, SQL) ? dialect.sqlToQuery(value).sql : String(value))
 const TYPES: Readonly<Record<string, string>> = { integer: 'BIGINT', text: 'TEXT COLLATE "C"', blob: 'BYTEA' }
@@ -58,7 +56,7 @@ function columnText(column: SQLiteColumn): string {
   return `"${column.name}" ${TYPES[column.getSQLType()]}${column.notNull || column.primary ? ' NOT NULL' : ''}${given}`
 }
 
-/** Of all tables as db/schema.ts tells them. */
+/** Of all tables as db/schema tells them. */
 function statements(): string {
   const made = tables.map(({ name, columns, primaryKeys, checks }) => {
     const own = columns.filter(({ primary }) => primary).map((column) => column.name)
@@ -113,7 +111,7 @@ function factsOf(db: Connection, name: 'ledger' | 'told'): Facts {
   )
 }
 
-postgresTest('tables, columns, keys, references, indexes and CHECKs are those of db/schema.ts, but for what is meant', async () => {
+postgresTest('tables, columns, keys, references, indexes and CHECKs are those of db/schema, but for what is meant', async () => {
   const url = await createPostgresLedger()
   const db: Connection = connectPostgres(postgres().asSuperuser(url))
   db.run(`CREATE SCHEMA told; SET search_path = told; ${statements()}`)
@@ -156,10 +154,10 @@ postgresTest('the same triggers, TRUNCATE refused where DELETE is, and those tha
        WHERE NOT tgisinternal AND relnamespace = to_regnamespace('ledger') AND tgname NOT LIKE '%_numbered'`,
     )
     .all()
-  const truncate = Object.entries(schema.TRIGGERS)
+  const truncate = Object.entries(TRIGGERS)
     .filter(([name]) => name.endsWith('_no_delete'))
     .map(([name, table]) => [name.replace('delete', 'truncate'), table] as const)
-  const told = { ...schema.TRIGGERS, ...Object.fromEntries(truncate), receipts_references: 'receipts' }
+  const told = { ...TRIGGERS, ...Object.fromEntries(truncate), receipts_references: 'receipts' }
   expect(Object.fromEntries(made.map(({ name, table }) => [name, table]))).toEqual(told)
   const numbered = db
     .query<{ name: string }, []>("SELECT tgname AS name FROM pg_trigger WHERE tgname LIKE '%_numbered' ORDER BY 1")

@@ -1,0 +1,86 @@
+/** Accounts, their keys, and the secrets of these. */
+
+import { sql } from 'drizzle-orm'
+import { blob, index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { ZERO } from '../../src/core/money.ts'
+import { checks, flag, isFlag, isHash, notNegative, picos, whole } from './columns.ts'
+
+export const accounts = sqliteTable(
+  'accounts',
+  {
+    number: whole('number')
+      .primaryKey()
+      .$defaultFn(() => sql`null`),
+    id: text('id').notNull(),
+    name: text('name').notNull(),
+    creditedPicos: picos('credited_picos').notNull().default(ZERO),
+    spentPicos: picos('spent_picos').notNull().default(ZERO),
+    balancePicos: picos('balance_picos').notNull().default(ZERO),
+    isActive: flag('is_active').notNull().default(true),
+    toppedUpAt: whole('topped_up_at'),
+    createdAt: whole('created_at').notNull(),
+    chainCount: whole('chain_count').notNull().default(0),
+    chainHash: blob('chain_hash', { mode: 'buffer' }),
+  },
+  (table) => [
+    uniqueIndex('accounts_id').on(table.id),
+    uniqueIndex('accounts_name').on(table.name).where(sql.raw("name <> ''")),
+    index('accounts_search').on(sql`lower(name)`),
+    ...checks('credited_picos BETWEEN -9000000000000000000 AND 9000000000000000000', 'balance_picos = credited_picos - spent_picos'),
+    ...checks('(chain_count = 0) = (chain_hash IS NULL)'),
+    ...notNegative('spent_picos', 'chain_count'),
+    ...isFlag('is_active'),
+    ...isHash('chain_hash'),
+  ],
+)
+
+export const keys = sqliteTable(
+  'keys',
+  {
+    number: whole('number')
+      .primaryKey()
+      .$defaultFn(() => sql`null`),
+    id: text('id').notNull(),
+    accountNumber: whole('account_number')
+      .notNull()
+      .references(() => accounts.number),
+    name: text('name').notNull(),
+    plan: text('plan').notNull(),
+    limitPicos: picos('limit_picos'),
+    spentPicos: picos('spent_picos').notNull().default(ZERO),
+    expiresAt: whole('expires_at'),
+    isActive: flag('is_active').notNull().default(true),
+    lastSyncedAt: whole('last_synced_at').notNull(),
+    lastUsedAt: whole('last_used_at'),
+    createdAt: whole('created_at').notNull(),
+  },
+  (table) => [
+    uniqueIndex('keys_id').on(table.id),
+    uniqueIndex('keys_name').on(table.accountNumber, table.name).where(sql.raw("name <> ''")),
+    index('keys_account').on(table.accountNumber),
+    index('keys_search').on(sql`lower(name)`),
+    ...notNegative('limit_picos', 'spent_picos'),
+    ...isFlag('is_active'),
+  ],
+)
+
+export const keySecrets = sqliteTable(
+  'key_secrets',
+  {
+    hash: blob('hash', { mode: 'buffer' }).primaryKey(),
+    keyNumber: whole('key_number')
+      .notNull()
+      .references(() => keys.number),
+    display: text('display').notNull(),
+    validUntil: whole('valid_until'),
+    createdAt: whole('created_at').notNull(),
+  },
+  (table) => [index('key_secrets_key').on(table.keyNumber), index('key_secrets_display').on(table.display), ...isHash('hash')],
+)
+
+/** Whose a row is. */
+export const accountColumn = () => ({
+  accountNumber: whole('account_number')
+    .notNull()
+    .references(() => accounts.number),
+})

@@ -1,0 +1,20 @@
+/** What guards the rows of the ledger's tables. */
+
+/** Drizzle has no triggers. By name, the table that each guards. */
+export const TRIGGERS: Readonly<Record<string, string>> = {
+  receipts_exact_price: 'receipts',
+  marks_not_settled: 'marks',
+  codes_only_redeemed: 'codes',
+  codes_in_time: 'codes',
+  codes_no_delete: 'codes',
+  code_batches_only_disabled: 'code_batches',
+  code_batches_no_delete: 'code_batches',
+  accounts_no_delete: 'accounts',
+  keys_no_delete: 'keys',
+  ...Object.fromEntries(
+    ['receipts', 'attempts', 'credits', 'price_versions', 'models', 'upstreams', 'boots', 'audit_log'].flatMap((table) => [
+      [`${table}_no_update`, table],
+      [`${table}_no_delete`, table],
+    ]),
+  ),
+}
