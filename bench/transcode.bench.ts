@@ -27,6 +27,7 @@ const CALL: Call<ChatEcho> = {
   version: '2023-06-01',
   betas: '',
   includesCost: false,
+  isStored: true,
   echo: { includesUsageChunk: false, isLegacy: false, customTools: new Set() },
 }
 

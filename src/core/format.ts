@@ -22,6 +22,8 @@ export type Call<Echo> = Readonly<{
   betas: string
   /** The usage of the answer is to say what it cost. */
   includesCost: boolean
+  /** False: its answer is written nowhere. */
+  isStored: boolean
   echo: Echo
 }>
 

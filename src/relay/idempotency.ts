@@ -17,7 +17,11 @@ import type { AnswerHead, FinishedAnswer, JoinedPlace, RunningAnswer } from './r
 import { type Kept, usesUp } from './settle.ts'
 
 /** An answer while it is given, to be ended by `finish` or `drop`. */
-export type RecordedAnswer = Pick<RunningAnswer, 'begin' | 'add' | 'finish' | 'drop'>
+export type RecordedAnswer = Pick<RunningAnswer, 'begin' | 'add' | 'drop'> &
+  Readonly<{
+    /** Default of `isStored`: true. Where it is not, memory alone gives it again. */
+    finish(head: AnswerHead, whole?: Uint8Array, isStored?: boolean): void
+  }>
 
 /** A header that was not used before: what the settle writes down of it, and where the answer is kept meanwhile. */
 export type Claim = Readonly<{ idempotency: Idempotency; answer: RecordedAnswer }>
@@ -126,11 +130,10 @@ function keptBeyond(answer: RunningAnswer, store: AnswerStore): RecordedAnswer {
   return {
     begin: (heartbeat) => answer.begin(heartbeat),
     add: (bytes) => answer.add(bytes),
-    finish(head, whole) {
-      if (answer.hasEnded) return undefined
+    finish(head, whole, isStored = true) {
+      if (answer.hasEnded) return
       const bytes = answer.finish(head, whole)
-      store.keep({ head, bytes })
-      return bytes
+      store.keep({ head, bytes: isStored ? bytes : undefined })
     },
     drop(shown) {
       if (answer.hasEnded) return
@@ -145,6 +148,7 @@ export type ClaimEnd = Readonly<{
   outcome: Outcome
   kept: Kept
   head: AnswerHead
+  isStored: boolean
   /** Of an answer in one piece. */
   whole?: Uint8Array
   /** What its client was told instead of an answer. */
@@ -152,9 +156,9 @@ export type ClaimEnd = Readonly<{
 }>
 
 /** The answer is whole, or as whole as it will be. */
-export function endClaim(claim: Claim | undefined, { outcome, kept, head, whole, refusal }: ClaimEnd): void {
+export function endClaim(claim: Claim | undefined, { outcome, kept, head, isStored, whole, refusal }: ClaimEnd): void {
   if (kept === 'unavailable') claim?.answer.drop(new Refusal('storageUnavailable'))
-  else if (usesUp(outcome, kept.costPicos)) claim?.answer.finish(head, whole)
+  else if (usesUp(outcome, kept.costPicos)) claim?.answer.finish(head, whole, isStored)
   else claim?.answer.drop(refusal ?? (whole && { kind: 'finished', head, bytes: whole }))
 }
 

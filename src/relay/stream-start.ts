@@ -68,7 +68,7 @@ function openStream<Echo>(
     ...(claim === undefined ? {} : { kept: claim.answer }),
     onEnd: ({ outcome, refusal }, kept) => {
       const head = { status: 200, contentType: STREAM_HEADERS['content-type'], requestId: exchange.requestId }
-      endClaim(claim, { outcome, kept, head, refusal })
+      endClaim(claim, { outcome, kept, head, isStored: answered.isStored, refusal })
       release()
       live.remove(stream)
       world.metrics.streamEnded(format.name)

@@ -61,7 +61,7 @@ async function respond<Echo>(admitted: Admitted<Echo>, { bytes, observation, ups
     more: { upstream },
   })
   const head = { status: 200, contentType: 'application/json', requestId: exchange.requestId }
-  endClaim(admitted.claim, { outcome, kept, head, whole: bytes })
+  endClaim(admitted.claim, { outcome, kept, head, isStored: admitted.call.isStored, whole: bytes })
   if (kept === 'unavailable') return exchange.refuse(new Refusal('storageUnavailable'), connection.origin)
   remember(parts, { key: held.key, sealing: admitted.sealing }, finish)
   const headers = exchange.headers(connection.origin)

@@ -2,10 +2,13 @@
 
 import { Database } from 'bun:sqlite'
 import { afterAll, afterEach, expect, test } from 'bun:test'
+import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
+import { displayOf, makeSecret } from '../../src/core/key.ts'
 import { nativeMessage, nativeStream, type Script, startFakeUpstream, textFrames } from '../support/fake-upstream.ts'
 import { MODEL_ID, startTestGateway, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts'
+import { sha256 } from '../support/ledger.ts'
 import { FORMATS, question } from '../support/stage.ts'
 
 const CANARY = 'the-canary-of-an-answer'
@@ -47,6 +50,17 @@ const named = (secret: string, header: string) => ({
 const respond = (gateway: TestGateway, secret: string, more: object) =>
   gateway.post('/v1/responses', secret, { model: MODEL_ID, input: 'Hi', ...more })
 const errorOf = async (answer: Response): Promise<string> => ((await answer.json()) as { error: { message: string } }).error.message
+
+/** Of a gateway that has ended; it makes no file where there is nothing to keep. */
+function rowsIn(gateway: TestGateway): readonly { expires_at: number }[] {
+  if (!existsSync(answersOf(gateway))) return []
+  const db = new Database(answersOf(gateway), { readonly: true })
+  try {
+    return db.query<{ expires_at: number }, []>('SELECT expires_at FROM answers ORDER BY number').all()
+  } finally {
+    db.close()
+  }
+}
 
 /** What the file and its log hold, as bytes. */
 const onDisk = (gateway: TestGateway): string =>
@@ -141,9 +155,59 @@ test('who has the file reads nothing: no word of request, answer, header or secr
   for (const word of [CANARY, 'prompt-canary', 'header-canary', 'msg_canary', id, secret, 'application/json', 'req_'])
     expect(bytes).not.toContain(word)
   expect(statSync(answersOf(gateway)).mode & 0o777).toBe(0o600)
-  const db = new Database(answersOf(gateway), { readonly: true })
-  expect(db.query('SELECT count(*) AS n FROM answers').get()).toEqual({ n: 2 })
-  db.close()
+  expect(rowsIn(gateway)).toHaveLength(2)
+})
+
+test('what is asked for with store: false is written nowhere, under a header neither: its repetition is answered from memory, and after a restart it is gone', async () => {
+  for (const stream of [false, true]) {
+    script = stream ? nativeStream(...textFrames(CANARY)) : nativeMessage(MESSAGE)
+    const one = await start()
+    const secret = await one.createKey()
+    const post = (at: TestGateway) =>
+      at.post('/v1/responses', secret, { model: MODEL_ID, input: 'Hi', store: false, stream }, named(secret, 'a'))
+    await (await post(one)).text()
+    expect((await post(one)).headers.get('idempotency-replayed')).toBe('true')
+    const two = await restarted(one)
+    expect(rowsIn(one)).toEqual([])
+    expect(await errorOf(await post(two))).toContain('whose answer is no longer kept')
+    expect(two.receipts()).toHaveLength(1)
+  }
+})
+
+test('an answer under a header is kept for a day, one that is remembered for an hour', async () => {
+  script = nativeMessage(MESSAGE)
+  const gateway = await start()
+  const secret = await gateway.createKey()
+  const { path, body } = question({})
+  const from = Date.now()
+  await (await gateway.post(path, secret, body, named(secret, 'a'))).text()
+  await (await respond(gateway, secret, {})).text()
+  await gateway.drain()
+  const to = Date.now()
+  const hours = rowsIn(gateway).map(({ expires_at: until }) => [until - to, until - from].map((ms) => Math.round(ms / 36_000) / 100))
+  expect(hours).toEqual([
+    [24, 24],
+    [1, 1],
+  ])
+})
+
+test('after a restart a rotated secret finds nothing of the old one, and the old one finds all of it as long as it is good', async () => {
+  script = nativeMessage(MESSAGE)
+  const one = await start()
+  const secret = await one.createKey({ id: 'key_a' })
+  const { path, body } = question({})
+  const post = (at: TestGateway, as: string) => at.post(path, as, body, named(as, 'a'))
+  const bytes = await (await post(one, secret)).text()
+  const { id } = (await (await respond(one, secret, {})).json()) as { id: string }
+  const two = await restarted(one)
+  const rotated = makeSecret(() => randomBytes(64))
+  const now = Date.now()
+  const given = { secretHash: sha256(rotated), display: displayOf(rotated), oldValidUntil: now + 3_600_000, now }
+  await two.operate({ kind: 'rotateKey', keyId: 'key_a', ...given })
+  expect(await errorOf(await post(two, rotated))).toContain('whose answer is no longer kept')
+  expect(await errorOf(await respond(two, rotated, { previous_response_id: id }))).toContain('not found')
+  expect(await (await post(two, secret)).text()).toBe(bytes)
+  expect((await respond(two, secret, { previous_response_id: id })).status).toBe(200)
 })
 
 test('0 is memory only: nothing is written, and what was kept before is removed', async () => {

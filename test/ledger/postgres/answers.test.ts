@@ -128,6 +128,20 @@ postgresTest('between its settle and its keeping an answer still runs: nobody is
   await close(outside, a, b)
 })
 
+postgresTest('what is not to be stored stands in no row: another node says that it is gone', async () => {
+  const url = await freshLedger()
+  const outside = asking(url)
+  const [a, b] = [await makeDesk(url), await makeDesk(url)]
+  const claimed = await claim(a)
+  claimed.answer.add(randomBytes(10))
+  await settled(outside, claimed)
+  claimed.answer.finish(HEAD, undefined, false)
+  await until(noClaims(outside), 'the claim has ended')
+  expect(await b.ask()).toMatchObject({ name: 'invalidRequest' })
+  expect(await a.ask()).toMatchObject({ kind: 'finished' })
+  await close(outside, a, b)
+})
+
 postgresTest('what was charged and is not kept is never generated again', async () => {
   const url = await freshLedger()
   const outside = asking(url)

@@ -85,7 +85,7 @@ export function readChatRequest({ json }: Body, context: ReadContext): Call<Chat
   })
   const routing = { conversation: conversationOf(givenIds(json, context), opening), modelAt }
   const echo = { includesUsageChunk: includesUsageChunk(json), isLegacy: named.isLegacy, customTools: named.customTools }
-  const native = { version: NATIVE_VERSION, betas: '', includesCost: includesCost(context.headers) }
+  const native = { version: NATIVE_VERSION, betas: '', includesCost: includesCost(context.headers), isStored: true }
   return { model, isStream, body, bounds, routing, ...native, echo }
 }
 

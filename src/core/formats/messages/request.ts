@@ -52,6 +52,7 @@ export function readShaped(body: Body, context: ReadContext): Call<MessagesEcho>
     bounds: boundsOf(json, blocks, model, { bodyBytes: native.byteLength, cacheWrites }),
     ...headers,
     includesCost: includesCost(context.headers),
+    isStored: true,
     echo: undefined,
   }
 }

@@ -66,8 +66,8 @@ export function readRequest({ bytes, json: body }: Body, { headers, find, recall
   const opening = (): Opening => ({ modelId, system, tools: tools.tools, firstUserTurn: turns.find(isUserTurn) })
   const routing = { conversation: conversationOf(givenIds(body, { headers }), opening), modelAt }
   const isTooLarge = bytes.byteLength > REMEMBERED_BYTES_MAX || input.items.length > REMEMBERED_ITEMS_MAX
-  const isForgotten = body['store'] === false || isTooLarge
-  const remembered = isForgotten ? undefined : input.items.map(rememberedItem)
+  const isStored = body['store'] !== false
+  const remembered = isStored && !isTooLarge ? input.items.map(rememberedItem) : undefined
   const { isStream } = settings.translated
   return {
     model,
@@ -77,6 +77,7 @@ export function readRequest({ bytes, json: body }: Body, { headers, find, recall
     version: NATIVE_VERSION,
     betas: '',
     includesCost: includesCost(headers),
+    isStored,
     echo: { fields: echoed(body), tools: tools.names, remembered },
   }
 }

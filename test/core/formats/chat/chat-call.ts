@@ -67,6 +67,7 @@ export function call(echo: Partial<ChatEcho> = {}): Call<ChatEcho> {
     version: '2023-06-01',
     betas: '',
     includesCost: false,
+    isStored: true,
     echo: { includesUsageChunk: false, isLegacy: false, customTools: new Set<string>(), ...echo },
   }
 }

@@ -22,6 +22,7 @@ const CALL: Call<MessagesEcho> = {
   version: '2023-06-01',
   betas: '',
   includesCost: false,
+  isStored: true,
   echo: undefined,
 }
 const SAME_NAME = { ...CALL, model: { ...GOLDEN_MODEL, id: GOLDEN_MODEL.upstreamModel } }
