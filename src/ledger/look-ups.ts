@@ -7,11 +7,20 @@ import { codeBatches, codes, credits } from '../../db/schema/credits.ts'
 import { idempotency } from '../../db/schema/requests.ts'
 import { type Connection, ormOf } from './connection.ts'
 
-export const lookUps = (db: Connection) => ({ ...keyReads(db), ...operatorReads(db), ...chainReads(db) })
+export const lookUps = (db: Connection) => ({
+  ...admissionLookUps(db),
+  ...accountLookUps(db),
+  ...keyLookUps(db),
+  ...secretLookUps(db),
+  ...creditLookUps(db),
+  ...codeLookUps(db),
+  ...saltLookUp(db),
+})
 
 const given = sql.placeholder
 
-function keyReads(db: Connection) {
+/** What a request looks up. */
+function admissionLookUps(db: Connection) {
   const orm = ormOf(db)
   return {
     keyOfSecret: orm
@@ -67,14 +76,7 @@ function keyReads(db: Connection) {
   }
 }
 
-function chainReads(db: Connection) {
-  const orm = ormOf(db)
-  return {
-    salt: orm.select({ value: meta.value }).from(meta).where(eq(meta.name, 'salt')).prepare(),
-  }
-}
-
-function operatorReads(db: Connection) {
+function accountLookUps(db: Connection) {
   const orm = ormOf(db)
   return {
     account: orm
@@ -92,6 +94,12 @@ function operatorReads(db: Connection) {
       .from(accounts)
       .where(eq(accounts.name, given('name')))
       .prepare(),
+  }
+}
+
+function keyLookUps(db: Connection) {
+  const orm = ormOf(db)
+  return {
     keyById: orm
       .select()
       .from(keys)
@@ -107,6 +115,12 @@ function operatorReads(db: Connection) {
       .from(keys)
       .where(eq(keys.accountNumber, given('account')))
       .prepare(),
+  }
+}
+
+function secretLookUps(db: Connection) {
+  const orm = ormOf(db)
+  return {
     newestSecret: orm
       .select({ display: keySecrets.display })
       .from(keySecrets)
@@ -128,6 +142,12 @@ function operatorReads(db: Connection) {
       .innerJoin(keys, eq(keys.number, keySecrets.keyNumber))
       .where(eq(keySecrets.hash, given('hash')))
       .prepare(),
+  }
+}
+
+function creditLookUps(db: Connection) {
+  const orm = ormOf(db)
+  return {
     creditById: orm
       .select()
       .from(credits)
@@ -138,6 +158,12 @@ function operatorReads(db: Connection) {
       .from(credits)
       .where(eq(credits.ref, given('ref')))
       .prepare(),
+  }
+}
+
+function codeLookUps(db: Connection) {
+  const orm = ormOf(db)
+  return {
     codeBatch: orm
       .select()
       .from(codeBatches)
@@ -165,3 +191,8 @@ function operatorReads(db: Connection) {
       .prepare(),
   }
 }
+
+/** The secret in the hashes of what only operators may see. */
+const saltLookUp = (db: Connection) => ({
+  salt: ormOf(db).select({ value: meta.value }).from(meta).where(eq(meta.name, 'salt')).prepare(),
+})
