@@ -65,7 +65,7 @@ export class DebitMachine {
     // In order, as the gateway's are.
     const requestId = `req_${String(number).padStart(32, '0')}`
     const keyId = `key_${number % keys}`
-    if (!wallets.has(keyId)) this.#machine.ask({ kind: 'hold', request: holdRequest(`first_${keyId}`, keyId, HOLD) })
+    if (!wallets.keys.has(keyId)) this.#machine.ask({ kind: 'hold', request: holdRequest(`first_${keyId}`, keyId, HOLD) })
     wallets.hold(holdRequest(requestId, keyId, HOLD), 0)
     const held = wallets.settle(settlement(requestId, USED, { upstream: UPSTREAM }))
     if (held === undefined) throw new Error('not held')

@@ -106,14 +106,14 @@ export class GroupCommit implements Ledger {
   }
 
   isUsedUp(keyId: string): boolean | Promise<boolean> {
-    if (!this.#wallets.isUsedUp(keyId)) return false
+    if (!this.#wallets.keys.isUsedUp(keyId)) return false
     return this.#leases === undefined ? true : this.#isUsedUpByRow(keyId)
   }
 
   /** Another node's top-up may be on its way here. */
   async #isUsedUpByRow(keyId: string): Promise<boolean> {
     const states = await this.#writer.ask({ kind: 'keyStates', keyIds: [keyId] })
-    return states !== 'unavailable' && states.every(isUsedUp) && this.#wallets.isUsedUp(keyId)
+    return states !== 'unavailable' && states.every(isUsedUp) && this.#wallets.keys.isUsedUp(keyId)
   }
 
   mark(requestId: string, progress: Progress): void {
@@ -155,7 +155,7 @@ export class GroupCommit implements Ledger {
   }
 
   purseOf(keyId: string): SyncedPurse | undefined {
-    return this.#wallets.purseOf(keyId)
+    return this.#wallets.keys.purseOf(keyId)
   }
 
   async operate(operation: Operation, act: Act = PROGRAM): Promise<OperationResult> {
@@ -254,10 +254,10 @@ export class GroupCommit implements Ledger {
       case 'keys':
         // Whoever may connect to the database can say it: nobody is stopped until the row says so.
         for (const keyId of message.keyIds) this.#tellChange({ keyId, stop: null })
-        this.#resync(message.keyIds.filter((keyId) => this.#wallets.has(keyId)))
+        this.#resync(message.keyIds.filter((keyId) => this.#wallets.keys.has(keyId)))
         return
       case 'credit': {
-        const keyId = this.#wallets.keyOfAccount(message.accountId)
+        const keyId = this.#wallets.keys.keyOfAccount(message.accountId)
         this.#resync(keyId === undefined ? [] : [keyId])
         return
       }
@@ -281,7 +281,7 @@ export class GroupCommit implements Ledger {
     for (const mark of this.#wallets.marks()) this.#sendMark(mark)
     this.#ends.onTakeOver()
     // Behind all these: what the dead thread had committed and not said is in the rows.
-    this.#resync(this.#wallets.keyIds())
+    this.#resync(this.#wallets.keys.ids())
   }
 
   /** What an answer to a write says of the money in memory, in the very turn in which it came. */
@@ -297,7 +297,7 @@ export class GroupCommit implements Ledger {
         this.#ends.learnAttempts(task.calls, answer)
         return
       case 'operate':
-        if (typeof answer === 'object' && 'isNew' in answer) this.#wallets.apply(task.operation, answer.isNew, answer.redeemedPicos)
+        if (typeof answer === 'object' && 'isNew' in answer) this.#wallets.keys.apply(task.operation, answer.isNew, answer.redeemedPicos)
         else if (this.#leases !== undefined) this.#isActInDoubt ||= (answer as OperationResult).result === 'unavailable'
         return
       case 'mark':
@@ -316,11 +316,11 @@ export class GroupCommit implements Ledger {
     if (typeof answer !== 'object') return
     if (task.kind === 'findKey' && 'state' in answer) {
       if (this.#leases !== undefined) this.#resyncBy([answer.state])
-      this.#wallets.load(answer.state)
+      this.#wallets.keys.load(answer.state)
     }
     if (task.kind !== 'keyStates' || !Array.isArray(answer)) return
     this.#resyncBy(answer)
-    for (const state of answer) this.#wallets.load(state)
+    for (const state of answer) this.#wallets.keys.load(state)
     if (this.#leases === undefined) return
     for (const { keyId, isActive, isAccountActive } of answer)
       if (!isActive || !isAccountActive) this.#tellChange({ keyId, stop: 'disabled' })
@@ -329,20 +329,20 @@ export class GroupCommit implements Ledger {
   /** Later, where the rows may or may not count what memory counts as unsettled. */
   #resyncBy(states: readonly KeyState[]): void {
     if (this.#ends.isAnyUnknown) this.#isReadOwed = true
-    else this.#wallets.resync(states)
+    else this.#wallets.keys.resync(states)
   }
 
   #readWhatIsOwed(): void {
     if (!this.#isReadOwed || this.#ends.isAnyUnknown) return
     this.#isReadOwed = false
-    this.#resync(this.#wallets.keyIds())
+    this.#resync(this.#wallets.keys.ids())
   }
 
   /** What came of it is in the rows now, and nobody else tells it here. */
   #readAfterDoubt(): void {
     if (!this.#isActInDoubt) return
     this.#isActInDoubt = false
-    this.#resync(this.#wallets.keyIds())
+    this.#resync(this.#wallets.keys.ids())
   }
 
   #resync(keyIds: readonly string[]): void {

@@ -32,7 +32,7 @@ export class Leases {
   /** `unknown`: the key must be loaded first. */
   hold(request: HoldRequest): HoldAnswer | 'unknown' | Promise<HoldAnswer> {
     const { wallets } = this.#options
-    const account = wallets.accountNumberOf(request.keyId)
+    const account = wallets.keys.accountNumberOf(request.keyId)
     if (account === undefined) return 'unknown'
     // Who came before goes first.
     const isNext = this.#lines.get(account)?.has(request.keyId) !== true

@@ -18,7 +18,7 @@ function makeNode({ balance = 100n, limits = [null] as readonly (bigint | null)[
   const model = new LeaseModel(2, [balance], limits)
   const wallets = new Wallets()
   limits.forEach((limit, index) => {
-    wallets.load({
+    wallets.keys.load({
       keyId: `key_${index + 1}`,
       keyNumber: index + 1,
       accountId: 'acc_1',
@@ -233,7 +233,7 @@ test('what is held here alone is reserved at once, what is used up is exhausted 
   expect(here.state.asks).toBe(2)
   expect(await makeNode({ balance: 0n }).hold('req_1', 0n)).toBe('exhausted')
   expect(await makeNode({ limits: [0n] }).hold('req_1', 5n)).toBe('exhausted')
-  here.wallets.apply({ kind: 'setKeyActive', keyId: 'key_1', isActive: false, now: 0 }, true)
+  here.wallets.keys.apply({ kind: 'setKeyActive', keyId: 'key_1', isActive: false, now: 0 }, true)
   expect(await here.hold('req_3', 1n)).toBe('disabled')
 })
 
@@ -264,7 +264,7 @@ test('an ask that fails by a bug refuses those who wait, and no one who comes la
 test('a key that is turned off while its request is asked for is not held, and what it was granted goes back', async () => {
   const { hold, wallets, model } = makeNode()
   const answer = hold('req_1', 60n)
-  wallets.apply({ kind: 'setKeyActive', keyId: 'key_1', isActive: false, now: 0 }, true)
+  wallets.keys.apply({ kind: 'setKeyActive', keyId: 'key_1', isActive: false, now: 0 }, true)
   expect(await answer).toBe('disabled')
   expect(wallets.holds()).toEqual([])
   await untilGivenBack(model)

@@ -32,12 +32,12 @@ const operate = (operation: Operation) => machine.ask(operateTask(operation))
 const balance = (keyId: string) => {
   const [row] = machine.statesOf(keyId)
   if (row === undefined) return undefined
-  const purse = machine.wallets.purseOf(keyId)
+  const purse = machine.wallets.keys.purseOf(keyId)
   const stored = { availablePicos: availableOf(row), lastSyncedAt: Math.max(row.lastSyncedAt, row.toppedUpAt ?? 0) }
   if (purse !== undefined) {
     const { limitPicos, spentPicos, account, lastSyncedAt } = purse
     expect({ availablePicos: availableOf({ limitPicos, spentPicos, balancePicos: account.balancePicos }), lastSyncedAt }).toEqual(stored)
-  } else machine.wallets.load(row)
+  } else machine.wallets.keys.load(row)
   return stored
 }
 const RATE_COLUMNS = {

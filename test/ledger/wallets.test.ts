@@ -226,7 +226,7 @@ test('every answer and every amount is that of the statements, with room for all
         const request = holdRequest(requestId, keyId, picos(amount), { now: NOW + later })
         const answer = wallets.hold(request, 0)
         if (answer !== 'unknown') return answer
-        wallets.load(rowOf(keyId))
+        wallets.keys.load(rowOf(keyId))
         const again = wallets.hold(request, 0)
         if (again === 'unknown') throw new Error('it was just loaded')
         return again
@@ -268,13 +268,13 @@ test('every answer and every amount is that of the statements, with room for all
             break
           case 'operate':
             oracle.operate(next.operation)
-            wallets.apply(next.operation, true)
+            wallets.keys.apply(next.operation, true)
             break
           case 'load':
-            wallets.load(rowOf(next.keyId))
+            wallets.keys.load(rowOf(next.keyId))
             break
           case 'resync':
-            wallets.resync(KEYS.map(rowOf))
+            wallets.keys.resync(KEYS.map(rowOf))
         }
         for (const keyId of KEYS) {
           const held = wallets.holds().filter((one) => one.keyId === keyId && !unsettled.has(one.requestId))
@@ -302,22 +302,22 @@ test('what holds, or waits for its acknowledgement, is never forgotten; what res
     lastSyncedAt: 0,
     toppedUpAt: null,
   })
-  for (let n = 1; n <= 3; n++) wallets.load(rowOf(n, 10n))
+  for (let n = 1; n <= 3; n++) wallets.keys.load(rowOf(n, 10n))
   wallets.hold(holdRequest('held', 'key_1', picos(10n)), 0)
   wallets.hold(holdRequest('settling', 'key_2', picos(10n)), 0)
   wallets.settle(settlement('settling', {}, { costPicos: picos(10n) }))
-  for (let n = 4; n <= 40; n++) wallets.load(rowOf(n, 10n))
-  expect(wallets.keyIds()).toHaveLength(3)
+  for (let n = 4; n <= 40; n++) wallets.keys.load(rowOf(n, 10n))
+  expect(wallets.keys.ids()).toHaveLength(3)
   // A row as it was before: it replaces nothing.
-  for (const n of [1, 2, 3]) wallets.load(rowOf(n, 10n))
+  for (const n of [1, 2, 3]) wallets.keys.load(rowOf(n, 10n))
   expect(wallets.hold(holdRequest('a', 'key_1', picos(1n)), 0)).toBe('reserved')
   expect(wallets.hold(holdRequest('b', 'key_2', picos(1n)), 0)).toBe('exhausted')
   expect(wallets.hold(holdRequest('c', 'key_3', picos(1n)), 0)).toBe('held')
   wallets.void('held')
   wallets.settled('settling')
   wallets.void('c')
-  for (let n = 50; n <= 60; n++) wallets.load(rowOf(n, 10n))
-  expect(wallets.keyIds()).toEqual(['key_58', 'key_59', 'key_60'])
+  for (let n = 50; n <= 60; n++) wallets.keys.load(rowOf(n, 10n))
+  expect(wallets.keys.ids()).toEqual(['key_58', 'key_59', 'key_60'])
 })
 
 test('a row that is read again corrects the account, also where its key had to leave the memory meanwhile', () => {
@@ -336,23 +336,23 @@ test('a row that is read again corrects the account, also where its key had to l
     lastSyncedAt: NOW,
     toppedUpAt: NOW,
   })
-  wallets.load(rowOf(1, 100n))
+  wallets.keys.load(rowOf(1, 100n))
   expect(wallets.hold(holdRequest('req_1', 'key_1', picos(5n)), 0)).toBe('held')
   expect(wallets.settle(settlement('req_1', {}, { costPicos: picos(3n) }))).toBeDefined()
-  wallets.load(rowOf(2, 97n))
+  wallets.keys.load(rowOf(2, 97n))
   // Committed by a thread that died before it said so, and read by the next one: it counts twice until that is known.
-  wallets.resync([rowOf(2, 97n)])
+  wallets.keys.resync([rowOf(2, 97n)])
   wallets.settled('req_1')
-  wallets.load(rowOf(3, 97n))
-  expect(wallets.has('key_1')).toBe(false)
-  wallets.resync([rowOf(1, 97n)])
-  expect(wallets.purseOf('key_3')?.account.balancePicos).toBe(picos(97n))
+  wallets.keys.load(rowOf(3, 97n))
+  expect(wallets.keys.has('key_1')).toBe(false)
+  wallets.keys.resync([rowOf(1, 97n)])
+  expect(wallets.keys.purseOf('key_3')?.account.balancePicos).toBe(picos(97n))
 })
 
 test('what could not be written is put back: to the balance, and to what a limit leaves', () => {
   for (const limitPicos of [null, picos(100n)]) {
     const wallets = new Wallets()
-    wallets.load({ ...new Oracle().state('key_alone', 0n, 0n), limitPicos })
+    wallets.keys.load({ ...new Oracle().state('key_alone', 0n, 0n), limitPicos })
     wallets.hold(holdRequest('a', 'key_alone', picos(100n)), 0)
     wallets.settle(settlement('a', {}, { costPicos: picos(100n) }))
     expect(wallets.hold(holdRequest('b', 'key_alone', picos(1n)), 0)).toBe('exhausted')
@@ -365,7 +365,7 @@ test('what could not be written is put back: to the balance, and to what a limit
 
 test('a request leaves a mark when it is old enough, with how far it had come, and not before', () => {
   const wallets = new Wallets()
-  wallets.load(new Oracle().state('key_alone', 0n, 0n))
+  wallets.keys.load(new Oracle().state('key_alone', 0n, 0n))
   wallets.hold(holdRequest('old', 'key_alone', picos(1n)), 0)
   wallets.hold(holdRequest('young', 'key_alone', picos(1n)), 100)
   const progress = { usage: { ...NO_USAGE, input: 7 }, usageSource: 'partial' } as const
@@ -383,15 +383,15 @@ test('a request leaves a mark when it is old enough, with how far it had come, a
 test('an operator’s write that was done before adds nothing', () => {
   const wallets = new Wallets()
   const oracle = new Oracle()
-  wallets.load(oracle.state('key_alone', 0n, 0n))
-  wallets.apply(
+  wallets.keys.load(oracle.state('key_alone', 0n, 0n))
+  wallets.keys.apply(
     { kind: 'credit', creditKind: 'top-up', creditId: 't', accountId: 'acc_alone', amountPicos: picos(7n), ref: '', now: NOW },
     false,
   )
   const topUp = createKey('key_new', { accountId: 'acc_alone', topUp: { creditId: 't', amountPicos: picos(50n), ref: '' } })
-  wallets.apply(topUp, false)
+  wallets.keys.apply(topUp, false)
   wallets.hold(holdRequest('a', 'key_alone', picos(100n)), 0)
   expect(wallets.hold(holdRequest('b', 'key_alone', picos(1n)), 0)).toBe('reserved')
-  wallets.apply(topUp, true)
+  wallets.keys.apply(topUp, true)
   expect(wallets.hold(holdRequest('b', 'key_alone', picos(1n)), 0)).toBe('held')
 })

@@ -360,7 +360,7 @@ export class LeaseWalk {
 
   #makeNode(lane: number): Node {
     const wallets = new Wallets()
-    for (let key = 1; key <= this.#setting.limits.length; key++) wallets.load(this.#stateOf(key))
+    for (let key = 1; key <= this.#setting.limits.length; key++) wallets.keys.load(this.#stateOf(key))
     return { lane, wallets, outbox: [], inbox: [], moves: [], applied: new Set(), lastMove: 0, forgotten: 0 }
   }
 

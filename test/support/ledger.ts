@@ -112,7 +112,7 @@ export function openMachine(path: string = makePath(), bootId = 'boot-1', beside
   const hold = (request: HoldRequest): unknown => {
     const answer = wallets.hold(request, 0)
     if (answer !== 'unknown') return answer
-    for (const state of statesOf(request.keyId)) wallets.load(state)
+    for (const state of statesOf(request.keyId)) wallets.keys.load(state)
     const again = wallets.hold(request, 0)
     return again === 'unknown' ? 'disabled' : again
   }
@@ -164,14 +164,14 @@ export function openMachine(path: string = makePath(), bootId = 'boot-1', beside
         if (answer !== 'unavailable' && answer !== 'settled' && keyId !== undefined) reread.add(keyId)
       }
       if (task.kind === 'operate' && typeof answer === 'object' && 'isNew' in answer) {
-        wallets.apply(task.operation, answer.isNew, answer.redeemedPicos)
+        wallets.keys.apply(task.operation, answer.isNew, answer.redeemedPicos)
         const { isNew: _, ...done } = answer
         answers[index] = done
       } else if (task.kind === 'findKey') answers[index] = typeof answer === 'object' && 'record' in answer ? answer.record : answer
       else if (task.kind !== 'unmark' && task.kind !== 'attempts') answers[index] = answer
     })
     // As group-commit.ts learns it, behind all answers: what a receipt took that was there before is in the rows.
-    if (reread.size > 0) wallets.resync(statesOf(...reread))
+    if (reread.size > 0) wallets.keys.resync(statesOf(...reread))
     return { answers, faults: applied.faults, changes: applied.changes }
   }
   return {

@@ -7,7 +7,7 @@ let requests = 0
 
 /** Of one key; each settles a second later than the one before. */
 export function settleMany({ wallets, ledger, statesOf }: Machine, count: number, keyId = 'key_a'): void {
-  for (const state of statesOf(keyId)) wallets.load(state)
+  for (const state of statesOf(keyId)) wallets.keys.load(state)
   const tasks: Task[] = []
   for (let n = 0; n < count; n++) {
     const requestId = `req_${++requests}`

@@ -194,7 +194,7 @@ function makeLedgerNode(url: string, bootId: string) {
   }
   const load = (keyId: string): void => {
     const [states] = apply([{ kind: 'keyStates', keyIds: [keyId] }])
-    if (Array.isArray(states)) for (const state of states) wallets.load(state)
+    if (Array.isArray(states)) for (const state of states) wallets.keys.load(state)
   }
   const hold = (requestId: string, keyId: string, amount: bigint): string => {
     const asked = wallets.holdLeased(holdRequest(requestId, keyId, picos(amount)), 0)

@@ -7,7 +7,7 @@ export type Settles = Readonly<{ url: string; bootId: string; groups: number; gr
 
 function run({ url, bootId, groups, group, accounts, seed }: Settles): readonly string[] {
   const { ledger, wallets, statesOf, close } = openMachine(url, bootId, true)
-  for (const state of statesOf(...Array.from({ length: accounts }, (_, index) => `key_${index}`))) wallets.load(state)
+  for (const state of statesOf(...Array.from({ length: accounts }, (_, index) => `key_${index}`))) wallets.keys.load(state)
   let random = seed
   const next = (): number => {
     random = (random * 1_103_515_245 + 12_345) % 2_147_483_648

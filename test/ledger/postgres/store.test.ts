@@ -44,7 +44,7 @@ async function open(): Promise<Machine & { url: string }> {
 /** A request that runs on that machine, and its settle. `boot`: as which it was admitted. */
 function debitOf({ wallets, ledger, statesOf }: Machine, requestId: string, boot?: number): Debit {
   if (boot !== undefined) wallets.becomeBoot(boot)
-  for (const state of statesOf('key_a')) wallets.load(state)
+  for (const state of statesOf('key_a')) wallets.keys.load(state)
   wallets.hold(holdRequest(requestId, 'key_a', usd('0.01')), 0)
   const debit = wallets.settle(settlement(requestId, USED))
   if (debit === undefined) throw new Error('not held')
