@@ -44,6 +44,10 @@ test('what would begin a formula is text, also behind spaces and breaks', () => 
   expect(csvLine(['=a"b'])).toBe('"\'=a""b"\r\n')
 })
 
+test('text that begins or ends in space is quoted, since readers trim what is not', () => {
+  expect(csvLine([' a', 'a ', '\u3000a', 'a\t', 'a b'])).toBe('" a","a ","\u3000a","a\t",a b\r\n')
+})
+
 test('any text comes back, with an apostrophe before it at most', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'binary' }), { minLength: 1 }), (texts) => {

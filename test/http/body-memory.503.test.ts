@@ -83,6 +83,26 @@ test('who cannot pay shares one share: without balance, or with a limit that is 
   expect(['busy', 'limited', 'unseen', 'poor', 'spent'].map(grow)).toEqual([undefined, undefined, undefined, undefined, 'rateLimited'])
 })
 
+test('a body is counted where its account belongs now: whoever has used up what he had, or has paid, while it came in', () => {
+  let purse = purseWith(1n)
+  const purseOf = (keyId: string): Purse => (keyId === 'key_1' ? purse : purseWith(0n))
+  const memory = new BodyMemory({ poolBytes: 160 * MIB, limits: () => LIMITS, purseOf, now: () => 0 })
+  const body = memory.lease({ id: 'key_1', accountId: 'acc_1' })
+  const fits = (id: string, mib: number): boolean => {
+    const lease = memory.lease({ id, accountId: `acc_${id}` })
+    const refusal = lease.grow(mib * MIB)
+    lease.release()
+    return refusal === undefined
+  }
+  expect([body.grow(30 * MIB), fits('poor', 40)]).toEqual([undefined, true])
+  purse = purseWith(0n)
+  expect([body.grow(31 * MIB), fits('poor', 10), fits('poor', 9)]).toEqual([undefined, false, true])
+  purse = purseWith(1n)
+  expect([body.grow(32 * MIB), fits('poor', 40)]).toEqual([undefined, true])
+  body.release()
+  expect([memory.bytes, fits('poor', 40)]).toEqual([0, true])
+})
+
 test('neither a share nor the pool is ever passed, whatever grows and shrinks, and what is given back is there again', () => {
   const step = fc.record({ lease: fc.nat(5), bytes: fc.nat(60) })
   fc.assert(
@@ -405,6 +425,15 @@ describe('where there is no room for a body', () => {
     taken.release()
     await turn()
     expect(order).toEqual(['a', 'b', 'c'])
+  })
+
+  test('a thousand wait, and the next one is told at once', () => {
+    const bodies = new BodyMemory({ poolBytes: 100 * MIB, ...unknown })
+    const { time } = wheelOf()
+    expect(bodies.lease({ id: 'key_0', accountId: 'acc_0' }).growAnswer(100 * MIB)).toBeUndefined()
+    const waits = (n: number): boolean => bodies.lease({ id: `key_${n}`, accountId: `acc_${n}` }).room(MIB, time) !== undefined
+    for (let n = 1; n <= 1_000; n++) expect([n, waits(n)]).toEqual([n, true])
+    expect(waits(1_001)).toBe(false)
   })
 
   test('a request that finds no room is answered when it comes', async () => {

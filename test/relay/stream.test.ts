@@ -5,6 +5,7 @@ import type { Limits } from '../../src/core/limits.ts'
 import { picos } from '../../src/core/money.ts'
 import { nothingSeen, type Observation } from '../../src/core/native/observation.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
+import { Refusal } from '../../src/core/refusal.ts'
 import type { Transcoder } from '../../src/core/transcoder.ts'
 import { TICK_MS } from '../../src/core/wheel.ts'
 import type { Settlement } from '../../src/ledger/ledger.ts'
@@ -74,9 +75,15 @@ function makeStream(limits: Partial<Limits> = {}, kept?: { add(bytes: Uint8Array
   const upstream = new PushedBody(sourceOf(calls))
   const ended: Outcome[] = []
   const call = new CallStop()
+  const exchange = new Exchange(world, '/v1/messages', 'messages')
+  let blameCount = 0
+  exchange.calls.began({ upstream: 'primary', model: 'sonnet', startedAt: 0 })
+  exchange.calls.answered(() => {
+    blameCount++
+  })
   const stream: ClientStream = new ClientStream({
     world,
-    exchange: new Exchange(world, '/v1/messages', 'messages'),
+    exchange,
     connection: {
       client: { ip: 'a' },
       origin: null,
@@ -128,6 +135,8 @@ function makeStream(limits: Partial<Limits> = {}, kept?: { add(bytes: Uint8Array
     logLines,
     wheel: world.wheel,
     marks: () => markCount,
+    /** How often the upstream was told that its answer broke. */
+    blames: () => blameCount,
     calls,
     call,
     say(said: string | Uint8Array) {
@@ -270,6 +279,7 @@ test('the upstream is not called silent for the time in which the client did not
   for (let n = 0; n < 4; n++) pass(900)
   await client.drain()
   pass(950)
+  await turn()
   expect([client.got, ended]).toEqual([['#one'], []])
   pass(70)
   await turn()
@@ -284,6 +294,7 @@ test('a client that takes nothing for the write limit is dropped as one that lef
   pass(4_900)
   say('two')
   pass(4_950)
+  await turn()
   expect(ended).toEqual([])
   pass(70)
   await stream.whenEnded
@@ -372,6 +383,21 @@ test('a bug in a transcoder ends its stream, releases what it held, and stays in
   expect(late.logLines()).toContainEqual(
     expect.objectContaining({ alarm: 'a stream failed by a bug', error: 'Error', at: expect.stringMatching(/stream\.test\.ts:\d/) }),
   )
+})
+
+test('an answer that breaks off is its upstream’s failure, a bug of ours is not', async () => {
+  for (const [breakOff, blames] of [
+    [({ say }: ReturnType<typeof makeStream>) => say('!'), 0],
+    [({ stream }: ReturnType<typeof makeStream>) => stream.broke(new Refusal('upstreamBroken'), 'reset'), 1],
+    [({ pass }: ReturnType<typeof makeStream>) => pass(1_100), 1],
+  ] as const) {
+    const made = makeStream()
+    const client = made.attach()
+    made.say('#one')
+    breakOff(made)
+    await made.stream.whenEnded
+    expect([made.ended, client.got.at(-1), made.blames()]).toEqual([['fault'], 'CLOSED', blames])
+  }
 })
 
 test('a whole answer is read on until its connection is free, and let go where that takes too long', async () => {

@@ -465,6 +465,20 @@ test('token counts, which are free, put no upstream out and bring none back', as
   expect(await call(['a', 'b'])).toMatchObject({ from: 'a' })
 })
 
+test('a token count that is answered closes no breaker: that an upstream counts is no proof that it answers', async () => {
+  const { a } = members({ a: DEAD })
+  await call(['a'])
+  expect(seen.changed).toEqual(['a open'])
+  if (a !== undefined) a.behave = answer
+  for (let count = 0; count < 3; count++) {
+    nowMs += 30_000
+    expect(await call(['a'], { path: '/v1/messages/count_tokens' })).toMatchObject({ from: 'a' })
+  }
+  expect(seen.changed).not.toContain('a closed')
+  expect(await call(['a'])).toMatchObject({ from: 'a' })
+  expect(seen.changed.at(-1)).toBe('a closed')
+})
+
 test('an answer in one piece says nothing of how fast an upstream begins', async () => {
   const stream: Behaviour = (asked, by) => ({ ...(answer(asked, by) as Reply), isEventStream: true })
   const scripts = members({ a: stream }, { a: { maxConcurrent: 1_000 } })

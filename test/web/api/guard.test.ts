@@ -87,6 +87,22 @@ test('sessions are listed and ended, one or all others; another’s cannot be', 
   expect((await eve.get('/api/sessions')).status).toBe(200)
 })
 
+test('who ends his sessions on one listener keeps those on the other', async () => {
+  const cabinet = await world.add('ann@example.com')
+  await world.people.roster.makeOperator((await world.people.known('ann@example.com')).id)
+  const console = world.browser('console')
+  const beside = world.browser('console', '192.0.2.7')
+  for (const browser of [console, beside]) expect((await browser.signIn('ann@example.com')).status).toBe(200)
+  const status = async (browser: typeof console): Promise<number> => (await browser.get('/api/sessions')).status
+  expect((await cabinet.delete('/api/sessions')).body).toEqual({ ended: 0 })
+  expect([await status(cabinet), await status(console), await status(beside)]).toEqual([200, 200, 200])
+  expect((await console.delete('/api/sessions')).body).toEqual({ ended: 1 })
+  expect([await status(cabinet), await status(console), await status(beside)]).toEqual([200, 200, 401])
+  const [{ id = '' } = {}] = (await console.get('/api/sessions')).body['data'] as { id: string }[]
+  expect((await cabinet.delete(`/api/sessions/${id}`)).status).toBe(404)
+  expect(await status(console)).toBe(200)
+})
+
 test('a removal by another process is in force with the next request', async () => {
   const ann = await world.add('ann@example.com')
   const elsewhere = world.open()
