@@ -19,10 +19,11 @@ import type {
   SyncedPurse,
 } from './ledger.ts'
 import { type Act, type Operation, type OperationResult, PROGRAM } from './operation.ts'
-import type { Message } from './postgres/messages.ts'
 import { RequestEnds } from './request-ends.ts'
-import type { Answer, Answers, Committed, KeyState, Mark, Opened, OpenProblem, Task } from './task.ts'
+import { RequestMarks } from './request-marks.ts'
+import type { Answers, Committed, Opened, OpenProblem } from './task.ts'
 import type { ThreadOptions } from './thread-handle.ts'
+import { WalletSync } from './wallet-sync.ts'
 import { Wallets } from './wallets.ts'
 import { type Heard, Writer } from './writer.ts'
 
@@ -42,24 +43,19 @@ export type GroupCommitOptions = ThreadOptions &
 /** `commitMs`, `groupSize`: of a group's transaction, to its flush; absent where nothing was written. `spillBytes`: what the spill keeps now. */
 type StorageNews = Pick<Committed, 'commitMs' | 'groupSize' | 'spillBytes'>
 
-const SWEEP_MS_MAX = 250
-
 export class GroupCommit implements Ledger {
   readonly #options: GroupCommitOptions
   readonly #wallets: Wallets
   readonly #writer: Writer
   readonly #keeper: Keeper
   readonly #ends: RequestEnds
+  readonly #sync: WalletSync
+  readonly #marks: RequestMarks
   /** Where other nodes spend of the same balances. */
   readonly #leases: Leases | undefined
   readonly #listeners: ((change: KeyChange) => void)[] = []
   /** The answers to come of settles that were sent, for one that is asked twice. */
   readonly #settles = new Map<string, Promise<Answers['settle']>>()
-  /** On Postgres: an operator's write was not answered by the database, and may have been done. */
-  #isActInDoubt = false
-  /** Rows came that could not be taken. */
-  #isReadOwed = false
-  #sweep: ReturnType<typeof setInterval> | undefined
   #closed: Promise<void> | undefined
 
   constructor(options: GroupCommitOptions) {
@@ -67,9 +63,12 @@ export class GroupCommit implements Ledger {
     const place = options.place()
     this.#wallets = new Wallets(options.walletsMax, place.kind === 'sqlite' ? undefined : place.identity?.boot)
     this.#keeper = options.makeKeeper((message) => this.#writer.post(message), {
-      onMessage: (message) => this.#onMessage(message),
-      onMissed: () => this.#resync(this.#wallets.doubtAll()),
-      onDeaf: () => this.#resync(this.#wallets.runningKeys()),
+      onMessage: (message) => {
+        if (message.kind === 'giveBack') this.#leases?.giveBack(message.accountNumber)
+        else this.#sync.hear(message)
+      },
+      onMissed: () => this.#sync.read(this.#wallets.doubtAll()),
+      onDeaf: () => this.#sync.read(this.#wallets.runningKeys()),
       onBoot: (boot) => this.#onBoot(boot),
       hasThread: () => this.#writer.hasThread,
     })
@@ -82,17 +81,14 @@ export class GroupCommit implements Ledger {
       onReplayed: (requestIds) => this.#ends.learnReplayed(requestIds),
       onTakeOver: () => this.#onTakeOver(),
     })
-    const { leaseIdleMs: idleMs, onFault } = options
-    this.#ends = new RequestEnds({
-      wallets: this.#wallets,
-      writer: this.#writer,
-      isShared: place.kind !== 'sqlite',
-      resync: (keyIds) => this.#resync(keyIds),
-      onFault,
-    })
+    const { leaseIdleMs: idleMs, markAfterMs: afterMs, now, onFault } = options
+    const isShared = place.kind !== 'sqlite'
+    const around = { wallets: this.#wallets, writer: this.#writer }
+    this.#ends = new RequestEnds({ ...around, isShared, resync: (keyIds) => this.#sync.read(keyIds), onFault })
+    this.#sync = new WalletSync({ ...around, ends: this.#ends, isShared, onChange: (change) => this.#tellChange(change), onFault })
+    this.#marks = new RequestMarks({ ...around, afterMs, now })
     const onBug = (bug: unknown): void => onFault({ problem: 'giving a lease back failed by a bug', bug })
-    const shared = { wallets: this.#wallets, writer: this.#writer, idleMs, onHeld: () => this.#watchAges(), onBug }
-    this.#leases = place.kind === 'sqlite' ? undefined : new Leases(shared)
+    this.#leases = isShared ? new Leases({ ...around, idleMs, onHeld: () => this.#marks.watch(), onBug }) : undefined
   }
 
   /** Opens the file in a new thread. Once. */
@@ -117,8 +113,7 @@ export class GroupCommit implements Ledger {
   }
 
   mark(requestId: string, progress: Progress): void {
-    const mark = this.#wallets.mark(requestId, progress)
-    if (mark !== undefined) this.#sendMark(mark)
+    this.#marks.note(requestId, progress)
   }
 
   async settle(settlement: Settlement): ReturnType<Ledger['settle']> {
@@ -193,7 +188,7 @@ export class GroupCommit implements Ledger {
   }
 
   async #close(): Promise<void> {
-    clearInterval(this.#sweep)
+    this.#marks.stop()
     this.#ends.settleDoubts()
     this.#leases?.stop()
     this.#keeper.stop()
@@ -204,7 +199,7 @@ export class GroupCommit implements Ledger {
   #holdNow(request: HoldRequest): HoldAnswer | 'unknown' | Promise<HoldAnswer> {
     if (!this.#writer.isWritable || this.#writer.isClosing || !this.#keeper.mayAdmit()) return 'unavailable'
     const answer = this.#leases === undefined ? this.#wallets.hold(request, performance.now()) : this.#leases.hold(request)
-    if (answer === 'held') this.#watchAges()
+    if (answer === 'held') this.#marks.watch()
     return answer
   }
 
@@ -216,60 +211,23 @@ export class GroupCommit implements Ledger {
     return answer === 'unknown' ? 'disabled' : answer
   }
 
-  #watchAges(): void {
-    const { markAfterMs } = this.#options
-    this.#sweep ??= setInterval(() => this.#markOld(markAfterMs), Math.min(SWEEP_MS_MAX, markAfterMs / 2))
-  }
-
-  #markOld(afterMs: number): void {
-    for (const mark of this.#wallets.due(performance.now() - afterMs)) this.#sendMark(mark)
-    if (!this.#wallets.isIdle) return
-    clearInterval(this.#sweep)
-    this.#sweep = undefined
-  }
-
-  #sendMark(mark: Mark): void {
-    this.#writer.tell({ kind: 'mark', mark, now: this.#options.now() })
-  }
-
   #onAnswers(heard: readonly Heard[], committed: Committed | undefined): void {
-    // Writes first: a row that was read in the same commit has them in it, and must find them done or no wallet to do them to.
-    for (const { task, answer, failure } of heard) this.#learn(task, answer, failure)
-    for (const { task, answer } of heard) this.#load(task, answer)
-    this.#readWhatIsOwed()
+    this.#sync.learn(heard)
     if (committed === undefined) return
     // Before the answers: who awaits an operator's write must not meet the old record afterwards.
     for (const change of committed.changes) this.#tellChange(change)
     if (committed.isWritable) {
       this.#ends.settleDoubts()
       this.#ends.recordUnrecorded()
-      this.#readAfterDoubt()
+      this.#sync.readAfterDoubt()
     }
     this.#options.onStorage(committed)
-  }
-
-  /** Another node's word. What it changed is in the rows by now. */
-  #onMessage(message: Message): void {
-    switch (message.kind) {
-      case 'keys':
-        // Whoever may connect to the database can say it: nobody is stopped until the row says so.
-        for (const keyId of message.keyIds) this.#tellChange({ keyId, stop: null })
-        this.#resync(message.keyIds.filter((keyId) => this.#wallets.keys.has(keyId)))
-        return
-      case 'credit': {
-        const keyId = this.#wallets.keys.keyOfAccount(message.accountId)
-        this.#resync(keyId === undefined ? [] : [keyId])
-        return
-      }
-      case 'giveBack':
-        this.#leases?.giveBack(message.accountNumber)
-    }
   }
 
   /** Behind all that was sent under the boot before, which the thread knows of by now: what of it is waived is in the rows. */
   #onBoot(boot: number): void {
     this.#wallets.becomeBoot(boot)
-    this.#resync(this.#wallets.doubtAll())
+    this.#sync.read(this.#wallets.doubtAll())
   }
 
   #tellChange(change: KeyChange): void {
@@ -278,77 +236,9 @@ export class GroupCommit implements Ledger {
 
   #onTakeOver(): void {
     this.#wallets.forgetLeases()
-    for (const mark of this.#wallets.marks()) this.#sendMark(mark)
+    this.#marks.repeat()
     this.#ends.onTakeOver()
     // Behind all these: what the dead thread had committed and not said is in the rows.
-    this.#resync(this.#wallets.keys.ids())
-  }
-
-  /** What an answer to a write says of the money in memory, in the very turn in which it came. */
-  #learn(task: Task, answer: Answer, failure: Heard['failure']): void {
-    switch (task.kind) {
-      case 'settle':
-        this.#ends.learnSettle(task.debit, answer, failure)
-        return
-      case 'unmark':
-        this.#ends.learnUnmark(task.requestId, answer)
-        return
-      case 'attempts':
-        this.#ends.learnAttempts(task.calls, answer)
-        return
-      case 'operate':
-        if (typeof answer === 'object' && 'isNew' in answer) this.#wallets.keys.apply(task.operation, answer.isNew, answer.redeemedPicos)
-        else if (this.#leases !== undefined) this.#isActInDoubt ||= (answer as OperationResult).result === 'unavailable'
-        return
-      case 'mark':
-      case 'ask':
-      case 'release':
-      case 'findKey':
-      case 'keyStates':
-      case 'findIdempotency':
-    }
-  }
-
-  #load(task: Task, answer: Answer): void {
-    // Behind the settles of the same commit, whose costs are in the rows that it tells of.
-    if (task.kind === 'ask') this.#wallets.answered(task.ask, answer as Answers['ask'], performance.now())
-    if (task.kind === 'release') this.#wallets.released(task.release, answer as Answers['release'])
-    if (typeof answer !== 'object') return
-    if (task.kind === 'findKey' && 'state' in answer) {
-      if (this.#leases !== undefined) this.#resyncBy([answer.state])
-      this.#wallets.keys.load(answer.state)
-    }
-    if (task.kind !== 'keyStates' || !Array.isArray(answer)) return
-    this.#resyncBy(answer)
-    for (const state of answer) this.#wallets.keys.load(state)
-    if (this.#leases === undefined) return
-    for (const { keyId, isActive, isAccountActive } of answer)
-      if (!isActive || !isAccountActive) this.#tellChange({ keyId, stop: 'disabled' })
-  }
-
-  /** Later, where the rows may or may not count what memory counts as unsettled. */
-  #resyncBy(states: readonly KeyState[]): void {
-    if (this.#ends.isAnyUnknown) this.#isReadOwed = true
-    else this.#wallets.keys.resync(states)
-  }
-
-  #readWhatIsOwed(): void {
-    if (!this.#isReadOwed || this.#ends.isAnyUnknown) return
-    this.#isReadOwed = false
-    this.#resync(this.#wallets.keys.ids())
-  }
-
-  /** What came of it is in the rows now, and nobody else tells it here. */
-  #readAfterDoubt(): void {
-    if (!this.#isActInDoubt) return
-    this.#isActInDoubt = false
-    this.#resync(this.#wallets.keys.ids())
-  }
-
-  #resync(keyIds: readonly string[]): void {
-    if (keyIds.length === 0) return
-    this.#writer
-      .ask({ kind: 'keyStates', keyIds })
-      .catch((bug: unknown) => this.#options.onFault({ problem: 'reading the wallets again failed by a bug', bug }))
+    this.#sync.readAll()
   }
 }
