@@ -19,13 +19,14 @@ import type {
   SyncedPurse,
 } from './ledger.ts'
 import { type Act, type Operation, type OperationResult, PROGRAM } from './operation.ts'
+import type { Heard } from './pending-tasks.ts'
 import { RequestEnds } from './request-ends.ts'
 import { RequestMarks } from './request-marks.ts'
 import type { Answers, Committed, Opened, OpenProblem } from './task.ts'
 import type { ThreadOptions } from './thread-handle.ts'
 import { WalletSync } from './wallet-sync.ts'
 import { Wallets } from './wallets.ts'
-import { type Heard, Writer } from './writer.ts'
+import { Writer } from './writer.ts'
 
 export type GroupCommitOptions = ThreadOptions &
   Readonly<{

@@ -3,9 +3,10 @@
  * learned by the wallets in the very turn in which it comes. Rules: money.md "Settle", "Crashes"; ledger.md "Failing writes", "Spill", "Attempts".
  */
 
+import type { Heard } from './pending-tasks.ts'
 import type { Answer, Calls, Debit } from './task.ts'
 import type { Wallets } from './wallets.ts'
-import type { Heard, Writer } from './writer.ts'
+import type { Writer } from './writer.ts'
 
 /** While the storage fails; beyond that the oldest are forgotten. */
 const UNRECORDED_MAX = 10_000

@@ -5,11 +5,12 @@
 
 import type { KeyChange } from './ledger.ts'
 import type { OperationResult } from './operation.ts'
+import type { Heard } from './pending-tasks.ts'
 import type { Message } from './postgres/messages.ts'
 import type { RequestEnds } from './request-ends.ts'
 import type { Answer, Answers, KeyState, Task } from './task.ts'
 import type { Wallets } from './wallets.ts'
-import type { Heard, Writer } from './writer.ts'
+import type { Writer } from './writer.ts'
 
 /** `isShared`: other nodes spend of the same balances. */
 type Around = Readonly<{

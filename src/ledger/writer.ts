@@ -5,6 +5,7 @@
 
 import { fitsRecord, writeDebits } from './debit-records.ts'
 import type { FromKeeper } from './keeper.ts'
+import { type Heard, type Pending, PendingTasks, refusalOf } from './pending-tasks.ts'
 import {
   type Answer,
   type Answers,
@@ -20,9 +21,6 @@ import {
   unavailable,
 } from './task.ts'
 import { enterThread, type ThreadHandle, type ThreadOptions } from './thread-handle.ts'
-
-/** `doubtful`: a thread died with the task and may have committed it; what it is answered now, if that is `unavailable`, says nothing of that. */
-export type Heard = Readonly<{ task: Task; answer: Answer; failure: 'certain' | 'doubtful' }>
 
 export type WriterListener = Readonly<{
   /** All price versions that tasks name by their place; the list only grows. */
@@ -40,18 +38,13 @@ export type WriterListener = Readonly<{
   onTakeOver(): void
 }>
 
-type Pending = { task: Task; resolve: (answer: Answer) => void; sends: number }
-
-/** A task that has killed this many threads is answered `unavailable`. */
-const SENDS_MAX = 3
 const RESTART_PAUSE_MS = 500
 
 export class Writer {
   readonly #options: ThreadOptions
   readonly #listener: WriterListener
-  readonly #pending = new Map<number, Pending>()
+  readonly #pending = new PendingTasks()
   #outbox: Numbered<{ task: Task }>[] = []
-  #lastNumber = 0
   #pricesTold = 0
   #thread: ThreadHandle | undefined
   #isOpen = false
@@ -94,11 +87,7 @@ export class Writer {
     const { promise, resolve } = Promise.withResolvers<Answer>()
     const pending = { task, resolve, sends: 0 }
     if (this.#thread === undefined || this.#closing !== undefined) this.#refuse([pending])
-    else {
-      const number = ++this.#lastNumber
-      this.#pending.set(number, pending)
-      this.#send(task, number)
-    }
+    else this.#send(task, this.#pending.add(pending))
     return promise as Promise<Answers[K]>
   }
 
@@ -143,8 +132,7 @@ export class Writer {
     const others: Numbered<{ task: Task }>[] = []
     for (const numbered of tasks) {
       const { number, task } = numbered
-      const pending = this.#pending.get(number)
-      if (pending !== undefined) pending.sends++
+      this.#pending.noteSent(number)
       if (task.kind === 'settle' && fitsRecord(task.debit)) debits.push({ number, debit: task.debit })
       else if (isLease(task)) leases.push(numbered)
       else others.push(numbered)
@@ -190,21 +178,10 @@ export class Writer {
   }
 
   #onCommitted(committed: Committed): void {
-    const { settled, answers, faults, isWritable } = committed
-    for (const fault of faults) this.#options.onFault(fault)
-    this.#isWritable = isWritable
+    for (const fault of committed.faults) this.#options.onFault(fault)
+    this.#isWritable = committed.isWritable
     this.#listener.onReplayed(committed.replayed ?? [])
-    const taken: Pending[] = []
-    const heard: Heard[] = []
-    const hear = (number: number, answer: Answer): void => {
-      const pending = this.#pending.get(number)
-      if (pending === undefined) return
-      this.#pending.delete(number)
-      taken.push(pending)
-      heard.push(heardBy(pending, answer))
-    }
-    for (const number of settled) hear(number, 'settled')
-    for (const { number, answer } of answers) hear(number, answer)
+    const { taken, heard } = this.#pending.takeAnswered(committed)
     this.#listener.onAnswers(heard, committed)
     taken.forEach(({ resolve }, index) => {
       resolve(heard[index]?.answer)
@@ -225,12 +202,10 @@ export class Writer {
 
   /** What was asked meanwhile waits for the new thread; when that cannot open the file, it is answered `unavailable` and the next attempt follows. */
   async #restart(): Promise<void> {
-    const worn = [...this.#pending].filter(([, { sends }]) => sends >= SENDS_MAX)
-    for (const [number] of worn) this.#pending.delete(number)
-    this.#refuse(worn.map(([, pending]) => pending))
+    this.#refuse(this.#pending.takeWorn())
     const opened = await this.#open()
     if ('recovered' in opened) {
-      this.#outbox = [...this.#pending].map(([number, { task }]) => ({ number, task }))
+      this.#outbox = this.#pending.tasks()
       // In a message before what follows: the settles of a message stand behind its other tasks.
       this.#flush()
       this.#listener.onTakeOver()
@@ -246,19 +221,11 @@ export class Writer {
 
   #refuseAll(): void {
     this.#outbox = []
-    const all = [...this.#pending.values()]
-    this.#pending.clear()
-    this.#refuse(all)
+    this.#refuse(this.#pending.takeAll())
   }
 
   #refuse(refused: readonly Pending[]): void {
-    const heard = refused.map(
-      ({ task, sends }): Heard => ({ task, answer: unavailable(task), failure: sends > 0 ? 'doubtful' : 'certain' }),
-    )
-    this.#listener.onAnswers(heard)
+    this.#listener.onAnswers(refused.map(refusalOf))
     for (const { task, resolve } of refused) resolve(unavailable(task))
   }
 }
-
-/** Asked again after a thread's death: the first time may have been committed and not acknowledged. */
-const heardBy = ({ task, sends }: Pending, answer: Answer): Heard => ({ task, answer, failure: sends <= 1 ? 'certain' : 'doubtful' })
