@@ -1,9 +1,9 @@
 /**
- * The large answers of an account that are read, in the order in which they came. Where its share of the memory is full only the first goes on, so that one always comes
- * to its end; the others stand still at their upstreams. Rules: requests.md "Memory of bodies".
+ * The large answers of an account that are in memory, in the order in which they came: those that are read, and those that their clients have not taken yet. Where its share
+ * is full only the first goes on, so that one always fits; the others stand still at their upstreams. Rules: requests.md "Memory of bodies".
  */
 
-/** One that is read; `go` while it waits. */
+/** One of them; `go` while it waits. */
 export type ReadAnswer = { waiting?: Promise<void> | undefined; go?: (() => void) | undefined }
 
 export class AnswerTurns {
@@ -28,7 +28,7 @@ export class AnswerTurns {
     return answer.waiting
   }
 
-  /** It has been read, or will not be. */
+  /** Its client has taken it, or nobody will. */
   end(accountId: string, answer: ReadAnswer): void {
     const reading = this.#reading.get(accountId)
     if (reading?.delete(answer) !== true) return

@@ -95,6 +95,7 @@ export class BodyMemory {
     let share = this.#shareOf(key)
     let body = 0
     let answer = 0
+    let isKept = false
     /** An account that has paid, or has used up what it had, while its body came in, is counted where it belongs now. */
     const move = (): void => {
       const now = this.#shareOf(key)
@@ -128,10 +129,11 @@ export class BodyMemory {
         this.#take(accountId, bytes - answer)
         answer = 0
         let kept = bytes
-        this.#answers.end(accountId, reading)
+        isKept = true
         return () => {
           this.#take(accountId, -kept)
           kept = 0
+          this.#answers.end(accountId, reading)
           this.#freed(accountId)
         }
       },
@@ -140,7 +142,7 @@ export class BodyMemory {
         this.#take(accountId, -answer)
         body = 0
         answer = 0
-        this.#answers.end(accountId, reading)
+        if (!isKept) this.#answers.end(accountId, reading)
         this.#freed(accountId)
       },
     }

@@ -56,6 +56,34 @@ test('seventeen answers of 30 MB of one account take its share and no more; anot
   expect(answers.map(({ isWhole }) => isWhole())).toEqual(Array(17).fill(true))
 })
 
+test('those that were read and that nobody takes keep their place: no other is read beyond the share before one of them is taken', async () => {
+  const memory = memoryOf()
+  const leases = Array.from({ length: 17 }, () => leaseOf(memory))
+  const answers = leases.map((lease) => reading(lease, 30 * MIB))
+  const taken: (() => void)[] = []
+  const send = async (): Promise<void> => {
+    for (const [index, lease] of leases.entries())
+      if (answers[index]?.isWhole() === true && taken[index] === undefined) {
+        taken[index] = lease.keepAnswer(30 * MIB)
+        lease.release()
+      }
+    await Bun.sleep(0)
+  }
+  for (let turns = 0; turns < 3; turns++) await send()
+  expect(answers.filter(({ isWhole }) => isWhole())).toHaveLength(4)
+  let given = 0
+  for (let turns = 0; turns < 100; turns++) {
+    // One that goes on beyond the share, and of each that waits what had come when it was told to.
+    expect(memory.bytes).toBeLessThanOrEqual(SHARE + 30 * MIB + 17 * MIB)
+    const next = taken.findIndex((take, index) => index >= given && take !== undefined)
+    if (next !== given) break
+    taken[given++]?.()
+    await Bun.sleep(0)
+    await send()
+  }
+  expect([given, memory.bytes]).toEqual([17, 0])
+})
+
 test('one that is larger than the share is read; the pool binds it all the same', () => {
   const memory = memoryOf(160 * MIB)
   expect(reading(leaseOf(memory), 64 * MIB).isWhole()).toBe(true)
