@@ -51,7 +51,7 @@ const isOwn = (id: string | undefined, responseId: string): id is string => id !
 
 /** What one request brings from disk. An answer is brought whole, once, and then its items are here, too. */
 export class Bringing {
-  readonly #kept: KeptAnswers
+  readonly #kept: Pick<KeptAnswers, 'find'>
   readonly #sealing: SealingKey
   /** So many more bytes are here; the refusal where they have no room. */
   readonly #count: (bytes: number) => Refusal | undefined
@@ -59,7 +59,7 @@ export class Bringing {
   readonly #items = new Map<string, Uint8Array>()
   #misses = 0
 
-  constructor(kept: KeptAnswers, sealing: SealingKey, count: (bytes: number) => Refusal | undefined) {
+  constructor(kept: Pick<KeptAnswers, 'find'>, sealing: SealingKey, count: (bytes: number) => Refusal | undefined) {
     this.#kept = kept
     this.#sealing = sealing
     this.#count = count

@@ -3,7 +3,7 @@
 import { Database } from 'bun:sqlite'
 import { afterEach, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { AnswersFile, NotOurs } from '../../src/answers/answers-file.ts'
@@ -56,6 +56,14 @@ test('what was kept is found by its name and by those of its items, also by who 
     return typeof row === 'string' ? row : row.sealed.byteLength
   }
   expect(['a', 'item 1', 'item 2', 'b', 'c'].map(found)).toEqual([1_000, 1_000, 2_000, 2_000, 'unknown'])
+})
+
+test('a file that others may read is its owner’s alone from then on, and so are the log and the index that come beside it', () => {
+  const path = place()
+  writeFileSync(path, '', { mode: 0o666 })
+  chmodSync(path, 0o666)
+  keep(open(path), 'a', 10)
+  expect(['', '-wal', '-shm'].map((suffix) => statSync(path + suffix).mode & 0o777)).toEqual([0o600, 0o600, 0o600])
 })
 
 test("an account has an eighth: its own oldest make room, never a neighbour's, and what is larger than that is not kept", () => {

@@ -31,6 +31,19 @@ test('the same secret opens it, another one or another name does not, and neithe
   for (const length of [0, 1, SEAL_BYTES - 1, row.byteLength - 1]) expect(unseal(key, name, row.subarray(0, length))).toBeUndefined()
 })
 
+test('a row is AES-256-GCM under HKDF-SHA256 of the secret: another implementation opens it, so that a newer version does', async () => {
+  const secret = makeSecret(() => randomBytes(64))
+  const key = sealingKeyOf(secret)
+  const name = nameOf(key, 'request req_1')
+  const row = sealed(key, name)
+  const { subtle } = globalThis.crypto
+  const hkdf = { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(), info: Buffer.from('tollgate kept answers 1') }
+  const bits = await subtle.deriveBits(hkdf, await subtle.importKey('raw', Buffer.from(secret), 'HKDF', false, ['deriveBits']), 512)
+  const aes = await subtle.importKey('raw', bits.slice(32), 'AES-GCM', false, ['decrypt'])
+  const gcm = { name: 'AES-GCM', iv: Buffer.from(row.subarray(0, 12)), additionalData: Buffer.from(name) }
+  expect(Buffer.from(await subtle.decrypt(gcm, aes, Buffer.from(row.subarray(12)))).toString()).toBe(TEXT.toString())
+})
+
 test('the same answer sealed twice looks different, and names are those of a secret', () => {
   const [key, other] = [newKey(), newKey()]
   const name = nameOf(key, 'a')

@@ -2,7 +2,7 @@
 
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openPeopleFile, peoplePathOf } from '../../src/people/people-file.ts'
 import { Roster } from '../../src/people/roster.ts'
@@ -31,6 +31,13 @@ test('backup makes a whole copy for its owner only, and overwrites nothing', asy
   expect(await place.json('keys', 'show', 'app', '--config', 'copy.toml')).toMatchObject({ name: 'app', balance_usd: 25 })
   expect(await place.json('verify', '--config', 'copy.toml')).toEqual({ ok: true, data: [] })
   expect(await place.run('backup', 'copy.db')).toMatchObject({ code: 2, err: expect.stringContaining('exists already') })
+})
+
+test('finished answers are in no copy', async () => {
+  writeFileSync(`${place.ledgerPath}.answers`, 'sealed')
+  await place.json('backup', 'copy.db')
+  expect(readdirSync(place.folder).filter((name) => name.includes('copy.db'))).toEqual(['copy.db'])
+  expect(readFileSync(join(place.folder, 'copy.db'), 'latin1')).not.toContain('sealed')
 })
 
 test('people read where the copy is and that it is in order', async () => {

@@ -64,7 +64,8 @@ test('an item of a later answer is found there when the earlier one is forgotten
   clock.now += 40 * MINUTE_MS
   memory.remember(KEY, { responseId: 'resp_2', items: written(...ITEMS, { id: 'msg_2' }) })
   clock.now += 40 * MINUTE_MS
-  expect(recall(memory, 'key_1', 'resp_1')).toBe('expired')
+  // Why it is not there stays known.
+  for (let asked = 0; asked < 2; asked++) expect(recall(memory, 'key_1', 'resp_1')).toBe('expired')
   expect(recall(memory, 'key_1', 'msg_1')).toEqual([ITEMS[1]])
 })
 

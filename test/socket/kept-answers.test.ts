@@ -249,6 +249,26 @@ for (const [what, damage] of [
     expect(three.receipts()).toHaveLength(2)
   })
 
+test('what cannot be looked up now is not denied: its repetition and who refers to it may come again, and new requests are answered', async () => {
+  script = nativeMessage(MESSAGE)
+  const one = await start()
+  const secret = await one.createKey()
+  const { path, body } = question({})
+  const post = (at: TestGateway, header: string) => at.post(path, secret, body, named(secret, header))
+  await (await post(one, 'a')).text()
+  const { id } = (await (await respond(one, secret, {})).json()) as { id: string }
+  const two = await restarted(one, { startAnswersThread: () => new Worker('data:text/javascript,onmessage=()=>process.exit(1)') })
+  const asked = [await post(two, 'a'), await respond(two, secret, { previous_response_id: id })]
+  expect(asked.map(({ status, headers }) => [status, headers.has('retry-after')])).toEqual([
+    [503, true],
+    [503, true],
+  ])
+  expect((await post(two, 'b')).status).toBe(200)
+  const three = await restarted(two)
+  expect((await post(three, 'a')).headers.get('idempotency-replayed')).toBe('true')
+  expect((await respond(three, secret, { previous_response_id: id })).status).toBe(200)
+})
+
 test('a file that is gone is begun anew without a word', async () => {
   script = nativeMessage(MESSAGE)
   const one = await start()

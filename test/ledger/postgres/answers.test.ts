@@ -19,8 +19,10 @@ const HEAD = { status: 200, contentType: 'text/event-stream', requestId: 'req_1'
 const SECRET = makeSecret(() => randomBytes(64))
 const RUNNING = new Refusal('repetitionRunning')
 
+type DeskOptions = Partial<PostgresAnswersOptions> & Readonly<{ termMs?: number; secret?: string }>
+
 /** A node and what it asks as a request comes to it. */
-async function makeDesk(url: string, options: Partial<PostgresAnswersOptions> & Readonly<{ termMs?: number }> = {}) {
+async function makeDesk(url: string, options: DeskOptions = {}) {
   const { node } = makeNode(url, { termMs: options.termMs ?? 30_000 })
   await node.join()
   const bugs: unknown[] = []
@@ -33,7 +35,7 @@ async function makeDesk(url: string, options: Partial<PostgresAnswersOptions> & 
     const found = await claimAnswer(
       { ledger: { findIdempotency }, answers, now: Date.now, shared, onBug: (bug) => bugs.push(bug) },
       key,
-      { headers: new Headers({ 'idempotency-key': header, 'x-api-key': SECRET }), url: 'http://x/v1/messages' },
+      { headers: new Headers({ 'idempotency-key': header, 'x-api-key': options.secret ?? SECRET }), url: 'http://x/v1/messages' },
       Buffer.from(body),
       HEAD.requestId,
     )
@@ -112,6 +114,23 @@ postgresTest('an answer is given again by another node, byte for byte, up to eig
     expect(again !== undefined && 'bytes' in again && Buffer.compare(again.bytes, bytes) === 0).toBe(true)
     expect(await b.ask(header, 'other')).toMatchObject({ name: 'invalidRequest' })
   }
+  await close(outside, a, b)
+})
+
+postgresTest('who reads the table reads nothing, and a rotated secret finds nothing of the old one', async () => {
+  const url = await freshLedger()
+  const outside = asking(url)
+  const [a, b] = [await makeDesk(url), await makeDesk(url, { secret: makeSecret(() => randomBytes(64)) })]
+  const claimed = await claim(a)
+  claimed.answer.add(Buffer.from('the canary of an answer'))
+  await settled(outside, claimed)
+  claimed.answer.finish(HEAD)
+  await until(noClaims(outside), 'it is kept')
+  const rows = await outside.ask<{ answer: Uint8Array }>('SELECT answer FROM idempotent_answers')
+  const text = rows.map(({ answer }) => Buffer.from(answer).toString('latin1')).join('')
+  expect(text.length).toBeGreaterThan('the canary of an answer'.length)
+  for (const word of ['canary', HEAD.contentType, HEAD.requestId, SECRET]) expect(text).not.toContain(word)
+  expect(await b.ask()).toMatchObject({ name: 'invalidRequest', message: expect.stringContaining('no longer kept') })
   await close(outside, a, b)
 })
 
