@@ -1,7 +1,7 @@
 /** One call of one upstream: what is made of its answer, and what is learnt of the upstream by it. Rules: pool.md "Failover", "Breaker", "Affinity". */
 
 import type { Trouble } from './breaker.ts'
-import { type Affinity, Conversations } from './conversations.ts'
+import type { Affinity, Conversations } from './conversations.ts'
 import type { Member, Spot } from './member.ts'
 import { forModel } from './native-request.ts'
 import type { PoolOptions } from './pool-options.ts'
@@ -10,10 +10,11 @@ import type { Fault, Stop } from './upstream.ts'
 
 export class Attempts {
   readonly #options: PoolOptions
-  readonly #conversations = new Conversations()
+  readonly #conversations: Conversations
 
-  constructor(options: PoolOptions) {
+  constructor(options: PoolOptions, conversations: Conversations) {
     this.#options = options
+    this.#conversations = conversations
   }
 
   /** What was taken of its answer, or why there is none. */
@@ -26,6 +27,7 @@ export class Attempts {
     const { member, line } = spot
     const { monotonicMs, now, events } = this.#options
     const startedMs = monotonicMs()
+    if (!isCount(request)) line.busy.called(request.accountId, startedMs)
     const begun = { upstream: member.name, model: line.model, startedAt: now() }
     log.began(begun)
     const asked = forModel(request, line.model)
@@ -44,10 +46,11 @@ export class Attempts {
     if (reply.kind === 'reply') log.replied(reply.requestId)
     const taken = reply.kind === 'fault' ? reply : await take(reply, asked.model)
     const tookMs = monotonicMs() - startedMs
+    if (line.trial?.by === stop) line.trial = undefined
     if (!isFault(taken)) {
       if (this.#place(request, member) === 'moved') log.moved()
       if (isCount(request)) line.breaker.abandoned()
-      else this.#told(spot, (at) => line.breaker.succeeded(at, startedMs))
+      else this.#answered(spot, request.accountId, startedMs)
       line.isSilent = false
       // An answer in one piece takes as long as it is.
       if (reply.kind === 'reply' && reply.isEventStream) line.pace.began(tookMs)
@@ -56,7 +59,7 @@ export class Attempts {
       return taken
     }
     if (isCount(request) && taken.trouble?.kind !== 'dead') line.breaker.abandoned()
-    else this.#judge(spot, taken, stop, startedMs)
+    else this.#judge(spot, request.accountId, taken, stop, startedMs)
     events.called(member.name, taken.cause)
     // What the client got wrong, or left, says nothing of the upstream.
     if (stop.isOverdue || (taken.trouble !== undefined && !stop.isStopped))
@@ -75,17 +78,27 @@ export class Attempts {
 
   /** Apart, as `leaving` is: made where the call is made it would hold the request's body for as long as its answer comes. */
   #breaking(spot: Spot, startedMs: number): () => void {
-    return () => this.#told(spot, (at) => spot.line.breaker.failed(at, { kind: 'broken' }, startedMs))
+    return () => this.#told(spot, (at) => spot.line.breaker.failed(at, 'broken', startedMs))
   }
 
-  #judge(spot: Spot, { trouble, cause }: Fault, stop: Stop, startedMs: number): void {
+  #answered(spot: Spot, accountId: string, startedMs: number): void {
+    const { breaker, busy } = spot.line
+    busy.answered(accountId, startedMs)
+    this.#told(spot, (at) => breaker.succeeded(at, startedMs))
+  }
+
+  #judge(spot: Spot, accountId: string, { trouble, cause }: Fault, stop: Stop, startedMs: number): void {
     const { line } = spot
+    const { breaker, busy } = line
     // Who says nothing until the request's time is over has failed it, though it was we who ended the call.
     const told: Trouble | undefined = stop.isOverdue ? { kind: 'broken' } : stop.isStopped ? undefined : trouble
-    if (told === undefined) line.breaker.abandoned()
+    if (told !== undefined) line.isSilent = cause === 'connect timeout'
+    if (told === undefined) breaker.abandoned()
+    else if (told.kind !== 'busy') this.#told(spot, (at) => breaker.failed(at, told.kind, startedMs))
     else {
-      line.isSilent = cause === 'connect timeout'
-      this.#told(spot, (at) => line.breaker.failed(at, told, startedMs))
+      const forAll = busy.refused(accountId, this.#options.monotonicMs(), told.retryAfterMs)
+      if (forAll === undefined) breaker.abandoned()
+      else this.#told(spot, (at) => breaker.busy(at, forAll))
     }
   }
 

@@ -4,11 +4,16 @@
  * closed: calls go there · open: none does, until a moment · half-open: one probe does, and its end decides.
  */
 
+import type { BusyForAll } from './busy-accounts.ts'
+
 /**
  * What a failed call says. dead: no connection came about · account: our credit or key there · busy: it said when to come back, or not · broken: anything
  * else that is not the client's fault.
  */
 export type Trouble = Readonly<{ kind: 'dead' | 'account' | 'broken' }> | Readonly<{ kind: 'busy'; retryAfterMs: number | undefined }>
+
+/** Of the upstream itself, whoever asks. */
+export type Failure = Exclude<Trouble['kind'], 'busy'>
 
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
@@ -18,9 +23,7 @@ const BUCKET_MS = 1_000
 const CALLS_MIN = 10
 const FAILED_SHARE = 0.5
 /** First and longest time out, doubled from failed probe to failed probe. */
-const OUT_MS = { dead: [1_000, 30_000], broken: [1_000, 30_000], busy: [1_000, 30_000], account: [15_000, 300_000] } as const
-/** An upstream that asks for more is asked again after this, all the same. */
-const RETRY_AFTER_MS_MAX = 300_000
+const OUT_MS = { dead: [1_000, 30_000], broken: [1_000, 30_000], account: [15_000, 300_000] } as const
 /** A probe whose end nobody tells has failed. */
 const PROBE_MS_MAX = 600_000
 
@@ -52,9 +55,9 @@ export class Breaker {
     return this.#probeUntil !== undefined && now < this.#probeUntil ? this.#probeUntil : undefined
   }
 
-  /** It is out by answers that requests can bring about by themselves: no proof that it would fail others. */
-  get isOutByAnswers(): boolean {
-    return this.#openUntil !== undefined && (this.#openedBy === 'broken' || this.#openedBy === 'account')
+  /** It is out because no connection came about, which no request can bring about by itself. */
+  get isDead(): boolean {
+    return this.#openUntil !== undefined && this.#openedBy === 'dead'
   }
 
   /** A call is made, which `outUntil` had allowed: the first after a time out is the probe. */
@@ -71,15 +74,17 @@ export class Breaker {
     this.#openings = 0
   }
 
-  failed(now: number, trouble: Trouble, begunAt = now): void {
+  failed(now: number, kind: Failure, begunAt = now): void {
     const isOpen = this.#openUntil !== undefined
     const isTold = isOpen && begunAt <= this.#openedAt
     this.#count(now, true)
-    if (trouble.kind === 'busy' && trouble.retryAfterMs !== undefined && trouble.retryAfterMs > 0)
-      this.#openFor(now, Math.min(trouble.retryAfterMs, RETRY_AFTER_MS_MAX), 'busy')
-    else if (isTold) return
-    else if (isOpen || trouble.kind === 'dead' || trouble.kind === 'account' || this.#hasFailedTooOften())
-      this.#openFor(now, this.#nextOutMs(trouble), trouble.kind)
+    if (isTold) return
+    if (isOpen || kind === 'dead' || kind === 'account' || this.#hasFailedTooOften()) this.#openFor(now + this.#nextOutMs(kind), now, kind)
+  }
+
+  /** It asks everyone for a time. A call that began after `sinceMs` and is answered ends that time. */
+  busy(now: number, { outMs, sinceMs }: BusyForAll): void {
+    this.#openFor(now + outMs, sinceMs, 'busy')
   }
 
   /** The call ended without a word on the upstream: its client left, or the request was the client's mistake. */
@@ -87,16 +92,16 @@ export class Breaker {
     this.#probeUntil = undefined
   }
 
-  #openFor(now: number, outMs: number, by: Trouble['kind']): void {
+  #openFor(untilMs: number, openedAt: number, by: Trouble['kind']): void {
     this.#openedBy = by
-    this.#openUntil = Math.max(this.#openUntil ?? 0, now + outMs)
-    this.#openedAt = now
+    this.#openUntil = Math.max(this.#openUntil ?? 0, untilMs)
+    this.#openedAt = openedAt
     this.#probeUntil = undefined
     this.#calls.fill(0)
     this.#failures.fill(0)
   }
 
-  #nextOutMs({ kind }: Trouble): number {
+  #nextOutMs(kind: Failure): number {
     const [first, longest] = OUT_MS[kind]
     const outMs = Math.min(longest, first * 2 ** this.#openings++)
     return outMs * (1 - this.#random() / 4)

@@ -1,6 +1,6 @@
 /**
  * How many calls may be second tries: a tenth of the requests, and three a second however few there are. More would turn an upstream's trouble into a
- * storm on the others. Pure. Rules: pool.md "Retry budget".
+ * storm on the others. The first failures of an upstream are outside of that. Pure. Rules: pool.md "Retry budget".
  */
 
 import { Recent } from '../core/recent.ts'
@@ -11,6 +11,10 @@ const RETRY_BUDGET: BudgetRule = { share: 0.1, perSecond: 3 }
 /** Of the former: an account whose requests always fail leaves some for the others. */
 const ACCOUNT_BUDGET: BudgetRule = { share: 0.1, perSecond: 2 }
 const ACCOUNTS_MAX = 10_000
+/** An upstream that begins to fail is no storm yet: its requests go on to the others until its breaker knows. */
+const FREE_FAILURES = 20
+const FREE_WINDOW_MS = 10_000
+const UPSTREAMS_MAX = 1_000
 /** What was not used for so long is lost: a quiet hour is no leave for a storm. */
 const KEPT_SECONDS = 10
 
@@ -54,9 +58,10 @@ export class RetryBudget {
   }
 }
 
-/** The budget of all, and what an account may take of it. */
+/** The budget of all, what an account may take of it, and what an upstream that begins to fail takes of neither. */
 export class RetryBudgets {
   readonly #all: RetryBudget
+  readonly #failures = new Recent<{ sinceMs: number; count: number }>(UPSTREAMS_MAX)
   readonly #accounts = new Recent<RetryBudget>(ACCOUNTS_MAX)
 
   constructor(now: number) {
@@ -68,8 +73,16 @@ export class RetryBudgets {
     this.#of(accountId, now).earn(now)
   }
 
-  take(accountId: string, now: number): boolean {
-    return this.#of(accountId, now).take(now) && this.#all.take(now)
+  /** Leave for one more call of a request that `upstream` failed. */
+  take(accountId: string, upstream: string, now: number): boolean {
+    return this.#isFirst(upstream, now) || (this.#of(accountId, now).take(now) && this.#all.take(now))
+  }
+
+  #isFirst(upstream: string, now: number): boolean {
+    const known = this.#failures.get(upstream)
+    if (known !== undefined && now - known.sinceMs < FREE_WINDOW_MS) return ++known.count <= FREE_FAILURES
+    this.#failures.set(upstream, { sinceMs: now, count: 1 })
+    return true
   }
 
   #of(accountId: string, now: number): RetryBudget {

@@ -1,5 +1,5 @@
 /**
- * The order in which a call tries its upstreams: priority, then the conversation's own one, then load. Pure. Rules: pool.md "Choice".
+ * The order in which a call tries its upstreams: priority, then the one that has the conversation in its cache, then the conversation's own one, then load. Pure. Rules: pool.md "Choice".
  *
  * Weighted rendezvous hashing (https://datatracker.ietf.org/doc/html/draft-ietf-bess-weighted-hrw): every upstream draws for every conversation, and the
  * highest draw wins. One that leaves moves only the conversations that it had won, and gets the same ones back.
@@ -15,21 +15,26 @@ export type Candidate = Readonly<{
   inFlight: number
   /** What the first event takes there of late; 0 when nobody knows. */
   firstEventMs: number
+  /** It begins later than it used to. */
+  isSlow: boolean
 }>
 
-/**
- * `conversation`: 32 bytes of a hash, for a request that reads or writes a prompt cache; undefined for one that does not. `random`: two numbers in [0, 1),
- * asked only for the latter.
- */
-export function inOrder<C extends Candidate>(
-  candidates: readonly C[],
-  conversation: Uint8Array | undefined,
-  random: () => number,
-): readonly C[] {
+/** What a request reads or writes of a prompt cache: the conversation as 32 bytes of a hash, and the name of the upstream that has it in its cache, if any does. */
+export type Cached = Readonly<{ conversation: Uint8Array; warm: string | undefined }>
+
+/** `cached`: undefined for a request that caches nothing. `random`: two numbers in [0, 1), asked only for such a one. */
+export function inOrder<C extends Candidate>(candidates: readonly C[], cached: Cached | undefined, random: () => number): readonly C[] {
   if (candidates.length < 2) return candidates
-  const scores = new Map(candidates.map((candidate) => [candidate, scoreOf(candidate, conversation ?? random)]))
+  const scores = new Map(candidates.map((candidate) => [candidate, scoreOf(candidate, cached?.conversation ?? random)]))
   const byDraw = [...candidates].sort((a, b) => a.priority - b.priority || (scores.get(b) ?? 0) - (scores.get(a) ?? 0))
-  return conversation === undefined ? withLesserLoadedFirst(byDraw) : byDraw
+  return cached === undefined ? withLesserLoadedFirst(byDraw) : withWarmFirst(byDraw, cached.warm)
+}
+
+/** Whoever answered while the conversation's own one was out has the newer cache by now: going back at once would be a second cold turn. */
+function withWarmFirst<C extends Candidate>(candidates: readonly C[], name: string | undefined): readonly C[] {
+  const warm = candidates.find((candidate) => candidate.name === name)
+  const isBest = warm !== undefined && warm.priority === candidates[0]?.priority && !warm.isSlow
+  return isBest && warm !== candidates[0] ? [warm, ...candidates.filter((candidate) => candidate !== warm)] : candidates
 }
 
 /** −weight ÷ ln(draw): the chance to be the highest is the weight's share of the sum. */

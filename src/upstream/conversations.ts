@@ -16,12 +16,19 @@ const CONVERSATIONS_MAX = 50_000
 export class Conversations {
   readonly #last = new Recent<Readonly<{ upstream: string; atMs: number }>>(CONVERSATIONS_MAX)
 
-  /** A cache belongs to one model: a session's small model moves nothing of its large one. `nowMs` never jumps. */
+  /** The name of the upstream that has it in its cache; undefined where none does. `nowMs` never jumps. */
+  warm(conversation: Uint8Array, modelId: string, nowMs: number): string | undefined {
+    const last = this.#last.get(keyOf(conversation, modelId))
+    return last === undefined || nowMs - last.atMs >= WARM_MS ? undefined : last.upstream
+  }
+
   answered(conversation: Uint8Array, modelId: string, upstream: string, nowMs: number): Affinity {
-    const key = `${conversation.toBase64()} ${modelId}`
-    const last = this.#last.get(key)
-    this.#last.set(key, { upstream, atMs: nowMs })
-    if (last === undefined || nowMs - last.atMs >= WARM_MS) return 'new'
-    return last.upstream === upstream ? 'kept' : 'moved'
+    const warm = this.warm(conversation, modelId, nowMs)
+    this.#last.set(keyOf(conversation, modelId), { upstream, atMs: nowMs })
+    if (warm === undefined) return 'new'
+    return warm === upstream ? 'kept' : 'moved'
   }
 }
+
+/** A cache belongs to one model: a session's small model moves nothing of its large one. */
+const keyOf = (conversation: Uint8Array, modelId: string): string => `${conversation.toBase64()} ${modelId}`

@@ -1,8 +1,9 @@
-/** Where a call goes: the upstream that fits it best of those that may be called, once there is a slot on it. Rules: pool.md "Choice", "Breaker", "Overload". */
+/** Where a call goes: the upstream that fits it best of those that may be called, once there is a slot on it. Rules: pool.md "Choice", "Breaker", "Busy", "Overload". */
 
-import { inOrder } from './choice.ts'
+import { type Cached, inOrder } from './choice.ts'
+import type { Conversations } from './conversations.ts'
 import { busyFault, connectionFault } from './fault.ts'
-import type { Member, Spot } from './member.ts'
+import type { Line, Member, Spot } from './member.ts'
 import type { PoolOptions } from './pool-options.ts'
 import type { PoolRequest } from './pool-request.ts'
 import type { Fault, Stop } from './upstream.ts'
@@ -10,67 +11,94 @@ import { waitForTurn } from './waiting.ts'
 
 /** How long a request waits for a slot: less than a stream's status waits, so that a refusal still is one. */
 const TURN_MS = 800
+/** A trial that has said nothing for so long is in no other's way. */
+const TRIAL_MS = 5_000
 
 export class Entrance {
   readonly #options: PoolOptions
+  readonly #conversations: Conversations
 
-  constructor(options: PoolOptions) {
+  constructor(options: PoolOptions, conversations: Conversations) {
     this.#options = options
+    this.#conversations = conversations
   }
 
   /** The best upstream that is left, with a slot on it; a fault where there is none. At once where nothing has to be waited for. */
   enter(request: PoolRequest, all: readonly Spot[], tried: readonly Member[], stop: Stop): Spot | Fault | Promise<Spot | Fault> {
     if (all.length === 0) return connectionFault(request.model.upstreams[0]?.name ?? 'none', 'not configured')
     const now = this.#options.monotonicMs()
-    const open = this.#open(all, tried, now)
-    if (open.length === 0) return this.#noneLeft(all, now)
-    const order = inOrder(open, request.conversation, this.#options.random)
+    const { accountId } = request
+    const open = this.#open(accountId, all, tried, now)
+    const isTrial = open.length === 0
+    const order = inOrder(
+      isTrial && tried.length === 0 ? all.filter((spot) => mayTry(spot, now)) : open,
+      this.#cached(request, now),
+      this.#options.random,
+    )
     for (const spot of order) {
-      if (!spot.member.turns.enter(request.accountId)) continue
+      if (!spot.member.turns.enter(accountId)) continue
       // In the same step as the look at the breaker: two at once must not both be its probe.
-      spot.line.breaker.begin(now)
+      begin(spot.line, isTrial, stop, now)
       return spot
     }
     const [first] = order
-    return first === undefined ? this.#noneLeft(all, now) : this.#wait(first, request, all, tried, stop)
+    return first === undefined ? this.#noneLeft(accountId, all, now) : this.#wait(first, isTrial, request, all, tried, stop)
   }
 
   /** For a slot on the upstream that fits best. */
-  async #wait(first: Spot, request: PoolRequest, all: readonly Spot[], tried: readonly Member[], stop: Stop): Promise<Spot | Fault> {
+  async #wait(
+    first: Spot,
+    isTrial: boolean,
+    request: PoolRequest,
+    all: readonly Spot[],
+    tried: readonly Member[],
+    stop: Stop,
+  ): Promise<Spot | Fault> {
     const { turns } = first.member
     const untilMs = this.#options.monotonicMs() + TURN_MS
     const mayRun = await waitForTurn(turns, request.accountId, this.#options.wheel, untilMs, stop)
-    if (mayRun && first.member.isOut) {
-      // Taken out while the request waited for its turn.
+    const now = this.#options.monotonicMs()
+    if (mayRun && (first.member.isOut || (isTrial && !mayTry(first, now)))) {
+      // Taken out, or tried by another, while the request waited for its turn.
       turns.leave(request.accountId)
       return await this.enter(request, all, tried, stop)
     }
     if (mayRun) {
-      first.line.breaker.begin(this.#options.monotonicMs())
+      begin(first.line, isTrial, stop, now)
       return first
     }
     return stop.isStopped ? connectionFault(first.name, 'aborted') : busyFault(first.name, 'max concurrent')
   }
 
-  /** Where all are out by what they answered, one is asked all the same: one customer's requests must not take a model from all. */
-  #open(all: readonly Spot[], tried: readonly Member[], now: number): readonly Spot[] {
-    const isOpen = (spot: Spot): boolean => !tried.includes(spot.member) && this.#outUntil(spot, all, now) === undefined
-    if (all.every(isOpen)) return all
-    const open = all.filter(isOpen)
-    if (open.length > 0 || tried.length > 0) return open
-    return all.filter(({ member, line }) => !member.isOut && line.breaker.isOutByAnswers)
+  #cached({ conversation, model }: PoolRequest, now: number): Cached | undefined {
+    return conversation === undefined ? undefined : { conversation, warm: this.#conversations.warm(conversation, model.id, now) }
   }
 
-  /** Undefined: it may be called. The only upstream of a model is called whatever its breaker says, unless its address is silent: there is no better one. */
-  #outUntil({ member, line }: Spot, all: readonly Spot[], now: number): number | undefined {
+  #open(accountId: string, all: readonly Spot[], tried: readonly Member[], now: number): readonly Spot[] {
+    const isOpen = (spot: Spot): boolean => !tried.includes(spot.member) && this.#outUntil(accountId, spot, all, now) === undefined
+    return all.every(isOpen) ? all : all.filter(isOpen)
+  }
+
+  /** Undefined: it may be called. The only upstream of a model is called whatever is known of it, unless its address is silent: there is no better one. */
+  #outUntil(accountId: string, { member, line }: Spot, all: readonly Spot[], now: number): number | undefined {
     if (member.isOut) return Number.POSITIVE_INFINITY
-    return all.length === 1 && !line.isSilent ? undefined : line.breaker.outUntil(now)
+    if (all.length === 1 && !line.isSilent) return undefined
+    return line.breaker.outUntil(now) ?? line.busy.outUntil(accountId, now)
   }
 
-  #noneLeft(all: readonly Spot[], now: number): Fault {
-    const soonest = Math.min(...all.map((spot) => this.#outUntil(spot, all, now) ?? now))
+  #noneLeft(accountId: string, all: readonly Spot[], now: number): Fault {
+    const soonest = Math.min(...all.map((spot) => this.#outUntil(accountId, spot, all, now) ?? now))
     const only = all.length === 1 ? all[0] : undefined
     if (only?.line.isSilent === true && !only.member.isOut) return connectionFault(only.name, 'connect timeout')
     return busyFault(all[0]?.name ?? 'none', 'all out', Number.isFinite(soonest) ? (soonest - now) / 1_000 : undefined)
   }
+}
+
+/** Where all are out, one call at a time tries one that answers: what put it out may have been one customer's requests, which must not take a model from all. */
+const mayTry = ({ member, line: { breaker, trial } }: Spot, now: number): boolean =>
+  !member.isOut && !breaker.isDead && (trial === undefined || now >= trial.untilMs)
+
+function begin(line: Line, isTrial: boolean, stop: Stop, now: number): void {
+  line.breaker.begin(now)
+  if (isTrial) line.trial = { by: stop, untilMs: now + TRIAL_MS }
 }

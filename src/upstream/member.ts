@@ -1,10 +1,11 @@
 /** One upstream in the pool, and what is known of how it does: its slots, and for each model its breaker and its pace. Rules: pool.md "Breaker", "Overload". */
 
 import { Breaker, type BreakerState } from './breaker.ts'
+import { BusyAccounts } from './busy-accounts.ts'
 import type { Candidate } from './choice.ts'
 import { Pace } from './pace.ts'
 import { Turns } from './turns.ts'
-import type { Upstream } from './upstream.ts'
+import type { Stop, Upstream } from './upstream.ts'
 
 export type MemberConfig = Readonly<{ name: string; priority: number; weight: number; maxConcurrent: number; upstream: Upstream }>
 
@@ -35,10 +36,15 @@ export type UpstreamReport = Readonly<{
 export type LineReport = Readonly<{ model: string; breaker: BreakerState; probeInMs: number | null; firstEventMs: number; share: number }>
 
 /** How one upstream does for one model. */
-export type Line = Readonly<{ model: string; breaker: Breaker; pace: Pace }> & {
+export type Line = Readonly<{ model: string; breaker: Breaker; busy: BusyAccounts; pace: Pace }> & {
   /** Its address swallowed a call's whole time to connect: even where there is no other, no request waits for it again before a probe has come through. */
   isSilent: boolean
+  /** The call that tries it while it is out, as every other is. */
+  trial: Trial | undefined
 }
+
+/** `untilMs`: one that still says nothing by then is in nobody's way. */
+type Trial = Readonly<{ by: Stop; untilMs: number }>
 
 /** Models that are asked for are those of the catalogue, but a reload may bring others for ever. */
 const LINES_MAX = 1_000
@@ -69,7 +75,14 @@ export class Member {
     const known = this.#lines.get(model)
     if (known !== undefined) return known
     if (this.#lines.size >= LINES_MAX) this.#lines.clear()
-    const line = { model, breaker: new Breaker(this.#random), pace: new Pace(), isSilent: false }
+    const line = {
+      model,
+      breaker: new Breaker(this.#random),
+      busy: new BusyAccounts(),
+      pace: new Pace(),
+      isSilent: false,
+      trial: undefined,
+    }
     this.#lines.set(model, line)
     return line
   }
@@ -131,5 +144,9 @@ export class Spot implements Candidate {
 
   get firstEventMs(): number {
     return this.line.pace.firstEventMs
+  }
+
+  get isSlow(): boolean {
+    return this.line.pace.share() < 1
   }
 }

@@ -6,6 +6,7 @@
 import type { Model } from '../core/catalog.ts'
 import { Attempts, isFault, wasSent } from './attempts.ts'
 import { RetryBudgets } from './budget.ts'
+import { Conversations } from './conversations.ts'
 import { Entrance } from './entrance.ts'
 import { busyFault, connectionFault } from './fault.ts'
 import { Member, type MemberConfig, Spot, type TakenOut, type UpstreamReport } from './member.ts'
@@ -29,8 +30,9 @@ export class UpstreamPool {
   constructor(options: PoolOptions) {
     this.#options = options
     this.#budgets = new RetryBudgets(options.monotonicMs())
-    this.#entrance = new Entrance(options)
-    this.#attempts = new Attempts(options)
+    const conversations = new Conversations()
+    this.#entrance = new Entrance(options, conversations)
+    this.#attempts = new Attempts(options, conversations)
   }
 
   /** Those of the configuration, in its order. One that was there keeps what is known of it. */
@@ -79,7 +81,11 @@ export class UpstreamPool {
       const made = await this.#attempts.make(request, spot, options, isLast)
       if (!isFault(made) || made.trouble === undefined || stop.isStopped || isLast) return made
       if (options.isWanted?.() === false) return made
-      const refused = await this.#mayRetry(wasSent(made) ? request.accountId : undefined, tried.length, stop)
+      const refused = await this.#mayRetry(
+        wasSent(made) ? { accountId: request.accountId, upstream: spot.name } : undefined,
+        tried.length,
+        stop,
+      )
       if (refused !== undefined) return refused
     }
   }
@@ -97,15 +103,18 @@ export class UpstreamPool {
   }
 
   /** Waits a little, so that those who failed together do not come back together; what was never sent is on nobody's account and waits for nothing. */
-  async #mayRetry(accountId: string | undefined, failures: number, stop: Stop): Promise<Fault | undefined> {
+  async #mayRetry(
+    sent: Readonly<{ accountId: string; upstream: string }> | undefined,
+    failures: number,
+    stop: Stop,
+  ): Promise<Fault | undefined> {
     const { random, wheel, monotonicMs, events } = this.#options
-    if (accountId !== undefined && !this.#budgets.take(accountId, monotonicMs())) {
+    if (sent !== undefined && !this.#budgets.take(sent.accountId, sent.upstream, monotonicMs())) {
       events.retried('budget spent')
       return busyFault('none', 'retry budget')
     }
     events.retried('retried')
-    if (accountId !== undefined)
-      await rest(wheel, monotonicMs() + random() * Math.min(BACKOFF_MS_MAX, BACKOFF_FIRST_MS * 2 ** failures), stop)
+    if (sent !== undefined) await rest(wheel, monotonicMs() + random() * Math.min(BACKOFF_MS_MAX, BACKOFF_FIRST_MS * 2 ** failures), stop)
     return stop.isStopped ? connectionFault('none', 'aborted') : undefined
   }
 }

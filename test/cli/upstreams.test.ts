@@ -28,7 +28,7 @@ beforeEach(async () => {
   const upstream = { call: () => Promise.reject(new Error('nobody is asked')) }
   pool.configure(['north', 'south'].map((name, priority) => ({ name, priority, weight: 2, maxConcurrent: 9, upstream })))
   const line = pool.members()[0]?.line('large')
-  line?.breaker.failed(0, { kind: 'dead' })
+  line?.breaker.failed(0, 'dead')
   pool.members()[0]?.line('small').pace.began(120)
   Object.assign(pool.members()[0] ?? {}, { lastFailure: { cause: 'status 529', model: 'large', at: NOW } })
   pool.members()[0]?.turns.enter('acc_1')

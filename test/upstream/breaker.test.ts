@@ -2,11 +2,11 @@
 
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { Breaker, type Trouble } from '../../src/upstream/breaker.ts'
+import { Breaker, type Failure } from '../../src/upstream/breaker.ts'
 
 const T = 1_800_000_000_000
-const BROKEN: Trouble = { kind: 'broken' }
-const DEAD: Trouble = { kind: 'dead' }
+const BROKEN: Failure = 'broken'
+const DEAD: Failure = 'dead'
 const breaker = (): Breaker => new Breaker(() => 0)
 const outMs = (one: Breaker, now: number): number => (one.outUntil(now) ?? now) - now
 
@@ -32,20 +32,21 @@ test('a few failures of many calls, and failures of long ago, do not open it', (
 test('a dead address and trouble with our account open it at once; the account for longer', () => {
   const [dead, account] = [breaker(), breaker()]
   dead.failed(T, DEAD)
-  account.failed(T, { kind: 'account' })
+  account.failed(T, 'account')
   expect(outMs(dead, T)).toBe(1_000)
   expect(outMs(account, T)).toBe(15_000)
 })
 
-test('Retry-After is honoured to the millisecond, up to five minutes', () => {
+test('it is out for as long as it asks everyone for, and an answer to a call that began later ends that', () => {
   const one = breaker()
-  one.failed(T, { kind: 'busy', retryAfterMs: 7_000 })
-  expect(outMs(one, T)).toBe(7_000)
-  expect(one.outUntil(T + 6_999)).toBe(T + 7_000)
-  expect(one.outUntil(T + 7_000)).toBeUndefined()
-  const long = breaker()
-  long.failed(T, { kind: 'busy', retryAfterMs: 86_400_000 })
-  expect(outMs(long, T)).toBe(300_000)
+  one.busy(T + 40, { outMs: 7_000, sinceMs: T })
+  expect(outMs(one, T + 40)).toBe(7_000)
+  expect(one.outUntil(T + 7_039)).toBe(T + 7_040)
+  expect(one.outUntil(T + 7_040)).toBeUndefined()
+  one.succeeded(T + 50, T - 1)
+  expect(one.state(T + 50), 'it had begun before').toBe('open')
+  one.succeeded(T + 60, T + 20)
+  expect(one.state(T + 60)).toBe('closed')
 })
 
 test('after its time out one probe goes there, and decides', () => {
@@ -78,25 +79,17 @@ test('failed probes double the time out, up to half a minute; success forgets it
   expect(outMs(one, now)).toBe(1_000)
 })
 
-test('a crowd that was under way when it opened neither lengthens the time out nor ends it; a Retry-After among it counts', () => {
+test('a crowd that was under way when it opened neither lengthens the time out nor ends it; what everyone is asked for counts', () => {
   const one = breaker()
   for (let call = 0; call < 100; call++) one.failed(T + call / 10, DEAD, T - 5)
   expect(one.outUntil(T + 10)).toBe(T + 1_000)
   one.succeeded(T + 20, T - 5)
   expect(one.state(T + 20)).toBe('open')
-  one.failed(T + 30, { kind: 'busy', retryAfterMs: 4_000 }, T - 5)
+  one.busy(T + 30, { outMs: 4_000, sinceMs: T })
   expect(one.outUntil(T + 30)).toBe(T + 4_030)
   one.begin(T + 4_030)
   one.failed(T + 4_040, BROKEN, T + 4_030)
   expect(outMs(one, T + 4_040)).toBe(2_000)
-})
-
-test('who asks for no time gets none: such an overload is a failure like any other', () => {
-  const one = breaker()
-  for (let call = 0; call < 9; call++) one.failed(T, { kind: 'busy', retryAfterMs: 0 })
-  expect(one.state(T)).toBe('closed')
-  one.failed(T, { kind: 'busy', retryAfterMs: 0 })
-  expect(outMs(one, T)).toBe(1_000)
 })
 
 test('a probe whose client left makes room for the next one', () => {
@@ -108,11 +101,9 @@ test('a probe whose client left makes room for the next one', () => {
 })
 
 test('whatever happens, it is never out for more than five minutes, and a success always brings it back', () => {
-  const trouble: fc.Arbitrary<Trouble> = fc.oneof(
-    fc.constantFrom<Trouble>(BROKEN, DEAD, { kind: 'account' }, { kind: 'busy', retryAfterMs: undefined }),
-    fc.nat(10_000_000).map((retryAfterMs): Trouble => ({ kind: 'busy', retryAfterMs })),
-  )
-  const step = fc.record({ gapMs: fc.nat(40_000), what: fc.oneof(trouble, fc.constantFrom('ok', 'begin', 'abandoned')) })
+  const busy = fc.nat(300_000).map((outMs) => ({ outMs }))
+  const word = fc.constantFrom('ok', 'begin', 'abandoned', BROKEN, DEAD, 'account' as const)
+  const step = fc.record({ gapMs: fc.nat(40_000), what: fc.oneof(word, busy) })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }), (steps, draw) => {
       const one = new Breaker(() => draw)
@@ -123,7 +114,8 @@ test('whatever happens, it is never out for more than five minutes, and a succes
           if (one.outUntil(now) === undefined) one.begin(now)
         } else if (what === 'ok') one.succeeded(now)
         else if (what === 'abandoned') one.abandoned()
-        else if (typeof what === 'object') one.failed(now, what)
+        else if (typeof what === 'object') one.busy(now, { ...what, sinceMs: now })
+        else one.failed(now, what)
         expect(outMs(one, now)).toBeLessThanOrEqual(600_000)
         if (one.state(now) === 'open') expect(outMs(one, now)).toBeLessThanOrEqual(300_000)
         if (what === 'ok') expect(one.state(now)).toBe('closed')

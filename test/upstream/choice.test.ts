@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
-import { type Candidate, inOrder } from '../../src/upstream/choice.ts'
+import { type Cached, type Candidate, inOrder } from '../../src/upstream/choice.ts'
 
 const candidate = (name: string, more: Partial<Candidate> = {}): Candidate => ({
   name,
@@ -11,9 +11,14 @@ const candidate = (name: string, more: Partial<Candidate> = {}): Candidate => ({
   weight: 1,
   inFlight: 0,
   firstEventMs: 0,
+  isSlow: false,
   ...more,
 })
-const conversation = (id: number | string): Uint8Array => createHash('sha256').update(`conversation ${id}`).digest()
+/** `warm`: the upstream that has it in its cache. */
+const conversation = (id: number | string, warm?: string): Cached => ({
+  conversation: createHash('sha256').update(`conversation ${id}`).digest(),
+  warm,
+})
 const never = (): number => {
   throw new Error('no random number is needed')
 }
@@ -86,4 +91,24 @@ test('load is no reason to leave a warm cache', () => {
     const busy = idle.map((one) => (one.name === own ? { ...one, inFlight: 5_000, firstEventMs: 9_000 } : one))
     expect(firstOf(busy, id)).toBe(own as string)
   }
+})
+
+test('whoever has a conversation in its cache goes on with it, unless it has become slow or is of a worse priority', () => {
+  const own = firstOf(
+    ['a', 'b', 'c'].map((name) => candidate(name)),
+    'one',
+  )
+  const other = ['a', 'b', 'c'].find((name) => name !== own) ?? ''
+  const orderOf = (more: Partial<Candidate>): readonly string[] =>
+    inOrder(
+      ['a', 'b', 'c'].map((name) => candidate(name, name === other ? more : {})),
+      conversation('one', other),
+      never,
+    ).map(({ name }) => name)
+  expect(orderOf({})[0]).toBe(other)
+  expect(orderOf({}).toSorted()).toEqual(['a', 'b', 'c'])
+  expect(orderOf({})[1]).toBe(own)
+  expect(orderOf({ isSlow: true })[0]).toBe(own)
+  expect(orderOf({ priority: 1 })[0]).toBe(own)
+  expect(orderOf({ priority: 1 })[2]).toBe(other)
 })

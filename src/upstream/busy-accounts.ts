@@ -1,0 +1,77 @@
+/**
+ * For whom an upstream is busy with a model. What it answers with 429, 503 or 529 is as often about one account's requests as about itself: it is out for the
+ * account that met it, and for everyone only when several did. Pure. Rules: pool.md "Busy".
+ */
+
+import { Recent } from '../core/recent.ts'
+
+/** Where it names no time. */
+const OUT_MS = 15_000
+/** An upstream that asks for more is asked again after this, all the same. */
+const OUT_MS_MAX = 300_000
+const WINDOW_MS = 10_000
+/** So many accounts in the window are no accident of theirs. */
+const ACCOUNTS_FOR_ALL = 3
+const ACCOUNTS_MAX = 10_000
+
+/** For how long everyone leaves it alone, and the first refusal that says so: an answer to a call that began later disproves it. Times as the clock's. */
+export type BusyForAll = Readonly<{ outMs: number; sinceMs: number }>
+
+export class BusyAccounts {
+  readonly #out = new Recent<Readonly<{ untilMs: number; refusedAt: number }>>(ACCOUNTS_MAX)
+  readonly #refused = new LatestAccounts()
+  readonly #called = new LatestAccounts()
+
+  outUntil(accountId: string, now: number): number | undefined {
+    const out = this.#out.get(accountId)
+    return out !== undefined && out.untilMs > now ? out.untilMs : undefined
+  }
+
+  /** Whoever calls and is not refused is one more for whom it may well do. */
+  called(accountId: string, now: number): void {
+    this.#called.add(accountId, now)
+  }
+
+  /** Undefined: it is out for this account alone. */
+  refused(accountId: string, now: number, retryAfterMs: number | undefined): BusyForAll | undefined {
+    const outMs = Math.min(retryAfterMs ?? OUT_MS, OUT_MS_MAX)
+    this.#out.set(accountId, { untilMs: Math.max(this.outUntil(accountId, now) ?? 0, now + outMs), refusedAt: now })
+    this.#refused.add(accountId, now)
+    const refused = this.#refused.since(now - WINDOW_MS)
+    const callers = this.#called.since(now - WINDOW_MS)
+    const isForAll = refused.size >= ACCOUNTS_FOR_ALL || (refused.size > 1 && [...callers.keys()].every((caller) => refused.has(caller)))
+    return isForAll && outMs > 0 ? { outMs, sinceMs: Math.min(...refused.values()) } : undefined
+  }
+
+  /** A call that began at `begunAt` was answered: what was refused before says nothing of others, and nothing more of its own account. */
+  answered(accountId: string, begunAt: number): void {
+    const out = this.#out.get(accountId)
+    if (out !== undefined && out.refusedAt <= begunAt) this.#out.delete(accountId)
+    this.#refused.dropUntil(begunAt)
+  }
+}
+
+/** Those that did something last, no more than it takes to count to three, by when they did. */
+class LatestAccounts {
+  readonly #at = new Map<string, number>()
+
+  add(accountId: string, now: number): void {
+    this.#at.delete(accountId)
+    this.#at.set(accountId, now)
+    if (this.#at.size <= ACCOUNTS_FOR_ALL) return
+    const [oldest] = this.#at.keys()
+    if (oldest !== undefined) this.#at.delete(oldest)
+  }
+
+  since(ms: number): ReadonlyMap<string, number> {
+    this.dropUntil(ms)
+    return this.#at
+  }
+
+  dropUntil(ms: number): void {
+    for (const [accountId, at] of this.#at) {
+      if (at > ms) return
+      this.#at.delete(accountId)
+    }
+  }
+}
