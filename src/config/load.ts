@@ -109,6 +109,7 @@ const limitsOf = (limits: NonNullable<ConfigFile['limits']>): Config['limits'] =
   bodyBytesPerMinute: limits.body_bytes_per_minute ?? LIMITS.bodyBytesPerMinute,
   startTimeoutMs: limits.start_timeout_ms ?? LIMITS.startTimeoutMs,
   totalTimeoutMs: limits.total_timeout_ms ?? LIMITS.totalTimeoutMs,
+  firstEventTimeoutMs: limits.first_event_timeout_ms ?? LIMITS.firstEventTimeoutMs,
   stallTimeoutMs: limits.stall_timeout_ms ?? LIMITS.stallTimeoutMs,
   writeStallMs: limits.write_stall_ms ?? LIMITS.writeStallMs,
   requestsPerMinute: limits.requests_per_minute ?? LIMITS.requestsPerMinute,

@@ -109,6 +109,7 @@ export const CONFIG_FILE = Type.Object(
           ),
           start_timeout_ms: Type.Optional(milliseconds),
           total_timeout_ms: Type.Optional(milliseconds),
+          first_event_timeout_ms: Type.Optional(milliseconds),
           stall_timeout_ms: Type.Optional(milliseconds),
           write_stall_ms: Type.Optional(milliseconds),
           requests_per_minute: Type.Optional(positive),

@@ -23,6 +23,8 @@ export type Limits = Readonly<{
   bodyBytesPerMinute: number
   startTimeoutMs: number
   totalTimeoutMs: number
+  /** Of each upstream that is asked for a stream. */
+  firstEventTimeoutMs: number
   stallTimeoutMs: number
   writeStallMs: number
   requestsPerMinute: number
@@ -40,6 +42,7 @@ export const LIMITS: Limits = {
   bodyBytesPerMinute: 1_073_741_824,
   startTimeoutMs: 360_000,
   totalTimeoutMs: 600_000,
+  firstEventTimeoutMs: 120_000,
   stallTimeoutMs: 300_000,
   writeStallMs: 60_000,
   requestsPerMinute: 600,

@@ -113,6 +113,7 @@ function valuesOf({ baseUrl, dashboardUrl, catalog, limits: bounds }: Facts): Re
     body_size_per_minute: size(bounds.bodyBytesPerMinute),
     start_timeout: duration(bounds.startTimeoutMs),
     total_timeout: duration(bounds.totalTimeoutMs),
+    first_event_timeout: duration(bounds.firstEventTimeoutMs),
     stall_timeout: duration(bounds.stallTimeoutMs),
     write_stall: duration(bounds.writeStallMs),
     idle: duration(bounds.idleMs),

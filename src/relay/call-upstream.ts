@@ -18,12 +18,12 @@ import { nativeQueryOf } from './request-target.ts'
 /** A whole answer is held in memory; one that is larger is a broken upstream. */
 const MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 
-/** What `take` makes of the answer. `onErrorHead`: see the upstream's port. */
+/** What `take` makes of the answer. For a stream each upstream has a time for its first event, and `onErrorHead` is heard: see the upstream's port. */
 export async function callUpstream<Echo, T extends Readonly<{ kind: string }>>(
   { call, held, format, request, exchange, parts, claim }: Admitted<Echo>,
   stop: CallStop,
   take: Take<T>,
-  onErrorHead?: () => void,
+  stream?: Readonly<{ firstEventTimeoutMs: number; onErrorHead: () => void }>,
 ): Promise<T | Fault> {
   const { model, body, version, betas, routing, bounds } = call
   const query = format.name === 'messages' ? nativeQueryOf(request.url) : ''
@@ -42,7 +42,7 @@ export async function callUpstream<Echo, T extends Readonly<{ kind: string }>>(
     take,
     log: exchange.calls,
     isWanted: () => claim !== undefined || !request.signal.aborted,
-    ...(onErrorHead === undefined ? {} : { onErrorHead }),
+    ...stream,
   })
   const { reason } = stop
   return isFault(result) && (reason === 'deadline' || reason === 'drain') ? brokenReply(result.upstream, reason, stop) : result

@@ -44,9 +44,9 @@ function startStream<Echo>(admitted: Admitted<Echo>): ClientStream {
   parts.live.add(stream)
   parts.world.metrics.streamStarted(format.name)
   if (request.signal.aborted) stream.abandon()
-  callUpstream(admitted, stop, taking(stop, lease), failing(stream)).then(answering(stream, lease), (error: unknown) =>
-    stream.failed(error),
-  )
+  const { firstEventTimeoutMs } = parts.world.limits()
+  const begun = callUpstream(admitted, stop, taking(stop, lease), { firstEventTimeoutMs, onErrorHead: failing(stream) })
+  begun.then(answering(stream, lease), (error: unknown) => stream.failed(error))
   return stream
 }
 

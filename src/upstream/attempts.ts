@@ -2,6 +2,7 @@
 
 import type { Trouble } from './breaker.ts'
 import type { Affinity, Conversations } from './conversations.ts'
+import { FirstEventLimit } from './first-event-limit.ts'
 import type { Member, Spot } from './member.ts'
 import { forModel } from './native-request.ts'
 import type { PoolOptions } from './pool-options.ts'
@@ -21,13 +22,14 @@ export class Attempts {
   async make<T extends object>(
     request: PoolRequest,
     spot: Spot,
-    { stop, take, log, onErrorHead }: CallOptions<T>,
+    { stop, take, log, onErrorHead, firstEventTimeoutMs }: CallOptions<T>,
     isLast: boolean,
   ): Promise<T | Fault> {
     const { member, line } = spot
-    const { monotonicMs, now, events } = this.#options
+    const { monotonicMs, now, events, wheel } = this.#options
     const startedMs = monotonicMs()
     if (!isCount(request)) line.busy.called(request.accountId, startedMs)
+    const limit = firstEventTimeoutMs === undefined ? undefined : new FirstEventLimit(stop, wheel, startedMs + firstEventTimeoutMs)
     const begun = { upstream: member.name, model: line.model, startedAt: now() }
     log.began(begun)
     const asked = forModel(request, line.model)
@@ -35,7 +37,7 @@ export class Attempts {
     // What may still be answered elsewhere is no error yet.
     const reply = await member.config.upstream.call(
       asked,
-      stop,
+      limit ?? stop,
       onErrorHead === undefined || !isLast ? { onOver } : { onErrorHead, onOver },
     )
     if (reply.isSecondTry === true) {
@@ -44,7 +46,8 @@ export class Attempts {
       log.began(begun)
     }
     if (reply.kind === 'reply') log.replied(reply.requestId)
-    const taken = reply.kind === 'fault' ? reply : await take(reply, asked.model)
+    const judged = reply.kind === 'fault' ? reply : await take(reply, asked.model)
+    const taken = limit?.ended(judged, member.name) ?? judged
     const tookMs = monotonicMs() - startedMs
     if (line.trial?.by === stop) line.trial = undefined
     if (!isFault(taken)) {

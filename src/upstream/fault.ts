@@ -21,6 +21,12 @@ export const answerFault = (upstream: string, cause: string): Fault => ({
   trouble: { kind: 'broken' },
 })
 
+/** No event of a stream came in the time for the first one. */
+export const firstEventFault = (upstream: string): Fault => ({
+  ...fault(upstream, 'timedOut', 'first event'),
+  trouble: { kind: 'broken' },
+})
+
 /** Nobody may be called, for so many seconds as far as we know. */
 export const busyFault = (upstream: string, cause: string, seconds?: number): Fault => fault(upstream, 'upstreamBusy', cause, seconds)
 

@@ -57,4 +57,6 @@ export type CallOptions<T> = Readonly<{
   /** False: what runs may end, but nothing else is tried. Default always true. */
   isWanted?: () => boolean
   onErrorHead?: () => void
+  /** Of each upstream that is asked; absent where the answer comes in one piece, as late as it is long. */
+  firstEventTimeoutMs?: number
 }>

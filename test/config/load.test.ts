@@ -135,6 +135,7 @@ body_bytes = 1000
 body_bytes_per_minute = 2000
 start_timeout_ms = 1
 total_timeout_ms = 2
+first_event_timeout_ms = 11
 stall_timeout_ms = 3
 write_stall_ms = 4
 requests_per_minute = 5
@@ -197,7 +198,7 @@ models = ["sl*"]
   expect(config.operator).toEqual({ host: '127.0.0.2', port: 9191, publicUrl: 'https://console.example.com' })
   expect(config.cabinet).toEqual({ signUp: 'open', publicUrl: 'https://llm.example.com' })
   expect(config.ledger).toEqual({ kind: 'sqlite', path: join(folder, 'money/tollgate.db') })
-  expect(Object.values(config.limits)).toEqual([1000, 2000, 1, 2, 3, 4, 5, 6, 7, 8, 9000, 1_048_576])
+  expect(Object.values(config.limits)).toEqual([1000, 2000, 1, 2, 11, 3, 4, 5, 6, 7, 8, 9000, 1_048_576])
   expect(config.upstreams).toEqual([
     {
       name: 'main',
