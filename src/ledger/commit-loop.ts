@@ -4,8 +4,10 @@
  * and take no others along. Rules: ledger.md "Group commit", "Failing writes", "Settles on Postgres".
  */
 
+import { HeldTasks } from './held-tasks.ts'
 import type { Spill } from './spill.ts'
 import { canSpill } from './spill-records.ts'
+import { SpillReplay } from './spill-replay.ts'
 import type { Applied, NotApplied, Store } from './store.ts'
 import {
   type Answer,
@@ -14,33 +16,25 @@ import {
   isWrite,
   type LedgerFault,
   type Numbered,
+  type NumberedTask,
   type PriceVersion,
   type Task,
   unavailable,
 } from './task.ts'
 
-export type NumberedTask = Numbered<{ task: Task }>
-
 /** Bounds how long the first task of a flood waits for its acknowledgement. */
 const TASKS_PER_COMMIT_MAX = 1_024
 const RETRY_PAUSE_MS = 50
 const PROBE_PAUSE_MS = 200
-/** What looks at a spill that locks keep out of the ledger may take of the thread's time: one part in so many. */
-const HELD_REPLAY_PARTS = 10
-const NOBODY: ReadonlySet<number> = new Set()
 
 export class CommitLoop {
   readonly #ledger: Store
   readonly #tell: (committed: Committed) => void
   readonly #retryMs: number
   readonly #spill: Spill
+  readonly #spillReplay: SpillReplay
   #queue: NumberedTask[] = []
-  /** Whose rows somebody else keeps locked, and since when they wait: they come before the queue, in their order. */
-  readonly #held = new Map<NumberedTask, number>()
-  /** Accounts of which the spill keeps settles, because their rows stayed locked. */
-  #unsettled = NOBODY
-  /** Until then these are known to be all of which it does, and it is not tried again. */
-  #isHeldUntilMs = 0
+  readonly #held = new HeldTasks()
   #again: ReturnType<typeof setTimeout> | undefined
   #isScheduled = false
   #isWritable = true
@@ -56,7 +50,7 @@ export class CommitLoop {
     this.#ledger = ledger
     this.#tell = tell
     this.#retryMs = retryMs
-    this.#unsettled = spill.accounts()
+    this.#spillReplay = new SpillReplay(spill)
     this.#lookAgain()
   }
 
@@ -72,10 +66,10 @@ export class CommitLoop {
       const batch = this.#takeBatch()
       if (batch.length > 0 && !this.#commit(batch)) this.#keepOrRefuse(batch)
     } while (this.#queue.length > 0)
-    if (this.#held.size > 0) this.#keepOrRefuse([...this.#held.keys()])
+    if (!this.#held.isEmpty) this.#keepOrRefuse([...this.#held.all()])
     clearTimeout(this.#probing)
     clearTimeout(this.#again)
-    this.#isHeldUntilMs = 0
+    this.#spillReplay.hasten()
     this.#replay()
     this.#spill.close()
     this.#ledger.close()
@@ -104,7 +98,7 @@ export class CommitLoop {
   }
 
   #takeBatch(): NumberedTask[] {
-    const batch = [...this.#held.keys(), ...this.#queue.slice(0, TASKS_PER_COMMIT_MAX)]
+    const batch = [...this.#held.all(), ...this.#queue.slice(0, TASKS_PER_COMMIT_MAX)]
     this.#queue = this.#queue.slice(TASKS_PER_COMMIT_MAX)
     return batch
   }
@@ -116,7 +110,7 @@ export class CommitLoop {
     const startedMs = performance.now()
     const applied = this.#ledger.apply(
       batch.map(({ task }) => task),
-      this.#unsettled,
+      this.#spillReplay.unsettled,
     )
     const commitMs = performance.now() - startedMs
     if (applied.kind === 'failed') {
@@ -137,11 +131,7 @@ export class CommitLoop {
       spillBytes: this.#spill.bytes,
       ...(writes ? { commitMs, groupSize: batch.length } : {}),
     })
-    const now = performance.now()
-    for (const numbered of batch) {
-      if (!applied.held.has(numbered.task)) this.#held.delete(numbered)
-      else if (!this.#held.has(numbered)) this.#held.set(numbered, now)
-    }
+    this.#held.note(batch, applied.held)
     this.#ledger.tidy()
     return true
   }
@@ -154,7 +144,7 @@ export class CommitLoop {
     const reads = batch.filter(({ task }) => isRead(task) && task.kind !== 'keyStates')
     const walletReads = batch.filter(({ task }) => task.kind === 'keyStates')
     const writes = batch.filter(({ task }) => !isRead(task))
-    this.#held.clear()
+    this.#held.forgetAll()
     if (reads.length > 0) this.#commit(reads)
     const now = performance.now()
     this.#firstFailureMs ??= now
@@ -177,24 +167,20 @@ export class CommitLoop {
 
   /** Those for whom a client waits as long as it does for a storage that fails. */
   #keepLongHeld(): void {
-    const now = performance.now()
-    const long = [...this.#held].filter(([, sinceMs]) => now - sinceMs >= this.#retryMs).map(([numbered]) => numbered)
+    const long = this.#held.takeLong(this.#retryMs)
     if (long.length === 0) return
-    for (const numbered of long) this.#held.delete(numbered)
     const answers = this.#keep(long)
-    const accounts = this.#spill.accounts()
-    const faults = [...accounts].filter((account) => !this.#unsettled.has(account)).map(faultOfHeld)
-    this.#unsettled = accounts
+    const faults = this.#spillReplay.noteLocked().map(faultOfHeld)
     this.#tell({ ...NOTHING, answers, faults, isWritable: this.#isWritable, spillBytes: this.#spill.bytes })
   }
 
   /** For locks that were given back, also when nobody asks for a write. */
   #lookAgain(): void {
-    if (this.#again !== undefined || (this.#held.size === 0 && this.#unsettled.size === 0)) return
+    if (this.#again !== undefined || (this.#held.isEmpty && this.#spillReplay.unsettled.size === 0)) return
     this.#again = setTimeout(() => {
       this.#again = undefined
       if (this.#firstFailureMs !== undefined) return
-      if (this.#held.size > 0) this.#flush()
+      if (!this.#held.isEmpty) this.#flush()
       else if (this.#isWritable) this.#replay()
       this.#lookAgain()
     }, RETRY_PAUSE_MS)
@@ -202,18 +188,12 @@ export class CommitLoop {
 
   /** True: nothing is in the spill any more, or only what somebody's lock keeps out of the ledger. */
   #replay(): boolean {
-    const startedMs = performance.now()
-    if (this.#spill.isEmpty || startedMs < this.#isHeldUntilMs) return true
-    const replayed = this.#spill.replay()
+    const replayed = this.#spillReplay.replay()
+    if (replayed === undefined) return true
     if (replayed.kind === 'failed') {
       this.#noteFailure(replayed)
-      const isHeld = replayed.isHeld === true
-      this.#unsettled = isHeld ? this.#spill.accounts() : NOBODY
-      const endedMs = performance.now()
-      this.#isHeldUntilMs = isHeld ? endedMs + HELD_REPLAY_PARTS * (endedMs - startedMs) : 0
-      return isHeld
+      return replayed.isHeld === true
     }
-    this.#unsettled = NOBODY
     const { settled, faults } = replayed
     this.#tell({ ...NOTHING, faults, isWritable: this.#isWritable, spillBytes: this.#spill.bytes, replayed: settled })
     return true
@@ -223,8 +203,8 @@ export class CommitLoop {
   #keepOrRefuse(batch: readonly NumberedTask[]): void {
     const wasWritable = this.#isWritable
     this.#isWritable = false
-    this.#isHeldUntilMs = 0
-    for (const numbered of batch) this.#held.delete(numbered)
+    this.#spillReplay.hasten()
+    this.#held.forget(batch)
     this.#tell({
       ...NOTHING,
       answers: this.#keep(batch),

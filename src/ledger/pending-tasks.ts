@@ -3,7 +3,7 @@
  * "Twice is once".
  */
 
-import { type Answer, type Committed, type Numbered, type Task, unavailable } from './task.ts'
+import { type Answer, type Committed, type NumberedTask, type Task, unavailable } from './task.ts'
 
 /** `doubtful`: a thread died with the task and may have committed it; what it is answered now, if that is `unavailable`, says nothing of that. */
 export type Heard = Readonly<{ task: Task; answer: Answer; failure: 'certain' | 'doubtful' }>
@@ -60,7 +60,7 @@ export class PendingTasks {
   }
 
   /** In the order in which they were asked. */
-  tasks(): Numbered<{ task: Task }>[] {
+  tasks(): NumberedTask[] {
     return [...this.#pending].map(([number, { task }]) => ({ number, task }))
   }
 }

@@ -150,12 +150,13 @@ export const unavailable = (task: Task): Answer => (task.kind === 'operate' ? { 
 
 /** A task under the number by which its answer finds the way back. */
 export type Numbered<T> = Readonly<{ number: number }> & T
+export type NumberedTask = Numbered<{ task: Task }>
 
 /** `migrates`: an older ledger is brought to this version; else it is refused. */
 export type ToThread =
   | Readonly<{ kind: 'open'; place: WritablePlace; bootId: string; now: number; retryMs: number; spillBytes: number; migrates: boolean }>
   /** `debits`: settles as debit-records.ts writes them, after the other tasks. `prices`: versions that follow those told before. */
-  | Readonly<{ kind: 'tasks'; tasks: readonly Numbered<{ task: Task }>[]; debits: Uint8Array; prices: readonly PriceVersion[] }>
+  | Readonly<{ kind: 'tasks'; tasks: readonly NumberedTask[]; debits: Uint8Array; prices: readonly PriceVersion[] }>
   /** To a thread that does nothing else: moves the log of the ledger at `path` into it. */
   | Readonly<{ kind: 'checkpoint'; path: string }>
   /** To a thread that does nothing else: reads the whole file at `path`. */

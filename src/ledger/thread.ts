@@ -6,7 +6,7 @@
 
 import { parentPort } from 'node:worker_threads'
 import { damageIn } from '../../db/open.ts'
-import { CommitLoop, type NumberedTask } from './commit-loop.ts'
+import { CommitLoop } from './commit-loop.ts'
 import { type NumberedDebit, readDebits } from './debit-records.ts'
 import type { TellMigration } from './migration-news.ts'
 import { placeText } from './place.ts'
@@ -17,7 +17,7 @@ import { CheckpointConnection } from './sqlite/checkpointer.ts'
 import { openStore as openFile } from './sqlite/open-store.ts'
 import type { OpenedStore, Store } from './store.ts'
 import { takeOver } from './take-over.ts'
-import type { FromThread, Opened, OpenProblem, ToThread } from './task.ts'
+import type { FromThread, NumberedTask, Opened, OpenProblem, ToThread } from './task.ts'
 
 function run(): void {
   const port = parentPort

@@ -14,6 +14,7 @@ import {
   isLease,
   type Loss,
   type Numbered,
+  type NumberedTask,
   type Opened,
   type OpenProblem,
   type PriceVersion,
@@ -44,7 +45,7 @@ export class Writer {
   readonly #options: ThreadOptions
   readonly #listener: WriterListener
   readonly #pending = new PendingTasks()
-  #outbox: Numbered<{ task: Task }>[] = []
+  #outbox: NumberedTask[] = []
   #pricesTold = 0
   #thread: ThreadHandle | undefined
   #isOpen = false
@@ -128,8 +129,8 @@ export class Writer {
     if (tasks.length === 0 || this.#thread === undefined || !this.#isOpen) return
     this.#outbox = []
     const debits: Numbered<{ debit: Debit }>[] = []
-    const leases: Numbered<{ task: Task }>[] = []
-    const others: Numbered<{ task: Task }>[] = []
+    const leases: NumberedTask[] = []
+    const others: NumberedTask[] = []
     for (const numbered of tasks) {
       const { number, task } = numbered
       this.#pending.noteSent(number)
