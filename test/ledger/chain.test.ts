@@ -290,6 +290,11 @@ describe('verify names', () => {
       "INSERT INTO receipts SELECT 50, 'req_copy', account_number, key_number, price_number, boot_number, upstream_number, upstream_message_id, upstream_request_id, attempts, format, is_stream, outcome, basis, bytes_per_token_thousandths, status, input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, server_tool_uses, cost_picos, waived_picos, hold_picos, session_hash, started_at, settled_at, day, first_byte_ms, duration_ms, lane, seq, hash FROM receipts WHERE number = 3",
       ['the rows of an account stand in the order of its chain: req_copy'],
     ],
+    // At the place of a receipt, where no walk looks for it.
+    [
+      "INSERT INTO credits SELECT 'added', account_number, kind, amount_picos, '', actor, reason, created_at, lane, 3, hash FROM credits WHERE id = 'top_mid'",
+      ['the rows of an account stand in the order of its chain: acc_shared'],
+    ],
   ])('what was done to the rows: %s', (tampering, named) => {
     const machine = openWithChain()
     for (const statement of tampering.split('; ')) machine.db.run(statement)

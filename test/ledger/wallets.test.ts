@@ -363,6 +363,19 @@ test('what could not be written is put back: to the balance, and to what a limit
   }
 })
 
+test('the id of a request that is being settled holds nothing again until that is known, and a request that runs is held once', () => {
+  const wallets = new Wallets()
+  wallets.keys.load(new Oracle().state('key_alone', 0n, 0n))
+  const hold = (): HoldAnswer | 'unknown' => wallets.hold(holdRequest('a', 'key_alone', picos(30n)), 0)
+  const held = (): bigint | undefined => wallets.keys.purseOf('key_alone')?.account.heldPicos
+  expect([hold(), hold(), held()]).toEqual(['held', 'held', 30n])
+  wallets.settle(settlement('a', {}, { costPicos: picos(10n) }))
+  expect([hold(), held()]).toEqual(['unavailable', 0n])
+  expect(wallets.holds()).toHaveLength(1)
+  wallets.settled('a')
+  expect([hold(), held(), wallets.holds().length]).toEqual(['held', 30n, 1])
+})
+
 test('a request leaves a mark when it is old enough, with how far it had come, and not before', () => {
   const wallets = new Wallets()
   wallets.keys.load(new Oracle().state('key_alone', 0n, 0n))

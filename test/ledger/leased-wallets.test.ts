@@ -1,0 +1,66 @@
+/** What a node's lease covers once the balance behind it was made less by another way than a settle. Rules: ledger.md "Leases". */
+
+import { expect, test } from 'bun:test'
+import { picos, ZERO } from '../../src/core/money.ts'
+import type { KeyState, LeaseSide } from '../../src/ledger/task.ts'
+import { Wallets } from '../../src/ledger/wallets.ts'
+import { holdRequest, NOW } from '../support/ledger.ts'
+
+const rowWith = (balance: bigint, toppedUpAt: number | null = null): KeyState => ({
+  ...{ keyId: 'key_1', keyNumber: 1, accountId: 'acc_1', accountNumber: 1, isActive: true, isAccountActive: true },
+  ...{ expiresAt: null, limitPicos: null, spentPicos: ZERO, lastSyncedAt: 0 },
+  balancePicos: picos(balance),
+  toppedUpAt,
+})
+const side = (backed: bigint): LeaseSide => ({ backedPicos: picos(backed), hasMore: false, isSmall: false })
+
+/** A balance of 100, of which this node has leased 60 and holds 10. */
+function makeLeased(): Wallets {
+  const wallets = new Wallets()
+  wallets.keys.load(rowWith(100n))
+  const ask = wallets.holdLeased(holdRequest('first', 'key_1', picos(10n)), 0)
+  if (typeof ask !== 'object') throw new Error(`not asked for: ${ask}`)
+  const sides = { account: side(60n), key: side(0n) }
+  wallets.answered(ask, { verdict: 'granted', refusedBy: null, ...sides, balancePicos: picos(100n), spentPicos: ZERO }, 0)
+  return wallets
+}
+const covers = (wallets: Wallets): unknown => wallets.holdCovered(holdRequest('next', 'key_1', picos(20n)), 0)
+const credit = (amount: bigint) =>
+  ({
+    kind: 'credit',
+    creditKind: 'correction',
+    creditId: 'c',
+    accountId: 'acc_1',
+    amountPicos: picos(amount),
+    ref: '',
+    now: NOW,
+  }) as const
+
+test('a lease covers requests without asking, also behind a top-up here', () => {
+  expect(covers(makeLeased())).toBe('held')
+  const wallets = makeLeased()
+  wallets.keys.apply(credit(50n), true)
+  expect(covers(wallets)).toBe('held')
+})
+
+test('behind a credit that takes money away it covers nothing until it was asked for again, unless that was done before', () => {
+  const wallets = makeLeased()
+  wallets.keys.apply(credit(-50n), true)
+  expect(covers(wallets)).toBe('uncovered')
+  const again = makeLeased()
+  again.keys.apply(credit(-50n), false)
+  expect(covers(again)).toBe('held')
+})
+
+test('rows that are read again leave it where they back it, and not where less is left or money came or went', () => {
+  for (const [row, answer] of [
+    [rowWith(100n), 'held'],
+    [rowWith(60n), 'held'],
+    [rowWith(59n), 'uncovered'],
+    [rowWith(100n, NOW), 'uncovered'],
+  ] as const) {
+    const wallets = makeLeased()
+    wallets.keys.resync([row])
+    expect([row.balancePicos, row.toppedUpAt, covers(wallets)]).toEqual([row.balancePicos, row.toppedUpAt, answer])
+  }
+})
