@@ -21,7 +21,10 @@ export const DIRECTIVES: readonly { directive: string; effect: string }[] = [
   { directive: '[sim tools=2]', effect: 'makes that many parallel calls' },
   { directive: '[sim stop=refusal]', effect: 'ends with that stop reason, whichever it is; `null` for none' },
   { directive: '[sim error=529]', effect: 'fails with that HTTP status before the answer; `message="…"` and `retry_after=5` are optional' },
-  { directive: '[sim error=529 times=2]', effect: 'fails the first two times that this prompt is sent' },
+  {
+    directive: '[sim error=529 times=2]',
+    effect: 'fails the first two times that this prompt is sent; every failure with `after=` may be limited so',
+  },
   { directive: '[sim error=529 after=3]', effect: 'sends an error event after three deltas' },
   { directive: '[sim cut after=5]', effect: 'ends the stream after five deltas, without `message_stop`' },
   { directive: '[sim cut before=message_stop]', effect: 'leaves out only `message_stop`; every `after=` may be written so' },

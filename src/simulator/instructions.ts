@@ -35,8 +35,8 @@ export type WantedRefusal = Readonly<{
   timesMax: number
 }>
 
-/** `at`: after that many deltas, or between the last `message_delta` and `message_stop`. */
-export type Fault = Readonly<{ at: number | 'message_stop' }> &
+/** `at`: after that many deltas, or between the last `message_delta` and `message_stop`. `timesMax`: how often the same prompt meets it. */
+export type Fault = Readonly<{ at: number | 'message_stop'; timesMax: number }> &
   (
     | Readonly<{ kind: 'error'; status: number; message: string | undefined }>
     | Readonly<{ kind: 'stall'; waitMs: number }>
@@ -69,12 +69,35 @@ export function readInstructions(directives: readonly Directive[]): Instructions
   return draft
 }
 
-/** Words that belong to another word of the same directive. */
-const OPTIONS = new Set(['args', 'after', 'before', 'ms', 'message', 'retry_after', 'times'])
+/** Words that belong to another word of the same directive, and to which. */
+const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
+  tool: ['args'],
+  tools: ['args'],
+  error: ['after', 'before', 'message', 'retry_after', 'times'],
+  toolong: ['times'],
+  slow: ['ms'],
+  stall: ['after', 'before', 'ms', 'times'],
+  cut: ['after', 'before', 'times'],
+  reset: ['after', 'before', 'times'],
+  malformed: ['after', 'before', 'times'],
+}
+const OPTIONS = new Set(Object.values(OPTIONS_OF).flat())
 
+/** A word that would have no effect is not understood, and the directive with it. */
 function readWords(draft: Draft, words: Words): boolean {
-  if (![...words.keys()].some((word) => !OPTIONS.has(word))) return false
-  return [...words].every(([word, value]) => OPTIONS.has(word) || readWord(draft, word, value, words))
+  const commands = [...words.keys()].filter((word) => !OPTIONS.has(word))
+  const understood = new Set(commands.flatMap((command) => OPTIONS_OF[command] ?? []))
+  // What breaks off inside an answer has no header any more.
+  if (words.has('after') || words.has('before')) understood.delete('retry_after')
+  if (commands.length === 0 || ![...words].every(([word, value]) => !OPTIONS.has(word) || (understood.has(word) && isOption(word, value))))
+    return false
+  return commands.every((command) => readWord(draft, command, words.get(command), words))
+}
+
+function isOption(word: string, value: unknown): boolean {
+  if (word === 'args') return isObject(value)
+  if (word === 'message') return typeof value === 'string'
+  return word === 'before' ? value === 'message_stop' : count(value) !== undefined
 }
 
 /** False when the word is unknown or its value is not of its kind. */
@@ -142,12 +165,12 @@ function readError(draft: Draft, value: unknown, words: Words): boolean {
   const text = words.get('message')
   const message = typeof text === 'string' ? text : undefined
   if (at === undefined) draft.refusals = [...draft.refusals, { kind: 'error', status, message, ...repetition(words) }]
-  else draft.faults = [...draft.faults, { kind: 'error', at, status, message }]
+  else draft.faults = [...draft.faults, { kind: 'error', at, status, message, timesMax: timesMaxOf(words) }]
   return true
 }
 
 function readFault(draft: Draft, word: string, words: Words): boolean {
-  const at = readPlace(words) ?? 1
+  const [at, timesMax] = [readPlace(words) ?? 1, timesMaxOf(words)]
   switch (word) {
     case 'toolong':
       draft.refusals = [...draft.refusals, { kind: 'tooLong', status: 400, message: undefined, ...repetition(words) }]
@@ -156,12 +179,12 @@ function readFault(draft: Draft, word: string, words: Words): boolean {
       draft.waitMs = count(words.get('ms')) ?? 1_000
       return true
     case 'stall':
-      draft.faults = [...draft.faults, { kind: 'stall', at, waitMs: count(words.get('ms')) ?? 5_000 }]
+      draft.faults = [...draft.faults, { kind: 'stall', at, timesMax, waitMs: count(words.get('ms')) ?? 5_000 }]
       return true
     case 'cut':
     case 'reset':
     case 'malformed':
-      draft.faults = [...draft.faults, { kind: word, at }]
+      draft.faults = [...draft.faults, { kind: word, at, timesMax }]
       return true
     default:
       return false
@@ -173,7 +196,9 @@ const readPlace = (words: Words): Fault['at'] | undefined =>
 
 const repetition = (words: Words): { retryAfterSeconds: number | undefined; timesMax: number } => ({
   retryAfterSeconds: count(words.get('retry_after')),
-  timesMax: count(words.get('times')) ?? Number.POSITIVE_INFINITY,
+  timesMax: timesMaxOf(words),
 })
+
+const timesMaxOf = (words: Words): number => count(words.get('times')) ?? Number.POSITIVE_INFINITY
 
 const count = (value: unknown): number | undefined => (typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : undefined)

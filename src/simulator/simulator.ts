@@ -7,7 +7,7 @@ import { Recent } from '../core/recent.ts'
 import type { Answer } from './answer.ts'
 import { makePromptCache, promptTokens } from './cache.ts'
 import { type MessageHead, wholeMessage } from './frames.ts'
-import type { Instructions, WantedRefusal } from './instructions.ts'
+import type { Fault, WantedRefusal } from './instructions.ts'
 import { outputTokens } from './limit-answer.ts'
 import { errorResponse, Problem } from './native-error.ts'
 import { durationMs, pacedBody, SIMULATOR_CLOCK, type SimulatorClock } from './pace.ts'
@@ -48,14 +48,15 @@ export function makeSimulator(options: SimulatorOptions = {}): Simulator {
   const failures = new Recent<number>(PROMPTS_REMEMBERED_MAX)
   let requests = 0
 
-  /** The first refusal that this prompt has not used up. */
-  const dueRefusal = (prompt: Prompt, isCounting: boolean): WantedRefusal | undefined =>
-    prompt.instructions.refusals.find((refusal, index) => {
-      const key = seed.hash('failure', index, JSON.stringify([isCounting, refusal, prompt.text]))
+  /** Whether this prompt has still to meet it: the same one, so many times. */
+  const isDue =
+    (prompt: Prompt, isCounting: boolean) =>
+    (failure: WantedRefusal | Fault, index: number): boolean => {
+      const key = seed.hash('failure', index, JSON.stringify([isCounting, failure, prompt.text]))
       const times = (failures.get(key) ?? 0) + 1
       failures.set(key, times)
-      return times <= refusal.timesMax
-    })
+      return times <= failure.timesMax
+    }
 
   return async (request) => {
     const turn = seed.hash('request', ++requests)
@@ -67,7 +68,7 @@ export function makeSimulator(options: SimulatorOptions = {}): Simulator {
     if (read instanceof Problem) return errorResponse(read.status, read.message, requestId)
     const prompt = readPrompt(read.native, standing.directives)
     await pause(prompt.instructions.waitMs, clock, request.signal)
-    const refusal = dueRefusal(prompt, read.isCounting)
+    const refusal = prompt.instructions.refusals.find(isDue(prompt, read.isCounting))
     if (refusal !== undefined) return refuse(refusal, promptTokens(read.native), requestId)
     if (prompt.instructions.body !== 'answer') return otherBody(prompt.instructions.body)
     if (read.isCounting) return Response.json({ input_tokens: promptTokens(read.native) }, { headers: { 'request-id': requestId } })
@@ -77,8 +78,9 @@ export function makeSimulator(options: SimulatorOptions = {}): Simulator {
     const usage = prompt.instructions.hasUsage ? { input, output: outputTokens(answer.blocks) } : undefined
     const head = { id: `msg_${mark}${turn}`, model: read.native.model, usage }
     const speed = prompt.instructions.tokensPerSecond ?? options.tokensPerSecond ?? TOKENS_PER_SECOND
-    if (!read.native.isStream) return wholeResponse(head, answer, prompt.instructions, { requestId, speed, clock, signal: request.signal })
-    const steps = faultySteps(answerSteps(head, answer, seed.dice('pieces', turn)), prompt.instructions.faults, requestId)
+    const faults = prompt.instructions.faults.filter(isDue(prompt, read.isCounting))
+    if (!read.native.isStream) return wholeResponse(head, answer, faults, { requestId, speed, clock, signal: request.signal })
+    const steps = faultySteps(answerSteps(head, answer, seed.dice('pieces', turn)), faults, requestId)
     const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', 'request-id': requestId }
     return new Response(pacedBody(steps, speed, clock, request.signal), { headers })
   }
@@ -122,7 +124,7 @@ const otherBody = (kind: 'html' | 'empty'): Response =>
 type Delivery = Readonly<{ requestId: string; speed: number; clock: SimulatorClock; signal: AbortSignal }>
 
 /** Without `stream` the head comes when the answer is made; a fault inside it is an error status or a body that is not whole. */
-async function wholeResponse(head: MessageHead, answer: Answer, { faults }: Instructions, delivery: Delivery): Promise<Response> {
+async function wholeResponse(head: MessageHead, answer: Answer, faults: readonly Fault[], delivery: Delivery): Promise<Response> {
   const { requestId, speed, clock, signal } = delivery
   const stallMs = faults.reduce((sum, fault) => sum + (fault.kind === 'stall' ? fault.waitMs : 0), 0)
   await pause(durationMs(outputTokens(answer.blocks).all, speed) + stallMs, clock, signal)

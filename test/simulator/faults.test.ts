@@ -139,3 +139,45 @@ test('behind a port, a cut is an orderly end and a reset is not', async () => {
   expect(await outcome('[sim cut after=3]')).toBe(true)
   expect(await outcome('[sim reset after=3]')).toBe(false)
 })
+
+test('a failure inside the answer is met as often as it says, too, streamed and whole', async () => {
+  for (const directive of ['error=529', 'cut', 'reset', 'malformed', 'stall ms=7']) {
+    const clock = jumpingClock()
+    const simulator = makeSimulator({ tokensPerSecond: 0, clock })
+    const isWhole = async (): Promise<boolean> => {
+      clock.slept.length = 0
+      const response = await simulator(requestOf(bodyOf(`Hi [sim ${directive} after=2 times=2] ${LONG}`, stream)))
+      const types = await response
+        .text()
+        .then(
+          (text) => typesOf(eventsOf(text)),
+          () => [],
+        )
+        .catch(() => [])
+      return types.at(-1) === 'message_stop' && !clock.slept.includes(7)
+    }
+    expect([directive, await isWhole(), await isWhole(), await isWhole(), await isWhole()]).toEqual([directive, false, false, true, true])
+  }
+  const simulator = quick()
+  const statuses: number[] = []
+  for (let time = 0; time < 3; time++) statuses.push((await simulator(requestOf(bodyOf('Hi [sim error=529 after=2 times=2]')))).status)
+  expect(statuses).toEqual([529, 529, 200])
+})
+
+test('a word that would have no effect is not understood', async () => {
+  const wrong = [
+    '[sim error=529 after=2 retry_after=5]',
+    '[sim slow ms=5 times=2]',
+    '[sim nousage times=1]',
+    '[sim cut ms=5]',
+    '[sim toolong after=3]',
+    '[sim error=529 times=two]',
+    '[sim cut before=message_start]',
+    '[sim tokens=20 args={}]',
+  ]
+  const simulator = quick()
+  for (const directive of wrong) {
+    const refused = await simulator(new Request('http://simulator/faults', { method: 'PUT', body: directive }))
+    expect([refused.status, await refused.text()]).toEqual([400, `not understood: ${directive}\n`])
+  }
+})
