@@ -31,6 +31,24 @@ export function membersOf(text: ByteString): readonly Member[] {
   return typeof scanned === 'string' ? [] : scanned.members
 }
 
+/** The elements of an array in JSON text that parsed. */
+export function elementsOf(text: ByteString, array: Span): readonly Span[] {
+  const elements: Span[] = []
+  let depth = 0
+  let start = array.start + 1
+  for (let at = array.start; at < array.end; at++) {
+    const code = text.charCodeAt(at)
+    if (code === 0x22) at = skipString(text, at) - 1
+    else if (code === 0x7b || code === 0x5b) depth++
+    else if (code === 0x7d || code === 0x5d) depth--
+    if (depth > 1 || (depth === 1 && code !== 0x2c) || (depth === 0 && code !== 0x5d)) continue
+    const element = trimmed(text, start, at)
+    if (element.end > element.start) elements.push(element)
+    start = at + 1
+  }
+  return elements
+}
+
 /** After so many characters that mean nothing here, the engine's own search, which looks at many at once, is worth its call. */
 const NEAR = 64
 const STRUCTURE = /["[\]{},:]/g

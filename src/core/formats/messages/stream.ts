@@ -7,6 +7,7 @@ import { ascii, type ByteString, concat, EMPTY, encode, encodeJson, toBytes } fr
 import type { Span } from '../../bytes/json-scan.ts'
 import { applyEdits, type Edit } from '../../bytes/splice.ts'
 import type { Model } from '../../catalog.ts'
+import { isObject } from '../../json.ts'
 import type { Delta, Frame } from '../../native/delta.ts'
 import { type Dialect, type NativeEvent, writeNativeEvent } from '../../native/event.ts'
 import { finalCounters, type Observation } from '../../native/observation.ts'
@@ -19,7 +20,7 @@ import { frameLines, readFrame } from '../../sse/read-event.ts'
 import { writeEvent } from '../../sse/write-event.ts'
 import type { Pushed, StreamClose, Transcoder } from '../../transcoder.ts'
 import { HeldEnd } from './held-end.ts'
-import { modelEdits, modelLiteral } from './response.ts'
+import { fallbackPlaces, modelEdits, modelLiteral, renamed } from './model-names.ts'
 import { countersOf, isShown, jsonSpan, NOTHING_SHOWN, objectAt, usageEdits } from './usage.ts'
 
 const MESSAGE_STOP = writeNativeEvent('message_stop')
@@ -32,8 +33,8 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
   /** Of a client that asked to see the cost. */
   readonly #held: HeldEnd | undefined
   #shown = NOTHING_SHOWN
-  /** How the upstream calls the model in this stream. */
-  #named: ByteString | undefined
+  /** How the upstream calls the model in this stream, and those that answer in its place. */
+  readonly #named: ByteString[] = []
   /** All frames of one push stand in one text, from its start to `#end`. */
   #text: ByteString = EMPTY
   #end = 0
@@ -91,9 +92,11 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
     if (this.#held !== undefined) hold(this.#held, type, frame)
     const isRenamed = typeof body['type'] === 'string' && body['type'] !== type
     if (type === 'message_stop') this.#stopAt = frame.start
-    if (isRenamed || type === 'message_start' || type === 'message_delta')
+    const isFallback = type === 'content_block_start' && isObject(body['content_block']) && body['content_block']['type'] === 'fallback'
+    if (isRenamed || isFallback || type === 'message_start' || type === 'message_delta')
       this.#editData(frame, type, (text, data) => [
         ...(isRenamed ? typeEdits(text, data, type) : []),
+        ...(isFallback ? this.#fallbackEdits(text, data) : []),
         ...(type === 'message_start' ? this.#startEdits(text, data) : []),
         ...(type === 'message_delta' ? this.#deltaEdits(text, data) : []),
       ])
@@ -148,11 +151,18 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
     const place = objectAt(text, data).members.findLast(({ name }) => name === 'message')?.value
     if (place === undefined || text[place.start] !== '{') return []
     const message = objectAt(text, place)
-    this.#named = modelLiteral(text, message)
+    this.#named.push(...[modelLiteral(text, message) ?? []].flat())
     const counters = countersOf(this.observation.reported)
     const edits = [...modelEdits(text, message, this.#model, this.#named), ...usageEdits(text, message, counters, NOTHING_SHOWN)]
     this.#shown = counters
     return edits
+  }
+
+  #fallbackEdits(text: ByteString, data: Span): readonly Edit[] {
+    const block = objectAt(text, data).members.findLast(({ name }) => name === 'content_block')?.value
+    const places = block === undefined ? [] : fallbackPlaces(text, objectAt(text, block))
+    this.#named.push(...places.map(({ start, end }) => text.slice(start, end)))
+    return renamed(places, this.#model)
   }
 
   #deltaEdits(text: ByteString, data: Span): readonly Edit[] {

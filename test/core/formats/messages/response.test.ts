@@ -76,6 +76,14 @@ describe('a complete answer', () => {
     expect(JSON.parse(answer(text)).usage.iterations).toMatchObject([{ model: 'opal-1' }, { model: 'stella-2' }])
   })
 
+  test('names no other model in the blocks that tell of a fallback, nor in the usage of it, and leaves the same words elsewhere alone', () => {
+    const text = (model: string, to: string): string =>
+      `{"type":"message","model":${model},"content":[ {"type":"text","text":"\\"opal-1-20260301\\" [,]{"} ,{"from":{"model": ${model}},"type":"fallback","to":{"x":1,"model":${to}} },{"type":"tool_use","id":"t","name":"f","input":{"to":{"model":"opal-1-20260301"}}}],"stop_reason":"end_turn","usage":{"input_tokens":5,"output_tokens":7,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"iterations":[{"type":"fallback_message","model":${to}}]}}`
+    expect(answer(text('"stella-2-20260301"', '"opal-1-20260301"'))).toBe(text('"stella-2"', '"stella-2"'))
+    const bare = '{"type":"message","content":[{"type":"fallback","from":"stella-2-20260301","to":"opal-1"}],"stop_reason":"end_turn"}'
+    expect(JSON.parse(answer(bare)).content).toEqual([{ type: 'fallback', from: 'stella-2', to: 'stella-2' }])
+  })
+
   test('gets the counters that the upstream left out', () => {
     const start = '{"type":"message","content":[],"stop_reason":"end_turn"'
     expect(answer(`${start},"usage":{"input_tokens":5,"output_tokens":7}}`)).toBe(

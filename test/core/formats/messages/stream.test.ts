@@ -146,6 +146,21 @@ test('where both have one name and the upstream answers with a snapshot of it, e
   expect(now?.buffer, 'nothing to rename leaves as the very same bytes').toBe(same.buffer)
 })
 
+test('a block that tells of a fallback names no model of the upstream, nor does the usage of it', () => {
+  const usage = '"usage":{"input_tokens":5,"output_tokens":1,"cache_creation_input_tokens":0,"cache_read_input_tokens":0'
+  const text = (model: string, to: string): string =>
+    writeFrames(
+      `{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":${model},"content":[],${usage}}}}`,
+      `{"type":"content_block_start","index":0,"content_block":{"type":"fallback","from":{"model":${model}},"to":{"model": ${to}}}}`,
+      '{"type":"content_block_stop","index":0}',
+      '{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"\\"opal-1\\""}}',
+      `{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},${usage},"iterations":[{"type":"fallback_message","model":${to}}]}}`,
+      '{"type":"message_stop"}',
+    )
+  const native = Buffer.from(text('"stella-2-20260301"', '"opal-1"'))
+  for (const [how, chunks] of cuts(native)) expect(relay(chunks, GOLDEN_MODEL).text, how).toBe(text('"stella-2"', '"stella-2"'))
+})
+
 const writeFrames = (...events: string[]): string => events.map((data) => `event: ${JSON.parse(data).type}\ndata: ${data}\n\n`).join('')
 
 const golden = (name: string): Uint8Array => streamCases().find((known) => known.name === name)?.native ?? new Uint8Array()
