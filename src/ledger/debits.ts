@@ -1,9 +1,16 @@
 /** What `GroupWrites` asks of a store about the ends of requests: receipts with their sums, marks and attempts as rows. Rules: ledger.md "Group commit". */
 
+import { dayAt } from '../core/utc.ts'
+import type { Numbers } from './numbers.ts'
 import type { Calls, Debit, Mark, PriceVersion } from './task.ts'
 
 /** A receipt to write: the number of its price, the version behind it, and the UTC day that it counts for. */
 export type Priced = Readonly<{ debit: Debit; price: number; version: PriceVersion; day: number }>
+
+export function pricedOf(debit: Debit, numbers: Numbers): Priced {
+  const version = numbers.versionAt(debit.price)
+  return { debit, price: numbers.priceOf(version), version, day: dayAt(debit.now) }
+}
 
 /** Inside the caller's transaction: what breaks a rule of the database is thrown, and the caller rolls back. */
 export interface Debits {

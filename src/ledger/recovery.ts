@@ -5,6 +5,8 @@
 
 import { picos, ZERO } from '../core/money.ts'
 import { costOf } from '../core/pricing.ts'
+import { dayAt } from '../core/utc.ts'
+import type { Priced } from './debits.ts'
 import type { LeftMark } from './left-marks.ts'
 import { callOf, ratesOf, usageOf } from './receipt-rows.ts'
 import type { Debit } from './task.ts'
@@ -35,4 +37,10 @@ export function recoveredDebit({ mark, accountNumber, price, upstream, otherAtte
     attempts: otherAttempts + (upstream === null ? 0 : 1),
     ...(upstream === null ? {} : { upstream: callOf(upstream, mark) }),
   }
+}
+
+/** It counts for the day on which it began, at the price of its mark. */
+export function recoveredOf(left: LeftMark, now: number): Priced {
+  const debit = recoveredDebit(left, now)
+  return { debit, price: debit.price, version: { modelId: left.modelId, rates: ratesOf(left.price) }, day: dayAt(debit.startedAt) }
 }

@@ -7,14 +7,24 @@
 import { type Picos, picos, toExactUsdText, ZERO } from '../core/money.ts'
 import type { Usage } from '../core/usage.ts'
 import { appendCredit } from './credits.ts'
+import type { Debits } from './debits.ts'
+import type { Engine } from './engine.ts'
 import { PROGRAM } from './operation.ts'
 import type { Statements } from './statements.ts'
 import type { Debit, LedgerFault } from './task.ts'
 
-/** `fault`: what the operator must hear, where figures differ. Runs inside the caller's transaction. */
+/** `fault`: what the operator must hear, where figures differ. */
 export type Again = Readonly<{ answer: 'already' | 'corrected'; fault?: LedgerFault }>
 
-export function settleAgain(statements: Statements, boot: number, debit: Debit): Again {
+/** Inside the caller's transaction; nothing of `debits` waits after it. */
+export function settleAgain({ statements, boot }: Pick<Engine, 'statements' | 'boot'>, debits: Debits, debit: Debit): Again {
+  debits.flush()
+  const again = compare(statements, boot, debit)
+  debits.reread()
+  return again
+}
+
+function compare(statements: Statements, boot: number, debit: Debit): Again {
   const { requestId, accountNumber, costPicos, now } = debit
   const receipt = statements.receiptFigures.get({ requestId })
   if (receipt === undefined || isSame(receipt, debit)) return { answer: 'already' }

@@ -1,7 +1,12 @@
 /** A debit of a boot that was fenced: whoever took over may have given to others what it held. Rules: nodes.md "Fencing". */
 
 import { picos, toExactUsdText, ZERO } from '../core/money.ts'
+import type { Engine } from './engine.ts'
 import type { Debit, LedgerFault } from './task.ts'
+
+/** As it stays until the transaction ends. */
+export const isWaived = (engine: Pick<Engine, 'isFenced'>, { boot }: Pick<Debit, 'boot'>): boolean =>
+  boot !== undefined && engine.isFenced?.(boot) === true
 
 /** Its client has what it was told, and pays nothing. */
 export const waivedOf = (debit: Debit): Debit => ({
