@@ -50,15 +50,22 @@ export async function callUpstream<Echo, T extends Readonly<{ kind: string }>>(
 
 export const isFault = (result: object): result is Fault => 'kind' in result && result.kind === 'fault'
 
-/** All of a reply, in the pieces in which it came; an event stream, and what has no room in memory, are faults. */
+/** All of a reply, in the pieces in which it came; an event stream, and what has no room in memory or broke while it waited for it, are faults. */
 export async function readReply(reply: Reply, deadline: CallStop, lease: BodyLease): Promise<Parts | Fault> {
   if (reply.isEventStream) {
     reply.body.cancel()
     return brokenReply(reply.upstream, 'content-type', deadline)
   }
-  const parts = await readParts(reply.body, MESSAGE_BYTES_MAX, (length) => lease.growAnswer(length))
+  let hasWaited = false
+  const parts = await readParts(reply.body, MESSAGE_BYTES_MAX, (length) => {
+    const held = lease.growAnswer(length)
+    hasWaited ||= held instanceof Promise
+    return held
+  })
   if (parts instanceof Refusal) return faultOf(reply, parts, 'memory')
   if (typeof parts !== 'string') return parts
+  // Ours that it stood still: another one would be paid for the same, and be cut as well.
+  if (parts === 'broken' && hasWaited && deadline.reason === undefined) return faultOf(reply, new Refusal('overloaded'), 'memory')
   return brokenReply(reply.upstream, deadline.reason ?? (parts === 'broken' ? 'reset' : 'too-large'), deadline)
 }
 
