@@ -190,7 +190,7 @@ describe('where the upstream gives no figure the input is taken for', () => {
     type: 'image',
     source: { type: 'base64', media_type: 'image/png', data: PNG.replace('==', 'AA') + 'A'.repeat(2_000_000) },
   }
-  const paper = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0x'.repeat(20_000) } }
+  const paper = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0x'.repeat(26_000) } }
   const link = { type: 'image', source: { type: 'url', url: 'https://a.example/b.png' } }
   const mediaBytes = (...parts: readonly (typeof image)[]): number => parts.reduce((sum, { source }) => sum + source.data.length, 0)
 
@@ -205,7 +205,7 @@ describe('where the upstream gives no figure the input is taken for', () => {
       [[image, text()], 1, mediaBytes(image)],
       [[image, image, link], 3, mediaBytes(image, image)],
       [[nested], 1, mediaBytes(image)],
-      [[paper], 4, mediaBytes(paper)],
+      [[paper], 5, mediaBytes(paper)],
       [[{ type: 'document', source: { type: 'content', content: [image, text()] } }], 1, mediaBytes(image)],
       [[{ type: 'document', source: { type: 'text', data: 'a'.repeat(400) } }], 0, 0],
     ] as const) {
@@ -215,7 +215,13 @@ describe('where the upstream gives no figure the input is taken for', () => {
     const url = `data:image/png;base64,${image.source.data}`
     const shownTo = chat({ messages: said(text(), { type: 'image_url', image_url: { url } }) })
     expect(shownTo.inputEstimate).toBe(Math.floor((shownTo.bodyBytes - image.source.data.length) / 4) + 1_600)
-    const seen = responses({ input: [{ role: 'user', content: [{ type: 'input_image', image_url: url }] }] })
+    const part = { type: 'input_image', image_url: url }
+    const called = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }
+    const returned = responses({
+      input: [{ role: 'user', content: 'Hi' }, called, { type: 'function_call_output', call_id: 'c', output: [part] }],
+    })
+    expect(returned.inputEstimate).toBe(Math.floor((returned.bodyBytes - image.source.data.length) / 4) + 1_600)
+    const seen = responses({ input: [{ role: 'user', content: [part] }] })
     expect(seen.inputEstimate).toBe(Math.floor((seen.bodyBytes - image.source.data.length) / 4) + 1_600)
   })
 
