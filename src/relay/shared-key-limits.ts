@@ -5,8 +5,9 @@
 
 import type { Limits } from '../core/limits.ts'
 import { Refusal } from '../core/refusal.ts'
-import type { LimitGrant, SharedLimits } from '../ledger/shared-limits.ts'
+import type { SharedLimits } from '../ledger/shared-limits.ts'
 import { KeyLimits, type Slot } from './key-limits.ts'
+import { emptyShare, learn, lotAt, needOf, requestsOf, run, type Share, turn } from './limit-share.ts'
 
 type SharedKeyLimitsOptions = Readonly<{
   limits: () => Limits
@@ -15,36 +16,12 @@ type SharedKeyLimitsOptions = Readonly<{
   shared: SharedLimits
 }>
 
-/** What this node has of a key's limits. */
-type Share = {
-  readonly keyId: string
-  running: number
-  /** Of requests at once, with those that run. */
-  places: number
-  /** The most that ran at once since the last look, and between the two before it. */
-  peak: number
-  peakBefore: number
-  /** Of the minute, the oldest first; lost where they are not used in time. */
-  readonly lots: { requests: number; untilMs: number }[]
-  /** Before, nothing of the minute is there; or no place. */
-  emptyUntilMs: number
-  fullUntilMs: number
-  /** Let in since the last look, and between the two before it. */
-  uses: number
-  usesBefore: number
-  waiting: number
-  asking: Promise<void> | undefined
-}
-
-const USED_WITHIN_MS = 1_000
 const LOOK_MS = 1_000
-/** Of what a second needs, what is taken at once: the less, the less is lost. */
-const TAKEN_PART = 0.2
 /** Beside what runs, as a part of it. */
 const SPARE_PART = 0.25
 /** Of the limit, what all nodes together keep idle; beyond twice that a node gives back at once. */
 const IDLE_PART = 0.25
-/** After a key's places were all taken, or nobody answered, nothing is asked for that long. */
+/** After nobody answered, nothing is asked for that long. */
 const PAUSE_MS = 50
 
 export class SharedKeyLimits {
@@ -95,20 +72,7 @@ export class SharedKeyLimits {
   #shareOf(keyId: string): Share {
     const known = this.#shares.get(keyId)
     if (known !== undefined) return known
-    const share: Share = {
-      keyId,
-      running: 0,
-      places: 0,
-      peak: 0,
-      peakBefore: 0,
-      lots: [],
-      emptyUntilMs: 0,
-      fullUntilMs: 0,
-      uses: 0,
-      usesBefore: 0,
-      waiting: 0,
-      asking: undefined,
-    }
+    const share = emptyShare(keyId)
     this.#shares.set(keyId, share)
     if (this.#looks === undefined) {
       this.#looks = setInterval(() => this.#look(), LOOK_MS)
@@ -150,9 +114,7 @@ export class SharedKeyLimits {
   #useAlone(share: Share, slots: number): Refusal | undefined {
     if (slots > 0 && share.running >= this.#partOfLimits().concurrentRequests) return new Refusal('rateLimited')
     const refusal = this.#alone.count(share.keyId)
-    if (refusal === undefined) {
-      run(share, slots)
-    }
+    if (refusal === undefined) run(share, slots)
     return refusal
   }
 
@@ -197,25 +159,14 @@ export class SharedKeyLimits {
       this.#aloneUntilMs = now() + PAUSE_MS
       return
     }
-    this.#learn(share, grant, { requests, places, sentMs })
-  }
-
-  #learn(share: Share, grant: LimitGrant, wanted: Readonly<{ requests: number; places: number; sentMs: number }>): void {
-    const now = this.#options.now()
     this.#nodes = grant.nodes
-    share.places = grant.places
-    if (grant.requests > 0) share.lots.push({ requests: grant.requests, untilMs: wanted.sentMs + USED_WITHIN_MS })
-    if (grant.requests < wanted.requests) share.emptyUntilMs = now + grant.waitMs
-    if (grant.places < wanted.places) share.fullUntilMs = now + PAUSE_MS
+    learn(share, grant, { requests, places, sentMs }, now())
   }
 
   /** What is not needed any more goes back, and what nobody asks for is forgotten. */
   #look(): void {
     for (const share of this.#shares.values()) {
-      share.usesBefore = share.uses
-      share.uses = 0
-      share.peakBefore = share.peak
-      share.peak = share.running
+      turn(share)
       const isQuiet = share.running === 0 && share.waiting === 0 && share.usesBefore === 0 && share.asking === undefined
       if (isQuiet && share.places === 0) this.#shares.delete(share.keyId)
       else if (share.asking === undefined && share.places > this.#placesOf(share)) this.#ask(share).catch(() => undefined)
@@ -237,26 +188,6 @@ export class SharedKeyLimits {
     const limits = this.#options.limits()
     const part = (whole: number): number => Math.max(1, Math.floor(whole / this.#nodes))
     return { ...limits, requestsPerMinute: part(limits.requestsPerMinute), concurrentRequests: part(limits.concurrentRequests) }
-  }
-}
-
-function run(share: Share, slots: number): void {
-  share.running += slots
-  share.uses++
-  share.peak = Math.max(share.peak, share.running)
-}
-
-/** What the next moments will need, by the last second. Few get none: what is not used would be lost to them. */
-const needOf = ({ uses, usesBefore }: Share): number => Math.floor(Math.max(uses, usesBefore) * TAKEN_PART)
-
-const requestsOf = ({ lots }: Share): number => lots.reduce((sum, { requests }) => sum + requests, 0)
-
-/** The oldest that still counts. */
-function lotAt({ lots }: Share, now: number): Share['lots'][number] | undefined {
-  for (;;) {
-    const [first] = lots
-    if (first === undefined || (first.requests > 0 && now < first.untilMs)) return first
-    lots.shift()
   }
 }
 
