@@ -54,6 +54,9 @@ describe('what an ended request is charged', () => {
     expect(charge('leaver', silent)).toMatchObject({ source: 'estimated', usage: { input: 100, output: 0 } })
     const short: Observation = { ...seen({ input_tokens: 25 }, { usage: { output_tokens: 0 }, stop_reason: 'end_turn' }), contentBytes: 2 }
     expect(charge('complete', short)).toMatchObject({ source: 'estimated', usage: { input: 25, output: 1 } })
+    const compaction = { type: 'compaction', input_tokens: 90, output_tokens: 7 }
+    const elsewhere = seen({ input_tokens: 25 }, { usage: { output_tokens: 0, iterations: [compaction] }, stop_reason: 'compaction' })
+    expect(charge('complete', elsewhere)).toMatchObject({ source: 'final', usage: { input: 115, output: 7 } })
   })
 
   test('the estimate of an input is of the whole prompt: what the cache has of it counts once', () => {
