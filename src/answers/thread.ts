@@ -13,8 +13,8 @@ import type { FromAnswersThread, Keeping, ToAnswersThread } from './task.ts'
 
 const PRUNE_MS = 60_000
 const PRUNE_AGAIN_MS = 20
-/** SQLite's codes for a file that is damaged or none at all. */
-const DAMAGED = new Set([11, 26])
+/** SQLite's codes for a file that is damaged or none at all, and for what no sound file of ours answers: a table that is not there, a rule that is broken. */
+const DAMAGED = new Set([11, 26, 1, 19])
 const SUFFIXES = ['-wal', '-shm', '']
 
 type Say = (message: FromAnswersThread, handed?: readonly ArrayBuffer[]) => void

@@ -1,5 +1,6 @@
 /** The thread of kept answers is never waited for, and whatever becomes of it loses answers alone. Rules: requests.md "Kept answers". */
 
+import { Database } from 'bun:sqlite'
 import { afterEach, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -89,6 +90,24 @@ test('a thread that dies loses what it had, is told, and is not asked again for 
   expect(await kept.find(KEY, 'b')).toBe('unavailable')
   expect(starts).toBe(1)
 })
+
+for (const [what, change, problem] of [
+  ['a rule of its own is broken', 'CREATE UNIQUE INDEX theirs ON answers (account)', 'constraint'],
+  ['a table of its own is not there', 'ALTER TABLE gone RENAME TO theirs', 'no such table'],
+] as const)
+  test(`a file in which nothing can be written any more, since ${what}, is damaged: another is begun`, async () => {
+    const { kept, path } = make()
+    kept.keep(answer('a', [new Uint8Array(10)]))
+    await kept.close()
+    const db = new Database(path)
+    db.run(change)
+    db.close()
+    const again = make({ path })
+    again.kept.keep(answer('b', [new Uint8Array(10)]))
+    await again.kept.close()
+    expect(again.news).toMatchObject([{ kind: 'setAside', problem: expect.stringContaining(problem) }])
+    expect(await make({ path }).kept.find(KEY, 'b')).toMatchObject({ text: 'text' })
+  })
 
 test('a row that is over is not found, and says so', async () => {
   const { kept } = make()
