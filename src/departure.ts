@@ -1,0 +1,72 @@
+/** How a gateway leaves: its clients go over to who listens beside it, streams finish in the time that they are given, the rest is ended, and the ledger is flushed. Rules: operator.md "Shutdown", "Upgrade". */
+
+import type { Listeners } from './listeners.ts'
+import { type GatewayState, monotonicMs } from './real-world.ts'
+import type { World } from './world.ts'
+
+const QUIET_MS = 2_000
+const LOOK_MS = 50
+/** What a stream that was just ended, or a socket that is closing, may still take. */
+const LAST_WAIT_MS = 2_000
+
+type Running = Readonly<{ running: number; whenIdle(): Promise<void> }>
+type Closed = Readonly<{ close(): Promise<void> }>
+/** `closing`: what no request needs any more, in its order; the ledger comes after it. */
+type Parts = Readonly<{
+  state: GatewayState
+  world: World
+  listeners: Listeners
+  relay: Running
+  live: Readonly<{ drain(): Promise<void> }>
+  bodyReader: Readonly<{ close(): void }>
+  closing: readonly (Closed | undefined)[]
+}>
+
+export type Departure = Readonly<{
+  /** Refuses new requests, lets streams finish for `drain_ms`, ends the rest with their format's error, flushes the ledger. */
+  drain(): Promise<void>
+  /** Ends the waiting of a drain that has begun. */
+  hurry(): void
+}>
+
+export function departure({ state, world, listeners, relay, live, bodyReader, closing }: Parts): Departure {
+  const hurry = Promise.withResolvers<void>()
+  return {
+    async drain() {
+      state.isLeaving = true
+      const until = monotonicMs() + world.limits().drainMs
+      if (await listeners.letGo()) await within(until - monotonicMs(), clientsGone(relay, listeners), hurry.promise)
+      state.isDraining = true
+      const stopped = listeners.stop()
+      await within(until - monotonicMs(), relay.whenIdle(), hurry.promise)
+      await live.drain()
+      bodyReader.close()
+      await within(LAST_WAIT_MS, relay.whenIdle())
+      await within(LAST_WAIT_MS, stopped)
+      await listeners.close()
+      for (const part of closing) await part?.close()
+      await world.ledger.close()
+      world.log.flush()
+    },
+    hurry: () => hurry.resolve(),
+  }
+}
+
+/**
+ * Resolves when the clients are with who listens now: what ran has ended, and whoever kept a connection was told by an answer on it that it closes, or asked for
+ * nothing for a moment. An answer that had begun before could not say so.
+ */
+async function clientsGone(relay: Running, { connections }: Pick<Listeners, 'connections'>): Promise<void> {
+  do {
+    await relay.whenIdle()
+    for (let waitedMs = 0; waitedMs < QUIET_MS && (await connections()) !== 0; waitedMs += LOOK_MS) await Bun.sleep(LOOK_MS)
+  } while (relay.running > 0)
+}
+
+/** Waits for the first of these, at most `waitMs`; leaves no timer behind, which would keep the process. */
+async function within(waitMs: number, ...ends: readonly Promise<unknown>[]): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, waitMs)
+  await Promise.race([...ends, late])
+  clearTimeout(timer)
+}

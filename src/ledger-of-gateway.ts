@@ -1,0 +1,50 @@
+/** The ledger that a gateway opens, and what an operator hears of it: faults, its storage, what it found. Rules: operator.md "Metrics"; ledger.md "Migrations", "Recovery". */
+
+import type { Config } from './config/config.ts'
+import { openLedgerAt } from './ledger/open.ts'
+import type { OpenedLedger } from './ledger/open-options.ts'
+import type { LedgerFault } from './ledger/task.ts'
+import { describeBug } from './observe/bug.ts'
+import type { Log } from './observe/log.ts'
+import type { Metrics } from './observe/metrics.ts'
+
+/** An end of a request takes some 500 bytes, and once commits fail no request is admitted: room for the ends of 16,000 that run. */
+const SPILL_BYTES = 8 * 1024 * 1024
+/** A command that writes the file itself holds it for a moment. */
+const LOCK_WAIT_MS = 2_000
+
+type Opening = Readonly<{ config: Config; startThread: () => Worker; startWire: () => Worker }>
+type Told = Readonly<{ log: Log; metrics: Metrics; onFault: (fault: LedgerFault) => void }>
+
+export const ledgerOfGateway = (
+  { config, startThread, startWire }: Opening,
+  { log, metrics, onFault }: Told,
+): ReturnType<typeof openLedgerAt> =>
+  openLedgerAt(config.ledger, {
+    create: true,
+    lockWaitMs: LOCK_WAIT_MS,
+    spillBytes: SPILL_BYTES,
+    bootId: Bun.randomUUIDv7(),
+    startThread,
+    startWire,
+    now: Date.now,
+    checksFile: true,
+    needsStatementKey: true,
+    sharedAnswersBytes: config.limits.keptAnswersBytes,
+    onFault,
+    onStorage: (news) => metrics.storageTold(news),
+    onMigration: ({ news, fields }) => log.notice(news, fields),
+  })
+
+export const alarmsOfLedger =
+  (log: Log) =>
+  ({ problem, bug, kind }: LedgerFault): void => {
+    if (kind === 'node') log.alarm('a node of the ledger', { fault: problem })
+    else log.alarm('ledger', { fault: problem, ...(bug === undefined ? {} : describeBug(bug)) })
+  }
+
+export function noteFound(log: Log, { isNew, path, replayed, recovered }: OpenedLedger): void {
+  if (isNew) log.notice('a new ledger was made', { path })
+  if (replayed > 0) log.notice('settles that the spill had kept are in the ledger', { replayed })
+  if (recovered > 0) log.notice('requests of a dead process were waived', { recovered })
+}

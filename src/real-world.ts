@@ -1,0 +1,39 @@
+/** The world as a running process has it: its clocks, its ids, and what its configuration and its addresses say at the moment. Rules: house.md "Long-lived things". */
+
+import type { Config } from './config/config.ts'
+import { KeyStore } from './ledger/key-store.ts'
+import type { Shared } from './ledger/open-options.ts'
+import type { MemberConfig } from './upstream/member.ts'
+import type { World } from './world.ts'
+
+/** What changes while a gateway runs. */
+export type GatewayState = {
+  config: Config
+  members: readonly MemberConfig[]
+  isLeaving: boolean
+  isDraining: boolean
+  url: string
+  operatorUrl: string
+}
+
+export const monotonicMs = (): number => performance.now()
+
+export const realWorld = (
+  state: GatewayState,
+  shared: Shared | undefined,
+  parts: Pick<World, 'ledger' | 'reports' | 'log' | 'metrics' | 'wheel' | 'upstreams'>,
+): World => ({
+  ...parts,
+  clock: { now: Date.now, monotonicMs },
+  requestId: () => `req_${Bun.randomUUIDv7().replaceAll('-', '')}`,
+  keys: new KeyStore(parts.ledger, { now: Date.now, ...(shared === undefined ? {} : { isCurrent: shared.isCurrent }) }),
+  catalog: () => state.config.catalog,
+  limits: () => state.config.limits,
+  dashboardUrl: () =>
+    state.config.server.dashboardUrl ?? `${state.config.cabinet.publicUrl ?? state.config.server.publicUrl ?? state.url}/cabinet`,
+  publicUrl: () => state.config.server.publicUrl ?? state.url,
+  trustedProxies: () => state.config.server.trustedProxies,
+  corsOrigins: () => state.config.server.corsOrigins,
+  isLeaving: () => state.isLeaving,
+  isDraining: () => state.isDraining,
+})

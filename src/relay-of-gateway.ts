@@ -1,0 +1,74 @@
+/** What relays a gateway's requests, with all that outlives one of them: limits of keys, running streams, bodies, what is remembered. Rules: house.md "Long-lived things". */
+
+import type { KeptAnswers } from './answers/kept-answers.ts'
+import { answersBeside } from './answers-beside.ts'
+import type { Config } from './config/config.ts'
+import type { OpenedLedger } from './ledger/open-options.ts'
+import { processMemoryBytes } from './observe/process-memory.ts'
+import { AnswerMemory } from './relay/answer-memory.ts'
+import { BodyMemory, poolBytesOf } from './relay/body-memory.ts'
+import { BodyReader } from './relay/body-reader.ts'
+import { KeyLimits } from './relay/key-limits.ts'
+import { LiveStreams } from './relay/live-streams.ts'
+import { Relay } from './relay/relay.ts'
+import { ResponseMemory } from './relay/response-memory.ts'
+import { SharedKeyLimits } from './relay/shared-key-limits.ts'
+import { TIMINGS, type Timings } from './relay/timings.ts'
+import type { World } from './world.ts'
+
+type Options = Readonly<{
+  config: Config
+  startBodyThread: () => Worker
+  startAnswersThread: () => Worker
+  timings?: Timings
+  memoryBytes?: number
+}>
+
+export type RelayOfGateway = Readonly<{
+  relay: Relay
+  keyLimits: KeyLimits | SharedKeyLimits
+  live: LiveStreams
+  bodies: BodyMemory
+  bodyReader: BodyReader
+  kept: KeptAnswers | undefined
+}>
+
+export function relayOfGateway(world: World, opened: OpenedLedger, options: Options): RelayOfGateway {
+  const { shared } = opened
+  const { monotonicMs: now } = world.clock
+  const live = new LiveStreams(collectSoon)
+  const counting = { limits: world.limits, now }
+  const keyLimits = shared === undefined ? new KeyLimits(counting) : new SharedKeyLimits({ ...counting, shared: shared.limits })
+  const bodies = bodyMemoryOf(world, options.memoryBytes ?? processMemoryBytes())
+  const memory = new ResponseMemory({ now })
+  const answers = new AnswerMemory({ now })
+  const answersAt = { bytesMax: options.config.limits.keptAnswersBytes, startThread: options.startAnswersThread }
+  const kept = answersBeside(opened, answersAt, world)
+  const onFault = (fault: string): void => world.log.alarm('large bodies', { fault })
+  const bodyReader = new BodyReader({ startThread: options.startBodyThread, onFault })
+  const relay = new Relay({
+    world,
+    keyLimits,
+    live,
+    memory,
+    answers,
+    kept,
+    shared: shared?.answers,
+    bodies,
+    bodyReader,
+    timings: options.timings ?? TIMINGS,
+  })
+  world.ledger.onKeyChange(({ keyId, stop }) => {
+    if (stop !== null) live.cutKey(keyId).catch(() => undefined)
+  })
+  return { relay, keyLimits, live, bodies, bodyReader, kept }
+}
+
+function bodyMemoryOf({ ledger, limits, clock }: World, memoryBytes: number): BodyMemory {
+  const now = clock.monotonicMs
+  return new BodyMemory({ poolBytes: poolBytesOf(memoryBytes), limits, purseOf: (keyId) => ledger.purseOf(keyId), now })
+}
+
+/** An idle process collects nothing by itself, and keeps what a crowd of streams has left: then once, when their last bytes are out. */
+const COLLECT_AFTER_MS = 1_000
+const collectSoon = (): void => void setTimeout(Bun.gc, COLLECT_AFTER_MS, true).unref()
