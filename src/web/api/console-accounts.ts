@@ -18,10 +18,35 @@ const HOLDS_SHOWN = 50
 const WHY = t.Object({ reason: REASON })
 
 const CREATE = t.Object({ id: ACT_ID, name: NAME, balance_usd: t.Optional(USD), ref: REF, reason: REASON })
-export function consoleAccounts({ world, people }: Site, { ask, perform, oldForm }: ConsoleActs) {
+
+/** What is looked up about accounts. */
+function accountLooks({ world, people }: Site, { ask }: ConsoleActs) {
   const { ledger, clock } = world
   const holdsOf = (accountId: string) => ledger.holds().filter((hold) => hold.accountId === accountId)
 
+  const list = async ({ search, after }: Readonly<{ search?: string; after?: string }>, caller: Caller) => {
+    const page = await ask<'accounts'>(caller, {
+      kind: 'accounts',
+      limit: PAGE,
+      ...(search === undefined ? {} : { search }),
+      ...(after === undefined ? {} : { after }),
+    })
+    if (page === undefined) return missing()
+    return page instanceof Response ? page : { data: page.rows.map(listedAccount), next_cursor: page.next }
+  }
+  const keysOf = async (accountId: string, { after }: Readonly<{ after?: string }>, caller: Caller) => {
+    const page = await ask<'accountKeys'>(caller, {
+      kind: 'accountKeys',
+      accountId,
+      limit: PAGE,
+      ...(after === undefined ? {} : { after }),
+    })
+    if (page === undefined) return missing()
+    if (page instanceof Response) return page
+    const holds = holdsOf(accountId)
+    const runningOf = (keyId: string) => holds.filter((hold) => hold.keyId === keyId).length
+    return { data: page.rows.map((key) => keyDocument(key, ledger, runningOf(key.id), clock.now())), next_cursor: page.next }
+  }
   const found = async (accountId: string, caller: Caller) => (await ask<'account'>(caller, { kind: 'account', accountId })) ?? missing()
   const document = async (accountId: string, caller: Caller) => {
     const account = await found(accountId, caller)
@@ -37,6 +62,11 @@ export function consoleAccounts({ world, people }: Site, { ask, perform, oldForm
       })),
     }
   }
+  return { list, keysOf, found, document }
+}
+
+/** What is done about them. */
+function accountActs({ clock }: Site['world'], { perform, oldForm }: ConsoleActs, { found, document }: ReturnType<typeof accountLooks>) {
   const changed = (accountId: string, caller: Caller, reason: string | undefined, operation: Operation) =>
     change(
       {
@@ -46,6 +76,8 @@ export function consoleAccounts({ world, people }: Site, { ask, perform, oldForm
       },
       () => [operation],
     )
+  const rename = (accountId: string, caller: Caller, reason: string | undefined, name: string) =>
+    wrongName(name) ?? changed(accountId, caller, reason, { kind: 'renameAccount', accountId, name, now: clock.now() })
   const setActive = (accountId: string, caller: Caller, reason: string | undefined, isActive: boolean) =>
     changed(accountId, caller, reason, { kind: 'setAccountActive', accountId, isActive, now: clock.now() })
   const create = async (caller: Caller, { id, name: typed, balance_usd = '', ref: typedRef, reason }: Static<typeof CREATE>) => {
@@ -65,36 +97,28 @@ export function consoleAccounts({ world, people }: Site, { ask, perform, oldForm
     const done = await perform({ kind: 'createAccount', accountId, name, topUp, now: clock.now() }, caller, reason)
     return done instanceof Response ? done : { id: done.earlier?.accountId ?? accountId, already: done.earlier !== undefined }
   }
+  return { create, rename, setActive }
+}
 
+export function consoleAccounts(site: Site, acts: ConsoleActs) {
+  const looks = accountLooks(site, acts)
+  const { list, keysOf, document } = looks
+  const { create, rename, setActive } = accountActs(site.world, acts, looks)
   return new Elysia({ name: 'console accounts', prefix: '/console/api/accounts' })
-    .use(callerMacro(people, 'console'))
+    .use(callerMacro(site.people, 'console'))
     .onBeforeHandle(({ set }) => {
       Object.assign(set.headers, NO_STORE)
     })
-    .get(
-      '',
-      async ({ caller, query: { search, after } }) => {
-        const page = await ask<'accounts'>(caller, {
-          kind: 'accounts',
-          limit: PAGE,
-          ...(search === undefined ? {} : { search }),
-          ...(after === undefined ? {} : { after }),
-        })
-        if (page === undefined) return missing()
-        return page instanceof Response ? page : { data: page.rows.map(listedAccount), next_cursor: page.next }
-      },
-      { person: true, query: t.Object({ search: t.Optional(t.String({ maxLength: 200 })), after: AFTER }) },
-    )
+    .get('', ({ caller, query }) => list(query, caller), {
+      person: true,
+      query: t.Object({ search: t.Optional(t.String({ maxLength: 200 })), after: AFTER }),
+    })
     .post('', ({ caller, body }) => create(caller, body), { person: true, body: CREATE })
     .get('/:accountId', ({ caller, params }) => document(params.accountId, caller), { person: true })
-    .patch(
-      '/:accountId',
-      ({ caller, params: { accountId }, body }) => {
-        const name = body.name.trim()
-        return wrongName(name) ?? changed(accountId, caller, body.reason, { kind: 'renameAccount', accountId, name, now: clock.now() })
-      },
-      { person: true, body: t.Object({ name: NAME, reason: REASON }) },
-    )
+    .patch('/:accountId', ({ caller, params, body: { name, reason } }) => rename(params.accountId, caller, reason, name.trim()), {
+      person: true,
+      body: t.Object({ name: NAME, reason: REASON }),
+    })
     .post('/:accountId/disable', ({ caller, params, body }) => setActive(params.accountId, caller, body.reason, false), {
       person: true,
       body: WHY,
@@ -103,21 +127,8 @@ export function consoleAccounts({ world, people }: Site, { ask, perform, oldForm
       person: true,
       body: WHY,
     })
-    .get(
-      '/:accountId/keys',
-      async ({ caller, params: { accountId }, query: { after } }) => {
-        const page = await ask<'accountKeys'>(caller, {
-          kind: 'accountKeys',
-          accountId,
-          limit: PAGE,
-          ...(after === undefined ? {} : { after }),
-        })
-        if (page === undefined) return missing()
-        if (page instanceof Response) return page
-        const holds = holdsOf(accountId)
-        const runningOf = (keyId: string) => holds.filter((hold) => hold.keyId === keyId).length
-        return { data: page.rows.map((key) => keyDocument(key, ledger, runningOf(key.id), clock.now())), next_cursor: page.next }
-      },
-      { person: true, query: t.Object({ after: AFTER }) },
-    )
+    .get('/:accountId/keys', ({ caller, params, query }) => keysOf(params.accountId, query, caller), {
+      person: true,
+      query: t.Object({ after: AFTER }),
+    })
 }

@@ -25,8 +25,10 @@ const CREATE = t.Object({
   expires_in_days: t.Union([DAYS_MORE, t.Null()], { description: 'A whole number of days, or none' }),
   reason: REASON,
 })
+const ROTATE = t.Object({ id: ACT_ID, overlap_hours: OVERLAP_HOURS, ends_promised: ENDS_PROMISED, reason: REASON })
 
-export function consoleKeys({ world, people }: Site, { ask, perform, oldForm, once }: ConsoleActs) {
+/** What is looked up and done about keys. */
+function keyActs({ world }: Site, { ask, perform, oldForm }: ConsoleActs) {
   const { ledger, clock } = world
   const runningOf = (): ReadonlyMap<string, number> => {
     const counts = new Map<string, number>()
@@ -38,6 +40,18 @@ export function consoleKeys({ world, people }: Site, { ask, perform, oldForm, on
     account_id: key.accountId,
     account_name: key.accountName,
   })
+  const list = async ({ search, after }: Readonly<{ search?: string; after?: string }>, caller: Caller) => {
+    const page = await ask<'keys'>(caller, {
+      kind: 'keys',
+      limit: PAGE,
+      ...(search === undefined ? {} : { search }),
+      ...(after === undefined ? {} : { after }),
+    })
+    if (page === undefined) return missing()
+    if (page instanceof Response) return page
+    const running = runningOf()
+    return { data: page.rows.map((key) => shown(key, running.get(key.id) ?? 0)), next_cursor: page.next }
+  }
   const found = async (keyId: string, caller: Caller): Promise<ListedKey | Response> => {
     const page = await ask<'keys'>(caller, { kind: 'keys', search: keyId, limit: 1 })
     return page instanceof Response ? page : (page?.rows.find(({ id }) => id === keyId) ?? missing())
@@ -74,29 +88,32 @@ export function consoleKeys({ world, people }: Site, { ask, perform, oldForm, on
     const done = await perform(operation, caller, body.reason)
     return done instanceof Response ? done : { id: keyId, secret }
   }
+  const rotate = async (
+    keyId: string,
+    caller: Caller,
+    { overlap_hours: overlapHours, ends_promised: endsPromised, reason }: Static<typeof ROTATE>,
+  ) => {
+    const { operation, secret } = rotation(keyId, { overlapHours, endsPromised }, clock.now())
+    const rotated = await changed(keyId, caller, reason, () => [operation])
+    return rotated instanceof Response ? rotated : { id: keyId, secret }
+  }
+  return { list, document, changed, create, rotate }
+}
 
+export function consoleKeys(site: Site, acts: ConsoleActs) {
+  const { clock, catalog } = site.world
+  const { once } = acts
+  const { list, document, changed, create, rotate } = keyActs(site, acts)
   return new Elysia({ name: 'console keys', prefix: '/console/api/keys' })
-    .use(callerMacro(people, 'console'))
+    .use(callerMacro(site.people, 'console'))
     .onBeforeHandle(({ set }) => {
       Object.assign(set.headers, NO_STORE)
     })
-    .get(
-      '',
-      async ({ caller, query: { search, after } }) => {
-        const page = await ask<'keys'>(caller, {
-          kind: 'keys',
-          limit: PAGE,
-          ...(search === undefined ? {} : { search }),
-          ...(after === undefined ? {} : { after }),
-        })
-        if (page === undefined) return missing()
-        if (page instanceof Response) return page
-        const running = runningOf()
-        return { data: page.rows.map((key) => shown(key, running.get(key.id) ?? 0)), next_cursor: page.next }
-      },
-      { person: true, query: t.Object({ search: t.Optional(t.String({ maxLength: 200 })), after: AFTER }) },
-    )
-    .get('/plans', () => ({ data: [...world.catalog().plans.keys()] }), { person: true })
+    .get('', ({ caller, query }) => list(query, caller), {
+      person: true,
+      query: t.Object({ search: t.Optional(t.String({ maxLength: 200 })), after: AFTER }),
+    })
+    .get('/plans', () => ({ data: [...catalog().plans.keys()] }), { person: true })
     .get('/:keyId', ({ caller, params }) => document(params.keyId, caller), { person: true })
     .post('', ({ caller, body }) => once(caller, 'key', body.id, () => create(caller, body)), { person: true, body: CREATE })
     .patch(
@@ -115,13 +132,8 @@ export function consoleKeys({ world, people }: Site, { ask, perform, oldForm, on
     )
     .post(
       '/:keyId/rotate',
-      ({ caller, params: { keyId }, body: { id, overlap_hours: overlapHours, ends_promised: endsPromised, reason } }) =>
-        once(caller, `rotate ${keyId}`, id, async () => {
-          const { operation, secret } = rotation(keyId, { overlapHours, endsPromised }, clock.now())
-          const rotated = await changed(keyId, caller, reason, () => [operation])
-          return rotated instanceof Response ? rotated : { id: keyId, secret }
-        }),
-      { person: true, body: t.Object({ id: ACT_ID, overlap_hours: OVERLAP_HOURS, ends_promised: ENDS_PROMISED, reason: REASON }) },
+      ({ caller, params: { keyId }, body }) => once(caller, `rotate ${keyId}`, body.id, () => rotate(keyId, caller, body)),
+      { person: true, body: ROTATE },
     )
     .post(
       '/:keyId/disable',

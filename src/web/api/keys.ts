@@ -15,7 +15,7 @@ import { extend, renameAndLimit, setActive } from './key-changes.ts'
 import { keyDocument } from './key-document.ts'
 import { CHANGE, CREATE, EXTEND, limitOf, ROTATE } from './key-fields.ts'
 import { wrongName } from './name-field.ts'
-import { runningOf } from './running.ts'
+import { type Running, runningOf } from './running.ts'
 import { refuseUnread } from './unread.ts'
 
 /** Plans are the operator's: people make keys of the one that every key has unless its owner was told otherwise. */
@@ -25,10 +25,23 @@ const KEYS_MAX = 1_000
 
 type Of = Readonly<{ accountId: string; keyId: string }>
 
-export function keyRoutes({ world, people }: Pick<Site, 'world' | 'people'>) {
+/** What is looked up and done about the keys of an account. */
+function keyActs({ world }: Pick<Site, 'world'>, running: Running) {
   const { ledger, reports, clock } = world
-  const running = runningOf(ledger, clock.monotonicMs)
 
+  const list = async (accountId: string, { after }: Readonly<{ after?: string }>, { person }: Caller) => {
+    const page = await reports.ask(`person:${person.id}`, {
+      kind: 'accountKeys',
+      accountId,
+      limit: PAGE,
+      ...(after === undefined ? {} : { after }),
+    })
+    if (page === undefined) return missing()
+    if (typeof page === 'string') return refuseUnread(page)
+    const counts = running.ofAccount(accountId)
+    const now = clock.now()
+    return { data: page.rows.map((key) => keyDocument(key, ledger, counts.get(key.id) ?? 0, now)), next_cursor: page.next }
+  }
   const found = async ({ accountId, keyId }: Of, { person }: Caller): Promise<ListedKey | Response> => {
     const key = await reports.ask(`person:${person.id}`, { kind: 'accountKey', accountId, keyId })
     if (key === undefined) return missing()
@@ -63,29 +76,27 @@ export function keyRoutes({ world, people }: Pick<Site, 'world' | 'people'>) {
     const failed = wrongName(name) ?? (await perform(operation, caller))
     return failed ?? { id: keyId, secret }
   }
+  const rotate = async (of: Of, caller: Caller, { overlap_hours: overlapHours, ends_promised: endsPromised }: Static<typeof ROTATE>) => {
+    const { operation, secret } = rotation(of.keyId, { overlapHours, endsPromised }, clock.now())
+    const rotated = await changed(of, caller, () => [operation])
+    return rotated instanceof Response ? rotated : { id: of.keyId, secret }
+  }
+  return { list, document, changed, create, rotate }
+}
 
+export function keyRoutes(site: Pick<Site, 'world' | 'people'>) {
+  const { ledger, clock } = site.world
+  const running = runningOf(ledger, clock.monotonicMs)
+  const { list, document, changed, create, rotate } = keyActs(site, running)
   return new Elysia({ name: 'keys', prefix: '/cabinet/api/accounts/:accountId' })
-    .use(callerMacro(people, 'cabinet'))
+    .use(callerMacro(site.people, 'cabinet'))
     .onBeforeHandle(({ set }) => {
       set.headers['cache-control'] = 'no-store'
     })
-    .get(
-      '/keys',
-      async ({ caller, params: { accountId }, query: { after } }) => {
-        const page = await reports.ask(`person:${caller.person.id}`, {
-          kind: 'accountKeys',
-          accountId,
-          limit: PAGE,
-          ...(after === undefined ? {} : { after }),
-        })
-        if (page === undefined) return missing()
-        if (typeof page === 'string') return refuseUnread(page)
-        const counts = running.ofAccount(accountId)
-        const now = clock.now()
-        return { data: page.rows.map((key) => keyDocument(key, ledger, counts.get(key.id) ?? 0, now)), next_cursor: page.next }
-      },
-      { member: 'reader', query: t.Object({ after: t.Optional(t.String({ maxLength: 100 })) }) },
-    )
+    .get('/keys', ({ caller, params, query }) => list(params.accountId, query, caller), {
+      member: 'reader',
+      query: t.Object({ after: t.Optional(t.String({ maxLength: 100 })) }),
+    })
     .get('/running', ({ params: { accountId } }) => ({ running: Object.fromEntries(running.ofAccount(accountId)) }), { member: 'reader' })
     .get('/keys/:keyId', ({ caller, params }) => document(params, caller), { member: 'reader' })
     .post('/keys', ({ caller, params: { accountId }, body }) => create(accountId, caller, body), { member: 'owner', body: CREATE })
@@ -101,15 +112,7 @@ export function keyRoutes({ world, people }: Pick<Site, 'world' | 'people'>) {
       member: 'owner',
       body: EXTEND,
     })
-    .post(
-      '/keys/:keyId/rotate',
-      async ({ caller, params, body: { overlap_hours: overlapHours, ends_promised: endsPromised } }) => {
-        const { operation, secret } = rotation(params.keyId, { overlapHours, endsPromised }, clock.now())
-        const rotated = await changed(params, caller, () => [operation])
-        return rotated instanceof Response ? rotated : { id: params.keyId, secret }
-      },
-      { member: 'owner', body: ROTATE },
-    )
+    .post('/keys/:keyId/rotate', ({ caller, params, body }) => rotate(params, caller, body), { member: 'owner', body: ROTATE })
     .post('/keys/:keyId/disable', ({ caller, params }) => changed(params, caller, ({ id }) => setActive(id, false, clock.now())), {
       member: 'owner',
     })
