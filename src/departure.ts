@@ -1,7 +1,5 @@
 /** How a gateway leaves: its clients go over to who listens beside it, streams finish in the time that they are given, the rest is ended, and the ledger is flushed. Rules: operator.md "Shutdown", "Upgrade". */
 
-import type { Listeners } from './listeners.ts'
-import { type GatewayState, monotonicMs } from './real-world.ts'
 import type { World } from './world.ts'
 
 const QUIET_MS = 2_000
@@ -10,16 +8,21 @@ const LOOK_MS = 50
 const LAST_WAIT_MS = 2_000
 
 type Running = Readonly<{ running: number; whenIdle(): Promise<void> }>
-type Closed = Readonly<{ close(): Promise<void> }>
+type Listening = Readonly<{
+  connections(): Promise<number | undefined>
+  letGo(): Promise<boolean>
+  stop(): Promise<void>
+  close(): Promise<void>
+}>
 /** `closing`: what no request needs any more, in its order; the ledger comes after it. */
 type Parts = Readonly<{
-  state: GatewayState
+  state: { isLeaving: boolean; isDraining: boolean }
   world: World
-  listeners: Listeners
+  listeners: Listening
   relay: Running
   live: Readonly<{ drain(): Promise<void> }>
   bodyReader: Readonly<{ close(): void }>
-  closing: readonly (Closed | undefined)[]
+  closing: readonly (Readonly<{ close(): Promise<void> }> | undefined)[]
 }>
 
 export type Departure = Readonly<{
@@ -30,6 +33,7 @@ export type Departure = Readonly<{
 }>
 
 export function departure({ state, world, listeners, relay, live, bodyReader, closing }: Parts): Departure {
+  const { monotonicMs } = world.clock
   const hurry = Promise.withResolvers<void>()
   return {
     async drain() {
@@ -56,7 +60,7 @@ export function departure({ state, world, listeners, relay, live, bodyReader, cl
  * Resolves when the clients are with who listens now: what ran has ended, and whoever kept a connection was told by an answer on it that it closes, or asked for
  * nothing for a moment. An answer that had begun before could not say so.
  */
-async function clientsGone(relay: Running, { connections }: Pick<Listeners, 'connections'>): Promise<void> {
+async function clientsGone(relay: Running, { connections }: Pick<Listening, 'connections'>): Promise<void> {
   do {
     await relay.whenIdle()
     for (let waitedMs = 0; waitedMs < QUIET_MS && (await connections()) !== 0; waitedMs += LOOK_MS) await Bun.sleep(LOOK_MS)
