@@ -145,6 +145,7 @@ test('a session that is ended elsewhere leads to the sign-in, and so does signin
 for (const look of LOOKS)
   test(`axe-core finds nothing serious, and nothing is wider than the screen: ${look.colorScheme}, ${look.width} px`, async () => {
     const { page, complaints, close } = await enter(look)
+    expect(await page.evaluate('scrollY'), 'the first page begins at its top, where the ways to others are').toBe(0)
     for (const way of ['Now', 'Upstreams', 'Catalog']) {
       await page.getByRole('link', { name: way, exact: true }).click()
       await page.locator('.rows').first().waitFor()

@@ -15,8 +15,8 @@ export function showPages(root: string, Pages: ComponentType): void {
   )
 }
 
-/** Who goes to another page reads on at its beginning, unless a field there has the focus already. */
+/** Who goes to another page reads on at its beginning, unless a field there has the focus already. The view stays at the top, where the router has put it: the way back is there. */
 export function toContent(): void {
   const content = document.getElementById('content')
-  if (content !== null && !content.contains(document.activeElement)) content.focus()
+  if (content !== null && !content.contains(document.activeElement)) content.focus({ preventScroll: true })
 }
