@@ -90,6 +90,19 @@ test('one that is larger than the share is read; the pool binds it all the same'
   expect(reading(leaseOf(memory, 'b'), 97 * MIB).refusal()?.name).toBe('overloaded')
 })
 
+test('one that was taken has its place no more: the next one is the first', async () => {
+  const memory = memoryOf()
+  const [first, second] = [leaseOf(memory), leaseOf(memory)]
+  expect(reading(first, 30 * MIB).isWhole()).toBe(true)
+  const taken = first.keepAnswer(30 * MIB)
+  first.release()
+  const next = reading(second, 200 * MIB)
+  expect(next.isWhole()).toBe(false)
+  taken()
+  await Bun.sleep(0)
+  expect(next.isWhole()).toBe(true)
+})
+
 test('little answers wait for nothing, and one that is given up lets the next one go on', async () => {
   const memory = memoryOf()
   const [first, second, third] = [leaseOf(memory), leaseOf(memory), leaseOf(memory)]
