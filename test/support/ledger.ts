@@ -170,7 +170,7 @@ export function openMachine(path: string = makePath(), bootId = 'boot-1', beside
       } else if (task.kind === 'findKey') answers[index] = typeof answer === 'object' && 'record' in answer ? answer.record : answer
       else if (task.kind !== 'unmark' && task.kind !== 'attempts') answers[index] = answer
     })
-    // As group-commit.ts learns it, behind all answers: what a receipt took that was there before is in the rows.
+    // As wallet-sync.ts learns it, behind all answers: what a receipt took that was there before is in the rows.
     if (reread.size > 0) wallets.keys.resync(statesOf(...reread))
     return { answers, faults: applied.faults, changes: applied.changes }
   }
