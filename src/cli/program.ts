@@ -1,12 +1,12 @@
 /** The command line: which commands there are, and how a run becomes an exit code. Rules: operator.md "Commands". */
 
 import { Command, CommanderError, Option } from 'commander'
-import packageFile from '../../package.json' with { type: 'json' }
 import { wholeNumber } from './arguments.ts'
 import { configOption, type Run, runWith } from './command-context.ts'
 import { type CliEnvironment, EXIT } from './environment.ts'
 import { type Part, readPart } from './part.ts'
 import { printable } from './printable.ts'
+import { versionText } from './version.ts'
 
 /** `argv` is without the program's own name. Resolves to the exit code; rejects on bugs only. */
 export async function runCli(argv: readonly string[], { stdout, stderr, ...rest }: CliEnvironment): Promise<number> {
@@ -27,7 +27,11 @@ export async function runCli(argv: readonly string[], { stdout, stderr, ...rest 
 async function makeProgram(argv: readonly string[], environment: CliEnvironment, setExitCode: SetExitCode): Promise<Command> {
   const program = new Command('tollgate')
     .description('A prepaid gateway for language models.')
-    .version(packageFile.version)
+    .option('-V, --version', 'which program this is: its version, and the commit that it was made of')
+    .on('option:version', () => {
+      environment.stdout(`${versionText()}\n`)
+      throw new CommanderError(EXIT.ok, 'commander.version', '')
+    })
     .option('--config <FILE>', 'the configuration file; default: tollgate.toml in the working folder')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({

@@ -50,7 +50,7 @@ test('help and version are 0 on stdout and name every command', async () => {
   for (const name of ['serve', 'simulate', 'keys', 'accounts', 'usage', 'verify', 'backup', 'doctor', 'check-config', '--config'])
     expect(out).toContain(name)
   expect((await place.run('keys', 'create', '--help')).out).toContain('--config <FILE>')
-  expect(await place.run('--version')).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
+  expect(await place.run('--version')).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+(?: \(\S+\))?\n$/) })
   expect((await place.run()).code).toBe(2)
 })
 

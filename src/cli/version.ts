@@ -1,0 +1,30 @@
+/** Which program this is: its version and the commit that it was made of. Rules: operator.md "Releases". */
+
+import { join } from 'node:path'
+import packageFile from '../../package.json' with { type: 'json' }
+
+/** Compiled in by `bun run build`; empty where there was no git to ask. In a checkout there is no such name. */
+declare const TOLLGATE_COMMIT: string
+
+const ROOT = join(import.meta.dir, '../..')
+
+/** What a build asks as well. */
+export const DESCRIBE: readonly string[] = ['describe', '--always', '--dirty', '--abbrev=12', '--exclude=*']
+
+export function versionText(): string {
+  const commit = typeof TOLLGATE_COMMIT === 'undefined' ? commitOf(ROOT) : TOLLGATE_COMMIT
+  return commit === '' ? packageFile.version : `${packageFile.version} (${commit})`
+}
+
+/** Of the checkout in this folder itself, never of one that it lies in; empty where git does not say. */
+export function commitOf(folder: string): string {
+  try {
+    const asked = Bun.spawnSync(['git', '--git-dir', join(folder, '.git'), '--work-tree', folder, ...DESCRIBE], { timeout: TIMEOUT_MS })
+    return asked.exitCode === 0 ? asked.stdout.toString().trim() : ''
+  } catch {
+    // No git on this machine.
+    return ''
+  }
+}
+
+const TIMEOUT_MS = 2_000
