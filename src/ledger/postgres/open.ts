@@ -55,7 +55,7 @@ async function openAsNode(
 ): Promise<OpenedLedger | OpenProblem> {
   const { startWire: _, ...plain } = place
   const given = withDefaults(options)
-  const wires: Wires = { tell: () => undefined, ears: undefined }
+  const wires: Wires = { tell: () => undefined, ears: undefined, keeper: undefined }
   const node = nodeOf(place, given, wires)
   const refused = await joined(node)
   if (refused !== undefined) {
@@ -77,8 +77,9 @@ async function openAsNode(
     ...given,
     place: () => ({ ...plain, identity: node.identity, spills }),
     makeKeeper(tell, ears) {
-      Object.assign(wires, { tell, ears })
-      return new NodeKeeper({ node, hearing, answers, limits, onDeaf: ears.onDeaf, onLeft })
+      const keeper = new NodeKeeper({ node, hearing, answers, limits, onDeaf: ears.onDeaf, onLeft })
+      Object.assign(wires, { tell, ears, keeper })
+      return keeper
     },
   })
   const opened = await ledger.start()
@@ -92,15 +93,13 @@ async function openAsNode(
     }
     return { ledger, recovered: opened.recovered, replayed: opened.replayed.length, path: place.path, isNew: false, shared }
   }
-  hearing.close()
-  answers.close()
-  limits.close()
-  await node.leave()
+  wires.keeper?.stop()
+  await wires.keeper?.onClosed()
   return opened
 }
 
 /** What is there once the ledger is made, which the node that comes before it tells. */
-type Wires = { tell: (message: FromKeeper) => void; ears: Ears | undefined }
+type Wires = { tell: (message: FromKeeper) => void; ears: Ears | undefined; keeper: NodeKeeper | undefined }
 
 const hearingOf = (place: PostgresPlace, node: LedgerNode, wires: Wires, onBug: (bug: unknown) => void): Hearing =>
   new Hearing({
