@@ -1,10 +1,11 @@
 /** An upstream's failure before its first byte to what the client is told. Rules: faults.md "Before the first byte". */
 
 import { errorOfBody, type NativeError } from '../core/native/error.ts'
-import { refusalOfErrorEvent, refusalOfInvalidRequest, rowOfStatus } from '../core/native/error-refusal.ts'
+import { namesOurAccount, refusalOfErrorEvent, refusalOfInvalidRequest, rowOfStatus } from '../core/native/error-refusal.ts'
 import { inOwnWords } from '../core/native/own-words.ts'
 import type { NamedModel } from '../core/native/scrubbed-text.ts'
 import { Refusal, type RefusalName } from '../core/refusal.ts'
+import type { Trouble } from './breaker.ts'
 import type { Fault, Reply, UpstreamRequest } from './upstream.ts'
 
 /** A failure without an answer: refused, reset, DNS, TLS, a connection that never came about. */
@@ -73,15 +74,19 @@ export function errorEventFault(
   const found = refusalOfErrorEvent(error, model)
   const refusal = hidesErrorText ? inOwnWords(found) : found
   const isAlarm = refusal.name === 'upstreamAccount'
-  const trouble = troubleOf(refusal.name)
+  const trouble = isAlarm && error !== undefined ? troubleOfAccount(error) : troubleOf(refusal.name)
   return { kind: 'fault', upstream, refusal, cause: 'stream', isAlarm, status: 200, ...(trouble === undefined ? {} : { trouble }) }
 }
 
-function troubleOf(name: RefusalName): Fault['trouble'] {
+function troubleOf(name: RefusalName): Trouble | undefined {
   if (name === 'upstreamInvalidRequest' || name === 'bodyTooLarge') return undefined
   if (name === 'upstreamBusy') return { kind: 'busy', retryAfterMs: undefined }
-  return { kind: name === 'upstreamAccount' ? 'account' : 'broken' }
+  return { kind: 'broken' }
 }
+
+/** Words alone count as a busy upstream's do: for the account that met them, and for everyone once several did. A request can have words of its own repeated. */
+const troubleOfAccount = (error: NativeError): Trouble =>
+  namesOurAccount(error) ? { kind: 'account' } : { kind: 'busy', retryAfterMs: undefined }
 
 /** A page is a proxy's, which refuses our own way to ask; whatever else comes with this status is the customer's, also where it says nothing. */
 function invalidRequestFault(upstream: string, request: UpstreamRequest, cause: string, body: string): Fault {
@@ -90,7 +95,7 @@ function invalidRequestFault(upstream: string, request: UpstreamRequest, cause: 
   if (error === undefined) return fault(upstream, 'upstreamInvalidRequest', cause)
   const refusal = refusalOfInvalidRequest(error, request.model)
   const isAlarm = refusal.name === 'upstreamAccount'
-  return { kind: 'fault', upstream, refusal, cause, isAlarm, ...(isAlarm ? { trouble: { kind: 'account' } } : {}) }
+  return { kind: 'fault', upstream, refusal, cause, isAlarm, ...(isAlarm ? { trouble: troubleOfAccount(error) } : {}) }
 }
 
 function fault(upstream: string, name: RefusalName, cause: string, seconds?: number): Fault {

@@ -1,7 +1,9 @@
-/** What a failure without an answer says of its upstream. Rules: faults.md "Before the first byte"; pool.md "Breaker". */
+/** What a failure without an answer says of its upstream. Rules: faults.md "Before the first byte", "Whose mistake a 400 is"; pool.md "Breaker", "Busy". */
 
 import { expect, test } from 'bun:test'
-import { connectionFault } from '../../src/upstream/fault.ts'
+import { readNativeError } from '../../src/core/native/error.ts'
+import { connectionFault, errorEventFault, statusFault } from '../../src/upstream/fault.ts'
+import type { UpstreamRequest } from '../../src/upstream/upstream.ts'
 
 test('where no connection came about the upstream is dead, what broke on one is broken, and what is ours blames nobody', () => {
   for (const [causes, kind] of [
@@ -13,4 +15,20 @@ test('where no connection came about the upstream is dead, what broke on one is 
       const { trouble, refusal } = connectionFault('north', cause)
       expect([cause, trouble?.kind, refusal.name]).toEqual([cause, kind, 'upstreamBroken'])
     }
+})
+
+test('a name for our account puts an upstream out for everyone, words alone for whoever met them: a request can have words repeated', () => {
+  const request = { model: { id: 'm', upstreamModel: 'm' }, path: '/v1/messages' } as unknown as UpstreamRequest
+  const reply = { upstream: 'north', hidesErrorText: false }
+  for (const [error, kind] of [
+    [{ type: 'billing_error', message: '' }, 'account'],
+    [{ type: 'invalid_request_error', code: 'insufficient_quota', message: '' }, 'account'],
+    [{ type: 'invalid_request_error', message: 'Your credit balance is too low' }, 'busy'],
+    [{ type: 'invalid_request_error', message: 'your account: Extra inputs are not permitted' }, 'busy'],
+  ] as const) {
+    const status = statusFault('north', request, 400, JSON.stringify({ type: 'error', error }), null)
+    expect([error, status.trouble?.kind, status.isAlarm]).toEqual([error, kind, true])
+    const event = errorEventFault(reply, readNativeError({ error }), request.model)
+    expect([error, event.trouble?.kind, event.isAlarm]).toEqual([error, kind, true])
+  }
 })

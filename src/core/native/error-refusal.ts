@@ -69,9 +69,8 @@ export const rowOfStatus = (status: number): RefusalName => ROWS[STATUSES.get(st
 
 /** An answer with status 400: the customer's mistake in the upstream's words, with our model id, unless it speaks of our account. */
 export function refusalOfInvalidRequest(error: NativeError, model: NamedModel): Refusal {
-  const { type, code, message, errorCode } = error
-  const names = [type, code, errorCode ?? '']
-  const isOurs = names.some((name) => findingOf(name) === 'account') || isAboutOurAccount(message) || OUR_MODEL.test(message)
+  const { message, errorCode } = error
+  const isOurs = namesOurAccount(error) || isAboutOurAccount(message) || OUR_MODEL.test(message)
   if (isOurs) return new Refusal('upstreamAccount')
   const told = scrubbedText(contextLengthMessage(error) ?? message, model)
   return new Refusal('upstreamInvalidRequest', {
@@ -79,6 +78,10 @@ export function refusalOfInvalidRequest(error: NativeError, model: NamedModel): 
     ...(errorCode === undefined ? {} : { errorCode }),
   })
 }
+
+/** Its type or a code does, which no request can bring about; its words may repeat what a customer wrote. */
+export const namesOurAccount = ({ type, code, errorCode = '' }: NativeError): boolean =>
+  [type, code, errorCode].some((name) => findingOf(name) === 'account')
 
 const ROWS: Readonly<Record<Finding, RefusalName>> = {
   request: 'upstreamInvalidRequest',
