@@ -187,6 +187,6 @@ test('dependencies are exact, and only those that the README explains', async ()
   const manifest = (await Bun.file('package.json').json()) as Record<'dependencies' | 'devDependencies', Record<string, string>>
   const readme = await Bun.file('README.md').text()
   const all = { ...manifest.dependencies, ...manifest.devDependencies }
-  expect(Object.entries(all).filter(([, version]) => !/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version))).toEqual([])
+  expect(Object.entries(all).filter(([, version]) => !/^(?:npm:[\w@/-]+@)?\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version))).toEqual([])
   expect(Object.keys(manifest.dependencies).filter((name) => !readme.includes(`\`${name}\``))).toEqual([])
 })

