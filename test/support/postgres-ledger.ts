@@ -1,9 +1,10 @@
-/** Ledgers on Postgres for tests: an empty one, and one that is a copy of a file. */
+/** Ledgers on Postgres for tests: an empty one, one that is a copy of a file, and what `verify` finds in one that was changed. */
 
 import { makeTables } from '../../db/postgres/migrations.ts'
 import type { Connection } from '../../src/ledger/connection.ts'
 import type { PostgresConnection } from '../../src/ledger/postgres/connection.ts'
 import { copyLedger } from '../../src/ledger/postgres/copy.ts'
+import { differencesInDatabase } from '../../src/ledger/postgres/verify.ts'
 import { postgres } from './postgres.ts'
 import { connectPostgres } from './postgres-connection.ts'
 
@@ -18,4 +19,20 @@ export async function copyOf(from: Connection): Promise<PostgresConnection> {
   const db = await emptyLedger()
   db.transaction(() => copyLedger(from, db))()
   return db
+}
+
+/** The rules that are broken after what was done; the ledger stays as it is. */
+export function whatIsNamed(db: Connection, change: () => void): readonly string[] {
+  let rules: readonly string[] = []
+  const undone = new Error('undone')
+  try {
+    db.transaction(() => {
+      change()
+      rules = differencesInDatabase(db).map(({ rule }) => rule)
+      throw undone
+    })()
+  } catch (error) {
+    if (error !== undone) throw error
+  }
+  return rules
 }

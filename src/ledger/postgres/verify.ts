@@ -2,11 +2,10 @@
 
 import catalogue from '../../../db/postgres/catalogue.json' with { type: 'json' }
 import invariants from '../../../db/postgres/invariants.sql' with { type: 'text' }
-import { MIGRATIONS_TEXT } from '../../../db/postgres/migrations.ts'
 import type { Connection } from '../connection.ts'
 import type { Difference } from '../difference.ts'
 import { differencesInSteps } from '../verify.ts'
-import { catalogueOf, functionsOf } from './catalogue.ts'
+import { catalogueOf } from './catalogue.ts'
 import { isStorageFailure, PostgresError } from './storage-failure.ts'
 
 /** Empty for a sound ledger. Where the schema is another the rows may not be readable at all: then only that is told. */
@@ -48,9 +47,7 @@ function settledEnd(db: Connection): number | undefined {
 const RULE = 'the schema is that of this program'
 
 /** A table, CHECK, index, function or trigger that was changed, dropped or turned off guards nothing any more. */
-const schemaFindings = (db: Connection): readonly Difference[] => [...tableFindings(db), ...functionFindings(db)]
-
-function tableFindings(db: Connection): readonly Difference[] {
+function schemaFindings(db: Connection): readonly Difference[] {
   const [actual, expected] = [catalogueOf(db), new Map(Object.entries(catalogue))]
   return [...new Set([...actual.keys(), ...expected.keys()])]
     .filter((name) => actual.get(name) !== expected.get(name))
@@ -58,32 +55,4 @@ function tableFindings(db: Connection): readonly Difference[] {
       const [stored = 'absent', recomputed = 'absent'] = [actual.get(name), expected.get(name)]
       return { rule: RULE, subject: name, stored, recomputed }
     })
-}
-
-/** Those that the migrations leave in the end. */
-function toldFunctions(): ReadonlySet<string> {
-  const told = new Set<string>()
-  for (const [, act, name = ''] of MIGRATIONS_TEXT.matchAll(/^(CREATE|DROP) (?:OR REPLACE )?FUNCTION (\w+)/gm)) {
-    if (act === 'DROP') told.delete(name)
-    else told.add(name)
-  }
-  return told
-}
-
-/** Their sources stand in the migrations, letter by letter. */
-function functionFindings(db: Connection): readonly Difference[] {
-  const functions = functionsOf(db)
-  const absent = [...toldFunctions()].filter((name) => !functions.some((one) => one.name === name))
-  const changed = functions.filter(
-    ({ source }) => !MIGRATIONS_TEXT.includes(source) && !MIGRATIONS_TEXT.includes(source.replaceAll("'", "''")),
-  )
-  return [
-    ...absent.map((name) => ({ rule: RULE, subject: `function ${name}`, stored: 'absent', recomputed: 'a function' })),
-    ...changed.map(({ name, source }) => ({
-      rule: RULE,
-      subject: `function ${name}`,
-      stored: source,
-      recomputed: 'as the migrations make it',
-    })),
-  ]
 }
