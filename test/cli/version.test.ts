@@ -1,11 +1,10 @@
-/** `tollgate --version` names the version and the commit, from a checkout and compiled, and never fails. Rules: operator.md "Releases". */
+/** `tollgate --version` names the version and the commit, from a checkout, and never fails. Rules: operator.md "Releases". */
 
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import packageFile from '../../package.json' with { type: 'json' }
-import { commitOf, DESCRIBE } from '../../src/cli/version.ts'
-import { PROGRAM } from '../crash/compiled.ts'
+import { commitOf } from '../../src/cli/version.ts'
 import { SOURCE } from '../crash/process.ts'
 import { ROOT } from '../support/made-once.ts'
 import { Workplace } from './run.ts'
@@ -15,8 +14,6 @@ beforeEach(() => {
   place = new Workplace()
 })
 afterEach(() => place.remove())
-
-const COMMIT = /^[0-9a-f]{12}(?:-dirty)?$/
 
 function git(folder: string, ...words: string[]): string {
   const named = ['-c', 'user.name=x', '-c', 'user.email=x@example.com']
@@ -51,12 +48,4 @@ test('the version and the commit, on stdout, before whatever else is asked', asy
   const line = commit === '' ? packageFile.version : `${packageFile.version} (${commit})`
   for (const argv of [['--version'], ['-V', 'keys', 'list']])
     expect(await place.run(...argv)).toEqual({ code: 0, out: `${line}\n`, err: '' })
-})
-
-test('a build asks git as a checkout does, and the compiled program says what it was told, wherever it is', () => {
-  expect(packageFile.scripts.build).toContain(`$(git ${DESCRIBE.join(' ').replace('*', "'*'")} 2>/dev/null)`)
-  const { exitCode, stdout, stderr } = Bun.spawnSync([...PROGRAM, '--version'], { cwd: place.folder, env: {} })
-  const [version, commit = '()'] = stdout.toString().trimEnd().split(' ')
-  expect({ exitCode, version, err: stderr.toString() }).toEqual({ exitCode: 0, version: packageFile.version, err: '' })
-  expect(commit.slice(1, -1)).toMatch(commitOf(ROOT) === '' ? /^$/ : COMMIT)
 })
