@@ -10,13 +10,17 @@ const LAST_WAIT_MS = 2_000
 type Running = Readonly<{ running: number; whenIdle(): Promise<void> }>
 type Listening = Readonly<{
   connections(): Promise<number | undefined>
+  hasSuccessor(): Promise<boolean>
   letGo(): Promise<boolean>
+  leave(): Promise<boolean>
   stop(): Promise<void>
   close(): Promise<void>
 }>
 /** `closing`: what no request needs any more, in its order; the ledger comes after it. */
 type Parts = Readonly<{
   state: { isLeaving: boolean; isDraining: boolean }
+  /** For how long a balancer is told, by `/readyz`, before anything is refused. */
+  delayMs: () => number
   world: World
   listeners: Listening
   relay: Running
@@ -32,14 +36,18 @@ export type Departure = Readonly<{
   hurry(): void
 }>
 
-export function departure({ state, world, listeners, relay, live, bodyReader, closing }: Parts): Departure {
+export function departure({ state, delayMs, world, listeners, relay, live, bodyReader, closing }: Parts): Departure {
   const { monotonicMs } = world.clock
   const hurry = Promise.withResolvers<void>()
   return {
     async drain() {
       state.isLeaving = true
+      // Whoever takes over answers at the same address: there a balancer has nothing to look away from.
+      const isAwaited = delayMs() > 0 && !(await listeners.hasSuccessor())
+      if (isAwaited) await within(delayMs(), hurry.promise)
       const until = monotonicMs() + world.limits().drainMs
-      if (await listeners.letGo()) await within(until - monotonicMs(), clientsGone(relay, listeners), hurry.promise)
+      if (await (isAwaited ? listeners.leave() : listeners.letGo()))
+        await within(until - monotonicMs(), clientsGone(relay, listeners), hurry.promise)
       state.isDraining = true
       const stopped = listeners.stop()
       await within(until - monotonicMs(), relay.whenIdle(), hurry.promise)

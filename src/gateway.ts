@@ -45,6 +45,8 @@ export type GatewayOptions = Readonly<{
   port: number | undefined
   /** Other processes may listen on the same ports; default: where the ledger can be shared. */
   isShared?: boolean
+  /** Processes of the same set, which begin and end with this one; default 0. */
+  siblings?: number
   /** Takes whole log lines. */
   log: (line: string) => void
   timings?: Timings
@@ -108,7 +110,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const app = buildApp({ world, relay, keyLimits, clientLimits })
   const isShared = options.isShared ?? config.ledger.kind === 'postgres'
   const answering = { app, pages: site.pages, payments: site.payments, upstreams: pool }
-  const listeners = await listen({ ...options, isShared }, world, answering)
+  const listeners = await listen({ ...options, isShared, siblings: options.siblings ?? 0 }, world, answering)
   if ('problem' in listeners) {
     await reports.close()
     await ledger.close()
@@ -123,7 +125,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     people: site.people,
     bodies,
     reload: (next) => takeOver(next, { state, pool, listeners }),
-    ...departure({ state, world, listeners, relay, live, bodyReader, closing: [site, reports, kept] }),
+    ...departure({
+      state,
+      delayMs: () => state.config.server.drainDelayMs,
+      world,
+      listeners,
+      relay,
+      live,
+      bodyReader,
+      closing: [site, reports, kept],
+    }),
   }
 }
 

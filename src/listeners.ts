@@ -9,7 +9,7 @@ import type { Config } from './config/config.ts'
 import type { App } from './http/app.ts'
 import { idleSeconds } from './http/connection.ts'
 import { operatorApp } from './http/health.ts'
-import { connectionsOn, isSharedOn, ownConnectionsOn } from './http/kernel-sockets.ts'
+import { connectionsOn, othersOn, ownConnectionsOn } from './http/kernel-sockets.ts'
 import { preparedToLetGo } from './http/let-go.ts'
 import { stripeWebhook } from './http/stripe-webhook.ts'
 import { limitWrites } from './http/write-limit.ts'
@@ -29,11 +29,15 @@ export type Listeners = Readonly<{
   limitWrites(): Promise<boolean>
   /** Open connections of clients; undefined where the kernel does not tell. */
   connections(): Promise<number | undefined>
+  /** Somebody listens on the clients' port who is not of the same set of processes. */
+  hasSuccessor(): Promise<boolean>
   /**
    * Takes no new connection and breaks none, where other processes listen on the port as well; the operator's, too, if they do there. False: nobody else listens,
    * or the system has no means; known within the same turn where nobody can.
    */
   letGo(): Promise<boolean>
+  /** The same where nobody takes over: whoever comes from now on is refused, and loses nothing by it. */
+  leave(): Promise<boolean>
   /** Takes no new connection; resolves when the last has ended. The operator's listener stays, so that `/readyz` can say that the gateway drains. */
   stop(): Promise<void>
   /** Breaks whatever connection is left. */
@@ -49,15 +53,15 @@ type Answering = Readonly<{
   upstreams: UpstreamPool
 }>
 
-/** `host`, `port`: overrides of the configuration. `isShared`: other processes may listen on the same ports. */
-type Place = Readonly<{ config: Config; host: string | undefined; port: number | undefined; isShared: boolean }>
+/** `host`, `port`: overrides of the configuration. `isShared`: other processes may listen on the same ports. `siblings`: those of the same set. */
+type Place = Readonly<{ config: Config; host: string | undefined; port: number | undefined; isShared: boolean; siblings: number }>
 
 export async function listen(
   place: Place,
   world: World,
   { app, pages, payments, upstreams }: Answering,
 ): Promise<Listeners | ListenProblem> {
-  const { config, host = config.server.host, port = config.server.port, isShared } = place
+  const { config, host = config.server.host, port = config.server.port, isShared, siblings } = place
   const common = { idleTimeout: idleSeconds(config.limits.idleMs), reusePort: isShared }
   const opened: { close(): Promise<void> }[] = []
   const close = async (): Promise<void> => {
@@ -76,16 +80,19 @@ export async function listen(
     const main = await listenWith(app.use(mountPages(world, '/cabinet', pages.cabinet)), { ...common, hostname: host, port })
     opened.push({ close: () => main.stop(true) })
     const [mainPort, operatorPort] = [main.port ?? 0, operator.port ?? 0]
-    const [letMainGo, letOperatorGo] = isShared ? [await preparedToLetGo(mainPort), await preparedToLetGo(operatorPort)] : []
+    const letMainGo = await preparedToLetGo(mainPort)
+    const letOperatorGo = isShared ? await preparedToLetGo(operatorPort) : undefined
     return {
       url: urlOf(main),
       operatorUrl: urlOf(operator),
       connections: () => (isShared ? ownConnectionsOn(mainPort) : connectionsOn(mainPort)),
+      hasSuccessor: async () => isShared && (await othersOn(mainPort)) > siblings,
       letGo: async () => {
-        if (letMainGo === undefined || !(await isSharedOn(mainPort))) return false
-        if (await isSharedOn(operatorPort)) await letOperatorGo?.()
-        return await letMainGo()
+        if (letOperatorGo === undefined || (await othersOn(mainPort)) === 0) return false
+        if ((await othersOn(operatorPort)) > 0) await letOperatorGo({ isAlone: false })
+        return await letMainGo({ isAlone: false })
       },
+      leave: () => letMainGo({ isAlone: true }),
       limitWrites: () => limitWrites(mainPort, world.limits().writeStallMs),
       stop: () => main.stop(),
       close,

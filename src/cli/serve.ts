@@ -60,7 +60,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
     host: options.host,
     port: options.port,
     log: logToStderr(),
-    ...(part === undefined ? {} : { memoryBytes: processMemoryBytes() / part.count }),
+    ...(part === undefined ? {} : { siblings: part.count - 1, memoryBytes: processMemoryBytes() / part.count }),
   })
   early.drop()
   if ('problem' in gateway) {

@@ -17,6 +17,8 @@ export type Config = Readonly<{
     /** Where clients reach the gateway, an origin; undefined: the address it listens on. */
     publicUrl: string | undefined
     trustedProxies: readonly string[]
+    /** For how long a gateway that leaves says so and still takes all that comes. */
+    drainDelayMs: number
     corsOrigins: readonly string[]
   }>
   /** `publicUrl`: where operators reach the console, an origin; undefined: the address it listens on. */

@@ -8,6 +8,8 @@ import type { Rejection } from '../core/catalog.ts'
 import type { ModelEntry } from './catalog-schema.ts'
 
 export const SERVER = { host: '127.0.0.1', port: 8080 }
+/** Behind a proxy: a few of its looks at `/readyz`. */
+export const DRAIN_DELAY_MS = 5_000
 export const OPERATOR = { host: '127.0.0.1', port: 9090 }
 export const STRIPE = { minUsd: '5', maxUsd: '500' }
 export const LEDGER_PATH = 'data/tollgate.db'

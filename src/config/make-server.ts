@@ -5,7 +5,7 @@
 
 import ipaddr from 'ipaddr.js'
 import type { Config } from './config.ts'
-import { SERVER } from './defaults.ts'
+import { DRAIN_DELAY_MS, SERVER } from './defaults.ts'
 import { type ConfigProblem, describe } from './problems.ts'
 import type { ConfigFile } from './schema.ts'
 
@@ -29,6 +29,7 @@ export function makeServer(entry: NonNullable<ConfigFile['server']>, problems: C
         })
       return range ?? text
     }),
+    drainDelayMs: entry.drain_delay_ms ?? ((entry.trusted_proxies ?? []).length > 0 ? DRAIN_DELAY_MS : 0),
     corsOrigins: (entry.cors_origins ?? ['*']).map((text, index) => {
       if (text !== '*' && !isOrigin(text))
         problems.push({

@@ -22,6 +22,9 @@ export const CONFIG_FILE = Type.Object(
           dashboard_url: Type.Optional(text('an http or https address')),
           public_url: Type.Optional(publicUrl),
           trusted_proxies: Type.Optional(texts('an address or a range, such as "10.0.0.0/8"', 'an array of addresses or ranges')),
+          drain_delay_ms: Type.Optional(
+            Type.Integer({ minimum: 0, maximum: 600_000, description: 'a whole number of milliseconds from 0 to 600000' }),
+          ),
           cors_origins: Type.Optional(texts('an origin, such as "https://chat.example.com", or "*"', 'an array of origins, or ["*"]')),
         },
         { ...CLOSED, description: 'a table, written [server]' },

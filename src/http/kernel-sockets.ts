@@ -18,10 +18,10 @@ export async function listenersOn(port: number): Promise<readonly number[]> {
   return sockets.filter(({ state }) => state === LISTEN).flatMap(({ inode }) => own.get(inode) ?? [])
 }
 
-/** Whether a process other than this one listens on a port. */
-export async function isSharedOn(port: number): Promise<boolean> {
+/** How many processes other than this one listen on a port. */
+export async function othersOn(port: number): Promise<number> {
   const [sockets, own] = await Promise.all([socketsOn(port), ownSockets()])
-  return sockets.some(({ state, inode }) => state === LISTEN && !own.has(inode))
+  return sockets.filter(({ state, inode }) => state === LISTEN && !own.has(inode)).length
 }
 
 /** Connections of clients to a port, those too that are closed but still have bytes to send; undefined where the kernel does not tell. */

@@ -7,19 +7,24 @@
 
 import { FFIType } from 'bun:ffi'
 import { closeSync, openSync } from 'node:fs'
+import { dropHandshakes } from './drop-handshakes.ts'
 import { listenersOn } from './kernel-sockets.ts'
 import { libc } from './libc.ts'
 
-/** Once, and before the server is stopped. False: the socket listens on. */
-export type LetGo = () => Promise<boolean>
+/** Once, and before the server is stopped. `isAlone`: nobody takes over what is on its way. False: the socket listens on. */
+export type LetGo = (how: Readonly<{ isAlone: boolean }>) => Promise<boolean>
+
+/** A handshake over a long way. */
+const HANDSHAKE_MS = 500
 
 /** Of the port that this process listens on. What takes time is done now: what comes in meanwhile would wait in the queue. */
 export async function preparedToLetGo(port: number): Promise<LetGo> {
   const { i32 } = FFIType
   const calls = libc({ dup2: { args: [i32, i32], returns: i32 } })
   const sockets = await listenersOn(port)
-  return async () => {
+  return async ({ isAlone }) => {
     if (calls === undefined || sockets.length === 0) return false
+    if (isAlone && dropHandshakes(sockets)) await Bun.sleep(HANDSHAKE_MS)
     // Just after the server has accepted all that was there.
     await new Promise(setImmediate)
     const nothing = openSync('/dev/null', 'r')

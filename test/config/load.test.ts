@@ -59,6 +59,7 @@ describe('without a file', () => {
       dashboardUrl: undefined,
       publicUrl: undefined,
       trustedProxies: [],
+      drainDelayMs: 0,
       corsOrigins: ['*'],
     })
     expect(config.operator).toEqual({ host: '127.0.0.1', port: 9090, publicUrl: undefined })
@@ -116,6 +117,7 @@ port = 0
 dashboard_url = "https://pay.example.com/keys"
 public_url = "https://LLM.example.com:443/"
 trusted_proxies = ["10.0.0.0/8", "192.0.2.1", "2001:db8::1", "2001:db8::/32"]
+drain_delay_ms = 7000
 cors_origins = ["https://chat.example.com"]
 [operator]
 host = "127.0.0.2"
@@ -193,6 +195,7 @@ models = ["sl*"]
     dashboardUrl: 'https://pay.example.com/keys',
     publicUrl: 'https://llm.example.com',
     trustedProxies: ['10.0.0.0/8', '192.0.2.1/32', '2001:db8::1/128', '2001:db8::/32'],
+    drainDelayMs: 7_000,
     corsOrigins: ['https://chat.example.com'],
   })
   expect(config.operator).toEqual({ host: '127.0.0.2', port: 9191, publicUrl: 'https://console.example.com' })

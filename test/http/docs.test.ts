@@ -73,7 +73,7 @@ test('without an address of the operator it is the one that the gateway listens 
   await using other = await startTestGateway()
   const text = async (path: string): Promise<string> => (await fetch(`${other.url}${path}`)).text()
   expect(await text('/docs')).toContain(`curl ${other.url}/v1/chat/completions`)
-  const server = { host: '127.0.0.1', port: 0, dashboardUrl: undefined, trustedProxies: [], corsOrigins: [] }
+  const server = { host: '127.0.0.1', port: 0, dashboardUrl: undefined, trustedProxies: [], drainDelayMs: 0, corsOrigins: [] }
   other.reload({ server: { ...server, publicUrl: 'https://new.example' } })
   expect(await text('/docs')).toContain('curl https://new.example/v1/chat/completions')
   expect(await text('/llms.txt')).toContain('(https://new.example/docs/errors.md)')

@@ -64,6 +64,8 @@ export type TestGatewayOptions = Readonly<{
   timings?: Partial<Timings>
   models?: readonly Partial<Model>[]
   corsOrigins?: readonly string[]
+  /** Default 0. */
+  drainDelayMs?: number
   dashboardUrl?: string
   publicUrl?: string
   /** Default closed. */
@@ -137,6 +139,8 @@ export type TestGateway = AsyncDisposable &
     reload(changed: Partial<Parameters<typeof startGateway>[0]['config']>): void
     /** Begins a shutdown and resolves when it is over; `stop` may follow. */
     drain(): Promise<void>
+    /** Ends the waiting of a shutdown. */
+    hurry(): void
     /** Ends what runs and removes the folder. */
     stop(): Promise<void>
   }>
@@ -204,6 +208,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     logLines: () => lines,
     reload: (changed) => void gateway.reload({ ...config, ...changed }),
     drain,
+    hurry: gateway.hurry,
     stop,
     [Symbol.asyncDispose]: stop,
   }
@@ -287,7 +292,15 @@ function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<t
   }
   return {
     file: undefined,
-    server: { host: '127.0.0.1', port: 0, dashboardUrl, publicUrl, trustedProxies: [], corsOrigins },
+    server: {
+      host: '127.0.0.1',
+      port: 0,
+      dashboardUrl,
+      publicUrl,
+      trustedProxies: [],
+      drainDelayMs: options.drainDelayMs ?? 0,
+      corsOrigins,
+    },
     operator: { host: '127.0.0.1', port: 0, publicUrl: undefined },
     cabinet: { signUp: options.signUp ?? 'closed', publicUrl: undefined },
     mail: options.mail,
