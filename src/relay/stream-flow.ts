@@ -151,9 +151,10 @@ export class StreamFlow implements BodySink, ClientBodyUser {
     this.#user.wait()
   }
 
-  /** The client has left, and the answer goes on without it. */
+  /** The client has left, and the answer goes on without it: as if it were open, for its limits hold all the same. */
   goOn(): void {
     this.#early = []
+    this.#user.times.isOpen = true
     this.drained()
   }
 

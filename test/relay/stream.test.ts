@@ -244,6 +244,18 @@ test('an answer that is kept goes on without its client, however slow that was, 
   }
 })
 
+test('an answer that is kept is not waited for longer because its client had left before its body was open', async () => {
+  for (const left of ['before', 'behind']) {
+    const { stream, say, pass, attach, settled } = makeStream({ stallTimeoutMs: 10_000 }, { add: () => undefined })
+    if (left === 'behind') attach()
+    say('#1')
+    stream.left()
+    pass(10_100)
+    await stream.whenEnded
+    expect(settled, left).toMatchObject([{ outcome: 'fault', costPicos: 0n }])
+  }
+})
+
 test('a full socket pauses the upstream once, and one that has taken everything lets it go on', async () => {
   const { say, calls, attach } = makeStream()
   const client = attach()
