@@ -9,6 +9,9 @@ import type { CostFields } from '../../native/shown-cost.ts'
 import { frameLines } from '../../sse/read-event.ts'
 import { costEdits, jsonSpan, objectAt } from './usage.ts'
 
+/** What follows the figures is a `message_stop`. An upstream that goes on with pings is held no longer, since it would be held in memory: the cost stands in a `message_delta` of ours. */
+const LENGTH_MAX = 64 * 1024
+
 export class HeldEnd {
   #held = EMPTY
   /** Where the last `message_delta` starts in the text of this push, if there is one. */
@@ -40,7 +43,7 @@ export class HeldEnd {
     this.#held = concat(isHolding ? this.#held : EMPTY, piece(from, to))
     this.#from = undefined
     this.#isReleased = false
-    return now
+    return this.#held.length > LENGTH_MAX ? concat(now, this.release()) : now
   }
 
   /** Nothing more comes, and no cost: it leaves as it is. */

@@ -113,6 +113,20 @@ test('one that more follows in the same piece leaves with it', () => {
   expect(eventsOf(released).map(({ event: type }) => type)).toEqual(['message_start', 'message_delta', 'content_block_delta'])
 })
 
+test('an upstream that goes on without an end is not held without end: its client has what came, and the cost behind it', () => {
+  const transcoder = new MessagesTranscoder(GOLDEN_MODEL, GOLDEN_BOUNDS, true)
+  transcoder.push(bytes(START + DELTA(3)))
+  let got = 0
+  for (const piece of [event('ping'), ': nothing\n\n']) {
+    const many = piece.repeat(1_000)
+    for (let times = 0; times < 100; times++) got += text(transcoder.push(bytes(many)).now).length
+  }
+  expect(got).toBeGreaterThan(100 * 1_000 * (event('ping').length + ': nothing\n\n'.length) - 100_000)
+  const { now, last } = transcoder.push(bytes(STOP))
+  expect(read(text(now)).costs).toEqual([])
+  expect(read(text(last)).costs).toEqual([{ type: 'message_delta', cost_usd: 0.000075, cost_usd_exact: '0.000075' }])
+})
+
 test('what is held leaves before an error, without a cost', () => {
   const transcoder = new MessagesTranscoder(GOLDEN_MODEL, GOLDEN_BOUNDS, true)
   transcoder.push(bytes(START + DELTA(3)))
