@@ -146,7 +146,7 @@ export class RunningAnswer {
     if (whole !== undefined && !this.#record(whole)) this.#giveUp()
     const bytes = this.#trimmed()
     this.#isKept = bytes !== undefined
-    const given = whole ?? bytes
+    const given = bytes ?? whole
     this.#end(given === undefined ? new Refusal('repetitionRunning') : { kind: 'finished', head, bytes: given }, head, bytes)
     return bytes
   }
