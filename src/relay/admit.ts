@@ -117,10 +117,12 @@ async function claim<Echo>(keyed: Keyed<Echo>, taken: Taken, body: Hashed): Prom
 }
 
 function joinRunning(running: RunningAnswer, key: KeyRecord, taken: Taken): Repetition | Refusal {
-  const place = taken.place ?? running.join()
-  if (place === undefined) return new Refusal('repetitionRunning')
+  // What it was to join may have ended while the body came, and another runs now.
+  const early = taken.place?.answer === running ? taken.place : undefined
+  const place = early ?? running.join()
+  if (place === undefined || running.hasOutgrown) return new Refusal('repetitionRunning')
   // It is left with the answer.
-  taken.place = undefined
+  if (early !== undefined) taken.place = undefined
   return { kind: 'repetition', key, of: { running, place }, lease: taken.lease }
 }
 

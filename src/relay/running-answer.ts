@@ -23,8 +23,8 @@ export interface Follower {
   passed(bytes: Uint8Array): void
 }
 
-/** A repetition's place; `leave` counts once. */
-export type JoinedPlace = Readonly<{ leave(): void }>
+/** A repetition's place in this answer; `leave` counts once. */
+export type JoinedPlace = Readonly<{ answer: RunningAnswer; leave(): void }>
 
 const JOINED_MAX = 16
 const FIRST_BYTES = 4_096
@@ -77,6 +77,11 @@ export class RunningAnswer {
     return this.#hasEnded
   }
 
+  /** What was sent so far is not there any more, and more is to come. */
+  get hasOutgrown(): boolean {
+    return this.#hasOutgrown && !this.#hasEnded
+  }
+
   /** A repetition has joined it: its bytes are needed, though it may have ended. */
   get isWaitedFor(): boolean {
     return this.#joined > 0
@@ -88,6 +93,7 @@ export class RunningAnswer {
     this.#joined++
     let isHere = true
     return {
+      answer: this,
       leave: () => {
         if (!isHere) return
         isHere = false

@@ -2,8 +2,8 @@
 
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import { errorAnswer, nativeMessage, nativeStream, textFrames } from '../support/fake-upstream.ts'
-import type { RawConnection } from '../support/raw-client.ts'
-import { FORMATS, type question, startStage } from '../support/stage.ts'
+import { connectRaw, type RawConnection, rawRequest } from '../support/raw-client.ts'
+import { FORMATS, question, startStage } from '../support/stage.ts'
 
 const stage = await startStage({ limits: { concurrentRequests: 2 } })
 const { upstream, play, receiptsOf, gateway, secret } = stage
@@ -249,4 +249,55 @@ test('an answer that outgrows its room breaks off who is behind, and takes in no
     expect(isWhole(slow.received())).toBe(false)
   })
   expect(receipt?.outcome).toBe('complete')
+})
+
+/** A repetition whose head is there while its body is still on its way. */
+async function halfSent(): Promise<Readonly<{ statusOf: () => Promise<string> }>> {
+  const { path, body } = question({ stream: true })
+  const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json', 'idempotency-key': header }
+  const whole = rawRequest('POST', path, headers, JSON.stringify(body))
+  const raw = await connectRaw(gateway.url)
+  await raw.send(whole.slice(0, -5))
+  // What comes behind it has its turn behind it.
+  await (await fetch(`${gateway.url}/v1/models`, { headers })).text()
+  const statusOf = async (): Promise<string> => {
+    await raw.send(whole.slice(-5))
+    return Buffer.from(await raw.until((received) => received.includes(0x0a)))
+      .toString('latin1')
+      .slice(9, 12)
+  }
+  return { statusOf }
+}
+
+test('a place that was taken while the body came is of the answer that ran then, and of no other', async () => {
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const
+  play([{ when: gates[0].promise }, ...errorAnswer(500, {})])
+  const { first } = await called(() => ask({ stream: true }))
+  const late = await halfSent()
+  gates[0].resolve()
+  expect((await first).status).toBe(502)
+  play(nativeStream(START, { when: gates[1].promise }, ...REST))
+  const again = await ask({ stream: true })
+  const joined = await Promise.all(Array.from({ length: 16 }, () => ask({ stream: true })))
+  expect(await late.statusOf()).toBe('429')
+  gates[1].resolve()
+  for (const answer of [again, ...joined]) expect(await answer.text()).toContain('message_stop')
+  await gateway.idle()
+})
+
+test('what has outgrown its room while the body of a repetition came is 429, not a stream that breaks off', async () => {
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const
+  const [start = '', open = '', , ...end] = textFrames('x')
+  const large = Array.from({ length: 9 }, () => textFrames('y'.repeat(1_000_000))[2] ?? '')
+  const done = textFrames('DONE')[2] ?? ''
+  play(nativeStream(start, open, { when: gates[0].promise }, ...large, done, { when: gates[1].promise }, ...end))
+  const first = await stage.askRaw({ stream: true }, { 'idempotency-key': header })
+  await first.until((received) => Buffer.from(received).includes('content_block_start'))
+  const late = await halfSent()
+  gates[0].resolve()
+  await first.until((received) => Buffer.from(received.subarray(-2_000)).includes('DONE'))
+  expect(await late.statusOf()).toBe('429')
+  gates[1].resolve()
+  await first.until(isWhole)
+  await gateway.idle()
 })
