@@ -247,9 +247,10 @@ test('an answer that is kept goes on without its client, however slow that was, 
 test('an answer that is kept is not waited for longer because its client had left before its body was open', async () => {
   for (const left of ['before', 'behind']) {
     const { stream, say, pass, attach, settled } = makeStream({ stallTimeoutMs: 10_000 }, { add: () => undefined })
-    if (left === 'behind') attach()
+    const got = left === 'behind' ? attach().got : []
     say('#1')
     stream.left()
+    expect(got).toEqual(left === 'behind' ? ['#1', 'BROKEN OFF'] : [])
     pass(10_100)
     await stream.whenEnded
     expect(settled, left).toMatchObject([{ outcome: 'fault', costPicos: 0n }])
