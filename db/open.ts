@@ -27,7 +27,7 @@ type Opening = Readonly<{
 const SQLITE_VERSION_MIN = '3.51.3'
 const BUSY_TIMEOUT_MS = 5_000
 /** A log that was longer is cut to it when it begins again. */
-export const WAL_BYTES_KEPT = 64 * 1024 * 1024
+const WAL_BYTES_KEPT = 64 * 1024 * 1024
 
 /** An open connection with every pragma set and checked, or why there is none. Integers are bigints on it. */
 export function openDatabase(path: string, access: Access, opening: Opening = {}): Database | DatabaseProblem {

@@ -12,6 +12,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts'
 import { fileIdAt } from '../../src/ledger/sqlite/file-id.ts'
 import { FileWatch } from '../../src/ledger/sqlite/file-watch.ts'
 import { GENERATION_PAGE, Generations, generationIn } from '../../src/ledger/sqlite/generation.ts'
+import { ProgressOfLog } from '../../src/ledger/sqlite/log-progress.ts'
 import { readWatermark } from '../../src/ledger/sqlite/watermark.ts'
 import type { Loss } from '../../src/ledger/task.ts'
 import { createKey, holdRequest, makeFolder, makePath, openTestLedger, settlement, type TestLedger, usd } from '../support/ledger.ts'
@@ -62,6 +63,12 @@ const OVERWRITES: Readonly<Record<string, (path: string) => void>> = {
     copy(path, `${path}.now`)
     copy(`${path}.now`, path)
   },
+  'a backup that was made just now is written over it': (path) => {
+    prompt(path, `VACUUM INTO '${path}.backup'`)
+    run('dd', `if=${path}.backup`, `of=${path}`, 'conv=notrunc')
+  },
+  'a page in the middle of the file is written over': (path) =>
+    run('dd', 'if=/dev/urandom', `of=${path}`, 'bs=4096', 'seek=5', 'count=1', 'conv=notrunc'),
   'the file is cut to a page': (path) => run('truncate', '-s', '4096', path),
   'the file is cut to nothing': (path) => run('truncate', '-s', '0', path),
   'the file is made longer': (path) => run('truncate', '-s', '+4096', path),
@@ -127,6 +134,41 @@ test.each(Object.keys(HARMLESS))('when %s the ledger is served on', async (name)
   }
   expect(faults).toEqual([])
   await ledger.close()
+})
+
+/** Of another process, again and again, until it is ended. */
+const PROMPT_AGAIN = `const db = new (require('bun:sqlite').Database)(process.argv[1], { readwrite: true }); db.run('PRAGMA busy_timeout = 5000')
+  for (let pauseMs = 0; ; pauseMs = (pauseMs + 37) % 100) { try { db.run(process.argv[2]) } catch {} Bun.sleepSync(pauseMs) }`
+
+test.each(['PRAGMA wal_checkpoint(PASSIVE)', 'PRAGMA wal_checkpoint(TRUNCATE)', 'VACUUM'])(
+  'when an operator’s prompt says %s again and again, under load and between our own checkpoints, the ledger is served on',
+  async (sql) => {
+    const { ledger, path, faults } = await openWithKey()
+    const prompts = Bun.spawn([process.execPath, '-e', PROMPT_AGAIN, path, sql])
+    try {
+      const until = performance.now() + 5 * LOOKS_MS
+      for (let round = 0; performance.now() < until && faults.length === 0; round++) {
+        await Promise.all(Array.from({ length: 400 }, (_, index) => spend(ledger, `${round}-${index}`)))
+      }
+      expect(faults).toEqual([])
+    } finally {
+      prompts.kill()
+      await prompts.exited
+      await ledger.close()
+    }
+    await (await openTestLedger({ path, bootId: 'boot-2' })).ledger.close()
+  },
+)
+
+test('what is in doubt at the end is left as it is', async () => {
+  const { ledger, path } = await openWithKey()
+  await spendToCheckpoint({ ledger, path }, 'a')
+  await Bun.sleep(LOOKS_MS)
+  run('dd', 'if=/dev/urandom', `of=${path}`, 'bs=4096', 'seek=5', 'count=1', 'conv=notrunc')
+  const [file, log] = [bytesOf(path), bytesOf(`${path}-wal`)]
+  await ledger.close()
+  expect(bytesOf(path).equals(file)).toBeTrue()
+  expect(bytesOf(`${path}-wal`).equals(log)).toBeTrue()
 })
 
 test('a link that is pointed elsewhere is noticed, pointed back it is served again, and a start at the other place asks for all that was here', async () => {
@@ -212,8 +254,12 @@ function watchAt(path: string) {
     generations.write()
     generations.advanced()
   }
+  const progress = new ProgressOfLog(db)
   const store = {
     position: { ledger: 'node_1', rows: 1 },
+    get progress() {
+      return progress.read()
+    },
     generations,
     advanceGeneration,
     keepInFile: () => undefined,
@@ -259,6 +305,7 @@ describe('while a checkpoint of ours runs', () => {
     watch.look()
     expect(losses).toEqual([])
     run('touch', path)
+    watch.look()
     watch.look()
     expect(losses).toEqual([{ problem: expect.stringContaining('it was overwritten'), isOverwritten: true }])
     close()

@@ -4,7 +4,6 @@
  */
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import { WAL_BYTES_KEPT } from '../../../db/open.ts'
 import { type FileId, idOf } from './file-id.ts'
 import { GENERATION_PAGE, type Generation, generationIn } from './generation.ts'
 
@@ -13,6 +12,9 @@ export type FileState = Readonly<{ bytes: number; changedNs: bigint; head: strin
 
 const HEAD_BYTES = 100
 const PAGE_BYTES_AT = 16
+/** How the file is written and read: both are 2 where it has a log, and 1 in a copy that was made whole (`VACUUM INTO`). */
+const FORMATS_AT = 18
+const FORMATS_OF_LOG = 0x0202
 const PAGES_AT = 28
 
 /** By a handle that stays open: to close another one of the file would drop SQLite's locks. Throws what the file system says. */
@@ -24,11 +26,15 @@ export function stateOfFile(handle: number): FileState {
   return { bytes: Number(size), changedNs: mtimeNs, head: head.toString('latin1'), generation }
 }
 
-/** Whether it has all pages that its header counts. */
-export function isWhole({ bytes, head }: FileState): boolean {
-  const header = Buffer.from(head, 'latin1')
-  return header.length === HEAD_BYTES && bytes >= header.readUInt32BE(PAGES_AT) * pageBytesIn(header)
+/** Whether a checkpoint can make `now` out of `before`. It writes pages in their order, so a file that grows lacks some meanwhile; behind a VACUUM it is cut at its end. */
+export function fileCanFollow(before: FileState, now: FileState): boolean {
+  const header = Buffer.from(now.head, 'latin1')
+  if (header.length < HEAD_BYTES || header.readUInt16BE(FORMATS_AT) !== FORMATS_OF_LOG) return false
+  return now.bytes >= before.bytes || now.bytes >= header.readUInt32BE(PAGES_AT) * pageBytesIn(header)
 }
+
+export const isSameFile = (a: FileState, b: FileState): boolean =>
+  a.changedNs === b.changedNs && a.bytes === b.bytes && a.head === b.head && a.generation === b.generation
 
 /** 65,536 does not fit its place and is written as 1. */
 function pageBytesIn(header: Buffer): number {
@@ -40,6 +46,7 @@ function pageBytesIn(header: Buffer): number {
 export type LogState = Readonly<{ id: FileId; bytes: number; salt: number; mark: number }>
 
 const LOG_HEAD_BYTES = 32
+const FRAME_HEAD_BYTES = 24
 const SALT_AT = 16
 const MARK_AT = 20
 
@@ -63,13 +70,17 @@ export function stateOfLog(path: string): LogState | undefined {
 /** How often a log may have begun again between two looks, which takes a checkpoint and a commit each. */
 const RESTARTS_MAX = 1_000
 
-/** Whether a log that was `before` can be `now` by what its writer does. One that begins again is cut to what is kept of it. */
-export function logCanFollow(before: LogState | undefined, now: LogState | undefined): boolean {
+/** Whether a log that was `before` and has `frames` in it by SQLite's own count can be `now` by what writers and checkpoints do. `file`: whose log it is. */
+export function logCanFollow(before: LogState | undefined, now: LogState | undefined, frames: number, file: FileState): boolean {
   if (before === undefined || now === undefined) return true
+  if (frames > 0 && now.bytes < LOG_HEAD_BYTES + frames * (FRAME_HEAD_BYTES + pageBytesIn(Buffer.from(file.head, 'latin1')))) return false
+  // A checkpoint may empty it, and it begins again with its next commit.
+  if (isEmpty(before) || isEmpty(now)) return true
   const restarts = (now.salt - before.salt) >>> 0
-  if (restarts === 0 && now.mark !== before.mark) return false
-  return restarts <= RESTARTS_MAX && (now.bytes >= before.bytes || now.bytes >= WAL_BYTES_KEPT)
+  return restarts <= RESTARTS_MAX && (restarts > 0 || now.mark === before.mark)
 }
+
+export const isEmpty = ({ bytes }: LogState): boolean => bytes < LOG_HEAD_BYTES
 
 function bytesAt(handle: number, at: number, length: number): Buffer {
   const bytes = Buffer.alloc(length)

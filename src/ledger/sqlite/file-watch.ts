@@ -5,18 +5,18 @@
  */
 
 import type { Loss } from '../task.ts'
+import { ContentWatch, logOf } from './content-watch.ts'
 import { fileIdAt, realPathOf } from './file-id.ts'
-import { type FileState, isWhole, type LogState, logCanFollow, stateOfFile, stateOfLog } from './file-state.ts'
-import { canFollow, type Generations } from './generation.ts'
+import type { Generations } from './generation.ts'
 import { keepFromLastCheckpoint } from './last-checkpoint.ts'
 import type { LockedFile } from './lock.ts'
 import type { SqliteStore } from './store.ts'
 import { readWatermark, writeWatermark } from './watermark.ts'
 
-/** Within a second of the loss no request is admitted. */
+/** Within a second of the loss no request is admitted, and what may be another program's checkpoint is looked at twice. */
 const LOOK_EVERY_MS = 400
 
-type WatchedStore = Pick<SqliteStore, 'position' | 'generations' | 'advanceGeneration' | 'keepInFile' | 'refuse'>
+type WatchedStore = Pick<SqliteStore, 'position' | 'progress' | 'generations' | 'advanceGeneration' | 'keepInFile' | 'refuse'>
 
 /** `named`: the path as it is configured, of which a part may be a link; `path`: where that led to. */
 type Watched = Readonly<{ named: string; path: string; file: LockedFile }>
@@ -27,13 +27,10 @@ export class FileWatch {
   readonly #generations: Generations
   readonly #tell: (loss: Loss | undefined) => void
   readonly #timer: ReturnType<typeof setInterval>
-  #file: FileState
-  #log: LogState | undefined
+  readonly #content: ContentWatch
   #loss: Loss | undefined
   /** A checkpoint of ours runs, and then whatever it does to the file is right as long as the generation is. */
   #isCheckpointing = false
-  /** So is another program's until the file stands still: one of a thread that died, or at an operator's prompt. It may begin the log anew, too. */
-  #isSettling = true
   #marked = ''
 
   /** Call it when the connection has written, which makes the log. `tell`: when the answer changes. */
@@ -42,9 +39,7 @@ export class FileWatch {
     this.#store = store
     this.#generations = store.generations
     this.#tell = tell
-    this.#file = this.#seen()
-    store.advanceGeneration()
-    this.#log = stateOfLog(logOf(watched.path))
+    this.#content = new ContentWatch(watched, store)
     this.leaveMark()
     this.#timer = setInterval(() => this.look(), LOOK_EVERY_MS)
   }
@@ -53,7 +48,8 @@ export class FileWatch {
   beginCheckpoint(): boolean {
     if (this.#isCheckpointing) return false
     this.look()
-    this.#isCheckpointing = this.#loss === undefined && this.#file.generation !== this.#generations.newest
+    this.#isCheckpointing =
+      this.#loss === undefined && this.#content.suspect === undefined && this.#content.file.generation !== this.#generations.newest
     return this.#isCheckpointing
   }
 
@@ -66,7 +62,7 @@ export class FileWatch {
   leaveMark(): void {
     if (this.#loss?.isOverwritten === true) return
     const { ledger, rows } = this.#store.position
-    const mark = { ledger, file: this.#watched.file.id, rows, generation: this.#file.generation, newest: this.#generations.newest }
+    const mark = { ledger, file: this.#watched.file.id, rows, generation: this.#content.file.generation, newest: this.#generations.newest }
     const { path, named } = this.#watched
     const other = this.#loss === undefined ? path : realPathOf(named)
     const text = JSON.stringify([mark, other])
@@ -77,10 +73,12 @@ export class FileWatch {
     if (other !== path && (readWatermark(other)?.ledger ?? ledger) === ledger) writeWatermark(other, mark)
   }
 
-  /** A last look, so that the end of the connection touches no file of others. */
+  /** A last look, so that the end of the connection touches no file of others: what is in doubt is left as it is, which the next start can read. */
   close(): void {
     clearInterval(this.#timer)
     this.look()
+    const { suspect } = this.#content
+    if (suspect !== undefined && this.#loss === undefined) this.#leaveAsItIs(overwritten(suspect))
   }
 
   look(): void {
@@ -104,46 +102,18 @@ export class FileWatch {
   /** The file by its content first: one that was overwritten and then moved must not get our log. */
   #whatIsLost(): Loss | undefined {
     const { named, path, file } = this.#watched
-    const overwritten = this.#whatIsOverwritten()
-    if (overwritten !== undefined) return { problem: overwritten, isOverwritten: true }
+    const isPlaced = this.#loss === undefined
+    const lost = this.#content.look({ isOurs: this.#isCheckpointing || !isPlaced, mayAdvance: isPlaced })
+    if (lost !== undefined) return { problem: overwritten(lost), isOverwritten: true }
     const moved =
       changeOf(path, file.id) ??
       (fileIdAt(named) === file.id ? undefined : `${named} leads to another file than the one that is open`) ??
-      changeOf(logOf(path), this.#log?.id)
+      changeOf(logOf(path), this.#content.log?.id)
     return moved === undefined ? undefined : { problem: moved, isOverwritten: false }
-  }
-
-  #whatIsOverwritten(): string | undefined {
-    const { path } = this.#watched
-    const before = this.#file
-    const now = this.#seen()
-    if (!this.#canFollow(before, now)) return overwritten(path)
-    this.#file = now
-    const isSame = now.changedNs === before.changedNs && now.generation === before.generation
-    this.#isSettling = !isSame && !this.#isCheckpointing && (this.#isSettling || now.generation !== before.generation)
-    if (now.generation === this.#generations.newest && this.#loss === undefined) this.#store.advanceGeneration()
-    const log = stateOfLog(logOf(path))
-    const isLogOurs = this.#isSettling || log?.id !== this.#log?.id || logCanFollow(this.#log, log)
-    if (log?.id === this.#log?.id) this.#log = log
-    return isLogOurs ? undefined : overwritten(logOf(path))
-  }
-
-  #canFollow(before: FileState, now: FileState): boolean {
-    if (now.bytes < before.bytes || !canFollow(before.generation, now.generation, this.#generations.newest)) return false
-    // While the path leads elsewhere, every commit goes into the file at once.
-    if (this.#isCheckpointing || this.#isSettling || this.#loss !== undefined) return true
-    if (now.generation !== before.generation) return isWhole(now)
-    return now.changedNs === before.changedNs && now.bytes === before.bytes && now.head === before.head
-  }
-
-  #seen(): FileState {
-    return stateOfFile(this.#watched.file.handle)
   }
 }
 
 const overwritten = (path: string): string => `${path} is another file than the one that is open: it was overwritten`
-
-export const logOf = (path: string): string => `${path}-wal`
 
 /** Undefined where the path still leads to this file. */
 export function changeOf(path: string, file: string | undefined): string | undefined {

@@ -11,6 +11,7 @@ import type { Applied, NotApplied, Replayed, Store } from '../store.ts'
 import type { PriceVersion, Task } from '../task.ts'
 import { SqliteEngine } from './engine.ts'
 import { Generations } from './generation.ts'
+import { type LogProgress, ProgressOfLog } from './log-progress.ts'
 import { PageTable } from './page-table.ts'
 import { type Position, positionOf } from './position.ts'
 import { isStorageFailure } from './storage-failure.ts'
@@ -26,7 +27,9 @@ export class SqliteStore implements Store {
   readonly #writes: GroupWrites
   readonly #pages: PageTable
   readonly #leftMarks: ReturnType<typeof prepareLeftMarks>
+  readonly #progressOfLog: ProgressOfLog
   #position: Position
+  #progress: LogProgress = { frames: 0, moved: 0 }
   #isOpen = true
   /** Why nothing is written any more. */
   #refused: string | undefined
@@ -40,6 +43,7 @@ export class SqliteStore implements Store {
   constructor(db: Database, bootId: string, now: number) {
     this.#db = db
     this.generations = new Generations(db)
+    this.#progressOfLog = new ProgressOfLog(db)
     this.#position = positionOf(db)
     this.#engine = new SqliteEngine(db, this.#position.ledger, bootId, now)
     this.#writes = new GroupWrites(this.#engine)
@@ -64,6 +68,16 @@ export class SqliteStore implements Store {
     } catch (error) {
       if (!isStorageFailure(error)) throw error
     }
+  }
+
+  /** While the storage cannot say, the last one that was known. */
+  get progress(): LogProgress {
+    try {
+      this.#progress = this.#progressOfLog.read()
+    } catch (error) {
+      if (!isStorageFailure(error)) throw error
+    }
+    return this.#progress
   }
 
   get boot(): number {

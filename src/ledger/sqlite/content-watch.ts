@@ -1,0 +1,96 @@
+/**
+ * Whether the open file and its log have what was written here and nothing else. Between checkpoints nothing of the file changes; what changes is explained by a
+ * checkpoint, ours or another program's, or it is an overwrite. Rules: ledger.md "A ledger that is overwritten".
+ */
+
+import { type FileState, fileCanFollow, isEmpty, isSameFile, type LogState, logCanFollow, stateOfFile, stateOfLog } from './file-state.ts'
+import { canFollow } from './generation.ts'
+import type { LockedFile } from './lock.ts'
+import { isCheckpointed } from './log-progress.ts'
+import type { SqliteStore } from './store.ts'
+
+type Watched = Readonly<{ path: string; file: LockedFile }>
+type WatchedStore = Pick<SqliteStore, 'progress' | 'generations' | 'advanceGeneration'>
+
+export class ContentWatch {
+  readonly #watched: Watched
+  readonly #store: WatchedStore
+  #file: FileState
+  #log: LogState | undefined
+  /** As of the last look at which no checkpoint ran and all that had changed was explained. */
+  #known: Readonly<{ file: FileState; moved: number }>
+  #suspect: string | undefined
+
+  constructor(watched: Watched, store: WatchedStore) {
+    this.#watched = watched
+    this.#store = store
+    this.#file = this.#seen()
+    this.#known = { file: this.#file, moved: store.progress.moved }
+    this.#advance()
+  }
+
+  get file(): FileState {
+    return this.#file
+  }
+
+  /** Which log it is. */
+  get log(): LogState | undefined {
+    return this.#log
+  }
+
+  /** What changed and is not explained so far. */
+  get suspect(): string | undefined {
+    return this.#suspect
+  }
+
+  /**
+   * What was overwritten. `isOurs`: a checkpoint of ours runs, or every commit goes into the file at once. `mayAdvance`: a generation that is in the file may get
+   * its successor.
+   */
+  look({ isOurs, mayAdvance }: Readonly<{ isOurs: boolean; mayAdvance: boolean }>): string | undefined {
+    const { path } = this.#watched
+    const before = this.#file
+    // In this order: what a checkpoint changes behind one of these questions is explained by the next look's answers.
+    const { frames, moved } = this.#store.progress
+    const now = this.#seen()
+    const log = stateOfLog(logOf(path))
+    this.#file = now
+    if (!canFollow(before.generation, now.generation, this.#store.generations.newest) || !fileCanFollow(before, now)) return path
+    const isStill = isSameFile(now, before)
+    const suspect = this.#whatIsSuspect(now, log, { frames, moved, isOurs })
+    // At the second look of a file that stands still: until then some checkpoint may be at it.
+    if (suspect !== undefined && this.#suspect !== undefined && isStill && !isCheckpointed(path)) return suspect
+    this.#suspect = suspect
+    if (suspect !== undefined) return undefined
+    if (log !== undefined && log.id === this.#log?.id && !isEmpty(log)) this.#log = log
+    if ((isStill || isOurs) && !isCheckpointed(path)) this.#known = { file: now, moved }
+    if (mayAdvance && now.generation === this.#store.generations.newest) this.#advance()
+    return undefined
+  }
+
+  #whatIsSuspect(
+    now: FileState,
+    log: LogState | undefined,
+    { frames, moved, isOurs }: Readonly<{ frames: number; moved: number; isOurs: boolean }>,
+  ): string | undefined {
+    const { known, path } = { known: this.#known, path: this.#watched.path }
+    // A log begins anew only when all of it is in the file, the newest generation, too; by another program with any salt.
+    const isNewer = now.generation !== known.file.generation
+    if (log?.id === this.#log?.id && !logCanFollow(isNewer ? undefined : this.#log, log, frames, now)) return logOf(path)
+    return isOurs || isNewer || moved !== known.moved || isSameFile(now, known.file) ? undefined : path
+  }
+
+  /** The commit may begin the log anew. */
+  #advance(): void {
+    this.#store.advanceGeneration()
+    this.#log = stateOfLog(logOf(this.#watched.path))
+    const { moved } = this.#store.progress
+    if (isSameFile(this.#seen(), this.#known.file)) this.#known = { ...this.#known, moved }
+  }
+
+  #seen(): FileState {
+    return stateOfFile(this.#watched.file.handle)
+  }
+}
+
+export const logOf = (path: string): string => `${path}-wal`
