@@ -3,6 +3,7 @@
 import type { Config } from '../config/config.ts'
 import { openForReading, readProblem } from '../ledger/open-for-reading.ts'
 import { type PostgresPlace, placeText } from '../ledger/place.ts'
+import { isRoomy, type Room, roomFor, textOfRoom } from '../ledger/postgres/room.ts'
 import { type ServerFacts, serverFacts } from '../ledger/postgres/server-facts.ts'
 import { Report } from '../ledger/report.ts'
 import { type Finding, ledgerFinding, unopenedFinding } from './doctor-finding.ts'
@@ -26,6 +27,7 @@ export function postgresFindings(config: Config, place: PostgresPlace, { startWi
       server(facts),
       clock(facts, before + tookMs / 2, tookMs),
       nodes(facts),
+      connections(roomFor(db, place.connections)),
       ...plansLost(report.accounts.plans(), config),
     ]
   } catch (error) {
@@ -50,6 +52,12 @@ function clock({ now }: ServerFacts, at: number, tookMs: number): Finding {
   const detail = `${apartMs} ms apart from this machine's clock, within ${Math.ceil(tookMs)} ms`
   if (apartMs > CLOCK_WARNING_MS + tookMs) return { check: 'postgres clock', status: 'warning', detail: `${detail}: set both by NTP` }
   return { check: 'postgres clock', status: 'ok', detail }
+}
+
+function connections(room: Room): Finding {
+  const detail = textOfRoom(room)
+  if (isRoomy(room)) return { check: 'postgres connections', status: 'ok', detail }
+  return { check: 'postgres connections', status: 'warning', detail: `${detail}: raise max_connections, or run fewer processes` }
 }
 
 function nodes({ nodes: all }: ServerFacts): Finding {

@@ -56,6 +56,8 @@ type PostgresConfig = Readonly<{
   node: string
   /** How long a node that is not heard of keeps its name, its money and its requests in flight. */
   leaseMs: number
+  /** To Postgres, at most. */
+  connections: number
   /** Ed25519, PEM: what the variable holds that the file names; undefined: no statement can be signed. */
   statementKey: string | undefined
 }>

@@ -6,6 +6,7 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
+import { CONNECTIONS_MIN } from '../core/connections.ts'
 import type { LedgerConfig } from './config.ts'
 import { LEASE_MS, LEDGER_PATH } from './defaults.ts'
 import type { Environment } from './make-upstreams.ts'
@@ -18,7 +19,7 @@ export type LedgerPlace = Readonly<{ folder: string; env: Environment; needsKey:
 
 /** Every command reads the ledger, so its address is always looked for. Every mistake goes to `problems`; neither address nor key ever does. */
 export function makeLedger(
-  { path: file = LEDGER_PATH, url_env, statement_key_env, node, lease_ms }: NonNullable<ConfigFile['ledger']>,
+  { path: file = LEDGER_PATH, url_env, statement_key_env, node, lease_ms, connections }: NonNullable<ConfigFile['ledger']>,
   place: LedgerPlace,
   problems: ConfigProblem[],
 ): LedgerConfig {
@@ -29,11 +30,20 @@ export function makeLedger(
       problems.push({ path: 'ledger.statement_key_env', message: `${onlyBeside} keeps its key beside itself` })
     if (node !== undefined) problems.push({ path: 'ledger.node', message: `${onlyBeside} has one node` })
     if (lease_ms !== undefined) problems.push({ path: 'ledger.lease_ms', message: `${onlyBeside} has one node` })
+    if (connections !== undefined) problems.push({ path: 'ledger.connections', message: `${onlyBeside} is asked over none` })
     return { kind: 'sqlite', path }
   }
   const url = urlOf(url_env, place.env, problems)
   const statementKey = statement_key_env === undefined ? undefined : keyOf(statement_key_env, place, problems)
-  return { kind: 'postgres', path, url, node: node ?? ownName(), leaseMs: lease_ms ?? LEASE_MS, statementKey }
+  return {
+    kind: 'postgres',
+    path,
+    url,
+    node: node ?? ownName(),
+    leaseMs: lease_ms ?? LEASE_MS,
+    connections: connections ?? CONNECTIONS_MIN,
+    statementKey,
+  }
 }
 
 /** As people may read it: where it is, as whom, never with which password. */

@@ -1,6 +1,7 @@
 /** `tollgate.toml` as a shape: every name that may stand in it, and in `description` what is expected there. Rules: operator.md "Configuration". */
 
 import { type Static, Type } from '@sinclair/typebox'
+import { CONNECTIONS_MAX, CONNECTIONS_MIN } from '../core/connections.ts'
 import { KEPT_ANSWERS_BYTES_MIN, LIMITS, type Limits } from '../core/limits.ts'
 import { MODEL, PLAN, UPSTREAM } from './catalog-schema.ts'
 import { SIGN_UPS } from './config.ts'
@@ -98,6 +99,9 @@ export const CONFIG_FILE = Type.Object(
           node: Type.Optional(name),
           lease_ms: Type.Optional(
             Type.Integer({ minimum: 1_000, maximum: 600_000, description: 'a whole number of milliseconds from 1000 to 600000' }),
+          ),
+          connections: Type.Optional(
+            count(`a whole number from ${CONNECTIONS_MIN} to ${CONNECTIONS_MAX}`, CONNECTIONS_MAX, CONNECTIONS_MIN),
           ),
         },
         { ...CLOSED, description: 'a table, written [ledger]' },

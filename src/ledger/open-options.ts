@@ -32,6 +32,10 @@ export type LedgerOptions = Omit<Kept, Defaulted> &
     lockWaitMs?: number
     /** On Postgres: who serves does not start without a key where statements were signed by one. */
     needsStatementKey?: boolean
+    /** On Postgres: of how many processes on this machine this is one; default: of one. */
+    processes?: number
+    /** On Postgres: told in words when the connections of all do not fit while processes are replaced; absent: it is not looked at. */
+    onCrowded?: (room: string) => void
     /** On Postgres: the most that answers which nodes share may take; an account an eighth of it, and 8 MiB at most. Default 1 GiB. */
     sharedAnswersBytes?: number
     /** Whether a whole file is checked behind the start where it was left open; a command leaves that to the gateway that comes after it. */
@@ -58,6 +62,8 @@ export const withDefaults = ({
   lockWaitMs: _wait,
   checksFile: _checks,
   needsStatementKey: _needs,
+  processes: _processes,
+  onCrowded: _crowded,
   sharedAnswersBytes: _shared,
   ...options
 }: LedgerOptions): Kept => ({

@@ -15,6 +15,8 @@ export type PostgresPlace = Readonly<{
   node: string
   /** How long a node that is not heard of keeps its lane, its leases and its requests in flight. */
   leaseMs: number
+  /** To Postgres, at most; absent: the least. */
+  connections?: number
   /** Ed25519, PEM; undefined: no statement can be signed. */
   statementKey: string | undefined
 }>

@@ -304,12 +304,14 @@ test('every mistake is named with its path, what was expected and what was found
       /^ledger\.url_env: expected the database's address in the environment variable LEDGER_URL, which is not set$/,
     ],
     [
-      '[ledger]\nstatement_key_env = "KEY"\nnode = "a"\nlease_ms = 5000',
+      '[ledger]\nstatement_key_env = "KEY"\nnode = "a"\nlease_ms = 5000\nconnections = 8',
       /^ledger\.statement_key_env: expected url_env beside it/,
       /^ledger\.node: .*one node$/,
       /^ledger\.lease_ms: .*one node$/,
+      /^ledger\.connections: .*over none$/,
     ],
     ['[ledger]\nnode = "a/1"', /^ledger\.node: expected a name of up to 64 letters, .*found "a\/1"$/],
+    ['[ledger]\nconnections = 7', /^ledger\.connections: expected a whole number from 8 to 64, found 7$/],
     ['[ledger]\nlease_ms = 999', /^ledger\.lease_ms: expected a whole number of milliseconds from 1000 to 600000, found 999$/],
     [`[ledger]\nnode = "${'n'.repeat(65)}"`, /^ledger\.node: /],
     ['[limits]\nbody_bytes = 33554433', /^limits\.body_bytes: expected .* 33554432, found 33554433$/],
@@ -468,17 +470,32 @@ describe('secrets', () => {
 })
 
 describe('a ledger on Postgres', () => {
-  const toml = '[ledger]\npath = "own/x.db"\nurl_env = "LEDGER_URL"\nstatement_key_env = "KEY"\nnode = "web-1"\nlease_ms = 4000\n'
+  const toml =
+    '[ledger]\npath = "own/x.db"\nurl_env = "LEDGER_URL"\nstatement_key_env = "KEY"\nnode = "web-1"\nlease_ms = 4000\nconnections = 12\n'
   const url = 'postgres://me:hunter2@db.example.com:5433/toll?sslmode=require'
   const { privateKey } = generateKeyPairSync('ed25519')
   const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
   const der = privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64')
 
   test('address and key come from the environment, the key as PEM or its base64; the node has the name of the host', () => {
-    const expected = { kind: 'postgres' as const, path: join(folder, 'own/x.db'), url, node: 'web-1', leaseMs: 4_000, statementKey: pem }
+    const expected = {
+      kind: 'postgres' as const,
+      path: join(folder, 'own/x.db'),
+      url,
+      node: 'web-1',
+      leaseMs: 4_000,
+      connections: 12,
+      statementKey: pem,
+    }
     for (const KEY of [pem, der, `${der}\n`]) expect(good(toml, { env: { LEDGER_URL: url, KEY } }).ledger).toEqual(expected)
     const short = good('[ledger]\nurl_env = "LEDGER_URL"\n', { env: { LEDGER_URL: url } }).ledger
-    expect(short).toMatchObject({ node: hostname(), path: join(folder, 'data/tollgate.db'), leaseMs: 10_000, statementKey: undefined })
+    expect(short).toMatchObject({
+      node: hostname(),
+      path: join(folder, 'data/tollgate.db'),
+      leaseMs: 10_000,
+      connections: 8,
+      statementKey: undefined,
+    })
   })
 
   test('what is no address or no such key is named by its variable, and never shown', () => {

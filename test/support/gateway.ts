@@ -24,6 +24,7 @@ import { attempts, receipts } from '../../db/schema/requests.ts'
 import type { MailConfig, PaymentsConfig, UpstreamConfig } from '../../src/config/config.ts'
 import type { ConfigProblems } from '../../src/config/problems.ts'
 import type { Catalog, Model } from '../../src/core/catalog.ts'
+import { CONNECTIONS_MIN } from '../../src/core/connections.ts'
 import { displayOf, makeSecret } from '../../src/core/key.ts'
 import { LIMITS, type Limits } from '../../src/core/limits.ts'
 import { type Gateway, startGateway } from '../../src/gateway.ts'
@@ -309,7 +310,15 @@ function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<t
     ledger:
       postgres === undefined
         ? { kind: 'sqlite', path: ledgerPath }
-        : { kind: 'postgres', path: ledgerPath, node: 'n', leaseMs: 10_000, statementKey: undefined, ...postgres },
+        : {
+            kind: 'postgres',
+            path: ledgerPath,
+            node: 'n',
+            leaseMs: 10_000,
+            connections: CONNECTIONS_MIN,
+            statementKey: undefined,
+            ...postgres,
+          },
     limits: { ...LIMITS, requestsPerMinute: 100_000, concurrentRequests: 1_000, ...limits },
     upstreams: upstreams.map((baseUrl, index) => ({
       name: `upstream-${index}`,

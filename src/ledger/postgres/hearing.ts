@@ -15,6 +15,8 @@ export type HearingOptions = Readonly<{
   /** Listening has begun, or has begun again: what was said before may have been missed. */
   onMissed: () => void
   onBug: (bug: unknown) => void
+  /** Whose connection says the echoes; default: one of its own. */
+  speaker?: Pick<Session, 'ask'>
   echoMs?: number
   /** How long no echo comes until the connection is made anew. */
   patienceMs?: number
@@ -32,6 +34,7 @@ export class Hearing {
   readonly #patienceMs: number
   readonly #monotonicMs: () => number
   readonly #session: Session
+  readonly #speaker: Pick<Session, 'ask'>
   readonly #echoChannel = `tollgate echo ${crypto.randomUUID().replaceAll('-', '')}`
   /** When the echoes were sent that are not heard yet, by their numbers. */
   readonly #echoes = new Map<number, number>()
@@ -43,6 +46,8 @@ export class Hearing {
   /** What is still heard by a listener that was given up counts for nothing. */
   #ears: { isMine: boolean } | undefined
   #isListening = false
+  readonly #firstListening = Promise.withResolvers<undefined>()
+  #failure = new SessionFailure('', 'Postgres does not answer')
   #isClosed = false
 
   constructor(options: HearingOptions) {
@@ -51,10 +56,20 @@ export class Hearing {
     this.#patienceMs = options.patienceMs ?? PATIENCE_MS
     this.#monotonicMs = options.monotonicMs ?? (() => performance.now())
     this.#session = new Session({ url: options.url, name: options.name, limitMs: this.#patienceMs })
+    this.#speaker = options.speaker ?? this.#session
   }
 
   begin(): void {
     this.#schedule(0)
+  }
+
+  /** Resolves when it listens for the first time; with why it does not, when that takes too long. */
+  async untilListening(limitMs: number): Promise<SessionFailure | undefined> {
+    const { promise: late, resolve } = Promise.withResolvers<SessionFailure>()
+    const timer = setTimeout(() => resolve(this.#failure), limitMs)
+    const failure = await Promise.race([this.#firstListening.promise, late])
+    clearTimeout(timer)
+    return failure
   }
 
   /**
@@ -91,8 +106,9 @@ export class Hearing {
     const startedMs = this.#monotonicMs()
     try {
       if (!this.#isListening) await this.#listen()
-      await this.#sayEcho()
+      if (!this.#isClosed) await this.#sayEcho()
     } catch (error) {
+      if (error instanceof SessionFailure) this.#failure = error
       this.#loseListener()
       throw error
     } finally {
@@ -120,6 +136,7 @@ export class Hearing {
       ifMine(() => this.#echoes.clear()),
     )
     this.#isListening = true
+    this.#firstListening.resolve(undefined)
     this.#listeningSinceMs = this.#monotonicMs()
   }
 
@@ -133,7 +150,7 @@ export class Hearing {
   async #sayEcho(): Promise<void> {
     const number = ++this.#lastEcho
     this.#echoes.set(number, this.#monotonicMs())
-    await this.#session.ask('SELECT pg_notify($1, $2)', [this.#echoChannel, `${number}`])
+    await this.#speaker.ask('SELECT pg_notify($1, $2)', [this.#echoChannel, `${number}`])
   }
 
   #onMessage(text: string): void {

@@ -5,6 +5,8 @@
 
 import { openPostgres } from '../../../db/postgres/open.ts'
 import { problemOf } from '../../../db/problem.ts'
+import { CONNECTIONS_MIN, connectionsOf } from '../../core/connections.ts'
+import type { Connection } from '../connection.ts'
 import { GroupCommit } from '../group-commit.ts'
 import type { Ears, FromKeeper } from '../keeper.ts'
 import { type LedgerOptions, type OpenedLedger, withDefaults } from '../open-options.ts'
@@ -18,20 +20,20 @@ import { migrateDatabase } from './migrate.ts'
 import { LedgerNode } from './node.ts'
 import { takeStatementKey } from './noted-key.ts'
 import { connectTo, type Reachable, whileAsking } from './reach.ts'
+import { isRoomy, roomFor, textOfRoom } from './room.ts'
 import { Session, SessionFailure } from './session.ts'
 import { takeSpillPlaces } from './spill-places.ts'
 
 /** Of a statement of the heartbeat: well within a quarter of the shortest term. */
 const BEAT_MS_MAX = 2_000
 const JOIN_MS = 10_000
+const LISTEN_MS = 5_000
 const JOIN_PAUSE_MS = 100
 /** Of a claim, and of keeping an answer of megabytes. */
 const ANSWER_MS_MAX = 5_000
-const ANSWERERS = 4
 
 /** Of a limit that is asked for; then the node lets in its part of it. */
 const LIMIT_MS_MAX = 250
-const LIMITERS = 2
 
 export async function openLedger({
   place,
@@ -56,23 +58,24 @@ async function openAsNode(
   const { startWire: _, ...plain } = place
   const given = withDefaults(options)
   const wires: Wires = { tell: () => undefined, ears: undefined, keeper: undefined }
-  const node = nodeOf(place, given, wires)
+  const named = (what: string, limitMs: number, connections = 1): Session =>
+    new Session({ url: place.url, name: `tollgate ${place.node} ${what}`, limitMs, connections })
+  const session = named('node', Math.min(BEAT_MS_MAX, place.leaseMs / 4))
+  const node = nodeOf(place, session, given, wires)
   const refused = await joined(node)
   if (refused !== undefined) {
     return { problem: 'unwritable', message: `${placeText(place)}: this process cannot be a node of it (${refused.message})` }
   }
   const onBug = (bug: unknown): void => given.onFault({ problem: 'what nodes share failed by a bug', bug })
-  const hearing = hearingOf(place, node, wires, onBug)
+  const hearing = hearingOf(place, { node, session }, wires, onBug)
+  const connections = connectionsOf(place.connections ?? CONNECTIONS_MIN)
   const answers = new PostgresAnswers({
-    session: new Session({ url: place.url, name: `tollgate ${place.node} answers`, limitMs: ANSWER_MS_MAX, connections: ANSWERERS }),
+    session: named('answers', ANSWER_MS_MAX, connections.answers),
     identity: () => node.identity,
     bytesMax: options.sharedAnswersBytes,
     onBug,
   })
-  const limits = new PostgresLimits(
-    new Session({ url: place.url, name: `tollgate ${place.node} limits`, limitMs: LIMIT_MS_MAX, connections: LIMITERS }),
-    () => node.identity,
-  )
+  const limits = new PostgresLimits(named('limits', LIMIT_MS_MAX, connections.limits), () => node.identity)
   const ledger = new GroupCommit({
     ...given,
     place: () => ({ ...plain, identity: node.identity, spills }),
@@ -83,6 +86,11 @@ async function openAsNode(
     },
   })
   const opened = await ledger.start()
+  const deaf = 'recovered' in opened ? await hearing.untilListening(LISTEN_MS) : undefined
+  if (deaf !== undefined) {
+    await ledger.close()
+    return { problem: 'unwritable', message: `${placeText(place)}: this process hears nothing of the others (${deaf.message})` }
+  }
   if ('recovered' in opened) {
     const shared = {
       answers,
@@ -101,10 +109,16 @@ async function openAsNode(
 /** What is there once the ledger is made, which the node that comes before it tells. */
 type Wires = { tell: (message: FromKeeper) => void; ears: Ears | undefined; keeper: NodeKeeper | undefined }
 
-const hearingOf = (place: PostgresPlace, node: LedgerNode, wires: Wires, onBug: (bug: unknown) => void): Hearing =>
+const hearingOf = (
+  place: PostgresPlace,
+  { node, session }: Readonly<{ node: LedgerNode; session: Session }>,
+  wires: Wires,
+  onBug: (bug: unknown) => void,
+): Hearing =>
   new Hearing({
     url: place.url,
     name: `tollgate ${place.node} hears`,
+    speaker: session,
     onMessage(message) {
       // Its own changes are known where they were made.
       if (message.lane !== node.identity?.lane) wires.ears?.onMessage(message)
@@ -137,27 +151,35 @@ function spillsAt(path: string): ReturnType<typeof takeSpillPlaces> | OpenProble
 }
 
 /** This thread stands still for it: nothing else is to do before the ledger is there. */
-function prepare(place: Reachable, { create, onMigration, needsStatementKey = false }: LedgerOptions): OpenProblem | undefined {
+function prepare(place: Reachable, options: LedgerOptions): OpenProblem | undefined {
+  const { create, onMigration, needsStatementKey = false } = options
   const db = connectTo(place, 'write', 'opens')
   try {
-    return whileAsking(
-      place,
-      () =>
-        openPostgres(db, placeText(place), create ? 'create' : 'write', {
-          migrate: onMigration && (() => migrateDatabase(place, onMigration)),
-        }) ?? (needsStatementKey ? takeStatementKey(db, place) : undefined),
-    )
+    return whileAsking(place, () => {
+      const migrate = onMigration && (() => migrateDatabase(place, onMigration))
+      const problem =
+        openPostgres(db, placeText(place), create ? 'create' : 'write', { migrate }) ??
+        (needsStatementKey ? takeStatementKey(db, place) : undefined)
+      if (problem === undefined) tellCrowded(db, place, options)
+      return problem
+    })
   } finally {
     db.close()
   }
 }
 
+function tellCrowded(db: Connection, { node, connections }: Reachable, { processes, onCrowded }: LedgerOptions): void {
+  if (onCrowded === undefined) return
+  const room = roomFor(db, connections, { name: node, count: processes ?? 1 })
+  if (!isRoomy(room)) onCrowded(textOfRoom(room))
+}
+
 function nodeOf(
   place: PostgresPlace,
+  session: Session,
   { bootId, now, onFault }: Pick<ReturnType<typeof withDefaults>, 'bootId' | 'now' | 'onFault'>,
   wires: Wires,
 ): LedgerNode {
-  const session = new Session({ url: place.url, name: `tollgate ${place.node} node`, limitMs: Math.min(BEAT_MS_MAX, place.leaseMs / 4) })
   let boots = 0
   return new LedgerNode(
     {

@@ -1,14 +1,14 @@
 /**
- * The people's store in Postgres: the schema `people` of the database that the ledger is in, over a few connections of its own, so that pages wait for pages only.
+ * The people's store in Postgres: the schema `people` of the database that the ledger is in, over two connections of its own, so that pages wait for pages only.
  * It is connected to with the first question, and again after it was away. Bun's client is named where it is used, never imported: that loads it, some 5 ms of CPU at
  * each start on a file. Rules: pages.md "People".
  */
 
 import type { SQL, TransactionSQL } from 'bun'
+import { PEOPLE_CONNECTIONS } from '../../core/connections.ts'
 import { type Answer, type Given, PeopleAway, type PeopleSql, type PeopleStore, sqlOver, type Value } from '../people-sql.ts'
 import { migrate } from './migrate.ts'
 
-const CONNECTIONS_MAX = 8
 /** Nobody on a page waits longer, and a node that stands still lets go what it holds. */
 const TIMEOUT_S = 10
 /** A drain waits no longer for a database that says nothing. */
@@ -16,14 +16,15 @@ const CLOSE_S = 2
 
 type Asked = Pick<SQL | TransactionSQL, 'unsafe'>
 
-export function postgresPeople(url: string): PeopleStore {
+export function postgresPeople(url: string, node = ''): PeopleStore {
   const timeout = String(TIMEOUT_S * 1_000)
   const pool = new Bun.SQL({
     url,
-    max: CONNECTIONS_MAX,
+    max: PEOPLE_CONNECTIONS,
     bigint: true,
     connectionTimeout: TIMEOUT_S,
     connection: {
+      application_name: `tollgate ${node} people`,
       search_path: 'people',
       // Whoever has waited for a lock sees what its holder wrote.
       default_transaction_isolation: 'read committed',
