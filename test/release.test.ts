@@ -54,7 +54,8 @@ test('every system that the README installs on is a target, and every target is 
   expect(TARGETS.map(({ name }) => name)).toEqual([...new Set(TARGETS.map(({ name }) => name))])
 })
 
-test('the line that installs unpacks what has the sum that is published, and nothing else', async () => {
+const canInstall = process.platform === 'linux' && Bun.which('curl') !== null
+test.skipIf(!canInstall)('the line that installs unpacks what has the sum that is published, and nothing else', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-install-'))
   const from = 'https://github.com/OWNER/tollgate/releases/latest/download'
   const line = (await read('README.md')).split('\n').find((one) => one.includes(`${from}/{$F,${SUMS}}`)) ?? ''
