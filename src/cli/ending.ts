@@ -1,0 +1,38 @@
+/**
+ * The end of the process once its work is done: whatever was left behind, a thread or a timer, it ends with its exit code, and what somebody still reads of its output is
+ * not lost by that. Rules: operator.md "Commands".
+ */
+
+const LINGER_MS = 5_000
+
+type Sink = Readonly<{ write(text: string, done: () => void): unknown }>
+
+export class Output {
+  readonly #sink: Sink
+  #unread = 0
+
+  constructor(sink: Sink) {
+    this.#sink = sink
+  }
+
+  write(text: string): void {
+    this.#unread++
+    this.#sink.write(text, () => {
+      this.#unread--
+    })
+  }
+
+  get isRead(): boolean {
+    return this.#unread === 0
+  }
+}
+
+/** At once where nothing is left; else after `lingerMs`, and after that as soon as all output is read. */
+export function endWith(exitCode: number, outputs: readonly Pick<Output, 'isRead'>[], lingerMs = LINGER_MS): void {
+  process.exitCode = exitCode
+  const look = (): void => {
+    if (outputs.every(({ isRead }) => isRead)) process.exit()
+    setTimeout(look, lingerMs).unref()
+  }
+  setTimeout(look, lingerMs).unref()
+}
