@@ -136,7 +136,8 @@ function sayCredited(
 function listAccounts(context: CommandContext, { name, state, limit, cursor }: ListOptions): ExitCode | Stop {
   const isActive = state === undefined ? undefined : state === 'live'
   const page = readReport(context, ({ accounts }) => accounts.accounts({ name, isActive, after: cursor, limit }))
-  return isStop(page) ? page : sayPage(context, page, accountDocument, accountTable)
+  const isPart = (name ?? state ?? cursor) !== undefined
+  return isStop(page) ? page : sayPage(context, page, accountDocument, (rows) => accountTable(rows, isPart))
 }
 
 async function showAccount(context: CommandContext, name: string): Promise<ExitCode | Stop> {
@@ -185,7 +186,8 @@ const accountFacts = (account: AccountReport): readonly (readonly [string, strin
   ['created', timeText(account.createdAt)],
 ]
 
-const accountTable = (accounts: readonly AccountReport[]): string =>
+/** `isPart`: of all accounts, by a filter or a cursor. */
+const accountTable = (accounts: readonly AccountReport[], isPart: boolean): string =>
   tableText(
     ['ID', 'NAME', 'BALANCE', 'CREDITED', 'SPENT', 'HELD', 'KEYS', 'STATE'],
     accounts.map((account) => [
@@ -198,5 +200,5 @@ const accountTable = (accounts: readonly AccountReport[]): string =>
       String(account.keyCount),
       stateText(account),
     ]),
-    'There are no accounts yet: `tollgate accounts create NAME` makes one.',
+    isPart ? 'No account was found.' : 'There are no accounts yet: `tollgate accounts create NAME` makes one.',
   )

@@ -106,9 +106,9 @@ const answerBody = (model: string): string => JSON.stringify({ model, max_tokens
 
 type Answer = Readonly<{ status: number; json: unknown; error: string }>
 
-/** What came back; a text: why nothing did. Its words are the upstream's, but for our key. */
+/** What came back; a text: why nothing did. Its words are the upstream's, but for what we let ourselves in with. */
 async function post(upstream: UpstreamConfig, path: string, body: string, timeoutMs: number): Promise<Answer | string> {
-  const { baseUrl, proxyUrl, apiKey } = upstream
+  const { baseUrl, proxyUrl } = upstream
   try {
     const response = await fetch(`${baseUrl}${path}`, {
       method: 'POST',
@@ -120,13 +120,16 @@ async function post(upstream: UpstreamConfig, path: string, body: string, timeou
     })
     const text = await response.text()
     const json = parse(text)
-    const message = errorOfBody(text)?.message ?? ''
-    const error = (message === '' ? '' : `: ${message}`).slice(0, ERROR_CHARS_MAX)
-    return { status: response.status, json, error: apiKey === undefined ? error : error.replaceAll(apiKey, '***') }
+    const message = withoutSecrets(errorOfBody(text)?.message ?? '', upstream)
+    return { status: response.status, json, error: (message === '' ? '' : `: ${message}`).slice(0, ERROR_CHARS_MAX) }
   } catch (error) {
     return `${baseUrl} does not answer (${error instanceof Error ? error.name : 'unknown'})`
   }
 }
+
+/** Before it is cut, which could leave half of one. Headers of its own may be a password, too. */
+const withoutSecrets = (text: string, { apiKey = '', headers }: UpstreamConfig): string =>
+  [apiKey, ...Object.values(headers)].reduce((left, secret) => (secret === '' ? left : left.replaceAll(secret, '***')), text)
 
 function refused(answer: Answer, id: string): Learnt {
   const { status, error } = answer

@@ -45,7 +45,8 @@ export const keyFacts = (key: KeyReport, now: number): readonly (readonly [strin
   ['created', timeText(key.createdAt)],
 ]
 
-export const keyTable = (keys: readonly KeyReport[], now: number): string =>
+/** `isPart`: of all keys, by a filter or a cursor. */
+export const keyTable = (keys: readonly KeyReport[], now: number, isPart: boolean): string =>
   tableText(
     ['ID', 'NAME', 'KEY', 'ACCOUNT', 'PLAN', 'BALANCE', 'SPENT', 'LIMIT', 'EXPIRES', 'STATE'],
     keys.map((key) => [
@@ -60,5 +61,5 @@ export const keyTable = (keys: readonly KeyReport[], now: number): string =>
       timeText(key.expiresAt),
       stateOf(key, now),
     ]),
-    'There are no keys yet: `tollgate keys create --balance 25` makes one.',
+    isPart ? 'No key was found.' : 'There are no keys yet: `tollgate keys create --balance 25` makes one.',
   )

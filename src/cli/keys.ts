@@ -146,13 +146,14 @@ function listKeys(context: CommandContext, { account: accountName, name, state, 
   if (isStop(account)) return account
   const now = context.environment.now()
   const query = { accountId: account?.id, name, state, now, after: cursor, limit }
+  const isPart = (accountName ?? name ?? state ?? cursor) !== undefined
   const page = readReport(context, ({ accounts }) => accounts.keys(query))
   if (isStop(page)) return page
   return sayPage(
     context,
     page,
     (key) => keyDocument(key, now),
-    (keys) => keyTable(keys, now),
+    (keys) => keyTable(keys, now, isPart),
   )
 }
 

@@ -89,6 +89,18 @@ test('what is wrong with each upstream and model is told apart, and what works c
   expect((await examine(upstream('a', 'http://127.0.0.1:1') + both, '--no-network')).found).toEqual([])
 })
 
+test('what an upstream repeats of our key and of its own headers is not shown, where its words are cut neither', async () => {
+  for (const before of [0, 170, 180, 190, 195]) {
+    const echo = serve(({ headers }) =>
+      error(401, 'authentication_error', `${'x'.repeat(before)} ${headers.get('x-api-key')} ${headers.get('x-team')}`),
+    )
+    const toml = upstream('a', echo.url, 'api_key_env = "WRONG"\nheaders = { "x-team" = "team-pass-1234" }') + model('m', ['a'])
+    const { found } = await examine(toml)
+    expect(found).toHaveLength(1)
+    expect(JSON.stringify(found)).not.toMatch(/wrong-|team-/)
+  }
+})
+
 test('a server of another kind, one without counts, a busy one and one that counts nothing', async () => {
   const html = serve(() => new Response('<html>', { headers: { 'content-type': 'text/html' } }))
   const bare = serve(({ path, body }) =>

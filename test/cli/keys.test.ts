@@ -207,6 +207,8 @@ describe('keys', () => {
     const first = await listed('--name', 'app', '--limit', '2')
     const second = await listed('--name', 'app', '--limit', '2', '--cursor', first.cursor ?? '')
     expect([first.names, second]).toEqual([['app-4', 'app-3'], { names: ['App-2', 'app-1'], cursor: null }])
+    expect((await place.run('keys', 'list', '--name', 'nobody')).out).toBe('No key was found.\n')
+    expect((await place.run('accounts', 'list', '--name', 'nobody')).out).toBe('No account was found.\n')
     expect(await place.run('keys', 'list', '--account', 'nobody')).toMatchObject({ code: 2 })
     expect(await place.run('keys', 'list', '--state', 'gone')).toMatchObject({ code: 2 })
   })
