@@ -3,10 +3,15 @@
  * keep all of it for a client that does not read. A small one fits into what the kernel takes anyway. Rules: requests.md "Memory of bodies".
  */
 
+import type { Refusal } from '../core/refusal.ts'
 import type { BodyLease } from './body-memory.ts'
 
 const SMALL_BYTES_MAX = 256 * 1024
 const PIECE_BYTES = 64 * 1024
+
+/** The same of an answer that is given again. Nobody pays for it once more, and it can be asked for again: one that has no room is refused. */
+export const repeatedBody = (bytes: Uint8Array, lease: BodyLease): ReturnType<typeof answerBody> | Refusal =>
+  (bytes.byteLength > SMALL_BYTES_MAX ? lease.growRepetition(bytes.byteLength) : undefined) ?? answerBody(bytes, lease)
 
 /** Of a large answer `lease` keeps its bytes beyond its own release. */
 export function answerBody(bytes: Uint8Array, lease: BodyLease): Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> {

@@ -28,6 +28,8 @@ export type BodyLease = Readonly<{
    * been paid for upstream, so it is not refused. One of an account's answers is always read. The refusal when the pool is full.
    */
   growAnswer(bytes: number): Refusal | Promise<void> | undefined
+  /** The same for an answer that is there and can be asked for again: the refusal when it does not fit, and then nothing has changed. */
+  growRepetition(bytes: number): Refusal | undefined
   /**
    * The answer, of so many bytes as it is sent, stays when the rest is given back; the function gives it back, too. Translated it may be larger than it came,
    * and pass the pool by as much: it has been paid for.
@@ -124,6 +126,13 @@ export class BodyMemory {
         this.#take(accountId, more)
         answer = bytes
         return bytes > LITTLE_BYTES ? this.#answers.turn(accountId, reading) : undefined
+      },
+      growRepetition: (bytes) => {
+        const refusal = this.#refuse(accountId, bytes - answer)
+        if (refusal !== undefined) return refusal
+        this.#take(accountId, bytes - answer)
+        answer = bytes
+        return undefined
       },
       keepAnswer: (bytes) => {
         this.#take(accountId, bytes - answer)

@@ -7,7 +7,7 @@ import type { KeyRecord } from '../core/key.ts'
 import { toUsdText, ZERO } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { RelayParts } from './admitted.ts'
-import { answerBody } from './answer-body.ts'
+import { repeatedBody } from './answer-body.ts'
 import { addBalance, answerHeaders } from './answer-headers.ts'
 import type { BodyLease } from './body-memory.ts'
 import { type Connection, type Exchange, ownerOf } from './exchange.ts'
@@ -50,10 +50,12 @@ export async function answerRepetition(asking: Asking, { key, of, lease }: Repet
 
 async function replayed(repeating: Repeating, { head, bytes }: ShownAnswer, lease: BodyLease): Promise<Response> {
   const { exchange, key, connection } = repeating
-  exchange.end({ status: head.status, replayOf: head.requestId, ...ownerOf(key, connection.client) })
-  connection.restore()
   const headers = { 'content-type': head.contentType, 'cache-control': 'no-store', ...(await headersOf(repeating, head.requestId)) }
-  return new Response(answerBody(bytes, lease), { status: head.status, headers })
+  connection.restore()
+  const body = repeatedBody(bytes, lease)
+  if (body instanceof Refusal) return exchange.refuse(body, connection.origin, ownerOf(key, connection.client))
+  exchange.end({ status: head.status, replayOf: head.requestId, ...ownerOf(key, connection.client) })
+  return new Response(body, { status: head.status, headers })
 }
 
 /** The first one's error, once. */
