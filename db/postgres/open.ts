@@ -6,8 +6,8 @@
 import type { Access } from '../open.ts'
 import { type DatabaseProblem, versionProblem } from '../problem.ts'
 import { findLedger, MIGRATIONS, makeTables, type Runs } from './migrations.ts'
+import { SERVER_VERSIONS } from './server-versions.ts'
 
-const VERSION_MIN = 14
 /** Without them a crash of the server loses what was told to be kept. */
 const NEVER_OFF = ['fsync', 'full_page_writes', 'synchronous_commit'] as const
 
@@ -52,7 +52,7 @@ function problemOfServer(db: Runs, access: Access): string | undefined {
     )
     .get()
   if (server === null) throw new Error('Postgres says nothing of itself')
-  if (server.version < VERSION_MIN) return `Postgres ${server.version} is older than ${VERSION_MIN}`
+  if (server.version < SERVER_VERSIONS.min) return `it is Postgres ${server.version}; a ledger needs ${SERVER_VERSIONS.min} or newer`
   if (server.encoding !== 'UTF8') return `its encoding is ${server.encoding}, not UTF8`
   if (access === 'read') return undefined
   if (server.isStandby === 1n) return 'it is a standby, which takes no writes'

@@ -1,5 +1,6 @@
 /** What `tollgate doctor` looks at in a ledger on Postgres: the server's settings and clock, the nodes, and what `verify` finds. Rules: operator.md "Commands". */
 
+import { SERVER_VERSIONS } from '../../db/postgres/server-versions.ts'
 import type { Config } from '../config/config.ts'
 import { openForReading, readProblem } from '../ledger/open-for-reading.ts'
 import { type PostgresPlace, placeText } from '../ledger/place.ts'
@@ -24,7 +25,7 @@ export function postgresFindings(config: Config, place: PostgresPlace, { startWi
     const tookMs = now() - before
     return [
       ledgerFinding(placeText(place), report.verify().length),
-      server(facts),
+      serverFinding(facts),
       clock(facts, before + tookMs / 2, tookMs),
       nodes(facts),
       connections(roomFor(db, place.connections)),
@@ -37,13 +38,21 @@ export function postgresFindings(config: Config, place: PostgresPlace, { startWi
   }
 }
 
-function server({ version, settings }: ServerFacts): Finding {
+export function serverFinding({ version, settings }: Pick<ServerFacts, 'version' | 'settings'>): Finding {
   const off = Object.entries(settings).filter(([, value]) => value === 'off')
   const texts = Object.entries(settings).map(([name, value]) => `${name} ${value}`)
   const detail = `Postgres ${version}, ${texts.join(', ')}`
-  return off.length === 0
+  if (off.length > 0) {
+    return { check: 'postgres', status: 'problem', detail: `${detail}: what is charged could be lost when the server stops` }
+  }
+  const isTried = Number.parseInt(version, 10) <= SERVER_VERSIONS.max
+  return isTried
     ? { check: 'postgres', status: 'ok', detail }
-    : { check: 'postgres', status: 'problem', detail: `${detail}: what is charged could be lost when the server stops` }
+    : {
+        check: 'postgres',
+        status: 'warning',
+        detail: `${detail}: this program was tried on ${SERVER_VERSIONS.min} to ${SERVER_VERSIONS.max}`,
+      }
 }
 
 /** `at`: by our clock, when the server was asked. */

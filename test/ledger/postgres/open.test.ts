@@ -1,6 +1,6 @@
 /** A database is made a ledger once, whoever comes at the same time; what is not sound, foreign or of another version is refused and stays as it is. */
 
-import { expect } from 'bun:test'
+import { expect, test } from 'bun:test'
 import type { Access } from '../../../db/open.ts'
 import { SCHEMA_VERSION } from '../../../db/postgres/migrations.ts'
 import { openPostgres } from '../../../db/postgres/open.ts'
@@ -95,6 +95,17 @@ postgresTest('a server that would not keep what it promised, or takes no writes,
     await until(() => admin.query<{ now: string }, []>(`SELECT current_setting('${setting}') AS now`).get()?.now === 'on')
   }
   close(db, admin)
+})
+
+test('a server that is older than any that is tried is refused before anything else is asked, also to be read', () => {
+  const query = () => ({ get: () => ({ version: 13n, encoding: 'UTF8', isStandby: 0n, fsync: 'on' }) })
+  const old = { query, run: () => expect.unreachable(), transaction: () => expect.unreachable() } as unknown as Connection
+  for (const access of ['create', 'write', 'read'] as const) {
+    expect(open(old, access)).toEqual({
+      problem: 'unwritable',
+      message: 'Postgres here/test: it is Postgres 13; a ledger needs 14 or newer',
+    })
+  }
 })
 
 postgresTest('a role that may not make it, or not write it, is told so', async () => {

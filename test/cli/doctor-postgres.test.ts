@@ -1,0 +1,63 @@
+/** `tollgate doctor` of a ledger on Postgres: a sound one on a server that is tried is in order, and what the server lacks is said. Rules: operator.md "Commands". */
+
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { SERVER_VERSIONS } from '../../db/postgres/server-versions.ts'
+import { serverFinding } from '../../src/cli/doctor-postgres.ts'
+import { postgres, postgresTest } from '../support/postgres.ts'
+import { connectPostgres, createPostgresLedger } from '../support/postgres-connection.ts'
+import { Workplace } from './run.ts'
+
+setDefaultTimeout(60_000)
+const SETTINGS = { fsync: 'on', full_page_writes: 'on', synchronous_commit: 'on' } as const
+let place: Workplace
+beforeEach(() => {
+  place = new Workplace()
+})
+afterEach(() => place.remove())
+
+const look = async (url: string): Promise<Record<string, unknown>> => {
+  place.now = Date.now()
+  place.write('tollgate.toml', '[ledger]\nurl_env = "LEDGER_URL"\n')
+  place.env = { LEDGER_URL: url }
+  const { data } = JSON.parse((await place.run('doctor', '--no-network', '--json')).out) as { data: { check: string }[] }
+  return Object.fromEntries(data.map(({ check, ...found }) => [check, found]))
+}
+
+postgresTest('a sound ledger on this server is in order, in all that Postgres says of it', async () => {
+  expect(await look(await createPostgresLedger())).toMatchObject({
+    ledger: { status: 'ok' },
+    postgres: {
+      status: 'ok',
+      detail: expect.stringMatching(/^Postgres 1[4-8]\.\d+.*, fsync on, full_page_writes on, synchronous_commit on$/),
+    },
+    'postgres clock': { status: 'ok' },
+    nodes: { status: 'ok', detail: 'none is running on this ledger' },
+  })
+})
+
+postgresTest('a ledger that was changed, and a commit that is told before it is kept, are problems', async () => {
+  const url = await createPostgresLedger()
+  const admin = connectPostgres(postgres().asSuperuser(url))
+  try {
+    admin.run(`DROP INDEX ledger.receipts_key; ALTER DATABASE ${new URL(url).pathname.slice(1)} SET synchronous_commit = off`)
+  } finally {
+    admin.close()
+  }
+  expect(await look(url)).toMatchObject({
+    ledger: { status: 'problem', detail: expect.stringContaining('1 rows differ') },
+    postgres: { status: 'problem', detail: expect.stringContaining('synchronous_commit off: what is charged could be lost') },
+  })
+})
+
+test('a server that is newer than those that are tried is a warning', () => {
+  const { min, max } = SERVER_VERSIONS
+  expect([`${min}.0`, `${max}.4 (Debian 18.4-1)`].map((version) => serverFinding({ version, settings: SETTINGS }).status)).toEqual([
+    'ok',
+    'ok',
+  ])
+  expect(serverFinding({ version: `${max + 1}beta1`, settings: SETTINGS })).toEqual({
+    check: 'postgres',
+    status: 'warning',
+    detail: `Postgres ${max + 1}beta1, fsync on, full_page_writes on, synchronous_commit on: this program was tried on ${min} to ${max}`,
+  })
+})
