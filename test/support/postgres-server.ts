@@ -26,6 +26,8 @@ export type Postgres = Readonly<{
    * to which nobody may be connected meanwhile.
    */
   createDatabase(like?: string): Promise<string>
+  /** What makes a database as a copy of this one, for a statement that makes it. */
+  copyOf(database: string): string
   /** The address of the same database for a superuser. */
   asSuperuser(url: string): string
   /** Connections end a moment after they are closed; a database is copied only when there is none. */
@@ -101,16 +103,17 @@ async function untilStarted<Result>(folder: string, start: () => Promise<Result>
 
 function serve(folder: string, port: number, settings: readonly string[]): Postgres {
   const data = join(folder, 'data')
+  // Copying its files takes half of what logging its pages does, and is what there was before.
+  const strategy = versionIn(data) < STRATEGY_VERSION_MIN ? '' : ' STRATEGY file_copy'
+  const copyOf = (database: string): string => `TEMPLATE ${database}${strategy}`
   return {
     port,
+    copyOf,
     pid: () => serverOf(data),
     log: () => readFileSync(join(data, 'log'), 'utf8'),
     createDatabase: async (like) => {
       const name = `test_${crypto.randomUUID().replaceAll('-', '')}`
-      // Copying its files takes half of what logging its pages does, and is what there was before.
-      const strategy = versionIn(data) < STRATEGY_VERSION_MIN ? '' : 'STRATEGY file_copy'
-      const template = like === undefined ? 'template1' : databaseOf(like)
-      await asSuperuser(port, `CREATE DATABASE ${name} OWNER tollgate TEMPLATE ${template} ${strategy}`)
+      await asSuperuser(port, `CREATE DATABASE ${name} OWNER tollgate ${copyOf(like === undefined ? 'template1' : databaseOf(like))}`)
       return urlOf('tollgate', port, name)
     },
     asSuperuser: (url) => urlOf('postgres', port, databaseOf(url)),

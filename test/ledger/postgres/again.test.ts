@@ -20,7 +20,7 @@ async function databases(): Promise<() => string> {
   const server = connectPostgres(admin.href)
   return () => {
     const name = `test_${crypto.randomUUID().replaceAll('-', '')}`
-    server.run(`CREATE DATABASE ${name} OWNER ${model.username} TEMPLATE ${model.pathname.slice(1)} STRATEGY file_copy`)
+    server.run(`CREATE DATABASE ${name} OWNER ${model.username} ${postgres().copyOf(model.pathname.slice(1))}`)
     return Object.assign(new URL(model), { pathname: `/${name}` }).href
   }
 }

@@ -11,6 +11,7 @@ import { ACT, createKey, holdRequest, makeFolder, NOW, openMachine, operateTask,
 import { asking } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { connectPostgres, startWire } from '../../support/postgres-connection.ts'
+import { tableScans } from '../../support/table-scans.ts'
 import { startThread } from '../../support/threads.ts'
 import { until } from '../../support/until.ts'
 
@@ -254,13 +255,7 @@ postgresTest('neither an operation nor a look at locked rows reads all accounts'
   machine.ask(operateTask(createKey('key_a', { balanceUsd: '10' })))
   // As where there are many.
   machine.db.query('SET enable_seqscan = off').run()
-  const scans = () => {
-    machine.db.query('SELECT pg_stat_force_next_flush()').get()
-    machine.db.query('SELECT 1').get()
-    return machine.db
-      .query("SELECT relname, seq_scan FROM pg_stat_user_tables WHERE relname IN ('accounts', 'keys') ORDER BY relname")
-      .all()
-  }
+  const scans = () => tableScans(machine.db, ['accounts', 'keys'])
   const before = scans()
   const release = { number: 1, accountNumber: 1, accountRunsPicos: ZERO, keyNumber: 1, keyRunsPicos: null }
   const disabled = { kind: 'setKeyActive', keyId: 'key_a', isActive: false, now: NOW } as const

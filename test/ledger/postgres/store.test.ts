@@ -27,6 +27,7 @@ import {
 import { asking } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { fenceAll } from '../../support/stores.ts'
+import { tableScans } from '../../support/table-scans.ts'
 import { startThread } from '../../support/threads.ts'
 import { until } from '../../support/until.ts'
 import type { Settles } from './settles.ts'
@@ -296,14 +297,7 @@ const WAIVED = (requestId: string): string => `${requestId} was settled after it
 
 postgresTest('a settle finds each row by an index, however small the tables were when its plan was made', async () => {
   const machine = await open()
-  const scans = () => {
-    machine.db.run('SELECT pg_stat_force_next_flush()')
-    return machine.db
-      .query(
-        "SELECT relname, seq_scan FROM pg_stat_user_tables WHERE relname IN ('receipts', 'accounts', 'keys', 'price_versions', 'usage_daily') ORDER BY 1",
-      )
-      .values()
-  }
+  const scans = () => tableScans(machine.db, ['receipts', 'accounts', 'keys', 'price_versions', 'usage_daily'])
   const groups = Array.from({ length: 20 }, (_, n) => ['a', 'b', 'c', 'd'].map((id) => settle(debitOf(machine, `${id}${n}`))))
   machine.ledger.apply(groups.pop() ?? [])
   const before = scans()
