@@ -6,6 +6,7 @@ import { statementKeyOf } from '../../../src/ledger/statement-key.ts'
 import { createKey, makeFolder, NOW, openMachine, operateTask } from '../../support/ledger.ts'
 import { settleMany } from '../../support/many-settles.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
+import { tableScans } from '../../support/table-scans.ts'
 
 postgresTest(
   'a small account beside a large one has its statement at once, and the large one in parts',
@@ -28,6 +29,8 @@ postgresTest(
       const seqs = lines.flatMap((line) => (line.includes('"seq":') ? [Number(/"seq":(\d+)/.exec(line)?.[1])] : []))
       return { pauses: pieces.length - lines.length, rows: Number(/"rows":(\d+)/.exec(lines.at(-2) ?? '')?.[1]), seqs }
     }
+    const scans = () => tableScans(machine.db, ['receipts'])
+    const before = scans()
     const small = statementOf('acc_small')
     expect([small.rows, small.pauses]).toEqual([11, 2])
     const inOrder = Array.from({ length: 4_501 }, (_, n) => n + 1)
@@ -36,6 +39,8 @@ postgresTest(
     expect(large.rows).toBe(4_501)
     expect(large.seqs).toEqual(inOrder)
     expect(large.pauses).toBeGreaterThan(6)
+    // By the primary key, also while nobody has counted the table.
+    expect(scans()).toEqual(before)
     machine.close()
   },
   60_000,
