@@ -18,8 +18,10 @@ export function versionText(): string {
 
 /** Of the checkout in this folder itself, never of one that it lies in; empty where git does not say. */
 export function commitOf(folder: string): string {
+  // Whoever commits meanwhile finds no lock of ours.
+  const git = ['git', '--no-optional-locks', '--git-dir', join(folder, '.git'), '--work-tree', folder]
   try {
-    const asked = Bun.spawnSync(['git', '--git-dir', join(folder, '.git'), '--work-tree', folder, ...DESCRIBE], { timeout: TIMEOUT_MS })
+    const asked = Bun.spawnSync([...git, ...DESCRIBE], { timeout: TIMEOUT_MS })
     return asked.exitCode === 0 ? asked.stdout.toString().trim() : ''
   } catch {
     // No git on this machine.
@@ -27,4 +29,5 @@ export function commitOf(folder: string): string {
   }
 }
 
-const TIMEOUT_MS = 2_000
+/** For a disk that sleeps, or is busy. */
+const TIMEOUT_MS = 10_000
