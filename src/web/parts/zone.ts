@@ -32,19 +32,23 @@ export const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().tim
 export const zoneName = (): string => (isUtc.value ? 'UTC' : ownZone())
 
 const DAY_LENGTH = '2026-11-22'.length
+/** Anybody writes an address: what is none goes to the gateway as it is, which says so. */
+const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text))
 
 /** A day of the shown zone as the moment where it begins, or behind which it ends; a moment is one already. */
 function momentOf(text: string, edge: 'start' | 'end'): string {
-  if (text.length !== DAY_LENGTH) return text
+  if (!isDay(text)) return text
   const [year = 0, month = 1, day = 1] = text.split('-').map(Number)
   const parts = [year, month - 1, edge === 'start' ? day : day + 1] as const
   return (isUtc.value ? new Date(Date.UTC(...parts)) : new Date(...parts)).toISOString()
 }
 
-/** The day of the shown zone in which a span begins or ends, as a field shows it. */
+/** The day of the shown zone in which a span begins or ends, as a field shows it: empty for what is none. */
 export function dayOf(text: string, edge: 'start' | 'end'): string {
-  if (text.length <= DAY_LENGTH) return text
-  const moment = new Date(Date.parse(text) - (edge === 'start' ? 0 : 1))
+  if (isDay(text)) return text
+  const ms = Date.parse(text)
+  if (Number.isNaN(ms)) return ''
+  const moment = new Date(ms - (edge === 'start' ? 0 : 1))
   const ofZone = isUtc.value ? moment : new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000)
   return ofZone.toISOString().slice(0, DAY_LENGTH)
 }
