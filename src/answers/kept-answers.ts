@@ -21,6 +21,8 @@ export type KeptAnswersOptions = Readonly<{
   /** Makes a Worker of `src/answers/thread.ts`. */
   startThread: () => Worker
   onNews: (news: AnswersNews) => void
+  /** How long a look may take. */
+  findMs?: number
 }>
 
 export const answersPathOf = (ledgerPath: string): string => `${ledgerPath}.answers`
@@ -36,7 +38,7 @@ const TURN_BYTES = 256 * 1024
 const SENT_BYTES_MAX = 8 * 1024 * 1024
 const FIND_MS = 5_000
 const CLOSE_MS = 2_000
-/** A thread that died is started again by what comes then. */
+/** A thread that died is started again by what comes then; one that stands still is asked again. */
 const REST_MS = 10_000
 
 type Packing = { readonly pieces: readonly Uint8Array[]; piece: number; at: number }
@@ -51,6 +53,8 @@ export class KeptAnswers {
   #isTurnSet = false
   #thread: Worker | undefined
   #restUntilMs = 0
+  /** It let a look wait for too long: nobody else waits for it meanwhile, with all that wait for them. */
+  #silentUntilMs = 0
   #isClosed = false
   readonly #finding = new Map<number, (found: Uint8Array | Forgotten | 'unavailable') => void>()
   #lastNumber = 0
@@ -70,12 +74,16 @@ export class KeptAnswers {
   /** By the id of an answer or of one of its items; of several the first that is found. unavailable: it cannot be said now. */
   async find(key: SealingKey, ...ids: readonly string[]): Promise<Opened | Forgotten | 'unavailable'> {
     const thread = this.#running()
-    if (thread === undefined) return 'unavailable'
+    if (thread === undefined || performance.now() < this.#silentUntilMs) return 'unavailable'
     const number = ++this.#lastNumber
     const { promise, resolve } = Promise.withResolvers<Uint8Array | Forgotten | 'unavailable'>()
     this.#finding.set(number, resolve)
     post(thread, { kind: 'find', number, key, ids })
-    const timer = setTimeout(resolve, FIND_MS, 'unavailable')
+    const giveUp = (): void => {
+      this.#silentUntilMs = performance.now() + REST_MS
+      resolve('unavailable')
+    }
+    const timer = setTimeout(giveUp, this.#options.findMs ?? FIND_MS)
     const found = await promise
     clearTimeout(timer)
     this.#finding.delete(number)
@@ -170,6 +178,7 @@ export class KeptAnswers {
   }
 
   #hear(message: FromAnswersThread): void {
+    this.#silentUntilMs = 0
     switch (message.kind) {
       case 'kept':
         this.#sentBytes -= this.#sent.shift() ?? 0

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type AnswersNews, KeptAnswers, type KeptAnswersOptions } from '../../src/answers/kept-answers.ts'
 import { sealingKeyOf } from '../../src/answers/sealing.ts'
+import type { FromAnswersThread, ToAnswersThread } from '../../src/answers/task.ts'
 import type { AnswerToKeep } from '../../src/answers/waiting-answers.ts'
 import { startAnswersThread } from '../support/answers-thread.ts'
 
@@ -124,4 +125,27 @@ test('where the file cannot be made, that is told, and nothing else happens', as
   await kept.close()
   expect(news.length).toBeGreaterThan(0)
   for (const one of news) expect(one).toMatchObject({ kind: 'lost', answers: 1 })
+})
+
+/** Whoever looks for an answer may hold others up: a body is read in a line with those of all accounts. */
+test('a thread that stands still is waited for once, and asked again when it has spoken', async () => {
+  const asked: ToAnswersThread[] = []
+  let say: (message: FromAnswersThread) => void = () => undefined
+  const thread = {
+    addEventListener: (name: string, hear: (event: { data: FromAnswersThread }) => void) => {
+      if (name === 'message') say = (data) => hear({ data })
+    },
+    postMessage: (message: ToAnswersThread) => void asked.push(message),
+    terminate: () => undefined,
+  }
+  const { kept } = make({ startThread: () => thread as unknown as Worker, findMs: 20 })
+  const looks = (): readonly number[] => asked.flatMap((message) => (message.kind === 'find' ? [message.number] : []))
+  expect(await kept.find(KEY, 'a')).toBe('unavailable')
+  expect(await kept.find(KEY, 'b')).toBe('unavailable')
+  expect(looks()).toEqual([1])
+  say({ kind: 'found', number: 1, found: 'unknown' })
+  const third = kept.find(KEY, 'c')
+  expect(looks()).toHaveLength(2)
+  say({ kind: 'found', number: looks().at(-1) ?? 0, found: 'expired' })
+  expect(await third).toBe('expired')
 })
