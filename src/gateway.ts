@@ -47,6 +47,8 @@ export type GatewayOptions = Readonly<{
   isShared?: boolean
   /** Processes of the same set, which begin and end with this one; default 0. */
   siblings?: number
+  /** Told of each step of the start. */
+  onStep?: (step: string) => void
   /** Takes whole log lines. */
   log: (line: string) => void
   timings?: Timings
@@ -110,6 +112,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const app = buildApp({ world, relay, keyLimits, clientLimits })
   const isShared = options.isShared ?? config.ledger.kind === 'postgres'
   const answering = { app, pages: site.pages, payments: site.payments, upstreams: pool }
+  options.onStep?.('listeners')
   const listeners = await listen({ ...options, isShared, siblings: options.siblings ?? 0 }, world, answering)
   if ('problem' in listeners) {
     await reports.close()

@@ -13,11 +13,17 @@ const SPILL_BYTES = 8 * 1024 * 1024
 /** A command that writes the file itself holds it for a moment. */
 const LOCK_WAIT_MS = 2_000
 
-type Opening = Readonly<{ config: Config; startThread: () => Worker; startWire: () => Worker; siblings?: number }>
+type Opening = Readonly<{
+  config: Config
+  startThread: () => Worker
+  startWire: () => Worker
+  siblings?: number
+  onStep?: (step: string) => void
+}>
 type Told = Readonly<{ log: Log; metrics: Metrics; onFault: (fault: LedgerFault) => void }>
 
 export const ledgerOfGateway = (
-  { config, startThread, startWire, siblings = 0 }: Opening,
+  { config, startThread, startWire, siblings = 0, onStep = () => undefined }: Opening,
   { log, metrics, onFault }: Told,
 ): ReturnType<typeof openLedgerAt> =>
   openLedgerAt(config.ledger, {
@@ -35,7 +41,11 @@ export const ledgerOfGateway = (
     processes: 1 + siblings,
     onCrowded: (room) => log.notice('the connections to Postgres do not fit while processes are replaced', { room }),
     onStorage: (news) => metrics.storageTold(news),
-    onMigration: ({ news, fields }) => log.notice(news, fields),
+    onStep,
+    onMigration: ({ news, fields }) => {
+      log.notice(news, fields)
+      onStep(news)
+    },
   })
 
 export const alarmsOfLedger =

@@ -4,6 +4,7 @@
  */
 
 import type { Log } from '../observe/log.ts'
+import { BegunProcess } from './begun-process.ts'
 import { EXIT } from './environment.ts'
 import type { Order } from './orders.ts'
 
@@ -18,17 +19,25 @@ export type ProcessesOptions = Readonly<{
   onListening: (url: string) => void
   log: Pick<Log, 'notice'>
   delays?: Delays
+  /** How long one may say nothing while it begins. */
+  silentMs?: number
+  /** How long all may take to end. */
+  endMs: () => number
 }>
 
 /** Milliseconds: before the first new beginning, at most, and how long a process has to live that its death is the first again. */
 type Delays = Readonly<{ firstMs: number; maxMs: number; steadyMs: number }>
+const SILENT_MS = 30_000
+const TIMER_MS_MAX = 2 ** 31 - 1
 const DELAYS: Delays = { firstMs: 200, maxMs: 30_000, steadyMs: 60_000 }
 
 export class Processes {
   readonly #options: ProcessesOptions
-  readonly #running = new Map<number, Child>()
+  readonly #running = new Map<number, BegunProcess>()
   readonly #ending = Promise.withResolvers<void>()
   #isEnding = false
+  #cannotBegin = false
+  #end: ReturnType<typeof setTimeout> | undefined
   #port: number | undefined
 
   constructor(options: ProcessesOptions) {
@@ -38,22 +47,22 @@ export class Processes {
 
   /** Resolves with the exit code when all have ended: because they were told to, or because one of them could not begin. */
   async run(): Promise<number> {
-    const first = this.#begin(1)
-    const url = await first.listening
-    if (url !== undefined) this.#port = Number(new URL(url).port)
-    const others =
-      url === undefined || this.#isEnding ? [] : Array.from({ length: this.#options.count - 1 }, (_, at) => this.#begin(at + 2))
-    const urls = await Promise.all(others.map(({ listening }) => listening))
+    const first = await this.#beginOnce(1)
+    if (first.url !== undefined) this.#port = Number(new URL(first.url).port)
+    const isAlone = first.url === undefined || this.#isEnding
+    const others = isAlone ? [] : await Promise.all(Array.from({ length: this.#options.count - 1 }, (_, at) => this.#beginOnce(at + 2)))
     const all = [first, ...others]
-    if (url === undefined || urls.includes(undefined)) this.stop()
-    else if (!this.#isEnding) this.#options.onListening(url)
-    const codes = await Promise.all(all.map((child, at) => this.#keep(at + 1, child)))
+    if (all.some(({ url }) => url === undefined)) this.stop()
+    else if (!this.#isEnding) this.#options.onListening(first.url ?? '')
+    const codes = await Promise.all(all.map(({ child }, at) => this.#keep(at + 1, child)))
+    clearTimeout(this.#end)
     return Math.max(...codes)
   }
 
   /** The first time they drain; after that they do not wait for running streams. */
   stop(): void {
     const order = this.#isEnding ? 'hurry' : 'drain'
+    if (!this.#isEnding) this.#end = setTimeout(() => this.#kill(), Math.min(TIMER_MS_MAX, this.#options.endMs()))
     this.#isEnding = true
     this.#ending.resolve()
     this.#tell(order)
@@ -67,15 +76,38 @@ export class Processes {
     for (const child of this.#running.values()) child.tell(order)
   }
 
-  #begin(index: number): Child {
-    const child = begun(this.#options.command(index, this.#port), this.#options.env)
-    this.#options.log.notice('a process begins', { process: index, pid: child.pid })
+  #kill(): void {
+    for (const [index, child] of this.#running) {
+      this.#options.log.notice('a process has not ended in time and is killed', { process: index, pid: child.pid })
+      child.kill()
+    }
+  }
+
+  /** Until it listens, or ends by itself; one that hung is no mistake of the configuration. */
+  async #beginOnce(index: number): Promise<Readonly<{ child: BegunProcess; url: string | undefined }>> {
+    for (;;) {
+      const child = this.#begin(index)
+      const url = await child.listening
+      if (url === undefined && !child.wasSilent) this.#cannotBegin = true
+      if (!child.wasSilent || this.#isEnding || this.#cannotBegin) return { child, url }
+    }
+  }
+
+  #begin(index: number): BegunProcess {
+    const { log, env, command, silentMs = SILENT_MS } = this.#options
+    const child = new BegunProcess({
+      command: command(index, this.#port),
+      env,
+      silentMs,
+      onSilent: (step) => log.notice('a process hangs while it begins: it is killed and begun anew', { process: index, step }),
+    })
+    log.notice('a process begins', { process: index, pid: child.pid })
     this.#running.set(index, child)
     return child
   }
 
   /** Begins it anew as long as nobody wants the end. */
-  async #keep(index: number, first: Child): Promise<number> {
+  async #keep(index: number, first: BegunProcess): Promise<number> {
     const { log, delays = DELAYS } = this.#options
     let deaths = 0
     for (let child = first; ; child = this.#begin(index)) {
@@ -90,36 +122,4 @@ export class Processes {
       if (this.#isEnding) return EXIT.ok
     }
   }
-}
-
-/** `listening`: where; undefined: it ended before. `ended`: its exit code. */
-type Child = Readonly<{ pid: number; listening: Promise<string | undefined>; ended: Promise<number>; tell(order: Order): void }>
-
-function begun(command: readonly string[], env: ProcessesOptions['env']): Child {
-  const child = Bun.spawn([...command], { env: { ...env }, stdin: 'pipe', stdout: 'pipe', stderr: 'inherit' })
-  return {
-    pid: child.pid,
-    listening: addressIn(child.stdout),
-    ended: child.exited,
-    tell(order) {
-      try {
-        child.stdin.write(`${order}\n`)
-        Promise.resolve(child.stdin.flush()).catch(() => undefined)
-      } catch {
-        // It has just ended.
-      }
-    },
-  }
-}
-
-/** What `serve` says on standard output when it listens. */
-async function addressIn(output: ReadableStream<Uint8Array>): Promise<string | undefined> {
-  const decoder = new TextDecoder()
-  let text = ''
-  for await (const bytes of output) {
-    text += decoder.decode(bytes, { stream: true })
-    const address = /^tollgate listening on (\S+)\n/m.exec(text)?.[1]
-    if (address !== undefined) return address
-  }
-  return undefined
 }

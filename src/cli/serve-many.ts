@@ -7,10 +7,20 @@ import type { CliEnvironment } from './environment.ts'
 import { textOfPart } from './part.ts'
 import { Processes } from './processes.ts'
 import { ownCommand } from './reexecute.ts'
+import { listeningLine } from './steps.ts'
 
-type Many = Readonly<{ count: number; config: string | undefined; port: number | undefined; host: string | undefined }>
+/** Beyond the drain: a process lingers for half of it. */
+const GRACE_MS = 10_000
 
-export async function serveMany({ count, config, port, host }: Many, { env, stdout }: CliEnvironment): Promise<number> {
+type Many = Readonly<{
+  count: number
+  config: string | undefined
+  port: number | undefined
+  host: string | undefined
+  drainMs: () => number
+}>
+
+export async function serveMany({ count, config, port, host, drainMs }: Many, { env, stdout }: CliEnvironment): Promise<number> {
   const log = makeLog({ write: logToStderr() })
   const given = (name: string, value: string | undefined): readonly string[] => (value === undefined ? [] : [name, value])
   const processes = new Processes({
@@ -25,8 +35,9 @@ export async function serveMany({ count, config, port, host }: Many, { env, stdo
         ...given('--port', shared?.toString()),
       ]),
     env,
-    onListening: (url) => stdout(`tollgate listening on ${url}\n`),
+    onListening: (url) => stdout(listeningLine(url)),
     log,
+    endMs: () => drainMs() + GRACE_MS,
   })
   guardAgainstBugs(log)
   process.on('SIGTERM', () => processes.stop())

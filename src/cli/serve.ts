@@ -15,6 +15,7 @@ import { configOfPart, type Part, partsProblem } from './part.ts'
 import { ignoredProxies } from './proxies.ts'
 import { reexecute } from './reexecute.ts'
 import { serveMany } from './serve-many.ts'
+import { listeningLine, tellStep } from './steps.ts'
 
 export type ServeOptions = Readonly<{
   config: string | undefined
@@ -36,6 +37,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
   }
   const wrongClock = clockProblem(environment.now())
   if (wrongClock !== undefined) return tell(environment, wrongClock)
+  if (part !== undefined) tellStep('configuration')
   const config = load()
   if ('problems' in config) {
     stderr(explain(config))
@@ -43,7 +45,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
   }
   const tooMany = partsProblem(config, count)
   if (tooMany !== undefined) return tell(environment, wrongUse(tooMany))
-  if (count > 1) return await serveMany({ ...options, count }, environment)
+  if (count > 1) return await serveMany({ ...options, count, drainMs: () => drainOf(load(), config) }, environment)
   if (config.upstreams.some(({ transport }) => transport === 'fetch')) reexecute(environment.env)
   const proxies = ignoredProxies(environment.env, config)
   if (proxies.length > 0) makeLog({ write: stderr }).notice(`${proxies.join(', ')} ignored: a proxy would see the upstream's key`)
@@ -60,7 +62,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
     host: options.host,
     port: options.port,
     log: logToStderr(),
-    ...(part === undefined ? {} : { siblings: part.count - 1, memoryBytes: processMemoryBytes() / part.count }),
+    ...(part === undefined ? {} : { siblings: part.count - 1, onStep: tellStep, memoryBytes: processMemoryBytes() / part.count }),
   })
   early.drop()
   if ('problem' in gateway) {
@@ -73,10 +75,13 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
   gateway.world.log.notice('listening', { url: gateway.url, operator_url: gateway.operatorUrl })
   if (config.upstreams.length === 0) gateway.world.log.notice('no upstream is configured, the embedded simulator answers')
   // The last step of a start: who reads this line may send a signal at once.
-  stdout(`tollgate listening on ${gateway.url}\n`)
+  stdout(listeningLine(gateway.url))
   await stopped
   return EXIT.ok
 }
+
+/** As a reload would have it, where that has no mistake. */
+const drainOf = (now: Config | ConfigProblems, before: Config): number => ('problems' in now ? before : now).limits.drainMs
 
 /** The first thread that is taken has begun already; `drop` ends it where nobody took it. */
 function begunEarly(start: () => Worker): Readonly<{ take: () => Worker; drop: () => void }> {

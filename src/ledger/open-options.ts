@@ -34,6 +34,8 @@ export type LedgerOptions = Omit<Kept, Defaulted> &
     needsStatementKey?: boolean
     /** On Postgres: of how many processes on this machine this is one; default: of one. */
     processes?: number
+    /** On Postgres: told of each step of the opening, at least every ten seconds while one of a migration takes longer. */
+    onStep?: (step: string) => void
     /** On Postgres: told in words when the connections of all do not fit while processes are replaced; absent: it is not looked at. */
     onCrowded?: (room: string) => void
     /** On Postgres: the most that answers which nodes share may take; an account an eighth of it, and 8 MiB at most. Default 1 GiB. */
@@ -64,6 +66,7 @@ export const withDefaults = ({
   needsStatementKey: _needs,
   processes: _processes,
   onCrowded: _crowded,
+  onStep: _step,
   sharedAnswersBytes: _shared,
   ...options
 }: LedgerOptions): Kept => ({

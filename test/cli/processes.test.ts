@@ -4,7 +4,7 @@
  */
 
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { configOfPart, partsProblem, readPart, textOfPart } from '../../src/cli/part.ts'
 import { Processes } from '../../src/cli/processes.ts'
@@ -28,7 +28,7 @@ beforeEach(() => {
 })
 afterEach(() => place.remove())
 
-const began = (count: number, delays = DELAYS): Processes =>
+const began = (count: number, delays = DELAYS, endMs = 60_000, silentMs = 60_000): Processes =>
   new Processes({
     count,
     port: 0,
@@ -40,13 +40,15 @@ const began = (count: number, delays = DELAYS): Processes =>
     },
     log: { notice: (text, fields = {}) => void notices.push({ text, ...fields }) },
     delays,
+    endMs: () => endMs,
+    silentMs,
   })
 
 const noted = (): readonly string[] => readFileSync(notes, 'utf8').trim().split('\n')
 const count = (words: string): number => noted().filter((line) => line.endsWith(words)).length
 
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (const end = performance.now() + 10_000; !(await isSo()); await Bun.sleep(10))
+async function until(isSo: () => boolean | Promise<boolean>, limitMs = 10_000): Promise<void> {
+  for (const end = performance.now() + limitMs; !(await isSo()); await Bun.sleep(10))
     if (performance.now() > end) throw new Error(`waited in vain; ${noted().join(', ')}`)
 }
 
@@ -107,6 +109,41 @@ test('one that cannot begin ends all of them with its exit code, and no address 
     expect(url).toBeUndefined()
     await Bun.file(`${notes}.cannot-begin-${index}`).delete()
   }
+})
+
+test('one that hangs while it begins is killed and begun anew, and one that takes long and says so is not', async () => {
+  writeFileSync(`${notes}.hangs-1`, '')
+  writeFileSync(`${notes}.hangs-3`, '')
+  writeFileSync(`${notes}.slow-2`, '')
+  const processes = began(3, DELAYS, 60_000, 3_000)
+  const ended = processes.run()
+  await until(() => url !== undefined, 60_000)
+  expect([...noted()].sort()).toEqual(['1 began', '1 began', '2 began', '3 began', '3 began'])
+  const hung = notices.filter(({ text }) => text.includes('hangs'))
+  expect(hung).toEqual(
+    [1, 3].map((process) => ({ text: 'a process hangs while it begins: it is killed and begun anew', process, step: 'the lane' })),
+  )
+  processes.stop()
+  expect(await ended).toBe(0)
+})
+
+test('a stop ends those that hang while they begin at once, and those that do not drain when their time is over', async () => {
+  writeFileSync(`${notes}.hangs-on`, '')
+  writeFileSync(`${notes}.hangs-2`, '')
+  const beginning = began(2)
+  const ended = beginning.run()
+  await until(() => count('2 began') === 1)
+  beginning.stop()
+  expect(await ended).toBe(0)
+  expect(count('drain')).toBe(1)
+  rmSync(`${notes}.hangs-2`)
+  writeFileSync(`${notes}.streams`, '')
+  const running = began(2, DELAYS, 500)
+  const killed = running.run()
+  await until(() => url !== undefined)
+  running.stop()
+  expect(await killed).toBe(137)
+  expect(notices.filter(({ text }) => text === 'a process has not ended in time and is killed')).toHaveLength(2)
 })
 
 test('the second stop does not wait', async () => {

@@ -3,9 +3,10 @@
 import { afterEach, beforeEach, expect, setDefaultTimeout } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
 import { join } from 'node:path'
-import { asking } from '../support/nodes.ts'
+import { asking, throughPort } from '../support/nodes.ts'
 import { isPostgresRunning, postgres, postgresTest } from '../support/postgres.ts'
 import { createPostgresLedger } from '../support/postgres-connection.ts'
+import { tcpProxy } from '../support/tcp-proxy.ts'
 import { Workplace } from './run.ts'
 
 setDefaultTimeout(180_000)
@@ -38,10 +39,10 @@ afterEach(async () => {
   await admin.close()
 })
 
-const begun = (...args: string[]) =>
+const begun = (address: string, ...args: readonly string[]) =>
   Bun.spawn([process.execPath, PROGRAM, ...args], {
     cwd: place.folder,
-    env: { PATH: process.env['PATH'], LEDGER_URL: url, STATEMENT_KEY: KEY },
+    env: { PATH: process.env['PATH'], LEDGER_URL: address, STATEMENT_KEY: KEY },
     stdout: 'pipe',
     stderr: 'pipe',
   })
@@ -51,7 +52,7 @@ async function refusals(args: readonly string[], isServing: boolean): Promise<re
   const said: string[] = []
   for (let connections = 0; ; connections++) {
     await admin.ask(`ALTER ROLE ${role} CONNECTION LIMIT ${connections}`)
-    const program = begun(...args)
+    const program = begun(url, ...args)
     const output = program.stdout.getReader()
     const { value, done } = await output.read()
     if (!done) {
@@ -64,6 +65,22 @@ async function refusals(args: readonly string[], isServing: boolean): Promise<re
     said.push(await new Response(program.stderr).text())
   }
 }
+
+const CONNECTIONS = ['opens', 'node', 'writes', 'hears'] as const
+
+postgresTest('serve ends with its exit code, whichever of its connections leads nowhere', async () => {
+  const codes = CONNECTIONS.map(async (what) => {
+    const way = await tcpProxy(postgres().port)
+    try {
+      const words = `tollgate n ${what}`
+      way.lose({ text: words, from: 'client', of: words })
+      return await begun(throughPort(url, way.port), 'serve').exited
+    } finally {
+      way.close()
+    }
+  })
+  expect(await Promise.all(codes)).toEqual(CONNECTIONS.map(() => 3))
+})
 
 for (const [name, args, isServing] of [
   ['serve', ['serve'], true],

@@ -1,12 +1,25 @@
 /** A process as `serve --processes` begins it, with no gateway in it: listens on a shared port, notes each order, and does what is asked over HTTP. Arguments: its number, a port, a file for notes. */
 
-import { appendFileSync, existsSync } from 'node:fs'
+import { appendFileSync, existsSync, rmSync } from 'node:fs'
 import { obeyParent } from '../../src/cli/orders.ts'
+import { listeningLine, tellStep } from '../../src/cli/steps.ts'
 
 const [index = '', port = '0', notes = ''] = process.argv.slice(2)
 const note = (words: string): void => appendFileSync(notes, `${index} ${words}\n`)
 note('began')
 if (existsSync(`${notes}.cannot-begin-${index}`)) process.exit(3)
+if (existsSync(`${notes}.slow-${index}`)) {
+  for (let step = 0; step < 12; step++) {
+    tellStep(`step ${step}`)
+    await Bun.sleep(300)
+  }
+}
+if (existsSync(`${notes}.hangs-${index}`)) {
+  tellStep('the lane')
+  // Whoever begins it anew has more luck, unless it is to hang for ever.
+  if (!existsSync(`${notes}.hangs-on`)) rmSync(`${notes}.hangs-${index}`)
+  for (;;) Bun.sleepSync(1_000)
+}
 const server = Bun.serve({
   port: Number(port),
   hostname: '127.0.0.1',
@@ -34,4 +47,4 @@ function end(code: number): void {
   server.stop(true)
   process.exitCode = code
 }
-process.stdout.write(`tollgate listening on http://127.0.0.1:${server.port}\n`)
+process.stdout.write(listeningLine(`http://127.0.0.1:${server.port}`))

@@ -23,6 +23,8 @@ export type PostgresOptions = Readonly<{
   timeoutMs: number
   /** How long a lock of somebody else is waited for; absent: as long as a statement may take. */
   lockMs?: number
+  /** Told every ten seconds while a statement is not answered. Must not use the connection. */
+  onWait?: (waitedMs: number) => void
   /** What stands in pg_stat_activity. */
   name: string
 }>
@@ -32,6 +34,7 @@ const GRACE_MS = 1_000
 /** Who may wait long for a statement need not wait long for a server that is not there. */
 const CONNECT_MAX_MS = 10_000
 const connectLimit = (timeoutMs: number): number => Math.min(timeoutMs, CONNECT_MAX_MS)
+const TOLD_EVERY_MS = 10_000
 /** Rows that `iterate` fetches at once. */
 const FETCHED_ROWS = 500
 const NO_ANSWER: WireFault = { sqlState: '08006', message: 'Postgres does not answer', constraint: undefined, isLost: true, wasAsked: true }
@@ -175,7 +178,7 @@ export class PostgresConnection implements Connection {
     const { port, answered } = this.#openSocket()
     Atomics.store(answered, 0, 0)
     port.postMessage(asked)
-    waitFor(answered, connectMs + timeoutMs + GRACE_MS)
+    waitFor(answered, connectMs + timeoutMs + GRACE_MS, this.#options.onWait)
     const received = receiveMessageOnPort(port) as { message: FromWire } | undefined
     return received?.message ?? { fault: NO_ANSWER }
   }
@@ -208,10 +211,10 @@ export class PostgresConnection implements Connection {
 }
 
 /** Woken is not answered: the wire may wake whoever waits now for the answer before, which was taken without waiting. */
-function waitFor(answered: Int32Array<SharedArrayBuffer>, limitMs: number): void {
+function waitFor(answered: Int32Array<SharedArrayBuffer>, limitMs: number, onWait: PostgresOptions['onWait']): void {
   const end = performance.now() + limitMs
   for (let leftMs = limitMs; leftMs > 0 && Atomics.load(answered, 0) === 0; leftMs = end - performance.now()) {
-    Atomics.wait(answered, 0, 0, leftMs)
+    if (Atomics.wait(answered, 0, 0, Math.min(leftMs, TOLD_EVERY_MS)) === 'timed-out') onWait?.(limitMs - (end - performance.now()))
   }
 }
 

@@ -37,7 +37,9 @@ type MigrateOptions = Readonly<{
 
 /** Over a connection of its own. Undefined: it is done. Throws what Postgres says where it cannot be asked. */
 export function migrateDatabase(place: Reachable, tell: TellMigration): DatabaseProblem | undefined {
-  const db = connectTo(place, 'write', 'migrates', { timeoutMs: STEP_MS_MAX, lockMs: LOCK_MS })
+  const onWait = (waitedMs: number): void =>
+    tell({ news: 'a step of the migration goes on', fields: { seconds: Math.round(waitedMs / 1_000) } })
+  const db = connectTo(place, 'write', 'migrates', { timeoutMs: STEP_MS_MAX, lockMs: LOCK_MS, onWait })
   try {
     return migrate(db, placeText(place), { tell })
   } finally {
@@ -92,6 +94,9 @@ function takeStep(db: Connection, step: Migration, { tell, lockedMsMax = LOCKED_
         break
       case 'locked':
         if (performance.now() > lateMs) return 'another session keeps its tables locked'
+        if (performance.now() - toldMs < TOLD_EVERY_MS) break
+        toldMs = performance.now()
+        tell({ news: 'another session keeps tables of the migration locked: they are waited for', fields: { version: step.version } })
     }
     Bun.sleepSync(PAUSE_MS)
   }

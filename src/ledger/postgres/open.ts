@@ -39,6 +39,7 @@ export async function openLedger({
   place,
   ...options
 }: LedgerOptions & Readonly<{ place: Reachable }>): Promise<OpenedLedger | OpenProblem> {
+  options.onStep?.('the database')
   const problem = prepare(place, options)
   if (problem !== undefined) return problem
   const spills = spillsAt(place.path)
@@ -62,6 +63,7 @@ async function openAsNode(
     new Session({ url: place.url, name: `tollgate ${place.node} ${what}`, limitMs, connections })
   const session = named('node', Math.min(BEAT_MS_MAX, place.leaseMs / 4))
   const node = nodeOf(place, session, given, wires)
+  options.onStep?.('the lane')
   const refused = await joined(node)
   if (refused !== undefined) {
     return { problem: 'unwritable', message: `${placeText(place)}: this process cannot be a node of it (${refused.message})` }
@@ -85,7 +87,9 @@ async function openAsNode(
       return keeper
     },
   })
+  options.onStep?.('the thread')
   const opened = await ledger.start()
+  options.onStep?.('the ear')
   const deaf = 'recovered' in opened ? await hearing.untilListening(LISTEN_MS) : undefined
   if (deaf !== undefined) {
     await ledger.close()

@@ -4,7 +4,7 @@ import { openPostgres } from '../../../db/postgres/open.ts'
 import type { DatabaseProblem } from '../../../db/problem.ts'
 import type { Connection } from '../connection.ts'
 import { type PostgresPlace, placeText } from '../place.ts'
-import { PostgresConnection } from './connection.ts'
+import { PostgresConnection, type PostgresOptions } from './connection.ts'
 import { isStorageFailure } from './storage-failure.ts'
 
 /** `startWire` makes a Worker of `src/ledger/postgres/wire.ts`. */
@@ -18,8 +18,12 @@ export const connectTo = (
   { url, node, startWire }: Reachable,
   access: 'read' | 'write',
   what: string,
-  { timeoutMs = STATEMENT_MS[access], lockMs = timeoutMs }: Readonly<{ timeoutMs?: number | undefined; lockMs?: number }> = {},
-): PostgresConnection => new PostgresConnection({ url, access, startWire, timeoutMs, lockMs, name: `tollgate ${node} ${what}` })
+  {
+    timeoutMs = STATEMENT_MS[access],
+    lockMs = timeoutMs,
+    ...more
+  }: Readonly<{ timeoutMs?: number | undefined; lockMs?: number }> & Pick<PostgresOptions, 'onWait'> = {},
+): PostgresConnection => new PostgresConnection({ ...more, url, access, startWire, timeoutMs, lockMs, name: `tollgate ${node} ${what}` })
 
 /** A connection that cannot write. Its ledger is looked at before anything is asked of it. `isNode`: for a node that lives. */
 export function openForReading(place: Reachable & Readonly<{ statementMs?: number }>, isNode: boolean): Connection | DatabaseProblem {

@@ -1,0 +1,97 @@
+/** One of several processes, as its parent has it: how far it has come, what it is told, and how it ended. Rules: operator.md "Processes". */
+
+import { EXIT } from './environment.ts'
+import type { Order } from './orders.ts'
+import { heardIn } from './steps.ts'
+
+type Begun = Readonly<{
+  command: readonly string[]
+  env: Readonly<Record<string, string | undefined>>
+  /** How long it may say nothing before it listens. */
+  silentMs: number
+  /** It said nothing for so long, after that step, and is killed. */
+  onSilent: (step: string) => void
+}>
+
+export class BegunProcess {
+  readonly #child
+  readonly #begun: Begun
+  readonly #listening = Promise.withResolvers<string | undefined>()
+  #step = 'nothing'
+  #watch: ReturnType<typeof setTimeout> | undefined
+  #hasBegun = false
+  #wasSilent = false
+
+  constructor(begun: Begun) {
+    this.#begun = begun
+    this.#child = Bun.spawn([...begun.command], { env: { ...begun.env }, stdin: 'pipe', stdout: 'pipe', stderr: 'inherit' })
+    this.#watchOn()
+    this.#hear().catch(() => this.#onEnd())
+  }
+
+  get pid(): number {
+    return this.#child.pid
+  }
+
+  /** Where; undefined: it ended before. */
+  get listening(): Promise<string | undefined> {
+    return this.#listening.promise
+  }
+
+  /** Killed because it said nothing. */
+  get wasSilent(): boolean {
+    return this.#wasSilent
+  }
+
+  /** Its exit code; one that was ended before it had begun did what it was told. */
+  get ended(): Promise<number> {
+    return this.#child.exited.then((code) => (this.#child.signalCode !== null && !this.#hasBegun ? EXIT.ok : code))
+  }
+
+  /** While it begins it reads nothing, and no handler of its own stands before a signal; what is to be read anew it reads then. */
+  tell(order: Order): void {
+    if (!this.#hasBegun && order !== 'reload') {
+      this.#child.kill('SIGTERM')
+      return
+    }
+    try {
+      this.#child.stdin.write(`${order}\n`)
+      Promise.resolve(this.#child.stdin.flush()).catch(() => undefined)
+    } catch {
+      // It has just ended.
+    }
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL')
+  }
+
+  async #hear(): Promise<void> {
+    for await (const heard of heardIn(this.#child.stdout)) {
+      if (this.#hasBegun) continue
+      if (heard.kind === 'opens') {
+        this.#step = heard.step
+        this.#watchOn()
+      } else {
+        clearTimeout(this.#watch)
+        this.#hasBegun = true
+        this.#listening.resolve(heard.url)
+      }
+    }
+    this.#onEnd()
+  }
+
+  #watchOn(): void {
+    clearTimeout(this.#watch)
+    this.#watch = setTimeout(() => {
+      this.#wasSilent = true
+      this.#begun.onSilent(this.#step)
+      this.kill()
+    }, this.#begun.silentMs)
+  }
+
+  #onEnd(): void {
+    clearTimeout(this.#watch)
+    this.#listening.resolve(undefined)
+  }
+}

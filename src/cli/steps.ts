@@ -1,0 +1,37 @@
+/**
+ * What each of several processes tells its parent while it begins, a line a step on standard output, so that one which hangs is known from one that takes long. Rules:
+ * operator.md "Processes".
+ */
+
+import { writeSync } from 'node:fs'
+
+const STDOUT = 1
+const OPENS = 'tollgate opens: '
+const LISTENS = 'tollgate listening on '
+
+export type Heard = Readonly<{ kind: 'opens'; step: string } | { kind: 'listens'; url: string }>
+
+/** At once: the thread may stand still behind it. */
+export function tellStep(step: string): void {
+  try {
+    writeSync(STDOUT, `${OPENS}${step}\n`)
+  } catch {
+    // Without a parent there is nobody to tell.
+  }
+}
+
+export const listeningLine = (url: string): string => `${LISTENS}${url}\n`
+
+/** Until the output ends; other lines are none of ours. */
+export async function* heardIn(output: ReadableStream<Uint8Array>): AsyncGenerator<Heard, void> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const bytes of output) {
+    const lines = (text + decoder.decode(bytes, { stream: true })).split('\n')
+    text = lines.pop() ?? ''
+    for (const line of lines) {
+      if (line.startsWith(OPENS)) yield { kind: 'opens', step: line.slice(OPENS.length) }
+      if (line.startsWith(LISTENS)) yield { kind: 'listens', url: line.slice(LISTENS.length) }
+    }
+  }
+}
