@@ -149,7 +149,7 @@ export class RunningAnswer {
    */
   finish(head: AnswerHead, whole?: Uint8Array): Uint8Array | undefined {
     if (this.#hasEnded) return undefined
-    if (whole !== undefined && !this.#record(whole)) this.#giveUp()
+    if (whole !== undefined && !this.#adopt(whole)) this.#giveUp()
     const bytes = this.#trimmed()
     this.#isKept = bytes !== undefined
     const given = bytes ?? whole
@@ -178,6 +178,15 @@ export class RunningAnswer {
     this.#waiting?.resolve(this.#shown)
   }
 
+  /** Not copied where it has a buffer of its own: megabytes take the loop as many milliseconds. */
+  #adopt(whole: Uint8Array): boolean {
+    if (whole.byteLength < whole.buffer.byteLength) return this.#record(whole)
+    if (!this.#parts.room.take(whole.byteLength)) return false
+    this.#bytes = whole
+    this.#length = whole.byteLength
+    return true
+  }
+
   #record(added: Uint8Array): boolean {
     if (this.#bytes === undefined) return false
     const length = this.#length + added.byteLength
@@ -197,7 +206,7 @@ export class RunningAnswer {
   }
 
   #trimmed(): Uint8Array | undefined {
-    if (this.#bytes === undefined) return undefined
+    if (this.#bytes === undefined || this.#bytes.byteLength === this.#length) return this.#bytes
     this.#parts.room.give(this.#bytes.byteLength - this.#length)
     this.#bytes = this.#bytes.slice(0, this.#length)
     return this.#bytes

@@ -37,14 +37,19 @@ test('an answer is running, then finished with its very bytes, then gone after a
   expect(into.bytes).toBe(0)
 })
 
-test('an answer in one piece is in memory once, however long it is kept', async () => {
-  const { memory: into } = memory()
-  const answer = into.begin(keyOf('a'), BODY)
-  answer.finish(head('req_1'), Buffer.from('whole'))
-  const [found, shown] = [into.find(keyOf('a')), await answer.shown()]
-  if (found?.kind !== 'finished' || typeof shown === 'string' || !('bytes' in shown)) throw new Error('it is not kept')
-  expect(Buffer.from(found.bytes).toString()).toBe('whole')
-  expect(shown.bytes).toBe(found.bytes)
+test('an answer in one piece is in memory once, however long it is kept, and keeps nothing that stands beside it', async () => {
+  const alone = new Uint8Array(Buffer.from('whole'))
+  for (const whole of [alone, new Uint8Array(Buffer.from('a whole')).subarray(2)]) {
+    const { memory: into } = memory()
+    const answer = into.begin(keyOf('a'), BODY)
+    answer.finish(head('req_1'), whole)
+    const [found, shown] = [into.find(keyOf('a')), await answer.shown()]
+    if (found?.kind !== 'finished' || typeof shown === 'string' || !('bytes' in shown)) throw new Error('it is not kept')
+    expect(Buffer.from(found.bytes).toString()).toBe('whole')
+    expect(shown.bytes).toBe(found.bytes)
+    expect(found.bytes.buffer.byteLength).toBe(5)
+    expect(found.bytes === whole).toBe(whole === alone)
+  }
 })
 
 test('what is dropped is as if it had never been, and no key finds the answer of another', () => {
