@@ -7,6 +7,8 @@ import type { Refusal } from './refusal.ts'
 /** Bytes for the client, in order: several pieces where a long text is written once more without being copied. */
 export type Written = Uint8Array | readonly Uint8Array[]
 
+export const piecesOf = (written: Written): readonly Uint8Array[] => (written instanceof Uint8Array ? [written] : written)
+
 /** What one push makes. `now` leaves at once. Then at most one of: `last`, which waits until the settle is durable and ends the client's stream; `fault`. */
 export type Pushed<Bytes extends Written = Written> = Readonly<{
   now?: Bytes

@@ -9,7 +9,7 @@ import { parseExact } from '../core/bytes/exact-json.ts'
 import type { Call, Format, ReadContext } from '../core/format.ts'
 import { readMessage, usageOfUnusable } from '../core/native/message.ts'
 import { Refusal } from '../core/refusal.ts'
-import type { Written } from '../core/transcoder.ts'
+import { piecesOf } from '../core/transcoder.ts'
 import {
   type BodyTask,
   type Done,
@@ -108,8 +108,6 @@ function answer({ format, pieces, call, stamp }: Extract<BodyTask, { kind: 'answ
   const handed = new Set([bytes, ...(items ?? []).flatMap(({ json }) => json)].map(({ buffer }) => buffer))
   return { done: { kind: 'answer', bytes, observation: message.observation, finished: kept }, handed: [...handed] }
 }
-
-const piecesOf = (json: Written): readonly Uint8Array[] => (json instanceof Uint8Array ? [json] : json)
 
 const joined = (pieces: readonly Uint8Array[]): Uint8Array => {
   const [only, ...more] = pieces

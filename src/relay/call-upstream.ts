@@ -9,7 +9,7 @@ import { withFirstEvent } from '../upstream/first-event.ts'
 import type { Take } from '../upstream/pool-request.ts'
 import { PushedBody } from '../upstream/pushed-body.ts'
 import { type Parts, readParts } from '../upstream/read-chunks.ts'
-import type { Fault, Reply } from '../upstream/upstream.ts'
+import { type Fault, isFault, type Reply } from '../upstream/upstream.ts'
 import type { Admitted } from './admitted.ts'
 import type { BodyLease } from './body-memory.ts'
 import type { CallStop } from './deadline.ts'
@@ -47,8 +47,6 @@ export async function callUpstream<Echo, T extends Readonly<{ kind: string }>>(
   const { reason } = stop
   return isFault(result) && (reason === 'deadline' || reason === 'drain') ? brokenReply(result.upstream, reason, stop) : result
 }
-
-export const isFault = (result: object): result is Fault => 'kind' in result && result.kind === 'fault'
 
 /** All of a reply, in the pieces in which it came; an event stream, and what has no room in memory or broke while it waited for it, are faults. */
 export async function readReply(reply: Reply, deadline: CallStop, lease: BodyLease): Promise<Parts | Fault> {

@@ -10,9 +10,9 @@ import { isLight } from '../core/reading-cost.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Finished } from '../core/transcoder.ts'
 import type { Parts } from '../upstream/read-chunks.ts'
-import type { Fault, Reply } from '../upstream/upstream.ts'
+import { type Fault, isFault, type Reply } from '../upstream/upstream.ts'
 import { type Admitted, stampOf } from './admitted.ts'
-import { faultOf, isFault, readReply, unusable } from './call-upstream.ts'
+import { faultOf, readReply, unusable } from './call-upstream.ts'
 import type { CallStop } from './deadline.ts'
 
 /** `finish`: what is to be remembered of it. */

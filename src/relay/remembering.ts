@@ -8,10 +8,10 @@ import type { SealingKey } from '../answers/sealing.ts'
 import type { Forgotten } from '../core/format.ts'
 import type { KeyRecord } from '../core/key.ts'
 import { Refusal } from '../core/refusal.ts'
-import type { Finished } from '../core/transcoder.ts'
+import { type Finished, piecesOf } from '../core/transcoder.ts'
 import { describeBug } from '../observe/bug.ts'
 import type { World } from '../world.ts'
-import { piecesOf, RESPONSE_TTL_MS, type ResponseMemory } from './response-memory.ts'
+import { RESPONSE_TTL_MS, type ResponseMemory } from './response-memory.ts'
 
 type Items = readonly Uint8Array[]
 

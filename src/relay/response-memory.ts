@@ -7,7 +7,7 @@ import { LRUCache } from 'lru-cache'
 import type { Forgotten } from '../core/format.ts'
 import type { KeyRecord } from '../core/key.ts'
 import { Recent } from '../core/recent.ts'
-import type { Finished, Written } from '../core/transcoder.ts'
+import { type Finished, piecesOf, type Written } from '../core/transcoder.ts'
 
 type Owner = Pick<KeyRecord, 'id' | 'accountId'>
 type Answer = Readonly<{ accountId: string; items: readonly Written[]; itemKeys: readonly string[]; bytes: number; until: number }>
@@ -98,8 +98,6 @@ export class ResponseMemory {
     this.#gone.set(key, this.#now() < until ? 'crowded' : 'expired')
   }
 }
-
-export const piecesOf = (json: Written): readonly Uint8Array[] => (json instanceof Uint8Array ? [json] : json)
 
 const inOnePiece = (json: Written): Buffer => Buffer.concat(piecesOf(json))
 

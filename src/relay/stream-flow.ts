@@ -4,7 +4,7 @@
  */
 
 import type { Refusal } from '../core/refusal.ts'
-import type { Pushed, StreamClose, Transcoder, Written } from '../core/transcoder.ts'
+import { type Pushed, piecesOf, type StreamClose, type Transcoder, type Written } from '../core/transcoder.ts'
 import type { BodySink, BodySource, Reply } from '../upstream/upstream.ts'
 import type { ClientBody, ClientBodyUser } from './client-body.ts'
 import type { Connection, Exchange } from './exchange.ts'
@@ -211,7 +211,7 @@ export class StreamFlow implements BodySink, ClientBodyUser {
   #keep(written: Written): void {
     const { kept } = this.#parts
     if (kept === undefined) return
-    for (const bytes of written instanceof Uint8Array ? [written] : written) kept.add(bytes)
+    for (const bytes of piecesOf(written)) kept.add(bytes)
   }
 
   #closeClient(client: ClientBody, { bytes }: Closing): void {

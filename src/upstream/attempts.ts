@@ -7,7 +7,7 @@ import type { Member, Spot } from './member.ts'
 import { forModel } from './native-request.ts'
 import type { PoolOptions } from './pool-options.ts'
 import type { CallOptions, PoolRequest } from './pool-request.ts'
-import type { Fault, Stop } from './upstream.ts'
+import { type Fault, isFault, type Stop } from './upstream.ts'
 
 export class Attempts {
   readonly #options: PoolOptions
@@ -133,5 +133,3 @@ export const wasSent = ({ status, trouble, cause }: Fault): boolean =>
 
 /** It costs its customer nothing, and not every upstream can: how it ends says nothing of answers. */
 const isCount = ({ path }: PoolRequest): boolean => path === '/v1/messages/count_tokens'
-
-export const isFault = (value: object): value is Fault => 'kind' in value && value.kind === 'fault'

@@ -4,7 +4,7 @@
  */
 
 import type { Model } from '../core/catalog.ts'
-import { Attempts, isFault, wasSent } from './attempts.ts'
+import { Attempts, wasSent } from './attempts.ts'
 import { RetryBudgets } from './budget.ts'
 import { Conversations } from './conversations.ts'
 import { Entrance } from './entrance.ts'
@@ -12,7 +12,7 @@ import { busyFault, connectionFault } from './fault.ts'
 import { Member, type MemberConfig, Spot, type TakenOut, type UpstreamReport } from './member.ts'
 import type { PoolOptions } from './pool-options.ts'
 import type { CallOptions, PoolRequest } from './pool-request.ts'
-import type { Fault, Stop } from './upstream.ts'
+import { type Fault, isFault, type Stop } from './upstream.ts'
 import { rest } from './waiting.ts'
 
 const BACKOFF_FIRST_MS = 25

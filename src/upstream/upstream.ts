@@ -108,3 +108,5 @@ export type Fault = Readonly<{
   /** As of a reply. */
   isSecondTry?: boolean
 }>
+
+export const isFault = (value: object): value is Fault => 'kind' in value && value.kind === 'fault'
