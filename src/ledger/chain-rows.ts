@@ -16,7 +16,7 @@ import {
   type StoredReceipt,
 } from './chain-row.ts'
 import type { Connection } from './connection.ts'
-import { arrayText, numbersIn } from './postgres/settle-call.ts'
+import { anyOf, arrayText } from './postgres/settle-call.ts'
 
 /** Of a lane, both ends included. */
 export type Places = Readonly<{ lane: number; first: number; last: number }>
@@ -108,7 +108,7 @@ export class ChainRows {
       // By the primary key, whatever is guessed of the table: not with a list that is unpacked as rows.
       const numbers = yield* this.#numbersOf(account)
       const query = this.#db.query<Stored, [string, number, number, number]>(
-        `${select} WHERE r.number = ANY ${numbersIn('?1')} AND r.account_number = ?2 AND r.seq BETWEEN ?3 AND ?4 ORDER BY r.number`,
+        `${select} WHERE r.number = ${anyOf('?1', 'BIGINT')} AND r.account_number = ?2 AND r.seq BETWEEN ?3 AND ?4 ORDER BY r.number`,
       )
       for (let at = 0; at < numbers.length; at += together) {
         yield* query.all(arrayText([...numbers.subarray(at, at + together)]), account, first, last)

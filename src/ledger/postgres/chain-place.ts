@@ -2,15 +2,17 @@
 
 import type { ChainPlace } from '../chain-place.ts'
 import type { Connection } from '../connection.ts'
-import { arrayText, numbersIn } from './settle-call.ts'
+import { anyOf, arrayText } from './settle-call.ts'
 
 export function chainPlaceOf(db: Connection, lane: number): ChainPlace {
   const heads = db.query<{ account: bigint; id: string; count: bigint | null; hash: Buffer | null }, [number, string]>(
     `SELECT accounts.number AS account, accounts.id, head.chain_count AS count, head.chain_hash AS hash
      FROM accounts LEFT JOIN chain_heads AS head ON head.account_number = accounts.number AND head.lane = ?1
-     WHERE accounts.number = ANY ${numbersIn('?2')}`,
+     WHERE accounts.number = ${anyOf('?2', 'BIGINT')}`,
   )
-  const keyIds = db.query<{ key: bigint; id: string }, [string]>(`SELECT number AS key, id FROM keys WHERE number = ANY ${numbersIn('?1')}`)
+  const keyIds = db.query<{ key: bigint; id: string }, [string]>(
+    `SELECT number AS key, id FROM keys WHERE number = ${anyOf('?1', 'BIGINT')}`,
+  )
   const setHead = db.query<undefined, [number, number, number, Buffer]>(
     `INSERT INTO chain_heads (account_number, lane, chain_count, chain_hash) VALUES (?1, ?2, ?3, ?4)
      ON CONFLICT (account_number, lane) DO UPDATE SET chain_count = excluded.chain_count, chain_hash = excluded.chain_hash`,

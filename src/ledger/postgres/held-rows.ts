@@ -5,18 +5,16 @@
 
 import type { Connection } from '../connection.ts'
 import type { Task } from '../task.ts'
-import { arrayText } from './settle-call.ts'
+import { anyOf, arrayText } from './settle-call.ts'
 
 type AccountRow = Readonly<{ number: bigint; id: string }>
 type KeyRow = Readonly<{ number: bigint; id: string; account: bigint }>
 
-const given = (place: number, type: string): string => `ANY (CAST(CAST(?${place} AS TEXT) AS ${type}[]))`
-
 /** The numbers first: with an OR of them and a query all rows are read. */
-const ACCOUNTS = `SELECT number, id FROM accounts WHERE number = ANY (ARRAY(SELECT number FROM accounts WHERE number = ${given(1, 'BIGINT')}
-  UNION SELECT number FROM accounts WHERE id = ${given(2, 'TEXT')}
-  UNION SELECT account_number FROM keys WHERE id = ${given(3, 'TEXT')}))`
-const KEYS = `SELECT number, id, account_number AS account FROM keys WHERE number = ${given(1, 'BIGINT')} OR id = ${given(2, 'TEXT')}`
+const ACCOUNTS = `SELECT number, id FROM accounts WHERE number = ANY (ARRAY(SELECT number FROM accounts WHERE number = ${anyOf('?1', 'BIGINT')}
+  UNION SELECT number FROM accounts WHERE id = ${anyOf('?2', 'TEXT')}
+  UNION SELECT account_number FROM keys WHERE id = ${anyOf('?3', 'TEXT')}))`
+const KEYS = `SELECT number, id, account_number AS account FROM keys WHERE number = ${anyOf('?1', 'BIGINT')} OR id = ${anyOf('?2', 'TEXT')}`
 /** Other nodes have a row locked for a millisecond or two: whose is found free within these was not kept locked. */
 const LOOK_AGAIN_MS = [5, 10, 20] as const
 /** As settles lock them. */

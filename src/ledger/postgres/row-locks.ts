@@ -5,9 +5,7 @@
 
 import type { Connection } from '../connection.ts'
 import type { WriteTask } from '../task.ts'
-import { arrayText } from './settle-call.ts'
-
-const arrayAt = (place: number, type: string): string => `CAST(CAST(?${place} AS TEXT) AS ${type}[])`
+import { anyOf, arrayText } from './settle-call.ts'
 
 export class RowLocks {
   readonly #lockAccounts
@@ -16,13 +14,13 @@ export class RowLocks {
   constructor(db: Connection) {
     this.#lockAccounts = db.query<unknown, [string, string, string]>(
       // The numbers first: with an OR of them and a query all rows are read.
-      `SELECT number FROM accounts WHERE number = ANY (ARRAY(SELECT number FROM accounts WHERE number = ANY (${arrayAt(1, 'BIGINT')})
-         UNION SELECT number FROM accounts WHERE id = ANY (${arrayAt(2, 'TEXT')})
-         UNION SELECT account_number FROM keys WHERE id = ANY (${arrayAt(3, 'TEXT')})))
+      `SELECT number FROM accounts WHERE number = ANY (ARRAY(SELECT number FROM accounts WHERE number = ${anyOf('?1', 'BIGINT')}
+         UNION SELECT number FROM accounts WHERE id = ${anyOf('?2', 'TEXT')}
+         UNION SELECT account_number FROM keys WHERE id = ${anyOf('?3', 'TEXT')}))
        ORDER BY number FOR NO KEY UPDATE`,
     )
     this.#lockKeys = db.query<unknown, [string, string]>(
-      `SELECT number FROM keys WHERE number = ANY (${arrayAt(1, 'BIGINT')}) OR id = ANY (${arrayAt(2, 'TEXT')}) ORDER BY number FOR NO KEY UPDATE`,
+      `SELECT number FROM keys WHERE number = ${anyOf('?1', 'BIGINT')} OR id = ${anyOf('?2', 'TEXT')} ORDER BY number FOR NO KEY UPDATE`,
     )
   }
 

@@ -49,10 +49,11 @@ export function columnTexts(rows: readonly (readonly Value[])[], width: number):
 export const arrayText = (values: readonly Value[]): string => `{${values.map(elementText).join(',')}}`
 
 /**
- * For `= ANY`: the numbers whose `arrayText` a parameter is. By a question of its own, it is made once, and its length is no reason to read the whole table, where it
- * would be made again for each row: 4,000 numbers took seconds.
+ * One of the values whose `arrayText` the parameter is. By a question of its own the array is made once, and its length is no reason to read the whole table, where
+ * it would be made again for each row: 4,000 numbers took seconds.
  */
-export const numbersIn = (parameter: string): string => `(CAST((SELECT CAST(CAST(${parameter} AS TEXT) AS BIGINT[])) AS BIGINT[]))`
+export const anyOf = (parameter: string, type: 'BIGINT' | 'TEXT'): string =>
+  `ANY (CAST((SELECT CAST(CAST(${parameter} AS TEXT) AS ${type}[])) AS ${type}[]))`
 
 /** https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO */
 function elementText(value: Value): string {
