@@ -13,6 +13,8 @@ export type CliEnvironment = Readonly<{
   startAnswersThread: () => Worker
   env: Environment
   stdout: (text: string) => void
+  /** To the same place as it is, letter by letter: lines that are signed. */
+  verbatim: (text: string) => void
   stderr: (text: string) => void
   /** The working folder. */
   folder: string

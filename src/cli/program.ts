@@ -9,8 +9,13 @@ import { printable } from './printable.ts'
 import { versionText } from './version.ts'
 
 /** `argv` is without the program's own name. Resolves to the exit code; rejects on bugs only. */
-export async function runCli(argv: readonly string[], { stdout, stderr, ...rest }: CliEnvironment): Promise<number> {
-  const environment = { ...rest, stdout: (text: string) => stdout(printable(text)), stderr: (text: string) => stderr(printable(text)) }
+export async function runCli(argv: readonly string[], { stdout, stderr, ...rest }: Omit<CliEnvironment, 'verbatim'>): Promise<number> {
+  const environment = {
+    ...rest,
+    stdout: (text: string) => stdout(printable(text)),
+    stderr: (text: string) => stderr(printable(text)),
+    verbatim: stdout,
+  }
   const exit: { code: number } = { code: EXIT.ok }
   const program = await makeProgram(argv, environment, (code) => {
     exit.code = code

@@ -28,7 +28,7 @@ function printStatement(context: CommandContext, name: string, range: Options): 
   if (from !== undefined && to !== undefined && from >= to) return wrongUse('--from is not before --to')
   const account = accountNamed(context, name)
   if (isStop(account)) return account
-  const { stdout, now, startWire } = context.environment
+  const { verbatim, now, startWire } = context.environment
   const { ledger } = context.config
   const written = readReport(context, (report) => {
     const key = statementKeyAt(ledger)
@@ -37,10 +37,10 @@ function printStatement(context: CommandContext, name: string, range: Options): 
     let block: string[] = []
     for (const line of report.statement(account.id, range, key, now())) {
       if (block.push(line) < LINES_AT_ONCE) continue
-      stdout(block.join(''))
+      verbatim(block.join(''))
       block = []
     }
-    stdout(block.join(''))
+    verbatim(block.join(''))
     return EXIT.ok
   })
   return written

@@ -106,13 +106,13 @@ test('a server of another kind, one without counts, a busy one and one that coun
   const bare = serve(({ path, body }) =>
     path === COUNT ? new Response('', { status: 404 }) : error(body.messages ? 500 : 400, 'invalid_request_error', ''),
   )
-  const busy = serve(() => error(429, 'rate_limit_error', 'slow\u001b[31m down'))
+  const busy = serve(() => error(429, 'rate_limit_error', 'slow\u001b[31m\u009b\u007f\u202e down'))
   const zero = serve(() => Response.json({ input_tokens: 0 }))
   const moved = serve(() => new Response(null, { status: 307, headers: { location: 'http://127.0.0.1:1/' } }))
   const [pages, noCount, slow, nothing, away] = [html, bare, busy, zero, moved].map(({ url }) => upstream('a', url) + model('m', ['a']))
   expect((await examine(pages ?? '')).found).toEqual([['problem', expect.stringContaining('m: answers 200, but not in the native format')]])
   expect(await examine(noCount ?? '')).toMatchObject({ code: 0, found: [['warning', expect.stringContaining('m: has no count_tokens')]] })
-  expect((await examine(slow ?? '')).found).toEqual([['warning', 'm: is busy (429: slow\u001b[31m down)']])
+  expect((await examine(slow ?? '')).found).toEqual([['warning', 'm: is busy (429: slow\u001b[31m\u009b\u007f\u202e down)']])
   expect((await examine(nothing ?? '')).found).toEqual([['warning', 'm: counts 0 tokens for a word: its usage is estimated']])
   expect((await examine(away ?? '')).found).toEqual([['problem', 'm: answers 307']])
 })

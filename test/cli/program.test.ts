@@ -34,8 +34,8 @@ test('wrong use is 2 with one sentence on stderr and nothing on stdout', async (
 
 test('an argument that is repeated moves no cursor, colours nothing and turns no line', async () => {
   for (const [argument, shown] of [
-    ['\u001b[31mred\u0007', '\\x1b[31mred\\x07'],
-    ['a\rb\u009b', 'a\\x0db\\x9b'],
+    ['\u001b[31mred\u0007', '\\u001b[31mred\\u0007'],
+    ['a\rb\u009b', 'a\\u000db\\u009b'],
     ['a\u202eb\u2028c', 'a\\u202eb\\u2028c'],
   ] as const) {
     await place.run('keys', 'create')

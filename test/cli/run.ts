@@ -24,7 +24,7 @@ export class Workplace {
     writeFileSync(join(this.folder, name), text)
   }
 
-  environment(stdout: (text: string) => void, stderr: (text: string) => void): CliEnvironment {
+  environment(stdout: (text: string) => void, stderr: (text: string) => void): Omit<CliEnvironment, 'verbatim'> {
     return {
       startThread,
       startWire,

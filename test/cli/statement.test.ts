@@ -71,6 +71,14 @@ describe('a statement', () => {
     elsewhere.remove()
   })
 
+  test('is in order whatever letters a reference has', async () => {
+    expect(await place.run('accounts', 'top-up', 'app', '1', '--ref', 'line\u2028end')).toMatchObject({ code: 0 })
+    const { out } = await place.run('statement', 'app')
+    expect(out).toContain('line\u2028end')
+    writeFileSync(join(place.folder, 'statement.jsonl'), out)
+    expect(await place.run('verify-statement', 'statement.jsonl')).toMatchObject({ code: 0 })
+  })
+
   test('of some days begins with the hash and the balance before them', async () => {
     const whole = objects(await statement())
     const text = await statement('--from', '2026-11-22', '--to', '2026-11-24')
