@@ -82,7 +82,7 @@ postgresTest(
 )
 
 /** `stands still` after a while. */
-const inTime = (all: Promise<unknown>): Promise<unknown> => Promise.race([all, Bun.sleep(5_000).then(() => 'stands still')])
+const inTime = (all: Promise<unknown>): Promise<unknown> => Promise.race([all, Bun.sleep(60_000).then(() => 'stands still')])
 
 postgresTest('a prepared query does not overtake one that is new', () =>
   withSql(1, async (sql) => {
