@@ -11,7 +11,7 @@ import { askIn } from './load.ts'
 import { type GatewayProcess, Place, PROCESS_TIMEOUT_MS } from './process.ts'
 
 const RECEIPTS = Number(process.env['START_RECEIPTS'] ?? 100_000)
-setDefaultTimeout(3 * PROCESS_TIMEOUT_MS + RECEIPTS / 10)
+setDefaultTimeout(6 * PROCESS_TIMEOUT_MS + RECEIPTS / 10)
 
 let place: Place
 let books: ReturnType<typeof keepBooks>
@@ -61,9 +61,14 @@ test(`with ${RECEIPTS} receipts a start costs as much as with one`, async () => 
   await end(small.gateway, 'SIGTERM')
   grow(place.ledgerPath)
   for (const how of ['SIGKILL', 'SIGTERM'] as const) {
-    const { gateway, tookMs } = await startAndAsk(key)
-    expect([how, tookMs < small.tookMs * 2 + 500], `${tookMs} ms, ${small.tookMs} ms before`).toEqual([how, true])
-    await end(gateway, how)
+    // What a busy machine adds is not in all of them; what the receipts cost would be.
+    const took: number[] = []
+    for (let starts = 0; starts < 5 && Math.min(...took) >= small.tookMs * 2 + 500; starts++) {
+      const { gateway, tookMs } = await startAndAsk(key)
+      took.push(tookMs)
+      await end(gateway, how)
+    }
+    expect([how, Math.min(...took) < small.tookMs * 2 + 500], `${took} ms, ${small.tookMs} ms before`).toEqual([how, true])
   }
   const { gateway } = await startAndAsk(key)
   expect((await fetch(`${gateway.operatorUrl}/readyz`)).status).toBe(200)

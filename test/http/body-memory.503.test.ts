@@ -323,7 +323,7 @@ describe('in a process of 640 MiB, whose pool is 160 MiB and a share 40 MiB', ()
     uploads.stop()
     await emptied()
     unread.stop()
-  }, 60_000)
+  })
 
   test('an account with funds has one share, however many keys send for it', async () => {
     const rich = await small.createKey({ id: 'key_rich' })

@@ -51,15 +51,14 @@ test('with all upstreams in trouble no storm begins: each request is refused wit
   const stage = await startStage({ upstreams: [other.url] })
   cleanUps.push(other.stop, stage.stop)
   stage.play(errorAnswer(529, OVERLOADED))
-  const startedMs = performance.now()
   const answers: Response[] = []
   const crowd = async (): Promise<void> => {
     answers.push(...(await Promise.all(Array.from({ length: 20 }, () => stage.ask({ stream: true })))))
   }
   const calls = (): number => stage.upstream.requests.length + other.requests.length
   await crowd()
-  // Three, three a second and a tenth.
-  expect(calls()).toBeLessThanOrEqual(20 + 3 + 2 + Math.ceil(((performance.now() - startedMs) / 1_000) * 3))
+  // The first twenty failures of an upstream are outside of the budget; no request is sent thrice.
+  expect(calls()).toBeLessThanOrEqual(2 * 20)
   for (let turn = 1; turn < 10; turn++) await crowd()
   for (const answer of answers) expect([answer.status, Number(answer.headers.get('retry-after')) >= 1]).toEqual([503, true])
   // By then both are known to be in trouble, and hardly anybody is sent there.

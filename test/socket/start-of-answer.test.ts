@@ -18,8 +18,10 @@ import { undisturbed, until } from '../support/until.ts'
 
 const stage = await startStage({ timings: { firstEventWaitMs: 60, heartbeatIdleMs: 40 } })
 const hasty = await startStage({ limits: { startTimeoutMs: 150 } })
+/** Whose statuses wait for what a busy machine does late. */
+const patient = await startStage({ timings: { firstEventWaitMs: 30_000 } })
 const { upstream, play, ask } = stage
-afterAll(() => Promise.all([stage.stop(), hasty.stop()]))
+afterAll(() => Promise.all([stage.stop(), hasty.stop(), patient.stop()]))
 
 const frames = textFrames('Good morning', { input_tokens: 20, output_tokens: 1 }, 9)
 const [start = '', ...rest] = frames
@@ -216,10 +218,10 @@ test('a stream that is compressed although identity was asked for is read, and a
   const raw = await stage.askRaw({ stream: true })
   await raw.until((bytes) => Buffer.from(bytes).includes('Good morning'))
   raw.reset()
-  play([head(200, headers), { bytes: zipped.subarray(0, 10) }, { bytes: Buffer.alloc(zipped.length - 10, 7) }])
-  const broken = await ask({ stream: true })
+  patient.play([head(200, headers), { bytes: zipped.subarray(0, 10) }, { bytes: Buffer.alloc(zipped.length - 10, 7) }])
+  const broken = await patient.ask({ stream: true })
   expect(broken.status).toBe(502)
-  expect(await stage.receiptOf(broken)).toBeUndefined()
+  expect(await patient.receiptOf(broken)).toBeUndefined()
 })
 
 test('a connection that the upstream closed while it was idle is tried once more on a fresh one, and charged once', async () => {

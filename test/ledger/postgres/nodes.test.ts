@@ -148,7 +148,8 @@ describe('what is said', () => {
     expect(await a.ledger.operate(refund)).toEqual({ result: 'done' })
     await until(() => b.ledger.purseOf('key_1')?.account.balancePicos === usd('0.001'), 'b knows of it')
     const answers = [await a.ledger.hold(small('first')), await b.ledger.hold(small('second'))]
-    expect(answers).toEqual(['held', 'reserved'])
+    // Whichever has what is left.
+    expect(answers.toSorted()).toEqual(['held', 'reserved'])
     await close(a, b)
   })
 
