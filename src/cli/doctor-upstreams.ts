@@ -123,8 +123,14 @@ async function post(upstream: UpstreamConfig, path: string, body: string, timeou
     const message = withoutSecrets(errorOfBody(text)?.message ?? '', upstream)
     return { status: response.status, json, error: (message === '' ? '' : `: ${message}`).slice(0, ERROR_CHARS_MAX) }
   } catch (error) {
-    return `${baseUrl} does not answer (${error instanceof Error ? error.name : 'unknown'})`
+    return `${baseUrl} does not answer (${causeOf(error)})`
   }
+}
+
+/** Where the system has a word for it (`ECONNREFUSED`), that one: of the error's name nobody learns whether it was the address or the time. */
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown'
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }
 
 /** Before it is cut, which could leave half of one. Headers of its own may be a password, too. */

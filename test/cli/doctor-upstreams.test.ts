@@ -84,7 +84,7 @@ test('what is wrong with each upstream and model is told apart, and what works c
   expect([twice.code, twice.found]).toEqual([1, [['problem', `404 for ${url}/v1/v1/messages: base_url is what stands before /v1`]]])
   expect((await examine(upstream('a', url, right) + upstream('b', url, right) + one)).found.at(-1)).toEqual(['warning', 'serves no model'])
   expect((await examine(upstream('a', 'http://127.0.0.1:1') + both)).found).toEqual([
-    ['problem', expect.stringMatching(/^http:\/\/127\.0\.0\.1:1 does not answer \(/)],
+    ['problem', expect.stringMatching(/^http:\/\/127\.0\.0\.1:1 does not answer \(ECONNREFUSED\)$/)],
   ])
   expect((await examine(upstream('a', 'http://127.0.0.1:1') + both, '--no-network')).found).toEqual([])
 })
