@@ -8,6 +8,6 @@ const END = '\u{10ffff}'
 /** The column's value begins with this text. */
 export const startsWith = (column: SQLWrapper, text: string): SQL => sql`(${column} >= ${text} and ${column} < ${text + END})`
 
-/** The same in any case, by the index on the lower-case names. */
+/** The same in either case, by the index on the lower-case names. SQLite's `lower` knows A to Z alone: https://sqlite.org/lang_corefunc.html#lower. */
 export const beginsWith = (name: SQLWrapper, text: string): SQL =>
   sql`(lower(${name}) >= lower(${text}) and lower(${name}) < lower(${text + END}))`
