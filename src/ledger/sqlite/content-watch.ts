@@ -12,6 +12,9 @@ import type { SqliteStore } from './store.ts'
 type Watched = Readonly<{ path: string; file: LockedFile }>
 type WatchedStore = Pick<SqliteStore, 'progress' | 'generations' | 'advanceGeneration'>
 
+/** Another program that empties the log again and again beside our own checkpoints leaves two looks without an explanation about once in a thousand. */
+const SUSPECT_LOOKS = 3
+
 export class ContentWatch {
   readonly #watched: Watched
   readonly #store: WatchedStore
@@ -20,6 +23,8 @@ export class ContentWatch {
   /** As of the last look at which no checkpoint ran and all that had changed was explained. */
   #known: Readonly<{ file: FileState; moved: number }>
   #suspect: string | undefined
+  /** In a row that found something suspect. */
+  #suspectLooks = 0
 
   constructor(watched: Watched, store: WatchedStore) {
     this.#watched = watched
@@ -58,8 +63,9 @@ export class ContentWatch {
     if (!canFollow(before.generation, now.generation, this.#store.generations.newest) || !fileCanFollow(before, now)) return path
     const isStill = isSameFile(now, before)
     const suspect = this.#whatIsSuspect(now, log, { frames, moved, isOurs })
-    // At the second look of a file that stands still: until then some checkpoint may be at it.
-    if (suspect !== undefined && this.#suspect !== undefined && isStill && !isCheckpointed(path)) return suspect
+    this.#suspectLooks = suspect === undefined ? 0 : this.#suspectLooks + 1
+    // Only where the file stands still: until then some checkpoint may be at it.
+    if (this.#suspectLooks >= SUSPECT_LOOKS && isStill && !isCheckpointed(path)) return suspect
     this.#suspect = suspect
     if (suspect !== undefined) return undefined
     if (log !== undefined && log.id === this.#log?.id && !isEmpty(log)) this.#log = log

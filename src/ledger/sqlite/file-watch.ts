@@ -14,7 +14,7 @@ import type { SqliteStore } from './store.ts'
 import { readWatermark, writeWatermark } from './watermark.ts'
 
 /** Within a second of the loss no request is admitted, and what may be another program's checkpoint is looked at twice. */
-const LOOK_EVERY_MS = 400
+const LOOK_EVERY_MS = 250
 
 type WatchedStore = Pick<SqliteStore, 'position' | 'progress' | 'generations' | 'advanceGeneration' | 'keepInFile' | 'refuse'>
 
