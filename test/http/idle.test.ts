@@ -48,13 +48,16 @@ test('the metrics show the open connections of clients, and the descriptors of t
     return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
   }
   const waitUntil = async (isSo: () => Promise<boolean>): Promise<void> => {
-    for (let waitedMs = 0; !(await isSo()) && waitedMs < 3_000; waitedMs += 20) await Bun.sleep(20)
+    for (let waitedMs = 0; !(await isSo()) && waitedMs < 60_000; waitedMs += 20) await Bun.sleep(20)
   }
+  // Those of the tests before have gone by then.
+  await waitUntil(async () => (await read('tollgate_client_connections')) === 0)
   const connections = await read('tollgate_client_connections')
   const descriptors = await read('process_open_fds')
   const clients = await Promise.all(Array.from({ length: 20 }, () => connectRaw(gateway.url)))
   // Both ends are in this process; the kernel accepts a connection before the gateway does.
   await waitUntil(async () => (await read('process_open_fds')) >= descriptors + 40)
+  await waitUntil(async () => (await read('tollgate_client_connections')) === connections + 20)
   expect(await read('tollgate_client_connections')).toBe(connections + 20)
   expect(await read('process_open_fds')).toBeGreaterThanOrEqual(descriptors + 40)
   expect(await read('process_max_fds')).toBeGreaterThan(await read('process_open_fds'))

@@ -92,7 +92,10 @@ for (const [what, loss, spent] of [
     expect(await hold('req_1', '0.5')).toBe('held')
     lose(loss)
     expect(await settle('req_1')).toBe('settled')
-    expect(await rows()).toEqual({ balance: usd('10') - spent, receipts: spent / COST })
+    // Unless the thread has come back by itself and replayed it: then it is there, and once.
+    const { balance: left, receipts = 0n } = (await rows()) ?? {}
+    expect([spent / COST, 2n]).toContain(receipts)
+    expect(left).toBe(usd('10') - receipts * COST)
     expect(balance()).toBe(usd('10') - 2n * COST)
     crossing.heal()
     await until(() => ledger.isWritable(), 'it writes again')
