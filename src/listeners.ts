@@ -80,19 +80,19 @@ export async function listen(
     const main = await listenWith(app.use(mountPages(world, '/cabinet', pages.cabinet)), { ...common, hostname: host, port })
     opened.push({ close: () => main.stop(true) })
     const [mainPort, operatorPort] = [main.port ?? 0, operator.port ?? 0]
-    const letMainGo = await preparedToLetGo(mainPort)
-    const letOperatorGo = isShared ? await preparedToLetGo(operatorPort) : undefined
+    const [letMainGo, letOperatorGo] = isShared ? [await preparedToLetGo(mainPort), await preparedToLetGo(operatorPort)] : []
     return {
       url: urlOf(main),
       operatorUrl: urlOf(operator),
       connections: () => (isShared ? ownConnectionsOn(mainPort) : connectionsOn(mainPort)),
       hasSuccessor: async () => isShared && (await othersOn(mainPort)) > siblings,
       letGo: async () => {
-        if (letOperatorGo === undefined || (await othersOn(mainPort)) === 0) return false
-        if ((await othersOn(operatorPort)) > 0) await letOperatorGo({ isAlone: false })
+        if (letMainGo === undefined || (await othersOn(mainPort)) === 0) return false
+        if ((await othersOn(operatorPort)) > 0) await letOperatorGo?.({ isAlone: false })
         return await letMainGo({ isAlone: false })
       },
-      leave: () => letMainGo({ isAlone: true }),
+      // Not prepared: what comes in meanwhile is still answered.
+      leave: async () => (await preparedToLetGo(mainPort))({ isAlone: true }),
       limitWrites: () => limitWrites(mainPort, world.limits().writeStallMs),
       stop: () => main.stop(),
       close,
