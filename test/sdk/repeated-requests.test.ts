@@ -6,7 +6,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
-import { nativeMessage, nativeStream, type Script, textFrames } from '../support/fake-upstream.ts'
+import { MESSAGE, nativeMessage, nativeStream, type Script, textFrames } from '../support/fake-upstream.ts'
 import { MODEL_ID } from '../support/gateway.ts'
 import { startStage } from '../support/stage.ts'
 
@@ -14,16 +14,6 @@ const stage = await startStage()
 const { upstream, play, gateway, secret } = stage
 afterAll(() => stage.stop())
 
-const MESSAGE = {
-  id: 'msg_1',
-  type: 'message',
-  role: 'assistant',
-  model: 'x',
-  content: [{ type: 'text', text: 'Good morning' }],
-  stop_reason: 'end_turn',
-  stop_sequence: null,
-  usage: { input_tokens: 10, output_tokens: 3 },
-}
 /** Longer than a client waits here, so that it gives up once at least. */
 const PATIENCE_MS = 300
 

@@ -1,7 +1,7 @@
 /** Where upstreams have no room, or are all in trouble, nobody takes everything and no storm begins. Rules: pool.md "Overload", "Retry budget". */
 
 import { afterAll, expect, test } from 'bun:test'
-import { errorAnswer, nativeMessage, nativeStream, type Script, startFakeUpstream, textFrames } from '../support/fake-upstream.ts'
+import { errorAnswer, MESSAGE, nativeMessage, nativeStream, type Script, startFakeUpstream, textFrames } from '../support/fake-upstream.ts'
 import { startTestGateway } from '../support/gateway.ts'
 import { question, startStage } from '../support/stage.ts'
 
@@ -110,14 +110,3 @@ test('an answer that comes just before the start limit is an answer', async () =
   const answer = await stage.ask()
   expect([answer.status, (await stage.receiptOf(answer))?.outcome]).toEqual([200, 'complete'])
 })
-
-const MESSAGE = {
-  id: 'msg_1',
-  type: 'message',
-  role: 'assistant',
-  model: 'x',
-  content: [{ type: 'text', text: 'Good morning' }],
-  stop_reason: 'end_turn',
-  stop_sequence: null,
-  usage: { input_tokens: 10, output_tokens: 3 },
-}

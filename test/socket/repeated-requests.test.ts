@@ -1,7 +1,7 @@
 /** A request that is sent again under its Idempotency-Key is answered again, and never generated or charged twice. Rules: requests.md "Repeated requests". */
 
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
-import { errorAnswer, nativeMessage, nativeStream, textFrames } from '../support/fake-upstream.ts'
+import { errorAnswer, MESSAGE, nativeMessage, nativeStream, textFrames } from '../support/fake-upstream.ts'
 import { startTestGateway } from '../support/gateway.ts'
 import { connectRaw, rawRequest } from '../support/raw-client.ts'
 import { FORMATS, question, startStage } from '../support/stage.ts'
@@ -11,16 +11,6 @@ const stage = await startStage()
 const { upstream, play, receiptsOf, gateway, secret } = stage
 afterAll(() => stage.stop())
 
-const MESSAGE = {
-  id: 'msg_1',
-  type: 'message',
-  role: 'assistant',
-  model: 'x',
-  content: [{ type: 'text', text: 'Good morning' }],
-  stop_reason: 'end_turn',
-  stop_sequence: null,
-  usage: { input_tokens: 10, output_tokens: 3 },
-}
 const [START = '', ...REST] = textFrames('Good morning')
 let runs = 0
 let header = ''

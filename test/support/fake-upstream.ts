@@ -302,6 +302,18 @@ function answerOf(status: number, body: unknown, headers: Readonly<Record<string
   return [head(status, { 'content-type': 'application/json', 'content-length': String(bytes.length), ...headers }), { bytes }]
 }
 
+/** A whole answer of two words. */
+export const MESSAGE = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'x',
+  content: [{ type: 'text', text: 'Good morning' }],
+  stop_reason: 'end_turn',
+  stop_sequence: null,
+  usage: { input_tokens: 10, output_tokens: 3 },
+}
+
 /** The frames of a short, complete text answer: for tests that need an answer and not a particular one. */
 export const textFrames = (text: string, usage: Fields = { input_tokens: 10, output_tokens: 1 }, outputTokens = 5): readonly string[] => [
   frame('message_start', {
