@@ -81,14 +81,14 @@ test('the same client gets every letter of a translated answer, whose memory is 
 }, 60_000)
 
 test('an event beyond all measure is a broken upstream, and does not fill the memory', async () => {
-  const endless = Array.from({ length: 300 }, () => 'x'.repeat(64 * 1024))
-  stage.play(nativeStream(start, 'data: ', ...endless))
+  stage.play(endlessStream(start, 'data: ', 'x'.repeat(64 * 1024)))
   const index = stage.upstream.requests.length
   const answer = await stage.ask(QUESTION)
   expect(
     (await answer.text()).endsWith('"message":"Service temporarily unavailable; retry later","details":{"type":"api_error"}}}\n\n'),
   ).toBe(true)
   expect(await stage.receiptOf(answer)).toMatchObject({ outcome: 'fault', costPicos: 0n })
-  const request = stage.upstream.requests[index]
-  await until(() => request?.abortedAtMs !== undefined, 'the upstream to be let go')
+  const request = await stage.upstream.arrival(index)
+  await until(() => request.abortedAtMs !== undefined, 'the upstream to be let go')
+  expect(request.sentBytes).toBeLessThan(CONNECTION_BYTES_MAX + 32 * MEGABYTE)
 })
