@@ -1,7 +1,7 @@
 /** The world as a running process has it: its clocks, its ids, and what its configuration and its addresses say at the moment. Rules: house.md "Long-lived things". */
 
 import type { Config } from './config/config.ts'
-import { KeyStore } from './ledger/key-store.ts'
+import { KeyStore } from './ledger/admission/key-store.ts'
 import type { Shared } from './ledger/open-options.ts'
 import type { MemberConfig } from './upstream/member.ts'
 import type { World } from './world.ts'

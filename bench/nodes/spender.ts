@@ -4,8 +4,8 @@
  */
 
 import type { Ledger } from '../../src/ledger/ledger.ts'
-import { newId } from '../../src/ledger/new-id.ts'
 import { openLedgerAt } from '../../src/ledger/open.ts'
+import { newId } from '../../src/ledger/operations/new-id.ts'
 import type { Place } from '../../src/ledger/place.ts'
 import { createKey, holdRequest, settlement } from '../../test/support/ledger.ts'
 import { HOLD, UPSTREAM, USED } from '../debits.ts'

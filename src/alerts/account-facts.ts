@@ -3,9 +3,9 @@
 import { type AccountFacts, type AlertRule, judgesKey, type KeyFacts } from '../core/alerts.ts'
 import { type Picos, ZERO } from '../core/money.ts'
 import { dayAt } from '../core/utc.ts'
-import type { ListedKey } from '../ledger/account-reports.ts'
-import type { Reports } from '../ledger/reports.ts'
-import { sumSpend, wholeSpend } from '../ledger/spend.ts'
+import type { ListedKey } from '../ledger/reading/account-reports.ts'
+import type { Reports } from '../ledger/reading/reports.ts'
+import { sumSpend, wholeSpend } from '../ledger/reading/spend.ts'
 import type { AlertFacts } from './watch.ts'
 
 /** All looks at alerts wait in one turn, so they are in nobody's way. */

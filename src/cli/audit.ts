@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander'
 import { isoOrNull } from '../core/utc.ts'
-import type { AuditRow } from '../ledger/operator-lists.ts'
+import type { AuditRow } from '../ledger/reading/operator-lists.ts'
 import type { CommandContext, Run } from './command-context.ts'
 import { type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { type PagingOptions, type RangeOptions, sayPage, withPaging, withRange } from './paging.ts'

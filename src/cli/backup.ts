@@ -3,7 +3,7 @@
 import { existsSync, rmSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import type { Difference } from '../ledger/difference.ts'
+import type { Difference } from '../ledger/chain/difference.ts'
 import { backUpPeople, peopleCopyOf } from '../people/people-copy.ts'
 import { peoplePathOf } from '../people/people-file.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'

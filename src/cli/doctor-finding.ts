@@ -1,6 +1,6 @@
 /** What `tollgate doctor` says of a thing that it looked at. */
 
-import type { ReportProblem } from '../ledger/account-lists.ts'
+import type { ReportProblem } from '../ledger/reading/account-lists.ts'
 
 /** `warning`: works, but should be looked at. Only `problem` makes the exit code 1. */
 export type Finding = Readonly<{ check: string; status: 'ok' | 'warning' | 'problem'; detail: string }>

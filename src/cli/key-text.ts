@@ -3,7 +3,7 @@
 import { stateOf } from '../core/key.ts'
 import { usdFields } from '../core/money.ts'
 import { isoOrNull } from '../core/utc.ts'
-import type { KeyReport } from '../ledger/account-lists.ts'
+import type { KeyReport } from '../ledger/reading/account-lists.ts'
 import { tableText, timeText, usdText } from './text.ts'
 
 /** `balance_usd` is what the key may spend: the smaller of its account's balance and what its limit leaves. */

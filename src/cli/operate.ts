@@ -5,9 +5,9 @@
 
 import type { Command } from 'commander'
 import type { Picos } from '../core/money.ts'
-import { newId } from '../ledger/new-id.ts'
 import { openLedgerAt } from '../ledger/open.ts'
 import type { Act, Earlier, Operation, OperationResult } from '../ledger/operation.ts'
+import { newId } from '../ledger/operations/new-id.ts'
 import { operateThroughSocket } from '../operator/ask-gateways.ts'
 import { ownActor } from '../operator/peer.ts'
 import { readReason } from './arguments.ts'

@@ -1,7 +1,7 @@
 /** Lists that come a page at a time, newest first: their options, and how a page is written. Rules: operator.md "Lists". */
 
 import type { Command } from 'commander'
-import type { Page } from '../ledger/page.ts'
+import type { Page } from '../ledger/reading/page.ts'
 import { readFrom, readTo, wholeNumber } from './arguments.ts'
 import { type CommandContext, withJson } from './command-context.ts'
 import { EXIT, type ExitCode } from './environment.ts'

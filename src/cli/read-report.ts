@@ -1,7 +1,7 @@
 /** Reads of the ledger, on a read-only connection that is closed before the command goes on. Rules: ledger.md "One writer". */
 
-import type { AccountReport, KeyReport, ReportProblem } from '../ledger/account-lists.ts'
 import { readProblem } from '../ledger/open-for-reading.ts'
+import type { AccountReport, KeyReport, ReportProblem } from '../ledger/reading/account-lists.ts'
 import { openReport, type Report } from '../ledger/report.ts'
 import type { CommandContext } from './command-context.ts'
 import { noLedger, type Stop, wrongUse } from './environment.ts'

@@ -1,8 +1,8 @@
 /** `tollgate statement`: an account's receipts and credits as a signed file that its owner can check. Rules: ledger.md "Statements"; operator.md "Commands". */
 
 import type { Command } from 'commander'
+import { statementKeyAt } from '../ledger/chain/statement-key.ts'
 import { noteKeyAt } from '../ledger/postgres/noted-key.ts'
-import { statementKeyAt } from '../ledger/statement-key.ts'
 import { readFrom, readTo } from './arguments.ts'
 import type { CommandContext, Run } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'

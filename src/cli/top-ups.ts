@@ -3,7 +3,7 @@
 import type { Command } from 'commander'
 import { usdFields } from '../core/money.ts'
 import { isoOrNull } from '../core/utc.ts'
-import type { CreditRow } from '../ledger/operator-lists.ts'
+import type { CreditRow } from '../ledger/reading/operator-lists.ts'
 import { readRef } from './arguments.ts'
 import type { CommandContext, Run } from './command-context.ts'
 import { type ExitCode, isStop, type Stop } from './environment.ts'

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander'
 import { usdFields } from '../core/money.ts'
-import type { UsageReport, UsageTotal } from '../ledger/operator-lists.ts'
+import type { UsageReport, UsageTotal } from '../ledger/reading/operator-lists.ts'
 import { readDay } from './arguments.ts'
 import { tokenCells, tokenFields } from './call-fields.ts'
 import type { CommandContext, Run } from './command-context.ts'

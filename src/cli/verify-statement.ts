@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { StatementCheck, type StatementFinding } from '../ledger/check-statement.ts'
+import { StatementCheck, type StatementFinding } from '../ledger/chain/check-statement.ts'
 import { printer, tell, withJson } from './command-context.ts'
 import { type CliEnvironment, EXIT, type ExitCode, type Stop, wrongUse } from './environment.ts'
 import { linesIn } from './lines-in.ts'

@@ -2,8 +2,8 @@
 
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import type { Difference } from '../ledger/difference.ts'
-import { statementKeyAt } from '../ledger/statement-key.ts'
+import type { Difference } from '../ledger/chain/difference.ts'
+import { statementKeyAt } from '../ledger/chain/statement-key.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { linesIn } from './lines-in.ts'

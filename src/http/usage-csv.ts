@@ -4,8 +4,8 @@
  */
 
 import { type Cell, csvLine } from '../core/csv.ts'
-import type { AccountReceipt } from '../ledger/account-reports.ts'
-import type { Unread } from '../ledger/reports.ts'
+import type { AccountReceipt } from '../ledger/reading/account-reports.ts'
+import type { Unread } from '../ledger/reading/reports.ts'
 import { requestDocument } from './usage-documents.ts'
 
 type Document = ReturnType<typeof requestDocument>

@@ -10,8 +10,8 @@ import { OUTCOMES } from '../core/outcome.ts'
 import { type PricedLine, pricedLines } from '../core/priced-lines.ts'
 import type { Usage } from '../core/usage.ts'
 import { dayText, isoTime } from '../core/utc.ts'
-import type { AccountReceipt } from '../ledger/account-reports.ts'
-import type { DayPage } from '../ledger/reports.ts'
+import type { AccountReceipt } from '../ledger/reading/account-reports.ts'
+import type { DayPage } from '../ledger/reading/reports.ts'
 import { dayCursorOf } from './usage-query.ts'
 
 const usd = (description: string) => t.Number({ description: `USD, 6 decimals: ${description}` })

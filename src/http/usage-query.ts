@@ -4,7 +4,7 @@ import { t } from 'elysia'
 import { OUTCOMES } from '../core/outcome.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
 import { dayOf, dayText, edgeOf } from '../core/utc.ts'
-import type { DayPlace } from '../ledger/reports.ts'
+import type { DayPlace } from '../ledger/reading/reports.ts'
 
 const TIME = 'a date such as 2026-11-22, or a time with its zone such as 2026-11-22T10:00:00Z'
 const DATE = 'a date such as 2026-11-22'

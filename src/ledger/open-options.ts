@@ -1,6 +1,6 @@
 /** What every opening of a ledger takes and gives, whichever store it is. Rules: ledger.md "One writer", "Recovery". */
 
-import type { GroupCommitOptions } from './group-commit.ts'
+import type { GroupCommitOptions } from './admission/group-commit.ts'
 import type { Ledger } from './ledger.ts'
 import type { SharedAnswers } from './shared-answers.ts'
 import type { SharedLimits } from './shared-limits.ts'

@@ -10,7 +10,7 @@ import type { MigrationNews } from './migration-news.ts'
 import type { Act, Operation, OperationResult } from './operation.ts'
 import type { Place, WritablePlace } from './place.ts'
 import type { NodeIdentity } from './postgres/node.ts'
-import type { Finding, Question } from './reports.ts'
+import type { Finding, Question } from './reading/reports.ts'
 
 export type PriceVersion = Readonly<{ modelId: string; rates: Rates }>
 

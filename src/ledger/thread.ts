@@ -6,18 +6,18 @@
 
 import { parentPort } from 'node:worker_threads'
 import { damageIn } from '../../db/open.ts'
-import { CommitLoop } from './commit-loop.ts'
 import { type NumberedDebit, readDebits } from './debit-records.ts'
 import type { TellMigration } from './migration-news.ts'
 import { placeText } from './place.ts'
 import { openStore as openPostgres } from './postgres/open-store.ts'
-import { ReadConnection } from './read-connection.ts'
-import { Spill } from './spill.ts'
+import { ReadConnection } from './reading/read-connection.ts'
 import { CheckpointConnection } from './sqlite/checkpointer.ts'
 import { openStore as openFile } from './sqlite/open-store.ts'
-import type { OpenedStore, Store } from './store.ts'
-import { takeOver } from './take-over.ts'
 import type { FromThread, NumberedTask, Opened, OpenProblem, ToThread } from './task.ts'
+import { CommitLoop } from './writing/commit-loop.ts'
+import { Spill } from './writing/spill.ts'
+import type { OpenedStore, Store } from './writing/store.ts'
+import { takeOver } from './writing/take-over.ts'
 
 function run(): void {
   const port = parentPort

@@ -5,8 +5,8 @@
 
 import { type Picos, picos } from '../core/money.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { newId } from '../ledger/new-id.ts'
 import type { Act, Operation } from '../ledger/operation.ts'
+import { newId } from '../ledger/operations/new-id.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics, PaymentResult } from '../observe/metrics.ts'
 import { EVENT_TYPES, type News, newsOf, type Payment, refOf, type Taking } from './news.ts'

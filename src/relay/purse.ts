@@ -4,7 +4,7 @@ import type { KeyRecord } from '../core/key.ts'
 import { ZERO } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { SyncedPurse } from '../ledger/ledger.ts'
-import type { KeyAtRest, Unread } from '../ledger/reports.ts'
+import type { KeyAtRest, Unread } from '../ledger/reading/reports.ts'
 import type { World } from '../world.ts'
 
 /** From the memory, or from the file. */

@@ -5,7 +5,7 @@ import { factsFrom } from '../../src/alerts/account-facts.ts'
 import { type AlertRule, judge } from '../../src/core/alerts.ts'
 import { NO_USAGE } from '../../src/core/usage.ts'
 import { DAY_MS } from '../../src/core/utc.ts'
-import { Reads } from '../../src/ledger/reads.ts'
+import { Reads } from '../../src/ledger/reading/reads.ts'
 import { createKey, holdRequest, NOW, openTestLedger, settlement, usd } from '../support/ledger.ts'
 import { startThread } from '../support/threads.ts'
 

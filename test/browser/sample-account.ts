@@ -2,8 +2,8 @@
 
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { picos } from '../../src/core/money.ts'
-import { newCodes } from '../../src/ledger/new-codes.ts'
 import type { CreditKind } from '../../src/ledger/operation.ts'
+import { newCodes } from '../../src/ledger/operations/new-codes.ts'
 import type { Role } from '../../src/people/roster.ts'
 import { type Receiver, startReceiver } from '../alerts/receiver.ts'
 import { SECRETS, startFakeStripe } from '../support/fake-stripe.ts'

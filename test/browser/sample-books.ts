@@ -1,10 +1,10 @@
 /** Books with something in them, for tests of the console's pages and for pictures: accounts, keys, credits, people, codes, acts. */
 
-import { creditOf, firstTopUp } from '../../src/ledger/account-writes.ts'
-import { newKey } from '../../src/ledger/key-writes.ts'
-import { newCodes } from '../../src/ledger/new-codes.ts'
-import { newId } from '../../src/ledger/new-id.ts'
 import type { Operation } from '../../src/ledger/operation.ts'
+import { creditOf, firstTopUp } from '../../src/ledger/operations/account-writes.ts'
+import { newKey } from '../../src/ledger/operations/key-writes.ts'
+import { newCodes } from '../../src/ledger/operations/new-codes.ts'
+import { newId } from '../../src/ledger/operations/new-id.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { usd } from '../support/ledger.ts'
 

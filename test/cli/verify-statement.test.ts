@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { nextHash } from '../../src/ledger/chain.ts'
+import { nextHash } from '../../src/ledger/chain/chain.ts'
 import { placeWithReceipts } from './receipts.ts'
 import type { Workplace } from './run.ts'
 

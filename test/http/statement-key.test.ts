@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { statementKeyOf } from '../../src/ledger/statement-key.ts'
+import { statementKeyOf } from '../../src/ledger/chain/statement-key.ts'
 import { startTestGateway, type TestGateway } from '../support/gateway.ts'
 
 const PATH = '/v1/dashboard/statement-key'

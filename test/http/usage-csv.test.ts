@@ -4,7 +4,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { csvStream } from '../../src/http/usage-csv.ts'
-import type { ReceiptPage } from '../../src/ledger/reports.ts'
+import type { ReceiptPage } from '../../src/ledger/reading/reports.ts'
 import { startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { holdRequest, settlement, usd } from '../support/ledger.ts'
 

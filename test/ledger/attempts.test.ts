@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'bun:test'
 import { NO_USAGE } from '../../src/core/usage.ts'
 import type { Attempt } from '../../src/ledger/ledger.ts'
-import { ReceiptPages } from '../../src/ledger/receipt-pages.ts'
+import { ReceiptPages } from '../../src/ledger/reading/receipt-pages.ts'
 import {
   createKey,
   holdRequest,

@@ -5,8 +5,8 @@ import { sumPicos, ZERO } from '../../src/core/money.ts'
 import { costOf } from '../../src/core/pricing.ts'
 import { NO_USAGE } from '../../src/core/usage.ts'
 import { dayAt } from '../../src/core/utc.ts'
-import { ConsoleReads } from '../../src/ledger/console-reads.ts'
-import { mergeSpend, sumSpend } from '../../src/ledger/spend.ts'
+import { ConsoleReads } from '../../src/ledger/reading/console-reads.ts'
+import { mergeSpend, sumSpend } from '../../src/ledger/reading/spend.ts'
 import { ACT, createKey, holdTask, type Machine, NOW, openMachine, operateTask, RATES, settleTask, sha256, usd } from '../support/ledger.ts'
 
 const USED = { ...NO_USAGE, input: 10 }

@@ -4,9 +4,9 @@ import { afterAll, expect, test } from 'bun:test'
 import { rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { picos, ZERO } from '../../src/core/money.ts'
-import { CommitLoop } from '../../src/ledger/commit-loop.ts'
-import { Spill } from '../../src/ledger/spill.ts'
 import type { Answer, Committed, Task } from '../../src/ledger/task.ts'
+import { CommitLoop } from '../../src/ledger/writing/commit-loop.ts'
+import { Spill } from '../../src/ledger/writing/spill.ts'
 import {
   type Ask,
   addKey,

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { asBytes, JsonBytes } from '../../src/ledger/json-bytes.ts'
+import { asBytes, JsonBytes } from '../../src/ledger/chain/json-bytes.ts'
 import { runs } from '../support/property-runs.ts'
 
 const text = fc.oneof(

@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { displayOf, type KeyRecord, makeSecret } from '../../src/core/key.ts'
-import { KeyStore } from '../../src/ledger/key-store.ts'
+import { KeyStore } from '../../src/ledger/admission/key-store.ts'
 import type { KeyChange, Ledger } from '../../src/ledger/ledger.ts'
 import { addKey, NOW, openTestLedger, sha256, usd } from '../support/ledger.ts'
 

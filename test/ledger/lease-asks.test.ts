@@ -2,11 +2,11 @@
 
 import { expect, spyOn, test } from 'bun:test'
 import { picos } from '../../src/core/money.ts'
-import { Leases } from '../../src/ledger/leases.ts'
+import { Leases } from '../../src/ledger/admission/leases.ts'
+import { Wallets } from '../../src/ledger/admission/wallets.ts'
+import type { Writer } from '../../src/ledger/admission/writer.ts'
 import type { HoldAnswer } from '../../src/ledger/ledger.ts'
 import type { Answers, LeaseAnswer, Task } from '../../src/ledger/task.ts'
-import { Wallets } from '../../src/ledger/wallets.ts'
-import type { Writer } from '../../src/ledger/writer.ts'
 import { LeaseModel } from './../support/lease-model.ts'
 import { holdRequest, settlement } from '../support/ledger.ts'
 

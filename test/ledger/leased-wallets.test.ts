@@ -2,8 +2,8 @@
 
 import { expect, test } from 'bun:test'
 import { picos, ZERO } from '../../src/core/money.ts'
+import { Wallets } from '../../src/ledger/admission/wallets.ts'
 import type { KeyState, LeaseSide } from '../../src/ledger/task.ts'
-import { Wallets } from '../../src/ledger/wallets.ts'
 import { holdRequest, NOW } from '../support/ledger.ts'
 
 const rowWith = (balance: bigint, toppedUpAt: number | null = null): KeyState => ({

@@ -6,7 +6,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import { statSync } from 'node:fs'
 import { openDatabase } from '../../db/open.ts'
-import { Reads } from '../../src/ledger/reads.ts'
+import { Reads } from '../../src/ledger/reading/reads.ts'
 import { addKey, holdRequest, makePath, openTestLedger, RATES, settlement, usd } from '../support/ledger.ts'
 import { startThread } from '../support/threads.ts'
 

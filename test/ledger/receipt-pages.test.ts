@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { ZERO } from '../../src/core/money.ts'
 import { costOf } from '../../src/core/pricing.ts'
 import { NO_USAGE } from '../../src/core/usage.ts'
-import { type PageQuery, ReceiptPages } from '../../src/ledger/receipt-pages.ts'
+import { type PageQuery, ReceiptPages } from '../../src/ledger/reading/receipt-pages.ts'
 import { PageTable } from '../../src/ledger/sqlite/page-table.ts'
 import {
   createKey,

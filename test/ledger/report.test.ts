@@ -6,7 +6,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Picos, picos, ZERO } from '../../src/core/money.ts'
 import { NO_USAGE } from '../../src/core/usage.ts'
-import type { UsageQuery } from '../../src/ledger/operator-lists.ts'
+import type { UsageQuery } from '../../src/ledger/reading/operator-lists.ts'
 import { openReport, type Report } from '../../src/ledger/report.ts'
 import { type Ask, createKey, holdTask, makePath, NOW, openMachine, operateTask, settleTask, sha256, usd } from '../support/ledger.ts'
 

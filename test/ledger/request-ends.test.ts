@@ -2,10 +2,10 @@
 
 import { expect, test } from 'bun:test'
 import { picos, ZERO } from '../../src/core/money.ts'
-import { RequestEnds } from '../../src/ledger/request-ends.ts'
+import { RequestEnds } from '../../src/ledger/admission/request-ends.ts'
+import { Wallets } from '../../src/ledger/admission/wallets.ts'
+import type { Writer } from '../../src/ledger/admission/writer.ts'
 import type { Debit, Task } from '../../src/ledger/task.ts'
-import { Wallets } from '../../src/ledger/wallets.ts'
-import type { Writer } from '../../src/ledger/writer.ts'
 import { holdRequest, settlement } from '../support/ledger.ts'
 
 /** A balance of 100, of which `req_1` has cost 30 that are sent. */

@@ -4,11 +4,11 @@ import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { appendFileSync, copyFileSync, existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { CommitLoop } from '../../src/ledger/commit-loop.ts'
-import { Spill, spillPathOf } from '../../src/ledger/spill.ts'
-import { SpillFile } from '../../src/ledger/spill-file.ts'
 import { openLedger } from '../../src/ledger/sqlite/open.ts'
 import type { Committed, Task } from '../../src/ledger/task.ts'
+import { CommitLoop } from '../../src/ledger/writing/commit-loop.ts'
+import { Spill, spillPathOf } from '../../src/ledger/writing/spill.ts'
+import { SpillFile } from '../../src/ledger/writing/spill-file.ts'
 import {
   balanceAt,
   createKey,

@@ -1,11 +1,11 @@
 /** A statement in parts is the statement: the same bytes as at once, whatever is written meanwhile. Rules: ledger.md "Statements". */
 
 import { afterAll, expect, test } from 'bun:test'
-import { Reads } from '../../src/ledger/reads.ts'
-import { statementLines } from '../../src/ledger/statement.ts'
-import { statementKeyOf } from '../../src/ledger/statement-key.ts'
-import { StatementReads } from '../../src/ledger/statement-reads.ts'
-import { statementStream } from '../../src/ledger/statement-stream.ts'
+import { statementLines } from '../../src/ledger/chain/statement.ts'
+import { statementKeyOf } from '../../src/ledger/chain/statement-key.ts'
+import { Reads } from '../../src/ledger/reading/reads.ts'
+import { StatementReads } from '../../src/ledger/reading/statement-reads.ts'
+import { statementStream } from '../../src/ledger/reading/statement-stream.ts'
 import { createKey, holdTask, type Machine, makePath, NOW, openMachine, operateTask, settleTask, usd } from '../support/ledger.ts'
 import { startThread } from '../support/threads.ts'
 

@@ -5,10 +5,10 @@
 
 import { expect, test } from 'bun:test'
 import { picos, ZERO } from '../../src/core/money.ts'
+import { Wallets } from '../../src/ledger/admission/wallets.ts'
+import { Writer } from '../../src/ledger/admission/writer.ts'
 import { readDebits } from '../../src/ledger/debit-records.ts'
 import type { Answer, Committed, Debit, FromThread, ToThread } from '../../src/ledger/task.ts'
-import { Wallets } from '../../src/ledger/wallets.ts'
-import { Writer } from '../../src/ledger/writer.ts'
 import { holdRequest, settlement, usd } from '../support/ledger.ts'
 
 /** A thread that does what the test says. */

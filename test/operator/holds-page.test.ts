@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { picos } from '../../src/core/money.ts'
 import type { Hold } from '../../src/ledger/ledger.ts'
-import { type Page, pageOf } from '../../src/ledger/page.ts'
+import { type Page, pageOf } from '../../src/ledger/reading/page.ts'
 import { holdsPage } from '../../src/operator/holds-page.ts'
 import type { HoldsQuery } from '../../src/operator/message-json.ts'
 

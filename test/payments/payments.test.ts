@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { Ledger } from '../../src/ledger/ledger.ts'
-import { newId } from '../../src/ledger/new-id.ts'
+import { newId } from '../../src/ledger/operations/new-id.ts'
 import { openReport } from '../../src/ledger/report.ts'
 import { makeLog } from '../../src/observe/log.ts'
 import { makeMetrics, type PaymentResult } from '../../src/observe/metrics.ts'

@@ -1,11 +1,11 @@
 /** What a simulated world stands on: the store that its threads open, with the ways in which that store can fail and end. */
 
-import type { Connection } from '../../src/ledger/connection.ts'
-import type { Difference } from '../../src/ledger/difference.ts'
-import type { MakeKeeper } from '../../src/ledger/keeper.ts'
+import type { MakeKeeper } from '../../src/ledger/admission/keeper.ts'
+import type { Difference } from '../../src/ledger/chain/difference.ts'
 import type { WritablePlace } from '../../src/ledger/place.ts'
-import type { Store } from '../../src/ledger/store.ts'
+import type { Connection } from '../../src/ledger/sql/connection.ts'
 import type { OpenProblem, ToThread } from '../../src/ledger/task.ts'
+import type { Store } from '../../src/ledger/writing/store.ts'
 
 /** none · full: no write more · broken: no write at all, and on Postgres no read · late: all is written but for the commit itself, or for its answer · lost: the connection is, in the midst · held: somebody keeps rows locked. */
 export type Fault = 'none' | 'full' | 'broken' | 'late' | 'lost' | 'held'

@@ -4,8 +4,7 @@
  */
 
 import { join } from 'node:path'
-import type { Connection } from '../../src/ledger/connection.ts'
-import type { Ears, FromKeeper, Keeper } from '../../src/ledger/keeper.ts'
+import type { Ears, FromKeeper, Keeper } from '../../src/ledger/admission/keeper.ts'
 import type { WritablePlace } from '../../src/ledger/place.ts'
 import type { PostgresConnection } from '../../src/ledger/postgres/connection.ts'
 import type { NodeIdentity } from '../../src/ledger/postgres/node.ts'
@@ -13,6 +12,7 @@ import { takeSpillPlaces } from '../../src/ledger/postgres/spill-places.ts'
 import { isStorageFailure } from '../../src/ledger/postgres/storage-failure.ts'
 import { PostgresStore } from '../../src/ledger/postgres/store.ts'
 import { differencesInDatabase } from '../../src/ledger/postgres/verify.ts'
+import type { Connection } from '../../src/ledger/sql/connection.ts'
 import type { OpenProblem } from '../../src/ledger/task.ts'
 import { postgres } from '../support/postgres.ts'
 import { connectPostgres } from '../support/postgres-connection.ts'

@@ -2,8 +2,8 @@
  * What the auditor expects beside the money: upstream calls, Idempotency-Keys, secrets, and chains that only grow. Rules: ledger.md "Attempts", "Chain".
  */
 
-import type { Connection } from '../../src/ledger/connection.ts'
 import type { Attempt, Idempotency } from '../../src/ledger/ledger.ts'
+import type { Connection } from '../../src/ledger/sql/connection.ts'
 import { must } from './books.ts'
 
 /**

@@ -3,11 +3,11 @@
  * the real state machine on a real store. It can die between any two steps, its storage can fail, and it knows how much of the log a loss of power would leave.
  */
 
-import { CommitLoop } from '../../src/ledger/commit-loop.ts'
 import { readDebits } from '../../src/ledger/debit-records.ts'
-import { Spill } from '../../src/ledger/spill.ts'
-import { takeOver } from '../../src/ledger/take-over.ts'
 import type { Answer, Committed, FromThread, OpenProblem, ToThread } from '../../src/ledger/task.ts'
+import { CommitLoop } from '../../src/ledger/writing/commit-loop.ts'
+import { Spill } from '../../src/ledger/writing/spill.ts'
+import { takeOver } from '../../src/ledger/writing/take-over.ts'
 import type { GroundStore, Opening, Storage } from './ground.ts'
 import type { VirtualTime } from './virtual-time.ts'
 

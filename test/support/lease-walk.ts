@@ -5,9 +5,9 @@
 
 import fc from 'fast-check'
 import { picos } from '../../src/core/money.ts'
+import { Wallets } from '../../src/ledger/admission/wallets.ts'
 import type { HoldAnswer } from '../../src/ledger/ledger.ts'
 import type { KeyState, LeaseAnswer, LeaseAsk, LeaseMove } from '../../src/ledger/task.ts'
-import { Wallets } from '../../src/ledger/wallets.ts'
 import type { LeaseDatabase } from './lease-model.ts'
 import { holdRequest, settlement } from './ledger.ts'
 

@@ -1,8 +1,8 @@
 /** Synchronous connections to a Postgres of the tests, and ledgers on it. */
 
 import { openPostgres } from '../../db/postgres/open.ts'
-import type { Connection } from '../../src/ledger/connection.ts'
 import { PostgresConnection, type PostgresOptions } from '../../src/ledger/postgres/connection.ts'
+import type { Connection } from '../../src/ledger/sql/connection.ts'
 import { postgres } from './postgres.ts'
 
 export const startWire = (): Worker => new Worker(new URL('../../src/ledger/postgres/wire.ts', import.meta.url))

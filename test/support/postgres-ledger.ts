@@ -1,10 +1,10 @@
 /** Ledgers on Postgres for tests: an empty one, one that is a copy of a file, and what `verify` finds in one that was changed. */
 
 import { makeTables } from '../../db/postgres/migrations.ts'
-import type { Connection } from '../../src/ledger/connection.ts'
 import type { PostgresConnection } from '../../src/ledger/postgres/connection.ts'
 import { copyLedger } from '../../src/ledger/postgres/copy.ts'
 import { differencesInDatabase } from '../../src/ledger/postgres/verify.ts'
+import type { Connection } from '../../src/ledger/sql/connection.ts'
 import { postgres } from './postgres.ts'
 import { connectPostgres } from './postgres-connection.ts'
 

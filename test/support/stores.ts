@@ -3,14 +3,14 @@
 import type { Database } from 'bun:sqlite'
 import { openDatabase } from '../../db/open.ts'
 import { openPostgres } from '../../db/postgres/open.ts'
-import type { Connection } from '../../src/ledger/connection.ts'
-import type { Difference } from '../../src/ledger/difference.ts'
+import type { Difference } from '../../src/ledger/chain/difference.ts'
+import { differences } from '../../src/ledger/chain/verify.ts'
 import type { NodeIdentity } from '../../src/ledger/postgres/node.ts'
 import { PostgresStore } from '../../src/ledger/postgres/store.ts'
+import type { Connection } from '../../src/ledger/sql/connection.ts'
 import { SqliteStore } from '../../src/ledger/sqlite/store.ts'
 import { differencesInFile } from '../../src/ledger/sqlite/verify.ts'
-import type { Store } from '../../src/ledger/store.ts'
-import { differences } from '../../src/ledger/verify.ts'
+import type { Store } from '../../src/ledger/writing/store.ts'
 import { connectPostgres } from './postgres-connection.ts'
 
 export const isAddress = (place: string): boolean => place.startsWith('postgres://')

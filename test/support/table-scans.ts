@@ -1,6 +1,6 @@
 /** How often tables of a ledger on Postgres were read from end to end. */
 
-import type { Connection } from '../../src/ledger/connection.ts'
+import type { Connection } from '../../src/ledger/sql/connection.ts'
 
 const TOLD_AT_ONCE_VERSION_MIN = 15
 

@@ -5,7 +5,7 @@ import { OUTCOMES } from '../../src/core/outcome.ts'
 import { costOf, type Rates } from '../../src/core/pricing.ts'
 import { NO_USAGE } from '../../src/core/usage.ts'
 import { DAY_MS, dayAt } from '../../src/core/utc.ts'
-import type { Question } from '../../src/ledger/reports.ts'
+import type { Question } from '../../src/ledger/reading/reports.ts'
 import { createKey, holdTask, type Machine, NOW, openMachine, operateTask, RATES, settleTask, sha256, usd } from './ledger.ts'
 import type { Random } from './seed.ts'
 

@@ -3,7 +3,7 @@
  * trigger, rewriting, view and function. Rules: money.md "Verify".
  */
 
-import type { Connection } from '../connection.ts'
+import type { Connection } from '../sql/connection.ts'
 
 const OF_SCHEMA = "(SELECT oid FROM pg_namespace WHERE nspname = 'ledger')"
 

@@ -1,7 +1,7 @@
 /** The ends of the chains of a node: rows of its own lane, which nobody else writes. Rules: ledger.md "Chain", "Settles on Postgres". */
 
-import type { ChainPlace } from '../chain-place.ts'
-import type { Connection } from '../connection.ts'
+import type { ChainPlace } from '../sql/chain-place.ts'
+import type { Connection } from '../sql/connection.ts'
 import { anyOf, arrayText } from './settle-call.ts'
 
 export function chainPlaceOf(db: Connection, lane: number): ChainPlace {

@@ -5,7 +5,7 @@
  */
 
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
-import type { Connection } from '../connection.ts'
+import type { Connection } from '../sql/connection.ts'
 import { numberPlaceholders } from './placeholders.ts'
 import { PostgresStatement } from './statement.ts'
 import { PostgresError } from './storage-failure.ts'

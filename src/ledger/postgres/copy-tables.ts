@@ -1,7 +1,7 @@
 /** Tables of a SQLite file into tables of Postgres that have the same names and columns, and what the two hold compared. Rules: ledger.md "Copy". */
 
-import type { Connection } from '../connection.ts'
-import type { Difference } from '../difference.ts'
+import type { Difference } from '../chain/difference.ts'
+import type { Connection } from '../sql/connection.ts'
 import { PostgresArray } from './values.ts'
 
 type Kind = 'BIGINT' | 'TEXT' | 'BYTEA'

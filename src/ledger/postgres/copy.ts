@@ -3,8 +3,8 @@
  * Rules: ledger.md "Copy".
  */
 
-import type { Connection } from '../connection.ts'
-import type { Difference } from '../difference.ts'
+import type { Difference } from '../chain/difference.ts'
+import type { Connection } from '../sql/connection.ts'
 import { type CopiedTable, copyTable, tableFindings } from './copy-tables.ts'
 
 const schema = 'ledger'

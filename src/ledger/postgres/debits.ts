@@ -3,14 +3,14 @@
  * known here, because nobody else extends them. Rules: ledger.md "Settles on Postgres".
  */
 
-import { ChainHeads } from '../chain-heads.ts'
-import type { Connection } from '../connection.ts'
-import type { Debits, Priced } from '../debits.ts'
-import { GroupSums } from '../group-sums.ts'
-import type { Numbers } from '../numbers.ts'
-import { attemptRow, countersOf, markRow, RECEIPT_COLUMNS, receiptRow, type Value } from '../row-values.ts'
-import type { Statements } from '../statements.ts'
+import { ChainHeads } from '../chain/chain-heads.ts'
+import type { Connection } from '../sql/connection.ts'
+import type { Numbers } from '../sql/numbers.ts'
+import type { Statements } from '../sql/statements.ts'
 import type { Calls, Mark } from '../task.ts'
+import type { Debits, Priced } from '../writing/debits.ts'
+import { GroupSums } from '../writing/group-sums.ts'
+import { attemptRow, countersOf, markRow, RECEIPT_COLUMNS, receiptRow, type Value } from '../writing/row-values.ts'
 import type { NodeIdentity } from './node.ts'
 import { columnTexts, INSERT_ATTEMPTS, PUT_MARKS, SETTLE } from './settle-call.ts'
 

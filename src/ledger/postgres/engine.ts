@@ -3,13 +3,13 @@
  * Postgres".
  */
 
-import type { Connection } from '../connection.ts'
-import type { Engine, Purpose, Verdict } from '../engine.ts'
 import type { KeyChange } from '../ledger.ts'
-import type { Numbers } from '../numbers.ts'
 import type { Operation } from '../operation.ts'
-import { prepareStatements, type Statements } from '../statements.ts'
+import type { Connection } from '../sql/connection.ts'
+import type { Numbers } from '../sql/numbers.ts'
+import { prepareStatements, type Statements } from '../sql/statements.ts'
 import type { LeaseAnswer, LeaseTask, LedgerFault, Task, WriteTask } from '../task.ts'
+import type { Engine, Purpose, Verdict } from '../writing/engine.ts'
 import { chainPlaceOf } from './chain-place.ts'
 import { NeedsTransaction, PostgresDebits } from './debits.ts'
 import { HeldRows } from './held-rows.ts'

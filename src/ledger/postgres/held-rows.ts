@@ -3,7 +3,7 @@
  * ledger.md "Settles on Postgres".
  */
 
-import type { Connection } from '../connection.ts'
+import type { Connection } from '../sql/connection.ts'
 import type { Task } from '../task.ts'
 import { anyOf, arrayText } from './settle-call.ts'
 

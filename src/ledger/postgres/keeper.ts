@@ -3,7 +3,7 @@
  * requests. Rules: nodes.md "Lanes and leases", "What is heard".
  */
 
-import type { Keeper } from '../keeper.ts'
+import type { Keeper } from '../admission/keeper.ts'
 import type { PostgresAnswers } from './answers.ts'
 import type { Hearing } from './hearing.ts'
 import type { PostgresLimits } from './limits.ts'

@@ -4,7 +4,7 @@
  */
 
 import { type Picos, picos } from '../../core/money.ts'
-import type { Connection } from '../connection.ts'
+import type { Connection } from '../sql/connection.ts'
 import type { LeaseAnswer, LeaseAsk, LeaseMove } from '../task.ts'
 import type { NodeIdentity } from './node.ts'
 import { PostgresArray } from './values.ts'

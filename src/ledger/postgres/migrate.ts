@@ -6,9 +6,9 @@
 import { apply, findLedger, LOCK, MIGRATIONS } from '../../../db/postgres/migrations.ts'
 import type { DatabaseProblem } from '../../../db/problem.ts'
 import { type Migration, newestOf, planOf } from '../../core/migration.ts'
-import type { Connection } from '../connection.ts'
 import type { TellMigration } from '../migration-news.ts'
 import { placeText } from '../place.ts'
+import type { Connection } from '../sql/connection.ts'
 import { connectTo, type Reachable } from './reach.ts'
 import { describeFailure, isConflict, isHeld, PostgresError } from './storage-failure.ts'
 

@@ -1,7 +1,7 @@
 /** The nodes that write a ledger on Postgres, as its tables know them at one moment, by its clock. Rules: nodes.md "Lanes and leases". */
 
 import { type Picos, picos } from '../../core/money.ts'
-import type { Connection } from '../connection.ts'
+import type { Connection } from '../sql/connection.ts'
 
 /**
  * `running`: heard of within half a term. `silent`: not, so it admits nothing, and may come back. `lost`: its lease is over; the next node that looks takes over

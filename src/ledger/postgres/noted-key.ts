@@ -4,9 +4,9 @@
  */
 
 import type { DatabaseProblem } from '../../../db/problem.ts'
-import type { Connection } from '../connection.ts'
+import { statementKeyAt } from '../chain/statement-key.ts'
 import { type PostgresPlace, placeText } from '../place.ts'
-import { statementKeyAt } from '../statement-key.ts'
+import type { Connection } from '../sql/connection.ts'
 import { PostgresConnection } from './connection.ts'
 
 /** `db`: a connection that may write. Another key may take the place of the one before. */

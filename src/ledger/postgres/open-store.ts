@@ -2,8 +2,8 @@
 
 import { openPostgres } from '../../../db/postgres/open.ts'
 import { placeText, type SpillsAt } from '../place.ts'
-import type { OpenedStore } from '../store.ts'
 import type { OpenProblem } from '../task.ts'
+import type { OpenedStore } from '../writing/store.ts'
 import type { NodeIdentity } from './node.ts'
 import { connectTo, type Reachable, whileAsking } from './reach.ts'
 import { PostgresStore } from './store.ts'

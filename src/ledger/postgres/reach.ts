@@ -2,8 +2,8 @@
 
 import { openPostgres } from '../../../db/postgres/open.ts'
 import type { DatabaseProblem } from '../../../db/problem.ts'
-import type { Connection } from '../connection.ts'
 import { type PostgresPlace, placeText } from '../place.ts'
+import type { Connection } from '../sql/connection.ts'
 import { PostgresConnection, type PostgresOptions } from './connection.ts'
 import { isStorageFailure } from './storage-failure.ts'
 

@@ -1,7 +1,7 @@
 /** Whether the connections of all processes fit into the server, also while each is replaced by another. Rules: nodes.md "Connections". */
 
 import { CONNECTIONS_MIN, connectionsNeeded } from '../../core/connections.ts'
-import type { Connection } from '../connection.ts'
+import type { Connection } from '../sql/connection.ts'
 
 /** `allowed`: those that this role may have there. `processes`: that write now. */
 export type Room = Readonly<{ allowed: number; processes: number; each: number; needed: number }>

@@ -3,7 +3,7 @@
  * wait for one another. A group of settles does the same in its own statement. Rules: ledger.md "Settles on Postgres".
  */
 
-import type { Connection } from '../connection.ts'
+import type { Connection } from '../sql/connection.ts'
 import type { WriteTask } from '../task.ts'
 import { anyOf, arrayText } from './settle-call.ts'
 

@@ -1,6 +1,6 @@
 /** What a Postgres server says of itself and of the nodes that write into it. Rules: operator.md "Two ledgers". */
 
-import type { Connection } from '../connection.ts'
+import type { Connection } from '../sql/connection.ts'
 
 /** Times are Unix milliseconds by the server's clock. `settings`: those that a ledger needs, `on` or `off`. */
 export type ServerFacts = Readonly<{

@@ -3,7 +3,7 @@
  * crosses threads as one string. Rules: ledger.md "Settles on Postgres".
  */
 
-import { ATTEMPT_COLUMNS, COUNTERS, MARK_CHANGES, MARK_COLUMNS, RECEIPT_COLUMNS, type Value } from '../row-values.ts'
+import { ATTEMPT_COLUMNS, COUNTERS, MARK_CHANGES, MARK_COLUMNS, RECEIPT_COLUMNS, type Value } from '../writing/row-values.ts'
 
 type ElementType = 'BIGINT' | 'TEXT' | 'BYTEA'
 

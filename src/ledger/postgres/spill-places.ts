@@ -6,8 +6,8 @@
 import { closeSync, constants, mkdirSync, openSync, readdirSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import type { SpillsAt } from '../place.ts'
-import { spillPathOf } from '../spill.ts'
-import { tryLock } from '../sqlite/flock.ts'
+import { tryLock } from '../writing/flock.ts'
+import { spillPathOf } from '../writing/spill.ts'
 
 /** All of them are locked until `release`. */
 type SpillPlaces = SpillsAt & Readonly<{ release: () => void }>

@@ -4,12 +4,12 @@
  */
 
 import { sql } from 'drizzle-orm'
-import type { Connection } from '../connection.ts'
-import { GroupWrites } from '../group-writes.ts'
-import { type LeftMark, prepareLeftMarks } from '../left-marks.ts'
-import type { Spilled } from '../spill-records.ts'
-import type { Applied, NotApplied, Replayed, Store } from '../store.ts'
+import type { Connection } from '../sql/connection.ts'
 import type { PriceVersion, Task } from '../task.ts'
+import { GroupWrites } from '../writing/group-writes.ts'
+import { type LeftMark, prepareLeftMarks } from '../writing/left-marks.ts'
+import type { Spilled } from '../writing/spill-records.ts'
+import type { Applied, NotApplied, Replayed, Store } from '../writing/store.ts'
 import { PostgresEngine } from './engine.ts'
 import type { NodeIdentity } from './node.ts'
 import { describeFailure, isStorageFailure } from './storage-failure.ts'

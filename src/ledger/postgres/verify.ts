@@ -2,9 +2,9 @@
 
 import catalogue from '../../../db/postgres/catalogue.json' with { type: 'json' }
 import invariants from '../../../db/postgres/invariants.sql' with { type: 'text' }
-import type { Connection } from '../connection.ts'
-import type { Difference } from '../difference.ts'
-import { differencesInSteps } from '../verify.ts'
+import type { Difference } from '../chain/difference.ts'
+import { differencesInSteps } from '../chain/verify.ts'
+import type { Connection } from '../sql/connection.ts'
 import { catalogueOf } from './catalogue.ts'
 import { isStorageFailure, PostgresError } from './storage-failure.ts'
 

@@ -1,7 +1,7 @@
 /** The ends of the chains of a file: in the rows of the accounts, and all of lane 0. Rules: ledger.md "Chain". */
 
 import type { Database } from 'bun:sqlite'
-import type { ChainPlace } from '../chain-place.ts'
+import type { ChainPlace } from '../sql/chain-place.ts'
 
 export function chainPlaceOf(db: Database): ChainPlace {
   const head = db.prepare<{ account: bigint; id: string; count: bigint; hash: Uint8Array | null }, [number]>(

@@ -3,14 +3,14 @@
  * row of bench/ledger.bench.ts.
  */
 
-import { ChainHeads } from '../chain-heads.ts'
-import type { Debits, Priced } from '../debits.ts'
-import { GroupSums } from '../group-sums.ts'
+import { ChainHeads } from '../chain/chain-heads.ts'
 import type { Idempotency } from '../ledger.ts'
-import type { Numbers } from '../numbers.ts'
-import { attemptRow, countersOf, markRow, receiptRow } from '../row-values.ts'
-import type { Statements } from '../statements.ts'
+import type { Numbers } from '../sql/numbers.ts'
+import type { Statements } from '../sql/statements.ts'
 import type { Calls, Debit, Mark } from '../task.ts'
+import type { Debits, Priced } from '../writing/debits.ts'
+import { GroupSums } from '../writing/group-sums.ts'
+import { attemptRow, countersOf, markRow, receiptRow } from '../writing/row-values.ts'
 import type { DebitStatements } from './debit-statements.ts'
 
 export class SqliteDebits implements Debits {

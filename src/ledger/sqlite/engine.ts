@@ -1,11 +1,11 @@
 /** Transactions on the ledger's file: begun at once as the only writer's, and flushed as their writes need it. Rules: ledger.md "Group commit". */
 
 import type { Database, Statement } from 'bun:sqlite'
-import type { Engine, Purpose, Verdict } from '../engine.ts'
-import type { Numbers } from '../numbers.ts'
-import { numberIn } from '../numbers.ts'
-import { prepareStatements, type Statements } from '../statements.ts'
+import type { Numbers } from '../sql/numbers.ts'
+import { numberIn } from '../sql/numbers.ts'
+import { prepareStatements, type Statements } from '../sql/statements.ts'
 import type { LedgerFault } from '../task.ts'
+import type { Engine, Purpose, Verdict } from '../writing/engine.ts'
 import { chainPlaceOf } from './chain-place.ts'
 import { type DebitStatements, prepareDebitStatements } from './debit-statements.ts'
 import { SqliteDebits } from './debits.ts'

@@ -1,7 +1,7 @@
 /** The check of a whole file that was left open, beside the work and never in its way. Rules: ledger.md "A file left open". */
 
+import type { ThreadOptions } from '../admission/thread-handle.ts'
 import type { FromThread, ToThread } from '../task.ts'
-import type { ThreadOptions } from '../thread-handle.ts'
 
 type Options = Pick<ThreadOptions, 'startThread' | 'onFault'> & Readonly<{ path: string }>
 

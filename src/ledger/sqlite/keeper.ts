@@ -1,8 +1,8 @@
 /** What a file needs while it is open: its log moved into it, a check where it was left open, its lock. Rules: ledger.md "Files", "A file left open". */
 
-import type { FromKeeper, Keeper } from '../keeper.ts'
+import type { FromKeeper, Keeper } from '../admission/keeper.ts'
+import type { ThreadOptions } from '../admission/thread-handle.ts'
 import type { Loss } from '../task.ts'
-import type { ThreadOptions } from '../thread-handle.ts'
 import { Checkpointer } from './checkpointer.ts'
 import { FileCheck } from './file-check.ts'
 import type { Lock } from './lock.ts'

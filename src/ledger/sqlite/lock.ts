@@ -4,8 +4,8 @@
  */
 
 import { closeSync, fstatSync, openSync } from 'node:fs'
+import { tryLock } from '../writing/flock.ts'
 import { type FileId, fileIdAt, idOf, lockHolderOf } from './file-id.ts'
-import { tryLock } from './flock.ts'
 
 /** Which file it is, and a handle of it that stays open, in whichever thread. */
 export type LockedFile = Readonly<{ id: FileId; handle: number }>

@@ -3,9 +3,9 @@
 import { Database } from 'bun:sqlite'
 import { makeTables } from '../../../db/migrations.ts'
 import invariants from '../../../db/sqlite/invariants.sql' with { type: 'text' }
-import type { Connection } from '../connection.ts'
-import type { Difference } from '../difference.ts'
-import { broken, differences } from '../verify.ts'
+import type { Difference } from '../chain/difference.ts'
+import { broken, differences } from '../chain/verify.ts'
+import type { Connection } from '../sql/connection.ts'
 
 /** Empty for a sound ledger. */
 export const differencesInFile = (db: Connection): readonly Difference[] =>

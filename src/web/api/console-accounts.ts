@@ -2,8 +2,8 @@
 
 import { Elysia, type Static, t } from 'elysia'
 import { ZERO } from '../../core/money.ts'
-import { firstTopUp } from '../../ledger/account-writes.ts'
 import type { Operation } from '../../ledger/operation.ts'
+import { firstTopUp } from '../../ledger/operations/account-writes.ts'
 import type { Site } from '../site.ts'
 import { missing, refuse } from './answers.ts'
 import { type Caller, callerMacro } from './caller.ts'

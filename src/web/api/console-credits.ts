@@ -2,7 +2,7 @@
 
 import { Elysia, type Static, t } from 'elysia'
 import { toExactUsdText } from '../../core/money.ts'
-import { creditOf } from '../../ledger/account-writes.ts'
+import { creditOf } from '../../ledger/operations/account-writes.ts'
 import type { Site } from '../site.ts'
 import { missing } from './answers.ts'
 import { type Caller, callerMacro } from './caller.ts'

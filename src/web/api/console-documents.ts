@@ -3,11 +3,11 @@
 import { picos, sumPicos, toExactUsdText } from '../../core/money.ts'
 import { isoOrNull, isoTime } from '../../core/utc.ts'
 import { requestDocument } from '../../http/usage-documents.ts'
-import type { AccountAtRest } from '../../ledger/account-reports.ts'
-import type { ListedAccount } from '../../ledger/console-reports.ts'
 import type { Hold, UpstreamCall } from '../../ledger/ledger.ts'
-import type { AuditRow, CreditRow } from '../../ledger/operator-lists.ts'
-import type { AttemptRow, ReceiptRow } from '../../ledger/receipt-rows.ts'
+import type { AccountAtRest } from '../../ledger/reading/account-reports.ts'
+import type { ListedAccount } from '../../ledger/reading/console-reports.ts'
+import type { AuditRow, CreditRow } from '../../ledger/reading/operator-lists.ts'
+import type { AttemptRow, ReceiptRow } from '../../ledger/reading/receipt-rows.ts'
 
 export const listedAccount = (account: ListedAccount) => ({
   id: account.id,

@@ -1,9 +1,9 @@
 /** Keys for operators: looked up over all accounts, made and changed; the same operations as the command line's. Rules: keys.md "Expiry and rotation"; pages.md "Acts of operators". */
 
 import { Elysia, type Static, t } from 'elysia'
-import type { ListedKey } from '../../ledger/account-reports.ts'
-import { newKey, rotation } from '../../ledger/key-writes.ts'
 import type { Operation } from '../../ledger/operation.ts'
+import { newKey, rotation } from '../../ledger/operations/key-writes.ts'
+import type { ListedKey } from '../../ledger/reading/account-reports.ts'
 import type { Site } from '../site.ts'
 import { missing, refuse } from './answers.ts'
 import { type Caller, callerMacro } from './caller.ts'

@@ -1,7 +1,7 @@
 /** What a page changes of a key, as the ledger's operations: the same for its people and for operators. Rules: keys.md "Expiry and rotation"; pages.md "Keys of an account". */
 
-import { extension } from '../../ledger/key-writes.ts'
 import type { Operation } from '../../ledger/operation.ts'
+import { extension } from '../../ledger/operations/key-writes.ts'
 import { refuse } from './answers.ts'
 import { limitOf } from './key-fields.ts'
 import { wrongName } from './name-field.ts'

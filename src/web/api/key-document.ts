@@ -3,8 +3,8 @@
 import { stateOf } from '../../core/key.ts'
 import { toExactUsdText } from '../../core/money.ts'
 import { isoOrNull, isoTime } from '../../core/utc.ts'
-import type { ListedKey } from '../../ledger/account-reports.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import type { ListedKey } from '../../ledger/reading/account-reports.ts'
 
 /** What is spent and held comes out of the memory that decides, where it has the key. `running`: its requests in flight. */
 export function keyDocument(key: ListedKey, ledger: Ledger, running: number, now: number) {

@@ -3,7 +3,7 @@
 import { t } from 'elysia'
 import { KEY_EXPIRY_DAYS_MAX } from '../../core/limits.ts'
 import { BALANCE_PICOS_MAX, type Picos, parseUsd, ZERO } from '../../core/money.ts'
-import { OVERLAP_HOURS_MAX } from '../../ledger/key-writes.ts'
+import { OVERLAP_HOURS_MAX } from '../../ledger/operations/key-writes.ts'
 import { refuse } from './answers.ts'
 import { NAME } from './name-field.ts'
 

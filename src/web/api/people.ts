@@ -1,7 +1,7 @@
 /** What both apps have of the people: who asks, where from, and the ways in. Rules: pages.md "People", "Ways in", "Origin". */
 
 import { Elysia } from 'elysia'
-import { newId } from '../../ledger/new-id.ts'
+import { newId } from '../../ledger/operations/new-id.ts'
 import type { Listener } from '../../people/origins.ts'
 import type { Site } from '../site.ts'
 import { originGuard } from './caller.ts'

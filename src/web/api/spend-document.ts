@@ -7,8 +7,8 @@ import { type Cell, csvLine } from '../../core/csv.ts'
 import { type Picos, picos, toExactUsdText, ZERO } from '../../core/money.ts'
 import { dayText } from '../../core/utc.ts'
 import { tokens } from '../../http/usage-documents.ts'
-import type { SpendRow, SpendSums } from '../../ledger/account-reports.ts'
-import { sumSpend } from '../../ledger/spend.ts'
+import type { SpendRow, SpendSums } from '../../ledger/reading/account-reports.ts'
+import { sumSpend } from '../../ledger/reading/spend.ts'
 
 /** As many as a chart has colours for; what is left is one more. */
 const SERIES = 7

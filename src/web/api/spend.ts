@@ -2,9 +2,9 @@
 
 import { Elysia, type Static } from 'elysia'
 import { dayAt, dayText } from '../../core/utc.ts'
-import type { SpendRow } from '../../ledger/account-reports.ts'
-import { wholeSpend } from '../../ledger/spend.ts'
-import { statementStream } from '../../ledger/statement-stream.ts'
+import type { SpendRow } from '../../ledger/reading/account-reports.ts'
+import { wholeSpend } from '../../ledger/reading/spend.ts'
+import { statementStream } from '../../ledger/reading/statement-stream.ts'
 import type { Site } from '../site.ts'
 import { missing } from './answers.ts'
 import { callerMacro } from './caller.ts'

@@ -1,6 +1,6 @@
 /** What a page is told where the ledger's reader did not answer. Rules: ledger.md "Reads"; pages.md "Errors". */
 
-import type { Unread } from '../../ledger/reports.ts'
+import type { Unread } from '../../ledger/reading/reports.ts'
 import { refuse } from './answers.ts'
 
 export const refuseUnread = (unread: Unread): Response =>

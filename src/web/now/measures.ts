@@ -6,7 +6,7 @@
 import { stat, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Picos } from '../../core/money.ts'
-import { sumSpend, wholeSpend } from '../../ledger/spend.ts'
+import { sumSpend, wholeSpend } from '../../ledger/reading/spend.ts'
 import type { Site } from '../site.ts'
 
 export type Measures = Readonly<{

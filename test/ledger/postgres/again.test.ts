@@ -2,7 +2,7 @@
 
 import { describe } from 'bun:test'
 import { openPostgres } from '../../../db/postgres/open.ts'
-import type { Connection } from '../../../src/ledger/connection.ts'
+import type { Connection } from '../../../src/ledger/sql/connection.ts'
 import { isPostgresRunning, postgres } from '../../support/postgres.ts'
 import { connectPostgres } from '../../support/postgres-connection.ts'
 import { usePostgres } from '../../support/store-choice.ts'

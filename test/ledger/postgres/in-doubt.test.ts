@@ -4,8 +4,8 @@
  */
 
 import { expect } from 'bun:test'
+import { differences } from '../../../src/ledger/chain/verify.ts'
 import { openLedger } from '../../../src/ledger/postgres/open.ts'
-import { differences } from '../../../src/ledger/verify.ts'
 import { createKey, holdRequest, makeFolder, settlement, sha256, usd } from '../../support/ledger.ts'
 import { asking, throughPort } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'

@@ -2,7 +2,7 @@
 
 import { parentPort } from 'node:worker_threads'
 import { openPostgres } from '../../../db/postgres/open.ts'
-import type { Connection } from '../../../src/ledger/connection.ts'
+import type { Connection } from '../../../src/ledger/sql/connection.ts'
 import { connectPostgres } from '../../support/postgres-connection.ts'
 
 parentPort?.once('message', (url: string) => {

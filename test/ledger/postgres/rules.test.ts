@@ -1,8 +1,8 @@
 /** What no code may break on Postgres, not even ours: each rule of the tables refuses what breaks it, by name, and nothing of the statement stays. */
 
 import { expect } from 'bun:test'
-import type { Connection } from '../../../src/ledger/connection.ts'
 import { isStorageFailure, PostgresError } from '../../../src/ledger/postgres/storage-failure.ts'
+import type { Connection } from '../../../src/ledger/sql/connection.ts'
 import { postgresTest } from '../../support/postgres.ts'
 import { connectPostgres, createPostgresLedger } from '../../support/postgres-connection.ts'
 

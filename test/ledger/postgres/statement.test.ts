@@ -1,8 +1,8 @@
 /** Protects ledger.md "Statements" on Postgres: what one costs is its account's, whatever others have, and its rows are all of that account's. */
 
 import { expect } from 'bun:test'
-import { statementPieces } from '../../../src/ledger/statement.ts'
-import { statementKeyOf } from '../../../src/ledger/statement-key.ts'
+import { statementPieces } from '../../../src/ledger/chain/statement.ts'
+import { statementKeyOf } from '../../../src/ledger/chain/statement-key.ts'
 import { createKey, makeFolder, NOW, openMachine, operateTask } from '../../support/ledger.ts'
 import { settleMany } from '../../support/many-settles.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'

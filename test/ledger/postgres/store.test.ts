@@ -4,14 +4,14 @@ import { expect } from 'bun:test'
 import { join } from 'node:path'
 import { picos } from '../../../src/core/money.ts'
 import { messageIdOf } from '../../../src/core/native/observation.ts'
-import { CommitLoop } from '../../../src/ledger/commit-loop.ts'
 import type { PostgresConnection } from '../../../src/ledger/postgres/connection.ts'
 import { openLedger } from '../../../src/ledger/postgres/open.ts'
 import { PostgresError } from '../../../src/ledger/postgres/storage-failure.ts'
 import type { PostgresStore } from '../../../src/ledger/postgres/store.ts'
-import { Spill } from '../../../src/ledger/spill.ts'
-import { frameOf, readFrame } from '../../../src/ledger/spill-records.ts'
 import type { Committed, Debit, Task } from '../../../src/ledger/task.ts'
+import { CommitLoop } from '../../../src/ledger/writing/commit-loop.ts'
+import { Spill } from '../../../src/ledger/writing/spill.ts'
+import { frameOf, readFrame } from '../../../src/ledger/writing/spill-records.ts'
 import {
   createKey,
   holdRequest,

@@ -5,7 +5,7 @@
  */
 
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { newId } from '../../../src/ledger/new-id.ts'
+import { newId } from '../../../src/ledger/operations/new-id.ts'
 import { consoleApp } from '../../../src/web/console-app.ts'
 import type { Site } from '../../../src/web/site.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../../support/gateway.ts'

@@ -1,0 +1,245 @@
+/**
+ * The ledger's port over the wallets in memory and the thread that writes: what is held, settled and marked goes through the wallets, and what the thread answers is
+ * learned by them in the very turn in which it comes. Rules: money.md "Holds", "Settle", "Crashes"; ledger.md "Wallets", "Group commit".
+ */
+
+import { isUsedUp, type KeyRecord } from '../../core/key.ts'
+import type {
+  Attempt,
+  Hold,
+  HoldAnswer,
+  HoldRequest,
+  IdempotentUse,
+  KeyChange,
+  Ledger,
+  Progress,
+  Settlement,
+  SyncedPurse,
+} from '../ledger.ts'
+import { type Act, type Operation, type OperationResult, PROGRAM } from '../operation.ts'
+import type { Answers, Committed, Opened, OpenProblem } from '../task.ts'
+import type { Keeper, MakeKeeper } from './keeper.ts'
+import { Leases } from './leases.ts'
+import type { Heard } from './pending-tasks.ts'
+import { RequestEnds } from './request-ends.ts'
+import { RequestMarks } from './request-marks.ts'
+import type { ThreadOptions } from './thread-handle.ts'
+import { WalletSync } from './wallet-sync.ts'
+import { Wallets } from './wallets.ts'
+import { Writer } from './writer.ts'
+
+export type GroupCommitOptions = ThreadOptions &
+  Readonly<{
+    /** How old a request is when it leaves its first mark on disk. */
+    markAfterMs: number
+    /** Where the ledger is shared: what of a lease was idle for that long goes back. */
+    leaseIdleMs: number
+    /** What the thread tells of its storage. */
+    onStorage: (news: StorageNews) => void
+    /** How many keys the memory knows beside those in use; absent: as many as a gateway needs. */
+    walletsMax?: number
+    makeKeeper: MakeKeeper
+  }>
+
+/** `commitMs`, `groupSize`: of a group's transaction, to its flush; absent where nothing was written. `spillBytes`: what the spill keeps now. */
+type StorageNews = Pick<Committed, 'commitMs' | 'groupSize' | 'spillBytes'>
+
+export class GroupCommit implements Ledger {
+  readonly #options: GroupCommitOptions
+  readonly #wallets: Wallets
+  readonly #writer: Writer
+  readonly #keeper: Keeper
+  readonly #ends: RequestEnds
+  readonly #sync: WalletSync
+  readonly #marks: RequestMarks
+  /** Where other nodes spend of the same balances. */
+  readonly #leases: Leases | undefined
+  readonly #listeners: ((change: KeyChange) => void)[] = []
+  /** The answers to come of settles that were sent, for one that is asked twice. */
+  readonly #settles = new Map<string, Promise<Answers['settle']>>()
+  #closed: Promise<void> | undefined
+
+  constructor(options: GroupCommitOptions) {
+    this.#options = options
+    const place = options.place()
+    this.#wallets = new Wallets(options.walletsMax, place.kind === 'sqlite' ? undefined : place.identity?.boot)
+    this.#keeper = options.makeKeeper((message) => this.#writer.post(message), {
+      onMessage: (message) => {
+        if (message.kind === 'giveBack') this.#leases?.giveBack(message.accountNumber)
+        else this.#sync.hear(message)
+      },
+      onMissed: () => this.#sync.read(this.#wallets.doubtAll()),
+      onDeaf: () => this.#sync.read(this.#wallets.runningKeys()),
+      onBoot: (boot) => this.#onBoot(boot),
+      hasThread: () => this.#writer.hasThread,
+    })
+    this.#writer = new Writer(options, {
+      prices: () => this.#wallets.prices,
+      onAnswers: (heard, committed) => this.#onAnswers(heard, committed),
+      onLeftOpen: () => this.#keeper.onLeftOpen(),
+      rescueHint: (loss) => this.#keeper.rescueHint(loss),
+      onCheckpointDue: () => this.#keeper.onCheckpointDue(),
+      onReplayed: (requestIds) => this.#ends.learnReplayed(requestIds),
+      onTakeOver: () => this.#onTakeOver(),
+    })
+    const { leaseIdleMs: idleMs, markAfterMs: afterMs, now, onFault } = options
+    const isShared = place.kind !== 'sqlite'
+    const around = { wallets: this.#wallets, writer: this.#writer }
+    this.#ends = new RequestEnds({ ...around, isShared, resync: (keyIds) => this.#sync.read(keyIds), onFault })
+    this.#sync = new WalletSync({ ...around, ends: this.#ends, isShared, onChange: (change) => this.#tellChange(change), onFault })
+    this.#marks = new RequestMarks({ ...around, afterMs, now })
+    const onBug = (bug: unknown): void => onFault({ problem: 'giving a lease back failed by a bug', bug })
+    this.#leases = isShared ? new Leases({ ...around, idleMs, onHeld: () => this.#marks.watch(), onBug }) : undefined
+  }
+
+  /** Opens the file in a new thread. Once. */
+  start(): Promise<Opened | OpenProblem> {
+    return this.#writer.start()
+  }
+
+  hold(request: HoldRequest): HoldAnswer | Promise<HoldAnswer> {
+    const answer = this.#holdNow(request)
+    return answer === 'unknown' ? this.#loadAndHold(request) : answer
+  }
+
+  isUsedUp(keyId: string): boolean | Promise<boolean> {
+    if (!this.#wallets.keys.isUsedUp(keyId)) return false
+    return this.#leases === undefined ? true : this.#isUsedUpByRow(keyId)
+  }
+
+  /** Another node's top-up may be on its way here. */
+  async #isUsedUpByRow(keyId: string): Promise<boolean> {
+    const states = await this.#writer.ask({ kind: 'keyStates', keyIds: [keyId] })
+    return states !== 'unavailable' && states.every(isUsedUp) && this.#wallets.keys.isUsedUp(keyId)
+  }
+
+  mark(requestId: string, progress: Progress): void {
+    this.#marks.note(requestId, progress)
+  }
+
+  async settle(settlement: Settlement): ReturnType<Ledger['settle']> {
+    const { requestId } = settlement
+    const debit = this.#wallets.settle(settlement)
+    if (debit === undefined) {
+      const first = await this.#settles.get(requestId)
+      return first === 'unavailable' ? 'unavailable' : 'already'
+    }
+    const settled = this.#writer.ask({ kind: 'settle', debit })
+    this.#settles.set(requestId, settled)
+    this.#leases?.noteEnd(this.#wallets.settlingKeyOf(requestId) ?? '')
+    const answer = await settled
+    this.#settles.delete(requestId)
+    return answer === 'unavailable' ? 'unavailable' : 'settled'
+  }
+
+  void(requestId: string, attempts: readonly Attempt[] = []): 'voided' | 'already' {
+    const voided = this.#wallets.void(requestId)
+    if (voided === undefined) return 'already'
+    if (attempts.length > 0) this.#ends.record({ ...voided.calls, attempts })
+    if (voided.isMarked) this.#ends.settleDoubt(requestId)
+    this.#leases?.noteEnd(voided.keyId)
+    return 'voided'
+  }
+
+  async findKey(secretHash: Uint8Array): Promise<KeyRecord | undefined | 'unavailable'> {
+    const found = await this.#writer.ask({ kind: 'findKey', secretHash })
+    return typeof found === 'object' ? found.record : found
+  }
+
+  findIdempotency(keyId: string, headerHash: Uint8Array): Promise<IdempotentUse | undefined | 'unavailable'> {
+    return this.#writer.ask({ kind: 'findIdempotency', keyId, headerHash, now: this.#options.now() })
+  }
+
+  purseOf(keyId: string): SyncedPurse | undefined {
+    return this.#wallets.keys.purseOf(keyId)
+  }
+
+  async operate(operation: Operation, act: Act = PROGRAM): Promise<OperationResult> {
+    const { lost } = this.#writer
+    if (lost !== undefined) return { result: 'refused', problem: `${lost}: nothing is changed until that is mended` }
+    const operated = await this.#writer.ask({ kind: 'operate', operation, act })
+    if (operated.result !== 'done') return operated
+    const { isNew: _, ...done } = operated
+    return done
+  }
+
+  onKeyChange(listener: (change: KeyChange) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  holds(): readonly Hold[] {
+    return this.#wallets.holds()
+  }
+
+  isWritable(): boolean {
+    return this.#writer.isWritable && this.mayAdmit()
+  }
+
+  mayAdmit(): boolean {
+    return this.#keeper.mayAdmit()
+  }
+
+  isSound(): boolean {
+    return this.#keeper.isSound()
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    this.#marks.stop()
+    this.#ends.settleDoubts()
+    this.#leases?.stop()
+    this.#keeper.stop()
+    await this.#writer.close(() => this.#keeper.close())
+    await this.#keeper.onClosed()
+  }
+
+  #holdNow(request: HoldRequest): HoldAnswer | 'unknown' | Promise<HoldAnswer> {
+    if (!this.#writer.isWritable || this.#writer.isClosing || !this.#keeper.mayAdmit()) return 'unavailable'
+    const answer = this.#leases === undefined ? this.#wallets.hold(request, performance.now()) : this.#leases.hold(request)
+    if (answer === 'held') this.#marks.watch()
+    return answer
+  }
+
+  /** The key had to leave the memory since it was found. What is loaded is there when the answer is awaited, unless the ledger has no such key. */
+  async #loadAndHold(request: HoldRequest): Promise<HoldAnswer> {
+    const states = await this.#writer.ask({ kind: 'keyStates', keyIds: [request.keyId] })
+    if (states === 'unavailable') return 'unavailable'
+    const answer = await this.#holdNow(request)
+    return answer === 'unknown' ? 'disabled' : answer
+  }
+
+  #onAnswers(heard: readonly Heard[], committed: Committed | undefined): void {
+    this.#sync.learn(heard)
+    if (committed === undefined) return
+    // Before the answers: who awaits an operator's write must not meet the old record afterwards.
+    for (const change of committed.changes) this.#tellChange(change)
+    if (committed.isWritable) {
+      this.#ends.settleDoubts()
+      this.#ends.recordUnrecorded()
+      this.#sync.readAfterDoubt()
+    }
+    this.#options.onStorage(committed)
+  }
+
+  /** Behind all that was sent under the boot before, which the thread knows of by now: what of it is waived is in the rows. */
+  #onBoot(boot: number): void {
+    this.#wallets.becomeBoot(boot)
+    this.#sync.read(this.#wallets.doubtAll())
+  }
+
+  #tellChange(change: KeyChange): void {
+    for (const listener of this.#listeners) listener(change)
+  }
+
+  #onTakeOver(): void {
+    this.#wallets.forgetLeases()
+    this.#marks.repeat()
+    this.#ends.onTakeOver()
+    // Behind all these: what the dead thread had committed and not said is in the rows.
+    this.#sync.readAll()
+  }
+}

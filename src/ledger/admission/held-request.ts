@@ -1,0 +1,31 @@
+/** A request for which money is held, and what its rows say of it. Rules: money.md "Holds", "Crashes". */
+
+import { picos } from '../../core/money.ts'
+import type { Hold, Progress } from '../ledger.ts'
+import type { Mark } from '../task.ts'
+import type { KeyWallet } from './wallet.ts'
+
+export type HeldRequest = {
+  readonly key: KeyWallet
+  readonly hold: Hold
+  readonly price: number
+  readonly heldAtMs: number
+  readonly boot: number | undefined
+  progress: Progress
+  /** A mark of it was sent, so its end must take the row away. */
+  isMarked: boolean
+}
+
+/** In its mark and in its receipt. */
+export const factsOf = ({ key, hold, price, boot }: HeldRequest) => ({
+  ...(boot === undefined ? {} : { boot }),
+  accountNumber: key.account.number,
+  keyNumber: key.number,
+  price,
+  format: hold.format,
+  isStream: hold.isStream,
+  holdPicos: picos(hold.amountPicos),
+  startedAt: hold.startedAt,
+})
+
+export const markOf = (request: HeldRequest): Mark => ({ requestId: request.hold.requestId, ...factsOf(request), ...request.progress })

@@ -1,0 +1,42 @@
+/** What a store needs beside the thread that writes, for as long as the ledger is open. Rules: ledger.md "Two stores". */
+
+import type { Message } from '../postgres/messages.ts'
+import type { Loss, ToThread } from '../task.ts'
+
+export interface Keeper {
+  /** The thread has opened what an earlier run, or an earlier thread, did not close. */
+  onLeftOpen(): void
+  /** The thread says that it may be: when it is over, it is told. */
+  onCheckpointDue(): void
+  /** False while this process may reserve nothing, because what it counts on may be another's. */
+  mayAdmit(): boolean
+  /** False once the storage was found damaged. */
+  isSound(): boolean
+  /** How the rows that are committed can be had while the ledger is not at its place, or not what was written. */
+  rescueHint(loss: Loss): string
+  /** Before the last commits. */
+  stop(): void
+  /** After all is sent; resolves when its connections are closed. */
+  close(): Promise<void>
+  /** After the thread has closed the store. */
+  onClosed(): Promise<void> | void
+}
+
+/** sound: what was left open is whole. checkpointed: what was due is over. node: it is a node again, as another boot. takeOver: nodes that are gone have left something. */
+export type FromKeeper = Extract<ToThread, { kind: 'sound' | 'checkpointed' | 'node' | 'takeOver' }>
+
+/** What is heard of others that write the same ledger. */
+export type Ears = Readonly<{
+  onMessage(message: Message): void
+  /** Anything may have been said that was not heard. */
+  onMissed(): void
+  /** Nothing is heard now: said again twice a second for as long as that lasts. */
+  onDeaf(): void
+  /** It is a node again, under this boot: the leases of the one before are gone. */
+  onBoot(boot: number): void
+  /** Whether there is a thread that writes, or one that opens the ledger for it. */
+  hasThread(): boolean
+}>
+
+/** `tell` says it to the thread that writes, where there is one. */
+export type MakeKeeper = (tell: (message: FromKeeper) => void, ears: Ears) => Keeper

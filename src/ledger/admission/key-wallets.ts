@@ -1,0 +1,193 @@
+/**
+ * The wallets of keys that are in memory: loaded by what their rows say, read again where others may have changed these, changed by operators' writes, and let go where
+ * there is no more room. Rules: ledger.md "Wallets".
+ */
+
+import { isUsedUp } from '../../core/key.ts'
+import { type Picos, picos, ZERO } from '../../core/money.ts'
+import type { SyncedPurse } from '../ledger.ts'
+import type { Operation } from '../operation.ts'
+import type { KeyState } from '../task.ts'
+import { type AccountWallet, accountWallet, type KeyWallet, keyWallet } from './wallet.ts'
+import type { WalletLeases } from './wallet-leases.ts'
+
+/** A wallet is some 300 bytes; a key that is not in memory costs one read. */
+const WALLETS_MAX = 200_000
+/** How many of the oldest wallets are looked at to make room for a new one. */
+const LOOKS_MAX = 16
+
+export class KeyWallets {
+  readonly #accounts = new Map<string, AccountWallet>()
+  /** In the order in which they were loaded, or last found in use when room was needed. */
+  readonly #keys = new Map<string, KeyWallet>()
+  /** Keys whose rows others may have changed without a word here. */
+  readonly #stale = new Set<string>()
+  readonly #leases: WalletLeases<KeyWallet>
+  readonly #walletsMax: number
+
+  constructor(leases: WalletLeases<KeyWallet>, walletsMax = WALLETS_MAX) {
+    this.#leases = leases
+    this.#walletsMax = walletsMax
+  }
+
+  get(keyId: string): KeyWallet | undefined {
+    return this.#keys.get(keyId)
+  }
+
+  /** Undefined: the key must be loaded first. */
+  accountNumberOf(keyId: string): number | undefined {
+    return this.#stale.has(keyId) ? undefined : this.#keys.get(keyId)?.account.number
+  }
+
+  /** The keys that are in memory of an account; one is enough to read what the account has. */
+  keyOfAccount(accountId: string): string | undefined {
+    if (!this.#accounts.has(accountId)) return undefined
+    for (const key of this.#keys.values()) if (key.account.id === accountId) return key.id
+    return undefined
+  }
+
+  /** What others may have changed is read again before the next request of each key. */
+  doubtAll(): void {
+    for (const keyId of this.#keys.keys()) this.#stale.add(keyId)
+  }
+
+  isStale(keyId: string): boolean {
+    return this.#stale.has(keyId)
+  }
+
+  /** Undefined: the key is not in memory, so nothing of it is held. */
+  purseOf(keyId: string): SyncedPurse | undefined {
+    const key = this.#keys.get(keyId)
+    if (key === undefined) return undefined
+    const { account, limitPicos, spentPicos, heldPicos, lastSyncedAt } = key
+    return {
+      limitPicos: limitPicos === null ? null : picos(limitPicos),
+      spentPicos: picos(spentPicos),
+      heldPicos: picos(heldPicos),
+      account: { balancePicos: picos(account.balancePicos), heldPicos: picos(account.heldPicos) },
+      lastSyncedAt: Math.max(lastSyncedAt, account.toppedUpAt),
+    }
+  }
+
+  has(keyId: string): boolean {
+    return this.#keys.has(keyId)
+  }
+
+  /** Nothing is left, whatever is held. False where the key is not in memory. */
+  isUsedUp(keyId: string): boolean {
+    const key = this.#keys.get(keyId)
+    return key !== undefined && isUsedUp({ ...key, balancePicos: key.account.balancePicos })
+  }
+
+  /** What a row of the ledger says of a key that is not in memory. */
+  load(state: KeyState): void {
+    this.#stale.delete(state.keyId)
+    if (this.#keys.has(state.keyId)) return
+    this.#makeRoom()
+    const account = this.#accounts.get(state.accountId) ?? accountWallet(state)
+    account.keys++
+    this.#accounts.set(account.id, account)
+    this.#keys.set(state.keyId, keyWallet(state, account))
+  }
+
+  ids(): readonly string[] {
+    return [...this.#keys.keys()]
+  }
+
+  /**
+   * After a writer died and another took over: what was sent to the first may have been committed or not. Rows that were read behind all that the second one has
+   * acknowledged; what is not acknowledged yet is not in them.
+   */
+  resync(states: readonly KeyState[]): void {
+    for (const state of states) {
+      this.#stale.delete(state.keyId)
+      // The key may have had to leave the memory since it was asked for; what its account has is shared by others that are still there.
+      const account = this.#accounts.get(state.accountId)
+      if (account !== undefined) {
+        const isCredited = account.toppedUpAt !== (state.toppedUpAt ?? 0)
+        account.toppedUpAt = state.toppedUpAt ?? 0
+        account.isActive = state.isAccountActive
+        account.balancePicos = state.balancePicos - account.unsettledPicos
+        if (isCredited || account.lease.amountPicos > account.balancePicos) this.#leases.forgetAccount(account)
+      }
+      const key = this.#keys.get(state.keyId)
+      if (key === undefined) continue
+      Object.assign(key, { isActive: state.isActive, expiresAt: state.expiresAt })
+      this.#limit(key, state.limitPicos)
+      key.lastSyncedAt = Math.max(key.lastSyncedAt, state.lastSyncedAt)
+      key.spentPicos = state.spentPicos + key.unsettledPicos
+      this.#leases.doubt(key)
+    }
+  }
+
+  /** An operator's write that is on disk. `isNew` is false where it had been done before; `redeemed` is what a code was worth, which only its row says. */
+  apply(operation: Operation, isNew: boolean, redeemed = ZERO): void {
+    switch (operation.kind) {
+      case 'credit':
+        if (isNew) this.#credit(operation.accountId, operation.amountPicos, operation.now)
+        break
+      case 'redeemCode':
+        if (isNew) this.#credit(operation.accountId, redeemed, operation.now)
+        break
+      case 'createKey':
+        if (isNew && operation.topUp !== null)
+          this.#credit(operation.accountId ?? operation.ownAccountId, operation.topUp.amountPicos, operation.now)
+        break
+      case 'setAccountActive':
+        set(this.#accounts.get(operation.accountId), { isActive: operation.isActive })
+        break
+      case 'setKeyActive':
+        set(this.#keys.get(operation.keyId), { isActive: operation.isActive })
+        break
+      case 'setKeyLimit':
+        this.#limit(this.#keys.get(operation.keyId), operation.limitPicos)
+        if (isNew) this.#sync(operation.keyId, operation.now)
+        break
+      case 'setKeyExpiry':
+        set(this.#keys.get(operation.keyId), { expiresAt: operation.expiresAt })
+        break
+      case 'createAccount':
+      case 'renameAccount':
+      case 'renameKey':
+      case 'rotateKey':
+      case 'setUpstreamOut':
+      case 'setAccess':
+      case 'giveLink':
+      case 'createCodes':
+      case 'disableCodes':
+    }
+  }
+
+  #credit(accountId: string, amount: Picos, now: number): void {
+    const account = this.#accounts.get(accountId)
+    if (account === undefined) return
+    account.balancePicos += amount
+    account.toppedUpAt = Math.max(account.toppedUpAt, now)
+    if (amount < ZERO) this.#leases.forgetAccount(account)
+  }
+
+  #limit(key: KeyWallet | undefined, limitPicos: Picos | null): void {
+    if (key === undefined || key.limitPicos === limitPicos) return
+    key.limitPicos = limitPicos
+    this.#leases.forgetKey(key)
+  }
+
+  #sync(keyId: string, now: number): void {
+    const key = this.#keys.get(keyId)
+    if (key !== undefined) key.lastSyncedAt = Math.max(key.lastSyncedAt, now)
+  }
+
+  #makeRoom(): void {
+    let looks = 0
+    for (const key of this.#keys.values()) {
+      if (this.#keys.size < this.#walletsMax || ++looks > LOOKS_MAX) return
+      this.#keys.delete(key.id)
+      if (key.pins > 0 || !this.#leases.isWithout(key, key.account.keys === 1)) this.#keys.set(key.id, key)
+      else if (--key.account.keys === 0) this.#accounts.delete(key.account.id)
+    }
+  }
+}
+
+function set<T extends object>(wallet: T | undefined, values: Partial<T>): void {
+  if (wallet !== undefined) Object.assign(wallet, values)
+}

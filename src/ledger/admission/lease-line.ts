@@ -1,0 +1,187 @@
+/**
+ * Those who wait for what the ledger grants of one account. At most one ask of the account is under way, for the first who waits of each key; what it is answered
+ * holds for all who waited when it was sent. What was granted goes to those of a key in the order in which they came. Rules: ledger.md "Leases".
+ */
+
+import type { HoldAnswer, HoldRequest } from '../ledger.ts'
+import type { LeaseAnswer, LeaseAsk } from '../task.ts'
+import type { Wallets } from './wallets.ts'
+import type { Writer } from './writer.ts'
+
+/** Within it others give back what is idle of theirs. */
+const WANTED_MS_MAX = 100
+const FIRST_PAUSE_MS = 5
+const PAUSE_MS_MAX = 25
+/** Each is a row of the statement, for which all accounts wait. */
+const KEYS_PER_ASK = 16
+
+/** `number`: grows with each who comes. */
+type Waiting = Readonly<{ number: number; request: HoldRequest; untilMs: number; tell: (answer: HoldAnswer) => void }>
+
+/** Others were asked for what is idle with them; before `untilMs` there is no sense in another look. */
+type Pause = { ms: number; untilMs: number }
+type KeyLine = Readonly<{ keyId: string; waiting: Waiting[]; pause: Pause }>
+type Asked = Readonly<{ line: KeyLine; ask: LeaseAsk }>
+
+type LeaseLineOptions = Readonly<{
+  wallets: Wallets
+  writer: Pick<Writer, 'ask'>
+  onHeld: () => void
+  /** An ask for a request of the key was answered, and is not followed by another yet. */
+  onAnswered: (keyId: string) => void
+  /** Nobody waits any more. */
+  onEmpty: () => void
+  onBug: (bug: unknown) => void
+}>
+
+export class LeaseLine {
+  readonly #options: LeaseLineOptions
+  /** In the order in which it is their turn. */
+  readonly #keys = new Map<string, KeyLine>()
+  readonly #pause = noPause()
+  #lastNumber = 0
+  #isAsking = false
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(options: LeaseLineOptions) {
+    this.#options = options
+  }
+
+  has(keyId: string): boolean {
+    return this.#keys.has(keyId)
+  }
+
+  join(request: HoldRequest): Promise<HoldAnswer> {
+    const { keyId } = request
+    const { promise, resolve: tell } = Promise.withResolvers<HoldAnswer>()
+    const line = this.#keys.get(keyId) ?? { keyId, waiting: [], pause: noPause() }
+    this.#keys.set(keyId, line)
+    line.waiting.push({ number: ++this.#lastNumber, request, untilMs: performance.now() + WANTED_MS_MAX, tell })
+    this.#askNext()
+    return promise
+  }
+
+  #askNext(): void {
+    if (this.#isAsking) return
+    const asked = this.#pause.untilMs > performance.now() ? [] : this.#takeDue()
+    if (asked.length === 0) {
+      this.#waitForDue()
+      return
+    }
+    this.#isAsking = true
+    this.#ask(asked).catch((bug: unknown) => {
+      this.#options.onBug(bug)
+      this.#refuse(this.#keys.values(), 'unavailable', this.#lastNumber)
+      this.#isAsking = false
+      this.#askNext()
+    })
+  }
+
+  #takeDue(): readonly Asked[] {
+    const nowMs = performance.now()
+    const asked: Asked[] = []
+    for (const line of [...this.#keys.values()]) {
+      if (line.pause.untilMs > nowMs) continue
+      const ask = this.#serve(line, (request) => this.#options.wallets.holdLeased(request, nowMs))
+      if (ask === undefined) continue
+      asked.push({ line, ask })
+      if (asked.length === KEYS_PER_ASK) break
+    }
+    // Where there are more keys than an ask can be for, the others are next.
+    for (const { line } of asked) {
+      this.#keys.delete(line.keyId)
+      this.#keys.set(line.keyId, line)
+    }
+    return asked
+  }
+
+  async #ask(asked: readonly Asked[]): Promise<void> {
+    const { writer, wallets, onAnswered } = this.#options
+    const last = this.#lastNumber
+    const answers = await Promise.all(asked.map(({ ask }) => writer.ask({ kind: 'ask', ask })))
+    this.#isAsking = false
+    const heard = asked.map(({ line }, index) => ({ line, answer: answers[index] ?? ('unavailable' as const) }))
+    // First: what they were granted is theirs, and the refusal of another is none of them.
+    for (const { line, answer } of heard) {
+      if (answer === 'unavailable' || answer.verdict !== 'granted') continue
+      for (const pause of [this.#pause, line.pause]) Object.assign(pause, noPause())
+      this.#serve(line, (request) => wallets.holdCovered(request, performance.now()))
+    }
+    const inTheWay = new Set(heard.map(({ line, answer }) => this.#hearRefusal(line, answer, last)))
+    for (const pause of inTheWay) if (pause !== undefined) this.#lengthen(pause)
+    for (const { line } of heard) onAnswered(line.keyId)
+    this.#askNext()
+  }
+
+  /** Returns the pause of those who are to wait for others. */
+  #hearRefusal(line: KeyLine, answer: LeaseAnswer | 'unavailable', last: number): Pause | undefined {
+    if (answer === 'unavailable') {
+      this.#refuse([line], answer, last)
+      return undefined
+    }
+    const isOfAccount = answer.refusedBy === 'account'
+    switch (answer.verdict) {
+      case 'wanted':
+        return isOfAccount ? this.#pause : line.pause
+      case 'exhausted':
+      case 'reserved':
+      case 'disabled':
+        this.#refuse(isOfAccount ? this.#keys.values() : [line], answer.verdict, last)
+        return undefined
+      case 'granted':
+      case 'released':
+        return undefined
+    }
+  }
+
+  /** Answers those who have theirs, in their order, up to the first who is not covered. Returns what is to be asked for that one, if `hold` asks. */
+  #serve(line: KeyLine, hold: (request: HoldRequest) => HoldAnswer | 'unknown' | 'uncovered' | LeaseAsk): LeaseAsk | undefined {
+    for (let first = line.waiting[0]; first !== undefined; first = line.waiting[0]) {
+      const answer = hold(first.request)
+      if (typeof answer === 'object') return answer
+      if (answer === 'uncovered') return undefined
+      line.waiting.shift()
+      first.tell(answer === 'unknown' ? 'unavailable' : answer)
+      if (answer === 'held') this.#options.onHeld()
+    }
+    this.#leaveIfEmpty(line)
+    return undefined
+  }
+
+  /** All who came up to the one with that number. */
+  #refuse(lines: Iterable<KeyLine>, answer: HoldAnswer, last: number): void {
+    for (const line of [...lines]) {
+      while (line.waiting[0] !== undefined && line.waiting[0].number <= last) line.waiting.shift()?.tell(answer)
+      this.#leaveIfEmpty(line)
+    }
+  }
+
+  /** Whoever cannot wait that long is told now. */
+  #lengthen(pause: Pause): void {
+    pause.untilMs = performance.now() + pause.ms
+    pause.ms = Math.min(2 * pause.ms, PAUSE_MS_MAX)
+    for (const line of [...this.#keys.values()]) {
+      if (pause !== this.#pause && pause !== line.pause) continue
+      while (line.waiting[0] !== undefined && line.waiting[0].untilMs < pause.untilMs) line.waiting.shift()?.tell('reserved')
+      this.#leaveIfEmpty(line)
+    }
+  }
+
+  #waitForDue(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (this.#keys.size === 0) {
+      this.#options.onEmpty()
+      return
+    }
+    const dueMs = Math.min(...[...this.#keys.values()].map(({ pause }) => pause.untilMs))
+    const leftMs = Math.max(this.#pause.untilMs, dueMs) - performance.now()
+    this.#timer = setTimeout(() => this.#askNext(), Math.max(leftMs, 0))
+  }
+
+  #leaveIfEmpty({ keyId, waiting }: KeyLine): void {
+    if (waiting.length === 0) this.#keys.delete(keyId)
+  }
+}
+
+const noPause = (): Pause => ({ ms: FIRST_PAUSE_MS, untilMs: 0 })

@@ -1,0 +1,84 @@
+/**
+ * Admission on a ledger that several nodes share: at once from what this node has leased, else it asks the ledger for more and waits for the answer; what lies idle
+ * goes back. Rules: ledger.md "Leases".
+ */
+
+import type { HoldAnswer, HoldRequest } from '../ledger.ts'
+import type { LeaseMove } from '../task.ts'
+import { LeaseLine } from './lease-line.ts'
+import type { Wallets } from './wallets.ts'
+import type { Writer } from './writer.ts'
+
+type LeasesOptions = Readonly<{
+  wallets: Wallets
+  writer: Pick<Writer, 'ask'>
+  /** A request that had to wait is held. */
+  onHeld: () => void
+  /** What was idle for that long goes back. */
+  idleMs: number
+  onBug: (bug: unknown) => void
+}>
+
+export class Leases {
+  readonly #options: LeasesOptions
+  /** Of accounts for which requests wait, by their numbers. */
+  readonly #lines = new Map<number, LeaseLine>()
+  #sweep: ReturnType<typeof setInterval> | undefined
+
+  constructor(options: LeasesOptions) {
+    this.#options = options
+  }
+
+  /** `unknown`: the key must be loaded first. */
+  hold(request: HoldRequest): HoldAnswer | 'unknown' | Promise<HoldAnswer> {
+    const { wallets } = this.#options
+    const account = wallets.keys.accountNumberOf(request.keyId)
+    if (account === undefined) return 'unknown'
+    // Who came before goes first.
+    const isNext = this.#lines.get(account)?.has(request.keyId) !== true
+    const answer = isNext ? wallets.holdCovered(request, performance.now()) : 'uncovered'
+    return answer === 'uncovered' ? this.#lineOf(account).join(request) : answer
+  }
+
+  /** A request of the key has ended, and its settle is sent. */
+  noteEnd(keyId: string): void {
+    const release = this.#options.wallets.releaseOf(keyId)
+    if (release !== undefined) this.#release([release])
+  }
+
+  /** Another node needs what is idle of this account. */
+  giveBack(accountNumber: number): void {
+    this.#release(this.#options.wallets.releases('wanted', accountNumber))
+  }
+
+  /** Everything that is idle, before the ledger is closed. */
+  stop(): void {
+    clearInterval(this.#sweep)
+    this.#sweep = undefined
+    this.#release(this.#options.wallets.releases('over'))
+  }
+
+  #lineOf(account: number): LeaseLine {
+    const { wallets, writer, onHeld, onBug, idleMs } = this.#options
+    this.#sweep ??= setInterval(() => this.#lookForIdle(), idleMs)
+    const known = this.#lines.get(account)
+    if (known !== undefined) return known
+    const onEmpty = (): void => void this.#lines.delete(account)
+    const line = new LeaseLine({ wallets, writer, onHeld, onAnswered: (keyId) => this.noteEnd(keyId), onEmpty, onBug })
+    this.#lines.set(account, line)
+    return line
+  }
+
+  #lookForIdle(): void {
+    const { wallets } = this.#options
+    this.#release(wallets.sweepLeases())
+    if (!wallets.isWithoutLeases) return
+    clearInterval(this.#sweep)
+    this.#sweep = undefined
+  }
+
+  #release(releases: readonly LeaseMove[]): void {
+    const { writer, onBug } = this.#options
+    for (const release of releases) writer.ask({ kind: 'release', release }).catch(onBug)
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * Tasks that the thread was asked and has not answered, by the numbers under which they are sent: what a dead thread leaves of them is asked again. Rules: ledger.md
+ * "Twice is once".
+ */
+
+import { type Answer, type Committed, type NumberedTask, type Task, unavailable } from '../task.ts'
+
+/** `doubtful`: a thread died with the task and may have committed it; what it is answered now, if that is `unavailable`, says nothing of that. */
+export type Heard = Readonly<{ task: Task; answer: Answer; failure: 'certain' | 'doubtful' }>
+
+export type Pending = { readonly task: Task; readonly resolve: (answer: Answer) => void; sends: number }
+
+type Taken = Readonly<{ taken: readonly Pending[]; heard: readonly Heard[] }>
+
+/** A task that has killed this many threads is answered `unavailable`. */
+const SENDS_MAX = 3
+
+export class PendingTasks {
+  readonly #pending = new Map<number, Pending>()
+  #lastNumber = 0
+
+  add(pending: Pending): number {
+    const number = ++this.#lastNumber
+    this.#pending.set(number, pending)
+    return number
+  }
+
+  noteSent(number: number): void {
+    const pending = this.#pending.get(number)
+    if (pending !== undefined) pending.sends++
+  }
+
+  /** Whose answers these are, in the same order as what they hear. */
+  takeAnswered({ settled, answers }: Pick<Committed, 'settled' | 'answers'>): Taken {
+    const taken: Pending[] = []
+    const heard: Heard[] = []
+    const hear = (number: number, answer: Answer): void => {
+      const pending = this.#pending.get(number)
+      if (pending === undefined) return
+      this.#pending.delete(number)
+      taken.push(pending)
+      heard.push(heardBy(pending, answer))
+    }
+    for (const number of settled) hear(number, 'settled')
+    for (const { number, answer } of answers) hear(number, answer)
+    return { taken, heard }
+  }
+
+  /** Those that were with too many threads when these died. */
+  takeWorn(): readonly Pending[] {
+    const worn = [...this.#pending].filter(([, { sends }]) => sends >= SENDS_MAX)
+    for (const [number] of worn) this.#pending.delete(number)
+    return worn.map(([, pending]) => pending)
+  }
+
+  takeAll(): readonly Pending[] {
+    const all = [...this.#pending.values()]
+    this.#pending.clear()
+    return all
+  }
+
+  /** In the order in which they were asked. */
+  tasks(): NumberedTask[] {
+    return [...this.#pending].map(([number, { task }]) => ({ number, task }))
+  }
+}
+
+/** Asked again after a thread's death: the first time may have been committed and not acknowledged. */
+const heardBy = ({ task, sends }: Pending, answer: Answer): Heard => ({ task, answer, failure: sends <= 1 ? 'certain' : 'doubtful' })
+
+/** No thread will answer it: where none ever had it, nothing of it is done. */
+export const refusalOf = ({ task, sends }: Pending): Heard => ({
+  task,
+  answer: unavailable(task),
+  failure: sends > 0 ? 'doubtful' : 'certain',
+})

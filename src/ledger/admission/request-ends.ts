@@ -1,0 +1,153 @@
+/**
+ * What became of requests that ended: their receipts are there, kept by the spill, or in doubt until the storage works again. What the thread answers to a write is
+ * learned by the wallets in the very turn in which it comes. Rules: money.md "Settle", "Crashes"; ledger.md "Failing writes", "Spill", "Attempts".
+ */
+
+import type { Answer, Calls, Debit } from '../task.ts'
+import type { Heard } from './pending-tasks.ts'
+import type { Wallets } from './wallets.ts'
+import type { Writer } from './writer.ts'
+
+/** While the storage fails; beyond that the oldest are forgotten. */
+const UNRECORDED_MAX = 10_000
+
+/** `isShared`: other nodes spend of the same balances. `resync` reads the wallets of these keys again. */
+type Around = Readonly<{
+  wallets: Wallets
+  writer: Writer
+  isShared: boolean
+  resync: (keyIds: readonly string[]) => void
+  onFault: (fault: Readonly<{ problem: string; bug: unknown }>) => void
+}>
+
+export class RequestEnds {
+  readonly #around: Around
+  readonly #wallets: Wallets
+  /** Ended without a receipt as far as is known: when the storage works again, it says whether that is so, and their marks go. */
+  readonly #doubtful = new Set<string>()
+  /** Upstream calls of requests that have no receipt, for when the storage works again; where the receipt itself is in doubt, for when that is known. */
+  readonly #unrecorded = new Map<string, Calls>()
+  /** Acknowledged, kept by the spill, and not yet known to have their receipts. */
+  readonly #spilled = new Set<string>()
+  /** Whose cost is in the rows that are read now, or is not. */
+  readonly #unknown = new Set<string>()
+
+  constructor(around: Around) {
+    this.#around = around
+    this.#wallets = around.wallets
+  }
+
+  /** A row that is read now may count a cost that memory counts as unsettled. */
+  get isAnyUnknown(): boolean {
+    return this.#unknown.size > 0
+  }
+
+  learnSettle(debit: Debit, answer: Answer, failure: Heard['failure']): void {
+    const { requestId, isMarked } = debit
+    // Not on disk: it stays unsettled in memory, and so counts as spent also when rows are read again.
+    if (answer === 'spilled') {
+      this.#spilled.add(requestId)
+      if (failure === 'doubtful') this.#unknown.add(requestId)
+      return
+    }
+    if (answer === 'settled') this.#wallets.settled(requestId)
+    else if (answer !== 'unavailable') this.#learnSettled(requestId)
+    if (answer !== 'unavailable') return
+    const isCertain = failure === 'certain' && !this.#around.isShared
+    if (isCertain) this.#putBack(requestId)
+    else this.#unknown.add(requestId)
+    this.#keepUnrecorded(callsOf(debit))
+    if (!isCertain || isMarked) this.#doubtful.add(requestId)
+  }
+
+  learnUnmark(requestId: string, answer: Answer): void {
+    if (answer === 'unavailable') this.#doubtful.add(requestId)
+    else if (answer === 'absent') this.#putBack(requestId)
+    else this.#learnSettled(requestId)
+  }
+
+  learnAttempts(calls: Calls, answer: Answer): void {
+    if (answer === 'unavailable') this.#keepUnrecorded(calls)
+  }
+
+  /** Some of them a dead thread may have committed before: then they were in rows that were read since, and counted as unsettled beside them. */
+  learnReplayed(requestIds: readonly string[]): void {
+    const keyIds = new Set(requestIds.map((requestId) => this.#wallets.settlingKeyOf(requestId)).filter((keyId) => keyId !== undefined))
+    for (const requestId of requestIds) this.#written(requestId)
+    this.#around.resync([...keyIds])
+  }
+
+  /** The dead thread may have replayed what was spilled and not said so; whoever opens the file has replayed the rest. */
+  onTakeOver(): void {
+    for (const requestId of this.#spilled) {
+      this.#unknown.add(requestId)
+      this.#doubtful.add(requestId)
+    }
+    this.settleDoubts()
+  }
+
+  settleDoubts(): void {
+    for (const requestId of [...this.#doubtful]) this.settleDoubt(requestId)
+  }
+
+  /** Asks whether there is a receipt, and takes the request's mark away where there is none. */
+  settleDoubt(requestId: string): void {
+    const { writer, onFault } = this.#around
+    this.#doubtful.delete(requestId)
+    writer.ask({ kind: 'unmark', requestId }).catch((bug: unknown) => onFault({ problem: 'an end in doubt failed by a bug', bug }))
+  }
+
+  /** Upstream calls that no receipt tells of. */
+  record(calls: Calls): void {
+    const { writer, onFault } = this.#around
+    writer.ask({ kind: 'attempts', calls }).catch((bug: unknown) => onFault({ problem: 'recording upstream calls failed by a bug', bug }))
+  }
+
+  recordUnrecorded(): void {
+    for (const [requestId, calls] of this.#unrecorded) {
+      if (this.#wallets.isSettling(requestId)) continue
+      this.#unrecorded.delete(requestId)
+      this.record(calls)
+    }
+  }
+
+  /** A receipt that was in doubt, or another's, is there: what it took is in the key's row. */
+  #learnSettled(requestId: string): void {
+    this.#unrecorded.delete(requestId)
+    const keyId = this.#wallets.settlingKeyOf(requestId)
+    this.#written(requestId)
+    if (keyId === undefined) return
+    this.#around.resync([keyId])
+  }
+
+  #putBack(requestId: string): void {
+    this.#spilled.delete(requestId)
+    this.#unknown.delete(requestId)
+    this.#wallets.putBack(requestId)
+  }
+
+  #written(requestId: string): void {
+    this.#spilled.delete(requestId)
+    this.#unknown.delete(requestId)
+    this.#wallets.settled(requestId)
+  }
+
+  #keepUnrecorded(calls: Calls): void {
+    if (calls.attempts.length === 0) return
+    this.#unrecorded.set(calls.requestId, calls)
+    if (this.#unrecorded.size <= UNRECORDED_MAX) return
+    for (const oldest of this.#unrecorded.keys()) {
+      this.#unrecorded.delete(oldest)
+      return
+    }
+  }
+}
+
+/** All upstream calls of a request whose receipt could not be written. Rules: ledger.md "Attempts". */
+function callsOf(debit: Debit): Calls {
+  const { requestId, accountNumber, keyNumber, price, upstream, usageSource, usage, startedAt, durationMs } = debit
+  const { attempts: number = 1, otherAttempts = [] } = debit
+  const cause = 'storage'
+  const answered = upstream && { number, upstream, status: 200, cause, usageSource, usage, startedAt, durationMs }
+  return { requestId, accountNumber, keyNumber, price, attempts: answered === undefined ? otherAttempts : [...otherAttempts, answered] }
+}

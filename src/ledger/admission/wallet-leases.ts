@@ -1,0 +1,210 @@
+/**
+ * What the wallets of a shared ledger may spend: a request is held at once where the leases of its account and key cover it, else its node asks for more, and what
+ * lies idle goes back. Pure state, without a clock. Rules: ledger.md "Leases".
+ */
+
+import { covers, type GiveBackReason, idleOf, type Lease, noteIdle, runningOf, stayOf } from '../../core/lease.ts'
+import { picos } from '../../core/money.ts'
+import type { HoldRequest } from '../ledger.ts'
+import type { LeaseAnswer, LeaseAsk, LeaseMove, LeaseSide } from '../task.ts'
+
+/** `unsettledPicos`: sent and not acknowledged. */
+type LeasedAccount = {
+  readonly number: number
+  balancePicos: bigint
+  heldPicos: bigint
+  unsettledPicos: bigint
+  readonly lease: Lease
+}
+export type LeasedKey<Account extends LeasedAccount = LeasedAccount> = {
+  readonly number: number
+  readonly account: Account
+  limitPicos: bigint | null
+  spentPicos: bigint
+  heldPicos: bigint
+  unsettledPicos: bigint
+  readonly lease: Lease
+  pins: number
+}
+
+type Asking<Key> = Readonly<{ request: HoldRequest; key: Key }>
+
+export class WalletLeases<Key extends LeasedKey> {
+  /** Asks that are not answered, by the number of their move. */
+  readonly #asking = new Map<number, Asking<Key>>()
+  readonly #accounts = new Set<Key['account']>()
+  /** Of keys with a limit. */
+  readonly #keys = new Set<Key>()
+  /** By the number of the move. */
+  readonly #releasing = new Map<number, Readonly<{ account: Key['account'] | undefined; key: Key | undefined }>>()
+  #lastMove = 0
+  /** What was sent up to here, was done to rows that may be gone. */
+  #forgotten = 0
+
+  covers(key: Key, amountPicos: bigint): boolean {
+    return covers(key.account, amountPicos) && (key.limitPicos === null || covers(key, amountPicos))
+  }
+
+  noteHeld(key: Key): void {
+    noteIdle(key.account)
+    noteIdle(key)
+  }
+
+  /** What the request's leases have idle is set aside for it until `answered`. */
+  ask(key: Key, request: HoldRequest): LeaseAsk {
+    const { account } = key
+    const number = ++this.#lastMove
+    const ask = {
+      number,
+      accountNumber: account.number,
+      accountRunsPicos: picos(runningOf(account)),
+      keyNumber: key.number,
+      keyRunsPicos: picos(runningOf(key)),
+      amountPicos: request.amountPicos,
+    }
+    this.#asking.set(number, { request, key })
+    key.pins++
+    this.#setAside(key, request.amountPicos, 1)
+    this.noteHeld(key)
+    return ask
+  }
+
+  /** What is held from now on, where it was granted. */
+  answered({ number }: LeaseAsk, answer: LeaseAnswer | 'unavailable'): Asking<Key> | undefined {
+    const asking = this.#asking.get(number)
+    if (asking === undefined) return undefined
+    this.#asking.delete(number)
+    const { key, request } = asking
+    key.pins--
+    this.#setAside(key, -request.amountPicos, -1)
+    const known = number > this.#forgotten ? answer : 'unavailable'
+    this.#learn(key.account, key, known)
+    return known !== 'unavailable' && known.verdict === 'granted' ? asking : undefined
+  }
+
+  released({ number }: LeaseMove, answer: LeaseAnswer | 'unavailable'): void {
+    const releasing = this.#releasing.get(number)
+    if (releasing === undefined) return
+    this.#releasing.delete(number)
+    for (const one of [releasing.account, releasing.key]) if (one !== undefined) one.lease.isReleasing = false
+    this.#learn(releasing.account, releasing.key, number > this.#forgotten ? answer : 'unavailable')
+  }
+
+  /** What goes back of these leases now, if anything does. It counts as gone from here on. */
+  release(account: Key['account'] | undefined, key: Key | undefined, reason: GiveBackReason): LeaseMove | undefined {
+    const accountStays = account === undefined || !this.#accounts.has(account) ? undefined : stayOf(account, reason)
+    const keyStays = key === undefined || !this.#keys.has(key) ? undefined : stayOf(key, reason)
+    const accountNumber = (account ?? key?.account)?.number
+    if (accountNumber === undefined || (accountStays === undefined && keyStays === undefined)) return undefined
+    const number = ++this.#lastMove
+    this.#releasing.set(number, { account: shrink(account, accountStays), key: shrink(key, keyStays) })
+    return {
+      number,
+      accountNumber,
+      accountRunsPicos: accountStays === undefined ? null : picos(accountStays),
+      keyNumber: key?.number ?? 0,
+      keyRunsPicos: keyStays === undefined ? null : picos(keyStays),
+    }
+  }
+
+  /** Of all leases, or of one account's and its keys'. */
+  releases(reason: GiveBackReason, accountNumber?: number): readonly LeaseMove[] {
+    const moves: (LeaseMove | undefined)[] = []
+    const concerns = ({ number }: LeasedAccount): boolean => accountNumber === undefined || number === accountNumber
+    for (const account of this.#accounts) if (concerns(account)) moves.push(this.release(account, undefined, reason))
+    for (const key of this.#keys) if (concerns(key.account)) moves.push(this.release(undefined, key, reason))
+    return moves.filter((move) => move !== undefined)
+  }
+
+  /** A look at what was not needed since the last one. */
+  sweep(): readonly LeaseMove[] {
+    const moves = this.releases('unused')
+    for (const leases of [this.#accounts, this.#keys]) {
+      for (const one of leases) {
+        one.lease.leastIdlePicos = idleOf(one)
+        if (hasNothing(one)) leases.delete(one as never)
+      }
+    }
+    return moves
+  }
+
+  /** A settle of the key was in doubt, so that what was learned meanwhile may be too little. */
+  doubt(key: Key): void {
+    if (this.#accounts.has(key.account)) key.account.lease.isInDoubt = true
+    if (this.#keys.has(key)) key.lease.isInDoubt = true
+  }
+
+  /** What they are a part of was made less by another way than a settle: what is idle is asked for again. */
+  forgetAccount(account: Key['account']): void {
+    if (this.#accounts.has(account)) forgetIdle(account)
+  }
+
+  forgetKey(key: Key): void {
+    if (this.#keys.has(key)) forgetIdle(key)
+  }
+
+  /** Whoever writes now may have lost them, with the rows: until asked, nothing is idle. */
+  forget(): void {
+    this.#forgotten = this.#lastMove
+    for (const leases of [this.#accounts, this.#keys]) for (const one of leases) forgetIdle(one)
+  }
+
+  /** Nothing is leased, as far as is known, and nothing comes back. */
+  get isEmpty(): boolean {
+    return this.#accounts.size === 0 && this.#keys.size === 0 && this.#asking.size === 0 && this.#releasing.size === 0
+  }
+
+  /** Whether it may leave the memory, and its account with it: there is nothing that they would have to give back. */
+  isWithout(key: Key, isLast: boolean): boolean {
+    return !this.#keys.has(key) && !(isLast && this.#accounts.has(key.account))
+  }
+
+  #setAside(key: Key, amountPicos: bigint, asks: 1 | -1): void {
+    for (const { lease } of [key, key.account]) {
+      lease.askedPicos += amountPicos
+      lease.asks += asks
+    }
+  }
+
+  /** The rows as they are behind all that was sent before; what is not acknowledged is not in them. */
+  #learn(account: Key['account'] | undefined, key: Key | undefined, answer: LeaseAnswer | 'unavailable'): void {
+    if (account !== undefined) this.#accounts.add(account)
+    if (key !== undefined) this.#keys.add(key)
+    if (answer === 'unavailable') {
+      for (const one of [account, key]) if (one !== undefined) one.lease.isInDoubt = true
+      return
+    }
+    const isAsk = answer.verdict !== 'released'
+    if (account !== undefined) {
+      learnLease(account, answer.account, isAsk)
+      account.balancePicos = answer.balancePicos - account.unsettledPicos
+    }
+    if (key !== undefined) {
+      learnLease(key, answer.key, isAsk)
+      key.spentPicos = answer.spentPicos + key.unsettledPicos
+    }
+  }
+}
+
+type Held = { readonly heldPicos: bigint; readonly unsettledPicos: bigint; readonly lease: Lease }
+
+function learnLease({ lease, unsettledPicos }: Held, { backedPicos, hasMore, isSmall }: LeaseSide, isAsk: boolean): void {
+  lease.amountPicos = backedPicos - unsettledPicos
+  lease.isInDoubt = hasMore
+  if (isAsk) lease.isSmall = isSmall
+}
+
+function forgetIdle({ lease, unsettledPicos }: Held): void {
+  lease.amountPicos = -unsettledPicos
+  lease.isInDoubt = true
+}
+
+function shrink<One extends Held>(one: One | undefined, amountPicos: bigint | undefined): One | undefined {
+  if (one === undefined || amountPicos === undefined) return undefined
+  if (amountPicos < one.lease.amountPicos) one.lease.amountPicos = amountPicos
+  one.lease.isReleasing = true
+  return one
+}
+
+const hasNothing = ({ lease, unsettledPicos }: Held): boolean =>
+  lease.amountPicos <= 0n && lease.asks === 0 && !lease.isReleasing && !lease.isInDoubt && unsettledPicos === 0n

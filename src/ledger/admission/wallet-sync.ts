@@ -1,0 +1,130 @@
+/**
+ * The wallets in memory are kept as the ledger's rows are: what an answer says of them is learned in the very turn in which it comes, and rows are read again wherever
+ * memory may be wrong. Rules: ledger.md "Wallets", "Failing writes".
+ */
+
+import type { KeyChange } from '../ledger.ts'
+import type { OperationResult } from '../operation.ts'
+import type { Message } from '../postgres/messages.ts'
+import type { Answer, Answers, KeyState, Task } from '../task.ts'
+import type { Heard } from './pending-tasks.ts'
+import type { RequestEnds } from './request-ends.ts'
+import type { Wallets } from './wallets.ts'
+import type { Writer } from './writer.ts'
+
+/** `isShared`: other nodes spend of the same balances. */
+type Around = Readonly<{
+  wallets: Wallets
+  writer: Writer
+  ends: RequestEnds
+  isShared: boolean
+  onChange: (change: KeyChange) => void
+  onFault: (fault: Readonly<{ problem: string; bug: unknown }>) => void
+}>
+
+export class WalletSync {
+  readonly #around: Around
+  /** On Postgres: an operator's write was not answered by the database, and may have been done. */
+  #isActInDoubt = false
+  /** Rows came that could not be taken. */
+  #isReadOwed = false
+
+  constructor(around: Around) {
+    this.#around = around
+  }
+
+  learn(heard: readonly Heard[]): void {
+    // Writes first: a row that was read in the same commit has them in it, and must find them done or no wallet to do them to.
+    for (const { task, answer, failure } of heard) this.#learn(task, answer, failure)
+    for (const { task, answer } of heard) this.#load(task, answer)
+    this.#readWhatIsOwed()
+  }
+
+  /** Another node's word. What it changed is in the rows by now. */
+  hear(message: Exclude<Message, { kind: 'giveBack' }>): void {
+    const { wallets, onChange } = this.#around
+    if (message.kind === 'credit') {
+      const keyId = wallets.keys.keyOfAccount(message.accountId)
+      this.read(keyId === undefined ? [] : [keyId])
+      return
+    }
+    // Whoever may connect to the database can say it: nobody is stopped until the row says so.
+    for (const keyId of message.keyIds) onChange({ keyId, stop: null })
+    this.read(message.keyIds.filter((keyId) => wallets.keys.has(keyId)))
+  }
+
+  /** Reads the wallets of these keys again. */
+  read(keyIds: readonly string[]): void {
+    if (keyIds.length === 0) return
+    const { writer, onFault } = this.#around
+    writer
+      .ask({ kind: 'keyStates', keyIds })
+      .catch((bug: unknown) => onFault({ problem: 'reading the wallets again failed by a bug', bug }))
+  }
+
+  readAll(): void {
+    this.read(this.#around.wallets.keys.ids())
+  }
+
+  /** What came of an operator's write in doubt is in the rows once the storage works, and nobody else tells it here. */
+  readAfterDoubt(): void {
+    if (!this.#isActInDoubt) return
+    this.#isActInDoubt = false
+    this.readAll()
+  }
+
+  #learn(task: Task, answer: Answer, failure: Heard['failure']): void {
+    const { wallets, ends, isShared } = this.#around
+    switch (task.kind) {
+      case 'settle':
+        ends.learnSettle(task.debit, answer, failure)
+        return
+      case 'unmark':
+        ends.learnUnmark(task.requestId, answer)
+        return
+      case 'attempts':
+        ends.learnAttempts(task.calls, answer)
+        return
+      case 'operate':
+        if (typeof answer === 'object' && 'isNew' in answer) wallets.keys.apply(task.operation, answer.isNew, answer.redeemedPicos)
+        else if (isShared) this.#isActInDoubt ||= (answer as OperationResult).result === 'unavailable'
+        return
+      case 'mark':
+      case 'ask':
+      case 'release':
+      case 'findKey':
+      case 'keyStates':
+      case 'findIdempotency':
+    }
+  }
+
+  #load(task: Task, answer: Answer): void {
+    const { wallets, isShared, onChange } = this.#around
+    // Behind the settles of the same commit, whose costs are in the rows that it tells of.
+    if (task.kind === 'ask') wallets.answered(task.ask, answer as Answers['ask'], performance.now())
+    if (task.kind === 'release') wallets.released(task.release, answer as Answers['release'])
+    if (typeof answer !== 'object') return
+    if (task.kind === 'findKey' && 'state' in answer) {
+      if (isShared) this.#resync([answer.state])
+      wallets.keys.load(answer.state)
+    }
+    if (task.kind !== 'keyStates' || !Array.isArray(answer)) return
+    this.#resync(answer)
+    for (const state of answer) wallets.keys.load(state)
+    if (!isShared) return
+    for (const { keyId, isActive, isAccountActive } of answer) if (!isActive || !isAccountActive) onChange({ keyId, stop: 'disabled' })
+  }
+
+  /** Later, where the rows may or may not count what memory counts as unsettled. */
+  #resync(states: readonly KeyState[]): void {
+    const { wallets, ends } = this.#around
+    if (ends.isAnyUnknown) this.#isReadOwed = true
+    else wallets.keys.resync(states)
+  }
+
+  #readWhatIsOwed(): void {
+    if (!this.#isReadOwed || this.#around.ends.isAnyUnknown) return
+    this.#isReadOwed = false
+    this.readAll()
+  }
+}

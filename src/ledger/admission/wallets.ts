@@ -1,0 +1,245 @@
+/**
+ * Admission in the one writer's memory: what requests in flight hold of the wallets of their keys, and what their ends took. Pure state: it sends nothing and knows
+ * no clock. Rules: money.md "Holds"; ledger.md "Wallets".
+ */
+
+import { shortageOf } from '../../core/key.ts'
+import type { GiveBackReason } from '../../core/lease.ts'
+import { type Picos, ZERO } from '../../core/money.ts'
+import { NO_USAGE } from '../../core/usage.ts'
+import type { Hold, HoldAnswer, HoldRequest, Progress, Settlement } from '../ledger.ts'
+import type { Calls, Debit, LeaseAnswer, LeaseAsk, LeaseMove, Mark, PriceVersion } from '../task.ts'
+import { factsOf, type HeldRequest, markOf } from './held-request.ts'
+import { KeyWallets } from './key-wallets.ts'
+import { PriceBook } from './price-book.ts'
+import type { KeyWallet } from './wallet.ts'
+import { WalletLeases } from './wallet-leases.ts'
+
+type Settling = Readonly<{ key: KeyWallet; hold: Hold; costPicos: Picos }>
+
+const INT64_MAX = 2n ** 63n - 1n
+const NO_PROGRESS: Progress = { usage: NO_USAGE, usageSource: 'none' }
+
+export class Wallets {
+  readonly keys: KeyWallets
+  readonly #requests = new Map<string, HeldRequest>()
+  readonly #settling = new Map<string, Settling>()
+  readonly #prices = new PriceBook()
+  readonly #leases = new WalletLeases<KeyWallet>()
+  /** Of a node: the boot as which it admits now. What it admitted as an earlier one is waived once that was fenced. */
+  #boot: number | undefined
+
+  /** `boot`: under which requests are held; undefined for the only writer. */
+  constructor(walletsMax?: number, boot?: number) {
+    this.keys = new KeyWallets(this.#leases, walletsMax)
+    this.#boot = boot
+  }
+
+  /** What is held from now on is held under another boot: the leases of the one before are others'. */
+  becomeBoot(boot: number): void {
+    this.#boot = boot
+    this.forgetLeases()
+  }
+
+  /** What others may have changed is read again before the next request of each key. Those that run now: for who reads them at once. */
+  doubtAll(): readonly string[] {
+    this.keys.doubtAll()
+    return this.runningKeys()
+  }
+
+  runningKeys(): readonly string[] {
+    return [...new Set([...this.#requests.values()].map(({ key }) => key.id))]
+  }
+
+  /** The price versions that requests name by their place in this list. It only grows. */
+  get prices(): readonly PriceVersion[] {
+    return this.#prices.versions
+  }
+
+  /** As the only writer. `unknown`: the key must be loaded first. `nowMs`: monotonic. */
+  hold(request: HoldRequest, nowMs: number): HoldAnswer | 'unknown' {
+    const key = this.#keyFor(request)
+    if (typeof key === 'string') return key
+    const reason = shortageOf(key)
+    if (reason !== undefined) return SHORTAGES[reason]
+    this.#admit(key, request, nowMs)
+    return 'held'
+  }
+
+  /** As one of several nodes, out of its leases, where they cover the request. */
+  holdCovered(request: HoldRequest, nowMs: number): HoldAnswer | 'unknown' | 'uncovered' {
+    const key = this.#keyFor(request)
+    if (typeof key === 'string') return key
+    if (this.keys.isStale(key.id)) return 'unknown'
+    if (!this.#leases.covers(key, request.amountPicos)) return 'uncovered'
+    this.#admit(key, request, nowMs)
+    return 'held'
+  }
+
+  /** The same; where they do not cover the request, what to ask. `answered` must follow. */
+  holdLeased(request: HoldRequest, nowMs: number): HoldAnswer | 'unknown' | LeaseAsk {
+    const answer = this.holdCovered(request, nowMs)
+    const key = this.keys.get(request.keyId)
+    return answer === 'uncovered' ? (key === undefined ? 'unknown' : this.#leases.ask(key, request)) : answer
+  }
+
+  /** Where it was granted the request is held from now on, unless its key may not be used any more. */
+  answered(ask: LeaseAsk, answer: LeaseAnswer | 'unavailable', nowMs: number): void {
+    const granted = this.#leases.answered(ask, answer)
+    if (granted !== undefined && this.#keyFor(granted.request) === granted.key) this.#admit(granted.key, granted.request, nowMs)
+  }
+
+  released(release: LeaseMove, answer: LeaseAnswer | 'unavailable'): void {
+    this.#leases.released(release, answer)
+  }
+
+  /** What goes back now, of all accounts or of one. */
+  releases(reason: GiveBackReason, accountNumber?: number): readonly LeaseMove[] {
+    return this.#leases.releases(reason, accountNumber)
+  }
+
+  /** What was not needed since the last time. */
+  sweepLeases(): readonly LeaseMove[] {
+    return this.#leases.sweep()
+  }
+
+  /** Another thread writes now. */
+  forgetLeases(): void {
+    this.#leases.forget()
+  }
+
+  get isWithoutLeases(): boolean {
+    return this.#leases.isEmpty
+  }
+
+  /** A request of the key has ended: what may not lie idle goes back. */
+  releaseOf(keyId: string): LeaseMove | undefined {
+    const key = this.keys.get(keyId)
+    return key && this.#leases.release(key.account, key, 'ended')
+  }
+
+  /** The key that may be used, or why it may not. */
+  #keyFor({ requestId, keyId, amountPicos, now }: HoldRequest): KeyWallet | HoldAnswer | 'unknown' {
+    if (this.#requests.has(requestId)) return 'held'
+    if (this.#settling.has(requestId)) return 'unavailable'
+    if (amountPicos < ZERO || amountPicos > INT64_MAX) return 'unavailable'
+    const key = this.keys.get(keyId)
+    if (key === undefined) return 'unknown'
+    if (!key.isActive || !key.account.isActive) return 'disabled'
+    return key.expiresAt !== null && key.expiresAt <= now ? 'expired' : key
+  }
+
+  #admit(key: KeyWallet, request: HoldRequest, nowMs: number): void {
+    const { requestId, keyId, modelId, format, isStream, amountPicos } = request
+    const hold = { requestId, keyId, accountId: key.account.id, modelId, format, isStream, amountPicos, startedAt: request.now }
+    const price = this.#prices.indexOf(modelId, request.rates)
+    this.#requests.set(requestId, { key, hold, price, heldAtMs: nowMs, boot: this.#boot, progress: NO_PROGRESS, isMarked: false })
+    key.heldPicos += amountPicos
+    key.account.heldPicos += amountPicos
+    key.pins++
+    this.#leases.noteHeld(key)
+  }
+
+  /** Moves the money from held to spent; `settled` or `putBack` must follow. Undefined: nothing is held under this id. */
+  settle(settlement: Settlement): Debit | undefined {
+    const request = this.#release(settlement.requestId)
+    if (request === undefined) return undefined
+    const { key, hold, isMarked } = request
+    const { costPicos } = settlement
+    key.spentPicos += costPicos
+    key.account.balancePicos -= costPicos
+    for (const one of [key, key.account]) {
+      one.unsettledPicos += costPicos
+      one.lease.amountPicos -= costPicos
+    }
+    key.lastSyncedAt = Math.max(key.lastSyncedAt, settlement.now)
+    this.#settling.set(settlement.requestId, { key, hold, costPicos })
+    return { ...settlement, ...factsOf(request), isMarked }
+  }
+
+  /** The receipt is on disk. */
+  settled(requestId: string): void {
+    const settling = this.#settling.get(requestId)
+    if (settling === undefined) return
+    this.#settling.delete(requestId)
+    const { key, costPicos } = settling
+    key.pins--
+    key.unsettledPicos -= costPicos
+    key.account.unsettledPicos -= costPicos
+  }
+
+  /** No receipt was written, and none will be. */
+  putBack(requestId: string): void {
+    const settling = this.#settling.get(requestId)
+    if (settling === undefined) return
+    const { key, costPicos } = settling
+    this.settled(requestId)
+    key.spentPicos -= costPicos
+    key.account.balancePicos += costPicos
+    this.#leases.doubt(key)
+  }
+
+  isSettling(requestId: string): boolean {
+    return this.#settling.has(requestId)
+  }
+
+  /** The key of a settle that is not known to be on disk. */
+  settlingKeyOf(requestId: string): string | undefined {
+    return this.#settling.get(requestId)?.key.id
+  }
+
+  /** Undefined: nothing is held under this id. `isMarked`: its mark must be removed. `calls`: whose request it was, should upstream calls of it be recorded. */
+  void(requestId: string): Readonly<{ keyId: string; isMarked: boolean; calls: Omit<Calls, 'attempts'> }> | undefined {
+    const request = this.#release(requestId)
+    if (request === undefined) return undefined
+    request.key.pins--
+    const { key, price, isMarked } = request
+    return { keyId: key.id, isMarked, calls: { requestId, accountNumber: key.account.number, keyNumber: key.number, price } }
+  }
+
+  /** The row to write, once the request is old enough to leave one. */
+  mark(requestId: string, progress: Progress): Mark | undefined {
+    const request = this.#requests.get(requestId)
+    if (request === undefined) return undefined
+    request.progress = progress
+    return request.isMarked ? markOf(request) : undefined
+  }
+
+  /** First marks of the requests that were held at `heldUntilMs` or before. */
+  due(heldUntilMs: number): readonly Mark[] {
+    const marks: Mark[] = []
+    for (const request of this.#requests.values()) {
+      if (request.heldAtMs > heldUntilMs) break
+      if (request.isMarked) continue
+      request.isMarked = true
+      marks.push(markOf(request))
+    }
+    return marks
+  }
+
+  /** All marks again, for a storage that may have lost the last ones. */
+  marks(): readonly Mark[] {
+    return [...this.#requests.values()].filter(({ isMarked }) => isMarked).map(markOf)
+  }
+
+  get isIdle(): boolean {
+    return this.#requests.size === 0
+  }
+
+  holds(): readonly Hold[] {
+    return [...this.#settling.values(), ...this.#requests.values()].map(({ hold }) => hold)
+  }
+
+  /** Takes a request and what it held out of the wallet; its pin stays. */
+  #release(requestId: string): HeldRequest | undefined {
+    const request = this.#requests.get(requestId)
+    if (request === undefined) return undefined
+    this.#requests.delete(requestId)
+    const { key, hold } = request
+    key.heldPicos -= hold.amountPicos
+    key.account.heldPicos -= hold.amountPicos
+    return request
+  }
+}
+
+const SHORTAGES = { balanceUsed: 'exhausted', limitUsed: 'exhausted', balanceHeld: 'reserved', limitHeld: 'reserved' } as const

@@ -1,0 +1,155 @@
+/**
+ * Where the chains of the accounts end, in the writer's memory: a receipt's place and hash are made without a read. What was not committed is forgotten and
+ * read again. Rules: ledger.md "Chain".
+ */
+
+import type { ChainPlace } from '../sql/chain-place.ts'
+import type { Statements } from '../sql/statements.ts'
+import type { Debit, PriceVersion } from '../task.ts'
+import { NO_HASH, ownerText, priceText, privateText, receiptHash } from './chain.ts'
+import { asBytes } from './json-bytes.ts'
+
+type Head = { count: number; hash: string; blob: Uint8Array | null; readonly owner: Uint8Array }
+
+/** The next row of a chain, not yet in it. */
+export type Link = Readonly<{ seq: number; hash: Uint8Array }>
+
+/** Beyond so many accounts, or keys, all are read again when they are needed. */
+const KNOWN_MAX = 20_000
+
+export class ChainHeads {
+  readonly #place: ChainPlace
+  readonly #statements: Pick<Statements, 'salt'>
+  /** Read with the first receipt: a node is one again also while its storage is away. */
+  #salt: string | undefined
+  readonly #bootId: string
+  readonly #heads = new Map<number, Head>()
+  readonly #keys = new Map<number, string>()
+  readonly #prices = new Map<PriceVersion, Uint8Array>()
+
+  constructor(statements: Statements, bootId: string) {
+    this.#place = statements.chain
+    this.#statements = statements
+    this.#bootId = bootId
+  }
+
+  /** Reads what is not known yet of all of them at once. */
+  learn(debits: readonly Readonly<{ accountNumber: number; keyNumber: number }>[]): void {
+    const accounts = new Set<number>()
+    const keys = new Set<number>()
+    for (const { accountNumber, keyNumber } of debits) {
+      if (!this.#heads.has(accountNumber)) accounts.add(accountNumber)
+      if (!this.#keys.has(keyNumber)) keys.add(keyNumber)
+    }
+    if (accounts.size > 0) this.#learnHeads([...accounts])
+    if (keys.size > 0) this.#learnKeys([...keys])
+  }
+
+  /** What the receipt is in the chain of its account. It is in it after `append`. */
+  linkOf(
+    debit: Debit,
+    price: PriceVersion,
+    columns: Readonly<{ day: number; bytesPerTokenThousandths: number | null; firstByteMs: number | null; durationMs: number }>,
+  ): Link {
+    const head = this.#headOf(debit.accountNumber)
+    const seq = head.count + 1
+    const { upstream, sessionHash, attempts = 1, now: settledAt } = debit
+    const session = sessionHash === undefined ? null : Buffer.from(sessionHash).toString('hex')
+    this.#salt ??= saltOf(this.#statements)
+    const secret = privateText(this.#salt, [
+      upstream?.name,
+      upstream?.model,
+      upstream?.messageId,
+      upstream?.requestId,
+      session,
+      this.#bootId,
+    ])
+    // Named one by one: a copy of the whole debit would cost as much as all the rest.
+    const facts = {
+      seq,
+      requestId: debit.requestId,
+      usage: debit.usage,
+      format: debit.format,
+      isStream: debit.isStream,
+      outcome: debit.outcome,
+      usageSource: debit.usageSource,
+      bytesPerTokenThousandths: columns.bytesPerTokenThousandths,
+      costPicos: debit.costPicos,
+      waivedPicos: debit.waivedPicos,
+      holdPicos: debit.holdPicos,
+      status: debit.status,
+      attempts,
+      startedAt: debit.startedAt,
+      settledAt,
+      day: columns.day,
+      firstByteMs: columns.firstByteMs,
+      durationMs: columns.durationMs,
+    }
+    const hash = receiptHash(head.hash, facts, head.owner, this.#keyOf(debit.keyNumber), this.#priceOf(price), secret)
+    return { seq, hash }
+  }
+
+  append(account: number, { seq, hash }: Link): void {
+    const head = this.#headOf(account)
+    head.count = seq
+    head.blob = hash
+    head.hash = hash.toHex()
+  }
+
+  /** For the account's row. */
+  endOf(account: number): Readonly<{ count: number; blob: Uint8Array | null }> {
+    return this.#headOf(account)
+  }
+
+  /** Rows were rolled back, or somebody else wrote some. */
+  forget(): void {
+    this.#heads.clear()
+  }
+
+  /** Between transactions: what is written is in the rows. */
+  makeRoom(): void {
+    if (this.#heads.size > KNOWN_MAX) this.#heads.clear()
+    if (this.#keys.size > KNOWN_MAX) this.#keys.clear()
+  }
+
+  #headOf(account: number): Head {
+    const known = this.#heads.get(account)
+    if (known !== undefined) return known
+    this.#learnHeads([account])
+    const head = this.#heads.get(account)
+    if (head === undefined) throw new Error('a receipt of an account that is not there')
+    return head
+  }
+
+  #learnHeads(accounts: readonly number[]): void {
+    const { lane } = this.#place
+    for (const { account, id, count, hash } of this.#place.headsOf(accounts)) {
+      this.#heads.set(account, { count, hash: hash?.toString('hex') ?? NO_HASH, blob: hash, owner: asBytes(ownerText(id, lane)) })
+    }
+  }
+
+  #keyOf(number: number): string {
+    const known = this.#keys.get(number)
+    if (known !== undefined) return known
+    this.#learnKeys([number])
+    return this.#keys.get(number) ?? ''
+  }
+
+  #learnKeys(numbers: readonly number[]): void {
+    for (const { key, id } of this.#place.keyIdsOf(numbers)) this.#keys.set(key, id)
+  }
+
+  #priceOf(version: PriceVersion): Uint8Array {
+    const known = this.#prices.get(version)
+    if (known !== undefined) return known
+    const price = asBytes(priceText(version.modelId, version.rates))
+    this.#prices.set(version, price)
+    return price
+  }
+}
+
+export function saltOf(statements: Pick<Statements, 'salt'>): string {
+  const salt = statements.salt.get()?.value
+  if (salt === undefined) throw new Error('the ledger has no salt')
+  return salt
+}

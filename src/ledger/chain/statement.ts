@@ -1,0 +1,138 @@
+/**
+ * A statement of an account: its receipts and credits in a range of time, as a file of JSON lines that its owner can check without us. A head, a line a row,
+ * the sums, and an Ed25519 signature over the SHA-256 of all before it. It is of the rows that were there when it was begun: those never change, so that it may be
+ * made in pieces while others are written. Rules: ledger.md "Statements".
+ */
+
+import { CryptoHasher } from 'bun'
+import type { Connection } from '../sql/connection.ts'
+import { NO_HASH } from './chain.ts'
+import type { ChainRow } from './chain-row.ts'
+import { ChainRows, type Places } from './chain-rows.ts'
+import { type LaneHead, laneHeads } from './lane-heads.ts'
+import type { StatementKey } from './statement-key.ts'
+
+/** Unix milliseconds of the settle or credit: `from` and later, before `to`. */
+export type StatementRange = Readonly<{ from?: number | undefined; to?: number | undefined }>
+
+/** Of a lane. `previous`: the hash before its first row. `openingPicos`: what its rows before that add up to. */
+type Span = Places & Readonly<{ previous: string; openingPicos: bigint }>
+const PAUSE = ''
+
+/** Each with its line break. Throws where there is no such account. `madeAt`: Unix milliseconds. */
+export function* statementLines(
+  db: Connection,
+  accountId: string,
+  range: StatementRange,
+  key: StatementKey,
+  madeAt: number,
+): Generator<string> {
+  const pieces = statementPieces(db, accountId, range, key, madeAt)
+  if (pieces === undefined) throw new Error(`a statement of an account that is not there: ${accountId}`)
+  for (const piece of pieces) if (piece !== '') yield piece
+}
+
+/** The same, and '' wherever its reader may pause: nothing is held open there. Undefined: there is no such account. */
+export function statementPieces(
+  db: Connection,
+  accountId: string,
+  range: StatementRange,
+  key: StatementKey,
+  madeAt: number,
+): Generator<string> | undefined {
+  const account = db.query<{ number: bigint }, [string]>('SELECT number FROM accounts WHERE id = ?').get(accountId)
+  if (account === null) return undefined
+  const number = Number(account.number)
+  return signed(linesOf(new ChainRows(db), { id: accountId, number, heads: laneHeads(db, number) }, range, key, madeAt), key)
+}
+
+type Account = Readonly<{ id: string; number: number; heads: readonly LaneHead[] }>
+
+function* linesOf(rows: ChainRows, { id, number, heads }: Account, range: StatementRange, key: StatementKey, madeAt: number) {
+  const spans = yield* spansOf(rows, number, heads, range)
+  const openingPicos = spans.reduce((sum, span) => sum + span.openingPicos, 0n)
+  const lasts = new Map(spans.map(({ lane, previous }) => [lane, previous]))
+  const [one] = spans
+  const isOfLane0 = spans.length === 1 && one?.lane === 0
+  yield JSON.stringify({
+    statement: isOfLane0 ? 1 : 2,
+    account: id,
+    from: textOf(range.from),
+    to: textOf(range.to),
+    made_at: textOf(madeAt),
+    public_key: key.publicKey,
+    ...(isOfLane0 ? { heads, previous: one.previous } : { heads: heads.map((head) => ({ ...head, previous: lasts.get(head.lane) })) }),
+    opening_balance_picos: String(openingPicos),
+  })
+  const sums = { rows: 0, credits: 0n, costs: 0n }
+  for (const row of rows.ofAccount(number, spans)) {
+    if (row === undefined) {
+      yield PAUSE
+      continue
+    }
+    sums.rows++
+    if (row.isCredit) sums.credits += row.amount
+    else sums.costs -= row.amount
+    lasts.set(row.lane, row.hash)
+    yield lineOf(row)
+  }
+  yield JSON.stringify({
+    rows: sums.rows,
+    credits_picos: String(sums.credits),
+    costs_picos: String(sums.costs),
+    closing_balance_picos: String(openingPicos + sums.credits - sums.costs),
+    last: isOfLane0 ? lasts.get(0) : [...lasts].map(([lane, hash]) => ({ lane, hash })),
+  })
+}
+
+function* signed(lines: Iterable<string>, key: StatementKey): Generator<string> {
+  const hasher = new CryptoHasher('sha256')
+  for (const line of lines) {
+    if (line === PAUSE) {
+      yield PAUSE
+      continue
+    }
+    hasher.update(`${line}\n`)
+    yield `${line}\n`
+  }
+  yield `${JSON.stringify({ signature: key.sign(hasher.digest()) })}\n`
+}
+
+/** The row's own text, with its hash before it. */
+const lineOf = ({ hash, text }: ChainRow): string => `{"hash":"${hash}",${text.slice(1)}`
+
+/**
+ * Of each lane from its first row in the range to its last one: where a clock jumped, rows in between stand outside of it and are in the statement all the same.
+ */
+function* spansOf(
+  rows: ChainRows,
+  account: number,
+  heads: readonly LaneHead[],
+  { from = 0, to = Number.POSITIVE_INFINITY }: StatementRange,
+): Generator<string, readonly Span[]> {
+  const lanes = new Map(
+    heads.map(({ lane }) => [lane, { lane, first: 1, last: 0, previous: NO_HASH, openingPicos: 0n, before: { hash: NO_HASH, sum: 0n } }]),
+  )
+  for (const place of rows.placesOf(
+    account,
+    heads.map(({ lane, count }) => ({ lane, first: 1, last: count })),
+  )) {
+    if (place === undefined) {
+      yield PAUSE
+      continue
+    }
+    const { seq, at, hash, amount } = place
+    const span = lanes.get(place.lane)
+    if (span === undefined) continue
+    const { before } = span
+    const after = { hash, sum: before.sum + amount }
+    const isInside = at >= from && at < to
+    if (span.last < span.first && isInside) Object.assign(span, { first: seq, previous: before.hash, openingPicos: before.sum })
+    else if (span.last < span.first && at < from) Object.assign(span, { first: seq + 1, previous: hash, openingPicos: after.sum })
+    if (isInside) span.last = seq
+    span.before = after
+  }
+  return [...lanes.values()]
+}
+
+const textOf = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString())

@@ -1,0 +1,175 @@
+/**
+ * Walks the chains of every account, one for each lane: what was removed, reordered or changed is named by the row where it shows. A chain that was written anew from some row on
+ * is found only against an earlier statement. Rules: ledger.md "Chain".
+ */
+
+import type { Connection } from '../sql/connection.ts'
+import { NO_HASH, nextHash } from './chain.ts'
+import type { ChainRow } from './chain-row.ts'
+import { ChainRows } from './chain-rows.ts'
+import type { Difference } from './difference.ts'
+
+/** `hash`: of the last row as it is stored; `again`: as its text gives it, where that differs; both undefined where the row before is missing. */
+type Head = { count: number; hash: string | undefined; again: string | undefined }
+
+const GAP = 'the chain of an account has no gap'
+const ORDER = 'the rows of an account stand in the order of its chain'
+const HASH = 'a row is what its hash says'
+const END = 'the chain of an account ends where its account says'
+
+/** Of an account in one lane. */
+type Lane = Readonly<{ account: number; lane: number }>
+
+class ChainWalk {
+  readonly #rows: ChainRows
+  /** Of each account, as the ledger says. */
+  #stored: ReadonlyMap<number, readonly number[]> = new Map()
+  readonly #heads = new Map<string, Lane & { readonly head: Head }>()
+  readonly #credits = new Map<string, number>()
+  readonly #found: Difference[] = []
+
+  constructor(rows: ChainRows) {
+    this.#rows = rows
+  }
+
+  /** Lanes of accounts as the ledger has them by now: before any row of them. */
+  learn(stored: ReadonlyMap<number, readonly number[]>): void {
+    this.#stored = stored
+  }
+
+  get found(): readonly Difference[] {
+    return this.#found
+  }
+
+  /** Those of which a row was seen. */
+  get lanes(): Iterable<Lane> {
+    return this.#heads.values()
+  }
+
+  /** Takes the next receipt of a lane, and the credits that stand before it. */
+  receipt(row: ChainRow): void {
+    const head = this.#headOf(row)
+    if (row.seq > head.count + 1) {
+      for (const credit of this.#rows.credits(row.account, row.lane, head.count + 1)) {
+        if (credit.seq >= row.seq) break
+        this.#credit(head, credit)
+      }
+    }
+    this.#take(head, row)
+  }
+
+  /** The credits after the last receipt, and the ledger's own word on where the chain ends. */
+  end(of: Lane, { subject, count, hash, credits }: Readonly<{ subject: string; count: number; hash: string; credits: number }>): void {
+    const head = this.#headOf(of)
+    for (const credit of this.#rows.credits(of.account, of.lane, head.count + 1)) this.#credit(head, credit)
+    if (head.count !== count) this.#name(END, subject, `${count} rows`, `${head.count} rows`)
+    else if (hash !== head.hash && hash !== head.again) this.#name(END, subject, hash, head.hash ?? NO_HASH)
+    const taken = this.#credits.get(placeOf(of)) ?? 0
+    if (taken !== credits) this.#name(ORDER, subject, `${credits} credits`, `${taken} in the chain`)
+  }
+
+  #credit(head: Head, credit: ChainRow): void {
+    this.#credits.set(placeOf(credit), (this.#credits.get(placeOf(credit)) ?? 0) + 1)
+    this.#take(head, credit)
+  }
+
+  #take(head: Head, { seq, id, hash, text }: ChainRow): void {
+    if (seq <= head.count) {
+      this.#name(ORDER, id, `place ${seq}`, `place ${head.count + 1} or later`)
+      return
+    }
+    if (seq > head.count + 1) {
+      this.#name(GAP, id, `place ${seq}`, `place ${head.count + 1}`)
+      Object.assign(head, { count: seq, hash, again: undefined })
+      return
+    }
+    const made = [head.hash, head.again].filter((before) => before !== undefined).map((before) => nextHash(before, text).toString('hex'))
+    const isSame = made.length === 0 || made.includes(hash)
+    if (!isSame) this.#name(HASH, id, hash, made[0] ?? '')
+    Object.assign(head, { count: seq, hash, again: isSame ? undefined : made[0] })
+  }
+
+  /** A row that says a lane which is not there, where there is one alone, was changed: its hash tells. */
+  #headOf({ account, lane: said }: Lane): Head {
+    const stored = this.#stored.get(account) ?? []
+    const lane = stored.length === 1 ? (stored[0] ?? said) : said
+    const known = this.#heads.get(placeOf({ account, lane }))
+    if (known !== undefined) return known.head
+    const head = { count: 0, hash: NO_HASH, again: undefined }
+    this.#heads.set(placeOf({ account, lane }), { account, lane, head })
+    return head
+  }
+
+  #name(rule: string, subject: string, stored: string, recomputed: string): void {
+    this.#found.push({ rule, subject, stored, recomputed })
+  }
+}
+
+const placeOf = ({ account, lane }: Lane): string => `${account}:${lane}`
+
+type Stored = { account: bigint; lane: bigint }
+type StoredEnd = Stored & { count: bigint; hash: string }
+
+/** What is left of receipts for the last snapshot, which sees the ends of the chains as well. */
+const LAST_ROWS = 2_000
+/** Who writes faster than this reads is not waited for. */
+const STEPS_MAX = 20
+
+/**
+ * `settledEnd`: a number up to which no receipt can come any more; undefined where that cannot be said. Receipts never change, so what stands before it may be walked
+ * without a snapshot; the rest, and where the chains end, is of one moment.
+ */
+export function chainFindings(db: Connection, settledEnd: () => number | undefined = () => undefined): readonly Difference[] {
+  const rows = new ChainRows(db)
+  const walk = new ChainWalk(rows)
+  let walked = 0
+  for (let step = 0; step < STEPS_MAX; step++) {
+    const end = settledEnd()
+    if (end === undefined || end - walked <= LAST_ROWS) break
+    walk.learn(lanesOf(db.query<StoredEnd, []>(ENDS).all().map(laneOf)))
+    for (const receipt of rows.receipts(BigInt(walked), BigInt(end))) walk.receipt(receipt)
+    walked = end
+  }
+  return db.transaction(() => walkRest(db, rows, walk, BigInt(walked)))()
+}
+
+function walkRest(db: Connection, rows: ChainRows, walk: ChainWalk, walked: bigint): readonly Difference[] {
+  const ends = byLane(db.query<StoredEnd, []>(ENDS).all())
+  const credits = byLane(db.query<Stored & { count: bigint }, []>(CREDITS).all())
+  walk.learn(lanesOf([...ends.values()].map(laneOf)))
+  for (const receipt of rows.receipts(walked)) walk.receipt(receipt)
+  const lanes = new Map([...walk.lanes, ...[...ends.values(), ...credits.values()].map(laneOf)].map((of) => [placeOf(of), of]))
+  const names = new Map(
+    db
+      .query<{ number: bigint; id: string }, []>('SELECT number, id FROM accounts')
+      .all()
+      .map(({ number, id }) => [Number(number), id]),
+  )
+  for (const [place, of] of [...lanes].sort(([, a], [, b]) => a.account - b.account || a.lane - b.lane)) {
+    const id = names.get(of.account)
+    // A row without its account is named as such.
+    if (id === undefined) continue
+    const [end, counted] = [ends.get(place), credits.get(place)]
+    walk.end(of, {
+      subject: of.lane === 0 ? id : `${id}, lane ${of.lane}`,
+      count: Number(end?.count ?? 0),
+      hash: end?.hash ?? NO_HASH,
+      credits: Number(counted?.count ?? 0),
+    })
+  }
+  return walk.found
+}
+
+const ENDS = 'SELECT account_number AS account, lane, chain_count AS count, lower(hex(chain_hash)) AS hash FROM chain_heads'
+const CREDITS = 'SELECT account_number AS account, lane, count(*) AS count FROM credits GROUP BY account_number, lane'
+
+const laneOf = ({ account, lane }: Stored): Lane => ({ account: Number(account), lane: Number(lane) })
+
+function lanesOf(lanes: readonly Lane[]): ReadonlyMap<number, readonly number[]> {
+  const byAccount = new Map<number, number[]>()
+  for (const { account, lane } of lanes) byAccount.set(account, [...(byAccount.get(account) ?? []), lane])
+  return byAccount
+}
+
+const byLane = <Row extends Stored>(rows: readonly Row[]): ReadonlyMap<string, Row> =>
+  new Map(rows.map((row) => [placeOf(laneOf(row)), row]))

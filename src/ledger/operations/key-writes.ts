@@ -1,0 +1,68 @@
+/**
+ * Writes of keys as people mean them, for the command line and the pages alike: a new key, a new secret, some days more. A secret is given to whoever asked for
+ * it and never again: the ledger gets its hash. Rules: keys.md "Secrets", "Expiry and rotation".
+ */
+
+import { displayOf, makeSecret } from '../../core/key.ts'
+import { KEY_EXPIRY_DAYS_MAX } from '../../core/limits.ts'
+import type { Picos } from '../../core/money.ts'
+import { DAY_MS } from '../../core/utc.ts'
+import type { OperationOf, TopUp } from '../operation.ts'
+import { newId } from './new-id.ts'
+import { hashOf } from './secret-hash.ts'
+
+/** `accountId` null: the key gets an account of its own. `expiresInDays` null: never. */
+export type WantedKey = Readonly<{
+  keyId: string
+  name: string
+  accountId: string | null
+  plan: string
+  limitPicos: Picos | null
+  expiresInDays: number | null
+  topUp: TopUp | null
+}>
+
+export function newKey(
+  { expiresInDays, ...wanted }: WantedKey,
+  now: number,
+): Readonly<{ operation: OperationOf<'createKey'>; secret: string }> {
+  const { secret, ...stored } = newSecret()
+  const expiresAt = expiresInDays === null ? null : now + expiresInDays * DAY_MS
+  return { secret, operation: { kind: 'createKey', ...wanted, ...stored, ownAccountId: newId('acc', now), expiresAt, now } }
+}
+
+const HOUR_MS = 3_600_000
+export const OVERLAP_HOURS_MAX = 24 * KEY_EXPIRY_DAYS_MAX
+
+/** How the refusal of a rotation begins that would end an old secret before the time that was promised. */
+export const PROMISED = 'an earlier rotation promised the old secret'
+
+/** The old secret stays valid for `overlapHours`. `endsPromised`: also where an earlier rotation promised one before it more. */
+export function rotation(
+  keyId: string,
+  { overlapHours, endsPromised }: Readonly<{ overlapHours: number; endsPromised: boolean | undefined }>,
+  now: number,
+): Readonly<{ operation: OperationOf<'rotateKey'>; secret: string }> {
+  const { secret, ...stored } = newSecret()
+  return { secret, operation: { kind: 'rotateKey', keyId, ...stored, oldValidUntil: now + overlapHours * HOUR_MS, endsPromised, now } }
+}
+
+/**
+ * `days` more, from now on for a key that has expired or never did. `daysLeft`: how many it can have at most, where it is asked for more.
+ */
+export function extension(
+  { id, expiresAt }: Readonly<{ id: string; expiresAt: number | null }>,
+  days: number,
+  now: number,
+): OperationOf<'setKeyExpiry'> | Readonly<{ daysLeft: number }> {
+  const from = Math.max(expiresAt ?? now, now)
+  const latest = now + KEY_EXPIRY_DAYS_MAX * DAY_MS
+  const extended = from + days * DAY_MS
+  if (extended > latest) return { daysLeft: Math.max(0, Math.floor((latest - from) / DAY_MS)) }
+  return { kind: 'setKeyExpiry', keyId: id, expiresAt: extended, now }
+}
+
+function newSecret(): { secret: string; secretHash: Uint8Array; display: string } {
+  const secret = makeSecret(() => crypto.getRandomValues(new Uint8Array(64)))
+  return { secret, secretHash: hashOf(secret), display: displayOf(secret) }
+}

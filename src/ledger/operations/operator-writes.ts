@@ -1,0 +1,62 @@
+/**
+ * The operator's writes, each with its line in the audit log. Sent twice, an operation is done once; what cannot be done is refused in words.
+ * Rules: ledger.md "Twice is once"; operator.md "Audit". A refusal leaves half-made rows behind: `GroupWrites` rolls its savepoint back.
+ */
+
+import type { Act, Operation, OperationOf } from '../operation.ts'
+import type { Statements } from '../sql/statements.ts'
+import { book, createAccount, creditAccount, renameAccount, setAccountActive } from './account-operations.ts'
+import { createCodes, disableCodes, redeemCode } from './code-operations.ts'
+import { createKey, renameKey, rotateKey, setOnKey } from './key-operations.ts'
+import { done, type Performed, refused, UNCHANGED } from './performed.ts'
+import { type Facts, Writing } from './writing.ts'
+
+export function operate(statements: Statements, operation: Operation, act: Act): Performed {
+  const writing = new Writing(statements, act, operation.now)
+  switch (operation.kind) {
+    case 'createAccount':
+      return createAccount(writing, operation)
+    case 'credit':
+      return creditAccount(writing, operation.accountId, operation.creditKind, operation)
+    case 'setAccountActive':
+      return setAccountActive(writing, operation)
+    case 'renameAccount':
+      return renameAccount(writing, operation)
+    case 'renameKey':
+      return renameKey(writing, operation)
+    case 'createKey':
+      return createKey(writing, operation)
+    case 'rotateKey':
+      return rotateKey(writing, operation)
+    case 'setKeyActive':
+    case 'setKeyLimit':
+    case 'setKeyExpiry':
+      return setOnKey(writing, operation)
+    case 'setUpstreamOut':
+      // Whose gateway it is knows how it was before, and asks only for what changes it.
+      return noteOnce(writing, operation.kind, operation.upstream, { isOut: operation.isOut }, { isOut: !operation.isOut })
+    case 'setAccess':
+      return setAccess(writing, operation)
+    case 'giveLink':
+      return noteOnce(writing, operation.kind, operation.email, { link: operation.link, listener: operation.listener })
+    case 'createCodes':
+      return createCodes(writing, operation)
+    case 'disableCodes':
+      return disableCodes(writing, operation)
+    case 'redeemCode':
+      return redeemCode(writing, operation, (topUp) => book(writing, operation.accountId, 'top-up', topUp))
+  }
+}
+
+function setAccess(writing: Writing, { kind, email, accountId, access }: OperationOf<'setAccess'>): Performed {
+  if (accountId !== null && writing.statements.account.get({ accountId }) === undefined) return refused(`there is no account ${accountId}`)
+  return noteOnce(writing, kind, accountId ?? email, { email, access })
+}
+
+/** What is done elsewhere: sent twice, it is the same line. */
+function noteOnce(writing: Writing, action: Operation['kind'], target: string, after: Facts, before: Facts = {}): Performed {
+  const { statements, now } = writing
+  if (statements.isAudited.get({ target, action, at: now, after: JSON.stringify(after) }) !== null) return UNCHANGED
+  writing.audit(action, target, before, after)
+  return done()
+}

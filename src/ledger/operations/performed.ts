@@ -1,0 +1,16 @@
+/** What came of an operator's write, before its group is committed. Rules: ledger.md "Twice is once". */
+
+import type { Picos } from '../../core/money.ts'
+import type { Earlier } from '../operation.ts'
+
+/**
+ * `isNew`: it had not been done before; `earlier`: by what it had been. `redeemedPicos`: what a code was worth. `changed`: the keys that may now do more or
+ * less than before.
+ */
+export type Performed =
+  | Readonly<{ result: 'done'; isNew: boolean; earlier?: Earlier; redeemedPicos?: Picos; changed: readonly string[] }>
+  | Readonly<{ result: 'refused'; problem: string }>
+
+export const UNCHANGED = { result: 'done', isNew: false, changed: [] } as const
+export const done = (...changed: readonly string[]): Performed => ({ result: 'done', isNew: true, changed })
+export const refused = (problem: string): Performed => ({ result: 'refused', problem })

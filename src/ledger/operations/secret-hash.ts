@@ -1,0 +1,11 @@
+/** What is stored of a secret. A plain hash is enough: a secret has 220 random bits, so nobody guesses one from its hash. */
+
+import { type ByteString, fromBytes } from '../../core/bytes/byte-string.ts'
+
+/** SHA-256, 32 bytes. Into bytes of ours: the engine takes seven times as long to make them, or a text of them. */
+export const hashOf = (secret: string): Uint8Array => Bun.SHA256.hash(secret, new Uint8Array(HASH_BYTES)) as Uint8Array
+
+const HASH_BYTES = 32
+
+/** The same with a character for each byte, for maps. */
+export const hashTextOf = (secret: string): ByteString => fromBytes(hashOf(secret))

@@ -1,0 +1,24 @@
+/** What an operator's write writes with: the statements, who acts and when, and the line in the audit log. Rules: operator.md "Audit". */
+
+import type { Act, Operation } from '../operation.ts'
+import type { Statements } from '../sql/statements.ts'
+
+export type Facts = Readonly<Record<string, unknown>>
+
+export class Writing {
+  readonly statements: Statements
+  readonly act: Act
+  /** Unix milliseconds. */
+  readonly now: number
+
+  constructor(statements: Statements, act: Act, now: number) {
+    this.statements = statements
+    this.act = act
+    this.now = now
+  }
+
+  audit(action: Operation['kind'], target: string, before: Facts, after: Facts): void {
+    const change = { before: JSON.stringify(before), after: JSON.stringify(after) }
+    this.statements.insertAudit.run({ now: this.now, ...this.act, action, target, ...change })
+  }
+}

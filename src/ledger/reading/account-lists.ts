@@ -1,0 +1,167 @@
+/** Accounts and their keys as the command line shows them: one by id or name, all a page at a time. Rules: operator.md "Lists"; keys.md "Balance of a key". */
+
+import { and, desc, eq, or, type SQL, sql } from 'drizzle-orm'
+import type { DatabaseProblem } from '../../../db/problem.ts'
+import { accounts, keys } from '../../../db/schema/accounts.ts'
+import { availableOf, type KeyRecord, type KeyState } from '../../core/key.ts'
+import { type Picos, picos } from '../../core/money.ts'
+import { type Connection, ormOf } from '../sql/connection.ts'
+import { accountColumns, keyColumns } from './key-columns.ts'
+import { beginsWith } from './name-search.ts'
+import { type Page, type Paging, pageOf } from './page.ts'
+
+export type ReportProblem = DatabaseProblem | Readonly<{ problem: 'unknown' | 'ambiguous'; message: string }>
+
+export type KeyReport = KeyRecord &
+  Readonly<{
+    accountName: string
+    spentPicos: Picos
+    /** Of requests that run for more than a second. */
+    heldPicos: Picos
+    /** min(account balance, limit − spent), as the balance endpoints show it. */
+    availablePicos: Picos
+    createdAt: number
+    lastSyncedAt: number
+    lastUsedAt: number | null
+  }>
+
+export type AccountReport = Readonly<{
+  id: string
+  name: string
+  creditedPicos: Picos
+  spentPicos: Picos
+  balancePicos: Picos
+  /** Of requests that run for more than a second. */
+  heldPicos: Picos
+  isActive: boolean
+  toppedUpAt: number | null
+  keyCount: number
+  createdAt: number
+}>
+
+/** `name`: how it begins, in any case. `now`: Unix milliseconds, for the state. */
+export type KeysQuery = Paging &
+  Readonly<{ accountId?: string | undefined; name?: string | undefined; state?: KeyState | undefined; now: number }>
+export type AccountsQuery = Paging & Readonly<{ name?: string | undefined; isActive?: boolean | undefined }>
+
+export class AccountLists {
+  readonly #orm: ReturnType<typeof ormOf>
+
+  /** `db`: a connection that gives integers as bigints. */
+  constructor(db: Connection) {
+    this.#orm = ormOf(db)
+  }
+
+  /** Newest first. */
+  keys({ accountId, name, state, now, after, limit }: KeysQuery): Page<KeyReport> {
+    const condition = and(
+      accountId === undefined ? undefined : sql`${keys.accountNumber} = (select number from accounts where id = ${accountId})`,
+      name === undefined ? undefined : beginsWith(keys.name, name),
+      state === undefined ? undefined : isIn(state, now),
+      after === undefined ? undefined : sql`${keys.number} < (select number from keys where id = ${after})`,
+    )
+    return pageOf(this.#keysWhere(condition, limit + 1), limit, idOf)
+  }
+
+  /** By id, else by name. */
+  key(idOrName: string): KeyReport | ReportProblem {
+    return theOne(this.#keysWhere(or(eq(keys.id, idOrName), eq(keys.name, idOrName))), idOrName, 'key')
+  }
+
+  /** Newest first. */
+  accounts({ name, isActive, after, limit }: AccountsQuery): Page<AccountReport> {
+    const condition = and(
+      name === undefined ? undefined : beginsWith(accounts.name, name),
+      isActive === undefined ? undefined : eq(accounts.isActive, isActive),
+      after === undefined ? undefined : sql`${accounts.number} < (select number from accounts where id = ${after})`,
+    )
+    return pageOf(this.#accountsWhere(condition, limit + 1), limit, idOf)
+  }
+
+  /** By id, else by name. */
+  account(idOrName: string): AccountReport | ReportProblem {
+    return theOne(this.#accountsWhere(or(eq(accounts.id, idOrName), eq(accounts.name, idOrName))), idOrName, 'account')
+  }
+
+  /** Each plan that a key has. */
+  plans(): readonly string[] {
+    return this.#orm
+      .selectDistinct({ plan: keys.plan })
+      .from(keys)
+      .orderBy(keys.plan)
+      .all()
+      .map(({ plan }) => plan)
+  }
+
+  /** Of all keys, Unix milliseconds; 0 where there is none. */
+  lastSyncedAt(): number {
+    return Number(
+      this.#orm
+        .select({ at: sql<bigint | null>`max(${keys.lastSyncedAt})` })
+        .from(keys)
+        .get()?.at ?? 0,
+    )
+  }
+
+  #keysWhere(condition: SQL | undefined, limit = NAMESAKES_MAX): readonly KeyReport[] {
+    return this.#orm
+      .select(keysWithHolds)
+      .from(keys)
+      .innerJoin(accounts, eq(accounts.number, keys.accountNumber))
+      .where(condition)
+      .orderBy(desc(keys.number))
+      .limit(limit)
+      .all()
+      .map(({ balancePicos, toppedUpAt, ...key }) => ({
+        ...key,
+        availablePicos: availableOf({ ...key, balancePicos }),
+        lastSyncedAt: Math.max(key.lastSyncedAt, toppedUpAt ?? 0),
+      }))
+  }
+
+  #accountsWhere(condition: SQL | undefined, limit = NAMESAKES_MAX): readonly AccountReport[] {
+    return this.#orm.select(accountsWithHolds).from(accounts).where(condition).orderBy(desc(accounts.number)).limit(limit).all()
+  }
+}
+
+/** A name that stands for more is told with so many of their ids. */
+const NAMESAKES_MAX = 100
+
+const idOf = ({ id }: Readonly<{ id: string }>): string => id
+
+/** As `stateOf` says it (core/key.ts). */
+function isIn(state: KeyState, now: number): SQL {
+  const isOn = sql`(${keys.isActive} = 1 and ${accounts.isActive} = 1)`
+  const isOver = sql`(${keys.expiresAt} is not null and ${keys.expiresAt} <= ${now})`
+  switch (state) {
+    case 'disabled':
+      return sql`not ${isOn}`
+    case 'expired':
+      return sql`${isOn} and ${isOver}`
+    case 'live':
+      return sql`${isOn} and not ${isOver}`
+  }
+}
+
+/** What requests in flight have reserved, as far as the file knows: those that are older than a second have a mark in it. */
+const heldBy = (condition: SQL) =>
+  sql<Picos>`(select cast(coalesce(sum(hold_picos), 0) as bigint) from marks where ${condition})`.mapWith((sum: bigint) => picos(sum))
+
+const keysWithHolds = { ...keyColumns, heldPicos: heldBy(sql`marks.key_number = keys.number`) }
+
+const accountsWithHolds = {
+  ...accountColumns,
+  heldPicos: heldBy(sql`marks.key_number in (select number from keys where account_number = accounts.number)`),
+  keyCount: sql`(select count(*) from keys where keys.account_number = accounts.number)`.mapWith(Number),
+}
+
+/** An id wins over a name. */
+function theOne<T extends Readonly<{ id: string }>>(found: readonly T[], idOrName: string, what: 'key' | 'account'): T | ReportProblem {
+  const byId = found.find(({ id }) => id === idOrName)
+  const [first, second] = found
+  if (byId !== undefined) return byId
+  if (first === undefined) return { problem: 'unknown', message: `there is no ${what} ${idOrName}` }
+  if (second !== undefined)
+    return { problem: 'ambiguous', message: `${idOrName} names ${found.length} ${what}s: ${found.map(idOf).sort().join(', ')}` }
+  return first
+}

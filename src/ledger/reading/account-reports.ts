@@ -1,0 +1,150 @@
+/**
+ * What the people of an account ask about it, and what they are answered. Every question names the account; what is not of it does not exist for them, nor what
+ * only operators may see (upstreams, who credited and why). Rules: ledger.md "Reads", "Roll-ups".
+ */
+
+import type { KeyRecord } from '../../core/key.ts'
+import type { Picos } from '../../core/money.ts'
+import type { Outcome, UsageSource } from '../../core/outcome.ts'
+import type { Usage } from '../../core/usage.ts'
+import type { CreditKind } from '../operation.ts'
+import type { Page } from './page.ts'
+import type { ReceiptRow } from './receipt-rows.ts'
+
+/** `after`: the `next` of the page before. Times are Unix milliseconds, days whole UTC days since 1970, both ends of a span of days included. */
+export type AccountQuestion =
+  | Readonly<{ kind: 'account'; accountId: string }>
+  /** Newest first. */
+  | Readonly<{ kind: 'accountKeys'; accountId: string; after?: string; limit: number }>
+  | Readonly<{ kind: 'accountKey'; accountId: string; keyId: string }>
+  /** Newest first, by settle: `from` and later, before `to`. A page may hold fewer than `limit`, even none, and have a next one: it looks at 10,000 at most. */
+  | Readonly<{
+      kind: 'accountReceipts'
+      accountId: string
+      from?: number
+      to?: number
+      keyId?: string
+      modelId?: string
+      outcome?: Outcome
+      usageSource?: UsageSource
+      after?: string
+      limit: number
+    }>
+  | Readonly<{ kind: 'accountReceipt'; accountId: string; requestId: string }>
+  /** Newest first. */
+  | Readonly<{ kind: 'accountCredits'; accountId: string; after?: string; limit: number }>
+  | SpendQuestion
+  | SpendHoursQuestion
+  | StatementQuestion
+
+/** A part of what roll-ups say: put the parts together with `wholeSpend`. */
+export type SpendQuestion = Readonly<{
+  kind: 'spend'
+  accountId: string
+  fromDay: number
+  toDay: number
+  by: 'day' | 'model' | 'key'
+  keyId?: string
+  modelId?: string
+  after?: string
+}>
+
+/** The same of one day by hour, from its receipts. A receipt that comes in between two parts may be in the later one. */
+export type SpendHoursQuestion = Readonly<{
+  kind: 'spendHours'
+  accountId: string
+  day: number
+  by: 'day' | 'model' | 'key'
+  keyId?: string
+  modelId?: string
+  after?: string
+}>
+
+/** The next part of a signed statement, the same bytes as the command's: take it by `statementStream`. `ticket`: whose parts belong together. */
+export type StatementQuestion = Readonly<{
+  kind: 'statement'
+  accountId: string
+  /** Unix milliseconds: `from` and later, before `to`. */
+  from?: number
+  to?: number
+  madeAt: number
+  ticket: string
+  /** From 0. */
+  part: number
+}>
+
+/** Undefined in all of them: there is no such account, or key, or request of it, or `after` is no place of this list. */
+export type AccountFindings = {
+  account: AccountAtRest | undefined
+  accountKeys: Page<ListedKey> | undefined
+  accountKey: ListedKey | undefined
+  accountReceipts: Page<AccountReceipt> | undefined
+  accountReceipt: ReceiptWithCalls | undefined
+  accountCredits: Page<AccountCredit> | undefined
+  spend: SpendPart | undefined
+  spendHours: SpendPart | undefined
+  /** Undefined also where this part does not follow the one before, or too many were begun since. */
+  statement: StatementPart | undefined
+}
+
+/** As the file has it: what is held, and settles that are on their way, are in the ledger's memory. */
+export type AccountAtRest = Readonly<{
+  id: string
+  name: string
+  isActive: boolean
+  balancePicos: Picos
+  creditedPicos: Picos
+  spentPicos: Picos
+  /** Counted up to 10,000; `hasMoreKeys`: there are more. */
+  keyCount: number
+  hasMoreKeys: boolean
+  createdAt: number
+  toppedUpAt: number | null
+  /** The newest settle of the counted keys. */
+  lastUsedAt: number | null
+  /** The newest settle, top-up or change of limit of them. */
+  lastSyncedAt: number
+}>
+
+export type ListedKey = KeyRecord &
+  Readonly<{
+    accountName: string
+    spentPicos: Picos
+    createdAt: number
+    lastUsedAt: number | null
+    lastSyncedAt: number
+    /** The secret before the last rotation, which is valid until then; it may be over. */
+    previous: Readonly<{ display: string; validUntil: number }> | null
+  }>
+
+export type AccountReceipt = Omit<ReceiptRow, 'upstream'>
+
+/** `calls`: the upstream calls of the request that are not the one of its receipt, in their order. */
+export type ReceiptWithCalls = Readonly<{ receipt: AccountReceipt; calls: readonly OtherCall[] }>
+/** `status`: null where none came. `cause`: in one word, such as `timeout`, `reset`, `overloaded`. */
+export type OtherCall = Readonly<{ number: number; status: number | null; cause: string; startedAt: number; durationMs: number }>
+
+/** `reason`: of a refund or correction that an operator made on the console, whose form says that the account sees it; else ''. */
+export type AccountCredit = Readonly<{ id: string; kind: CreditKind; amountPicos: Picos; ref: string; reason: string; createdAt: number }>
+
+/** Whole lines, or none yet. */
+export type StatementPart = Readonly<{ text: string; isLast: boolean }>
+
+/** Rows of several parts may be of the same day and thing. */
+export type SpendPart = Readonly<{ rows: readonly SpendRow[]; next: string | null }>
+
+/** What was used on a day of one thing: a model, a key, or all (`by: 'day'`, whose id is ''). */
+export type SpendRow = Readonly<{ day: number /** 0 to 23, in UTC; null: the whole day. */; hour: number | null } & SpendOf & SpendSums>
+/** `name`: the key's, else ''. */
+type SpendOf = Readonly<{ id: string; name: string }>
+export type SpendSums = Readonly<{
+  requests: number
+  /** Of all requests, charged or waived. */
+  usage: Usage
+  costPicos: Picos
+  waivedPicos: Picos
+  /** The part of the cost that rests on estimated tokens. */
+  estimatedPicos: Picos
+  /** What the same tokens would have cost without a cache, less what they cost; less than 0 where writes cost more than reads saved. */
+  savedPicos: Picos
+}>

@@ -1,0 +1,75 @@
+/** Every question that is read from the rows, and who answers it. Rules: ledger.md "Reads". */
+
+import type { Place } from '../place.ts'
+import type { Connection } from '../sql/connection.ts'
+import { AccountReads } from './account-reads.ts'
+import { ConsoleReads } from './console-reads.ts'
+import { CustomerReads } from './customer-reads.ts'
+import type { Finding, Question } from './reports.ts'
+import { StatementReads } from './statement-reads.ts'
+
+export type Answers = Readonly<{ customers: CustomerReads; accounts: AccountReads; console: ConsoleReads; statements: StatementReads }>
+
+/** `db`: a connection that gives integers as bigints. */
+export const answersOf = (db: Connection, place: Place): Answers => ({
+  customers: new CustomerReads(db),
+  accounts: new AccountReads(db),
+  console: new ConsoleReads(db),
+  statements: new StatementReads(db, place),
+})
+
+export function answerTo(
+  { customers, accounts, console, statements }: Answers,
+  question: Exclude<Question, { kind: 'statementKey' }>,
+): Finding {
+  switch (question.kind) {
+    case 'key':
+      return customers.key(question)
+    case 'receipts':
+      return customers.receipts(question)
+    case 'receipt':
+      return customers.receipt(question)
+    case 'daily':
+      return customers.daily(question)
+    case 'account':
+      return accounts.account(question)
+    case 'accountKeys':
+      return accounts.keys(question)
+    case 'accountKey':
+      return accounts.key(question)
+    case 'accountReceipts':
+      return accounts.receipts(question)
+    case 'accountReceipt':
+      return accounts.receipt(question)
+    case 'accountCredits':
+      return accounts.credits(question)
+    case 'spend':
+      return accounts.spend(question)
+    case 'spendHours':
+      return accounts.spendHours(question)
+    case 'statement':
+      return statements.part(question)
+    case 'accounts':
+      return console.accounts(question)
+    case 'keys':
+      return console.keys(question)
+    case 'allReceipts':
+      return console.receipts(question)
+    case 'anyReceipt':
+      return console.receipt(question)
+    case 'attempts':
+      return console.attempts(question)
+    case 'credits':
+      return console.credits(question)
+    case 'codeBatches':
+      return console.codeBatches(question)
+    case 'codeBatch':
+      return console.codeBatch(question)
+    case 'audit':
+      return console.audit(question)
+    case 'usageOfDay':
+      return console.usageOfDay(question)
+    case 'alertFacts':
+      return console.alertFacts(question)
+  }
+}

@@ -1,0 +1,190 @@
+/** What operators look up beside the writer: accounts and keys by page or by the beginning of a name, and the lists of the command line. Rules: operator.md "Lists". */
+
+import { and, desc, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
+import { accounts, keySecrets, keys } from '../../../db/schema/accounts.ts'
+import { displayOf } from '../../core/key.ts'
+import { type Picos, picos } from '../../core/money.ts'
+import { type Connection, ormOf } from '../sql/connection.ts'
+import type { ListedKey, SpendPart } from './account-reports.ts'
+import { CodeLists } from './code-lists.ts'
+import type { AlertFact, AlertKey, ConsoleFindings, ListedAccount } from './console-reports.ts'
+import { accountColumns, keyColumns, listedKey, listedKeyColumns } from './key-columns.ts'
+import { beginsWith, startsWith } from './name-search.ts'
+import { OperatorLists } from './operator-lists.ts'
+import { OperatorReceipts } from './operator-receipts.ts'
+import { type Page, pageOf } from './page.ts'
+import type { QuestionOf } from './reports.ts'
+import { SpendReads } from './spend-reads.ts'
+
+const KEYS_COUNTED_MAX = 1_000
+const DISPLAYS_MAX = 20
+/** Of a secret's end, as its display form shows it. */
+const LAST4 = /^(?:sk-…?|…)?([0-9A-Za-z]{4})$/
+
+export class ConsoleReads {
+  readonly #orm: ReturnType<typeof ormOf>
+  readonly #lists: OperatorLists
+  readonly #receipts: OperatorReceipts
+  readonly #spend: SpendReads
+  readonly #codes: CodeLists
+
+  /** `db`: a connection that gives integers as bigints. */
+  constructor(db: Connection) {
+    this.#orm = ormOf(db)
+    this.#lists = new OperatorLists(db)
+    this.#receipts = new OperatorReceipts(db)
+    this.#spend = new SpendReads(db)
+    this.#codes = new CodeLists(db)
+  }
+
+  accounts({ search = '', after, limit }: QuestionOf<'accounts'>): Page<ListedAccount> | undefined {
+    const last = after === undefined ? undefined : this.#orm.select(PLACE_OF_ACCOUNT).from(accounts).where(eq(accounts.id, after)).get()
+    if (after !== undefined && last === undefined) return undefined
+    const { where, order } = lookUp(accounts, 'acc_', search, last)
+    const rows = this.#orm
+      .select({ ...accountColumns, keyCount: KEY_COUNT })
+      .from(accounts)
+      .where(where)
+      .orderBy(...order)
+      .limit(limit + 1)
+      .all()
+    const counted = rows.map(({ keyCount, ...account }) => ({
+      ...account,
+      keyCount: Math.min(keyCount, KEYS_COUNTED_MAX),
+      hasMoreKeys: keyCount > KEYS_COUNTED_MAX,
+    }))
+    return pageOf(counted, limit, ({ id }) => id)
+  }
+
+  keys({ search = '', after, limit }: QuestionOf<'keys'>): Page<ListedKey> | undefined {
+    const last = after === undefined ? undefined : this.#orm.select(PLACE_OF_KEY).from(keys).where(eq(keys.id, after)).get()
+    if (after !== undefined && last === undefined) return undefined
+    const { where, order } = lookUp(keys, 'key_', search, last)
+    const rows = this.#keyRows(where, order, limit + 1)
+    const page = pageOf(rows, limit, ({ id }) => id)
+    const last4 = LAST4.exec(search)?.[1]
+    if (last4 === undefined || after !== undefined) return page
+    const ofSecret = this.#orm
+      .select({ number: keySecrets.keyNumber })
+      .from(keySecrets)
+      .where(eq(keySecrets.display, displayOf(last4)))
+    const found = this.#keyRows(sql`${keys.number} in ${ofSecret}`, [desc(keys.number)], DISPLAYS_MAX)
+    return { ...page, rows: [...found, ...page.rows.filter(({ id }) => !found.some((key) => key.id === id))] }
+  }
+
+  receipts({ kind: _, accountId, keyId, modelId, outcome, only, from, to, after, limit }: QuestionOf<'allReceipts'>) {
+    return this.#receipts.list({ accountId, keyId, modelId, outcome, only, from, to, after, limit })
+  }
+
+  receipt({ requestId }: QuestionOf<'anyReceipt'>): ConsoleFindings['anyReceipt'] {
+    const receipt = this.#receipts.receipt(requestId)
+    const attempts = this.#receipts.attempts(requestId)
+    return receipt === undefined && attempts.length === 0 ? undefined : { receipt, attempts }
+  }
+
+  attempts({ requestId, from, to, after, limit }: QuestionOf<'attempts'>): ConsoleFindings['attempts'] {
+    return this.#lists.attempts({ requestId, from, to, after, limit })
+  }
+
+  credits({ accountId, ref, from, to, after, limit }: QuestionOf<'credits'>): ConsoleFindings['credits'] {
+    return this.#lists.credits({ accountId, ref, from, to, after, limit })
+  }
+
+  codeBatches({ after, limit }: QuestionOf<'codeBatches'>): ConsoleFindings['codeBatches'] {
+    return this.#codes.batches({ after, limit })
+  }
+
+  codeBatch({ batch: idOrName }: QuestionOf<'codeBatch'>): ConsoleFindings['codeBatch'] {
+    const batch = this.#codes.batch(idOrName)
+    return batch && { batch, codes: this.#codes.codes(batch.id) }
+  }
+
+  audit({ target, actor, action, from, to, after, limit }: QuestionOf<'audit'>): ConsoleFindings['audit'] {
+    return this.#lists.audit({ target, actor, action, from, to, after, limit })
+  }
+
+  usageOfDay(question: QuestionOf<'usageOfDay'>): SpendPart | undefined {
+    return this.#spend.ofDay(question)
+  }
+
+  alertFacts({ day, after = '0:0', limit }: QuestionOf<'alertFacts'>): Page<AlertFact> | undefined {
+    if (!/^\d{1,15}:\d{1,15}$/.test(after)) return undefined
+    const [account = 0, key = 0] = after.split(':').map(Number)
+    const rows = this.#orm
+      .select({
+        accountNumber: accounts.number,
+        keyNumber: keys.number,
+        accountId: accounts.id,
+        accountName: accounts.name,
+        isAccountActive: accounts.isActive,
+        balancePicos: accounts.balancePicos,
+        toppedUpAt: accounts.toppedUpAt,
+        id: keys.id,
+        name: keys.name,
+        display: keyColumns.display,
+        isActive: keys.isActive,
+        expiresAt: keys.expiresAt,
+        limitPicos: keys.limitPicos,
+        spentPicos: keys.spentPicos,
+        spentOfDayPicos: spentOf(day),
+      })
+      .from(accounts)
+      .leftJoin(keys, eq(keys.accountNumber, accounts.number))
+      .where(and(gte(accounts.number, account), sql`(${accounts.number} > ${account} or ${keys.number} > ${key})`))
+      .orderBy(accounts.number, keys.number)
+      .limit(limit + 1)
+      .all()
+    const page = pageOf(rows, limit, ({ accountNumber, keyNumber }) => `${accountNumber}:${keyNumber ?? 0}`)
+    return { ...page, rows: page.rows.map(({ accountNumber: _, keyNumber: _k, ...row }) => factOf(row)) }
+  }
+
+  #keyRows(where: SQL | undefined, order: readonly SQL[], limit: number): readonly ListedKey[] {
+    return this.#orm
+      .select(listedKeyColumns)
+      .from(keys)
+      .innerJoin(accounts, eq(accounts.number, keys.accountNumber))
+      .where(where)
+      .orderBy(...order)
+      .limit(limit)
+      .all()
+      .map(listedKey)
+  }
+}
+
+const PLACE_OF_ACCOUNT = { id: accounts.id, name: accounts.name, number: accounts.number }
+const PLACE_OF_KEY = { id: keys.id, name: keys.name, number: keys.number }
+
+const KEY_COUNT =
+  sql`(select count(*) from (select 1 from keys where keys.account_number = accounts.number limit ${sql.raw(String(KEYS_COUNTED_MAX + 1))}) counted)`.mapWith(
+    Number,
+  )
+
+const spentOf = (day: number) =>
+  sql`(select cast(coalesce(sum(cost_picos), 0) as bigint) from usage_daily where key_number = keys.number and day = ${day})`.mapWith(
+    (sum: bigint) => picos(sum),
+  )
+
+type Place = Readonly<{ id: string; name: string; number: number }>
+
+/** Each of the three is the order of an index. */
+function lookUp(table: typeof accounts | typeof keys, idPrefix: string, search: string, last: Place | undefined) {
+  if (search === '') return { where: last && lt(table.number, last.number), order: [desc(table.number)] }
+  if (search.startsWith(idPrefix)) {
+    const isBefore = last && lt(table.id, last.id)
+    return { where: and(startsWith(table.id, search), isBefore), order: [desc(table.id)] }
+  }
+  const name = sql`lower(${table.name})`
+  const isAfter = last && sql`(${name}, ${table.number}) > (lower(${last.name}), ${last.number})`
+  return {
+    where: and(beginsWith(table.name, search), isAfter),
+    order: [name, sql`${table.number}`],
+  }
+}
+
+type Joined = Omit<AlertFact, 'key'> & { [Field in keyof AlertKey]: AlertKey[Field] | null }
+
+function factOf({ id, name, display, isActive, expiresAt, limitPicos, spentPicos, spentOfDayPicos, ...account }: Joined): AlertFact {
+  if (id === null || name === null || isActive === null || spentPicos === null) return { ...account, key: null }
+  const spent: { spentPicos: Picos; spentOfDayPicos: Picos } = { spentPicos, spentOfDayPicos: spentOfDayPicos ?? picos(0n) }
+  return { ...account, key: { id, name, display: display ?? '', isActive, expiresAt, limitPicos, ...spent } }
+}

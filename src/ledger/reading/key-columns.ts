@@ -1,0 +1,57 @@
+/** A key and an account as lists show them, each column written once. Rules: keys.md "Balance of a key"; operator.md "Lists". */
+
+import { sql } from 'drizzle-orm'
+import { accounts, keys } from '../../../db/schema/accounts.ts'
+import type { ListedKey } from './account-reports.ts'
+
+/** The newest secret is the one to show; an older one may still be in its overlap. */
+export const keyColumns = {
+  id: keys.id,
+  accountId: accounts.id,
+  accountName: accounts.name,
+  name: keys.name,
+  display: sql<string>`(select display from key_secrets where key_number = keys.number order by valid_until is null desc, created_at desc limit 1)`,
+  plan: keys.plan,
+  limitPicos: keys.limitPicos,
+  spentPicos: keys.spentPicos,
+  balancePicos: accounts.balancePicos,
+  expiresAt: keys.expiresAt,
+  isActive: keys.isActive,
+  isAccountActive: accounts.isActive,
+  createdAt: keys.createdAt,
+  lastSyncedAt: keys.lastSyncedAt,
+  lastUsedAt: keys.lastUsedAt,
+  toppedUpAt: accounts.toppedUpAt,
+}
+
+/** The secret before the last rotation: of those that end, the one that ends last. */
+const previous = <T>(column: 'display' | 'valid_until') =>
+  sql<T>`(select ${sql.raw(column)} from key_secrets where key_number = keys.number and valid_until is not null order by valid_until desc, created_at desc limit 1)`
+
+export const listedKeyColumns = {
+  ...keyColumns,
+  previousDisplay: previous<string | null>('display'),
+  previousUntil: previous<bigint | null>('valid_until'),
+}
+
+type Stored = Omit<ListedKey, 'previous'> & {
+  previousDisplay: string | null
+  previousUntil: bigint | null
+  balancePicos: bigint
+  toppedUpAt: number | null
+}
+
+export function listedKey({ previousDisplay, previousUntil, balancePicos: _, toppedUpAt: _t, ...key }: Stored): ListedKey {
+  return { ...key, previous: previousDisplay === null ? null : { display: previousDisplay, validUntil: Number(previousUntil) } }
+}
+
+export const accountColumns = {
+  id: accounts.id,
+  name: accounts.name,
+  creditedPicos: accounts.creditedPicos,
+  spentPicos: accounts.spentPicos,
+  balancePicos: accounts.balancePicos,
+  isActive: accounts.isActive,
+  toppedUpAt: accounts.toppedUpAt,
+  createdAt: accounts.createdAt,
+}

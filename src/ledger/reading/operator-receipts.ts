@@ -1,0 +1,105 @@
+/**
+ * Receipts as operators look through them: those of a key or account by its own pages, all of them by request id, which is the order in which they came in.
+ * Rules: operator.md "Lists"; ledger.md "Pages".
+ */
+
+import type { Outcome } from '../../core/outcome.ts'
+import type { Connection } from '../sql/connection.ts'
+import { idAt, type Range } from './operator-lists.ts'
+import { LOOKED_AT_MAX, type Page, type Paging } from './page.ts'
+import { ReceiptPages } from './receipt-pages.ts'
+import type { AttemptRow, ReceiptRow } from './receipt-rows.ts'
+
+/** `only`: those that cost more than was held for them, or those that were waived. */
+export type ReceiptsQuery = Paging &
+  Range &
+  Readonly<{
+    keyId: string | undefined
+    accountId: string | undefined
+    modelId: string | undefined
+    outcome: Outcome | undefined
+    only: 'over hold' | 'waived' | undefined
+  }>
+
+type Candidate = { requestId: string; keyId: string; accountId: string; modelId: string; outcome: string }
+
+/** Each is the condition of an index. */
+const ONLY = { 'over hold': 'AND cost_picos > hold_picos', waived: 'AND waived_picos > 0' }
+const LAST_ID = 'req_~'
+const TOGETHER = 512
+
+export class OperatorReceipts {
+  readonly #db: Connection
+  readonly #pages: ReceiptPages
+
+  /** `db`: a connection that gives integers as bigints. */
+  constructor(db: Connection) {
+    this.#db = db
+    this.#pages = new ReceiptPages(db)
+  }
+
+  /** Of a key or account, times are those of the settle; else those at which requests came in. Undefined: `after` is no place in this list. */
+  list(query: ReceiptsQuery): Page<ReceiptRow> | undefined {
+    const { keyId, accountId, only } = query
+    if (only === undefined && keyId !== undefined) return this.#pages.page({ ...query, of: { keyId } })
+    if (only === undefined && accountId !== undefined) return this.#pages.page({ ...query, of: { accountId } })
+    return this.#byRequest(query)
+  }
+
+  /** Undefined: there is no such receipt. */
+  receipt(requestId: string): ReceiptRow | undefined {
+    return this.#pages.receipt(requestId)
+  }
+
+  /** Also of a request without a receipt. */
+  attempts(requestId: string): readonly AttemptRow[] {
+    return this.#pages.attempts(requestId)
+  }
+
+  #byRequest(query: ReceiptsQuery): Page<ReceiptRow> {
+    const found: string[] = []
+    let looked = 0
+    let last: string | undefined
+    for (const row of this.#candidates(query)) {
+      if (found.length === query.limit || looked === LOOKED_AT_MAX) return { rows: this.#rowsOf(found), next: last ?? null }
+      if (isWanted(row, query)) found.push(row.requestId)
+      looked++
+      last = row.requestId
+    }
+    return { rows: this.#rowsOf(found), next: null }
+  }
+
+  /** Newest first, so many at a time. The order of the joins is kept, so that the receipts lead. */
+  *#candidates({ from, to, after, only }: ReceiptsQuery): Iterable<Candidate> {
+    const before = [after, to === undefined ? undefined : idAt('req', to)].reduce<string>(
+      (earliest, id) => (id === undefined || id > earliest ? earliest : id),
+      LAST_ID,
+    )
+    const query = this.#db.query<Candidate, [string, string]>(
+      `SELECT request_id AS "requestId", k.id AS "keyId", a.id AS "accountId", m.id AS "modelId", outcome
+       FROM (SELECT request_id, key_number, account_number, price_number, outcome FROM receipts
+           WHERE request_id < ? AND request_id >= ? ${only === undefined ? '' : ONLY[only]} ORDER BY request_id DESC LIMIT ${TOGETHER}) r
+         CROSS JOIN keys k CROSS JOIN accounts a CROSS JOIN price_versions p CROSS JOIN models m
+       WHERE k.number = r.key_number AND a.number = r.account_number AND p.number = r.price_number AND m.number = p.model_number
+       ORDER BY request_id DESC`,
+    )
+    const first = from === undefined ? '' : idAt('req', from)
+    for (let next = before; ; ) {
+      const rows = query.all(next, first)
+      yield* rows
+      const last = rows.at(-1)
+      if (last === undefined || rows.length < TOGETHER) return
+      next = last.requestId
+    }
+  }
+
+  #rowsOf(requestIds: readonly string[]): readonly ReceiptRow[] {
+    return requestIds.map((id) => this.#pages.receipt(id)).filter((row) => row !== undefined)
+  }
+}
+
+const isWanted = (row: Candidate, { keyId, accountId, modelId, outcome }: ReceiptsQuery): boolean =>
+  (keyId === undefined || row.keyId === keyId) &&
+  (accountId === undefined || row.accountId === accountId) &&
+  (modelId === undefined || row.modelId === modelId) &&
+  (outcome === undefined || row.outcome === outcome)

@@ -1,0 +1,55 @@
+/** The thread's side of reads: a connection that cannot write, opened with the first question. Rules: ledger.md "Reads". */
+
+import { statementKeyAt } from '../chain/statement-key.ts'
+import { openForReading } from '../open-for-reading.ts'
+import type { Place } from '../place.ts'
+import type { Connection } from '../sql/connection.ts'
+import type { LedgerFault } from '../task.ts'
+import { type Answers, answersOf, answerTo } from './answers.ts'
+import type { Finding, Question } from './reports.ts'
+
+export class ReadConnection {
+  readonly #onFault: (fault: LedgerFault) => void
+  readonly #startWire: () => Worker
+  #db: Connection | undefined
+  #reads: Answers | undefined
+
+  constructor(startWire: () => Worker, onFault: (fault: LedgerFault) => void) {
+    this.#startWire = startWire
+    this.#onFault = onFault
+  }
+
+  /** After a failure the file is opened anew. */
+  answer(place: Place, question: Question): Finding {
+    try {
+      if (question.kind === 'statementKey') return publicKeyAt(place)
+      this.#reads ??= this.#open(place)
+      return this.#reads === undefined ? 'unavailable' : answerTo(this.#reads, question)
+    } catch (bug) {
+      this.#onFault({ problem: `a read of the ledger failed: ${question.kind}`, bug })
+      this.close()
+      return 'unavailable'
+    }
+  }
+
+  close(): void {
+    this.#db?.close()
+    this.#db = this.#reads = undefined
+  }
+
+  #open(place: Place): Answers | undefined {
+    const db = openForReading({ ...place, startWire: this.#startWire }, true)
+    if ('problem' in db) {
+      this.#onFault({ problem: `the ledger cannot be read: ${db.message}` })
+      return undefined
+    }
+    this.#db = db
+    return answersOf(db, place)
+  }
+}
+
+/** Where none is configured there are no statements either. */
+function publicKeyAt(place: Place): Finding {
+  const key = statementKeyAt(place)
+  return key === undefined ? 'unavailable' : { publicKey: key.publicKey }
+}

@@ -1,0 +1,109 @@
+/**
+ * Reads of the ledger on a thread and a connection of their own: no commit waits for them, and none of them for a commit. One question at a time goes to the
+ * thread; the others wait in turn. A thread that does not answer in time is given up. Rules: ledger.md "Reads".
+ */
+
+import { FairLine } from '../../core/fair-line.ts'
+import type { ThreadOptions } from '../admission/thread-handle.ts'
+import type { Place } from '../place.ts'
+import type { FromThread, ToThread } from '../task.ts'
+import type { Finding, Findings, Question, QuestionKind, QuestionOf, Reports, Unread } from './reports.ts'
+
+type Options = Pick<ThreadOptions, 'startThread' | 'onFault'> &
+  Readonly<{ place: Place /** What the thread may take for one question. */; timeoutMs?: number }>
+
+type Waiting = Readonly<{ question: Question; resolve: (finding: Finding) => void }>
+
+/** A question takes milliseconds: so many of them are the second that somebody may wait. */
+const WAITING_MAX = { each: 8, all: 256 } as const
+const TIMEOUT_MS = 10_000
+
+export class Reads implements Reports {
+  readonly #options: Options
+  readonly #line = new FairLine<Waiting>()
+  /** One at a time, also while one that was given up has not ended yet: two would be two snapshots that the log has to keep. */
+  #worker: Worker | undefined
+  #asked: Waiting | undefined
+  #watch: ReturnType<typeof setTimeout> | undefined
+  #closing: PromiseWithResolvers<void> | undefined
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  /** The answer's type follows from the question's: the thread answers each kind in kind. */
+  ask<K extends QuestionKind>(client: string, question: QuestionOf<K>): Promise<Findings[K] | Unread> {
+    if (this.#closing !== undefined) return Promise.resolve('unavailable')
+    if (this.#line.lengthOf(client) >= WAITING_MAX.each) return Promise.resolve('tooMany')
+    if (this.#line.length >= WAITING_MAX.all) return Promise.resolve('overloaded')
+    const { promise, resolve } = Promise.withResolvers<Finding>()
+    this.#line.add(client, { question, resolve })
+    this.#next()
+    return promise as Promise<Findings[K] | Unread>
+  }
+
+  async close(): Promise<void> {
+    if (this.#closing === undefined) {
+      this.#closing = Promise.withResolvers()
+      for (let left = this.#line.take(); left !== undefined; left = this.#line.take()) left.resolve('unavailable')
+      if (this.#worker === undefined) this.#closing.resolve()
+      else this.#post({ kind: 'close' })
+      this.#watchFor(this.#closing.resolve)
+    }
+    await this.#closing.promise
+    clearTimeout(this.#watch)
+    this.#answer('unavailable')
+    this.#worker?.terminate()
+  }
+
+  #next(): void {
+    if (this.#asked !== undefined || this.#closing !== undefined) return
+    this.#asked = this.#line.take()
+    if (this.#asked === undefined) return
+    this.#post({ kind: 'read', place: this.#options.place, question: this.#asked.question })
+    this.#watchFor(() => this.#giveUp())
+  }
+
+  #answer(finding: Finding): void {
+    if (this.#closing === undefined) clearTimeout(this.#watch)
+    this.#asked?.resolve(finding)
+    this.#asked = undefined
+  }
+
+  /** Who asked is answered now; the next question waits until the thread has really ended. */
+  #giveUp(): void {
+    this.#options.onFault({ problem: `a read of the ledger was given up: ${this.#asked?.question.kind} took too long` })
+    this.#asked?.resolve('unavailable')
+    this.#worker?.terminate()
+  }
+
+  #watchFor(onLate: () => void): void {
+    clearTimeout(this.#watch)
+    this.#watch = setTimeout(onLate, this.#options.timeoutMs ?? TIMEOUT_MS)
+    this.#watch.unref()
+  }
+
+  #post(message: ToThread): void {
+    this.#worker ??= this.#start()
+    this.#worker.postMessage(message)
+  }
+
+  #start(): Worker {
+    const worker = this.#options.startThread()
+    worker.addEventListener('message', ({ data }: MessageEvent<FromThread>) => {
+      if (data.kind === 'fault') this.#options.onFault(data.fault)
+      if (data.kind === 'closed') this.#closing?.resolve()
+      if (data.kind !== 'found') return
+      this.#answer(data.finding)
+      this.#next()
+    })
+    worker.addEventListener('error', () => this.#options.onFault({ problem: 'reads of the ledger: their thread failed' }))
+    worker.addEventListener('close', () => {
+      this.#worker = undefined
+      this.#closing?.resolve()
+      this.#answer('unavailable')
+      this.#next()
+    })
+    return worker
+  }
+}

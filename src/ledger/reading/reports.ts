@@ -1,0 +1,84 @@
+/**
+ * What is read of the ledger for people: questions as data, answered beside the writer and never in its way. A question says whose it is, so that nobody's many
+ * questions keep others waiting. Rules: ledger.md "Reads". Nothing here throws: a ledger that cannot be read says `unavailable`.
+ */
+
+import type { KeyRecord } from '../../core/key.ts'
+import type { Picos } from '../../core/money.ts'
+import type { Outcome } from '../../core/outcome.ts'
+import type { Usage } from '../../core/usage.ts'
+import type { StatementKey } from '../chain/statement-key.ts'
+import type { AccountFindings, AccountQuestion } from './account-reports.ts'
+import type { ConsoleFindings, ConsoleQuestion } from './console-reports.ts'
+import type { Page } from './page.ts'
+import type { ReceiptRow } from './receipt-rows.ts'
+
+export interface Reports {
+  /** `client`: whose turn it is, such as a key's id. */
+  ask<K extends QuestionKind>(client: string, question: QuestionOf<K>): Promise<Findings[K] | Unread>
+  /** Answers what waits `unavailable` and lets go of the file. */
+  close(): Promise<void>
+}
+
+/** tooMany: the client has enough questions waiting · overloaded: all clients together have · unavailable: the file cannot be read. */
+export type Unread = 'tooMany' | 'overloaded' | 'unavailable'
+
+export type Question =
+  | ConsoleQuestion
+  | AccountQuestion
+  /** A key with its money, as far as the file knows. */
+  | Readonly<{ kind: 'key'; keyId: string }>
+  /** A page, newest first. Times are Unix milliseconds of the settle: `from` and later, before `to`. `after`: the `next` of the page before. */
+  | Readonly<{
+      kind: 'receipts'
+      keyId: string
+      from?: number
+      to?: number
+      modelId?: string
+      outcome?: Outcome
+      after?: string
+      limit: number
+    }>
+  /** A request of that key; of another's nothing is known. */
+  | Readonly<{ kind: 'receipt'; keyId: string; requestId: string }>
+  /** The public half of the key that signs the ledger's statements; made where there is none yet. */
+  | Readonly<{ kind: 'statementKey' }>
+  /** A page, newest day first. Days are whole UTC days since 1970, both ends included. `after`: the last row of the page before. */
+  | Readonly<{ kind: 'daily'; keyId: string; fromDay: number; toDay: number; modelId: string | null; after?: DayPlace; limit: number }>
+
+export type QuestionKind = Question['kind']
+export type QuestionOf<K extends QuestionKind> = Extract<Question, { kind: K }>
+
+/** What each kind of question is answered. */
+export type Findings = AccountFindings &
+  ConsoleFindings & {
+    key: KeyAtRest | undefined
+    /** Undefined: `after` is no place of this key. */
+    receipts: ReceiptPage | undefined
+    receipt: Receipt | undefined
+    daily: DayPage
+    statementKey: Pick<StatementKey, 'publicKey'>
+  }
+
+export type KeyAtRest = Omit<KeyRecord, 'display'> &
+  Readonly<{ spentPicos: Picos; balancePicos: Picos; lastSyncedAt: number; toppedUpAt: number | null; createdAt: number }>
+
+export type Receipt = ReceiptRow
+export type ReceiptPage = Page<ReceiptRow>
+
+/** A model on a day. */
+export type DayPlace = Readonly<{ day: number; modelId: string }>
+export type DayPage = Readonly<{ days: readonly DayOfModel[]; hasMore: boolean }>
+
+type DayOfModel = Readonly<{
+  /** Whole UTC days since 1970. */
+  day: number
+  modelId: string
+  requests: number
+  usage: Usage
+  costPicos: Picos
+  waivedPicos: Picos
+}>
+
+/** What comes of a question, of whatever kind. */
+export type Finding = Findings[QuestionKind] | Unread

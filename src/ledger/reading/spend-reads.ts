@@ -1,0 +1,83 @@
+/**
+ * What an account spent, by day and model or key: sums of the roll-ups, a part at a time in the order of its keys. Rules: ledger.md "Roll-ups", "Reads".
+ */
+
+import type { Connection } from '../sql/connection.ts'
+import type { SpendPart, SpendQuestion } from './account-reports.ts'
+import type { QuestionOf } from './reports.ts'
+import { BY, named, rowOf, type SumRow, sumAs, TOKENS_AND_MONEY } from './spend-rows.ts'
+
+/** The keys of one account, and what is asked of them. Null: all keys, or models. */
+type Walk = Readonly<{ account: number; onlyKey: number | null; onlyModel: number | null }>
+
+/** The place of a roll-up in the order of the walk, its numbers joined by colons. */
+const BEFORE_ALL = '0:0:0:0'
+const PLACE = /^\d{1,15}:\d{1,15}:\d{1,15}:\d{1,15}$/
+
+/** Roll-ups that a part looks at. By key hardly two of them are one row, and a row costs more than a look. */
+const LOOKED_AT_MAX = { day: 4_000, model: 4_000, key: 1_000 }
+
+/** The order of the joins is kept, so that the keys lead. */
+const WALK = `FROM keys k CROSS JOIN usage_daily u
+  WHERE u.key_number = k.number AND k.account_number = $account AND k.number >= $key
+    AND (CAST($onlyKey AS BIGINT) IS NULL OR k.number = $onlyKey) AND u.day BETWEEN $fromDay AND $toDay
+    AND (k.number, u.day, u.model_number, u.price_number) > ($key, $day, $model, $price)
+  ORDER BY k.number, u.day, u.model_number, u.price_number`
+const LAST = `SELECT k.number || ':' || u.day || ':' || u.model_number || ':' || u.price_number AS place ${WALK} LIMIT 1 OFFSET $looked - 1`
+
+const OF_MODEL = 'WHERE CAST($onlyModel AS BIGINT) IS NULL OR model_number = $onlyModel'
+
+const sumsOf = (
+  walk: string,
+  where: string,
+  group: string,
+): string => `SELECT day, CAST(NULL AS BIGINT) AS hour, min(key_number) AS key_number, price_number, ${sumAs('requests', 'requests')},
+    ${TOKENS_AND_MONEY}, ${sumAs('estimated_picos', 'estimated')}
+  FROM (SELECT u.* ${walk} LIMIT $looked) w ${where} GROUP BY day, ${group}`
+
+/** Of a day, over all accounts: by the index of days, which goes on in the order of the key. */
+const WALK_OF_DAY = `FROM usage_daily u WHERE u.day = $day AND (u.key_number, u.model_number, u.price_number) > ($key, $model, $price)
+  ORDER BY u.key_number, u.model_number, u.price_number`
+const LAST_OF_DAY = `SELECT key_number || ':' || day || ':' || model_number || ':' || price_number AS place ${WALK_OF_DAY} LIMIT 1 OFFSET $looked - 1`
+
+export class SpendReads {
+  readonly #db: Connection
+
+  /** `db`: a connection that gives integers as bigints. */
+  constructor(db: Connection) {
+    this.#db = db
+  }
+
+  /** Undefined: `after` is no place of this account. */
+  part({ fromDay, toDay, by, after = BEFORE_ALL }: SpendQuestion, walk: Walk): SpendPart | undefined {
+    if (!PLACE.test(after)) return undefined
+    const [key = 0, day = 0, model = 0, price = 0] = after.split(':').map(Number)
+    if (after !== BEFORE_ALL && !this.#isOf(walk.account, key)) return undefined
+    const { onlyModel, ...keys } = walk
+    const given = { ...keys, fromDay, toDay, key, day, model, price, looked: LOOKED_AT_MAX[by] }
+    const next = this.#db.query<{ place: string }, [typeof given]>(LAST).get(given)?.place ?? null
+    const rows = this.#db
+      .query<SumRow, [typeof given & { onlyModel: number | null }]>(named(sumsOf(WALK, OF_MODEL, BY[by].group), BY[by]))
+      .all({ ...given, onlyModel })
+    return { rows: rows.map(rowOf), next }
+  }
+
+  /** By model. Undefined: `after` is no place. */
+  ofDay({ day, after = BEFORE_ALL }: QuestionOf<'usageOfDay'>): SpendPart | undefined {
+    if (!PLACE.test(after)) return undefined
+    const [key = 0, , model = 0, price = 0] = after.split(':').map(Number)
+    const given = { day, key, model, price, looked: LOOKED_AT_MAX.model }
+    const next = this.#db.query<{ place: string }, [typeof given]>(LAST_OF_DAY).get(given)?.place ?? null
+    return {
+      rows: this.#db
+        .query<SumRow, [typeof given]>(named(sumsOf(WALK_OF_DAY, '', BY.model.group), BY.model))
+        .all(given)
+        .map(rowOf),
+      next,
+    }
+  }
+
+  #isOf(account: number, key: number): boolean {
+    return this.#db.query('SELECT 1 FROM keys WHERE number = ? AND account_number = ?').get(key, account) !== null
+  }
+}

@@ -1,0 +1,69 @@
+/** Sums of use as the database gives them, by price version, and as readers get them: named, and with what the cache saved. Rules: ledger.md "Roll-ups". */
+
+import { picos } from '../../core/money.ts'
+import { type Rates, savedByCache } from '../../core/pricing.ts'
+import type { SpendRow } from './account-reports.ts'
+
+/** What rows are of, and by which columns they are summed: by price version in any case, so that a sum of tokens has one rate. */
+export const BY = {
+  day: { id: "''", name: "''", group: 'price_number' },
+  model: { id: 'm.id', name: "''", group: 'price_number' },
+  key: { id: 'k.id', name: 'k.name', group: 'key_number, price_number' },
+}
+
+/** `sums`: a select of day, hour (or null), key_number, price_number and the sums. */
+export const named = (sums: string, { id, name }: (typeof BY)['day']): string => `SELECT ${id} AS id, ${name} AS name, x.*,
+    p.input_rate_picos AS "inputRate", p.output_rate_picos AS "outputRate", p.cache_read_rate_picos AS "cacheReadRate",
+    p.cache_write_5m_rate_picos AS "cacheWrite5mRate", p.cache_write_1h_rate_picos AS "cacheWrite1hRate",
+    p.server_tool_use_rate_picos AS "serverToolUseRate"
+  FROM (${sums}) x JOIN price_versions p ON p.number = x.price_number JOIN models m ON m.number = p.model_number JOIN keys k ON k.number = x.key_number`
+
+/** Of one price version: of int64, as what it sums. */
+export const sumAs = (what: string, name: string): string => `CAST(sum(${what}) AS BIGINT) AS "${name}"`
+
+/** Of roll-ups and of receipts alike. */
+export const TOKENS_AND_MONEY = [
+  sumAs('input_tokens', 'input'),
+  sumAs('output_tokens', 'output'),
+  sumAs('cache_read_tokens', 'cacheRead'),
+  sumAs('cache_write_5m_tokens', 'cacheWrite5m'),
+  sumAs('cache_write_1h_tokens', 'cacheWrite1h'),
+  sumAs('server_tool_uses', 'serverToolUses'),
+  sumAs('cost_picos', 'cost'),
+  sumAs('waived_picos', 'waived'),
+].join(', ')
+
+export type SumRow = Record<'day' | 'requests' | 'cost' | 'waived' | 'estimated', bigint> &
+  Record<'input' | 'output' | 'cacheRead' | 'cacheWrite5m' | 'cacheWrite1h' | 'serverToolUses', bigint> &
+  Record<`${keyof Rates}Rate`, bigint> & { id: string; name: string; hour: bigint | null }
+
+export function rowOf(row: SumRow): SpendRow {
+  const usage = {
+    input: Number(row.input),
+    output: Number(row.output),
+    cacheRead: Number(row.cacheRead),
+    cacheWrite5m: Number(row.cacheWrite5m),
+    cacheWrite1h: Number(row.cacheWrite1h),
+    serverToolUses: Number(row.serverToolUses),
+  }
+  const rates: Rates = {
+    input: picos(row.inputRate),
+    output: picos(row.outputRate),
+    cacheRead: picos(row.cacheReadRate),
+    cacheWrite5m: picos(row.cacheWrite5mRate),
+    cacheWrite1h: picos(row.cacheWrite1hRate),
+    serverToolUse: picos(row.serverToolUseRate),
+  }
+  return {
+    day: Number(row.day),
+    hour: row.hour === null ? null : Number(row.hour),
+    id: row.id,
+    name: row.name,
+    requests: Number(row.requests),
+    usage,
+    costPicos: picos(row.cost),
+    waivedPicos: picos(row.waived),
+    estimatedPicos: picos(row.estimated),
+    savedPicos: savedByCache(usage, rates),
+  }
+}

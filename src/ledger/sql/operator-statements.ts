@@ -1,0 +1,131 @@
+/** The statements of the operator's writes: accounts, keys, secrets, top-ups, codes, and the audit log. Rules: ledger.md "Guards"; operator.md "Keys and accounts". */
+
+import { sql } from 'drizzle-orm'
+import { accounts, keySecrets, keys } from '../../../db/schema/accounts.ts'
+import { auditLog } from '../../../db/schema/audit-log.ts'
+import { codeBatches, codes, credits } from '../../../db/schema/credits.ts'
+import type { Picos } from '../../core/money.ts'
+import { type Connection, ormOf } from './connection.ts'
+
+export const operatorStatements = (db: Connection) => ({ ...accountWrites(db), ...keyWrites(db), ...codeWrites(db) })
+
+const given = sql.placeholder
+
+function accountWrites(db: Connection) {
+  const orm = ormOf(db)
+  return {
+    insertAccount: orm
+      .insert(accounts)
+      .values({
+        id: given('id'),
+        name: given('name'),
+        createdAt: given('now'),
+      })
+      .prepare(),
+    setAccountActive: db.query<undefined, { accountId: string; isActive: number }>(
+      'UPDATE accounts SET is_active = $isActive WHERE id = $accountId AND is_active <> $isActive',
+    ),
+    renameAccount: db.query<undefined, { accountId: string; name: string }>('UPDATE accounts SET name = $name WHERE id = $accountId'),
+    creditAccount: db.query<undefined, { account: number; amount: Picos; now: number }>(
+      `UPDATE accounts SET credited_picos = credited_picos + $amount, balance_picos = balance_picos + $amount,
+         topped_up_at = CASE WHEN topped_up_at > $now THEN topped_up_at ELSE $now END
+       WHERE number = $account`,
+    ),
+    insertCredit: orm
+      .insert(credits)
+      .values({
+        id: given('id'),
+        accountNumber: given('account'),
+        kind: given('kind'),
+        amountPicos: given('amount'),
+        ref: given('ref'),
+        actor: given('actor'),
+        reason: given('reason'),
+        createdAt: given('now'),
+        lane: given('lane'),
+        seq: given('seq'),
+        hash: given('hash'),
+      })
+      .prepare(),
+    insertAudit: orm
+      .insert(auditLog)
+      .values({
+        at: given('now'),
+        actor: given('actor'),
+        address: given('address'),
+        action: given('action'),
+        target: given('target'),
+        reason: given('reason'),
+        before: given('before'),
+        after: given('after'),
+      })
+      .prepare(),
+    isAudited: db.query<{ id: number }, { target: string; action: string; at: number; after: string }>(
+      'SELECT id FROM audit_log WHERE target = $target AND at = $at AND action = $action AND after = $after',
+    ),
+  }
+}
+
+function keyWrites(db: Connection) {
+  const orm = ormOf(db)
+  return {
+    insertKey: orm
+      .insert(keys)
+      .values({
+        id: given('id'),
+        accountNumber: given('account'),
+        name: given('name'),
+        plan: given('plan'),
+        limitPicos: given('limit'),
+        expiresAt: given('expiresAt'),
+        lastSyncedAt: given('now'),
+        createdAt: given('now'),
+      })
+      .prepare(),
+    insertSecret: orm
+      .insert(keySecrets)
+      .values({ hash: given('hash'), keyNumber: given('key'), display: given('display'), createdAt: given('now') })
+      .prepare(),
+    /** Of the key's secrets that still run longer. */
+    endSecrets: db.query<undefined, { key: number; until: number }>(
+      'UPDATE key_secrets SET valid_until = $until WHERE key_number = $key AND (valid_until IS NULL OR valid_until > $until)',
+    ),
+    renameKey: db.query<undefined, { keyId: string; name: string }>('UPDATE keys SET name = $name WHERE id = $keyId'),
+    setKeyActive: db.query<undefined, { keyId: string; isActive: number }>(
+      'UPDATE keys SET is_active = $isActive WHERE id = $keyId AND is_active <> $isActive',
+    ),
+    setKeyLimit: db.query<undefined, { keyId: string; limit: Picos | null; now: number }>(
+      `UPDATE keys SET limit_picos = $limit, last_synced_at = CASE WHEN last_synced_at > $now THEN last_synced_at ELSE $now END
+       WHERE id = $keyId AND limit_picos IS DISTINCT FROM $limit`,
+    ),
+    setKeyExpiry: db.query<undefined, { keyId: string; expiresAt: number | null }>(
+      'UPDATE keys SET expires_at = $expiresAt WHERE id = $keyId AND expires_at IS DISTINCT FROM $expiresAt',
+    ),
+  }
+}
+
+function codeWrites(db: Connection) {
+  const orm = ormOf(db)
+  return {
+    insertCodeBatch: orm
+      .insert(codeBatches)
+      .values({
+        id: given('id'),
+        name: given('name'),
+        amountPicos: given('amount'),
+        createdAt: given('now'),
+        expiresAt: given('expiresAt'),
+      })
+      .prepare(),
+    insertCode: orm
+      .insert(codes)
+      .values({ hash: given('hash'), batchNumber: given('batch'), place: given('place'), display: given('display') })
+      .prepare(),
+    disableCodeBatch: db.query<undefined, { batchId: string; now: number }>(
+      'UPDATE code_batches SET disabled_at = $now WHERE id = $batchId',
+    ),
+    redeemCode: db.query<undefined, { hash: Buffer; account: number; creditId: string; now: number }>(
+      'UPDATE codes SET account_number = $account, credit_id = $creditId, redeemed_at = $now WHERE hash = $hash',
+    ),
+  }
+}

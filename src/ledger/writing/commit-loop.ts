@@ -1,0 +1,253 @@
+/**
+ * Group commit, the thread's side: whatever has arrived is committed at once, and acknowledged after that. A commit that fails is tried again for a short
+ * time; then its tasks are answered `unavailable`, and the ledger counts as unwritable until a commit works. Tasks whose rows somebody else keeps locked wait apart
+ * and take no others along. Rules: ledger.md "Group commit", "Failing writes", "Settles on Postgres".
+ */
+
+import {
+  type Answer,
+  type Committed,
+  isRead,
+  isWrite,
+  type LedgerFault,
+  type Numbered,
+  type NumberedTask,
+  type PriceVersion,
+  type Task,
+  unavailable,
+} from '../task.ts'
+import { HeldTasks } from './held-tasks.ts'
+import type { Spill } from './spill.ts'
+import { canSpill } from './spill-records.ts'
+import { SpillReplay } from './spill-replay.ts'
+import type { Applied, NotApplied, Store } from './store.ts'
+
+/** Bounds how long the first task of a flood waits for its acknowledgement. */
+const TASKS_PER_COMMIT_MAX = 1_024
+const RETRY_PAUSE_MS = 50
+const PROBE_PAUSE_MS = 200
+
+export class CommitLoop {
+  readonly #ledger: Store
+  readonly #tell: (committed: Committed) => void
+  readonly #retryMs: number
+  readonly #spill: Spill
+  readonly #spillReplay: SpillReplay
+  #queue: NumberedTask[] = []
+  readonly #held = new HeldTasks()
+  #again: ReturnType<typeof setTimeout> | undefined
+  #isScheduled = false
+  #isWritable = true
+  #firstFailureMs: number | undefined
+  #lastProblem = ''
+  /** Of the last failure: what is waited for is no storage, and may take long. */
+  #isFenced = false
+  #probing: ReturnType<typeof setTimeout> | undefined
+
+  /** `retryMs`: how long a failing commit is tried again; then what may not be lost goes into `spill`, in which there is only what locks kept out of the ledger before. */
+  constructor(ledger: Store, spill: Spill, tell: (committed: Committed) => void, retryMs: number) {
+    this.#spill = spill
+    this.#ledger = ledger
+    this.#tell = tell
+    this.#retryMs = retryMs
+    this.#spillReplay = new SpillReplay(spill)
+    this.#lookAgain()
+  }
+
+  add(tasks: readonly NumberedTask[], prices: readonly PriceVersion[] = []): void {
+    this.#ledger.define(prices)
+    this.#queue.push(...tasks)
+    if (this.#firstFailureMs === undefined) this.#schedule()
+  }
+
+  /** Commits what is left and closes the file. What cannot be committed now is answered `unavailable`. */
+  close(): void {
+    do {
+      const batch = this.#takeBatch()
+      if (batch.length > 0 && !this.#commit(batch)) this.#keepOrRefuse(batch)
+    } while (this.#queue.length > 0)
+    if (!this.#held.isEmpty) this.#keepOrRefuse([...this.#held.all()])
+    clearTimeout(this.#probing)
+    clearTimeout(this.#again)
+    this.#spillReplay.hasten()
+    this.#replay()
+    this.#spill.close()
+    this.#ledger.close()
+  }
+
+  /** After the messages that wait in this turn, so that they share the commit. */
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(() => {
+      this.#isScheduled = false
+      this.#flush()
+    })
+  }
+
+  #flush(): void {
+    const batch = this.#takeBatch()
+    if (batch.length === 0) return
+    if (!this.#commit(batch)) {
+      this.#afterFailure(batch)
+      return
+    }
+    if (this.#queue.length > 0) this.#schedule()
+    this.#keepLongHeld()
+    this.#lookAgain()
+  }
+
+  #takeBatch(): NumberedTask[] {
+    const batch = [...this.#held.all(), ...this.#queue.slice(0, TASKS_PER_COMMIT_MAX)]
+    this.#queue = this.#queue.slice(TASKS_PER_COMMIT_MAX)
+    return batch
+  }
+
+  #commit(batch: readonly NumberedTask[]): boolean {
+    // A lease is less by what the spill keeps.
+    if (batch.some(({ task }) => !isRead(task)) && !this.#replay()) return false
+    const writes = batch.some(({ task }) => isWrite(task))
+    const startedMs = performance.now()
+    const applied = this.#ledger.apply(
+      batch.map(({ task }) => task),
+      this.#spillReplay.unsettled,
+    )
+    const commitMs = performance.now() - startedMs
+    if (applied.kind === 'failed') {
+      this.#noteFailure(applied)
+      return false
+    }
+    // Reads, and leases that could not be had, say nothing of the storage: they must not restart the time for which writes are tried again.
+    if (writes) {
+      this.#firstFailureMs = undefined
+      this.#isWritable = true
+    }
+    this.#tell({
+      kind: 'committed',
+      ...answersTo(batch, applied),
+      changes: applied.changes,
+      faults: applied.faults,
+      isWritable: this.#isWritable,
+      spillBytes: this.#spill.bytes,
+      ...(writes ? { commitMs, groupSize: batch.length } : {}),
+    })
+    this.#held.note(batch, applied.held)
+    this.#ledger.tidy()
+    return true
+  }
+
+  /**
+   * Reads need no commit: they are answered now, but for wallets, which are read behind the writes that were sent before them. Writes wait for the next
+   * attempt, or no longer.
+   */
+  #afterFailure(batch: readonly NumberedTask[]): void {
+    const reads = batch.filter(({ task }) => isRead(task) && task.kind !== 'keyStates')
+    const walletReads = batch.filter(({ task }) => task.kind === 'keyStates')
+    const writes = batch.filter(({ task }) => !isRead(task))
+    this.#held.forgetAll()
+    if (reads.length > 0) this.#commit(reads)
+    const now = performance.now()
+    this.#firstFailureMs ??= now
+    if (this.#isWritable && !this.#isFenced && now - this.#firstFailureMs < this.#retryMs) {
+      this.#queue = [...writes, ...walletReads, ...this.#queue]
+      setTimeout(() => this.#flush(), RETRY_PAUSE_MS)
+      return
+    }
+    this.#firstFailureMs = undefined
+    this.#keepOrRefuse(writes)
+    if (walletReads.length > 0) this.#commit(walletReads)
+    if (this.#queue.length > 0) this.#schedule()
+    this.#probe()
+  }
+
+  #noteFailure({ problem, isFenced }: NotApplied): void {
+    this.#lastProblem = problem
+    this.#isFenced = isFenced === true
+  }
+
+  /** Those for whom a client waits as long as it does for a storage that fails. */
+  #keepLongHeld(): void {
+    const long = this.#held.takeLong(this.#retryMs)
+    if (long.length === 0) return
+    const answers = this.#keep(long)
+    const faults = this.#spillReplay.noteLocked().map(faultOfHeld)
+    this.#tell({ ...NOTHING, answers, faults, isWritable: this.#isWritable, spillBytes: this.#spill.bytes })
+  }
+
+  /** For locks that were given back, also when nobody asks for a write. */
+  #lookAgain(): void {
+    if (this.#again !== undefined || (this.#held.isEmpty && this.#spillReplay.unsettled.size === 0)) return
+    this.#again = setTimeout(() => {
+      this.#again = undefined
+      if (this.#firstFailureMs !== undefined) return
+      if (!this.#held.isEmpty) this.#flush()
+      else if (this.#isWritable) this.#replay()
+      this.#lookAgain()
+    }, RETRY_PAUSE_MS)
+  }
+
+  /** True: nothing is in the spill any more, or only what somebody's lock keeps out of the ledger. */
+  #replay(): boolean {
+    const replayed = this.#spillReplay.replay()
+    if (replayed === undefined) return true
+    if (replayed.kind === 'failed') {
+      this.#noteFailure(replayed)
+      return replayed.isHeld === true
+    }
+    const { settled, faults } = replayed
+    this.#tell({ ...NOTHING, faults, isWritable: this.#isWritable, spillBytes: this.#spill.bytes, replayed: settled })
+    return true
+  }
+
+  /** What is kept is acknowledged, and only where nothing could be kept is a settle unavailable; the rest of the writes is, in any case. */
+  #keepOrRefuse(batch: readonly NumberedTask[]): void {
+    const wasWritable = this.#isWritable
+    this.#isWritable = false
+    this.#spillReplay.hasten()
+    this.#held.forget(batch)
+    this.#tell({
+      ...NOTHING,
+      answers: this.#keep(batch),
+      faults: wasWritable ? [{ problem: `commit: ${this.#lastProblem}` }] : [],
+      isWritable: false,
+      spillBytes: this.#spill.bytes,
+    })
+  }
+
+  #keep(batch: readonly NumberedTask[]): readonly Numbered<{ answer: Answer }>[] {
+    const isKept = this.#spill.keep(batch.map(({ task }) => task))
+    return batch.map(({ number, task }) => ({ number, answer: isKept && isSpilled(task) ? 'spilled' : unavailable(task) }))
+  }
+
+  /** Looks for the storage's return even when nobody asks for a write. */
+  #probe(): void {
+    if (this.#probing !== undefined) return
+    this.#probing = setTimeout(() => {
+      this.#probing = undefined
+      if (this.#isWritable) return
+      if (!this.#ledger.canWrite() || !this.#replay()) return this.#probe()
+      this.#isWritable = true
+      this.#tell({ ...NOTHING, isWritable: true, spillBytes: this.#spill.bytes })
+    }, PROBE_PAUSE_MS)
+  }
+}
+
+const faultOfHeld = (account: number): LedgerFault => ({
+  problem: `somebody keeps rows of account number ${account} locked: what ends there is kept by the spill, and what asks for a lease of it is refused`,
+})
+
+const NOTHING = { kind: 'committed', settled: new Float64Array(), answers: [], changes: [], faults: [] } as const
+const isSpilled = (task: Task): boolean => task.kind === 'settle' && canSpill(task)
+
+function answersTo(batch: readonly NumberedTask[], { answers: all, held }: Applied): Pick<Committed, 'settled' | 'answers'> {
+  const settled: number[] = []
+  const answers: Numbered<{ answer: Answer }>[] = []
+  batch.forEach(({ number, task }, index) => {
+    if (held.has(task)) return
+    const answer = all[index]
+    if (task.kind === 'settle' && answer === 'settled') settled.push(number)
+    // Nobody waits for a task without a number.
+    else if (number !== 0) answers.push({ number, answer })
+  })
+  return { settled: Float64Array.from(settled), answers }
+}

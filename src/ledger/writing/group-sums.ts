@@ -1,0 +1,74 @@
+/** What the receipts of a group add to their accounts, keys and days: each is written once. Rules: ledger.md "Group commit", "Roll-ups". */
+
+import { NO_USAGE, type Usage } from '../../core/usage.ts'
+import type { Debit } from '../task.ts'
+
+export type DaySums = {
+  readonly key: number
+  readonly day: number
+  readonly price: number
+  requests: number
+  cost: bigint
+  waived: bigint
+  estimated: bigint
+} & { -readonly [Counter in keyof Usage]: number }
+
+export type KeySums = { cost: bigint; at: number }
+
+export class GroupSums {
+  readonly accounts = new Map<number, bigint>()
+  readonly keys = new Map<number, KeySums>()
+  /** By key, price and day; a group rarely has more than one of a key. The same may stand here twice. */
+  readonly days: DaySums[] = []
+
+  add(debit: Debit, price: number, day: number): void {
+    const { accountNumber, keyNumber, costPicos } = debit
+    this.accounts.set(accountNumber, (this.accounts.get(accountNumber) ?? 0n) + costPicos)
+    this.#addToKey(keyNumber, costPicos, debit.now)
+    addTo(this.#dayOf(keyNumber, day, price), debit)
+  }
+
+  clear(): void {
+    this.accounts.clear()
+    this.keys.clear()
+    this.days.length = 0
+  }
+
+  #addToKey(key: number, cost: bigint, at: number): void {
+    const sums = this.keys.get(key)
+    if (sums === undefined) this.keys.set(key, { cost, at })
+    else {
+      sums.cost += cost
+      if (at > sums.at) sums.at = at
+    }
+  }
+
+  #dayOf(key: number, day: number, price: number): DaySums {
+    // From the end: neighbours are most often alike.
+    for (let index = this.days.length - 1; index >= 0; index--) {
+      const sums = this.days[index]
+      if (sums?.key === key && sums.day === day && sums.price === price) return sums
+      if (this.days.length - index >= LOOKS_BACK_MAX) break
+    }
+    const sums: DaySums = { key, day, price, requests: 0, ...NO_SUMS }
+    this.days.push(sums)
+    return sums
+  }
+}
+
+function addTo(sums: DaySums, { usage, usageSource, costPicos, waivedPicos }: Debit): void {
+  sums.requests++
+  sums.input += usage.input
+  sums.output += usage.output
+  sums.cacheRead += usage.cacheRead
+  sums.cacheWrite5m += usage.cacheWrite5m
+  sums.cacheWrite1h += usage.cacheWrite1h
+  sums.serverToolUses += usage.serverToolUses
+  sums.cost += costPicos
+  sums.waived += waivedPicos
+  if (usageSource === 'estimated') sums.estimated += costPicos
+}
+
+/** Beyond so many others in between, a key's sums are written in two parts. */
+const LOOKS_BACK_MAX = 64
+const NO_SUMS = { ...NO_USAGE, cost: 0n, waived: 0n, estimated: 0n }

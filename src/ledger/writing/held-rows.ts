@@ -1,0 +1,37 @@
+/** Rows that somebody else keeps locked, as the database says of tasks: whose these are wait, and no others with them. Rules: ledger.md "Settles on Postgres". */
+
+import type { Task } from '../task.ts'
+import type { Engine } from './engine.ts'
+import type { NotApplied } from './store.ts'
+
+/** So often the thread waits for somebody's lock before a group counts as failed. */
+export const HELD_TRIES_MAX = 3
+
+/** Tasks that cannot be done now, and whose account that is. */
+export type Held = ReadonlyMap<Task, number>
+export const NONE_HELD: Held = new Map()
+
+export class HeldRows {
+  readonly #engine: Engine
+  #isAny = false
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  /** Some were held when they were last looked at. */
+  get isAny(): boolean {
+    return this.#isAny
+  }
+
+  among(tasks: readonly Task[]): Held | NotApplied {
+    try {
+      const held = this.#engine.heldAmong?.(tasks) ?? NONE_HELD
+      this.#isAny = held.size > 0
+      return held
+    } catch (error) {
+      if (this.#engine.verdictOf(error) === 'rule') throw error
+      return { kind: 'failed', problem: this.#engine.describe(error) }
+    }
+  }
+}

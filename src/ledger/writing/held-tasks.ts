@@ -1,0 +1,40 @@
+/** Tasks whose rows somebody else keeps locked, and since when they wait: they come before all others, in their order. Rules: ledger.md "Settles on Postgres". */
+
+import type { NumberedTask, Task } from '../task.ts'
+
+export class HeldTasks {
+  readonly #sinceMs = new Map<NumberedTask, number>()
+
+  get isEmpty(): boolean {
+    return this.#sinceMs.size === 0
+  }
+
+  all(): Iterable<NumberedTask> {
+    return this.#sinceMs.keys()
+  }
+
+  /** What became of a batch: `held` of it wait on. */
+  note(batch: readonly NumberedTask[], held: ReadonlySet<Task>): void {
+    const nowMs = performance.now()
+    for (const numbered of batch) {
+      if (!held.has(numbered.task)) this.#sinceMs.delete(numbered)
+      else if (!this.#sinceMs.has(numbered)) this.#sinceMs.set(numbered, nowMs)
+    }
+  }
+
+  forget(batch: readonly NumberedTask[]): void {
+    for (const numbered of batch) this.#sinceMs.delete(numbered)
+  }
+
+  forgetAll(): void {
+    this.#sinceMs.clear()
+  }
+
+  /** Those who have waited that long. */
+  takeLong(waitMs: number): readonly NumberedTask[] {
+    const nowMs = performance.now()
+    const long = [...this.#sinceMs].filter(([, sinceMs]) => nowMs - sinceMs >= waitMs).map(([numbered]) => numbered)
+    this.forget(long)
+    return long
+  }
+}

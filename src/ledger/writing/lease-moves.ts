@@ -1,0 +1,38 @@
+/** Leases that are asked for and given back, in a statement of their own behind what was written: a row says what is left after it. Rules: ledger.md "Leases". */
+
+import { isLease, type LeaseAnswer, type LeaseTask, type LedgerFault, type Task } from '../task.ts'
+import type { Engine } from './engine.ts'
+import { HELD_TRIES_MAX, type HeldRows } from './held-rows.ts'
+import { TRIES_MAX } from './transactions.ts'
+
+export class LeaseMoves {
+  readonly #engine: Engine
+  readonly #heldRows: HeldRows
+
+  constructor(engine: Engine, heldRows: HeldRows) {
+    this.#engine = engine
+    this.#heldRows = heldRows
+  }
+
+  /** All but those of the accounts `apart`. Who is not among the answers is told at once that nothing is known: no request waits for a storage that fails. */
+  move(tasks: readonly Task[], apart: ReadonlySet<number>, faults: LedgerFault[]): ReadonlyMap<Task, LeaseAnswer> {
+    let free = tasks.filter(isLease).filter((task) => !apart.has(accountOf(task)))
+    for (let tries = 1; free.length > 0; tries++) {
+      try {
+        const answers = this.#engine.moveLeases?.(free) ?? []
+        return new Map(answers.flatMap((answer, place) => (free[place] === undefined ? [] : [[free[place], answer]])))
+      } catch (error) {
+        const verdict = this.#engine.verdictOf(error)
+        if (verdict === 'again' && tries < TRIES_MAX) continue
+        if (verdict === 'rule') faults.push(this.#engine.faultOf('lease', error))
+        if (verdict !== 'held' || tries >= HELD_TRIES_MAX) break
+        const held = this.#heldRows.among(free)
+        if ('kind' in held) break
+        free = free.filter((task) => !held.has(task))
+      }
+    }
+    return new Map()
+  }
+}
+
+const accountOf = (task: LeaseTask): number => (task.kind === 'ask' ? task.ask : task.release).accountNumber

@@ -1,0 +1,30 @@
+/** Marks of processes that are gone, with what their receipts say. Which processes are gone each store knows itself. Rules: ledger.md "Recovery". */
+
+import { eq, type SQL, sql } from 'drizzle-orm'
+import { accounts, keys } from '../../../db/schema/accounts.ts'
+import { models, priceVersions, upstreams } from '../../../db/schema/prices.ts'
+import { marks } from '../../../db/schema/requests.ts'
+import { type Connection, ormOf } from '../sql/connection.ts'
+
+export type LeftMark = ReturnType<ReturnType<typeof prepareLeftMarks>['all']>[number]
+
+/** `isLeft`: which of the marks. `limit`: how many at once. */
+export const prepareLeftMarks = (db: Connection, isLeft: SQL, limit: number) =>
+  ormOf(db)
+    .select({
+      mark: marks,
+      accountNumber: accounts.number,
+      modelId: models.id,
+      price: priceVersions,
+      upstream: upstreams,
+      otherAttempts: sql`(select count(*) from attempts where attempts.request_id = marks.request_id)`.mapWith(Number),
+    })
+    .from(marks)
+    .innerJoin(keys, eq(keys.number, marks.keyNumber))
+    .innerJoin(accounts, eq(accounts.number, keys.accountNumber))
+    .innerJoin(priceVersions, eq(priceVersions.number, marks.priceNumber))
+    .innerJoin(models, eq(models.number, priceVersions.modelNumber))
+    .leftJoin(upstreams, eq(upstreams.number, marks.upstreamNumber))
+    .where(isLeft)
+    .limit(limit)
+    .prepare()

@@ -1,0 +1,141 @@
+/** A receipt, a mark and an attempt as rows: their columns, and the values in the order of those. Both stores write the same. Rules: ledger.md "Two stores". */
+
+import { costOf, type Rates } from '../../core/pricing.ts'
+import type { Usage } from '../../core/usage.ts'
+import type { ChainHeads, Link } from '../chain/chain-heads.ts'
+import type { Attempt } from '../ledger.ts'
+import type { Calls, Debit, Mark, PriceVersion } from '../task.ts'
+
+export type Value = string | number | bigint | Uint8Array | null
+
+export const COUNTERS = [
+  'input_tokens',
+  'output_tokens',
+  'cache_read_tokens',
+  'cache_write_5m_tokens',
+  'cache_write_1h_tokens',
+  'server_tool_uses',
+]
+
+export const RECEIPT_COLUMNS = [
+  ...['request_id', 'account_number', 'key_number', 'price_number', 'boot_number'],
+  ...['upstream_number', 'upstream_message_id', 'upstream_request_id', 'attempts', 'format', 'is_stream', 'outcome', 'basis'],
+  ...['bytes_per_token_thousandths', 'status', ...COUNTERS, 'cost_picos', 'waived_picos', 'hold_picos', 'session_hash'],
+  ...['started_at', 'settled_at', 'day', 'first_byte_ms', 'duration_ms', 'seq', 'hash'],
+]
+
+export const MARK_COLUMNS = [
+  ...['request_id', 'key_number', 'price_number', 'boot_number', 'upstream_number', 'upstream_message_id', 'upstream_request_id'],
+  ...['format', 'is_stream', 'hold_picos', 'started_at', 'marked_at', 'basis', 'bytes_per_token_thousandths', ...COUNTERS],
+]
+/** What a later mark of the same request changes. */
+export const MARK_CHANGES = [
+  ...['upstream_number', 'upstream_message_id', 'upstream_request_id', 'marked_at', 'basis', 'bytes_per_token_thousandths'],
+  ...COUNTERS,
+]
+
+export const ATTEMPT_COLUMNS = [
+  ...['request_id', 'attempt', 'account_number', 'key_number', 'price_number', 'boot_number'],
+  ...['upstream_number', 'upstream_message_id', 'upstream_request_id', 'status', 'cause', 'basis', ...COUNTERS],
+  ...['price_picos', 'started_at', 'duration_ms'],
+]
+
+/** What a row names by a number. */
+export type RowNumbers = Readonly<{ price: number; boot: number; upstream: number | null }>
+
+/** Its place in the chain of its account, where `heads` says that this ends. It is in it after `heads.append`. */
+export function receiptRow(
+  debit: Debit,
+  { price, boot, upstream: upstreamNumber }: RowNumbers,
+  version: PriceVersion,
+  day: number,
+  heads: ChainHeads,
+): Readonly<{ link: Link; values: readonly Value[] }> {
+  const { usage, upstream } = debit
+  const bytesPerTokenThousandths = thousandths(debit.bytesPerToken)
+  const firstByteMs = debit.firstByteMs === null ? null : wholeMs(debit.firstByteMs)
+  const durationMs = wholeMs(debit.durationMs)
+  const link = heads.linkOf(debit, version, { day, bytesPerTokenThousandths, firstByteMs, durationMs })
+  const values = [
+    debit.requestId,
+    debit.accountNumber,
+    debit.keyNumber,
+    price,
+    boot,
+    upstreamNumber,
+    upstream?.messageId ?? null,
+    upstream?.requestId ?? null,
+    debit.attempts ?? 1,
+    debit.format,
+    debit.isStream ? 1 : 0,
+    debit.outcome,
+    debit.usageSource,
+    bytesPerTokenThousandths,
+    debit.status,
+    ...countersOf(usage),
+    debit.costPicos,
+    debit.waivedPicos,
+    debit.holdPicos,
+    debit.sessionHash ?? null,
+    debit.startedAt,
+    debit.now,
+    day,
+    firstByteMs,
+    durationMs,
+    link.seq,
+    link.hash,
+  ]
+  return { link, values }
+}
+
+export const markRow = (mark: Mark, { price, boot, upstream }: RowNumbers, now: number): readonly Value[] => [
+  mark.requestId,
+  mark.keyNumber,
+  price,
+  boot,
+  upstream,
+  mark.upstream?.messageId ?? null,
+  mark.upstream?.requestId ?? null,
+  mark.format,
+  mark.isStream ? 1 : 0,
+  mark.holdPicos,
+  mark.startedAt,
+  now,
+  mark.usageSource,
+  thousandths(mark.bytesPerToken),
+  ...countersOf(mark.usage),
+]
+
+export const attemptRow = (calls: Calls, attempt: Attempt, { price, boot, upstream }: RowNumbers, rates: Rates): readonly Value[] => [
+  calls.requestId,
+  attempt.number,
+  calls.accountNumber,
+  calls.keyNumber,
+  price,
+  boot,
+  upstream,
+  attempt.upstream.messageId ?? null,
+  attempt.upstream.requestId ?? null,
+  attempt.status,
+  attempt.cause,
+  attempt.usageSource,
+  ...countersOf(attempt.usage),
+  costOf(attempt.usage, rates),
+  attempt.startedAt,
+  wholeMs(attempt.durationMs),
+]
+
+/** In the order of the columns. */
+export const countersOf = (usage: Usage): readonly [number, number, number, number, number, number] => [
+  usage.input,
+  usage.output,
+  usage.cacheRead,
+  usage.cacheWrite5m,
+  usage.cacheWrite1h,
+  usage.serverToolUses,
+]
+
+/** Durations are measured by a clock with fractions. */
+const wholeMs = (durationMs: number): number => Math.max(0, Math.round(durationMs))
+const thousandths = (bytesPerToken: number | undefined): number | null =>
+  bytesPerToken === undefined ? null : Math.round(bytesPerToken * 1000)

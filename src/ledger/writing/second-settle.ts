@@ -1,0 +1,58 @@
+/**
+ * A settle whose request has a receipt already. With the same figures it is that settle, come twice. With others the receipt stays as it is. Where another
+ * process wrote it, the difference is booked beside it, so that the account pays what its client was told; where this one did, a request is charged once.
+ * Rules: ledger.md "Twice is once".
+ */
+
+import { type Picos, picos, toExactUsdText, ZERO } from '../../core/money.ts'
+import type { Usage } from '../../core/usage.ts'
+import { PROGRAM } from '../operation.ts'
+import { appendCredit } from '../operations/credits.ts'
+import type { Statements } from '../sql/statements.ts'
+import type { Debit, LedgerFault } from '../task.ts'
+import type { Debits } from './debits.ts'
+import type { Engine } from './engine.ts'
+
+/** `fault`: what the operator must hear, where figures differ. */
+export type Again = Readonly<{ answer: 'already' | 'corrected'; fault?: LedgerFault }>
+
+/** Inside the caller's transaction; nothing of `debits` waits after it. */
+export function settleAgain({ statements, boot }: Pick<Engine, 'statements' | 'boot'>, debits: Debits, debit: Debit): Again {
+  debits.flush()
+  const again = compare(statements, boot, debit)
+  debits.reread()
+  return again
+}
+
+function compare(statements: Statements, boot: number, debit: Debit): Again {
+  const { requestId, accountNumber, costPicos, now } = debit
+  const receipt = statements.receiptFigures.get({ requestId })
+  if (receipt === undefined || isSame(receipt, debit)) return { answer: 'already' }
+  const paid = receipt.accountNumber === accountNumber ? receipt.costPicos : ZERO
+  const id = `correction_${requestId}`
+  const amount = picos(paid - costPicos)
+  const problem = `a receipt of ${requestId} was there with other figures: ${usd(paid)} USD where ${usd(costPicos)} USD was settled`
+  const isDone = amount === ZERO || receipt.bootNumber === boot || statements.creditById.get({ id }) !== undefined
+  if (isDone) return { answer: 'already', fault: { problem } }
+  const act = { ...PROGRAM, reason: problem }
+  const { actor, reason } = act
+  appendCredit(statements, { id, account: accountNumber, kind: 'correction', amount, ref: '', actor, reason, now })
+  const accountId = statements.accountByNumber.get({ account: accountNumber })?.id ?? ''
+  const before = JSON.stringify({ costUsd: usd(paid) })
+  const after = JSON.stringify({ creditId: id, kind: 'correction', usd: usd(amount), ref: '', costUsd: usd(costPicos) })
+  statements.insertAudit.run({ now, ...act, action: 'credit', target: accountId, before, after })
+  return { answer: 'corrected', fault: { problem: `${problem}; the difference is booked as ${id}` } }
+}
+
+type Figures = Readonly<{ accountNumber: number; keyNumber: number; costPicos: Picos; waivedPicos: Picos }> & Readonly<{ usage: Usage }>
+
+const COUNTERS: readonly (keyof Usage)[] = ['input', 'output', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h', 'serverToolUses']
+
+const isSame = (a: Figures, b: Figures): boolean =>
+  a.accountNumber === b.accountNumber &&
+  a.keyNumber === b.keyNumber &&
+  a.costPicos === b.costPicos &&
+  a.waivedPicos === b.waivedPicos &&
+  COUNTERS.every((counter) => a.usage[counter] === b.usage[counter])
+
+const usd = toExactUsdText

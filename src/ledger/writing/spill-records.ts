@@ -1,0 +1,69 @@
+/**
+ * What of a group must outlive the process when the ledger cannot be written, as a frame of the spill and back: the debits, the marks of requests that ended
+ * without a receipt, and upstream calls. A frame has the price versions that its debits name, because places in a list end with the process.
+ */
+
+import { type Picos, picos } from '../../core/money.ts'
+import type { Rates } from '../../core/pricing.ts'
+import { fitsRecord, readDebits, writeDebits } from '../debit-records.ts'
+import type { Calls, Debit, PriceVersion, Task } from '../task.ts'
+
+/** `price` of debits and calls is a place in `prices`. */
+export type Spilled = Readonly<{
+  prices: readonly PriceVersion[]
+  debits: readonly Debit[]
+  /** Ids of the requests whose marks go. */
+  releases: readonly string[]
+  calls: readonly Calls[]
+}>
+
+type Kept = Extract<Task, { kind: 'settle' | 'unmark' | 'attempts' }>
+
+export const canSpill = (task: Task): task is Kept =>
+  task.kind === 'settle' ? fitsRecord(task.debit) : task.kind === 'unmark' || task.kind === 'attempts'
+
+/** `boot`: that writes now, which the frame outlives. */
+export function frameOf(tasks: readonly Kept[], versionAt: (index: number) => PriceVersion, boot: number): Uint8Array {
+  const prices: PriceVersion[] = []
+  const placeOf = (index: number): number => {
+    const version = versionAt(index)
+    const place = prices.indexOf(version)
+    return place === -1 ? prices.push(version) - 1 : place
+  }
+  const debits: { number: number; debit: Debit }[] = []
+  const releases: string[] = []
+  const calls: Calls[] = []
+  for (const task of tasks) {
+    if (task.kind === 'settle') debits.push({ number: 0, debit: { boot, ...task.debit, price: placeOf(task.debit.price) } })
+    else if (task.kind === 'unmark') releases.push(task.requestId)
+    else calls.push({ ...task.calls, price: placeOf(task.calls.price) })
+  }
+  const head = Buffer.from(
+    JSON.stringify({ prices: prices.map(({ modelId, rates }) => ({ modelId, rates: textsOf(rates) })), releases, calls }),
+  )
+  const length = Buffer.alloc(4)
+  length.writeUInt32LE(head.length)
+  return Buffer.concat([length, head, writeDebits(debits)])
+}
+
+export function readFrame(frame: Uint8Array): Spilled {
+  const bytes = Buffer.from(frame)
+  const end = 4 + bytes.readUInt32LE(0)
+  const { prices, releases, calls } = JSON.parse(bytes.toString('utf8', 4, end)) as {
+    prices: { modelId: string; rates: Record<keyof Rates, string> }[]
+    releases: string[]
+    calls: Calls[]
+  }
+  return {
+    prices: prices.map(({ modelId, rates }) => ({ modelId, rates: ratesOf(rates) })),
+    debits: readDebits(new Uint8Array(bytes.subarray(end))).map(({ debit }) => debit),
+    releases,
+    calls,
+  }
+}
+
+type RateTexts = Record<keyof Rates, string>
+
+const textsOf = (rates: Rates): RateTexts => Object.fromEntries(Object.entries(rates).map(([name, rate]) => [name, `${rate}`])) as RateTexts
+const ratesOf = (texts: RateTexts): Rates =>
+  Object.fromEntries(Object.entries(texts).map(([name, text]): [string, Picos] => [name, picos(BigInt(text))])) as Rates

@@ -1,0 +1,78 @@
+/** What was settled or released while the ledger could not be written: kept on disk, replayed once. Rules: ledger.md "Spill". */
+
+import { problemOf } from '../../../db/problem.ts'
+import type { OpenProblem, Task } from '../task.ts'
+import { SpillFile } from './spill-file.ts'
+import { canSpill, frameOf, readFrame, type Spilled } from './spill-records.ts'
+import type { NotApplied, Replayed, Store } from './store.ts'
+
+export const spillPathOf = (ledgerPath: string): string => `${ledgerPath}.spill`
+
+export class Spill {
+  readonly #file: SpillFile | undefined
+  readonly #ledger: Store
+  /** Once asked for: to read all that is kept takes long. */
+  #accounts: Set<number> | undefined
+
+  private constructor(file: SpillFile | undefined, ledger: Store) {
+    this.#file = file
+    this.#ledger = ledger
+  }
+
+  /** `bytes`: the room to keep; 0 for a process that keeps nothing and only replays what an earlier one kept. */
+  static open(path: string, ledger: Store, bytes: number): Spill | OpenProblem {
+    const spillPath = spillPathOf(path)
+    try {
+      const file = SpillFile.open(spillPath, ledger.id, bytes > 0)
+      if (file !== 'foreign') return new Spill(file, ledger)
+      return { problem: 'unwritable', message: `${spillPath} holds charges of another ledger: move it to where that one is` }
+    } catch (error) {
+      const { message } = problemOf(error, spillPath)
+      return { problem: 'unwritable', message }
+    }
+  }
+
+  get isEmpty(): boolean {
+    return this.#file === undefined || this.#file.frames.length === 0
+  }
+
+  /** What is kept and not replayed yet. */
+  get bytes(): number {
+    return this.#file?.bytes ?? 0
+  }
+
+  /** Throws what the file system says where there is no room. */
+  reserve(bytes: number): void {
+    this.#file?.reserve(bytes)
+  }
+
+  /** True: all of them are flushed. False: none is kept. */
+  keep(tasks: readonly Task[]): boolean {
+    const kept = tasks.filter(canSpill)
+    if (kept.length === 0 || this.#file?.append(frameOf(kept, (index) => this.#ledger.versionAt(index), this.#ledger.boot)) !== true)
+      return false
+    for (const task of kept) if (task.kind === 'settle') this.#accounts?.add(task.debit.accountNumber)
+    return true
+  }
+
+  /** Of which it keeps settles. */
+  accounts(): ReadonlySet<number> {
+    const spilled = (): readonly Spilled[] => this.#file?.frames.map(readFrame) ?? []
+    this.#accounts ??= new Set(spilled().flatMap(({ debits }) => debits.map(({ accountNumber }) => accountNumber)))
+    return new Set(this.#accounts)
+  }
+
+  /** Nothing changes where it was done before, and nothing of it is lost where it fails. */
+  replay(): Replayed | NotApplied {
+    if (this.#file === undefined || this.isEmpty) return { kind: 'replayed', settled: [], faults: [] }
+    const replayed = this.#ledger.replay(this.#file.frames.map(readFrame))
+    if (replayed.kind === 'failed') return replayed
+    this.#file.clear()
+    this.#accounts = undefined
+    return replayed
+  }
+
+  close(): void {
+    this.#file?.close()
+  }
+}

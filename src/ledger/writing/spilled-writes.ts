@@ -1,0 +1,84 @@
+/**
+ * What a spill kept, written into the ledger, whoever wrote it: each in a savepoint of its own. What is there already stays as it is; what the database refuses is
+ * dropped, and told. Rules: ledger.md "Spill", "Twice is once".
+ */
+
+import { Numbers } from '../sql/numbers.ts'
+import type { LedgerFault, Task } from '../task.ts'
+import { type Debits, pricedOf } from './debits.ts'
+import type { Engine } from './engine.ts'
+import type { HeldRows } from './held-rows.ts'
+import { settleAgain } from './second-settle.ts'
+import type { Spilled } from './spill-records.ts'
+import type { NotApplied, Replayed } from './store.ts'
+import type { Transactions } from './transactions.ts'
+import { faultOfWaived, isWaived, waivedOf } from './waived.ts'
+
+/** `debits`: of the groups that are written, which these are none of. */
+type Around = Readonly<{ engine: Engine; transactions: Transactions; debits: Debits; heldRows: HeldRows }>
+
+export class SpilledWrites {
+  readonly #around: Around
+
+  constructor(around: Around) {
+    this.#around = around
+  }
+
+  replay(frames: readonly Spilled[]): Replayed | NotApplied {
+    const { transactions, debits, heldRows } = this.#around
+    const settled: string[] = []
+    const faults: LedgerFault[] = []
+    const held = heldRows.among(frames.flatMap(tasksIn))
+    if ('kind' in held) return held
+    if (held.size > 0) return { kind: 'failed', problem: 'somebody keeps rows locked that the spill needs', isHeld: true }
+    const problem = transactions.run(
+      () => {
+        settled.length = 0
+        faults.length = 0
+        for (const frame of frames) this.#replayFrame(frame, settled, faults)
+        debits.reread()
+      },
+      { isDurable: true },
+    )
+    if (problem === undefined) return { kind: 'replayed', settled, faults }
+    // Whose rows were locked just now, the next look finds; where it finds nobody's, the storage itself does not work.
+    const { isHeld: _, ...failed } = problem
+    return failed
+  }
+
+  #replayFrame({ prices, debits, releases, calls }: Spilled, settled: string[], faults: LedgerFault[]): void {
+    const { engine, transactions } = this.#around
+    const numbers = new Numbers(engine.statements)
+    numbers.define(prices)
+    const own = engine.debitsOf(numbers)
+    const attempt = (kind: Task['kind'], write: () => void): void => {
+      const failure = transactions.inSavepoint(write)
+      if (failure === undefined) return
+      own.forget()
+      numbers.rolledBack()
+      faults.push(engine.faultOf(`${kind} from the spill`, failure.error))
+    }
+    for (const debit of debits) {
+      attempt('settle', () => {
+        const isOver = isWaived(engine, debit)
+        const [isNew = false] = own.insert([pricedOf(isOver ? waivedOf(debit) : debit, numbers)])
+        own.flush()
+        const fault = isOver ? faultOfWaived(debit, isNew) : isNew ? undefined : settleAgain(engine, own, debit).fault
+        settled.push(debit.requestId)
+        if (fault !== undefined) faults.push(fault)
+      })
+    }
+    for (const requestId of releases) attempt('unmark', () => engine.statements.deleteMark.run(requestId))
+    for (const call of calls) {
+      attempt('attempts', () => {
+        own.insertAttempts(call)
+        own.flush()
+      })
+    }
+  }
+}
+
+const tasksIn = ({ debits, calls }: Spilled): readonly Task[] => [
+  ...debits.map((debit) => ({ kind: 'settle', debit }) as const),
+  ...calls.map((call) => ({ kind: 'attempts', calls: call }) as const),
+]

@@ -1,0 +1,71 @@
+/**
+ * What the ledger's thread asks of a store, whichever it is: tasks in, answers out, all writes of a call in one transaction. Synchronous: whoever asks is a thread of
+ * its own, and what arrives meanwhile is the next group. Rules: ledger.md "Two stores", "Group commit".
+ */
+
+import type { KeyChange } from '../ledger.ts'
+import type { SpillsAt } from '../place.ts'
+import type { NodeIdentity } from '../postgres/node.ts'
+import type { Answer, LedgerFault, Loss, PriceVersion, Task } from '../task.ts'
+import type { Spilled } from './spill-records.ts'
+
+/** `faults`: tasks that broke a rule of the database, which only a bug can do. They were answered `unavailable` and changed nothing. */
+export type Applied = Readonly<{
+  kind: 'applied'
+  answers: readonly Answer[]
+  changes: readonly KeyChange[]
+  faults: readonly LedgerFault[]
+  /** These were not done, because somebody else keeps rows of theirs locked, and have no answers: they may come again. */
+  held: ReadonlySet<Task>
+}>
+/**
+ * Nothing was committed as far as the store knows: the whole call may be repeated, for every write is once by its id. `isFenced`: another node took over what this
+ * one held, so that it may not write. `isHeld`: nothing is wrong with the storage, but somebody keeps rows locked.
+ */
+export type NotApplied = Readonly<{ kind: 'failed'; problem: string; isFenced?: true; isHeld?: true }>
+/** `settled`: ids of the requests that have a receipt now. `faults`: what the database refused, or what was there with other figures. */
+export type Replayed = Readonly<{ kind: 'replayed'; settled: readonly string[]; faults: readonly LedgerFault[] }>
+
+export interface Store {
+  /** Which ledger it is: the id that was made with it. */
+  readonly id: string
+  /** The number of the boot that writes. */
+  readonly boot: number
+  /** Price versions that later debits and marks name by their place in the list of all that were defined. */
+  define(prices: readonly PriceVersion[]): void
+  versionAt(index: number): PriceVersion
+  /** Answers stand in the order of the tasks. Reads see what the writes of the same call did. `unsettled`: accounts whose leases stay, as of those of `held`. */
+  apply(tasks: readonly Task[], unsettled?: ReadonlySet<number>): Applied | NotApplied
+  /** Waives what processes that are gone left in flight. Returns how many requests that were. `now`: Unix milliseconds. */
+  recover(now: number): number | NotApplied
+  /** What a spill kept, whoever wrote it. What is there already stays as it is; what the database refuses is dropped, and told. */
+  replay(frames: readonly Spilled[]): Replayed | NotApplied
+  /** What waits behind the settles, when enough of it does: for after their answers. */
+  tidy(): void
+  /** A small commit: true when the storage takes writes again. */
+  canWrite(): boolean
+  close(): void
+}
+
+/** `tellLoss`: why the store is not the one that it was, undefined: it is again. `checkpoint`: of a file, from another connection than the one that writes. */
+type StoreNews = Readonly<{ tellLoss(loss: Loss | undefined): void; checkpoint(): void }>
+
+/** A store as the thread holds it, with what goes on beside it. */
+export type OpenedStore = Readonly<{
+  store: Store
+  spills: SpillsAt
+  /** The last run ended uncleanly, and nobody has checked the storage since. */
+  wasLeftOpen: boolean
+  /** After what an earlier run left was taken over. */
+  begin(told: StoreNews): void
+  /** What was left open was found whole. */
+  onSound(): void
+  /** A checkpoint that was asked for is over. */
+  onCheckpointed(): void
+  /** Whoever writes is another node now. */
+  onNode(identity: NodeIdentity): void
+  /** Before the last commits. */
+  end(): void
+  /** The store is closed. */
+  afterClose(): void
+}>

@@ -1,0 +1,29 @@
+/** What a dead process left behind, taken over by the thread that opens its file. Rules: ledger.md "Spill", "Recovery". */
+
+import type { LedgerFault } from '../task.ts'
+import type { Spill } from './spill.ts'
+import type { NotApplied, Store } from './store.ts'
+
+/** `replayed`: ids of the requests that have the receipt now that the spill had kept. */
+export type Left = Readonly<{ recovered: number; replayed: readonly string[]; faults: readonly LedgerFault[] }>
+
+/**
+ * First what it had kept, then what it had not: a request is one or the other. What somebody's lock keeps out of the ledger stays where it is, and nobody else waits for
+ * that. All spills but the first are closed.
+ */
+export function takeOver(spills: readonly Spill[], ledger: Store, now: number): Left | NotApplied {
+  const settled: string[] = []
+  const faults: LedgerFault[] = []
+  for (const [index, spill] of spills.entries()) {
+    const replayed = spill.replay()
+    if (index > 0) spill.close()
+    if (replayed.kind === 'failed') {
+      if (replayed.isHeld === true) continue
+      return replayed
+    }
+    settled.push(...replayed.settled)
+    faults.push(...replayed.faults)
+  }
+  const recovered = ledger.recover(now)
+  return typeof recovered === 'number' ? { recovered, replayed: settled, faults } : recovered
+}

@@ -1,0 +1,45 @@
+/** The reads of the writer's connection, behind the writes of their group: a key, what wallets are made of, an idempotency key. Rules: ledger.md "Wallets". */
+
+import type { IdempotentUse } from '../ledger.ts'
+import type { Statements } from '../sql/statements.ts'
+import type { Answer, FoundKey, KeyState, ReadTask } from '../task.ts'
+
+export function readOf(statements: Statements, task: ReadTask): Answer {
+  switch (task.kind) {
+    case 'findKey':
+      return findKey(statements, task.secretHash)
+    case 'keyStates':
+      return task.keyIds.map((keyId) => statements.keyState.get({ keyId })).filter((state) => state !== undefined)
+    case 'findIdempotency':
+      return findIdempotency(statements, task)
+  }
+}
+
+function findKey(statements: Statements, secretHash: Uint8Array): FoundKey | undefined {
+  const found = statements.keyOfSecret.get({ hash: Buffer.from(secretHash) })
+  if (found === undefined) return undefined
+  const { keyNumber, accountNumber, spentPicos, balancePicos, lastSyncedAt, toppedUpAt, ...record } = found
+  const { id: keyId, accountId, isActive, isAccountActive, expiresAt, limitPicos } = record
+  const state: KeyState = {
+    keyId,
+    keyNumber,
+    accountId,
+    accountNumber,
+    isActive,
+    isAccountActive,
+    expiresAt,
+    limitPicos,
+    spentPicos,
+    balancePicos,
+    lastSyncedAt,
+    toppedUpAt,
+  }
+  return { record, state }
+}
+
+type FindIdempotency = Extract<ReadTask, { kind: 'findIdempotency' }>
+
+function findIdempotency(statements: Statements, { keyId, headerHash, now }: FindIdempotency): IdempotentUse | undefined {
+  const found = statements.idempotencyOf.get({ keyId, headerHash: Buffer.from(headerHash), now })
+  return found && { ...found, bodyHash: new Uint8Array(found.bodyHash) }
+}
