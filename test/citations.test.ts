@@ -93,9 +93,9 @@ test('public addresses are https and whole', async () => {
 })
 
 test('every path that the README, the rules and the guide for contributors name exists', async () => {
-  const texts = await textsOf('README.md', 'bench/README.md', '.github/CONTRIBUTING.md', 'src/docs/rules/*.md')
+  const texts = await textsOf('README.md', 'bench/README.md', '.github/CONTRIBUTING.md', 'src/docs/rules/*.md', 'src/docs/operate/*.md')
   const named = texts.flatMap(({ path, text }) =>
-    [...text.matchAll(/`((?:src|db|bench|test|\.github|\.ci)\/[^\s`"]*)`/g)].flatMap(([, name = '']) =>
+    [...text.matchAll(/`((?:src|db|bench|test|\.github|\.ci|\.deploy)\/[^\s`"]*)`/g)].flatMap(([, name = '']) =>
       expanded(name).map((file) => ({ path, file })),
     ),
   )

@@ -28,14 +28,14 @@ test('every refusal is a row of the contract, and the code uses it', async () =>
   expect(Object.keys(REFUSALS).filter((name) => !code.includes(`'${name}'`))).toEqual([])
 })
 
-test('every command stands in the README and is run by a test', async () => {
+test('every command stands on the page of commands and is run by a test', async () => {
   const place = new Workplace()
-  const readme = section(await Bun.file('README.md').text(), 'Commands')
+  const page = await Bun.file('src/docs/operate/commands.md').text()
   const tests = await textOf('test/{cli,crash}/*.ts')
   const unknown: string[] = []
   for (const { words, isGroup } of await commandsOf((...argv) => place.run(...argv))) {
     const name = words.at(-1) ?? ''
-    if (!new RegExp(`[\`|, ]${name}\\b`).test(readme)) unknown.push(`${words.join(' ')} is not in the README`)
+    if (!new RegExp(`[\`|, ]${name}\\b`).test(page)) unknown.push(`${words.join(' ')} is not in src/docs/operate/commands.md`)
     if (!isGroup && !tests.includes(words.map((word) => `'${word}'`).join(', '))) unknown.push(`${words.join(' ')} is run by no test`)
   }
   place.remove()

@@ -1,4 +1,4 @@
-/** What the README shows is what the program takes: its configuration, its models, its names. */
+/** The README is short enough to be read, and what it shows is what the program takes: its configuration, its models, its names. */
 
 import { expect, test } from 'bun:test'
 import { mkdtempSync, writeFileSync } from 'node:fs'
@@ -7,11 +7,15 @@ import { join } from 'node:path'
 import { SERVER_VERSIONS } from '../db/postgres/server-versions.ts'
 import { SAMPLE_MODELS } from '../src/config/defaults.ts'
 import { loadConfig } from '../src/config/load.ts'
-import { CONFIG_FILE } from '../src/config/schema.ts'
-import { REJECTIONS } from '../src/core/catalog.ts'
-import { DIRECTIVES } from '../src/simulator/directives.ts'
+import { OPERATE_SOURCES } from '../src/docs/operate.ts'
 
 const readme = await Bun.file(join(import.meta.dir, '..', 'README.md')).text()
+
+test('it has at most 200 lines, and none above 120 characters outside of tables', () => {
+  const lines = readme.split('\n')
+  expect(lines.length).toBeLessThanOrEqual(200)
+  expect(lines.filter((line) => line.length > 120 && !line.startsWith('|'))).toEqual([])
+})
 
 test('the configuration that the README shows is one that the gateway takes', () => {
   const toml = /```toml\n([^`]+)```/.exec(readme)?.[1] ?? ''
@@ -29,14 +33,8 @@ test('every model that the README and `up` name is in the catalogue that serves 
   expect([...named].filter((id) => !known.includes(id))).toEqual([])
 })
 
-test('every name of the configuration, every rejection and every directive stands in the README', () => {
-  const names = Object.entries(CONFIG_FILE.properties).flatMap(([table, schema]) => {
-    const inner = 'items' in schema ? schema.items : schema
-    return [table, ...('properties' in inner ? Object.keys(inner.properties as object) : [])]
-  })
-  expect(names.filter((name) => !readme.includes(name))).toEqual([])
-  expect(REJECTIONS.filter((name) => !readme.includes(`\`${name}\``))).toEqual([])
-  expect(DIRECTIVES.filter(({ directive, effect }) => !readme.includes(`| \`${directive}\` | ${effect} |`))).toEqual([])
+test('every page for operators is in its table', () => {
+  expect(OPERATE_SOURCES.filter(({ name }) => !readme.includes(`(src/docs/operate/${name}.md)`)).map(({ name }) => name)).toEqual([])
 })
 
 test('the versions of Postgres that it names are the oldest and the newest that the tests run on', async () => {

@@ -1,4 +1,4 @@
-/** What a release is, is said once: its targets are those of workflow, image and README, its bill of materials is the lock's, its notes are the commits'. Rules: operator.md "Releases". */
+/** What a release is, is said once: its targets are those of workflow, image and the page on installing, its bill of materials is the lock's, its notes are the commits'. Rules: operator.md "Releases". */
 
 import { expect, test } from 'bun:test'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -46,11 +46,11 @@ test('a tag is checked as every commit is, then released by the script, with thi
   expect(packageFile.scripts.release).toBe('bun .deploy/release/run.ts')
 })
 
-test('every system that the README installs on is a target, and every target is in it', async () => {
-  const readme = await read('README.md')
-  const named = new Set(readme.match(/tollgate-(?:linux|darwin)[\w-]*\.tar\.gz/g))
+test('every system that the page installs on is a target, and every target is in it', async () => {
+  const page = await read('src/docs/operate/install.md')
+  const named = new Set(page.match(/tollgate-(?:linux|darwin)[\w-]*\.tar\.gz/g))
   expect([...named].sort()).toEqual(TARGETS.map(archiveOf).sort())
-  for (const name of [SUMS, BILL]) expect(readme).toContain(name)
+  for (const name of [SUMS, BILL]) expect(page).toContain(name)
   expect(TARGETS.map(({ name }) => name)).toEqual([...new Set(TARGETS.map(({ name }) => name))])
 })
 
@@ -58,7 +58,7 @@ const canInstall = process.platform === 'linux' && Bun.which('curl') !== null
 test.skipIf(!canInstall)('the line that installs unpacks what has the sum that is published, and nothing else', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-install-'))
   const from = 'https://github.com/OWNER/tollgate/releases/latest/download'
-  const line = (await read('README.md')).split('\n').find((one) => one.includes(`${from}/{$F,${SUMS}}`)) ?? ''
+  const line = (await read('src/docs/operate/install.md')).split('\n').find((one) => one.includes(`${from}/{$F,${SUMS}}`)) ?? ''
   const [, name = ''] = /^F=(\S+);/.exec(line) ?? []
   expect(TARGETS.map(archiveOf)).toContain(name)
   mkdirSync(join(folder, 'bin'))

@@ -183,10 +183,10 @@ test('the top level holds what the customer named and nothing else', () => {
   expect([...top].filter((name) => !allowed.has(name) && !name.startsWith('.'))).toEqual([])
 })
 
-test('dependencies are exact, and only those that the README explains', async () => {
+test('dependencies are exact, and only those that CONTRIBUTING explains', async () => {
   const manifest = (await Bun.file('package.json').json()) as Record<'dependencies' | 'devDependencies', Record<string, string>>
-  const readme = await Bun.file('README.md').text()
+  const reasons = await Bun.file('.github/CONTRIBUTING.md').text()
   const all = { ...manifest.dependencies, ...manifest.devDependencies }
   expect(Object.entries(all).filter(([, version]) => !/^(?:npm:[\w@/-]+@)?\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version))).toEqual([])
-  expect(Object.keys(manifest.dependencies).filter((name) => !readme.includes(`\`${name}\``))).toEqual([])
+  expect(Object.keys(manifest.dependencies).filter((name) => !reasons.includes(`\`${name}\``))).toEqual([])
 })

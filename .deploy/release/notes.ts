@@ -13,7 +13,7 @@ export function notesOf({ repository, version, commit }: About, history: History
   const from = `https://github.com/${repository}/releases/download/v${version}`
   const archives = TARGETS.map((target) => `| ${target.name} | [${archiveOf(target)}](${from}/${archiveOf(target)}) |`)
   return `${[
-    `Tollgate ${version}, commit ${commit}. [README](https://github.com/${repository}/blob/v${version}/README.md#install) says how it is installed, checked, upgraded and taken back.`,
+    `Tollgate ${version}, commit ${commit}. [Install](https://github.com/${repository}/blob/v${version}/src/docs/operate/install.md) says how it is installed, checked, upgraded and taken back.`,
     '',
     '| for | |',
     '|---|---|',

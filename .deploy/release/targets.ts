@@ -1,4 +1,4 @@
-/** What a release is made for: binaries by system, processor and C library, and the image. Workflow, README and Containerfile are held against it by test/release.test.ts. */
+/** What a release is made for: binaries by system, processor and C library, and the image. Workflow, install.md and Containerfile are held against it by test/release.test.ts. */
 
 /** As Docker names them. */
 export type Platform = 'linux/amd64' | 'linux/arm64'

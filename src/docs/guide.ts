@@ -19,6 +19,7 @@ import quickStart from './guide/quick-start.md' with { type: 'text' }
 import statements from './guide/statements.md' with { type: 'text' }
 import streaming from './guide/streaming.md' with { type: 'text' }
 import { codeInCell, openingOf } from './markdown.ts'
+import { API_REFERENCE, type Book, type Page } from './page.ts'
 
 /** What differs between installations. A reload makes new ones. */
 export type Facts = Readonly<{
@@ -29,8 +30,6 @@ export type Facts = Readonly<{
   catalog: Catalog
   limits: Limits
 }>
-
-export type GuidePage = Readonly<{ path: string; markdownPath: string; title: string; lede: string; markdown: string }>
 
 /** In reading order; the first is `/docs` itself. */
 export const GUIDE_SOURCES: readonly Readonly<{ name: string; source: string }>[] = [
@@ -46,9 +45,17 @@ export const GUIDE_SOURCES: readonly Readonly<{ name: string; source: string }>[
   { name: 'limits', source: limits },
 ]
 
-export const API_REFERENCE = { path: '/docs/api', title: 'API reference' } as const
+export const GUIDE: Book = {
+  name: 'Guide',
+  home: '/docs',
+  after: [API_REFERENCE],
+  files: [
+    { path: '/llms.txt', title: 'llms.txt' },
+    { path: '/openapi.json', title: 'openapi.json' },
+  ],
+}
 
-export function guideOf(facts: Facts): readonly GuidePage[] {
+export function guideOf(facts: Facts): readonly Page[] {
   const values = valuesOf(facts)
   return GUIDE_SOURCES.map(({ name, source }, index) => {
     const markdown = fill(source, values)
@@ -57,7 +64,7 @@ export function guideOf(facts: Facts): readonly GuidePage[] {
 }
 
 /** `/llms.txt`: what there is to read and where, in one page. */
-export function llmsTextOf(pages: readonly GuidePage[], baseUrl: string): string {
+export function llmsTextOf(pages: readonly Page[], baseUrl: string): string {
   const lines = pages.map(({ title, markdownPath, lede }) => `- [${title}](${baseUrl}${markdownPath}): ${lede}`)
   return `# Tollgate
 

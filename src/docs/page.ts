@@ -1,57 +1,75 @@
 /**
- * The frame of a page: menu, content, what is on the page, the way on. No script, no style attribute: the strictest policy holds. Everything that is not
- * rendered Markdown is escaped here.
+ * The frame of a page, of the guide and of the operator's pages alike: menu, content, sections, links to the previous and the next page. It has no script and
+ * no style attribute, so the strictest policy holds. Everything that is not rendered Markdown is escaped here.
  */
 
 import icon from '../web/icon.svg' with { type: 'text' }
-import { API_REFERENCE, type GuidePage } from './guide.ts'
 import { escapeHtml, type Heading, renderMarkdown } from './markdown.ts'
 
 type Link = Readonly<{ path: string; title: string }>
 
+/** `lede`: the paragraph under the title. */
+export type Page = Readonly<{ path: string; markdownPath: string; title: string; lede: string; markdown: string }>
+
+/** What the pages of one folder share. */
+export type Book = Readonly<{
+  name: string
+  /** The path of the first page. */
+  home: string
+  /** The menu's links that follow the pages. */
+  after: readonly Link[]
+  /** Files for programs, named under each page. */
+  files: readonly Link[]
+}>
+
 export type Frame = Readonly<{
-  pages: readonly GuidePage[]
+  book: Book
+  pages: readonly Page[]
   /** With what makes a change of it a new address. */
   stylesheet: string
 }>
 
-/** A page of the guide as a document. */
-export function pageHtml(page: GuidePage, { pages, stylesheet }: Frame): string {
+/** A page of a book as a document. */
+export function pageHtml(page: Page, { book, pages, stylesheet }: Frame): string {
   const { html, headings } = renderMarkdown(page.markdown)
   const index = pages.indexOf(page)
-  const links = [...pages, API_REFERENCE]
+  const links = [...pages, ...book.after]
   const next = links[index + 1]
+  const files = [{ path: page.markdownPath, title: 'this page as Markdown' }, ...book.files]
   const article = `${withLede(html)}<footer class="after">
 <nav class="turn" aria-label="Next and previous page">${turnTo(links[index - 1], 'Previous', 'prev')}${turnTo(next, 'Next', 'next')}</nav>
-<p>For programs: <a href="${page.markdownPath}">this page as Markdown</a>, <a href="/llms.txt">llms.txt</a>, <a href="/openapi.json">openapi.json</a></p>
+<p>For programs: ${files.map(({ path, title }) => `<a href="${path}">${escapeHtml(title)}</a>`).join(', ')}</p>
 </footer>`
-  return documentHtml({ title: page.title, lede: page.lede, path: page.path, links, headings, article, stylesheet })
+  return documentHtml({ book, title: page.title, lede: page.lede, path: page.path, links, headings, article, stylesheet })
 }
+
+export const API_REFERENCE = { path: '/docs/api', title: 'API reference' } as const
 
 /** The API reference, which stands after the guide. `article` is HTML. */
 export function referenceHtml(
   { article, headings }: Readonly<{ article: string; headings: readonly Heading[] }>,
-  { pages, stylesheet }: Frame,
+  { book, pages, stylesheet }: Frame,
 ): string {
-  const links = [...pages, API_REFERENCE]
+  const links = [...pages, ...book.after]
   const lede = 'Every endpoint with its fields, examples and errors.'
   const after = `<footer class="after">
 <nav class="turn" aria-label="Previous page">${turnTo(pages.at(-1), 'Previous', 'prev')}</nav>
 <p>For programs: <a href="/openapi.json">openapi.json</a>, <a href="/llms.txt">llms.txt</a></p>
 </footer>`
   const top = `<h1>${API_REFERENCE.title}</h1>\n<p class="lede">${lede}</p>\n`
-  return documentHtml({ ...API_REFERENCE, lede, links, headings, article: `${top}${article}${after}`, stylesheet })
+  return documentHtml({ ...API_REFERENCE, book, lede, links, headings, article: `${top}${article}${after}`, stylesheet })
 }
 
 /** What a path without a page shows. */
-export function missingHtml({ pages, stylesheet }: Frame): string {
-  const links = [...pages, API_REFERENCE]
+export function missingHtml({ book, pages, stylesheet }: Frame): string {
+  const links = [...pages, ...book.after]
   const list = links.map(({ path, title }) => `<li><a href="${path}">${escapeHtml(title)}</a></li>`).join('')
-  const article = `<h1>Page not found</h1><p class="lede">There is nothing at this address. The guide has these pages:</p><ul>${list}</ul>`
-  return documentHtml({ title: 'Page not found', lede: '', path: '', links, headings: [], article, stylesheet })
+  const article = `<h1>Page not found</h1><p class="lede">There is nothing at this address. These are the pages:</p><ul>${list}</ul>`
+  return documentHtml({ book, title: 'Page not found', lede: '', path: '', links, headings: [], article, stylesheet })
 }
 
 type Parts = Readonly<{
+  book: Book
   title: string
   lede: string
   path: string
@@ -61,7 +79,7 @@ type Parts = Readonly<{
   stylesheet: string
 }>
 
-function documentHtml({ title, lede, path, links, headings, article, stylesheet }: Parts): string {
+function documentHtml({ book, title, lede, path, links, headings, article, stylesheet }: Parts): string {
   const menu = menuHtml(links, path)
   const sections = headings.filter(({ level }) => level === 2)
   const contents = sections.map(({ id, text }) => `<li><a href="#${id}">${escapeHtml(text)}</a></li>`).join('')
@@ -78,11 +96,11 @@ ${lede === '' ? '' : `<meta name="description" content="${escapeHtml(lede)}">\n`
 <body>
 <a class="skip" href="#content">Skip to content</a>
 <header class="top">
-<a class="brand" href="/docs">${icon.trim()}<span>Tollgate</span></a>
-<details class="menu"><summary>Menu</summary><nav aria-label="Guide, short menu">${menu}</nav></details>
+<a class="brand" href="${book.home}">${icon.trim()}<span>Tollgate</span></a>
+<details class="menu"><summary>Menu</summary><nav aria-label="${book.name}, short menu">${menu}</nav></details>
 </header>
 <div class="columns">
-<nav class="side" aria-label="Guide">${menu}</nav>
+<nav class="side" aria-label="${book.name}">${menu}</nav>
 <main id="content" tabindex="-1"><article>${article}</article></main>
 ${contents === '' ? '' : `<nav class="contents" aria-labelledby="contents"><p id="contents">On this page</p><ul>${contents}</ul></nav>`}
 </div>

@@ -4,36 +4,22 @@
  */
 
 import type { AnyElysia } from 'elysia'
-import { API_REFERENCE, type Facts, type GuidePage, guideOf, llmsTextOf } from '../docs/guide.ts'
-import { type Frame, missingHtml, pageHtml, referenceHtml } from '../docs/page.ts'
-import base from '../web/base.css' with { type: 'text' }
-import icon from '../web/icon.svg' with { type: 'text' }
-import guide from '../web/style.css' with { type: 'text' }
+import { type Facts, GUIDE, guideOf, llmsTextOf } from '../docs/guide.ts'
+import { API_REFERENCE, type Frame, missingHtml, type Page, pageHtml, referenceHtml } from '../docs/page.ts'
 import type { World } from '../world.ts'
+import { HTML, STYLESHEET_ADDRESS, TEXT } from './docs-look.ts'
 import { openApiDocument } from './openapi/document.ts'
 import { referenceOf } from './openapi/reference.ts'
-import { digestOf, makeStatic, type StaticContent } from './static-answer.ts'
-
-const HTML = 'text/html; charset=utf-8'
-/** Browsers show it, where they would download `text/markdown`. */
-const TEXT = 'text/plain; charset=utf-8'
+import { makeStatic, type StaticContent } from './static-answer.ts'
 
 const JSON_TYPE = 'application/json'
 const API_DOCUMENT = '/openapi.json'
-
-const css = `${base}\n${guide}`
-const CSS = { text: css, type: 'text/css; charset=utf-8' }
-const STYLESHEET = makeStatic({ ...CSS, caching: 'immutable' })
-/** For an address that another version's page names: not to be kept under it. */
-const OTHER_STYLESHEET = makeStatic({ ...CSS, caching: 'revalidate' })
-const STYLESHEET_ADDRESS = `/docs/style.css?v=${digestOf(css)}`
-const ICON = makeStatic({ text: icon, type: 'image/svg+xml', caching: 'revalidate' })
 
 export class Shelf {
   readonly #world: World
   readonly #app: AnyElysia
   #facts: Facts | undefined
-  #frame: Frame = { pages: [], stylesheet: STYLESHEET_ADDRESS }
+  #frame: Frame = { book: GUIDE, pages: [], stylesheet: STYLESHEET_ADDRESS }
   #missing: StaticContent | undefined
   readonly #made = new Map<string, StaticContent>()
 
@@ -50,15 +36,6 @@ export class Shelf {
     const content = this.#make(path, facts)
     if (content !== undefined) this.#made.set(path, content)
     return content
-  }
-
-  /** Under the address that a page names it is kept for ever. */
-  stylesheet(url: string): StaticContent {
-    return url.endsWith(STYLESHEET_ADDRESS) ? STYLESHEET : OTHER_STYLESHEET
-  }
-
-  icon(): StaticContent {
-    return ICON
   }
 
   missing(): StaticContent {
@@ -92,7 +69,7 @@ export class Shelf {
     return page && makeStatic(this.#contentOf(page, path))
   }
 
-  #contentOf(page: GuidePage, path: string): Parameters<typeof makeStatic>[0] {
+  #contentOf(page: Page, path: string): Parameters<typeof makeStatic>[0] {
     return path === page.markdownPath
       ? { text: page.markdown, type: TEXT, caching: 'revalidate' }
       : { text: pageHtml(page, this.#frame), type: HTML, caching: 'revalidate' }

@@ -17,6 +17,7 @@ export function docsRoutes(world: World, described: () => AnyElysia) {
     loading ??= import('./docs-shelf.ts').then((module) => new module.Shelf(world, described()))
     return loading
   }
+  const look = () => import('./docs-look.ts')
   const answer = (request: Request, content: StaticContent, status?: number): Response => {
     const id = world.requestId()
     const headers = answerHeaders(id, world.corsOrigins(), request.headers.get('origin'))
@@ -36,8 +37,8 @@ export function docsRoutes(world: World, described: () => AnyElysia) {
     .get('/docs/*', answerPage)
     .get('/llms.txt', answerPage)
     .get('/openapi.json', answerPage)
-    .get('/docs/style.css', async ({ request }) => answer(request, (await load()).stylesheet(request.url)))
-    .get('/docs/icon.svg', async ({ request }) => answer(request, (await load()).icon()))
+    .get('/docs/style.css', async ({ request }) => answer(request, (await look()).stylesheetAt(request.url)))
+    .get('/docs/icon.svg', async ({ request }) => answer(request, (await look()).ICON))
 }
 
 /** Addresses that people try. */

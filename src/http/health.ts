@@ -7,6 +7,7 @@ import { Elysia, type Static, t } from 'elysia'
 import type { World } from '../world.ts'
 import { absoluteUrl } from './absolute-url.ts'
 import { answerJson } from './answers.ts'
+import { operateRoutes } from './operate-docs.ts'
 import { refusals } from './refusals.ts'
 
 const LIVE = t.Object({ status: t.Literal('ok') }, { title: 'Live', description: 'All is well' })
@@ -57,6 +58,7 @@ export const operatorApp = (world: World) =>
     .use(absoluteUrl())
     .use(refusals(world))
     .use(publicHealth(world))
+    .use(operateRoutes(world))
     .get('/metrics', async () => new Response(await world.metrics.render(), { headers: { 'content-type': world.metrics.contentType } }))
 
 function readiness(world: World): 'ok' | NotReady {

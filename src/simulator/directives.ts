@@ -1,5 +1,5 @@
 /**
- * The language in which a prompt commands the simulator: `[sim word word=value …]`. This file holds the list for the README and the grammar; what the words
+ * The language in which a prompt commands the simulator: `[sim word word=value …]`. This file holds the list that `[sim help]` and `docs/operate/simulator.md` show and the grammar; what the words
  * do is in `instructions.ts`. A value is a bare word, a JSON string, object or array; `say` takes everything up to the bracket.
  */
 

@@ -48,7 +48,7 @@ const BALANCERS: Readonly<Record<string, Balancer>> = {
     argv: (conf) => ['run', '--adapter', 'caddyfile', '--config', conf],
   },
 }
-/** Caddy 2.6 cuts a stream of a thousand while nodes are restarted, for a reason that is not known; README says so. */
+/** Caddy 2.6 cuts a stream of a thousand while nodes are restarted, for a reason that is not known; docs/operate/proxies.md says so. */
 const LOST_SHARE_MAX: Readonly<Record<string, number>> = { caddy: 0.01 }
 const installed = Object.entries(BALANCERS).filter(([name]) => Bun.which(name) !== null)
 for (const name of Object.keys(BALANCERS)) if (Bun.which(name) === null) console.warn(`${name} is not here: nothing is restarted behind it`)

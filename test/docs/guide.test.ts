@@ -8,9 +8,9 @@ import fc from 'fast-check'
 import { LIMITS } from '../../src/core/limits.ts'
 import { picos } from '../../src/core/money.ts'
 import { REFUSALS } from '../../src/core/refusal.ts'
-import { API_REFERENCE, type Facts, GUIDE_SOURCES, guideOf, llmsTextOf } from '../../src/docs/guide.ts'
+import { type Facts, GUIDE, GUIDE_SOURCES, guideOf, llmsTextOf } from '../../src/docs/guide.ts'
 import { codeInCell, renderMarkdown } from '../../src/docs/markdown.ts'
-import { pageHtml } from '../../src/docs/page.ts'
+import { API_REFERENCE, pageHtml } from '../../src/docs/page.ts'
 import { makeTestCatalog, makeTestModel } from '../support/world.ts'
 
 const FACTS: Facts = {
@@ -20,7 +20,7 @@ const FACTS: Facts = {
   limits: LIMITS,
 }
 const pages = guideOf(FACTS)
-const frame = { pages, stylesheet: '/docs/style.css' }
+const frame = { book: GUIDE, pages, stylesheet: '/docs/style.css' }
 const htmlOf = (path: string, facts: Facts = FACTS): string => {
   const all = guideOf(facts)
   const page = all.find((one) => one.path === path)

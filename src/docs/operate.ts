@@ -1,0 +1,80 @@
+/**
+ * The pages for people who run a gateway, in reading order. Their sources link to each other and to the guide by file name, so that they can be read in a
+ * repository as well; here the links become addresses. Rules: requests.md "Documents".
+ */
+
+import { openingOf } from './markdown.ts'
+import commands from './operate/commands.md' with { type: 'text' }
+import highAvailability from './operate/high-availability.md' with { type: 'text' }
+import install from './operate/install.md' with { type: 'text' }
+import metrics from './operate/metrics.md' with { type: 'text' }
+import money from './operate/money.md' with { type: 'text' }
+import nodes from './operate/nodes.md' with { type: 'text' }
+import people from './operate/people.md' with { type: 'text' }
+import pool from './operate/pool.md' with { type: 'text' }
+import proxies from './operate/proxies.md' with { type: 'text' }
+import running from './operate/running.md' with { type: 'text' }
+import settings from './operate/settings.md' with { type: 'text' }
+import simulator from './operate/simulator.md' with { type: 'text' }
+import storage from './operate/storage.md' with { type: 'text' }
+import type { Book, Page } from './page.ts'
+
+const HOME = '/docs/operate'
+
+/** The first is `/docs/operate` itself. */
+export const OPERATE_SOURCES: readonly Readonly<{ name: string; source: string }>[] = [
+  { name: 'install', source: install },
+  { name: 'settings', source: settings },
+  { name: 'commands', source: commands },
+  { name: 'running', source: running },
+  { name: 'metrics', source: metrics },
+  { name: 'storage', source: storage },
+  { name: 'money', source: money },
+  { name: 'people', source: people },
+  { name: 'proxies', source: proxies },
+  { name: 'pool', source: pool },
+  { name: 'nodes', source: nodes },
+  { name: 'high-availability', source: highAvailability },
+  { name: 'simulator', source: simulator },
+]
+
+export const OPERATE: Book = { name: 'Operate', home: HOME, after: [], files: [] }
+
+/** `guideUrl`: the address under which customers find the guide, without `/docs`. The last page holds all others, for a search within one page. */
+export function operatePagesOf(guideUrl: string): readonly Page[] {
+  const pages = OPERATE_SOURCES.map(({ name, source }) => pageOf(name, withAddresses(source, guideUrl)))
+  return [...pages, pageOf('all', ALL_ON_ONE + pages.map(({ markdown }) => oneLevelDown(markdown)).join('\n'))]
+}
+
+const pageOf = (name: string, markdown: string): Page => ({
+  path: addressOf(name),
+  markdownPath: `${HOME}/${name}.md`,
+  ...openingOf(markdown),
+  markdown,
+})
+
+const ALL_ON_ONE = `# All on one page
+
+Every page about operating the gateway, one after the other, for the search of a browser.
+
+`
+
+const addressOf = (name: string): string => (name === OPERATE_SOURCES[0]?.name ? HOME : `${HOME}/${name}`)
+
+/** A link to a file of this folder, or of the guide's beside it. */
+const LINK = /\]\((\.\.\/guide\/)?([a-z-]+)\.md(#[a-z0-9-]+)?\)/g
+
+const withAddresses = (source: string, guideUrl: string): string =>
+  source.replaceAll(LINK, (_, guide: string | undefined, name: string, anchor = '') => {
+    if (guide === undefined) return `](${addressOf(name)}${anchor})`
+    return `](${guideUrl}/docs${name === 'quick-start' ? '' : `/${name}`}${anchor})`
+  })
+
+const CODE_BLOCK = /(^```[\s\S]*?^```$)/m
+
+/** Every heading becomes one of the next level; a comment in a code block is no heading. */
+const oneLevelDown = (markdown: string): string =>
+  markdown
+    .split(CODE_BLOCK)
+    .map((part) => (part.startsWith('```') ? part : part.replaceAll(/^#/gm, '##')))
+    .join('')
