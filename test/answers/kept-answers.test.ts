@@ -11,6 +11,7 @@ import { sealingKeyOf } from '../../src/answers/sealing.ts'
 import type { FromAnswersThread, ToAnswersThread } from '../../src/answers/task.ts'
 import type { AnswerToKeep } from '../../src/answers/waiting-answers.ts'
 import { startAnswersThread } from '../support/answers-thread.ts'
+import { until } from '../support/until.ts'
 
 const MIB = 1024 * 1024
 const KEY = sealingKeyOf('sk-a')
@@ -68,11 +69,10 @@ test('keeping comes back at once, whatever the size, and an account that is too 
     Array.from({ length: 3 }, () => ({ kind: 'lost', problem: 'answers come faster than they are written', answers: 1 })),
   )
   const found = async (id: string): Promise<boolean> => typeof (await kept.find(KEY, id)) !== 'string'
-  const deadline = performance.now() + 10_000
-  while (!(await found('b')) && performance.now() < deadline) await Bun.sleep(5)
+  await until(() => found('b'))
   expect([await found('a0'), await found('a1'), await found('a2'), await found('b')]).toEqual([true, true, false, true])
   kept.keep(answer('later', [large]))
-  while (!(await found('later')) && performance.now() < deadline) await Bun.sleep(5)
+  await until(() => found('later'))
   expect(news).toHaveLength(3)
 })
 

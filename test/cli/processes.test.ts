@@ -10,6 +10,7 @@ import { configOfPart, partsProblem, readPart, textOfPart } from '../../src/cli/
 import { Processes } from '../../src/cli/processes.ts'
 import type { Config } from '../../src/config/config.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import { until } from '../support/until.ts'
 import { Workplace } from './run.ts'
 
 const PROGRAM = join(import.meta.dir, '../support/part-process.ts')
@@ -46,11 +47,6 @@ const began = (count: number, delays = DELAYS, endMs = 60_000, silentMs = 60_000
 
 const noted = (): readonly string[] => readFileSync(notes, 'utf8').trim().split('\n')
 const count = (words: string): number => noted().filter((line) => line.endsWith(words)).length
-
-async function until(isSo: () => boolean | Promise<boolean>, limitMs = 10_000): Promise<void> {
-  for (const end = performance.now() + limitMs; !(await isSo()); await Bun.sleep(10))
-    if (performance.now() > end) throw new Error(`waited in vain; ${noted().join(', ')}`)
-}
 
 /** Who answers on the port: number and pid. */
 async function answering(): Promise<ReadonlySet<string>> {
@@ -117,7 +113,7 @@ test('one that hangs while it begins is killed and begun anew, and one that take
   writeFileSync(`${notes}.slow-2`, '')
   const processes = began(3, DELAYS, 60_000, 3_000)
   const ended = processes.run()
-  await until(() => url !== undefined, 60_000)
+  await until(() => url !== undefined)
   expect([...noted()].sort()).toEqual(['1 began', '1 began', '2 began', '3 began', '3 began'])
   const hung = notices.filter(({ text }) => text.includes('hangs'))
   expect(hung).toEqual(

@@ -16,7 +16,7 @@ import { type AnsweredGateway, MESSAGE, startAnsweredGateway } from '../support/
 import { nativeMessage, type Script } from '../support/fake-upstream.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { connectRaw } from '../support/raw-client.ts'
-import { until } from '../support/until.ts'
+import { until, untilStill } from '../support/until.ts'
 
 const MIB = 1024 * 1024
 
@@ -300,8 +300,8 @@ describe('in a process of 640 MiB, whose pool is 160 MiB and a share 40 MiB', ()
   }
 
   async function settled(bytesMin: number): Promise<void> {
-    for (let waits = 0; small.bodies.bytes < bytesMin && waits < 500; waits++) await Bun.sleep(10)
-    await Bun.sleep(50)
+    await until(() => small.bodies.bytes >= bytesMin, `${bytesMin} bytes of bodies`)
+    await untilStill(() => small.bodies.bytes)
   }
 
   test('slow uploads of a key without funds take nothing from another’s, nor from those of a third, and none where money is needed', async () => {
@@ -347,8 +347,7 @@ describe('in a process of 640 MiB, whose pool is 160 MiB and a share 40 MiB', ()
   }
 
   async function emptied(): Promise<void> {
-    for (let waits = 0; small.bodies.bytes > 0 && waits < 500; waits++) await Bun.sleep(10)
-    expect(small.bodies.bytes).toBe(0)
+    await until(() => small.bodies.bytes === 0, 'the bodies to be let go')
   }
 })
 

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { type AnsweredGateway, startAnsweredGateway } from '../support/answered-gateway.ts'
 import { MODEL_ID, UPSTREAM_API_KEY } from '../support/gateway.ts'
+import { startWatch } from '../support/until.ts'
 
 const PATHS = ['/v1/messages', '/v1/chat/completions', '/v1/responses', '/v1/messages/count_tokens']
 const NATIVE = { model: MODEL_ID, max_tokens: 8, messages: [{ role: 'user', content: 'Hi' }] }
@@ -121,10 +122,10 @@ test('nesting and separators bombs are 400 at once, and others are served meanwh
     ],
   ]
   for (const [name, body, expected] of bombs) {
-    const startedAt = performance.now()
+    using watch = startWatch()
     const [{ status, message }, alive] = await Promise.all([messages(body), fetch(`${gateway.url}/livez`)])
     expect([name, status, message, alive.status]).toEqual([name, 400, expected, 200])
-    expect(performance.now() - startedAt).toBeLessThan(PROMPT_MS)
+    expect(watch.ms()).toBeLessThan(PROMPT_MS)
   }
   expectUntouched()
 })
@@ -163,12 +164,12 @@ test('bombs of every encoding are 413, before they are inflated past the limit',
     ['zstd', zstdCompressSync(plain)],
   ]
   for (const [encoding, body] of bombs) {
-    const startedAt = performance.now()
+    using watch = startWatch()
     expect([encoding, await messages(body, { 'content-encoding': encoding })]).toEqual([
       encoding,
       { status: 413, message: 'request body exceeds size limit' },
     ])
-    expect(performance.now() - startedAt).toBeLessThan(PROMPT_MS)
+    expect(watch.ms()).toBeLessThan(PROMPT_MS)
   }
   expectUntouched()
 }, 60_000)

@@ -23,7 +23,7 @@ import {
   sha256,
   usd,
 } from '../support/ledger.ts'
-import { until } from '../support/until.ts'
+import { startWatch, until } from '../support/until.ts'
 
 const RETRY_MS = 200
 
@@ -73,12 +73,13 @@ test('without space writes are unavailable within the bound, reads go on, and wh
   limitPages(machine, Number(pages))
   const ids = Array.from({ length: 200 }, (_, n) => `req_${n}`)
   const began = performance.now()
+  using watch = startWatch()
   const answers = ask(...ids.map((id) => settleTask(id, { input: 1 })))
   const read = await ask({ kind: 'findKey', secretHash: sha256('key_a') })
   expect(read).toMatchObject([{ state: { balancePicos: usd('10'), spentPicos: ZERO } }])
   expect(new Set(await answers)).toEqual(new Set(['unavailable']))
   expect(performance.now() - began).toBeGreaterThan(RETRY_MS - 50)
-  expect(performance.now() - began).toBeLessThan(RETRY_MS * 5)
+  expect(watch.ms()).toBeLessThan(RETRY_MS * 5)
   expect(told.at(-1)).toMatchObject({ isWritable: false, faults: [{ problem: expect.stringContaining('SQLITE_FULL') }] })
   expect(machine.differences()).toEqual([])
   expect(machine.db.query('SELECT count(*) AS n FROM receipts').get()).toEqual({ n: 0n })

@@ -9,6 +9,7 @@ import type { HoldAnswer } from '../../src/ledger/ledger.ts'
 import type { Answers, LeaseAnswer, Task } from '../../src/ledger/task.ts'
 import { LeaseModel } from './../support/lease-model.ts'
 import { holdRequest, settlement } from '../support/ledger.ts'
+import { until } from '../support/until.ts'
 
 const LANE = 1
 const OTHER = 2
@@ -305,10 +306,9 @@ test('what lies idle goes back by itself, what a small balance leaves at once, a
   expect([idle, small, last].flatMap(({ state }) => state.bugs)).toEqual([])
 })
 
-/** Nothing is leased any more; a busy machine takes its time. */
+/** Nothing is leased any more. */
 async function untilGivenBack(model: ReturnType<typeof makeNode>['model']): Promise<void> {
-  const endMs = performance.now() + 5_000
   const amounts = () => model.leasesOf('account', 1)
-  while (amounts()[0]?.amount !== 0n && performance.now() < endMs) await Bun.sleep(1)
+  await until(() => amounts()[0]?.amount === 0n)
   expect(amounts()).toEqual([{ lane: LANE, amount: 0n }])
 }

@@ -11,6 +11,7 @@ import type { RelayParts } from '../../src/relay/admitted.ts'
 import { remember } from '../../src/relay/remembering.ts'
 import { MODEL_ID, startTestGateway } from '../support/gateway.ts'
 import { ACT, openTestLedger } from '../support/ledger.ts'
+import { until } from '../support/until.ts'
 import { makeTestWorld } from '../support/world.ts'
 
 const HERE = /^test\/relay\/bug-alarms\.test\.ts:\d+:\d+/
@@ -87,7 +88,7 @@ test('a ledger thread that dies of a bug says where before another takes its pla
     },
   })
   workers[0]?.postMessage({ kind: 'tasks', tasks: { canary: 'canary' } })
-  for (let waitedMs = 0; told.length < 2 && waitedMs < 5_000; waitedMs += 5) await Bun.sleep(5)
+  await until(() => told.length >= 2)
   const [died, again] = told
   expect([died?.problem, again?.problem]).toEqual(['ledger thread: it failed by a bug', 'ledger thread: it ended; starting another'])
   expect(describeBug(died?.bug)).toMatchObject({ error: 'TypeError', at: expect.stringMatching(/^src\/ledger\/thread\.ts:\d/) })

@@ -75,3 +75,12 @@ export async function undisturbed<Result>(gapMsMax: number, run: () => Promise<R
     if (watch.longestGapMs() <= gapMsMax || attempt === RUNS_MAX) return result
   }
 }
+
+/** Processor time of this process from now on, for what runs in one piece: time that others take from the machine is not in it. */
+export function startProcessorWatch(): () => number {
+  const from = process.cpuUsage()
+  return () => {
+    const { user, system } = process.cpuUsage(from)
+    return (user + system) / 1_000
+  }
+}

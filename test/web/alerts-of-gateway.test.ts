@@ -8,6 +8,7 @@ import { usd } from '../support/ledger.ts'
 import { PeopleWorld } from '../support/people.ts'
 import { peopleOnPostgres } from '../support/people-place.ts'
 import { postgresSuite, postgresTest } from '../support/postgres.ts'
+import { until } from '../support/until.ts'
 import { makeTestWorld } from '../support/world.ts'
 
 let people: PeopleWorld | undefined
@@ -67,7 +68,7 @@ postgresSuite('on Postgres', () => {
     alerts = alertsOfGateway({ world: gateway, config, people: () => world.people, mailer: undefined })
     alerts.begin()
     const attempts = async () => (await world.people.db.get<{ attempts: number }>('SELECT attempts FROM deliveries'))?.attempts
-    for (let look = 0; look < 200 && (await attempts()) === 0; look++) await Bun.sleep(50)
+    await until(async () => (await attempts()) !== 0)
     expect(await attempts()).toBe(1)
   })
 })

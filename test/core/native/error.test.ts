@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'bun:test'
 import { errorOfBody, type NativeError } from '../../../src/core/native/error.ts'
 import { refusalOfErrorEvent, refusalOfInvalidRequest } from '../../../src/core/native/error-refusal.ts'
+import { startProcessorWatch } from '../../support/until.ts'
 
 const MODEL = { id: 'stella-2', upstreamModel: 'vendor-large-20260301' }
 const errorOf = (error: Partial<NativeError>): NativeError => ({
@@ -121,10 +122,10 @@ describe('a 400 of the upstream', () => {
   })
 
   test('a text without end is cut before it is searched', () => {
-    const start = performance.now()
+    const spentMs = startProcessorWatch()
     for (const piece of ['a.', 'a-', '`', "'", 'sk-', '1.', 'x://', 'req_'])
       expect(shown(piece.repeat(2_000_000)).length).toBeLessThanOrEqual(50_000)
-    expect(performance.now() - start).toBeLessThan(3_000)
+    expect(spentMs()).toBeLessThan(3_000)
   })
 })
 

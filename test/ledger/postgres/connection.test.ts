@@ -333,7 +333,7 @@ describe('failures', () => {
     process.kill(pid, 'SIGSTOP')
     const began = performance.now()
     expect(kinds(failureOf(() => add(db, 1)))).toEqual(['08006', '', true, false, true])
-    expect(performance.now() - began).toBeLessThan(4_000)
+    expect(performance.now() - began).toBeLessThan(30_000)
     add(db, 2)
     process.kill(pid, 'SIGCONT')
     expect(db.query('SELECT count(*) AS c FROM a WHERE n = 2').get() as unknown).toEqual({ c: 1n })

@@ -236,7 +236,7 @@ postgresTest('a gateway that was fenced while a request ran ends it well, and it
   const boots = () => Number(machine.db.query<{ n: bigint }, []>('SELECT count(*) AS n FROM boots').get()?.n)
   const before = boots()
   fenceAll(machine.db)
-  for (let n = 0; n < 500 && (boots() === before || !ledger.isWritable()); n++) await Bun.sleep(20)
+  await until(() => boots() > before && ledger.isWritable(), 'the ledger to go on as a new boot')
   expect(await ledger.settle(settlement('r1', USED))).not.toBe('unavailable')
   await ledger.close()
   expect(receiptOf(machine, 'r1')).toEqual({ cost: 0n, waived: COST, outcome: 'recovered' })

@@ -9,6 +9,7 @@ import fc from 'fast-check'
 import type { Forgotten } from '../../../../src/core/format.ts'
 import { Refusal } from '../../../../src/core/refusal.ts'
 import { expectGolden } from '../../../support/golden.ts'
+import { startProcessorWatch } from '../../../support/until.ts'
 import { inOnePiece } from '../../../support/written.ts'
 import { nativeOf, read, readFine, refusalOf } from './calls.ts'
 
@@ -502,9 +503,9 @@ test('a history with thousands of calls to tools that were not declared is read 
   const many = Array.from({ length: 5_000 }, (_, index) => index)
   const tools = many.map((index) => ({ type: 'namespace', name: `n${index}`, tools: [{ type: 'function', name: `f${index}` }] }))
   const input = [user('go'), ...many.flatMap((index) => [call(`c${index}`, { name: `g${index}` }), output(`c${index}`)])]
-  const start = performance.now()
+  const spentMs = startProcessorWatch()
   expect((nativeOf({ tools, input })['tools'] as object[]).length).toBe(5_000)
-  expect(performance.now() - start).toBeLessThan(2_000)
+  expect(spentMs()).toBeLessThan(2_000)
 })
 
 test('no JSON body throws; it is a call or a refusal with status 400', () => {
