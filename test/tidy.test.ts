@@ -51,6 +51,34 @@ const NEIGHBOURS_ALLOWED = new Set([
   'main cli',
 ])
 
+/** The same inside `src/ledger`, where a file at its root is a room of its own. ledger.md "Rooms". */
+const LEDGER_FLOOR: Readonly<Record<string, number>> = {
+  ledger: 0,
+  operation: 0,
+  task: 0,
+  'debit-records': 0,
+  place: 0,
+  nodes: 0,
+  'migration-news': 0,
+  'shared-answers': 0,
+  'shared-limits': 0,
+  sql: 1,
+  chain: 2,
+  operations: 3,
+  reading: 3,
+  writing: 4,
+  admission: 4,
+  'open-options': 5,
+  sqlite: 6,
+  postgres: 6,
+  open: 7,
+  'open-for-reading': 7,
+  report: 7,
+  thread: 7,
+  restore: 7,
+  'copy-to-postgres': 7,
+}
+
 const BANNED: readonly { text: RegExp; instead: string; but?: string }[] = [
   { text: /\bTODO\b|\bFIXME\b|\bXXX\b/, instead: 'nothing: finish it or leave it out' },
   { text: /\.pipeThrough\((?!new DecompressionStream)/, instead: 'one stage: ClientStream around a Transcoder' },
@@ -99,6 +127,24 @@ test('imports point down the layers, and the edges do not know each other', asyn
       if (room === 'db' && !MAY_IMPORT_DB.has(folder)) wrong.push(`${path} imports ${target}`)
       const to = LAYER[room] ?? Number.POSITIVE_INFINITY
       if (to > from || (to === from && !NEIGHBOURS_ALLOWED.has(`${folder} ${room}`))) wrong.push(`${path} imports ${target}`)
+    }
+  }
+  expect(wrong).toEqual([])
+})
+
+const ledgerRoomOf = (path: string): string => path.split('/')[2]?.replace(/\.ts$/, '') ?? ''
+
+test('inside the ledger imports point down its rooms, and a room does not know one of its own floor', async () => {
+  const wrong: string[] = []
+  const isBetweenFiles = (path: string, target: string): boolean => [path, target].every((one) => one.split('/').length === 3)
+  for (const { path, folder, imports } of await sources()) {
+    if (folder !== 'ledger') continue
+    const from = LEDGER_FLOOR[ledgerRoomOf(path)]
+    if (from === undefined) wrong.push(`${path} is on no floor`)
+    for (const target of imports) {
+      if (roomOf(target) !== 'ledger' || ledgerRoomOf(target) === ledgerRoomOf(path) || from === undefined) continue
+      const to = LEDGER_FLOOR[ledgerRoomOf(target)] ?? Number.POSITIVE_INFINITY
+      if (to > from || (to === from && !isBetweenFiles(path, target))) wrong.push(`${path} imports ${target}`)
     }
   }
   expect(wrong).toEqual([])

@@ -1,7 +1,9 @@
 /** Where a ledger is: a file of this machine, or Postgres. Rules: ledger.md "Two stores". */
 
-import type { NodeIdentity } from './postgres/node.ts'
-import type { LockedFile } from './sqlite/lock.ts'
+import type { NodeIdentity } from './nodes.ts'
+
+/** A ledger's file that is locked for writing: device and inode, and a handle of it that stays open, in whichever thread. */
+export type LockedFile = Readonly<{ id: string; handle: number }>
 
 type SqlitePlace = Readonly<{ kind: 'sqlite'; path: string }>
 

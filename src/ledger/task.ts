@@ -7,10 +7,9 @@ import type { Picos } from '../core/money.ts'
 import type { Rates } from '../core/pricing.ts'
 import type { Attempt, IdempotentUse, KeyChange, Progress, Settlement } from './ledger.ts'
 import type { MigrationNews } from './migration-news.ts'
+import type { NodeIdentity } from './nodes.ts'
 import type { Act, Operation, OperationResult } from './operation.ts'
-import type { Place, WritablePlace } from './place.ts'
-import type { NodeIdentity } from './postgres/node.ts'
-import type { Finding, Question } from './reading/reports.ts'
+import type { WritablePlace } from './place.ts'
 
 export type PriceVersion = Readonly<{ modelId: string; rates: Rates }>
 
@@ -161,15 +160,13 @@ export type ToThread =
   | Readonly<{ kind: 'checkpoint'; path: string }>
   /** To a thread that does nothing else: reads the whole file at `path`. */
   | Readonly<{ kind: 'check'; path: string }>
-  /** To a thread that does nothing else: one question to the ledger. */
-  | Readonly<{ kind: 'read'; place: Place; question: Question }>
   /** The file was left open by an earlier run and has been found sound since. */
   | Readonly<{ kind: 'sound' }>
   /** The checkpoint that was due is over. */
   | Readonly<{ kind: 'checkpointed' }>
-  /** On Postgres: the process was fenced, and is a node again. */
+  /** Where nodes share the ledger: the process was fenced, and is a node again. */
   | Readonly<{ kind: 'node'; identity: NodeIdentity }>
-  /** On Postgres: what nodes that are gone left in flight is to be waived. */
+  /** Where nodes share the ledger: what nodes that are gone left in flight is to be waived. */
   | Readonly<{ kind: 'takeOver' }>
   | Readonly<{ kind: 'close' }>
 
@@ -189,7 +186,6 @@ export type FromThread =
   /** From the thread that was told to: it did, or could not. */
   | Readonly<{ kind: 'checkpointed' }>
   | Readonly<{ kind: 'checked'; damage: string | undefined }>
-  | Readonly<{ kind: 'found'; finding: Finding }>
   | Readonly<{ kind: 'closed' }>
 
 /** For the operator's log: a broken rule of the database, a failed commit, a thread that died. `bug`: what was thrown, where our code is to blame. `kind`: of a node that was lost. */

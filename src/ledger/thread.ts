@@ -8,9 +8,11 @@ import { parentPort } from 'node:worker_threads'
 import { damageIn } from '../../db/open.ts'
 import { type NumberedDebit, readDebits } from './debit-records.ts'
 import type { TellMigration } from './migration-news.ts'
+import { openForReading } from './open-for-reading.ts'
 import { placeText } from './place.ts'
 import { openStore as openPostgres } from './postgres/open-store.ts'
 import { ReadConnection } from './reading/read-connection.ts'
+import type { FromReader, ToReader } from './reading/reports.ts'
 import { CheckpointConnection } from './sqlite/checkpointer.ts'
 import { openStore as openFile } from './sqlite/open-store.ts'
 import type { FromThread, NumberedTask, Opened, OpenProblem, ToThread } from './task.ts'
@@ -22,11 +24,14 @@ import { takeOver } from './writing/take-over.ts'
 function run(): void {
   const port = parentPort
   if (port === null) throw new Error('the ledger thread runs in a Worker only')
-  const say = (message: FromThread): void => port.postMessage(message)
+  const say = (message: FromThread | FromReader): void => port.postMessage(message)
   let writing: Writing | undefined
   const checkpoints = new CheckpointConnection()
-  const reads = new ReadConnection(startWire, (fault) => say({ kind: 'fault', fault }))
-  const obey = (message: ToThread) => {
+  const reads = new ReadConnection(
+    (place) => openForReading({ ...place, startWire }, true),
+    (fault) => say({ kind: 'fault', fault }),
+  )
+  const obey = (message: ToThread | ToReader) => {
     switch (message.kind) {
       case 'open': {
         const opened = open(message, say)
@@ -64,7 +69,7 @@ function run(): void {
     process.exit(1)
   }
   process.on('uncaughtException', die)
-  port.on('message', (message: ToThread) => {
+  port.on('message', (message: ToThread | ToReader) => {
     try {
       obey(message)
     } catch (bug) {

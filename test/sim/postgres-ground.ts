@@ -5,9 +5,9 @@
 
 import { join } from 'node:path'
 import type { Ears, FromKeeper, Keeper } from '../../src/ledger/admission/keeper.ts'
+import type { NodeIdentity } from '../../src/ledger/nodes.ts'
 import type { WritablePlace } from '../../src/ledger/place.ts'
 import type { PostgresConnection } from '../../src/ledger/postgres/connection.ts'
-import type { NodeIdentity } from '../../src/ledger/postgres/node.ts'
 import { takeSpillPlaces } from '../../src/ledger/postgres/spill-places.ts'
 import { isStorageFailure } from '../../src/ledger/postgres/storage-failure.ts'
 import { PostgresStore } from '../../src/ledger/postgres/store.ts'

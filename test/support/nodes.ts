@@ -2,7 +2,8 @@
 
 import { SQL } from 'bun'
 import { openPostgres } from '../../db/postgres/open.ts'
-import { LedgerNode, type NodeIdentity, type NodeOptions } from '../../src/ledger/postgres/node.ts'
+import type { NodeIdentity } from '../../src/ledger/nodes.ts'
+import { LedgerNode, type NodeOptions } from '../../src/ledger/postgres/node.ts'
 import { Session } from '../../src/ledger/postgres/session.ts'
 import { postgres } from './postgres.ts'
 import { connectPostgres } from './postgres-connection.ts'

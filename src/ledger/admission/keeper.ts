@@ -1,6 +1,6 @@
 /** What a store needs beside the thread that writes, for as long as the ledger is open. Rules: ledger.md "Two stores". */
 
-import type { Message } from '../postgres/messages.ts'
+import type { NodeMessage } from '../nodes.ts'
 import type { Loss, ToThread } from '../task.ts'
 
 export interface Keeper {
@@ -27,7 +27,7 @@ export type FromKeeper = Extract<ToThread, { kind: 'sound' | 'checkpointed' | 'n
 
 /** What is heard of others that write the same ledger. */
 export type Ears = Readonly<{
-  onMessage(message: Message): void
+  onMessage(message: NodeMessage): void
   /** Anything may have been said that was not heard. */
   onMissed(): void
   /** Nothing is heard now: said again twice a second for as long as that lasts. */

@@ -58,7 +58,6 @@ export function enterThread(options: ThreadOptions, listener: ThreadListener): T
         return listener.onCheckpointDue()
       case 'checkpointed':
       case 'checked':
-      case 'found':
         return
       case 'fault':
         return onFault(message.fault)

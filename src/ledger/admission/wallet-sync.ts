@@ -4,8 +4,8 @@
  */
 
 import type { KeyChange } from '../ledger.ts'
+import type { NodeMessage } from '../nodes.ts'
 import type { OperationResult } from '../operation.ts'
-import type { Message } from '../postgres/messages.ts'
 import type { Answer, Answers, KeyState, Task } from '../task.ts'
 import type { Heard } from './pending-tasks.ts'
 import type { RequestEnds } from './request-ends.ts'
@@ -41,7 +41,7 @@ export class WalletSync {
   }
 
   /** Another node's word. What it changed is in the rows by now. */
-  hear(message: Exclude<Message, { kind: 'giveBack' }>): void {
+  hear(message: Exclude<NodeMessage, { kind: 'giveBack' }>): void {
     const { wallets, onChange } = this.#around
     if (message.kind === 'credit') {
       const keyId = wallets.keys.keyOfAccount(message.accountId)

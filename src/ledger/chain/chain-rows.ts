@@ -3,8 +3,8 @@
  * by their place. A thousand at a time, so that a ledger of any size needs the same memory. Rules: ledger.md "Chain".
  */
 
-import { anyOf, arrayText } from '../postgres/settle-call.ts'
 import type { Connection } from '../sql/connection.ts'
+import { anyOf, arrayText } from '../sql/listed.ts'
 import {
   type ChainPlace,
   type ChainRow,

@@ -3,8 +3,8 @@
  * is. Rules: requests.md "Repeated requests"; nodes.md "Take-over".
  */
 
+import type { NodeIdentity } from '../nodes.ts'
 import type { ClaimFound, Repeatable, SharedAnswer, SharedAnswers } from '../shared-answers.ts'
-import type { NodeIdentity } from './node.ts'
 import { type Session, SessionFailure } from './session.ts'
 
 export type PostgresAnswersOptions = Readonly<{

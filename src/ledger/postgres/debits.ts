@@ -4,14 +4,14 @@
  */
 
 import { ChainHeads } from '../chain/chain-heads.ts'
-import type { Connection } from '../sql/connection.ts'
+import type { NodeIdentity } from '../nodes.ts'
+import type { Connection, Value } from '../sql/connection.ts'
 import type { Numbers } from '../sql/numbers.ts'
 import type { Statements } from '../sql/statements.ts'
 import type { Calls, Mark } from '../task.ts'
 import type { Debits, Priced } from '../writing/debits.ts'
 import { GroupSums } from '../writing/group-sums.ts'
-import { attemptRow, countersOf, markRow, RECEIPT_COLUMNS, receiptRow, type Value } from '../writing/row-values.ts'
-import type { NodeIdentity } from './node.ts'
+import { attemptRow, countersOf, markRow, RECEIPT_COLUMNS, receiptRow } from '../writing/row-values.ts'
 import { columnTexts, INSERT_ATTEMPTS, PUT_MARKS, SETTLE } from './settle-call.ts'
 
 /** Thrown where a group that was to be one statement needs more: it is begun anew, as a transaction. Nothing was written. */

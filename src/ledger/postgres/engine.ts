@@ -4,6 +4,7 @@
  */
 
 import type { KeyChange } from '../ledger.ts'
+import type { NodeIdentity } from '../nodes.ts'
 import type { Operation } from '../operation.ts'
 import type { Connection } from '../sql/connection.ts'
 import type { Numbers } from '../sql/numbers.ts'
@@ -15,7 +16,6 @@ import { NeedsTransaction, PostgresDebits } from './debits.ts'
 import { HeldRows } from './held-rows.ts'
 import { moveLeases } from './leases.ts'
 import { CHANNEL, encodeMessage, messagesOf } from './messages.ts'
-import type { NodeIdentity } from './node.ts'
 import { RowLocks } from './row-locks.ts'
 import { describeFailure, faultOf, isConflict, isFenced, isHeld, isStorageFailure } from './storage-failure.ts'
 

@@ -4,14 +4,15 @@
  * was sent. Rules: nodes.md "What is heard".
  */
 
-import { CHANNEL, decodeMessage, type Message } from './messages.ts'
+import type { NodeMessage } from '../nodes.ts'
+import { CHANNEL, decodeMessage } from './messages.ts'
 import { Session, SessionFailure } from './session.ts'
 
 export type HearingOptions = Readonly<{
   url: string
   /** What stands in pg_stat_activity. */
   name: string
-  onMessage: (message: Message) => void
+  onMessage: (message: NodeMessage) => void
   /** Listening has begun, or has begun again: what was said before may have been missed. */
   onMissed: () => void
   onBug: (bug: unknown) => void

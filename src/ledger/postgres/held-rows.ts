@@ -4,8 +4,8 @@
  */
 
 import type { Connection } from '../sql/connection.ts'
+import { anyOf, arrayText } from '../sql/listed.ts'
 import type { Task } from '../task.ts'
-import { anyOf, arrayText } from './settle-call.ts'
 
 type AccountRow = Readonly<{ number: bigint; id: string }>
 type KeyRow = Readonly<{ number: bigint; id: string; account: bigint }>

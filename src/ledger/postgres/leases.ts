@@ -4,9 +4,9 @@
  */
 
 import { type Picos, picos } from '../../core/money.ts'
+import type { NodeIdentity } from '../nodes.ts'
 import type { Connection } from '../sql/connection.ts'
 import type { LeaseAnswer, LeaseAsk, LeaseMove } from '../task.ts'
-import type { NodeIdentity } from './node.ts'
 import { PostgresArray } from './values.ts'
 
 type Row = Readonly<{

@@ -4,16 +4,8 @@
  */
 
 import type { KeyChange } from '../ledger.ts'
+import type { NodeMessage } from '../nodes.ts'
 import type { Operation } from '../operation.ts'
-
-/** Lanes and account numbers are those of the database. `lane`: whose message it is. */
-export type Message =
-  /** These keys may do more or less than before. */
-  | Readonly<{ kind: 'keys'; lane: number; stop: KeyChange['stop']; keyIds: readonly string[] }>
-  /** The account's balance was changed by another way than a settle. */
-  | Readonly<{ kind: 'credit'; lane: number; accountId: string }>
-  /** Whoever has something idle of this account's balance, or of this key's limit, gives it back: `lane` needs it now. */
-  | Readonly<{ kind: 'giveBack'; lane: number; accountNumber: number; keyNumber: number | null }>
 
 /** What all nodes listen to. */
 export const CHANNEL = 'tollgate_ledger'
@@ -22,10 +14,10 @@ export const CHANNEL = 'tollgate_ledger'
 const BYTES_MAX = 7_900
 const VERSION = 1
 
-export const encodeMessage = (message: Message): string => JSON.stringify([VERSION, message])
+export const encodeMessage = (message: NodeMessage): string => JSON.stringify([VERSION, message])
 
 /** Undefined: it is of another version, or not ours. */
-export function decodeMessage(text: string): Message | undefined {
+export function decodeMessage(text: string): NodeMessage | undefined {
   let given: unknown
   try {
     given = JSON.parse(text)
@@ -38,7 +30,7 @@ export function decodeMessage(text: string): Message | undefined {
 }
 
 /** What an operator's write says to the other nodes. */
-export const messagesOf = (lane: number, operation: Operation, changes: readonly KeyChange[]): readonly Message[] => {
+export const messagesOf = (lane: number, operation: Operation, changes: readonly KeyChange[]): readonly NodeMessage[] => {
   const accountId = creditedBy(operation)
   return [...keysMessages(lane, changes), ...(accountId === undefined ? [] : [{ kind: 'credit', lane, accountId } as const])]
 }
@@ -56,8 +48,8 @@ function creditedBy(operation: Operation): string | undefined {
 }
 
 /** As many messages as their keys need. */
-export function keysMessages(lane: number, changes: readonly KeyChange[]): readonly Message[] {
-  const messages: Message[] = []
+export function keysMessages(lane: number, changes: readonly KeyChange[]): readonly NodeMessage[] {
+  const messages: NodeMessage[] = []
   for (const stop of [null, 'disabled'] as const) {
     let keyIds: string[] = []
     let bytes = 0
@@ -78,7 +70,7 @@ export function keysMessages(lane: number, changes: readonly KeyChange[]): reado
 
 const HEAD_BYTES = 200
 
-function isMessage(given: unknown): given is Message {
+function isMessage(given: unknown): given is NodeMessage {
   if (typeof given !== 'object' || given === null) return false
   const { kind, lane, stop, keyIds, accountId, accountNumber, keyNumber } = given as Record<string, unknown>
   if (!isNumber(lane)) return false

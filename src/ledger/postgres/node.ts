@@ -7,10 +7,8 @@
  */
 
 import { SCHEMA_VERSION } from '../../../db/postgres/migrations.ts'
+import type { NodeIdentity } from '../nodes.ts'
 import { SessionFailure } from './session.ts'
-
-/** `lane`: of the chains. `boot`: the number of `bootId`. The three numbers together are its right to write. */
-export type NodeIdentity = Readonly<{ lane: number; boot: number; bootId: string; epoch: number }>
 
 export type NodeOptions = Readonly<{
   session: Readonly<{ ask<Row>(text: string, values?: readonly (string | number)[]): Promise<readonly Row[]>; close(): void }>

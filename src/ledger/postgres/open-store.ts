@@ -1,10 +1,10 @@
 /** The thread's side of a ledger on Postgres that is opened for writing. Rules: ledger.md "Two stores"; nodes.md "Fencing". */
 
 import { openPostgres } from '../../../db/postgres/open.ts'
+import type { NodeIdentity } from '../nodes.ts'
 import { placeText, type SpillsAt } from '../place.ts'
 import type { OpenProblem } from '../task.ts'
 import type { OpenedStore } from '../writing/store.ts'
-import type { NodeIdentity } from './node.ts'
 import { connectTo, type Reachable, whileAsking } from './reach.ts'
 import { PostgresStore } from './store.ts'
 

@@ -4,8 +4,8 @@
  */
 
 import type { Connection } from '../sql/connection.ts'
+import { anyOf, arrayText } from '../sql/listed.ts'
 import type { WriteTask } from '../task.ts'
-import { anyOf, arrayText } from './settle-call.ts'
 
 export class RowLocks {
   readonly #lockAccounts

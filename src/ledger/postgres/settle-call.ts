@@ -3,7 +3,9 @@
  * crosses threads as one string. Rules: ledger.md "Settles on Postgres".
  */
 
-import { ATTEMPT_COLUMNS, COUNTERS, MARK_CHANGES, MARK_COLUMNS, RECEIPT_COLUMNS, type Value } from '../writing/row-values.ts'
+import type { Value } from '../sql/connection.ts'
+import { elementText } from '../sql/listed.ts'
+import { ATTEMPT_COLUMNS, COUNTERS, MARK_CHANGES, MARK_COLUMNS, RECEIPT_COLUMNS } from '../writing/row-values.ts'
 
 type ElementType = 'BIGINT' | 'TEXT' | 'BYTEA'
 
@@ -44,25 +46,4 @@ export function columnTexts(rows: readonly (readonly Value[])[], width: number):
     texts.push(`${text}}`)
   }
   return texts
-}
-
-export const arrayText = (values: readonly Value[]): string => `{${values.map(elementText).join(',')}}`
-
-/**
- * One of the values whose `arrayText` the parameter is. By a question of its own the array is made once, and its length is no reason to read the whole table, where
- * it would be made again for each row: 4,000 numbers took seconds.
- */
-export const anyOf = (parameter: string, type: 'BIGINT' | 'TEXT'): string =>
-  `ANY (CAST((SELECT CAST(CAST(${parameter} AS TEXT) AS ${type}[])) AS ${type}[]))`
-
-/** https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO */
-function elementText(value: Value): string {
-  switch (typeof value) {
-    case 'string':
-      return `"${value.replaceAll(/["\\]/g, '\\$&')}"`
-    case 'object':
-      return value === null ? 'NULL' : `"\\\\x${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')}"`
-    default:
-      return `${value}`
-  }
 }

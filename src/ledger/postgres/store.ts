@@ -4,6 +4,7 @@
  */
 
 import { sql } from 'drizzle-orm'
+import type { NodeIdentity } from '../nodes.ts'
 import type { Connection } from '../sql/connection.ts'
 import type { PriceVersion, Task } from '../task.ts'
 import { GroupWrites } from '../writing/group-writes.ts'
@@ -11,7 +12,6 @@ import { type LeftMark, prepareLeftMarks } from '../writing/left-marks.ts'
 import type { Spilled } from '../writing/spill-records.ts'
 import type { Applied, NotApplied, Replayed, Store } from '../writing/store.ts'
 import { PostgresEngine } from './engine.ts'
-import type { NodeIdentity } from './node.ts'
 import { describeFailure, isStorageFailure } from './storage-failure.ts'
 
 /** Marks that are waived in one transaction. */

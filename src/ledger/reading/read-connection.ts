@@ -1,7 +1,7 @@
 /** The thread's side of reads: a connection that cannot write, opened with the first question. Rules: ledger.md "Reads". */
 
+import type { DatabaseProblem } from '../../../db/problem.ts'
 import { statementKeyAt } from '../chain/statement-key.ts'
-import { openForReading } from '../open-for-reading.ts'
 import type { Place } from '../place.ts'
 import type { Connection } from '../sql/connection.ts'
 import type { LedgerFault } from '../task.ts'
@@ -10,12 +10,13 @@ import type { Finding, Question } from './reports.ts'
 
 export class ReadConnection {
   readonly #onFault: (fault: LedgerFault) => void
-  readonly #startWire: () => Worker
+  readonly #connect: (place: Place) => Connection | DatabaseProblem
   #db: Connection | undefined
   #reads: Answers | undefined
 
-  constructor(startWire: () => Worker, onFault: (fault: LedgerFault) => void) {
-    this.#startWire = startWire
+  /** `connect` opens the ledger so that nothing can be written. */
+  constructor(connect: (place: Place) => Connection | DatabaseProblem, onFault: (fault: LedgerFault) => void) {
+    this.#connect = connect
     this.#onFault = onFault
   }
 
@@ -38,7 +39,7 @@ export class ReadConnection {
   }
 
   #open(place: Place): Answers | undefined {
-    const db = openForReading({ ...place, startWire: this.#startWire }, true)
+    const db = this.#connect(place)
     if ('problem' in db) {
       this.#onFault({ problem: `the ledger cannot be read: ${db.message}` })
       return undefined

@@ -4,13 +4,17 @@
  */
 
 import { FairLine } from '../../core/fair-line.ts'
-import type { ThreadOptions } from '../admission/thread-handle.ts'
 import type { Place } from '../place.ts'
-import type { FromThread, ToThread } from '../task.ts'
-import type { Finding, Findings, Question, QuestionKind, QuestionOf, Reports, Unread } from './reports.ts'
+import type { LedgerFault } from '../task.ts'
+import type { Finding, Findings, FromReader, Question, QuestionKind, QuestionOf, Reports, ToReader, Unread } from './reports.ts'
 
-type Options = Pick<ThreadOptions, 'startThread' | 'onFault'> &
-  Readonly<{ place: Place /** What the thread may take for one question. */; timeoutMs?: number }>
+type Options = Readonly<{
+  place: Place
+  startThread: () => Worker
+  onFault: (fault: LedgerFault) => void
+  /** What the thread may take for one question. */
+  timeoutMs?: number
+}>
 
 type Waiting = Readonly<{ question: Question; resolve: (finding: Finding) => void }>
 
@@ -83,14 +87,14 @@ export class Reads implements Reports {
     this.#watch.unref()
   }
 
-  #post(message: ToThread): void {
+  #post(message: ToReader): void {
     this.#worker ??= this.#start()
     this.#worker.postMessage(message)
   }
 
   #start(): Worker {
     const worker = this.#options.startThread()
-    worker.addEventListener('message', ({ data }: MessageEvent<FromThread>) => {
+    worker.addEventListener('message', ({ data }: MessageEvent<FromReader>) => {
       if (data.kind === 'fault') this.#options.onFault(data.fault)
       if (data.kind === 'closed') this.#closing?.resolve()
       if (data.kind !== 'found') return

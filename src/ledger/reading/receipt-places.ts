@@ -2,7 +2,7 @@
 
 import type { Connection } from '../sql/connection.ts'
 import { numbersIn } from '../sql/listed.ts'
-import { MARK } from '../sqlite/page-table.ts'
+import { PAGED_TO } from '../sql/paged.ts'
 
 /** `settledAt` in Unix milliseconds; among receipts of the same one the later written is newer. */
 export type Place = Readonly<{ settledAt: number; number: number }>
@@ -26,7 +26,7 @@ export function placesOfKeys(db: Connection, keyNumbers: readonly number[], rang
   const heads = db
     .query<PlaceRow & { key: bigint }, [string, number, number, number]>(
       `SELECT * FROM (SELECT k.value AS key, ${newest('settled_at')} AS "settledAt", ${newest('receipt_number')} AS number
-         FROM (SELECT ${MARK} AS mark) m CROSS JOIN (${numbersIn('?1')}) k) h WHERE number IS NOT NULL`,
+         FROM (SELECT ${PAGED_TO} AS mark) m CROSS JOIN (${numbersIn('?1')}) k) h WHERE number IS NOT NULL`,
     )
     .all(JSON.stringify(keyNumbers), range.from, range.before.settledAt, range.before.number)
   return heads.map(({ key, ...head }) => {
@@ -44,7 +44,7 @@ export function placesOfKeys(db: Connection, keyNumbers: readonly number[], rang
 function placesOfKey(db: Connection, keyNumber: number, { from, before }: PlaceRange): Source {
   const query = db.query<PlaceRow, [number, number, number, number, number]>(
     `SELECT settled_at AS "settledAt", receipt_number AS number FROM receipt_pages
-     WHERE key_number = ?1 AND settled_at >= ?2 AND (settled_at, receipt_number) < (?3, ?4) AND receipt_number <= ${MARK}
+     WHERE key_number = ?1 AND settled_at >= ?2 AND (settled_at, receipt_number) < (?3, ?4) AND receipt_number <= ${PAGED_TO}
      ORDER BY settled_at DESC, receipt_number DESC LIMIT ?5`,
   )
   let next = before
@@ -62,7 +62,7 @@ export function placesOfTail(db: Connection, keyNumbers: readonly number[], { fr
     db
       .query<PlaceRow, [string, number, number, number]>(
         `SELECT settled_at AS "settledAt", number FROM receipts
-         WHERE number > ${MARK} AND key_number IN (${numbersIn('?1')}) AND settled_at >= ?2 AND (settled_at, number) < (?3, ?4)
+         WHERE number > ${PAGED_TO} AND key_number IN (${numbersIn('?1')}) AND settled_at >= ?2 AND (settled_at, number) < (?3, ?4)
          ORDER BY settled_at DESC, number DESC`,
       )
       .all(JSON.stringify(keyNumbers), from, before.settledAt, before.number)

@@ -8,6 +8,8 @@ import type { Picos } from '../../core/money.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { StatementKey } from '../chain/statement-key.ts'
+import type { Place } from '../place.ts'
+import type { LedgerFault } from '../task.ts'
 import type { AccountFindings, AccountQuestion } from './account-reports.ts'
 import type { ConsoleFindings, ConsoleQuestion } from './console-reports.ts'
 import type { Page } from './page.ts'
@@ -82,3 +84,11 @@ type DayOfModel = Readonly<{
 
 /** What comes of a question, of whatever kind. */
 export type Finding = Findings[QuestionKind] | Unread
+
+/** To the thread that reads and does nothing else: one question to the ledger. */
+export type ToReader = Readonly<{ kind: 'read'; place: Place; question: Question }> | Readonly<{ kind: 'close' }>
+
+export type FromReader =
+  | Readonly<{ kind: 'found'; finding: Finding }>
+  | Readonly<{ kind: 'fault'; fault: LedgerFault }>
+  | Readonly<{ kind: 'closed' }>

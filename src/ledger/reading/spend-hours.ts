@@ -5,7 +5,7 @@
 
 import { DAY_MS } from '../../core/utc.ts'
 import type { Connection } from '../sql/connection.ts'
-import { MARK } from '../sqlite/page-table.ts'
+import { PAGED_TO } from '../sql/paged.ts'
 import type { SpendHoursQuestion, SpendPart } from './account-reports.ts'
 import { BY, named, rowOf, type SumRow, sumAs, TOKENS_AND_MONEY } from './spend-rows.ts'
 
@@ -85,7 +85,7 @@ export class SpendHours {
   }
 
   #mark(): number {
-    return Number(this.#db.query<{ mark: bigint }, []>(`SELECT ${MARK} AS mark`).get()?.mark ?? 0)
+    return Number(this.#db.query<{ mark: bigint }, []>(`SELECT ${PAGED_TO} AS mark`).get()?.mark ?? 0)
   }
 }
 

@@ -7,6 +7,9 @@
 import type { Database, SQLQueryBindings, Statement as SqliteStatement } from 'bun:sqlite'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 
+/** What a column holds, as it is written. */
+export type Value = string | number | bigint | Uint8Array | null
+
 type Bindings = SQLQueryBindings | SQLQueryBindings[]
 
 // biome-ignore lint/suspicious/noExplicitAny: bun:sqlite's own type, letter for letter, or its Database would not fit

@@ -3,9 +3,9 @@
  * checkpoint, ours or another program's, or it is an overwrite. Rules: ledger.md "A ledger that is overwritten".
  */
 
+import type { LockedFile } from '../place.ts'
 import { type FileState, fileCanFollow, isEmpty, isSameFile, type LogState, logCanFollow, stateOfFile, stateOfLog } from './file-state.ts'
 import { canFollow } from './generation.ts'
-import type { LockedFile } from './lock.ts'
 import { isCheckpointed } from './log-progress.ts'
 import type { SqliteStore } from './store.ts'
 

@@ -1,7 +1,8 @@
 /** The statements of a group's debits in a file: all that runs with every request, bound by position. Rules: ledger.md "Guards". */
 
 import type { Changes, Database } from 'bun:sqlite'
-import { ATTEMPT_COLUMNS, COUNTERS, MARK_CHANGES, MARK_COLUMNS, RECEIPT_COLUMNS, type Value } from '../writing/row-values.ts'
+import type { Value } from '../sql/connection.ts'
+import { ATTEMPT_COLUMNS, COUNTERS, MARK_CHANGES, MARK_COLUMNS, RECEIPT_COLUMNS } from '../writing/row-values.ts'
 
 export function prepareDebitStatements(db: Database) {
   return {

@@ -4,12 +4,12 @@
  * Rules: ledger.md "A ledger that vanishes", "A ledger that is overwritten".
  */
 
+import type { LockedFile } from '../place.ts'
 import type { Loss } from '../task.ts'
 import { ContentWatch, logOf } from './content-watch.ts'
 import { fileIdAt, realPathOf } from './file-id.ts'
 import type { Generations } from './generation.ts'
 import { keepFromLastCheckpoint } from './last-checkpoint.ts'
-import type { LockedFile } from './lock.ts'
 import type { SqliteStore } from './store.ts'
 import { readWatermark, writeWatermark } from './watermark.ts'
 

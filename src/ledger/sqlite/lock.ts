@@ -4,11 +4,9 @@
  */
 
 import { closeSync, fstatSync, openSync } from 'node:fs'
+import type { LockedFile } from '../place.ts'
 import { tryLock } from '../writing/flock.ts'
 import { type FileId, fileIdAt, idOf, lockHolderOf } from './file-id.ts'
-
-/** Which file it is, and a handle of it that stays open, in whichever thread. */
-export type LockedFile = Readonly<{ id: FileId; handle: number }>
 
 /** `release` must come after every connection to the file is closed. */
 export type Lock = Readonly<{ file: LockedFile; release(): void }>

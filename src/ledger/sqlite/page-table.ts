@@ -4,6 +4,7 @@
  */
 
 import type { Database, Statement } from 'bun:sqlite'
+import { PAGED_TO } from '../sql/paged.ts'
 
 /** Receipts a batch. Larger ones cost less a receipt and hold the next commit up for longer: some 7 ms. */
 const BATCH = 4_096
@@ -20,15 +21,15 @@ export class PageTable {
   constructor(db: Database) {
     this.#fill = db.prepare(
       `INSERT OR IGNORE INTO receipt_pages SELECT key_number, settled_at, number FROM receipts
-       WHERE number > ${MARK} AND number <= ${MARK} + ${BATCH} ORDER BY key_number, settled_at, number`,
+       WHERE number > ${PAGED_TO} AND number <= ${PAGED_TO} + ${BATCH} ORDER BY key_number, settled_at, number`,
     )
     this.#setMark = db.prepare(
-      `UPDATE meta SET value = min(${MARK} + ${BATCH}, (SELECT coalesce(max(number), 0) FROM receipts)) WHERE name = 'paged'`,
+      `UPDATE meta SET value = min(${PAGED_TO} + ${BATCH}, (SELECT coalesce(max(number), 0) FROM receipts)) WHERE name = 'paged'`,
     )
     this.#forget = db.prepare(
       `DELETE FROM idempotency WHERE (key_number, header_hash) IN (SELECT key_number, header_hash FROM idempotency WHERE expires_at <= ? LIMIT ?)`,
     )
-    this.#left = db.prepare(`SELECT coalesce(max(number), 0) - ${MARK} AS left FROM receipts`)
+    this.#left = db.prepare(`SELECT coalesce(max(number), 0) - ${PAGED_TO} AS left FROM receipts`)
     this.advanced()
   }
 
@@ -53,6 +54,3 @@ export class PageTable {
     this.#waiting = Number(this.#left.get()?.left)
   }
 }
-
-/** The number of the last receipt that has its row. */
-export const MARK = "(SELECT CAST(value AS BIGINT) FROM meta WHERE name = 'paged')"

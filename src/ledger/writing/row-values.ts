@@ -4,9 +4,8 @@ import { costOf, type Rates } from '../../core/pricing.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { ChainHeads, Link } from '../chain/chain-heads.ts'
 import type { Attempt } from '../ledger.ts'
+import type { Value } from '../sql/connection.ts'
 import type { Calls, Debit, Mark, PriceVersion } from '../task.ts'
-
-export type Value = string | number | bigint | Uint8Array | null
 
 export const COUNTERS = [
   'input_tokens',

@@ -4,8 +4,8 @@
  */
 
 import type { KeyChange } from '../ledger.ts'
+import type { NodeIdentity } from '../nodes.ts'
 import type { SpillsAt } from '../place.ts'
-import type { NodeIdentity } from '../postgres/node.ts'
 import type { Answer, LedgerFault, Loss, PriceVersion, Task } from '../task.ts'
 import type { Spilled } from './spill-records.ts'
 

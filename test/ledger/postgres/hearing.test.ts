@@ -1,15 +1,16 @@
 /** Protects nodes.md "What is heard": what a node heard, it knows up to when, and silence is noticed wherever it comes from. */
 
 import { expect } from 'bun:test'
+import type { NodeMessage } from '../../../src/ledger/nodes.ts'
 import { Hearing } from '../../../src/ledger/postgres/hearing.ts'
-import { CHANNEL, encodeMessage, type Message } from '../../../src/ledger/postgres/messages.ts'
+import { CHANNEL, encodeMessage } from '../../../src/ledger/postgres/messages.ts'
 import { asking, throughPort } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { tcpProxy } from '../../support/tcp-proxy.ts'
 import { startWatch, until } from '../../support/until.ts'
 
 function hear(url: string, patienceMs = 20_000) {
-  const told = { messages: [] as Message[], missed: 0, bugs: [] as unknown[] }
+  const told = { messages: [] as NodeMessage[], missed: 0, bugs: [] as unknown[] }
   const hearing = new Hearing({
     url,
     name: 'hearing',
@@ -23,8 +24,8 @@ function hear(url: string, patienceMs = 20_000) {
   return { hearing, told }
 }
 
-const CREDIT: Message = { kind: 'credit', lane: 7, accountId: 'acc_1' }
-const say = (speaker: ReturnType<typeof asking>, message: Message = CREDIT) =>
+const CREDIT: NodeMessage = { kind: 'credit', lane: 7, accountId: 'acc_1' }
+const say = (speaker: ReturnType<typeof asking>, message: NodeMessage = CREDIT) =>
   speaker.ask('SELECT pg_notify($1, $2)', [CHANNEL, encodeMessage(message)])
 const isHearing =
   ({ hearing }: ReturnType<typeof hear>) =>

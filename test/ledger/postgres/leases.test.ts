@@ -6,8 +6,9 @@ import fc from 'fast-check'
 import { openPostgres } from '../../../db/postgres/open.ts'
 import { picos } from '../../../src/core/money.ts'
 import { Wallets } from '../../../src/ledger/admission/wallets.ts'
+import type { NodeMessage } from '../../../src/ledger/nodes.ts'
 import type { PostgresConnection } from '../../../src/ledger/postgres/connection.ts'
-import { CHANNEL, decodeMessage, type Message } from '../../../src/ledger/postgres/messages.ts'
+import { CHANNEL, decodeMessage } from '../../../src/ledger/postgres/messages.ts'
 import type { Connection } from '../../../src/ledger/sql/connection.ts'
 import type { Answer, Answers, LeaseAnswer, LeaseAsk, Task } from '../../../src/ledger/task.ts'
 import { LeasePostgres } from '../../support/lease-postgres.ts'
@@ -163,7 +164,7 @@ postgresTest('who has to wait asks all others for what is idle with them, by acc
   const { askers, ask, sql } = await makeAskers(url, 2)
   const [first, second] = askers
   if (first === undefined || second === undefined) throw new Error('there are two')
-  const heard: (Message | undefined)[] = []
+  const heard: (NodeMessage | undefined)[] = []
   const listener = new SQL({ url, max: 1 })
   await listener.listen(CHANNEL, (text: string) => heard.push(decodeMessage(text)))
   await ask(first, [1], 0n, 120n)

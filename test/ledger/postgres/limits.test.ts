@@ -1,8 +1,8 @@
 /** Protects keys.md "Limits over nodes": what nodes take of a minute and of places at once is never more than there is, whoever asks when, by Postgres' clock. */
 
 import { expect } from 'bun:test'
+import type { NodeIdentity } from '../../../src/ledger/nodes.ts'
 import { PostgresLimits } from '../../../src/ledger/postgres/limits.ts'
-import type { NodeIdentity } from '../../../src/ledger/postgres/node.ts'
 import { Session } from '../../../src/ledger/postgres/session.ts'
 import type { LimitGrant } from '../../../src/ledger/shared-limits.ts'
 import { asking, freshLedger } from '../../support/nodes.ts'

@@ -2,12 +2,13 @@
 
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { decodeMessage, encodeMessage, keysMessages, type Message } from '../../../src/ledger/postgres/messages.ts'
+import type { NodeMessage } from '../../../src/ledger/nodes.ts'
+import { decodeMessage, encodeMessage, keysMessages } from '../../../src/ledger/postgres/messages.ts'
 
 const number = fc.integer({ min: 0, max: 2 ** 40 })
 const keyNumber = fc.option(number, { nil: null })
 const stop = fc.constantFrom(null, 'disabled' as const)
-const message: fc.Arbitrary<Message> = fc.oneof(
+const message: fc.Arbitrary<NodeMessage> = fc.oneof(
   fc.record({ kind: fc.constant('keys' as const), lane: number, stop, keyIds: fc.array(fc.string()) }),
   fc.record({ kind: fc.constant('credit' as const), lane: number, accountId: fc.string() }),
   fc.record({ kind: fc.constant('giveBack' as const), lane: number, accountNumber: number, keyNumber }),

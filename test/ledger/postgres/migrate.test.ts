@@ -294,7 +294,10 @@ postgresTest('a newer ledger is opened by the threads of a node that lives, and 
   expect(openForReading(place)).toMatchObject({ problem: 'newer' })
   // Those that begin anew where one died: the thread that writes, and the one that reads for pages.
   const faults: unknown[] = []
-  const reads = new ReadConnection(startWire, (fault) => faults.push(fault))
+  const reads = new ReadConnection(
+    (at) => openForReading({ ...at, startWire }, true),
+    (fault) => faults.push(fault),
+  )
   expect([reads.answer(place, { kind: 'accounts', search: '', limit: 1 }) === 'unavailable', faults]).toEqual([false, []])
   reads.close()
   const opened = openStore({ ...place, identity, spills: { own: place.path, left: [] } })

@@ -1,0 +1,15 @@
+/** What the nodes that share a ledger are to it, and what they say to each other, whichever store carries it. Rules: nodes.md "Lanes and leases", "What is heard". */
+
+import type { KeyChange } from './ledger.ts'
+
+/** A process that writes. `lane`: of the chains. `boot`: the number of `bootId`. Lane, boot and epoch together are its right to write. */
+export type NodeIdentity = Readonly<{ lane: number; boot: number; bootId: string; epoch: number }>
+
+/** Lanes and account numbers are those of the database. `lane`: of the node that says it. */
+export type NodeMessage =
+  /** These keys may do more or less than before. */
+  | Readonly<{ kind: 'keys'; lane: number; stop: KeyChange['stop']; keyIds: readonly string[] }>
+  /** The account's balance was changed by another way than a settle. */
+  | Readonly<{ kind: 'credit'; lane: number; accountId: string }>
+  /** `lane` needs what lies idle of this account's balance, or of this key's limit: each node gives its part back. */
+  | Readonly<{ kind: 'giveBack'; lane: number; accountNumber: number; keyNumber: number | null }>
