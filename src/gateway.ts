@@ -3,9 +3,12 @@
  * Rules: operator.md "Reload", "Shutdown"; platform.md "Process"; house.md "Long-lived things".
  */
 
+import { version } from '../package.json' with { type: 'json' }
 import type { Config } from './config/config.ts'
+import { factsOf } from './config/node-facts.ts'
 import type { ConfigProblems } from './config/problems.ts'
 import { reloadable } from './config/reloadable.ts'
+import type { NodeFacts } from './core/node-facts.ts'
 import type { Wheel } from './core/wheel.ts'
 import { type Departure, departure } from './departure.ts'
 import { registerGauges } from './gauges.ts'
@@ -47,6 +50,8 @@ export type GatewayOptions = Readonly<{
   isShared?: boolean
   /** Processes of the same set, which begin and end with this one; default 0. */
   siblings?: number
+  /** Of this program, with its commit where it is known. */
+  version?: string
   /** Told of each step of the start. */
   onStep?: (step: string) => void
   /** Takes whole log lines. */
@@ -82,14 +87,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const { node } = { node: undefined, ...config.ledger }
   const log = makeLog({ write: options.log, node, ...alarmsTo(alarms, metrics) })
   const onFault = alarmsOfLedger(log)
-  const opening = ledgerOfGateway(options, { log, metrics, onFault })
+  const state: GatewayState = { config, members: membersOf(config), isLeaving: false, isDraining: false, url: '', operatorUrl: '' }
+  const facts = factsNow(state, options.version ?? version)
+  const opening = ledgerOfGateway({ ...options, facts }, { log, metrics, onFault })
   // The routes and what they need are loaded while the ledger's thread opens the file.
   const [{ buildApp }, { relayOfGateway }] = await Promise.all([import('./http/app.ts'), import('./relay-of-gateway.ts')])
   const opened = await opening
   if ('problem' in opened) return { problem: 'ledger', message: opened.message }
   const { recovered, shared, path } = opened
   const ledger = options.wrapLedger?.(opened.ledger) ?? opened.ledger
-  const state: GatewayState = { config, members: membersOf(config), isLeaving: false, isDraining: false, url: '', operatorUrl: '' }
   const wheel = turningWheel()
   const reports = new Reads({ place: { ...config.ledger, path }, startThread, onFault })
   const pool = poolOf(wheel, metrics)
@@ -148,6 +154,15 @@ async function tellOf(listeners: Listeners, state: GatewayState, { metrics, log 
   if (seesSockets())
     metrics.gauge('tollgate_client_connections', 'Open connections of clients.', async () => (await listeners.connections()) ?? 0)
   if (!(await listeners.limitWrites())) log.notice('this system cannot be told to reset clients that do not read: they are closed')
+}
+
+/** Made anew after a reload. */
+function factsNow(state: GatewayState, versionText: string): () => NodeFacts {
+  let known: Readonly<{ config: Config; facts: NodeFacts }> | undefined
+  return () => {
+    if (known?.config !== state.config) known = { config: state.config, facts: factsOf(state.config, versionText) }
+    return known.facts
+  }
 }
 
 type Reloaded = Readonly<{ state: GatewayState; pool: UpstreamPool; listeners: Listeners }>

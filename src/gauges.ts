@@ -33,6 +33,9 @@ export function registerGauges({ world: { metrics, ledger }, bodies, pool, recov
     metrics.gauge('tollgate_kept_answers_bytes', 'The file of finished answers beside the ledger.', () => sizeOf(answersPathOf(ledgerPath)))
   else {
     metrics.gauge('tollgate_node_clock_skew_seconds', 'The clock of Postgres less that of this machine.', () => shared.skewMs() / 1000)
+    metrics.gauges('tollgate_nodes_differ', 'How many values the nodes of this ledger have of what should be one.', ['what'], () =>
+      shared.differences().map(({ what, values }) => [[what], values.length] as const),
+    )
     metrics.gauge('tollgate_node_fences', 'How often this process lost its lane to another.', () => shared.fences())
   }
   registerPoolGauges(metrics, pool)

@@ -1,6 +1,7 @@
 /** The ledger that a gateway opens, and what an operator hears of it: faults, its storage, what it found. Rules: operator.md "Metrics"; ledger.md "Migrations", "Recovery". */
 
 import type { Config } from './config/config.ts'
+import { differenceText, type NodeFacts } from './core/node-facts.ts'
 import { openLedgerAt } from './ledger/open.ts'
 import type { OpenedLedger } from './ledger/open-options.ts'
 import type { LedgerFault } from './ledger/task.ts'
@@ -19,11 +20,13 @@ type Opening = Readonly<{
   startWire: () => Worker
   siblings?: number
   onStep?: (step: string) => void
+  /** What this node runs with, now. */
+  facts: () => NodeFacts
 }>
 type Told = Readonly<{ log: Log; metrics: Metrics; onFault: (fault: LedgerFault) => void }>
 
 export const ledgerOfGateway = (
-  { config, startThread, startWire, siblings = 0, onStep = () => undefined }: Opening,
+  { config, startThread, startWire, siblings = 0, onStep = () => undefined, facts }: Opening,
   { log, metrics, onFault }: Told,
 ): ReturnType<typeof openLedgerAt> =>
   openLedgerAt(config.ledger, {
@@ -40,6 +43,8 @@ export const ledgerOfGateway = (
     onFault,
     processes: 1 + siblings,
     onCrowded: (room) => log.notice('the connections to Postgres do not fit while processes are replaced', { room }),
+    facts,
+    onDifferent: (difference) => log.alarm('nodes differ', { difference: differenceText(difference) }),
     onStorage: (news) => metrics.storageTold(news),
     onStep,
     onMigration: ({ news, fields }) => {

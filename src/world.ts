@@ -2,6 +2,7 @@
 
 import type { Catalog } from './core/catalog.ts'
 import type { Limits } from './core/limits.ts'
+import type { FactDifference } from './core/node-facts.ts'
 import type { Wheel } from './core/wheel.ts'
 import type { KeyStore } from './ledger/admission/key-store.ts'
 import type { Ledger } from './ledger/ledger.ts'
@@ -30,6 +31,8 @@ export type World = Readonly<{
   publicUrl(): string
   trustedProxies(): readonly string[]
   corsOrigins(): readonly string[]
+  /** In what the nodes of a shared ledger differ now. */
+  nodeDifferences(): readonly FactDifference[]
   /** The process ends soon: not ready, and every answer closes its connection. */
   isLeaving(): boolean
   /** New requests are refused. */

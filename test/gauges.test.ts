@@ -20,9 +20,18 @@ function render(shared: Partial<Shared> | undefined): Promise<string> {
   return metrics.render()
 }
 
+const PRICES = {
+  what: 'prices',
+  values: [
+    { value: 'x', nodes: ['a'] },
+    { value: 'y', nodes: ['b'] },
+  ],
+} as const
+
 test('a node tells its clock and its fences, a file does not', async () => {
-  const ofNode = await render({ skewMs: () => -2_500, fences: () => 3 })
+  const ofNode = await render({ skewMs: () => -2_500, fences: () => 3, differences: () => [PRICES] })
   expect(ofNode).toContain('\ntollgate_node_clock_skew_seconds -2.5\n')
   expect(ofNode).toContain('\ntollgate_node_fences 3\n')
+  expect(ofNode).toContain('\ntollgate_nodes_differ{what="prices"} 2\n')
   expect(await render(undefined)).not.toContain('tollgate_node')
 })

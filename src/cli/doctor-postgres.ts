@@ -2,8 +2,10 @@
 
 import { SERVER_VERSIONS } from '../../db/postgres/server-versions.ts'
 import type { Config } from '../config/config.ts'
+import { differenceText } from '../core/node-facts.ts'
 import { openForReading, readProblem } from '../ledger/open-for-reading.ts'
 import { type PostgresPlace, placeText } from '../ledger/place.ts'
+import { differencesOf } from '../ledger/postgres/nodes-report.ts'
 import { isRoomy, type Room, roomFor, textOfRoom } from '../ledger/postgres/room.ts'
 import { type ServerFacts, serverFacts } from '../ledger/postgres/server-facts.ts'
 import { Report } from '../ledger/report.ts'
@@ -28,6 +30,7 @@ export function postgresFindings(config: Config, place: PostgresPlace, { startWi
       serverFinding(facts),
       clock(facts, before + tookMs / 2, tookMs),
       nodes(facts),
+      ...differing(report),
       connections(roomFor(db, place.connections)),
       ...plansLost(report.accounts.plans(), config),
     ]
@@ -67,6 +70,13 @@ function connections(room: Room): Finding {
   const detail = textOfRoom(room)
   if (isRoomy(room)) return { check: 'postgres connections', status: 'ok', detail }
   return { check: 'postgres connections', status: 'warning', detail: `${detail}: raise max_connections, or run fewer processes` }
+}
+
+function differing(report: Report): readonly Finding[] {
+  const texts = differencesOf(report.nodes()).map(differenceText)
+  if (texts.length === 0) return []
+  const detail = `they differ, which is normal only while a change is rolled out: ${texts.join(' · ')}`
+  return [{ check: 'nodes alike', status: 'warning', detail }]
 }
 
 function nodes({ nodes: all }: ServerFacts): Finding {

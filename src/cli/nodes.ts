@@ -2,8 +2,9 @@
 
 import type { Command } from 'commander'
 import { usdFields, ZERO } from '../core/money.ts'
+import { differenceText } from '../core/node-facts.ts'
 import { isoOrNull } from '../core/utc.ts'
-import type { NodeReport } from '../ledger/postgres/nodes-report.ts'
+import { differencesOf, type NodeReport } from '../ledger/postgres/nodes-report.ts'
 import { isGatewayRunning } from '../operator/ask-gateways.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop } from './environment.ts'
@@ -13,7 +14,7 @@ import { tableText, timeText, usdText } from './text.ts'
 export function addNodes(program: Command, run: Run): void {
   const nodes = program.command('nodes').description('look at the processes that write the ledger')
   const list = withJson(nodes.command('list')).description(
-    'each with its lane, since when it runs, when it was last heard of and what is leased to it',
+    'each with its lane, version, since when it runs, when it was last heard of and what is leased to it; and in what they differ',
   )
   list.action(() => run(list, listNodes))
 }
@@ -22,7 +23,10 @@ async function listNodes(context: CommandContext): Promise<ExitCode | Stop> {
   if (context.config.ledger.kind === 'sqlite') return await sayTheOne(context, context.config.ledger.path)
   const nodes = readReport(context, (report) => report.nodes())
   if (isStop(nodes)) return nodes
-  context.say({ data: nodes.map(nodeDocument) }, () => nodeTable(nodes))
+  const differs = differencesOf(nodes)
+  context.say({ data: nodes.map(nodeDocument), differs }, () =>
+    [nodeTable(nodes), ...differs.map((difference) => `They differ in ${differenceText(difference)}`)].join('\n'),
+  )
   return EXIT.ok
 }
 
@@ -30,8 +34,8 @@ async function listNodes(context: CommandContext): Promise<ExitCode | Stop> {
 async function sayTheOne({ say }: CommandContext, path: string): Promise<ExitCode> {
   const isRunning = await isGatewayRunning(path)
   const state = isRunning ? 'running' : 'free'
-  const unknown = { name: null, since: null, last_heartbeat: null, lease_until: null, requests: null }
-  say({ data: [{ lane: 0, state, ...unknown, ...usdFields('leased', ZERO) }] }, () =>
+  const unknown = { facts: {}, name: null, since: null, last_heartbeat: null, lease_until: null, requests: null }
+  say({ data: [{ lane: 0, state, ...unknown, ...usdFields('leased', ZERO) }], differs: [] }, () =>
     [
       `The ledger is a file, ${path}: one process at a time writes it, so there is one node.`,
       isRunning ? 'A gateway is running on it.' : 'No gateway is running on it.',
@@ -40,7 +44,7 @@ async function sayTheOne({ say }: CommandContext, path: string): Promise<ExitCod
   return EXIT.ok
 }
 
-const nodeDocument = ({ lane, name, state, startedAt, beatAt, leaseUntil, leasedPicos, requestCount }: NodeReport) => ({
+const nodeDocument = ({ lane, name, state, startedAt, beatAt, leaseUntil, leasedPicos, requestCount, facts }: NodeReport) => ({
   lane,
   state,
   name,
@@ -48,16 +52,18 @@ const nodeDocument = ({ lane, name, state, startedAt, beatAt, leaseUntil, leased
   last_heartbeat: isoOrNull(beatAt),
   lease_until: isoOrNull(leaseUntil ?? null),
   requests: requestCount,
+  facts,
   ...usdFields('leased', leasedPicos),
 })
 
 const nodeTable = (nodes: readonly NodeReport[]): string =>
   tableText(
-    ['LANE', 'NAME', 'STATE', 'SINCE', 'LAST HEARD OF', 'LEASED', 'REQUESTS'],
-    nodes.map(({ lane, name, state, startedAt, beatAt, leasedPicos, requestCount }) => [
+    ['LANE', 'NAME', 'STATE', 'VERSION', 'SINCE', 'LAST HEARD OF', 'LEASED', 'REQUESTS'],
+    nodes.map(({ lane, name, state, startedAt, beatAt, leasedPicos, requestCount, facts }) => [
       String(lane),
       name,
       state,
+      facts['version'] ?? '–',
       timeText(startedAt),
       timeText(beatAt),
       usdText(leasedPicos),

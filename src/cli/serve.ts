@@ -16,6 +16,7 @@ import { ignoredProxies } from './proxies.ts'
 import { reexecute } from './reexecute.ts'
 import { serveMany } from './serve-many.ts'
 import { listeningLine, tellStep } from './steps.ts'
+import { versionText } from './version.ts'
 
 export type ServeOptions = Readonly<{
   config: string | undefined
@@ -61,6 +62,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
     startAnswersThread,
     host: options.host,
     port: options.port,
+    ...(config.ledger.kind === 'postgres' ? { version: versionText() } : {}),
     log: logToStderr(),
     ...(part === undefined ? {} : { siblings: part.count - 1, onStep: tellStep, memoryBytes: processMemoryBytes() / part.count }),
   })

@@ -11,6 +11,10 @@ import { operateRoutes } from './operate-docs.ts'
 import { refusals } from './refusals.ts'
 
 const LIVE = t.Object({ status: t.Literal('ok') }, { title: 'Live', description: 'All is well' })
+const DIFFERS = t.Optional(
+  t.Array(t.String(), { description: 'In what the nodes that share the ledger differ; absent: in nothing that is known' }),
+)
+const READY = t.Object({ status: t.Literal('ok'), differs: DIFFERS }, { title: 'Ready', description: 'It takes requests' })
 const NOT_READY = t.Object(
   {
     status: t.Union([
@@ -19,6 +23,7 @@ const NOT_READY = t.Object(
       t.Literal('node is not heard of by Postgres'),
       t.Literal('ledger is damaged'),
     ]),
+    differs: DIFFERS,
   },
   { title: 'NotReady', description: 'Send new requests elsewhere' },
 )
@@ -38,10 +43,10 @@ export const publicHealth = (world: World) =>
       '/readyz',
       () => {
         const status = readiness(world)
-        return answerJson({ status }, status === 'ok' ? 200 : 503, idsOf(world.requestId()))
+        return answerJson({ status, ...differing(world) }, status === 'ok' ? 200 : 503, idsOf(world.requestId()))
       },
       {
-        response: { 200: LIVE, 503: NOT_READY },
+        response: { 200: READY, 503: NOT_READY },
         detail: {
           operationId: 'getReadiness',
           tags: ['Health'],
@@ -66,6 +71,12 @@ function readiness(world: World): 'ok' | NotReady {
   if (!world.ledger.isSound()) return 'ledger is damaged'
   if (!world.ledger.mayAdmit()) return 'node is not heard of by Postgres'
   return world.ledger.isWritable() ? 'ok' : 'ledger is not writable'
+}
+
+/** No node is unready for it: a change that is rolled out makes all of them differ. */
+function differing(world: World): Readonly<{ differs?: string[] }> {
+  const differences = world.nodeDifferences()
+  return differences.length === 0 ? {} : { differs: differences.map(({ what }) => what) }
 }
 
 const idsOf = (requestId: string): Record<string, string> => ({ 'x-request-id': requestId, 'request-id': requestId })

@@ -1,5 +1,6 @@
 /** What every opening of a ledger takes and gives, whichever store it is. Rules: ledger.md "One writer", "Recovery". */
 
+import type { FactDifference, NodeFacts } from '../core/node-facts.ts'
 import type { GroupCommitOptions } from './admission/group-commit.ts'
 import type { Ledger } from './ledger.ts'
 import type { SharedAnswers } from './shared-answers.ts'
@@ -38,6 +39,10 @@ export type LedgerOptions = Omit<Kept, Defaulted> &
     onStep?: (step: string) => void
     /** On Postgres: told in words when the connections of all do not fit while processes are replaced; absent: it is not looked at. */
     onCrowded?: (room: string) => void
+    /** On Postgres: what this node runs with, now; absent: it serves nobody. */
+    facts?: () => NodeFacts
+    /** On Postgres: told once when nodes differ for longer than a change that is rolled out takes. */
+    onDifferent?: (difference: FactDifference) => void
     /** On Postgres: the most that answers which nodes share may take; an account an eighth of it, and 8 MiB at most. Default 1 GiB. */
     sharedAnswersBytes?: number
     /** Whether a whole file is checked behind the start where it was left open; a command leaves that to the gateway that comes after it. */
@@ -57,6 +62,8 @@ export type Shared = Readonly<{
   isCurrent: (askedAtMs: number) => boolean
   skewMs: () => number
   fences: () => number
+  /** In what nodes differ, as of the last renewal. */
+  differences: () => readonly FactDifference[]
 }>
 
 export const withDefaults = ({
@@ -66,6 +73,8 @@ export const withDefaults = ({
   needsStatementKey: _needs,
   processes: _processes,
   onCrowded: _crowded,
+  facts: _facts,
+  onDifferent: _different,
   onStep: _step,
   sharedAnswersBytes: _shared,
   ...options

@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { SERVER_VERSIONS } from '../../db/postgres/server-versions.ts'
 import { serverFinding } from '../../src/cli/doctor-postgres.ts'
+import { makeNode } from '../support/nodes.ts'
 import { postgres, postgresTest } from '../support/postgres.ts'
 import { connectPostgres, createPostgresLedger } from '../support/postgres-connection.ts'
 import { Workplace } from './run.ts'
@@ -47,6 +48,18 @@ postgresTest('a ledger that was changed, and a commit that is told before it is 
     ledger: { status: 'problem', detail: expect.stringContaining('1 rows differ') },
     postgres: { status: 'problem', detail: expect.stringContaining('synchronous_commit off: what is charged could be lost') },
   })
+})
+
+postgresTest('nodes that differ are a warning that says who has what', async () => {
+  const url = await createPostgresLedger()
+  const nodes = ['a', 'b'].map((name) => makeNode(url, { name, termMs: 3_600_000, limitMs: 5_000 }))
+  for (const { node } of nodes) await node.join()
+  const db = connectPostgres(url)
+  db.run(`UPDATE nodes SET facts = '{"version":"' || lane || '"}', facts_boot = boot_number`)
+  db.close()
+  const detail = 'they differ, which is normal only while a change is rolled out: version: 0 on a (lane 0); 1 on b (lane 1)'
+  expect(await look(url)).toMatchObject({ 'nodes alike': { status: 'warning', detail } })
+  await Promise.all(nodes.map(({ close }) => close()))
 })
 
 test('a server that is newer than those that are tried is a warning', () => {

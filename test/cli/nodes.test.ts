@@ -32,6 +32,7 @@ test('a ledger in a file has one node, which is said in words, whether it runs o
       last_heartbeat: null,
       lease_until: null,
       requests: null,
+      facts: {},
       leased_usd: 0,
       leased_usd_exact: '0',
     },
@@ -48,6 +49,9 @@ postgresTest('each node is there with its lane, state, times, money and requests
   const identities = []
   for (const { node } of nodes) identities.push(await node.join())
   await nodes[3]?.node.leave()
+  const tell = 'UPDATE nodes SET facts = $1, facts_boot = boot_number WHERE lane = $2'
+  const prices = ['x', 'y', 'lost', 'free']
+  for (const [lane, own] of prices.entries()) await outside.ask(tell, [JSON.stringify({ version: '1.0.0', prices: own }), lane])
   await outside.ask('INSERT INTO leases VALUES (1, 0, 1500000000000)')
   for (const [index, id] of ['req_1', 'req_2', 'req_3'].entries())
     await outside.ask(INSERT_MARK, [id, identities[index === 2 ? 1 : 0]?.boot])
@@ -59,7 +63,7 @@ postgresTest('each node is there with its lane, state, times, money and requests
   const iso = (ms: bigint | undefined): string => new Date(Number(ms)).toISOString()
   // Its own clock says nothing.
   place.now += 86_400_000
-  const { data } = await place.json<{ data: Record<string, unknown>[] }>('nodes', 'list')
+  const { data, differs } = await place.json<{ data: Record<string, unknown>[]; differs: unknown }>('nodes', 'list')
   expect(data[0]).toEqual({
     lane: 0,
     state: 'running',
@@ -68,6 +72,7 @@ postgresTest('each node is there with its lane, state, times, money and requests
     last_heartbeat: iso(beat_at),
     lease_until: iso(lease_until),
     requests: 2,
+    facts: { version: '1.0.0', prices: 'x' },
     leased_usd: 1.5,
     leased_usd_exact: '1.5',
   })
@@ -77,10 +82,16 @@ postgresTest('each node is there with its lane, state, times, money and requests
     [2, 'lost', 'lost', 0],
     [3, 'ended', 'free', 0],
   ])
+  const values = [
+    { value: 'x', nodes: ['runs (lane 0)'] },
+    { value: 'y', nodes: ['silent (lane 1)'] },
+  ]
+  expect(differs).toEqual([{ what: 'prices', values }])
   expect(data[3]).toMatchObject({ lease_until: null, leased_usd_exact: '0' })
   const { out } = await place.run('nodes', 'list')
-  expect(out).toMatch(/^LANE +NAME +STATE +SINCE +LAST HEARD OF +LEASED +REQUESTS$/m)
-  expect(out).toMatch(/^0 +runs +running +\S+ +\S+ +\$1\.50* +2$/m)
+  expect(out).toMatch(/^LANE +NAME +STATE +VERSION +SINCE +LAST HEARD OF +LEASED +REQUESTS$/m)
+  expect(out).toMatch(/^0 +runs +running +1\.0\.0 +\S+ +\S+ +\$1\.50* +2$/m)
+  expect(out).toEndWith('\nThey differ in prices: x on runs (lane 0); y on silent (lane 1)\n')
   await Promise.all([...nodes.slice(0, 3).map(({ close }) => close()), outside.close()])
 })
 

@@ -43,6 +43,16 @@ test('/readyz is 503 while draining, while the ledger cannot write and once it i
   ])
 })
 
+test('/readyz says in what the nodes of its ledger differ, ready or not', async () => {
+  const nodeDifferences = [{ what: 'prices', values: [] }]
+  const { world, setDraining } = makeTestWorld({ nodeDifferences })
+  const read = async (): Promise<unknown> => (await ask(smallApp(world), '/readyz')).json()
+  expect(await read()).toEqual({ status: 'ok', differs: ['prices'] })
+  setDraining(true)
+  expect(await read()).toEqual({ status: 'draining', differs: ['prices'] })
+  expect(await (await ask(smallApp(makeTestWorld().world), '/readyz')).json()).toEqual({ status: 'ok' })
+})
+
 test('/metrics is on the operator’s listener only, in the text format that Prometheus reads', async () => {
   const { world } = makeTestWorld()
   const response = await ask(operatorApp(world), '/metrics')

@@ -1,16 +1,18 @@
 /**
  * Gateways on one Postgres, over HTTP: what a key may do on all of them together, what only the node that answered knows, and when a node says that it is not ready.
- * Protects keys.md "Limits over nodes", requests.md "Remembered answers", operator.md "Health".
+ * Protects keys.md "Limits over nodes", nodes.md "Nodes that differ", requests.md "Remembered answers", operator.md "Health".
  */
 
 import { afterEach, expect } from 'bun:test'
+import { picos } from '../../src/core/money.ts'
 import { MESSAGE } from '../support/answered-gateway.ts'
 import { type FakeUpstream, nativeMessage, type Script, startFakeUpstream } from '../support/fake-upstream.ts'
 import { MODEL_ID, startTestGateway, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts'
-import { throughPort } from '../support/nodes.ts'
+import { asking, throughPort } from '../support/nodes.ts'
 import { postgres, postgresTest } from '../support/postgres.ts'
 import { tcpProxyThread } from '../support/tcp-proxy.ts'
 import { until } from '../support/until.ts'
+import { makeTestModel } from '../support/world.ts'
 
 let ending: (() => Promise<void> | void)[] = []
 afterEach(async () => {
@@ -121,4 +123,37 @@ postgresTest(
     await until(async () => (await ask(gateway, secret)).status === 200, 'it answers')
   },
   60_000,
+)
+
+postgresTest(
+  'nodes with other prices say so at /readyz and in their metrics, and each request keeps the price of its own node',
+  async () => {
+    const upstream = await startFakeUpstream({ answer: () => nativeMessage(MESSAGE) })
+    ending.push(() => upstream.stop())
+    const url = await postgres().createDatabase()
+    const rates = makeTestModel({}).rates
+    const start = async (input: bigint): Promise<TestGateway> => {
+      const models = [{ rates: { ...rates, input: picos(input) } }]
+      const gateway = await startTestGateway({ upstreams: [upstream.url], postgres: { url, leaseMs: 2_000 }, models })
+      ending.push(() => gateway.stop())
+      return gateway
+    }
+    const [cheap, dear] = [await start(1_000_000n), await start(7_000_000n)]
+    const secret = await cheap.createKey()
+    for (const gateway of [cheap, dear, cheap, dear]) expect((await ask(gateway, secret)).status).toBe(200)
+    const outside = asking(url)
+    const receipts = await outside.ask<{ lane: bigint; rate: bigint; isExact: boolean }>(
+      `SELECT lane, input_rate_picos AS rate, cost_picos = input_tokens * input_rate_picos + output_tokens * output_rate_picos
+       + cache_read_tokens * cache_read_rate_picos + cache_write_5m_tokens * cache_write_5m_rate_picos AS "isExact"
+     FROM receipts JOIN price_versions ON price_versions.number = price_number ORDER BY lane`,
+    )
+    await outside.close()
+    const of = (lane: bigint, rate: bigint) => ({ lane, rate, isExact: true })
+    expect(receipts).toEqual([of(0n, 1_000_000n), of(0n, 1_000_000n), of(1n, 7_000_000n), of(1n, 7_000_000n)])
+    for (const { url: address, operatorUrl } of [cheap, dear]) {
+      const ready = async (): Promise<unknown> => (await fetch(`${address}/readyz`)).json()
+      await until(async () => Bun.deepEquals(await ready(), { status: 'ok', differs: ['prices'] }), 'it says that prices differ')
+      expect(await (await fetch(`${operatorUrl}/metrics`)).text()).toContain('\ntollgate_nodes_differ{what="prices"} 2\n')
+    }
+  },
 )

@@ -8,6 +8,7 @@ import type { Catalog, Model } from '../../src/core/catalog.ts'
 import { displayOf, type KeyRecord, makeSecret } from '../../src/core/key.ts'
 import { LIMITS, type Limits } from '../../src/core/limits.ts'
 import { type Picos, parseUsd, ZERO } from '../../src/core/money.ts'
+import type { FactDifference } from '../../src/core/node-facts.ts'
 import { Wheel } from '../../src/core/wheel.ts'
 import { KeyStore } from '../../src/ledger/admission/key-store.ts'
 import type { Ledger, SyncedPurse } from '../../src/ledger/ledger.ts'
@@ -39,6 +40,7 @@ export type TestWorldOptions = Readonly<{
   limits?: Partial<Limits>
   catalog?: Catalog
   corsOrigins?: readonly string[]
+  nodeDifferences?: readonly FactDifference[]
   trustedProxies?: readonly string[]
 }>
 
@@ -78,6 +80,7 @@ export function makeTestWorld(options: TestWorldOptions = {}): TestWorld {
     dashboardUrl: () => 'https://cabinet.example/keys',
     publicUrl: () => 'https://gateway.example',
     trustedProxies: () => options.trustedProxies ?? [],
+    nodeDifferences: () => options.nodeDifferences ?? [],
     corsOrigins: () => options.corsOrigins ?? ['*'],
     isLeaving: () => isDraining,
     isDraining: () => isDraining,

@@ -15,6 +15,8 @@ export type NodeOptions = Readonly<{
   /** Among those that write; two may have the same. */
   name: string
   termMs: number
+  /** After each renewal; what it fails by fails the renewal, which then comes again soon. */
+  onRenewed?: (identity: NodeIdentity) => Promise<void>
   /** An id that no boot had before. */
   bootId: () => string
   /** Whether there is a thread that can write; while there is none, the lease runs out. */
@@ -176,7 +178,7 @@ export class LedgerNode {
     return identity
   }
 
-  async #renew({ lane, boot, epoch }: NodeIdentity): Promise<void> {
+  async #renew({ lane, boot, bootId, epoch }: NodeIdentity): Promise<void> {
     const { session, termMs } = this.#options
     const sentAt = this.#clocks()
     if (sentAt.monotonicMs - this.#sentAt.monotonicMs > termMs / 2) this.#steadySinceMs = sentAt.monotonicMs
@@ -188,6 +190,7 @@ export class LedgerNode {
       return
     }
     this.#learn(sentAt, Number(row.now_ms))
+    await this.#options.onRenewed?.({ lane, boot, bootId, epoch })
     // Where it was away itself, the others most likely were, too: they get the time to say so.
     if (!row.has_left || sentAt.monotonicMs - this.#steadySinceMs < termMs / 2) return
     await session.ask('SELECT fence_expired(0)')

@@ -8,6 +8,7 @@ import { problemOf } from '../../../db/problem.ts'
 import { CONNECTIONS_MIN, connectionsOf } from '../../core/connections.ts'
 import { GroupCommit } from '../admission/group-commit.ts'
 import type { Ears, FromKeeper } from '../admission/keeper.ts'
+import { statementKeyAt } from '../chain/statement-key.ts'
 import { type LedgerOptions, type OpenedLedger, withDefaults } from '../open-options.ts'
 import { type PostgresPlace, placeText, type SpillsAt } from '../place.ts'
 import type { Connection } from '../sql/connection.ts'
@@ -19,6 +20,7 @@ import { PostgresLimits } from './limits.ts'
 import { migrateDatabase } from './migrate.ts'
 import { LedgerNode } from './node.ts'
 import { takeStatementKey } from './noted-key.ts'
+import { Peers } from './peers.ts'
 import { connectTo, type Reachable, whileAsking } from './reach.ts'
 import { isRoomy, roomFor, textOfRoom } from './room.ts'
 import { Session, SessionFailure } from './session.ts'
@@ -62,7 +64,8 @@ async function openAsNode(
   const named = (what: string, limitMs: number, connections = 1): Session =>
     new Session({ url: place.url, name: `tollgate ${place.node} ${what}`, limitMs, connections })
   const session = named('node', Math.min(BEAT_MS_MAX, place.leaseMs / 4))
-  const node = nodeOf(place, session, given, wires)
+  const peers = peersOf(place, session, options)
+  const node = nodeOf(place, session, { ...given, peers }, wires)
   options.onStep?.('the lane')
   const refused = await joined(node)
   if (refused !== undefined) {
@@ -102,6 +105,7 @@ async function openAsNode(
       isCurrent: (askedAtMs: number) => hearing.isCurrent(askedAtMs),
       skewMs: () => node.skewMs,
       fences: () => node.fences,
+      differences: () => peers.differences,
     }
     return { ledger, recovered: opened.recovered, replayed: opened.replayed.length, path: place.path, isNew: false, shared }
   }
@@ -178,10 +182,17 @@ function tellCrowded(db: Connection, { node, connections }: Reachable, { process
   if (!isRoomy(room)) onCrowded(textOfRoom(room))
 }
 
+/** What only serves a moment says nothing. */
+function peersOf(place: PostgresPlace, session: Session, { facts, onDifferent = () => undefined }: LedgerOptions): Peers {
+  const statementKey = statementKeyAt(place)?.publicKey ?? 'none'
+  const own = { statement_key: statementKey, lease_ms: `${place.leaseMs}` }
+  return new Peers({ session, facts: () => (facts === undefined ? {} : { ...facts(), ...own }), onLasting: onDifferent })
+}
+
 function nodeOf(
   place: PostgresPlace,
   session: Session,
-  { bootId, now, onFault }: Pick<ReturnType<typeof withDefaults>, 'bootId' | 'now' | 'onFault'>,
+  { bootId, now, onFault, peers }: Pick<ReturnType<typeof withDefaults>, 'bootId' | 'now' | 'onFault'> & Readonly<{ peers: Peers }>,
   wires: Wires,
 ): LedgerNode {
   let boots = 0
@@ -194,6 +205,7 @@ function nodeOf(
       // Before the ledger is there, it is being opened.
       mayRenew: () => wires.ears?.hasThread() ?? true,
       now,
+      onRenewed: (identity) => peers.look(identity, place.node),
     },
     {
       onFenced: () => onFault({ kind: 'node', problem: 'this node was fenced: another has taken its lane over' }),

@@ -27,6 +27,10 @@ export const LOG_ALARMS: Readonly<Record<string, Words>> = {
     todo: 'Read what it said. Where requests were waived, look why that process was away: killed, paused, or cut off from Postgres. It goes on by itself. Where a clock is off, run a time service on that machine.',
     isUrgent: true,
   },
+  'nodes differ': {
+    title: 'Nodes of the ledger differ',
+    todo: 'A request costs or ends otherwise by the node on which it lands. Bring all to the same program and the same tollgate.toml; `tollgate nodes list` says who has what. Each request keeps the prices of its own node.',
+  },
   'large bodies': {
     title: 'The thread for large bodies failed',
     todo: 'It is started anew by itself. If it comes back, look at the memory of the machine.',
@@ -105,6 +109,10 @@ const STANDING = {
     todo: 'New requests are refused. Look at the disk: free room, permissions, health. It goes on by itself as soon as a write succeeds.',
     isUrgent: true,
   },
+  differ: {
+    title: 'Nodes of the ledger differ now',
+    todo: 'That is normal while a change is rolled out. If it stays so, bring all to the same program and the same tollgate.toml.',
+  },
   spill: {
     title: 'Charges wait in the spill file',
     todo: 'They are written to the ledger as soon as it can be written; do not delete the file beside it.',
@@ -162,10 +170,11 @@ function toldAlarm({ what, count, firstAt, lastAt, detail }: Alarm, nowAt: numbe
 }
 
 function ledgerAlarms({ ledger }: Now): readonly ShownAlarm[] {
-  const { is_sound, is_writable, spill_bytes, wal_bytes, commit_p99_ms } = ledger
+  const { is_sound, is_writable, spill_bytes, wal_bytes, commit_p99_ms, differences } = ledger
   return [
     ...(is_sound ? [] : [standing('damaged')]),
     ...(is_writable ? [] : [standing('unwritable')]),
+    ...(differences.length > 0 ? [standing('differ', differences.join(' · '))] : []),
     ...(spill_bytes > 0 ? [standing('spill', `${spill_bytes} bytes`)] : []),
     ...((wal_bytes ?? 0) > WAL_BYTES_MAX ? [standing('wal', mebibytes(wal_bytes ?? 0))] : []),
     ...((commit_p99_ms ?? 0) > COMMIT_MS_MAX ? [standing('slowCommits', `p99 ${commit_p99_ms} ms`)] : []),

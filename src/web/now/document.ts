@@ -28,6 +28,8 @@ export type NowDocument = Readonly<{
     wal_bytes: number | null
     holds: number
     held_usd: string
+    /** In what the nodes that share it differ, and who has what. */
+    differences: readonly string[]
   }>
   /** Of the UTC day. `cache_lost_usd`: since this process runs. */
   today: Readonly<{

@@ -2,6 +2,7 @@
 
 import { version } from '../../../package.json' with { type: 'json' }
 import { sumPicos, toExactUsdText } from '../../core/money.ts'
+import { differenceText } from '../../core/node-facts.ts'
 import { descriptorLimit, openDescriptors } from '../../observe/descriptors.ts'
 import type { Site } from '../site.ts'
 import { alarmsNow } from './alarms.ts'
@@ -40,6 +41,7 @@ export function snapshotOf(site: Site, measures: Measures): NowDocument {
       spill_bytes: minute.spillBytes,
       wal_bytes: measures.walBytes,
       holds: holds.length,
+      differences: world.nodeDifferences().map(differenceText),
       held_usd: toExactUsdText(sumPicos(...holds.map(({ amountPicos }) => amountPicos))),
     },
     today: { ...todayOf(measures), cache_lost_usd: toExactUsdText(minute.cacheLostPicos) },

@@ -27,6 +27,7 @@ const WELL: Omit<NowDocument, 'alarms'> = {
     wal_bytes: 4_000_000,
     holds: 0,
     held_usd: '0',
+    differences: [],
   },
   today: { requests: 0, charged_usd: '0', waived_usd: '0', estimated_usd: '0', cache_lost_usd: '0' },
   process: { memory_bytes: 1, descriptors: 10, descriptors_max: 1_000, disk_free_bytes: 5e9, disk_bytes: 1e10 },
@@ -48,6 +49,7 @@ test('a gateway that is well raises nothing; what does not hold is named, the ur
   const { ledger, process } = WELL
   expect(ids({ ledger: { ...ledger, is_writable: false, spill_bytes: 9, is_sound: false } })).toEqual(['damaged', 'unwritable', 'spill'])
   expect(ids({ ledger: { ...ledger, wal_bytes: 3e8, commit_p99_ms: 501 } })).toEqual(['wal', 'slowCommits'])
+  expect(ids({ ledger: { ...ledger, differences: ['prices: x on a (lane 0); y on b (lane 1)'] } })).toEqual(['differ'])
   expect(ids({ upstreams: [{ ...NORTH, is_out: true }, SOUTH] })).toEqual(['out north'])
   expect(ids({ upstreams: [{ ...NORTH, breaker: 'open', broken: ['large'] }, SOUTH] })).toEqual(['broken north'])
   expect(
