@@ -56,7 +56,7 @@ const agreeing: Ledger = {
   holds: () => [],
   mark: () => undefined,
   findKey: (hash) => ledger.findKey(hash),
-  purseOf: (keyId) => ledger.purseOf(keyId),
+  keyBalanceOf: (keyId) => ledger.keyBalanceOf(keyId),
   findIdempotency: (keyId, headerHash) => ledger.findIdempotency(keyId, headerHash),
   isUsedUp: (keyId) => ledger.isUsedUp(keyId),
   operate: (operation) => ledger.operate(operation),
@@ -92,7 +92,12 @@ function gatewayWith(keptBy: Ledger): Handler {
   }
   const now = world.clock.monotonicMs
   const keyLimits = new KeyLimits({ limits: world.limits, now })
-  const bodies = new BodyMemory({ poolBytes: 512 * 1024 * 1024, limits: world.limits, purseOf: (keyId) => keptBy.purseOf(keyId), now })
+  const bodies = new BodyMemory({
+    poolBytes: 512 * 1024 * 1024,
+    limits: world.limits,
+    keyBalanceOf: (keyId) => keptBy.keyBalanceOf(keyId),
+    now,
+  })
   const { bodyReader } = makeBodyReader()
   const relay = new Relay({
     world,

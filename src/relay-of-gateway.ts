@@ -66,7 +66,7 @@ export function relayOfGateway(world: World, opened: OpenedLedger, options: Opti
 
 function bodyMemoryOf({ ledger, limits, clock }: World, memoryBytes: number): BodyMemory {
   const now = clock.monotonicMs
-  return new BodyMemory({ poolBytes: poolBytesOf(memoryBytes), limits, purseOf: (keyId) => ledger.purseOf(keyId), now })
+  return new BodyMemory({ poolBytes: poolBytesOf(memoryBytes), limits, keyBalanceOf: (keyId) => ledger.keyBalanceOf(keyId), now })
 }
 
 /** An idle process collects nothing by itself, and keeps what a crowd of streams has left: then once, when their last bytes are out. */

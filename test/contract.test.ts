@@ -67,7 +67,7 @@ function faulty(ledger: Ledger): Ledger {
   return {
     hold: (request) => (ledgerFault === 'none' ? ledger.hold(request) : broken('unavailable')),
     findKey: (hash) => (ledgerFault === 'none' ? ledger.findKey(hash) : broken('unavailable')),
-    purseOf: (keyId) => ledger.purseOf(keyId),
+    keyBalanceOf: (keyId) => ledger.keyBalanceOf(keyId),
     findIdempotency: (keyId, headerHash) => ledger.findIdempotency(keyId, headerHash),
     isUsedUp: (keyId) => ledger.isUsedUp(keyId),
     mark: (...args) => ledger.mark(...args),

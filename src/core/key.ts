@@ -27,7 +27,7 @@ export const availableOf = (of: Readonly<{ balancePicos: Picos; limitPicos: Pico
   of.limitPicos === null ? of.balancePicos : minPicos(of.balancePicos, picos(of.limitPicos - of.spentPicos))
 
 /** What a key and its account have, and what running requests hold of it. */
-export type Purse<Amount extends bigint = Picos> = Readonly<{
+export type KeyBalance<Amount extends bigint = Picos> = Readonly<{
   limitPicos: Amount | null
   spentPicos: Amount
   heldPicos: Amount
@@ -40,7 +40,7 @@ export type Shortage = 'balanceUsed' | 'limitUsed' | 'balanceHeld' | 'limitHeld'
  * The rule of admission, tested before a request's own hold is added: undefined where there is something left beyond what is held. What will not come back by
  * itself is said first.
  */
-export function shortageOf({ limitPicos, spentPicos, heldPicos, account }: Purse<bigint>): Shortage | undefined {
+export function shortageOf({ limitPicos, spentPicos, heldPicos, account }: KeyBalance<bigint>): Shortage | undefined {
   if (account.balancePicos <= 0n) return 'balanceUsed'
   if (limitPicos !== null && limitPicos - spentPicos <= 0n) return 'limitUsed'
   if (account.balancePicos - account.heldPicos <= 0n) return 'balanceHeld'

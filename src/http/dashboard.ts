@@ -9,8 +9,8 @@ import { availableOf, type KeyRecord } from '../core/key.ts'
 import { type Picos, toUsd } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
 import { isoTime } from '../core/utc.ts'
-import type { SyncedPurse } from '../ledger/ledger.ts'
-import { purseOf } from '../relay/purse.ts'
+import type { SyncedKeyBalance } from '../ledger/ledger.ts'
+import { keyBalanceOf } from '../relay/key-balance.ts'
 import type { World } from '../world.ts'
 import { type Asker, answerSmall } from './answers.ts'
 import { KEY_HEADERS, type keyMacro } from './key.ts'
@@ -59,8 +59,8 @@ const CREDIT_GRANTS = t.Object(
 export function dashboardRoutes(world: World, macro: ReturnType<typeof keyMacro>) {
   const answer = <Document>(asker: Asker, shape: (key: KeyRecord, balance: Balance) => Document): Promise<Response> =>
     answerSmall(asker, async (key) => {
-      const purse = await purseOf(world, key)
-      return purse instanceof Refusal ? purse : shape(key, balanceOf(purse))
+      const keyBalance = await keyBalanceOf(world, key)
+      return keyBalance instanceof Refusal ? keyBalance : shape(key, balanceOf(keyBalance))
     })
   const about = (operationId: string, summary: string, description: string) => ({ operationId, tags: ['Balance'], summary, description })
   const headers = KEY_HEADERS.bearer
@@ -107,7 +107,7 @@ export function dashboardRoutes(world: World, macro: ReturnType<typeof keyMacro>
 /** Holds are not subtracted, and it is not clamped at 0. */
 type Balance = Readonly<{ availablePicos: Picos; lastSyncedAt: number }>
 
-const balanceOf = ({ limitPicos, spentPicos, account, lastSyncedAt }: SyncedPurse): Balance => ({
+const balanceOf = ({ limitPicos, spentPicos, account, lastSyncedAt }: SyncedKeyBalance): Balance => ({
   availablePicos: availableOf({ limitPicos, spentPicos, balancePicos: account.balancePicos }),
   lastSyncedAt,
 })

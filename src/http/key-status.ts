@@ -5,12 +5,12 @@
 
 import { Type } from '@sinclair/typebox'
 import { Elysia, type Static, t } from 'elysia'
-import { availableOf, type KeyRecord, type Purse, type Shortage, shortageOf } from '../core/key.ts'
+import { availableOf, type KeyBalance, type KeyRecord, type Shortage, shortageOf } from '../core/key.ts'
 import { usdFields } from '../core/money.ts'
 import { insufficientBalance, Refusal } from '../core/refusal.ts'
 import { isoTime } from '../core/utc.ts'
+import { keyBalanceAtRest, unread } from '../relay/key-balance.ts'
 import type { KeyGate } from '../relay/key-limits.ts'
-import { purseAtRest, unread } from '../relay/purse.ts'
 import type { World } from '../world.ts'
 import { type Asker, answerSmall } from './answers.ts'
 import { KEY_HEADERS, type keyMacro } from './key.ts'
@@ -88,15 +88,15 @@ function answerKey(world: World, keyLimits: KeyGate, asker: Asker): Promise<Resp
     const stored = await world.reports.ask(key.id, { kind: 'key', keyId: key.id })
     if (typeof stored === 'string') return unread(stored)
     if (stored === undefined) return new Refusal('keyInvalid')
-    const purse = world.ledger.purseOf(key.id) ?? purseAtRest(stored)
-    return documentOf(key, stored.createdAt, purse, keyLimits.running(key.id), refusedNow(world, keyLimits, key, purse))
+    const keyBalance = world.ledger.keyBalanceOf(key.id) ?? keyBalanceAtRest(stored)
+    return documentOf(key, stored.createdAt, keyBalance, keyLimits.running(key.id), refusedNow(world, keyLimits, key, keyBalance))
   })
 }
 
 type Refused = Readonly<{ reason: Static<typeof REASON>; refusal: Refusal }>
 
 /** In the order in which a request meets them: keys.md "Order of checks". */
-function refusedNow(world: World, keyLimits: KeyGate, { id }: KeyRecord, purse: Purse): Refused | null {
+function refusedNow(world: World, keyLimits: KeyGate, { id }: KeyRecord, keyBalance: KeyBalance): Refused | null {
   if (world.isDraining()) return { reason: 'unavailable', refusal: new Refusal('draining') }
   if (!world.ledger.isWritable()) return { reason: 'unavailable', refusal: new Refusal('storageUnavailable') }
   const limited = keyLimits.refusalNow(id)
@@ -104,7 +104,7 @@ function refusedNow(world: World, keyLimits: KeyGate, { id }: KeyRecord, purse: 
     const isFull = keyLimits.running(id) >= world.limits().concurrentRequests
     return { reason: isFull ? 'too_many_running' : 'too_many_requests', refusal: limited }
   }
-  const shortage = shortageOf(purse)
+  const shortage = shortageOf(keyBalance)
   return shortage === undefined ? null : shortOf(shortage, world.dashboardUrl())
 }
 
@@ -121,8 +121,14 @@ function shortOf(shortage: Shortage, dashboardUrl: string): Refused {
   }
 }
 
-function documentOf(key: KeyRecord, createdAt: number, purse: Purse, running: number, refused: Refused | null): Static<typeof KEY> {
-  const { limitPicos, spentPicos, heldPicos, account } = purse
+function documentOf(
+  key: KeyRecord,
+  createdAt: number,
+  keyBalance: KeyBalance,
+  running: number,
+  refused: Refused | null,
+): Static<typeof KEY> {
+  const { limitPicos, spentPicos, heldPicos, account } = keyBalance
   const available = availableOf({ limitPicos, spentPicos, balancePicos: account.balancePicos })
   return {
     object: 'key',

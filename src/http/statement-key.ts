@@ -1,7 +1,7 @@
 /** The public half of the key that signs statements: whom a customer's file must be signed by. Rules: ledger.md "Statements"; keys.md "Order of checks". */
 
 import { Elysia, t } from 'elysia'
-import { unread } from '../relay/purse.ts'
+import { unread } from '../relay/key-balance.ts'
 import type { World } from '../world.ts'
 import { answerSmall } from './answers.ts'
 import { KEY_HEADERS, type keyMacro } from './key.ts'

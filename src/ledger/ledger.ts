@@ -12,7 +12,7 @@
  */
 
 import type { FormatName } from '../core/format.ts'
-import type { KeyRecord, Purse } from '../core/key.ts'
+import type { KeyBalance, KeyRecord } from '../core/key.ts'
 import type { Picos } from '../core/money.ts'
 import type { Outcome, UsageSource } from '../core/outcome.ts'
 import type { Rates } from '../core/pricing.ts'
@@ -44,7 +44,7 @@ export interface Ledger {
   /** The key of a secret, by the SHA-256 of the secret. */
   findKey(secretHash: Uint8Array): Promise<KeyRecord | undefined | 'unavailable'>
   /** What the memory says of a key now, with what is sent and not on disk yet; undefined where the key is not in it: then nothing is held, and the file has it all. */
-  purseOf(keyId: string): SyncedPurse | undefined
+  keyBalanceOf(keyId: string): SyncedKeyBalance | undefined
   /** The operator's writes: keys, accounts, credits. Durable when resolved. `act`: absent for what the program does by itself. */
   operate(operation: Operation, act?: Act): Promise<OperationResult>
   /** Called after every commit that changed what a key may do. */
@@ -161,7 +161,7 @@ export type Settlement = Readonly<{
 }>
 
 /** `lastSyncedAt`: Unix milliseconds of the last settle, top-up or limit change that touched the key, else of its creation. */
-export type SyncedPurse = Purse & Readonly<{ lastSyncedAt: number }>
+export type SyncedKeyBalance = KeyBalance & Readonly<{ lastSyncedAt: number }>
 
 /** `stop`: why running answers of the key are cut, null where they go on. */
 export type KeyChange = Readonly<{ keyId: string; stop: 'disabled' | null }>

@@ -3,7 +3,7 @@
  * headers, never in cookies. Rules: requests.md "Request ids", "Browsers", "Cost of an answer".
  */
 
-import { availableOf, type Purse } from '../core/key.ts'
+import { availableOf, type KeyBalance } from '../core/key.ts'
 import { type Picos, toExactUsdText } from '../core/money.ts'
 
 export function answerHeaders(requestId: string, allowedOrigins: readonly string[], origin: string | null): Record<string, string> {
@@ -14,13 +14,13 @@ export function answerHeaders(requestId: string, allowedOrigins: readonly string
 }
 
 /** Adds what an answer cost and what its key may spend now, to the last digit. A key that had to leave the memory meanwhile is told its cost alone. */
-export function addMoney(headers: Record<string, string>, cost: Picos, purse: Purse | undefined): void {
+export function addMoney(headers: Record<string, string>, cost: Picos, keyBalance: KeyBalance | undefined): void {
   headers['x-cost-usd'] = toExactUsdText(cost)
-  if (purse !== undefined) addBalance(headers, purse)
+  if (keyBalance !== undefined) addBalance(headers, keyBalance)
 }
 
 /** What the key may spend now. */
-export function addBalance(headers: Record<string, string>, { account, limitPicos, spentPicos }: Purse): void {
+export function addBalance(headers: Record<string, string>, { account, limitPicos, spentPicos }: KeyBalance): void {
   headers['x-balance-usd'] = toExactUsdText(availableOf({ balancePicos: account.balancePicos, limitPicos, spentPicos }))
 }
 

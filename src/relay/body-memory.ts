@@ -4,7 +4,7 @@
  */
 
 import { FairLine } from '../core/fair-line.ts'
-import { availableOf, type KeyRecord, type Purse } from '../core/key.ts'
+import { availableOf, type KeyBalance, type KeyRecord } from '../core/key.ts'
 import type { Limits } from '../core/limits.ts'
 import { ZERO } from '../core/money.ts'
 import { step } from '../core/rate-limit.ts'
@@ -45,7 +45,7 @@ type BodyMemoryOptions = Readonly<{
   poolBytes: number
   limits: () => Pick<Limits, 'bodyBytesPerMinute'>
   /** What a key has, as far as is known at once. */
-  purseOf: (keyId: string) => Purse | undefined
+  keyBalanceOf: (keyId: string) => KeyBalance | undefined
   /** Milliseconds that never jump. */
   now: () => number
 }>
@@ -159,9 +159,9 @@ export class BodyMemory {
 
   /** A key that is not in memory may be new: it must not stand in the queue of those who cannot pay. */
   #shareOf({ id, accountId }: Payer): string {
-    const purse = this.#options.purseOf(id)
-    if (purse === undefined) return accountId
-    const { account, limitPicos, spentPicos } = purse
+    const keyBalance = this.#options.keyBalanceOf(id)
+    if (keyBalance === undefined) return accountId
+    const { account, limitPicos, spentPicos } = keyBalance
     return availableOf({ balancePicos: account.balancePicos, limitPicos, spentPicos }) > ZERO ? accountId : UNFUNDED
   }
 

@@ -12,7 +12,7 @@ import { addBalance, answerHeaders } from './answer-headers.ts'
 import type { BodyLease } from './body-memory.ts'
 import { type Connection, type Exchange, ownerOf } from './exchange.ts'
 import { JoinedStream } from './joined-stream.ts'
-import { purseOf } from './purse.ts'
+import { keyBalanceOf } from './key-balance.ts'
 import type { JoinedPlace, RunningAnswer, ShownAnswer } from './running-answer.ts'
 import { STREAM_HEADERS } from './stream-head.ts'
 
@@ -94,7 +94,7 @@ const repeatedHeaders = ({ world }: Repeating['parts'], requestId: string, { ori
 /** What its key has may have to be looked up; where that fails the answer is given without it. */
 async function headersOf({ parts, key, connection }: Repeating, requestId: string): Promise<Record<string, string>> {
   const headers = { ...repeatedHeaders(parts, requestId, connection), 'x-cost-usd': toUsdText(ZERO) }
-  const purse = await purseOf(parts.world, key)
-  if (!(purse instanceof Refusal)) addBalance(headers, purse)
+  const keyBalance = await keyBalanceOf(parts.world, key)
+  if (!(keyBalance instanceof Refusal)) addBalance(headers, keyBalance)
   return headers
 }

@@ -66,6 +66,6 @@ async function respond<Echo>(admitted: Admitted<Echo>, { bytes, observation, ups
   remember(parts, { key: held.key, sealing: admitted.sealing }, finish)
   const headers = exchange.headers(connection.origin)
   headers['content-type'] = 'application/json'
-  addMoney(headers, kept.costPicos, parts.world.ledger.purseOf(held.key.id))
+  addMoney(headers, kept.costPicos, parts.world.ledger.keyBalanceOf(held.key.id))
   return new Response(answerBody(bytes, admitted.lease), { headers })
 }

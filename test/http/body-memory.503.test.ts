@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import fc from 'fast-check'
-import type { Purse } from '../../src/core/key.ts'
+import type { KeyBalance } from '../../src/core/key.ts'
 import { LIMITS } from '../../src/core/limits.ts'
 import { picos, ZERO } from '../../src/core/money.ts'
 import { Wheel } from '../../src/core/wheel.ts'
@@ -69,7 +69,7 @@ function occupyAllBut(freeBytes: number): () => void {
   return lease.release
 }
 
-const purseWith = (balance: bigint, limitLeft: bigint | null = null): Purse => ({
+const keyBalanceWith = (balance: bigint, limitLeft: bigint | null = null): KeyBalance => ({
   limitPicos: limitLeft === null ? null : picos(limitLeft + 5n),
   spentPicos: picos(5n),
   heldPicos: ZERO,
@@ -77,16 +77,21 @@ const purseWith = (balance: bigint, limitLeft: bigint | null = null): Purse => (
 })
 
 test('who cannot pay shares one share: without balance, or with a limit that is used up; not who holds all of it, nor a key not seen yet', () => {
-  const purses: Record<string, Purse> = { poor: purseWith(0n), spent: purseWith(9n, 0n), busy: purseWith(9n), limited: purseWith(9n, 1n) }
-  const memory = new BodyMemory({ poolBytes: 512 * MIB, limits: () => LIMITS, purseOf: (keyId) => purses[keyId], now: () => 0 })
+  const keyBalances: Record<string, KeyBalance> = {
+    poor: keyBalanceWith(0n),
+    spent: keyBalanceWith(9n, 0n),
+    busy: keyBalanceWith(9n),
+    limited: keyBalanceWith(9n, 1n),
+  }
+  const memory = new BodyMemory({ poolBytes: 512 * MIB, limits: () => LIMITS, keyBalanceOf: (keyId) => keyBalances[keyId], now: () => 0 })
   const grow = (id: string): string | undefined => memory.lease({ id, accountId: `acc_${id}` }).grow(100 * MIB)?.name
   expect(['busy', 'limited', 'unseen', 'poor', 'spent'].map(grow)).toEqual([undefined, undefined, undefined, undefined, 'rateLimited'])
 })
 
 test('a body is counted where its account belongs now: whoever has used up what he had, or has paid, while it came in', () => {
-  let purse = purseWith(1n)
-  const purseOf = (keyId: string): Purse => (keyId === 'key_1' ? purse : purseWith(0n))
-  const memory = new BodyMemory({ poolBytes: 160 * MIB, limits: () => LIMITS, purseOf, now: () => 0 })
+  let keyBalance = keyBalanceWith(1n)
+  const keyBalanceOf = (keyId: string): KeyBalance => (keyId === 'key_1' ? keyBalance : keyBalanceWith(0n))
+  const memory = new BodyMemory({ poolBytes: 160 * MIB, limits: () => LIMITS, keyBalanceOf, now: () => 0 })
   const body = memory.lease({ id: 'key_1', accountId: 'acc_1' })
   const fits = (id: string, mib: number): boolean => {
     const lease = memory.lease({ id, accountId: `acc_${id}` })
@@ -95,9 +100,9 @@ test('a body is counted where its account belongs now: whoever has used up what 
     return refusal === undefined
   }
   expect([body.grow(30 * MIB), fits('poor', 40)]).toEqual([undefined, true])
-  purse = purseWith(0n)
+  keyBalance = keyBalanceWith(0n)
   expect([body.grow(31 * MIB), fits('poor', 10), fits('poor', 9)]).toEqual([undefined, false, true])
-  purse = purseWith(1n)
+  keyBalance = keyBalanceWith(1n)
   expect([body.grow(32 * MIB), fits('poor', 40)]).toEqual([undefined, true])
   body.release()
   expect([memory.bytes, fits('poor', 40)]).toEqual([0, true])
@@ -113,7 +118,7 @@ test('neither a share nor the pool is ever passed, whatever grows and shrinks, a
       const memory = new BodyMemory({
         poolBytes: 160 * MIB,
         limits: () => ({ bodyBytesPerMinute: Number.MAX_SAFE_INTEGER }),
-        purseOf: (keyId) => purseWith(funded[Number(keyId.at(-1)) % 3] === true ? 1n : 0n),
+        keyBalanceOf: (keyId) => keyBalanceWith(funded[Number(keyId.at(-1)) % 3] === true ? 1n : 0n),
         now: () => 0,
       })
       const leases = Array.from({ length: 6 }, (_, lease) => memory.lease({ id: `key_${lease}`, accountId: accountOf(lease) }))
@@ -146,7 +151,7 @@ test('the pool is 512 MiB or a quarter of the memory, a share at most 128 MiB an
     [400, 100],
     [64, 33],
   ] as const) {
-    const memory = new BodyMemory({ poolBytes: poolMib * MIB, limits: () => LIMITS, purseOf: () => undefined, now: () => 0 })
+    const memory = new BodyMemory({ poolBytes: poolMib * MIB, limits: () => LIMITS, keyBalanceOf: () => undefined, now: () => 0 })
     expect(memory.lease({ id: 'k', accountId: 'a' }).grow(shareMib * MIB)).toBeUndefined()
     expect(memory.lease({ id: 'k2', accountId: 'a' }).grow(1)).toMatchObject({ name: 'rateLimited', retryAfterSeconds: 1 })
     expect(memory.lease({ id: 'k3', accountId: 'b' }).grow(1)).toBeUndefined()
@@ -379,7 +384,7 @@ describe('where there is no room for a body', () => {
       },
     }
   }
-  const unknown = { purseOf: () => undefined, now: () => 0, limits: () => LIMITS }
+  const unknown = { keyBalanceOf: () => undefined, now: () => 0, limits: () => LIMITS }
   const turn = (): Promise<void> => Bun.sleep(0)
   const fail = (bug: unknown): never => {
     throw bug

@@ -267,11 +267,11 @@ describe('on the whole ledger', () => {
   fileTest()('the money can be spent when the redemption is answered, by keys that are in memory', async () => {
     const { ledger } = await openWithCodes()
     await ledger.findKey(sha256('key_1'))
-    expect(ledger.purseOf('key_1')).toMatchObject({ account: { balancePicos: picos(0n) } })
+    expect(ledger.keyBalanceOf('key_1')).toMatchObject({ account: { balancePicos: picos(0n) } })
     await ledger.operate(redeem('batch_1-1', 'acc_1', 'crd_1'))
-    expect(ledger.purseOf('key_1')).toMatchObject({ account: { balancePicos: usd('25') }, lastSyncedAt: NOW })
+    expect(ledger.keyBalanceOf('key_1')).toMatchObject({ account: { balancePicos: usd('25') }, lastSyncedAt: NOW })
     await ledger.operate(redeem('batch_1-1', 'acc_1', 'crd_2'))
-    expect(ledger.purseOf('key_1')).toMatchObject({ account: { balancePicos: usd('25') } })
+    expect(ledger.keyBalanceOf('key_1')).toMatchObject({ account: { balancePicos: usd('25') } })
     await ledger.close()
   })
 

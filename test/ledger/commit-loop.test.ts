@@ -23,9 +23,9 @@ const ask: LeaseAsk = { number: 1, accountNumber: 1, accountRunsPicos: ZERO, key
 
 function makeLoop(retryMs = 0) {
   const wallets = new Wallets()
-  const purse = { limitPicos: null, spentPicos: ZERO, balancePicos: usd('10'), lastSyncedAt: 0, toppedUpAt: null }
+  const keyBalance = { limitPicos: null, spentPicos: ZERO, balancePicos: usd('10'), lastSyncedAt: 0, toppedUpAt: null }
   const names = { keyId: 'key_1', keyNumber: 1, accountId: 'acc_1', accountNumber: 1 }
-  wallets.keys.load({ ...names, ...purse, isActive: true, isAccountActive: true, expiresAt: null })
+  wallets.keys.load({ ...names, ...keyBalance, isActive: true, isAccountActive: true, expiresAt: null })
   const settle = (requestId: string): Task => {
     wallets.hold(holdRequest(requestId, 'key_1', usd('0.001')), 0)
     const debit = wallets.settle(settlement(requestId))

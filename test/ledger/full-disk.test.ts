@@ -161,7 +161,7 @@ test('a full file system stops the spending and nothing else; the ledger comes b
   expect(faults.join()).toMatch(/SQLITE_FULL|SQLITE_IOERR/)
   expect(await ledger.settle(settlement('before', { input: 1 }))).toBe('unavailable')
   const leftPicos = usd('10') - BigInt(settled.length) * 3_000_000n
-  expect(ledger.purseOf('key_a')?.account.balancePicos).toBe(picos(leftPicos))
+  expect(ledger.keyBalanceOf('key_a')?.account.balancePicos).toBe(picos(leftPicos))
   expect(balanceAt(path, 'key_a')).toMatchObject({ availablePicos: leftPicos })
 
   disk.free()

@@ -99,7 +99,10 @@ test('one task that the database refuses leaves its neighbours in the same commi
   expect(answers).toEqual(['settled', 'unavailable', 'settled', { result: 'done' }])
   const balance = { availablePicos: usd('2') - 6_000_000n, lastSyncedAt: NOW + 1_000 }
   expect(balanceAt(path, 'key_a')).toMatchObject(balance)
-  expect(ledger.purseOf('key_a')).toMatchObject({ account: { balancePicos: picos(balance.availablePicos) }, lastSyncedAt: NOW + 1_000 })
+  expect(ledger.keyBalanceOf('key_a')).toMatchObject({
+    account: { balancePicos: picos(balance.availablePicos) },
+    lastSyncedAt: NOW + 1_000,
+  })
   expect(faults).toEqual([expect.stringContaining('exact_price')])
   await ledger.close()
 })
@@ -349,7 +352,7 @@ test('settles that a dying thread committed without a word are spent once in mem
   expect(new Set(await Promise.all(ending.map((id) => ledger.settle(settlement(id, { input: 1_000 })))))).toEqual(new Set(['settled']))
   for (const id of running) ledger.void(id)
   const leftPicos = usd('10') - 1_200n * 3_000_000_000n
-  expect(ledger.purseOf('key_a')?.account.balancePicos).toBe(picos(leftPicos))
+  expect(ledger.keyBalanceOf('key_a')?.account.balancePicos).toBe(picos(leftPicos))
   expect(balanceAt(path, 'key_a')).toMatchObject({ availablePicos: leftPicos })
   expect(await ledger.hold(holdRequest('most', 'key_a', picos(leftPicos - 1n)))).toBe('held')
   expect(await ledger.hold(holdRequest('last', 'key_a', picos(1n)))).toBe('held')
@@ -374,7 +377,7 @@ test('a settle that the spill kept is spent once in memory, also where the threa
   // Behind the takeover, its question and the wallet that is read again.
   for (let n = 0; n < 3; n++) await ledger.findKey(new Uint8Array(32))
   expect(ledger.holds()).toEqual([])
-  expect(ledger.purseOf('key_a')).toMatchObject({
+  expect(ledger.keyBalanceOf('key_a')).toMatchObject({
     spentPicos: 3_000_000_000n,
     account: { balancePicos: usd('10') - 3_000_000_000n, heldPicos: 0n },
   })
@@ -411,13 +414,13 @@ test('while nobody knows whether a receipt is written, rows that are read then c
   await isRead
   const once = { spentPicos: 3_000_000_000n, account: { balancePicos: usd('10') - 3_000_000_000n } }
   expect(ledger.holds()).toHaveLength(2)
-  expect(ledger.purseOf('key_a')).toMatchObject(once)
+  expect(ledger.keyBalanceOf('key_a')).toMatchObject(once)
   say()
   await Bun.sleep(0)
   for (let n = 0; n < 3; n++) await ledger.findKey(new Uint8Array(32))
   expect(ledger.holds()).toHaveLength(1)
-  expect(ledger.purseOf('key_a')).toMatchObject(once)
-  expect(ledger.purseOf('key_b')?.limitPicos).toBe(picos(7n))
+  expect(ledger.keyBalanceOf('key_a')).toMatchObject(once)
+  expect(ledger.keyBalanceOf('key_b')?.limitPicos).toBe(picos(7n))
   await ledger.close()
   expect(differencesAt(path)).toEqual([])
 })
@@ -439,7 +442,7 @@ test('a settle that a dying thread committed, and that the next one could only s
   tell({ replayed: ['kept'] })
   for (let n = 0; n < 3; n++) await ledger.findKey(new Uint8Array(32))
   expect(ledger.holds()).toEqual([])
-  expect(ledger.purseOf('key_a')).toMatchObject({ spentPicos: 3_000_000_000n, account: { balancePicos: usd('10') - 3_000_000_000n } })
+  expect(ledger.keyBalanceOf('key_a')).toMatchObject({ spentPicos: 3_000_000_000n, account: { balancePicos: usd('10') - 3_000_000_000n } })
   await ledger.close()
   expect(differencesAt(path)).toEqual([])
 })

@@ -32,10 +32,10 @@ const operate = (operation: Operation) => machine.ask(operateTask(operation))
 const balance = (keyId: string) => {
   const [row] = machine.statesOf(keyId)
   if (row === undefined) return undefined
-  const purse = machine.wallets.keys.purseOf(keyId)
+  const keyBalance = machine.wallets.keys.keyBalanceOf(keyId)
   const stored = { availablePicos: availableOf(row), lastSyncedAt: Math.max(row.lastSyncedAt, row.toppedUpAt ?? 0) }
-  if (purse !== undefined) {
-    const { limitPicos, spentPicos, account, lastSyncedAt } = purse
+  if (keyBalance !== undefined) {
+    const { limitPicos, spentPicos, account, lastSyncedAt } = keyBalance
     expect({ availablePicos: availableOf({ limitPicos, spentPicos, balancePicos: account.balancePicos }), lastSyncedAt }).toEqual(stored)
   } else machine.wallets.keys.load(row)
   return stored

@@ -188,8 +188,9 @@ test(
             const [[spent]] = machine.db.query('SELECT spent_picos FROM keys WHERE id = ?').values(keyId) as [[bigint]]
             const held = machine.wallets.holds().filter((hold) => hold.keyId === keyId)
             expect(spent).toBe(oracle.spent.get(keyId) ?? 0n)
-            const purse = machine.wallets.keys.purseOf(keyId)
-            if (purse !== undefined) expect([purse.spentPicos, purse.account.balancePicos]).toEqual([picos(spent), picos(balance)])
+            const keyBalance = machine.wallets.keys.keyBalanceOf(keyId)
+            if (keyBalance !== undefined)
+              expect([keyBalance.spentPicos, keyBalance.account.balancePicos]).toEqual([picos(spent), picos(balance)])
             expect(held).toHaveLength([...oracle.running.values()].filter((hold) => hold.keyId === keyId).length)
             if (keyId === 'key_limited') expect(spent < usd('0.05') + HOLD).toBe(true)
           }

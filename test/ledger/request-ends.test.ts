@@ -12,8 +12,8 @@ import { holdRequest, settlement } from '../support/ledger.ts'
 function makeEnds(isShared: boolean) {
   const wallets = new Wallets()
   const names = { keyId: 'key_1', keyNumber: 1, accountId: 'acc_1', accountNumber: 1 }
-  const purse = { limitPicos: null, spentPicos: ZERO, balancePicos: picos(100n), lastSyncedAt: 0, toppedUpAt: null }
-  wallets.keys.load({ ...names, ...purse, isActive: true, isAccountActive: true, expiresAt: null })
+  const keyBalance = { limitPicos: null, spentPicos: ZERO, balancePicos: picos(100n), lastSyncedAt: 0, toppedUpAt: null }
+  wallets.keys.load({ ...names, ...keyBalance, isActive: true, isAccountActive: true, expiresAt: null })
   wallets.hold(holdRequest('req_1', 'key_1', picos(50n)), 0)
   const debit: Debit | undefined = wallets.settle(settlement('req_1', {}, { costPicos: picos(30n) }))
   if (debit === undefined) throw new Error('not held')
@@ -24,7 +24,7 @@ function makeEnds(isShared: boolean) {
     throw bug
   }
   const ends = new RequestEnds({ wallets, writer, isShared, resync: (keyIds) => reads.push(keyIds), onFault })
-  const balance = (): bigint | undefined => wallets.keys.purseOf('key_1')?.account.balancePicos
+  const balance = (): bigint | undefined => wallets.keys.keyBalanceOf('key_1')?.account.balancePicos
   return { ends, wallets, debit, asked, reads, balance }
 }
 

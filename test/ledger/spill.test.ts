@@ -227,7 +227,7 @@ test('a receipt that another process wrote meanwhile is corrected by the differe
   expect(faults.join()).toContain('a receipt of req_1 was there with other figures: 0 USD where 0.003 USD was settled')
   await ledger.findKey(new Uint8Array(32))
   expect(balanceAt(path, 'key_a')).toMatchObject({ availablePicos: usd('9.997') })
-  expect(ledger.purseOf('key_a')).toMatchObject({ account: { balancePicos: usd('9.997') }, spentPicos: 0n })
+  expect(ledger.keyBalanceOf('key_a')).toMatchObject({ account: { balancePicos: usd('9.997') }, spentPicos: 0n })
   await ledger.close()
   const machine = openMachine(path, 'after')
   expect(machine.differences()).toEqual([])

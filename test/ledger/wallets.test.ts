@@ -346,7 +346,7 @@ test('a row that is read again corrects the account, also where its key had to l
   wallets.keys.load(rowOf(3, 97n))
   expect(wallets.keys.has('key_1')).toBe(false)
   wallets.keys.resync([rowOf(1, 97n)])
-  expect(wallets.keys.purseOf('key_3')?.account.balancePicos).toBe(picos(97n))
+  expect(wallets.keys.keyBalanceOf('key_3')?.account.balancePicos).toBe(picos(97n))
 })
 
 test('what could not be written is put back: to the balance, and to what a limit leaves', () => {
@@ -367,7 +367,7 @@ test('the id of a request that is being settled holds nothing again until that i
   const wallets = new Wallets()
   wallets.keys.load(new Oracle().state('key_alone', 0n, 0n))
   const hold = (): HoldAnswer | 'unknown' => wallets.hold(holdRequest('a', 'key_alone', picos(30n)), 0)
-  const held = (): bigint | undefined => wallets.keys.purseOf('key_alone')?.account.heldPicos
+  const held = (): bigint | undefined => wallets.keys.keyBalanceOf('key_alone')?.account.heldPicos
   expect([hold(), hold(), held()]).toEqual(['held', 'held', 30n])
   wallets.settle(settlement('a', {}, { costPicos: picos(10n) }))
   expect([hold(), held()]).toEqual(['unavailable', 0n])

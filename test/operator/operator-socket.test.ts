@@ -53,7 +53,7 @@ describe('beside a running gateway', () => {
     const secretHash = new Uint8Array(new Bun.CryptoHasher('sha256').update(made.key).digest())
     expect(await ledger.findKey(secretHash)).toMatchObject({ id: made.id, name: 'app' })
     expect(await place.json('keys', 'limit', 'app', '3')).toMatchObject({ balance_usd: 3 })
-    expect(ledger.purseOf(made.id)).toMatchObject({ limitPicos: picos(3_000_000_000_000n), account: { balancePicos: usd('25') } })
+    expect(ledger.keyBalanceOf(made.id)).toMatchObject({ limitPicos: picos(3_000_000_000_000n), account: { balancePicos: usd('25') } })
     const rotated = await place.json<{ key: string }>('keys', 'rotate', 'app')
     expect(rotated.key).not.toBe(made.key)
     expect(await place.run('keys', 'create', '--name', 'app')).toMatchObject({ code: 2, out: '' })

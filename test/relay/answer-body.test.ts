@@ -10,7 +10,7 @@ const MIB = 1024 * 1024
 const SHARE_BYTES = 33 * MIB
 
 const memory = (): BodyMemory =>
-  new BodyMemory({ poolBytes: 128 * MIB, limits: () => ({ bodyBytesPerMinute: 1e12 }), purseOf: () => undefined, now: () => 0 })
+  new BodyMemory({ poolBytes: 128 * MIB, limits: () => ({ bodyBytesPerMinute: 1e12 }), keyBalanceOf: () => undefined, now: () => 0 })
 const leaseOf = (bodies: BodyMemory, accountId: string) => bodies.lease({ id: `key_${accountId}`, accountId })
 const BYTES = new Uint8Array(8 * MIB)
 

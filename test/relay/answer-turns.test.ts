@@ -10,7 +10,7 @@ const MIB = 1024 * 1024
 const POOL = 512 * MIB
 const SHARE = 128 * MIB
 const memoryOf = (poolBytes = POOL): BodyMemory =>
-  new BodyMemory({ poolBytes, limits: () => LIMITS, purseOf: () => undefined, now: () => 0 })
+  new BodyMemory({ poolBytes, limits: () => LIMITS, keyBalanceOf: () => undefined, now: () => 0 })
 const leaseOf = (memory: BodyMemory, account = 'a'): BodyLease => memory.lease({ id: `key_${account}`, accountId: account })
 
 /** An answer of so many bytes as it is read: piece by piece, and no further than it may. */

@@ -23,7 +23,7 @@ const CATALOG = { models: new Map([[GOLDEN_MODEL.id, GOLDEN_MODEL]]), plans: new
 /** Reads one body and says where. */
 async function read(name: ReaderName, pieces: Pieces) {
   const beside: HeavyBody[] = []
-  const bodies = new BodyMemory({ poolBytes: 512 * 1024 * 1024, limits: () => LIMITS, purseOf: () => undefined, now: () => 0 })
+  const bodies = new BodyMemory({ poolBytes: 512 * 1024 * 1024, limits: () => LIMITS, keyBalanceOf: () => undefined, now: () => 0 })
   const reading = {
     parts: {
       world: { catalog: () => CATALOG },

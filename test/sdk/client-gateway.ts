@@ -62,7 +62,7 @@ export async function startClientGateway(): Promise<ClientGateway> {
       expect(gateway.holds()).toEqual([])
       expect(gateway.verify()).toEqual([])
       expect(gateway.spendOf('key_client')).toEqual({ spentPicos: owed, heldPicos: 0n })
-      expect(gateway.ledger.purseOf('key_client')?.account.balancePicos).toBe(picos(BALANCE.picos - owed))
+      expect(gateway.ledger.keyBalanceOf('key_client')?.account.balancePicos).toBe(picos(BALANCE.picos - owed))
       expect(owed).toBeGreaterThan(0n)
     },
     async stop() {

@@ -181,7 +181,7 @@ export class Simulation {
     if (again !== undefined && again.state !== 'held') return
     const accountId = this.#accountOf(keyId)
     const expected = again === undefined ? this.#books.admission(keyId, this.#time.now()) : 'held'
-    const isCertain = this.#books.isCertain(accountId) && this.#open.isWritable() && this.#open.purseOf(keyId) !== undefined
+    const isCertain = this.#books.isCertain(accountId) && this.#open.isWritable() && this.#open.keyBalanceOf(keyId) !== undefined
     const answer = this.#open.hold({
       requestId: id,
       keyId: again?.keyId ?? keyId,
@@ -598,27 +598,35 @@ export class Simulation {
   #checkMemory(): void {
     const books = this.#books
     for (const [keyId, key] of books.keys) {
-      const purse = this.#open.purseOf(keyId)
-      if (purse === undefined) {
+      const keyBalance = this.#open.keyBalanceOf(keyId)
+      if (keyBalance === undefined) {
         must('a key with holds is in memory', books.heldOf(keyId) === 0n, () => keyId)
         continue
       }
-      must('held is what runs', purse.heldPicos === books.heldOf(keyId), () => `${keyId}: ${purse.heldPicos}, not ${books.heldOf(keyId)}`)
+      must(
+        'held is what runs',
+        keyBalance.heldPicos === books.heldOf(keyId),
+        () => `${keyId}: ${keyBalance.heldPicos}, not ${books.heldOf(keyId)}`,
+      )
       const heldOfAccount = books.heldOfAccount(key.accountId)
       must(
         'an account’s held is what runs',
-        purse.account.heldPicos === heldOfAccount,
-        () => `${keyId}: ${purse.account.heldPicos}, not ${heldOfAccount}`,
+        keyBalance.account.heldPicos === heldOfAccount,
+        () => `${keyId}: ${keyBalance.account.heldPicos}, not ${heldOfAccount}`,
       )
       if (!books.isCertain(key.accountId)) continue
       const [spent, balance] = [books.spentOf(keyId), books.balanceOf(key.accountId)]
-      must('memory spends what was sent', purse.spentPicos === spent, () => `${keyId}: ${purse.spentPicos}, not ${spent}`)
+      must('memory spends what was sent', keyBalance.spentPicos === spent, () => `${keyId}: ${keyBalance.spentPicos}, not ${spent}`)
       must(
         'memory keeps the balance',
-        purse.account.balancePicos === balance,
-        () => `${keyId}: ${purse.account.balancePicos}, not ${balance}`,
+        keyBalance.account.balancePicos === balance,
+        () => `${keyId}: ${keyBalance.account.balancePicos}, not ${balance}`,
       )
-      must('memory keeps the limit', purse.limitPicos === key.limitPicos, () => `${keyId}: ${purse.limitPicos}, not ${key.limitPicos}`)
+      must(
+        'memory keeps the limit',
+        keyBalance.limitPicos === key.limitPicos,
+        () => `${keyId}: ${keyBalance.limitPicos}, not ${key.limitPicos}`,
+      )
     }
     for (const [accountId] of books.accounts) {
       if (!books.isCertain(accountId)) continue

@@ -31,7 +31,7 @@ const delayed = (ledger: Ledger): Ledger => ({
   },
   void: (...args) => ledger.void(...args),
   findKey: (hash) => ledger.findKey(hash),
-  purseOf: (keyId) => ledger.purseOf(keyId),
+  keyBalanceOf: (keyId) => ledger.keyBalanceOf(keyId),
   findIdempotency: (keyId, headerHash) => ledger.findIdempotency(keyId, headerHash),
   isUsedUp: (keyId) => ledger.isUsedUp(keyId),
   operate: (operation) => ledger.operate(operation),

@@ -7,7 +7,7 @@ import { picos } from '../../src/core/money.ts'
 import type { LeaseAnswer, LeaseAsk, LeaseMove } from '../../src/ledger/task.ts'
 
 type Row = { amount: bigint; moved: number }
-type Purse = { left: bigint; isActive: boolean; leases: Map<number, Row> }
+type Budget = { left: bigint; isActive: boolean; leases: Map<number, Row> }
 
 /** What a walk asks of a database of leases. Accounts and keys go by number; key n belongs to the account that `accountOf` says. */
 export interface LeaseDatabase {
@@ -28,8 +28,8 @@ const SHARE_REQUESTS_MAX = 4_096n
 const SHARE_PART = 4n
 
 export class LeaseModel implements LeaseDatabase {
-  readonly #accounts = new Map<number, Purse>()
-  readonly #keys = new Map<number, Purse & { account: number; limit: bigint | null; spent: bigint }>()
+  readonly #accounts = new Map<number, Budget>()
+  readonly #keys = new Map<number, Budget & { account: number; limit: bigint | null; spent: bigint }>()
   readonly #nodes: bigint
 
   /** `limits`: of keys 1, 2, …; each belongs to account 1 + (number − 1) % accounts. */
@@ -58,12 +58,12 @@ export class LeaseModel implements LeaseDatabase {
     const account = this.#account(move.accountNumber)
     const key = this.#keys.get(move.keyNumber)
     const sides = [
-      { purse: account, runs: move.accountRunsPicos },
-      ...(key === undefined || key.limit === null ? [] : [{ purse: key, runs: move.keyRunsPicos }]),
+      { budget: account, runs: move.accountRunsPicos },
+      ...(key === undefined || key.limit === null ? [] : [{ budget: key, runs: move.keyRunsPicos }]),
     ]
     const isAsk = 'amountPicos' in move
     const verdict = isAsk && key !== undefined ? this.#grant(lane, move, sides, account.isActive && key.isActive) : 'released'
-    if (!isAsk) for (const side of sides) release(side.purse, lane, side.runs, move.number)
+    if (!isAsk) for (const side of sides) release(side.budget, lane, side.runs, move.number)
     return {
       verdict,
       refusedBy: verdict === 'granted' || verdict === 'released' ? null : this.#isRefusedByAccount ? 'account' : 'key',
@@ -81,17 +81,17 @@ export class LeaseModel implements LeaseDatabase {
   #grant(
     lane: number,
     { amountPicos: amount, number }: LeaseAsk,
-    sides: readonly Readonly<{ purse: Purse; runs: bigint | null }>[],
+    sides: readonly Readonly<{ budget: Budget; runs: bigint | null }>[],
     isActive: boolean,
   ): LeaseAnswer['verdict'] {
-    const views = sides.map(({ purse, runs }) => {
-      const own = purse.leases.get(lane)
-      const others = sum([...purse.leases].filter(([of]) => of !== lane).map(([, row]) => row.amount))
+    const views = sides.map(({ budget, runs }) => {
+      const own = budget.leases.get(lane)
+      const others = sum([...budget.leases].filter(([of]) => of !== lane).map(([, row]) => row.amount))
       const ran = runs ?? 0n
       // What others do not have and what does not run here.
-      const free = purse.left - others - ran
+      const free = budget.left - others - ran
       const share = min((free - amount) / (SHARE_PART * this.#nodes), SHARE_REQUESTS_MAX * amount)
-      return { purse, own, others, free, share, need: max(0n, ran + amount - (own?.amount ?? 0n)) }
+      return { budget, own, others, free, share, need: max(0n, ran + amount - (own?.amount ?? 0n)) }
     })
     this.#isSmall = (views[0]?.share ?? 0n) < amount
     this.#isKeySmall = views[1] !== undefined && views[1].share < amount
@@ -100,13 +100,13 @@ export class LeaseModel implements LeaseDatabase {
     this.#isRefusedByAccount = false
     if (!isActive) return 'disabled'
     const [account] = views
-    this.#isRefusedByAccount = account !== undefined && account.purse.left <= 0n
-    if (views.some(({ purse }) => purse.left <= 0n)) return 'exhausted'
+    this.#isRefusedByAccount = account !== undefined && account.budget.left <= 0n
+    if (views.some(({ budget }) => budget.left <= 0n)) return 'exhausted'
     this.#isRefusedByAccount = account !== undefined && account.free <= 0n
     if (isLate || views.some(({ free }) => free <= 0n)) return views.some(({ others }) => others > 0n) ? 'wanted' : 'reserved'
-    for (const { purse, own, share, need } of views) {
+    for (const { budget, own, share, need } of views) {
       const more = need > 0n && share >= amount ? share : 0n
-      purse.leases.set(lane, { amount: (own?.amount ?? 0n) + need + more, moved: number })
+      budget.leases.set(lane, { amount: (own?.amount ?? 0n) + need + more, moved: number })
     }
     return 'granted'
   }
@@ -146,7 +146,7 @@ export class LeaseModel implements LeaseDatabase {
     return [...leases].map(([lane, { amount }]) => ({ lane, amount })).sort((a, b) => a.lane - b.lane)
   }
 
-  #account(number: number): Purse {
+  #account(number: number): Budget {
     const account = this.#accounts.get(number)
     if (account === undefined) throw new Error(`no account ${number}`)
     return account
@@ -155,15 +155,15 @@ export class LeaseModel implements LeaseDatabase {
 
 const NOTHING = { backedPicos: picos(0n), hasMore: false, isSmall: false }
 
-function sideOf({ leases, left }: Purse, lane: number, isSmall: boolean): LeaseAnswer['account'] {
+function sideOf({ leases, left }: Budget, lane: number, isSmall: boolean): LeaseAnswer['account'] {
   const own = leases.get(lane)?.amount ?? 0n
   const others = sum([...leases].filter(([of]) => of !== lane).map(([, row]) => row.amount))
   const backed = min(own, left - others)
   return { backedPicos: picos(backed), hasMore: backed < own, isSmall }
 }
 
-function release(purse: Purse, lane: number, runs: bigint | null, number: number): void {
-  const row = purse.leases.get(lane)
+function release(budget: Budget, lane: number, runs: bigint | null, number: number): void {
+  const row = budget.leases.get(lane)
   if (runs === null || row === undefined || row.moved > number) return
   row.amount = min(row.amount, runs)
   row.moved = number

@@ -218,7 +218,7 @@ export class LeaseWalk {
   check(): void {
     this.#setting.balances.forEach((_, index) => {
       const account = index + 1
-      this.#checkPurse(
+      this.#checkBudget(
         `account ${account}`,
         this.#database.balanceOf(account),
         'account',
@@ -228,12 +228,12 @@ export class LeaseWalk {
     })
     this.#setting.limits.forEach((limit, index) => {
       const left = this.#database.leftOf(index + 1)
-      if (limit !== null && left !== undefined) this.#checkPurse(`key ${index + 1}`, left, 'key', index + 1, (key) => key === index + 1)
+      if (limit !== null && left !== undefined) this.#checkBudget(`key ${index + 1}`, left, 'key', index + 1, (key) => key === index + 1)
     })
   }
 
   /** All that may still be spent is leased, and leases are at most what is left and a part of one request. */
-  #checkPurse(name: string, left: bigint, what: 'account' | 'key', number: number, isOf: (key: number) => boolean): void {
+  #checkBudget(name: string, left: bigint, what: 'account' | 'key', number: number, isOf: (key: number) => boolean): void {
     const amounts = [...[...this.#running.values()].flat(), ...this.#unapplied.values()].filter(({ key }) => isOf(key))
     const most = sum(amounts.map(({ amount }) => amount))
     const leased = sum(this.#database.leasesOf(what, number).map(({ amount }) => amount))

@@ -11,7 +11,7 @@ import { type Picos, parseUsd, ZERO } from '../../src/core/money.ts'
 import type { FactDifference } from '../../src/core/node-facts.ts'
 import { Wheel } from '../../src/core/wheel.ts'
 import { KeyStore } from '../../src/ledger/admission/key-store.ts'
-import type { Ledger, SyncedPurse } from '../../src/ledger/ledger.ts'
+import type { Ledger, SyncedKeyBalance } from '../../src/ledger/ledger.ts'
 import { makeMetrics } from '../../src/observe/metrics.ts'
 import { BodyMemory } from '../../src/relay/body-memory.ts'
 import type { World } from '../../src/world.ts'
@@ -51,7 +51,7 @@ export function makeTestWorld(options: TestWorldOptions = {}): TestWorld {
   let isDraining = false
   let lookUps = 0
   let requests = 0
-  const keys = new Map<string, { record: KeyRecord; purse: SyncedPurse }>()
+  const keys = new Map<string, { record: KeyRecord; keyBalance: SyncedKeyBalance }>()
   const { log, lines } = makeLogMemory()
   const ledger: Ledger = {
     ...SPENDS_NOTHING,
@@ -59,7 +59,7 @@ export function makeTestWorld(options: TestWorldOptions = {}): TestWorld {
       lookUps++
       return Promise.resolve(isUp ? keys.get(Buffer.from(secretHash).toString('hex'))?.record : 'unavailable')
     },
-    purseOf: (keyId) => (isUp ? [...keys.values()].find(({ record }) => record.id === keyId)?.purse : undefined),
+    keyBalanceOf: (keyId) => (isUp ? [...keys.values()].find(({ record }) => record.id === keyId)?.keyBalance : undefined),
     isWritable: () => isUp,
     mayAdmit: () => true,
     isSound: () => isSound,
@@ -108,7 +108,7 @@ export function makeTestWorld(options: TestWorldOptions = {}): TestWorld {
       }
       keys.set(new Bun.CryptoHasher('sha256').update(secret).digest('hex'), {
         record,
-        purse: {
+        keyBalance: {
           limitPicos: null,
           spentPicos: ZERO,
           heldPicos: ZERO,
@@ -134,7 +134,7 @@ export function makeTestWorld(options: TestWorldOptions = {}): TestWorld {
 
 /** Memory for bodies in which everybody has funds. */
 export const makeTestBodies = (poolBytes = 512 * 1024 * 1024): BodyMemory =>
-  new BodyMemory({ poolBytes, limits: () => LIMITS, purseOf: () => undefined, now: () => performance.now() })
+  new BodyMemory({ poolBytes, limits: () => LIMITS, keyBalanceOf: () => undefined, now: () => performance.now() })
 
 /** Two plans: `default` has every model, `small` has none. Ids have the letters that make paths difficult. */
 export const makeTestCatalog = (
@@ -169,7 +169,7 @@ const SPENDS_NOTHING = {
   findIdempotency: () => Promise.resolve('unavailable'),
   isUsedUp: () => false,
   holds: () => [],
-  purseOf: () => undefined,
+  keyBalanceOf: () => undefined,
   operate: () => Promise.resolve({ result: 'unavailable' }),
   onKeyChange: () => undefined,
   close: () => Promise.resolve(),

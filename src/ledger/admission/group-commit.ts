@@ -14,7 +14,7 @@ import type {
   Ledger,
   Progress,
   Settlement,
-  SyncedPurse,
+  SyncedKeyBalance,
 } from '../ledger.ts'
 import { type Act, type Operation, type OperationResult, PROGRAM } from '../operation.ts'
 import type { Answers, Committed, Opened, OpenProblem } from '../task.ts'
@@ -150,8 +150,8 @@ export class GroupCommit implements Ledger {
     return this.#writer.ask({ kind: 'findIdempotency', keyId, headerHash, now: this.#options.now() })
   }
 
-  purseOf(keyId: string): SyncedPurse | undefined {
-    return this.#wallets.keys.purseOf(keyId)
+  keyBalanceOf(keyId: string): SyncedKeyBalance | undefined {
+    return this.#wallets.keys.keyBalanceOf(keyId)
   }
 
   async operate(operation: Operation, act: Act = PROGRAM): Promise<OperationResult> {

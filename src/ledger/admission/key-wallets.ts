@@ -5,7 +5,7 @@
 
 import { isUsedUp } from '../../core/key.ts'
 import { type Picos, picos, ZERO } from '../../core/money.ts'
-import type { SyncedPurse } from '../ledger.ts'
+import type { SyncedKeyBalance } from '../ledger.ts'
 import type { Operation } from '../operation.ts'
 import type { KeyState } from '../task.ts'
 import { type AccountWallet, accountWallet, type KeyWallet, keyWallet } from './wallet.ts'
@@ -56,7 +56,7 @@ export class KeyWallets {
   }
 
   /** Undefined: the key is not in memory, so nothing of it is held. */
-  purseOf(keyId: string): SyncedPurse | undefined {
+  keyBalanceOf(keyId: string): SyncedKeyBalance | undefined {
     const key = this.#keys.get(keyId)
     if (key === undefined) return undefined
     const { account, limitPicos, spentPicos, heldPicos, lastSyncedAt } = key

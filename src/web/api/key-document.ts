@@ -8,8 +8,8 @@ import type { ListedKey } from '../../ledger/reading/account-reports.ts'
 
 /** What is spent and held comes out of the memory that decides, where it has the key. `running`: its requests in flight. */
 export function keyDocument(key: ListedKey, ledger: Ledger, running: number, now: number) {
-  const purse = ledger.purseOf(key.id)
-  const spent = purse?.spentPicos ?? key.spentPicos
+  const keyBalance = ledger.keyBalanceOf(key.id)
+  const spent = keyBalance?.spentPicos ?? key.spentPicos
   return {
     id: key.id,
     name: key.name,

@@ -37,7 +37,7 @@ async function openNode() {
     await ledger.hold(holdRequest(requestId, 'key_1', usd(amount), { now: Date.now() }))
   const settle = (requestId: string) => ledger.settle(settlement(requestId, { input: 10 }, { now: Date.now() }))
   const lose = (loss: Omit<Loss, 'of'>): void => crossing.lose({ ...loss, of: 'tollgate n writes' })
-  const balance = (): bigint | undefined => ledger.purseOf('key_1')?.account.balancePicos
+  const balance = (): bigint | undefined => ledger.keyBalanceOf('key_1')?.account.balancePicos
   const rows = async () => {
     const outside = asking(url)
     const [row] = await outside.ask<{ balance: bigint; receipts: bigint }>(

@@ -88,7 +88,7 @@ describe('what is said', () => {
     await close(a, b)
   })
 
-  postgresTest('a top-up on one node counts on the others, in the purse as well', async () => {
+  postgresTest('a top-up on one node counts on the others, in the key balance as well', async () => {
     const url = await postgres().createDatabase()
     const [a, b] = [await openNode(url), await openNode(url)]
     await withKey(a)
@@ -104,7 +104,7 @@ describe('what is said', () => {
       ref: '',
       now: Date.now(),
     })
-    await until(() => b.ledger.purseOf('key_1')?.account.balancePicos === usd('15'), 'the purse has it')
+    await until(() => b.ledger.keyBalanceOf('key_1')?.account.balancePicos === usd('15'), 'the key balance has it')
     await close(a, b)
   })
 
@@ -126,14 +126,14 @@ describe('what is said', () => {
     }
     const now = Date.now()
     await a.ledger.operate({ kind: 'setKeyLimit', keyId: 'key_1', limitPicos: usd('5'), now })
-    await until(() => b.ledger.purseOf('key_1')?.limitPicos !== null, 'b knows of the limit')
+    await until(() => b.ledger.keyBalanceOf('key_1')?.limitPicos !== null, 'b knows of the limit')
     await whatIsIdle('limited')
     await a.ledger.operate({ kind: 'setKeyLimit', keyId: 'key_1', limitPicos: usd('0'), now })
-    await until(() => b.ledger.purseOf('key_1')?.limitPicos === usd('0'), 'b knows of the new one')
+    await until(() => b.ledger.keyBalanceOf('key_1')?.limitPicos === usd('0'), 'b knows of the new one')
     for (const { ledger } of [a, b]) expect(await ledger.hold(small('over'))).toBe('exhausted')
 
     await a.ledger.operate({ kind: 'setKeyLimit', keyId: 'key_1', limitPicos: null, now })
-    await until(() => b.ledger.purseOf('key_1')?.limitPicos === null, 'b knows that there is none')
+    await until(() => b.ledger.keyBalanceOf('key_1')?.limitPicos === null, 'b knows that there is none')
     await whatIsIdle('paid')
     const { accountId } = (await find(a.ledger)) as KeyRecord
     const refund = {
@@ -146,7 +146,7 @@ describe('what is said', () => {
       now,
     } as const
     expect(await a.ledger.operate(refund)).toEqual({ result: 'done' })
-    await until(() => b.ledger.purseOf('key_1')?.account.balancePicos === usd('0.001'), 'b knows of it')
+    await until(() => b.ledger.keyBalanceOf('key_1')?.account.balancePicos === usd('0.001'), 'b knows of it')
     const answers = [await a.ledger.hold(small('first')), await b.ledger.hold(small('second'))]
     // Whichever has what is left.
     expect(answers.toSorted()).toEqual(['held', 'reserved'])
@@ -208,7 +208,7 @@ describe('what is left', () => {
       await until(async () => (await receipts(url)).length === 1, 'it is written')
       const [{ outcome, cost_picos: cost } = {}] = await receipts(url)
       expect([outcome, cost]).toEqual(['complete', settlementOf('req_1').costPicos])
-      await until(() => node.ledger.purseOf('key_1')?.account.balancePicos === usd('10') - BigInt(cost ?? 0), 'the purse knows')
+      await until(() => node.ledger.keyBalanceOf('key_1')?.account.balancePicos === usd('10') - BigInt(cost ?? 0), 'the key balance knows')
       await close(node)
       await outside.close()
     },
@@ -247,7 +247,7 @@ describe('what is left', () => {
       expect(a.faults.some((fault) => fault.includes('this node was fenced'))).toBe(true)
       expect(b.faults.some((fault) => fault.includes('left in flight were waived'))).toBe(true)
       const { cost_picos: cost = 0n } = all.find(({ request_id }) => request_id === 'req_new') ?? {}
-      await until(() => a.ledger.purseOf('key_1')?.account.balancePicos === usd('10') - cost, 'the purse knows')
+      await until(() => a.ledger.keyBalanceOf('key_1')?.account.balancePicos === usd('10') - cost, 'the key balance knows')
       await outside.close()
       await close(a, b)
       crossing.close()

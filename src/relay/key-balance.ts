@@ -3,23 +3,23 @@
 import type { KeyRecord } from '../core/key.ts'
 import { ZERO } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
-import type { SyncedPurse } from '../ledger/ledger.ts'
+import type { SyncedKeyBalance } from '../ledger/ledger.ts'
 import type { KeyAtRest, Unread } from '../ledger/reading/reports.ts'
 import type { World } from '../world.ts'
 
 /** From the memory, or from the file. */
-export async function purseOf(
+export async function keyBalanceOf(
   world: Pick<World, 'ledger' | 'reports'>,
   { id: keyId }: Pick<KeyRecord, 'id'>,
-): Promise<SyncedPurse | Refusal> {
-  const known = world.ledger.purseOf(keyId)
+): Promise<SyncedKeyBalance | Refusal> {
+  const known = world.ledger.keyBalanceOf(keyId)
   if (known !== undefined) return known
   const stored = await world.reports.ask(keyId, { kind: 'key', keyId })
   if (typeof stored === 'string') return unread(stored)
-  return stored === undefined ? new Refusal('keyInvalid') : purseAtRest(stored)
+  return stored === undefined ? new Refusal('keyInvalid') : keyBalanceAtRest(stored)
 }
 
-export const purseAtRest = ({ limitPicos, spentPicos, balancePicos, lastSyncedAt, toppedUpAt }: KeyAtRest): SyncedPurse => ({
+export const keyBalanceAtRest = ({ limitPicos, spentPicos, balancePicos, lastSyncedAt, toppedUpAt }: KeyAtRest): SyncedKeyBalance => ({
   limitPicos,
   spentPicos,
   heldPicos: ZERO,
