@@ -121,7 +121,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   options.onStep?.('listeners')
   const listeners = await listen({ ...options, isShared, siblings: options.siblings ?? 0 }, world, answering)
   if ('problem' in listeners) {
-    await reports.close()
+    bodyReader.close()
+    for (const part of [site, reports, kept]) await part?.close()
     await ledger.close()
     return listeners
   }

@@ -34,7 +34,7 @@ export function addAccounts(program: Command, run: Run): void {
     .option('--ref <REF>', REF_TEXT, readRef)
   create.action((name: string | undefined, options: CreateOptions) => run(create, (context) => createAccount(context, name, options)))
 
-  const list = withPaging(accounts.command('list'))
+  const list = withPaging(accounts.command('list'), /^acc_\w+$/)
     .description('accounts, newest first')
     .option('--name <TEXT>', 'only those whose name begins so; A to Z in either case')
     .addOption(new Option('--state <STATE>', 'only those that are so').choices(['live', 'disabled']))

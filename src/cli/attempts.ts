@@ -17,7 +17,7 @@ type Options = PagingOptions & RangeOptions & { request?: string }
 
 export function addAttempts(program: Command, run: Run): void {
   const attempts = program.command('attempts').description('look through upstream calls that no receipt stands for')
-  const list = withRange(withPaging(attempts.command('list')), 'of requests that came in')
+  const list = withRange(withPaging(attempts.command('list'), /^req_\w+:\d{1,9}$/), 'of requests that came in')
     .description('upstream calls that may have cost us money and are not the one of a receipt; newest request first')
     .option('--request <ID>', 'only of this request')
   list.action((options: Options) => run(list, (context) => listAttempts(context, options)))

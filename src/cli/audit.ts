@@ -13,7 +13,7 @@ type Options = PagingOptions & RangeOptions & { key?: string; account?: string }
 
 export function addAudit(program: Command, run: Run): void {
   const audit = program.command('audit').description("look through the operator's acts")
-  const list = withRange(withPaging(audit.command('list')), 'acts')
+  const list = withRange(withPaging(audit.command('list'), /^\d{1,15}$/), 'acts')
     .description('who changed what, from where and why; newest first')
     .option('--key <KEY>', 'only what was done to this key: its id or name')
     .option('--account <ACCOUNT>', 'only what was done to this account: its id or name')

@@ -35,7 +35,7 @@ export function addCodes(program: Command, run: Run): void {
     )
   create.action((options: CreateOptions) => run(create, (context) => createCodes(context, options)))
 
-  const list = withPaging(codes.command('list'))
+  const list = withPaging(codes.command('list'), /^\d{1,15}$/)
     .description('batches, newest first; with --batch its codes')
     .option('--batch <BATCH>', 'id or name of a batch: each code, and who redeemed it')
   list.action((options: ListOptions) =>

@@ -18,7 +18,7 @@ type Options = PagingOptions & { key?: string; account?: string }
 
 export function addHolds(program: Command, run: Run): void {
   const holds = program.command('holds').description('look at what is reserved now')
-  const list = withPaging(holds.command('list'))
+  const list = withPaging(holds.command('list'), /^req_\w+$/)
     .description(
       'requests in flight and what is reserved for each, oldest first; asks the gateways that run here, and Postgres what other nodes hold for more than a second',
     )

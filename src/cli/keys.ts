@@ -108,7 +108,7 @@ function addRotate(keys: Command, run: Run): void {
 }
 
 function addList(keys: Command, run: Run): void {
-  const list = withPaging(keys.command('list'))
+  const list = withPaging(keys.command('list'), /^key_\w+$/)
     .description('keys, newest first')
     .option('--account <ACCOUNT>', 'only of this account: its id or name')
     .option('--name <TEXT>', 'only those whose name begins so; A to Z in either case')

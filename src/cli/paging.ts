@@ -1,6 +1,6 @@
 /** Lists that come a page at a time, newest first: their options, and how a page is written. Rules: operator.md "Lists". */
 
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import type { Page } from '../ledger/reading/page.ts'
 import { readFrom, readTo, wholeNumber } from './arguments.ts'
 import { type CommandContext, withJson } from './command-context.ts'
@@ -12,10 +12,18 @@ const LIMIT_MAX = 1_000
 export type PagingOptions = { limit: number; cursor?: string }
 export type RangeOptions = { from?: number; to?: number }
 
-export const withPaging = (command: Command): Command =>
+/** `cursors`: the form of this list's own. */
+export const withPaging = (command: Command, cursors: RegExp): Command =>
   withJson(command)
     .option('--limit <N>', `rows a page, 1 to ${LIMIT_MAX}`, wholeNumber(1, LIMIT_MAX), LIMIT_DEFAULT)
-    .option('--cursor <CURSOR>', 'goes on where the page before ended: its next_cursor')
+    .option('--cursor <CURSOR>', 'goes on where the page before ended: its next_cursor', readCursor(cursors))
+
+function readCursor(cursors: RegExp): (text: string) => string {
+  return (text) => {
+    if (cursors.test(text)) return text
+    throw new InvalidArgumentError('Expected the next_cursor of a page of this list.')
+  }
+}
 
 export const withRange = (command: Command, ofWhat: string): Command =>
   command

@@ -20,7 +20,7 @@ type ListOptions = PagingOptions &
 
 export function addReceipts(program: Command, run: Run): void {
   const receipts = program.command('receipts').description('look through what requests cost')
-  const list = withRange(withPaging(receipts.command('list')), 'that came in (with --key or --account: that were settled)')
+  const list = withRange(withPaging(receipts.command('list'), /^req_\w+$/), 'that came in (with --key or --account: that were settled)')
     .description('receipts, newest first')
     .option('--key <KEY>', 'only of this key: its id or name')
     .option('--account <ACCOUNT>', 'only of this account: its id or name')

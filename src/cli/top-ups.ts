@@ -15,7 +15,7 @@ type Options = PagingOptions & RangeOptions & { account?: string; ref?: string }
 
 export function addTopUps(program: Command, run: Run): void {
   const topUps = program.command('top-ups').description('look through top-ups, refunds and corrections')
-  const list = withRange(withPaging(topUps.command('list')), 'made')
+  const list = withRange(withPaging(topUps.command('list'), /^crd_\w+$/), 'made')
     .description('top-ups, refunds and corrections; newest first')
     .option('--account <ACCOUNT>', 'only of this account: its id or name')
     .option('--ref <REF>', 'only the one with this reference', readRef)

@@ -14,7 +14,7 @@ import { tableText, usdText } from './text.ts'
 type Options = PagingOptions & { key?: string; account?: string; from?: number; to?: number }
 
 export function addUsage(program: Command, run: Run): void {
-  const usage = withPaging(program.command('usage'))
+  const usage = withPaging(program.command('usage'), /^\d{1,9}:\d{1,15}:\d{1,15}$/)
     .description('show what was spent by day, key and model; newest day first')
     .option('--key <KEY>', 'only of this key: its id or name')
     .option('--account <ACCOUNT>', 'only of this account: its id or name')
