@@ -105,6 +105,24 @@ test('who leaves behind such a beginning pays the estimate of what was read, not
   }
 })
 
+test('who leaves a whole answer with such figures pays its estimate, once it is there', async () => {
+  for (const format of FORMATS) {
+    const before = await disbelieved()
+    const left = Promise.withResolvers<void>()
+    play([{ when: left.promise }, ...whole(ZERO)])
+    const index = upstream.requests.length
+    const receipts = await stage.receiptsOf(async () => {
+      const raw = await askRaw(asked(format, false))
+      await upstream.arrival(index)
+      raw.reset()
+      left.resolve()
+    })
+    const input = Math.floor((upstream.requests[index]?.body.length ?? 0) / 4)
+    expect(receipts).toMatchObject([{ usageSource: 'estimated', inputTokens: input, outputTokens: 10 }])
+    expect(await disbelieved()).toBe(before + 1)
+  }
+})
+
 test('the operator reads it once a minute with the name of the upstream, however often it happens', async () => {
   const notices = gateway.logLines().filter(({ notice }) => String(notice).includes('cannot be true'))
   expect(notices).toMatchObject([{ upstream: 'upstream-0', count: 1 }])
