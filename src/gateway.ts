@@ -122,8 +122,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const listeners = await listen({ ...options, isShared, siblings: options.siblings ?? 0 }, world, answering)
   if ('problem' in listeners) {
     bodyReader.close()
-    for (const part of [site, reports, kept]) await part?.close()
-    await ledger.close()
+    for (const part of [site, reports, kept, ledger]) await part?.close()
     return listeners
   }
   await tellOf(listeners, state, world)

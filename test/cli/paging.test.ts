@@ -22,11 +22,14 @@ const LISTS: Readonly<Record<string, string>> = {
   usage: '7',
 }
 
-test.each(Object.entries(LISTS))('%s refuses a cursor that is none of its own, and does not begin from the start', async (list, foreign) => {
-  for (const cursor of [foreign, 'nonsense', ''])
-    expect(await place.run(...list.split(' '), '--cursor', cursor)).toMatchObject({
-      code: 2,
-      out: '',
-      err: expect.stringContaining('Expected the next_cursor of a page of this list.'),
-    })
-})
+test.each(Object.entries(LISTS))(
+  '%s refuses a cursor that is none of its own, and does not begin from the start',
+  async (list, foreign) => {
+    for (const cursor of [foreign, 'nonsense', ''])
+      expect(await place.run(...list.split(' '), '--cursor', cursor)).toMatchObject({
+        code: 2,
+        out: '',
+        err: expect.stringContaining('Expected the next_cursor of a page of this list.'),
+      })
+  },
+)
