@@ -4,7 +4,7 @@ export const CONNECTIONS_MIN = 8
 export const CONNECTIONS_MAX = 64
 /** For pages. */
 export const PEOPLE_CONNECTIONS = 2
-/** The thread that writes, the one that reads, the renewals with the echoes, and the ear. */
+/** The thread that writes, the one that reads, the renewals with the echoes, and the notification listener. */
 const ALONE = 4
 
 /** What claims and kept answers have, and what limits over nodes: a claim takes longer, and answers are large. */

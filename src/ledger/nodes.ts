@@ -1,4 +1,4 @@
-/** What the nodes that share a ledger are to it, and what they say to each other, whichever store carries it. Rules: nodes.md "Lanes and leases", "What is heard". */
+/** What the nodes that share a ledger are to it, and what they say to each other, whichever store carries it. Rules: nodes.md "Lanes and leases", "Notifications". */
 
 import type { KeyChange } from './ledger.ts'
 

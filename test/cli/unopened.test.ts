@@ -66,7 +66,7 @@ async function refusals(args: readonly string[], isServing: boolean): Promise<re
   }
 }
 
-const CONNECTIONS = ['opens', 'node', 'writes', 'hears'] as const
+const CONNECTIONS = ['opens', 'node', 'writes', 'listens'] as const
 
 postgresTest('serve ends with its exit code, whichever of its connections leads nowhere', async () => {
   const codes = CONNECTIONS.map(async (what) => {

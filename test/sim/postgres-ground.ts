@@ -4,7 +4,7 @@
  */
 
 import { join } from 'node:path'
-import type { Ears, FromKeeper, Keeper } from '../../src/ledger/admission/keeper.ts'
+import type { FromKeeper, Keeper, SupervisorListener } from '../../src/ledger/admission/keeper.ts'
 import type { NodeIdentity } from '../../src/ledger/nodes.ts'
 import type { WritablePlace } from '../../src/ledger/place.ts'
 import type { PostgresConnection } from '../../src/ledger/postgres/connection.ts'
@@ -39,7 +39,7 @@ export class PostgresGround implements Ground {
   #identity: NodeIdentity | undefined
   #boots = 0
   #tell: (message: FromKeeper) => void = () => undefined
-  #ears: Ears | undefined
+  #listener: SupervisorListener | undefined
 
   /** `url`: of an empty ledger. `onDoubt`: a write was done whose answer was lost. */
   constructor(folder: string, url: string, onDoubt: () => void) {
@@ -50,9 +50,9 @@ export class PostgresGround implements Ground {
     this.#admin = connectPostgres(postgres().asSuperuser(url), { name: 'tollgate admin' })
   }
 
-  readonly makeKeeper = (tell: (message: FromKeeper) => void, ears: Ears): Keeper => {
+  readonly makeKeeper = (tell: (message: FromKeeper) => void, listener: SupervisorListener): Keeper => {
     this.#tell = tell
-    this.#ears = ears
+    this.#listener = listener
     return {
       onLeftOpen: () => undefined,
       mayAdmit: () => this.#identity !== undefined,
@@ -122,7 +122,7 @@ export class PostgresGround implements Ground {
     if (this.#identity !== undefined) return
     const identity = this.#register()
     this.#tell({ kind: 'node', identity })
-    this.#ears?.onBoot(identity.boot)
+    this.#listener?.onBoot(identity.boot)
     this.#tell({ kind: 'takeOver' })
   }
 

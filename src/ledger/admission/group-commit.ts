@@ -69,7 +69,7 @@ export class GroupCommit implements Ledger {
         else this.#sync.hear(message)
       },
       onMissed: () => this.#sync.read(this.#wallets.doubtAll()),
-      onDeaf: () => this.#sync.read(this.#wallets.runningKeys()),
+      onStale: () => this.#sync.read(this.#wallets.runningKeys()),
       onBoot: (boot) => this.#onBoot(boot),
       hasThread: () => this.#writer.hasThread,
     })

@@ -25,13 +25,13 @@ export interface Keeper {
 /** sound: what was left open is whole. checkpointed: what was due is over. node: it is a node again, as another boot. takeOver: nodes that are gone have left something. */
 export type FromKeeper = Extract<ToThread, { kind: 'sound' | 'checkpointed' | 'node' | 'takeOver' }>
 
-/** What is heard of others that write the same ledger. */
-export type Ears = Readonly<{
+/** What a store tells of the other nodes that write the same ledger. */
+export type SupervisorListener = Readonly<{
   onMessage(message: NodeMessage): void
-  /** Anything may have been said that was not heard. */
+  /** Notifications may have been missed. */
   onMissed(): void
-  /** Nothing is heard now: said again twice a second for as long as that lasts. */
-  onDeaf(): void
+  /** No notifications come in: repeated twice a second for as long as that lasts. */
+  onStale(): void
   /** It is a node again, under this boot: the leases of the one before are gone. */
   onBoot(boot: number): void
   /** Whether there is a thread that writes, or one that opens the ledger for it. */
@@ -39,4 +39,4 @@ export type Ears = Readonly<{
 }>
 
 /** `tell` says it to the thread that writes, where there is one. */
-export type MakeKeeper = (tell: (message: FromKeeper) => void, ears: Ears) => Keeper
+export type MakeKeeper = (tell: (message: FromKeeper) => void, listener: SupervisorListener) => Keeper

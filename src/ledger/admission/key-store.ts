@@ -1,6 +1,6 @@
 /**
  * Key records in memory: a known secret is found without waiting, an unknown one asks the ledger once. Never a balance, which only the ledger decides on.
- * Rules: keys.md "Key records"; nodes.md "What is heard". A changed key is forgotten in the same turn in which its change is committed.
+ * Rules: keys.md "Key records"; nodes.md "Notifications". A changed key is forgotten in the same turn in which its change is committed.
  */
 
 import { isSecret, type KeyRecord } from '../../core/key.ts'

@@ -1,25 +1,25 @@
 /**
  * What a node needs beside its thread: its lane, renewed for as long as the ledger is open and left after the last write, what the others say, and the claims of its
- * requests. Rules: nodes.md "Lanes and leases", "What is heard".
+ * requests. Rules: nodes.md "Lanes and leases", "Notifications".
  */
 
 import type { Keeper } from '../admission/keeper.ts'
 import type { PostgresAnswers } from './answers.ts'
-import type { Hearing } from './hearing.ts'
 import type { PostgresLimits } from './limits.ts'
 import type { LedgerNode } from './node.ts'
+import type { NotificationListener } from './notification-listener.ts'
 
 /** `onLeft`: after the lane was given back. */
 type Parts = Readonly<{
   node: LedgerNode
-  hearing: Hearing
+  notifications: NotificationListener
   answers: PostgresAnswers
   limits: PostgresLimits
-  onDeaf: () => void
+  onStale: () => void
   onLeft: () => void
 }>
 
-const DEAF_MS = 500
+const STALE_MS = 500
 
 export class NodeKeeper implements Keeper {
   readonly #parts: Parts
@@ -27,10 +27,10 @@ export class NodeKeeper implements Keeper {
 
   constructor(parts: Parts) {
     this.#parts = parts
-    parts.hearing.begin()
+    parts.notifications.begin()
     this.#listening = setInterval(() => {
-      if (parts.hearing.isDeaf()) parts.onDeaf()
-    }, DEAF_MS)
+      if (parts.notifications.isStale()) parts.onStale()
+    }, STALE_MS)
   }
 
   onLeftOpen(): void {}
@@ -51,7 +51,7 @@ export class NodeKeeper implements Keeper {
 
   stop(): void {
     clearInterval(this.#listening)
-    this.#parts.hearing.close()
+    this.#parts.notifications.close()
   }
 
   close(): Promise<void> {

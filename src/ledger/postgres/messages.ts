@@ -1,6 +1,6 @@
 /**
  * What nodes say to each other by NOTIFY: keys and accounts that an operator's write changed, never a debit, and leases that are asked back. Pure: a text and its
- * meaning. A message of another version is no message. Rules: nodes.md "What is heard".
+ * meaning. A message of another version is no message. Rules: nodes.md "Notifications".
  */
 
 import type { KeyChange } from '../ledger.ts'

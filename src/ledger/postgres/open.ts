@@ -7,19 +7,19 @@ import { openPostgres } from '../../../db/postgres/open.ts'
 import { problemOf } from '../../../db/problem.ts'
 import { CONNECTIONS_MIN, connectionsOf } from '../../core/connections.ts'
 import { GroupCommit } from '../admission/group-commit.ts'
-import type { Ears, FromKeeper } from '../admission/keeper.ts'
+import type { FromKeeper, SupervisorListener } from '../admission/keeper.ts'
 import { statementKeyAt } from '../chain/statement-key.ts'
 import { type LedgerOptions, type OpenedLedger, withDefaults } from '../open-options.ts'
 import { type PostgresPlace, placeText, type SpillsAt } from '../place.ts'
 import type { Connection } from '../sql/connection.ts'
 import type { OpenProblem } from '../task.ts'
 import { PostgresAnswers } from './answers.ts'
-import { Hearing } from './hearing.ts'
 import { NodeKeeper } from './keeper.ts'
 import { PostgresLimits } from './limits.ts'
 import { migrateDatabase } from './migrate.ts'
 import { LedgerNode } from './node.ts'
 import { takeStatementKey } from './noted-key.ts'
+import { NotificationListener } from './notification-listener.ts'
 import { Peers } from './peers.ts'
 import { connectTo, type Reachable, whileAsking } from './reach.ts'
 import { isRoomy, roomFor, textOfRoom } from './room.ts'
@@ -60,7 +60,7 @@ async function openAsNode(
 ): Promise<OpenedLedger | OpenProblem> {
   const { startWire: _, ...plain } = place
   const given = withDefaults(options)
-  const wires: Wires = { tell: () => undefined, ears: undefined, keeper: undefined }
+  const wires: Wires = { tell: () => undefined, listener: undefined, keeper: undefined }
   const named = (what: string, limitMs: number, connections = 1): Session =>
     new Session({ url: place.url, name: `tollgate ${place.node} ${what}`, limitMs, connections })
   const session = named('node', Math.min(BEAT_MS_MAX, place.leaseMs / 4))
@@ -72,7 +72,7 @@ async function openAsNode(
     return { problem: 'unwritable', message: `${placeText(place)}: this process cannot be a node of it (${refused.message})` }
   }
   const onBug = (bug: unknown): void => given.onFault({ problem: 'what nodes share failed by a bug', bug })
-  const hearing = hearingOf(place, { node, session }, wires, onBug)
+  const notifications = notificationsOf(place, { node, session }, wires, onBug)
   const connections = connectionsOf(place.connections ?? CONNECTIONS_MIN)
   const answers = new PostgresAnswers({
     session: named('answers', ANSWER_MS_MAX, connections.answers),
@@ -84,25 +84,28 @@ async function openAsNode(
   const ledger = new GroupCommit({
     ...given,
     place: () => ({ ...plain, identity: node.identity, spills }),
-    makeKeeper(tell, ears) {
-      const keeper = new NodeKeeper({ node, hearing, answers, limits, onDeaf: ears.onDeaf, onLeft })
-      Object.assign(wires, { tell, ears, keeper })
+    makeKeeper(tell, listener) {
+      const keeper = new NodeKeeper({ node, notifications, answers, limits, onStale: listener.onStale, onLeft })
+      Object.assign(wires, { tell, listener, keeper })
       return keeper
     },
   })
   options.onStep?.('the thread')
   const opened = await ledger.start()
-  options.onStep?.('the ear')
-  const deaf = 'recovered' in opened ? await hearing.untilListening(LISTEN_MS) : undefined
-  if (deaf !== undefined) {
+  options.onStep?.('the notifications')
+  const failure = 'recovered' in opened ? await notifications.untilListening(LISTEN_MS) : undefined
+  if (failure !== undefined) {
     await ledger.close()
-    return { problem: 'unwritable', message: `${placeText(place)}: this process hears nothing of the others (${deaf.message})` }
+    return {
+      problem: 'unwritable',
+      message: `${placeText(place)}: this process gets no notifications from the others (${failure.message})`,
+    }
   }
   if ('recovered' in opened) {
     const shared = {
       answers,
       limits,
-      isCurrent: (askedAtMs: number) => hearing.isCurrent(askedAtMs),
+      isCurrent: (askedAtMs: number) => notifications.isCurrent(askedAtMs),
       skewMs: () => node.skewMs,
       fences: () => node.fences,
       differences: () => peers.differences,
@@ -115,23 +118,23 @@ async function openAsNode(
 }
 
 /** What is there once the ledger is made, which the node that comes before it tells. */
-type Wires = { tell: (message: FromKeeper) => void; ears: Ears | undefined; keeper: NodeKeeper | undefined }
+type Wires = { tell: (message: FromKeeper) => void; listener: SupervisorListener | undefined; keeper: NodeKeeper | undefined }
 
-const hearingOf = (
+const notificationsOf = (
   place: PostgresPlace,
   { node, session }: Readonly<{ node: LedgerNode; session: Session }>,
   wires: Wires,
   onBug: (bug: unknown) => void,
-): Hearing =>
-  new Hearing({
+): NotificationListener =>
+  new NotificationListener({
     url: place.url,
-    name: `tollgate ${place.node} hears`,
+    name: `tollgate ${place.node} listens`,
     speaker: session,
     onMessage(message) {
       // Its own changes are known where they were made.
-      if (message.lane !== node.identity?.lane) wires.ears?.onMessage(message)
+      if (message.lane !== node.identity?.lane) wires.listener?.onMessage(message)
     },
-    onMissed: () => wires.ears?.onMissed(),
+    onMissed: () => wires.listener?.onMissed(),
     onBug,
   })
 
@@ -203,7 +206,7 @@ function nodeOf(
       termMs: place.leaseMs,
       bootId: () => (boots++ === 0 ? bootId : `${bootId}-${boots}`),
       // Before the ledger is there, it is being opened.
-      mayRenew: () => wires.ears?.hasThread() ?? true,
+      mayRenew: () => wires.listener?.hasThread() ?? true,
       now,
       onRenewed: (identity) => peers.look(identity, place.node),
     },
@@ -211,7 +214,7 @@ function nodeOf(
       onFenced: () => onFault({ kind: 'node', problem: 'this node was fenced: another has taken its lane over' }),
       onJoined(identity) {
         wires.tell({ kind: 'node', identity })
-        wires.ears?.onBoot(identity.boot)
+        wires.listener?.onBoot(identity.boot)
       },
       onLeft: () => wires.tell({ kind: 'takeOver' }),
       onBug: (bug) => onFault({ problem: 'the heartbeat of this node failed by a bug', bug }),

@@ -1,4 +1,4 @@
-/** Protects nodes.md "What is heard": what one node says another understands, within Postgres' bound, and what is not ours is no message. */
+/** Protects nodes.md "Notifications": what one node says another understands, within Postgres' bound, and what is not ours is no message. */
 
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'

@@ -1,5 +1,5 @@
 /**
- * Protects nodes.md "What is heard", "Take-over", "Fencing" over whole ledgers: two and three nodes of one Postgres in one process, with threads and connections of their own. What one does the others know, and
+ * Protects nodes.md "Notifications", "Take-over", "Fencing" over whole ledgers: two and three nodes of one Postgres in one process, with threads and connections of their own. What one does the others know, and
  * what one left is waived, once.
  */
 
@@ -177,7 +177,7 @@ describe('what is said', () => {
     expect(await hold(b.ledger, 'req_1')).toBe('held')
     const outside = asking(postgres().asSuperuser(url))
     // By hand in the database, so that nobody says anything; and who listens stands still, so that nothing is heard and no connection is lost.
-    const listening = await outside.ask<{ pid: number }>("SELECT pid FROM pg_stat_activity WHERE application_name = 'tollgate n hears'")
+    const listening = await outside.ask<{ pid: number }>("SELECT pid FROM pg_stat_activity WHERE application_name = 'tollgate n listens'")
     for (const { pid } of listening) process.kill(pid, 'SIGSTOP')
     await outside.ask('UPDATE ledger.keys SET is_active = 0')
     using watch = startWatch()

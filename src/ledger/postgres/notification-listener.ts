@@ -1,14 +1,14 @@
 /**
- * What other nodes say, and up to when everything that they said has been heard. A connection that is lost, or leads nowhere, says nothing of that: so a node says
- * something to itself, four times a second. Notifications come in the order of their commits: an echo that is heard proves that all was heard that was committed before it
- * was sent. Rules: nodes.md "What is heard".
+ * Listens to what other nodes say by NOTIFY, and knows up to when nothing was missed. A lost connection gives no sign, so a node sends itself an echo four times a
+ * second. Notifications come in the order of their commits: an echo that arrives proves that everything committed before it has arrived. Rules: nodes.md
+ * "Notifications".
  */
 
 import type { NodeMessage } from '../nodes.ts'
 import { CHANNEL, decodeMessage } from './messages.ts'
 import { Session, SessionFailure } from './session.ts'
 
-export type HearingOptions = Readonly<{
+export type NotificationListenerOptions = Readonly<{
   url: string
   /** What stands in pg_stat_activity. */
   name: string
@@ -26,32 +26,32 @@ export type HearingOptions = Readonly<{
 
 const ECHO_MS = 250
 const PATIENCE_MS = 3_000
-/** How long what was read counts where nothing is heard. Milliseconds. */
-const UNHEARD_MS = 1_000
+/** How long a read counts as current without an echo. Milliseconds. */
+const UNCONFIRMED_MS = 1_000
 
-export class Hearing {
-  readonly #options: HearingOptions
+export class NotificationListener {
+  readonly #options: NotificationListenerOptions
   readonly #echoMs: number
   readonly #patienceMs: number
   readonly #monotonicMs: () => number
   readonly #session: Session
   readonly #speaker: Pick<Session, 'ask'>
   readonly #echoChannel = `tollgate echo ${crypto.randomUUID().replaceAll('-', '')}`
-  /** When the echoes were sent that are not heard yet, by their numbers. */
+  /** When the echoes that have not arrived yet were sent, by their numbers. */
   readonly #echoes = new Map<number, number>()
   #lastEcho = 0
   #sinceMs = Number.POSITIVE_INFINITY
   #untilMs = Number.NEGATIVE_INFINITY
   #listeningSinceMs = Number.NEGATIVE_INFINITY
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** What is still heard by a listener that was given up counts for nothing. */
-  #ears: { isMine: boolean } | undefined
+  /** A subscription that was given up may still deliver: then it is not `isMine`, and nothing of it counts. */
+  #subscription: { isMine: boolean } | undefined
   #isListening = false
   readonly #firstListening = Promise.withResolvers<undefined>()
   #failure = new SessionFailure('', 'Postgres does not answer')
   #isClosed = false
 
-  constructor(options: HearingOptions) {
+  constructor(options: NotificationListenerOptions) {
     this.#options = options
     this.#echoMs = options.echoMs ?? ECHO_MS
     this.#patienceMs = options.patienceMs ?? PATIENCE_MS
@@ -79,12 +79,12 @@ export class Hearing {
    */
   isCurrent(readAtMs: number): boolean {
     const nowMs = this.#monotonicMs()
-    if (nowMs - readAtMs < UNHEARD_MS) return true
-    return readAtMs >= this.#sinceMs && nowMs - this.#untilMs < UNHEARD_MS
+    if (nowMs - readAtMs < UNCONFIRMED_MS) return true
+    return readAtMs >= this.#sinceMs && nowMs - this.#untilMs < UNCONFIRMED_MS
   }
 
-  /** Nothing was heard for two echoes: whoever depends on it reads for himself. */
-  isDeaf(): boolean {
+  /** No echo has arrived for the time of two: what depends on notifications is to be read from the rows. */
+  isStale(): boolean {
     return this.#monotonicMs() - this.#untilMs > 2 * this.#echoMs
   }
 
@@ -119,11 +119,11 @@ export class Hearing {
   }
 
   async #listen(): Promise<void> {
-    const ears = { isMine: true }
-    this.#ears = ears
-    const ifMine = <Args extends unknown[]>(hear: (...args: Args) => void) => {
+    const subscription = { isMine: true }
+    this.#subscription = subscription
+    const ifMine = <Args extends unknown[]>(listener: (...args: Args) => void) => {
       return (...args: Args): void => {
-        if (ears.isMine && !this.#isClosed) hear(...args)
+        if (subscription.isMine && !this.#isClosed) listener(...args)
       }
     }
     await this.#session.listen(
@@ -142,7 +142,7 @@ export class Hearing {
   }
 
   #loseListener(): void {
-    if (this.#ears !== undefined) this.#ears.isMine = false
+    if (this.#subscription !== undefined) this.#subscription.isMine = false
     this.#isListening = false
     this.#echoes.clear()
     this.#session.close()
