@@ -35,6 +35,8 @@ const GRACE_MS = 1_000
 const CONNECT_MAX_MS = 10_000
 const connectLimit = (timeoutMs: number): number => Math.min(timeoutMs, CONNECT_MAX_MS)
 const TOLD_EVERY_MS = 10_000
+/** For as long as it took to find that no connection can be made, and this at most, none is tried: what is asked together does not wait for one each. */
+const NO_CONNECTION_MS_MAX = 500
 /** Rows that `iterate` fetches at once. */
 const FETCHED_ROWS = 500
 const NO_ANSWER: WireFault = { sqlState: '08006', message: 'Postgres does not answer', constraint: undefined, isLost: true, wasAsked: true }
@@ -48,6 +50,8 @@ export class PostgresConnection implements Connection {
   /** How many transactions are open, one inside of the other, and what begins them on Postgres with their first statement. */
   #depth = 0
   #begins: string[] = []
+  /** Why there was no connection when one was made last, and until when that counts. */
+  #failed: Readonly<{ fault: WireFault; untilMs: number }> | undefined
   #isLost = false
   /** A statement of the transaction failed: nothing more can be done in it, until it is undone to where that part of it began. */
   #isAborted = false
@@ -164,15 +168,20 @@ export class PostgresConnection implements Connection {
     const first = this.#begins
     this.#begins = []
     const isAlone = this.#depth === 0
+    const askedMs = performance.now()
     const answer = this.#exchange({ ...asked, first })
     if (!('fault' in answer)) return answer
     const { sqlState, message, constraint, isLost, wasAsked } = answer.fault
     if (isLost) this.#drop()
+    if (!wasAsked)
+      this.#failed ??= { fault: answer.fault, untilMs: performance.now() + Math.min(performance.now() - askedMs, NO_CONNECTION_MS_MAX) }
     this.#isAborted = !isAlone
     throw new PostgresError(sqlState, message, { constraint, isInDoubt: isLost && wasAsked && (isCommit || isAlone) })
   }
 
   #exchange(asked: ToWire): FromWire {
+    if (this.#failed !== undefined && performance.now() < this.#failed.untilMs) return { fault: this.#failed.fault }
+    this.#failed = undefined
     const { timeoutMs } = this.#options
     const connectMs = this.#socket === undefined ? connectLimit(timeoutMs) : 0
     const { port, answered } = this.#openSocket()

@@ -145,10 +145,10 @@ export class CommitLoop {
     const walletReads = batch.filter(({ task }) => task.kind === 'keyStates')
     const writes = batch.filter(({ task }) => !isRead(task))
     this.#held.forgetAll()
+    // Before the reads, which may wait for the same storage.
+    this.#firstFailureMs ??= performance.now()
     if (reads.length > 0) this.#commit(reads)
-    const now = performance.now()
-    this.#firstFailureMs ??= now
-    if (this.#isWritable && !this.#isFenced && now - this.#firstFailureMs < this.#retryMs) {
+    if (this.#isWritable && !this.#isFenced && performance.now() - this.#firstFailureMs < this.#retryMs) {
       this.#queue = [...writes, ...walletReads, ...this.#queue]
       setTimeout(() => this.#flush(), RETRY_PAUSE_MS)
       return

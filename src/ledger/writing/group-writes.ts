@@ -35,6 +35,7 @@ export class GroupWrites {
   readonly #spilled: SpilledWrites
   readonly #waiting: Waiting[] = []
   readonly numbers: Numbers
+  #readProblem: string | undefined
 
   constructor(engine: Engine) {
     this.#engine = engine
@@ -75,16 +76,24 @@ export class GroupWrites {
     }
     // Behind what was written. What is not settled yet is in no row, and would be leased to others.
     this.#moveLeases(tasks, written, new Set([...unsettled, ...held.values()]))
+    this.#read(tasks, written)
+    return { kind: 'applied', ...written, held: heldWrites }
+  }
+
+  /** What reads fail by is told once, until one works: each request that comes meanwhile asks. */
+  #read(tasks: readonly Task[], { answers, faults }: Written): void {
     tasks.forEach((task, index) => {
       if (!isRead(task)) return
       try {
-        written.answers[index] = readOf(this.#engine.statements, task)
+        answers[index] = readOf(this.#engine.statements, task)
+        this.#readProblem = undefined
       } catch (error) {
-        written.faults.push(this.#engine.faultOf(task.kind, error))
-        written.answers[index] = 'unavailable'
+        const fault = this.#engine.faultOf(task.kind, error)
+        if (fault.problem !== this.#readProblem) faults.push(fault)
+        this.#readProblem = fault.problem
+        answers[index] = 'unavailable'
       }
     })
-    return { kind: 'applied', ...written, held: heldWrites }
   }
 
   #moveLeases(tasks: readonly Task[], { answers, faults }: Written, apart: ReadonlySet<number>): void {
