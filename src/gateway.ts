@@ -97,7 +97,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const { recovered, shared, path } = opened
   const ledger = options.wrapLedger?.(opened.ledger) ?? opened.ledger
   const wheel = turningWheel()
-  const reports = new Reads({ place: { ...config.ledger, path }, startThread, onFault })
+  const reports = new Reads({ place: { ...config.ledger, path }, startThread, onFault, ...(shared && { whileHeard: shared.whileHeard }) })
   const pool = poolOf(wheel, metrics)
   pool.configure(state.members)
   const world = realWorld(state, shared, { ledger, reports, log, metrics, wheel, upstreams: pool })

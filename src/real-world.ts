@@ -26,7 +26,7 @@ export const realWorld = (
   ...parts,
   clock: { now: Date.now, monotonicMs },
   requestId: () => `req_${Bun.randomUUIDv7().replaceAll('-', '')}`,
-  keys: new KeyStore(parts.ledger, { now: Date.now, ...(shared === undefined ? {} : { isCurrent: shared.isCurrent }) }),
+  keys: new KeyStore(parts.ledger, { now: Date.now, ...(shared && { isCurrent: shared.isCurrent, whileHeard: shared.whileHeard }) }),
   catalog: () => state.config.catalog,
   limits: () => state.config.limits,
   dashboardUrl: () =>

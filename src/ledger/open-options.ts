@@ -55,11 +55,15 @@ export type LedgerOptions = Omit<Kept, Defaulted> &
  */
 export type OpenedLedger = Readonly<{ ledger: Ledger; recovered: number; replayed: number; path: string; isNew: boolean; shared?: Shared }>
 
-/** `isCurrent`: whether anything that was read since then, by the monotonic clock, would be read so now. */
+/**
+ * `isCurrent`: whether anything that was read since then, by the monotonic clock, would be read so now. `whileHeard`: what comes of it, or `unavailable` once Postgres
+ * says nothing.
+ */
 export type Shared = Readonly<{
   answers: SharedAnswers
   limits: SharedLimits
   isCurrent: (askedAtMs: number) => boolean
+  whileHeard: <T>(working: Promise<T>) => Promise<T | 'unavailable'>
   skewMs: () => number
   fences: () => number
   /** In what nodes differ, as of the last renewal. */

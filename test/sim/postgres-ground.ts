@@ -57,6 +57,8 @@ export class PostgresGround implements Ground {
       onLeftOpen: () => undefined,
       mayAdmit: () => this.#identity !== undefined,
       onCheckpointDue: () => undefined,
+      onCommitted: () => undefined,
+      whileHeard: (working) => working,
       isSound: () => true,
       rescueHint: () => '',
       stop: () => undefined,

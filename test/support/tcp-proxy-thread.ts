@@ -3,7 +3,7 @@
 import { parentPort } from 'node:worker_threads'
 import { type Loss, type TcpProxy, tcpProxy } from './tcp-proxy.ts'
 
-export type ProxyOrder = 'part' | 'heal' | 'close' | Loss | Readonly<{ targetPort: number }>
+export type ProxyOrder = 'part' | 'cut' | 'heal' | 'close' | Loss | Readonly<{ targetPort: number }>
 
 let proxy: TcpProxy | undefined
 parentPort?.on('message', async (order: ProxyOrder) => {

@@ -10,6 +10,8 @@ export type TcpProxy = Readonly<{
   port: number
   /** Bytes wait on both sides, and new connections are taken and lead nowhere. */
   part(): void
+  /** All that are there are reset. */
+  cut(): void
   /** What was parted is reset: neither side knows what the other got. New ones pass. */
   heal(): void
   /** Cuts the connection at the next bytes with that text, which do not arrive; others like it are refused until `heal`. */
@@ -74,6 +76,7 @@ export function tcpProxy(targetPort: number): Promise<TcpProxy> {
       part() {
         isParted = true
       },
+      cut,
       heal() {
         isParted = false
         refused = undefined
@@ -101,6 +104,7 @@ export async function tcpProxyThread(targetPort: number): Promise<TcpProxy> {
   return {
     port: await promise,
     part: () => tell('part'),
+    cut: () => tell('cut'),
     heal: () => tell('heal'),
     lose: tell,
     close: () => worker.terminate(),

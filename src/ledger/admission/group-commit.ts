@@ -99,7 +99,10 @@ export class GroupCommit implements Ledger {
 
   hold(request: HoldRequest): HoldAnswer | Promise<HoldAnswer> {
     const answer = this.#holdNow(request)
-    return answer === 'unknown' ? this.#loadAndHold(request) : answer
+    const holding = answer === 'unknown' ? this.#loadAndHold(request) : answer
+    if (!(holding instanceof Promise)) return holding
+    // Its client is told that the storage is away: nobody would end what is held after that.
+    return this.#keeper.whileHeard(holding, (late) => late === 'held' && this.void(request.requestId))
   }
 
   isUsedUp(keyId: string): boolean | Promise<boolean> {
@@ -109,7 +112,7 @@ export class GroupCommit implements Ledger {
 
   /** Another node's top-up may be on its way here. */
   async #isUsedUpByRow(keyId: string): Promise<boolean> {
-    const states = await this.#writer.ask({ kind: 'keyStates', keyIds: [keyId] })
+    const states = await this.#keeper.whileHeard(this.#writer.ask({ kind: 'keyStates', keyIds: [keyId] }))
     return states !== 'unavailable' && states.every(isUsedUp) && this.#wallets.keys.isUsedUp(keyId)
   }
 
@@ -147,7 +150,7 @@ export class GroupCommit implements Ledger {
   }
 
   findIdempotency(keyId: string, headerHash: Uint8Array): Promise<IdempotentUse | undefined | 'unavailable'> {
-    return this.#writer.ask({ kind: 'findIdempotency', keyId, headerHash, now: this.#options.now() })
+    return this.#keeper.whileHeard(this.#writer.ask({ kind: 'findIdempotency', keyId, headerHash, now: this.#options.now() }))
   }
 
   keyBalanceOf(keyId: string): SyncedKeyBalance | undefined {
@@ -215,6 +218,7 @@ export class GroupCommit implements Ledger {
   #onAnswers(heard: readonly Heard[], committed: Committed | undefined): void {
     this.#sync.learn(heard)
     if (committed === undefined) return
+    if (committed.commitMs !== undefined) this.#keeper.onCommitted()
     // Before the answers: who awaits an operator's write must not meet the old record afterwards.
     for (const change of committed.changes) this.#tellChange(change)
     if (committed.isWritable) {

@@ -12,6 +12,10 @@ export interface Keeper {
   mayAdmit(): boolean
   /** False once the storage was found damaged. */
   isSound(): boolean
+  /** A group of writes was committed. */
+  onCommitted(): void
+  /** What comes of it, or `unavailable` once the storage says nothing. `onLate` is told what comes of it after that, in the turn in which it comes. */
+  whileHeard<T>(working: Promise<T>, onLate?: (late: T) => void): Promise<T | 'unavailable'>
   /** How the rows that are committed can be had while the ledger is not at its place, or not what was written. */
   rescueHint(loss: Loss): string
   /** Before the last commits. */

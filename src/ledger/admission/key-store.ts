@@ -19,6 +19,8 @@ export type KeyStoreOptions = Readonly<{
   /** False: it was asked so long ago that another process may have changed it without a word here. Monotonic milliseconds; default: no other writes. */
   isCurrent?: (askedAtMs: number) => boolean
   monotonicMs?: () => number
+  /** How long the ledger is waited for; default: until it answers. */
+  whileHeard?: (asking: Promise<Found>) => Promise<Found>
 }>
 
 type Found = KeyRecord | undefined | 'unavailable'
@@ -33,6 +35,7 @@ export class KeyStore {
   readonly #unknownTtlMs: number
   readonly #isCurrent: (askedAtMs: number) => boolean
   readonly #monotonicMs: () => number
+  readonly #whileHeard: (asking: Promise<Found>) => Promise<Found>
   readonly #records: Recent<Cached>
   /** Hashes of unknown secrets, and until when they count as unknown. Apart from the records, so that guesses cannot push keys out. */
   readonly #unknowns: Recent<Unknown>
@@ -48,6 +51,7 @@ export class KeyStore {
     this.#unknownTtlMs = options.unknownTtlMs ?? 5_000
     this.#isCurrent = options.isCurrent ?? (() => true)
     this.#monotonicMs = options.monotonicMs ?? (() => performance.now())
+    this.#whileHeard = options.whileHeard ?? ((asking) => asking)
     this.#records = new Recent(options.recordsMax ?? 100_000, (cached, hash) => this.#unlink(cached.record.id, hash))
     this.#unknowns = new Recent(options.unknownsMax ?? 10_000)
     ledger.onKeyChange(({ keyId }) => this.#forget(keyId))
@@ -62,8 +66,9 @@ export class KeyStore {
     const unknown = this.#unknowns.get(hash)
     if (unknown !== undefined && now < unknown.until && this.#isCurrent(unknown.askedAtMs)) return undefined
     if (!isSecret(secret)) return undefined
+    // One that is not waited for any more is asked once all the same, and kept when it is answered.
     const asked = this.#asked.get(hash) ?? this.#ask(secret, hash)
-    return asked.then((found) => (typeof found === 'object' ? this.#current(found) : found))
+    return this.#whileHeard(asked).then((found) => (typeof found === 'object' ? this.#current(found) : found))
   }
 
   #ask(secret: string, hash: string): Promise<Found> {

@@ -5,6 +5,7 @@
 
 import type { NodeIdentity } from '../nodes.ts'
 import type { ClaimFound, Repeatable, SharedAnswer, SharedAnswers } from '../shared-answers.ts'
+import type { Patience } from './patience.ts'
 import { type Session, SessionFailure } from './session.ts'
 
 export type PostgresAnswersOptions = Readonly<{
@@ -12,6 +13,7 @@ export type PostgresAnswersOptions = Readonly<{
   /** Who claims; undefined: it may not now. */
   identity: () => NodeIdentity | undefined
   onBug: (bug: unknown) => void
+  patience: Pick<Patience, 'whileHeard'>
   ttlMs?: number
   /** The most that an account has; it never has more than an eighth of all. */
   accountBytesMax?: number
@@ -58,6 +60,13 @@ export class PostgresAnswers implements SharedAnswers {
   }
 
   async claim(repeatable: Repeatable): Promise<ClaimFound> {
+    // Whoever is told that the storage is away has no use for what is claimed after that.
+    const release = (late: ClaimFound): void => void (late.kind === 'claimed' && this.release(repeatable))
+    const found = await this.#options.patience.whileHeard(this.#claim(repeatable), release)
+    return found === 'unavailable' ? { kind: found } : found
+  }
+
+  async #claim(repeatable: Repeatable): Promise<ClaimFound> {
     const own = this.#options.identity()
     if (own === undefined) return { kind: 'unavailable' }
     const { keyId, headerHash, bodyHash } = repeatable
@@ -85,7 +94,11 @@ export class PostgresAnswers implements SharedAnswers {
     }
   }
 
-  async isRunning({ keyId, headerHash }: Repeatable): Promise<boolean> {
+  async isRunning(repeatable: Omit<Repeatable, 'bodyHash'>): Promise<boolean> {
+    return (await this.#options.patience.whileHeard(this.#isRunning(repeatable))) !== false
+  }
+
+  async #isRunning({ keyId, headerHash }: Omit<Repeatable, 'bodyHash'>): Promise<boolean> {
     try {
       const rows = await this.#options.session.ask(
         `SELECT FROM idempotency_claims AS c

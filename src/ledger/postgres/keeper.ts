@@ -8,6 +8,7 @@ import type { PostgresAnswers } from './answers.ts'
 import type { PostgresLimits } from './limits.ts'
 import type { LedgerNode } from './node.ts'
 import type { NotificationListener } from './notification-listener.ts'
+import type { Patience } from './patience.ts'
 
 /** `onLeft`: after the lane was given back. */
 type Parts = Readonly<{
@@ -15,6 +16,7 @@ type Parts = Readonly<{
   notifications: NotificationListener
   answers: PostgresAnswers
   limits: PostgresLimits
+  patience: Patience
   onStale: () => void
   onLeft: () => void
 }>
@@ -43,6 +45,14 @@ export class NodeKeeper implements Keeper {
 
   isSound(): boolean {
     return true
+  }
+
+  onCommitted(): void {
+    this.#parts.patience.hear()
+  }
+
+  whileHeard<T>(working: Promise<T>, onLate?: (late: T) => void): Promise<T | 'unavailable'> {
+    return this.#parts.patience.whileHeard(working, onLate)
   }
 
   rescueHint(): string {

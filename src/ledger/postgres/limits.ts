@@ -2,6 +2,7 @@
 
 import type { NodeIdentity } from '../nodes.ts'
 import type { LimitAsk, LimitGrant, SharedLimits } from '../shared-limits.ts'
+import type { Patience } from './patience.ts'
 import { type Session, SessionFailure } from './session.ts'
 
 type Row = Readonly<{ requests: bigint; granted_places: bigint | null; wait_ms: bigint; live_nodes: bigint }>
@@ -9,19 +10,29 @@ type Row = Readonly<{ requests: bigint; granted_places: bigint | null; wait_ms: 
 export class PostgresLimits implements SharedLimits {
   readonly #session: Pick<Session, 'ask' | 'close'>
   readonly #identity: () => NodeIdentity | undefined
+  readonly #patience: Pick<Patience, 'isOver' | 'whileHeard'>
   #lastNumber = 0
 
   /** `identity`: who takes; undefined: it may not now. */
-  constructor(session: Pick<Session, 'ask' | 'close'>, identity: () => NodeIdentity | undefined) {
+  constructor(
+    session: Pick<Session, 'ask' | 'close'>,
+    identity: () => NodeIdentity | undefined,
+    patience: Pick<Patience, 'isOver' | 'whileHeard'>,
+  ) {
     this.#session = session
     this.#identity = identity
+    this.#patience = patience
   }
 
   close(): void {
     this.#session.close()
   }
 
-  async take({ keyId, requests, places, perMinute, atOnce }: LimitAsk): Promise<LimitGrant | 'unavailable'> {
+  take(asked: LimitAsk): Promise<LimitGrant | 'unavailable'> {
+    return this.#patience.isOver ? Promise.resolve('unavailable') : this.#patience.whileHeard(this.#take(asked))
+  }
+
+  async #take({ keyId, requests, places, perMinute, atOnce }: LimitAsk): Promise<LimitGrant | 'unavailable'> {
     const own = this.#identity()
     if (own === undefined) return 'unavailable'
     const number = ++this.#lastNumber

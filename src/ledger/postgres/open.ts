@@ -20,6 +20,7 @@ import { migrateDatabase } from './migrate.ts'
 import { LedgerNode } from './node.ts'
 import { takeStatementKey } from './noted-key.ts'
 import { NotificationListener } from './notification-listener.ts'
+import { Patience } from './patience.ts'
 import { Peers } from './peers.ts'
 import { connectTo, type Reachable, whileAsking } from './reach.ts'
 import { isRoomy, roomFor, textOfRoom } from './room.ts'
@@ -61,8 +62,10 @@ async function openAsNode(
   const { startWire: _, ...plain } = place
   const given = withDefaults(options)
   const wires: Wires = { tell: () => undefined, listener: undefined, keeper: undefined }
+  const onBug = (bug: unknown): void => given.onFault({ problem: 'what nodes share failed by a bug', bug })
+  const patience = new Patience({ onBug })
   const named = (what: string, limitMs: number, connections = 1): Session =>
-    new Session({ url: place.url, name: `tollgate ${place.node} ${what}`, limitMs, connections })
+    new Session({ url: place.url, name: `tollgate ${place.node} ${what}`, limitMs, connections, onDone: () => patience.hear() })
   const session = named('node', Math.min(BEAT_MS_MAX, place.leaseMs / 4))
   const peers = peersOf(place, session, options)
   const node = nodeOf(place, session, { ...given, peers }, wires)
@@ -71,7 +74,6 @@ async function openAsNode(
   if (refused !== undefined) {
     return { problem: 'unwritable', message: `${placeText(place)}: this process cannot be a node of it (${refused.message})` }
   }
-  const onBug = (bug: unknown): void => given.onFault({ problem: 'what nodes share failed by a bug', bug })
   const notifications = notificationsOf(place, { node, session }, wires, onBug)
   const connections = connectionsOf(place.connections ?? CONNECTIONS_MIN)
   const answers = new PostgresAnswers({
@@ -79,13 +81,14 @@ async function openAsNode(
     identity: () => node.identity,
     bytesMax: options.sharedAnswersBytes,
     onBug,
+    patience,
   })
-  const limits = new PostgresLimits(named('limits', LIMIT_MS_MAX, connections.limits), () => node.identity)
+  const limits = new PostgresLimits(named('limits', LIMIT_MS_MAX, connections.limits), () => node.identity, patience)
   const ledger = new GroupCommit({
     ...given,
     place: () => ({ ...plain, identity: node.identity, spills }),
     makeKeeper(tell, listener) {
-      const keeper = new NodeKeeper({ node, notifications, answers, limits, onStale: listener.onStale, onLeft })
+      const keeper = new NodeKeeper({ node, notifications, answers, limits, patience, onStale: listener.onStale, onLeft })
       Object.assign(wires, { tell, listener, keeper })
       return keeper
     },
@@ -106,6 +109,7 @@ async function openAsNode(
       answers,
       limits,
       isCurrent: (askedAtMs: number) => notifications.isCurrent(askedAtMs),
+      whileHeard: <T>(working: Promise<T>) => patience.whileHeard(working),
       skewMs: () => node.skewMs,
       fences: () => node.fences,
       differences: () => peers.differences,

@@ -15,6 +15,8 @@ export type SessionOptions = Readonly<{
   limitMs: number
   /** How many statements may run at once; default 1. */
   connections?: number
+  /** A statement was done. */
+  onDone?: () => void
 }>
 
 /** What Postgres said, or that it said nothing. `sqlState`: five characters, '' where there is none. Values are in neither. */
@@ -43,7 +45,11 @@ export class Session {
 
   /** Rows by the names of their columns, integers of 64 bits as bigints. Rejects with a SessionFailure; the statement may have been done all the same. */
   ask<Row>(text: string, values: readonly Value[] = []): Promise<readonly Row[]> {
-    return this.#within(async (sql) => [...((await sql.unsafe(text, [...values])) as Row[])])
+    return this.#within(async (sql) => {
+      const rows = (await sql.unsafe(text, [...values])) as Row[]
+      this.#options.onDone?.()
+      return [...rows]
+    })
   }
 
   /**

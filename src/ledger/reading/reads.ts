@@ -14,6 +14,8 @@ type Options = Readonly<{
   onFault: (fault: LedgerFault) => void
   /** What the thread may take for one question. */
   timeoutMs?: number
+  /** How long the thread is waited for; default: until it answers or is given up. */
+  whileHeard?: <T>(asking: Promise<T>) => Promise<T | 'unavailable'>
 }>
 
 type Waiting = Readonly<{ question: Question; resolve: (finding: Finding) => void }>
@@ -43,7 +45,8 @@ export class Reads implements Reports {
     const { promise, resolve } = Promise.withResolvers<Finding>()
     this.#line.add(client, { question, resolve })
     this.#next()
-    return promise as Promise<Findings[K] | Unread>
+    const asking = promise as Promise<Findings[K] | Unread>
+    return this.#options.whileHeard?.(asking) ?? asking
   }
 
   async close(): Promise<void> {

@@ -43,6 +43,13 @@ export class FileKeeper implements Keeper {
     return !this.#check.hasFoundDamage
   }
 
+  onCommitted(): void {}
+
+  /** A disk that stands still lets this process stand still with it. */
+  whileHeard<T>(working: Promise<T>): Promise<T> {
+    return working
+  }
+
   /** What is committed is in the open file, which the kernel keeps until the process ends, unless that was overwritten. Source: proc_pid_fd(5). */
   rescueHint({ isOverwritten }: Loss): string {
     if (isOverwritten)

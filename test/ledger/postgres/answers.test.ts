@@ -11,6 +11,7 @@ import { Session, SessionFailure } from '../../../src/ledger/postgres/session.ts
 import { AnswerMemory } from '../../../src/relay/answer-memory.ts'
 import { type Claim, claimAnswer } from '../../../src/relay/idempotency.ts'
 import { asking, freshLedger, makeNode } from '../../support/nodes.ts'
+import { PATIENT } from '../../support/patient.ts'
 import { postgresTest } from '../../support/postgres.ts'
 import { until } from '../../support/until.ts'
 
@@ -27,7 +28,13 @@ async function makeDesk(url: string, options: DeskOptions = {}) {
   await node.join()
   const bugs: unknown[] = []
   const session = new Session({ url, name: 'answers', limitMs: 2_000, connections: 3 })
-  const shared = new PostgresAnswers({ session, identity: () => node.identity, onBug: (bug) => bugs.push(bug), ...options })
+  const shared = new PostgresAnswers({
+    session,
+    identity: () => node.identity,
+    onBug: (bug) => bugs.push(bug),
+    patience: PATIENT,
+    ...options,
+  })
   const answers = new AnswerMemory({ now: () => 0 })
   const findIdempotency = () => Promise.reject(new Error('the claim says it'))
   /** What runs, here or elsewhere, is RUNNING: nobody waits for it. */
@@ -270,7 +277,7 @@ postgresTest('the late end of a claim that was not answered leaves the next one 
     ask: (...asked: Parameters<Session['ask']>) => (isAway ? Promise.reject(new SessionFailure('', 'no answer')) : a.session.ask(...asked)),
     close: () => undefined,
   } as PostgresAnswersOptions['session']
-  const shared = new PostgresAnswers({ session, identity: () => a.node.identity, onBug: (bug) => a.bugs.push(bug) })
+  const shared = new PostgresAnswers({ session, identity: () => a.node.identity, onBug: (bug) => a.bugs.push(bug), patience: PATIENT })
   const hashes = { keyId: KEY.id, headerHash: Buffer.alloc(32, 1), bodyHash: Buffer.alloc(32, 2) }
   expect(await shared.claim({ ...hashes })).toEqual({ kind: 'unavailable' })
   isAway = false
@@ -304,6 +311,7 @@ postgresTest('whether a claim stands is seen without a change: until it is given
     session: { ask: () => Promise.reject(new SessionFailure('', 'no answer')), close: () => undefined } as never,
     identity: () => b.node.identity,
     onBug: (bug) => b.bugs.push(bug),
+    patience: PATIENT,
   })
   expect(await deaf.isRunning(hashes)).toBe(true)
   await close(outside, a, b)

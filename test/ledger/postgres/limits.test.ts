@@ -6,6 +6,7 @@ import { PostgresLimits } from '../../../src/ledger/postgres/limits.ts'
 import { Session } from '../../../src/ledger/postgres/session.ts'
 import type { LimitGrant } from '../../../src/ledger/shared-limits.ts'
 import { asking, freshLedger } from '../../support/nodes.ts'
+import { PATIENT } from '../../support/patient.ts'
 import { postgresTest } from '../../support/postgres.ts'
 
 type Outside = ReturnType<typeof asking>
@@ -19,7 +20,7 @@ async function makeNode(url: string, outside: Outside) {
   )
   const identity: NodeIdentity = { lane: Number(row?.lane), boot: Number(row?.boot), epoch: Number(row?.epoch), bootId }
   const session = new Session({ url, name: 'limits', limitMs: 5_000, connections: 3 })
-  return { identity, session, limits: new PostgresLimits(session, () => identity) }
+  return { identity, session, limits: new PostgresLimits(session, () => identity, PATIENT) }
 }
 
 const ASK = { keyId: 'key_1', perMinute: 60, atOnce: 10 }
@@ -97,7 +98,7 @@ postgresTest('who may not write, or hears nothing, takes nothing', async () => {
   const url = await freshLedger()
   const session = new Session({ url: url.replace(/:\d+\//, ':1/'), name: 'limits', limitMs: 500 })
   const ask = { ...ASK, requests: 1, places: 1 }
-  expect(await new PostgresLimits(session, () => undefined).take(ask)).toBe('unavailable')
-  expect(await new PostgresLimits(session, () => ({ lane: 0, boot: 1, epoch: 1, bootId: 'b' })).take(ask)).toBe('unavailable')
+  expect(await new PostgresLimits(session, () => undefined, PATIENT).take(ask)).toBe('unavailable')
+  expect(await new PostgresLimits(session, () => ({ lane: 0, boot: 1, epoch: 1, bootId: 'b' }), PATIENT).take(ask)).toBe('unavailable')
   session.close()
 })

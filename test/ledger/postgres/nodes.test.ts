@@ -190,6 +190,45 @@ describe('what is said', () => {
   })
 })
 
+/** Of the nodes of a ledger: what they ask is done when they go on. */
+async function standStill(url: string): Promise<() => void> {
+  const outside = asking(postgres().asSuperuser(url))
+  const backends = await outside.ask<{ pid: number }>(
+    "SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'tollgate n %' AND datname = current_database()",
+  )
+  await outside.close()
+  for (const { pid } of backends) process.kill(pid, 'SIGSTOP')
+  return () => {
+    for (const { pid } of backends) process.kill(pid, 'SIGCONT')
+  }
+}
+
+postgresTest('what a Postgres that stood still grants after nobody waited any more is free again: a hold, and a claim', async () => {
+  const url = await postgres().createDatabase()
+  const a = await openNode(url)
+  await withKey(a)
+  await find(a.ledger)
+  const repeatable = { keyId: 'key_1', headerHash: Buffer.alloc(32, 1), bodyHash: Buffer.alloc(32, 2) }
+  // Every connection is there before the server stands still.
+  expect(await a.shared.answers.claim({ ...repeatable, headerHash: Buffer.alloc(32, 3) })).toEqual({ kind: 'claimed' })
+  const goOn = await standStill(url)
+  const askedMs = performance.now()
+  const [held, claimed] = await Promise.all([a.ledger.hold(holdOf('req_1')), a.shared.answers.claim({ ...repeatable })])
+  const waitedMs = performance.now() - askedMs
+  goOn()
+  expect([held, claimed]).toEqual(['unavailable', { kind: 'unavailable' }])
+  expect(waitedMs).toBeLessThan(2_000)
+  // Behind the one before.
+  expect(await a.ledger.hold(holdOf('req_2'))).toBe('held')
+  expect(a.ledger.holds().map(({ requestId }) => requestId)).toEqual(['req_2'])
+  await until(async () => (await a.shared.answers.claim({ ...repeatable })).kind === 'claimed', 'it may be claimed again')
+  a.ledger.void('req_2')
+  await close(a)
+  const outside = asking(url)
+  expect(await outside.ask('SELECT FROM leases WHERE amount_picos <> 0')).toEqual([])
+  await outside.close()
+})
+
 describe('what is left', () => {
   postgresTest(
     'what a thread had spilled when it died the next one of its process writes, at its price',
