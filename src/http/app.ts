@@ -17,7 +17,7 @@ import { modelRoutes } from './models.ts'
 import { pathAsSent } from './path-as-sent.ts'
 import { refusals } from './refusals.ts'
 import { statementKeyRoutes } from './statement-key.ts'
-import { toldToClose } from './told-to-close.ts'
+import { connectionClose } from './connection-close.ts'
 import { usageRoutes } from './usage.ts'
 
 /** Strict paths: a doubled or missing `/v1` and a trailing slash are 404. `standardHostname` off: Elysia would look for the path behind the Host header. */
@@ -31,7 +31,7 @@ export function buildApp({ world, relay, keyLimits, clientLimits }: AppParts) {
   const app = new Elysia(APP_OPTIONS)
     .use(absoluteUrl())
     .use(pathAsSent(() => isListening()))
-    .use(toldToClose(world))
+    .use(connectionClose(world))
     .use(refusals(world))
     .use(preflight(world))
     .use(generateRoutes(world, relay, clientLimits))

@@ -3,8 +3,8 @@
 import { Elysia } from 'elysia'
 import type { World } from '../world.ts'
 
-export const toldToClose = ({ isLeaving }: Pick<World, 'isLeaving'>) =>
-  new Elysia({ name: 'told-to-close' }).wrap((answer) => (request: Request) => (isLeaving() ? closing(answer(request)) : answer(request)))
+export const connectionClose = ({ isLeaving }: Pick<World, 'isLeaving'>) =>
+  new Elysia({ name: 'connection-close' }).wrap((answer) => (request: Request) => (isLeaving() ? closing(answer(request)) : answer(request)))
 
 async function closing(answer: unknown): Promise<unknown> {
   const response = await answer
