@@ -11,7 +11,7 @@ type Running = Readonly<{ running: number; whenIdle(): Promise<void> }>
 type Listening = Readonly<{
   connections(): Promise<number | undefined>
   hasSuccessor(): Promise<boolean>
-  letGo(): Promise<boolean>
+  stopAccepting(): Promise<boolean>
   leave(): Promise<boolean>
   stop(): Promise<void>
   close(): Promise<void>
@@ -46,7 +46,7 @@ export function departure({ state, delayMs, world, listeners, relay, live, bodyR
       const isAwaited = delayMs() > 0 && !(await listeners.hasSuccessor())
       if (isAwaited) await within(delayMs(), hurry.promise)
       const until = monotonicMs() + world.limits().drainMs
-      if (await (isAwaited ? listeners.leave() : listeners.letGo()))
+      if (await (isAwaited ? listeners.leave() : listeners.stopAccepting()))
         await within(until - monotonicMs(), clientsGone(relay, listeners), hurry.promise)
       state.isDraining = true
       const stopped = listeners.stop()

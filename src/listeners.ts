@@ -10,7 +10,7 @@ import type { App } from './http/app.ts'
 import { idleSeconds } from './http/connection.ts'
 import { operatorApp } from './http/health.ts'
 import { connectionsOn, othersOn, ownConnectionsOn } from './http/kernel-sockets.ts'
-import { preparedToLetGo } from './http/let-go.ts'
+import { preparedToStopAccepting } from './http/stop-accepting.ts'
 import { stripeWebhook } from './http/stripe-webhook.ts'
 import { limitWrites } from './http/write-limit.ts'
 import { describeBug } from './observe/bug.ts'
@@ -35,7 +35,7 @@ export type Listeners = Readonly<{
    * Takes no new connection and breaks none, where other processes listen on the port as well; the operator's, too, if they do there. False: nobody else listens,
    * or the system has no means; known within the same turn where nobody can.
    */
-  letGo(): Promise<boolean>
+  stopAccepting(): Promise<boolean>
   /** The same where nobody takes over: whoever comes from now on is refused, and loses nothing by it. */
   leave(): Promise<boolean>
   /** Takes no new connection; resolves when the last has ended. The operator's listener stays, so that `/readyz` can say that the gateway drains. */
@@ -80,19 +80,19 @@ export async function listen(
     const main = await listenWith(app.use(mountPages(world, '/cabinet', pages.cabinet)), { ...common, hostname: host, port })
     opened.push({ close: () => main.stop(true) })
     const [mainPort, operatorPort] = [main.port ?? 0, operator.port ?? 0]
-    const [letMainGo, letOperatorGo] = isShared ? [await preparedToLetGo(mainPort), await preparedToLetGo(operatorPort)] : []
+    const [stopMain, stopOperator] = isShared ? [await preparedToStopAccepting(mainPort), await preparedToStopAccepting(operatorPort)] : []
     return {
       url: urlOf(main),
       operatorUrl: urlOf(operator),
       connections: () => (isShared ? ownConnectionsOn(mainPort) : connectionsOn(mainPort)),
       hasSuccessor: async () => isShared && (await othersOn(mainPort)) > siblings,
-      letGo: async () => {
-        if (letMainGo === undefined || (await othersOn(mainPort)) === 0) return false
-        if ((await othersOn(operatorPort)) > 0) await letOperatorGo?.({ isAlone: false })
-        return await letMainGo({ isAlone: false })
+      stopAccepting: async () => {
+        if (stopMain === undefined || (await othersOn(mainPort)) === 0) return false
+        if ((await othersOn(operatorPort)) > 0) await stopOperator?.({ isAlone: false })
+        return await stopMain({ isAlone: false })
       },
       // Not prepared: what comes in meanwhile is still answered.
-      leave: async () => (await preparedToLetGo(mainPort))({ isAlone: true }),
+      leave: async () => (await preparedToStopAccepting(mainPort))({ isAlone: true }),
       limitWrites: () => limitWrites(mainPort, world.limits().writeStallMs),
       stop: () => main.stop(),
       close,

@@ -1,4 +1,7 @@
-/** While the process leaves, every answer says that its connection closes: the client's next request goes to whoever listens then. Rules: operator.md "Shutdown"; https://www.rfc-editor.org/rfc/rfc9112#section-9.6. */
+/**
+ * While the process leaves, every answer carries `Connection: close`, so that the client's next request opens a connection to another process. Rules: operator.md
+ * "Shutdown"; https://www.rfc-editor.org/rfc/rfc9112#section-9.6.
+ */
 
 import { Elysia } from 'elysia'
 import type { World } from '../world.ts'

@@ -116,13 +116,13 @@ export class Connection {
 
   /** In order: the other side has said all that we want of it. */
   end(): void {
-    this.#letGo()
+    this.#release()
     this.#socket?.end()
   }
 
   /** At once: an upstream that still works for us hears of it. */
   destroy(): void {
-    this.#letGo()
+    this.#release()
     this.#socket?.terminate()
   }
 
@@ -132,7 +132,7 @@ export class Connection {
     this.#settle = undefined
   }
 
-  #letGo(): void {
+  #release(): void {
     this.user = undefined
     this.#unsent = []
     this.#isClosed = true
@@ -166,7 +166,7 @@ export class Connection {
   closed(how: 'ended' | 'reset'): void {
     const { user } = this
     const wasLetGo = this.#isClosed
-    this.#letGo()
+    this.#release()
     this.#opened(this.isSecure ? 'tls' : 'reset')
     if (user !== undefined) user.closed(how)
     else if (!wasLetGo) this.onIdleEnd()

@@ -301,9 +301,9 @@ test('proxies of the environment are refused aloud: they see no request and no k
 
 test('more streams than one process usually has connections run at the same time, and none hears another', async () => {
   const STREAMS = 300
-  const { promise: allHere, resolve: letGo } = Promise.withResolvers<void>()
+  const { promise: allHere, resolve: release } = Promise.withResolvers<void>()
   const here = (call: Call): Promise<void> => {
-    if (call.number === STREAMS - 1) letGo()
+    if (call.number === STREAMS - 1) release()
     return allHere
   }
   const { gateway, key } = await serveBefore({ turn: here })

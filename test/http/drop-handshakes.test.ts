@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test'
 import { dropHandshakes } from '../../src/http/drop-handshakes.ts'
 import { listenersOn } from '../../src/http/kernel-sockets.ts'
-import { preparedToLetGo } from '../../src/http/let-go.ts'
+import { preparedToStopAccepting } from '../../src/http/stop-accepting.ts'
 import { until } from '../support/until.ts'
 
 const answering = () => Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('here') })
@@ -50,7 +50,7 @@ linux('a connection that was there goes on, a new one is not answered', async ()
 linux('a server that is let go of alone loses none of those that were on their way', async () => {
   const server = answering()
   const port = server.port ?? 0
-  const letGo = await preparedToLetGo(port)
+  const stopAccepting = await preparedToStopAccepting(port)
   let isOn = true
   const fates: string[] = []
   const ask = async (): Promise<void> => {
@@ -64,7 +64,7 @@ linux('a server that is let go of alone loses none of those that were on their w
   }
   const lanes = Array.from({ length: 8 }, ask)
   await until(() => fates.length > 100)
-  expect(await letGo({ isAlone: true })).toBe(true)
+  expect(await stopAccepting({ isAlone: true })).toBe(true)
   await until(() => fates.includes(REFUSED))
   isOn = false
   await Promise.all(lanes)

@@ -1,7 +1,7 @@
 /**
- * Closes a listening socket and nothing else: `stop` of Bun's server would also break every connection that is idle between two requests, on which the next one may
- * be under way. Another file takes the socket's place under its number, so that the server finds what it closes later. What the kernel has queued for the socket
- * goes to the other listeners of the port where `net.ipv4.tcp_migrate_req` is 1, else it is reset. Linux only. Rules: operator.md "Upgrade";
+ * Closes a listening socket and nothing else. `stop` of Bun's server would also break connections that are idle between two requests, while the next request may
+ * be on its way. `/dev/null` takes the socket's place under its number, so that the server finds what it closes later. What the kernel has queued for the socket
+ * goes to the other listeners of the port where `net.ipv4.tcp_migrate_req` is 1; otherwise it is reset. Linux only. Rules: operator.md "Upgrade";
  * platform.md "Bun's server"; https://docs.kernel.org/networking/ip-sysctl.html.
  */
 
@@ -12,13 +12,13 @@ import { listenersOn } from './kernel-sockets.ts'
 import { libc } from './libc.ts'
 
 /** Once, and before the server is stopped. `isAlone`: nobody takes over what is on its way. False: the socket listens on. */
-export type LetGo = (how: Readonly<{ isAlone: boolean }>) => Promise<boolean>
+export type StopAccepting = (how: Readonly<{ isAlone: boolean }>) => Promise<boolean>
 
 /** A handshake over a long way. */
 const HANDSHAKE_MS = 500
 
 /** Of the port that this process listens on. What takes time is done now: what comes in meanwhile would wait in the queue. */
-export async function preparedToLetGo(port: number): Promise<LetGo> {
+export async function preparedToStopAccepting(port: number): Promise<StopAccepting> {
   const { i32 } = FFIType
   const calls = libc({ dup2: { args: [i32, i32], returns: i32 } })
   const sockets = await listenersOn(port)
