@@ -7,7 +7,9 @@ import { Elysia } from 'elysia'
 import type { World } from '../world.ts'
 
 export const connectionClose = ({ isLeaving }: Pick<World, 'isLeaving'>) =>
-  new Elysia({ name: 'connection-close' }).wrap((answer) => (request: Request) => (isLeaving() ? closing(answer(request)) : answer(request)))
+  new Elysia({ name: 'connection-close' }).wrap(
+    (answer) => (request: Request) => (isLeaving() ? closing(answer(request)) : answer(request)),
+  )
 
 async function closing(answer: unknown): Promise<unknown> {
   const response = await answer

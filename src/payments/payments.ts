@@ -9,8 +9,8 @@ import type { Act, Operation } from '../ledger/operation.ts'
 import { newId } from '../ledger/operations/new-id.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics, PaymentResult } from '../observe/metrics.ts'
-import { EVENT_TYPES, type News, newsOf, type Payment, refOf, type Taking } from './news.ts'
 import type { CheckoutOrder, StripeAddress, StripeApi } from './stripe-api.ts'
+import { EVENT_TYPES, type Payment, readStripeEvent, refOf, type StripeEvent, type Taking } from './stripe-event.ts'
 
 export type PaymentsParts = Readonly<{
   ledger: Ledger
@@ -59,7 +59,7 @@ export class Payments {
     if (event === undefined) return this.#count(FORGED, 'forged')
     const act = { actor: 'stripe', address, reason: `${event.type} ${event.id}` }
     try {
-      const credits = await creditsOf(newsOf(event), api)
+      const credits = await creditsOf(readStripeEvent(event), api)
       return this.#count(event.type, credits === undefined ? 'ignored' : await this.#book(credits, act))
     } catch (error) {
       this.#parts.log.notice('Stripe was asked about an event and did not answer', { event: event.id, ...describe(error) })
@@ -137,16 +137,16 @@ const loadStripe: NonNullable<PaymentsParts['load']> = async (secrets, address) 
 type CreditsOfAccount = Readonly<{ accountId: string; credits: readonly Credit[] }>
 
 /** What is taken back begins with the payment itself: its own event may come later, and is then there already. */
-async function creditsOf(news: News, api: StripeApi): Promise<CreditsOfAccount | undefined> {
-  switch (news.kind) {
+async function creditsOf(event: StripeEvent, api: StripeApi): Promise<CreditsOfAccount | undefined> {
+  switch (event.kind) {
     case 'nothing':
       return undefined
     case 'paid':
-      return creditsOn(news.payment, [])
+      return creditsOn(event.payment, [])
     case 'taken':
-      return creditsOn(await api.payment(news.paymentId), news.takings)
+      return creditsOn(await api.payment(event.paymentId), event.takings)
     case 'refunded':
-      return creditsOn(await api.payment(news.paymentId), await api.refundsOf(news.chargeId))
+      return creditsOn(await api.payment(event.paymentId), await api.refundsOf(event.chargeId))
   }
 }
 

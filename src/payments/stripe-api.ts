@@ -4,7 +4,7 @@
  */
 
 import { Stripe } from 'stripe'
-import { ACCOUNT_FIELD, type Payment, paymentOf, type Taking, takingsOfRefund } from './news.ts'
+import { ACCOUNT_FIELD, type Payment, paymentOf, type Taking, takingsOfRefund } from './stripe-event.ts'
 
 /** Where Stripe is; default: Stripe. */
 export type StripeAddress = Readonly<{ protocol: 'http' | 'https'; host: string; port: number }>

@@ -14,7 +14,7 @@ export type Payment = Readonly<{ id: string; accountId: string; amount: number; 
 /** What was taken back of a payment, less than 0, or given again. `ref`: names it once and for all. */
 export type Taking = Readonly<{ ref: string; creditKind: 'refund' | 'correction'; amount: number; currency: string }>
 
-export type News =
+export type StripeEvent =
   | Readonly<{ kind: 'paid'; payment: Payment }>
   | Readonly<{ kind: 'taken'; paymentId: string; takings: readonly Taking[] }>
   /** Refunds of a charge, which the event does not name one by one. */
@@ -37,15 +37,15 @@ export const EVENT_TYPES: ReadonlySet<string> = new Set([
   'charge.dispute.funds_reinstated',
 ])
 
-const NOTHING: News = { kind: 'nothing' }
+const NOTHING: StripeEvent = { kind: 'nothing' }
 
-export function newsOf(event: Stripe.Event): News {
+export function readStripeEvent(event: Stripe.Event): StripeEvent {
   // Of an account that is connected to the operator's.
   if (event.account !== undefined) return NOTHING
   switch (event.type) {
     case 'checkout.session.completed':
     case 'checkout.session.async_payment_succeeded':
-      return newsOfSession(event.data.object)
+      return readSession(event.data.object)
     case 'refund.created':
     case 'refund.updated':
     case 'refund.failed':
@@ -83,7 +83,7 @@ export function takingsOfRefund({ id, amount, currency, status }: Stripe.Refund)
 
 export const refOf = (id: string): string => `stripe:${id}`
 
-function newsOfSession({
+function readSession({
   id,
   mode,
   metadata,
@@ -91,7 +91,7 @@ function newsOfSession({
   payment_status,
   payment_intent,
   ...session
-}: Stripe.Checkout.Session): News {
+}: Stripe.Checkout.Session): StripeEvent {
   const accountId = metadata?.[ACCOUNT_FIELD]
   if (mode !== 'payment' || accountId === undefined || accountId !== client_reference_id || payment_status !== 'paid') return NOTHING
   const payment = { id: idOf(payment_intent) ?? id, accountId, amount: session.amount_total ?? 0, currency: session.currency ?? '' }
@@ -107,7 +107,7 @@ function takingsOfDispute({ id, amount, currency, status }: Stripe.Dispute): rea
   return status === 'won' ? [taken, { ref: refOf(`${id}:won`), creditKind: 'correction', amount, currency }] : [taken]
 }
 
-function takenFrom(payment: string | Readonly<{ id: string }> | null, takings: readonly Taking[]): News {
+function takenFrom(payment: string | Readonly<{ id: string }> | null, takings: readonly Taking[]): StripeEvent {
   const paymentId = idOf(payment)
   return paymentId === undefined || takings.length === 0 ? NOTHING : { kind: 'taken', paymentId, takings }
 }
