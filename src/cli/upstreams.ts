@@ -6,7 +6,7 @@ import { silentOf, upstreamsThroughSockets } from '../operator/ask-gateways.ts'
 import { type OrderResult, orderEverywhere } from '../operator/order-everywhere.ts'
 import { ownActor } from '../operator/peer.ts'
 import { socketsOf } from '../operator/socket-files.ts'
-import type { LineReport, UpstreamReport } from '../upstream/member.ts'
+import type { UpstreamModelReport, UpstreamReport } from '../upstream/member.ts'
 import { type CommandContext, type Run, tell, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, noLedger, type Stop, wrongUse } from './environment.ts'
 import { type Why, withReason } from './operate.ts'
@@ -119,7 +119,7 @@ function rowsOf({ name, priority, weight, running, waiting, out, models }: Upstr
   return models.map((line, index) => [...(index === 0 ? own : own.map(() => '')), ...cellsOf(line)])
 }
 
-const cellsOf = ({ model, breaker, probeInMs, firstEventMs, share }: LineReport): readonly string[] => [
+const cellsOf = ({ model, breaker, probeInMs, firstEventMs, share }: UpstreamModelReport): readonly string[] => [
   model,
   probeInMs === null ? breaker : `${breaker}, ${(probeInMs / 1_000).toFixed(1)} s`,
   firstEventMs === 0 ? '-' : `${firstEventMs} ms`,

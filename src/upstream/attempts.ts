@@ -3,7 +3,7 @@
 import type { Trouble } from './breaker.ts'
 import type { Affinity, Conversations } from './conversations.ts'
 import { FirstEventLimit } from './first-event-limit.ts'
-import type { Member, Spot } from './member.ts'
+import type { Member, Endpoint } from './member.ts'
 import { forModel } from './native-request.ts'
 import type { PoolOptions } from './pool-options.ts'
 import type { CallOptions, PoolRequest } from './pool-request.ts'
@@ -21,18 +21,18 @@ export class Attempts {
   /** What was taken of its answer, or why there is none. */
   async make<T extends object>(
     request: PoolRequest,
-    spot: Spot,
+    endpoint: Endpoint,
     { stop, take, log, onErrorHead, firstEventTimeoutMs }: CallOptions<T>,
     isLast: boolean,
   ): Promise<T | Fault> {
-    const { member, line } = spot
+    const { member, model } = endpoint
     const { monotonicMs, now, events, wheel } = this.#options
     const startedMs = monotonicMs()
-    if (!isCount(request)) line.busy.called(request.accountId, startedMs)
+    if (!isCount(request)) model.busy.called(request.accountId, startedMs)
     const limit = firstEventTimeoutMs === undefined ? undefined : new FirstEventLimit(stop, wheel, startedMs + firstEventTimeoutMs)
-    const begun = { upstream: member.name, model: line.model, startedAt: now() }
+    const begun = { upstream: member.name, model: model.id, startedAt: now() }
     log.began(begun)
-    const asked = forModel(request, line.model)
+    const asked = forModel(request, model.id)
     const onOver = leaving(member, request.accountId)
     // What may still be answered elsewhere is no error yet.
     const reply = await member.config.upstream.call(
@@ -49,24 +49,24 @@ export class Attempts {
     const judged = reply.kind === 'fault' ? reply : await take(reply, asked.model)
     const taken = limit?.ended(judged, member.name) ?? judged
     const tookMs = monotonicMs() - startedMs
-    if (line.trial?.by === stop) line.trial = undefined
+    if (model.trial?.by === stop) model.trial = undefined
     if (!isFault(taken)) {
       if (this.#place(request, member) === 'moved') log.moved()
-      if (isCount(request)) line.breaker.abandoned()
-      else this.#answered(spot, request.accountId, startedMs)
-      line.isSilent = false
+      if (isCount(request)) model.breaker.abandoned()
+      else this.#answered(endpoint, request.accountId, startedMs)
+      model.isSilent = false
       // An answer in one piece takes as long as it is.
-      if (reply.kind === 'reply' && reply.isEventStream) line.pace.began(tookMs)
+      if (reply.kind === 'reply' && reply.isEventStream) model.pace.began(tookMs)
       events.called(member.name, 'answered')
-      log.answered(this.#breaking(spot, startedMs))
+      log.answered(this.#breaking(endpoint, startedMs))
       return taken
     }
-    if (isCount(request) && taken.trouble?.kind !== 'dead') line.breaker.abandoned()
-    else this.#judge(spot, request.accountId, taken, stop, startedMs)
+    if (isCount(request) && taken.trouble?.kind !== 'dead') model.breaker.abandoned()
+    else this.#judge(endpoint, request.accountId, taken, stop, startedMs)
     events.called(member.name, taken.cause)
     // What the client got wrong, or left, says nothing of the upstream.
     if (stop.isOverdue || (taken.trouble !== undefined && !stop.isStopped))
-      member.lastFailure = { cause: taken.cause, model: line.model, at: now() }
+      member.lastFailure = { cause: taken.cause, model: model.id, at: now() }
     log.failed({
       ...begun,
       ...(reply.requestId === undefined ? {} : { requestId: reply.requestId }),
@@ -80,37 +80,37 @@ export class Attempts {
   }
 
   /** Apart, as `leaving` is: made where the call is made it would hold the request's body for as long as its answer comes. */
-  #breaking(spot: Spot, startedMs: number): () => void {
-    return () => this.#told(spot, (at) => spot.line.breaker.failed(at, 'broken', startedMs))
+  #breaking(endpoint: Endpoint, startedMs: number): () => void {
+    return () => this.#told(endpoint, (at) => endpoint.model.breaker.failed(at, 'broken', startedMs))
   }
 
-  #answered(spot: Spot, accountId: string, startedMs: number): void {
-    const { breaker, busy } = spot.line
+  #answered(endpoint: Endpoint, accountId: string, startedMs: number): void {
+    const { breaker, busy } = endpoint.model
     busy.answered(accountId, startedMs)
-    this.#told(spot, (at) => breaker.succeeded(at, startedMs))
+    this.#told(endpoint, (at) => breaker.succeeded(at, startedMs))
   }
 
-  #judge(spot: Spot, accountId: string, { trouble, cause }: Fault, stop: Stop, startedMs: number): void {
-    const { line } = spot
-    const { breaker, busy } = line
+  #judge(endpoint: Endpoint, accountId: string, { trouble, cause }: Fault, stop: Stop, startedMs: number): void {
+    const { model } = endpoint
+    const { breaker, busy } = model
     // Who says nothing until the request's time is over has failed it, though it was we who ended the call.
     const told: Trouble | undefined = stop.isOverdue ? { kind: 'broken' } : stop.isStopped ? undefined : trouble
-    if (told !== undefined) line.isSilent = cause === 'connect timeout'
+    if (told !== undefined) model.isSilent = cause === 'connect timeout'
     if (told === undefined) breaker.abandoned()
-    else if (told.kind !== 'busy') this.#told(spot, (at) => breaker.failed(at, told.kind, startedMs))
+    else if (told.kind !== 'busy') this.#told(endpoint, (at) => breaker.failed(at, told.kind, startedMs))
     else {
       const forAll = busy.refused(accountId, this.#options.monotonicMs(), told.retryAfterMs)
       if (forAll === undefined) breaker.abandoned()
-      else this.#told(spot, (at) => breaker.busy(at, forAll))
+      else this.#told(endpoint, (at) => breaker.busy(at, forAll))
     }
   }
 
-  #told({ member, line }: Spot, tell: (now: number) => void): void {
+  #told({ member, model }: Endpoint, tell: (now: number) => void): void {
     const now = this.#options.monotonicMs()
-    const before = line.breaker.state(now)
+    const before = model.breaker.state(now)
     tell(now)
-    const after = line.breaker.state(now)
-    if (after !== before) this.#options.events.changed(member.name, line.model, after)
+    const after = model.breaker.state(now)
+    if (after !== before) this.#options.events.changed(member.name, model.id, after)
   }
 
   /** Undefined: nothing of it is cached. */

@@ -3,7 +3,7 @@
 import { type Cached, inOrder } from './choice.ts'
 import type { Conversations } from './conversations.ts'
 import { busyFault, connectionFault } from './fault.ts'
-import type { Line, Member, Spot } from './member.ts'
+import type { UpstreamModel, Member, Endpoint } from './member.ts'
 import type { PoolOptions } from './pool-options.ts'
 import type { PoolRequest } from './pool-request.ts'
 import type { Fault, Stop } from './upstream.ts'
@@ -24,22 +24,22 @@ export class Entrance {
   }
 
   /** The best upstream that is left, with a slot on it; a fault where there is none. At once where nothing has to be waited for. */
-  enter(request: PoolRequest, all: readonly Spot[], tried: readonly Member[], stop: Stop): Spot | Fault | Promise<Spot | Fault> {
+  enter(request: PoolRequest, all: readonly Endpoint[], tried: readonly Member[], stop: Stop): Endpoint | Fault | Promise<Endpoint | Fault> {
     if (all.length === 0) return connectionFault(request.model.upstreams[0]?.name ?? 'none', 'not configured')
     const now = this.#options.monotonicMs()
     const { accountId } = request
     const open = this.#open(accountId, all, tried, now)
     const isTrial = open.length === 0
     const order = inOrder(
-      isTrial && tried.length === 0 ? all.filter((spot) => mayTry(spot, now)) : open,
+      isTrial && tried.length === 0 ? all.filter((endpoint) => mayTry(endpoint, now)) : open,
       this.#cached(request, now),
       this.#options.random,
     )
-    for (const spot of order) {
-      if (!spot.member.turns.enter(accountId)) continue
+    for (const endpoint of order) {
+      if (!endpoint.member.turns.enter(accountId)) continue
       // In the same step as the look at the breaker: two at once must not both be its probe.
-      begin(spot.line, isTrial, stop, now)
-      return spot
+      begin(endpoint.model, isTrial, stop, now)
+      return endpoint
     }
     const [first] = order
     return first === undefined ? this.#noneLeft(accountId, all, now) : this.#wait(first, isTrial, request, all, tried, stop)
@@ -47,13 +47,13 @@ export class Entrance {
 
   /** For a slot on the upstream that fits best. */
   async #wait(
-    first: Spot,
+    first: Endpoint,
     isTrial: boolean,
     request: PoolRequest,
-    all: readonly Spot[],
+    all: readonly Endpoint[],
     tried: readonly Member[],
     stop: Stop,
-  ): Promise<Spot | Fault> {
+  ): Promise<Endpoint | Fault> {
     const { turns } = first.member
     const untilMs = this.#options.monotonicMs() + TURN_MS
     const mayRun = await waitForTurn(turns, request.accountId, this.#options.wheel, untilMs, stop)
@@ -64,7 +64,7 @@ export class Entrance {
       return await this.enter(request, all, tried, stop)
     }
     if (mayRun) {
-      begin(first.line, isTrial, stop, now)
+      begin(first.model, isTrial, stop, now)
       return first
     }
     return stop.isStopped ? connectionFault(first.name, 'aborted') : busyFault(first.name, 'max concurrent')
@@ -74,31 +74,31 @@ export class Entrance {
     return conversation === undefined ? undefined : { conversation, warm: this.#conversations.warm(conversation, model.id, now) }
   }
 
-  #open(accountId: string, all: readonly Spot[], tried: readonly Member[], now: number): readonly Spot[] {
-    const isOpen = (spot: Spot): boolean => !tried.includes(spot.member) && this.#outUntil(accountId, spot, all, now) === undefined
+  #open(accountId: string, all: readonly Endpoint[], tried: readonly Member[], now: number): readonly Endpoint[] {
+    const isOpen = (endpoint: Endpoint): boolean => !tried.includes(endpoint.member) && this.#outUntil(accountId, endpoint, all, now) === undefined
     return all.every(isOpen) ? all : all.filter(isOpen)
   }
 
   /** Undefined: it may be called. The only upstream of a model is called whatever is known of it, unless its address is silent: there is no better one. */
-  #outUntil(accountId: string, { member, line }: Spot, all: readonly Spot[], now: number): number | undefined {
+  #outUntil(accountId: string, { member, model }: Endpoint, all: readonly Endpoint[], now: number): number | undefined {
     if (member.isOut) return Number.POSITIVE_INFINITY
-    if (all.length === 1 && !line.isSilent) return undefined
-    return line.breaker.outUntil(now) ?? line.busy.outUntil(accountId, now)
+    if (all.length === 1 && !model.isSilent) return undefined
+    return model.breaker.outUntil(now) ?? model.busy.outUntil(accountId, now)
   }
 
-  #noneLeft(accountId: string, all: readonly Spot[], now: number): Fault {
-    const soonest = Math.min(...all.map((spot) => this.#outUntil(accountId, spot, all, now) ?? now))
+  #noneLeft(accountId: string, all: readonly Endpoint[], now: number): Fault {
+    const soonest = Math.min(...all.map((endpoint) => this.#outUntil(accountId, endpoint, all, now) ?? now))
     const only = all.length === 1 ? all[0] : undefined
-    if (only?.line.isSilent === true && !only.member.isOut) return connectionFault(only.name, 'connect timeout')
+    if (only?.model.isSilent === true && !only.member.isOut) return connectionFault(only.name, 'connect timeout')
     return busyFault(all[0]?.name ?? 'none', 'all out', Number.isFinite(soonest) ? (soonest - now) / 1_000 : undefined)
   }
 }
 
 /** Where all are out, one call at a time tries one that answers: what put it out may have been one customer's requests, which must not take a model from all. */
-const mayTry = ({ member, line: { breaker, trial } }: Spot, now: number): boolean =>
+const mayTry = ({ member, model: { breaker, trial } }: Endpoint, now: number): boolean =>
   !member.isOut && !breaker.isDead && (trial === undefined || now >= trial.untilMs)
 
-function begin(line: Line, isTrial: boolean, stop: Stop, now: number): void {
-  line.breaker.begin(now)
-  if (isTrial) line.trial = { by: stop, untilMs: now + TRIAL_MS }
+function begin(model: UpstreamModel, isTrial: boolean, stop: Stop, now: number): void {
+  model.breaker.begin(now)
+  if (isTrial) model.trial = { by: stop, untilMs: now + TRIAL_MS }
 }

@@ -27,27 +27,27 @@ export type UpstreamReport = Readonly<{
   /** Null where none of its calls has failed. */
   lastFailure: CallFailure | null
   /** Those that it was asked for, or could have been. */
-  models: readonly LineReport[]
+  models: readonly UpstreamModelReport[]
 }>
 
 /**
  * `probeInMs`: until a call may go there again; null where it may. `firstEventMs`: of late; 0 where nobody knows. `share`: of its weight, less than 1 while it is slow.
  */
-export type LineReport = Readonly<{ model: string; breaker: BreakerState; probeInMs: number | null; firstEventMs: number; share: number }>
+export type UpstreamModelReport = Readonly<{ model: string; breaker: BreakerState; probeInMs: number | null; firstEventMs: number; share: number }>
 
 /** How one upstream does for one model. */
-export type Line = Readonly<{ model: string; breaker: Breaker; busy: BusyAccounts; pace: Pace }> & {
-  /** Its address swallowed a call's whole time to connect: even where there is no other, no request waits for it again before a probe has come through. */
+export type UpstreamModel = Readonly<{ id: string; breaker: Breaker; busy: BusyAccounts; pace: Pace }> & {
+  /** Connecting timed out. Even where there is no other upstream, no request waits for it again until a probe has succeeded. */
   isSilent: boolean
-  /** The call that tries it while it is out, as every other is. */
+  /** The call that tries it while all are out. */
   trial: Trial | undefined
 }
 
-/** `untilMs`: one that still says nothing by then is in nobody's way. */
+/** `untilMs`: a call that says nothing by then no longer keeps others from trying. */
 type Trial = Readonly<{ by: Stop; untilMs: number }>
 
-/** Models that are asked for are those of the catalogue, but a reload may bring others for ever. */
-const LINES_MAX = 1_000
+/** Only models of the catalogue are asked for, but every reload may bring others. */
+const MODELS_MAX = 1_000
 
 export class Member {
   config: MemberConfig
@@ -55,7 +55,7 @@ export class Member {
   out: TakenOut | undefined
   lastFailure: CallFailure | undefined
   readonly turns = new Turns(() => this.config.maxConcurrent)
-  readonly #lines = new Map<string, Line>()
+  readonly #models = new Map<string, UpstreamModel>()
   readonly #random: () => number
 
   constructor(config: MemberConfig, random: () => number) {
@@ -71,29 +71,29 @@ export class Member {
     return this.out !== undefined
   }
 
-  line(model: string): Line {
-    const known = this.#lines.get(model)
+  model(id: string): UpstreamModel {
+    const known = this.#models.get(id)
     if (known !== undefined) return known
-    if (this.#lines.size >= LINES_MAX) this.#lines.clear()
-    const line = {
-      model,
+    if (this.#models.size >= MODELS_MAX) this.#models.clear()
+    const model: UpstreamModel = {
+      id,
       breaker: new Breaker(this.#random),
       busy: new BusyAccounts(),
       pace: new Pace(),
       isSilent: false,
       trial: undefined,
     }
-    this.#lines.set(model, line)
-    return line
+    this.#models.set(id, model)
+    return model
   }
 
-  lines(): readonly Line[] {
-    return [...this.#lines.values()]
+  models(): readonly UpstreamModel[] {
+    return [...this.#models.values()]
   }
 
   /** The worst of its models. */
   state(now: number): BreakerState {
-    const states = this.lines().map(({ breaker }) => breaker.state(now))
+    const states = this.models().map(({ breaker }) => breaker.state(now))
     return states.find((state) => state === 'open') ?? states.find((state) => state === 'half-open') ?? 'closed'
   }
 
@@ -101,29 +101,29 @@ export class Member {
     const { name, priority, weight } = this.config
     const { running, waiting } = this.turns
     const [out, lastFailure] = [this.out ?? null, this.lastFailure ?? null]
-    return { name, priority, weight, running, waiting, out, lastFailure, models: this.lines().map((line) => reportOf(line, now)) }
+    return { name, priority, weight, running, waiting, out, lastFailure, models: this.models().map((model) => reportOf(model, now)) }
   }
 }
 
-function reportOf({ model, breaker, pace }: Line, now: number): LineReport {
+function reportOf({ id, breaker, pace }: UpstreamModel, now: number): UpstreamModelReport {
   const until = breaker.outUntil(now)
   const probeInMs = until === undefined ? null : Math.max(0, Math.round(until - now))
-  return { model, breaker: breaker.state(now), probeInMs, firstEventMs: Math.round(pace.firstEventMs), share: pace.share() }
+  return { model: id, breaker: breaker.state(now), probeInMs, firstEventMs: Math.round(pace.firstEventMs), share: pace.share() }
 }
 
 /** An upstream as a candidate for calls of one model, made once: what it is chosen by is read when a call chooses. */
-export class Spot implements Candidate {
+export class Endpoint implements Candidate {
   readonly member: Member
-  readonly #model: string
+  readonly #modelId: string
 
-  /** `model`: as the upstream knows it. */
-  constructor(member: Member, model: string) {
+  /** `modelId`: as the upstream knows it. */
+  constructor(member: Member, modelId: string) {
     this.member = member
-    this.#model = model
+    this.#modelId = modelId
   }
 
-  get line(): Line {
-    return this.member.line(this.#model)
+  get model(): UpstreamModel {
+    return this.member.model(this.#modelId)
   }
 
   get name(): string {
@@ -135,7 +135,7 @@ export class Spot implements Candidate {
   }
 
   get weight(): number {
-    return this.member.config.weight * this.line.pace.share()
+    return this.member.config.weight * this.model.pace.share()
   }
 
   get inFlight(): number {
@@ -143,10 +143,10 @@ export class Spot implements Candidate {
   }
 
   get firstEventMs(): number {
-    return this.line.pace.firstEventMs
+    return this.model.pace.firstEventMs
   }
 
   get isSlow(): boolean {
-    return this.line.pace.share() < 1
+    return this.model.pace.share() < 1
   }
 }

@@ -9,7 +9,7 @@ import { RetryBudgets } from './budget.ts'
 import { Conversations } from './conversations.ts'
 import { Entrance } from './entrance.ts'
 import { busyFault, connectionFault } from './fault.ts'
-import { Member, type MemberConfig, Spot, type TakenOut, type UpstreamReport } from './member.ts'
+import { Member, type MemberConfig, Endpoint, type TakenOut, type UpstreamReport } from './member.ts'
 import type { PoolOptions } from './pool-options.ts'
 import type { CallOptions, PoolRequest } from './pool-request.ts'
 import { type Fault, isFault, type Stop } from './upstream.ts'
@@ -25,7 +25,7 @@ export class UpstreamPool {
   readonly #attempts: Attempts
   #members: ReadonlyMap<string, Member> = new Map()
   /** Of each model that was asked for since the configuration came. */
-  readonly #spotsOf = new Map<Model, readonly Spot[]>()
+  readonly #endpointsOf = new Map<Model, readonly Endpoint[]>()
 
   constructor(options: PoolOptions) {
     this.#options = options
@@ -44,7 +44,7 @@ export class UpstreamPool {
         return [config.name, member]
       }),
     )
-    this.#spotsOf.clear()
+    this.#endpointsOf.clear()
   }
 
   members(): readonly Member[] {
@@ -70,19 +70,19 @@ export class UpstreamPool {
   async call<T extends object>(request: PoolRequest, options: CallOptions<T>): Promise<T | Fault> {
     this.#budgets.earn(request.accountId, this.#options.monotonicMs())
     const { stop } = options
-    const all = this.#spots(request.model)
+    const all = this.#endpoints(request.model)
     const tried: Member[] = []
     for (;;) {
       const entered = this.#entrance.enter(request, all, tried, stop)
-      const spot = entered instanceof Promise ? await entered : entered
-      if (!(spot instanceof Spot)) return spot
-      tried.push(spot.member)
+      const endpoint = entered instanceof Promise ? await entered : entered
+      if (!(endpoint instanceof Endpoint)) return endpoint
+      tried.push(endpoint.member)
       const isLast = tried.length === all.length
-      const made = await this.#attempts.make(request, spot, options, isLast)
+      const made = await this.#attempts.make(request, endpoint, options, isLast)
       if (!isFault(made) || made.trouble === undefined || stop.isStopped || isLast) return made
       if (options.isWanted?.() === false) return made
       const refused = await this.#mayRetry(
-        wasSent(made) ? { accountId: request.accountId, upstream: spot.name } : undefined,
+        wasSent(made) ? { accountId: request.accountId, upstream: endpoint.name } : undefined,
         tried.length,
         stop,
       )
@@ -90,16 +90,16 @@ export class UpstreamPool {
     }
   }
 
-  #spots(model: Model): readonly Spot[] {
-    const known = this.#spotsOf.get(model)
+  #endpoints(model: Model): readonly Endpoint[] {
+    const known = this.#endpointsOf.get(model)
     if (known !== undefined) return known
     const named = model.upstreams.length > 0 ? model.upstreams : this.members().map(({ name }) => ({ name, model: model.upstreamModel }))
-    const spots = named.flatMap(({ name, model: id }) => {
+    const endpoints = named.flatMap(({ name, model: id }) => {
       const member = this.#members.get(name)
-      return member === undefined ? [] : [new Spot(member, id)]
+      return member === undefined ? [] : [new Endpoint(member, id)]
     })
-    this.#spotsOf.set(model, spots)
-    return spots
+    this.#endpointsOf.set(model, endpoints)
+    return endpoints
   }
 
   /** Waits a little, so that those who failed together do not come back together; what was never sent is on nobody's account and waits for nothing. */

@@ -27,9 +27,9 @@ beforeEach(async () => {
   pool = new UpstreamPool({ wheel: new Wheel(), now: () => NOW, monotonicMs: () => 0, random: () => 0.5, events })
   const upstream = { call: () => Promise.reject(new Error('nobody is asked')) }
   pool.configure(['north', 'south'].map((name, priority) => ({ name, priority, weight: 2, maxConcurrent: 9, upstream })))
-  const line = pool.members()[0]?.line('large')
+  const line = pool.members()[0]?.model('large')
   line?.breaker.failed(0, 'dead')
-  pool.members()[0]?.line('small').pace.began(120)
+  pool.members()[0]?.model('small').pace.began(120)
   Object.assign(pool.members()[0] ?? {}, { lastFailure: { cause: 'status 529', model: 'large', at: NOW } })
   pool.members()[0]?.turns.enter('acc_1')
   socket = listenOnOperatorSocket(socketPathOf(place.ledgerPath), ledger, { upstreams: pool })

@@ -87,15 +87,15 @@ postgresTest('where the parent is killed its processes drain, and leave neither 
   expect(linesOf(gateway).filter(({ notice }) => notice === 'draining')).toHaveLength(2)
 })
 
-type Spot = Readonly<{ process: string; pid: number; name: string; in_flight: number; out: { by: string; reason: string } | null }>
-const spots = async (): Promise<readonly Spot[]> => (await place.json<{ data: Spot[] }>('upstreams', 'list')).data
+type Endpoint = Readonly<{ process: string; pid: number; name: string; in_flight: number; out: { by: string; reason: string } | null }>
+const endpoints = async (): Promise<readonly Endpoint[]> => (await place.json<{ data: Endpoint[] }>('upstreams', 'list')).data
 const sockets = (): readonly string[] => readdirSync(dirname(place.ledgerPath)).filter((name) => name.endsWith('.sock'))
 
 postgresTest(
   'an upstream that is taken out is out in all of them, and in the one that dies and begins anew; one that sleeps is named and wakes with it out',
   async () => {
     const gateway = await place.serve({ args: ['--processes', '3'] })
-    expect((await spots()).map(({ process: name, pid }) => [name, pid]).sort()).toEqual(
+    expect((await endpoints()).map(({ process: name, pid }) => [name, pid]).sort()).toEqual(
       [1, 2, 3].map((index) => [`web/${index}`, pidOf(gateway, index)]),
     )
     const done = { is_out: true, already: false, left: 0, processes: 3, unanswered: [] }
@@ -103,7 +103,7 @@ postgresTest(
     for (let asked = 0; asked < 12; asked++) expect(await ask(gateway)).toStartWith('HTTP/1.1 503 ')
     process.kill(pidOf(gateway, 2), 'SIGKILL')
     await until(() => listening(gateway).length === 4, 'it begins anew')
-    const again = await spots()
+    const again = await endpoints()
     expect(again.map(({ pid, out }) => [pid, out?.reason]).sort()).toEqual(
       [1, 2, 3].map((index) => [pidOf(gateway, index), 'maintenance']).sort(),
     )
@@ -114,8 +114,8 @@ postgresTest(
     expect(back).toMatchObject({ code: 1, err: `tollgate: process ${asleep} did not answer: simulator may be out there still\n` })
     expect(back.out).toBe('simulator takes calls again in 2 processes.\n')
     process.kill(asleep, 'SIGCONT')
-    await until(async () => (await spots()).length === 3, 'it has woken')
-    expect((await spots()).map(({ out }) => out)).toEqual([null, null, null])
+    await until(async () => (await endpoints()).length === 3, 'it has woken')
+    expect((await endpoints()).map(({ out }) => out)).toEqual([null, null, null])
     const { data } = await place.json<{ data: { action: string; target: string }[] }>('audit', 'list')
     expect(data.filter(({ action }) => action === 'setUpstreamOut')).toMatchObject([
       { target: 'simulator', address: 'socket', after: { isOut: false } },
@@ -132,11 +132,11 @@ postgresTest('a set that begins beside the old one has out what that one has, an
   const old = await place.serve({ args: ['--processes', '2'] })
   await place.json('upstreams', 'out', 'simulator')
   const next = await place.serve({ args: ['--processes', '2', '--port', new URL(old.url).port] })
-  expect((await spots()).map(({ out }) => out !== null)).toEqual([true, true, true, true])
+  expect((await endpoints()).map(({ out }) => out !== null)).toEqual([true, true, true, true])
   expect(await place.json('upstreams', 'in', 'simulator')).toMatchObject({ already: false, processes: 4 })
   old.signal('SIGTERM')
   await old.exited
-  expect((await spots()).map(({ pid, out }) => [pid, out]).sort()).toEqual([1, 2].map((index) => [pidOf(next, index), null]).sort())
+  expect((await endpoints()).map(({ pid, out }) => [pid, out]).sort()).toEqual([1, 2].map((index) => [pidOf(next, index), null]).sort())
 })
 
 postgresTest('what is held in each of them is listed once and in order, a page after another, from its first moment on', async () => {
@@ -147,7 +147,7 @@ postgresTest('what is held in each of them is listed once and in order, a page a
   const answers = clients.map((client) => client.ask(head + slow))
   type Page = { data: { request_id: string }[]; next_cursor: string | null }
   await until(async () => (await place.json<Page>('holds', 'list')).data.length === 12, 'all are held')
-  const now = await spots()
+  const now = await endpoints()
   expect(now.filter(({ in_flight }) => in_flight > 0).length).toBeGreaterThan(1)
   expect(now.reduce((sum, { in_flight }) => sum + in_flight, 0)).toBe(12)
   const seen: string[] = []

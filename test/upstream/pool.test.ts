@@ -395,7 +395,7 @@ test('an answer in one piece says nothing of how fast an upstream begins', async
       return answer(asked, by)
     }
   for (let index = 0; index < 10; index++) await stage.call(['a'])
-  expect(a?.line('vendor-sonnet-1').pace.share()).toBe(1)
+  expect(a?.model('vendor-sonnet-1').pace.share()).toBe(1)
 })
 
 test('a call whose answer is under way does not hold what it sent: a stream lives long', async () => {
