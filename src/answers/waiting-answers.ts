@@ -1,6 +1,6 @@
 /** Answers that wait to be handed to the thread, of each account in turn, bounded in all and by account. Rules: requests.md "Kept answers". */
 
-import { FairLine } from '../core/fair-line.ts'
+import { FairQueue } from '../core/fair-queue.ts'
 import type { Keeping } from './task.ts'
 
 /** A part's bytes may stand in pieces, which nobody changes any more. */
@@ -16,12 +16,12 @@ const ANSWER_BYTES = 1_000
 const PART_BYTES = 100
 
 export class WaitingAnswers {
-  readonly #line = new FairLine<Waiting>()
+  readonly #queue = new FairQueue<Waiting>()
   #bytes = 0
   readonly #accounts = new Map<string, number>()
 
   get length(): number {
-    return this.#line.length
+    return this.#queue.length
   }
 
   /** False: there is no room for it. */
@@ -29,14 +29,14 @@ export class WaitingAnswers {
     const { accountId } = answer
     const byteLength = ANSWER_BYTES + answer.parts.reduce((sum, { pieces }) => sum + PART_BYTES + lengthOf(pieces), 0)
     if ((this.#accounts.get(accountId) ?? 0) + byteLength > ACCOUNT_BYTES_MAX || this.#bytes + byteLength > BYTES_MAX) return false
-    this.#line.add(accountId, { answer, byteLength })
+    this.#queue.add(accountId, { answer, byteLength })
     this.#count(accountId, byteLength)
     return true
   }
 
   /** The oldest of the account whose turn it is. */
   take(): Waiting | undefined {
-    const next = this.#line.take()
+    const next = this.#queue.take()
     if (next !== undefined) this.#count(next.answer.accountId, -next.byteLength)
     return next
   }

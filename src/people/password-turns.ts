@@ -3,24 +3,24 @@
  * waits at all. Rules: pages.md "Failed sign-ins".
  */
 
-import { FairLine } from '../core/fair-line.ts'
+import { FairQueue } from '../core/fair-queue.ts'
 
 const AT_ONCE = 2
 const WAITING_MAX = { each: 4, all: 256 } as const
 
 export class PasswordTurns {
-  readonly #line = new FairLine<() => void>()
+  readonly #queue = new FairQueue<() => void>()
   #running = 0
 
   /** Undefined, without having begun: the address, or all together, wait for too much already. */
   async take<T>(address: string, work: () => Promise<T>): Promise<T | undefined> {
-    if (this.#line.lengthOf(address) >= WAITING_MAX.each || this.#line.length >= WAITING_MAX.all) return undefined
-    if (this.#running >= AT_ONCE) await new Promise<void>((resolve) => this.#line.add(address, resolve))
+    if (this.#queue.lengthOf(address) >= WAITING_MAX.each || this.#queue.length >= WAITING_MAX.all) return undefined
+    if (this.#running >= AT_ONCE) await new Promise<void>((resolve) => this.#queue.add(address, resolve))
     else this.#running++
     try {
       return await work()
     } finally {
-      const next = this.#line.take()
+      const next = this.#queue.take()
       if (next === undefined) this.#running--
       else next()
     }

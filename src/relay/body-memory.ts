@@ -3,7 +3,7 @@
  * account's own share by 429, the pool of all by 503. Rules: requests.md "Memory of bodies".
  */
 
-import { FairLine } from '../core/fair-line.ts'
+import { FairQueue } from '../core/fair-queue.ts'
 import { availableOf, type KeyBalance, type KeyRecord } from '../core/key.ts'
 import type { Limits } from '../core/limits.ts'
 import { ZERO } from '../core/money.ts'
@@ -77,7 +77,7 @@ export class BodyMemory {
   readonly #shares = new Map<string, number>()
   /** The state of each account's budget, in the terms of the rate limit. */
   readonly #budgets = new Recent<number>(ACCOUNTS_MAX)
-  readonly #waiting = new FairLine<Waiter>()
+  readonly #waiting = new FairQueue<Waiter>()
   readonly #answers = new AnswerTurns((accountId) => this.#isOverShare(accountId, 0))
   #bytes = 0
 

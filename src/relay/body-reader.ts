@@ -7,7 +7,7 @@ import type { Model } from '../core/catalog.ts'
 import type { Call, ReadContext } from '../core/format.ts'
 import { READ_HEADERS } from '../core/native/versions.ts'
 import { Refusal } from '../core/refusal.ts'
-import { BodyLine, type BodyLineOptions } from './body-line.ts'
+import { BodyQueue, type BodyQueueOptions } from './body-queue.ts'
 import { type BodyTask, type HeavyAnswer, type LookedUp, type Question, type Recalled, refusalOf, type Unusable } from './body-task.ts'
 import type { ReaderName } from './readers.ts'
 
@@ -40,12 +40,12 @@ const recalled = (items: Recalled | Promise<Recalled>): LookedUp | Promise<Looke
 const SHORT_BYTES_MAX = 1024 * 1024
 
 export class BodyReader {
-  readonly #short: BodyLine
-  readonly #long: BodyLine
+  readonly #short: BodyQueue
+  readonly #long: BodyQueue
 
-  constructor(options: BodyLineOptions) {
-    this.#short = new BodyLine(options)
-    this.#long = new BodyLine(options)
+  constructor(options: BodyQueueOptions) {
+    this.#short = new BodyQueue(options)
+    this.#long = new BodyQueue(options)
   }
 
   /** Rejects by bugs only. */
@@ -58,7 +58,7 @@ export class BodyReader {
     }
     const known = new Map(READ_HEADERS.map((name) => [name, headers.get(name) ?? '']))
     const task = { kind: 'read', reader, pieces, headers: known } as const
-    const done = await this.#lineOf(pieces).run({ task, accountId, signal, answer })
+    const done = await this.#queueOf(pieces).run({ task, accountId, signal, answer })
     if (done === 'left' || done instanceof Refusal) return done
     if (done.kind === 'refusal') return refusalOf(done.refusal)
     if (done.kind !== 'call' || model === undefined) throw new Error('a body was read without a model')
@@ -67,7 +67,7 @@ export class BodyReader {
 
   /** The SHA-256 of a body, with its bytes: those that were given are gone. */
   async hash(pieces: readonly Uint8Array[], { accountId, signal }: Turn): Promise<HeavyHash> {
-    const done = await this.#lineOf(pieces).run({ task: { kind: 'hash', pieces }, accountId, signal, answer: () => ({}) })
+    const done = await this.#queueOf(pieces).run({ task: { kind: 'hash', pieces }, accountId, signal, answer: () => ({}) })
     if (done === 'left' || done instanceof Refusal) return done
     if (done.kind !== 'hash') throw new Error('a body was not hashed')
     return done
@@ -76,7 +76,7 @@ export class BodyReader {
   /** What the client gets of a complete native message, whose bytes are gone then. A client that leaves does not stop it. */
   async answer(answer: HeavyMessage, accountId: string): Promise<HeavyAnswer | Unusable | Refusal> {
     const task = { kind: 'answer', ...answer } as const
-    const done = await this.#lineOf(answer.pieces).run({ task, accountId, signal: NEVER, answer: () => ({}) })
+    const done = await this.#queueOf(answer.pieces).run({ task, accountId, signal: NEVER, answer: () => ({}) })
     if (done instanceof Refusal) return done
     if (done === 'left' || (done.kind !== 'answer' && done.kind !== 'unusable')) throw new Error('an answer was not read')
     return done
@@ -88,7 +88,7 @@ export class BodyReader {
     this.#long.close()
   }
 
-  #lineOf(pieces: readonly Uint8Array[]): BodyLine {
+  #queueOf(pieces: readonly Uint8Array[]): BodyQueue {
     return pieces.reduce((sum, { byteLength }) => sum + byteLength, 0) <= SHORT_BYTES_MAX ? this.#short : this.#long
   }
 }

@@ -3,7 +3,7 @@
  * thread; the others wait in turn. A thread that does not answer in time is given up. Rules: ledger.md "Reads".
  */
 
-import { FairLine } from '../../core/fair-line.ts'
+import { FairQueue } from '../../core/fair-queue.ts'
 import type { Place } from '../place.ts'
 import type { LedgerFault } from '../task.ts'
 import type { Finding, Findings, FromReader, Question, QuestionKind, QuestionOf, Reports, ToReader, Unread } from './reports.ts'
@@ -26,7 +26,7 @@ const TIMEOUT_MS = 10_000
 
 export class Reads implements Reports {
   readonly #options: Options
-  readonly #line = new FairLine<Waiting>()
+  readonly #queue = new FairQueue<Waiting>()
   /** One at a time, also while one that was given up has not ended yet: two would be two snapshots that the log has to keep. */
   #worker: Worker | undefined
   #asked: Waiting | undefined
@@ -40,10 +40,10 @@ export class Reads implements Reports {
   /** The answer's type follows from the question's: the thread answers each kind in kind. */
   ask<K extends QuestionKind>(client: string, question: QuestionOf<K>): Promise<Findings[K] | Unread> {
     if (this.#closing !== undefined) return Promise.resolve('unavailable')
-    if (this.#line.lengthOf(client) >= WAITING_MAX.each) return Promise.resolve('tooMany')
-    if (this.#line.length >= WAITING_MAX.all) return Promise.resolve('overloaded')
+    if (this.#queue.lengthOf(client) >= WAITING_MAX.each) return Promise.resolve('tooMany')
+    if (this.#queue.length >= WAITING_MAX.all) return Promise.resolve('overloaded')
     const { promise, resolve } = Promise.withResolvers<Finding>()
-    this.#line.add(client, { question, resolve })
+    this.#queue.add(client, { question, resolve })
     this.#next()
     const asking = promise as Promise<Findings[K] | Unread>
     return this.#options.whileHeard?.(asking) ?? asking
@@ -52,7 +52,7 @@ export class Reads implements Reports {
   async close(): Promise<void> {
     if (this.#closing === undefined) {
       this.#closing = Promise.withResolvers()
-      for (let left = this.#line.take(); left !== undefined; left = this.#line.take()) left.resolve('unavailable')
+      for (let left = this.#queue.take(); left !== undefined; left = this.#queue.take()) left.resolve('unavailable')
       if (this.#worker === undefined) this.#closing.resolve()
       else this.#post({ kind: 'close' })
       this.#watchFor(this.#closing.resolve)
@@ -65,7 +65,7 @@ export class Reads implements Reports {
 
   #next(): void {
     if (this.#asked !== undefined || this.#closing !== undefined) return
-    this.#asked = this.#line.take()
+    this.#asked = this.#queue.take()
     if (this.#asked === undefined) return
     this.#post({ kind: 'read', place: this.#options.place, question: this.#asked.question })
     this.#watchFor(() => this.#giveUp())

@@ -1,5 +1,5 @@
 /** What waits for the one place, taken from each owner in turn: how much one of them brings delays the others by one thing each. Whoever adds bounds it. */
-export class FairLine<Item> {
+export class FairQueue<Item> {
   /** In the order of their turns; an owner is here while something of it waits. */
   readonly #waiting = new Map<string, Item[]>()
   /** Who had the last turn: what he brought meanwhile does not make him the next. */

@@ -3,11 +3,11 @@
  * there is none for a while, with the memory that it took. Rules: requests.md "Heavy bodies".
  */
 
-import { FairLine } from '../core/fair-line.ts'
+import { FairQueue } from '../core/fair-queue.ts'
 import { Refusal } from '../core/refusal.ts'
 import { type BodyTask, type Done, type FromBodyThread, handedOver, type LookedUp, type Question, type ToBodyThread } from './body-task.ts'
 
-export type BodyLineOptions = Readonly<{
+export type BodyQueueOptions = Readonly<{
   /** Makes a Worker of `src/relay/body-thread.ts`. */
   startThread: () => Worker
   /** The thread died, or took so long that it was ended. Its task is refused as a bug of ours. */
@@ -34,15 +34,15 @@ type Thread = Readonly<{ worker: Worker; answer: (answer: LookedUp) => void }>
 const TASK_MS = 30_000
 const IDLE_MS = 10_000
 
-export class BodyLine {
-  readonly #options: Required<BodyLineOptions>
-  readonly #line = new FairLine<Job>()
+export class BodyQueue {
+  readonly #options: Required<BodyQueueOptions>
+  readonly #queue = new FairQueue<Job>()
   #thread: Thread | undefined
   #running: Job | undefined
   /** Ends a thread that takes too long, or has nothing to do. */
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(options: BodyLineOptions) {
+  constructor(options: BodyQueueOptions) {
     this.#options = { taskMs: TASK_MS, idleMs: IDLE_MS, ...options }
   }
 
@@ -53,10 +53,10 @@ export class BodyLine {
     if (signal.aborted) return Promise.resolve('left')
     const job: Job = { ...work, resolve, reject }
     const leave = (): void => {
-      if (this.#line.remove(accountId, job)) resolve('left')
+      if (this.#queue.remove(accountId, job)) resolve('left')
     }
     signal.addEventListener('abort', leave)
-    this.#line.add(accountId, job)
+    this.#queue.add(accountId, job)
     this.#next()
     return promise.finally(() => signal.removeEventListener('abort', leave))
   }
@@ -65,13 +65,13 @@ export class BodyLine {
   close(): void {
     const running = this.#end()
     running?.resolve(new Refusal('draining'))
-    for (let job = this.#line.take(); job !== undefined; job = this.#line.take()) job.resolve(new Refusal('draining'))
+    for (let job = this.#queue.take(); job !== undefined; job = this.#queue.take()) job.resolve(new Refusal('draining'))
   }
 
   #next(): void {
     if (this.#running !== undefined) return
     clearTimeout(this.#timer)
-    const job = this.#line.take()
+    const job = this.#queue.take()
     if (job === undefined) {
       this.#timer = setTimeout(() => this.#end(), this.#options.idleMs)
       this.#timer.unref()
