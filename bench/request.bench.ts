@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LIMITS } from '../src/core/limits.ts'
-import type { Wheel } from '../src/core/wheel.ts'
+import type { TimerWheel } from '../src/core/timer-wheel.ts'
 import { buildApp } from '../src/http/app.ts'
 import { ClientLimits } from '../src/http/client-limit.ts'
 import { KeyStore } from '../src/ledger/admission/key-store.ts'
@@ -67,7 +67,7 @@ const agreeing: Ledger = {
   close: () => Promise.resolve(),
 }
 
-function onePool(upstream: Upstream, wheel: Wheel): UpstreamPool {
+function onePool(upstream: Upstream, wheel: TimerWheel): UpstreamPool {
   const nothing = (): void => undefined
   const events = { called: nothing, retried: nothing, placed: nothing, changed: nothing }
   const pool = new UpstreamPool({ wheel, now: Date.now, monotonicMs: () => performance.now(), random: Math.random, events })

@@ -9,7 +9,7 @@ import { factsOf } from './config/node-facts.ts'
 import type { ConfigProblems } from './config/problems.ts'
 import { reloadable } from './config/reloadable.ts'
 import type { NodeFacts } from './core/node-facts.ts'
-import type { Wheel } from './core/wheel.ts'
+import type { TimerWheel } from './core/timer-wheel.ts'
 import { type Departure, departure } from './departure.ts'
 import { registerGauges } from './gauges.ts'
 import { ClientLimits } from './http/client-limit.ts'
@@ -27,7 +27,7 @@ import type { People } from './people/people.ts'
 import { type GatewayState, monotonicMs, realWorld } from './real-world.ts'
 import type { BodyMemory } from './relay/body-memory.ts'
 import type { Timings } from './relay/timings.ts'
-import { turningWheel } from './turning-wheel.ts'
+import { drivenTimerWheel } from './timer-wheel-driver.ts'
 import { UpstreamPool } from './upstream/pool.ts'
 import { siteOfGateway } from './web/site-of-gateway.ts'
 import type { World } from './world.ts'
@@ -96,7 +96,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   if ('problem' in opened) return { problem: 'ledger', message: opened.message }
   const { recovered, shared, path } = opened
   const ledger = options.wrapLedger?.(opened.ledger) ?? opened.ledger
-  const wheel = turningWheel()
+  const wheel = drivenTimerWheel()
   const reports = new Reads({ place: { ...config.ledger, path }, startThread, onFault, ...(shared && { whileHeard: shared.whileHeard }) })
   const pool = poolOf(wheel, metrics)
   pool.configure(state.members)
@@ -184,5 +184,5 @@ const alarmsTo = (alarms: Alarms, metrics: Metrics): Pick<LogOptions, 'onAlarm' 
   onRequestAlarm: ({ upstream, cause, model }) => alarms.add('upstream', { upstream, cause, model }),
 })
 
-const poolOf = (wheel: Wheel, metrics: Metrics): UpstreamPool =>
+const poolOf = (wheel: TimerWheel, metrics: Metrics): UpstreamPool =>
   new UpstreamPool({ wheel, now: Date.now, monotonicMs, random: Math.random, events: metrics.pool })

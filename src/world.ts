@@ -3,7 +3,7 @@
 import type { Catalog } from './core/catalog.ts'
 import type { Limits } from './core/limits.ts'
 import type { FactDifference } from './core/node-facts.ts'
-import type { Wheel } from './core/wheel.ts'
+import type { TimerWheel } from './core/timer-wheel.ts'
 import type { KeyStore } from './ledger/admission/key-store.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import type { Reports } from './ledger/reading/reports.ts'
@@ -14,7 +14,7 @@ import type { UpstreamPool } from './upstream/pool.ts'
 export type World = Readonly<{
   clock: Clock
   /** Turns by the monotonic clock: all time limits of all requests. */
-  wheel: Wheel
+  wheel: TimerWheel
   /** `req_` + UUIDv7 in hex. */
   requestId(): string
   ledger: Ledger

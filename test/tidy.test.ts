@@ -30,7 +30,7 @@ const LAYER: Readonly<Record<string, number>> = {
   members: 4,
   gauges: 4,
   'answers-beside': 4,
-  'turning-wheel': 2,
+  'timer-wheel-driver': 2,
   'real-world': 4,
   'ledger-of-gateway': 4,
   'relay-of-gateway': 4,

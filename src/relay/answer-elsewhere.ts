@@ -4,7 +4,7 @@
  */
 
 import { Refusal } from '../core/refusal.ts'
-import { NO_TICK, type Timed } from '../core/wheel.ts'
+import { NO_TICK, type Timed } from '../core/timer-wheel.ts'
 import type { World } from '../world.ts'
 import { type Elsewhere, shownOf } from './idempotency.ts'
 

@@ -10,7 +10,7 @@ import { ZERO } from '../core/money.ts'
 import { step } from '../core/rate-limit.ts'
 import { Recent } from '../core/recent.ts'
 import { Refusal } from '../core/refusal.ts'
-import { NO_TICK, type Timed } from '../core/wheel.ts'
+import { NO_TICK, type Timed } from '../core/timer-wheel.ts'
 import type { World } from '../world.ts'
 import { AnswerTurns, type ReadAnswer } from './answer-turns.ts'
 

@@ -1,6 +1,6 @@
 /** The time limit of one upstream call, and the word that stops it. Rules: contract.md "Limits"; faults.md "Time limits". */
 
-import { NO_TICK, type Timed } from '../core/wheel.ts'
+import { NO_TICK, type Timed } from '../core/timer-wheel.ts'
 import type { Stop } from '../upstream/upstream.ts'
 import type { World } from '../world.ts'
 

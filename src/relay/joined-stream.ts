@@ -3,7 +3,7 @@
  * answer, which all that have joined it share. Rules: requests.md "Joined answers", "Backpressure", "Heartbeats".
  */
 
-import { NO_TICK, type Timed } from '../core/wheel.ts'
+import { NO_TICK, type Timed } from '../core/timer-wheel.ts'
 import type { World } from '../world.ts'
 import { type ClientBody, type ClientBodyUser, clientBody } from './client-body.ts'
 import type { Connection } from './exchange.ts'

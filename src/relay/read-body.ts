@@ -5,7 +5,7 @@
 
 import type { Limits } from '../core/limits.ts'
 import { Refusal } from '../core/refusal.ts'
-import { NO_TICK, type Timed } from '../core/wheel.ts'
+import { NO_TICK, type Timed } from '../core/timer-wheel.ts'
 import { Parts, readChunks } from '../upstream/read-chunks.ts'
 import type { World } from '../world.ts'
 import type { BodyLease } from './body-memory.ts'

@@ -2,7 +2,7 @@
  * The time that an upstream has for the first event of a stream. Nothing has gone to the client by then, so another may be asked. Rules: faults.md "Time limits".
  */
 
-import { NO_TICK, type Timed, type Wheel } from '../core/wheel.ts'
+import { NO_TICK, type Timed, type TimerWheel } from '../core/timer-wheel.ts'
 import { firstEventFault } from './fault.ts'
 import type { Fault, Stop } from './upstream.ts'
 
@@ -10,10 +10,10 @@ import type { Fault, Stop } from './upstream.ts'
 export class FirstEventLimit implements Stop, Timed {
   tick = NO_TICK
   readonly #request: Stop
-  readonly #wheel: Wheel
+  readonly #wheel: TimerWheel
   #isOver = false
 
-  constructor(request: Stop, wheel: Wheel, dueMs: number) {
+  constructor(request: Stop, wheel: TimerWheel, dueMs: number) {
     this.#request = request
     this.#wheel = wheel
     wheel.set(this, dueMs)

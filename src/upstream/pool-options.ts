@@ -1,6 +1,6 @@
 /** What the pool is made of: clocks, chance, and what it tells the metrics. Rules: operator.md "Metrics". */
 
-import type { Wheel } from '../core/wheel.ts'
+import type { TimerWheel } from '../core/timer-wheel.ts'
 import type { BreakerState } from './breaker.ts'
 import type { Affinity } from './conversations.ts'
 
@@ -17,7 +17,7 @@ type PoolEvents = Readonly<{
 }>
 
 export type PoolOptions = Readonly<{
-  wheel: Wheel
+  wheel: TimerWheel
   now: () => number
   monotonicMs: () => number
   random: () => number

@@ -2,12 +2,12 @@
  * Waits of a call that is not under way: for a slot, and between two tries. Both end at once when the call is not wanted any more. Rules: pool.md "Overload".
  */
 
-import { NO_TICK, type Timed, type Wheel } from '../core/wheel.ts'
+import { NO_TICK, type Timed, type TimerWheel } from '../core/timer-wheel.ts'
 import type { Turns } from './turns.ts'
 import type { Stop } from './upstream.ts'
 
 /** True: it runs, until `turns.leave`. */
-export function waitForTurn(turns: Turns, accountId: string, wheel: Wheel, untilMs: number, stop: Stop): Promise<boolean> {
+export function waitForTurn(turns: Turns, accountId: string, wheel: TimerWheel, untilMs: number, stop: Stop): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const decide = (mayRun: boolean): void => {
     wheel.drop(late)
@@ -26,7 +26,7 @@ export function waitForTurn(turns: Turns, accountId: string, wheel: Wheel, until
   return promise
 }
 
-export function rest(wheel: Wheel, untilMs: number, stop: Stop): Promise<void> {
+export function rest(wheel: TimerWheel, untilMs: number, stop: Stop): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const wake = (): void => {
     wheel.drop(timed)

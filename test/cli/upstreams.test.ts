@@ -1,7 +1,7 @@
 /** `tollgate upstreams list|out|in`: asked of the running gateway, written down as an act of whoever asks. Rules: pool.md "Taking one out"; operator.md "Audit", "Processes". */
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { Wheel } from '../../src/core/wheel.ts'
+import { TimerWheel } from '../../src/core/timer-wheel.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/sqlite/open.ts'
 import { listenOnOperatorSocket } from '../../src/operator/operator-socket.ts'
@@ -24,7 +24,7 @@ beforeEach(async () => {
   ledger = opened.ledger
   const nothing = (): void => undefined
   const events = { called: nothing, retried: nothing, placed: nothing, changed: nothing }
-  pool = new UpstreamPool({ wheel: new Wheel(), now: () => NOW, monotonicMs: () => 0, random: () => 0.5, events })
+  pool = new UpstreamPool({ wheel: new TimerWheel(), now: () => NOW, monotonicMs: () => 0, random: () => 0.5, events })
   const upstream = { call: () => Promise.reject(new Error('nobody is asked')) }
   pool.configure(['north', 'south'].map((name, priority) => ({ name, priority, weight: 2, maxConcurrent: 9, upstream })))
   const line = pool.members()[0]?.model('large')

@@ -9,7 +9,7 @@ import fc from 'fast-check'
 import type { KeyBalance } from '../../src/core/key.ts'
 import { LIMITS } from '../../src/core/limits.ts'
 import { picos, ZERO } from '../../src/core/money.ts'
-import { Wheel } from '../../src/core/wheel.ts'
+import { TimerWheel } from '../../src/core/timer-wheel.ts'
 import type { HoldAnswer, HoldRequest, Ledger } from '../../src/ledger/ledger.ts'
 import { BodyMemory, poolBytesOf } from '../../src/relay/body-memory.ts'
 import { type AnsweredGateway, MESSAGE, startAnsweredGateway } from '../support/answered-gateway.ts'
@@ -373,7 +373,7 @@ test('an account sends so many bytes of bodies in a minute; more is 429 until so
 
 describe('where there is no room for a body', () => {
   const wheelOf = () => {
-    const wheel = new Wheel()
+    const wheel = new TimerWheel()
     const time = { clock: { now: () => now, monotonicMs: () => now }, wheel }
     let now = 0
     return {

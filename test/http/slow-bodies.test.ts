@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { LIMITS } from '../../src/core/limits.ts'
 import { Refusal } from '../../src/core/refusal.ts'
 import { errorHeaders } from '../../src/core/refusal-body.ts'
-import { TICK_MS, Wheel } from '../../src/core/wheel.ts'
+import { TICK_MS, TimerWheel } from '../../src/core/timer-wheel.ts'
 import { buildApp } from '../../src/http/app.ts'
 import { ClientLimits } from '../../src/http/client-limit.ts'
 import { AnswerMemory } from '../../src/relay/answer-memory.ts'
@@ -41,7 +41,7 @@ afterAll(() => gateway.stop())
 function serveReadBody(pace: Pace, totalTimeoutMs = 60_000) {
   const memory = makeTestBodies()
   const monotonicMs = (): number => performance.now()
-  const wheel = new Wheel()
+  const wheel = new TimerWheel()
   const turning = setInterval(() => wheel.turn(monotonicMs()), TICK_MS)
   const time = { clock: { now: Date.now, monotonicMs }, wheel }
   const server = Bun.serve({

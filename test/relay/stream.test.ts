@@ -7,7 +7,7 @@ import { nothingSeen, type Observation } from '../../src/core/native/observation
 import type { Outcome } from '../../src/core/outcome.ts'
 import { Refusal } from '../../src/core/refusal.ts'
 import type { Transcoder } from '../../src/core/transcoder.ts'
-import { TICK_MS } from '../../src/core/wheel.ts'
+import { TICK_MS } from '../../src/core/timer-wheel.ts'
 import type { Settlement } from '../../src/ledger/ledger.ts'
 import { ClientBody } from '../../src/relay/client-body.ts'
 import { CallStop } from '../../src/relay/deadline.ts'

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Wheel } from '../../src/core/wheel.ts'
+import { TimerWheel } from '../../src/core/timer-wheel.ts'
 import type { Hold } from '../../src/ledger/ledger.ts'
 import type { Act, Operation } from '../../src/ledger/operation.ts'
 import type { Waits } from '../../src/operator/ask-gateways.ts'
@@ -35,7 +35,7 @@ export class SiblingPlace {
     { upstreams = ['north', 'south'], running = 0, canWrite = true, holds = [] }: SiblingOptions = {},
   ): Promise<Sibling> {
     const events = { called: nothing, retried: nothing, placed: nothing, changed: nothing }
-    const pool = new UpstreamPool({ wheel: new Wheel(), now: Date.now, monotonicMs: () => 0, random: () => 0.5, events })
+    const pool = new UpstreamPool({ wheel: new TimerWheel(), now: Date.now, monotonicMs: () => 0, random: () => 0.5, events })
     const upstream = { call: () => Promise.reject(new Error('nobody is asked')) }
     pool.configure(upstreams.map((name) => ({ name, priority: 0, weight: 1, maxConcurrent: 99, upstream })))
     for (let call = 0; call < running; call++) pool.members()[0]?.turns.enter('acc_1')

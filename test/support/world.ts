@@ -9,7 +9,7 @@ import { displayOf, type KeyRecord, makeSecret } from '../../src/core/key.ts'
 import { LIMITS, type Limits } from '../../src/core/limits.ts'
 import { type Picos, parseUsd, ZERO } from '../../src/core/money.ts'
 import type { FactDifference } from '../../src/core/node-facts.ts'
-import { Wheel } from '../../src/core/wheel.ts'
+import { TimerWheel } from '../../src/core/timer-wheel.ts'
 import { KeyStore } from '../../src/ledger/admission/key-store.ts'
 import type { Ledger, SyncedKeyBalance } from '../../src/ledger/ledger.ts'
 import { makeMetrics } from '../../src/observe/metrics.ts'
@@ -64,7 +64,7 @@ export function makeTestWorld(options: TestWorldOptions = {}): TestWorld {
     mayAdmit: () => true,
     isSound: () => isSound,
   }
-  const wheel = new Wheel()
+  const wheel = new TimerWheel()
   const world: World = {
     clock: { now: () => now, monotonicMs: () => now - START },
     wheel,

@@ -1,7 +1,7 @@
 /** A pool of upstreams that do as they are told, on time that the test moves. */
 
 import { Refusal } from '../../src/core/refusal.ts'
-import { TICK_MS, Wheel } from '../../src/core/wheel.ts'
+import { TICK_MS, TimerWheel } from '../../src/core/timer-wheel.ts'
 import { CallStop } from '../../src/relay/deadline.ts'
 import type { Trouble } from '../../src/upstream/breaker.ts'
 import { UpstreamPool } from '../../src/upstream/pool.ts'
@@ -47,7 +47,7 @@ export function request(names: readonly string[], more: Partial<PoolRequest> = {
 export class PoolStage {
   /** Sleeping upstreams and waiting calls see the same time. */
   nowMs = 1_000_000
-  readonly wheel = new Wheel()
+  readonly wheel = new TimerWheel()
   readonly log: {
     began: BegunCall[]
     failed: FailedCall[]

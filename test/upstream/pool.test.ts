@@ -1,7 +1,7 @@
 /** A call finds the upstream that can answer it, and tries no more than it may. Rules: pool.md "Failover", "Breaker", "Retry budget", "Overload". */
 
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { TICK_MS } from '../../src/core/wheel.ts'
+import { TICK_MS } from '../../src/core/timer-wheel.ts'
 import { CallStop } from '../../src/relay/deadline.ts'
 import type { CallLog, PoolRequest } from '../../src/upstream/pool-request.ts'
 import { PushedBody } from '../../src/upstream/pushed-body.ts'

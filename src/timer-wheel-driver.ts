@@ -1,9 +1,9 @@
 /** The wheel as the process turns it. Rules: platform.md "Process". */
 
-import { TICK_MS, Wheel } from './core/wheel.ts'
+import { TICK_MS, TimerWheel } from './core/timer-wheel.ts'
 
 /** The process's one timer for requests: it runs while any of them waits for a time. */
-export function turningWheel(): Wheel {
+export function drivenTimerWheel(): TimerWheel {
   let timer: ReturnType<typeof setInterval> | undefined
   const turn = (): void => {
     wheel.turn(performance.now())
@@ -11,7 +11,7 @@ export function turningWheel(): Wheel {
     clearInterval(timer)
     timer = undefined
   }
-  const wheel = new Wheel(() => {
+  const wheel = new TimerWheel(() => {
     // What is left to wait for when all have gone, such as the rest of an upstream's connection, keeps no process.
     timer ??= setInterval(turn, TICK_MS).unref()
   })

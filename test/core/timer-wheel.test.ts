@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { NO_TICK, TICK_MS, type Timed, Wheel } from '../../src/core/wheel.ts'
+import { NO_TICK, TICK_MS, type Timed, TimerWheel } from '../../src/core/timer-wheel.ts'
 import { runs } from '../support/property-runs.ts'
 
 function waiter(onTime: (nowMs: number) => void): Timed {
@@ -10,7 +10,7 @@ function waiter(onTime: (nowMs: number) => void): Timed {
 }
 
 test('each waits for its own time, also for more than a round of the wheel, and is called at most a tick late', () => {
-  const wheel = new Wheel()
+  const wheel = new TimerWheel()
   const calls: [number, number][] = []
   const times = [0, 1, 15, 16, 17, 300, 8_192, 8_193, 60_000, 600_000]
   for (const dueMs of times)
@@ -26,7 +26,7 @@ test('each waits for its own time, also for more than a round of the wheel, and 
 })
 
 test('one that is called may enter again, for a time that has passed too, without being called twice in a turn', () => {
-  const wheel = new Wheel()
+  const wheel = new TimerWheel()
   const calls: number[] = []
   const again = waiter((nowMs) => {
     calls.push(nowMs)
@@ -43,7 +43,7 @@ test('one that is called may enter again, for a time that has passed too, withou
 
 test('whoever turns it is told when there is something to wait for, once', () => {
   let starts = 0
-  const wheel = new Wheel(() => starts++)
+  const wheel = new TimerWheel(() => starts++)
   const [one, other] = [waiter(() => undefined), waiter(() => undefined)]
   wheel.set(one, 10)
   wheel.set(other, 10)
@@ -65,7 +65,7 @@ test('it does as a list would that is searched on every turn', () => {
   )
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const wheel = new Wheel()
+      const wheel = new TimerWheel()
       let called: number[] = []
       const timed = Array.from({ length: 8 }, (_, who) => waiter(() => called.push(who)))
       const dueTicks = new Map<number, number>()

@@ -17,7 +17,7 @@ export const NO_TICK = -1
 export const TICK_MS = 16
 const SLOTS = 512
 
-export class Wheel {
+export class TimerWheel {
   readonly #slots: readonly Set<Timed>[] = Array.from({ length: SLOTS }, () => new Set<Timed>())
   readonly #onFirst: () => void
   #lastTick = 0
