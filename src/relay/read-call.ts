@@ -13,7 +13,7 @@ import type { BodyReader } from './body-reader.ts'
 import { type Pieces, UNREADABLE } from './read-body.ts'
 import { readContext } from './read-context.ts'
 import { READERS, type ReaderName } from './readers.ts'
-import { PatientRecalling, Recalling, type RecallingParts } from './recalling.ts'
+import { AwaitedReferencedItems, ReferencedItems, type ReferencedItemsParts } from './referenced-items.ts'
 import { Bringing } from './remembering.ts'
 import type { ResponseMemory } from './response-memory.ts'
 
@@ -30,10 +30,10 @@ export function readCall(name: ReaderName, reading: Reading, pieces: Pieces): Ca
   const bytes = inOnePiece(pieces)
   if (bytes === undefined || !isLight(bytes)) return readBeside(name, reading, pieces)
   const { parts, request, key } = reading
-  const recalling = new Recalling(recallingParts(reading, bytes.byteLength), parts.kept !== undefined, LIGHT_BYTES)
+  const referenced = new ReferencedItems(referencedParts(reading, bytes.byteLength), parts.kept !== undefined, LIGHT_BYTES)
   const body = parseBody(bytes)
-  const read = body instanceof Refusal ? body : READERS[name](body, readContext(parts.world, request, key, recalling.parsed))
-  return recalling.isHeavy ? readBeside(name, reading, pieces) : (recalling.refusal ?? read)
+  const read = body instanceof Refusal ? body : READERS[name](body, readContext(parts.world, request, key, referenced.parsed))
+  return referenced.isHeavy ? readBeside(name, reading, pieces) : (referenced.refusal ?? read)
 }
 
 const NOTHING = new Uint8Array()
@@ -43,7 +43,7 @@ function inOnePiece([first = NOTHING, ...more]: Pieces): Uint8Array | undefined 
   return more.length === 0 ? first : undefined
 }
 
-const recallingParts = ({ parts, key, lease }: Reading, bytes: number): RecallingParts => ({
+const referencedParts = ({ parts, key, lease }: Reading, bytes: number): ReferencedItemsParts => ({
   find: (id) => parts.memory.written(key.id, id),
   lease,
   bytes,
@@ -52,16 +52,16 @@ const recallingParts = ({ parts, key, lease }: Reading, bytes: number): Recallin
 async function readBeside(name: ReaderName, reading: Reading, pieces: Pieces): Promise<Call<unknown> | Refusal> {
   const { parts, request, key } = reading
   const { kept } = parts
-  const recalling = new PatientRecalling(
-    recallingParts(reading, bytesOf(pieces)),
+  const referenced = new AwaitedReferencedItems(
+    referencedParts(reading, bytesOf(pieces)),
     (count) => kept && new Bringing(kept, askersKeyOf(request.headers), count),
   )
   const { headers, find: findModel } = readContext(parts.world, request, key, () => 'unknown')
   const { signal } = request
-  const recall = recalling.written
+  const recall = referenced.written
   const read = await parts.bodyReader.read({ reader: name, pieces, accountId: key.accountId, signal, headers, find: findModel, recall })
   // As for one that left while it sent its body.
-  return recalling.refusal ?? (read === 'left' ? UNREADABLE : read)
+  return referenced.refusal ?? (read === 'left' ? UNREADABLE : read)
 }
 
 const bytesOf = (pieces: Pieces): number => pieces.reduce((sum, { byteLength }) => sum + byteLength, 0)

@@ -11,7 +11,7 @@ import type { Bringing } from './remembering.ts'
 
 type Items = readonly Uint8Array[]
 
-export type RecallingParts = Readonly<{
+export type ReferencedItemsParts = Readonly<{
   /** In memory: the items under an id, each as JSON. */
   find: (id: string) => Items | Forgotten
   lease: Pick<BodyLease, 'grow'>
@@ -20,18 +20,18 @@ export type RecallingParts = Readonly<{
 }>
 
 /** What is recalled at once, without a wait. `isKept`: more may be on disk. */
-export class Recalling {
-  readonly #parts: RecallingParts
+export class ReferencedItems {
+  readonly #parts: ReferencedItemsParts
   readonly #isKept: boolean
-  readonly #recalledBytesMax: number
+  readonly #givenBytesMax: number
   readonly #counted: Counted
   #isHeavy = false
 
-  /** Of what it refers to no more than `recalledBytesMax` is given out. */
-  constructor(parts: RecallingParts, isKept: boolean, recalledBytesMax: number) {
+  /** Of what it refers to no more than `givenBytesMax` is given out. */
+  constructor(parts: ReferencedItemsParts, isKept: boolean, givenBytesMax: number) {
     this.#parts = parts
     this.#isKept = isKept
-    this.#recalledBytesMax = recalledBytesMax
+    this.#givenBytesMax = givenBytesMax
     this.#counted = new Counted(parts)
   }
 
@@ -49,20 +49,20 @@ export class Recalling {
     if (this.#isHeavy || this.refusal !== undefined) return []
     const items = this.#parts.find(id)
     if (typeof items === 'string' && !this.#isKept) return items
-    this.#isHeavy = typeof items === 'string' || this.#counted.recalledBytes + lengthOf(items) > this.#recalledBytesMax
+    this.#isHeavy = typeof items === 'string' || this.#counted.recalledBytes + lengthOf(items) > this.#givenBytesMax
     if (typeof items === 'string' || this.#isHeavy || this.#counted.add(lengthOf(items)) !== undefined) return []
     return items.map((json) => parseExact(Buffer.from(json).toString()))
   }
 }
 
 /** The same where a wait stops no stream. */
-export class PatientRecalling {
-  readonly #parts: RecallingParts
+export class AwaitedReferencedItems {
+  readonly #parts: ReferencedItemsParts
   readonly #counted: Counted
   readonly #bringing: Bringing | undefined
 
   /** `bringing`: makes what brings answers from disk, given how their bytes are counted. */
-  constructor(parts: RecallingParts, bringing: (count: (bytes: number) => Refusal | undefined) => Bringing | undefined) {
+  constructor(parts: ReferencedItemsParts, bringing: (count: (bytes: number) => Refusal | undefined) => Bringing | undefined) {
     this.#parts = parts
     this.#counted = new Counted(parts)
     this.#bringing = bringing((bytes) => this.#counted.add(bytes))
@@ -90,11 +90,11 @@ export class PatientRecalling {
 
 /** Bytes that were recalled, with the body's in its account's memory. */
 class Counted {
-  readonly #parts: Pick<RecallingParts, 'lease' | 'bytes'>
+  readonly #parts: Pick<ReferencedItemsParts, 'lease' | 'bytes'>
   recalledBytes = 0
   refusal: Refusal | undefined
 
-  constructor(parts: Pick<RecallingParts, 'lease' | 'bytes'>) {
+  constructor(parts: Pick<ReferencedItemsParts, 'lease' | 'bytes'>) {
     this.#parts = parts
   }
 
