@@ -16,19 +16,19 @@ export const repeatedBody = (bytes: Uint8Array, lease: BodyLease): ReturnType<ty
 /** Of a large answer `lease` keeps its bytes beyond its own release. */
 export function answerBody(bytes: Uint8Array, lease: BodyLease): Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> {
   if (bytes.byteLength <= SMALL_BYTES_MAX) return bytes as Uint8Array<ArrayBuffer>
-  const giveBack = lease.keepAnswer(bytes.byteLength)
+  const release = lease.keepAnswer(bytes.byteLength)
   let at = 0
   return new ReadableStream<Uint8Array>(
     {
       pull(controller) {
         if (at < bytes.byteLength) controller.enqueue(bytes.subarray(at, at + PIECE_BYTES))
         else {
-          giveBack()
+          release()
           controller.close()
         }
         at += PIECE_BYTES
       },
-      cancel: giveBack,
+      cancel: release,
     },
     { highWaterMark: 0 },
   )

@@ -98,7 +98,7 @@ export class RunningAnswer {
         if (!isHere) return
         isHere = false
         this.#joined--
-        this.#giveBack()
+        this.#release()
       },
     }
   }
@@ -169,7 +169,7 @@ export class RunningAnswer {
     this.#parts.onEnd(head, bytes)
     this.#show(shown)
     for (const follower of this.#followers) follower.grew()
-    this.#giveBack()
+    this.#release()
   }
 
   /** The first counts: a stream that has begun ends by its own bytes. */
@@ -220,7 +220,7 @@ export class RunningAnswer {
   }
 
   /** Of an answer that is not kept the bytes stay until the last one has read them. */
-  #giveBack(): void {
+  #release(): void {
     if (!this.#hasEnded || this.#isKept || this.#joined > 0) return
     this.#parts.room.give(this.#bytes?.byteLength ?? 0)
     this.#bytes = undefined

@@ -9,7 +9,7 @@ import type { BodySink, BodySource, Reply } from '../upstream/upstream.ts'
 import type { ClientBody, ClientBodyUser } from './client-body.ts'
 import type { Connection, Exchange } from './exchange.ts'
 import type { RecordedAnswer } from './idempotency.ts'
-import { giveBack } from './spent-bytes.ts'
+import { releaseBytes } from './release-bytes.ts'
 import type { StreamTimes } from './stream-times.ts'
 
 export type StreamFlowParts = Readonly<{
@@ -110,7 +110,7 @@ export class StreamFlow implements BodySink, ClientBodyUser {
     } catch (error) {
       this.#user.failed(error)
     }
-    if (transcoder.givesItsOwn) giveBack(piece)
+    if (transcoder.givesItsOwn) releaseBytes(piece)
   }
 
   end(): void {
@@ -138,7 +138,7 @@ export class StreamFlow implements BodySink, ClientBodyUser {
     const { times } = this.#user
     times.clientAtMs = nowMs
     const isTaken = this.#client?.write(written)
-    if (this.#parts.transcoder.givesItsOwn && written instanceof Uint8Array) giveBack(written)
+    if (this.#parts.transcoder.givesItsOwn && written instanceof Uint8Array) releaseBytes(written)
     if (isTaken !== false || times.isClientFull) return
     times.isClientFull = true
     this.#upstream?.pause()

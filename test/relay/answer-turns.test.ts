@@ -47,10 +47,10 @@ test('seventeen answers of 30 MB of one account take its share and no more; anot
   expect(leaseOf(memory).grow(1_000)?.name).toBe('rateLimited')
   for (let turns = 0; turns < 17; turns++) {
     const at = answers.findIndex(({ isWhole }, index) => isWhole() && leases[index] !== undefined)
-    const giveBack = leases[at]?.keepAnswer(30 * MIB)
+    const release = leases[at]?.keepAnswer(30 * MIB)
     leases[at]?.release()
     delete leases[at]
-    giveBack?.()
+    release?.()
     await Bun.sleep(0)
   }
   expect(answers.map(({ isWhole }) => isWhole())).toEqual(Array(17).fill(true))
@@ -131,9 +131,9 @@ test('whatever order answers are read, kept and given back in, all are read in t
           expect(whole.length).toBeGreaterThan(0)
           const one = whole[(picks.next().value ?? 0) % whole.length]
           if (one === undefined) break
-          const giveBack = one.lease.keepAnswer(one.mib * MIB)
+          const release = one.lease.keepAnswer(one.mib * MIB)
           one.lease.release()
-          giveBack()
+          release()
           open.splice(open.indexOf(one), 1)
           await Promise.resolve()
           await Bun.sleep(0)

@@ -7,6 +7,6 @@
 const LARGE_BYTES = 16 * 1024
 
 /** Nobody may look at them again, nor at anything else in the same memory. */
-export function giveBack(bytes: Uint8Array): void {
+export function releaseBytes(bytes: Uint8Array): void {
   if (bytes.length >= LARGE_BYTES && bytes.buffer instanceof ArrayBuffer) bytes.buffer.transfer(0)
 }
