@@ -12,7 +12,7 @@ import { buildApp } from '../src/http/app.ts'
 import { ClientLimits } from '../src/http/client-limit.ts'
 import { KeyStore } from '../src/ledger/admission/key-store.ts'
 import type { Ledger } from '../src/ledger/ledger.ts'
-import { AnswerMemory } from '../src/relay/answer-memory.ts'
+import { IdempotentResponses } from '../src/relay/idempotent-responses.ts'
 import { BodyMemory } from '../src/relay/body-memory.ts'
 import { KeyLimits } from '../src/relay/key-limits.ts'
 import { LiveStreams } from '../src/relay/live-streams.ts'
@@ -104,7 +104,7 @@ function gatewayWith(keptBy: Ledger): Handler {
     keyLimits,
     live: new LiveStreams(),
     memory: new ResponseMemory({ now }),
-    answers: new AnswerMemory({ now }),
+    answers: new IdempotentResponses({ now }),
     bodies,
     bodyReader,
     timings: TIMINGS,

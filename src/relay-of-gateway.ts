@@ -5,7 +5,7 @@ import { answersBeside } from './answers-beside.ts'
 import type { Config } from './config/config.ts'
 import type { OpenedLedger } from './ledger/open-options.ts'
 import { processMemoryBytes } from './observe/process-memory.ts'
-import { AnswerMemory } from './relay/answer-memory.ts'
+import { IdempotentResponses } from './relay/idempotent-responses.ts'
 import { BodyMemory, poolBytesOf } from './relay/body-memory.ts'
 import { BodyReader } from './relay/body-reader.ts'
 import { KeyLimits } from './relay/key-limits.ts'
@@ -41,7 +41,7 @@ export function relayOfGateway(world: World, opened: OpenedLedger, options: Opti
   const keyLimits = shared === undefined ? new KeyLimits(counting) : new SharedKeyLimits({ ...counting, shared: shared.limits })
   const bodies = bodyMemoryOf(world, options.memoryBytes ?? processMemoryBytes())
   const memory = new ResponseMemory({ now })
-  const answers = new AnswerMemory({ now })
+  const answers = new IdempotentResponses({ now })
   const answersAt = { bytesMax: options.config.limits.keptAnswersBytes, startThread: options.startAnswersThread }
   const kept = answersBeside(opened, answersAt, world)
   const onFault = (fault: string): void => world.log.alarm('large bodies', { fault })

@@ -6,7 +6,7 @@ import type { Call, Format, Stamp } from '../core/format.ts'
 import type { Refusal } from '../core/refusal.ts'
 import type { SharedAnswers } from '../ledger/shared-answers.ts'
 import type { World } from '../world.ts'
-import type { AnswerMemory } from './answer-memory.ts'
+import type { IdempotentResponses } from './idempotent-responses.ts'
 import type { BodyLease, BodyMemory } from './body-memory.ts'
 import type { BodyReader } from './body-reader.ts'
 import type { Connection, Exchange } from './exchange.ts'
@@ -25,7 +25,7 @@ export type RelayParts = Readonly<{
   memory: ResponseMemory
   bodies: BodyMemory
   bodyReader: BodyReader
-  answers: AnswerMemory
+  answers: IdempotentResponses
   /** What a restart leaves of both; undefined: nothing, or it is shared. */
   kept?: KeptAnswers | undefined
   /** Where several nodes answer the same keys. */

@@ -8,7 +8,7 @@ import { headOf, type Opened, partsOf } from '../answers/layout.ts'
 import { nameOf, Sealer, type SealingKey, unseal } from '../answers/sealing.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ClaimFound, Repeatable, SharedAnswers } from '../ledger/shared-answers.ts'
-import { ANSWER_TTL_MS } from './answer-memory.ts'
+import { ANSWER_TTL_MS } from './idempotent-responses.ts'
 import type { AnswerHead, FinishedAnswer } from './running-answer.ts'
 
 /** How a claim ended: `bytes` undefined where the answer had no room. */

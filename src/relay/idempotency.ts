@@ -9,7 +9,7 @@ import type { Outcome } from '../core/outcome.ts'
 import { invalid, Refusal } from '../core/refusal.ts'
 import type { Idempotency, Ledger } from '../ledger/ledger.ts'
 import type { SharedAnswers } from '../ledger/shared-answers.ts'
-import { ANSWER_TTL_MS, type AnswerMemory } from './answer-memory.ts'
+import { ANSWER_TTL_MS, type IdempotentResponses } from './idempotent-responses.ts'
 import { type AnswerStore, type StoreFound, storeInLedger, storeWithOthers } from './answer-store.ts'
 import { askersKeyOf } from './asker.ts'
 import { nativeQueryOf, pathOf } from './request-target.ts'
@@ -31,7 +31,7 @@ export type Elsewhere = Readonly<{ kind: 'elsewhere'; answer: RunningAnswer; sto
 
 export type ClaimParts = Readonly<{
   ledger: Pick<Ledger, 'findIdempotency'>
-  answers: AnswerMemory
+  answers: IdempotentResponses
   now: () => number
   /** Where other nodes answer, too. */
   shared?: SharedAnswers | undefined
@@ -58,7 +58,7 @@ export const namesItself = ({ headers }: Pick<Request, 'headers'>): boolean => h
  * A place in the answer that runs here under the same header, before the body is known: with it the request takes none among those that its key may have at once.
  * Undefined: nothing runs, or it cannot be joined.
  */
-export function joinEarly(answers: AnswerMemory, { id: keyId }: Pick<KeyRecord, 'id'>, { headers }: Asked): JoinedPlace | undefined {
+export function joinEarly(answers: IdempotentResponses, { id: keyId }: Pick<KeyRecord, 'id'>, { headers }: Asked): JoinedPlace | undefined {
   const header = headers.get(HEADER)
   if (header === null || !VISIBLE_ASCII.test(header)) return undefined
   return answers.running({ keyId, headerHash: sha256(header).toString('hex') })?.join()

@@ -10,7 +10,7 @@ import { errorHeaders } from '../../src/core/refusal-body.ts'
 import { TICK_MS, TimerWheel } from '../../src/core/timer-wheel.ts'
 import { buildApp } from '../../src/http/app.ts'
 import { ClientLimits } from '../../src/http/client-limit.ts'
-import { AnswerMemory } from '../../src/relay/answer-memory.ts'
+import { IdempotentResponses } from '../../src/relay/idempotent-responses.ts'
 import { KeyLimits } from '../../src/relay/key-limits.ts'
 import { LiveStreams } from '../../src/relay/live-streams.ts'
 import { type Pace, readBody } from '../../src/relay/read-body.ts'
@@ -171,7 +171,7 @@ test('an upload that is steady but longer than the server’s idle limit is answ
     keyLimits,
     live,
     memory: new ResponseMemory({ now: world.clock.monotonicMs }),
-    answers: new AnswerMemory({ now: world.clock.monotonicMs }),
+    answers: new IdempotentResponses({ now: world.clock.monotonicMs }),
     bodies,
     bodyReader: makeBodyReader().bodyReader,
     timings: TIMINGS,

@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test'
 import { Refusal } from '../../src/core/refusal.ts'
 import { awaitElsewhere } from '../../src/relay/answer-elsewhere.ts'
-import { AnswerMemory } from '../../src/relay/answer-memory.ts'
+import { IdempotentResponses } from '../../src/relay/idempotent-responses.ts'
 import type { StoreFound } from '../../src/relay/answer-store.ts'
 import type { Shown } from '../../src/relay/running-answer.ts'
 import { makeTestWorld } from '../support/world.ts'
@@ -14,7 +14,7 @@ const USED: StoreFound = { kind: 'used', isSame: true, requestId: 'req_first', a
 /** One that waits, and a table of claims that the test changes. */
 function waiting(finds: () => StoreFound) {
   const { world, advance, setDraining } = makeTestWorld({ limits: { startTimeoutMs: 60_000 } })
-  const answers = new AnswerMemory({ now: () => 0 })
+  const answers = new IdempotentResponses({ now: () => 0 })
   const answer = answers.begin({ keyId: 'key_1', accountId: 'acc_1', headerHash: 'h' }, { bodyHash: 'b', requestId: 'req_own' })
   const place = answer.join()
   let runs = true

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { makeSecret } from '../../src/core/key.ts'
 import { Refusal } from '../../src/core/refusal.ts'
 import type { IdempotentUse } from '../../src/ledger/ledger.ts'
-import { AnswerMemory } from '../../src/relay/answer-memory.ts'
+import { IdempotentResponses } from '../../src/relay/idempotent-responses.ts'
 import { type Claim, claimAnswer } from '../../src/relay/idempotency.ts'
 import { RunningAnswer } from '../../src/relay/running-answer.ts'
 
@@ -14,7 +14,7 @@ const KEY = { id: 'key_1', accountId: 'acc_1' }
 const BODY = Buffer.from('{"model":"m"}')
 
 function desk(use?: IdempotentUse | 'unavailable') {
-  const answers = new AnswerMemory({ now: () => 0 })
+  const answers = new IdempotentResponses({ now: () => 0 })
   const asked: string[] = []
   // It waits, so that two at once are both at this look-up.
   const findIdempotency = async (keyId: string) => {

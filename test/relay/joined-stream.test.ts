@@ -2,19 +2,19 @@
 
 import { expect, test } from 'bun:test'
 import { Refusal } from '../../src/core/refusal.ts'
-import { type AnswerKey, AnswerMemory } from '../../src/relay/answer-memory.ts'
+import { type IdempotencyKey, IdempotentResponses } from '../../src/relay/idempotent-responses.ts'
 import { ClientBody } from '../../src/relay/client-body.ts'
 import { JoinedStream } from '../../src/relay/joined-stream.ts'
 import type { JoinedPlace, RunningAnswer } from '../../src/relay/running-answer.ts'
 import { makeTestWorld } from '../support/world.ts'
 
-const KEY: AnswerKey = { keyId: 'key_1', accountId: 'acc_1', headerHash: 'h' }
+const KEY: IdempotencyKey = { keyId: 'key_1', accountId: 'acc_1', headerHash: 'h' }
 const HEAD = { status: 200, contentType: 'text/event-stream', requestId: 'req_1' }
 const bytes = (text: string): Uint8Array => Buffer.from(text)
 
 function running(more: { accountBytesMax?: number } = {}) {
   const tested = makeTestWorld({ limits: { writeStallMs: 5_000, totalTimeoutMs: 100_000 } })
-  const answers = new AnswerMemory({ now: () => 0, ...more })
+  const answers = new IdempotentResponses({ now: () => 0, ...more })
   const answer = answers.begin(KEY, { bodyHash: 'b', requestId: 'req_1' })
   return { ...tested, answers, answer, join: () => join(tested, answer) }
 }

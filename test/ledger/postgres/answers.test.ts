@@ -8,7 +8,7 @@ import { makeSecret } from '../../../src/core/key.ts'
 import { Refusal } from '../../../src/core/refusal.ts'
 import { PostgresAnswers, type PostgresAnswersOptions } from '../../../src/ledger/postgres/answers.ts'
 import { Session, SessionFailure } from '../../../src/ledger/postgres/session.ts'
-import { AnswerMemory } from '../../../src/relay/answer-memory.ts'
+import { IdempotentResponses } from '../../../src/relay/idempotent-responses.ts'
 import { type Claim, claimAnswer } from '../../../src/relay/idempotency.ts'
 import { asking, freshLedger, makeNode } from '../../support/nodes.ts'
 import { PATIENT } from '../../support/patient.ts'
@@ -35,7 +35,7 @@ async function makeDesk(url: string, options: DeskOptions = {}) {
     patience: PATIENT,
     ...options,
   })
-  const answers = new AnswerMemory({ now: () => 0 })
+  const answers = new IdempotentResponses({ now: () => 0 })
   const findIdempotency = () => Promise.reject(new Error('the claim says it'))
   /** What runs, here or elsewhere, is RUNNING: nobody waits for it. */
   const ask = async (header = 'a', body = 'body', key = KEY) => {

@@ -2,19 +2,19 @@
 
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { type AnswerKey, AnswerMemory } from '../../src/relay/answer-memory.ts'
+import { type IdempotencyKey, IdempotentResponses } from '../../src/relay/idempotent-responses.ts'
 
-const keyOf = (header: string, accountId = 'acc_1', keyId = `key_${accountId}`): AnswerKey => ({ keyId, accountId, headerHash: header })
+const keyOf = (header: string, accountId = 'acc_1', keyId = `key_${accountId}`): IdempotencyKey => ({ keyId, accountId, headerHash: header })
 const head = (requestId: string) => ({ status: 200, contentType: 'text/event-stream', requestId })
 const KIB = 1_024
 const BODY = { bodyHash: 'body', requestId: 'req_1' }
 
 function memory(more: { bytesMax?: number; accountBytesMax?: number } = {}) {
   const clock = { now: 0 }
-  return { clock, memory: new AnswerMemory({ now: () => clock.now, ...more }) }
+  return { clock, memory: new IdempotentResponses({ now: () => clock.now, ...more }) }
 }
 
-function keep(into: AnswerMemory, key: AnswerKey, length: number): void {
+function keep(into: IdempotentResponses, key: IdempotencyKey, length: number): void {
   const answer = into.begin(key, BODY)
   answer.add(new Uint8Array(length).fill(7))
   answer.finish(head('req_1'))
@@ -108,7 +108,7 @@ test('whatever is asked of it, it never takes more than its bounds, and gives ev
   fc.assert(
     fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
       const { memory: into, clock } = memory(bounds)
-      const running = new Map<string, ReturnType<AnswerMemory['begin']>>()
+      const running = new Map<string, ReturnType<IdempotentResponses['begin']>>()
       const expected = new Map<string, Buffer>()
       for (const { account, header, what, size } of steps) {
         const key = keyOf(`h${header}`, `acc_${account}`)

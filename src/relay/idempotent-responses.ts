@@ -6,9 +6,9 @@
 import { type FinishedAnswer, RunningAnswer } from './running-answer.ts'
 
 /** Of whom, and under which header: its SHA-256 in hexadecimal. */
-export type AnswerKey = Readonly<{ keyId: string; accountId: string; headerHash: string }>
+export type IdempotencyKey = Readonly<{ keyId: string; accountId: string; headerHash: string }>
 
-export type AnswerMemoryOptions = Readonly<{
+export type IdempotentResponsesOptions = Readonly<{
   /** Milliseconds that never jump back. */
   now: () => number
   bytesMax?: number
@@ -23,7 +23,7 @@ const ENTRY_BYTES = 500
 
 type Entry = Readonly<{ id: string; accountId: string; answer: FinishedAnswer; until: number; isWaitedFor: () => boolean }>
 
-export class AnswerMemory {
+export class IdempotentResponses {
   readonly #now: () => number
   readonly #bytesMax: number
   readonly #accountBytesMax: number
@@ -34,7 +34,7 @@ export class AnswerMemory {
   readonly #accounts = new Map<string, number>()
   #bytes = 0
 
-  constructor({ now, bytesMax = 64 * MIB, accountBytesMax = 8 * MIB, ttlMs = ANSWER_TTL_MS }: AnswerMemoryOptions) {
+  constructor({ now, bytesMax = 64 * MIB, accountBytesMax = 8 * MIB, ttlMs = ANSWER_TTL_MS }: IdempotentResponsesOptions) {
     this.#now = now
     this.#bytesMax = bytesMax
     this.#accountBytesMax = accountBytesMax
@@ -46,7 +46,7 @@ export class AnswerMemory {
     return this.#bytes
   }
 
-  find(key: AnswerKey): FinishedAnswer | RunningAnswer | undefined {
+  find(key: IdempotencyKey): FinishedAnswer | RunningAnswer | undefined {
     const running = this.running(key)
     if (running !== undefined) return running
     const entry = this.#finished.get(idOf(key))
@@ -56,12 +56,12 @@ export class AnswerMemory {
     return undefined
   }
 
-  running(key: Pick<AnswerKey, 'keyId' | 'headerHash'>): RunningAnswer | undefined {
+  running(key: Pick<IdempotencyKey, 'keyId' | 'headerHash'>): RunningAnswer | undefined {
     return this.#running.get(idOf(key))
   }
 
   /** A place for a request that runs. The caller has made sure that `find` knows none, and ends it by `finish` or `drop`. */
-  begin(key: AnswerKey, { bodyHash, requestId }: Readonly<{ bodyHash: string; requestId: string }>): RunningAnswer {
+  begin(key: IdempotencyKey, { bodyHash, requestId }: Readonly<{ bodyHash: string; requestId: string }>): RunningAnswer {
     const id = idOf(key)
     const { accountId } = key
     const answer: RunningAnswer = new RunningAnswer({
@@ -127,4 +127,4 @@ export class AnswerMemory {
 }
 
 /** Neither holds a colon. */
-const idOf = ({ keyId, headerHash }: Pick<AnswerKey, 'keyId' | 'headerHash'>): string => `${keyId}:${headerHash}`
+const idOf = ({ keyId, headerHash }: Pick<IdempotencyKey, 'keyId' | 'headerHash'>): string => `${keyId}:${headerHash}`
