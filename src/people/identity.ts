@@ -1,6 +1,6 @@
 /**
- * better-auth as one listener's ways in: passwords, their reset by mail, passkeys. It is two megabytes, so this file is imported when somebody first signs in.
- * What it may be asked stands in `ways.ts`. Rules: pages.md "Ways in", "Sessions".
+ * better-auth as one listener's sign-in routes: passwords, their reset by mail, passkeys. It is two megabytes, so this file is imported when somebody first signs in.
+ * What it may be asked stands in `auth-routes.ts`. Rules: pages.md "Ways in", "Sessions".
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks'

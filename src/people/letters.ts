@@ -1,4 +1,4 @@
-/** What people are written about their ways in. Nothing that anybody typed stands in it but the receiver's own address. Rules: pages.md "Links", "Mail". */
+/** What people are written about their sign-in routes. Nothing that anybody typed stands in it but the receiver's own address. Rules: pages.md "Links", "Mail". */
 
 export type Letter = Readonly<{ subject: string; text: string }>
 

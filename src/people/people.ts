@@ -1,5 +1,5 @@
 /**
- * The people of one gateway: their store, who may see what, sessions, links and ways in. Opened when a page is first asked for; better-auth when somebody first
+ * The people of one gateway: their store, who may see what, sessions, links and sign-in routes. Opened when a page is first asked for; better-auth when somebody first
  * signs in. Rules: pages.md "People", "Links", "Signing up".
  */
 

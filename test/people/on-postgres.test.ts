@@ -1,4 +1,4 @@
-/** What the tests of people, of their ways in and of members find on a file holds on Postgres, too. Rules: pages.md "People". */
+/** What the tests of people, of their sign-in routes and of members find on a file holds on Postgres, too. Rules: pages.md "People". */
 
 import { describe } from 'bun:test'
 import { peopleOnPostgres } from '../support/people-place.ts'

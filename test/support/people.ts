@@ -14,7 +14,7 @@ import { firstPassword } from '../../src/web/api/first-password.ts'
 import { invited } from '../../src/web/api/invited.ts'
 import { meRoutes } from '../../src/web/api/me.ts'
 import { signUp } from '../../src/web/api/sign-up.ts'
-import { waysIn } from '../../src/web/api/ways-in.ts'
+import { waysIn } from '../../src/web/api/sign-in-routes.ts'
 import { takePeoplePlace } from './people-place.ts'
 
 export const PEOPLE_START = Date.UTC(2026, 10, 21, 12)

@@ -6,7 +6,7 @@
 import type { Listener } from '../../people/origins.ts'
 import type { People } from '../../people/people.ts'
 import { emailOf } from '../../people/roster.ts'
-import { isWay } from '../../people/ways.ts'
+import { isAuthRoute } from '../../people/auth-routes.ts'
 import { missing, refuse, tooBusy, tooManyAttempts, wrongEmail } from './answers.ts'
 import { addressOf, callerOf } from './caller.ts'
 
@@ -19,7 +19,7 @@ const CHALLENGE = '/passkey/generate-authenticate-options'
 export async function askIdentity(people: People, listener: Listener, request: Request): Promise<Response> {
   const { pathname, search } = new URL(request.url)
   const way = pathname.slice(`/${listener}/auth`.length)
-  if (!isWay(request.method, way)) return missing()
+  if (!isAuthRoute(request.method, way)) return missing()
   const waitS = way === CHALLENGE ? people.challengeTurns.waitS(addressOf(request.headers), people.monotonicMs()) : 0
   if (waitS > 0) return tooManyAttempts(waitS * 1_000)
   const body = request.method === 'GET' ? null : await request.text()

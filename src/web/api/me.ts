@@ -1,4 +1,4 @@
-/** Who is signed in, what that person may see, which ways in there are, and the person's sessions. Rules: pages.md "People", "Sessions", "Signing up". */
+/** Who is signed in, what that person may see, which sign-in routes there are, and the person's sessions. Rules: pages.md "People", "Sessions", "Signing up". */
 
 import { Elysia } from 'elysia'
 import type { Listener } from '../../people/origins.ts'

@@ -1,4 +1,4 @@
-/** What both apps have of the people: who asks, where from, and the ways in. Rules: pages.md "People", "Ways in", "Origin". */
+/** What both apps have of the people: who asks, where from, and the sign-in routes. Rules: pages.md "People", "Ways in", "Origin". */
 
 import { Elysia } from 'elysia'
 import { newId } from '../../ledger/operations/new-id.ts'
@@ -10,7 +10,7 @@ import { firstPassword } from './first-password.ts'
 import { invited } from './invited.ts'
 import { meRoutes } from './me.ts'
 import { signUp } from './sign-up.ts'
-import { waysIn } from './ways-in.ts'
+import { signInRoutes } from './sign-in-routes.ts'
 
 /** Used before every other route: the guard of origins is the whole app's. */
 export const peopleRoutes = <const L extends Listener>({ world, people }: Site, listener: L) =>
@@ -21,7 +21,7 @@ export const peopleRoutes = <const L extends Listener>({ world, people }: Site, 
     .use(firstPassword(people, listener))
     .use(invited(people, listener, accountNameOf(world)))
     .use(signUp(people, () => newId('acc', world.clock.now()), listener))
-    .use(waysIn(people, listener))
+    .use(signInRoutes(people, listener))
 
 /** '' where the ledger cannot be read at this moment, or the account has no name. */
 const accountNameOf =

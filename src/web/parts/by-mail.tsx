@@ -18,7 +18,7 @@ type Way = Readonly<{
   sent: (email: string) => string
 }>
 
-const WAYS = {
+const AUTH_ROUTES = {
   signIn: {
     path: '/auth/mail-link',
     title: 'Sign in by mail',
@@ -39,8 +39,8 @@ const WAYS = {
   },
 } satisfies Record<string, Way>
 
-export function ByMail({ root, way }: Readonly<{ root: string; way: keyof typeof WAYS }>) {
-  const { path, title, lede, sent } = WAYS[way]
+export function ByMail({ root, way }: Readonly<{ root: string; way: keyof typeof AUTH_ROUTES }>) {
+  const { path, title, lede, sent } = AUTH_ROUTES[way]
   const [email, setEmail] = useState('')
   const [isSent, setSent] = useState(false)
   const act = useAct()

@@ -1,4 +1,4 @@
-/** A person's own ways in, for cabinet and console alike: the password, passkeys, and where else one is signed in. `root`: `/cabinet` or `/console`. Rules: pages.md "Sessions". */
+/** A person's own sign-in routes, for cabinet and console alike: the password, passkeys, and where else one is signed in. `root`: `/cabinet` or `/console`. Rules: pages.md "Sessions". */
 
 import { useState } from 'preact/hooks'
 import { useAct } from './act.ts'

@@ -1,4 +1,4 @@
-/** Asks what Eden does not type: the ways in, of cabinet and console alike. Answers are values, as of `ask`. */
+/** Asks what Eden does not type: the sign-in routes, of cabinet and console alike. Answers are values, as of `ask`. */
 
 import { type Asked, ask } from './ask.ts'
 

@@ -1,5 +1,5 @@
 /**
- * The ways in: better-auth's own under `/cabinet/auth` and `/console/auth`, and ours beside them – one-time links, asked for and followed.
+ * The sign-in routes: better-auth's own under `/cabinet/auth` and `/console/auth`, and ours beside them – one-time links, asked for and followed.
  * Rules: pages.md "Ways in", "Links", "Failed sign-ins".
  */
 
@@ -17,10 +17,10 @@ import { askIdentity } from './identity-answer.ts'
 /** better-auth reads the body itself. */
 const RAW = { parse: 'none' } as const
 
-export const waysIn = <const L extends Listener>(people: () => People, listener: L) => {
+export const signInRoutes = <const L extends Listener>(people: () => People, listener: L) => {
   const passOn = ({ request }: { request: Request }): Promise<Response> => askIdentity(people(), listener, request)
   return (
-    new Elysia({ name: `ways in ${listener}`, prefix: `/${listener}` })
+    new Elysia({ name: `sign-in routes ${listener}`, prefix: `/${listener}` })
       .post(
         '/auth/link',
         async ({ body, request }) => {

@@ -1,7 +1,7 @@
 /** What of better-auth is asked by pages; all else that it offers does not exist. Rules: pages.md "Ways in". */
 
 /** Methods, and paths behind the root. */
-const WAYS: ReadonlySet<string> = new Set([
+const AUTH_ROUTES: ReadonlySet<string> = new Set([
   'POST /sign-in/email',
   'POST /sign-out',
   'POST /change-password',
@@ -16,4 +16,4 @@ const WAYS: ReadonlySet<string> = new Set([
   'POST /passkey/update-passkey',
 ])
 
-export const isWay = (method: string, path: string): boolean => WAYS.has(`${method} ${path}`)
+export const isAuthRoute = (method: string, path: string): boolean => AUTH_ROUTES.has(`${method} ${path}`)
