@@ -6,7 +6,7 @@
 import { SignInDelays } from '../core/sign-in-delay.ts'
 import { ChallengeTurns } from './challenge-turns.ts'
 import type { Identity } from './identity.ts'
-import { type Letter, resetMail } from './letters.ts'
+import { type Email, resetMail } from './email-templates.ts'
 import { Links } from './links.ts'
 import type { Mailer } from './mail.ts'
 import { MailTurns } from './mail-turns.ts'
@@ -123,7 +123,7 @@ export class People {
    * The sending is not waited for. `kind`: one of them does not hold up another. `write` is asked only where the mail goes. False: none is set up, or the
    * address was just written to.
    */
-  async mail(email: string, kind: string, write: () => Letter | Promise<Letter>): Promise<boolean> {
+  async mail(email: string, kind: string, write: () => Email | Promise<Email>): Promise<boolean> {
     if (!this.mayMail(email, kind)) return false
     this.send(email, await write())
     return true
@@ -134,8 +134,8 @@ export class People {
     return this.sendsMail && this.#mailTurns.take(email, kind, this.monotonicMs())
   }
 
-  send(email: string, letter: Letter): void {
-    this.#options.mailer?.send({ to: email, ...letter }).then(
+  send(email: string, email: Email): void {
+    this.#options.mailer?.send({ to: email, ...email }).then(
       (problem) => {
         if (problem !== null) this.#options.onMailFault(problem)
       },

@@ -4,7 +4,7 @@
  */
 
 import { isoTime } from '../../core/utc.ts'
-import { invitationMail } from '../../people/letters.ts'
+import { invitationMail } from '../../people/email-templates.ts'
 import type { Membership, Role } from '../../people/roster.ts'
 import type { Site } from '../site.ts'
 import { refuse } from './answers.ts'

@@ -2,7 +2,7 @@
 
 import { Elysia, type Static, t } from 'elysia'
 import { isoTime } from '../../core/utc.ts'
-import { resetMail, signInMail } from '../../people/letters.ts'
+import { resetMail, signInMail } from '../../people/email-templates.ts'
 import type { People } from '../../people/people.ts'
 import { emailOf } from '../../people/roster.ts'
 import type { Site } from '../site.ts'

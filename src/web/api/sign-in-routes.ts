@@ -4,7 +4,7 @@
  */
 
 import { Elysia, t } from 'elysia'
-import { signInMail } from '../../people/letters.ts'
+import { signInMail } from '../../people/email-templates.ts'
 import type { Listener } from '../../people/origins.ts'
 import type { People } from '../../people/people.ts'
 import { emailOf } from '../../people/roster.ts'

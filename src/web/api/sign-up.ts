@@ -2,7 +2,7 @@
 
 import { Elysia, type Static, t } from 'elysia'
 import { step } from '../../core/rate-limit.ts'
-import { knownMail, signUpMail } from '../../people/letters.ts'
+import { knownMail, signUpMail } from '../../people/email-templates.ts'
 import type { Listener } from '../../people/origins.ts'
 import { passwordHash } from '../../people/password.ts'
 import type { People } from '../../people/people.ts'
