@@ -11,7 +11,7 @@ import { type Invitation, Links } from '../people/links.ts'
 import { openPeople, peoplePlaceOf } from '../people/open-people.ts'
 import { type Listener, originsOf } from '../people/origins.ts'
 import { PeopleAway, type PeopleStore } from '../people/people-sql.ts'
-import { emailOf, type ListedPerson, type Role, Roster } from '../people/roster.ts'
+import { emailOf, type ListedPerson, type Role, Memberships } from '../people/memberships.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, noLedger, type Stop, wrongUse } from './environment.ts'
 import { operate, type Why, withReason } from './operate.ts'
@@ -71,8 +71,8 @@ async function invitePerson(context: CommandContext, email: string, { role, ...o
 function listPeople(context: CommandContext): Promise<ExitCode | Stop> | Stop {
   const known = readReport(context, () => null)
   if (isStop(known)) return known
-  return withPeople(context, async (roster, links) => {
-    const [people, invitations] = [await roster.list(), await links.invitations()]
+  return withPeople(context, async (memberships, links) => {
+    const [people, invitations] = [await memberships.list(), await links.invitations()]
     const rows = [...people.map(rowOf), ...invitations.map(invitationRow)]
     context.say({ data: people.map(documentOf), invitations: invitations.map(invitationDocument) }, () =>
       tableText(
@@ -91,7 +91,7 @@ async function removePerson(context: CommandContext, email: string, options: Why
   const accountId = accountIdOf(context, options)
   if (isStop(accountId)) return accountId
   const what = accountId === null ? (options.operator ? 'operator' : 'all') : { accountId }
-  const removed = await withPeople(context, (roster) => roster.remove(email, what))
+  const removed = await withPeople(context, (memberships) => memberships.remove(email, what))
   if (isStop(removed)) return removed
   if (removed === 'none') return wrongUse(`${email} has no such access`)
   const noted = await note(context, { email, accountId, access: 'none' }, options)
@@ -108,7 +108,7 @@ async function resetPassword(context: CommandContext, email: string, { operator,
   if (isStop(base)) return base
   const person = await withPeople(
     context,
-    async (roster) => (await roster.byEmail(email)) ?? wrongUse(`there is nobody with the e-mail ${email}`),
+    async (memberships) => (await memberships.byEmail(email)) ?? wrongUse(`there is nobody with the e-mail ${email}`),
   )
   if (isStop(person)) return person
   const operation = { kind: 'giveLink', email, link: 'password', listener, now: context.environment.now() } as const
@@ -145,7 +145,7 @@ function baseOf({ config }: CommandContext, listener: Listener): string | Stop {
   return originsOf(publicUrl, `http://${host.includes(':') ? `[${host}]` : host}:${port}`).base
 }
 
-async function withPeople<T>(context: CommandContext, work: (roster: Roster, links: Links) => Promise<T>): Promise<T | Stop> {
+async function withPeople<T>(context: CommandContext, work: (memberships: Memberships, links: Links) => Promise<T>): Promise<T | Stop> {
   const place = peoplePlaceOf(context.config.ledger)
   let store: PeopleStore
   try {
@@ -154,8 +154,8 @@ async function withPeople<T>(context: CommandContext, work: (roster: Roster, lin
     return noLedger(`the people cannot be opened: ${error instanceof Error ? error.message : String(error)}`)
   }
   try {
-    const roster = new Roster(store, context.environment.now)
-    return await work(roster, new Links(store, roster, context.environment.now))
+    const memberships = new Memberships(store, context.environment.now)
+    return await work(memberships, new Links(store, memberships, context.environment.now))
   } catch (error) {
     if (!(error instanceof PeopleAway)) throw error
     return noLedger(`the people cannot be asked: ${error.message}`)

@@ -93,10 +93,10 @@ type SignInLinks = Readonly<Record<Listener, string>>
 
 /** Somebody who owns every demo account and operates the gateway. */
 async function signInLinks({ people }: Gateway, accountId: string): Promise<SignInLinks> {
-  const { roster } = people()
+  const { memberships } = people()
   const person = await people().known(DEMO_EMAIL)
-  await roster.join(person.id, { accountId, role: 'owner' })
-  await roster.makeOperator(person.id)
+  await memberships.join(person.id, { accountId, role: 'owner' })
+  await memberships.makeOperator(person.id)
   return { cabinet: await people().signInLink('cabinet', person), console: await people().signInLink('console', person) }
 }
 

@@ -5,7 +5,7 @@
 
 import type { Listener } from './origins.ts'
 import type { PeopleSql } from './people-sql.ts'
-import type { Membership, Role, Roster } from './roster.ts'
+import type { Membership, Role, Memberships } from './memberships.ts'
 import type { Person } from './sessions.ts'
 import { newRowId, newToken, tokenHash } from './token.ts'
 
@@ -31,12 +31,12 @@ const KEEP_MS = 30 * 24 * HOUR_MS
 
 export class Links {
   readonly #sql: PeopleSql
-  readonly #roster: Roster
+  readonly #memberships: Memberships
   readonly #now: () => number
 
-  constructor(sql: PeopleSql, roster: Roster, now: () => number) {
+  constructor(sql: PeopleSql, memberships: Memberships, now: () => number) {
     this.#sql = sql
-    this.#roster = roster
+    this.#memberships = memberships
     this.#now = now
   }
 
@@ -90,14 +90,14 @@ export class Links {
       const invitation = await this.#invitation(sql, token)
       if (invitation === undefined) return { result: 'gone' }
       const { email, membership, wantedName } = invitation
-      const roster = this.#roster.in(sql)
-      const known = await roster.byEmail(email)
+      const memberships = this.#memberships.in(sql)
+      const known = await memberships.byEmail(email)
       const isHere = known !== undefined && known.id === signedInAs
-      if (!isHere && (password === undefined || (known !== undefined && (await roster.hasKey(known.id))))) return { result: 'signIn' }
-      const person = known ?? (await roster.add({ email, name, isProven: true }))
-      if (!isHere && password !== undefined) await roster.setPassword(person.id, password)
-      if (membership === null) await roster.makeOperator(person.id)
-      else await roster.join(person.id, membership, wantedName)
+      if (!isHere && (password === undefined || (known !== undefined && (await memberships.hasKey(known.id))))) return { result: 'signIn' }
+      const person = known ?? (await memberships.add({ email, name, isProven: true }))
+      if (!isHere && password !== undefined) await memberships.setPassword(person.id, password)
+      if (membership === null) await memberships.makeOperator(person.id)
+      else await memberships.join(person.id, membership, wantedName)
       await sql.run('UPDATE invitations SET used_at = $now WHERE token_hash = $hash', { hash: tokenHash(token), now: this.#now() })
       return { result: 'joined', person }
     })
@@ -131,7 +131,7 @@ export class Links {
   /** Whom it signs in; undefined: used, expired or for the other listener. */
   async follow(listener: Listener, token: string): Promise<Person | undefined> {
     const used = await this.#sql.get<{ person: string }>(USE_LINK, { hash: tokenHash(token), listener, now: this.#now() })
-    return used === undefined ? undefined : await this.#roster.byId(used.person)
+    return used === undefined ? undefined : await this.#memberships.byId(used.person)
   }
 
   async #invitation(sql: PeopleSql, token: string): Promise<Invitation | undefined> {

@@ -14,7 +14,7 @@ import { openPeople, type PeoplePlace } from './open-people.ts'
 import type { Listener, Origins } from './origins.ts'
 import { PasswordTurns } from './password-turns.ts'
 import type { PeopleStore } from './people-sql.ts'
-import { Roster, type WantedAccount } from './roster.ts'
+import { Memberships, type WantedAccount } from './memberships.ts'
 import { type Person, Sessions, type SignedIn } from './sessions.ts'
 import { WritePace } from './write-pace.ts'
 
@@ -45,7 +45,7 @@ type SigningUp = Readonly<{ email: string; name: string; password: string; accou
 
 export class People {
   readonly db: PeopleStore
-  readonly roster: Roster
+  readonly memberships: Memberships
   readonly links: Links
   readonly sessions: Sessions
   readonly delays = new SignInDelays()
@@ -64,8 +64,8 @@ export class People {
     this.monotonicMs = options.monotonicMs
     this.sleep = options.sleep
     this.db = openPeople(options.place)
-    this.roster = new Roster(this.db, options.now)
-    this.links = new Links(this.db, this.roster, options.now)
+    this.memberships = new Memberships(this.db, options.now)
+    this.links = new Links(this.db, this.memberships, options.now)
     this.sessions = new Sessions(this.db, options.now)
   }
 
@@ -89,7 +89,7 @@ export class People {
 
   /** Somebody who may come in without an invitation, for the first steps: made where there is none yet. */
   async known(email: string): Promise<Person> {
-    return (await this.roster.byEmail(email)) ?? (await this.roster.add({ email, name: email, isProven: true }))
+    return (await this.memberships.byEmail(email)) ?? (await this.memberships.add({ email, name: email, isProven: true }))
   }
 
   /** better-auth for that listener, as it is configured now. */
@@ -104,7 +104,7 @@ export class People {
       listener,
       origins,
       secret: await this.sessions.secretOf(listener),
-      isOperator: (personId) => this.roster.isOperator(personId),
+      isOperator: (personId) => this.memberships.isOperator(personId),
       sendReset: this.sendsMail
         ? (email, token) => this.mail(email, `${listener} reset`, () => resetMail(`${origins.base}/${listener}/reset/${token}`))
         : undefined,
@@ -151,20 +151,20 @@ export class People {
   /** Undefined: the address has an account already. The ledger's account follows by `finishSignUp`. `password`: its hash. */
   signUp({ email, name, password, accountId }: SigningUp): Promise<Person | undefined> {
     return this.db.transaction([`email ${email}`], async (sql) => {
-      const roster = this.roster.in(sql)
-      if ((await roster.byEmail(email)) !== undefined) return undefined
-      const person = await roster.add({ email, name, isProven: false })
-      await roster.setPassword(person.id, password)
-      await roster.join(person.id, { accountId, role: 'owner' }, email)
+      const memberships = this.memberships.in(sql)
+      if ((await memberships.byEmail(email)) !== undefined) return undefined
+      const person = await memberships.add({ email, name, isProven: false })
+      await memberships.setPassword(person.id, password)
+      await memberships.join(person.id, { accountId, role: 'owner' }, email)
       return person
     })
   }
 
   /** Asks the ledger for the accounts that a sign-up of this person began and did not finish. False: not all are there. */
   async finishSignUp({ id, email }: Person, address: string): Promise<boolean> {
-    for (const wanted of await this.roster.wanted(id)) {
+    for (const wanted of await this.memberships.wanted(id)) {
       if (!(await this.#options.makeAccount({ ...wanted, email, address }))) return false
-      await this.roster.finish(id, wanted.accountId)
+      await this.memberships.finish(id, wanted.accountId)
     }
     return true
   }

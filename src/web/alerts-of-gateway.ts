@@ -82,7 +82,7 @@ async function load({ world, config, people, mailer }: AlertsParts): Promise<Ale
     factsOf: factsFrom(reports, clock.now),
     sendWebhook: (message) => sendWebhook(message, { allowPrivate: config().alerts.allowPrivate }),
     sendMail: mailer === undefined ? undefined : (to, mail) => mailer.send({ to, ...mail }),
-    membersOf: async (accountId) => (await opened.roster.membersOf(accountId)).map(({ email }) => email),
+    membersOf: async (accountId) => (await opened.memberships.membersOf(accountId)).map(({ email }) => email),
     alertsPageOf: (accountId) => `${opened.origins('cabinet').base}/cabinet/a/${encodeURIComponent(accountId)}/alerts`,
     log,
     metrics,

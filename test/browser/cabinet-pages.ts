@@ -194,7 +194,7 @@ export async function sampleOfCabinet(gateway: TestGateway, modelId: string): Pr
   const person = await people.known('ann@north.example')
   await furnish(gateway)
   await sampleSpend(gateway, SPENT_ACCOUNT)
-  for (const accountId of [ACCOUNT, 'acc_empty', SPENT_ACCOUNT]) await people.roster.join(person.id, { accountId, role: 'owner' })
+  for (const accountId of [ACCOUNT, 'acc_empty', SPENT_ACCOUNT]) await people.memberships.join(person.id, { accountId, role: 'owner' })
   return {
     secret: laptop,
     inviteToken: () => people.links.invite('new@north.example', { accountId: ACCOUNT, role: 'reader' }, 'os:sample'),
@@ -215,8 +215,8 @@ async function furnish(gateway: TestGateway): Promise<void> {
   await credit('crd_3', 'refund', picos(-usd('20')), 'credit note 2026-031')
   await credit('crd_4', 'top-up', usd('25'), 'stripe:pi_3PqR5t2eZvKYlo2C1gY8xQ7d')
   await credit('crd_5', 'correction', usd('0.5'), '')
-  const { db, roster, links } = gateway.people()
-  await roster.join((await roster.add({ email: 'rea@north.example', name: 'Rea', isProven: true })).id, {
+  const { db, memberships, links } = gateway.people()
+  await memberships.join((await memberships.add({ email: 'rea@north.example', name: 'Rea', isProven: true })).id, {
     accountId: ACCOUNT,
     role: 'reader',
   })

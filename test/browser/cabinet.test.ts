@@ -6,7 +6,7 @@
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import type { Role } from '../../src/people/roster.ts'
+import type { Role } from '../../src/people/memberships.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { startWatch } from '../support/until.ts'
 import { LOOKS, lookAt } from './axe.ts'
@@ -48,7 +48,7 @@ async function visitor(options: BrowserContextOptions = {}): Promise<Page> {
 async function signedIn(email: string, accounts: Readonly<Record<string, Role>>, options: BrowserContextOptions = {}): Promise<Page> {
   const people = gateway.people()
   const person = await people.known(email)
-  for (const [accountId, role] of Object.entries(accounts)) await people.roster.join(person.id, { accountId, role })
+  for (const [accountId, role] of Object.entries(accounts)) await people.memberships.join(person.id, { accountId, role })
   const page = await visitor(options)
   await page.goto(await people.signInLink('cabinet', person))
   await page.getByRole('button', { name: 'Sign in' }).click()

@@ -45,8 +45,8 @@ const onPage = (page: Page, script: string): Promise<Asked> =>
   })()`) as Promise<Asked>
 
 test('made once, it signs in without a password', async () => {
-  const { links, roster } = gateway.people()
-  const token = await links.signIn('cabinet', (await roster.add({ email: 'ann@example.com', name: 'Ann', isProven: true })).id)
+  const { links, memberships } = gateway.people()
+  const token = await links.signIn('cabinet', (await memberships.add({ email: 'ann@example.com', name: 'Ann', isProven: true })).id)
   const page = await openPage(`${gateway.url.replace('127.0.0.1', 'localhost')}/cabinet`)
   expect(await onPage(page, `return ask('POST', '/auth/link', ${JSON.stringify({ token })})`)).toMatchObject({ status: 200 })
   const made = await onPage(

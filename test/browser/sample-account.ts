@@ -4,7 +4,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { picos } from '../../src/core/money.ts'
 import type { CreditKind } from '../../src/ledger/operation.ts'
 import { newCodes } from '../../src/ledger/operations/new-codes.ts'
-import type { Role } from '../../src/people/roster.ts'
+import type { Role } from '../../src/people/memberships.ts'
 import { type Receiver, startReceiver } from '../alerts/receiver.ts'
 import { SECRETS, startFakeStripe } from '../support/fake-stripe.ts'
 import { startTestGateway, type TestGateway } from '../support/gateway.ts'
@@ -67,7 +67,7 @@ export async function sampleAccount(): Promise<SampleAccount> {
     async visit(browser, slug, { email = 'ann@example.com', role = 'owner', complaints = [], ...options } = {}) {
       const people = gateway.people()
       const person = await people.known(email)
-      await people.roster.join(person.id, { accountId: ACCOUNT, role })
+      await people.memberships.join(person.id, { accountId: ACCOUNT, role })
       const page = await (await browser.newContext(options)).newPage()
       page.setDefaultTimeout(10_000)
       page.on('console', (message) => {

@@ -45,7 +45,7 @@ export async function sampleBooks(gateway: TestGateway): Promise<readonly string
     codes,
     now,
   })
-  const { links, roster } = gateway.people()
+  const { links, memberships } = gateway.people()
   for (const [email, role] of [
     ['ann@example.com', 'owner'],
     ['bob@example.com', 'reader'],
@@ -57,6 +57,6 @@ export async function sampleBooks(gateway: TestGateway): Promise<readonly string
     })
   }
   await links.invite('carol@example.com', { accountId: first, role: 'reader' }, 'person:ann@example.com')
-  if ((await roster.byEmail('ann@example.com')) === undefined) throw new Error('nobody came')
+  if ((await memberships.byEmail('ann@example.com')) === undefined) throw new Error('nobody came')
   return ids
 }

@@ -34,7 +34,7 @@ export async function sampleConsole(): Promise<SampleConsole> {
     link: async () => {
       const people = gateway.people()
       const person = await people.known('operator@example.com')
-      await people.roster.makeOperator(person.id)
+      await people.memberships.makeOperator(person.id)
       return people.signInLink('console', person)
     },
     pay: () => ask(MODEL_ID),

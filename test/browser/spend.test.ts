@@ -34,7 +34,7 @@ afterEach(() => expect(complaints.splice(0)).toEqual([]))
 async function signedIn(accountId: string, options: BrowserContextOptions = {}): Promise<Page> {
   const people = gateway.people()
   const person = await people.known('ann@example.com')
-  await people.roster.join(person.id, { accountId, role: 'owner' })
+  await people.memberships.join(person.id, { accountId, role: 'owner' })
   const page = await (await browser.newContext(options)).newPage()
   page.on('console', (message) => {
     if (message.type() !== 'log' && !/status of 4\d\d/.test(message.text())) complaints.push(message.text())

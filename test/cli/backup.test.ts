@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openPeopleFile, peoplePathOf } from '../../src/people/people-file.ts'
-import { Roster } from '../../src/people/roster.ts'
+import { Memberships } from '../../src/people/memberships.ts'
 import { sqlitePeople } from '../../src/people/sqlite-people.ts'
 import { NOW, Workplace } from './run.ts'
 
@@ -57,14 +57,14 @@ test('a copy whose rows differ is made, and is 1 with the rows', async () => {
 
 test('the people are copied beside it, with what is still in their log, for their owner only', async () => {
   const people = sqlitePeople(peoplePathOf(place.ledgerPath))
-  const roster = new Roster(people, () => NOW)
-  await roster.add({ email: 'ann@example.com', name: 'Ann', isProven: true })
+  const memberships = new Memberships(people, () => NOW)
+  await memberships.add({ email: 'ann@example.com', name: 'Ann', isProven: true })
   const copy = join(place.folder, 'copy.db.people')
   expect(await place.json('backup', 'copy.db')).toMatchObject({ ok: true, people: copy, people_problem: null })
   expect(statSync(copy).mode & 0o077).toBe(0)
   await people.close()
   const copied = sqlitePeople(copy)
-  expect(await new Roster(copied, () => NOW).byEmail('ann@example.com')).toMatchObject({ name: 'Ann' })
+  expect(await new Memberships(copied, () => NOW).byEmail('ann@example.com')).toMatchObject({ name: 'Ann' })
   await copied.close()
   rmSync(join(place.folder, 'copy.db'))
   // A copy that a crash left without its ledger is not written over either.

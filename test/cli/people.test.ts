@@ -7,7 +7,7 @@ import { SQL } from 'bun'
 import { Links } from '../../src/people/links.ts'
 import type { PeopleStore } from '../../src/people/people-sql.ts'
 import { postgresPeople } from '../../src/people/postgres/postgres-people.ts'
-import { Roster } from '../../src/people/roster.ts'
+import { Memberships } from '../../src/people/memberships.ts'
 import { sqlitePeople } from '../../src/people/sqlite-people.ts'
 import { postgres, postgresTest } from '../support/postgres.ts'
 import { NOW, Workplace } from './run.ts'
@@ -30,7 +30,7 @@ const inFile = (): PeopleStore => sqlitePeople(join(dirname(place.ledgerPath), '
 /** Follows a link as the pages do. */
 async function follow(link: string, store: PeopleStore = inFile()): Promise<{ path: string; result: string }> {
   const { pathname } = new URL(link)
-  const links = new Links(store, new Roster(store, () => place.now), () => place.now)
+  const links = new Links(store, new Memberships(store, () => place.now), () => place.now)
   const { result } = await links.accept(pathname.split('/').at(-1) ?? '', { signedInAs: undefined, name: 'Ann', password: 'a hash' })
   await store.close()
   return { path: pathname.slice(0, pathname.lastIndexOf('/')), result }

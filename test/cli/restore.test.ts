@@ -13,7 +13,7 @@ import { Links } from '../../src/people/links.ts'
 import { readyPeople } from '../../src/people/people-copy.ts'
 import { peoplePathOf } from '../../src/people/people-file.ts'
 import type { PeopleStore } from '../../src/people/people-sql.ts'
-import { Roster } from '../../src/people/roster.ts'
+import { Memberships } from '../../src/people/memberships.ts'
 import { Sessions } from '../../src/people/sessions.ts'
 import { sqlitePeople } from '../../src/people/sqlite-people.ts'
 import { startThread } from '../support/threads.ts'
@@ -88,21 +88,21 @@ test('another ledger in the place of this one is refused', async () => {
 })
 
 /** The people's file as a command or a gateway opens it, for one look. */
-async function withPeople<T>(look: (store: PeopleStore, roster: Roster) => Promise<T>): Promise<T> {
+async function withPeople<T>(look: (store: PeopleStore, memberships: Memberships) => Promise<T>): Promise<T> {
   const store = sqlitePeople(peoplePathOf(place.ledgerPath))
   try {
-    return await look(store, new Roster(store, () => NOW))
+    return await look(store, new Memberships(store, () => NOW))
   } finally {
     await store.close()
   }
 }
 const addPerson = (email: string): Promise<void> =>
-  withPeople(async (store, roster) => {
-    const person = await roster.add({ email, name: '', isProven: true })
+  withPeople(async (store, memberships) => {
+    const person = await memberships.add({ email, name: '', isProven: true })
     await new Sessions(store, () => NOW).start('cabinet', person.id, { address: '', userAgent: '' }, false)
-    await new Links(store, roster, () => NOW).signIn('cabinet', person.id)
+    await new Links(store, memberships, () => NOW).signIn('cabinet', person.id)
   })
-const emails = (): Promise<readonly string[]> => withPeople(async (_, roster) => (await roster.list()).map(({ email }) => email))
+const emails = (): Promise<readonly string[]> => withPeople(async (_, memberships) => (await memberships.list()).map(({ email }) => email))
 const countOf = (table: 'session' | 'links'): Promise<number> =>
   withPeople(async (store) => (await store.get<{ n: number }>(`SELECT count(*) AS n FROM ${table}`))?.n ?? -1)
 

@@ -1,7 +1,7 @@
 /** An invitation has its effect once and for whom it was meant; signing up makes one account, whatever dies in between. */
 
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { emailOf } from '../../src/people/roster.ts'
+import { emailOf } from '../../src/people/memberships.ts'
 import { PASSWORD, PeopleWorld } from '../support/people.ts'
 
 let world: PeopleWorld
@@ -23,24 +23,24 @@ test('of fifty who follow one invitation at once, one comes in', async () => {
   const statuses = answers.map(({ status }) => status).sort()
   expect(statuses.filter((status) => status === 200)).toHaveLength(1)
   expect(statuses.every((status) => [200, 410].includes(status))).toBe(true)
-  expect(await world.people.roster.list()).toHaveLength(1)
+  expect(await world.people.memberships.list()).toHaveLength(1)
 }, 60_000)
 
 test('an invitation ends after 72 hours, and when it is withdrawn', async () => {
-  const { links, roster } = world.people
+  const { links, memberships } = world.people
   const late = await links.invite('ann@example.com', NORTH, 'os:test')
   world.now += 72 * 3_600_000 - 1
   expect((await links.invitation(late))?.email).toBe('ann@example.com')
   world.now += 1
   const withdrawn = await links.invite('bob@example.com', NORTH, 'os:test')
-  expect(await roster.remove('bob@example.com', { accountId: 'acc_north' })).toBe('removed')
+  expect(await memberships.remove('bob@example.com', { accountId: 'acc_north' })).toBe('removed')
   for (const token of [late, withdrawn, 'nothing'])
     expect((await world.browser().post('/auth/invite', { token, password: PASSWORD })).status).toBe(410)
-  expect(await roster.list()).toEqual([])
+  expect(await memberships.list()).toEqual([])
 })
 
 test('an invitation that was not for the console does not open it, and the other way round', async () => {
-  const { links, roster } = world.people
+  const { links, memberships } = world.people
   const toAccount = await links.invite('ann@example.com', NORTH, 'os:test')
   const toConsole = await links.invite('ann@example.com', null, 'os:test')
   expect((await world.browser('console').post('/auth/invite', { token: toAccount, password: PASSWORD })).status).toBe(410)
@@ -48,7 +48,7 @@ test('an invitation that was not for the console does not open it, and the other
   const operator = world.browser('console')
   expect((await operator.post('/auth/invite', { token: toConsole, password: PASSWORD })).status).toBe(200)
   expect((await operator.get('/api/me')).body['person']).toMatchObject({ email: 'ann@example.com' })
-  expect(await roster.list()).toMatchObject([{ isOperator: true, memberships: [] }])
+  expect(await memberships.list()).toMatchObject([{ isOperator: true, memberships: [] }])
 })
 
 test('whoever has a way in must use it: an invitation sets nobody’s password anew', async () => {
@@ -73,7 +73,7 @@ test('whoever has a way in must use it: an invitation sets nobody’s password a
   expect((await world.browser().signIn('ann@example.com', 'the password of eve')).status).toBe(401)
   expect((await ann.get(`/api/invitations/${token}`)).body['needs']).toBe('nothing')
   expect((await ann.post('/auth/invite', { token })).status).toBe(200)
-  expect(await world.people.roster.memberships((await world.people.known('ann@example.com')).id)).toEqual([NORTH, SOUTH])
+  expect(await world.people.memberships.memberships((await world.people.known('ann@example.com')).id)).toEqual([NORTH, SOUTH])
   expect((await world.browser().signIn('ann@example.com')).status).toBe(200)
 })
 
@@ -94,7 +94,7 @@ test('nobody signs up where it is closed, nor at the console', async () => {
   await world.remove()
   world = new PeopleWorld({ signUp: 'open' })
   expect((await world.browser('console').post('/auth/sign-up', wanted)).status).toBe(404)
-  expect(await world.people.roster.list()).toEqual([])
+  expect(await world.people.memberships.list()).toEqual([])
 })
 
 test('a sign-up makes one account without money, of which the person is the owner', async () => {

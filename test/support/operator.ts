@@ -15,7 +15,7 @@ export type Operator = Readonly<{
 export async function signInOperator(gateway: TestGateway, email = 'ops@example.com'): Promise<Operator> {
   const people = gateway.people()
   const person = await people.known(email)
-  await people.roster.makeOperator(person.id)
+  await people.memberships.makeOperator(person.id)
   const token = (await people.signInLink('console', person)).split('/').at(-1)
   const origin = gateway.operatorUrl
   const headers = { origin, 'content-type': 'application/json' }

@@ -1,7 +1,7 @@
 /** Somebody who signed in to the cabinet of a test gateway, as his browser asks it: JSON with `Browser`, and files as text. */
 
 import { expect } from 'bun:test'
-import type { Role } from '../../src/people/roster.ts'
+import type { Role } from '../../src/people/memberships.ts'
 import type { TestGateway } from './gateway.ts'
 import { Browser, PASSWORD } from './people.ts'
 

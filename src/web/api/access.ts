@@ -5,7 +5,7 @@
 
 import { isoTime } from '../../core/utc.ts'
 import { invitationMail } from '../../people/email-templates.ts'
-import type { Membership, Role } from '../../people/roster.ts'
+import type { Membership, Role } from '../../people/memberships.ts'
 import type { Site } from '../site.ts'
 import { refuse } from './answers.ts'
 import type { Caller } from './caller.ts'

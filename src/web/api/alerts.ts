@@ -55,7 +55,7 @@ export const alertRoutes = (site: Site) => {
 async function list({ alerts, people }: Site, accountId: string) {
   const { store } = await alerts.open()
   const data = await Promise.all((await store.alerts(accountId)).map((alert) => documentOfNow(store, alert)))
-  const members = (await people().roster.membersOf(accountId)).map(({ email }) => email)
+  const members = (await people().memberships.membersOf(accountId)).map(({ email }) => email)
   return Response.json(
     { data, emails: alerts.sendsMail ? members : [], sends_mail: alerts.sendsMail, alerts_max: ALERT_BOUNDS.alerts },
     { headers: NO_STORE },
@@ -122,7 +122,7 @@ async function check(site: Site, { store }: Alerts, { accountId, body, personId 
   if (emails.length + webhooks.length === 0) return wrong({ field: 'emails', message: 'Choose whom to tell: a member or a webhook' })
   if (emails.length > 0 && !site.alerts.sendsMail)
     return wrong({ field: 'emails', message: 'This gateway sends no mail; choose a webhook' })
-  const members = new Set((await site.people().roster.membersOf(accountId)).map(({ email }) => email))
+  const members = new Set((await site.people().memberships.membersOf(accountId)).map(({ email }) => email))
   if (!emails.every((email) => members.has(email))) return wrong({ field: 'emails', message: 'Mails go to members of this account only' })
   const known = new Set((await store.webhooks(accountId)).map(({ id }) => id))
   if (!webhooks.every((id) => known.has(id))) return wrong({ field: 'webhook_ids', message: 'Choose webhooks of this account' })

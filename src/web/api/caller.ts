@@ -6,7 +6,7 @@
 import { Elysia, ElysiaCustomStatusResponse } from 'elysia'
 import type { Listener } from '../../people/origins.ts'
 import type { People } from '../../people/people.ts'
-import type { Membership, Role } from '../../people/roster.ts'
+import type { Membership, Role } from '../../people/memberships.ts'
 import type { Person } from '../../people/sessions.ts'
 import { refuse } from './answers.ts'
 
@@ -44,7 +44,7 @@ export const callerMacro = (people: () => People, listener: Listener) => {
       resolve: async ({ request, params, set }) => {
         const caller = await admit(request.headers)
         if (caller instanceof ElysiaCustomStatusResponse) return caller
-        const membership = await people().roster.membership(caller.person.id, (params as { accountId?: string }).accountId ?? '')
+        const membership = await people().memberships.membership(caller.person.id, (params as { accountId?: string }).accountId ?? '')
         if (membership === undefined) return refusal(404, 'There is nothing at this address')
         if (!mayDo(membership, needed)) return refusal(403, 'Only an owner of this account may do this')
         const waitS = request.method === 'GET' ? 0 : people().writePace.take(caller.person.id, people().monotonicMs())

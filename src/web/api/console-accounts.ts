@@ -55,7 +55,7 @@ function accountLooks({ world, people }: Site, { ask }: ConsoleActs) {
     return {
       ...accountDocument(account, holds),
       holds: holds.slice(0, HOLDS_SHOWN).map(holdDocument),
-      members: (await people().roster.membersOf(accountId)).map(({ email, name, role }) => ({ email, name, role })),
+      members: (await people().memberships.membersOf(accountId)).map(({ email, name, role }) => ({ email, name, role })),
       invitations: (await people().links.invitations(accountId)).map(({ email, membership }) => ({
         email,
         role: membership?.role ?? 'owner',

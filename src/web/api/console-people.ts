@@ -4,7 +4,7 @@ import { Elysia, type Static, t } from 'elysia'
 import { isoTime } from '../../core/utc.ts'
 import { resetMail, signInMail } from '../../people/email-templates.ts'
 import type { People } from '../../people/people.ts'
-import { emailOf } from '../../people/roster.ts'
+import { emailOf } from '../../people/memberships.ts'
 import type { Site } from '../site.ts'
 import { invite } from './access.ts'
 import { missing, refuse, wrongEmail } from './answers.ts'
@@ -59,7 +59,7 @@ export function consolePeople(site: Site, { ask, perform, once }: ConsoleActs) {
       return refuse(409, 'You cannot put yourself out. Another operator can, or the command line')
     const what = from === 'account' ? { accountId: accountId ?? '' } : from === 'console' ? 'operator' : 'all'
     // First taken away, then noted: what must end ends, also where the ledger cannot write.
-    if ((await people().roster.remove(email, what)) === 'none') return missing()
+    if ((await people().memberships.remove(email, what)) === 'none') return missing()
     const ofAccount = from === 'account' ? (accountId ?? null) : null
     const noted = await perform({ kind: 'setAccess', email, accountId: ofAccount, access: 'none', now: clock.now() }, caller, reason)
     return noted instanceof Response ? noted : { email, removed_from: from }
@@ -67,9 +67,9 @@ export function consolePeople(site: Site, { ask, perform, once }: ConsoleActs) {
 
   const giveLink = async (caller: Caller, { email: typed, link: kind, listener, reason }: Static<typeof LINK>) => {
     const email = emailOf(typed)
-    const person = email === undefined ? undefined : await people().roster.byEmail(email)
+    const person = email === undefined ? undefined : await people().memberships.byEmail(email)
     if (email === undefined || person === undefined) return missing()
-    if (listener === 'console' && !(await people().roster.isOperator(person.id))) return refuse(409, 'This person is no operator')
+    if (listener === 'console' && !(await people().memberships.isOperator(person.id))) return refuse(409, 'This person is no operator')
     const noted = await perform({ kind: 'giveLink', email, link: kind, listener, now: clock.now() }, caller, reason)
     if (noted instanceof Response) return noted
     const isReset = kind === 'password'
@@ -91,9 +91,9 @@ export function consolePeople(site: Site, { ask, perform, once }: ConsoleActs) {
     .post('/link', ({ caller, body }) => once(caller, 'link', body.id, () => giveLink(caller, body)), { person: true, body: LINK })
 }
 
-const listOf = async ({ sendsMail, roster, links }: People) => ({
+const listOf = async ({ sendsMail, memberships, links }: People) => ({
   sends_mail: sendsMail,
-  data: (await roster.list()).map(({ email, name, isOperator, memberships, sessions }) => ({
+  data: (await memberships.list()).map(({ email, name, isOperator, memberships, sessions }) => ({
     email,
     name,
     is_operator: isOperator,

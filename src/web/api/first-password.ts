@@ -15,13 +15,13 @@ export const firstPassword = <const L extends Listener>(people: () => People, li
   new Elysia({ name: `first password ${listener}`, prefix: `/${listener}/auth` }).use(callerMacro(people, listener)).post(
     '/first-password',
     async ({ caller: { person, sessionId, address }, body }) => {
-      const { roster, sessions, passwordTurns } = people()
+      const { memberships, sessions, passwordTurns } = people()
       if (!(await sessions.isFresh(sessionId))) return refuse(403, 'You signed in more than a day ago. Sign in anew, then set a password')
       // Before the work, and again with the writing: another page may have been faster.
-      if (await roster.hasPassword(person.id)) return hasOne()
+      if (await memberships.hasPassword(person.id)) return hasOne()
       const hash = await passwordTurns.take(address, () => passwordHash(body.password))
       if (hash === undefined) return tooBusy()
-      return (await roster.setFirstPassword(person.id, hash)) ? new Response(null, { status: 204 }) : hasOne()
+      return (await memberships.setFirstPassword(person.id, hash)) ? new Response(null, { status: 204 }) : hasOne()
     },
     { person: true, body: t.Object({ password: PASSWORD }) },
   )

@@ -5,7 +5,7 @@
 
 import type { Listener } from '../../people/origins.ts'
 import type { People } from '../../people/people.ts'
-import { emailOf } from '../../people/roster.ts'
+import { emailOf } from '../../people/memberships.ts'
 import { isAuthRoute } from '../../people/auth-routes.ts'
 import { missing, refuse, tooBusy, tooManyAttempts, wrongEmail } from './answers.ts'
 import { addressOf, callerOf } from './caller.ts'

@@ -20,9 +20,9 @@ export const invited = <const L extends Listener>(
     const invitation = await invitationFor(people(), listener, token)
     if (invitation === undefined) return linkIsGone()
     const { email, membership, expiresAt } = invitation
-    const known = await people().roster.byEmail(email)
+    const known = await people().memberships.byEmail(email)
     const isHere = known !== undefined && (await callerOf(people(), listener, headers))?.person.id === known.id
-    const needs = isHere ? 'nothing' : known !== undefined && (await people().roster.hasKey(known.id)) ? 'sign_in' : 'password'
+    const needs = isHere ? 'nothing' : known !== undefined && (await people().memberships.hasKey(known.id)) ? 'sign_in' : 'password'
     return Response.json(
       {
         email,

@@ -4,7 +4,7 @@ import { Elysia, t } from 'elysia'
 import { step } from '../../core/rate-limit.ts'
 import { Recent } from '../../core/recent.ts'
 import { isoTime } from '../../core/utc.ts'
-import { emailOf, type Role } from '../../people/roster.ts'
+import { emailOf, type Role } from '../../people/memberships.ts'
 import type { Site } from '../site.ts'
 import { type InvitationMade, invite, isNoted } from './access.ts'
 import { missing, refuse, wrongEmail } from './answers.ts'
@@ -41,8 +41,8 @@ function inviter(site: Site) {
   return async (accountId: string, { email: typed, role }: Wanted, caller: Caller): Promise<InvitationMade | Response> => {
     const email = emailOf(typed)
     if (email === undefined) return wrongEmail()
-    const { roster, links } = site.people()
-    const members = await roster.membersOf(accountId)
+    const { memberships, links } = site.people()
+    const members = await memberships.membersOf(accountId)
     if (members.some((member) => member.email === email)) return refuse(409, 'This person is a member already', { field: 'email' })
     const open = (await links.invitations(accountId)).filter((invitation) => invitation.email !== email)
     if (members.length + open.length >= PLACES_MAX) return refuse(409, `An account may have ${PLACES_MAX} members and invitations`)
@@ -54,9 +54,9 @@ function inviter(site: Site) {
 }
 
 async function list({ people }: Site, accountId: string, { person }: Caller) {
-  const { roster, links } = people()
+  const { memberships, links } = people()
   return {
-    data: (await roster.membersOf(accountId)).map(({ id, email, name, role }) => ({ email, name, role, is_you: id === person.id })),
+    data: (await memberships.membersOf(accountId)).map(({ id, email, name, role }) => ({ email, name, role, is_you: id === person.id })),
     invitations: (await links.invitations(accountId)).map(({ email, membership, createdAt, expiresAt }) => ({
       email,
       role: membership?.role ?? 'reader',
@@ -69,18 +69,18 @@ async function list({ people }: Site, accountId: string, { person }: Caller) {
 
 /** First noted: more than before is given only where somebody can account for it. */
 async function changeRole(site: Site, accountId: string, { email, role }: Wanted, caller: Caller): Promise<Wanted | Response> {
-  const { roster } = site.people()
-  const problem = await roster.roleProblem(email, { accountId, role })
+  const { memberships } = site.people()
+  const problem = await memberships.roleProblem(email, { accountId, role })
   if (problem !== undefined) return refused(problem)
   if (!(await isNoted(site, caller, { email, accountId, access: role }))) return unbooked()
   // Others may have acted while it was noted.
-  const changed = await roster.changeRole(email, { accountId, role })
+  const changed = await memberships.changeRole(email, { accountId, role })
   return changed === undefined ? { email, role } : refused(changed)
 }
 
 /** First taken away, then noted: who must be out is out, also where the ledger cannot write. */
 async function remove(site: Site, accountId: string, email: string, caller: Caller): Promise<Readonly<{ email: string }> | Response> {
-  const removed = await site.people().roster.remove(email, { accountId, keepsOwner: true })
+  const removed = await site.people().memberships.remove(email, { accountId, keepsOwner: true })
   if (removed !== 'removed') return refused(removed)
   if (!(await isNoted(site, caller, { email, accountId, access: 'none' })))
     return refuse(503, 'Removed. It could not be written into the audit log at this moment')

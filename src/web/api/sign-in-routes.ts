@@ -7,7 +7,7 @@ import { Elysia, t } from 'elysia'
 import { signInMail } from '../../people/email-templates.ts'
 import type { Listener } from '../../people/origins.ts'
 import type { People } from '../../people/people.ts'
-import { emailOf } from '../../people/roster.ts'
+import { emailOf } from '../../people/memberships.ts'
 import type { Person } from '../../people/sessions.ts'
 import { missing, tooManyAttempts, wrongEmail } from './answers.ts'
 import { addressOf } from './caller.ts'
@@ -49,10 +49,10 @@ export const signInRoutes = <const L extends Listener>(people: () => People, lis
 }
 
 async function writeSignInLink(people: People, listener: Listener, email: string): Promise<void> {
-  const person = await people.roster.byEmail(email)
+  const person = await people.memberships.byEmail(email)
   if (person !== undefined && (await mayEnter(people, listener, person)))
     await people.mail(email, `${listener} link`, async () => signInMail(await people.signInLink(listener, person)))
 }
 
 const mayEnter = async (people: People, listener: Listener, person: Person): Promise<boolean> =>
-  listener === 'cabinet' || (await people.roster.isOperator(person.id))
+  listener === 'cabinet' || (await people.memberships.isOperator(person.id))

@@ -6,7 +6,7 @@ import { knownMail, signUpMail } from '../../people/email-templates.ts'
 import type { Listener } from '../../people/origins.ts'
 import { passwordHash } from '../../people/password.ts'
 import type { People } from '../../people/people.ts'
-import { emailOf } from '../../people/roster.ts'
+import { emailOf } from '../../people/memberships.ts'
 import { missing, refuse, tooBusy, tooManyAttempts, wrongEmail } from './answers.ts'
 import { addressOf } from './caller.ts'
 import { EMAIL, PASSWORD, PERSON_NAME, sent, welcome } from './entry.ts'
@@ -47,7 +47,7 @@ export const signUp = <const L extends Listener>(people: () => People, newAccoun
 function writeToSigner(people: People, email: string, accountId: string): Promise<unknown> {
   const { base } = people.origins('cabinet')
   return people.mail(email, 'sign-up', async () => {
-    if ((await people.roster.byEmail(email)) !== undefined) return knownMail(base)
+    if ((await people.memberships.byEmail(email)) !== undefined) return knownMail(base)
     const token = await people.links.invite(email, { accountId, role: 'owner' }, `person:${email}`, email)
     return signUpMail(`${base}/cabinet/invite/${token}`)
   })

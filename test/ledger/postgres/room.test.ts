@@ -52,7 +52,7 @@ postgresTest('a gateway whose every part is asked at once has eight, each named 
       const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json', 'idempotency-key': `k${n}` }
       const answer = await gateway.post('/v1/messages', secret, body, { headers })
       await gateway.world.reports.ask('a key', { kind: 'key', keyId: 'key_1' })
-      await gateway.people().roster.list()
+      await gateway.people().memberships.list()
       return answer.status
     })
     expect(new Set(await Promise.all(asked))).toEqual(new Set([200]))

@@ -23,7 +23,7 @@ postgresSuite('two gateways', () => {
     world = new PeopleWorld({ signUp: 'open' })
     gateways = [world.people, world.open()]
     // Connected, so that the first does not win by being there.
-    await Promise.all([...gateways, ...gateways].map((people) => people.roster.list()))
+    await Promise.all([...gateways, ...gateways].map((people) => people.memberships.list()))
   })
   afterEach(async () => {
     await gateways[1].close()
@@ -36,7 +36,7 @@ postgresSuite('two gateways', () => {
       const taken = await onBoth(({ links }) => links.accept(token, { signedInAs: undefined, name: '', password: 'a hash' }))
       expect(taken.map(({ result }) => result).sort()).toEqual(['gone', 'gone', 'gone', 'joined'])
     }
-    expect(await world.people.roster.list()).toHaveLength(ROUNDS)
+    expect(await world.people.memberships.list()).toHaveLength(ROUNDS)
   })
 
   postgresTest('two invitations of one new e-mail make one person, whose way in the second does not change', async () => {
@@ -62,7 +62,7 @@ postgresSuite('two gateways', () => {
       const made = await onBoth((people) => people.signUp({ ...wanted, accountId: `acc_${round}_${++accounts}` }))
       const [person, ...more] = made.filter((one) => one !== undefined)
       expect([person?.email, more]).toEqual([wanted.email, []])
-      expect(await world.people.roster.wanted(person?.id ?? '')).toHaveLength(1)
+      expect(await world.people.memberships.wanted(person?.id ?? '')).toHaveLength(1)
     }
   })
 
@@ -70,15 +70,15 @@ postgresSuite('two gateways', () => {
     for (let round = 0; round < ROUNDS; round++) {
       const accountId = `acc_${round}`
       const emails = ['ann', 'bob', 'eve', 'joe'].map((name) => `${name}${round}@example.com`)
-      for (const email of emails) await world.people.roster.join((await world.people.known(email)).id, { accountId, role: 'owner' })
+      for (const email of emails) await world.people.memberships.join((await world.people.known(email)).id, { accountId, role: 'owner' })
       const ends = await Promise.all(
         emails.map((email, index) => {
-          const { roster } = gateways[index % 2 === 0 ? 0 : 1]
-          return index < 2 ? roster.remove(email, { accountId, keepsOwner: true }) : roster.changeRole(email, { accountId, role: 'reader' })
+          const { memberships } = gateways[index % 2 === 0 ? 0 : 1]
+          return index < 2 ? memberships.remove(email, { accountId, keepsOwner: true }) : memberships.changeRole(email, { accountId, role: 'reader' })
         }),
       )
       expect(ends.filter((end) => end === 'last owner')).toHaveLength(1)
-      expect((await world.people.roster.membersOf(accountId)).filter(({ role }) => role === 'owner')).toHaveLength(1)
+      expect((await world.people.memberships.membersOf(accountId)).filter(({ role }) => role === 'owner')).toHaveLength(1)
     }
   })
 
@@ -88,7 +88,7 @@ postgresSuite('two gateways', () => {
       expect(new Set(people.map(({ id }) => id)).size).toBe(1)
       const id = people[0]?.id ?? ''
       let tries = 0
-      const set = await onBoth(({ roster }) => roster.setFirstPassword(id, `hash ${++tries}`))
+      const set = await onBoth(({ memberships }) => memberships.setFirstPassword(id, `hash ${++tries}`))
       expect(set.filter(Boolean)).toHaveLength(1)
       const token = await world.people.links.signIn('cabinet', id)
       expect((await onBoth(({ links }) => links.follow('cabinet', token))).filter((one) => one !== undefined)).toHaveLength(1)

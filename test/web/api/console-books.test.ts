@@ -40,7 +40,7 @@ function at(signedIn: Browser): Browser {
 
 async function operator(email: string): Promise<Browser> {
   const person = await world.people.known(email)
-  await world.people.roster.makeOperator(person.id)
+  await world.people.memberships.makeOperator(person.id)
   const browser = world.browser('console')
   const token = (await world.people.signInLink('console', person)).split('/').at(-1)
   expect((await browser.post('/auth/link', { token })).status).toBe(200)
@@ -110,7 +110,7 @@ test('every route of the console is closed to all but operators, and none is for
   const nobody = at(world.browser('console'))
   const member = at(await world.add('ann@example.com'))
   const former = await operator('left@example.com')
-  await world.people.roster.remove('left@example.com', 'operator')
+  await world.people.memberships.remove('left@example.com', 'operator')
   for (const [route, body] of Object.entries(ROUTES)) {
     const [method = '', path = ''] = route.split(' ')
     for (const [who, browser] of Object.entries({ nobody, member, former })) {

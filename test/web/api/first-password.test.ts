@@ -13,8 +13,8 @@ afterEach(() => world.remove())
 async function byLink(listener: Listener): Promise<Browser> {
   const { people } = world
   const person = await people.known('ann@example.com')
-  await people.roster.join(person.id, { accountId: 'acc_north', role: 'owner' })
-  await people.roster.makeOperator(person.id)
+  await people.memberships.join(person.id, { accountId: 'acc_north', role: 'owner' })
+  await people.memberships.makeOperator(person.id)
   const browser = world.browser(listener)
   const token = (await people.signInLink(listener, person)).split('/').at(-1)
   expect((await browser.post('/auth/link', { token })).status).toBe(200)

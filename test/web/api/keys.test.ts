@@ -5,7 +5,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { DAY_MS } from '../../../src/core/utc.ts'
-import type { Role } from '../../../src/people/roster.ts'
+import type { Role } from '../../../src/people/memberships.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../../support/gateway.ts'
 import { Browser, PASSWORD } from '../../support/people.ts'
 

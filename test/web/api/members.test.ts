@@ -51,7 +51,7 @@ async function member(email: string, accountId = 'acc_north', role: 'owner' | 'r
 const tokenOf = (text: unknown): string => /\/([\w-]{24,43})$/m.exec(String(text))?.[1] ?? ''
 const follow = (token: string) => world.browser().post('/auth/invite', { token, password: PASSWORD })
 const rolesOf = async (accountId: string) =>
-  Object.fromEntries((await world.people.roster.membersOf(accountId)).map(({ email, role }) => [email.split('@')[0], role]))
+  Object.fromEntries((await world.people.memberships.membersOf(accountId)).map(({ email, role }) => [email.split('@')[0], role]))
 
 async function audited() {
   const audit = await gateway.world.reports.ask('test', { kind: 'audit', limit: 20 })

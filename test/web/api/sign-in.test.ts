@@ -72,7 +72,7 @@ test('on plain http the cookie has neither prefix nor Secure, on https both; it 
 test('a session lives on its listener only, under whatever name its cookie comes', async () => {
   const { people } = begin()
   const cabinet = await world.add('ann@example.com')
-  await people.roster.makeOperator((await people.known('ann@example.com')).id)
+  await people.memberships.makeOperator((await people.known('ann@example.com')).id)
   const console = world.browser('console')
   expect((await console.signIn('ann@example.com')).status).toBe(200)
   expect((await console.get('/api/me')).body['person']).not.toBeNull()
@@ -96,7 +96,7 @@ test('the console takes operators only, and asks again with every request', asyn
   const refused = await console.signIn('ann@example.com')
   expect(refused.status).toBe(401)
   expect(console.cookies.size).toBe(0)
-  await people.roster.makeOperator((await people.known('ann@example.com')).id)
+  await people.memberships.makeOperator((await people.known('ann@example.com')).id)
   await console.signIn('ann@example.com')
   expect((await console.get('/api/sessions')).status).toBe(200)
   await people.db.run('DELETE FROM operators')
@@ -124,7 +124,7 @@ test('a sign-in link works once, within the hour, on its listener', async () => 
 test('a session ends by itself, a fortnight after the sign-in in the cabinet and a day after it in the console', async () => {
   const { people } = begin()
   const cabinet = await world.add('ann@example.com')
-  await people.roster.makeOperator((await people.known('ann@example.com')).id)
+  await people.memberships.makeOperator((await people.known('ann@example.com')).id)
   const console = world.browser('console')
   await console.post('/auth/link', { token: await people.links.signIn('console', (await people.known('ann@example.com')).id) })
   const isIn = async (browser: typeof cabinet): Promise<boolean> => (await browser.get('/api/me')).body['person'] !== null

@@ -62,7 +62,7 @@ const member = async (email: string, accountId = 'acc_north', role: 'owner' | 'r
 
 async function operator(): Promise<Browser> {
   const person = await world.people.known('op@example.com')
-  await world.people.roster.makeOperator(person.id)
+  await world.people.memberships.makeOperator(person.id)
   const browser = world.browser('console')
   const token = (await world.people.signInLink('console', person)).split('/').at(-1)
   const { status } = await browser.post('/auth/link', { token })

@@ -30,7 +30,7 @@ export function emailOf(text: string): string | undefined {
 /** What is taken from a person: one account, the console, or all. `keepsOwner`: unless nobody would be left to own the account. */
 export type Taken = Readonly<{ accountId: string; keepsOwner?: true }> | 'operator' | 'all'
 
-export class Roster {
+export class Memberships {
   readonly #sql: PeopleSql
   readonly #now: () => number
 
@@ -40,8 +40,8 @@ export class Roster {
   }
 
   /** As part of a transaction. */
-  in(sql: PeopleSql): Roster {
-    return new Roster(sql, this.#now)
+  in(sql: PeopleSql): Memberships {
+    return new Memberships(sql, this.#now)
   }
 
   byEmail(email: string): Promise<Person | undefined> {
@@ -77,9 +77,9 @@ export class Roster {
   /** False: there is one. */
   setFirstPassword(personId: string, hash: string): Promise<boolean> {
     return this.#sql.transaction([`person ${personId}`], async (sql) => {
-      const roster = this.in(sql)
-      if (await roster.hasPassword(personId)) return false
-      await roster.setPassword(personId, hash)
+      const memberships = this.in(sql)
+      if (await memberships.hasPassword(personId)) return false
+      await memberships.setPassword(personId, hash)
       return true
     })
   }
@@ -112,10 +112,10 @@ export class Roster {
   /** Undefined: it is done. */
   changeRole(email: string, membership: Membership): Promise<'last owner' | 'none' | undefined> {
     return this.#sql.transaction([`account ${membership.accountId}`], async (sql) => {
-      const roster = this.in(sql)
-      const problem = await roster.roleProblem(email, membership)
-      const person = await roster.byEmail(email)
-      if (problem === undefined && person !== undefined) await roster.join(person.id, membership)
+      const memberships = this.in(sql)
+      const problem = await memberships.roleProblem(email, membership)
+      const person = await memberships.byEmail(email)
+      if (problem === undefined && person !== undefined) await memberships.join(person.id, membership)
       return problem
     })
   }
@@ -155,10 +155,10 @@ export class Roster {
     const accountId = typeof what === 'object' ? what.accountId : null
     const subjects: readonly Subject[] = accountId === null ? [`email ${email}`] : [`account ${accountId}`, `email ${email}`]
     return this.#sql.transaction(subjects, async (sql) => {
-      const roster = this.in(sql)
-      if (typeof what === 'object' && what.keepsOwner && isLastOwner(await roster.membersOf(what.accountId), email)) return 'last owner'
+      const memberships = this.in(sql)
+      if (typeof what === 'object' && what.keepsOwner && isLastOwner(await memberships.membersOf(what.accountId), email)) return 'last owner'
       const isUninvited = (await sql.run(what === 'all' ? UNINVITE : `${UNINVITE} ${FROM}`, { email, account: accountId })) > 0
-      const person = await roster.byEmail(email)
+      const person = await memberships.byEmail(email)
       return (person !== undefined && (await take(sql, person.id, what))) || isUninvited ? 'removed' : 'none'
     })
   }
