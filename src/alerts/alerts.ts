@@ -4,12 +4,12 @@ import { testEventOf } from '../core/alert-event.ts'
 import { DAY_MS } from '../core/utc.ts'
 import type { PeopleStore } from '../people/people-sql.ts'
 import { AlertStore, type Receivers } from './alert-store.ts'
-import { Courier, type CourierParts } from './courier.ts'
+import { DeliveryWorker, type DeliveryWorkerParts } from './delivery-worker.ts'
 import { DeliveryStore } from './delivery-store.ts'
 import { Watch, type WatchParts } from './watch.ts'
 
-export type AlertsOptions = Readonly<{ sql: PeopleStore; metrics: CourierParts['metrics'] & WatchParts['metrics'] }> &
-  Omit<CourierParts, 'alerts' | 'deliveries' | 'metrics'> &
+export type AlertsOptions = Readonly<{ sql: PeopleStore; metrics: DeliveryWorkerParts['metrics'] & WatchParts['metrics'] }> &
+  Omit<DeliveryWorkerParts, 'alerts' | 'deliveries' | 'metrics'> &
   Pick<WatchParts, 'factsOf' | 'everyMs'>
 
 export type Alerts = Readonly<{
@@ -36,20 +36,20 @@ export function startAlerts({ sql, factsOf, everyMs, ...parts }: AlertsOptions):
   const { now, log, metrics } = parts
   const store = new AlertStore(sql, now)
   const deliveries = new DeliveryStore(sql, now)
-  const courier = new Courier({ ...parts, alerts: store, deliveries })
+  const worker = new DeliveryWorker({ ...parts, alerts: store, deliveries })
   const watch = new Watch({
     alerts: store,
     factsOf,
     newEventId,
     log,
     metrics,
-    onFired: () => courier.wake(),
+    onFired: () => worker.wake(),
     onPass: () => deliveries.forgetBefore(now() - KEPT_MS, FORGOTTEN_AT_ONCE),
     ...(everyMs === undefined ? {} : { everyMs }),
   })
   const begin = async (): Promise<void> => {
     if (sql.dialect === 'sqlite') await deliveries.releaseAll()
-    courier.wake()
+    worker.wake()
     watch.wake()
   }
   begin().catch((bug: unknown) => log.alarm('a look at the alerts failed by a bug', { bug: String(bug) }))
@@ -57,20 +57,20 @@ export function startAlerts({ sql, factsOf, everyMs, ...parts }: AlertsOptions):
     store,
     deliveries,
     look: () => watch.wake(),
-    deliver: () => courier.wake(),
+    deliver: () => worker.wake(),
     resume() {
       watch.resume()
-      courier.wake()
+      worker.wake()
     },
     async try(accountId, to) {
       const eventId = newEventId()
       const { told } = await store.tell(accountId, { eventId, event: testEventOf(accountId, now()) }, to)
-      courier.wake()
+      worker.wake()
       return told === 0 ? undefined : eventId
     },
     close() {
       watch.close()
-      courier.close()
+      worker.close()
     },
   }
 }

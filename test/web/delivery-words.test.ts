@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test'
 import { problemWords } from '../../src/web/cabinet/pages/delivery.words.ts'
 
-/** As courier, webhook, connection and mail say them. */
+/** As worker, webhook, connection and mail say them. */
 const WORDS = [
   ...['no mail is set up', 'no member of the account', 'webhook removed or switched off'],
   ...['address', 'dns', 'no public address', 'connect', 'refused', 'timeout', 'tls', 'reset', 'malformed'],

@@ -11,7 +11,7 @@ import { type Attempted, CLAIM_MS, type DeliveryStore, type DueDelivery, type Re
 import { pauseMs } from './retries.ts'
 import type { WebhookMessage } from './send-webhook.ts'
 
-export type CourierParts = Readonly<{
+export type DeliveryWorkerParts = Readonly<{
   alerts: AlertStore
   deliveries: DeliveryStore
   sendWebhook: (message: WebhookMessage) => Promise<Attempted>
@@ -31,8 +31,8 @@ const SLEEP_MS_MAX = 60_000
 /** Of the statuses only this one says that it is for ever (https://www.rfc-editor.org/rfc/rfc9110#section-15.5.11). */
 const GONE = 410
 
-export class Courier {
-  readonly #parts: CourierParts
+export class DeliveryWorker {
+  readonly #parts: DeliveryWorkerParts
   readonly #underWay = new Set<DueDelivery>()
   #timer: ReturnType<typeof setTimeout> | undefined
   #renewal: ReturnType<typeof setInterval> | undefined
@@ -40,7 +40,7 @@ export class Courier {
   #isAskedAgain = false
   #isClosed = false
 
-  constructor(parts: CourierParts) {
+  constructor(parts: DeliveryWorkerParts) {
     this.#parts = parts
   }
 
