@@ -1,7 +1,7 @@
 /** One of several processes, as its parent has it: how far it has come, what it is told, and how it ended. Rules: operator.md "Processes". */
 
 import { EXIT } from './environment.ts'
-import type { Order } from './orders.ts'
+import type { ProcessCommand } from './process-commands.ts'
 import { heardIn } from './steps.ts'
 
 type Begun = Readonly<{
@@ -49,7 +49,7 @@ export class BegunProcess {
   }
 
   /** While it begins it reads nothing, and no handler of its own stands before a signal; what is to be read anew it reads then. */
-  tell(order: Order): void {
+  tell(order: ProcessCommand): void {
     if (!this.#hasBegun && order !== 'reload') {
       this.#child.kill('SIGTERM')
       return

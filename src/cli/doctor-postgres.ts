@@ -11,7 +11,7 @@ import { type ServerFacts, serverFacts } from '../ledger/postgres/server-facts.t
 import { Report } from '../ledger/report.ts'
 import { type Finding, ledgerFinding, unopenedFinding } from './doctor-finding.ts'
 import type { CliEnvironment } from './environment.ts'
-import { plansLost } from './plans-lost.ts'
+import { unknownPlans } from './unknown-plans.ts'
 import { STATEMENT_MS } from './read-report.ts'
 
 /** Times of receipts are those of the nodes' clocks. */
@@ -32,7 +32,7 @@ export function postgresFindings(config: Config, place: PostgresPlace, { startWi
       nodes(facts),
       ...differing(report),
       connections(roomFor(db, place.connections)),
-      ...plansLost(report.accounts.plans(), config),
+      ...unknownPlans(report.accounts.plans(), config),
     ]
   } catch (error) {
     return [{ check: 'ledger', status: 'problem', detail: readProblem(error, place).message }]

@@ -19,7 +19,7 @@ import { type Finding, ledgerFinding, unopenedFinding } from './doctor-finding.t
 import { postgresFindings } from './doctor-postgres.ts'
 import { upstreamFindings } from './doctor-upstreams.ts'
 import { type CliEnvironment, EXIT, type ExitCode } from './environment.ts'
-import { plansLost } from './plans-lost.ts'
+import { unknownPlans } from './unknown-plans.ts'
 import { setUpOf, weaknessesOf } from './set-up.ts'
 import { tableText } from './text.ts'
 
@@ -158,7 +158,7 @@ function ledger(config: Config, now: number): readonly Finding[] {
       mode & OTHERS
         ? { check: 'ledger mode', status: 'warning', detail: `${config.ledger.path} is open to others: chmod 600` }
         : { check: 'ledger mode', status: 'ok', detail: 'only its owner may read it' },
-      ...plansLost(report.accounts.plans(), config),
+      ...unknownPlans(report.accounts.plans(), config),
       ...(report.accounts.lastSyncedAt() > now
         ? [{ check: 'ledger time', status: 'problem', detail: 'its newest row is later than the clock' } as const]
         : []),

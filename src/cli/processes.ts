@@ -6,7 +6,7 @@
 import type { Log } from '../observe/log.ts'
 import { BegunProcess } from './begun-process.ts'
 import { EXIT } from './environment.ts'
-import type { Order } from './orders.ts'
+import type { ProcessCommand } from './process-commands.ts'
 
 export type ProcessesOptions = Readonly<{
   count: number
@@ -72,7 +72,7 @@ export class Processes {
     this.#tell('reload')
   }
 
-  #tell(order: Order): void {
+  #tell(order: ProcessCommand): void {
     for (const child of this.#running.values()) child.tell(order)
   }
 

@@ -4,7 +4,7 @@ import { Command, CommanderError, Option } from 'commander'
 import { wholeNumber } from './arguments.ts'
 import { configOption, type Run, runWith } from './command-context.ts'
 import { type CliEnvironment, EXIT } from './environment.ts'
-import { type Part, readPart } from './part.ts'
+import { type ProcessSlot, readSlot } from './process-slot.ts'
 import { printable } from './printable.ts'
 import { versionText } from './version.ts'
 
@@ -98,8 +98,8 @@ function addServe(program: Command, environment: CliEnvironment, setExitCode: Se
     .option('--port <N>', 'instead of the configured one; 0 picks a free one', wholeNumber(0, 65_535))
     .option('--host <HOST>', 'instead of the configured one')
     .option('--processes <N>', 'that many processes on one port, each a node; needs a ledger on Postgres', wholeNumber(1, 256), 1)
-    .addOption(new Option('--part <I/N>', 'which of several processes this is').argParser(readPart).hideHelp())
-  command.action(async ({ port, host, processes, part }: { port?: number; host?: string; processes: number; part?: Part }) => {
+    .addOption(new Option('--part <I/N>', 'which of several processes this is').argParser(readSlot).hideHelp())
+  command.action(async ({ port, host, processes, part }: { port?: number; host?: string; processes: number; part?: ProcessSlot }) => {
     const { serve } = await import('./serve.ts')
     setExitCode(await serve({ config: configOption(command), port, host, processes, part }, environment))
   })

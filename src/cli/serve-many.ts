@@ -4,7 +4,7 @@ import { makeLog } from '../observe/log.ts'
 import { logToStderr } from '../observe/stderr.ts'
 import { guardAgainstBugs } from './bug-guard.ts'
 import type { CliEnvironment } from './environment.ts'
-import { textOfPart } from './part.ts'
+import { textOfSlot } from './process-slot.ts'
 import { Processes } from './processes.ts'
 import { ownCommand } from './reexecute.ts'
 import { listeningLine } from './steps.ts'
@@ -30,7 +30,7 @@ export async function serveMany({ count, config, port, host, drainMs }: Many, { 
       ownCommand([
         ...given('--config', config),
         'serve',
-        ...['--part', textOfPart({ index, count })],
+        ...['--part', textOfSlot({ index, count })],
         ...given('--host', host),
         ...given('--port', shared?.toString()),
       ]),

@@ -10,8 +10,8 @@ import { logToStderr } from '../observe/stderr.ts'
 import { guardAgainstBugs } from './bug-guard.ts'
 import { tell } from './command-context.ts'
 import { type CliEnvironment, clockProblem, EXIT, wrongUse } from './environment.ts'
-import { obeyParent } from './orders.ts'
-import { configOfPart, type Part, partsProblem } from './part.ts'
+import { obeyParent } from './process-commands.ts'
+import { configOfSlot, type ProcessSlot, slotsProblem } from './process-slot.ts'
 import { ignoredProxies } from './proxies.ts'
 import { reexecute } from './reexecute.ts'
 import { serveMany } from './serve-many.ts'
@@ -25,7 +25,7 @@ export type ServeOptions = Readonly<{
   /** How many processes; this one is then their parent. */
   processes: number
   /** Which of several this one is; undefined: it is alone. */
-  part: Part | undefined
+  part: ProcessSlot | undefined
 }>
 
 /** Resolves with the exit code when the gateway has drained. */
@@ -34,7 +34,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
   const { startThread, startWire, startBodyThread, startAnswersThread, stdout, stderr } = environment
   const load = (): Config | ConfigProblems => {
     const loaded = loadConfig({ file: options.config, folder: environment.folder, env: environment.env })
-    return 'problems' in loaded || part === undefined ? loaded : configOfPart(loaded, part)
+    return 'problems' in loaded || part === undefined ? loaded : configOfSlot(loaded, part)
   }
   const wrongClock = clockProblem(environment.now())
   if (wrongClock !== undefined) return tell(environment, wrongClock)
@@ -44,7 +44,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
     stderr(explain(config))
     return EXIT.usage
   }
-  const tooMany = partsProblem(config, count)
+  const tooMany = slotsProblem(config, count)
   if (tooMany !== undefined) return tell(environment, wrongUse(tooMany))
   if (count > 1) return await serveMany({ ...options, count, drainMs: () => drainOf(load(), config) }, environment)
   if (config.upstreams.some(({ transport }) => transport === 'fetch')) reexecute(environment.env)

@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import { StatementCheck, type StatementFinding } from '../ledger/chain/check-statement.ts'
 import { printer, tell, withJson } from './command-context.ts'
 import { type CliEnvironment, EXIT, type ExitCode, type Stop, wrongUse } from './environment.ts'
-import { linesIn } from './lines-in.ts'
+import { readLines } from './read-lines.ts'
 import { tableText } from './text.ts'
 
 export function addVerifyStatement(program: Command, environment: CliEnvironment, setExitCode: (code: ExitCode) => void): void {
@@ -32,7 +32,7 @@ export function addVerifyStatement(program: Command, environment: CliEnvironment
 export function checkFile(file: string, key: string | undefined): StatementCheck | Stop {
   const check = new StatementCheck()
   try {
-    for (const line of linesIn(file)) check.take(line)
+    for (const line of readLines(file)) check.take(line)
   } catch (error) {
     if (error instanceof Error && 'syscall' in error) return wrongUse(error.message)
     throw error

@@ -6,7 +6,7 @@ import type { Difference } from '../ledger/chain/difference.ts'
 import { statementKeyAt } from '../ledger/chain/statement-key.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
-import { linesIn } from './lines-in.ts'
+import { readLines } from './read-lines.ts'
 import { readReport } from './read-report.ts'
 import { tableText } from './text.ts'
 import { checkFile } from './verify-statement.ts'
@@ -24,7 +24,7 @@ function verifyLedger(context: CommandContext, against: string | undefined): Exi
   if (unsound !== undefined) return unsound
   const differences = readReport(context, (report) => [
     ...report.verify(),
-    ...(file === undefined ? [] : report.against(() => linesIn(file))),
+    ...(file === undefined ? [] : report.against(() => readLines(file))),
   ])
   if (isStop(differences)) return differences
   const isClean = differences.length === 0

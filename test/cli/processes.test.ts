@@ -6,14 +6,14 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { configOfPart, partsProblem, readPart, textOfPart } from '../../src/cli/part.ts'
+import { configOfSlot, slotsProblem, readSlot, textOfSlot } from '../../src/cli/process-slot.ts'
 import { Processes } from '../../src/cli/processes.ts'
 import type { Config } from '../../src/config/config.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { until } from '../support/until.ts'
 import { Workplace } from './run.ts'
 
-const PROGRAM = join(import.meta.dir, '../support/part-process.ts')
+const PROGRAM = join(import.meta.dir, '../support/slot-process.ts')
 const DELAYS = { firstMs: 20, maxMs: 80, steadyMs: 60_000 }
 
 let place: Workplace
@@ -179,15 +179,15 @@ test('each process is a node with an operator’s port of its own, and what does
   const toml = '[operator]\nport = 9090\n[ledger]\nurl_env = "LEDGER_URL"\nnode = "web"\n'
   place.write('tollgate.toml', toml)
   const config = loadConfig({ file: undefined, folder: place.folder, env: { LEDGER_URL: 'postgres://me@db/toll' } }) as Config
-  const parts = [1, 2].map((index) => configOfPart(config, readPart(textOfPart({ index, count: 2 }))))
+  const parts = [1, 2].map((index) => configOfSlot(config, readSlot(textOfSlot({ index, count: 2 }))))
   expect(parts.map(({ operator, ledger }) => [operator.port, 'node' in ledger && ledger.node])).toEqual([
     [9090, 'web/1'],
     [9091, 'web/2'],
   ])
-  expect(configOfPart({ ...config, operator: { ...config.operator, port: 0 } }, { index: 2, count: 2 }).operator.port).toBe(0)
-  expect(partsProblem(config, 4)).toBeUndefined()
-  expect(partsProblem({ ...config, operator: { ...config.operator, port: 65_534 } }, 2)).toBeUndefined()
-  expect(partsProblem({ ...config, operator: { ...config.operator, port: 65_534 } }, 3)).toContain('operator.port (65534)')
+  expect(configOfSlot({ ...config, operator: { ...config.operator, port: 0 } }, { index: 2, count: 2 }).operator.port).toBe(0)
+  expect(slotsProblem(config, 4)).toBeUndefined()
+  expect(slotsProblem({ ...config, operator: { ...config.operator, port: 65_534 } }, 2)).toBeUndefined()
+  expect(slotsProblem({ ...config, operator: { ...config.operator, port: 65_534 } }, 3)).toContain('operator.port (65534)')
   place.write('tollgate.toml', '')
   expect(await place.run('serve', '--processes', '2')).toEqual({
     code: 2,

@@ -6,7 +6,7 @@ const BLOCK_BYTES = 1 << 18
 const BREAK = 10
 
 /** Throws what the file system says. */
-export function* linesIn(path: string): Generator<Uint8Array> {
+export function* readLines(path: string): Generator<Uint8Array> {
   const file = openSync(path, 'r')
   try {
     const block = Buffer.alloc(BLOCK_BYTES)

@@ -4,18 +4,18 @@ import { InvalidArgumentError } from 'commander'
 import type { Config } from '../config/config.ts'
 
 /** `index` counts from 1. */
-export type Part = Readonly<{ index: number; count: number }>
+export type ProcessSlot = Readonly<{ index: number; count: number }>
 
-export const textOfPart = ({ index, count }: Part): string => `${index}/${count}`
+export const textOfSlot = ({ index, count }: ProcessSlot): string => `${index}/${count}`
 
-export function readPart(text: string): Part {
+export function readSlot(text: string): ProcessSlot {
   const [, index, count] = /^(\d{1,3})\/(\d{1,3})$/.exec(text) ?? []
   if (index === undefined || count === undefined) throw new InvalidArgumentError('expected a number, "/" and how many there are.')
   return { index: Number(index), count: Number(count) }
 }
 
 /** A node of its own, with an operator's port of its own: the configured one is the first's, the others follow it. */
-export function configOfPart(config: Config, { index }: Part): Config {
+export function configOfSlot(config: Config, { index }: ProcessSlot): Config {
   const { ledger, operator } = config
   const port = operator.port === 0 ? 0 : operator.port + index - 1
   return {
@@ -26,7 +26,7 @@ export function configOfPart(config: Config, { index }: Part): Config {
 }
 
 /** Why so many cannot run on this configuration; undefined: they can. */
-export function partsProblem({ ledger, operator }: Config, count: number): string | undefined {
+export function slotsProblem({ ledger, operator }: Config, count: number): string | undefined {
   if (count === 1) return undefined
   if (ledger.kind === 'sqlite')
     return `${count} processes need a ledger on Postgres, which [ledger] url_env names: a ledger in a file is written by one process`

@@ -1,7 +1,7 @@
 /** A process as `serve --processes` begins it, with no gateway in it: listens on a shared port, notes each order, and does what is asked over HTTP. Arguments: its number, a port, a file for notes. */
 
 import { appendFileSync, existsSync, rmSync } from 'node:fs'
-import { obeyParent } from '../../src/cli/orders.ts'
+import { obeyParent } from '../../src/cli/process-commands.ts'
 import { listeningLine, tellStep } from '../../src/cli/steps.ts'
 
 const [index = '', port = '0', notes = ''] = process.argv.slice(2)

@@ -6,15 +6,15 @@
 
 import { createInterface } from 'node:readline'
 
-export type Order = 'drain' | 'hurry' | 'reload'
-export type Obey = Readonly<Record<Order, () => void>>
+export type ProcessCommand = 'drain' | 'hurry' | 'reload'
+export type CommandEffects = Readonly<Record<ProcessCommand, () => void>>
 
 /** Gives what ends the reading, which would keep the process. */
-export function obeyParent(obey: Obey): () => void {
+export function obeyParent(obey: CommandEffects): () => void {
   const lines = createInterface({ input: process.stdin })
-  const isOrder = (word: string): word is Order => Object.hasOwn(obey, word)
+  const isCommand = (word: string): word is ProcessCommand => Object.hasOwn(obey, word)
   lines.on('line', (word) => {
-    if (isOrder(word)) obey[word]()
+    if (isCommand(word)) obey[word]()
   })
   lines.on('close', obey.drain)
   return () => {

@@ -3,7 +3,7 @@
 import type { Config } from '../config/config.ts'
 import type { Finding } from './doctor-finding.ts'
 
-export const plansLost = (plans: readonly string[], { catalog }: Config): readonly Finding[] =>
+export const unknownPlans = (plans: readonly string[], { catalog }: Config): readonly Finding[] =>
   plans
     .filter((plan) => !catalog.plans.has(plan))
     .map((plan) => ({ check: 'plans', status: 'warning', detail: `keys have the plan "${plan}", which allows them nothing` }) as const)
