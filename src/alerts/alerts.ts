@@ -4,8 +4,8 @@ import { testEventOf } from '../core/alert-event.ts'
 import { DAY_MS } from '../core/utc.ts'
 import type { PeopleStore } from '../people/people-sql.ts'
 import { AlertStore, type Receivers } from './alert-store.ts'
-import { DeliveryWorker, type DeliveryWorkerParts } from './delivery-worker.ts'
 import { DeliveryStore } from './delivery-store.ts'
+import { DeliveryWorker, type DeliveryWorkerParts } from './delivery-worker.ts'
 import { Watch, type WatchParts } from './watch.ts'
 
 export type AlertsOptions = Readonly<{ sql: PeopleStore; metrics: DeliveryWorkerParts['metrics'] & WatchParts['metrics'] }> &

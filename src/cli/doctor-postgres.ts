@@ -11,8 +11,8 @@ import { type ServerFacts, serverFacts } from '../ledger/postgres/server-facts.t
 import { Report } from '../ledger/report.ts'
 import { type Finding, ledgerFinding, unopenedFinding } from './doctor-finding.ts'
 import type { CliEnvironment } from './environment.ts'
-import { unknownPlans } from './unknown-plans.ts'
 import { STATEMENT_MS } from './read-report.ts'
+import { unknownPlans } from './unknown-plans.ts'
 
 /** Times of receipts are those of the nodes' clocks. */
 const CLOCK_WARNING_MS = 1_000

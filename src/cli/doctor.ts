@@ -19,9 +19,9 @@ import { type Finding, ledgerFinding, unopenedFinding } from './doctor-finding.t
 import { postgresFindings } from './doctor-postgres.ts'
 import { upstreamFindings } from './doctor-upstreams.ts'
 import { type CliEnvironment, EXIT, type ExitCode } from './environment.ts'
-import { unknownPlans } from './unknown-plans.ts'
 import { setUpOf, weaknessesOf } from './set-up.ts'
 import { tableText } from './text.ts'
+import { unknownPlans } from './unknown-plans.ts'
 
 const BUN_VERSION_MIN = '>=1.4.5'
 const MIB = 1024 * 1024

@@ -8,10 +8,10 @@ import { isoOrNull } from '../core/utc.ts'
 import type { Operation } from '../ledger/operation.ts'
 import { ownActor } from '../operator/peer.ts'
 import { type Invitation, Links } from '../people/links.ts'
+import { emailOf, type ListedPerson, Memberships, type Role } from '../people/memberships.ts'
 import { openPeople, peoplePlaceOf } from '../people/open-people.ts'
 import { type Listener, originsOf } from '../people/origins.ts'
 import { PeopleAway, type PeopleStore } from '../people/people-sql.ts'
-import { emailOf, type ListedPerson, type Role, Memberships } from '../people/memberships.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, noLedger, type Stop, wrongUse } from './environment.ts'
 import { operate, type Why, withReason } from './operate.ts'
@@ -53,7 +53,7 @@ async function invitePerson(context: CommandContext, email: string, { role, ...o
   const membership = accountId === null ? null : { accountId, role: role ?? 'owner' }
   const noted = await note(context, { email, accountId, access: membership?.role ?? 'operator' }, options)
   if (isStop(noted)) return noted
-  return withPeople(context, async (_roster, links) => {
+  return withPeople(context, async (_memberships, links) => {
     const link = `${base}/${accountId === null ? 'console' : 'cabinet'}/invite/${await links.invite(email, membership, ownActor())}`
     const found = (await links.invitations()).find((one) => one.email === email)
     const document = {
@@ -114,7 +114,7 @@ async function resetPassword(context: CommandContext, email: string, { operator,
   const operation = { kind: 'giveLink', email, link: 'password', listener, now: context.environment.now() } as const
   const noted = await operate(context, operation, { ...why, create: false })
   if (isStop(noted)) return noted
-  return withPeople(context, async (_roster, links) => {
+  return withPeople(context, async (_memberships, links) => {
     const link = `${base}/${listener}/reset/${await links.reset(person.id)}`
     context.say({ email, link }, () => `${link}\n\nIt works once, within the hour. Send it to ${email}.`)
     return EXIT.ok

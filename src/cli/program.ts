@@ -4,8 +4,8 @@ import { Command, CommanderError, Option } from 'commander'
 import { wholeNumber } from './arguments.ts'
 import { configOption, type Run, runWith } from './command-context.ts'
 import { type CliEnvironment, EXIT } from './environment.ts'
-import { type ProcessSlot, readSlot } from './process-slot.ts'
 import { printable } from './printable.ts'
+import { type ProcessSlot, readSlot } from './process-slot.ts'
 import { versionText } from './version.ts'
 
 /** `argv` is without the program's own name. Resolves to the exit code; rejects on bugs only. */
@@ -98,9 +98,10 @@ function addServe(program: Command, environment: CliEnvironment, setExitCode: Se
     .option('--port <N>', 'instead of the configured one; 0 picks a free one', wholeNumber(0, 65_535))
     .option('--host <HOST>', 'instead of the configured one')
     .option('--processes <N>', 'that many processes on one port, each a node; needs a ledger on Postgres', wholeNumber(1, 256), 1)
+    // Not renamed: the parent of an older version starts this program by it.
     .addOption(new Option('--part <I/N>', 'which of several processes this is').argParser(readSlot).hideHelp())
-  command.action(async ({ port, host, processes, part }: { port?: number; host?: string; processes: number; part?: ProcessSlot }) => {
+  command.action(async ({ port, host, processes, part: slot }: { port?: number; host?: string; processes: number; part?: ProcessSlot }) => {
     const { serve } = await import('./serve.ts')
-    setExitCode(await serve({ config: configOption(command), port, host, processes, part }, environment))
+    setExitCode(await serve({ config: configOption(command), port, host, processes, slot }, environment))
   })
 }

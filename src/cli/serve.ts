@@ -25,20 +25,20 @@ export type ServeOptions = Readonly<{
   /** How many processes; this one is then their parent. */
   processes: number
   /** Which of several this one is; undefined: it is alone. */
-  part: ProcessSlot | undefined
+  slot: ProcessSlot | undefined
 }>
 
 /** Resolves with the exit code when the gateway has drained. */
 export async function serve(options: ServeOptions, environment: CliEnvironment): Promise<number> {
-  const { part, processes: count } = options
+  const { slot, processes: count } = options
   const { startThread, startWire, startBodyThread, startAnswersThread, stdout, stderr } = environment
   const load = (): Config | ConfigProblems => {
     const loaded = loadConfig({ file: options.config, folder: environment.folder, env: environment.env })
-    return 'problems' in loaded || part === undefined ? loaded : configOfSlot(loaded, part)
+    return 'problems' in loaded || slot === undefined ? loaded : configOfSlot(loaded, slot)
   }
   const wrongClock = clockProblem(environment.now())
   if (wrongClock !== undefined) return tell(environment, wrongClock)
-  if (part !== undefined) tellStep('configuration')
+  if (slot !== undefined) tellStep('configuration')
   const config = load()
   if ('problems' in config) {
     stderr(explain(config))
@@ -64,7 +64,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
     port: options.port,
     ...(config.ledger.kind === 'postgres' ? { version: versionText() } : {}),
     log: logToStderr(),
-    ...(part === undefined ? {} : { siblings: part.count - 1, onStep: tellStep, memoryBytes: processMemoryBytes() / part.count }),
+    ...(slot === undefined ? {} : { siblings: slot.count - 1, onStep: tellStep, memoryBytes: processMemoryBytes() / slot.count }),
   })
   early.drop()
   if ('problem' in gateway) {
@@ -73,7 +73,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
   }
   guardAgainstBugs(gateway.world.log)
   reloadOnSignal(gateway, load)
-  const stopped = part === undefined ? untilStopped(gateway) : untilParentStops(gateway, load)
+  const stopped = slot === undefined ? untilStopped(gateway) : untilParentStops(gateway, load)
   gateway.world.log.notice('listening', { url: gateway.url, operator_url: gateway.operatorUrl })
   if (config.upstreams.length === 0) gateway.world.log.notice('no upstream is configured, the embedded simulator answers')
   // The last step of a start: who reads this line may send a signal at once.

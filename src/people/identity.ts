@@ -1,6 +1,6 @@
 /**
  * better-auth as one listener's sign-in routes: passwords, their reset by mail, passkeys. It is two megabytes, so this file is imported when somebody first signs in.
- * What it may be asked stands in `auth-routes.ts`. Rules: pages.md "Ways in", "Sessions".
+ * What it may be asked stands in `auth-routes.ts`. Rules: pages.md "Sign-in routes", "Sessions".
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks'

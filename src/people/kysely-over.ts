@@ -1,6 +1,6 @@
 /**
  * The people's store as better-auth asks it: by Kysely (https://kysely.dev/docs/dialects), whose standard SQL both stores take. Times are texts and flags numbers
- * on both, as better-auth writes them on SQLite. It gets no transactions: what it needs done once it does in one statement. Rules: pages.md "Ways in".
+ * on both, as better-auth writes them on SQLite. It gets no transactions: what it needs done once it does in one statement. Rules: pages.md "Sign-in routes".
  */
 
 import {

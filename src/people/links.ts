@@ -3,9 +3,9 @@
  * transaction in which it has its effect. Rules: pages.md "Links".
  */
 
+import type { Membership, Memberships, Role } from './memberships.ts'
 import type { Listener } from './origins.ts'
 import type { PeopleSql } from './people-sql.ts'
-import type { Membership, Role, Memberships } from './memberships.ts'
 import type { Person } from './sessions.ts'
 import { newRowId, newToken, tokenHash } from './token.ts'
 

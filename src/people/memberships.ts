@@ -89,7 +89,7 @@ export class Memberships {
     return this.#sql.get<Membership>(`${MEMBERSHIP} AND account_id = $account`, { person: personId, account: accountId })
   }
 
-  memberships(personId: string): Promise<readonly Membership[]> {
+  ofPerson(personId: string): Promise<readonly Membership[]> {
     return this.#sql.all<Membership>(`${MEMBERSHIP} ORDER BY created_at, account_id`, { person: personId })
   }
 
@@ -156,7 +156,8 @@ export class Memberships {
     const subjects: readonly Subject[] = accountId === null ? [`email ${email}`] : [`account ${accountId}`, `email ${email}`]
     return this.#sql.transaction(subjects, async (sql) => {
       const memberships = this.in(sql)
-      if (typeof what === 'object' && what.keepsOwner && isLastOwner(await memberships.membersOf(what.accountId), email)) return 'last owner'
+      if (typeof what === 'object' && what.keepsOwner && isLastOwner(await memberships.membersOf(what.accountId), email))
+        return 'last owner'
       const isUninvited = (await sql.run(what === 'all' ? UNINVITE : `${UNINVITE} ${FROM}`, { email, account: accountId })) > 0
       const person = await memberships.byEmail(email)
       return (person !== undefined && (await take(sql, person.id, what))) || isUninvited ? 'removed' : 'none'

@@ -5,16 +5,16 @@
 
 import { SignInDelays } from '../core/sign-in-delay.ts'
 import { ChallengeTurns } from './challenge-turns.ts'
-import type { Identity } from './identity.ts'
 import { type Email, resetMail } from './email-templates.ts'
+import type { Identity } from './identity.ts'
 import { Links } from './links.ts'
 import type { Mailer } from './mail.ts'
 import { MailTurns } from './mail-turns.ts'
+import { Memberships, type WantedAccount } from './memberships.ts'
 import { openPeople, type PeoplePlace } from './open-people.ts'
 import type { Listener, Origins } from './origins.ts'
 import { PasswordTurns } from './password-turns.ts'
 import type { PeopleStore } from './people-sql.ts'
-import { Memberships, type WantedAccount } from './memberships.ts'
 import { type Person, Sessions, type SignedIn } from './sessions.ts'
 import { WritePace } from './write-pace.ts'
 
@@ -134,8 +134,8 @@ export class People {
     return this.sendsMail && this.#mailTurns.take(email, kind, this.monotonicMs())
   }
 
-  send(email: string, email: Email): void {
-    this.#options.mailer?.send({ to: email, ...email }).then(
+  send(to: string, email: Email): void {
+    this.#options.mailer?.send({ to, ...email }).then(
       (problem) => {
         if (problem !== null) this.#options.onMailFault(problem)
       },

@@ -120,11 +120,11 @@ export class SharedKeyLimits {
 
   #release(share: Share): void {
     share.running--
-    this.#release(share)
+    this.#returnIdle(share)
   }
 
-  /** Where few may run at once, a place that is free goes back at once: another node may need it. */
-  #release(share: Share): void {
+  /** Where few requests may run at once, a free place returns to the nodes at once: another one may need it. */
+  #returnIdle(share: Share): void {
     const idle = share.places - share.running - share.waiting
     if (idle <= 2 * this.#idleMax() || share.asking !== undefined || this.#options.now() < this.#aloneUntilMs) return
     this.#ask(share).catch(() => undefined)
@@ -141,7 +141,7 @@ export class SharedKeyLimits {
   #ask(share: Share): Promise<void> {
     share.asking ??= this.#take(share).finally(() => {
       share.asking = undefined
-      this.#release(share)
+      this.#returnIdle(share)
     })
     return share.asking
   }

@@ -5,8 +5,8 @@
 
 import { isToldWhole } from '../core/native/observation.ts'
 import type { Refusal } from '../core/refusal.ts'
-import type { Written } from '../core/transcoder.ts'
 import { NO_TICK, type Timed } from '../core/timer-wheel.ts'
+import type { Written } from '../core/transcoder.ts'
 import { describeBug } from '../observe/bug.ts'
 import type { Fault, Reply } from '../upstream/upstream.ts'
 import { clientBody } from './client-body.ts'

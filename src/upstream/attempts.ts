@@ -3,7 +3,7 @@
 import type { Trouble } from './breaker.ts'
 import type { Affinity, Conversations } from './conversations.ts'
 import { FirstEventLimit } from './first-event-limit.ts'
-import type { Member, Endpoint } from './member.ts'
+import type { Endpoint, Member } from './member.ts'
 import { forModel } from './native-request.ts'
 import type { PoolOptions } from './pool-options.ts'
 import type { CallOptions, PoolRequest } from './pool-request.ts'

@@ -3,7 +3,7 @@
 import { type Cached, inOrder } from './choice.ts'
 import type { Conversations } from './conversations.ts'
 import { busyFault, connectionFault } from './fault.ts'
-import type { UpstreamModel, Member, Endpoint } from './member.ts'
+import type { Endpoint, Member, UpstreamModel } from './member.ts'
 import type { PoolOptions } from './pool-options.ts'
 import type { PoolRequest } from './pool-request.ts'
 import type { Fault, Stop } from './upstream.ts'
@@ -24,7 +24,12 @@ export class Entrance {
   }
 
   /** The best upstream that is left, with a slot on it; a fault where there is none. At once where nothing has to be waited for. */
-  enter(request: PoolRequest, all: readonly Endpoint[], tried: readonly Member[], stop: Stop): Endpoint | Fault | Promise<Endpoint | Fault> {
+  enter(
+    request: PoolRequest,
+    all: readonly Endpoint[],
+    tried: readonly Member[],
+    stop: Stop,
+  ): Endpoint | Fault | Promise<Endpoint | Fault> {
     if (all.length === 0) return connectionFault(request.model.upstreams[0]?.name ?? 'none', 'not configured')
     const now = this.#options.monotonicMs()
     const { accountId } = request
@@ -75,7 +80,8 @@ export class Entrance {
   }
 
   #open(accountId: string, all: readonly Endpoint[], tried: readonly Member[], now: number): readonly Endpoint[] {
-    const isOpen = (endpoint: Endpoint): boolean => !tried.includes(endpoint.member) && this.#outUntil(accountId, endpoint, all, now) === undefined
+    const isOpen = (endpoint: Endpoint): boolean =>
+      !tried.includes(endpoint.member) && this.#outUntil(accountId, endpoint, all, now) === undefined
     return all.every(isOpen) ? all : all.filter(isOpen)
   }
 

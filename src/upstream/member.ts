@@ -33,7 +33,13 @@ export type UpstreamReport = Readonly<{
 /**
  * `probeInMs`: until a call may go there again; null where it may. `firstEventMs`: of late; 0 where nobody knows. `share`: of its weight, less than 1 while it is slow.
  */
-export type UpstreamModelReport = Readonly<{ model: string; breaker: BreakerState; probeInMs: number | null; firstEventMs: number; share: number }>
+export type UpstreamModelReport = Readonly<{
+  model: string
+  breaker: BreakerState
+  probeInMs: number | null
+  firstEventMs: number
+  share: number
+}>
 
 /** How one upstream does for one model. */
 export type UpstreamModel = Readonly<{ id: string; breaker: Breaker; busy: BusyAccounts; pace: Pace }> & {

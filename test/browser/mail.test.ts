@@ -1,6 +1,6 @@
 /**
  * By mail alone, in a real browser and through a real gateway: an account is made by the link in a mail, and its owner comes in again by another.
- * Rules: pages.md "Ways in", "Signing up", "Links".
+ * Rules: pages.md "Sign-in routes", "Signing up", "Links".
  */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'

@@ -1,4 +1,4 @@
-/** A passkey that was made on the page signs in again, without a password. Rules: pages.md "Ways in". */
+/** A passkey that was made on the page signs in again, without a password. Rules: pages.md "Sign-in routes". */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Browser, Page } from 'playwright-core'

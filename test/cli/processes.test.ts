@@ -6,7 +6,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { configOfSlot, slotsProblem, readSlot, textOfSlot } from '../../src/cli/process-slot.ts'
+import { configOfSlot, readSlot, slotsProblem, textOfSlot } from '../../src/cli/process-slot.ts'
 import { Processes } from '../../src/cli/processes.ts'
 import type { Config } from '../../src/config/config.ts'
 import { loadConfig } from '../../src/config/load.ts'

@@ -73,7 +73,7 @@ test('whoever has a way in must use it: an invitation sets nobody’s password a
   expect((await world.browser().signIn('ann@example.com', 'the password of eve')).status).toBe(401)
   expect((await ann.get(`/api/invitations/${token}`)).body['needs']).toBe('nothing')
   expect((await ann.post('/auth/invite', { token })).status).toBe(200)
-  expect(await world.people.memberships.memberships((await world.people.known('ann@example.com')).id)).toEqual([NORTH, SOUTH])
+  expect(await world.people.memberships.ofPerson((await world.people.known('ann@example.com')).id)).toEqual([NORTH, SOUTH])
   expect((await world.browser().signIn('ann@example.com')).status).toBe(200)
 })
 

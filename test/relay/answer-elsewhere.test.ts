@@ -3,8 +3,8 @@
 import { expect, test } from 'bun:test'
 import { Refusal } from '../../src/core/refusal.ts'
 import { awaitElsewhere } from '../../src/relay/answer-elsewhere.ts'
-import { IdempotentResponses } from '../../src/relay/idempotent-responses.ts'
 import type { StoreFound } from '../../src/relay/answer-store.ts'
+import { IdempotentResponses } from '../../src/relay/idempotent-responses.ts'
 import type { Shown } from '../../src/relay/running-answer.ts'
 import { makeTestWorld } from '../support/world.ts'
 

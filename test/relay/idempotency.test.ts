@@ -5,8 +5,8 @@ import { randomBytes } from 'node:crypto'
 import { makeSecret } from '../../src/core/key.ts'
 import { Refusal } from '../../src/core/refusal.ts'
 import type { IdempotentUse } from '../../src/ledger/ledger.ts'
-import { IdempotentResponses } from '../../src/relay/idempotent-responses.ts'
 import { type Claim, claimAnswer } from '../../src/relay/idempotency.ts'
+import { IdempotentResponses } from '../../src/relay/idempotent-responses.ts'
 import { RunningAnswer } from '../../src/relay/running-answer.ts'
 
 const SECRET = makeSecret(() => randomBytes(64))

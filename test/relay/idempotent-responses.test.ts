@@ -4,7 +4,11 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type IdempotencyKey, IdempotentResponses } from '../../src/relay/idempotent-responses.ts'
 
-const keyOf = (header: string, accountId = 'acc_1', keyId = `key_${accountId}`): IdempotencyKey => ({ keyId, accountId, headerHash: header })
+const keyOf = (header: string, accountId = 'acc_1', keyId = `key_${accountId}`): IdempotencyKey => ({
+  keyId,
+  accountId,
+  headerHash: header,
+})
 const head = (requestId: string) => ({ status: 200, contentType: 'text/event-stream', requestId })
 const KIB = 1_024
 const BODY = { bodyHash: 'body', requestId: 'req_1' }

@@ -2,8 +2,8 @@
 
 import { expect, test } from 'bun:test'
 import { Refusal } from '../../src/core/refusal.ts'
-import { type IdempotencyKey, IdempotentResponses } from '../../src/relay/idempotent-responses.ts'
 import { ClientBody } from '../../src/relay/client-body.ts'
+import { type IdempotencyKey, IdempotentResponses } from '../../src/relay/idempotent-responses.ts'
 import { JoinedStream } from '../../src/relay/joined-stream.ts'
 import type { JoinedPlace, RunningAnswer } from '../../src/relay/running-answer.ts'
 import { makeTestWorld } from '../support/world.ts'

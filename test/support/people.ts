@@ -5,16 +5,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type AnyElysia, Elysia } from 'elysia'
 import type { Mail } from '../../src/people/mail.ts'
+import type { WantedAccount } from '../../src/people/memberships.ts'
 import { type Listener, originsOf } from '../../src/people/origins.ts'
 import { People, type PeopleSettings } from '../../src/people/people.ts'
-import type { WantedAccount } from '../../src/people/memberships.ts'
 import { callerMacro, originGuard } from '../../src/web/api/caller.ts'
 import { apiErrors } from '../../src/web/api/errors.ts'
 import { firstPassword } from '../../src/web/api/first-password.ts'
 import { invited } from '../../src/web/api/invited.ts'
 import { meRoutes } from '../../src/web/api/me.ts'
+import { signInRoutes } from '../../src/web/api/sign-in-routes.ts'
 import { signUp } from '../../src/web/api/sign-up.ts'
-import { waysIn } from '../../src/web/api/sign-in-routes.ts'
 import { takePeoplePlace } from './people-place.ts'
 
 export const PEOPLE_START = Date.UTC(2026, 10, 21, 12)
@@ -102,7 +102,7 @@ export class PeopleWorld {
         .use(originGuard(people, listener))
         .use(meRoutes({ people, accountName }, listener))
         .use(entries)
-        .use(waysIn(people, listener))
+        .use(signInRoutes(people, listener))
         // As the page does, which has every GET that nobody else wants.
         .get(`/${listener}/*`, () => new Response('"the page"'))
         .use(

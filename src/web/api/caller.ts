@@ -4,9 +4,9 @@
  */
 
 import { Elysia, ElysiaCustomStatusResponse } from 'elysia'
+import type { Membership, Role } from '../../people/memberships.ts'
 import type { Listener } from '../../people/origins.ts'
 import type { People } from '../../people/people.ts'
-import type { Membership, Role } from '../../people/memberships.ts'
 import type { Person } from '../../people/sessions.ts'
 import { refuse } from './answers.ts'
 

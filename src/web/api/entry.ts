@@ -1,4 +1,4 @@
-/** What the sign-in routes share: what is typed there, and what is answered. Rules: pages.md "Ways in", "Links". */
+/** What the sign-in routes share: what is typed there, and what is answered. Rules: pages.md "Sign-in routes", "Links". */
 
 import { t } from 'elysia'
 import type { Listener } from '../../people/origins.ts'

@@ -1,6 +1,6 @@
 /**
  * A first password, for somebody who came in by link or passkey: better-auth changes only one that is there. Whoever finds a page that was left open gets none.
- * Rules: pages.md "Ways in".
+ * Rules: pages.md "Sign-in routes".
  */
 
 import { Elysia, t } from 'elysia'

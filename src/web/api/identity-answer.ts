@@ -1,12 +1,12 @@
 /**
  * What is passed on to better-auth, and how: only its ways that we name, under our own origin whatever Host says, slowed down where somebody fails, and answered
- * in our form of errors. Rules: pages.md "Ways in", "Failed sign-ins", "Origin".
+ * in our form of errors. Rules: pages.md "Sign-in routes", "Failed sign-ins", "Origin".
  */
 
+import { isAuthRoute } from '../../people/auth-routes.ts'
+import { emailOf } from '../../people/memberships.ts'
 import type { Listener } from '../../people/origins.ts'
 import type { People } from '../../people/people.ts'
-import { emailOf } from '../../people/memberships.ts'
-import { isAuthRoute } from '../../people/auth-routes.ts'
 import { missing, refuse, tooBusy, tooManyAttempts, wrongEmail } from './answers.ts'
 import { addressOf, callerOf } from './caller.ts'
 

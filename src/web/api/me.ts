@@ -1,9 +1,9 @@
 /** Who is signed in, what that person may see, which sign-in routes there are, and the person's sessions. Rules: pages.md "People", "Sessions", "Signing up". */
 
 import { Elysia } from 'elysia'
+import type { Membership } from '../../people/memberships.ts'
 import type { Listener } from '../../people/origins.ts'
 import type { People } from '../../people/people.ts'
-import type { Membership } from '../../people/memberships.ts'
 import { missing } from './answers.ts'
 import { callerMacro, callerOf } from './caller.ts'
 
@@ -16,7 +16,7 @@ export const meRoutes = <const L extends Listener>({ people, accountName }: MePa
     .get('/me', async ({ request, set }) => {
       set.headers['cache-control'] = 'no-store'
       const caller = await callerOf(people(), listener, request.headers)
-      const { memberships, origins } = { memberships: people().memberships, origins: people().origins(listener) }
+      const origins = people().origins(listener)
       const known = {
         ways: { password: true, passkey: origins.passkeyHost !== undefined, mail: people().sendsMail },
         sign_up: listener === 'cabinet' ? people().settings.signUp : ('closed' as const),
@@ -25,10 +25,10 @@ export const meRoutes = <const L extends Listener>({ people, accountName }: MePa
       const { person } = caller
       // A sign-up that a crash cut in two is finished by whoever looks next.
       const isComplete = await people().finishSignUp(person, caller.address)
-      const memberships = listener === 'cabinet' ? await memberships.memberships(person.id) : []
+      const memberships = listener === 'cabinet' ? await people().memberships.ofPerson(person.id) : []
       const described = async ({ accountId, role }: Membership) => ({ id: accountId, name: await accountName(accountId, person.id), role })
       return {
-        person: { ...person, has_password: await memberships.hasPassword(person.id) },
+        person: { ...person, has_password: await people().memberships.hasPassword(person.id) },
         accounts: await Promise.all(memberships.map(described)),
         is_complete: isComplete,
         ...known,

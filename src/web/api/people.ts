@@ -1,4 +1,4 @@
-/** What both apps have of the people: who asks, where from, and the sign-in routes. Rules: pages.md "People", "Ways in", "Origin". */
+/** What both apps have of the people: who asks, where from, and the sign-in routes. Rules: pages.md "People", "Sign-in routes", "Origin". */
 
 import { Elysia } from 'elysia'
 import { newId } from '../../ledger/operations/new-id.ts'
@@ -9,8 +9,8 @@ import { apiErrors } from './errors.ts'
 import { firstPassword } from './first-password.ts'
 import { invited } from './invited.ts'
 import { meRoutes } from './me.ts'
-import { signUp } from './sign-up.ts'
 import { signInRoutes } from './sign-in-routes.ts'
+import { signUp } from './sign-up.ts'
 
 /** Used before every other route: the guard of origins is the whole app's. */
 export const peopleRoutes = <const L extends Listener>({ world, people }: Site, listener: L) =>

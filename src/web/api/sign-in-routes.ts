@@ -1,13 +1,13 @@
 /**
  * The sign-in routes: better-auth's own under `/cabinet/auth` and `/console/auth`, and ours beside them – one-time links, asked for and followed.
- * Rules: pages.md "Ways in", "Links", "Failed sign-ins".
+ * Rules: pages.md "Sign-in routes", "Links", "Failed sign-ins".
  */
 
 import { Elysia, t } from 'elysia'
 import { signInMail } from '../../people/email-templates.ts'
+import { emailOf } from '../../people/memberships.ts'
 import type { Listener } from '../../people/origins.ts'
 import type { People } from '../../people/people.ts'
-import { emailOf } from '../../people/memberships.ts'
 import type { Person } from '../../people/sessions.ts'
 import { missing, tooManyAttempts, wrongEmail } from './answers.ts'
 import { addressOf } from './caller.ts'

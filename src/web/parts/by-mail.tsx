@@ -1,6 +1,6 @@
 /**
  * Ways in that begin with a mail: a link that signs in, one to a new password, one that makes an account. The answer is the same for every address.
- * `root`: `/cabinet` or `/console`. Rules: pages.md "Ways in", "Signing up".
+ * `root`: `/cabinet` or `/console`. Rules: pages.md "Sign-in routes", "Signing up".
  */
 
 import { useState } from 'preact/hooks'

@@ -1,4 +1,4 @@
-/** The sign-in routes, for cabinet and console alike. `root`: `/cabinet` or `/console`. Rules: pages.md "Ways in", "Failed sign-ins". */
+/** The sign-in routes, for cabinet and console alike. `root`: `/cabinet` or `/console`. Rules: pages.md "Sign-in routes", "Failed sign-ins". */
 
 import { useState } from 'preact/hooks'
 import { useAct } from './act.ts'

@@ -74,7 +74,9 @@ postgresSuite('two gateways', () => {
       const ends = await Promise.all(
         emails.map((email, index) => {
           const { memberships } = gateways[index % 2 === 0 ? 0 : 1]
-          return index < 2 ? memberships.remove(email, { accountId, keepsOwner: true }) : memberships.changeRole(email, { accountId, role: 'reader' })
+          return index < 2
+            ? memberships.remove(email, { accountId, keepsOwner: true })
+            : memberships.changeRole(email, { accountId, role: 'reader' })
         }),
       )
       expect(ends.filter((end) => end === 'last owner')).toHaveLength(1)

@@ -1,4 +1,4 @@
-/** Who came in by a link alone sets a first password, once, soon after signing in, and signs in with it. Rules: pages.md "Ways in". */
+/** Who came in by a link alone sets a first password, once, soon after signing in, and signs in with it. Rules: pages.md "Sign-in routes". */
 
 import { afterEach, expect, test } from 'bun:test'
 import type { Listener } from '../../../src/people/origins.ts'
