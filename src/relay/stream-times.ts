@@ -40,11 +40,23 @@ export class StreamTimes {
   restDueMs: number | undefined
   isOpen = false
   isClientFull = false
+  #hasWaitedTwice = false
 
   constructor(nowMs: number, totalMs: number, firstMs: number) {
     this.upstreamAtMs = this.clientAtMs = this.markedAtMs = nowMs
     this.totalDueMs = nowMs + totalMs
     this.firstDueMs = nowMs + firstMs
+  }
+
+  /**
+   * Whether the client's status has waited long enough. Once it has to wait for one more tick: after a pause of the loop the wait for a slot, which is shorter,
+   * ends in the same turn, and its refusal is a status only if it comes first.
+   */
+  isFirstOver(nowMs: number): boolean {
+    if (this.#hasWaitedTwice) return true
+    this.#hasWaitedTwice = true
+    this.firstDueMs = nowMs
+    return false
   }
 
   /** What passes next, and when. */

@@ -163,7 +163,7 @@ export class ClientStream implements LiveStream, StreamFlowUser, Timed {
         this.#leave('write-stall')
         break
       case 'first':
-        this.#on({ type: 'impatient' })
+        if (this.times.isFirstOver(nowMs)) this.#on({ type: 'impatient' })
         break
       case 'forgotten':
         this.#on({ type: 'forgotten' })

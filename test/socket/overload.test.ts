@@ -46,6 +46,24 @@ test('one account cannot take the pool: with 200 greedy streams on 20 slots, eac
   expect(gateway.verify()).toEqual([])
 }, 60_000)
 
+test('who has no turn is refused by a status also where the loop stood still while the wait ended', async () => {
+  const upstream = await startFakeUpstream({ answer: () => nativeStream({ stall: true }) })
+  const gateway = await startTestGateway({ upstreams: [upstream.url], upstream: { maxConcurrent: 1 } })
+  cleanUps.push(upstream.stop, gateway.stop)
+  const secret = await gateway.createKey()
+  const { path, body } = question({ stream: true })
+  const leave = new AbortController()
+  const running = gateway.post(path, secret, body, { signal: leave.signal }).catch(() => undefined)
+  await upstream.arrival(0)
+  const waiting = gateway.post(path, secret, body)
+  await Bun.sleep(700)
+  // Past the end of the wait for a slot and past that of the status: both come in one turn.
+  Bun.sleepSync(600)
+  expect((await waiting).status).toBe(503)
+  leave.abort()
+  await running
+})
+
 test('with all upstreams in trouble no storm begins: each request is refused with Retry-After, and few calls are second tries', async () => {
   const other = await startFakeUpstream({ answer: () => errorAnswer(529, OVERLOADED) })
   const stage = await startStage({ upstreams: [other.url] })
