@@ -54,10 +54,10 @@ type Answering = Readonly<{
 }>
 
 /** `host`, `port`: overrides of the configuration. `isShared`: other processes may listen on the same ports. `siblings`: those of the same set. */
-type Place = Readonly<{ config: Config; host: string | undefined; port: number | undefined; isShared: boolean; siblings: number }>
+type ListenOptions = Readonly<{ config: Config; host: string | undefined; port: number | undefined; isShared: boolean; siblings: number }>
 
 export async function listen(
-  place: Place,
+  place: ListenOptions,
   world: World,
   { app, pages, payments, upstreams }: Answering,
 ): Promise<Listeners | ListenProblem> {

@@ -104,10 +104,10 @@ async function answersWith(upstream: UpstreamConfig, id: string): Promise<Learnt
 const countBody = (model: string): string => JSON.stringify({ model, messages: [{ role: 'user', content: 'Hi' }] })
 const answerBody = (model: string): string => JSON.stringify({ model, max_tokens: 1, messages: [{ role: 'user', content: 'Hi' }] })
 
-type Answer = Readonly<{ status: number; json: unknown; error: string }>
+type UpstreamReply = Readonly<{ status: number; json: unknown; error: string }>
 
 /** What came back; a text: why nothing did. Its words are the upstream's, but for what we let ourselves in with. */
-async function post(upstream: UpstreamConfig, path: string, body: string, timeoutMs: number): Promise<Answer | string> {
+async function post(upstream: UpstreamConfig, path: string, body: string, timeoutMs: number): Promise<UpstreamReply | string> {
   const { baseUrl, proxyUrl } = upstream
   try {
     const response = await fetch(`${baseUrl}${path}`, {
@@ -137,7 +137,7 @@ function causeOf(error: unknown): string {
 const withoutSecrets = (text: string, { apiKey = '', headers }: UpstreamConfig): string =>
   [apiKey, ...Object.values(headers)].reduce((left, secret) => (secret === '' ? left : left.replaceAll(secret, '***')), text)
 
-function refused(answer: Answer, id: string): Learnt {
+function refused(answer: UpstreamReply, id: string): Learnt {
   const { status, error } = answer
   if (status === 401 || status === 403) return problem(id, `refuses the key (${status}${error})`)
   if (status === 404) return problem(id, `does not know the model (404${error})`)
@@ -146,7 +146,7 @@ function refused(answer: Answer, id: string): Learnt {
 }
 
 /** A vendor's 404 names the model that is not there; that of a path that is not there does not. */
-const isAboutModel = ({ error }: Answer, id: string): boolean => error.includes(id) || /\bmodel\b/i.test(error)
+const isAboutModel = ({ error }: UpstreamReply, id: string): boolean => error.includes(id) || /\bmodel\b/i.test(error)
 
 const problem = (id: string, detail: string): Learnt => ({ status: 'problem', detail: `${id}: ${detail}` })
 

@@ -58,9 +58,9 @@ const findingTable = (findings: readonly Finding[]): string =>
   )
 
 /** What upstreams are asked for: nothing, what is free, or calls that cost money, too. */
-type Asked = 'nothing' | 'free' | 'calls'
+type ProbeLevel = 'nothing' | 'free' | 'calls'
 
-async function examine(environment: CliEnvironment, file: string | undefined, asked: Asked): Promise<readonly Finding[]> {
+async function examine(environment: CliEnvironment, file: string | undefined, asked: ProbeLevel): Promise<readonly Finding[]> {
   const { folder, env } = environment
   const now = environment.now()
   const machine = [runtime(), clock(now)]

@@ -27,12 +27,12 @@ export function addUpstreams(program: Command, run: Run): void {
 type Done = Extract<OrderResult, { result: 'done' }>
 
 /** An upstream in one of several processes. */
-type Place = Readonly<{ pid: number | null; node: string | null; report: UpstreamReport }>
+type UpstreamRow = Readonly<{ pid: number | null; node: string | null; report: UpstreamReport }>
 
 async function listUpstreams(context: CommandContext): Promise<ExitCode | Stop> {
   const answers = await upstreamsThroughSockets(socketsOf(context.config.ledger))
   const places = answers.flatMap(({ socket: { pid }, said }) =>
-    said === 'silent' ? [] : said.reports.map((report): Place => ({ pid, node: said.node, report })),
+    said === 'silent' ? [] : said.reports.map((report): UpstreamRow => ({ pid, node: said.node, report })),
   )
   const silent = silentOf(answers)
   if (answers.length === 0) return noneRuns(context)
@@ -50,7 +50,7 @@ async function listUpstreams(context: CommandContext): Promise<ExitCode | Stop> 
 }
 
 /** What belongs together stands together: an upstream that is out in one process only is seen. */
-function sayPlaces({ say }: CommandContext, places: readonly Place[]): void {
+function sayPlaces({ say }: CommandContext, places: readonly UpstreamRow[]): void {
   const ordered = [...Map.groupBy(places, ({ report }) => report.name).values()].flat()
   say({ data: ordered.map(({ pid, node, report }) => ({ process: node, pid, ...documentOf(report) })) }, () =>
     tableText(

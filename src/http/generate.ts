@@ -21,11 +21,11 @@ import { CHAT } from './openapi/chat.ts'
 import { COUNT_TOKENS, MESSAGES } from './openapi/messages.ts'
 import { RESPONSES } from './openapi/responses.ts'
 
-type Answer = (request: Request, identified: KeyRecord | Refusal, connection: Connection) => Promise<Response>
+type Generate = (request: Request, identified: KeyRecord | Refusal, connection: Connection) => Promise<Response>
 
 export function generateRoutes(world: World, relay: Relay, clientLimits: ClientLimits) {
   const route =
-    (answer: Answer) =>
+    (answer: Generate) =>
     ({ request, server }: { request: Request; server: Server<unknown> | null }): Promise<Response> => {
       const connection = new ServedConnection(world, request, server)
       const found = identify(world, clientLimits, request.headers, 'either', connection.client)

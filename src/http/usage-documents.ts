@@ -218,9 +218,9 @@ function whyFree({ costPicos, outcome, usage }: AccountReceipt): Free | null {
   }
 }
 
-type Line = Static<typeof LINE>
+type UsageLine = Static<typeof LINE>
 
-const ITEMS: Readonly<Record<keyof Usage, Line['item']>> = {
+const ITEMS: Readonly<Record<keyof Usage, UsageLine['item']>> = {
   input: 'input_tokens',
   output: 'output_tokens',
   cacheRead: 'cache_read_input_tokens',
@@ -229,7 +229,7 @@ const ITEMS: Readonly<Record<keyof Usage, Line['item']>> = {
   serverToolUses: 'server_tool_uses',
 }
 
-const lineDocument = ({ counter, count, ratePicos, pricePicos }: PricedLine): Line => ({
+const lineDocument = ({ counter, count, ratePicos, pricePicos }: PricedLine): UsageLine => ({
   item: ITEMS[counter],
   count,
   rate_usd_exact: toExactUsdText(ratePicos),

@@ -27,7 +27,7 @@ const WAITS: Waits = { ledger: 10_000, memory: 3_000 }
 const ALIVE_TIMEOUT_MS = 300
 
 /** A process that listens and what it said; `silent`: nothing, nothing of ours, or not in time. */
-export type Answer<T extends object> = Readonly<{ socket: SocketFile; said: T | 'silent' }>
+export type GatewayReply<T extends object> = Readonly<{ socket: SocketFile; said: T | 'silent' }>
 
 /** True when a gateway answers at the socket of a ledger in a file. */
 export async function isGatewayRunning(ledgerPath: string): Promise<boolean> {
@@ -59,17 +59,17 @@ export async function holdsThroughSockets(place: SocketPlace, query: HoldsQuery)
 export const upstreamsThroughSockets = (
   sockets: readonly SocketFile[],
   { memory }: Pick<Waits, 'memory'> = WAITS,
-): Promise<readonly Answer<NodeUpstreams>[]> => askEach(sockets, 'upstreams now', readUpstreams, memory)
+): Promise<readonly GatewayReply<NodeUpstreams>[]> => askEach(sockets, 'upstreams now', readUpstreams, memory)
 
 /** The actor of an order that is not noted yet counts only where the gateway cannot ask the kernel who is calling. */
 export const orderThroughSockets = (
   sockets: readonly SocketFile[],
   order: UpstreamOrder,
   { ledger, memory }: Waits = WAITS,
-): Promise<readonly Answer<UpstreamResult>[]> =>
+): Promise<readonly GatewayReply<UpstreamResult>[]> =>
   askEach(sockets, `upstream ${writeMessage(order)}`, readUpstreamResult, order.isNoted ? memory : ledger)
 
-export const silentOf = (answers: readonly Answer<object>[]): readonly SocketFile[] =>
+export const silentOf = (answers: readonly GatewayReply<object>[]): readonly SocketFile[] =>
   answers.filter(({ said }) => said === 'silent').map(({ socket }) => socket)
 
 /** All at once; those where nobody listens are left out. */
@@ -78,8 +78,8 @@ async function askEach<T extends object>(
   line: string,
   read: (text: string) => T | undefined,
   timeoutMs: number = WAITS.ledger,
-): Promise<readonly Answer<T>[]> {
-  const asked = sockets.map(async (socket): Promise<readonly Answer<T>[]> => {
+): Promise<readonly GatewayReply<T>[]> {
+  const asked = sockets.map(async (socket): Promise<readonly GatewayReply<T>[]> => {
     const answered = await askLine(socket.path, line, timeoutMs)
     if (answered === 'absent') return []
     if (answered !== 'silent') return [{ socket, said: read(answered.text) ?? 'silent' }]

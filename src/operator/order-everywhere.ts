@@ -4,7 +4,7 @@
  */
 
 import type { UpstreamReport } from '../upstream/member.ts'
-import { type Answer, orderThroughSockets, silentOf, upstreamsThroughSockets, type Waits } from './ask-gateways.ts'
+import { type GatewayReply, orderThroughSockets, silentOf, upstreamsThroughSockets, type Waits } from './ask-gateways.ts'
 import { type SocketFile, type SocketPlace, socketsOf } from './socket-files.ts'
 import type { UpstreamOrder, UpstreamResult } from './upstreams.ts'
 
@@ -17,7 +17,7 @@ export type OrderResult =
   | Exclude<UpstreamResult, { result: 'done' }>
 
 type Done = Extract<UpstreamResult, { result: 'done' }>
-type Answers = readonly Answer<UpstreamResult>[]
+type Answers = readonly GatewayReply<UpstreamResult>[]
 type Asking = Readonly<{ waits?: Waits | undefined; but?: string }>
 
 /** `absent`: nobody listens. What begins meanwhile is told, too: who begins later has it from the others. `but`: a socket that is not asked. */
@@ -27,7 +27,7 @@ export async function orderEverywhere(
   { waits, but }: Asking = {},
 ): Promise<OrderResult | 'absent'> {
   const asked = new Set(but === undefined ? [] : [but])
-  const answers: Answer<UpstreamResult>[] = []
+  const answers: GatewayReply<UpstreamResult>[] = []
   let { isNoted } = wish
   for (;;) {
     const sockets = socketsOf(place).filter(({ path }) => !asked.has(path))
@@ -45,7 +45,7 @@ export async function orderEverywhere(
 
 /** Asks one after another of those that it changes something for, until it has for one. */
 async function noted(sockets: readonly SocketFile[], wish: UpstreamOrder, waits: Waits | undefined): Promise<Answers> {
-  const answers: Answer<UpstreamResult>[] = []
+  const answers: GatewayReply<UpstreamResult>[] = []
   for (const { socket, said } of await upstreamsThroughSockets(sockets, waits)) {
     if (said === 'silent' || !isElsewise(said.reports, wish)) continue
     answers.push(...(await orderThroughSockets([socket], { ...wish, isNoted: false }, waits)))
@@ -59,7 +59,7 @@ export const isElsewise = (reports: readonly UpstreamReport[], { upstream, isOut
   reports.some(({ name, out }) => name === upstream && (out !== null) !== isOut)
 
 const isDone = (said: UpstreamResult | 'silent'): said is Done => said !== 'silent' && said.result === 'done'
-const isChange = ({ said }: Answer<UpstreamResult>): boolean => isDone(said) && said.isNew
+const isChange = ({ said }: GatewayReply<UpstreamResult>): boolean => isDone(said) && said.isNew
 
 function together(answers: Answers): OrderResult | 'absent' {
   const all = answers.map(({ said }) => said)

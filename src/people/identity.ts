@@ -33,11 +33,11 @@ export type Identity = Readonly<{ answer(request: Request): Promise<Response> }>
 const RESET_S = 3_600
 
 export function makeIdentity(options: IdentityOptions): Identity {
-  const asked = new AsyncLocalStorage<Asked>()
+  const asked = new AsyncLocalStorage<IdentityCall>()
   const auth = betterAuth(optionsOf({ ...options, sql: noticing(options.sql, asked) }))
   return {
     async answer(request) {
-      const one: Asked = {}
+      const one: IdentityCall = {}
       const answer = await asked.run(one, () => auth.handler(request))
       if (one.away !== undefined) throw one.away
       return answer
@@ -46,10 +46,10 @@ export function makeIdentity(options: IdentityOptions): Identity {
 }
 
 /** What a request met. */
-type Asked = { away?: PeopleAway }
+type IdentityCall = { away?: PeopleAway }
 
 /** better-auth makes a 500 of a store that is away, or says that it is done: of a sign-out that ended nothing, too. */
-const noticing = (sql: PeopleSql, asked: AsyncLocalStorage<Asked>): PeopleSql => ({
+const noticing = (sql: PeopleSql, asked: AsyncLocalStorage<IdentityCall>): PeopleSql => ({
   ...sql,
   async ask(text, given) {
     try {

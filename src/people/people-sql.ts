@@ -7,13 +7,13 @@ export type Value = string | number | null | Uint8Array
 /** By the names in the text, where they stand as `$name`; there may be more than the text has. */
 export type Given = Readonly<Record<string, Value>>
 /** `changes`: rows that were written. */
-export type Answer = Readonly<{ rows: readonly unknown[]; changes: number }>
+export type SqlResult = Readonly<{ rows: readonly unknown[]; changes: number }>
 
 export type Dialect = 'sqlite' | 'postgres'
 
 export type PeopleSql = Readonly<{
   dialect: Dialect
-  ask(text: string, given?: Given): Promise<Answer>
+  ask(text: string, given?: Given): Promise<SqlResult>
   all<Row>(text: string, given?: Given): Promise<readonly Row[]>
   /** The first row. */
   get<Row>(text: string, given?: Given): Promise<Row | undefined>

@@ -6,7 +6,7 @@
 import type { Database, Statement } from 'bun:sqlite'
 import { Recent } from '../core/recent.ts'
 import { openPeopleFile } from './people-file.ts'
-import { type Answer, type Given, type PeopleSql, type PeopleStore, sqlOver } from './people-sql.ts'
+import { type Given, type PeopleSql, type PeopleStore, type SqlResult, sqlOver } from './people-sql.ts'
 
 const STATEMENTS_MAX = 300
 
@@ -64,7 +64,7 @@ function asker(db: Database): PeopleSql['ask'] {
     return statement
   }
   return (text, given = {}) =>
-    Promise.try((): Answer => {
+    Promise.try((): SqlResult => {
       const statement = statementOf(text)
       if (statement.columnNames.length === 0) return { rows: [], changes: statement.run(given).changes }
       const rows = statement.all(given)

@@ -9,7 +9,7 @@ import type { Usage } from '../core/usage.ts'
 import type { ReaderName } from './readers.ts'
 
 /** By which a question of the thread is answered while it stands still: 1 in `isAnswered` when the answer is at the port. */
-export type Line = Readonly<{ port: MessagePort; isAnswered: Int32Array }>
+export type QuestionChannel = Readonly<{ port: MessagePort; isAnswered: Int32Array }>
 
 /** `pieces` of a body, in order, are handed over: joining 32 MiB takes some ten milliseconds of whoever does it. */
 export type BodyTask =
@@ -20,7 +20,7 @@ export type BodyTask =
   /** A complete native message, to what the client gets of it. */
   | Readonly<{ kind: 'answer'; format: FormatName; pieces: readonly Uint8Array[]; call: Answered<unknown>; stamp: Stamp }>
 
-export type ToBodyThread = (Readonly<{ kind: 'line' }> & Line) | BodyTask
+export type ToBodyThread = (Readonly<{ kind: 'line' }> & QuestionChannel) | BodyTask
 
 /** What a task may ask of the loop while it runs. */
 export type Question = Readonly<{ kind: 'find'; modelId: string }> | Readonly<{ kind: 'recall'; id: string }>

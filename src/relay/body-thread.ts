@@ -15,9 +15,9 @@ import {
   type Done,
   type FromBodyThread,
   handedOver,
-  type Line,
   type LookedUp,
   type Question,
+  type QuestionChannel,
   refusalData,
   type ToBodyThread,
 } from './body-task.ts'
@@ -32,7 +32,7 @@ function run(): void {
   const port = parentPort
   if (port === null) throw new Error('the body thread runs in a Worker only')
   const say = (message: FromBodyThread, handed: readonly ArrayBuffer[] = []): void => port.postMessage(message, [...handed])
-  let line: Line | undefined
+  let line: QuestionChannel | undefined
   const ask: Ask = (question) => {
     if (line === undefined) throw new Error('no line leads to the loop')
     say(question)
@@ -115,7 +115,7 @@ const joined = (pieces: readonly Uint8Array[]): Uint8Array => {
 }
 
 /** An answer is at the port before it is told of. */
-function nextAnswer({ port, isAnswered }: Line): LookedUp {
+function nextAnswer({ port, isAnswered }: QuestionChannel): LookedUp {
   Atomics.wait(isAnswered, 0, 0)
   Atomics.store(isAnswered, 0, 0)
   return receiveMessageOnPort(port as unknown as Parameters<typeof receiveMessageOnPort>[0])?.message

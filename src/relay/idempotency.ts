@@ -41,7 +41,7 @@ export type ClaimParts = Readonly<{
   onBug: (bug: unknown) => void
 }>
 
-type Asked = Pick<Request, 'headers' | 'url'>
+type RequestHead = Pick<Request, 'headers' | 'url'>
 
 const HEADER = 'idempotency-key'
 const NAME = 'Idempotency-Key'
@@ -58,7 +58,11 @@ export const namesItself = ({ headers }: Pick<Request, 'headers'>): boolean => h
  * A place in the answer that runs here under the same header, before the body is known: with it the request takes none among those that its key may have at once.
  * Undefined: nothing runs, or it cannot be joined.
  */
-export function joinEarly(answers: IdempotentResponses, { id: keyId }: Pick<KeyRecord, 'id'>, { headers }: Asked): JoinedPlace | undefined {
+export function joinEarly(
+  answers: IdempotentResponses,
+  { id: keyId }: Pick<KeyRecord, 'id'>,
+  { headers }: RequestHead,
+): JoinedPlace | undefined {
   const header = headers.get(HEADER)
   if (header === null || !VISIBLE_ASCII.test(header)) return undefined
   return answers.running({ keyId, headerHash: sha256(header).toString('hex') })?.join()
@@ -68,7 +72,7 @@ export function joinEarly(answers: IdempotentResponses, { id: keyId }: Pick<KeyR
 export async function isKnown(
   { ledger, answers, shared }: Pick<ClaimParts, 'ledger' | 'answers' | 'shared'>,
   { id: keyId, accountId }: Pick<KeyRecord, 'id' | 'accountId'>,
-  { headers }: Asked,
+  { headers }: RequestHead,
 ): Promise<boolean> {
   const header = headers.get(HEADER)
   if (header === null || !VISIBLE_ASCII.test(header)) return false
@@ -82,7 +86,7 @@ export async function isKnown(
 export async function claimAnswer(
   parts: ClaimParts,
   { id: keyId, accountId }: Pick<KeyRecord, 'id' | 'accountId'>,
-  { headers, url }: Asked,
+  { headers, url }: RequestHead,
   hash: Uint8Array,
   requestId: string,
 ): Promise<Claim | FinishedAnswer | RunningAnswer | Elsewhere | Refusal | undefined> {

@@ -16,7 +16,7 @@ import { faultOf, readReply, unusable } from './call-upstream.ts'
 import type { CallStop } from './deadline.ts'
 
 /** `finish`: what is to be remembered of it. */
-export type Answer = Readonly<{
+export type WholeAnswer = Readonly<{
   kind: 'answer'
   upstream: string
   bytes: Uint8Array
@@ -27,7 +27,7 @@ export type Answer = Readonly<{
 /** Above it joining alone is work for a thread. */
 const JOINED_BYTES_MAX = 256 * 1024
 
-export async function readAnswer<Echo>(admitted: Admitted<Echo>, reply: Reply, deadline: CallStop): Promise<Answer | Fault> {
+export async function readAnswer<Echo>(admitted: Admitted<Echo>, reply: Reply, deadline: CallStop): Promise<WholeAnswer | Fault> {
   const parts = await readReply(reply, deadline, admitted.lease)
   if (isFault(parts)) return parts
   if (parts.length > JOINED_BYTES_MAX) return answerBeside(admitted, reply, parts, deadline)
@@ -35,7 +35,12 @@ export async function readAnswer<Echo>(admitted: Admitted<Echo>, reply: Reply, d
   return isLight(bytes) ? answerHere(admitted, reply, bytes, deadline) : answerBeside(admitted, reply, parts, deadline)
 }
 
-function answerHere<Echo>({ format, call, exchange }: Admitted<Echo>, reply: Reply, bytes: Uint8Array, deadline: CallStop): Answer | Fault {
+function answerHere<Echo>(
+  { format, call, exchange }: Admitted<Echo>,
+  reply: Reply,
+  bytes: Uint8Array,
+  deadline: CallStop,
+): WholeAnswer | Fault {
   const message = readMessage(bytes)
   if (message === undefined) return unusable(reply, usageOfUnusable(bytes), deadline)
   const stamp = stampOf(exchange)
@@ -48,7 +53,7 @@ function answerHere<Echo>({ format, call, exchange }: Admitted<Echo>, reply: Rep
   }
 }
 
-async function answerBeside<Echo>(admitted: Admitted<Echo>, reply: Reply, parts: Parts, deadline: CallStop): Promise<Answer | Fault> {
+async function answerBeside<Echo>(admitted: Admitted<Echo>, reply: Reply, parts: Parts, deadline: CallStop): Promise<WholeAnswer | Fault> {
   const { parts: shared, format, call, held, exchange } = admitted
   const { echo, input } = apart(format, call.echo)
   const { body: _sent, routing: _taken, ...answered } = call

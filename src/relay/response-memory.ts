@@ -10,9 +10,15 @@ import { Recent } from '../core/recent.ts'
 import { type Finished, piecesOf, type Written } from '../core/transcoder.ts'
 
 type Owner = Pick<KeyRecord, 'id' | 'accountId'>
-type Answer = Readonly<{ accountId: string; items: readonly Written[]; itemKeys: readonly string[]; bytes: number; until: number }>
+type RememberedResponse = Readonly<{
+  accountId: string
+  items: readonly Written[]
+  itemKeys: readonly string[]
+  bytes: number
+  until: number
+}>
 /** Where an item stands: in which answer, at which place. */
-type Place = Readonly<{ answer: string; index: number }>
+type ItemPlace = Readonly<{ answer: string; index: number }>
 
 /** What an answer, each item that has an id, and each piece take beside their text. */
 const ANSWER_BYTES = 300
@@ -27,8 +33,8 @@ export class ResponseMemory {
   readonly #now: () => number
   readonly #accountBytesMax: number
   readonly #ttlMs: number
-  readonly #answers: LRUCache<string, Answer>
-  readonly #items = new Map<string, Place>()
+  readonly #answers: LRUCache<string, RememberedResponse>
+  readonly #items = new Map<string, ItemPlace>()
   /** The answers of each account, oldest first. */
   readonly #accounts = new Map<string, { bytes: number; readonly answers: Set<string> }>()
   readonly #gone = new Recent<Forgotten>(GONE_MAX)
@@ -87,7 +93,7 @@ export class ResponseMemory {
     }
   }
 
-  #dropped({ accountId, itemKeys, bytes, until }: Answer, key: string): void {
+  #dropped({ accountId, itemKeys, bytes, until }: RememberedResponse, key: string): void {
     const own = this.#accounts.get(accountId)
     if (own !== undefined) {
       own.bytes -= bytes

@@ -9,7 +9,7 @@ import { callUpstream } from './call-upstream.ts'
 import { Deadline, type StopReason } from './deadline.ts'
 import { endClaim } from './idempotency.ts'
 import type { LiveStream } from './live-streams.ts'
-import { type Answer, readAnswer } from './read-answer.ts'
+import { readAnswer, type WholeAnswer } from './read-answer.ts'
 import { remember } from './remembering.ts'
 import { describe, settle } from './settle.ts'
 
@@ -49,7 +49,7 @@ function refuse<Echo>(
   return exchange.refuse(refusal, connection.origin, { ...describe(held), upstream, cause, isAlarm, outcome })
 }
 
-async function respond<Echo>(admitted: Admitted<Echo>, { bytes, observation, upstream, finish }: Answer): Promise<Response> {
+async function respond<Echo>(admitted: Admitted<Echo>, { bytes, observation, upstream, finish }: WholeAnswer): Promise<Response> {
   const { parts, held, exchange, connection } = admitted
   exchange.noteFirstByte()
   const outcome = admitted.request.signal.aborted ? 'leaver' : 'complete'

@@ -7,7 +7,7 @@ export type Block =
   /** `text` is the JSON of the arguments; `isWhole` false when the token limit cut it. */
   | Readonly<{ kind: 'tool_use'; id: string; name: string; text: string; isWhole: boolean }>
 
-export type Answer = Readonly<{
+export type SimulatedAnswer = Readonly<{
   blocks: readonly Block[]
   stopReason: string | null
   stopSequence: string | null

@@ -1,6 +1,6 @@
 /** Native shapes, letter by letter: the message, its blocks, and the frames of a stream. Rules: native.md "Answer", "Stream", "Usage". */
 
-import type { Answer, Block } from './answer.ts'
+import type { Block, SimulatedAnswer } from './answer.ts'
 import type { InputTokens } from './cache.ts'
 import type { OutputTokens } from './limit-answer.ts'
 
@@ -37,7 +37,7 @@ export function messageStart({ id, model, usage }: MessageHead): string {
   return frame('message_start', { message: { ...message, usage: counted } })
 }
 
-export function messageDelta({ usage }: MessageHead, { stopReason, stopSequence }: Answer): string {
+export function messageDelta({ usage }: MessageHead, { stopReason, stopSequence }: SimulatedAnswer): string {
   const delta = { stop_reason: stopReason, stop_sequence: stopSequence }
   if (usage === undefined) return frame('message_delta', { delta })
   return frame('message_delta', { delta, usage: { ...inputUsage(usage.input), ...outputUsage(usage.output) } })
@@ -46,7 +46,7 @@ export function messageDelta({ usage }: MessageHead, { stopReason, stopSequence 
 export const MESSAGE_STOP = frame('message_stop', {})
 
 /** The answer to a request without `stream`. */
-export function wholeMessage({ id, model, usage }: MessageHead, { blocks, stopReason, stopSequence }: Answer): Fields {
+export function wholeMessage({ id, model, usage }: MessageHead, { blocks, stopReason, stopSequence }: SimulatedAnswer): Fields {
   const message = {
     id,
     type: 'message',

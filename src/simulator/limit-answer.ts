@@ -3,12 +3,12 @@
  * Rules: contract.md "Messages request"; native.md "Answer".
  */
 
-import type { Answer, Block } from './answer.ts'
+import type { Block, SimulatedAnswer } from './answer.ts'
 import type { NativeRequest } from './request.ts'
 import { firstTokens, tokensOf } from './tokens.ts'
 
 /** Cuts at the token limit, then at the first stop sequence that is left in a text. */
-export function limitAnswer(answer: Answer, { maxTokens, stopSequences }: NativeRequest): Answer {
+export function limitAnswer(answer: SimulatedAnswer, { maxTokens, stopSequences }: NativeRequest): SimulatedAnswer {
   const kept = cutAtTokens(answer, maxTokens)
   for (const [index, block] of kept.blocks.entries()) {
     if (block.kind !== 'text') continue
@@ -21,7 +21,7 @@ export function limitAnswer(answer: Answer, { maxTokens, stopSequences }: Native
   return kept
 }
 
-function cutAtTokens(answer: Answer, maxTokens: number): Answer {
+function cutAtTokens(answer: SimulatedAnswer, maxTokens: number): SimulatedAnswer {
   const blocks: Block[] = []
   let left = maxTokens
   for (const block of answer.blocks) {

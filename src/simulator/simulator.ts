@@ -4,7 +4,7 @@
  */
 
 import { Recent } from '../core/recent.ts'
-import type { Answer } from './answer.ts'
+import type { SimulatedAnswer } from './answer.ts'
 import { makePromptCache, promptTokens } from './cache.ts'
 import { type MessageHead, wholeMessage } from './frames.ts'
 import type { Fault, WantedRefusal } from './instructions.ts'
@@ -124,7 +124,7 @@ const otherBody = (kind: 'html' | 'empty'): Response =>
 type Delivery = Readonly<{ requestId: string; speed: number; clock: SimulatorClock; signal: AbortSignal }>
 
 /** Without `stream` the head comes when the answer is made; a fault inside it is an error status or a body that is not whole. */
-async function wholeResponse(head: MessageHead, answer: Answer, faults: readonly Fault[], delivery: Delivery): Promise<Response> {
+async function wholeResponse(head: MessageHead, answer: SimulatedAnswer, faults: readonly Fault[], delivery: Delivery): Promise<Response> {
   const { requestId, speed, clock, signal } = delivery
   const stallMs = faults.reduce((sum, fault) => sum + (fault.kind === 'stall' ? fault.waitMs : 0), 0)
   await pause(durationMs(outputTokens(answer.blocks).all, speed) + stallMs, clock, signal)

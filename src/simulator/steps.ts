@@ -1,6 +1,6 @@
 /** An answer as the steps of its stream, with the faults that the prompt asked for put between them. Rules: native.md "Stream"; faults.md "Simulator". */
 
-import type { Answer, Block } from './answer.ts'
+import type { Block, SimulatedAnswer } from './answer.ts'
 import {
   blockDelta,
   blockStart,
@@ -21,16 +21,16 @@ import { tokensOfBytes } from './tokens.ts'
 
 export type Step =
   /** `tokens` is what producing the bytes takes; `place` is where in the grammar they stand. */
-  | Readonly<{ kind: 'bytes'; text: string; tokens: number; place: Place }>
+  | Readonly<{ kind: 'bytes'; text: string; tokens: number; place: StepKind }>
   | Readonly<{ kind: 'wait'; waitMs: number }>
   /** The body ends, or breaks. */
   | Readonly<{ kind: 'end' | 'reset' }>
 
-type Place = 'start' | 'delta' | 'message_delta' | 'message_stop' | 'other'
+type StepKind = 'start' | 'delta' | 'message_delta' | 'message_stop' | 'other'
 
 const DELTAS_PER_PING = 50
 
-export function* answerSteps(head: MessageHead, answer: Answer, dice: Dice): Generator<Step> {
+export function* answerSteps(head: MessageHead, answer: SimulatedAnswer, dice: Dice): Generator<Step> {
   yield bytes(messageStart(head), 'start')
   let deltas = 0
   for (const [index, block] of answer.blocks.entries()) {
@@ -60,7 +60,7 @@ function* blockSteps(index: number, block: Block, dice: Dice): Generator<Step> {
   if (block.kind === 'thinking') yield bytes(signatureDelta(index, block.signature), 'delta')
 }
 
-const bytes = (text: string, place: Place): Step => ({ kind: 'bytes', text, tokens: 0, place })
+const bytes = (text: string, place: StepKind): Step => ({ kind: 'bytes', text, tokens: 0, place })
 
 /** The first half of a body that never becomes whole. */
 export function* brokenSteps(body: string, isReset: boolean): Generator<Step> {

@@ -1,7 +1,7 @@
 /** What the simulator says to a request: the blocks that its prompt, its tools and its directives ask for. Rules: native.md "Answer"; faults.md "Simulator". */
 
 import type { JsonObject } from '../core/json.ts'
-import type { Answer, Block } from './answer.ts'
+import type { Block, SimulatedAnswer } from './answer.ts'
 import { jsonAnswer } from './json-answer.ts'
 import { limitAnswer } from './limit-answer.ts'
 import type { Prompt } from './prompt.ts'
@@ -12,7 +12,7 @@ import { announcement, closing, filler, greeting, help, missingTool, thoughts } 
 import { callableTools, findTool, nameOf } from './tools.ts'
 
 /** `turn` keeps the ids of tool calls apart: those of two requests, and those of one conversation. */
-export function writeAnswer(request: NativeRequest, prompt: Prompt, seed: Seed, turn: string): Answer {
+export function writeAnswer(request: NativeRequest, prompt: Prompt, seed: Seed, turn: string): SimulatedAnswer {
   const wanted = prompt.instructions.stopReason
   const blocks = [...thinkingBlocks(request, prompt, seed), ...contentBlocks(request, prompt, seed, turn)]
   const stopReason = blocks.some(({ kind }) => kind === 'tool_use') ? 'tool_use' : 'end_turn'

@@ -15,7 +15,7 @@ const LF = 0x0a
 const SEMICOLON = 0x3b
 
 /** What the next byte belongs to; `…End` waits for the LF of a line. */
-type Place = 'size' | 'extension' | 'sizeEnd' | 'data' | 'dataEnd' | 'dataLineEnd' | 'trailer' | 'trailerEnd' | 'ended'
+type ChunkState = 'size' | 'extension' | 'sizeEnd' | 'data' | 'dataEnd' | 'dataLineEnd' | 'trailer' | 'trailerEnd' | 'ended'
 
 export class ChunkReader {
   /** Where the data of the last read stands, and the first byte behind all that was used of it. */
@@ -23,7 +23,7 @@ export class ChunkReader {
   end = 0
   next = 0
 
-  #place: Place = 'size'
+  #place: ChunkState = 'size'
   #size = 0
   /** Of the size; then of the extension. */
   #count = 0
@@ -108,7 +108,7 @@ export class ChunkReader {
     return line === '' ? this.#go('ended') : isField(line) && this.#go('trailer')
   }
 
-  #go(place: Place): true {
+  #go(place: ChunkState): true {
     this.#place = place
     return true
   }

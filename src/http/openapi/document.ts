@@ -110,7 +110,7 @@ export function openApiDocument(app: AnyElysia, { baseUrl, catalog }: Pick<Facts
 /** What is the same for every operation of a kind, and the rows of the error table that it can meet. */
 function complete(operation: Operation): Operation {
   const { operationId, tags } = operation
-  const answered = Object.entries<Answer>({ ...operation.responses, ...refusalsOf(operationId) })
+  const answered = Object.entries<ResponseObject>({ ...operation.responses, ...refusalsOf(operationId) })
   const isBilled = BILLED.has(operationId)
   const own = operation.parameters?.filter(({ name }) => !KEY_HEADER_NAMES.has(name)) ?? []
   const parameters = [...own, ...(isBilled ? BILLED_HEADERS : [])]
@@ -165,9 +165,9 @@ function securityOf(tag: string | undefined): Operation['security'] {
   return tag === 'Balance' || tag === 'Usage' ? [{ bearer: [] }] : [{ bearer: [] }, { apiKey: [] }]
 }
 
-type Answer = Json & Readonly<{ headers?: Json; content?: Readonly<Record<string, Json>> }>
+type ResponseObject = Json & Readonly<{ headers?: Json; content?: Readonly<Record<string, Json>> }>
 
-function withExample(answer: Answer, value: unknown): Answer {
+function withExample(answer: ResponseObject, value: unknown): ResponseObject {
   const content = Object.entries(answer.content ?? {}).map(([type, media]) => [type, { ...media, examples: { example: { value } } }])
   return { ...answer, content: Object.fromEntries(content) }
 }

@@ -8,7 +8,7 @@ import type { Json, OpenApiDocument, Operation } from './document.ts'
 
 type Media = Readonly<{ schema: Json; examples?: Readonly<Record<string, Example>>; 'x-event-schema'?: Json }>
 type Example = Readonly<{ summary?: string; value: unknown }>
-type Answer = Readonly<{ description: string; headers?: Readonly<Record<string, Json>>; content?: Readonly<Record<string, Media>> }>
+type ResponseObject = Readonly<{ description: string; headers?: Readonly<Record<string, Json>>; content?: Readonly<Record<string, Media>> }>
 type Parameter = Readonly<{ name: string; in: string; required?: boolean; description?: string; schema: Json }>
 
 /** Text with `code` in it. */
@@ -53,7 +53,7 @@ class Writer {
     const { operationId: id, summary, description, tags } = operation
     const body = operation.requestBody as Readonly<{ content: Readonly<Record<string, Media>> }> | undefined
     const request = body?.content['application/json']
-    const { 200: ok, ...errors } = operation.responses as unknown as Readonly<Record<string, Answer>>
+    const { 200: ok, ...errors } = operation.responses as unknown as Readonly<Record<string, ResponseObject>>
     return `<section class="operation" aria-labelledby="${id}">
 <p class="eyebrow">${escapeHtml(tags[0] ?? '')}</p>
 <h2 id="${id}"><a class="anchor" href="#${id}">${escapeHtml(summary)}</a></h2>
@@ -97,7 +97,7 @@ ${Object.keys(errors).length === 0 ? '' : this.#errors(id, errors)}
       .join('')
   }
 
-  #answer(id: string, { description, content = {} }: Answer): string {
+  #answer(id: string, { description, content = {} }: ResponseObject): string {
     const parts = Object.entries(content).map(([type, media]) => {
       const { schema, examples = {}, 'x-event-schema': event } = media
       const samples = Object.values(examples).map(({ summary, value }) =>
@@ -112,7 +112,7 @@ ${Object.keys(errors).length === 0 ? '' : this.#errors(id, errors)}
     return `<h3 id="${id}-answer">Answer</h3><p>${sentence(description)}</p>${parts.join('')}`
   }
 
-  #errors(id: string, errors: Readonly<Record<string, Answer>>): string {
+  #errors(id: string, errors: Readonly<Record<string, ResponseObject>>): string {
     const rows = Object.entries(errors).flatMap(([status, { content = {} }]) => {
       const { examples = {}, schema } = content['application/json'] ?? { schema: {} }
       const cases = Object.values(examples)
@@ -234,6 +234,6 @@ const code = (text: string, about: string): string =>
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 function exampleModelOf({ paths }: OpenApiDocument): string {
-  const content = (paths['/v1/models/{id}']?.['get']?.responses['200'] as unknown as Answer | undefined)?.content
+  const content = (paths['/v1/models/{id}']?.['get']?.responses['200'] as unknown as ResponseObject | undefined)?.content
   return String((content?.['application/json']?.examples?.['example']?.value as { id?: string } | undefined)?.id ?? '{id}')
 }

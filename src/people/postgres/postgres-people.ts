@@ -6,7 +6,7 @@
 
 import type { SQL, TransactionSQL } from 'bun'
 import { PEOPLE_CONNECTIONS } from '../../core/connections.ts'
-import { type Answer, type Given, PeopleAway, type PeopleSql, type PeopleStore, sqlOver, type Value } from '../people-sql.ts'
+import { type Given, PeopleAway, type PeopleSql, type PeopleStore, type SqlResult, sqlOver, type Value } from '../people-sql.ts'
 import { migrate } from './migrate.ts'
 
 /** Nobody on a page waits longer, and a node that stands still lets go what it holds. */
@@ -14,7 +14,7 @@ const TIMEOUT_S = 10
 /** A drain waits no longer for a database that says nothing. */
 const CLOSE_S = 2
 
-type Asked = Pick<SQL | TransactionSQL, 'unsafe'>
+type SqlRunner = Pick<SQL | TransactionSQL, 'unsafe'>
 
 export function postgresPeople(url: string, node = ''): PeopleStore {
   const timeout = String(TIMEOUT_S * 1_000)
@@ -70,7 +70,7 @@ export function postgresPeople(url: string, node = ''): PeopleStore {
 /** Until the end of the transaction (https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS). */
 const LOCK = 'SELECT pg_advisory_xact_lock(hashtextextended($subject, 0))'
 
-async function askOn(sql: Asked, text: string, given: Given = {}): Promise<Answer> {
+async function askOn(sql: SqlRunner, text: string, given: Given = {}): Promise<SqlResult> {
   const { numbered, values } = numberedOf(text, given)
   const rows: readonly Record<string, unknown>[] & { count?: number } = await sql.unsafe(numbered, [...values])
   return { rows: rows.map(plain), changes: rows.count ?? 0 }

@@ -73,7 +73,7 @@ async function add(site: Site, accountId: string, body: AlertBody, { person }: C
   return shown(alerts, accountId, id, 201)
 }
 
-async function change(site: Site, { accountId, id }: Place, body: Partial<AlertBody>, { person }: Caller): Promise<Response> {
+async function change(site: Site, { accountId, id }: AlertRef, body: Partial<AlertBody>, { person }: Caller): Promise<Response> {
   const alerts = await site.alerts.open()
   const before = await alerts.store.alert(accountId, id)
   if (before === undefined) return missing()
@@ -88,7 +88,7 @@ async function change(site: Site, { accountId, id }: Place, body: Partial<AlertB
 
 const documentOfNow = async (store: Alerts['store'], alert: Alert) => documentOf(alert, (await store.marks(alert.id)).size > 0)
 
-type Place = Readonly<{ accountId: string; id: string }>
+type AlertRef = Readonly<{ accountId: string; id: string }>
 type Checked = Pick<Alert, 'rule' | 'emails' | 'webhooks'>
 
 async function shown({ store }: Alerts, accountId: string, id: string, status: number): Promise<Response> {
@@ -111,10 +111,10 @@ function bodyOf(alert: Alert): AlertBody {
   }
 }
 
-type Asked = Readonly<{ accountId: string; body: AlertBody; personId: string }>
+type AlertRequest = Readonly<{ accountId: string; body: AlertBody; personId: string }>
 
 /** What a form says against what the account has. */
-async function check(site: Site, { store }: Alerts, { accountId, body, personId }: Asked): Promise<Checked | Response> {
+async function check(site: Site, { store }: Alerts, { accountId, body, personId }: AlertRequest): Promise<Checked | Response> {
   const rule = ruleOf(body)
   if ('field' in rule) return wrong(rule)
   const { webhook_ids: webhooks } = body

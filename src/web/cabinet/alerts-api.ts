@@ -3,7 +3,7 @@
 import type { AlertBody, AlertDocument } from '../api/alert-body.ts'
 import type { DeliveryDocument } from '../api/alerts.ts'
 import type { WebhookDocument } from '../api/webhooks.ts'
-import { type Asked, ask } from '../parts/ask.ts'
+import { type AskResult, ask } from '../parts/ask.ts'
 import { answerTo } from '../parts/send.ts'
 
 export type Alert = AlertDocument
@@ -19,8 +19,8 @@ export type Deliveries = Readonly<{ data: readonly Delivery[]; next: number | nu
 export function alertsOf(accountId: string) {
   const root = `/cabinet/api/accounts/${encodeURIComponent(accountId)}`
   const at = (kind: 'alerts' | 'webhooks', id: string): string => `${root}/${kind}/${encodeURIComponent(id)}`
-  const act = <T>(path: string, body?: unknown, method?: 'DELETE' | 'PATCH'): Promise<Asked<T>> =>
-    ask<T>(answerTo<T>(path, body, method)) as Promise<Asked<T>>
+  const act = <T>(path: string, body?: unknown, method?: 'DELETE' | 'PATCH'): Promise<AskResult<T>> =>
+    ask<T>(answerTo<T>(path, body, method)) as Promise<AskResult<T>>
   return {
     alerts: () => answerTo<Alerts>(`${root}/alerts`),
     webhooks: () => answerTo<Webhooks>(`${root}/webhooks`),

@@ -6,11 +6,11 @@ type Page = Readonly<{ data: readonly unknown[]; next_cursor: string | null }>
 export const LOOKS_MAX = 10
 
 /** The first answer that is a failure, has rows or has nothing behind it; or the last look's. `mayGoOn` is asked before each further look. */
-export async function lookBack<Answer extends Readonly<{ data: Page | Response | null }>>(
-  look: (after: string | undefined) => PromiseLike<Answer>,
+export async function lookBack<Reply extends Readonly<{ data: Page | Response | null }>>(
+  look: (after: string | undefined) => PromiseLike<Reply>,
   from: string | undefined,
   mayGoOn: () => boolean,
-): Promise<Answer> {
+): Promise<Reply> {
   let answer = await look(from)
   for (let looks = 1; looks < LOOKS_MAX; looks++) {
     const { data } = answer

@@ -6,7 +6,7 @@
 import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { type Act, useAct } from '../parts/act.ts'
-import { type Answer, type Asked, ask, type Found } from '../parts/ask.ts'
+import { type ApiResponse, type AskResult, ask, type Found } from '../parts/ask.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
 import { Form } from '../parts/form.tsx'
@@ -19,7 +19,7 @@ export type ActOptions<T> = Readonly<{
   /** Inputs that show their own mistakes. */
   fields?: readonly string[]
   needsReason?: boolean
-  send: (form: Readonly<{ id: string; reason: string }>) => PromiseLike<Answer<T>>
+  send: (form: Readonly<{ id: string; reason: string }>) => PromiseLike<ApiResponse<T>>
   done: (value: Found<T>) => void
   close: () => void
   children?: (act: Act) => ComponentChildren
@@ -36,11 +36,11 @@ export function ActDialog<T>(options: ActOptions<T>) {
 /** The same where the dialog goes on with what came of it, such as a secret. */
 export function ActForm<T>({ button, kind = 'primary', fields = [], needsReason = false, send, done, children }: ActOptions<T>) {
   // Asked when the form opens; who is quicker with Enter waits for it.
-  const form = useRef<Promise<Asked<{ id: string }>>>(undefined)
+  const form = useRef<Promise<AskResult<{ id: string }>>>(undefined)
   form.current ??= ask(api['form-id'].get())
   const [reason, setReason] = useState('')
   const act = useAct()
-  const sendForm = async (): Promise<Asked<Found<T>>> => {
+  const sendForm = async (): Promise<AskResult<Found<T>>> => {
     const asked = (await form.current) ?? (await ask(api['form-id'].get()))
     if (asked.failure === undefined) return ask<T>(send({ id: asked.value.id, reason: reason.trim() }))
     form.current = undefined

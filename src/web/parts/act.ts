@@ -1,7 +1,7 @@
 /** A form's one act: whether it runs, why it failed, and how many seconds are to be waited before it may be tried again. */
 
 import { useEffect, useState } from 'preact/hooks'
-import type { Asked, Failure } from './ask.ts'
+import type { AskResult, Failure } from './ask.ts'
 
 export type Act = Readonly<{
   isRunning: boolean
@@ -12,7 +12,7 @@ export type Act = Readonly<{
   errorOf: (field: string) => string | undefined
   /** What is wrong where no input is named, or none of `fields`. */
   otherError: (fields: readonly string[]) => string | undefined
-  run: <T>(asking: () => Promise<Asked<T>>, done: (value: T) => void) => void
+  run: <T>(asking: () => Promise<AskResult<T>>, done: (value: T) => void) => void
 }>
 
 export function useAct(): Act {
@@ -24,7 +24,7 @@ export function useAct(): Act {
     const timer = setTimeout(() => setWaitS((left) => left - 1), 1_000)
     return () => clearTimeout(timer)
   }, [waitS])
-  const act = async <T>(asking: () => Promise<Asked<T>>, done: (value: T) => void): Promise<void> => {
+  const act = async <T>(asking: () => Promise<AskResult<T>>, done: (value: T) => void): Promise<void> => {
     setRunning(true)
     setFailure(undefined)
     const asked = await asking()

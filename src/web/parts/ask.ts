@@ -3,7 +3,7 @@
 import { useCallback, useEffect, useState } from 'preact/hooks'
 
 /** What Eden gives back. */
-export type Answer<T> = Readonly<{
+export type ApiResponse<T> = Readonly<{
   data: T | null
   error: Readonly<{ status: unknown; value: unknown }> | null
   response: Pick<Response, 'headers'>
@@ -24,7 +24,7 @@ export type Loaded<T> =
   | Readonly<{ state: 'ready'; value: T }>
   | Readonly<{ state: 'failed'; value: T | undefined; failure: Failure }>
 
-export type Asked<T> = Readonly<{ value: T; failure?: undefined } | { value?: undefined; failure: Failure }>
+export type AskResult<T> = Readonly<{ value: T; failure?: undefined } | { value?: undefined; failure: Failure }>
 
 let unauthorized = (): void => undefined
 /** What happens when a question is answered 401: whoever was signed in is so no more. */
@@ -33,7 +33,7 @@ export function whenUnauthorized(happens: () => void): void {
 }
 
 /** An answer as a value: what was asked for, or why not. Nothing is thrown, also where no gateway answers. */
-export async function ask<T>(question: PromiseLike<Answer<T>>): Promise<Asked<Found<T>>> {
+export async function ask<T>(question: PromiseLike<ApiResponse<T>>): Promise<AskResult<Found<T>>> {
   try {
     const { data, error, response } = await question
     if (error === null && data !== null && data !== undefined) return { value: data as Found<T> }
@@ -46,7 +46,7 @@ export async function ask<T>(question: PromiseLike<Answer<T>>): Promise<Asked<Fo
 
 const UNREACHABLE: Failure = { status: 0, message: 'The gateway does not answer. Check your connection and try again.' }
 
-function failureOf(error: Answer<unknown>['error'], headers: Headers): Failure {
+function failureOf(error: ApiResponse<unknown>['error'], headers: Headers): Failure {
   const status = Number(error?.status ?? 0)
   const told = (error?.value as { error?: { message?: unknown; field?: unknown } } | undefined)?.error
   const retryAfterS = Number(headers.get('retry-after') ?? Number.NaN)
@@ -60,7 +60,7 @@ function failureOf(error: Answer<unknown>['error'], headers: Headers): Failure {
 
 /** Asks at first, whenever `on` changes, and when the reader comes back to the window; `again` asks once more. `question` may be undefined: then nothing is asked yet. */
 export function useAsked<T>(
-  question: (() => PromiseLike<Answer<T>>) | undefined,
+  question: (() => PromiseLike<ApiResponse<T>>) | undefined,
   on: readonly unknown[],
 ): Readonly<{ loaded: Loaded<Found<T>>; again: () => void }> {
   const [loaded, setLoaded] = useState<Loaded<Found<T>>>({ state: 'loading', value: undefined })

@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks'
 import { useAct } from './act.ts'
-import type { Asked } from './ask.ts'
+import type { AskResult } from './ask.ts'
 import { Form } from './form.tsx'
 
 /** `what`: as it stands after "Remove". */
@@ -11,7 +11,7 @@ export const Remove = ({
   hint,
   remove,
   removed,
-}: Readonly<{ what: string; hint: string; remove: () => Promise<Asked<unknown>>; removed: () => void }>) => {
+}: Readonly<{ what: string; hint: string; remove: () => Promise<AskResult<unknown>>; removed: () => void }>) => {
   const [isSure, setSure] = useState(false)
   const act = useAct()
   return (

@@ -1,12 +1,12 @@
 /** Asks what Eden does not type: the sign-in routes, of cabinet and console alike. Answers are values, as of `ask`. */
 
-import { type Asked, ask } from './ask.ts'
+import { type AskResult, ask } from './ask.ts'
 
 type Sent = Exclude<unknown, Response>
 
 /** `body` absent: a GET, unless `method` says otherwise. */
-export const send = <T = Sent>(path: string, body?: unknown, method?: 'DELETE' | 'PATCH'): Promise<Asked<T>> =>
-  ask<T>(answerTo<T>(path, body, method)) as Promise<Asked<T>>
+export const send = <T = Sent>(path: string, body?: unknown, method?: 'DELETE' | 'PATCH'): Promise<AskResult<T>> =>
+  ask<T>(answerTo<T>(path, body, method)) as Promise<AskResult<T>>
 
 /** As Eden gives it. An answer without a body is `{}`. */
 export async function answerTo<T>(path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST') {

@@ -1,13 +1,13 @@
 /** Who looks at the cabinet or the console. Asked when the page comes and after every sign-in; whoever is no longer signed in is noticed at the next question. */
 
 import { type Signal, signal } from '@preact/signals'
-import { type Answer, ask, type Found, type Loaded, whenUnauthorized } from './ask.ts'
+import { type ApiResponse, ask, type Found, type Loaded, whenUnauthorized } from './ask.ts'
 import { send } from './send.ts'
 
 type WhoLooks<T> = Readonly<{ me: Signal<Loaded<Found<T>>>; loadMe: () => Promise<void>; signOut: () => Promise<void> }>
 
 /** `root`: `/cabinet` or `/console`. A `person` of null is nobody. */
-export function whoLooks<T extends Readonly<{ person: unknown }>>(root: string, question: () => PromiseLike<Answer<T>>): WhoLooks<T> {
+export function whoLooks<T extends Readonly<{ person: unknown }>>(root: string, question: () => PromiseLike<ApiResponse<T>>): WhoLooks<T> {
   const me = signal<Loaded<Found<T>>>({ state: 'loading', value: undefined })
   const loadMe = async (): Promise<void> => {
     const { value, failure } = await ask(question())

@@ -9,7 +9,7 @@ import { type Pieces, pieces, textOf } from './pieces.ts'
 import type { ItemStatus, ToolName } from './wire.ts'
 
 /** Where an item stands in the answer, and where its events go. */
-export type Place = Readonly<{ id: string; outputIndex: number; events: EventWriter }>
+export type ItemSlot = Readonly<{ id: string; outputIndex: number; events: EventWriter }>
 
 export interface OpenItem {
   readonly kind: 'text' | 'json' | 'thinking'
@@ -24,13 +24,13 @@ export interface OpenItem {
 
 const NONE: Pieces = []
 
-const itemFields = ({ id, outputIndex }: Place): ByteString => ascii`,"item_id":${encodeJson(id)},"output_index":${outputIndex}`
+const itemFields = ({ id, outputIndex }: ItemSlot): ByteString => ascii`,"item_id":${encodeJson(id)},"output_index":${outputIndex}`
 
-function added({ outputIndex, events }: Place, { json }: OutputItem): void {
+function added({ outputIndex, events }: ItemSlot, { json }: OutputItem): void {
   events.event('response.output_item.added', pieces`,"output_index":${outputIndex},"item":${json}`)
 }
 
-function done({ outputIndex, events }: Place, item: OutputItem): OutputItem {
+function done({ outputIndex, events }: ItemSlot, item: OutputItem): OutputItem {
   events.event('response.output_item.done', pieces`,"output_index":${outputIndex},"item":${item.json}`)
   return item
 }
@@ -39,12 +39,12 @@ export class OpenMessage implements OpenItem {
   readonly kind = 'text'
   readonly outputIndex: number
   isStopped = false
-  readonly #place: Place
+  readonly #place: ItemSlot
   readonly #fields: ByteString
   readonly #delta: DeltaTemplate
   readonly #text = new LiteralText()
 
-  constructor(place: Place) {
+  constructor(place: ItemSlot) {
     this.#place = place
     this.outputIndex = place.outputIndex
     this.#fields = ascii`${itemFields(place)},"content_index":0`
@@ -72,13 +72,13 @@ export class OpenReasoning implements OpenItem {
   isStopped = false
   /** Ends the thinking; without one the block cannot be sent back and the item has no envelope. */
   signature = ''
-  readonly #place: Place
+  readonly #place: ItemSlot
   readonly #modelId: string
   readonly #fields: ByteString
   readonly #delta: DeltaTemplate
   readonly #text = new LiteralText()
 
-  constructor(place: Place, modelId: string) {
+  constructor(place: ItemSlot, modelId: string) {
     this.#place = place
     this.#modelId = modelId
     this.outputIndex = place.outputIndex
@@ -107,7 +107,7 @@ export class OpenReasoning implements OpenItem {
 }
 
 /** Thinking that the vendor hides: complete at once. Gives the item. */
-export function writeRedacted(place: Place, modelId: string, data: string): OutputItem {
+export function writeRedacted(place: ItemSlot, modelId: string, data: string): OutputItem {
   added(place, reasoningItem(place.id, NONE, null))
   return done(place, reasoningItem(place.id, NONE, seal(modelId, redactedJson(data))))
 }
@@ -116,14 +116,14 @@ export class OpenToolCall implements OpenItem {
   readonly kind = 'json'
   readonly outputIndex: number
   isStopped = false
-  readonly #place: Place
+  readonly #place: ItemSlot
   readonly #call: Readonly<{ id: string; callId: string; tool: ToolName }>
   readonly #delta: DeltaTemplate
   readonly #json = new LiteralText()
   /** The whole input as JSON text, for upstreams that give it when the block starts; '' otherwise. */
   readonly #wholeInput: string
 
-  constructor(place: Place, call: { callId: string; tool: ToolName }, wholeInput: string) {
+  constructor(place: ItemSlot, call: { callId: string; tool: ToolName }, wholeInput: string) {
     this.#place = place
     this.#call = { id: place.id, ...call }
     this.#wholeInput = wholeInput

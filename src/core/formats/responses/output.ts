@@ -2,7 +2,7 @@
 
 import type { JsonObject } from '../../json.ts'
 import type { EventWriter } from './event-writer.ts'
-import { type OpenItem, OpenMessage, OpenReasoning, OpenToolCall, type Place, writeRedacted } from './open-items.ts'
+import { type ItemSlot, type OpenItem, OpenMessage, OpenReasoning, OpenToolCall, writeRedacted } from './open-items.ts'
 import { callIdOf, itemId, type OutputItem, toolOf } from './output-items.ts'
 import type { ItemStatus, ToolName } from './wire.ts'
 
@@ -68,7 +68,7 @@ export class Output {
     return [...this.#closed].sort(([a], [b]) => a - b).map(([, item]) => item)
   }
 
-  #place(kind: Parameters<typeof itemId>[0]): Place {
+  #place(kind: Parameters<typeof itemId>[0]): ItemSlot {
     const outputIndex = this.#count++
     return { id: itemId(kind, this.#suffix, outputIndex), outputIndex, events: this.#events }
   }

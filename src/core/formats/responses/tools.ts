@@ -68,9 +68,9 @@ function kindOf(definition: unknown, path: string): ToolName['kind'] | { dropped
   return type === 'function' || type === 'custom' ? type : { dropped: type }
 }
 
-type Place = Readonly<{ path: string; namespace: string | undefined; sha256Hex: Sha256Hex }>
+type ToolContext = Readonly<{ path: string; namespace: string | undefined; sha256Hex: Sha256Hex }>
 
-function readTool(kind: ToolName['kind'], definition: JsonObject, { path, namespace, sha256Hex }: Place): NativeTool | Refusal {
+function readTool(kind: ToolName['kind'], definition: JsonObject, { path, namespace, sha256Hex }: ToolContext): NativeTool | Refusal {
   const marker = readCacheControl(definition['cache_control'], `${path}.cache_control`)
   if (marker instanceof Refusal) return marker
   const { name } = definition

@@ -1,14 +1,14 @@
 /** Sends a trial to whoever an alert or a webhook tells; what came of it stands among the deliveries. */
 
 import { useState } from 'preact/hooks'
-import type { Asked } from '../../parts/ask.ts'
+import type { AskResult } from '../../parts/ask.ts'
 import { tell } from '../../parts/told.tsx'
 
 export const TestButton = ({
   label,
   test,
   tested,
-}: Readonly<{ label: string; test: () => Promise<Asked<unknown>>; tested: () => void }>) => {
+}: Readonly<{ label: string; test: () => Promise<AskResult<unknown>>; tested: () => void }>) => {
   const [isRunning, setRunning] = useState(false)
   const run = async (): Promise<void> => {
     setRunning(true)

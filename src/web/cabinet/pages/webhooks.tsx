@@ -15,14 +15,14 @@ import type { AlertsApi, Webhooks as Listed, Webhook } from '../alerts-api.ts'
 import { WORDS } from './alerts.words.ts'
 import { TestButton } from './test-button.tsx'
 
-type Asked = Readonly<{ loaded: Loaded<Listed>; again: () => void }>
+type WebhooksState = Readonly<{ loaded: Loaded<Listed>; again: () => void }>
 
 export const Webhooks = ({
   api,
   asked: { loaded, again },
   isOwner,
   acted,
-}: Readonly<{ api: AlertsApi; asked: Asked; isOwner: boolean; acted: () => void }>) => {
+}: Readonly<{ api: AlertsApi; asked: WebhooksState; isOwner: boolean; acted: () => void }>) => {
   const [opened, setOpened] = useState<Webhook | 'new'>()
   const isFull = loaded.value !== undefined && loaded.value.data.length >= loaded.value.webhooks_max
   const changed = (): void => {

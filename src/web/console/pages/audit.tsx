@@ -14,7 +14,7 @@ import { FilterForm } from '../filter-form.tsx'
 import { addressOf, type Filters, filtersOf } from '../filters.ts'
 import { ACTIONS, factText } from './audit.words.ts'
 
-type Line = Got<typeof api.audit.get>['data'][number]
+type AuditEntry = Got<typeof api.audit.get>['data'][number]
 
 const FIELDS = ['target', 'actor', 'action', 'from', 'to'] as const
 type Filter = (typeof FIELDS)[number]
@@ -61,7 +61,7 @@ const Lines = ({ filters: given }: Readonly<{ filters: Filters<Filter> }>) => {
             <Table
               label="Acts"
               columns={[
-                { name: 'When', cell: ({ at }: Line) => <Moment iso={at} /> },
+                { name: 'When', cell: ({ at }: AuditEntry) => <Moment iso={at} /> },
                 { name: 'What', cell: ({ action }) => ACTIONS[action] ?? action },
                 { name: 'Of', cell: ({ target }) => <Target target={target} /> },
                 { name: 'Changed', cell: (line) => <Change line={line} /> },
@@ -98,13 +98,13 @@ const Target = ({ target }: Readonly<{ target: string }>) =>
   )
 
 /** Without what a new thing has not, and the ids of what stands there already. */
-const factsOf = (before: Line['before'], after: Line['after']): readonly string[] =>
+const factsOf = (before: AuditEntry['before'], after: AuditEntry['after']): readonly string[] =>
   [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
     (name) => name in before || (name !== 'creditId' && after[name] !== null && after[name] !== ''),
   )
 
 /** What stood there and what stands there now, fact by fact. */
-const Change = ({ line: { before, after } }: Readonly<{ line: Line }>) => (
+const Change = ({ line: { before, after } }: Readonly<{ line: AuditEntry }>) => (
   <dl class="diff">
     {factsOf(before, after).map((name) => (
       <div key={name}>

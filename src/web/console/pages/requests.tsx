@@ -21,7 +21,7 @@ const ROWS = 50
 
 const FIELDS = ['account_id', 'key_id', 'model', 'outcome', 'only', 'from', 'to'] as const
 type Filter = (typeof FIELDS)[number]
-type Asked = NonNullable<NonNullable<Parameters<typeof api.requests.get>[0]>['query']>
+type RequestsQuery = NonNullable<NonNullable<Parameters<typeof api.requests.get>[0]>['query']>
 
 const OUTCOMES = [
   { value: '', text: 'any' },
@@ -84,7 +84,7 @@ export const RequestList = ({ query, shownMax, turn = 0 }: Readonly<{ query: Fil
   const filters = withMoments(query)
   const asked = JSON.stringify(filters)
   const { loaded, again } = useAsked(
-    () => api.requests.get({ query: { ...filters, ...(cursor === undefined ? {} : { after: cursor }) } as Asked }),
+    () => api.requests.get({ query: { ...filters, ...(cursor === undefined ? {} : { after: cursor }) } as RequestsQuery }),
     [asked, cursor, turn],
   )
   return (

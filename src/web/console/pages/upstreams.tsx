@@ -15,7 +15,7 @@ import { tell } from '../../parts/told.tsx'
 import { api } from '../api.ts'
 
 type Upstream = Got<typeof api.upstreams.get>['data'][number]
-type Line = Upstream['lines'][number]
+type ModelRow = Upstream['lines'][number]
 
 const LOOK_EVERY_MS = 3_000
 
@@ -108,11 +108,11 @@ const State = ({ upstream: { out, lines, last_failure } }: Readonly<{ upstream: 
   return last_failure !== null && !hasAnswered ? <Badge mood="bad" text="has not answered yet" /> : <Badge mood="good" text="in" />
 }
 
-const Lines = ({ name, lines }: Readonly<{ name: string; lines: readonly Line[] }>) => (
+const Lines = ({ name, lines }: Readonly<{ name: string; lines: readonly ModelRow[] }>) => (
   <Table
     label={`Models of ${name}`}
     columns={[
-      { name: 'Model there', cell: ({ model }: Line) => model },
+      { name: 'Model there', cell: ({ model }: ModelRow) => model },
       { name: 'Breaker', cell: ({ breaker, probe_in_ms }) => <BreakerState breaker={breaker} probeInMs={probe_in_ms} /> },
       { name: 'First event', isFigure: true, cell: ({ first_event_ms }) => (first_event_ms === null ? '–' : showDuration(first_event_ms)) },
       { name: 'Share of weight', isFigure: true, cell: ({ share }) => `${share * 100} %` },
@@ -122,7 +122,7 @@ const Lines = ({ name, lines }: Readonly<{ name: string; lines: readonly Line[] 
   />
 )
 
-const BreakerState = ({ breaker, probeInMs }: Readonly<{ breaker: Line['breaker']; probeInMs: number | null }>) => {
+const BreakerState = ({ breaker, probeInMs }: Readonly<{ breaker: ModelRow['breaker']; probeInMs: number | null }>) => {
   if (breaker === 'closed') return <Badge mood="good" text="closed" />
   return <Badge mood="bad" text={probeInMs === null ? breaker : `${breaker}, tried in ${showDuration(probeInMs)}`} />
 }
