@@ -23,7 +23,7 @@ const DEFAULTS = {
 } as const satisfies Partial<GroupCommitOptions>
 
 type Defaulted = keyof typeof DEFAULTS
-type Kept = Omit<GroupCommitOptions, 'place' | 'makeKeeper'>
+type Kept = Omit<GroupCommitOptions, 'place' | 'makeSupervisor'>
 export type LedgerOptions = Omit<Kept, Defaulted> &
   Partial<Pick<Kept, Defaulted>> &
   Readonly<{

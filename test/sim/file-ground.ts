@@ -4,7 +4,7 @@ import { Database } from 'bun:sqlite'
 import { copyFileSync, existsSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeDatabase, openDatabase } from '../../db/open.ts'
-import type { Keeper } from '../../src/ledger/admission/keeper.ts'
+import type { StoreSupervisor } from '../../src/ledger/admission/store-supervisor.ts'
 import type { WritablePlace } from '../../src/ledger/place.ts'
 import type { Connection } from '../../src/ledger/sql/connection.ts'
 import { SqliteStore } from '../../src/ledger/sqlite/store.ts'
@@ -29,7 +29,7 @@ const NO_ROOM: unknown = (() => {
 export class FileGround implements Ground {
   readonly faults = ['full', 'broken', 'late', 'late'] as const
   readonly ends = ['crash', 'power loss'] as const
-  readonly makeKeeper = (): Keeper => NO_KEEPER
+  readonly makeSupervisor = (): StoreSupervisor => NO_SUPERVISOR
   readonly isShared = false
   readonly isFenced = false
   readonly #folder: string
@@ -136,7 +136,7 @@ function limit(db: Database, fault: Fault): void {
 const isFlushed = (db: Database): boolean => db.query<{ synchronous: bigint }, []>('PRAGMA synchronous').get()?.synchronous === 2n
 
 /** Its log is checkpointed by the simulated thread, and nothing checks it. */
-const NO_KEEPER: Keeper = {
+const NO_SUPERVISOR: StoreSupervisor = {
   onLeftOpen: () => undefined,
   mayAdmit: () => true,
   onCheckpointDue: () => undefined,

@@ -1,6 +1,6 @@
 /** What a simulated world stands on: the store that its threads open, with the ways in which that store can fail and end. */
 
-import type { MakeKeeper } from '../../src/ledger/admission/keeper.ts'
+import type { MakeSupervisor } from '../../src/ledger/admission/store-supervisor.ts'
 import type { Difference } from '../../src/ledger/chain/difference.ts'
 import type { WritablePlace } from '../../src/ledger/place.ts'
 import type { Connection } from '../../src/ledger/sql/connection.ts'
@@ -36,7 +36,7 @@ export type HowEnded = 'crash' | 'power loss' | 'close'
 export interface Ground {
   readonly faults: readonly Fault[]
   readonly ends: readonly HowEnded[]
-  readonly makeKeeper: MakeKeeper
+  readonly makeSupervisor: MakeSupervisor
   /** A process that is gone loses its lane, and what it had admitted is waived. */
   readonly isShared: boolean
   /** A process begins. */

@@ -4,7 +4,7 @@
  */
 
 import { join } from 'node:path'
-import type { FromKeeper, Keeper, SupervisorListener } from '../../src/ledger/admission/keeper.ts'
+import type { FromSupervisor, StoreSupervisor, SupervisorListener } from '../../src/ledger/admission/store-supervisor.ts'
 import type { NodeIdentity } from '../../src/ledger/nodes.ts'
 import type { WritablePlace } from '../../src/ledger/place.ts'
 import type { PostgresConnection } from '../../src/ledger/postgres/connection.ts'
@@ -38,7 +38,7 @@ export class PostgresGround implements Ground {
   #spills: ReturnType<typeof takeSpillPlaces> | undefined
   #identity: NodeIdentity | undefined
   #boots = 0
-  #tell: (message: FromKeeper) => void = () => undefined
+  #tell: (message: FromSupervisor) => void = () => undefined
   #listener: SupervisorListener | undefined
 
   /** `url`: of an empty ledger. `onDoubt`: a write was done whose answer was lost. */
@@ -50,7 +50,7 @@ export class PostgresGround implements Ground {
     this.#admin = connectPostgres(postgres().asSuperuser(url), { name: 'tollgate admin' })
   }
 
-  readonly makeKeeper = (tell: (message: FromKeeper) => void, listener: SupervisorListener): Keeper => {
+  readonly makeSupervisor = (tell: (message: FromSupervisor) => void, listener: SupervisorListener): StoreSupervisor => {
     this.#tell = tell
     this.#listener = listener
     return {

@@ -528,7 +528,7 @@ export class Simulation {
       leaseIdleMs: 5_000,
       onFault: ({ problem, bug }) => this.#faults.push(bug === undefined ? problem : `${problem} ${String(bug)}`),
       onStorage: () => undefined,
-      makeKeeper: this.#ground.makeKeeper,
+      makeSupervisor: this.#ground.makeSupervisor,
     })
     let opened: unknown
     this.#promise(this.#ledger.start(), (said) => {

@@ -18,11 +18,11 @@ import type {
 } from '../ledger.ts'
 import { type Act, type Operation, type OperationResult, PROGRAM } from '../operation.ts'
 import type { Answers, Committed, Opened, OpenProblem } from '../task.ts'
-import type { Keeper, MakeKeeper } from './keeper.ts'
 import { Leases } from './leases.ts'
 import type { Heard } from './pending-tasks.ts'
 import { RequestEnds } from './request-ends.ts'
 import { RequestMarks } from './request-marks.ts'
+import type { MakeSupervisor, StoreSupervisor } from './store-supervisor.ts'
 import type { ThreadOptions } from './thread-handle.ts'
 import { WalletSync } from './wallet-sync.ts'
 import { Wallets } from './wallets.ts'
@@ -38,7 +38,7 @@ export type GroupCommitOptions = ThreadOptions &
     onStorage: (news: StorageNews) => void
     /** How many keys the memory knows beside those in use; absent: as many as a gateway needs. */
     walletsMax?: number
-    makeKeeper: MakeKeeper
+    makeSupervisor: MakeSupervisor
   }>
 
 /** `commitMs`, `groupSize`: of a group's transaction, to its flush; absent where nothing was written. `spillBytes`: what the spill keeps now. */
@@ -48,7 +48,7 @@ export class GroupCommit implements Ledger {
   readonly #options: GroupCommitOptions
   readonly #wallets: Wallets
   readonly #writer: Writer
-  readonly #keeper: Keeper
+  readonly #supervisor: StoreSupervisor
   readonly #ends: RequestEnds
   readonly #sync: WalletSync
   readonly #marks: RequestMarks
@@ -63,7 +63,7 @@ export class GroupCommit implements Ledger {
     this.#options = options
     const place = options.place()
     this.#wallets = new Wallets(options.walletsMax, place.kind === 'sqlite' ? undefined : place.identity?.boot)
-    this.#keeper = options.makeKeeper((message) => this.#writer.post(message), {
+    this.#supervisor = options.makeSupervisor((message) => this.#writer.post(message), {
       onMessage: (message) => {
         if (message.kind === 'giveBack') this.#leases?.giveBack(message.accountNumber)
         else this.#sync.hear(message)
@@ -76,9 +76,9 @@ export class GroupCommit implements Ledger {
     this.#writer = new Writer(options, {
       prices: () => this.#wallets.prices,
       onAnswers: (heard, committed) => this.#onAnswers(heard, committed),
-      onLeftOpen: () => this.#keeper.onLeftOpen(),
-      rescueHint: (loss) => this.#keeper.rescueHint(loss),
-      onCheckpointDue: () => this.#keeper.onCheckpointDue(),
+      onLeftOpen: () => this.#supervisor.onLeftOpen(),
+      rescueHint: (loss) => this.#supervisor.rescueHint(loss),
+      onCheckpointDue: () => this.#supervisor.onCheckpointDue(),
       onReplayed: (requestIds) => this.#ends.learnReplayed(requestIds),
       onTakeOver: () => this.#onTakeOver(),
     })
@@ -179,11 +179,11 @@ export class GroupCommit implements Ledger {
   }
 
   mayAdmit(): boolean {
-    return this.#keeper.mayAdmit()
+    return this.#supervisor.mayAdmit()
   }
 
   isSound(): boolean {
-    return this.#keeper.isSound()
+    return this.#supervisor.isSound()
   }
 
   close(): Promise<void> {
@@ -195,13 +195,13 @@ export class GroupCommit implements Ledger {
     this.#marks.stop()
     this.#ends.settleDoubts()
     this.#leases?.stop()
-    this.#keeper.stop()
-    await this.#writer.close(() => this.#keeper.close())
-    await this.#keeper.onClosed()
+    this.#supervisor.stop()
+    await this.#writer.close(() => this.#supervisor.close())
+    await this.#supervisor.onClosed()
   }
 
   #holdNow(request: HoldRequest): HoldAnswer | 'unknown' | Promise<HoldAnswer> {
-    if (!this.#writer.isWritable || this.#writer.isClosing || !this.#keeper.mayAdmit()) return 'unavailable'
+    if (!this.#writer.isWritable || this.#writer.isClosing || !this.#supervisor.mayAdmit()) return 'unavailable'
     const answer = this.#leases === undefined ? this.#wallets.hold(request, performance.now()) : this.#leases.hold(request)
     if (answer === 'held') this.#marks.watch()
     return answer

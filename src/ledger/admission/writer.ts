@@ -19,8 +19,8 @@ import {
   type Task,
   unavailable,
 } from '../task.ts'
-import type { FromKeeper } from './keeper.ts'
 import { type Heard, type Pending, PendingTasks, refusalOf } from './pending-tasks.ts'
+import type { FromSupervisor } from './store-supervisor.ts'
 import { enterThread, type ThreadHandle, type ThreadOptions } from './thread-handle.ts'
 
 export type WriterListener = Readonly<{
@@ -97,8 +97,8 @@ export class Writer {
     if (this.#thread !== undefined && this.#closing === undefined) this.#send(task, 0)
   }
 
-  /** What a keeper has to say, which is not answered. A thread that comes later opens the place as it is then. */
-  post(message: FromKeeper): void {
+  /** What a supervisor has to say, which is not answered. A thread that comes later opens the place as it is then. */
+  post(message: FromSupervisor): void {
     if (this.#isOpen) this.#thread?.post(message)
   }
 

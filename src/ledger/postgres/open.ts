@@ -7,14 +7,14 @@ import { openPostgres } from '../../../db/postgres/open.ts'
 import { problemOf } from '../../../db/problem.ts'
 import { CONNECTIONS_MIN, connectionsOf } from '../../core/connections.ts'
 import { GroupCommit } from '../admission/group-commit.ts'
-import type { FromKeeper, SupervisorListener } from '../admission/keeper.ts'
+import type { FromSupervisor, SupervisorListener } from '../admission/store-supervisor.ts'
 import { statementKeyAt } from '../chain/statement-key.ts'
 import { type LedgerOptions, type OpenedLedger, withDefaults } from '../open-options.ts'
 import { type PostgresPlace, placeText, type SpillsAt } from '../place.ts'
 import type { Connection } from '../sql/connection.ts'
 import type { OpenProblem } from '../task.ts'
 import { PostgresAnswers } from './answers.ts'
-import { NodeKeeper } from './keeper.ts'
+import { NodeSupervisor } from './store-supervisor.ts'
 import { PostgresLimits } from './limits.ts'
 import { migrateDatabase } from './migrate.ts'
 import { LedgerNode } from './node.ts'
@@ -61,7 +61,7 @@ async function openAsNode(
 ): Promise<OpenedLedger | OpenProblem> {
   const { startWire: _, ...plain } = place
   const given = withDefaults(options)
-  const wires: Wires = { tell: () => undefined, listener: undefined, keeper: undefined }
+  const wires: Wires = { tell: () => undefined, listener: undefined, supervisor: undefined }
   const onBug = (bug: unknown): void => given.onFault({ problem: 'what nodes share failed by a bug', bug })
   const patience = new Patience({ onBug })
   const named = (what: string, limitMs: number, connections = 1): Session =>
@@ -87,10 +87,10 @@ async function openAsNode(
   const ledger = new GroupCommit({
     ...given,
     place: () => ({ ...plain, identity: node.identity, spills }),
-    makeKeeper(tell, listener) {
-      const keeper = new NodeKeeper({ node, notifications, answers, limits, patience, onStale: listener.onStale, onLeft })
-      Object.assign(wires, { tell, listener, keeper })
-      return keeper
+    makeSupervisor(tell, listener) {
+      const supervisor = new NodeSupervisor({ node, notifications, answers, limits, patience, onStale: listener.onStale, onLeft })
+      Object.assign(wires, { tell, listener, supervisor })
+      return supervisor
     },
   })
   options.onStep?.('the thread')
@@ -116,13 +116,13 @@ async function openAsNode(
     }
     return { ledger, recovered: opened.recovered, replayed: opened.replayed.length, path: place.path, isNew: false, shared }
   }
-  wires.keeper?.stop()
-  await wires.keeper?.onClosed()
+  wires.supervisor?.stop()
+  await wires.supervisor?.onClosed()
   return opened
 }
 
 /** What is there once the ledger is made, which the node that comes before it tells. */
-type Wires = { tell: (message: FromKeeper) => void; listener: SupervisorListener | undefined; keeper: NodeKeeper | undefined }
+type Wires = { tell: (message: FromSupervisor) => void; listener: SupervisorListener | undefined; supervisor: NodeSupervisor | undefined }
 
 const notificationsOf = (
   place: PostgresPlace,

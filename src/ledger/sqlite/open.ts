@@ -11,8 +11,8 @@ import { GroupCommit } from '../admission/group-commit.ts'
 import { type LedgerOptions, type OpenedLedger, withDefaults } from '../open-options.ts'
 import type { OpenProblem } from '../task.ts'
 import { danglingTarget, realPathOf } from './file-id.ts'
-import { FileKeeper } from './keeper.ts'
 import { type Lock, takeLock, whileFolderIsLocked } from './lock.ts'
+import { FileSupervisor } from './store-supervisor.ts'
 import { goneText, watermarkPathOf } from './watermark.ts'
 
 const LOCK_PAUSE_MS = 50
@@ -28,7 +28,7 @@ export async function openLedger(options: LedgerOptions & Readonly<{ path: strin
   const ledger = new GroupCommit({
     ...given,
     place: () => ({ kind: 'sqlite', path, file: lock.file, named: options.path }),
-    makeKeeper: (tell) => new FileKeeper({ ...given, path, lock, checksFile }, tell),
+    makeSupervisor: (tell) => new FileSupervisor({ ...given, path, lock, checksFile }, tell),
   })
   const opened = await ledger.start()
   if ('recovered' in opened) return { ledger, recovered: opened.recovered, replayed: opened.replayed.length, path, isNew }

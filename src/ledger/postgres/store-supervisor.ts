@@ -3,7 +3,7 @@
  * requests. Rules: nodes.md "Lanes and leases", "Notifications".
  */
 
-import type { Keeper } from '../admission/keeper.ts'
+import type { StoreSupervisor } from '../admission/store-supervisor.ts'
 import type { PostgresAnswers } from './answers.ts'
 import type { PostgresLimits } from './limits.ts'
 import type { LedgerNode } from './node.ts'
@@ -23,7 +23,7 @@ type Parts = Readonly<{
 
 const STALE_MS = 500
 
-export class NodeKeeper implements Keeper {
+export class NodeSupervisor implements StoreSupervisor {
   readonly #parts: Parts
   readonly #listening: ReturnType<typeof setInterval>
 

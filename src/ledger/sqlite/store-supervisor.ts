@@ -1,6 +1,6 @@
 /** What a file needs while it is open: its log moved into it, a check where it was left open, its lock. Rules: ledger.md "Files", "A file left open". */
 
-import type { FromKeeper, Keeper } from '../admission/keeper.ts'
+import type { FromSupervisor, StoreSupervisor } from '../admission/store-supervisor.ts'
 import type { ThreadOptions } from '../admission/thread-handle.ts'
 import type { Loss } from '../task.ts'
 import { Checkpointer } from './checkpointer.ts'
@@ -16,12 +16,12 @@ type Options = Pick<ThreadOptions, 'startThread' | 'onFault'> &
     checksFile: boolean
   }>
 
-export class FileKeeper implements Keeper {
+export class FileSupervisor implements StoreSupervisor {
   readonly #options: Options
   readonly #checkpointer: Checkpointer
   readonly #check: FileCheck
 
-  constructor(options: Options, tell: (message: FromKeeper) => void) {
+  constructor(options: Options, tell: (message: FromSupervisor) => void) {
     this.#options = options
     this.#checkpointer = new Checkpointer(options.path, options.startThread, () => tell({ kind: 'checkpointed' }))
     this.#check = new FileCheck(options, () => tell({ kind: 'sound' }))

@@ -3,7 +3,7 @@
 import type { NodeMessage } from '../nodes.ts'
 import type { Loss, ToThread } from '../task.ts'
 
-export interface Keeper {
+export interface StoreSupervisor {
   /** The thread has opened what an earlier run, or an earlier thread, did not close. */
   onLeftOpen(): void
   /** The thread says that it may be: when it is over, it is told. */
@@ -27,7 +27,7 @@ export interface Keeper {
 }
 
 /** sound: what was left open is whole. checkpointed: what was due is over. node: it is a node again, as another boot. takeOver: nodes that are gone have left something. */
-export type FromKeeper = Extract<ToThread, { kind: 'sound' | 'checkpointed' | 'node' | 'takeOver' }>
+export type FromSupervisor = Extract<ToThread, { kind: 'sound' | 'checkpointed' | 'node' | 'takeOver' }>
 
 /** What a store tells of the other nodes that write the same ledger. */
 export type SupervisorListener = Readonly<{
@@ -43,4 +43,4 @@ export type SupervisorListener = Readonly<{
 }>
 
 /** `tell` says it to the thread that writes, where there is one. */
-export type MakeKeeper = (tell: (message: FromKeeper) => void, listener: SupervisorListener) => Keeper
+export type MakeSupervisor = (tell: (message: FromSupervisor) => void, listener: SupervisorListener) => StoreSupervisor
