@@ -3,7 +3,7 @@
 import { openDatabase } from '../../db/open.ts'
 import { type DatabaseProblem, problemOf } from '../../db/problem.ts'
 import type { Place, ReadablePlace } from './place.ts'
-import { openForReading as openPostgres, readProblem as problemOfPostgres } from './postgres/reach.ts'
+import { openForReading as openPostgres, readProblem as problemOfPostgres } from './postgres/connect.ts'
 import type { Connection } from './sql/connection.ts'
 
 /** `isNode`: for a running gateway, whose ledger may be newer than its program while nodes are replaced one by one. */

@@ -9,7 +9,7 @@ import { type Migration, newestOf, planOf } from '../../core/migration.ts'
 import type { TellMigration } from '../migration-news.ts'
 import { placeText } from '../place.ts'
 import type { Connection } from '../sql/connection.ts'
-import { connectTo, type Reachable } from './reach.ts'
+import { type Connectable, connectTo } from './connect.ts'
 import { describeFailure, isConflict, isHeld, PostgresError } from './storage-failure.ts'
 
 /** A step may write all rows anew. */
@@ -36,7 +36,7 @@ type MigrateOptions = Readonly<{
 }>
 
 /** Over a connection of its own. Undefined: it is done. Throws what Postgres says where it cannot be asked. */
-export function migrateDatabase(place: Reachable, tell: TellMigration): DatabaseProblem | undefined {
+export function migrateDatabase(place: Connectable, tell: TellMigration): DatabaseProblem | undefined {
   const onWait = (waitedMs: number): void =>
     tell({ news: 'a step of the migration goes on', fields: { seconds: Math.round(waitedMs / 1_000) } })
   const db = connectTo(place, 'write', 'migrates', { timeoutMs: STEP_MS_MAX, lockMs: LOCK_MS, onWait })

@@ -5,14 +5,14 @@ import type { NodeIdentity } from '../nodes.ts'
 import { placeText, type SpillsAt } from '../place.ts'
 import type { OpenProblem } from '../task.ts'
 import type { OpenedStore } from '../writing/store.ts'
-import { connectTo, type Reachable, whileAsking } from './reach.ts'
+import { type Connectable, connectTo, whileAsking } from './connect.ts'
 import { PostgresStore } from './store.ts'
 
 /** All accounts wait while one of them is waited for; nodes have rows locked for milliseconds. */
 const LOCK_MS = 1_000
 
 export function openStore(
-  place: Reachable & Readonly<{ identity: NodeIdentity | undefined; spills: SpillsAt }>,
+  place: Connectable & Readonly<{ identity: NodeIdentity | undefined; spills: SpillsAt }>,
 ): OpenedStore | OpenProblem {
   const { identity, spills } = place
   if (identity === undefined) return { problem: 'locked', message: `${placeText(place)}: this process is no node of it` }

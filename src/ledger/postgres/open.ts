@@ -22,7 +22,7 @@ import { takeStatementKey } from './noted-key.ts'
 import { NotificationListener } from './notification-listener.ts'
 import { Patience } from './patience.ts'
 import { Peers } from './peers.ts'
-import { connectTo, type Reachable, whileAsking } from './reach.ts'
+import { connectTo, type Connectable, whileAsking } from './connect.ts'
 import { isRoomy, roomFor, textOfRoom } from './room.ts'
 import { Session, SessionFailure } from './session.ts'
 import { takeSpillPlaces } from './spill-places.ts'
@@ -41,7 +41,7 @@ const LIMIT_MS_MAX = 250
 export async function openLedger({
   place,
   ...options
-}: LedgerOptions & Readonly<{ place: Reachable }>): Promise<OpenedLedger | OpenProblem> {
+}: LedgerOptions & Readonly<{ place: Connectable }>): Promise<OpenedLedger | OpenProblem> {
   options.onStep?.('the database')
   const problem = prepare(place, options)
   if (problem !== undefined) return problem
@@ -54,7 +54,7 @@ export async function openLedger({
 }
 
 async function openAsNode(
-  place: Reachable,
+  place: Connectable,
   spills: SpillsAt,
   onLeft: () => void,
   options: LedgerOptions,
@@ -166,7 +166,7 @@ function spillsAt(path: string): ReturnType<typeof takeSpillPlaces> | OpenProble
 }
 
 /** This thread stands still for it: nothing else is to do before the ledger is there. */
-function prepare(place: Reachable, options: LedgerOptions): OpenProblem | undefined {
+function prepare(place: Connectable, options: LedgerOptions): OpenProblem | undefined {
   const { create, onMigration, needsStatementKey = false } = options
   const db = connectTo(place, 'write', 'opens')
   try {
@@ -183,7 +183,7 @@ function prepare(place: Reachable, options: LedgerOptions): OpenProblem | undefi
   }
 }
 
-function tellCrowded(db: Connection, { node, connections }: Reachable, { processes, onCrowded }: LedgerOptions): void {
+function tellCrowded(db: Connection, { node, connections }: Connectable, { processes, onCrowded }: LedgerOptions): void {
   if (onCrowded === undefined) return
   const room = roomFor(db, connections, { name: node, count: processes ?? 1 })
   if (!isRoomy(room)) onCrowded(textOfRoom(room))

@@ -11,10 +11,10 @@ import type { Migration } from '../../../src/core/migration.ts'
 import type { MigrationNews } from '../../../src/ledger/migration-news.ts'
 import { openForReading } from '../../../src/ledger/open-for-reading.ts'
 import { catalogueOf } from '../../../src/ledger/postgres/catalogue.ts'
+import type { Connectable } from '../../../src/ledger/postgres/connect.ts'
 import { migrate } from '../../../src/ledger/postgres/migrate.ts'
 import { openLedger } from '../../../src/ledger/postgres/open.ts'
 import { openStore } from '../../../src/ledger/postgres/open-store.ts'
-import type { Reachable } from '../../../src/ledger/postgres/reach.ts'
 import { differencesInDatabase } from '../../../src/ledger/postgres/verify.ts'
 import { ReadConnection } from '../../../src/ledger/reading/read-connection.ts'
 import type { Connection } from '../../../src/ledger/sql/connection.ts'
@@ -33,7 +33,7 @@ const [VERSION, SCHEMA] = RELEASES.at(-1) ?? ['', 0]
 const THREE = andThreeSteps(MIGRATIONS)
 const NEWEST = SCHEMA_VERSION + 3
 
-const placeOf = (url: string): Reachable => ({
+const placeOf = (url: string): Connectable => ({
   kind: 'postgres',
   path: `${makeFolder()}/ledger.db`,
   url,

@@ -8,14 +8,14 @@ import { PostgresConnection, type PostgresOptions } from './connection.ts'
 import { isStorageFailure } from './storage-failure.ts'
 
 /** `startWire` makes a Worker of `src/ledger/postgres/wire.ts`. */
-export type Reachable = PostgresPlace & Readonly<{ startWire: () => Worker }>
+export type Connectable = PostgresPlace & Readonly<{ startWire: () => Worker }>
 
 /** Of one statement. A report may look at millions of rows; whoever waits for a settle may not. */
 const STATEMENT_MS = { read: 30_000, write: 5_000 } as const
 
 /** `what`: for pg_stat_activity. */
 export const connectTo = (
-  { url, node, startWire }: Reachable,
+  { url, node, startWire }: Connectable,
   access: 'read' | 'write',
   what: string,
   {
@@ -26,7 +26,7 @@ export const connectTo = (
 ): PostgresConnection => new PostgresConnection({ ...more, url, access, startWire, timeoutMs, lockMs, name: `tollgate ${node} ${what}` })
 
 /** A connection that cannot write. Its ledger is looked at before anything is asked of it. `isNode`: for a node that lives. */
-export function openForReading(place: Reachable & Readonly<{ statementMs?: number }>, isNode: boolean): Connection | DatabaseProblem {
+export function openForReading(place: Connectable & Readonly<{ statementMs?: number }>, isNode: boolean): Connection | DatabaseProblem {
   const db = connectTo(place, 'read', 'reads', { timeoutMs: place.statementMs })
   const problem = whileAsking(place, () => openPostgres(db, placeText(place), 'read', { isNode }))
   if (problem === undefined) return db
