@@ -37,8 +37,8 @@ export type GatewayOptions = Readonly<{
   /** Reads it anew, for who wants to see what a reload would change; default: nothing would. */
   readConfig?: () => Config | ConfigProblems
   startThread: () => Worker
-  /** Makes a Worker of `src/ledger/postgres/wire.ts`. */
-  startWire: () => Worker
+  /** Makes a Worker of `src/ledger/postgres/sync-driver.ts`. */
+  startSyncDriver: () => Worker
   /** Makes a Worker of `src/relay/body-thread.ts`. */
   startBodyThread: () => Worker
   /** Makes a Worker of `src/answers/thread.ts`. */

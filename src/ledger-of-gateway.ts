@@ -17,7 +17,7 @@ const LOCK_WAIT_MS = 2_000
 type Opening = Readonly<{
   config: Config
   startThread: () => Worker
-  startWire: () => Worker
+  startSyncDriver: () => Worker
   siblings?: number
   onStep?: (step: string) => void
   /** What this node runs with, now. */
@@ -26,7 +26,7 @@ type Opening = Readonly<{
 type Told = Readonly<{ log: Log; metrics: Metrics; onFault: (fault: LedgerFault) => void }>
 
 export const ledgerOfGateway = (
-  { config, startThread, startWire, siblings = 0, onStep = () => undefined, facts }: Opening,
+  { config, startThread, startSyncDriver, siblings = 0, onStep = () => undefined, facts }: Opening,
   { log, metrics, onFault }: Told,
 ): ReturnType<typeof openLedgerAt> =>
   openLedgerAt(config.ledger, {
@@ -35,7 +35,7 @@ export const ledgerOfGateway = (
     spillBytes: SPILL_BYTES,
     bootId: Bun.randomUUIDv7(),
     startThread,
-    startWire,
+    startSyncDriver,
     now: Date.now,
     checksFile: true,
     needsStatementKey: true,

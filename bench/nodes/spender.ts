@@ -105,7 +105,7 @@ async function open({ place, accounts, makesAccounts }: Opening): Promise<Ledger
     create: true,
     bootId: newId('boot', Date.now()),
     startThread: () => new Worker(new URL('../../src/ledger/thread.ts', import.meta.url)),
-    startWire: () => new Worker(new URL('../../src/ledger/postgres/wire.ts', import.meta.url)),
+    startSyncDriver: () => new Worker(new URL('../../src/ledger/postgres/sync-driver.ts', import.meta.url)),
     now: Date.now,
     onFault: ({ problem }) => console.error(problem),
   })

@@ -17,8 +17,8 @@ import { unknownPlans } from './unknown-plans.ts'
 /** Times of receipts are those of the nodes' clocks. */
 const CLOCK_WARNING_MS = 1_000
 
-export function postgresFindings(config: Config, place: PostgresPlace, { startWire, now }: CliEnvironment): readonly Finding[] {
-  const db = openForReading({ ...place, startWire, statementMs: STATEMENT_MS })
+export function postgresFindings(config: Config, place: PostgresPlace, { startSyncDriver, now }: CliEnvironment): readonly Finding[] {
+  const db = openForReading({ ...place, startSyncDriver, statementMs: STATEMENT_MS })
   if ('problem' in db) return [unopenedFinding(db)]
   try {
     const report = new Report(db, place)

@@ -6,7 +6,7 @@ export type CliEnvironment = Readonly<{
   /** Starts the ledger's thread; its URL is made in the main file, where a compiled binary finds it. */
   startThread: () => Worker
   /** Starts the thread that holds a socket to Postgres, likewise. */
-  startWire: () => Worker
+  startSyncDriver: () => Worker
   /** Starts a thread for heavy bodies, likewise. */
   startBodyThread: () => Worker
   /** Starts the thread of kept answers, likewise. */

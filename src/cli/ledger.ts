@@ -28,13 +28,13 @@ export function addLedger(program: Command, run: Run): void {
 type Target = Readonly<{ to?: string; toEnv?: string }>
 
 async function copyLedger(context: CommandContext, target: Target): Promise<ExitCode | Stop> {
-  const { env, startThread, startWire, now } = context.environment
+  const { env, startThread, startSyncDriver, now } = context.environment
   const { path } = context.config.ledger
   const url = urlOf(target, env)
   if (typeof url !== 'string') return url
   const bootId = newId('boot', now())
   const beside = (to: Connection) => copyPeople(peoplePathOf(path), to)
-  return say(context, await copyToPostgres({ path, to: { url }, beside, startThread, startWire, bootId, now }))
+  return say(context, await copyToPostgres({ path, to: { url }, beside, startThread, startSyncDriver, bootId, now }))
 }
 
 function urlOf({ to, toEnv }: Target, env: Environment): string | Stop {

@@ -54,8 +54,8 @@ async function operateOnFile(
   act: Act,
   create: boolean,
 ): Promise<OperationResult | FileProblem> {
-  const { startThread, startWire, now, stderr } = context.environment
-  const opened = await openLedgerAt(context.config.ledger, { create, bootId: newId('boot', now()), startThread, startWire, now })
+  const { startThread, startSyncDriver, now, stderr } = context.environment
+  const opened = await openLedgerAt(context.config.ledger, { create, bootId: newId('boot', now()), startThread, startSyncDriver, now })
   if ('problem' in opened) return opened
   if (opened.isNew) stderr(`tollgate: a new ledger was made at ${opened.path}\n`)
   try {

@@ -11,8 +11,8 @@ export const STATEMENT_MS = 600_000
 
 /** What `read` finds, or why there is no ledger to read. */
 export function readReport<T>(context: CommandContext, read: (report: Report) => T): T | Stop {
-  const { startWire } = context.environment
-  const report = openReport({ ...context.config.ledger, startWire, statementMs: STATEMENT_MS })
+  const { startSyncDriver } = context.environment
+  const report = openReport({ ...context.config.ledger, startSyncDriver, statementMs: STATEMENT_MS })
   if ('problem' in report) return stopOf(report)
   try {
     return read(report)

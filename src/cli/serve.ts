@@ -31,7 +31,7 @@ export type ServeOptions = Readonly<{
 /** Resolves with the exit code when the gateway has drained. */
 export async function serve(options: ServeOptions, environment: CliEnvironment): Promise<number> {
   const { slot, processes: count } = options
-  const { startThread, startWire, startBodyThread, startAnswersThread, stdout, stderr } = environment
+  const { startThread, startSyncDriver, startBodyThread, startAnswersThread, stdout, stderr } = environment
   const load = (): Config | ConfigProblems => {
     const loaded = loadConfig({ file: options.config, folder: environment.folder, env: environment.env })
     return 'problems' in loaded || slot === undefined ? loaded : configOfSlot(loaded, slot)
@@ -57,7 +57,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
     config,
     readConfig: load,
     startThread: early.take,
-    startWire,
+    startSyncDriver,
     startBodyThread,
     startAnswersThread,
     host: options.host,

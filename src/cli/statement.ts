@@ -28,12 +28,12 @@ function printStatement(context: CommandContext, name: string, range: Options): 
   if (from !== undefined && to !== undefined && from >= to) return wrongUse('--from is not before --to')
   const account = accountNamed(context, name)
   if (isStop(account)) return account
-  const { verbatim, now, startWire } = context.environment
+  const { verbatim, now, startSyncDriver } = context.environment
   const { ledger } = context.config
   const written = readReport(context, (report) => {
     const key = statementKeyAt(ledger)
     if (key === undefined) return wrongUse('ledger.statement_key_env names no key to sign it by')
-    if (ledger.kind === 'postgres') noteKeyAt({ ...ledger, startWire })
+    if (ledger.kind === 'postgres') noteKeyAt({ ...ledger, startSyncDriver })
     let block: string[] = []
     for (const line of report.statement(account.id, range, key, now())) {
       if (block.push(line) < LINES_AT_ONCE) continue

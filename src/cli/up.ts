@@ -54,7 +54,7 @@ async function start(folder: string, readConfig: () => Config | ConfigProblems):
     config,
     readConfig,
     startThread: () => new Worker(new URL('../ledger/thread.ts', import.meta.url)),
-    startWire: () => new Worker(new URL('../ledger/postgres/wire.ts', import.meta.url)),
+    startSyncDriver: () => new Worker(new URL('../ledger/postgres/sync-driver.ts', import.meta.url)),
     startBodyThread: () => new Worker(new URL('../relay/body-thread.ts', import.meta.url)),
     startAnswersThread: () => new Worker(new URL('../answers/thread.ts', import.meta.url)),
     host: undefined,

@@ -26,7 +26,7 @@ export type CopyOptions = Readonly<{
   /** What else is copied in the same transaction, and what of it differs; it runs before the ledger's tables are made. */
   beside: (to: Connection) => readonly Difference[]
   startThread: () => Worker
-  startWire: () => Worker
+  startSyncDriver: () => Worker
   bootId: string
   now: () => number
 }>
@@ -69,9 +69,9 @@ export async function copyToPostgres(options: CopyOptions): Promise<CopyResult> 
   }
 }
 
-function copyInto({ to: { url }, startWire, beside }: CopyOptions, from: Connection, path: string, recovered: number): CopyResult {
+function copyInto({ to: { url }, startSyncDriver, beside }: CopyOptions, from: Connection, path: string, recovered: number): CopyResult {
   const place: PostgresPlace = { kind: 'postgres', path, url, node: 'copy', leaseMs: 0, statementKey: undefined }
-  const to = new PostgresConnection({ url, access: 'write', startWire, timeoutMs: STATEMENT_MS, name: 'tollgate copy' })
+  const to = new PostgresConnection({ url, access: 'write', startSyncDriver, timeoutMs: STATEMENT_MS, name: 'tollgate copy' })
   try {
     const keyPath = statementKeyPathOf(path)
     const copy = to.transaction(() => {

@@ -36,10 +36,10 @@ export type WritablePlace =
   | (SqlitePlace & Readonly<{ file: LockedFile; named: string }>)
   | (PostgresPlace & Readonly<{ identity: NodeIdentity | undefined; spills: SpillsAt }>)
 
-/** `startWire` makes a Worker of `src/ledger/postgres/wire.ts`. `statementMs`: how long a statement of a read may take. */
+/** `startSyncDriver` makes a Worker of `src/ledger/postgres/sync-driver.ts`. `statementMs`: how long a statement of a read may take. */
 export type ReadablePlace =
-  | (SqlitePlace & Readonly<{ startWire?: () => Worker; statementMs?: number }>)
-  | (PostgresPlace & Readonly<{ startWire: () => Worker; statementMs?: number }>)
+  | (SqlitePlace & Readonly<{ startSyncDriver?: () => Worker; statementMs?: number }>)
+  | (PostgresPlace & Readonly<{ startSyncDriver: () => Worker; statementMs?: number }>)
 
 /** As people may read it: never with a password. */
 export const placeText = (place: Place): string => (place.kind === 'sqlite' ? place.path : addressOf(place.url))

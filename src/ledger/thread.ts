@@ -28,7 +28,7 @@ function run(): void {
   let writing: Writing | undefined
   const checkpoints = new CheckpointConnection()
   const reads = new ReadConnection(
-    (place) => openForReading({ ...place, startWire }, true),
+    (place) => openForReading({ ...place, startSyncDriver }, true),
     (fault) => say({ kind: 'fault', fault }),
   )
   const obey = (message: ToThread | ToReader) => {
@@ -81,7 +81,7 @@ function run(): void {
 const asTask = ({ number, debit }: NumberedDebit): NumberedTask => ({ number, task: { kind: 'settle', debit } })
 
 /** Its URL is found from here also in a compiled binary, where this file stands as it does among the sources. */
-const startWire = (): Worker => new Worker(new URL('./postgres/wire.ts', import.meta.url))
+const startSyncDriver = (): Worker => new Worker(new URL('./postgres/sync-driver.ts', import.meta.url))
 
 type Writing = Opened & Readonly<{ loop: CommitLoop; opened: OpenedStore; close: () => void }>
 
@@ -130,7 +130,7 @@ const leftSpills = ({ spills, store }: OpenedStore): readonly Spill[] =>
 /** On Postgres it was migrated before. */
 function openStoreAt(message: Extract<ToThread, { kind: 'open' }>, tell: TellMigration): OpenedStore | OpenProblem {
   const { place, bootId, now, migrates } = message
-  if (place.kind === 'postgres') return openPostgres({ ...place, startWire })
+  if (place.kind === 'postgres') return openPostgres({ ...place, startSyncDriver })
   return openFile(place, { bootId, now, tell: migrates ? tell : undefined })
 }
 

@@ -10,7 +10,7 @@ import { startThread } from '../support/threads.ts'
 export const NOW = Date.UTC(2026, 10, 21, 12)
 const startBodyThread = (): Worker => new Worker(new URL('../../src/relay/body-thread.ts', import.meta.url))
 const startAnswersThread = (): Worker => new Worker(new URL('../../src/answers/thread.ts', import.meta.url))
-const startWire = (): Worker => new Worker(new URL('../../src/ledger/postgres/wire.ts', import.meta.url))
+const startSyncDriver = (): Worker => new Worker(new URL('../../src/ledger/postgres/sync-driver.ts', import.meta.url))
 
 export type Ran = Readonly<{ code: number; out: string; err: string }>
 
@@ -27,7 +27,7 @@ export class Workplace {
   environment(stdout: (text: string) => void, stderr: (text: string) => void): Omit<CliEnvironment, 'verbatim'> {
     return {
       startThread,
-      startWire,
+      startSyncDriver,
       startBodyThread,
       startAnswersThread,
       env: this.env,

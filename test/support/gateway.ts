@@ -39,7 +39,7 @@ import type { World } from '../../src/world.ts'
 import { startAnswersThread } from './answers-thread.ts'
 import { startBodyThread } from './body-thread.ts'
 import { sha256, usd } from './ledger.ts'
-import { startWire } from './postgres-connection.ts'
+import { startSyncDriver } from './postgres-connection.ts'
 import { startThread } from './threads.ts'
 import { transportOfTests } from './transport.ts'
 import { until } from './until.ts'
@@ -154,7 +154,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const gateway = await startGateway({
     config,
     startThread: options.startThread ?? startThread,
-    startWire,
+    startSyncDriver,
     startBodyThread: options.startBodyThread ?? startBodyThread,
     startAnswersThread: options.startAnswersThread ?? startAnswersThread,
     host: undefined,

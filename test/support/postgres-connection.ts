@@ -5,10 +5,10 @@ import { PostgresConnection, type PostgresOptions } from '../../src/ledger/postg
 import type { Connection } from '../../src/ledger/sql/connection.ts'
 import { postgres } from './postgres.ts'
 
-export const startWire = (): Worker => new Worker(new URL('../../src/ledger/postgres/wire.ts', import.meta.url))
+export const startSyncDriver = (): Worker => new Worker(new URL('../../src/ledger/postgres/sync-driver.ts', import.meta.url))
 
 export function connectPostgres(url: string, options: Partial<PostgresOptions> = {}): PostgresConnection {
-  return new PostgresConnection({ access: 'write', startWire, timeoutMs: 5_000, name: 'tollgate test', ...options, url })
+  return new PostgresConnection({ access: 'write', startSyncDriver, timeoutMs: 5_000, name: 'tollgate test', ...options, url })
 }
 
 let empty: Promise<string> | undefined

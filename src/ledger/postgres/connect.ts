@@ -7,15 +7,15 @@ import type { Connection } from '../sql/connection.ts'
 import { PostgresConnection, type PostgresOptions } from './connection.ts'
 import { isStorageFailure } from './storage-failure.ts'
 
-/** `startWire` makes a Worker of `src/ledger/postgres/wire.ts`. */
-export type Connectable = PostgresPlace & Readonly<{ startWire: () => Worker }>
+/** `startSyncDriver` makes a Worker of `src/ledger/postgres/sync-driver.ts`. */
+export type Connectable = PostgresPlace & Readonly<{ startSyncDriver: () => Worker }>
 
 /** Of one statement. A report may look at millions of rows; whoever waits for a settle may not. */
 const STATEMENT_MS = { read: 30_000, write: 5_000 } as const
 
 /** `what`: for pg_stat_activity. */
 export const connectTo = (
-  { url, node, startWire }: Connectable,
+  { url, node, startSyncDriver }: Connectable,
   access: 'read' | 'write',
   what: string,
   {
@@ -23,7 +23,8 @@ export const connectTo = (
     lockMs = timeoutMs,
     ...more
   }: Readonly<{ timeoutMs?: number | undefined; lockMs?: number }> & Pick<PostgresOptions, 'onWait'> = {},
-): PostgresConnection => new PostgresConnection({ ...more, url, access, startWire, timeoutMs, lockMs, name: `tollgate ${node} ${what}` })
+): PostgresConnection =>
+  new PostgresConnection({ ...more, url, access, startSyncDriver, timeoutMs, lockMs, name: `tollgate ${node} ${what}` })
 
 /** A connection that cannot write. Its ledger is looked at before anything is asked of it. `isNode`: for a node that lives. */
 export function openForReading(place: Connectable & Readonly<{ statementMs?: number }>, isNode: boolean): Connection | DatabaseProblem {

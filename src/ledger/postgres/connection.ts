@@ -1,5 +1,5 @@
 /**
- * A synchronous connection to Postgres, as bun:sqlite's is one to a file: a statement is posted to a thread that holds the socket (wire.ts), and this one
+ * A synchronous connection to Postgres, as bun:sqlite's is one to a file: a statement is posted to a thread that holds the socket (sync-driver.ts), and this one
  * stands still until it is answered or its time is over. A connection that is lost is made anew by the next use, but never inside of a transaction: that fails to
  * its end. Rules: ledger.md "Two stores", "Failing writes".
  */
@@ -9,16 +9,16 @@ import type { Connection } from '../sql/connection.ts'
 import { numberPlaceholders } from './placeholders.ts'
 import { PostgresStatement } from './statement.ts'
 import { PostgresError } from './storage-failure.ts'
+import type { DriverFault, DriverValue, FromDriver, OpenDriver, Rows, ToDriver } from './sync-driver-message.ts'
 import { asRecord, readRows } from './values.ts'
-import type { FromWire, OpenWire, Rows, ToWire, WireFault, WireValue } from './wire-message.ts'
 
 export type PostgresOptions = Readonly<{
   /** `postgres://user:password@host:port/database`, with `?sslmode=` where it is wanted. Straight to Postgres: a pooler in between would mix sessions. */
   url: string
   /** `read`: it can change nothing, and each transaction sees one moment. */
   access: 'read' | 'write'
-  /** Makes a Worker of src/ledger/postgres/wire.ts. */
-  startWire: () => Worker
+  /** Makes a Worker of src/ledger/postgres/sync-driver.ts. */
+  startSyncDriver: () => Worker
   /** Of a statement. Postgres ends a statement itself after that; who says nothing a little later is given up. */
   timeoutMs: number
   /** How long a lock of somebody else is waited for; absent: as long as a statement may take. */
@@ -39,7 +39,13 @@ const TOLD_EVERY_MS = 10_000
 const NO_CONNECTION_MS_MAX = 500
 /** Rows that `iterate` fetches at once. */
 const FETCHED_ROWS = 500
-const NO_ANSWER: WireFault = { sqlState: '08006', message: 'Postgres does not answer', constraint: undefined, isLost: true, wasAsked: true }
+const NO_ANSWER: DriverFault = {
+  sqlState: '08006',
+  message: 'Postgres does not answer',
+  constraint: undefined,
+  isLost: true,
+  wasAsked: true,
+}
 
 type Socket = Readonly<{ worker: Worker; port: MessagePort; answered: Int32Array<SharedArrayBuffer> }>
 
@@ -51,7 +57,7 @@ export class PostgresConnection implements Connection {
   #depth = 0
   #begins: string[] = []
   /** Why there was no connection when one was made last, and until when that counts. */
-  #failed: Readonly<{ fault: WireFault; untilMs: number }> | undefined
+  #failed: Readonly<{ fault: DriverFault; untilMs: number }> | undefined
   #isLost = false
   /** A statement of the transaction failed: nothing more can be done in it, until it is undone to where that part of it began. */
   #isAborted = false
@@ -84,7 +90,7 @@ export class PostgresConnection implements Connection {
   }
 
   /** Rows as they are taken, in a transaction of its own where there is none; whoever stops earlier ends it as well. */
-  *iterate(text: string, values: readonly WireValue[]): Generator<Record<string, unknown>, void> {
+  *iterate(text: string, values: readonly DriverValue[]): Generator<Record<string, unknown>, void> {
     const isAlone = this.#depth === 0
     if (isAlone) this.#begin()
     const cursor = `c${++this.#cursors}`
@@ -163,7 +169,7 @@ export class PostgresConnection implements Connection {
   }
 
   /** `isCommit`: when it is not answered, it may have been done. Outside of a transaction that holds for any statement. */
-  ask(asked: Omit<ToWire, 'first'>, isCommit = false): Rows {
+  ask(asked: Omit<ToDriver, 'first'>, isCommit = false): Rows {
     if (this.#isLost) throw new PostgresError(NO_ANSWER.sqlState, 'the transaction was lost with its connection')
     const first = this.#begins
     this.#begins = []
@@ -179,7 +185,7 @@ export class PostgresConnection implements Connection {
     throw new PostgresError(sqlState, message, { constraint, isInDoubt: isLost && wasAsked && (isCommit || isAlone) })
   }
 
-  #exchange(asked: ToWire): FromWire {
+  #exchange(asked: ToDriver): FromDriver {
     if (this.#failed !== undefined && performance.now() < this.#failed.untilMs) return { fault: this.#failed.fault }
     this.#failed = undefined
     const { timeoutMs } = this.#options
@@ -188,7 +194,7 @@ export class PostgresConnection implements Connection {
     Atomics.store(answered, 0, 0)
     port.postMessage(asked)
     waitFor(answered, connectMs + timeoutMs + GRACE_MS, this.#options.onWait)
-    const received = receiveMessageOnPort(port) as { message: FromWire } | undefined
+    const received = receiveMessageOnPort(port) as { message: FromDriver } | undefined
     return received?.message ?? { fault: NO_ANSWER }
   }
 
@@ -196,10 +202,16 @@ export class PostgresConnection implements Connection {
     if (this.#socket !== undefined) return this.#socket
     const { port1, port2 } = new MessageChannel()
     const answered = new Int32Array(new SharedArrayBuffer(4))
-    const worker = this.#options.startWire()
+    const worker = this.#options.startSyncDriver()
     worker.unref()
     const { url, timeoutMs } = this.#options
-    const message: OpenWire = { port: port2, answered, url, settings: settingsOf(this.#options), connectTimeoutMs: connectLimit(timeoutMs) }
+    const message: OpenDriver = {
+      port: port2,
+      answered,
+      url,
+      settings: settingsOf(this.#options),
+      connectTimeoutMs: connectLimit(timeoutMs),
+    }
     worker.postMessage(message, [port2 as never])
     this.#socket = { worker, port: port1, answered }
     return this.#socket
@@ -219,7 +231,7 @@ export class PostgresConnection implements Connection {
   }
 }
 
-/** Woken is not answered: the wire may wake whoever waits now for the answer before, which was taken without waiting. */
+/** Woken is not answered: the driver may wake this thread for the answer before, which was taken without waiting. */
 function waitFor(answered: Int32Array<SharedArrayBuffer>, limitMs: number, onWait: PostgresOptions['onWait']): void {
   const end = performance.now() + limitMs
   for (let leftMs = limitMs; leftMs > 0 && Atomics.load(answered, 0) === 0; leftMs = end - performance.now()) {

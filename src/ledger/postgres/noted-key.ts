@@ -28,11 +28,11 @@ export function noteKey(db: Connection, publicKey: string): void {
 }
 
 /** For a command that signs, on a connection of its own. Throws what the connection throws. */
-export function noteKeyAt(place: PostgresPlace & Readonly<{ startWire: () => Worker }>): void {
+export function noteKeyAt(place: PostgresPlace & Readonly<{ startSyncDriver: () => Worker }>): void {
   const db = new PostgresConnection({
     url: place.url,
     access: 'write',
-    startWire: place.startWire,
+    startSyncDriver: place.startSyncDriver,
     timeoutMs: NOTE_MS,
     name: `tollgate ${place.node}`,
   })

@@ -14,7 +14,7 @@ import { type PostgresPlace, placeText, type SpillsAt } from '../place.ts'
 import type { Connection } from '../sql/connection.ts'
 import type { OpenProblem } from '../task.ts'
 import { PostgresAnswers } from './answers.ts'
-import { NodeSupervisor } from './store-supervisor.ts'
+import { type Connectable, connectTo, whileAsking } from './connect.ts'
 import { PostgresLimits } from './limits.ts'
 import { migrateDatabase } from './migrate.ts'
 import { LedgerNode } from './node.ts'
@@ -22,10 +22,10 @@ import { takeStatementKey } from './noted-key.ts'
 import { NotificationListener } from './notification-listener.ts'
 import { Patience } from './patience.ts'
 import { Peers } from './peers.ts'
-import { connectTo, type Connectable, whileAsking } from './connect.ts'
 import { isRoomy, roomFor, textOfRoom } from './room.ts'
 import { Session, SessionFailure } from './session.ts'
 import { takeSpillPlaces } from './spill-places.ts'
+import { NodeSupervisor } from './store-supervisor.ts'
 
 /** Of a statement of the heartbeat: well within a quarter of the shortest term. */
 const BEAT_MS_MAX = 2_000
@@ -59,22 +59,22 @@ async function openAsNode(
   onLeft: () => void,
   options: LedgerOptions,
 ): Promise<OpenedLedger | OpenProblem> {
-  const { startWire: _, ...plain } = place
+  const { startSyncDriver: _, ...plain } = place
   const given = withDefaults(options)
-  const wires: Wires = { tell: () => undefined, listener: undefined, supervisor: undefined }
+  const late: Late = { tell: () => undefined, listener: undefined, supervisor: undefined }
   const onBug = (bug: unknown): void => given.onFault({ problem: 'what nodes share failed by a bug', bug })
   const patience = new Patience({ onBug })
   const named = (what: string, limitMs: number, connections = 1): Session =>
     new Session({ url: place.url, name: `tollgate ${place.node} ${what}`, limitMs, connections, onDone: () => patience.hear() })
   const session = named('node', Math.min(BEAT_MS_MAX, place.leaseMs / 4))
   const peers = peersOf(place, session, options)
-  const node = nodeOf(place, session, { ...given, peers }, wires)
+  const node = nodeOf(place, session, { ...given, peers }, late)
   options.onStep?.('the lane')
   const refused = await joined(node)
   if (refused !== undefined) {
     return { problem: 'unwritable', message: `${placeText(place)}: this process cannot be a node of it (${refused.message})` }
   }
-  const notifications = notificationsOf(place, { node, session }, wires, onBug)
+  const notifications = notificationsOf(place, { node, session }, late, onBug)
   const connections = connectionsOf(place.connections ?? CONNECTIONS_MIN)
   const answers = new PostgresAnswers({
     session: named('answers', ANSWER_MS_MAX, connections.answers),
@@ -89,7 +89,7 @@ async function openAsNode(
     place: () => ({ ...plain, identity: node.identity, spills }),
     makeSupervisor(tell, listener) {
       const supervisor = new NodeSupervisor({ node, notifications, answers, limits, patience, onStale: listener.onStale, onLeft })
-      Object.assign(wires, { tell, listener, supervisor })
+      Object.assign(late, { tell, listener, supervisor })
       return supervisor
     },
   })
@@ -116,18 +116,18 @@ async function openAsNode(
     }
     return { ledger, recovered: opened.recovered, replayed: opened.replayed.length, path: place.path, isNew: false, shared }
   }
-  wires.supervisor?.stop()
-  await wires.supervisor?.onClosed()
+  late.supervisor?.stop()
+  await late.supervisor?.onClosed()
   return opened
 }
 
 /** What is there once the ledger is made, which the node that comes before it tells. */
-type Wires = { tell: (message: FromSupervisor) => void; listener: SupervisorListener | undefined; supervisor: NodeSupervisor | undefined }
+type Late = { tell: (message: FromSupervisor) => void; listener: SupervisorListener | undefined; supervisor: NodeSupervisor | undefined }
 
 const notificationsOf = (
   place: PostgresPlace,
   { node, session }: Readonly<{ node: LedgerNode; session: Session }>,
-  wires: Wires,
+  late: Late,
   onBug: (bug: unknown) => void,
 ): NotificationListener =>
   new NotificationListener({
@@ -136,9 +136,9 @@ const notificationsOf = (
     speaker: session,
     onMessage(message) {
       // Its own changes are known where they were made.
-      if (message.lane !== node.identity?.lane) wires.listener?.onMessage(message)
+      if (message.lane !== node.identity?.lane) late.listener?.onMessage(message)
     },
-    onMissed: () => wires.listener?.onMissed(),
+    onMissed: () => late.listener?.onMissed(),
     onBug,
   })
 
@@ -200,7 +200,7 @@ function nodeOf(
   place: PostgresPlace,
   session: Session,
   { bootId, now, onFault, peers }: Pick<ReturnType<typeof withDefaults>, 'bootId' | 'now' | 'onFault'> & Readonly<{ peers: Peers }>,
-  wires: Wires,
+  late: Late,
 ): LedgerNode {
   let boots = 0
   return new LedgerNode(
@@ -210,17 +210,17 @@ function nodeOf(
       termMs: place.leaseMs,
       bootId: () => (boots++ === 0 ? bootId : `${bootId}-${boots}`),
       // Before the ledger is there, it is being opened.
-      mayRenew: () => wires.listener?.hasThread() ?? true,
+      mayRenew: () => late.listener?.hasThread() ?? true,
       now,
       onRenewed: (identity) => peers.look(identity, place.node),
     },
     {
       onFenced: () => onFault({ kind: 'node', problem: 'this node was fenced: another has taken its lane over' }),
       onJoined(identity) {
-        wires.tell({ kind: 'node', identity })
-        wires.listener?.onBoot(identity.boot)
+        late.tell({ kind: 'node', identity })
+        late.listener?.onBoot(identity.boot)
       },
-      onLeft: () => wires.tell({ kind: 'takeOver' }),
+      onLeft: () => late.tell({ kind: 'takeOver' }),
       onBug: (bug) => onFault({ problem: 'the heartbeat of this node failed by a bug', bug }),
       onSkew: (skewMs) => onFault({ kind: 'node', problem: `the clock of this machine is ${Math.round(-skewMs)} ms ahead of Postgres'` }),
     },

@@ -1,12 +1,12 @@
 /** A statement with its placeholders numbered. Rows come as SQLite's do. Rules: ledger.md "Two stores". */
 
 import type { Numbered } from './placeholders.ts'
-import { asRecord, readRows, wireValues } from './values.ts'
-import type { Rows, WireValue } from './wire-message.ts'
+import type { DriverValue, Rows } from './sync-driver-message.ts'
+import { asRecord, driverValues, readRows } from './values.ts'
 
 type Asked = Readonly<{
-  ask(asked: Readonly<{ text: string; values: readonly WireValue[] }>): Rows
-  iterate(text: string, values: readonly WireValue[]): Iterable<unknown>
+  ask(asked: Readonly<{ text: string; values: readonly DriverValue[] }>): Rows
+  iterate(text: string, values: readonly DriverValue[]): Iterable<unknown>
 }>
 
 /** The type of rows is the caller's word, as with bun:sqlite: hence `never`. Values are given as there: a list, or one object by name. */
@@ -34,7 +34,7 @@ export class PostgresStatement {
   }
 
   iterate(...given: readonly unknown[]): never {
-    return this.#connection.iterate(this.#numbered.text, wireValues(this.#numbered, given)) as never
+    return this.#connection.iterate(this.#numbered.text, driverValues(this.#numbered, given)) as never
   }
 
   run(...given: readonly unknown[]): { changes: number; lastInsertRowid: number } {
@@ -42,6 +42,6 @@ export class PostgresStatement {
   }
 
   #ask(given: readonly unknown[]): Rows {
-    return this.#connection.ask({ text: this.#numbered.text, values: wireValues(this.#numbered, given) })
+    return this.#connection.ask({ text: this.#numbered.text, values: driverValues(this.#numbered, given) })
   }
 }

@@ -1,7 +1,7 @@
 /** Values on their way to Postgres and back, so that they look as SQLite's do: integers and flags as bigints, blobs as Buffers. Rules: ledger.md "Two stores". */
 
 import type { Numbered } from './placeholders.ts'
-import type { ArrayType, Rows, WireValue } from './wire-message.ts'
+import type { ArrayType, DriverValue, Rows } from './sync-driver-message.ts'
 
 /** A whole column as one parameter, for `unnest(?1::bigint[])`. */
 export class PostgresArray {
@@ -15,19 +15,19 @@ export class PostgresArray {
 }
 
 /** What a statement's `$1`, `$2`, … take out of what was given: a list by place, or one object by name. */
-export function wireValues({ parameters, text }: Numbered, given: readonly unknown[]): readonly WireValue[] {
+export function driverValues({ parameters, text }: Numbered, given: readonly unknown[]): readonly DriverValue[] {
   const [first] = given
   const values = given.length === 1 && Array.isArray(first) ? (first as readonly unknown[]) : given
   const named = values.length === 1 && isRecord(values[0]) ? values[0] : undefined
   return parameters.map((name, index) => {
     const value = name === undefined ? values[index] : named?.[name]
     if (value === undefined) throw new TypeError(`no value for ${name ?? `parameter ${index + 1}`} of: ${text}`)
-    return wireValue(value)
+    return driverValue(value)
   })
 }
 
 /** Whole numbers go as int8, so that a statement's plan does not depend on how large they are. */
-function wireValue(value: unknown): WireValue {
+function driverValue(value: unknown): DriverValue {
   switch (typeof value) {
     case 'bigint':
     case 'string':

@@ -10,7 +10,7 @@ import { openLedger } from '../../../src/ledger/postgres/open.ts'
 import { ACT, createKey, holdRequest, makeFolder, NOW, openMachine, operateTask, settlement, sha256, usd } from '../../support/ledger.ts'
 import { asking } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
-import { connectPostgres, startWire } from '../../support/postgres-connection.ts'
+import { connectPostgres, startSyncDriver } from '../../support/postgres-connection.ts'
 import { tableScans } from '../../support/table-scans.ts'
 import { startThread } from '../../support/threads.ts'
 import { until } from '../../support/until.ts'
@@ -20,7 +20,7 @@ type NodeOptions = Partial<LedgerOptions> & Readonly<{ folder?: string; leaseMs?
 async function openNode(url: string, { folder = makeFolder(), leaseMs = 60_000, ...options }: NodeOptions = {}) {
   const faults: string[] = []
   const opened = await openLedger({
-    place: { kind: 'postgres', path: `${folder}/ledger.db`, url, node: 'n', leaseMs, statementKey: undefined, startWire },
+    place: { kind: 'postgres', path: `${folder}/ledger.db`, url, node: 'n', leaseMs, statementKey: undefined, startSyncDriver },
     create: true,
     bootId: Bun.randomUUIDv7(),
     startThread,

@@ -9,7 +9,7 @@ import { openLedger } from '../../../src/ledger/postgres/open.ts'
 import { createKey, holdRequest, makeFolder, settlement, sha256, usd } from '../../support/ledger.ts'
 import { asking, throughPort } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
-import { connectPostgres, startWire } from '../../support/postgres-connection.ts'
+import { connectPostgres, startSyncDriver } from '../../support/postgres-connection.ts'
 import { type Loss, tcpProxyThread } from '../../support/tcp-proxy.ts'
 import { startThread } from '../../support/threads.ts'
 import { until } from '../../support/until.ts'
@@ -22,7 +22,7 @@ async function openNode() {
   const crossing = await tcpProxyThread(postgres().port)
   const place = { path: `${makeFolder()}/ledger.db`, url: throughPort(url, crossing.port), node: 'n', leaseMs: 60_000 }
   const opened = await openLedger({
-    place: { kind: 'postgres', ...place, statementKey: undefined, startWire },
+    place: { kind: 'postgres', ...place, statementKey: undefined, startSyncDriver },
     create: true,
     bootId: Bun.randomUUIDv7(),
     startThread,

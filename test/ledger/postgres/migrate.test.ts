@@ -22,7 +22,7 @@ import { makeFolder, openMachine } from '../../support/ledger.ts'
 import { settleMany } from '../../support/many-settles.ts'
 import { makeNode } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
-import { connectPostgres, createPostgresLedger, startWire } from '../../support/postgres-connection.ts'
+import { connectPostgres, createPostgresLedger, startSyncDriver } from '../../support/postgres-connection.ts'
 import { leftBy, RELEASES, releasedDatabase } from '../../support/released.ts'
 import { startThread } from '../../support/threads.ts'
 import { andThreeSteps } from '../../support/three-steps.ts'
@@ -40,7 +40,7 @@ const placeOf = (url: string): Connectable => ({
   node: 'n',
   leaseMs: 10_000,
   statementKey: undefined,
-  startWire,
+  startSyncDriver,
 })
 
 async function open(url: string, migrates = true) {
@@ -295,7 +295,7 @@ postgresTest('a newer ledger is opened by the threads of a node that lives, and 
   // Those that begin anew where one died: the thread that writes, and the one that reads for pages.
   const faults: unknown[] = []
   const reads = new ReadConnection(
-    (at) => openForReading({ ...at, startWire }, true),
+    (at) => openForReading({ ...at, startSyncDriver }, true),
     (fault) => faults.push(fault),
   )
   expect([reads.answer(place, { kind: 'accounts', search: '', limit: 1 }) === 'unavailable', faults]).toEqual([false, []])

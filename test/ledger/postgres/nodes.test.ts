@@ -11,7 +11,7 @@ import { openLedger } from '../../../src/ledger/postgres/open.ts'
 import { createKey, holdRequest, makeFolder, settlement, sha256, usd } from '../../support/ledger.ts'
 import { asking, throughPort } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
-import { startWire } from '../../support/postgres-connection.ts'
+import { startSyncDriver } from '../../support/postgres-connection.ts'
 import { type TcpProxy, tcpProxyThread } from '../../support/tcp-proxy.ts'
 import { startThread } from '../../support/threads.ts'
 import { startWatch, until } from '../../support/until.ts'
@@ -29,7 +29,7 @@ async function openNode(url: string, { leaseMs = 10_000, folder = makeFolder(), 
       node: 'n',
       leaseMs,
       statementKey: undefined,
-      startWire,
+      startSyncDriver,
     },
     create: true,
     bootId: Bun.randomUUIDv7(),

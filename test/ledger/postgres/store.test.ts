@@ -220,9 +220,9 @@ postgresTest('a gateway that was fenced while a request ran ends it well, and it
     leaseMs: 2_000,
     statementKey: undefined,
   } as const
-  const startWire = () => new Worker(new URL('../../../src/ledger/postgres/wire.ts', import.meta.url))
+  const startSyncDriver = () => new Worker(new URL('../../../src/ledger/postgres/sync-driver.ts', import.meta.url))
   const opened = await openLedger({
-    place: { ...place, startWire },
+    place: { ...place, startSyncDriver },
     create: false,
     bootId: 'gateway',
     startThread,

@@ -5,19 +5,19 @@
 
 import { parentPort } from 'node:worker_threads'
 import { type ReservedSQL, SQL } from 'bun'
-import type { FromWire, OpenWire, Rows, ToWire, WireFault, WireValue } from './wire-message.ts'
+import type { DriverFault, DriverValue, FromDriver, OpenDriver, Rows, ToDriver } from './sync-driver-message.ts'
 
 /** Class 08: how Postgres itself calls what a driver finds out about the connection. */
 const NO_CONNECTION = '08001'
 const CONNECTION_FAILURE = '08006'
 
 function run(): void {
-  parentPort?.once('message', ({ port, answered, ...options }: OpenWire) => {
-    const wire = new Wire(options)
-    port.on('message', (asked: ToWire) => {
-      wire
+  parentPort?.once('message', ({ port, answered, ...options }: OpenDriver) => {
+    const driver = new SyncDriver(options)
+    port.on('message', (asked: ToDriver) => {
+      driver
         .ask(asked)
-        .catch((error: unknown): FromWire => ({ fault: wire.faultOf(error) }))
+        .catch((error: unknown): FromDriver => ({ fault: driver.faultOf(error) }))
         .then((answer) => {
           port.postMessage(answer)
           Atomics.store(answered, 0, 1)
@@ -28,11 +28,11 @@ function run(): void {
   })
 }
 
-class Wire {
+class SyncDriver {
   readonly #sql: SQL
   #connection: ReservedSQL | undefined
 
-  constructor({ url, settings, connectTimeoutMs }: Pick<OpenWire, 'url' | 'settings' | 'connectTimeoutMs'>) {
+  constructor({ url, settings, connectTimeoutMs }: Pick<OpenDriver, 'url' | 'settings' | 'connectTimeoutMs'>) {
     this.#sql = new SQL({
       url,
       adapter: 'postgres',
@@ -45,7 +45,7 @@ class Wire {
     })
   }
 
-  async ask({ first, text, values }: ToWire): Promise<FromWire> {
+  async ask({ first, text, values }: ToDriver): Promise<FromDriver> {
     // Reserved, because a pool would go on with another connection where this one is lost.
     this.#connection ??= await this.#sql.reserve()
     for (const statement of first) await this.#connection.unsafe(statement)
@@ -53,10 +53,10 @@ class Wire {
     return rowsOf(await (values === undefined ? query.simple() : query).values())
   }
 
-  readonly #given = (value: WireValue): unknown =>
+  readonly #given = (value: DriverValue): unknown =>
     value !== null && typeof value === 'object' && 'elements' in value ? this.#sql.array([...value.elements], value.type) : value
 
-  faultOf(error: unknown): WireFault {
+  faultOf(error: unknown): DriverFault {
     const wasAsked = this.#connection !== undefined
     const { errno, message, constraint, severity } = error instanceof SQL.PostgresError ? error : wordsOf(error)
     const sqlState = errno ?? (wasAsked ? CONNECTION_FAILURE : NO_CONNECTION)

@@ -5,7 +5,7 @@ import type { MessagePort } from 'node:worker_threads'
 export type ArrayType = 'BIGINT' | 'TEXT' | 'BYTEA'
 
 /** A parameter on its way: an array goes with the type of its elements. */
-export type WireValue =
+export type DriverValue =
   | bigint
   | number
   | string
@@ -13,7 +13,7 @@ export type WireValue =
   | null
   | Readonly<{ elements: readonly unknown[] | BigInt64Array; type: ArrayType }>
 
-export type OpenWire = Readonly<{
+export type OpenDriver = Readonly<{
   /** The port that statements come by; the answer to each is there before `answered[0]` is 1. */
   port: MessagePort
   answered: Int32Array
@@ -23,11 +23,11 @@ export type OpenWire = Readonly<{
   connectTimeoutMs: number
 }>
 
-export type ToWire = Readonly<{
+export type ToDriver = Readonly<{
   /** Without parameters, each answered by a tag alone, before `text`. */
   first: readonly string[]
   /** Undefined: in one go and not prepared; `text` may be many statements then, whose rows are not told. */
-  values: readonly WireValue[] | undefined
+  values: readonly DriverValue[] | undefined
   text: string
 }>
 
@@ -35,6 +35,12 @@ export type ToWire = Readonly<{
 export type Rows = Readonly<{ names: readonly string[]; types: readonly number[]; rows: readonly (readonly unknown[])[]; changes: number }>
 
 /** `isLost`: the connection is gone, with the transaction that it had. `wasAsked`: there was one, so Postgres may have got the statement. */
-export type WireFault = Readonly<{ sqlState: string; message: string; constraint: string | undefined; isLost: boolean; wasAsked: boolean }>
+export type DriverFault = Readonly<{
+  sqlState: string
+  message: string
+  constraint: string | undefined
+  isLost: boolean
+  wasAsked: boolean
+}>
 
-export type FromWire = Rows | Readonly<{ fault: WireFault }>
+export type FromDriver = Rows | Readonly<{ fault: DriverFault }>
