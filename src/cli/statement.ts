@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander'
 import { statementKeyAt } from '../ledger/chain/statement-key.ts'
-import { noteKeyAt } from '../ledger/postgres/noted-key.ts'
+import { recordSigningKeyAt } from '../ledger/postgres/signing-key-record.ts'
 import { readFrom, readTo } from './arguments.ts'
 import type { CommandContext, Run } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
@@ -33,7 +33,7 @@ function printStatement(context: CommandContext, name: string, range: Options): 
   const written = readReport(context, (report) => {
     const key = statementKeyAt(ledger)
     if (key === undefined) return wrongUse('ledger.statement_key_env names no key to sign it by')
-    if (ledger.kind === 'postgres') noteKeyAt({ ...ledger, startSyncDriver })
+    if (ledger.kind === 'postgres') recordSigningKeyAt({ ...ledger, startSyncDriver })
     let block: string[] = []
     for (const line of report.statement(account.id, range, key, now())) {
       if (block.push(line) < LINES_AT_ONCE) continue

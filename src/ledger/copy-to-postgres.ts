@@ -12,7 +12,7 @@ import { type PostgresPlace, placeText } from './place.ts'
 import { readProblem } from './postgres/connect.ts'
 import { PostgresConnection } from './postgres/connection.ts'
 import { copyFindings, copyLedger } from './postgres/copy.ts'
-import { noteKey } from './postgres/noted-key.ts'
+import { recordSigningKey } from './postgres/signing-key-record.ts'
 import { differencesInDatabase } from './postgres/verify.ts'
 import type { Connection } from './sql/connection.ts'
 import { openLedger } from './sqlite/open.ts'
@@ -81,7 +81,7 @@ function copyInto({ to: { url }, startSyncDriver, beside }: CopyOptions, from: C
       const problem = openPostgres(to, placeText(place), 'create')
       if (problem !== undefined) throw new Undone({ kind: 'no target', message: problem.message })
       const copied = copyLedger(from, to)
-      if (existsSync(keyPath)) noteKey(to, statementKeyOf(path).publicKey)
+      if (existsSync(keyPath)) recordSigningKey(to, statementKeyOf(path).publicKey)
       const differences = [...besides, ...copyFindings(from, to), ...differencesInDatabase(to)]
       if (differences.length > 0) throw new Undone({ kind: 'differs', of: 'copy', differences })
       return copied

@@ -18,12 +18,12 @@ import { type Connectable, connectTo, whileAsking } from './connect.ts'
 import { PostgresLimits } from './limits.ts'
 import { migrateDatabase } from './migrate.ts'
 import { LedgerNode } from './node.ts'
-import { takeStatementKey } from './noted-key.ts'
 import { NotificationListener } from './notification-listener.ts'
 import { Patience } from './patience.ts'
 import { Peers } from './peers.ts'
 import { isRoomy, roomFor, textOfRoom } from './room.ts'
 import { Session, SessionFailure } from './session.ts'
+import { takeSigningKey } from './signing-key-record.ts'
 import { takeSpillPlaces } from './spill-places.ts'
 import { NodeSupervisor } from './store-supervisor.ts'
 
@@ -174,7 +174,7 @@ function prepare(place: Connectable, options: LedgerOptions): OpenProblem | unde
       const migrate = onMigration && (() => migrateDatabase(place, onMigration))
       const problem =
         openPostgres(db, placeText(place), create ? 'create' : 'write', { migrate }) ??
-        (needsStatementKey ? takeStatementKey(db, place) : undefined)
+        (needsStatementKey ? takeSigningKey(db, place) : undefined)
       if (problem === undefined) tellCrowded(db, place, options)
       return problem
     })

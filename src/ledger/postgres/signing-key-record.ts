@@ -1,5 +1,5 @@
 /**
- * Which key signs the statements of a ledger on Postgres: its public half is noted in `meta` by every node that starts with one, and before a command prints a
+ * Which key signs the statements of a ledger on Postgres: its public half is recorded in `meta` by every node that starts with one, and before a command prints a
  * statement. A node that has none does not start then: what was given out could not be told from what anybody signed. Rules: ledger.md "Statements".
  */
 
@@ -10,37 +10,37 @@ import type { Connection } from '../sql/connection.ts'
 import { PostgresConnection } from './connection.ts'
 
 /** `db`: a connection that may write. Another key may take the place of the one before. */
-export function takeStatementKey(db: Connection, place: PostgresPlace): DatabaseProblem | undefined {
+export function takeSigningKey(db: Connection, place: PostgresPlace): DatabaseProblem | undefined {
   const key = statementKeyAt(place)
-  if (key !== undefined) noteKey(db, key.publicKey)
-  const noted = db.query<{ value: string }, []>(`SELECT value FROM meta WHERE name = '${NAME}'`).get()?.value
-  if (key !== undefined || noted === undefined) return undefined
-  const message = `${placeText(place)}: its statements are signed by the key ${noted}, and ledger.statement_key_env names none`
+  if (key !== undefined) recordSigningKey(db, key.publicKey)
+  const recorded = db.query<{ value: string }, []>(`SELECT value FROM meta WHERE name = '${NAME}'`).get()?.value
+  if (key !== undefined || recorded === undefined) return undefined
+  const message = `${placeText(place)}: its statements are signed by the key ${recorded}, and ledger.statement_key_env names none`
   return { problem: 'unwritable', message }
 }
 
 const NAME = 'statement_key'
 
-export function noteKey(db: Connection, publicKey: string): void {
+export function recordSigningKey(db: Connection, publicKey: string): void {
   db.query<unknown, [string]>(
     `INSERT INTO meta (name, value) VALUES ('${NAME}', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE meta.value <> excluded.value`,
   ).run(publicKey)
 }
 
 /** For a command that signs, on a connection of its own. Throws what the connection throws. */
-export function noteKeyAt(place: PostgresPlace & Readonly<{ startSyncDriver: () => Worker }>): void {
+export function recordSigningKeyAt(place: PostgresPlace & Readonly<{ startSyncDriver: () => Worker }>): void {
   const db = new PostgresConnection({
     url: place.url,
     access: 'write',
     startSyncDriver: place.startSyncDriver,
-    timeoutMs: NOTE_MS,
+    timeoutMs: RECORD_MS,
     name: `tollgate ${place.node}`,
   })
   try {
-    takeStatementKey(db, place)
+    takeSigningKey(db, place)
   } finally {
     db.close()
   }
 }
 
-const NOTE_MS = 10_000
+const RECORD_MS = 10_000
