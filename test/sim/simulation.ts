@@ -268,7 +268,7 @@ export class Simulation {
       this.#say(`settled ${entry.id}: ${answer}`)
       this.#meet(`a settle is ${answer}`)
       if (before !== 'held') {
-        must('a second settle changes nothing', answer !== 'settled', () => entry.id)
+        must('a duplicate settle changes nothing', answer !== 'settled', () => entry.id)
         return
       }
       must('a settle is answered as what it is', answer !== 'already', () => `${entry.id}: already`)

@@ -9,12 +9,12 @@ import { operate } from '../operations/operator-writes.ts'
 import { Numbers } from '../sql/numbers.ts'
 import { type Answer, type Debit, isLease, isRead, isWrite, type LedgerFault, type Task, unavailable, type WriteTask } from '../task.ts'
 import { type Debits, pricedOf } from './debits.ts'
+import { type DuplicateSettle, settleDuplicate } from './duplicate-settle.ts'
 import type { Engine } from './engine.ts'
 import { HELD_TRIES_MAX, type Held, HeldRows, NONE_HELD } from './held-rows.ts'
 import { LeaseMoves } from './lease-moves.ts'
 import type { LeftMark } from './left-marks.ts'
 import { recoveredDebit, recoveredOf } from './recovery.ts'
-import { type Again, settleAgain } from './second-settle.ts'
 import type { Spilled } from './spill-records.ts'
 import { SpilledWrites } from './spilled-writes.ts'
 import type { Applied, NotApplied, Replayed } from './store.ts'
@@ -207,8 +207,8 @@ export class GroupWrites {
         return
       }
       const { answer, fault } = isOver[place]
-        ? ({ answer: 'already', fault: faultOfWaived(debit, isNew[place] === true) } as Again)
-        : settleAgain(this.#engine, this.#debits, debit)
+        ? ({ answer: 'already', fault: faultOfWaived(debit, isNew[place] === true) } as DuplicateSettle)
+        : settleDuplicate(this.#engine, this.#debits, debit)
       answers[index] = answer
       if (fault !== undefined) faults.push(fault)
     })

@@ -6,9 +6,9 @@
 import { Numbers } from '../sql/numbers.ts'
 import type { LedgerFault, Task } from '../task.ts'
 import { type Debits, pricedOf } from './debits.ts'
+import { settleDuplicate } from './duplicate-settle.ts'
 import type { Engine } from './engine.ts'
 import type { HeldRows } from './held-rows.ts'
-import { settleAgain } from './second-settle.ts'
 import type { Spilled } from './spill-records.ts'
 import type { NotApplied, Replayed } from './store.ts'
 import type { Transactions } from './transactions.ts'
@@ -63,7 +63,7 @@ export class SpilledWrites {
         const isOver = isWaived(engine, debit)
         const [isNew = false] = own.insert([pricedOf(isOver ? waivedOf(debit) : debit, numbers)])
         own.flush()
-        const fault = isOver ? faultOfWaived(debit, isNew) : isNew ? undefined : settleAgain(engine, own, debit).fault
+        const fault = isOver ? faultOfWaived(debit, isNew) : isNew ? undefined : settleDuplicate(engine, own, debit).fault
         settled.push(debit.requestId)
         if (fault !== undefined) faults.push(fault)
       })

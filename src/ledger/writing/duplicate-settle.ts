@@ -1,5 +1,5 @@
 /**
- * A settle whose request has a receipt already. With the same figures it is that settle, come twice. With others the receipt stays as it is. Where another
+ * A settle whose request has a receipt already. With the same figures it is a duplicate. With others the receipt stays as it is. Where another
  * process wrote it, the difference is booked beside it, so that the account pays what its client was told; where this one did, a request is charged once.
  * Rules: ledger.md "Twice is once".
  */
@@ -13,18 +13,18 @@ import type { Debit, LedgerFault } from '../task.ts'
 import type { Debits } from './debits.ts'
 import type { Engine } from './engine.ts'
 
-/** `fault`: what the operator must hear, where figures differ. */
-export type Again = Readonly<{ answer: 'already' | 'corrected'; fault?: LedgerFault }>
+/** `fault`: told to the operator where figures differ. */
+export type DuplicateSettle = Readonly<{ answer: 'already' | 'corrected'; fault?: LedgerFault }>
 
 /** Inside the caller's transaction; nothing of `debits` waits after it. */
-export function settleAgain({ statements, boot }: Pick<Engine, 'statements' | 'boot'>, debits: Debits, debit: Debit): Again {
+export function settleDuplicate({ statements, boot }: Pick<Engine, 'statements' | 'boot'>, debits: Debits, debit: Debit): DuplicateSettle {
   debits.flush()
-  const again = compare(statements, boot, debit)
+  const duplicate = compare(statements, boot, debit)
   debits.reread()
-  return again
+  return duplicate
 }
 
-function compare(statements: Statements, boot: number, debit: Debit): Again {
+function compare(statements: Statements, boot: number, debit: Debit): DuplicateSettle {
   const { requestId, accountNumber, costPicos, now } = debit
   const receipt = statements.receiptFigures.get({ requestId })
   if (receipt === undefined || isSame(receipt, debit)) return { answer: 'already' }
