@@ -102,7 +102,7 @@ export class GroupCommit implements Ledger {
     const holding = answer === 'unknown' ? this.#loadAndHold(request) : answer
     if (!(holding instanceof Promise)) return holding
     // Its client is told that the storage is away: nobody would end what is held after that.
-    return this.#keeper.whileHeard(holding, (late) => late === 'held' && this.void(request.requestId))
+    return this.#supervisor.whileHeard(holding, (late) => late === 'held' && this.void(request.requestId))
   }
 
   isUsedUp(keyId: string): boolean | Promise<boolean> {
@@ -112,7 +112,7 @@ export class GroupCommit implements Ledger {
 
   /** Another node's top-up may be on its way here. */
   async #isUsedUpByRow(keyId: string): Promise<boolean> {
-    const states = await this.#keeper.whileHeard(this.#writer.ask({ kind: 'keyStates', keyIds: [keyId] }))
+    const states = await this.#supervisor.whileHeard(this.#writer.ask({ kind: 'keyStates', keyIds: [keyId] }))
     return states !== 'unavailable' && states.every(isUsedUp) && this.#wallets.keys.isUsedUp(keyId)
   }
 
@@ -150,7 +150,7 @@ export class GroupCommit implements Ledger {
   }
 
   findIdempotency(keyId: string, headerHash: Uint8Array): Promise<IdempotentUse | undefined | 'unavailable'> {
-    return this.#keeper.whileHeard(this.#writer.ask({ kind: 'findIdempotency', keyId, headerHash, now: this.#options.now() }))
+    return this.#supervisor.whileHeard(this.#writer.ask({ kind: 'findIdempotency', keyId, headerHash, now: this.#options.now() }))
   }
 
   keyBalanceOf(keyId: string): SyncedKeyBalance | undefined {
@@ -218,7 +218,7 @@ export class GroupCommit implements Ledger {
   #onAnswers(heard: readonly Heard[], committed: Committed | undefined): void {
     this.#sync.learn(heard)
     if (committed === undefined) return
-    if (committed.commitMs !== undefined) this.#keeper.onCommitted()
+    if (committed.commitMs !== undefined) this.#supervisor.onCommitted()
     // Before the answers: who awaits an operator's write must not meet the old record afterwards.
     for (const change of committed.changes) this.#tellChange(change)
     if (committed.isWritable) {

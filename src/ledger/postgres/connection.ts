@@ -39,13 +39,7 @@ const TOLD_EVERY_MS = 10_000
 const NO_CONNECTION_MS_MAX = 500
 /** Rows that `iterate` fetches at once. */
 const FETCHED_ROWS = 500
-const NO_ANSWER: DriverFault = {
-  sqlState: '08006',
-  message: 'Postgres does not answer',
-  constraint: undefined,
-  isLost: true,
-  wasAsked: true,
-}
+const SILENT: DriverFault = { sqlState: '08006', message: 'Postgres does not answer', constraint: undefined, isLost: true, wasAsked: true }
 
 type Socket = Readonly<{ worker: Worker; port: MessagePort; answered: Int32Array<SharedArrayBuffer> }>
 
@@ -170,7 +164,7 @@ export class PostgresConnection implements Connection {
 
   /** `isCommit`: when it is not answered, it may have been done. Outside of a transaction that holds for any statement. */
   ask(asked: Omit<ToDriver, 'first'>, isCommit = false): Rows {
-    if (this.#isLost) throw new PostgresError(NO_ANSWER.sqlState, 'the transaction was lost with its connection')
+    if (this.#isLost) throw new PostgresError(SILENT.sqlState, 'the transaction was lost with its connection')
     const first = this.#begins
     this.#begins = []
     const isAlone = this.#depth === 0
@@ -195,7 +189,7 @@ export class PostgresConnection implements Connection {
     port.postMessage(asked)
     waitFor(answered, connectMs + timeoutMs + GRACE_MS, this.#options.onWait)
     const received = receiveMessageOnPort(port) as { message: FromDriver } | undefined
-    return received?.message ?? { fault: NO_ANSWER }
+    return received?.message ?? { fault: SILENT }
   }
 
   #openSocket(): Socket {
