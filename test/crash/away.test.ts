@@ -72,6 +72,32 @@ for (const [what, goAway] of Object.entries(WAYS))
     4 * PROCESS_TIMEOUT_MS,
   )
 
+postgresTest(
+  'a Postgres that is killed behind a proxy puts nothing on standard error but the log',
+  async () => {
+    const proxy = await tcpProxyThread(postgres().port)
+    const place = new Place(undefined, { ...UPSTREAM_ENV, LEDGER_URL: throughPort(await postgres().createDatabase(), proxy.port) })
+    const more = '[ledger]\nurl_env = "LEDGER_URL"\nlease_ms = 2000\n'
+    place.write('tollgate.toml', configurationOf({ upstreamUrl: 'http://127.0.0.1:1', more }))
+    try {
+      const gateway = await place.serve()
+      const isReady = async (): Promise<boolean> => (await fetch(`${gateway.url}/readyz`)).status === 200
+      await until(isReady, 'it is ready')
+      await postgres().kill()
+      await until(async () => !(await isReady()), 'it is not ready')
+      await postgres().start()
+      await until(isReady, 'it is ready again')
+      gateway.signal('SIGTERM')
+      expect(await gateway.exited).toEqual({ code: 0, signal: null })
+      expect(linesNotOurs(gateway)).toEqual([])
+    } finally {
+      await place.remove()
+      proxy.close()
+    }
+  },
+  4 * PROCESS_TIMEOUT_MS,
+)
+
 const BODY = { model: 'sonnet', max_tokens: 16, messages: [{ role: 'user', content: 'Hi' }] }
 
 /** Milliseconds that a refusal took, less what the machine takes for an answer without Postgres. */

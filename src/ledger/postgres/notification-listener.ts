@@ -56,7 +56,7 @@ export class NotificationListener {
     this.#echoMs = options.echoMs ?? ECHO_MS
     this.#patienceMs = options.patienceMs ?? PATIENCE_MS
     this.#monotonicMs = options.monotonicMs ?? (() => performance.now())
-    this.#session = new Session({ url: options.url, name: options.name, limitMs: this.#patienceMs })
+    this.#session = new Session({ url: options.url, name: options.name, limitMs: this.#patienceMs, onLost: () => this.#loseListener() })
     this.#speaker = options.speaker ?? this.#session
   }
 

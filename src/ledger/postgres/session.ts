@@ -17,6 +17,8 @@ export type SessionOptions = Readonly<{
   connections?: number
   /** A statement was done. */
   onDone?: () => void
+  /** A connection that was there is gone, and it was not this session that closed it. */
+  onLost?: () => void
 }>
 
 /** What Postgres said, or that it said nothing. `sqlState`: five characters, '' where there is none. Values are in neither. */
@@ -53,8 +55,8 @@ export class Session {
   }
 
   /**
-   * Resolves when this session is told of what is said on the channel. `onListening`: then, and after every loss of the connection, which is made anew by itself; what
-   * was said in between is lost. Ends with the session.
+   * Resolves when this session is told of what is said on the channel; `onListening`: then. Ends with the session, which must be closed when its connection is lost: Bun
+   * would make another one by itself, and tell standard error whenever it cannot.
    */
   listen(channel: string, onHeard: (text: string) => void, onListening: () => void): Promise<void> {
     return this.#within(async (sql) => void (await sql.listen(channel, onHeard, onListening)))
@@ -83,13 +85,15 @@ export class Session {
   }
 
   #leave(): void {
-    this.#sql?.close({ timeout: 0 }).catch(() => undefined)
+    const sql = this.#sql
     this.#sql = undefined
+    sql?.close({ timeout: 0 }).catch(() => undefined)
   }
 
   #connected(): SQL {
-    const { url, name, limitMs, connections = 1 } = this.#options
-    this.#sql ??= new SQL({
+    if (this.#sql !== undefined) return this.#sql
+    const { url, name, limitMs, connections = 1, onLost } = this.#options
+    const sql = new SQL({
       url,
       adapter: 'postgres',
       max: connections,
@@ -97,6 +101,9 @@ export class Session {
       idleTimeout: 0,
       maxLifetime: 0,
       connectionTimeout: Math.ceil(limitMs / 1_000),
+      onclose: () => {
+        if (this.#sql === sql) onLost?.()
+      },
       connection: {
         application_name: name,
         search_path: 'ledger',
@@ -105,7 +112,8 @@ export class Session {
         synchronous_commit: 'on',
       },
     })
-    return this.#sql
+    this.#sql = sql
+    return sql
   }
 }
 
