@@ -61,8 +61,13 @@ function urlOf(variable: string, env: Environment, problems: ConfigProblem[]): s
     problems.push({ path, message: `expected the database's address in the environment variable ${variable}, which is not set` })
   else if (url === null || !['postgres:', 'postgresql:'].includes(url.protocol) || url.hostname === '' || !/^\/[^/%]+$/.test(url.pathname))
     problems.push({ path, message: `expected postgres://USER:PASSWORD@HOST:PORT/DATABASE in ${variable}, found another text` })
+  else if ([...url.searchParams].some(([name, value]) => /^ssl[-_]?mode$/i.test(name) && !SSL_MODES.includes(value)))
+    problems.push({ path, message: `expected sslmode in ${variable} to be one of ${SSL_MODES.join(', ')}, found another word` })
   return text
 }
+
+/** https://www.postgresql.org/docs/current/libpq-ssl.html, table 32.1. */
+const SSL_MODES: readonly string[] = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full']
 
 /** PEM, as SQLite's ledger keeps it beside itself, or the base64 of PKCS #8 in DER, which is one line: https://www.rfc-editor.org/rfc/rfc8410. */
 function keyOf(variable: string, { env, needsKey }: LedgerPlace, problems: ConfigProblem[]): string | undefined {

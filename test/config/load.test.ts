@@ -508,6 +508,12 @@ describe('a ledger on Postgres', () => {
       'postgres:///hunter2',
     ])
       expect(mistakes(toml, { env: { LEDGER_URL, KEY: pem } })).toEqual([paths])
+    const modes = 'disable, allow, prefer, require, verify-ca, verify-full'
+    for (const given of ['sslmode=verify-ful', 'sslmode=', 'ssl-mode=hunter2', 'SSLMODE=on'])
+      expect(mistakes(toml, { env: { LEDGER_URL: `postgres://me:hunter2@h/d?${given}`, KEY: pem } })).toEqual([
+        `ledger.url_env: expected sslmode in LEDGER_URL to be one of ${modes}, found another word`,
+      ])
+    for (const mode of modes.split(', ')) good(toml, { env: { LEDGER_URL: `postgres://me@h/d?sslmode=${mode}`, KEY: pem } })
     const rsa = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
     const open = createPublicKey(pem).export({ format: 'pem', type: 'spki' }).toString()
     for (const KEY of ['hunter2', rsa, open, pem.slice(0, -40)])
