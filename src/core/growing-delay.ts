@@ -1,6 +1,6 @@
 /** How failures slow down what follows them: a few are free, then the wait doubles up to a bound. Rules: pages.md "Failed sign-ins", "Codes". */
 
-import { Recent } from './recent.ts'
+import { boundedMap } from './bounded-map.ts'
 
 /** Of the first failure that is not free, and of any. Milliseconds. */
 export type Growth = Readonly<{ firstMs: number; maxMs: number }>
@@ -14,7 +14,7 @@ const REMEMBERED_MAX = 10_000
 /** Failures by whoever failed: an address, an e-mail, a person. */
 export class GrowingDelay {
   readonly #growth: Growth
-  readonly #failed = new Recent<{ failures: number; at: number }>(REMEMBERED_MAX)
+  readonly #failed = boundedMap<{ failures: number; at: number }>(REMEMBERED_MAX)
 
   constructor(growth: Growth) {
     this.#growth = growth

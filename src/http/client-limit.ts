@@ -3,9 +3,9 @@
  * 429 instead of 401 while good keys behind the same address are untouched. Rules: contract.md "Limits"; keys.md "Client addresses".
  */
 
+import { type BoundedMap, boundedMap } from '../core/bounded-map.ts'
 import type { Limits } from '../core/limits.ts'
 import { type RateRule, step } from '../core/rate-limit.ts'
-import { Recent } from '../core/recent.ts'
 import { Refusal } from '../core/refusal.ts'
 
 type ClientLimitsOptions = Readonly<{
@@ -22,8 +22,8 @@ const UNKNOWN_KEYS: RateRule = { perMinute: 60, burst: 120 }
 export class ClientLimits {
   readonly #limits: () => Limits
   readonly #now: () => number
-  readonly #dashboard = new Recent<number>(CLIENTS_MAX)
-  readonly #unknownKeys = new Recent<number>(CLIENTS_MAX)
+  readonly #dashboard = boundedMap<number>(CLIENTS_MAX)
+  readonly #unknownKeys = boundedMap<number>(CLIENTS_MAX)
 
   constructor({ limits, now }: ClientLimitsOptions) {
     this.#limits = limits
@@ -41,7 +41,7 @@ export class ClientLimits {
     return this.#count(this.#unknownKeys, clientIp, UNKNOWN_KEYS)
   }
 
-  #count(tats: Recent<number>, clientIp: string, rule: RateRule): Refusal | undefined {
+  #count(tats: BoundedMap<number>, clientIp: string, rule: RateRule): Refusal | undefined {
     const { tat, isAllowed, retryAfterSeconds } = step(tats.get(clientIp), this.#now(), rule)
     tats.set(clientIp, tat)
     return isAllowed ? undefined : new Refusal('rateLimited', { retryAfterSeconds })

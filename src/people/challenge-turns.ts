@@ -3,15 +3,15 @@
  * and so many for all addresses together. Rules: pages.md "Failed sign-ins".
  */
 
+import { boundedMap } from '../core/bounded-map.ts'
 import { type RateRule, step } from '../core/rate-limit.ts'
-import { Recent } from '../core/recent.ts'
 
 const EACH: RateRule = { perMinute: 20, burst: 20 }
 const ALL: RateRule = { perMinute: 600, burst: 200 }
 const REMEMBERED_MAX = 10_000
 
 export class ChallengeTurns {
-  readonly #addresses = new Recent<number>(REMEMBERED_MAX)
+  readonly #addresses = boundedMap<number>(REMEMBERED_MAX)
   #all: number | undefined
 
   /** Seconds to wait, 0 where one may be made. `now`: milliseconds that never jump. */

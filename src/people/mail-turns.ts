@@ -3,7 +3,7 @@
  * another's mailbox, and whoever asks for himself has a link that still works. Rules: pages.md "Mail".
  */
 
-import { Recent } from '../core/recent.ts'
+import { boundedMap } from '../core/bounded-map.ts'
 
 const FIRST_MS = 60_000
 /** As long as a link lives. */
@@ -13,7 +13,7 @@ const FORGET_MS = 6 * MAX_MS
 const REMEMBERED_MAX = 10_000
 
 export class MailTurns {
-  readonly #sent = new Recent<{ at: number; pauseMs: number }>(REMEMBERED_MAX)
+  readonly #sent = boundedMap<{ at: number; pauseMs: number }>(REMEMBERED_MAX)
 
   /** Counts one where it may go. `now`: milliseconds that never jump. */
   take(email: string, kind: string, now: number): boolean {

@@ -4,7 +4,7 @@
  */
 
 import type { Database, Statement } from 'bun:sqlite'
-import { Recent } from '../core/recent.ts'
+import { boundedMap } from '../core/bounded-map.ts'
 import { openPeopleFile } from './people-file.ts'
 import { type Given, type PeopleSql, type PeopleStore, type SqlResult, sqlOver } from './people-sql.ts'
 
@@ -55,7 +55,7 @@ async function committed<Result>(db: Database, work: () => Promise<Result>): Pro
 }
 
 function asker(db: Database): PeopleSql['ask'] {
-  const statements = new Recent<Statement<unknown, [Given]>>(STATEMENTS_MAX, (statement) => statement.finalize())
+  const statements = boundedMap<Statement<unknown, [Given]>>(STATEMENTS_MAX, (statement) => statement.finalize())
   const statementOf = (text: string): Statement<unknown, [Given]> => {
     const known = statements.get(text)
     if (known !== undefined) return known

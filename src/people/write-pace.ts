@@ -3,14 +3,14 @@
  * Rules: pages.md "People".
  */
 
+import { boundedMap } from '../core/bounded-map.ts'
 import { step } from '../core/rate-limit.ts'
-import { Recent } from '../core/recent.ts'
 
 const CHANGES = { perMinute: 120, burst: 120 }
 const PEOPLE_REMEMBERED_MAX = 10_000
 
 export class WritePace {
-  readonly #people = new Recent<{ tat: number }>(PEOPLE_REMEMBERED_MAX)
+  readonly #people = boundedMap<{ tat: number }>(PEOPLE_REMEMBERED_MAX)
 
   /** Counts one. Seconds to wait, and it is not counted; 0: go on. `now`: milliseconds that never jump. */
   take(personId: string, now: number): number {

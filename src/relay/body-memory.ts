@@ -3,12 +3,12 @@
  * account's own share by 429, the pool of all by 503. Rules: requests.md "Memory of bodies".
  */
 
+import { boundedMap } from '../core/bounded-map.ts'
 import { FairQueue } from '../core/fair-queue.ts'
 import { availableOf, type KeyBalance, type KeyRecord } from '../core/key.ts'
 import type { Limits } from '../core/limits.ts'
 import { ZERO } from '../core/money.ts'
 import { step } from '../core/rate-limit.ts'
-import { Recent } from '../core/recent.ts'
 import { Refusal } from '../core/refusal.ts'
 import { NO_TICK, type Timed } from '../core/timer-wheel.ts'
 import type { World } from '../world.ts'
@@ -76,7 +76,7 @@ export class BodyMemory {
   readonly #shareBytes: number
   readonly #shares = new Map<string, number>()
   /** The state of each account's budget, in the terms of the rate limit. */
-  readonly #budgets = new Recent<number>(ACCOUNTS_MAX)
+  readonly #budgets = boundedMap<number>(ACCOUNTS_MAX)
   readonly #waiting = new FairQueue<Waiter>()
   readonly #answers = new AnswerTurns((accountId) => this.#isOverShare(accountId, 0))
   #bytes = 0

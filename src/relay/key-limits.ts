@@ -1,8 +1,8 @@
 /** What a key may ask for at once and in a minute. Rules: keys.md "Rate limits". */
 
+import { boundedMap } from '../core/bounded-map.ts'
 import type { Limits } from '../core/limits.ts'
 import { step } from '../core/rate-limit.ts'
-import { Recent } from '../core/recent.ts'
 import { Refusal } from '../core/refusal.ts'
 
 /** A running request's place; `release` may be called any number of times and counts once. */
@@ -28,7 +28,7 @@ export class KeyLimits {
   readonly #limits: () => Limits
   readonly #now: () => number
   /** When each key's allowance is whole again. May forget a key that has been quiet; what is running is counted apart and never forgotten. */
-  readonly #wholeAt = new Recent<number>(KEYS_MAX)
+  readonly #wholeAt = boundedMap<number>(KEYS_MAX)
   readonly #running = new Map<string, number>()
 
   constructor({ limits, now }: KeyLimitsOptions) {

@@ -4,9 +4,9 @@
  */
 
 import { LRUCache } from 'lru-cache'
+import { boundedMap } from '../core/bounded-map.ts'
 import type { Forgotten } from '../core/format.ts'
 import type { KeyRecord } from '../core/key.ts'
-import { Recent } from '../core/recent.ts'
 import { type Finished, piecesOf, type Written } from '../core/transcoder.ts'
 
 type Owner = Pick<KeyRecord, 'id' | 'accountId'>
@@ -37,7 +37,7 @@ export class ResponseMemory {
   readonly #items = new Map<string, ItemPlace>()
   /** The answers of each account, oldest first. */
   readonly #accounts = new Map<string, { bytes: number; readonly answers: Set<string> }>()
-  readonly #gone = new Recent<Forgotten>(GONE_MAX)
+  readonly #gone = boundedMap<Forgotten>(GONE_MAX)
 
   /** `now`: milliseconds of any clock that does not jump back. An account has an eighth of `bytesMax`. */
   constructor({ now, bytesMax = BYTES_MAX, ttlMs = RESPONSE_TTL_MS }: { now: () => number; bytesMax?: number; ttlMs?: number }) {

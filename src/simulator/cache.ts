@@ -3,9 +3,9 @@
  * found again wherever the markers of the next request stand. Rules: contract.md "Prompt caching"; native.md "What native refuses", "Usage".
  */
 
+import { boundedMap } from '../core/bounded-map.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
 import { CACHE_BREAKPOINTS_MAX } from '../core/limits.ts'
-import { Recent } from '../core/recent.ts'
 import { Problem } from './native-error.ts'
 import type { NativeRequest } from './request.ts'
 import type { Seed } from './seed.ts'
@@ -27,7 +27,7 @@ const PREFIXES_MAX = 10_000
 const OVERHEAD_TOKENS = 3
 
 export function makePromptCache(seed: Seed, nowMs: () => number): PromptCache {
-  const expiries = new Recent<number>(PREFIXES_MAX)
+  const expiries = boundedMap<number>(PREFIXES_MAX)
   const isCached = (prefix: string): boolean => (expiries.get(prefix) ?? 0) > nowMs()
   return {
     use(request) {

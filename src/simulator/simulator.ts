@@ -3,7 +3,7 @@
  * a port, and in tests. It keeps a cache and counters, nothing else. Rules: faults.md "Simulator".
  */
 
-import { Recent } from '../core/recent.ts'
+import { boundedMap } from '../core/bounded-map.ts'
 import type { SimulatedAnswer } from './answer.ts'
 import { makePromptCache, promptTokens } from './cache.ts'
 import { type MessageHead, wholeMessage } from './frames.ts'
@@ -45,7 +45,7 @@ export function makeSimulator(options: SimulatorOptions = {}): Simulator {
   const mark = name === '' ? 'sim' : `sim_${name}_`
   const standing = new StandingFaults()
   const cache = makePromptCache(seed, clock.nowMs)
-  const failures = new Recent<number>(PROMPTS_REMEMBERED_MAX)
+  const failures = boundedMap<number>(PROMPTS_REMEMBERED_MAX)
   let requests = 0
 
   /** Whether this prompt has still to meet it: the same one, so many times. */

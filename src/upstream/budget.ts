@@ -3,7 +3,7 @@
  * storm on the others. The first failures of an upstream are outside of that. Pure. Rules: pool.md "Retry budget".
  */
 
-import { Recent } from '../core/recent.ts'
+import { boundedMap } from '../core/bounded-map.ts'
 
 export type BudgetRule = Readonly<{ share: number; perSecond: number }>
 
@@ -61,8 +61,8 @@ export class RetryBudget {
 /** The budget of all, what an account may take of it, and what an upstream that begins to fail takes of neither. */
 export class RetryBudgets {
   readonly #all: RetryBudget
-  readonly #failures = new Recent<{ sinceMs: number; count: number }>(UPSTREAMS_MAX)
-  readonly #accounts = new Recent<RetryBudget>(ACCOUNTS_MAX)
+  readonly #failures = boundedMap<{ sinceMs: number; count: number }>(UPSTREAMS_MAX)
+  readonly #accounts = boundedMap<RetryBudget>(ACCOUNTS_MAX)
 
   constructor(now: number) {
     this.#all = new RetryBudget(now)

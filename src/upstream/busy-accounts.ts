@@ -3,7 +3,7 @@
  * account that met it, and for everyone only when several did. Pure. Rules: pool.md "Busy".
  */
 
-import { Recent } from '../core/recent.ts'
+import { boundedMap } from '../core/bounded-map.ts'
 
 /** Where it names no time. */
 const OUT_MS = 15_000
@@ -18,7 +18,7 @@ const ACCOUNTS_MAX = 10_000
 export type BusyForAll = Readonly<{ outMs: number; sinceMs: number }>
 
 export class BusyAccounts {
-  readonly #out = new Recent<Readonly<{ untilMs: number; refusedAt: number }>>(ACCOUNTS_MAX)
+  readonly #out = boundedMap<Readonly<{ untilMs: number; refusedAt: number }>>(ACCOUNTS_MAX)
   readonly #refused = new LatestAccounts()
   readonly #called = new LatestAccounts()
 

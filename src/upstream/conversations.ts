@@ -3,7 +3,7 @@
  * first would have read. Rules: pool.md "Affinity".
  */
 
-import { Recent } from '../core/recent.ts'
+import { boundedMap } from '../core/bounded-map.ts'
 
 /** `new`: nobody answered it of late. `kept`: the same upstream did. `moved`: another did. */
 export type Affinity = 'new' | 'kept' | 'moved'
@@ -14,7 +14,7 @@ const WARM_MS = 5 * 60_000
 const CONVERSATIONS_MAX = 50_000
 
 export class Conversations {
-  readonly #last = new Recent<Readonly<{ upstream: string; atMs: number }>>(CONVERSATIONS_MAX)
+  readonly #last = boundedMap<Readonly<{ upstream: string; atMs: number }>>(CONVERSATIONS_MAX)
 
   /** The name of the upstream that has it in its cache; undefined where none does. `nowMs` never jumps. */
   warm(conversation: Uint8Array, modelId: string, nowMs: number): string | undefined {

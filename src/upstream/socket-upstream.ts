@@ -1,7 +1,7 @@
 /** A native upstream over sockets of our own: HTTP/1.1 on kept connections. Rules: faults.md "Upstream calls", "Second tries", "Connections". */
 
+import { type BoundedMap, boundedMap } from '../core/bounded-map.ts'
 import type { Dialect } from '../core/native/event.ts'
-import { Recent } from '../core/recent.ts'
 import type { Connection } from './connection.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { bodyOf } from './content-encoding.ts'
@@ -42,7 +42,7 @@ export function socketUpstream(options: SocketUpstreamOptions): Upstream {
     host: url.host,
     path: url.pathname.replace(/\/$/, ''),
     pool: new ConnectionPool({ ...options, target }),
-    heads: new Recent<Uint8Array>(HEADS_MAX),
+    heads: boundedMap<Uint8Array>(HEADS_MAX),
   }
   return {
     call: (request, stop, events = {}) => call(site, { request, stop, events, calledAtMs: performance.now() }),
@@ -57,7 +57,7 @@ type Site = Access &
     path: string
     pool: ConnectionPool
     /** Heads by all that they depend on: what clients ask for differs in little else than the body. */
-    heads: Recent<Uint8Array>
+    heads: BoundedMap<Uint8Array>
   }>
 
 const HEADS_MAX = 64

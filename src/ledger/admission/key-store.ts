@@ -3,8 +3,8 @@
  * Rules: keys.md "Key records"; nodes.md "Notifications". A changed key is forgotten in the same turn in which its change is committed.
  */
 
+import { type BoundedMap, boundedMap } from '../../core/bounded-map.ts'
 import { isSecret, type KeyRecord } from '../../core/key.ts'
-import { Recent } from '../../core/recent.ts'
 import type { Ledger } from '../ledger.ts'
 import { hashOf, hashTextOf } from '../operations/secret-hash.ts'
 
@@ -36,9 +36,9 @@ export class KeyStore {
   readonly #isCurrent: (askedAtMs: number) => boolean
   readonly #monotonicMs: () => number
   readonly #whileHeard: (asking: Promise<Found>) => Promise<Found>
-  readonly #records: Recent<Cached>
+  readonly #records: BoundedMap<Cached>
   /** Hashes of unknown secrets, and until when they count as unknown. Apart from the records, so that guesses cannot push keys out. */
-  readonly #unknowns: Recent<Unknown>
+  readonly #unknowns: BoundedMap<Unknown>
   readonly #hashesOfKey = new Map<string, Set<string>>()
   readonly #asked = new Map<string, Promise<Found>>()
   /** Counts changes: an answer that was on its way during one may be older than it, and is not kept. */
@@ -52,8 +52,8 @@ export class KeyStore {
     this.#isCurrent = options.isCurrent ?? (() => true)
     this.#monotonicMs = options.monotonicMs ?? (() => performance.now())
     this.#whileHeard = options.whileHeard ?? ((asking) => asking)
-    this.#records = new Recent(options.recordsMax ?? 100_000, (cached, hash) => this.#unlink(cached.record.id, hash))
-    this.#unknowns = new Recent(options.unknownsMax ?? 10_000)
+    this.#records = boundedMap(options.recordsMax ?? 100_000, (cached, hash) => this.#unlink(cached.record.id, hash))
+    this.#unknowns = boundedMap(options.unknownsMax ?? 10_000)
     ledger.onKeyChange(({ keyId }) => this.#forget(keyId))
   }
 

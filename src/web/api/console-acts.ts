@@ -5,9 +5,9 @@
 
 import type { TUnsafe } from '@sinclair/typebox'
 import { t } from 'elysia'
+import { boundedMap } from '../../core/bounded-map.ts'
 import { LINE_CHARS_MAX, lineOf } from '../../core/line.ts'
 import { BALANCE_PICOS_MAX, type Picos, parseUsd, ZERO } from '../../core/money.ts'
-import { Recent } from '../../core/recent.ts'
 import type { Earlier, Operation } from '../../ledger/operation.ts'
 import type { Site } from '../site.ts'
 import { refuse } from './answers.ts'
@@ -36,7 +36,7 @@ export type ConsoleActs = ReturnType<typeof consoleActs>
 
 export function consoleActs({ world }: Pick<Site, 'world'>) {
   const { ledger, reports, clock } = world
-  const kept = new Recent<Readonly<{ answer: Promise<unknown>; at: number }>>(KEPT_MAX)
+  const kept = boundedMap<Readonly<{ answer: Promise<unknown>; at: number }>>(KEPT_MAX)
   return {
     /** A question of that person's. A `Response` says why it cannot be answered. */
     ask: async <K extends Parameters<typeof reports.ask>[1]['kind']>(

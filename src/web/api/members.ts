@@ -1,8 +1,8 @@
 /** Who is in an account: listed, invited, given another role, put out. Rules: pages.md "Members". */
 
 import { Elysia, t } from 'elysia'
+import { boundedMap } from '../../core/bounded-map.ts'
 import { step } from '../../core/rate-limit.ts'
-import { Recent } from '../../core/recent.ts'
 import { isoTime } from '../../core/utc.ts'
 import { emailOf, type Role } from '../../people/memberships.ts'
 import type { Site } from '../site.ts'
@@ -37,7 +37,7 @@ export const memberRoutes = (site: Site) => {
 type Wanted = Readonly<{ email: string; role: Role }>
 
 function inviter(site: Site) {
-  const tats = new Recent<number>(ACCOUNTS_MAX)
+  const tats = boundedMap<number>(ACCOUNTS_MAX)
   return async (accountId: string, { email: typed, role }: Wanted, caller: Caller): Promise<InvitationMade | Response> => {
     const email = emailOf(typed)
     if (email === undefined) return wrongEmail()

@@ -1,8 +1,8 @@
 /** The test button: it sends something elsewhere, so few times a minute and account. Rules: pages.md "Alerts". */
 
 import type { Alerts } from '../../alerts/alerts.ts'
+import { boundedMap } from '../../core/bounded-map.ts'
 import { type RateRule, step } from '../../core/rate-limit.ts'
-import { Recent } from '../../core/recent.ts'
 import { refuse } from './answers.ts'
 
 const TURNS: RateRule = { perMinute: 3, burst: 5 }
@@ -12,7 +12,7 @@ type Receivers = Parameters<Alerts['try']>[1]
 
 export class TestTurns {
   readonly #now: () => number
-  readonly #tats = new Recent<number>(ACCOUNTS_MAX)
+  readonly #tats = boundedMap<number>(ACCOUNTS_MAX)
 
   /** `now`: milliseconds that never jump. */
   constructor(now: () => number) {

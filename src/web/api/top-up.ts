@@ -1,10 +1,10 @@
 /** How an account comes to money: which ways there are, a code is redeemed, a page to pay on, and what was credited. Rules: pages.md "Codes", "Stripe". */
 
 import { Elysia, t } from 'elysia'
+import { boundedMap } from '../../core/bounded-map.ts'
 import { parseUsd, toExactUsdText } from '../../core/money.ts'
 import { readCode } from '../../core/prepaid-code.ts'
 import { step } from '../../core/rate-limit.ts'
-import { Recent } from '../../core/recent.ts'
 import { isoTime } from '../../core/utc.ts'
 import { CODE_NOT_VALID, CODE_USED } from '../../ledger/operations/code-operations.ts'
 import { newId } from '../../ledger/operations/new-id.ts'
@@ -109,7 +109,7 @@ function redeemer({ world: { ledger, clock } }: Site) {
 }
 
 function cashier({ world: { clock }, people, payments, waysToPay }: Site) {
-  const asked = new Recent<{ tat: number }>(PEOPLE_REMEMBERED_MAX)
+  const asked = boundedMap<{ tat: number }>(PEOPLE_REMEMBERED_MAX)
   return async ({ person }: Caller, accountId: string, amountUsd: string): Promise<Readonly<{ url: string }> | Response> => {
     const bounds = waysToPay().stripe
     if (payments === undefined || bounds === undefined) return missing()
