@@ -61,8 +61,8 @@ postgresTest('a gateway whose every part is asked at once has eight, each named 
     )
     expect(found).toEqual([
       { name: 'tollgate n answers', n: 1n },
-      { name: 'tollgate n listens', n: 1n },
       { name: 'tollgate n limits', n: 1n },
+      { name: 'tollgate n listens', n: 1n },
       { name: 'tollgate n node', n: 1n },
       { name: 'tollgate n people', n: 2n },
       { name: 'tollgate n reads', n: 1n },
