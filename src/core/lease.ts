@@ -18,7 +18,7 @@ export type Lease = {
   /** Where little is left nothing may lie idle: others need it. */
   isSmall: boolean
   /** The row may have more: an answer was lost, or a request was granted beyond what is left. */
-  isInDoubt: boolean
+  isIndeterminate: boolean
 }
 
 /** What a lease is compared with: `heldPicos` is what running requests hold of it. */
@@ -31,7 +31,7 @@ export const emptyLease = (): Lease => ({
   isReleasing: false,
   leastIdlePicos: 0n,
   isSmall: false,
-  isInDoubt: false,
+  isIndeterminate: false,
 })
 
 export const runningOf = ({ heldPicos, lease }: Leased): bigint => heldPicos + lease.askedPicos
@@ -54,14 +54,14 @@ export function stayOf(leased: Leased, reason: GiveBackReason): bigint | undefin
   const { lease } = leased
   if (lease.asks > 0 || lease.isReleasing) return undefined
   const given = givenOf(leased, idleOf(leased), reason)
-  if (given <= 0n && !(lease.isInDoubt && (lease.isSmall || reason !== 'ended'))) return undefined
+  if (given <= 0n && !(lease.isIndeterminate && (lease.isSmall || reason !== 'ended'))) return undefined
   return greater(runningOf(leased), lease.amountPicos - given)
 }
 
 function givenOf({ heldPicos, lease }: Leased, idle: bigint, reason: GiveBackReason): bigint {
   switch (reason) {
     case 'unused':
-      return lease.isSmall || lease.isInDoubt ? idle : smaller(lease.leastIdlePicos, idle)
+      return lease.isSmall || lease.isIndeterminate ? idle : smaller(lease.leastIdlePicos, idle)
     case 'ended':
       return lease.isSmall ? idle : 0n
     case 'wanted':

@@ -32,13 +32,13 @@ test('alone, what was not written and never sent before is put back at once', ()
   const { ends, wallets, debit, asked, balance } = makeEnds(false)
   ends.learnSettle(debit, 'unavailable', 'certain')
   expect([balance(), wallets.isSettling('req_1'), ends.isAnyUnknown]).toEqual([100n, false, false])
-  ends.settleDoubts()
+  ends.resolveAllIndeterminate()
   expect(asked).toEqual([])
 })
 
 for (const [where, isShared, failure] of [
   ['of a shared ledger', true, 'certain'],
-  ['of one that a thread died with', false, 'doubtful'],
+  ['of one that a thread died with', false, 'indeterminate'],
 ] as const)
   test(`a settle ${where} that was not answered stays spent until it is asked whether it is there`, () => {
     for (const [answer, left, reread] of [
@@ -48,7 +48,7 @@ for (const [where, isShared, failure] of [
       const { ends, wallets, debit, asked, reads, balance } = makeEnds(isShared)
       ends.learnSettle(debit, 'unavailable', failure)
       expect([balance(), wallets.isSettling('req_1'), ends.isAnyUnknown]).toEqual([70n, true, true])
-      ends.settleDoubts()
+      ends.resolveAllIndeterminate()
       expect(asked).toEqual([{ kind: 'unmark', requestId: 'req_1' }])
       ends.learnUnmark('req_1', 'unavailable')
       expect([balance(), ends.isAnyUnknown]).toEqual([70n, true])

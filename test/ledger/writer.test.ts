@@ -149,7 +149,7 @@ test('what a dead thread was asked comes again before what is newer, and what is
   expect(sent).toHaveLength(3)
 })
 
-test('a failure is certain where no thread but the one that answers had the task, and doubtful where another may have done it', async () => {
+test('a failure is certain where no thread but the one that answers had the task, and indeterminate where another may have done it', async () => {
   const { writer, threads, heard, write, allowNoThread } = await startWriter()
   const first = [write('of two threads')]
   await turn()
@@ -158,7 +158,7 @@ test('a failure is certain where no thread but the one that answers had the task
   await turn()
   threads[1]?.answer({ number: 1, answer: 'unavailable' }, { number: 2, answer: 'unavailable' })
   expect(heard.splice(0)).toEqual([
-    ['of two threads', 'unavailable', 'doubtful'],
+    ['of two threads', 'unavailable', 'indeterminate'],
     ['of one', 'unavailable', 'certain'],
   ])
   first.push(write('sent'))
@@ -168,13 +168,13 @@ test('a failure is certain where no thread but the one that answers had the task
   first.push(write('not sent'))
   await writer.close(() => Promise.resolve())
   expect(heard).toEqual([
-    ['sent', 'unavailable', 'doubtful'],
+    ['sent', 'unavailable', 'indeterminate'],
     ['not sent', 'unavailable', 'certain'],
   ])
   expect(await Promise.all(first)).toEqual(Array(4).fill('unavailable'))
 })
 
-test('a task that three threads died with is given to no fourth, and is in doubt; a younger one is', async () => {
+test('a task that three threads died with is given to no fourth, and is indeterminate; a younger one is', async () => {
   const { threads, heard, write } = await startWriter()
   const deadly = write('deadly')
   await turn()
@@ -186,7 +186,7 @@ test('a task that three threads died with is given to no fourth, and is in doubt
     await turn()
   }
   expect(threads.map(tasksOf)).toEqual([[['deadly']], [['deadly', 'young']], [['deadly', 'young']], [['young']]])
-  expect([await deadly, heard]).toEqual(['unavailable', [['deadly', 'unavailable', 'doubtful']]])
+  expect([await deadly, heard]).toEqual(['unavailable', [['deadly', 'unavailable', 'indeterminate']]])
   threads[3]?.answer({ number: 2, answer: 'absent' })
   expect(await young).toBe('absent')
 })

@@ -1,6 +1,6 @@
 /**
  * The auditor: what the ledger must say, kept from what it was asked and what it answered, with arithmetic of its own. What nobody can know while it is under way
- * (an answer that a death swallowed) stands as a doubt until the file itself is read; everything else is certain and exact.
+ * (an answer that a death swallowed) stands as indeterminate until the file itself is read; everything else is certain and exact.
  */
 
 export type Entry = {
@@ -9,9 +9,9 @@ export type Entry = {
   readonly holdPicos: bigint
   readonly list: number
   /**
-   * held · settling: sent · charged: acknowledged · doubtful: its client got an error · voided · ended: a process died with it, the file has said how.
+   * held · settling: sent · charged: acknowledged · indeterminate: its client got an error · voided · ended: a process died with it, the file has said how.
    */
-  state: 'held' | 'settling' | 'charged' | 'doubtful' | 'voided' | 'ended'
+  state: 'held' | 'settling' | 'charged' | 'indeterminate' | 'voided' | 'ended'
   costPicos: bigint
   waivedPicos: bigint
   /** How many threads had died when it was sent. */
@@ -25,7 +25,7 @@ export type Entry = {
 export type KeyBook = { accountId: string; limitPicos: bigint | null; isActive: boolean; expiresAt: number | null; endedPicos: bigint }
 export type AccountBook = { creditedPicos: bigint; isActive: boolean }
 
-/** What an operator's act does once it is done. `doubtful`: it was answered `unavailable`. */
+/** What an operator's act does once it is done. `indeterminate`: it was answered `unavailable`. */
 export type Act = Readonly<{ id: string; accountIds: readonly string[]; apply: () => unknown }>
 
 export class Finding extends Error {}
@@ -42,7 +42,7 @@ export class Books {
   /** Sent and not answered, in their order. */
   readonly acts = new Map<string, Act>()
   /** Answered with an error, and perhaps done all the same. */
-  readonly doubtfulActs = new Map<string, Act>()
+  readonly indeterminateActs = new Map<string, Act>()
 
   entriesOf(keyId: string, ...states: readonly Entry['state'][]): readonly Entry[] {
     return [...this.entries.values()].filter((entry) => entry.keyId === keyId && states.includes(entry.state))
@@ -55,9 +55,9 @@ export class Books {
   /** Whether something of the account is under way that the memory may or may not count. */
   isCertain(accountId: string): boolean {
     const touches = (act: Act): boolean => act.accountIds.includes(accountId)
-    const isOpen = [...this.acts.values(), ...this.doubtfulActs.values()].some(touches)
+    const isOpen = [...this.acts.values(), ...this.indeterminateActs.values()].some(touches)
     const isClear = (keyId: string): boolean =>
-      !this.entriesOf(keyId, 'doubtful', 'charged', 'settling').some((it) => it.state === 'doubtful' || it.isTwice || it.isFenced)
+      !this.entriesOf(keyId, 'indeterminate', 'charged', 'settling').some((it) => it.state === 'indeterminate' || it.isTwice || it.isFenced)
     return !isOpen && this.keysOf(accountId).every(isClear)
   }
 

@@ -34,18 +34,18 @@ export class PostgresGround implements Ground {
   readonly #url: string
   readonly #outside: PostgresConnection
   readonly #admin: PostgresConnection
-  readonly #onDoubt: () => void
+  readonly #onIndeterminate: () => void
   #spills: ReturnType<typeof takeSpillPlaces> | undefined
   #identity: NodeIdentity | undefined
   #boots = 0
   #tell: (message: FromSupervisor) => void = () => undefined
   #listener: SupervisorListener | undefined
 
-  /** `url`: of an empty ledger. `onDoubt`: a write was done whose answer was lost. */
-  constructor(folder: string, url: string, onDoubt: () => void) {
+  /** `url`: of an empty ledger. `onIndeterminate`: a write was done whose answer was lost. */
+  constructor(folder: string, url: string, onIndeterminate: () => void) {
     this.#folder = folder
     this.#url = url
-    this.#onDoubt = onDoubt
+    this.#onIndeterminate = onIndeterminate
     this.#outside = connectPostgres(url, { name: 'tollgate outside' })
     this.#admin = connectPostgres(postgres().asSuperuser(url), { name: 'tollgate admin' })
   }
@@ -184,7 +184,7 @@ export class PostgresGround implements Ground {
         case 'late': {
           const answer = ask(statement, isCommit)
           if (!isCommit && !text.startsWith('SELECT settle')) return answer
-          this.#onDoubt()
+          this.#onIndeterminate()
           cut()
           return ask({ text: 'SELECT 1', values: undefined }, isCommit)
         }

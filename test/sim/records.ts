@@ -60,8 +60,8 @@ export class Records {
     for (const calls of this.#calls.values()) calls.isSure = false
   }
 
-  /** `isAllWritten`: nothing is under way. `isInDoubt`: whether nobody knows if the secrets of a key were changed. */
-  audit(db: Connection, isAllWritten: boolean, isInDoubt: (keyId: string) => boolean): void {
+  /** `isAllWritten`: nothing is under way. `isIndeterminate`: whether nobody knows if the secrets of a key were changed. */
+  audit(db: Connection, isAllWritten: boolean, isIndeterminate: (keyId: string) => boolean): void {
     // Marks are of partial figures, settles of final ones: so a settle that was waived is known from a mark that was.
     const receipts = db
       .query<ReceiptFound, []>('SELECT request_id AS id, attempts, outcome, basis FROM receipts ORDER BY number')
@@ -72,7 +72,7 @@ export class Records {
       db,
       receipts.map(({ id }) => id),
     )
-    this.#auditSecrets(db, isInDoubt)
+    this.#auditSecrets(db, isIndeterminate)
     this.#auditChains(db)
   }
 
@@ -128,7 +128,7 @@ export class Records {
     must('a header that was used is known', rows.length === holders.size, () => `${rows.length} of ${holders.size}`)
   }
 
-  #auditSecrets(db: Connection, isInDoubt: (keyId: string) => boolean): void {
+  #auditSecrets(db: Connection, isIndeterminate: (keyId: string) => boolean): void {
     const rows = Map.groupBy(
       db
         .query<SecretFound, []>(
@@ -138,7 +138,7 @@ export class Records {
       ({ key }) => key,
     )
     for (const [keyId, found] of rows) {
-      if (isInDoubt(keyId))
+      if (isIndeterminate(keyId))
         this.#secrets.set(
           keyId,
           [...found].sort((a, b) => Number(a.until === null) - Number(b.until === null)).map(({ hash }) => hash),

@@ -14,7 +14,7 @@ export type Simulated = Readonly<{
   met: ReadonlyMap<string, number>
 }>
 
-type MakeGround = (folder: string, onDoubt: () => void) => Ground
+type MakeGround = (folder: string, onIndeterminate: () => void) => Ground
 /** What worlds of one kind stand on; a new one each. */
 export type GroundFor = () => Promise<MakeGround>
 
@@ -25,7 +25,7 @@ export async function simulate(first: number, count: number, groundFor = ON_FILE
   for (let seed = first; seed < first + count; seed++) {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-sim-'))
     const makeGround = await groundFor()
-    const simulation = new Simulation(seed, (onDoubt) => makeGround(folder, onDoubt))
+    const simulation = new Simulation(seed, (onIndeterminate) => makeGround(folder, onIndeterminate))
     try {
       await simulation.run()
     } catch (error) {

@@ -22,7 +22,7 @@ const MET = [
   'a settle is settled',
   'a settle is unavailable',
   'an act is unavailable',
-  'a write is in doubt',
+  'a write is indeterminate',
   'a node is fenced',
   'a settle is waived',
   'a request is recovered',

@@ -79,11 +79,11 @@ export class Simulation {
   #outage = 0
 
   /** `makeGround` is told what to do where a write was done whose answer is lost. */
-  constructor(seed: number, makeGround: (onDoubt: () => void) => Ground) {
+  constructor(seed: number, makeGround: (onIndeterminate: () => void) => Ground) {
     this.#random = randomFrom(seed)
     this.#ground = makeGround(() => {
       this.#deaths++
-      this.#meet('a write is in doubt')
+      this.#meet('a write is indeterminate')
     })
   }
 
@@ -272,7 +272,7 @@ export class Simulation {
         return
       }
       must('a settle is answered as what it is', answer !== 'already', () => `${entry.id}: already`)
-      entry.state = answer === 'settled' ? 'charged' : 'doubtful'
+      entry.state = answer === 'settled' ? 'charged' : 'indeterminate'
       entry.isTwice = this.#storage !== SOUND && this.#deaths > entry.deaths
     })
   }
@@ -366,7 +366,7 @@ export class Simulation {
       this.#meet(`an act is ${result}`)
       must('what an operator may do is done', result !== 'refused', () => act.id)
       if (result === 'done') apply()
-      else this.#books.doubtfulActs.set(act.id, act)
+      else this.#books.indeterminateActs.set(act.id, act)
     })
   }
 
@@ -634,7 +634,7 @@ export class Simulation {
     }
   }
 
-  /** The file against the books. What was in doubt is decided here, once, by what it says. */
+  /** The file against the books. What was indeterminate is decided here, once, by what it says. */
   #auditFile(when: 'quiet' | HowEnded, marked: ReadonlySet<string> = new Set()): void {
     const db = this.#ground.read()
     try {
@@ -644,9 +644,9 @@ export class Simulation {
         )
         .all()
       this.#auditReceipts(new Map(receipts.map((row) => [row.id, row])), when, marked)
-      const open = [...this.#books.acts.values(), ...this.#books.doubtfulActs.values()]
-      const isInDoubt = (keyId: string): boolean => open.some(({ accountIds }) => accountIds.includes(this.#accountOf(keyId)))
-      this.#records.audit(db, when === 'quiet' || when === 'close', isInDoubt)
+      const open = [...this.#books.acts.values(), ...this.#books.indeterminateActs.values()]
+      const isIndeterminate = (keyId: string): boolean => open.some(({ accountIds }) => accountIds.includes(this.#accountOf(keyId)))
+      this.#records.audit(db, when === 'quiet' || when === 'close', isIndeterminate)
       this.#auditRows(db)
       const left = db.query<{ id: string }, []>('SELECT request_id AS id FROM marks').all()
       for (const { id } of left) {
@@ -697,7 +697,7 @@ export class Simulation {
           if (isThere && row.outcome !== 'recovered') this.#meet('an answer is swallowed')
           this.#decide(entry, row, isThere)
           break
-        case 'doubtful':
+        case 'indeterminate':
           if (isThere) this.#meet('an error is a receipt after all')
           must(
             'an error is no charge unless a thread died',
@@ -738,12 +738,12 @@ export class Simulation {
     )
   }
 
-  /** Accounts and keys. An act that was in doubt was done or not: the books take what the file says, where it is one of the two. */
+  /** Accounts and keys. An act that was indeterminate was done or not: the books take what the file says, where it is one of the two. */
   #auditRows(db: Connection): void {
-    for (const act of [...this.#books.acts.values(), ...this.#books.doubtfulActs.values()])
+    for (const act of [...this.#books.acts.values(), ...this.#books.indeterminateActs.values()])
       for (const id of act.accountIds) this.#adopt(db, id)
     this.#books.acts.clear()
-    this.#books.doubtfulActs.clear()
+    this.#books.indeterminateActs.clear()
     for (const row of db.query<AccountRow, []>(ACCOUNT_ROWS).all()) {
       const account = this.#books.accounts.get(row.id)
       must(

@@ -68,7 +68,7 @@ export class GroupCommit implements Ledger {
         if (message.kind === 'giveBack') this.#leases?.giveBack(message.accountNumber)
         else this.#sync.hear(message)
       },
-      onMissed: () => this.#sync.read(this.#wallets.doubtAll()),
+      onMissed: () => this.#sync.read(this.#wallets.setAllIndeterminate()),
       onStale: () => this.#sync.read(this.#wallets.runningKeys()),
       onBoot: (boot) => this.#onBoot(boot),
       hasThread: () => this.#writer.hasThread,
@@ -139,7 +139,7 @@ export class GroupCommit implements Ledger {
     const voided = this.#wallets.void(requestId)
     if (voided === undefined) return 'already'
     if (attempts.length > 0) this.#ends.record({ ...voided.calls, attempts })
-    if (voided.isMarked) this.#ends.settleDoubt(requestId)
+    if (voided.isMarked) this.#ends.resolveIndeterminate(requestId)
     this.#leases?.noteEnd(voided.keyId)
     return 'voided'
   }
@@ -193,7 +193,7 @@ export class GroupCommit implements Ledger {
 
   async #close(): Promise<void> {
     this.#marks.stop()
-    this.#ends.settleDoubts()
+    this.#ends.resolveAllIndeterminate()
     this.#leases?.stop()
     this.#supervisor.stop()
     await this.#writer.close(() => this.#supervisor.close())
@@ -222,9 +222,9 @@ export class GroupCommit implements Ledger {
     // Before the answers: who awaits an operator's write must not meet the old record afterwards.
     for (const change of committed.changes) this.#tellChange(change)
     if (committed.isWritable) {
-      this.#ends.settleDoubts()
+      this.#ends.resolveAllIndeterminate()
       this.#ends.recordUnrecorded()
-      this.#sync.readAfterDoubt()
+      this.#sync.readAfterIndeterminate()
     }
     this.#options.onStorage(committed)
   }
@@ -232,7 +232,7 @@ export class GroupCommit implements Ledger {
   /** Behind all that was sent under the boot before, which the thread knows of by now: what of it is waived is in the rows. */
   #onBoot(boot: number): void {
     this.#wallets.becomeBoot(boot)
-    this.#sync.read(this.#wallets.doubtAll())
+    this.#sync.read(this.#wallets.setAllIndeterminate())
   }
 
   #tellChange(change: KeyChange): void {

@@ -47,7 +47,7 @@ export class KeyWallets {
   }
 
   /** What others may have changed is read again before the next request of each key. */
-  doubtAll(): void {
+  setAllIndeterminate(): void {
     for (const keyId of this.#keys.keys()) this.#stale.add(keyId)
   }
 
@@ -116,7 +116,7 @@ export class KeyWallets {
       this.#limit(key, state.limitPicos)
       key.lastSyncedAt = Math.max(key.lastSyncedAt, state.lastSyncedAt)
       key.spentPicos = state.spentPicos + key.unsettledPicos
-      this.#leases.doubt(key)
+      this.#leases.setIndeterminate(key)
     }
   }
 

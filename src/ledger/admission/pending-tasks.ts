@@ -5,8 +5,8 @@
 
 import { type Answer, type Committed, type NumberedTask, type Task, unavailable } from '../task.ts'
 
-/** `doubtful`: a thread died with the task and may have committed it; what it is answered now, if that is `unavailable`, says nothing of that. */
-export type Heard = Readonly<{ task: Task; answer: Answer; failure: 'certain' | 'doubtful' }>
+/** `indeterminate`: a thread died with the task and may have committed it; what it is answered now, if that is `unavailable`, says nothing of that. */
+export type Heard = Readonly<{ task: Task; answer: Answer; failure: 'certain' | 'indeterminate' }>
 
 export type Pending = { readonly task: Task; readonly resolve: (answer: Answer) => void; sends: number }
 
@@ -66,11 +66,11 @@ export class PendingTasks {
 }
 
 /** Asked again after a thread's death: the first time may have been committed and not acknowledged. */
-const heardBy = ({ task, sends }: Pending, answer: Answer): Heard => ({ task, answer, failure: sends <= 1 ? 'certain' : 'doubtful' })
+const heardBy = ({ task, sends }: Pending, answer: Answer): Heard => ({ task, answer, failure: sends <= 1 ? 'certain' : 'indeterminate' })
 
 /** No thread will answer it: where none ever had it, nothing of it is done. */
 export const refusalOf = ({ task, sends }: Pending): Heard => ({
   task,
   answer: unavailable(task),
-  failure: sends > 0 ? 'doubtful' : 'certain',
+  failure: sends > 0 ? 'indeterminate' : 'certain',
 })

@@ -1,5 +1,5 @@
 /**
- * What became of requests that ended: their receipts are there, kept by the spill, or in doubt until the storage works again. What the thread answers to a write is
+ * What became of requests that ended: their receipts are there, kept by the spill, or indeterminate until the storage works again. What the thread answers to a write is
  * learned by the wallets in the very turn in which it comes. Rules: money.md "Settle", "Crashes"; ledger.md "Failing writes", "Spill", "Attempts".
  */
 
@@ -24,8 +24,8 @@ export class RequestEnds {
   readonly #around: Around
   readonly #wallets: Wallets
   /** Ended without a receipt as far as is known: when the storage works again, it says whether that is so, and their marks go. */
-  readonly #doubtful = new Set<string>()
-  /** Upstream calls of requests that have no receipt, for when the storage works again; where the receipt itself is in doubt, for when that is known. */
+  readonly #indeterminate = new Set<string>()
+  /** Upstream calls of requests that have no receipt, for when the storage works again; where the receipt itself is indeterminate, for when that is known. */
   readonly #unrecorded = new Map<string, Calls>()
   /** Acknowledged, kept by the spill, and not yet known to have their receipts. */
   readonly #spilled = new Set<string>()
@@ -47,7 +47,7 @@ export class RequestEnds {
     // Not on disk: it stays unsettled in memory, and so counts as spent also when rows are read again.
     if (answer === 'spilled') {
       this.#spilled.add(requestId)
-      if (failure === 'doubtful') this.#unknown.add(requestId)
+      if (failure === 'indeterminate') this.#unknown.add(requestId)
       return
     }
     if (answer === 'settled') this.#wallets.settled(requestId)
@@ -57,11 +57,11 @@ export class RequestEnds {
     if (isCertain) this.#putBack(requestId)
     else this.#unknown.add(requestId)
     this.#keepUnrecorded(callsOf(debit))
-    if (!isCertain || isMarked) this.#doubtful.add(requestId)
+    if (!isCertain || isMarked) this.#indeterminate.add(requestId)
   }
 
   learnUnmark(requestId: string, answer: Answer): void {
-    if (answer === 'unavailable') this.#doubtful.add(requestId)
+    if (answer === 'unavailable') this.#indeterminate.add(requestId)
     else if (answer === 'absent') this.#putBack(requestId)
     else this.#learnSettled(requestId)
   }
@@ -81,20 +81,20 @@ export class RequestEnds {
   onTakeOver(): void {
     for (const requestId of this.#spilled) {
       this.#unknown.add(requestId)
-      this.#doubtful.add(requestId)
+      this.#indeterminate.add(requestId)
     }
-    this.settleDoubts()
+    this.resolveAllIndeterminate()
   }
 
-  settleDoubts(): void {
-    for (const requestId of [...this.#doubtful]) this.settleDoubt(requestId)
+  resolveAllIndeterminate(): void {
+    for (const requestId of [...this.#indeterminate]) this.resolveIndeterminate(requestId)
   }
 
   /** Asks whether there is a receipt, and takes the request's mark away where there is none. */
-  settleDoubt(requestId: string): void {
+  resolveIndeterminate(requestId: string): void {
     const { writer, onFault } = this.#around
-    this.#doubtful.delete(requestId)
-    writer.ask({ kind: 'unmark', requestId }).catch((bug: unknown) => onFault({ problem: 'an end in doubt failed by a bug', bug }))
+    this.#indeterminate.delete(requestId)
+    writer.ask({ kind: 'unmark', requestId }).catch((bug: unknown) => onFault({ problem: 'an indeterminate end failed by a bug', bug }))
   }
 
   /** Upstream calls that no receipt tells of. */
@@ -111,7 +111,7 @@ export class RequestEnds {
     }
   }
 
-  /** A receipt that was in doubt, or another's, is there: what it took is in the key's row. */
+  /** A receipt that was indeterminate, or another's, is there: what it took is in the key's row. */
   #learnSettled(requestId: string): void {
     this.#unrecorded.delete(requestId)
     const keyId = this.#wallets.settlingKeyOf(requestId)

@@ -128,10 +128,10 @@ export class WalletLeases<Key extends LeasedKey> {
     return moves
   }
 
-  /** A settle of the key was in doubt, so that what was learned meanwhile may be too little. */
-  doubt(key: Key): void {
-    if (this.#accounts.has(key.account)) key.account.lease.isInDoubt = true
-    if (this.#keys.has(key)) key.lease.isInDoubt = true
+  /** A settle of the key was indeterminate, so that what was learned meanwhile may be too little. */
+  setIndeterminate(key: Key): void {
+    if (this.#accounts.has(key.account)) key.account.lease.isIndeterminate = true
+    if (this.#keys.has(key)) key.lease.isIndeterminate = true
   }
 
   /** What they are a part of was made less by another way than a settle: what is idle is asked for again. */
@@ -171,7 +171,7 @@ export class WalletLeases<Key extends LeasedKey> {
     if (account !== undefined) this.#accounts.add(account)
     if (key !== undefined) this.#keys.add(key)
     if (answer === 'unavailable') {
-      for (const one of [account, key]) if (one !== undefined) one.lease.isInDoubt = true
+      for (const one of [account, key]) if (one !== undefined) one.lease.isIndeterminate = true
       return
     }
     const isAsk = answer.verdict !== 'released'
@@ -190,13 +190,13 @@ type Held = { readonly heldPicos: bigint; readonly unsettledPicos: bigint; reado
 
 function learnLease({ lease, unsettledPicos }: Held, { backedPicos, hasMore, isSmall }: LeaseSide, isAsk: boolean): void {
   lease.amountPicos = backedPicos - unsettledPicos
-  lease.isInDoubt = hasMore
+  lease.isIndeterminate = hasMore
   if (isAsk) lease.isSmall = isSmall
 }
 
 function forgetIdle({ lease, unsettledPicos }: Held): void {
   lease.amountPicos = -unsettledPicos
-  lease.isInDoubt = true
+  lease.isIndeterminate = true
 }
 
 function shrink<One extends Held>(one: One | undefined, amountPicos: bigint | undefined): One | undefined {
@@ -207,4 +207,4 @@ function shrink<One extends Held>(one: One | undefined, amountPicos: bigint | un
 }
 
 const hasNothing = ({ lease, unsettledPicos }: Held): boolean =>
-  lease.amountPicos <= 0n && lease.asks === 0 && !lease.isReleasing && !lease.isInDoubt && unsettledPicos === 0n
+  lease.amountPicos <= 0n && lease.asks === 0 && !lease.isReleasing && !lease.isIndeterminate && unsettledPicos === 0n

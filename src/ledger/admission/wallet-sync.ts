@@ -25,7 +25,7 @@ type Around = Readonly<{
 export class WalletSync {
   readonly #around: Around
   /** On Postgres: an operator's write was not answered by the database, and may have been done. */
-  #isActInDoubt = false
+  #isActIndeterminate = false
   /** Rows came that could not be taken. */
   #isReadOwed = false
 
@@ -66,10 +66,10 @@ export class WalletSync {
     this.read(this.#around.wallets.keys.ids())
   }
 
-  /** What came of an operator's write in doubt is in the rows once the storage works, and nobody else tells it here. */
-  readAfterDoubt(): void {
-    if (!this.#isActInDoubt) return
-    this.#isActInDoubt = false
+  /** What came of an operator's indeterminate write is in the rows once the storage works; no other message tells it. */
+  readAfterIndeterminate(): void {
+    if (!this.#isActIndeterminate) return
+    this.#isActIndeterminate = false
     this.readAll()
   }
 
@@ -87,7 +87,7 @@ export class WalletSync {
         return
       case 'operate':
         if (typeof answer === 'object' && 'isNew' in answer) wallets.keys.apply(task.operation, answer.isNew, answer.redeemedPicos)
-        else if (isShared) this.#isActInDoubt ||= (answer as OperationResult).result === 'unavailable'
+        else if (isShared) this.#isActIndeterminate ||= (answer as OperationResult).result === 'unavailable'
         return
       case 'mark':
       case 'ask':

@@ -42,8 +42,8 @@ export class Wallets {
   }
 
   /** What others may have changed is read again before the next request of each key. Those that run now: for who reads them at once. */
-  doubtAll(): readonly string[] {
-    this.keys.doubtAll()
+  setAllIndeterminate(): readonly string[] {
+    this.keys.setAllIndeterminate()
     return this.runningKeys()
   }
 
@@ -176,7 +176,7 @@ export class Wallets {
     this.settled(requestId)
     key.spentPicos -= costPicos
     key.account.balancePicos += costPicos
-    this.#leases.doubt(key)
+    this.#leases.setIndeterminate(key)
   }
 
   isSettling(requestId: string): boolean {

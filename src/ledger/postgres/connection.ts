@@ -176,7 +176,7 @@ export class PostgresConnection implements Connection {
     if (!wasAsked)
       this.#failed ??= { fault: answer.fault, untilMs: performance.now() + Math.min(performance.now() - askedMs, NO_CONNECTION_MS_MAX) }
     this.#isAborted = !isAlone
-    throw new PostgresError(sqlState, message, { constraint, isInDoubt: isLost && wasAsked && (isCommit || isAlone) })
+    throw new PostgresError(sqlState, message, { constraint, isIndeterminate: isLost && wasAsked && (isCommit || isAlone) })
   }
 
   #exchange(asked: ToDriver): FromDriver {

@@ -12,17 +12,17 @@ export class PostgresError extends Error {
   /** The rule that was broken, by its name; '' where there is none. */
   readonly constraint: string
   /** It may have been done all the same: nobody answered. */
-  readonly isInDoubt: boolean
+  readonly isIndeterminate: boolean
 
   constructor(
     sqlState: string,
     message: string,
-    { constraint = '', isInDoubt = false }: { constraint?: string | undefined; isInDoubt?: boolean } = {},
+    { constraint = '', isIndeterminate = false }: { constraint?: string | undefined; isIndeterminate?: boolean } = {},
   ) {
     super(message)
     this.sqlState = sqlState
     this.constraint = constraint
-    this.isInDoubt = isInDoubt
+    this.isIndeterminate = isIndeterminate
   }
 }
 

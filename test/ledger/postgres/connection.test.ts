@@ -232,7 +232,13 @@ describe('transactions', () => {
 
 describe('failures', () => {
   const add = (db: Connection, n: number, t = '') => db.query<unknown, [number, string]>('INSERT INTO a (n, t) VALUES (?, ?)').run(n, t)
-  const kinds = (error: PostgresError) => [error.sqlState, error.constraint, isStorageFailure(error), isConflict(error), error.isInDoubt]
+  const kinds = (error: PostgresError) => [
+    error.sqlState,
+    error.constraint,
+    isStorageFailure(error),
+    isConflict(error),
+    error.isIndeterminate,
+  ]
 
   postgresTest('broken rules are no storage failures, and say which rule', async () => {
     const db = await connect()
@@ -288,7 +294,7 @@ describe('failures', () => {
     db.close()
   })
 
-  postgresTest('a lost connection: alone it is in doubt, in a transaction it is not; then it is made anew', async () => {
+  postgresTest('a lost connection: alone it is indeterminate, in a transaction it is not; then it is made anew', async () => {
     const db = await connect()
     const admin: Connection = connectPostgres(postgres().asSuperuser(urlOf.get(db) ?? ''))
     const cut = () => admin.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'tollgate'").all()
@@ -326,7 +332,7 @@ describe('failures', () => {
     db.close()
   })
 
-  postgresTest('who does not answer at all is given up, in doubt; what stood still there is undone', async () => {
+  postgresTest('who does not answer at all is given up, indeterminate; what stood still there is undone', async () => {
     const db = await connect(300)
     const admin: Connection = connectPostgres(postgres().asSuperuser(urlOf.get(db) ?? ''))
     const pid = Number((db.query('SELECT pg_backend_pid() AS pid').get() as { pid: bigint }).pid)
@@ -361,7 +367,7 @@ describe('failures', () => {
         const failure = failureOf(() => add(db, 2))
         expect(isStorageFailure(failure)).toBe(true)
         const again = failureOf(() => add(db, 3))
-        expect([again.sqlState, again.isInDoubt]).toEqual(['08001', false])
+        expect([again.sqlState, again.isIndeterminate]).toEqual(['08001', false])
         expect(failure.message + again.message).not.toMatch(/only-for-tests|127\.0\.0\.1/)
         await postgres().start()
         add(db, 4)
