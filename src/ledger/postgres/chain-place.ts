@@ -2,7 +2,7 @@
 
 import type { ChainPlace } from '../sql/chain-place.ts'
 import type { Connection } from '../sql/connection.ts'
-import { anyOf, arrayText } from '../sql/listed.ts'
+import { anyOf, arrayText } from '../sql/sql-list.ts'
 
 export function chainPlaceOf(db: Connection, lane: number): ChainPlace {
   const heads = db.query<{ account: bigint; id: string; count: bigint | null; hash: Buffer | null }, [number, string]>(

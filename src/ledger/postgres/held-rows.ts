@@ -4,7 +4,7 @@
  */
 
 import type { Connection } from '../sql/connection.ts'
-import { anyOf, arrayText } from '../sql/listed.ts'
+import { anyOf, arrayText } from '../sql/sql-list.ts'
 import type { Task } from '../task.ts'
 
 type AccountRow = Readonly<{ number: bigint; id: string }>

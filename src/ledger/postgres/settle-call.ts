@@ -4,7 +4,7 @@
  */
 
 import type { Value } from '../sql/connection.ts'
-import { elementText } from '../sql/listed.ts'
+import { elementText } from '../sql/sql-list.ts'
 import { ATTEMPT_COLUMNS, COUNTERS, MARK_CHANGES, MARK_COLUMNS, RECEIPT_COLUMNS } from '../writing/row-values.ts'
 
 type ElementType = 'BIGINT' | 'TEXT' | 'BYTEA'

@@ -1,8 +1,8 @@
 /** Where receipts stand in time, newest first: of one key by the page table, of those without a row by their numbers, and merged. Rules: ledger.md "Pages". */
 
 import type { Connection } from '../sql/connection.ts'
-import { numbersIn } from '../sql/listed.ts'
 import { PAGED_TO } from '../sql/paged.ts'
+import { numbersIn } from '../sql/sql-list.ts'
 
 /** `settledAt` in Unix milliseconds; among receipts of the same one the later written is newer. */
 export type Place = Readonly<{ settledAt: number; number: number }>

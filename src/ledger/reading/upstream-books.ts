@@ -6,7 +6,7 @@
 import { type Picos, picos } from '../../core/money.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { Connection } from '../sql/connection.ts'
-import { numbersIn, textsIn } from '../sql/listed.ts'
+import { numbersIn, textsIn } from '../sql/sql-list.ts'
 
 /** A call counts in the bucket in which it began, or in which its request was settled. */
 export type Attribution = 'start' | 'settle'
