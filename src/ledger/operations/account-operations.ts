@@ -5,10 +5,13 @@ import { problemOfName } from '../../core/names.ts'
 import type { CreditKind, Earlier, MaybePaidOut, OperationOf, TopUp } from '../operation.ts'
 import { CODE_REF } from './code-operations.ts'
 import { appendCredit } from './credits.ts'
-import { done, type Performed, refused, UNCHANGED } from './performed.ts'
+import { done, refused, UNCHANGED, type UncommittedResult } from './operation-result.ts'
 import type { Writing } from './writing.ts'
 
-export function createAccount(writing: Writing, { accountId, name, topUp }: Omit<OperationOf<'createAccount'>, 'kind' | 'now'>): Performed {
+export function createAccount(
+  writing: Writing,
+  { accountId, name, topUp }: Omit<OperationOf<'createAccount'>, 'kind' | 'now'>,
+): UncommittedResult {
   const existing = writing.statements.account.get({ accountId })
   if (existing !== undefined) return existing.name === name ? UNCHANGED : refused(`the account id ${accountId} is taken`)
   const earlier = topUp === null ? undefined : earlierAccount(writing, name, topUp)
@@ -29,7 +32,7 @@ function earlierAccount(writing: Writing, name: string, { amountPicos, ref }: To
   return account?.name === name ? { creditId: credit.id, accountId: account.id } : undefined
 }
 
-export function creditAccount(writing: Writing, accountId: string, creditKind: CreditKind, credit: MaybePaidOut): Performed {
+export function creditAccount(writing: Writing, accountId: string, creditKind: CreditKind, credit: MaybePaidOut): UncommittedResult {
   // Else a code could not be redeemed, because somebody used its reference.
   if (credit.ref.startsWith(CODE_REF)) return refused(`a reference that begins with ${CODE_REF} is that of a code`)
   return book(writing, accountId, creditKind, credit)
@@ -41,7 +44,7 @@ export function book(
   accountId: string,
   creditKind: CreditKind,
   { creditId, amountPicos: amount, ref, isPaidOut = false }: MaybePaidOut,
-): Performed {
+): UncommittedResult {
   const account = writing.statements.account.get({ accountId })
   const existing = writing.statements.creditById.get({ id: creditId })
   const isSame = (credit: NonNullable<typeof existing>): boolean =>
@@ -71,7 +74,7 @@ export function book(
   return done()
 }
 
-export function setAccountActive(writing: Writing, { kind, accountId, isActive }: OperationOf<'setAccountActive'>): Performed {
+export function setAccountActive(writing: Writing, { kind, accountId, isActive }: OperationOf<'setAccountActive'>): UncommittedResult {
   const account = writing.statements.account.get({ accountId })
   if (account === undefined) return refused(`there is no account ${accountId}`)
   if (writing.statements.setAccountActive.run({ accountId, isActive: isActive ? 1 : 0 }).changes === 0) return UNCHANGED
@@ -79,7 +82,7 @@ export function setAccountActive(writing: Writing, { kind, accountId, isActive }
   return done(...writing.statements.keyIdsOfAccount.all({ account: account.number }).map((key) => key.id))
 }
 
-export function renameAccount(writing: Writing, { kind, accountId, name }: OperationOf<'renameAccount'>): Performed {
+export function renameAccount(writing: Writing, { kind, accountId, name }: OperationOf<'renameAccount'>): UncommittedResult {
   const account = writing.statements.account.get({ accountId })
   if (account === undefined) return refused(`there is no account ${accountId}`)
   if (account.name === name) return UNCHANGED

@@ -4,7 +4,7 @@ import { CODES_MAX } from '../../core/limits.ts'
 import { BALANCE_PICOS_MAX, type Picos, toExactUsdText, ZERO } from '../../core/money.ts'
 import { problemOfName } from '../../core/names.ts'
 import type { OperationOf, TopUp } from '../operation.ts'
-import { done, type Performed, refused, UNCHANGED } from './performed.ts'
+import { done, refused, UNCHANGED, type UncommittedResult } from './operation-result.ts'
 import type { Writing } from './writing.ts'
 
 /** Stands before the id of a code in the reference of its credit: the batch's id and the place in it. */
@@ -17,7 +17,7 @@ export const CODE_USED = 'the code was used'
 export function createCodes(
   writing: Writing,
   { kind, batchId, name, amountPicos, expiresAt, codes }: OperationOf<'createCodes'>,
-): Performed {
+): UncommittedResult {
   const { statements, now } = writing
   const existing = statements.codeBatch.get({ batchId })
   if (existing !== undefined) {
@@ -38,7 +38,7 @@ export function createCodes(
   return done()
 }
 
-export function disableCodes(writing: Writing, { kind, batchId }: OperationOf<'disableCodes'>): Performed {
+export function disableCodes(writing: Writing, { kind, batchId }: OperationOf<'disableCodes'>): UncommittedResult {
   const { statements, now } = writing
   const batch = statements.codeBatch.get({ batchId })
   if (batch === undefined) return refused(`there is no batch of codes ${batchId}`)
@@ -55,8 +55,8 @@ export function disableCodes(writing: Writing, { kind, batchId }: OperationOf<'d
 export function redeemCode(
   { statements, now }: Writing,
   { codeHash, accountId, creditId }: OperationOf<'redeemCode'>,
-  book: (topUp: TopUp) => Performed,
-): Performed {
+  book: (topUp: TopUp) => UncommittedResult,
+): UncommittedResult {
   const hash = Buffer.from(codeHash)
   const code = statements.codeByHash.get({ hash })
   const account = statements.account.get({ accountId })

@@ -7,10 +7,10 @@ import { DAY_MS } from '../../core/utc.ts'
 import type { OperationOf } from '../operation.ts'
 import { createAccount, creditAccount } from './account-operations.ts'
 import { PROMISED } from './key-writes.ts'
-import { done, type Performed, refused, UNCHANGED } from './performed.ts'
+import { done, refused, UNCHANGED, type UncommittedResult } from './operation-result.ts'
 import type { Writing } from './writing.ts'
 
-export function createKey(writing: Writing, operation: OperationOf<'createKey'>): Performed {
+export function createKey(writing: Writing, operation: OperationOf<'createKey'>): UncommittedResult {
   const { kind, keyId, name, plan, limitPicos, expiresAt, topUp } = operation
   const now = writing.now
   const hash = Buffer.from(operation.secretHash)
@@ -45,7 +45,7 @@ export function createKey(writing: Writing, operation: OperationOf<'createKey'>)
   )
 }
 
-export function renameKey(writing: Writing, { kind, keyId, name }: OperationOf<'renameKey'>): Performed {
+export function renameKey(writing: Writing, { kind, keyId, name }: OperationOf<'renameKey'>): UncommittedResult {
   const key = writing.statements.keyById.get({ keyId })
   if (key === undefined) return refused(`there is no key ${keyId}`)
   if (key.name === name) return UNCHANGED
@@ -58,7 +58,7 @@ export function renameKey(writing: Writing, { kind, keyId, name }: OperationOf<'
 }
 
 /** The old secrets end at `oldValidUntil`, or earlier where an earlier rotation said so. Where one said later, somebody counts on it. */
-export function rotateKey(writing: Writing, operation: OperationOf<'rotateKey'>): Performed {
+export function rotateKey(writing: Writing, operation: OperationOf<'rotateKey'>): UncommittedResult {
   const { kind, keyId, secretHash, display, oldValidUntil, endsPromised = false } = operation
   const key = writing.statements.keyById.get({ keyId })
   if (key === undefined) return refused(`there is no key ${keyId}`)
@@ -75,7 +75,7 @@ export function rotateKey(writing: Writing, operation: OperationOf<'rotateKey'>)
   return done(keyId)
 }
 
-export function setOnKey(writing: Writing, operation: OperationOf<'setKeyActive' | 'setKeyLimit' | 'setKeyExpiry'>): Performed {
+export function setOnKey(writing: Writing, operation: OperationOf<'setKeyActive' | 'setKeyLimit' | 'setKeyExpiry'>): UncommittedResult {
   const { kind, keyId } = operation
   const key = writing.statements.keyById.get({ keyId })
   if (key === undefined) return refused(`there is no key ${keyId}`)

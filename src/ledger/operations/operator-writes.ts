@@ -8,10 +8,10 @@ import type { Statements } from '../sql/statements.ts'
 import { book, createAccount, creditAccount, renameAccount, setAccountActive } from './account-operations.ts'
 import { createCodes, disableCodes, redeemCode } from './code-operations.ts'
 import { createKey, renameKey, rotateKey, setOnKey } from './key-operations.ts'
-import { done, type Performed, refused, UNCHANGED } from './performed.ts'
+import { done, refused, UNCHANGED, type UncommittedResult } from './operation-result.ts'
 import { type Facts, Writing } from './writing.ts'
 
-export function operate(statements: Statements, operation: Operation, act: Act): Performed {
+export function operate(statements: Statements, operation: Operation, act: Act): UncommittedResult {
   const writing = new Writing(statements, act, operation.now)
   switch (operation.kind) {
     case 'createAccount':
@@ -48,13 +48,13 @@ export function operate(statements: Statements, operation: Operation, act: Act):
   }
 }
 
-function setAccess(writing: Writing, { kind, email, accountId, access }: OperationOf<'setAccess'>): Performed {
+function setAccess(writing: Writing, { kind, email, accountId, access }: OperationOf<'setAccess'>): UncommittedResult {
   if (accountId !== null && writing.statements.account.get({ accountId }) === undefined) return refused(`there is no account ${accountId}`)
   return noteOnce(writing, kind, accountId ?? email, { email, access })
 }
 
 /** What is done elsewhere: sent twice, it is the same line. */
-function noteOnce(writing: Writing, action: Operation['kind'], target: string, after: Facts, before: Facts = {}): Performed {
+function noteOnce(writing: Writing, action: Operation['kind'], target: string, after: Facts, before: Facts = {}): UncommittedResult {
   const { statements, now } = writing
   if (statements.isAudited.get({ target, action, at: now, after: JSON.stringify(after) }) !== null) return UNCHANGED
   writing.audit(action, target, before, after)

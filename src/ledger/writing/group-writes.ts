@@ -217,16 +217,16 @@ export class GroupWrites {
   /** A refusal may leave half-made rows behind: they are rolled back. What the group spent before is written first, so that an operation sees it. */
   #operate({ operation, act }: Extract<WriteTask, { kind: 'operate' }>, changes: KeyChange[]): Answer {
     this.#debits.flush()
-    const performed = this.#transactions.undoneIf(
+    const result = this.#transactions.undoneIf(
       () => operate(this.#engine.statements, operation, act),
       ({ result }) => result === 'refused',
     )
     this.#debits.reread()
-    if (performed.result === 'refused') return performed
-    const own = performed.changed.map((keyId) => ({ keyId, stop: this.#stopOf(keyId) }))
+    if (result.result === 'refused') return result
+    const own = result.changed.map((keyId) => ({ keyId, stop: this.#stopOf(keyId) }))
     changes.push(...own)
     this.#engine.announce?.(operation, own)
-    const { changed: _, ...done } = performed
+    const { changed: _, ...done } = result
     return done
   }
 

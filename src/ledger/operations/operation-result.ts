@@ -1,4 +1,4 @@
-/** What came of an operator's write, before its group is committed. Rules: ledger.md "Twice is once". */
+/** The result of an operator's write, before its group is committed. Rules: ledger.md "Twice is once". */
 
 import type { Picos } from '../../core/money.ts'
 import type { Earlier } from '../operation.ts'
@@ -7,10 +7,10 @@ import type { Earlier } from '../operation.ts'
  * `isNew`: it had not been done before; `earlier`: by what it had been. `redeemedPicos`: what a code was worth. `changed`: the keys that may now do more or
  * less than before.
  */
-export type Performed =
+export type UncommittedResult =
   | Readonly<{ result: 'done'; isNew: boolean; earlier?: Earlier; redeemedPicos?: Picos; changed: readonly string[] }>
   | Readonly<{ result: 'refused'; problem: string }>
 
 export const UNCHANGED = { result: 'done', isNew: false, changed: [] } as const
-export const done = (...changed: readonly string[]): Performed => ({ result: 'done', isNew: true, changed })
-export const refused = (problem: string): Performed => ({ result: 'refused', problem })
+export const done = (...changed: readonly string[]): UncommittedResult => ({ result: 'done', isNew: true, changed })
+export const refused = (problem: string): UncommittedResult => ({ result: 'refused', problem })
