@@ -11,6 +11,7 @@ import { type Answer, type Debit, isLease, isRead, isWrite, type LedgerFault, ty
 import { type Debits, pricedOf } from './debits.ts'
 import { type DuplicateSettle, settleDuplicate } from './duplicate-settle.ts'
 import type { Engine } from './engine.ts'
+import { faultOfFenced, fencedDebit, isOfFencedBoot } from './fenced-debit.ts'
 import { HELD_TRIES_MAX, type Held, HeldRows, NONE_HELD } from './held-rows.ts'
 import { LeaseMoves } from './lease-moves.ts'
 import type { LeftMark } from './left-marks.ts'
@@ -19,7 +20,6 @@ import type { Spilled } from './spill-records.ts'
 import { SpilledWrites } from './spilled-writes.ts'
 import type { Applied, NotApplied, Replayed } from './store.ts'
 import { Transactions } from './transactions.ts'
-import { faultOfWaived, isWaived, waivedOf } from './waived.ts'
 import { readOf } from './writer-reads.ts'
 
 type Written = { answers: Answer[]; changes: KeyChange[]; faults: LedgerFault[] }
@@ -177,7 +177,7 @@ export class GroupWrites {
         return
       case 'mark':
         // Whoever fenced that boot may have waived the request already.
-        if (!isWaived(this.#engine, task.mark)) this.#debits.putMark(task.mark, task.now)
+        if (!isOfFencedBoot(this.#engine, task.mark)) this.#debits.putMark(task.mark, task.now)
         answers[index] = 'marked'
         return
       case 'unmark': {
@@ -199,15 +199,15 @@ export class GroupWrites {
     const { numbers } = this
     const waiting = this.#waiting.splice(0)
     if (waiting.length === 0) return
-    const isOver = waiting.map(({ debit }) => isWaived(this.#engine, debit))
-    const isNew = this.#debits.insert(waiting.map(({ debit }, place) => pricedOf(isOver[place] ? waivedOf(debit) : debit, numbers)))
+    const isOver = waiting.map(({ debit }) => isOfFencedBoot(this.#engine, debit))
+    const isNew = this.#debits.insert(waiting.map(({ debit }, place) => pricedOf(isOver[place] ? fencedDebit(debit) : debit, numbers)))
     waiting.forEach(({ index, debit }, place) => {
       if (isNew[place] && !isOver[place]) {
         answers[index] = 'settled'
         return
       }
       const { answer, fault } = isOver[place]
-        ? ({ answer: 'already', fault: faultOfWaived(debit, isNew[place] === true) } as DuplicateSettle)
+        ? ({ answer: 'already', fault: faultOfFenced(debit, isNew[place] === true) } as DuplicateSettle)
         : settleDuplicate(this.#engine, this.#debits, debit)
       answers[index] = answer
       if (fault !== undefined) faults.push(fault)

@@ -8,11 +8,11 @@ import type { LedgerFault, Task } from '../task.ts'
 import { type Debits, pricedOf } from './debits.ts'
 import { settleDuplicate } from './duplicate-settle.ts'
 import type { Engine } from './engine.ts'
+import { faultOfFenced, fencedDebit, isOfFencedBoot } from './fenced-debit.ts'
 import type { HeldRows } from './held-rows.ts'
 import type { Spilled } from './spill-records.ts'
 import type { NotApplied, Replayed } from './store.ts'
 import type { Transactions } from './transactions.ts'
-import { faultOfWaived, isWaived, waivedOf } from './waived.ts'
 
 /** `debits`: of the groups that are written, which these are none of. */
 type Around = Readonly<{ engine: Engine; transactions: Transactions; debits: Debits; heldRows: HeldRows }>
@@ -60,10 +60,10 @@ export class SpilledWrites {
     }
     for (const debit of debits) {
       attempt('settle', () => {
-        const isOver = isWaived(engine, debit)
-        const [isNew = false] = own.insert([pricedOf(isOver ? waivedOf(debit) : debit, numbers)])
+        const isOver = isOfFencedBoot(engine, debit)
+        const [isNew = false] = own.insert([pricedOf(isOver ? fencedDebit(debit) : debit, numbers)])
         own.flush()
-        const fault = isOver ? faultOfWaived(debit, isNew) : isNew ? undefined : settleDuplicate(engine, own, debit).fault
+        const fault = isOver ? faultOfFenced(debit, isNew) : isNew ? undefined : settleDuplicate(engine, own, debit).fault
         settled.push(debit.requestId)
         if (fault !== undefined) faults.push(fault)
       })
