@@ -1,6 +1,7 @@
 #!/usr/bin/env bun
 /**
- * Entry of the binary. The files of threads are named here and nowhere else but in the ledger's thread, as they are to the build: their URLs are found from this one in a compiled binary.
+ * Entry of the binary. A compiled binary finds a thread's file only by a URL that is made here, or in the ledger's thread, and the build names the same files.
+ * Rules: architecture.md "Processes and threads".
  */
 
 import { endWith, Output } from './cli/ending.ts'

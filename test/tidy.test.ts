@@ -116,6 +116,14 @@ function sources(): Promise<readonly Source[]> {
   )
 }
 
+test('the layers are those that the rules show', async () => {
+  const table = (await Bun.file('src/docs/rules/house.md').text()).split('\n## Layers\n')[1]?.split('\n## ')[0] ?? ''
+  const shown = [...table.matchAll(/^\| (\d) \| ([^|]+) \|/gm)].flatMap(([, layer, rooms = '']) =>
+    [...rooms.matchAll(/`([\w-]+)`/g)].map(([, room = '']) => [room, Number(layer)] as const),
+  )
+  expect(Object.fromEntries(shown)).toEqual(LAYER)
+})
+
 test('imports point down the layers, and the edges do not know each other', async () => {
   const wrong: string[] = []
   for (const { path, folder, imports } of await sources()) {

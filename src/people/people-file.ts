@@ -1,6 +1,6 @@
 /**
  * The file of the people, beside the ledger and apart from it: nothing that a page writes can lock or break what holds the money. The gateway and the commands
- * have it open at the same time. Rules: pages.md "People".
+ * have it open at the same time. Rules: pages.md "People"; architecture.md "Files beside the ledger".
  */
 
 import { Database } from 'bun:sqlite'

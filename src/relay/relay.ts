@@ -1,6 +1,6 @@
 /**
  * The life of one request, in order: read, admit, hold, call, answer, settle. Any step may refuse; a refusal becomes an answer in one place. A bug kills one
- * request: its hold is released and the client gets a 500. Rules: keys.md "Order of checks"; house.md "One request".
+ * request: its hold is released and the client gets a 500. Rules: architecture.md "A request"; keys.md "Order of checks"; house.md "One request".
  */
 
 import type { Format } from '../core/format.ts'

@@ -1,4 +1,4 @@
-/** The end of every request that held money: its charge goes to the ledger exactly once. The only caller of `ledger.settle`. Rules: money.md "Settle". */
+/** The end of every request that held money: its charge goes to the ledger exactly once. The only caller of `ledger.settle`. Rules: money.md "Settle"; architecture.md "A receipt". */
 
 import type { KeyRecord } from '../core/key.ts'
 import { type Picos, picos, ZERO } from '../core/money.ts'
