@@ -1,11 +1,12 @@
 /**
- * The guide and the API reference in a real browser: axe-core finds nothing serious in either theme, nothing breaks the policy, no page is
+ * The guide, the API reference and the pages for operators in a real browser: axe-core finds nothing serious in either theme, nothing breaks the policy, no page is
  * wider than the screen (360 px and up), print is dark on white, the menu and the skip link work by keyboard. The browser comes out of an npm package;
  * without it the test fails.
  */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Browser, Page } from 'playwright-core'
+import { operatePagesOf } from '../../src/docs/operate.ts'
 import { guidePaths, sampleGateway } from '../docs/sample-gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { LOOKS, type Look, lookAt } from './axe.ts'
@@ -34,10 +35,11 @@ async function visit({ colorScheme, width }: Look, look: (page: Page, path: stri
   })
   page.on('pageerror', ({ message }) => complaints.push(message))
   page.on('request', (request) => {
-    if (!request.url().startsWith(`${gateway.url}/`)) complaints.push(request.url())
+    if (![gateway.url, gateway.operatorUrl].some((url) => request.url().startsWith(`${url}/`))) complaints.push(request.url())
   })
-  for (const path of [...guidePaths(gateway.world), '/docs/api', '/docs/nothing']) {
-    await page.goto(`${gateway.url}${path}`)
+  const operate = operatePagesOf(gateway.url).map(({ path }) => path)
+  for (const path of [...guidePaths(gateway.world), '/docs/api', '/docs/nothing', ...operate]) {
+    await page.goto(`${operate.includes(path) ? gateway.operatorUrl : gateway.url}${path}`)
     // What is folded is read, too.
     await page.evaluate(`document.querySelectorAll('main details').forEach((one) => { one.open = true })`)
     await look(page, path)

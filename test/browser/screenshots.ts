@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BrowserContextOptions } from 'playwright-core'
 import { exampleModelOf } from '../../src/docs/guide.ts'
+import { operatePagesOf } from '../../src/docs/operate.ts'
 import { guidePaths, sampleGateway } from '../docs/sample-gateway.ts'
 import { CABINET_PAGES, sampleOfCabinet } from './cabinet-pages.ts'
 import { openBrowser } from './chromium.ts'
@@ -29,6 +30,10 @@ for (const colorScheme of ['light', 'dark'] as const) {
     for (const path of [...guidePaths(gateway.world), '/docs/nothing-here']) {
       await page.goto(`${gateway.url}${path}`)
       await page.screenshot({ path: file(path.slice('/docs/'.length) || 'quick-start'), fullPage: true })
+    }
+    for (const { path } of operatePagesOf(gateway.url)) {
+      await page.goto(`${gateway.operatorUrl}${path}`)
+      await page.screenshot({ path: file(path.slice('/docs/'.length).replace('/', '-')), fullPage: true })
     }
     await page.goto(await operators.link())
     await page.getByRole('button', { name: 'Sign in' }).click()

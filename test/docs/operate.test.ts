@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Glob, TOML } from 'bun'
 import { SERVER_VERSIONS } from '../../db/postgres/server-versions.ts'
+import { serverFinding } from '../../src/cli/doctor-postgres.ts'
 import { SAMPLE_MODELS } from '../../src/config/defaults.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { CONFIG_FILE } from '../../src/config/schema.ts'
@@ -17,6 +18,7 @@ import { GUIDE_SOURCES } from '../../src/docs/guide.ts'
 import { renderMarkdown } from '../../src/docs/markdown.ts'
 import { OPERATE, OPERATE_SOURCES, operatePagesOf } from '../../src/docs/operate.ts'
 import { pageHtml } from '../../src/docs/page.ts'
+import { textOfRoom } from '../../src/ledger/postgres/room.ts'
 import { DIRECTIVES } from '../../src/simulator/directives.ts'
 import { startTestGateway, type TestGateway } from '../support/gateway.ts'
 
@@ -141,6 +143,13 @@ test('every model that a page names is in the catalogue that serves without a co
 
 test('the versions of Postgres are the oldest and the newest that the tests run on', () => {
   expect(sourceOf('nodes')).toContain(`Postgres ${SERVER_VERSIONS.min} to ${SERVER_VERSIONS.max}`)
+})
+
+test('what doctor says on the page of a bad server is what it says of one', () => {
+  const page = sourceOf('nodes')
+  const settings = { fsync: 'off', full_page_writes: 'on', synchronous_commit: 'off' }
+  expect(page).toContain(serverFinding({ version: '18.4', settings }).detail)
+  expect(page).toContain(textOfRoom({ allowed: 17, processes: 1, each: 8, needed: 16 }))
 })
 
 test('the files for balancers stand on their page as they are in .deploy', async () => {
