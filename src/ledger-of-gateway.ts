@@ -56,7 +56,8 @@ export const ledgerOfGateway = (
 export const alarmsOfLedger =
   (log: Log) =>
   ({ problem, bug, kind }: LedgerFault): void => {
-    if (kind === 'node') log.alarm('a node of the ledger', { fault: problem })
+    if (kind === 'failover') log.alarm('Postgres failed over', { fault: problem })
+    else if (kind === 'node') log.alarm('a node of the ledger', { fault: problem })
     else log.alarm('ledger', { fault: problem, ...(bug === undefined ? {} : describeBug(bug)) })
   }
 

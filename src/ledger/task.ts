@@ -168,6 +168,8 @@ export type ToThread =
   | Readonly<{ kind: 'node'; identity: NodeIdentity }>
   /** Where nodes share the ledger: what nodes that are gone left in flight is to be waived. */
   | Readonly<{ kind: 'takeOver' }>
+  /** Where nodes share the ledger: the server may be another one, and lack what was acknowledged. */
+  | Readonly<{ kind: 'lookOver' }>
   | Readonly<{ kind: 'close' }>
 
 /** `replayed`: ids of requests whose settle was kept by the spill. `wasLeftOpen`: the last run ended uncleanly, and nobody has checked the file since. */
@@ -188,8 +190,8 @@ export type FromThread =
   | Readonly<{ kind: 'checked'; damage: string | undefined }>
   | Readonly<{ kind: 'closed' }>
 
-/** For the operator's log: a broken rule of the database, a failed commit, a thread that died. `bug`: what was thrown, where our code is to blame. `kind`: of a node that was lost. */
-export type LedgerFault = Readonly<{ problem: string; bug?: unknown; kind?: 'node' }>
+/** For the operator's log: a broken rule of the database, a failed commit, a thread that died. `bug`: what was thrown, where our code is to blame. `kind`: of a node that was lost, of a failover. */
+export type LedgerFault = Readonly<{ problem: string; bug?: unknown; kind?: 'node' | 'failover' }>
 
 /**
  * Why the ledger at the path is not the one that is open. `isOverwritten`: nor is the open file what was written here, so that nothing more is written to it;

@@ -54,6 +54,8 @@ function run(): void {
         return writing?.opened.onCheckpointed()
       case 'node':
         return writing?.opened.onNode(message.identity)
+      case 'lookOver':
+        return writing?.loop.lookOver()
       case 'takeOver':
         return writing && waiveLeft(writing.opened.store, say)
       case 'close':

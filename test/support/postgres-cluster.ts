@@ -45,6 +45,20 @@ export async function copyCluster(to: string): Promise<void> {
   await run('cp', ['-r', join(FOLDER, 'data'), to], AS_SERVER)
 }
 
+/** That of a server which is stopped, or of one that said that it is backed up; without what is that server's own. */
+export async function copyData(from: string, to: string): Promise<void> {
+  rmSync(to, { recursive: true, force: true })
+  mkdirSync(to)
+  giveToServer(to)
+  await run('cp', ['-r', join(from, 'data'), to], AS_SERVER)
+  for (const own of ['postmaster.pid', 'postmaster.opts', 'log']) rmSync(join(to, 'data', own), { force: true })
+}
+
+export function writeForServer(path: string, text: string): void {
+  writeFileSync(path, text)
+  giveToServer(path)
+}
+
 /** In a folder that gets its name when it is whole: two at once, or one that was stopped, leave nothing broken. */
 async function prepare(): Promise<void> {
   const partial = `${FOLDER}.${process.pid}`

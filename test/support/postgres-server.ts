@@ -9,7 +9,7 @@ import { randomInt } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SQL } from 'bun'
-import { control, copyCluster, PASSWORD, versionIn } from './postgres-cluster.ts'
+import { control, copyCluster, copyData, PASSWORD, versionIn, writeForServer } from './postgres-cluster.ts'
 import { until } from './until.ts'
 
 const START_ATTEMPTS = 50
@@ -34,6 +34,10 @@ export type Postgres = Readonly<{
   untilNobodyIsConnected(url: string): Promise<void>
   /** `immediate`: without a checkpoint, as when the power goes; all connections are cut. Returns when it is gone. */
   stop(mode: 'fast' | 'immediate'): Promise<void>
+  /** A standby becomes a server that takes writes, on a timeline of its own. Returns when it does. */
+  promote(): Promise<void>
+  /** A statement of a superuser. */
+  ask<Row>(statement: string, database?: string): Promise<readonly Row[]>
   /** SIGKILL to the server's first process, whose children end then. */
   kill(): Promise<void>
   /** Starts it again on its port; it recovers first. Returns when it takes connections. */
@@ -59,13 +63,33 @@ export async function startPostgres(folder: string, settings: readonly string[] 
   rmSync(folder, { recursive: true, force: true })
   await copyCluster(folder)
   watch(folder)
-  const serving = async (): Promise<Postgres> => {
+  return await serving(folder, settings)
+}
+
+/**
+ * A standby of the server that runs in `primaryFolder`, which is stopped for it and started again: its files as they are then, and what is written from then on by
+ * streaming, under the name `standby`.
+ */
+export async function startStandby(primary: Postgres, primaryFolder: string, folder: string): Promise<Postgres> {
+  await primary.stop('fast')
+  await copyData(primaryFolder, folder)
+  await primary.start()
+  const from = `host=127.0.0.1 port=${primary.port} user=postgres password=${PASSWORD} application_name=standby`
+  writeForServer(join(folder, 'data/standby.signal'), '')
+  writeForServer(join(folder, 'data/postgresql.auto.conf'), `primary_conninfo = '${from}'\nhot_standby = on\n`)
+  watch(folder)
+  return await serving(folder, [])
+}
+
+/** In a folder with data of its own: it recovers first. */
+export async function serving(folder: string, settings: readonly string[]): Promise<Postgres> {
+  const serveAt = async (): Promise<Postgres> => {
     const port = likelyFreePort()
     await startServer(folder, port, settings)
     writeFileSync(join(folder, 'port'), `${port}`)
     return serve(folder, port, settings)
   }
-  return await untilStarted(folder, serving)
+  return await untilStarted(folder, serveAt)
 }
 
 /** Of its own session: Bun ends the children of a test that takes too long. */
@@ -121,6 +145,8 @@ function serve(folder: string, port: number, settings: readonly string[]): Postg
       const connected = `SELECT pid FROM pg_stat_activity WHERE datname = '${databaseOf(url)}'`
       await until(async () => (await asSuperuser(port, connected)).length === 0, 'nobody is connected')
     },
+    promote: () => control(data, 'promote'),
+    ask: <Row>(statement: string, database = 'postgres') => asSuperuser(port, statement, database) as Promise<readonly Row[]>,
     stop: (mode) => control(data, 'stop', '-m', mode),
     kill: async () => {
       const pid = serverOf(data)
@@ -134,8 +160,8 @@ function serve(folder: string, port: number, settings: readonly string[]): Postg
 const urlOf = (role: string, port: number, database: string): string => `postgres://${role}:${PASSWORD}@127.0.0.1:${port}/${database}`
 const databaseOf = (url: string): string => new URL(url).pathname.slice(1)
 
-async function asSuperuser(port: number, statement: string): Promise<readonly unknown[]> {
-  const sql = new SQL({ url: urlOf('postgres', port, 'postgres'), max: 1 })
+async function asSuperuser(port: number, statement: string, database = 'postgres'): Promise<readonly unknown[]> {
+  const sql = new SQL({ url: urlOf('postgres', port, database), max: 1 })
   try {
     return await sql.unsafe(statement)
   } finally {

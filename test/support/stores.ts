@@ -35,10 +35,11 @@ export function openStore(place: string, bootId: string, now: number, beside = f
 }
 
 function openOnPostgres(url: string, bootId: string, beside: boolean): Opened {
-  const db: Connection = connectPostgres(url)
+  const connection = connectPostgres(url)
+  const db: Connection = connection
   const problem = openPostgres(db, 'Postgres', 'create')
   if (problem !== undefined) throw new Error(problem.message)
-  const store = new PostgresStore(db, joinNode(db, bootId, beside))
+  const store = new PostgresStore(connection, joinNode(db, bootId, beside))
   return { store, db: db as Database, differences: () => differences(db, () => []) }
 }
 

@@ -3,12 +3,13 @@
 import { parentPort } from 'node:worker_threads'
 import { type Loss, type TcpProxy, tcpProxy } from './tcp-proxy.ts'
 
-export type ProxyOrder = 'part' | 'cut' | 'heal' | 'close' | Loss | Readonly<{ targetPort: number }>
+export type ProxyOrder = 'part' | 'cut' | 'heal' | 'close' | Loss | Readonly<{ targetPort: number }> | Readonly<{ leadsTo: number }>
 
 let proxy: TcpProxy | undefined
 parentPort?.on('message', async (order: ProxyOrder) => {
   if (typeof order === 'string') return proxy?.[order]()
   if ('text' in order) return proxy?.lose(order)
+  if ('leadsTo' in order) return proxy?.lead(order.leadsTo)
   proxy = await tcpProxy(order.targetPort)
   parentPort?.postMessage(proxy.port)
 })

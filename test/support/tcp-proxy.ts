@@ -16,6 +16,8 @@ export type TcpProxy = Readonly<{
   heal(): void
   /** Cuts the connection at the next bytes with that text, which do not arrive; others like it are refused until `heal`. */
   lose(loss: Loss): void
+  /** As an address that is moved to another server: what was open is cut, and new connections go there. */
+  lead(port: number): void
   close(): void
 }>
 
@@ -24,13 +26,14 @@ export type Loss = Readonly<{ text: string; from: 'client' | 'server'; of: strin
 
 export function tcpProxy(targetPort: number): Promise<TcpProxy> {
   let isParted = false
+  let leadsTo = targetPort
   let loss: Loss | undefined
   let refused: string | undefined
   const sockets = new Set<Socket>()
   const server = createServer({ pauseOnConnect: true }, (client) => {
     track(client)
     if (isParted) return
-    const target = connect(targetPort, '127.0.0.1')
+    const target = connect(leadsTo, '127.0.0.1')
     track(target)
     watch(client, target)
     join(client, target)
@@ -85,6 +88,10 @@ export function tcpProxy(targetPort: number): Promise<TcpProxy> {
       lose(asked) {
         loss = asked
       },
+      lead(port) {
+        leadsTo = port
+        cut()
+      },
       close() {
         server.close()
         cut()
@@ -107,6 +114,7 @@ export async function tcpProxyThread(targetPort: number): Promise<TcpProxy> {
     cut: () => tell('cut'),
     heal: () => tell('heal'),
     lose: tell,
+    lead: (leadsTo) => tell({ leadsTo }),
     close: () => worker.terminate(),
   }
 }

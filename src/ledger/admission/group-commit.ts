@@ -70,6 +70,10 @@ export class GroupCommit implements Ledger {
       },
       onMissed: () => this.#sync.read(this.#wallets.setAllIndeterminate()),
       onStale: () => this.#sync.read(this.#wallets.runningKeys()),
+      onFailover: () => {
+        this.#marks.repeat()
+        this.#sync.read(this.#wallets.setAllIndeterminate())
+      },
       onBoot: (boot) => this.#onBoot(boot),
       hasThread: () => this.#writer.hasThread,
     })

@@ -26,8 +26,8 @@ export interface StoreSupervisor {
   onClosed(): Promise<void> | void
 }
 
-/** sound: what was left open is whole. checkpointed: what was due is over. node: it is a node again, as another boot. takeOver: nodes that are gone have left something. */
-export type FromSupervisor = Extract<ToThread, { kind: 'sound' | 'checkpointed' | 'node' | 'takeOver' }>
+/** sound: what was left open is whole. checkpointed: what was due is over. node: it is a node again, as another boot. takeOver: nodes that are gone have left something. lookOver: the server is another one. */
+export type FromSupervisor = Extract<ToThread, { kind: 'sound' | 'checkpointed' | 'node' | 'takeOver' | 'lookOver' }>
 
 /** What a store tells of the other nodes that write the same ledger. */
 export type SupervisorListener = Readonly<{
@@ -38,6 +38,8 @@ export type SupervisorListener = Readonly<{
   onStale(): void
   /** It is a node again, under this boot: the leases of the one before are gone. */
   onBoot(boot: number): void
+  /** The server is another one, which may lack the last marks and leases. */
+  onFailover(): void
   /** Whether there is a thread that writes, or one that opens the ledger for it. */
   hasThread(): boolean
 }>

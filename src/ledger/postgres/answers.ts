@@ -50,6 +50,8 @@ export class PostgresAnswers implements SharedAnswers {
   readonly #options: PostgresAnswersOptions
   /** Who claimed it, by the request's object: a claim of an earlier boot has ended with that. */
   readonly #claims = new WeakMap<Repeatable, Claimed>()
+  /** Numbers of those that have not ended. */
+  readonly #live = new Set<number>()
   #lastClaim = 0
   #owed: End[] = []
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -71,6 +73,7 @@ export class PostgresAnswers implements SharedAnswers {
     if (own === undefined) return { kind: 'unavailable' }
     const { keyId, headerHash, bodyHash } = repeatable
     const claimed = { boot: own.boot, claim: ++this.#lastClaim }
+    this.#live.add(claimed.claim)
     try {
       const [row] = await this.#options.session.ask<Found>('SELECT * FROM claim_request($1, $2, $3, $4, $5, $6, $7, $8)', [
         own.lane,
@@ -83,6 +86,7 @@ export class PostgresAnswers implements SharedAnswers {
         CLAIM_MS,
       ])
       if (row?.kind === 'claimed') this.#claims.set(repeatable, claimed)
+      else this.#live.delete(claimed.claim)
       return row === undefined ? { kind: 'unavailable' } : foundOf(row)
     } catch (error) {
       if (!(error instanceof SessionFailure)) throw error
@@ -122,7 +126,7 @@ export class PostgresAnswers implements SharedAnswers {
     const own = [claimed.boot, claimed.claim, repeatable.keyId, repeatable.headerHash]
     const end: End = async () => {
       const [row] = await session.ask<Ended>('SELECT end_used_claim($1, $2, $3, $4) AS "isDone"', own)
-      return row?.isDone === true ? undefined : end
+      return this.#nextAfter(row, claimed, end)
     }
     if (answer === undefined || answer.bytes.byteLength > accountBytesMax) {
       this.#do(end)
@@ -132,19 +136,40 @@ export class PostgresAnswers implements SharedAnswers {
     const given = [...own, status, contentType, bytes, ttlMs, accountBytesMax, bytesMax]
     this.#do(async () => {
       const [row] = await session.ask<Ended>('SELECT keep_answer($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) AS "isDone"', given)
-      return row?.isDone === true ? undefined : end
+      return this.#nextAfter(row, claimed, end)
     })
+  }
+
+  #nextAfter(row: Ended | undefined, { claim }: Claimed, end: End): End | undefined {
+    if (row?.isDone !== true) return end
+    this.#live.delete(claim)
+    return undefined
   }
 
   release(repeatable: Repeatable): void {
     const claimed = this.#claims.get(repeatable)
     if (claimed === undefined) return
+    this.#live.delete(claimed.claim)
     const { keyId, headerHash } = repeatable
     this.#do(async () => {
       await this.#options.session.ask(
         `DELETE FROM idempotency_claims
          WHERE key_number = (SELECT number FROM keys WHERE id = $1) AND header_hash = $2 AND boot_number = $3 AND claim = $4`,
         [keyId, headerHash, claimed.boot, claimed.claim],
+      )
+      return undefined
+    })
+  }
+
+  /** Claims of this node that ended, and whose end the server does not know: it is another one, which lacks what was said last. */
+  endGhosts(): void {
+    const boot = this.#options.identity()?.boot
+    if (boot === undefined) return
+    const [last, live] = [this.#lastClaim, [...this.#live]]
+    this.#do(async () => {
+      await this.#options.session.ask(
+        'DELETE FROM idempotency_claims WHERE boot_number = $1 AND claim <= $2 AND claim <> ALL (CAST($3 AS BIGINT[]))',
+        [boot, last, `{${live.join(',')}}`],
       )
       return undefined
     })

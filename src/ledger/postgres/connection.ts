@@ -7,6 +7,7 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import type { Connection } from '../sql/connection.ts'
 import { numberPlaceholders } from './placeholders.ts'
+import { settingsOf } from './session-settings.ts'
 import { PostgresStatement } from './statement.ts'
 import { PostgresError } from './storage-failure.ts'
 import type { DriverFault, DriverValue, FromDriver, OpenDriver, Rows, ToDriver } from './sync-driver-message.ts'
@@ -56,9 +57,15 @@ export class PostgresConnection implements Connection {
   /** A statement of the transaction failed: nothing more can be done in it, until it is undone to where that part of it began. */
   #isAborted = false
   #cursors = 0
+  #losses = 0
 
   constructor(options: PostgresOptions) {
     this.#options = options
+  }
+
+  /** How often it was lost: what comes after that may be asked of another server. */
+  get losses(): number {
+    return this.#losses
   }
 
   query(text: string): PostgresStatement {
@@ -214,6 +221,7 @@ export class PostgresConnection implements Connection {
   #drop(): void {
     this.#isLost = this.#depth > 0
     this.#isAborted = this.#isLost
+    this.#losses++
     this.#socket?.worker.terminate()
     this.#socket?.port.close()
     this.#socket = undefined
@@ -234,19 +242,3 @@ function waitFor(answered: Int32Array<SharedArrayBuffer>, limitMs: number, onWai
 }
 
 const BEGIN = { write: 'BEGIN', read: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' }
-
-/** Times in ms. */
-const settingsOf = ({ access, timeoutMs, lockMs = timeoutMs, name }: PostgresOptions): Readonly<Record<string, string>> => ({
-  application_name: name,
-  search_path: 'ledger',
-  // A merge join walks an index of all keys where a question is of a few.
-  ...(access === 'read' ? { enable_mergejoin: 'off' } : {}),
-  TimeZone: 'UTC',
-  default_transaction_isolation: 'read committed',
-  default_transaction_read_only: access === 'read' ? 'on' : 'off',
-  statement_timeout: `${timeoutMs}`,
-  lock_timeout: `${lockMs}`,
-  idle_in_transaction_session_timeout: `${2 * timeoutMs}`,
-  // A server that does not see that nobody waits any more would keep its locks.
-  client_connection_check_interval: `${GRACE_MS}`,
-})

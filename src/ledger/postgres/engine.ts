@@ -69,7 +69,7 @@ export class PostgresEngine implements Engine {
     }
   }
 
-  moveLeases(tasks: readonly LeaseTask[]): readonly LeaseAnswer[] {
+  moveLeases(tasks: readonly LeaseTask[]): readonly (LeaseAnswer | undefined)[] {
     const moves = tasks.map((task) => (task.kind === 'ask' ? task.ask : task.release))
     return moveLeases(this.db, this.#node, moves)
   }

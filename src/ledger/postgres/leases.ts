@@ -18,18 +18,19 @@ type Row = Readonly<{
   key_backed: bigint
   key_has_more: bigint
   key_is_small: bigint
-  balance: bigint
+  /** null: the account is not there. */
+  balance: bigint | null
   key_spent: bigint | null
 }>
 
 const MOVE = 'SELECT * FROM move_leases(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)'
 
-/** In their order. Throws what Postgres says; then nothing was moved, or all of it where nobody answered. */
+/** In their order; undefined where the account is not there, as after a failover. Throws what Postgres says; then nothing was moved, or all of it where nobody answered. */
 export function moveLeases(
   db: Connection,
   { lane, boot, epoch }: Pick<NodeIdentity, 'lane' | 'boot' | 'epoch'>,
   moves: readonly (LeaseMove | LeaseAsk)[],
-): readonly LeaseAnswer[] {
+): readonly (LeaseAnswer | undefined)[] {
   const column = (valueIn: (move: LeaseMove | LeaseAsk) => number | Picos | null): PostgresArray =>
     new PostgresArray(
       moves.map((move) => {
@@ -56,11 +57,14 @@ export function moveLeases(
   return rows.map(answerOf)
 }
 
-const answerOf = (row: Row): LeaseAnswer => ({
-  verdict: row.verdict,
-  refusedBy: row.refused_by,
-  account: { backedPicos: picos(row.account_backed), hasMore: row.account_has_more === 1n, isSmall: row.account_is_small === 1n },
-  key: { backedPicos: picos(row.key_backed), hasMore: row.key_has_more === 1n, isSmall: row.key_is_small === 1n },
-  balancePicos: picos(row.balance),
-  spentPicos: picos(row.key_spent ?? 0n),
-})
+const answerOf = ({ balance, ...row }: Row): LeaseAnswer | undefined =>
+  balance === null
+    ? undefined
+    : {
+        verdict: row.verdict,
+        refusedBy: row.refused_by,
+        account: { backedPicos: picos(row.account_backed), hasMore: row.account_has_more === 1n, isSmall: row.account_is_small === 1n },
+        key: { backedPicos: picos(row.key_backed), hasMore: row.key_has_more === 1n, isSmall: row.key_is_small === 1n },
+        balancePicos: picos(balance),
+        spentPicos: picos(row.key_spent ?? 0n),
+      }

@@ -7,8 +7,6 @@ import { openPostgres } from '../../../db/postgres/open.ts'
 import { problemOf } from '../../../db/problem.ts'
 import { CONNECTIONS_MIN, connectionsOf } from '../../core/connections.ts'
 import { GroupCommit } from '../admission/group-commit.ts'
-import type { FromSupervisor, SupervisorListener } from '../admission/store-supervisor.ts'
-import { statementKeyAt } from '../chain/statement-key.ts'
 import { type LedgerOptions, type OpenedLedger, withDefaults } from '../open-options.ts'
 import { type PostgresPlace, placeText, type SpillsAt } from '../place.ts'
 import type { Connection } from '../sql/connection.ts'
@@ -17,11 +15,12 @@ import { PostgresAnswers } from './answers.ts'
 import { type Connectable, connectTo, whileAsking } from './connect.ts'
 import { PostgresLimits } from './limits.ts'
 import { migrateDatabase } from './migrate.ts'
-import { LedgerNode } from './node.ts'
+import type { LedgerNode } from './node.ts'
 import { NotificationListener } from './notification-listener.ts'
+import { type Late, ownNode } from './own-node.ts'
 import { Patience } from './patience.ts'
-import { Peers } from './peers.ts'
 import { isRoomy, roomFor, textOfRoom } from './room.ts'
+import { isOtherServer, notedServer, noteServer, serverNameOf } from './server-name.ts'
 import { Session, SessionFailure } from './session.ts'
 import { takeSigningKey } from './signing-key-record.ts'
 import { takeSpillPlaces } from './spill-places.ts'
@@ -67,13 +66,13 @@ async function openAsNode(
   const named = (what: string, limitMs: number, connections = 1): Session =>
     new Session({ url: place.url, name: `tollgate ${place.node} ${what}`, limitMs, connections, onDone: () => patience.hear() })
   const session = named('node', Math.min(BEAT_MS_MAX, place.leaseMs / 4))
-  const peers = peersOf(place, session, options)
-  const node = nodeOf(place, session, { ...given, peers }, late)
+  const { node, peers, watch } = ownNode({ place, session, options: { ...options, ...given } }, late)
   options.onStep?.('the lane')
   const refused = await joined(node)
   if (refused !== undefined) {
     return { problem: 'unwritable', message: `${placeText(place)}: this process cannot be a node of it (${refused.message})` }
   }
+  await watch.look()
   const notifications = notificationsOf(place, { node, session }, late, onBug)
   const connections = connectionsOf(place.connections ?? CONNECTIONS_MIN)
   const answers = new PostgresAnswers({
@@ -120,9 +119,6 @@ async function openAsNode(
   await late.supervisor?.onClosed()
   return opened
 }
-
-/** What is there once the ledger is made, which the node that comes before it tells. */
-type Late = { tell: (message: FromSupervisor) => void; listener: SupervisorListener | undefined; supervisor: NodeSupervisor | undefined }
 
 const notificationsOf = (
   place: PostgresPlace,
@@ -175,7 +171,10 @@ function prepare(place: Connectable, options: LedgerOptions): OpenProblem | unde
       const problem =
         openPostgres(db, placeText(place), create ? 'create' : 'write', { migrate }) ??
         (needsStatementKey ? takeSigningKey(db, place) : undefined)
-      if (problem === undefined) tellCrowded(db, place, options)
+      if (problem === undefined) {
+        tellCrowded(db, place, options)
+        tellOtherServer(db, options)
+      }
       return problem
     })
   } finally {
@@ -183,46 +182,19 @@ function prepare(place: Connectable, options: LedgerOptions): OpenProblem | unde
   }
 }
 
+/** Who serves notes the server; whoever lived through a failover has noted the new one. */
+function tellOtherServer(db: Connection, { facts, onFault = () => undefined }: LedgerOptions): void {
+  if (facts === undefined) return
+  const [before, now] = [notedServer(db), serverNameOf(db)]
+  if (isOtherServer(before, now)) {
+    const problem = `Postgres is not the server under which the ledger was last written (${before}, now ${now}): what processes acknowledged that are gone, and this server lacks, is lost, and nobody knows it`
+    onFault({ kind: 'failover', problem })
+  }
+  noteServer(db, now)
+}
+
 function tellCrowded(db: Connection, { node, connections }: Connectable, { processes, onCrowded }: LedgerOptions): void {
   if (onCrowded === undefined) return
   const room = roomFor(db, connections, { name: node, count: processes ?? 1 })
   if (!isRoomy(room)) onCrowded(textOfRoom(room))
-}
-
-/** What only serves a moment says nothing. */
-function peersOf(place: PostgresPlace, session: Session, { facts, onDifferent = () => undefined }: LedgerOptions): Peers {
-  const statementKey = statementKeyAt(place)?.publicKey ?? 'none'
-  const own = { statement_key: statementKey, lease_ms: `${place.leaseMs}` }
-  return new Peers({ session, facts: () => (facts === undefined ? {} : { ...facts(), ...own }), onLasting: onDifferent })
-}
-
-function nodeOf(
-  place: PostgresPlace,
-  session: Session,
-  { bootId, now, onFault, peers }: Pick<ReturnType<typeof withDefaults>, 'bootId' | 'now' | 'onFault'> & Readonly<{ peers: Peers }>,
-  late: Late,
-): LedgerNode {
-  let boots = 0
-  return new LedgerNode(
-    {
-      session,
-      name: place.node,
-      termMs: place.leaseMs,
-      bootId: () => (boots++ === 0 ? bootId : `${bootId}-${boots}`),
-      // Before the ledger is there, it is being opened.
-      mayRenew: () => late.listener?.hasThread() ?? true,
-      now,
-      onRenewed: (identity) => peers.look(identity, place.node),
-    },
-    {
-      onFenced: () => onFault({ kind: 'node', problem: 'this node was fenced: another has taken its lane over' }),
-      onJoined(identity) {
-        late.tell({ kind: 'node', identity })
-        late.listener?.onBoot(identity.boot)
-      },
-      onLeft: () => late.tell({ kind: 'takeOver' }),
-      onBug: (bug) => onFault({ problem: 'the heartbeat of this node failed by a bug', bug }),
-      onSkew: (skewMs) => onFault({ kind: 'node', problem: `the clock of this machine is ${Math.round(-skewMs)} ms ahead of Postgres'` }),
-    },
-  )
 }

@@ -43,6 +43,11 @@ export class NodeSupervisor implements StoreSupervisor {
 
   onCheckpointDue(): void {}
 
+  /** Claims that had ended may be there again. */
+  onFailover(): void {
+    this.#parts.answers.endGhosts()
+  }
+
   isSound(): boolean {
     return true
   }

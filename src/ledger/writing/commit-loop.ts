@@ -9,14 +9,13 @@ import {
   type Committed,
   isRead,
   isWrite,
-  type LedgerFault,
   type Numbered,
   type NumberedTask,
   type PriceVersion,
   type Task,
   unavailable,
 } from '../task.ts'
-import { HeldTasks } from './held-tasks.ts'
+import { faultOfHeld, HeldTasks } from './held-tasks.ts'
 import type { Spill } from './spill.ts'
 import { canSpill } from './spill-records.ts'
 import { SpillReplay } from './spill-replay.ts'
@@ -58,6 +57,11 @@ export class CommitLoop {
     this.#ledger.define(prices)
     this.#queue.push(...tasks)
     if (this.#firstFailureMs === undefined) this.#schedule()
+  }
+
+  /** Looks whether all that was acknowledged is there, also where nobody asks for a write. */
+  lookOver(): void {
+    if (this.#firstFailureMs === undefined) this.#commit([])
   }
 
   /** Commits what is left and closes the file. What cannot be committed now is answered `unavailable`. */
@@ -231,10 +235,6 @@ export class CommitLoop {
     }, PROBE_PAUSE_MS)
   }
 }
-
-const faultOfHeld = (account: number): LedgerFault => ({
-  problem: `somebody keeps rows of account number ${account} locked: what ends there is kept by the spill, and what asks for a lease of it is refused`,
-})
 
 const NOTHING = { kind: 'committed', settled: new Float64Array(), answers: [], changes: [], faults: [] } as const
 const isSpilled = (task: Task): boolean => task.kind === 'settle' && canSpill(task)

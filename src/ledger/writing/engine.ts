@@ -30,7 +30,7 @@ export interface Engine {
   /** Whether a boot was fenced, so that what it admitted is waived. It stays as it is until the transaction ends. A file's boots never are. */
   isFenced?(boot: number): boolean
   /** Where others write as well: in a transaction of its own, in their order. Throws what undid all of them. */
-  moveLeases?(tasks: readonly LeaseTask[]): readonly LeaseAnswer[]
+  moveLeases?(tasks: readonly LeaseTask[]): readonly (LeaseAnswer | undefined)[]
   /** The account of each task that cannot be done now, because somebody else keeps its rows locked. Throws what the storage says. */
   heldAmong?(tasks: readonly Task[]): ReadonlyMap<Task, number>
   verdictOf(error: unknown): Verdict

@@ -1,6 +1,6 @@
 /** Tasks whose rows somebody else keeps locked, and since when they wait: they come before all others, in their order. Rules: ledger.md "Settles on Postgres". */
 
-import type { NumberedTask, Task } from '../task.ts'
+import type { LedgerFault, NumberedTask, Task } from '../task.ts'
 
 export class HeldTasks {
   readonly #sinceMs = new Map<NumberedTask, number>()
@@ -38,3 +38,7 @@ export class HeldTasks {
     return long
   }
 }
+
+export const faultOfHeld = (account: number): LedgerFault => ({
+  problem: `somebody keeps rows of account number ${account} locked: what ends there is kept by the spill, and what asks for a lease of it is refused`,
+})

@@ -20,7 +20,9 @@ export class LeaseMoves {
     for (let tries = 1; free.length > 0; tries++) {
       try {
         const answers = this.#engine.moveLeases?.(free) ?? []
-        return new Map(answers.flatMap((answer, place) => (free[place] === undefined ? [] : [[free[place], answer]])))
+        return new Map(
+          answers.flatMap((answer, place) => (free[place] === undefined || answer === undefined ? [] : [[free[place], answer]])),
+        )
       } catch (error) {
         const verdict = this.#engine.verdictOf(error)
         if (verdict === 'again' && tries < TRIES_MAX) continue

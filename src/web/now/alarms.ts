@@ -27,6 +27,11 @@ export const LOG_ALARMS: Readonly<Record<string, Words>> = {
     todo: 'Read what it said. Where requests were waived, look why that process was away: killed, paused, or cut off from Postgres. It goes on by itself. Where a clock is off, run a time service on that machine.',
     isUrgent: true,
   },
+  'Postgres failed over': {
+    title: 'Postgres failed over, or lost what it had committed',
+    todo: 'Read what it said, and the audit log’s lines `failover`. What was missing is written again; what could not be is named. Run `tollgate verify`. Where anything was missing, make the standby synchronous: the page on high availability says how.',
+    isUrgent: true,
+  },
   'nodes differ': {
     title: 'Nodes of the ledger differ',
     todo: 'A request costs or ends otherwise by the node on which it lands. Bring all to the same program and the same tollgate.toml; `tollgate nodes list` says who has what. Each request keeps the prices of its own node.',

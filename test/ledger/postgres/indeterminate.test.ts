@@ -89,6 +89,7 @@ for (const [what, loss, spent] of [
     // What it asks before the first one is known for the second.
     expect(await hold('req_0', '0.5')).toBe('held')
     expect(await settle('req_0')).toBe('settled')
+    await ledger.findKey(sha256('key_1'))
     expect(await hold('req_1', '0.5')).toBe('held')
     lose(loss)
     expect(await settle('req_1')).toBe('settled')

@@ -18,6 +18,7 @@ export const ACTIONS: Readonly<Record<string, string>> = {
   setUpstreamOut: 'upstream switched',
   setAccess: 'access changed',
   giveLink: 'link given',
+  failover: 'Postgres failed over',
 }
 
 /** A fact as it stands in the log; times as moments. */

@@ -1,0 +1,137 @@
+/**
+ * What this node has acknowledged in the last minute, in memory: should Postgres lose the rows, they are written again. Settles are records of some 450 bytes.
+ * Rules: nodes.md "After a failover".
+ */
+
+import { fitsRecord, type NumberedDebit, readDebits, writeDebits } from '../debit-records.ts'
+import type { Answer, Debit, Task } from '../task.ts'
+import type { Spilled } from '../writing/spill-records.ts'
+
+export type Act = Extract<Task, { kind: 'operate' }>
+export type Release = Extract<Task, { kind: 'unmark' | 'attempts' }>
+
+type Group = Readonly<{
+  atMs: number
+  bytes: number
+  debits: Uint8Array
+  acts: readonly Act[]
+  releases: readonly Release[]
+  frames: readonly Spilled[]
+}>
+
+const KEPT_MS = 60_000
+/** Some 2,400 settles a second for a minute. */
+const BYTES_MAX = 64 * 1024 * 1024
+/** Of what is no settle. */
+const OTHER_BYTES = 1_024
+
+export class Acknowledged {
+  readonly #monotonicMs: () => number
+  #groups: Group[] = []
+  /** Those before it are forgotten. */
+  #first = 0
+  #bytes = 0
+  #isShort = false
+  /** Ids of keys by their numbers: after a failover a number may be another's. */
+  readonly #keyIds = new Map<number, string>()
+  readonly #newKeys = new Set<number>()
+
+  constructor(monotonicMs: () => number = () => performance.now()) {
+    this.#monotonicMs = monotonicMs
+  }
+
+  /** True: there was no room for the whole minute. */
+  get isShort(): boolean {
+    return this.#isShort
+  }
+
+  /** `answers`: in the order of the tasks; one that is not there was not done. */
+  note(tasks: readonly Task[], answers: readonly (Answer | undefined)[]): void {
+    const debits: NumberedDebit[] = []
+    const acts: Act[] = []
+    const releases: Release[] = []
+    tasks.forEach((task, index) => {
+      const answer = answers[index]
+      if (answer === undefined || answer === 'unavailable') return
+      if (task.kind === 'settle') {
+        if (fitsRecord(task.debit)) debits.push({ number: 0, debit: task.debit })
+      } else if (task.kind === 'operate') {
+        if (typeof answer === 'object' && 'isNew' in answer && answer.isNew) acts.push(task)
+      } else if (task.kind === 'unmark' || task.kind === 'attempts') releases.push(task)
+    })
+    for (const { debit } of debits) if (!this.#keyIds.has(debit.keyNumber)) this.#newKeys.add(debit.keyNumber)
+    this.#add(debits, { acts, releases, frames: [] })
+  }
+
+  /** What a spill had kept is in the rows. */
+  noteReplayed(frames: readonly Spilled[]): void {
+    this.#add([], { acts: [], releases: [], frames })
+  }
+
+  /** Keys whose ids are to be told. */
+  get newKeys(): readonly number[] {
+    return [...this.#newKeys]
+  }
+
+  learnKeys(keys: readonly Readonly<{ number: number; id: string }>[]): void {
+    for (const { number, id } of keys) this.#keyIds.set(number, id)
+    this.#newKeys.clear()
+    if (this.#keyIds.size > KEYS_MAX) this.#keyIds.clear()
+  }
+
+  /** Undefined: nobody told it. */
+  keyId(number: number): string | undefined {
+    return this.#keyIds.get(number)
+  }
+
+  /** In the order in which they were acknowledged. */
+  debits(): readonly Debit[] {
+    return this.#kept().flatMap(({ debits }) => readDebits(debits).map(({ debit }) => debit))
+  }
+
+  acts(): readonly Act[] {
+    return this.#kept().flatMap(({ acts }) => acts)
+  }
+
+  releases(): readonly Release[] {
+    return this.#kept().flatMap(({ releases }) => releases)
+  }
+
+  frames(): readonly Spilled[] {
+    return this.#kept().flatMap(({ frames }) => frames)
+  }
+
+  #kept(): readonly Group[] {
+    return this.#groups.slice(this.#first)
+  }
+
+  #add(numbered: readonly NumberedDebit[], others: Pick<Group, 'acts' | 'releases' | 'frames'>): void {
+    const { acts, releases, frames } = others
+    const count = acts.length + releases.length + frames.reduce((sum, { debits }) => sum + debits.length, 0)
+    if (numbered.length + count === 0) return
+    // A copy: they are written into more room than they need.
+    const debits = new Uint8Array(writeDebits(numbered))
+    const bytes = debits.byteLength + count * OTHER_BYTES
+    const atMs = this.#monotonicMs()
+    this.#groups.push({ atMs, bytes, debits, ...others })
+    this.#bytes += bytes
+    this.#forgetOld(atMs)
+  }
+
+  #forgetOld(nowMs: number): void {
+    for (let oldest = this.#groups[this.#first]; oldest !== undefined; oldest = this.#groups[this.#first]) {
+      const isOld = nowMs - oldest.atMs > KEPT_MS
+      if (!isOld && this.#bytes <= BYTES_MAX) break
+      this.#isShort = !isOld
+      this.#bytes -= oldest.bytes
+      this.#first++
+    }
+    if (this.#first < GONE_MAX) return
+    this.#groups = this.#groups.slice(this.#first)
+    this.#first = 0
+  }
+}
+
+/** Groups that are forgotten and still in the list. */
+const GONE_MAX = 4_096
+const KEYS_MAX = 50_000

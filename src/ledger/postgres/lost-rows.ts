@@ -1,0 +1,51 @@
+/** What of the acknowledged is not in the rows, and under which numbers it may be written now. Rules: nodes.md "After a failover". */
+
+import type { Connection } from '../sql/connection.ts'
+import { anyOf, arrayText } from '../sql/sql-list.ts'
+import type { Debit } from '../task.ts'
+import type { Act } from './acknowledged.ts'
+
+const LOOKED_AT_ONCE = 4_096
+
+export type Places = Pick<Debit, 'keyNumber' | 'accountNumber'>
+
+/** Each write of an operator that changed anything left a line in the audit log. */
+export function isActThere(db: Connection, { operation: { kind, now }, act: { actor, reason } }: Act): boolean {
+  const line = db.query<unknown, [number, string, string, string]>(
+    'SELECT 1 AS one FROM audit_log WHERE at = ? AND action = ? AND actor = ? AND reason = ?',
+  )
+  return line.get(now, kind, actor, reason) !== null
+}
+
+export function missingAmong(db: Connection, debits: readonly Debit[]): readonly Debit[] {
+  const there = db.query<{ id: string }, [string]>(`SELECT request_id AS id FROM receipts WHERE request_id = ${anyOf('?', 'TEXT')}`)
+  const missing: Debit[] = []
+  for (let from = 0; from < debits.length; from += LOOKED_AT_ONCE) {
+    const some = debits.slice(from, from + LOOKED_AT_ONCE)
+    const found = new Set(there.all(arrayText(some.map(({ requestId }) => requestId))).map(({ id }) => id))
+    missing.push(...some.filter(({ requestId }) => !found.has(requestId)))
+  }
+  return missing
+}
+
+/** The numbers of key and account as they are now: a server that lost them may have given them to others. A key that is not there has none. */
+export function placesOf(
+  db: Connection,
+  debits: readonly Debit[],
+  keyIdOf: (number: number) => string | undefined,
+): ReadonlyMap<Debit, Places> {
+  const rows = db.query<{ id: string; key: bigint; account: bigint }, [string]>(
+    `SELECT id, number AS key, account_number AS account FROM keys WHERE id = ${anyOf('?', 'TEXT')}`,
+  )
+  const ids = [...new Set(debits.map(({ keyNumber }) => keyIdOf(keyNumber)).filter((id) => id !== undefined))]
+  const found = rows.all(arrayText(ids))
+  const places = new Map(found.map(({ id, key, account }) => [id, { keyNumber: Number(key), accountNumber: Number(account) }]))
+  return new Map(
+    debits.flatMap((debit) => {
+      const { keyNumber, accountNumber } = debit
+      const id = keyIdOf(keyNumber)
+      const place = id === undefined ? { keyNumber, accountNumber } : places.get(id)
+      return place === undefined ? [] : [[debit, place] as const]
+    }),
+  )
+}

@@ -1,0 +1,80 @@
+/** The node that a process is, with what goes along with its renewals: what the others run with, and whether the server is still the same. Rules: nodes.md "Lanes and leases". */
+
+import type { FromSupervisor, SupervisorListener } from '../admission/store-supervisor.ts'
+import { statementKeyAt } from '../chain/statement-key.ts'
+import type { LedgerOptions } from '../open-options.ts'
+import type { PostgresPlace } from '../place.ts'
+import type { LedgerFault } from '../task.ts'
+import { LedgerNode } from './node.ts'
+import { Peers } from './peers.ts'
+import { ServerWatch } from './server-watch.ts'
+import type { Session } from './session.ts'
+import type { NodeSupervisor } from './store-supervisor.ts'
+
+/** What is there once the ledger is made, which the node that comes before it tells. */
+export type Late = {
+  tell: (message: FromSupervisor) => void
+  listener: SupervisorListener | undefined
+  supervisor: NodeSupervisor | undefined
+}
+
+type Making = Readonly<{
+  place: PostgresPlace
+  session: Session
+  options: Pick<LedgerOptions, 'bootId' | 'now' | 'facts' | 'onDifferent'> & Readonly<{ onFault: (fault: LedgerFault) => void }>
+}>
+
+/** What only serves a moment says nothing. */
+function peersOf(place: PostgresPlace, session: Session, { facts, onDifferent = () => undefined }: Making['options']): Peers {
+  const statementKey = statementKeyAt(place)?.publicKey ?? 'none'
+  const own = { statement_key: statementKey, lease_ms: `${place.leaseMs}` }
+  return new Peers({ session, facts: () => (facts === undefined ? {} : { ...facts(), ...own }), onLasting: onDifferent })
+}
+
+const GONE_WITH_SERVER =
+  'a node was gone within a minute of the failover: what it alone had acknowledged just before, and the server lacks, is lost, and nobody knows it'
+
+/** The thread looks over what it has acknowledged; after that the wallets are read again. */
+function overlook(isNew: boolean, { tell, listener, supervisor }: Late): void {
+  tell({ kind: 'lookOver' })
+  if (!isNew) return
+  listener?.onFailover()
+  supervisor?.onFailover()
+}
+
+/** A node that is not joined yet. */
+export function ownNode({ place, session, options }: Making, late: Late): Readonly<{ node: LedgerNode; peers: Peers; watch: ServerWatch }> {
+  const { bootId, now, onFault } = options
+  const peers = peersOf(place, session, options)
+  const watch = new ServerWatch({ session, onOther: (isNew) => overlook(isNew, late) })
+  let boots = 0
+  const node = new LedgerNode(
+    {
+      session,
+      name: place.node,
+      termMs: place.leaseMs,
+      bootId: () => (boots++ === 0 ? bootId : `${bootId}-${boots}`),
+      // Before the ledger is there, it is being opened.
+      mayRenew: () => late.listener?.hasThread() ?? true,
+      now,
+      onRenewed: async (identity) => {
+        await watch.look()
+        await peers.look(identity, place.node)
+      },
+    },
+    {
+      onFenced: () => onFault({ kind: 'node', problem: 'this node was fenced: another has taken its lane over' }),
+      onJoined(identity) {
+        late.tell({ kind: 'node', identity })
+        late.listener?.onBoot(identity.boot)
+      },
+      onLeft() {
+        if (watch.isRecent) onFault({ kind: 'failover', problem: GONE_WITH_SERVER })
+        late.tell({ kind: 'takeOver' })
+      },
+      onBug: (bug) => onFault({ problem: 'the heartbeat of this node failed by a bug', bug }),
+      onSkew: (skewMs) => onFault({ kind: 'node', problem: `the clock of this machine is ${Math.round(-skewMs)} ms ahead of Postgres'` }),
+    },
+  )
+  return { node, peers, watch }
+}

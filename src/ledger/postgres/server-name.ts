@@ -1,0 +1,38 @@
+/** Which server Postgres is, and on which timeline: another after a failover, or where a backup was restored. Rules: nodes.md "After a failover". */
+
+import type { Connection } from '../sql/connection.ts'
+import { PostgresError } from './storage-failure.ts'
+
+/** The control file's timeline follows a promotion only with the next checkpoint; that of the log is new at once. */
+export const SERVER_NAME = `SELECT (SELECT system_identifier FROM pg_control_system()) || ' timeline '
+  || CAST(CAST('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8) AS BIT(32)) AS INTEGER) AS name`
+
+/** No privilege, no such function, not supported: some managed services keep them to themselves. */
+const NOT_SAID = new Set(['42501', '42883', '0A000'])
+const isNotSaid = (sqlState: string): boolean => NOT_SAID.has(sqlState)
+
+/** Outside of a transaction. Empty: it does not say. Throws what Postgres says where it cannot be asked. */
+export function serverNameOf(db: Connection): string {
+  try {
+    return db.query<{ name: string }, []>(SERVER_NAME).get()?.name ?? ''
+  } catch (error) {
+    if (error instanceof PostgresError && isNotSaid(error.sqlState)) return ''
+    throw error
+  }
+}
+
+/** An unknown one is not another. */
+export const isOtherServer = (before: string, now: string): boolean => before !== '' && now !== '' && before !== now
+
+const NOTED = 'server'
+
+/** The one under which the ledger was last written, as the rows know it. */
+export const notedServer = (db: Connection): string =>
+  db.query<{ value: string }, []>(`SELECT value FROM meta WHERE name = '${NOTED}'`).get()?.value ?? ''
+
+export function noteServer(db: Connection, name: string): void {
+  if (name === '') return
+  db.query<unknown, [string]>(
+    `INSERT INTO meta (name, value) VALUES ('${NOTED}', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE meta.value <> excluded.value`,
+  ).run(name)
+}
