@@ -2,11 +2,11 @@
 
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { asBytes } from '../../src/core/bytes/json-bytes.ts'
 import { picos } from '../../src/core/money.ts'
 import { costOf } from '../../src/core/pricing.ts'
 import { NO_USAGE } from '../../src/core/usage.ts'
 import { creditText, NO_HASH, nextHash, ownerText, priceText, privateText, receiptHash, receiptText } from '../../src/ledger/chain/chain.ts'
-import { asBytes } from '../../src/ledger/chain/json-bytes.ts'
 import { createKey, holdTask, type Machine, NOW, openMachine, operateTask, RATES, settleTask, usd } from '../support/ledger.ts'
 import { runs } from '../support/property-runs.ts'
 import { fileTest } from '../support/store-choice.ts'

@@ -3,11 +3,11 @@
  * read again. Rules: ledger.md "Chain".
  */
 
+import { asBytes } from '../../core/bytes/json-bytes.ts'
 import type { ChainPlace } from '../sql/chain-place.ts'
 import type { Statements } from '../sql/statements.ts'
 import type { Debit, PriceVersion } from '../task.ts'
 import { NO_HASH, ownerText, priceText, privateText, receiptHash } from './chain.ts'
-import { asBytes } from './json-bytes.ts'
 
 type Head = { count: number; hash: string; blob: Uint8Array | null; readonly owner: Uint8Array }
 

@@ -3,9 +3,9 @@
  * Rules: ledger.md "Chain".
  */
 
+import { asBytes } from '../../core/bytes/json-bytes.ts'
 import type { Connection } from '../sql/connection.ts'
 import { creditText, ownerText, priceText, privateText, receiptText } from './chain.ts'
-import { asBytes } from './json-bytes.ts'
 
 /** `amount` is what it adds to the balance; `at` the Unix milliseconds under which a statement counts it. */
 export type ChainPlace = Readonly<{ lane: number; seq: number; id: string; hash: string; amount: bigint; at: number }>

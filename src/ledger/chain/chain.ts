@@ -8,9 +8,9 @@
  */
 
 import { CryptoHasher, SHA256 } from 'bun'
+import { JsonBytes } from '../../core/bytes/json-bytes.ts'
 import type { Rates } from '../../core/pricing.ts'
 import type { Usage } from '../../core/usage.ts'
-import { JsonBytes } from './json-bytes.ts'
 
 /** Stands before the first row of every chain. */
 export const NO_HASH = '0'.repeat(64)

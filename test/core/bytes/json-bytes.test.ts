@@ -2,8 +2,8 @@
 
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { asBytes, JsonBytes } from '../../src/ledger/chain/json-bytes.ts'
-import { runs } from '../support/property-runs.ts'
+import { asBytes, JsonBytes } from '../../../src/core/bytes/json-bytes.ts'
+import { runs } from '../../support/property-runs.ts'
 
 const text = fc.oneof(
   fc.string(),
