@@ -195,7 +195,7 @@ const releasing =
     taken.claim?.answer.drop(refusal)
   }
 
-/** The salt keeps accounts apart: nobody steers another's conversations, or finds them by their words. Rules: pool.md "Affinity". */
+/** The account salts the hash: no account can steer another one's conversations, or find them by their words. Rules: pool.md "Affinity". */
 const sessionHashOf = (accountId: string, conversation: string): Uint8Array => hashOf(`${accountId}\n${conversation}`)
 
 /** In one call, into bytes of ours: a hasher that is fed and read costs thirty times as much. */

@@ -9,7 +9,7 @@ import type { BodyLease } from './body-memory.ts'
 const SMALL_BYTES_MAX = 256 * 1024
 const PIECE_BYTES = 64 * 1024
 
-/** The same of an answer that is given again. Nobody pays for it once more, and it can be asked for again: one that has no room is refused. */
+/** The same of a repeated answer. It costs nothing and can be asked for again, so it is refused where it has no room. */
 export const repeatedBody = (bytes: Uint8Array, lease: BodyLease): ReturnType<typeof answerBody> | Refusal =>
   (bytes.byteLength > SMALL_BYTES_MAX ? lease.growRepetition(bytes.byteLength) : undefined) ?? answerBody(bytes, lease)
 

@@ -13,7 +13,7 @@ type Waiting = Pick<World, 'clock' | 'wheel' | 'limits' | 'isDraining'>
 const FIRST_PAUSE_MS = 50
 const PAUSE_MS_MAX = 1_000
 
-/** Ends `answer`, also where nobody waits any more. Rejects by bugs only, and then has ended it, too. */
+/** Ends `answer`, also where no request waits for it. Rejects by bugs only, and then has ended it, too. */
 export async function awaitElsewhere(world: Waiting, { answer, store }: Elsewhere): Promise<void> {
   const untilMs = world.clock.monotonicMs() + world.limits().startTimeoutMs
   try {

@@ -28,7 +28,7 @@ export class AnswerTurns {
     return answer.waiting
   }
 
-  /** Its client has taken it, or nobody will. */
+  /** Its client has taken it, or has left. */
   end(accountId: string, answer: ReadAnswer): void {
     const reading = this.#reading.get(accountId)
     if (reading?.delete(answer) !== true) return

@@ -11,7 +11,7 @@ import type { ReaderName } from './readers.ts'
 /** By which a question of the thread is answered while it stands still: 1 in `isAnswered` when the answer is at the port. */
 export type QuestionChannel = Readonly<{ port: MessagePort; isAnswered: Int32Array }>
 
-/** `pieces` of a body, in order, are handed over: joining 32 MiB takes some ten milliseconds of whoever does it. */
+/** `pieces` of a body, in order, are handed over unjoined: joining 32 MiB would hold the event loop for some ten milliseconds. */
 export type BodyTask =
   /** To the call for the upstream. `headers`: those that a reader asks for, by name. */
   | Readonly<{ kind: 'read'; reader: ReaderName; pieces: readonly Uint8Array[]; headers: ReadonlyMap<string, string> }>

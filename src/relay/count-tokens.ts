@@ -48,7 +48,7 @@ export async function countTokens(
   }
 }
 
-/** The upstream's bytes, a refusal of ours, or the upstream's fault; `left`: nobody is there to be told. */
+/** The upstream's bytes, a refusal of ours, or the upstream's fault; `left`: the client is gone. */
 type Counted = Uint8Array | Refusal | Fault | 'left'
 
 async function count(parts: RelayParts, request: Request, key: KeyRecord | Refusal, exchange: Exchange): Promise<Counted> {

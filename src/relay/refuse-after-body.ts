@@ -21,7 +21,7 @@ export async function refuseAfterBody(request: Request, refuse: () => Response):
   return response
 }
 
-/** Reads what is left of a body into nothing. False: the client had not sent all of it. Never rejects; a body that somebody else reads is left alone. */
+/** Reads what is left of a body into nothing. False: the client had not sent all of it. Never rejects; a body that has another reader is left alone. */
 export async function discardBody(request: Request, bounds: DiscardBounds = DISCARD_BOUNDS): Promise<boolean> {
   if (request.body === null || request.body.locked) return true
   const reader = request.body.getReader()
@@ -40,7 +40,7 @@ export async function discardBody(request: Request, bounds: DiscardBounds = DISC
     }
     return !isCutOff && length < bounds.bytesMax
   } catch {
-    // The client is gone; there is nobody left to answer.
+    // The client is gone: there is nothing to answer.
     return true
   } finally {
     clearTimeout(total)

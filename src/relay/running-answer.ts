@@ -43,7 +43,7 @@ export type RunningAnswerParts = Readonly<{
 export class RunningAnswer {
   readonly kind = 'running'
   readonly #parts: RunningAnswerParts
-  /** Undefined once it has outgrown its room, and when it has ended unkept and nobody has joined. */
+  /** Undefined once it has outgrown its room, and when it has ended unkept without a joined request. */
   #bytes: Uint8Array | undefined = EMPTY
   #length = 0
   #hasOutgrown = false

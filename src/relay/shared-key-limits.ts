@@ -21,13 +21,13 @@ const LOOK_MS = 1_000
 const SPARE_PART = 0.25
 /** Of the limit, what all nodes together keep idle; beyond twice that a node gives back at once. */
 const IDLE_PART = 0.25
-/** After nobody answered, nothing is asked for that long. */
+/** After a question without an answer, none is asked for this long. */
 const PAUSE_MS = 50
 
 export class SharedKeyLimits {
   readonly #options: SharedKeyLimitsOptions
   readonly #shares = new Map<string, Share>()
-  /** While nobody answers: this node's part of the limits, by its own clock. */
+  /** While Postgres does not answer: this node's part of the limits, by its own clock. */
   readonly #alone: KeyLimits
   #nodes = 1
   #aloneUntilMs = Number.NEGATIVE_INFINITY
@@ -110,7 +110,7 @@ export class SharedKeyLimits {
     }
   }
 
-  /** Nobody says what others have: at most this node's part. */
+  /** Without word of the other nodes: at most this node's part. */
   #useAlone(share: Share, slots: number): Refusal | undefined {
     if (slots > 0 && share.running >= this.#partOfLimits().concurrentRequests) return new Refusal('rateLimited')
     const refusal = this.#alone.count(share.keyId)
@@ -163,7 +163,7 @@ export class SharedKeyLimits {
     learn(share, grant, { requests, places, sentMs }, now())
   }
 
-  /** What is not needed any more goes back, and what nobody asks for is forgotten. */
+  /** Returns what is not needed any more, and forgets keys that are not used. */
   #look(): void {
     for (const share of this.#shares.values()) {
       turn(share)

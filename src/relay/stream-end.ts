@@ -10,7 +10,7 @@ import type { Fault } from '../upstream/upstream.ts'
 import type { StopReason } from './deadline.ts'
 import type { EndNotes } from './settle.ts'
 
-/** `last` are the closing bytes of a whole answer; a `refusal` becomes the format's error; neither: nobody is there to be told. */
+/** `last` are the closing bytes of a whole answer; a `refusal` becomes the format's error; neither: the client is gone. */
 export type End = Readonly<{ outcome: Outcome; last?: Written; refusal?: Refusal; more?: EndNotes }>
 
 const endWith = (outcome: Outcome, name: RefusalName): End => ({ outcome, refusal: new Refusal(name) })
@@ -34,7 +34,7 @@ export const faultEnd = ({ refusal, upstream, cause, isAlarm }: Fault): End => (
   more: { upstream, cause, isAlarm },
 })
 
-/** The end of a stream whose client has left: nobody is told. A `fault` that the upstream ended it by is logged as one. */
+/** The end of a stream whose client has left: nothing is sent. A `fault` of the upstream is logged as one. */
 export const leaverEnd = (outcome: 'leaver' | 'fault', { more }: End): End => ({
   outcome,
   ...(outcome === 'leaver' || more === undefined ? {} : { more }),

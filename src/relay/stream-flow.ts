@@ -145,7 +145,7 @@ export class StreamFlow implements BodySink, ClientBodyUser {
     this.#user.wait()
   }
 
-  /** Nobody is slow any more: what still comes is not for the client. */
+  /** The client's speed no longer counts: what still comes is not for it. */
   readOn(): void {
     this.#upstream?.resume()
     this.#user.wait()

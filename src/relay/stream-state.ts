@@ -36,7 +36,7 @@ export type StreamEffect =
   | Readonly<{ do: 'linger'; until: 'start' | 'end' }>
   /** Stops the upstream. */
   | Readonly<{ do: 'stop'; reason: StopReason }>
-  /** Its client has left, and it is finished all the same: nobody is slow any more. */
+  /** Its client has left, and the stream is finished all the same: the client's speed no longer counts. */
   | Readonly<{ do: 'go on' }>
   /** The upstream's answer is whole: its connection is read to its end, so that it can be used again. */
   | Readonly<{ do: 'read on' }>
@@ -44,7 +44,7 @@ export type StreamEffect =
   | Readonly<{ do: 'settle'; end: End; status: number; deliveredBytes: number | undefined }>
   /** The client's last bytes: the answer's own end, or the format's error; neither where there is nothing to say. */
   | Readonly<{ do: 'close'; last: Written | undefined; refusal: Refusal | undefined }>
-  /** Nobody is there to read an end: the connection is broken off, never closed as if the answer were whole. */
+  /** The client cannot read an end: the connection is broken off, never closed as if the answer were whole. */
   | Readonly<{ do: 'break off' }>
 
 type Effects = readonly StreamEffect[]
@@ -129,7 +129,7 @@ export class StreamState {
     return this.#decide(LEAVER, 'leaver')
   }
 
-  /** An upstream that fails before it began has cost nobody anything, whoever has left meanwhile. */
+  /** An upstream that fails before its first event costs nothing, also where the client has left. */
   #ofLeaver(end: End): End {
     if (this.#left === undefined) return end
     return !this.#left.hadBegun && end.outcome === 'fault' ? leaverEnd('fault', end) : LEAVER

@@ -27,7 +27,7 @@ type StallLimits = Pick<Limits, 'stallTimeoutMs' | 'writeStallMs'>
 
 /** Milliseconds of the monotonic clock. */
 export class StreamTimes {
-  /** While the client was slow nobody listened: then from when it took bytes again. */
+  /** While the client was slow the upstream was paused: the time then runs from when the client took bytes again. */
   upstreamAtMs: number
   clientAtMs: number
   markedAtMs: number

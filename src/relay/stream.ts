@@ -105,7 +105,7 @@ export class ClientStream implements LiveStream, StreamFlowUser, Timed {
     this.#leave('leaver')
   }
 
-  /** The client was gone before anything was sent: it costs nobody anything. */
+  /** The client was gone before anything was sent: it costs nothing. */
   abandon(): void {
     this.left()
     this.#on({ type: 'forgotten' })
