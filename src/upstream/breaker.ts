@@ -12,7 +12,7 @@ import type { BusyForAll } from './busy-accounts.ts'
  */
 export type Trouble = Readonly<{ kind: 'dead' | 'account' | 'broken' }> | Readonly<{ kind: 'busy'; retryAfterMs: number | undefined }>
 
-/** Of the upstream itself, whoever asks. */
+/** Failures of the upstream itself, for every account. */
 export type Failure = Exclude<Trouble['kind'], 'busy'>
 
 export type BreakerState = 'closed' | 'open' | 'half-open'
@@ -24,7 +24,7 @@ const CALLS_MIN = 10
 const FAILED_SHARE = 0.5
 /** First and longest time out, doubled from failed probe to failed probe. */
 const OUT_MS = { dead: [1_000, 30_000], broken: [1_000, 30_000], account: [15_000, 300_000] } as const
-/** A probe whose end nobody tells has failed. */
+/** A probe without a result has failed. */
 const PROBE_MS_MAX = 600_000
 
 export class Breaker {

@@ -27,7 +27,7 @@ export class BusyAccounts {
     return out !== undefined && out.untilMs > now ? out.untilMs : undefined
   }
 
-  /** Whoever calls and is not refused is one more for whom it may well do. */
+  /** An account that called and was not refused counts as one that the upstream serves. */
   called(accountId: string, now: number): void {
     this.#called.add(accountId, now)
   }

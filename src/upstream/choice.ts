@@ -13,7 +13,7 @@ export type Candidate = Readonly<{
   weight: number
   /** Calls that run. */
   inFlight: number
-  /** What the first event takes there of late; 0 when nobody knows. */
+  /** What the first event takes there of late; 0 when it is unknown. */
   firstEventMs: number
   /** It begins later than it used to. */
   isSlow: boolean
@@ -30,7 +30,7 @@ export function inOrder<C extends Candidate>(candidates: readonly C[], cached: C
   return cached === undefined ? withLesserLoadedFirst(byDraw) : withWarmFirst(byDraw, cached.warm)
 }
 
-/** Whoever answered while the conversation's own one was out has the newer cache by now: going back at once would be a second cold turn. */
+/** The upstream that answered while the conversation's own one was out has the newer cache: going back at once would be a second cold turn. */
 function withWarmFirst<C extends Candidate>(candidates: readonly C[], name: string | undefined): readonly C[] {
   const warm = candidates.find((candidate) => candidate.name === name)
   const isBest = warm !== undefined && warm.priority === candidates[0]?.priority && !warm.isSlow

@@ -10,7 +10,7 @@ export type PoolOptions = Readonly<{ target: Target; connectTimeoutMs: number; r
 const REST_SECONDS = 45
 /** Behind a crowd of streams its connections are not kept, at eight kilobytes each: those of the calls between two moments are far fewer. */
 const RESTING_MAX = 500
-/** Attempts that were given up but that the kernel still makes, for two minutes where nobody answers. With so many of them no further one is begun. */
+/** Attempts to connect that were given up but that the kernel still makes, for two minutes where the address is silent. With so many of them no further one is begun. */
 const LOST_MAX = 256
 
 export class ConnectionPool {

@@ -35,7 +35,7 @@ const PROBE_MS = 30_000
 export class Connection {
   /** Undefined: idle. */
   user: ConnectionUser | undefined
-  /** Hears that nobody uses it and it has ended: closed by the other side, idle for too long, or spoken to out of turn. */
+  /** Called when an unused connection has ended: closed by the other side, idle for too long, or with unexpected bytes. */
   onIdleEnd: () => void = () => undefined
 
   readonly isSecure: boolean
@@ -109,7 +109,7 @@ export class Connection {
     this.#socket?.unref()
   }
 
-  /** Out of rest. Its time runs on: nobody minds it while the connection is used. */
+  /** Ends the rest. The idle time runs on and is ignored while the connection is used. */
   wake(): void {
     this.#socket?.ref()
   }

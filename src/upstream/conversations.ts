@@ -5,7 +5,7 @@
 
 import { boundedMap } from '../core/bounded-map.ts'
 
-/** `new`: nobody answered it of late. `kept`: the same upstream did. `moved`: another did. */
+/** `new`: no upstream has answered it of late. `kept`: the same upstream has. `moved`: another one has. */
 export type Affinity = 'new' | 'kept' | 'moved'
 
 /** The shortest life of a vendor's cache; each use renews it. */

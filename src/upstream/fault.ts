@@ -28,7 +28,7 @@ export const firstEventFault = (upstream: string): Fault => ({
   trouble: { kind: 'broken' },
 })
 
-/** Nobody may be called, for so many seconds as far as we know. */
+/** No upstream may be called, for so many seconds as far as we know. */
 export const busyFault = (upstream: string, cause: string, seconds?: number): Fault => fault(upstream, 'upstreamBusy', cause, seconds)
 
 /** Not one byte of a request had left. */

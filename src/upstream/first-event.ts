@@ -102,7 +102,7 @@ class FirstEvent implements Body, BodySink {
   }
 
   readonly #onFrame: OnFrame = (text, start, end) => {
-    // What came with the first event is read by whoever takes the body.
+    // What came with the first event belongs to the body's reader.
     if (this.#decide === undefined) return
     const event = readNativeEvent(readFrame(text, start, end), this.#reply.dialect)
     if (event === undefined || (event !== 'malformed' && event.type === 'ping')) return

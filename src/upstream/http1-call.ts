@@ -1,5 +1,5 @@
 /**
- * One request and its answer over a connection. It pushes: a read of the socket becomes a piece of the body in the same step, and whoever takes it may pause
+ * One request and its answer over a connection. It pushes: a read of the socket becomes a piece of the body in the same step, and its reader may pause
  * the socket. Rules: faults.md "Upstream calls"; platform.md "Sockets".
  */
 

@@ -1,6 +1,6 @@
 /**
  * The head of an HTTP/1.x answer: status, fields, and how its body is delimited. Stricter than a browser: what two readers could understand in two ways is
- * refused, because the rest of the connection would then be somebody else's answer. Rules: platform.md "Sockets"; https://www.rfc-editor.org/rfc/rfc9112.
+ * refused, because the rest of the connection would then be another request's answer. Rules: platform.md "Sockets"; https://www.rfc-editor.org/rfc/rfc9112.
  */
 
 export type AnswerHead = Readonly<{
@@ -9,7 +9,7 @@ export type AnswerHead = Readonly<{
   fields: Fields
 }>
 
-/** Those that anybody here reads, by name in lower case; what came several times is joined with ", ". The others are well-formed, and were not worth keeping. */
+/** The fields that this program reads, by name in lower case; repeated ones are joined with ", ". The others were checked and dropped. */
 type Fields = ReadonlyMap<string, string>
 
 /** Bytes that are still to come, chunks, or all until the connection is closed. */
@@ -17,7 +17,7 @@ export type Framing = number | 'chunked' | 'close'
 
 const READ = ['connection', 'content-encoding', 'content-length', 'content-type', 'request-id', 'retry-after', 'transfer-encoding'] as const
 const READ_NAMES: ReadonlySet<string> = new Set(READ)
-/** An answer has some twenty fields, of which the length of the name alone says of most that nobody reads them. */
+/** An answer has some twenty fields; for most of them the length of the name alone shows that they are not read. */
 const READ_LENGTHS: ReadonlySet<number> = new Set(READ.map(({ length }) => length))
 
 const FIELDS_MAX = 256
@@ -64,7 +64,7 @@ function fieldsOf(text: string): Fields | undefined {
   return fields
 }
 
-/** Undefined where the fields contradict each other, or say what nobody should rely on. The request is never a HEAD. */
+/** Undefined where the fields contradict each other, or are ambiguous. The request is never a HEAD. */
 export function framingOf({ status, isHttp10, fields }: AnswerHead): Framing | undefined {
   const length = fields.get('content-length')
   const coding = fields.get('transfer-encoding')

@@ -4,7 +4,7 @@
 const COPIED_BYTES_MAX = 64 * 1024
 
 /**
- * All of a request's head but the length of its body. Undefined: a field's value cannot be sent; a line break in it would begin a field of somebody else's
+ * All of a request's head but the length of its body. Undefined: a field's value cannot be sent; a line break in it would begin a field of its sender's
  * choice.
  */
 export function requestHead(target: string, host: string, fields: Readonly<Record<string, string>>): Uint8Array | undefined {

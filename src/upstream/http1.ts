@@ -37,7 +37,7 @@ export class AnswerParser {
     return this.#state === 'malformed'
   }
 
-  /** Whether the next answer may come over the same connection. Bytes that nobody asked for would be taken for it. */
+  /** Whether the next answer may come over the same connection. Unexpected bytes would be taken for it. */
   get isReusable(): boolean {
     return this.isEnded && !this.#hasSurplus && this.#framing !== 'close' && this.#isKept
   }

@@ -22,7 +22,7 @@ export type UpstreamReport = Readonly<{
   weight: number
   running: number
   waiting: number
-  /** Null where nobody took it out. */
+  /** Null where it was not taken out. */
   out: TakenOut | null
   /** Null where none of its calls has failed. */
   lastFailure: CallFailure | null
@@ -31,7 +31,7 @@ export type UpstreamReport = Readonly<{
 }>
 
 /**
- * `probeInMs`: until a call may go there again; null where it may. `firstEventMs`: of late; 0 where nobody knows. `share`: of its weight, less than 1 while it is slow.
+ * `probeInMs`: until a call may go there again; null where it may. `firstEventMs`: of late; 0 where it is unknown. `share`: of its weight, less than 1 while it is slow.
  */
 export type UpstreamModelReport = Readonly<{
   model: string

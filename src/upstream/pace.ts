@@ -7,7 +7,7 @@ const RECENT = 0.2
 const NORM = 0.01
 /** Before so many answers there is no norm. */
 const ANSWERS_MIN = 20
-/** Small absolute differences are nobody's loss. */
+/** Small absolute differences do not matter. */
 const SLACK_MS = 500
 
 export class Pace {
@@ -15,7 +15,7 @@ export class Pace {
   #recentMs = 0
   #normMs = 0
 
-  /** What the first event took of late; 0 when nobody knows. */
+  /** What the first event took of late; 0 when it is unknown. */
   get firstEventMs(): number {
     return this.#recentMs
   }

@@ -4,7 +4,7 @@ import type { Model } from '../core/catalog.ts'
 import type { Usage } from '../core/usage.ts'
 import type { Fault, Reply, Stop, UpstreamRequest } from './upstream.ts'
 
-/** One native call as the relay asks for it, to whichever upstream. */
+/** One native call as the relay asks for it; the pool chooses the upstream. */
 export type PoolRequest = UpstreamRequest &
   Readonly<{
     accountId: string
@@ -46,7 +46,7 @@ export type FailedCall = BegunCall &
     /** As the upstream told it; absent where it did not. */
     usage?: Usage
     durationMs: number
-    /** Something of the request had left; what was refused before cost nobody anything. */
+    /** Something of the request had left; what was refused before cost nothing. */
     wasSent: boolean
   }>
 

@@ -102,7 +102,7 @@ export class UpstreamPool {
     return endpoints
   }
 
-  /** Waits a little, so that those who failed together do not come back together; what was never sent is on nobody's account and waits for nothing. */
+  /** Waits a little, so that those who failed together do not come back together; a call that was never sent does not wait. */
   async #mayRetry(
     sent: Readonly<{ accountId: string; upstream: string }> | undefined,
     failures: number,

@@ -1,4 +1,4 @@
-/** A body that comes by itself: what comes before anybody has taken it waits, and is little. Rules: platform.md "Sockets". */
+/** A body that is pushed by its source: what comes before it has a reader waits, and is little. Rules: platform.md "Sockets". */
 
 import { type Body, type BodySink, type BodySource, WAITING_BYTES_MAX } from './upstream.ts'
 

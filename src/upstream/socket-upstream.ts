@@ -91,7 +91,7 @@ async function call(site: Site, asked: NativeCall): Promise<Reply | Fault> {
   return isSecondTry ? { ...(await reply), isSecondTry } : reply
 }
 
-/** `isStale`: it was dead before it was used, as far as anybody can tell. */
+/** `isStale`: the connection was probably dead before it was used. */
 type Failed = Readonly<{ failed: string; isStale: boolean }>
 
 /** `over`: an answer that had begun has ended. */

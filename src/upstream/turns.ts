@@ -61,7 +61,7 @@ export class Turns {
     best.admit()
   }
 
-  /** The last slots are for whoever has less than an equal share: one account cannot take them all. */
+  /** The last slots are for accounts with less than an equal share, so that one account cannot take them all. */
   #mayRun(accountId: string): boolean {
     const slots = this.#slots()
     const free = slots - this.#total

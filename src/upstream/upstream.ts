@@ -40,7 +40,7 @@ export interface BodySink {
   broken(): void
 }
 
-/** What of a body may wait for a sink before its source is paused; one read, which is half a megabyte at most, can come on top of it. */
+/** How many bytes of a body may wait for a sink before its source is paused; one read, which is half a megabyte at most, can come on top of it. */
 export const WAITING_BYTES_MAX = 64 * 1024
 
 /** Where a body comes from. Pieces of the read that is under way may still come after `pause`. */
@@ -85,7 +85,7 @@ export type Reply = Readonly<{
   requestId?: string
   /** Must be taken or cancelled. */
   body: Body
-  /** The call was sent once before, on a connection that turned out to be dead; whether it had arrived there nobody knows. */
+  /** The call was sent once before, on a connection that turned out to be dead; it is unknown whether it had arrived there. */
   isSecondTry?: boolean
 }>
 
