@@ -26,7 +26,7 @@ export class Client {
     this.#server = server
   }
 
-  /** Asks the socket, in the turn in which the request came: later it may be gone, and who sends and leaves would be nobody. */
+  /** Asks the socket in the turn in which the request came. Later it may be closed, and the address would be unknown. */
   look(): void {
     this.#socketAddress ??= this.#server?.requestIP(this.#request)?.address ?? ''
   }

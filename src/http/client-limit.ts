@@ -15,7 +15,7 @@ type ClientLimitsOptions = Readonly<{
 }>
 
 const CLIENTS_MAX = 100_000
-/** Well-formed keys that are not ours: nobody mistypes a key with the right checksum, so this is someone trying keys, or a revoked deployment. */
+/** Well-formed keys that are not ours. A mistyped key has a wrong checksum, so these are tried keys, or those of a revoked deployment. */
 const UNKNOWN_KEYS: RateRule = { perMinute: 60, burst: 120 }
 
 /** One for all routes: `gateway.ts` makes it. */

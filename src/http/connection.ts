@@ -14,7 +14,7 @@ const RESOLUTION_SECONDS = 4
  */
 export const idleSeconds = (idleMs: number): number => Math.ceil(idleMs / 1000) + RESOLUTION_SECONDS
 
-/** Bun gives no hand on a socket but its idle limit, which also counts while bytes wait that nobody takes; the shortest there is. */
+/** The shortest idle limit. It is the only thing that Bun lets us set on a socket, and it also runs while the client does not read. */
 const DROP_SECONDS = 1
 
 /** `server` is null where no socket is: under `app.handle`. */

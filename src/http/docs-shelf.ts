@@ -1,6 +1,6 @@
 /**
- * The documents of one installation: each is rendered when it is first asked for and kept until a reload brings other models, limits or addresses: as many as
- * the guide has pages, whoever asks for what. Loaded with the first of them: a start needs none. Rules: requests.md "Documents".
+ * The documents of one installation. Each is rendered when it is first asked for, and kept until a reload brings other models, limits or addresses. There are as
+ * many as pages, so requests cannot fill memory. Loaded with the first of them: a start needs none. Rules: requests.md "Documents".
  */
 
 import type { AnyElysia } from 'elysia'

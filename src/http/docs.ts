@@ -1,6 +1,6 @@
 /**
- * `/docs`, `/docs/{page}`, the same as Markdown, `/llms.txt`, and the API as `/openapi.json` and `/docs/api`. Nobody is named and nothing is spent, so a page
- * has no log line. Rules: requests.md "Documents".
+ * `/docs`, `/docs/{page}`, the same as Markdown, `/llms.txt`, and the API as `/openapi.json` and `/docs/api`. A page needs no key and costs nothing, so
+ * it has no log line. Rules: requests.md "Documents".
  */
 
 import { type AnyElysia, Elysia } from 'elysia'

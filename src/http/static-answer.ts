@@ -1,5 +1,5 @@
 /**
- * Answers that are the same for everybody until a reload: bytes made once, gzipped once, named by an entity tag. Rules: requests.md "Documents";
+ * Answers that are the same for every client until a reload: bytes made once, gzipped once, named by an entity tag. Rules: requests.md "Documents";
  * https://www.rfc-editor.org/rfc/rfc9110#section-8.8.3; https://www.w3.org/TR/CSP3/. Nothing is loaded from another host, no inline style or script is obeyed.
  */
 

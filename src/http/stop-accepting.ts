@@ -11,7 +11,7 @@ import { dropHandshakes } from './drop-handshakes.ts'
 import { listenersOn } from './kernel-sockets.ts'
 import { libc } from './libc.ts'
 
-/** Once, and before the server is stopped. `isAlone`: nobody takes over what is on its way. False: the socket listens on. */
+/** Called once, before the server is stopped. `isAlone`: no other process takes over what is on its way. Resolves with false where the socket still listens. */
 export type StopAccepting = (how: Readonly<{ isAlone: boolean }>) => Promise<boolean>
 
 /** A handshake over a long way. */

@@ -1,5 +1,5 @@
 /**
- * `POST /webhooks/stripe`: what Stripe tells of payments. Only where Stripe is configured; else the path does not exist. Whoever sends it is known by the signature
+ * `POST /webhooks/stripe`: what Stripe tells of payments. Only where Stripe is configured; else the path does not exist. The sender is known by the signature
  * alone. Nothing of a body is logged. Rules: pages.md "Stripe". Source: https://docs.stripe.com/webhooks.
  */
 

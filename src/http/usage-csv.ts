@@ -46,7 +46,7 @@ const PAUSES_MAX = 100
 type Page = Readonly<{ rows: readonly AccountReceipt[]; next: string | null }>
 type Next = (after: string) => Promise<Page | Unread>
 
-/** `first` and what follows it. A page that cannot be read breaks the stream, so that nobody takes a part for the whole. */
+/** `first` and what follows it. A page that cannot be read breaks the stream, so that a part is not taken for the whole. */
 export function csvStream(first: Page, next: Next, more: readonly MoreColumn[] = []): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   let text = csvLine([...COLUMNS, ...more].map(({ name }) => name)) + linesOf(first, more)
