@@ -26,7 +26,7 @@ export type Model = Readonly<{
   displayName: string
   /** The id under which the body of a call names it: that of the first upstream. */
   upstreamModel: string
-  /** The upstreams that serve it, in the order of the configuration; none: whichever there is. */
+  /** The upstreams that serve it, in the order of the configuration; empty: all. */
   upstreams: readonly UpstreamModel[]
   rates: Rates
   contextWindow: number
@@ -48,7 +48,7 @@ export type Catalog = Readonly<{
   plans: ReadonlyMap<string, Plan>
 }>
 
-/** The model that a plan may use under this id. Unknown and excluded look alike, so that nobody can probe the catalogue. */
+/** The model that a plan may use under this id. Unknown and excluded models look alike, so that a key cannot probe the catalogue. */
 export function modelOf(catalog: Catalog, planName: string, id: string): Model | undefined {
   const model = catalog.models.get(id)
   const plan = catalog.plans.get(planName)

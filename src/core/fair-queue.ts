@@ -1,8 +1,8 @@
-/** What waits for the one place, taken from each owner in turn: how much one of them brings delays the others by one thing each. Whoever adds bounds it. */
+/** A queue that takes from each owner in turn: however many items one owner adds, another one's item waits for at most one of them. The caller bounds the length. */
 export class FairQueue<Item> {
   /** In the order of their turns; an owner is here while something of it waits. */
   readonly #waiting = new Map<string, Item[]>()
-  /** Who had the last turn: what he brought meanwhile does not make him the next. */
+  /** The owner of the last turn. It is not the next one either when it has added items meanwhile. */
   #served: string | undefined
   #length = 0
 

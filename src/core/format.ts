@@ -35,7 +35,7 @@ export type Routing = Readonly<{
   modelAt: number
 }>
 
-/** What of a call an answer needs: a stream outlives the body of its request. */
+/** The part of a call that its answer needs: a stream outlives the body of its request. */
 export type Answered<Echo> = Omit<Call<Echo>, 'body' | 'routing'>
 
 export type ReadContext = Readonly<{

@@ -11,7 +11,7 @@ const FREE = 5
 const FORGET_MS = 15 * 60_000
 const REMEMBERED_MAX = 10_000
 
-/** Failures by whoever failed: an address, an e-mail, a person. */
+/** Failures by their origin: an address, an e-mail, a person. */
 export class GrowingDelay {
   readonly #growth: Growth
   readonly #failed = boundedMap<{ failures: number; at: number }>(REMEMBERED_MAX)

@@ -1,5 +1,5 @@
 /**
- * Counts of the last sixty seconds, and how times of them are spread: fixed arrays, and one addition for each thing that happens. Whoever looks adds them up.
+ * Counts of the last sixty seconds, and how times of them are spread: fixed arrays, and one addition an event. A reader adds them up.
  * Rules: pages.md "Now".
  */
 

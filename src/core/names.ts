@@ -2,7 +2,7 @@
 
 const NAME_UNITS_MAX = 128
 
-/** What is wrong with it, in words for who typed it; undefined where it may be a name. That nobody else has it the ledger finds out. */
+/** What is wrong with it, as a sentence for the person who typed it; undefined where it may be a name. The ledger checks that it is unique. */
 export function problemOfName(name: string): string | undefined {
   if (name.trim() !== name || name === '' || name.length > NAME_UNITS_MAX || /\p{C}/u.test(name))
     return `Expected 1 to ${NAME_UNITS_MAX} printable characters without spaces around them.`

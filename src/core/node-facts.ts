@@ -1,6 +1,6 @@
 /** What a node of a shared ledger runs with, and in what nodes differ. Rules: nodes.md "Nodes that differ". */
 
-/** Short texts by name: versions, figures, hashes. Empty: of a process that serves nobody, such as a command. */
+/** Short texts by name: versions, figures, hashes. Empty: of a process that serves no clients, such as a command. */
 export type NodeFacts = Readonly<Record<string, string>>
 
 export type FactsOfNode = Readonly<{ lane: number; name: string; facts: NodeFacts }>

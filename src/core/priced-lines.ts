@@ -1,4 +1,4 @@
-/** How a request's price comes about: of each kind that is counted, its count × its rate. Whoever shows it shows this. Rules: money.md "Prices". */
+/** A request's price as a sum of lines, one for each counted kind: count × rate. Every page, document and command shows these lines. Rules: money.md "Prices". */
 
 import { type Picos, picos } from './money.ts'
 import type { Rates } from './pricing.ts'

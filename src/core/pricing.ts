@@ -35,7 +35,7 @@ export const savedByCache = (usage: Usage, rates: Rates): Picos =>
       BigInt(usage.cacheWrite1h) * (rates.cacheWrite1h - rates.input),
   )
 
-/** What of a request decides the worst that it can cost. */
+/** The facts of a request that bound its cost. */
 export type Bounds = Readonly<{
   /** Bytes of the body that goes to the upstream: a token is never shorter than a byte. */
   bodyBytes: number

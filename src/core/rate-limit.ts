@@ -20,7 +20,7 @@ const SLACK_MS = 0.1
 
 /**
  * One request at `now` (milliseconds), or as many `units` of something at once. `tat` is the state that the last step gave; undefined for a client that was
- * never seen. The state is never believed to be further ahead than a full burst, so that a clock that jumps back locks nobody out for longer than one interval.
+ * never seen. The state is never believed to be further ahead than a full burst, so that a clock that jumps back locks a key out for at most one interval.
  */
 export function step(tat: number | undefined, now: number, { perMinute, burst }: RateRule, units = 1): RateStep {
   const unitMs = MINUTE_MS / perMinute

@@ -51,7 +51,7 @@ export class TimerWheel {
   /** Calls everything whose time has come by `nowMs`. */
   turn(nowMs: number): void {
     const tick = Math.floor(nowMs / TICK_MS)
-    // However long nobody turned: a round passes every slot.
+    // After any pause one round passes every slot.
     let at = Math.max(this.#lastTick + 1, tick - SLOTS + 1)
     this.#lastTick = Math.max(this.#lastTick, tick)
     for (; at <= tick; at++) for (const timed of this.#slot(at)) if (timed.tick <= tick) this.#call(timed, nowMs)

@@ -23,7 +23,7 @@ export type StreamClose = 'ended' | 'broken'
 /** What an answer leaves to be remembered: its items with those of its input. Only the responses format lets clients refer to them later. */
 export type Finished = Readonly<{ responseId: string; items: readonly FinishedItem[] }>
 
-/** An item as JSON, in bytes that nobody changes and that hold no others alive; `id` by which it can be referred to, when it has one. */
+/** An item as JSON, in bytes that do not change and keep no larger buffer alive; `id` by which it can be referred to, when it has one. */
 export type FinishedItem = Readonly<{ id?: string; json: Written }>
 
 export interface Transcoder {

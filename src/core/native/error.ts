@@ -59,7 +59,7 @@ function errorIn(body: JsonObject): JsonObject | undefined {
   return typeof body['message'] === 'string' && body['message'] !== '' ? body : undefined
 }
 
-/** FastAPI's list of what is wrong with which field. It also quotes what was sent, which nobody needs to read again. */
+/** FastAPI's list of what is wrong with which field. It also quotes what was sent, which is left out. */
 const fieldErrors = (found: readonly unknown[]): string =>
   found
     .filter(isObject)

@@ -1,4 +1,4 @@
-/** What has been seen of an answer so far, whichever format it is translated to: enough to bill it however it ends. */
+/** What has been seen of an answer so far, before any translation: enough to bill every way to end. */
 
 import { isObject, type JsonObject } from '../json.ts'
 import type { Bounds } from '../pricing.ts'

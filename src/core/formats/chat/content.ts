@@ -78,7 +78,7 @@ function readFile(file: unknown, path: string): Block | Refusal {
     : invalid(`${path}.file_data`, REQUIRED)
 }
 
-/** A native image or document block: as it is, but for sources that name an object of somebody's account. */
+/** A native image or document block: passed on as it is, but for sources that name an object of another account. */
 function nativeMedia(type: string, part: JsonObject, path: string): Block | Refusal {
   const { cache_control: _marker, prompt_cache_breakpoint: _breakpoint, ...block } = part
   const { source } = block

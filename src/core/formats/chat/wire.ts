@@ -1,5 +1,5 @@
 /**
- * What chat clients get: the complete answer, the chunks of a stream, and what of the request their writing needs. Rules: chat.md "Answer", "Usage", "Chunks".
+ * What chat clients get: the complete answer, the chunks of a stream, and the part of the request that writing them needs. Rules: chat.md "Answer", "Usage", "Chunks".
  */
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call'

@@ -23,7 +23,7 @@ import { type Ending, failureCode, responseObject, statusOf, suffixOf } from './
 import { responsesUsage } from './usage.ts'
 import type { ResponsesEcho } from './wire.ts'
 
-/** A native block: its item, `text` for one that feeds whichever message is open, `ignored` for one that clients of this format never see. */
+/** A native block: its item, `text` for one that feeds the open message, `ignored` for one that clients of this format never see. */
 type BlockTarget = OpenItem | 'text' | 'ignored'
 
 /** Before `response.created` clients accept no event: a comment keeps the connection alive. */

@@ -12,7 +12,7 @@ import type { Frame } from '../../native/delta.ts'
 import type { NativeMessage } from '../../native/message.ts'
 import { readFrame } from '../../sse/read-event.ts'
 
-/** Arguments as the client has them: an object, or text that nobody has looked at yet. */
+/** Arguments as the client has them: an object, or unparsed text. */
 export type Arguments = JsonObject | ArgumentText
 
 class ArgumentText {
