@@ -1,4 +1,4 @@
-/** One bug must not take the process and every other stream with it: what nobody caught becomes an alarm. Rules: platform.md "Rejections". */
+/** An uncaught error becomes an alarm: one bug must not end the process and every other stream. Rules: platform.md "Rejections". */
 
 import { describeBug } from '../observe/bug.ts'
 import type { Log } from '../observe/log.ts'

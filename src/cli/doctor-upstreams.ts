@@ -127,7 +127,7 @@ async function post(upstream: UpstreamConfig, path: string, body: string, timeou
   }
 }
 
-/** Where the system has a word for it (`ECONNREFUSED`), that one: of the error's name nobody learns whether it was the address or the time. */
+/** The system's code (`ECONNREFUSED`) where there is one: the error's name does not tell a wrong address from a timeout. */
 function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name

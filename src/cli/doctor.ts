@@ -170,7 +170,7 @@ function ledger(config: Config, now: number): readonly Finding[] {
   }
 }
 
-/** Hashes of passwords and what signs cookies. Nothing where nobody was invited yet. */
+/** Hashes of passwords and what signs cookies. Undefined until the first invitation. */
 function people({ ledger }: Config): readonly Finding[] {
   if (ledger.kind === 'postgres') return []
   const path = peoplePathOf(ledger.path)

@@ -30,7 +30,7 @@ async function listNodes(context: CommandContext): Promise<ExitCode | Stop> {
   return EXIT.ok
 }
 
-/** A file has one writer, whose name nobody asks for. */
+/** A ledger in a file has one writer, which has no name. */
 async function sayTheOne({ say }: CommandContext, path: string): Promise<ExitCode> {
   const isRunning = await isGatewayRunning(path)
   const state = isRunning ? 'running' : 'free'

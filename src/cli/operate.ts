@@ -42,7 +42,7 @@ export async function operate(
   return noLedger('another process holds the ledger, and it does not answer at its operator socket')
 }
 
-/** What is on Postgres is written there, by this command as a node of its own: whichever gateways run hear of it. */
+/** What is on Postgres is written there, by this command as a node of its own: every running gateway hears of it. */
 const throughGateway = async ({ config: { ledger } }: CommandContext, operation: Operation, act: Act) =>
   ledger.kind === 'postgres' ? 'absent' : await operateThroughSocket(ledger.path, operation, act)
 

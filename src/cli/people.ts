@@ -137,7 +137,7 @@ const note = (context: CommandContext, access: Access, { reason }: Why) =>
     { ...(reason === undefined ? {} : { reason }), create: false },
   )
 
-/** Where links begin; the port that a start picks is known to nobody before. */
+/** Where links begin. A port that is picked at the start is not known here. */
 function baseOf({ config }: CommandContext, listener: Listener): string | Stop {
   const { publicUrl, host, port } = listener === 'cabinet' ? { ...config.server, ...config.cabinet } : config.operator
   if (publicUrl === undefined && port === 0)

@@ -1,7 +1,7 @@
 /**
- * What the parent of several processes tells each of them, a word a line, over the standard input. A word can come twice, and beside a signal that the whole group got: the
- * end of a stream must not hang on who counts signals. Without a parent, however it ended, there is nobody who would begin this process anew: then it leaves. Rules:
- * operator.md "Processes".
+ * Commands from the parent of several processes to each of them: one word a line over standard input. A command may arrive twice, or beside a signal to the whole
+ * group, so it has the same effect each time. When standard input ends, the parent is gone and nothing would restart this process: it drains. Rules: operator.md
+ * "Processes".
  */
 
 import { createInterface } from 'node:readline'

@@ -1,4 +1,4 @@
-/** One of several processes that `serve --processes` runs: which one it is, and what of the configuration and the machine is its own. Rules: operator.md "Processes". */
+/** One of the processes of `serve --processes`: its number, and its share of the configuration and the machine. Rules: operator.md "Processes". */
 
 import { InvalidArgumentError } from 'commander'
 import type { Config } from '../config/config.ts'

@@ -106,7 +106,7 @@ export class Processes {
     return child
   }
 
-  /** Begins it anew as long as nobody wants the end. */
+  /** Starts it again, unless the parent is stopping. */
   async #keep(index: number, first: BegunProcess): Promise<number> {
     const { log, delays = DELAYS } = this.#options
     let deaths = 0

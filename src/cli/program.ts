@@ -83,7 +83,7 @@ const COMMANDS: Readonly<Record<string, Add>> = {
     (await import('./check-config.ts')).addCheckConfig(program, environment, setExitCode),
 }
 
-/** Those that the words name, whichever of them is the command; all of them for help, and to say what an unknown one is like. */
+/** The commands that the words may name. All of them for help, and to suggest a command for an unknown one. */
 function commandsFor(argv: readonly string[]): readonly Add[] {
   const named = Object.entries(COMMANDS).filter(([name]) => argv.includes(name))
   const wantsHelp = argv.some((word) => word === 'help' || word === '--help' || word === '-h')

@@ -85,7 +85,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
 /** As a reload would have it, where that has no mistake. */
 const drainOf = (now: Config | ConfigProblems, before: Config): number => ('problems' in now ? before : now).limits.drainMs
 
-/** The first thread that is taken has begun already; `drop` ends it where nobody took it. */
+/** The first thread starts at once, before it is asked for; `drop` ends it where it was not needed. */
 function begunEarly(start: () => Worker): Readonly<{ take: () => Worker; drop: () => void }> {
   let begun: Worker | undefined = start()
   const take = (): Worker => {

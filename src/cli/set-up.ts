@@ -1,5 +1,5 @@
 /**
- * What of the pages, mail, payments and alerts is set up, in a line each, and what of it is weak: for `check-config` and `doctor`. Never a secret.
+ * One line each on how pages, mail, payments and alerts are set up, and which settings are weak: for `check-config` and `doctor`. Never a secret.
  * Rules: operator.md "What is weak".
  */
 

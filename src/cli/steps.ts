@@ -16,7 +16,7 @@ export function tellStep(step: string): void {
   try {
     writeSync(STDOUT, `${OPENS}${step}\n`)
   } catch {
-    // Without a parent there is nobody to tell.
+    // Without a parent the steps are told to no one.
   }
 }
 

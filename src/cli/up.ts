@@ -15,7 +15,7 @@ import { guardAgainstBugs } from './bug-guard.ts'
 import { reloadOnSignal, untilStopped } from './serve.ts'
 
 const DEMO_USD = '5'
-/** Nobody's: https://www.rfc-editor.org/rfc/rfc2606 */
+/** A reserved name: https://www.rfc-editor.org/rfc/rfc2606 */
 const DEMO_EMAIL = 'demo@example.com'
 const MODEL = 'claude-sonnet-5-5'
 
@@ -91,7 +91,7 @@ async function createDemoKey(gateway: Gateway): Promise<{ secret: string; accoun
 
 type SignInLinks = Readonly<Record<Listener, string>>
 
-/** Somebody who owns every demo account and operates the gateway. */
+/** The person who owns every demo account and operates the gateway. */
 async function signInLinks({ people }: Gateway, accountId: string): Promise<SignInLinks> {
   const { memberships } = people()
   const person = await people().known(DEMO_EMAIL)

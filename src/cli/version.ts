@@ -18,7 +18,7 @@ export function versionText(): string {
 
 /** Of the checkout in this folder itself, never of one that it lies in; empty where git does not say. */
 export function commitOf(folder: string): string {
-  // Whoever commits meanwhile finds no lock of ours.
+  // Without a lock, so that a commit at the same time succeeds.
   const git = ['git', '--no-optional-locks', '--git-dir', join(folder, '.git'), '--work-tree', folder]
   try {
     const asked = Bun.spawnSync([...git, ...DESCRIBE], { timeout: TIMEOUT_MS })
