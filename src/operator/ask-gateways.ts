@@ -23,7 +23,7 @@ import type { UpstreamOrder, UpstreamResult } from './upstreams.ts'
 /** Milliseconds that an answer may take: `ledger`, of what waits for the ledger; `memory`, of what a process knows by itself. */
 export type Waits = Readonly<{ ledger: number; memory: number }>
 const WAITS: Waits = { ledger: 10_000, memory: 3_000 }
-/** Whoever listens is seen at once. */
+/** A socket with a listener answers at once. */
 const ALIVE_TIMEOUT_MS = 300
 
 /** A process that listens and what it said; `silent`: nothing, nothing of ours, or not in time. */
@@ -72,7 +72,7 @@ export const orderThroughSockets = (
 export const silentOf = (answers: readonly GatewayReply<object>[]): readonly SocketFile[] =>
   answers.filter(({ said }) => said === 'silent').map(({ socket }) => socket)
 
-/** All at once; those where nobody listens are left out. */
+/** Asks all at once; sockets without a listener are left out. */
 async function askEach<T extends object>(
   sockets: readonly SocketFile[],
   line: string,

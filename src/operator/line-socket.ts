@@ -38,7 +38,7 @@ export function listenForLines(path: string, answer: (line: string, fd: number) 
   })
 }
 
-/** The answer to a line. `absent`: nobody listens at `path`; `silent`: nothing came, or not in time. */
+/** The answer to a line. `absent`: there is no listener at `path`; `silent`: nothing came, or not in time. */
 export async function askLine(path: string, line: string, timeoutMs: number): Promise<Readonly<{ text: string }> | 'absent' | 'silent'> {
   const { promise: answered, resolve } = Promise.withResolvers<Readonly<{ text: string }> | 'silent'>()
   const late = setTimeout(() => resolve('silent'), timeoutMs)

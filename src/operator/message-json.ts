@@ -138,7 +138,7 @@ const REPORTS = Type.Array(
 
 const UPSTREAMS = shape({ node: orNull(Type.String()), reports: REPORTS })
 
-/** Whether anybody is there, and the answer. */
+/** Whether a process listens, and its answer. */
 export const ALIVE = 'alive'
 
 /** An operation with who gives it. */

@@ -1,6 +1,6 @@
 /**
  * A running gateway's side of its operator's socket, for its owner only. One operation in, its result out; or what is held now, or how the upstreams do. On a file it is
- * made by whoever holds the ledger's lock. Rules: ledger.md "One writer"; operator.md "Socket", "Audit".
+ * made by the process that holds the ledger's lock. Rules: ledger.md "One writer"; operator.md "Socket", "Audit".
  */
 
 import { existsSync, renameSync } from 'node:fs'

@@ -20,7 +20,7 @@ type Done = Extract<UpstreamResult, { result: 'done' }>
 type Answers = readonly GatewayReply<UpstreamResult>[]
 type Asking = Readonly<{ waits?: Waits | undefined; but?: string }>
 
-/** `absent`: nobody listens. What begins meanwhile is told, too: who begins later has it from the others. `but`: a socket that is not asked. */
+/** `absent`: no process listens. What begins meanwhile is told, too: who begins later has it from the others. `but`: a socket that is not asked. */
 export async function orderEverywhere(
   place: SocketPlace,
   wish: UpstreamOrder,

@@ -30,7 +30,7 @@ export function socketPathOf(ledgerPath: string): string {
 export const socketPathFor = (place: SocketPlace, pid: number): string =>
   place.kind === 'sqlite' ? socketPathOf(place.path) : `${stemOf(place)}${pid}.${END}`
 
-/** Those that are there, by number; a socket of another user is none. Whether anybody listens shows when it is asked. */
+/** Those that are there, by number; a socket of another user is none. Whether a process listens shows when it is asked. */
 export function socketsOf(place: SocketPlace): readonly SocketFile[] {
   const all = place.kind === 'sqlite' ? [{ path: socketPathOf(place.path), pid: null }] : numbered(stemOf(place))
   return all.filter(({ path }) => isOurs(path))
@@ -49,7 +49,7 @@ export function removeSocket(path: string): void {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true) unlinkSync(path)
 }
 
-/** What a name is before it listens, which nobody looks for. */
+/** The name until the socket listens. Commands do not look for it. */
 export const firstNameOf = (path: string): string => `${path.slice(0, -END.length)}${process.pid}`
 
 const stemOf = ({ path }: SocketPlace): string => socketPathOf(path).slice(0, -END.length)

@@ -7,7 +7,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { Act, OperationResult } from '../ledger/operation.ts'
 import type { UpstreamPool } from '../upstream/pool.ts'
 
-/** What of the pool operators reach. */
+/** The part of the pool that operators reach. */
 export type Upstreams = Pick<UpstreamPool, 'reports' | 'takeOut' | 'putBack'>
 
 export type UpstreamOrder = Readonly<{
