@@ -1,5 +1,5 @@
 /**
- * Metrics as plain numbers, and their text for a scrape. What a request touches is a look-up and an addition; labels become text only when somebody asks.
+ * Metrics as plain numbers, and their text for a scrape. A request costs a look-up and an addition; labels become text only at a scrape.
  * Source: https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format. Rules: operator.md "Metrics".
  */
 

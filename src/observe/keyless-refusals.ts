@@ -1,5 +1,5 @@
 /**
- * Log lines of refusals without a key, which anybody may cause as fast as they like: a line a second and address, with a count of what it stands for. The
+ * Log lines of refusals without a key, which any client can cause at any rate: a line a second and address, with a count of what it stands for. The
  * first of an address is told at once. Memory and lines are bounded: beyond a thousand addresses at once the rest share one. Metrics still count each.
  * Rules: operator.md "Log".
  */

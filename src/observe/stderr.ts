@@ -11,7 +11,7 @@ type Sink = Readonly<{
 }>
 
 export type LineWriter = Readonly<{
-  /** Takes a whole line. Beyond 16 Mi characters that nobody has read, lines are dropped; how many is told as soon as there is room again. */
+  /** Takes a whole line. Beyond 16 Mi unread characters lines are dropped; a line says how many as soon as there is room again. */
   write: (line: string) => void
   /** Writes what this turn has brought so far: the process ends. */
   flush: () => void
