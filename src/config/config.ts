@@ -28,7 +28,7 @@ export type Config = Readonly<{
     /** Where customers reach the cabinet, an origin; undefined: the address that the listener has. */
     publicUrl: string | undefined
   }>
-  /** Undefined: nobody is written to. */
+  /** Undefined: no mail is sent. */
   mail: MailConfig | undefined
   alerts: Readonly<{
     /** Webhooks may lead to addresses that are not public, and need no TLS. */
@@ -103,7 +103,7 @@ export type UpstreamConfig = Readonly<{
   proxyUrl: string | undefined
 }>
 
-/** Who may make an account: whom an operator invites, or everybody. */
+/** Who may make an account: invited people, or anyone. */
 type SignUp = (typeof SIGN_UPS)[number]
 export const SIGN_UPS = ['closed', 'open'] as const
 

@@ -1,4 +1,4 @@
-/** What of a configuration must be the same on all nodes of a ledger, as short texts: a difference makes a request cost or end otherwise by where it lands. Rules: nodes.md "Nodes that differ". */
+/** The settings that must be the same on all nodes of a ledger, as short texts: if they differ, what a request costs depends on the node that answers it. Rules: nodes.md "Nodes that differ". */
 
 import type { NodeFacts } from '../core/node-facts.ts'
 import type { Config } from './config.ts'

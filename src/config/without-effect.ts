@@ -1,4 +1,4 @@
-/** Settings that are checked and change nothing: whoever sets one is told so. Rules: operator.md "Configuration"; pool.md "Choice". */
+/** Settings that are checked and change nothing: `check-config` names those that are set. Rules: operator.md "Configuration"; pool.md "Choice". */
 
 import type { UpstreamEntry } from './catalog-schema.ts'
 import { UPSTREAM_DEFAULTS } from './defaults.ts'
