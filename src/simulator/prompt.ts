@@ -37,7 +37,7 @@ export function readPrompt({ messages }: NativeRequest, standing: readonly Direc
 
 const textOfUser = ({ role, blocks }: Turn): string => (role === 'user' ? userText(blocks) : '')
 
-/** Coding agents add reminders to the user's turn and to tool results; they are nobody's words. */
+/** Coding agents add reminders to the user's turn and to tool results; neither is what the person wrote. */
 const REMINDER = /<system-reminder>[\s\S]*?(?:<\/system-reminder>|$)/g
 
 const userText = (blocks: readonly JsonObject[]): string => textsOf(blocks).join('\n')

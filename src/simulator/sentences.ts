@@ -1,4 +1,4 @@
-/** What the simulator says. Every sentence that it makes up names it, so that nobody takes it for a model. Rules: faults.md "Simulator". */
+/** What the simulator says. Every sentence that it makes up names it, so that it is not taken for a model. Rules: faults.md "Simulator". */
 
 import { DIRECTIVES } from './directives.ts'
 import type { Prompt, ToolResult } from './prompt.ts'
