@@ -53,7 +53,7 @@ export class KeptAnswers {
   #isTurnSet = false
   #thread: Worker | undefined
   #restUntilMs = 0
-  /** It let a look wait for too long: nobody else waits for it meanwhile, with all that wait for them. */
+  /** A look timed out: until this time no other look waits, since requests would wait with it. */
   #silentUntilMs = 0
   #isClosed = false
   readonly #finding = new Map<number, (found: Uint8Array | Forgotten | 'unavailable') => void>()

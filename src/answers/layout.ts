@@ -22,7 +22,7 @@ export function headOf(text: string, parts: readonly Readonly<{ id?: string; byt
   return Buffer.concat([length, json])
 }
 
-/** Parts are views of `bytes`, which were sealed by us: nobody else can have made them. */
+/** Parts are views of `bytes`. Only this program can have sealed them, so their form is not checked. */
 export function partsOf(bytes: Uint8Array): Opened {
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let at = LENGTH_BYTES + all.readUInt32LE(0)

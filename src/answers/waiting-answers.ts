@@ -3,7 +3,7 @@
 import { FairQueue } from '../core/fair-queue.ts'
 import type { Keeping } from './task.ts'
 
-/** A part's bytes may stand in pieces, which nobody changes any more. */
+/** A part's bytes may be several pieces. They do not change any more. */
 export type AnswerToKeep = Keeping & Readonly<{ text: string; parts: readonly Readonly<{ id?: string; pieces: readonly Uint8Array[] }>[] }>
 
 type Waiting = Readonly<{ answer: AnswerToKeep; byteLength: number }>
