@@ -24,7 +24,7 @@ export type PaymentsParts = Readonly<{
   load?: (secrets: Readonly<{ secretKey: string; webhookSecret: string }>, address?: StripeAddress) => Promise<StripeApi>
 }>
 
-/** Written whole once, and so a value: what an event became, for whoever answers Stripe. */
+/** What became of an event, for the answer to Stripe. */
 type Credit = Readonly<{ ref: string; creditKind: 'top-up' | Taking['creditKind']; amount: number; currency: string }>
 
 /** The type of what Stripe did not write. */

@@ -11,7 +11,7 @@ export type StripeAddress = Readonly<{ protocol: 'http' | 'https'; host: string;
 
 export type CheckoutOrder = Readonly<{
   accountId: string
-  /** E-mail of whoever pays. */
+  /** The payer's e-mail. */
   person: string
   /** Whole cents. */
   cents: number

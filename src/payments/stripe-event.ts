@@ -5,7 +5,7 @@
 
 import type { Stripe } from 'stripe'
 
-/** The account that a payment is for, in the metadata that we gave it: nobody without the secret key can write there, as one can into a payment link's reference. */
+/** The metadata field that holds the account of a payment. Only the secret key can write metadata; a payment link's reference can be written by its visitor. */
 export const ACCOUNT_FIELD = 'tollgate_account_id'
 
 /** Paid, for an account. `id`: of the payment intent; of the session where there is none. `amount`: in the currency's smallest unit. */
