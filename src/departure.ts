@@ -42,7 +42,7 @@ export function departure({ state, delayMs, world, listeners, relay, live, bodyR
   return {
     async drain() {
       state.isLeaving = true
-      // Whoever takes over answers at the same address: there a balancer has nothing to look away from.
+      // A successor answers at the same address, so a balancer need not look away.
       const isAwaited = delayMs() > 0 && !(await listeners.hasSuccessor())
       if (isAwaited) await within(delayMs(), hurry.promise)
       const until = monotonicMs() + world.limits().drainMs

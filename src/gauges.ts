@@ -1,4 +1,4 @@
-/** What of a running gateway is read when somebody asks for its metrics, not counted as it happens. Rules: operator.md "Metrics". */
+/** Metrics that are read from the running gateway at a scrape, not counted as events happen. Rules: operator.md "Metrics". */
 
 import { stat } from 'node:fs/promises'
 import { answersPathOf } from './answers/kept-answers.ts'

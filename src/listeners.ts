@@ -1,6 +1,6 @@
 /**
- * The gateway's addresses: the clients', the operator's, and the operator's socket: all of them or none. Pages hang on the first two and are loaded when somebody asks
- * for one. Rules: operator.md "Health", "Shutdown", "Upgrade"; pages.md "Mounting".
+ * The gateway's addresses: the clients', the operator's, and the operator's socket: all of them or none. Pages hang on the first two and are loaded with the first
+ * request for one. Rules: operator.md "Health", "Shutdown", "Upgrade"; pages.md "Mounting".
  */
 
 import type { Server } from 'bun'
@@ -29,14 +29,14 @@ export type Listeners = Readonly<{
   limitWrites(): Promise<boolean>
   /** Open connections of clients; undefined where the kernel does not tell. */
   connections(): Promise<number | undefined>
-  /** Somebody listens on the clients' port who is not of the same set of processes. */
+  /** A process of another set listens on the clients' port. */
   hasSuccessor(): Promise<boolean>
   /**
-   * Takes no new connection and breaks none, where other processes listen on the port as well; the operator's, too, if they do there. False: nobody else listens,
-   * or the system has no means; known within the same turn where nobody can.
+   * Takes no new connection and breaks none, where other processes listen on the port as well; the operator's, too, if they do there. False: no other process
+   * listens, or the system has no means; without other processes it is known within the same turn.
    */
   stopAccepting(): Promise<boolean>
-  /** The same where nobody takes over: whoever comes from now on is refused, and loses nothing by it. */
+  /** The same where no process takes over: a new connection is refused before it can send anything. */
   leave(): Promise<boolean>
   /** Takes no new connection; resolves when the last has ended. The operator's listener stays, so that `/readyz` can say that the gateway drains. */
   stop(): Promise<void>
