@@ -4,6 +4,6 @@ import { describeBug } from '../observe/bug.ts'
 import type { Log } from '../observe/log.ts'
 
 export function guardAgainstBugs(log: Pick<Log, 'alarm'>): void {
-  process.on('uncaughtException', (error: unknown) => log.alarm('an exception that nobody caught', describeBug(error)))
-  process.on('unhandledRejection', (reason: unknown) => log.alarm('a rejection that nobody caught', describeBug(reason)))
+  process.on('uncaughtException', (error: unknown) => log.alarm('an uncaught exception', describeBug(error)))
+  process.on('unhandledRejection', (reason: unknown) => log.alarm('an unhandled rejection', describeBug(reason)))
 }

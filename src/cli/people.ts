@@ -32,7 +32,7 @@ export function addPeople(program: Command, run: Run): void {
     .description('print a link by which that person comes in, once')
     .addOption(new Option('--role <ROLE>', 'an owner may do all, a reader looks; default: owner').choices(['owner', 'reader']))
   invite.action((email: string, options: InviteOptions) => run(invite, (context) => invitePerson(context, email, options)))
-  const list = withJson(people.command('list')).description('show everybody, and who is invited')
+  const list = withJson(people.command('list')).description('show all people and invitations')
   list.action(() => run(list, listPeople))
   const remove = withReason(to(people.command('remove'))).description('take access away, of everything if nothing is named')
   remove.action((email: string, options: Why & To) => run(remove, (context) => removePerson(context, email, options)))

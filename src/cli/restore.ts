@@ -45,7 +45,7 @@ async function restoreFrom(context: CommandContext, file: string): Promise<ExitC
       `${path} is now what ${file} holds (${size} bytes), and it is in order.`,
       people === null
         ? `There is no ${peopleCopyOf(file)}: the people stay as they are.`
-        : `${people} is now what ${peopleCopyOf(file)} holds; everybody signs in anew.`,
+        : `${people} is now what ${peopleCopyOf(file)} holds; all people sign in again.`,
       ...setAside.map((name) => `Set aside: ${name}`),
     ].join('\n'),
   )

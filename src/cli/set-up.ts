@@ -61,8 +61,8 @@ function weakAddresses({ server, operator, cabinet }: Config): readonly ConfigPr
 
 function weakSignUp({ cabinet, mail, alerts }: Config): readonly ConfigProblem[] {
   if (cabinet.signUp === 'closed') return []
-  const noMail = { path: 'cabinet.sign_up', message: 'is open without [mail]: nobody proves that an e-mail address is theirs' }
-  const reach = { path: 'alerts.allow_private', message: 'lets whoever signs up make this machine call addresses of your network' }
+  const noMail = { path: 'cabinet.sign_up', message: 'is open without [mail]: no e-mail address is proven' }
+  const reach = { path: 'alerts.allow_private', message: 'lets anyone who signs up make this machine call addresses of your network' }
   return [...(mail === undefined ? [noMail] : []), ...(alerts.allowPrivate ? [reach] : [])]
 }
 
@@ -88,7 +88,7 @@ function weakMail({ mail }: Config): readonly ConfigProblem[] {
 
 function weakPayments({ payments: { stripe }, cabinet }: Config): readonly ConfigProblem[] {
   if (stripe === undefined || !isTestKey(stripe.secretKey) || !isHttps(cabinet.publicUrl)) return []
-  return [{ path: 'payments.stripe.secret_key_env', message: 'is a key of test mode: whoever knows a test card makes a balance of it' }]
+  return [{ path: 'payments.stripe.secret_key_env', message: 'is a key of test mode: a test card is enough to make a balance' }]
 }
 
 /** https://docs.stripe.com/keys: secret and restricted ones. */

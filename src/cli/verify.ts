@@ -44,7 +44,7 @@ function problemOfStatement(context: CommandContext, file: string): Stop | undef
   return checked.head?.publicKey === key.publicKey ? undefined : wrongUse(`${file} was signed by another key than that of this ledger`)
 }
 
-const NO_KEY = 'ledger.statement_key_env names no key: nobody can say that this ledger signed it'
+const NO_KEY = 'ledger.statement_key_env names no key: it cannot be said that this ledger signed it'
 const IN_ORDER = 'The ledger is in order: every balance, cost and sum is what its rows say.'
 
 export const differenceTable = (differences: readonly Difference[]): string =>
