@@ -1,5 +1,5 @@
 /**
- * Challenges for passkeys. Anybody may ask for one, and each is a row in the file, written on the loop that serves paid requests: so many a minute and address,
+ * Challenges for passkeys. Any client may ask for one, and each is a row in the file, written on the loop that serves paid requests: so many a minute and address,
  * and so many for all addresses together. Rules: pages.md "Failed sign-ins".
  */
 

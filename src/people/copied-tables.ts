@@ -1,4 +1,4 @@
-/** What of the people's file goes with the ledger to Postgres, in an order in which each row finds what it names. Rules: ledger.md "Copy"; pages.md "People". */
+/** The tables of the people's file that are copied to Postgres with the ledger, ordered so that each row finds what it names. Rules: ledger.md "Copy"; pages.md "People". */
 
 /** `numbered`: the column that Postgres counts by itself. */
 type PeopleTable = Readonly<{ schema: 'people'; name: string; numbered?: string }>

@@ -1,8 +1,8 @@
-/** What people are written about their sign-in routes. Nothing that anybody typed stands in it but the receiver's own address. Rules: pages.md "Links", "Mail". */
+/** Mails about signing in. They contain no text that a person typed, except the receiver's own address. Rules: pages.md "Links", "Mail". */
 
 export type Email = Readonly<{ subject: string; text: string }>
 
-const IGNORE = 'If you did not ask for this, do nothing: the link is useless to anybody else.'
+const IGNORE = 'If you did not ask for this, do nothing: the link works for you alone.'
 
 export const invitationMail = (link: string): Email => ({
   subject: 'You are invited to Tollgate',
@@ -24,8 +24,8 @@ export const signUpMail = (link: string): Email => ({
   text: `By this link you choose a password and your account is made. It works once, within 72 hours.\n\n${link}\n\n${IGNORE}\n`,
 })
 
-/** To somebody who has an account and signs up once more. */
+/** To a person who has an account and signs up again. */
 export const knownMail = (base: string): Email => ({
   subject: 'You have an account at Tollgate',
-  text: `Somebody wants to make an account with this address, which has one. Sign in at ${base}/cabinet, where you can also ask for a new password.\n`,
+  text: `A new account was asked for with this address, which has one. Sign in at ${base}/cabinet, where you can also ask for a new password.\n`,
 })

@@ -1,5 +1,5 @@
 /**
- * better-auth as one listener's sign-in routes: passwords, their reset by mail, passkeys. It is two megabytes, so this file is imported when somebody first signs in.
+ * better-auth as one listener's sign-in routes: passwords, their reset by mail, passkeys. It is two megabytes, so this file is imported with the first sign-in.
  * What it may be asked stands in `auth-routes.ts`. Rules: pages.md "Sign-in routes", "Sessions".
  */
 
@@ -135,6 +135,6 @@ export function optionsOf({ sql, listener, origins, secret, isOperator, sendRese
   } satisfies BetterAuthOptions
 }
 
-/** What whoever asked did wrong. By its name: what reads the requests has an `APIError` of its own, which is no instance of better-auth's. */
+/** A mistake of the request. Known by its name: better-auth's request parser has an `APIError` class of its own, so `instanceof` would miss it. */
 const isRefusal = (error: unknown): boolean =>
   error instanceof Error && error.name === 'APIError' && Number((error as { statusCode?: unknown }).statusCode) < 500

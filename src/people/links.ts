@@ -24,7 +24,7 @@ export type Accepted = Readonly<{ result: 'joined'; person: Person }> | Readonly
 
 const HOUR_MS = 3_600_000
 const INVITATION_MS = 72 * HOUR_MS
-/** Made for somebody who is about to follow it. */
+/** Made for a person who follows it at once. */
 const SIGN_IN_LINK_MS = HOUR_MS
 /** Used and expired ones are kept so long, for the list. */
 const KEEP_MS = 30 * 24 * HOUR_MS
@@ -76,7 +76,7 @@ export class Links {
   }
 
   /**
-   * Uses the invitation up. `signedInAs`: whoever is signed in. Somebody without a way in gets one by `password`, its hash; whoever has one already must be
+   * Uses the invitation up. `signedInAs`: the person who is signed in. A person who cannot sign in yet gets `password`, a hash; one who can must be
    * signed in: else an account's owner could take over a person by inviting him.
    */
   async accept(
@@ -85,7 +85,7 @@ export class Links {
   ): Promise<Accepted> {
     const found = await this.invitation(token)
     if (found === undefined) return { result: 'gone' }
-    // Whoever else uses the same link, or another to the same e-mail, waits.
+    // Another use of the same link, or of another one to the same e-mail, waits.
     return this.#sql.transaction([`email ${found.email}`], async (sql): Promise<Accepted> => {
       const invitation = await this.#invitation(sql, token)
       if (invitation === undefined) return { result: 'gone' }
@@ -112,7 +112,7 @@ export class Links {
     return token
   }
 
-  /** Whoever held the address before, or the mailbox, keeps nothing: no passkey and no other link. */
+  /** Ends everything that an earlier owner of the address or mailbox may have: passkeys and other links. */
   forgetWays(personId: string): Promise<void> {
     return this.#sql.transaction([`person ${personId}`], async (sql) => {
       for (const forget of FORGET) await sql.run(forget, { person: personId })

@@ -1,6 +1,6 @@
 /**
- * How often anybody may have an address written to: the first mail of a kind at once, the next after a minute, then two, four, up to an hour. So nobody floods
- * another's mailbox, and whoever asks for himself has a link that still works. Rules: pages.md "Mail".
+ * How often an address is written to, whoever asks: the first mail of a kind at once, the next after a minute, then two, four, up to an hour. So a mailbox cannot
+ * be flooded, and a person who asks for a link has one that still works. Rules: pages.md "Mail".
  */
 
 import { boundedMap } from '../core/bounded-map.ts'

@@ -27,7 +27,7 @@ export function emailOf(text: string): string | undefined {
   return EMAIL.test(email) ? email : undefined
 }
 
-/** What is taken from a person: one account, the console, or all. `keepsOwner`: unless nobody would be left to own the account. */
+/** What is taken from a person: one account, the console, or all. `keepsOwner`: refused where the account would have no owner left. */
 export type Taken = Readonly<{ accountId: string; keepsOwner?: true }> | 'operator' | 'all'
 
 export class Memberships {
@@ -61,7 +61,7 @@ export class Memberships {
     return (await this.#sql.get(PASSWORD, { person: personId })) !== undefined
   }
 
-  /** Who has that e-mail; made where nobody has. `isProven`: the address is known to be theirs. */
+  /** The person with that e-mail, made where there is none. `isProven`: the address is known to be theirs. */
   async add({ email, name, isProven }: { email: string; name: string; isProven: boolean }): Promise<Person> {
     await this.#sql.run(ADD, { id: newRowId(), email, name, isProven: isProven ? 1 : 0, now: this.#isoNow() })
     const person = await this.byEmail(email)
@@ -102,7 +102,7 @@ export class Memberships {
     await this.#sql.run(JOIN, { person: personId, account: accountId, role, wantedName, now: this.#now() })
   }
 
-  /** Why that member cannot get that role: `last owner`: nobody would be left to own the account; `none`: no such member. */
+  /** Why that member cannot get that role: `last owner`: the account would have no owner left; `none`: no such member. */
   async roleProblem(email: string, { accountId, role }: Membership): Promise<'last owner' | 'none' | undefined> {
     const members = await this.membersOf(accountId)
     if (!members.some((one) => one.email === email)) return 'none'

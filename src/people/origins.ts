@@ -1,6 +1,6 @@
 /** Where people reach a listener: what links are built from and which origins may write. Never what a request names as host. Rules: pages.md "Origin". */
 
-/** Where somebody is signed in: the customers' pages or the operators'. */
+/** Where a person is signed in: the customers' pages or the operators'. */
 export type Listener = 'cabinet' | 'console'
 
 export type Origins = Readonly<{

@@ -1,5 +1,5 @@
 /**
- * Hashing takes memory and a core on purpose: two at a time, addresses in turns, so that whoever sends many passwords waits behind himself and no paid request
+ * Hashing takes memory and a core on purpose: two at a time, addresses in turns, so that a client that sends many passwords delays only itself and no paid request
  * waits at all. Rules: pages.md "Failed sign-ins".
  */
 

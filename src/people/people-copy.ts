@@ -15,7 +15,7 @@ export const peopleCopyOf = (ledgerCopy: string): string => `${ledgerCopy}.peopl
 
 export type CopyProblem = Readonly<{ problem: string }>
 
-/** `none`: nobody was ever invited. With a problem nothing is left at `copy`. */
+/** `none`: there are no people yet. After a problem there is no file at `copy`. */
 export function backUpPeople(path: string, copy: string): 'made' | 'none' | CopyProblem {
   return existsSync(path) ? (copied(path, copy) ?? 'made') : 'none'
 }
@@ -79,7 +79,7 @@ function look(path: string): void {
   }
 }
 
-/** What was ended or used since the copy was made would be good again: everybody signs in anew. */
+/** Ends all sessions and links of a copy: those that were ended or used since would be valid again. */
 function endSignIns(path: string): void {
   const db = new Database(path, { readwrite: true })
   try {

@@ -20,7 +20,7 @@ export type PeopleSql = Readonly<{
   /** How many rows were written. */
   run(text: string, given?: Given): Promise<number>
   /**
-   * One commit, or nothing where `work` throws. Whoever names one of the same subjects waits for its end: on SQLite everybody does. `work` asks what it is given
+   * One commit, or nothing where `work` throws. Another call that names one of the same subjects waits for its end; on SQLite every call does. `work` asks what it is given
    * and nothing else: another question would wait for the end, too. Within a transaction it is that one.
    */
   transaction<Result>(subjects: readonly Subject[], work: (sql: PeopleSql) => Promise<Result>): Promise<Result>

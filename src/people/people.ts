@@ -1,5 +1,5 @@
 /**
- * The people of one gateway: their store, who may see what, sessions, links and sign-in routes. Opened when a page is first asked for; better-auth when somebody first
+ * The people of one gateway: their store, who may see what, sessions, links and sign-in routes. Opened with the first page; better-auth with the first
  * signs in. Rules: pages.md "People", "Links", "Signing up".
  */
 
@@ -77,7 +77,7 @@ export class People {
     return this.settings.origins(listener)
   }
 
-  /** Who sent a request with these cookies; undefined: nobody who is signed in on this listener. */
+  /** Who sent a request with these cookies; undefined: not signed in on this listener. */
   signedIn(listener: Listener, cookies: string | null): Promise<SignedIn | undefined> {
     return this.sessions.read(listener, cookies, this.origins(listener).isHttps)
   }
@@ -87,7 +87,7 @@ export class People {
     return `${this.origins(listener).base}/${listener}/link/${await this.links.signIn(listener, person.id)}`
   }
 
-  /** Somebody who may come in without an invitation, for the first steps: made where there is none yet. */
+  /** A person who may come in without an invitation, for the first steps: made where there is none yet. */
   async known(email: string): Promise<Person> {
     return (await this.memberships.byEmail(email)) ?? (await this.memberships.add({ email, name: email, isProven: true }))
   }

@@ -1,6 +1,6 @@
 /**
  * Sessions as rows and cookies. They are read with every request of a page, by one look-up in the store and without a cache, so that what was ended is ended at
- * once, whichever process ended it. Rows and cookies are better-auth's own, which writes them too. Rules: pages.md "Sessions".
+ * once, in every process. Rows and cookies are better-auth's own, which writes them too. Rules: pages.md "Sessions".
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
@@ -63,7 +63,7 @@ export class Sessions {
     return `${cookieNameOf(listener, isHttps)}=${value}; Max-Age=${SESSION_S[listener]}; Path=/; HttpOnly${isHttps ? '; Secure' : ''}; SameSite=Lax`
   }
 
-  /** Whose request it is; undefined: nobody's on this listener. `cookies`: the header. */
+  /** The person whose request it is; undefined: not signed in on this listener. `cookies`: the header. */
   async read(listener: Listener, cookies: string | null, isHttps: boolean): Promise<SignedIn | undefined> {
     const token = await this.#tokenOf(listener, cookies, isHttps)
     if (token === undefined) return undefined

@@ -1,4 +1,4 @@
-/** The people's tables in Postgres, made and brought up to date by whichever node comes first. Rules: pages.md "People". */
+/** The people's tables in Postgres, made and brought up to date by the first node. Rules: pages.md "People". */
 
 import type { SQL } from 'bun'
 import alerts from './alerts.sql' with { type: 'text' }

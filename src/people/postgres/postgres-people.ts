@@ -9,7 +9,7 @@ import { PEOPLE_CONNECTIONS } from '../../core/connections.ts'
 import { type Given, PeopleAway, type PeopleSql, type PeopleStore, type SqlResult, sqlOver, type Value } from '../people-sql.ts'
 import { migrate } from './migrate.ts'
 
-/** Nobody on a page waits longer, and a node that stands still lets go what it holds. */
+/** The longest wait of a page. It also ends the locks of a node that stands still. */
 const TIMEOUT_S = 10
 /** A drain waits no longer for a database that says nothing. */
 const CLOSE_S = 2
@@ -26,7 +26,7 @@ export function postgresPeople(url: string, node = ''): PeopleStore {
     connection: {
       application_name: `tollgate ${node} people`,
       search_path: 'people',
-      // Whoever has waited for a lock sees what its holder wrote.
+      // A statement that has waited for a lock sees what its holder wrote.
       default_transaction_isolation: 'read committed',
       statement_timeout: timeout,
       idle_in_transaction_session_timeout: timeout,
