@@ -8,7 +8,7 @@ import type { Reports } from '../ledger/reading/reports.ts'
 import { sumSpend, wholeSpend } from '../ledger/reading/spend.ts'
 import type { AlertFacts } from './watch.ts'
 
-/** All looks at alerts wait in one turn, so they are in nobody's way. */
+/** All looks at alerts share one turn of the reading thread, so they do not delay people's reads. */
 const CLIENT = 'alerts'
 const KEYS_A_PAGE = 200
 /** Of an account with more, an alert about any key sees the newest. */

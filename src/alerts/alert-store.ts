@@ -1,6 +1,6 @@
 /**
- * Alerts and webhooks of accounts, as their people set them, and what of them fired. What fires is written together with what is to be told of it, so that a
- * process that dies in between has done neither or both. Rules: pages.md "Alerts". Whoever asks has made sure that the account is theirs.
+ * Alerts and webhooks of accounts, as their people set them, and which of them fired. A fired alert and its deliveries are written together, so that a process that
+ * dies in between has written both or neither. The caller has checked that the account is the person's. Rules: pages.md "Alerts".
  */
 
 import type { AlertEvent } from '../core/alert-event.ts'
@@ -144,7 +144,7 @@ export class AlertStore {
     })
   }
 
-  /** Outside any alert: somebody tries a receiver. */
+  /** An event without an alert: a person tries a receiver. */
   tell(accountId: string, firing: Firing, to: Receivers): Promise<Fired> {
     return this.#of(accountId, async (store) => {
       const fired = await store.#tell(accountId, null, firing, to)
@@ -153,7 +153,7 @@ export class AlertStore {
     })
   }
 
-  /** A transaction that nobody else who changes or fires alerts of the account is beside. */
+  /** A transaction that runs alone among those that change or fire alerts of the account. */
   #of<Result>(accountId: string, work: (store: AlertStore, sql: PeopleSql) => Promise<Result>): Promise<Result> {
     return this.#sql.transaction([`account ${accountId}`], (sql) => work(new AlertStore(sql, this.#now), sql))
   }
@@ -167,14 +167,14 @@ export class AlertStore {
     ]
     const room = await this.#room(accountId)
     const told = targets.slice(0, room)
-    // What nobody is told must not push out of the store what counts.
+    // An event without a receiver must not push others out of the store.
     if (targets.length > 0 && told.length === 0) return { told: 0, dropped: targets.length }
     await this.#sql.run(ADD_EVENT, { id: eventId, account: accountId, alertId, body: JSON.stringify(event), now })
     for (const [channel, target] of told) await this.#sql.run(ADD_DELIVERY, { id: eventId, account: accountId, channel, target, now })
     return { told: told.length, dropped: targets.length - told.length }
   }
 
-  /** Whoever changes an alert makes it fire anew, as often as he likes: what leaves for others is bounded all the same. */
+  /** A change of an alert arms it again, without a limit. So the number of deliveries is bounded here. */
   async #room(accountId: string): Promise<number> {
     const counts = await this.#sql.get<{ waiting: number; hourly: number }>(COUNTS, { account: accountId, since: this.#now() - HOUR_MS })
     return Math.max(0, Math.min(ALERT_BOUNDS.waiting - (counts?.waiting ?? 0), ALERT_BOUNDS.hourly - (counts?.hourly ?? 0)))

@@ -1,4 +1,4 @@
-/** The alerts of a running gateway: who looks, who tells, and what both share. Loaded where somebody has one. Rules: pages.md "Alerts". */
+/** The alerts of a running gateway: the watch, the delivery worker and the store that both share. Loaded with the first alert. Rules: pages.md "Alerts". */
 
 import { testEventOf } from '../core/alert-event.ts'
 import { DAY_MS } from '../core/utc.ts'
@@ -21,7 +21,7 @@ export type Alerts = Readonly<{
   deliver(): void
   /** After another node may have begun what this one did not hear of. */
   resume(): void
-  /** Outside any alert, to whoever is to be tried: the event's id, or undefined where the account has no room. */
+  /** Sends a trial to a receiver, without an alert. Gives the event's id; undefined where the account has no room. */
   try(accountId: string, to: Receivers): Promise<string | undefined>
   close(): void
 }>

@@ -1,5 +1,5 @@
 /**
- * What is to be told and was told: deliveries of events to e-mail addresses and webhooks, and when each is tried next. Whoever makes one has claimed it for a
+ * Deliveries of events to e-mail addresses and webhooks: done ones, and when each other is tried next. The node that makes one has claimed it for a
  * minute at a time, so that of several nodes one makes it, and another where that one died. Rules: pages.md "Alerts", "Webhooks".
  */
 
@@ -33,7 +33,7 @@ export type ListedDelivery = Omit<DueDelivery, 'body'> &
     doneAt: number | null
   }>
 
-/** What of a delivery says which others may be made beside it. */
+/** The part of a delivery that decides which others may run beside it. */
 export type Receiver = Pick<DueDelivery, 'accountId' | 'target'>
 export type Attempted = Readonly<{ status: number | null; problem: string | null }>
 
@@ -53,7 +53,7 @@ export class DeliveryStore {
 
   /**
    * Oldest first, few of each account, whatever the others have waiting; what it costs depends on the number of accounts that wait. `mayStart` is asked of each,
-   * with those that are under way, on whichever node.
+   * with those that are under way, on any node.
    */
   async claim(limit: number, mayStart: (due: Receiver, running: readonly Receiver[]) => boolean): Promise<readonly DueDelivery[]> {
     if ((await this.#due(this.#sql, limit)).length === 0) return []
@@ -75,7 +75,7 @@ export class DeliveryStore {
     await this.#sql.run(RENEW, { owner: this.#owner, until: this.#now() + CLAIM_MS })
   }
 
-  /** Nobody else has the store: whoever claimed something before is dead. */
+  /** This process has the store alone, so every earlier claim is of a dead process. */
   async releaseAll(): Promise<void> {
     await this.#sql.run('UPDATE deliveries SET claimed_until = 0 WHERE claimed_until > 0')
   }
@@ -130,7 +130,7 @@ export class DeliveryStore {
 }
 
 const EACH = 4
-/** Of `d`: nobody tells its receiver anything now. */
+/** Of `d`: no delivery to its receiver runs now. */
 const IS_FREE = `NOT EXISTS (
       SELECT 1 FROM deliveries o WHERE o.target = d.target AND o.state = 'waiting' AND o.claimed_until > 0 AND o.claimed_until > $now
     )`

@@ -1,6 +1,6 @@
 /**
- * Takes what is to be told to its receivers. What it is about to do stands in the store and is crossed out afterwards: where a process dies in between, it or
- * another tells it again, under the same id. Few at once, fewer of an account, one a receiver. Rules: pages.md "Alerts", "Webhooks".
+ * Delivers alerts to their receivers. A delivery is claimed in the store before it is made and marked as done afterwards: where a process dies in between, it or
+ * another one delivers again, under the same id. Few at once, fewer of one account, one to each receiver. Rules: pages.md "Alerts", "Webhooks".
  */
 
 import { type AlertEvent, type AlertMail, mailOf } from '../core/alert-event.ts'
@@ -84,7 +84,7 @@ export class DeliveryWorker {
   }
 
   async #sleep(): Promise<void> {
-    // A full house is woken by whoever leaves.
+    // Where all slots are taken, the next one that becomes free wakes the worker.
     if (this.#isClosed || this.#underWay.size >= AT_ONCE_MAX.all) return
     const at = await this.#parts.deliveries.nextAt()
     if (at !== undefined) this.#wakeIn(Math.min(Math.max(at - this.#parts.now(), MIN_SLEEP_MS), SLEEP_MS_MAX))

@@ -80,12 +80,12 @@ async function addressesOf(
 ): Promise<readonly string[] | string> {
   const found = target.isAddress ? [target.host] : await Promise.race([resolve(target.host).catch(() => []), limit.late])
   if (typeof found === 'string') return found
-  // One word for both: else whoever tries names learns which the network inside has.
+  // One word for both: otherwise a customer could find out which names the inner network has.
   if (found.length === 0 || !found.every(options.mayConnectTo ?? ruleFor(options))) return options.allowPrivate ? 'dns' : NOT_PUBLIC
   return found.toSorted((a, b) => Number(a.includes(':')) - Number(b.includes(':'))).slice(0, ADDRESSES_MAX)
 }
 
-/** Without a thread of its own, so that names whose servers never answer take nobody's place in the line for the system's resolver. */
+/** Asks name servers directly. The system's resolver has few threads, and names whose servers never answer would fill them. */
 const lookUp = async (name: string): Promise<readonly string[]> =>
   (await Bun.dns.lookup(name, { backend: 'c-ares' })).map(({ address }) => address)
 

@@ -46,7 +46,7 @@ export class Watch {
     else this.#start(() => this.#pass())
   }
 
-  /** Goes on where it ended because nobody had an alert. */
+  /** Starts again after it has stopped because no account had an alert. */
   resume(): void {
     if (this.#timer === undefined) this.wake()
   }
@@ -85,7 +85,7 @@ export class Watch {
       this.wake()
       return
     }
-    // Of several nodes one looks by itself; whoever was asked looks all the same.
+    // Of several nodes only one looks by itself. A node that is asked to look always does.
     const inTurn = async (): Promise<void> => ((await alerts.takeTurn(everyMs)) ? this.#pass() : undefined)
     this.#timer = setTimeout(() => this.#start(inTurn), everyMs)
     this.#timer.unref()
