@@ -1,4 +1,4 @@
-/** The alerts of a running gateway: begun behind its start where somebody has one, else with the first that is made. Rules: pages.md "Alerts". */
+/** The alerts of a running gateway: begun after its start where there is one, else with the first that is made. Rules: pages.md "Alerts". */
 
 import { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'

@@ -11,7 +11,7 @@ import { makeStatic, type StaticContent } from '../http/static-answer.ts'
 /** `asset`: by the last part of its address. */
 export type Assets = Readonly<{ page: StaticContent; asset(name: string): StaticContent | undefined }>
 
-/** Nothing inline, nothing of another host, in nobody's frame. */
+/** Nothing inline, nothing from another host, in no frame. */
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 

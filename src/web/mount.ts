@@ -1,5 +1,5 @@
 /**
- * Where pages hang on a listener: every path below theirs goes to an app that is loaded when somebody first asks for one of them, so that a start and the paid
+ * Where pages hang on a listener: every path below theirs goes to an app that is loaded with the first request for one of them, so that a start and the paid
  * path carry nothing of it. Rules: pages.md "Mounting"; platform.md "Elysia".
  */
 

@@ -8,7 +8,7 @@ import { originsOf } from '../people/origins.ts'
 import { People, type PeopleOptions } from '../people/people.ts'
 import type { World } from '../world.ts'
 
-/** `urls`: where the listeners are; they are there before anybody asks for a page. */
+/** `urls`: the listeners' addresses, which are known before the first page. */
 export type PeopleParts = Readonly<{
   world: World
   config: () => Config
@@ -50,7 +50,7 @@ export function peopleOfGateway({ world, config, urls, mailer }: PeopleParts): O
   }
 }
 
-/** Named by the e-mail, or not at all where an account has that name already. The same id again is the same account, whichever of the two it got. */
+/** Named by the e-mail, or not at all where an account has that name already. The same id again is the same account, with or without the name. */
 function accountMaker({ ledger, clock }: World): PeopleOptions['makeAccount'] {
   return async ({ accountId, name, email, address }) => {
     const act = { actor: `person:${email}`, address, reason: 'sign-up' }

@@ -1,5 +1,5 @@
 /**
- * What stands behind the pages of a running gateway: its people, payments, alerts and mail, made at its start and loaded when somebody asks for them.
+ * What stands behind the pages of a running gateway: its people, payments, alerts and mail, made at its start and loaded with the first request for them.
  * Rules: pages.md "Mounting"; house.md "Long-lived things".
  */
 
@@ -35,7 +35,7 @@ export type OpenedSite = Readonly<{
   payments: Payments | undefined
   /** Each loads its app. */
   pages: Readonly<{ cabinet: () => Promise<Pages>; console: () => Promise<Pages> }>
-  /** What begins without anybody asking: alerts, and what talks to Stripe. */
+  /** Starts what needs no request: alerts, and the client of Stripe. */
   begin(): void
   close(): Promise<void>
 }>

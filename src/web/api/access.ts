@@ -10,7 +10,7 @@ import type { Site } from '../site.ts'
 import { refuse } from './answers.ts'
 import type { Caller } from './caller.ts'
 
-/** `membership` null: to the console. `by`: an operator may hand links over; of an owner nobody knows whether he speaks for the address. */
+/** `membership` null: to the console. `by`: an operator may see the link and hand it over; an owner may not, since he could name any address. */
 export type Invited = Readonly<{ email: string; membership: Membership | null; by: 'operator' | 'owner'; reason?: string }>
 
 /** As pages show it. `link`: in this answer alone; null where only the mail has it. */
@@ -22,7 +22,7 @@ export type InvitationMade = Readonly<{
   expires_at: string
 }>
 
-/** First noted, then made: a link that nobody can account for does not exist. It takes the place of an earlier one for the same. */
+/** Written to the audit log first, then made, so that there is no link without its line. It replaces an earlier link for the same. */
 export async function invite(site: Site, caller: Caller, invited: Invited): Promise<InvitationMade | Response> {
   const { email, membership, by, reason = '' } = invited
   const people = site.people()

@@ -16,7 +16,7 @@ export type Caller = Readonly<{ person: Person; sessionId: string; address: stri
 /** The gateway sets it; what a client sends under this name does not arrive. */
 export const addressOf = (headers: Headers): string => headers.get('x-tollgate-client-address') ?? 'unknown'
 
-/** Undefined: nobody is signed in. */
+/** Undefined: not signed in. */
 export async function callerOf(people: People, listener: Listener, headers: Headers): Promise<Caller | undefined> {
   const found = await people.signedIn(listener, headers.get('cookie'))
   return found === undefined ? undefined : { ...found, address: addressOf(headers), actor: `person:${found.person.email}` }

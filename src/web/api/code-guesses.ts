@@ -1,5 +1,5 @@
 /**
- * How codes that are none slow down who types them: the person and the address are refused for a while, which grows. A person's own wait locks out nobody else.
+ * Wrong codes slow down their person and address: both are refused for a time that grows. A person's wait locks out no other person.
  * Rules: pages.md "Codes".
  */
 

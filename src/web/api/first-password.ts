@@ -1,5 +1,5 @@
 /**
- * A first password, for somebody who came in by link or passkey: better-auth changes only one that is there. Whoever finds a page that was left open gets none.
+ * A first password, for a person who came in by link or passkey: better-auth only changes existing ones. A stranger at a page that was left open cannot set one.
  * Rules: pages.md "Sign-in routes".
  */
 

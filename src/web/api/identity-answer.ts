@@ -1,5 +1,5 @@
 /**
- * What is passed on to better-auth, and how: only its ways that we name, under our own origin whatever Host says, slowed down where somebody fails, and answered
+ * What is passed on to better-auth, and how: only its routes that we name, under our own origin whatever Host says, slowed down after failures, and answered
  * in our form of errors. Rules: pages.md "Sign-in routes", "Failed sign-ins", "Origin".
  */
 
@@ -13,7 +13,7 @@ import { addressOf, callerOf } from './caller.ts'
 const RESET = '/request-password-reset'
 /** Each checks a password. */
 const WITH_PASSWORD: ReadonlySet<string> = new Set(['/sign-in/email', '/change-password', '/reset-password', RESET])
-/** Nobody need be anybody to ask for it. */
+/** These need no session. */
 const CHALLENGE = '/passkey/generate-authenticate-options'
 
 export async function askIdentity(people: People, listener: Listener, request: Request): Promise<Response> {

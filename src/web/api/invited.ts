@@ -1,4 +1,4 @@
-/** Whoever was invited: what the link leads to, and coming in by it. Rules: pages.md "Links". */
+/** An invitation: what its link leads to, and coming in by it. Rules: pages.md "Links". */
 
 import { Elysia, type Static, t } from 'elysia'
 import type { Listener } from '../../people/origins.ts'

@@ -1,5 +1,5 @@
 /**
- * The keys of an account, for its people: lists and looks for whoever is in it, writes for its owners. They are the operations of the command line, with the
+ * The keys of an account, for its people: its members read, its owners write. They are the operations of the command line, with the
  * person as actor. Rules: pages.md "Keys of an account".
  */
 

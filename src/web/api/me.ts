@@ -23,7 +23,7 @@ export const meRoutes = <const L extends Listener>({ people, accountName }: MePa
       }
       if (caller === undefined) return { person: null, accounts: [], is_complete: true, ...known }
       const { person } = caller
-      // A sign-up that a crash cut in two is finished by whoever looks next.
+      // A sign-up that a crash interrupted is finished by the next look.
       const isComplete = await people().finishSignUp(person, caller.address)
       const memberships = listener === 'cabinet' ? await people().memberships.ofPerson(person.id) : []
       const described = async ({ accountId, role }: Membership) => ({ id: accountId, name: await accountName(accountId, person.id), role })

@@ -12,7 +12,7 @@ import { type Caller, callerMacro } from './caller.ts'
 
 /** Members and open invitations of an account. */
 const PLACES_MAX = 100
-/** Invitations of an account: each may be a mail to somebody who does not know us. */
+/** Invitations of an account are limited: each may be a mail to a stranger. */
 const TURNS = { perMinute: 1 / 3, burst: 20 }
 const ACCOUNTS_MAX = 10_000
 
@@ -67,7 +67,7 @@ async function list({ people }: Site, accountId: string, { person }: Caller) {
   }
 }
 
-/** First noted: more than before is given only where somebody can account for it. */
+/** Written to the audit log first, so that no one has more rights without a line there. */
 async function changeRole(site: Site, accountId: string, { email, role }: Wanted, caller: Caller): Promise<Wanted | Response> {
   const { memberships } = site.people()
   const problem = await memberships.roleProblem(email, { accountId, role })
@@ -88,6 +88,6 @@ async function remove(site: Site, accountId: string, email: string, caller: Call
 }
 
 const refused = (problem: 'none' | 'last owner'): Response =>
-  problem === 'none' ? missing() : refuse(409, 'An account keeps one owner: make somebody else an owner first')
+  problem === 'none' ? missing() : refuse(409, 'An account keeps one owner: make another person an owner first')
 
 const unbooked = (): Response => refuse(503, 'Nothing can be booked at this moment. Try again', { retryAfterS: 1 })

@@ -42,7 +42,7 @@ export const signInRoutes = <const L extends Listener>(people: () => People, lis
         },
         { body: t.Object({ email: EMAIL }) },
       )
-      // Each method by its name: `all` would stand behind the page, which has every GET that nobody else wants.
+      // Each method by its name: `all` ranks behind the pages' route for every other GET.
       .get('/auth/*', passOn, RAW)
       .post('/auth/*', passOn, RAW)
   )

@@ -99,7 +99,7 @@ function redeemer({ world: { ledger, clock } }: Site) {
       if (answer.problem === CODE_NOT_VALID) return refuse(400, 'This code is not valid', { field: 'code' })
       if (answer.problem === CODE_USED) return refuse(409, 'This code was used', { field: 'code' })
       guess.isNone()
-      return refuse(409, 'This cannot be credited to the account: ask whoever runs this gateway')
+      return refuse(409, 'This cannot be credited to the account: ask the operator of this gateway')
     }
     guess.isNone()
     const { earlier, redeemedPicos } = answer

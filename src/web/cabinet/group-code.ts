@@ -1,9 +1,9 @@
-/** A prepaid code as it looks while somebody types it: `TG-` and groups of five. What is sent is read by the gateway in any form. Rules: pages.md "Codes". */
+/** A prepaid code while it is typed: `TG-` and groups of five, such as `TG-ABCDE-FGHIJ`. The gateway reads any grouping. Rules: pages.md "Codes". */
 
 const PREFIX = 'TG'
 const GROUP = /.{1,5}/g
 
-/** `before`: what stood there. Only what grows at its end is grouped: whoever mends the middle keeps the caret there. */
+/** `before`: what stood there. Only text that grows at its end is grouped: a correction in the middle keeps its caret. */
 export function groupCode(before: string, typed: string): string {
   if (typed.length <= before.length || !typed.startsWith(before)) return typed
   const letters = typed.toUpperCase().replaceAll(/[^A-Z0-9]/g, '')

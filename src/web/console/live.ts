@@ -1,5 +1,5 @@
 /**
- * The gateway as it is, for as long as somebody sees the page: nothing is asked while the tab is hidden, and a connection that was lost is tried again with
+ * The gateway as it is, for as long as the page is visible: nothing is asked while the tab is hidden, and a connection that was lost is tried again with
  * growing pauses. Rules: pages.md "Now".
  */
 

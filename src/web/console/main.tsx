@@ -1,4 +1,4 @@
-/** Entry of the console: which page stands at which address, and the frame around it. Whoever is not signed in meets the sign-in wherever they go, and then goes on there. */
+/** Entry of the console: which page stands at which address, and the frame around it. Without a session every address shows the sign-in, and continues there afterwards. */
 
 import { Route, Router, useLocation } from 'preact-iso/router'
 import { Shell } from '../parts/shell.tsx'

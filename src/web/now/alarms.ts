@@ -88,13 +88,13 @@ export const LOG_ALARMS: Readonly<Record<string, Words>> = {
     title: 'A reload was refused',
     todo: 'The file has mistakes, named here and on the Catalog page. Correct them, see there what a reload would change, and send SIGHUP again.',
   },
-  'an exception that nobody caught': {
-    title: 'An exception that nobody caught',
+  'an uncaught exception': {
+    title: 'An uncaught exception',
     todo: `${BUG} Restart the gateway when it is quiet.`,
     isUrgent: true,
   },
-  'a rejection that nobody caught': {
-    title: 'A rejection that nobody caught',
+  'an unhandled rejection': {
+    title: 'An unhandled rejection',
     todo: `${BUG} Restart the gateway when it is quiet.`,
     isUrgent: true,
   },

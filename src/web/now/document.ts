@@ -60,7 +60,7 @@ export type UpstreamNow = Readonly<{
   breaker: 'closed' | 'half-open' | 'open'
   /** Models whose breaker is not closed. */
   broken: readonly string[]
-  /** Of its slowest model of late; null where nobody knows. */
+  /** Of its slowest model of late; null where it is unknown. */
   first_event_ms: number | null
   /** Models that get less than the upstream's weight, because they have become slow there. */
   slow: readonly string[]

@@ -1,6 +1,6 @@
 /**
- * One snapshot a second for all who look, as server-sent events; with nobody there is no timer. Who reads slowly misses events, and is let go when it has read none for
- * a while; whose session has ended is let go within a second, and everybody when the gateway drains. Rules: pages.md "Now".
+ * One snapshot a second for all viewers, as server-sent events; without a viewer there is no timer. A slow reader misses events, and is closed when it has read none
+ * for a while; one whose session has ended is closed within a second, and all are when the gateway drains. Rules: pages.md "Now".
  * Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
 
@@ -15,7 +15,7 @@ export type FeedParts = Readonly<{
 
 type Listener = {
   readonly controller: ReadableStreamDefaultController<Uint8Array>
-  /** False: whoever looks may not any more; nor where that cannot be found out. */
+  /** False: the viewer may not look any more, or that cannot be found out. */
   readonly mayLook: () => Promise<boolean>
   missed: number
 }

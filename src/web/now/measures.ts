@@ -1,5 +1,5 @@
 /**
- * What is not in memory: the day's money by the ledger's roll-ups, the write-ahead log, the disk. Asked every few seconds while somebody looks, one at a time,
+ * What is not in memory: the day's money by the ledger's roll-ups, the write-ahead log, the disk. Asked every few seconds while there is a viewer, one at a time,
  * and never waited for: a figure that could not be read is null. Rules: pages.md "Now".
  */
 

@@ -27,7 +27,7 @@ export type Loaded<T> =
 export type AskResult<T> = Readonly<{ value: T; failure?: undefined } | { value?: undefined; failure: Failure }>
 
 let unauthorized = (): void => undefined
-/** What happens when a question is answered 401: whoever was signed in is so no more. */
+/** Called when a request is answered 401: the session has ended. */
 export function whenUnauthorized(happens: () => void): void {
   unauthorized = happens
 }

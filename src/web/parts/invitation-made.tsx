@@ -1,4 +1,4 @@
-/** The link by which somebody comes in, shown once to whoever invited. Rules: pages.md "Links", "Members". */
+/** The link of an invitation, shown once to the person who invites. Rules: pages.md "Links", "Members". */
 
 import { CopyText } from './copy.tsx'
 import { SHOWN_ONCE } from './dialog.tsx'
@@ -17,7 +17,7 @@ export const InvitationMade = ({ made: { email, link, is_mailed, expires_at }, c
       </>
     )}
     <p class="note wary">
-      It works once, for whoever has this e-mail address, until <Moment iso={expires_at} />.{link !== null && ' It is shown only now.'}
+      It works once, for the person with this e-mail address, until <Moment iso={expires_at} />.{link !== null && ' It is shown only now.'}
     </p>
     <div class="acts">
       <button type="button" class="primary" onClick={close}>

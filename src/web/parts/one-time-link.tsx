@@ -1,4 +1,4 @@
-/** Pages that one-time links lead to. A link is used up when somebody presses the button or the page sends it, never by a mail scanner that only looks. Rules: pages.md "Links". */
+/** Pages that one-time links lead to. A link is used up when a person presses the button or the page sends it, never by a mail scanner that only looks. Rules: pages.md "Links". */
 
 import { useState } from 'preact/hooks'
 import { useAct } from './act.ts'

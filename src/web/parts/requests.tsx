@@ -99,7 +99,7 @@ const placesOf = ({ lines, cost_usd_exact }: RequestDetail): number =>
     ...[cost_usd_exact, ...lines.map(({ price_usd_exact }) => price_usd_exact)].map((exact) => (exact.split('.')[1] ?? '').length),
   )
 
-/** Of tokens it is said by the million, as everybody says it. */
+/** Prices of tokens are by the million, as is usual. */
 const Rate = ({ item, rate_usd_exact }: RequestDetail['lines'][number]) => (
   <data value={rate_usd_exact} title={`${rate_usd_exact} USD each`}>
     {item === 'server_tool_uses' ? `${showUsd(rate_usd_exact)} each` : `${showPerMillion(rate_usd_exact)} / 1M`}

@@ -10,7 +10,7 @@ import { PageHead } from './shell.tsx'
 
 export type Offered = Readonly<{ passkey: boolean; mail: boolean; signUp: boolean }>
 
-/** `entered`: called when somebody is signed in. `hint`: where one is going. */
+/** `entered`: called when a person is signed in. `hint`: where the page leads then. */
 export const SignIn = ({
   root,
   title,

@@ -1,4 +1,4 @@
-/** Who looks at the cabinet or the console. Asked when the page comes and after every sign-in; whoever is no longer signed in is noticed at the next question. */
+/** The person who looks at the cabinet or the console. Asked when the page loads and after every sign-in; an ended session is noticed at the next request. */
 
 import { type Signal, signal } from '@preact/signals'
 import { type ApiResponse, ask, type Found, type Loaded, whenUnauthorized } from './ask.ts'
@@ -6,7 +6,7 @@ import { send } from './send.ts'
 
 type WhoLooks<T> = Readonly<{ me: Signal<Loaded<Found<T>>>; loadMe: () => Promise<void>; signOut: () => Promise<void> }>
 
-/** `root`: `/cabinet` or `/console`. A `person` of null is nobody. */
+/** `root`: `/cabinet` or `/console`. A `person` of null: not signed in. */
 export function whoLooks<T extends Readonly<{ person: unknown }>>(root: string, question: () => PromiseLike<ApiResponse<T>>): WhoLooks<T> {
   const me = signal<Loaded<Found<T>>>({ state: 'loading', value: undefined })
   const loadMe = async (): Promise<void> => {

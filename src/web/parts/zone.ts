@@ -32,7 +32,7 @@ export const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().tim
 export const zoneName = (): string => (isUtc.value ? 'UTC' : ownZone())
 
 const DAY_LENGTH = '2026-11-22'.length
-/** Anybody writes an address: what is none goes to the gateway as it is, which says so. */
+/** A date from the page's address may be any text: one that is no day goes to the gateway as it is, which says so. */
 const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text))
 
 /** A day of the shown zone as the moment where it begins, or behind which it ends; a moment is one already. */

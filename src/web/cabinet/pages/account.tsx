@@ -1,4 +1,4 @@
-/** A page of an account for whoever is in it: signed out one is led to the sign-in and back; what is not of one's accounts does not exist. */
+/** A page of an account for its members: without a session it leads to the sign-in and back; an account of others does not exist. */
 
 import { useEffect } from 'preact/hooks'
 import { useLocation, useRoute } from 'preact-iso/router'

@@ -29,7 +29,7 @@ export const typedOf = ({ alert, ...draft }: Draft): TypedAlert => ({
   isEnabled: alert?.is_enabled ?? true,
 })
 
-/** Whoever left the account, or was removed, is let go with the next change. */
+/** People who have left the account are dropped from the receivers with the next change. */
 export const bodyOf = (typed: TypedAlert, emails: readonly string[], webhooks: readonly Webhook[]): AlertBody => ({
   kind: typed.kind,
   ...(typed.kind === 'balance_below' || typed.kind === 'daily_spend_above'

@@ -15,7 +15,7 @@ const LOOKED_AGAIN_MS = 600
 /** So long after an act something new may come. */
 const ACT_MS = 3_000
 
-/** `acts`: counts what was done on the page that may tell somebody. */
+/** `acts`: counts what was done on the page that may cause a delivery. */
 export const Deliveries = ({ api, names, acts }: Readonly<{ api: AlertsApi; names: Names; acts: number }>) => {
   const { cursor, hasNewer, older, newer } = useKeyset()
   const { loaded, again } = useAsked(() => api.deliveries(cursor, ROWS), [cursor, acts])

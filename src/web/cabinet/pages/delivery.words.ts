@@ -1,4 +1,4 @@
-/** Why an alert was not delivered, for whoever set the receiver: the closed words of the delivery worker, the webhook's connection and the mail as sentences. Rules: pages.md "Alerts on the page". */
+/** Why an alert was not delivered, for the person who set the receiver: the fixed words of the delivery worker, the webhook's connection and the mail as sentences. Rules: pages.md "Alerts on the page". */
 
 const SENTENCES: ReadonlyMap<string, string> = new Map(
   Object.entries({

@@ -32,7 +32,7 @@ export const Entered = () => {
       <PageHead title="Cabinet" />
       {value.is_complete ? (
         <Empty title="You are in no account.">
-          <p>Ask whoever runs this gateway for an invitation.</p>
+          <p>Ask the operator of this gateway for an invitation.</p>
         </Empty>
       ) : (
         <Empty title="Your account is being made.">

@@ -1,4 +1,4 @@
-/** One key and what it was used for, for whoever holds it. Its secret is in this page's memory alone, unless it is to be remembered in the tab. Rules: pages.md "A key without an account". */
+/** One key and what it was used for, for its holder. Its secret is in this page's memory alone, unless it is to be remembered in the tab. Rules: pages.md "A key without an account". */
 
 import { useState } from 'preact/hooks'
 import { ask, type Failure } from '../../parts/ask.ts'

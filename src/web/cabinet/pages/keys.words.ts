@@ -14,10 +14,10 @@ export const WORDS = {
   once: 'Copy it now: it is shown this once. Only its hash is kept.',
   lines: 'Paste these lines into a terminal or a file. The first sets the key for those that follow.',
   rotate: 'The key stays the same one, with its limit and history; clients need the new secret.',
-  cut: 'Whoever uses the old secret is refused at once.',
+  cut: 'Requests with the old secret are refused at once.',
   disable:
     'Its requests are refused, and its running streams end within a second. What was written until then is paid. It can be enabled again.',
-  accountOff: 'This account is switched off: ask whoever runs this gateway. Its keys are refused.',
+  accountOff: 'This account is switched off: ask the operator of this gateway. Its keys are refused.',
 } as const
 
 export type KeyLook = Readonly<{ state: 'live' | 'disabled' | 'expired'; is_limit_used: boolean; expires_at: string | null }>

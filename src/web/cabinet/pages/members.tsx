@@ -20,7 +20,7 @@ import { api } from '../api.ts'
 const WORDS = {
   title: 'Members',
   lede: 'Owners make keys, pay and invite; readers look.',
-  invite: 'Invite somebody',
+  invite: 'Invite a person',
   remove: 'They are signed out at once. Keys stay as they are.',
   withdraw: 'The link that was sent works no more.',
 } as const

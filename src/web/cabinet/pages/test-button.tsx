@@ -1,4 +1,4 @@
-/** Sends a trial to whoever an alert or a webhook tells; what came of it stands among the deliveries. */
+/** Sends a trial to the receivers of an alert or webhook; its result stands among the deliveries. */
 
 import { useState } from 'preact/hooks'
 import type { AskResult } from '../../parts/ask.ts'

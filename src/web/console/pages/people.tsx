@@ -1,4 +1,4 @@
-/** Who may come into the cabinet and the console: everybody, who is invited, and links that work once. Rules: pages.md "People", "Links". */
+/** Who may come into the cabinet and the console: all people, invitations, and links that work once. Rules: pages.md "People", "Links". */
 
 import { useState } from 'preact/hooks'
 import { type Got, useAsked } from '../../parts/ask.ts'
@@ -143,7 +143,7 @@ export const InvitePerson = ({
   const [given, setGiven] = useState<Given>()
   const isOperator = to === 'operator'
   return (
-    <Dialog title={account === undefined ? 'Invite somebody' : `Invite to ${account.name || account.id}`} close={close}>
+    <Dialog title={account === undefined ? 'Invite a person' : `Invite to ${account.name || account.id}`} close={close}>
       {given !== undefined ? (
         <GivenLink given={given} close={close} />
       ) : (
