@@ -142,7 +142,7 @@ export const CABINET_PAGES: readonly SamplePage[] = [
     path: `${PATH}/members`,
     isSignedIn: true,
     show: async (page) => {
-      await page.getByRole('button', { name: 'Invite somebody' }).click()
+      await page.getByRole('button', { name: 'Invite a person' }).click()
       await page.getByLabel('E-mail').fill('maria@north.example')
       await page.getByRole('button', { name: 'Invite', exact: true }).click()
       await page.getByText('Send this link').waitFor()

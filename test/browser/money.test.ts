@@ -153,7 +153,7 @@ test('by keyboard alone a webhook and an alert are made; the alert’s test reac
 
 test('an owner invites, the link brings somebody in, who is made an owner, and withdrawn', async () => {
   const page = await sample.visit(browser, 'members', { complaints })
-  await page.getByRole('button', { name: 'Invite somebody' }).click()
+  await page.getByRole('button', { name: 'Invite a person' }).click()
   await page.locator('dialog input:focus').waitFor()
   await page.keyboard.type('new@example.com')
   await page.keyboard.press('Enter')
@@ -222,7 +222,7 @@ for (const { colorScheme, width } of LOOKS)
     await page.keyboard.press('Escape')
     await lookAt(page, 'alerts')
     await page.getByRole('link', { name: 'Members' }).click()
-    await page.getByRole('button', { name: 'Invite somebody' }).click()
+    await page.getByRole('button', { name: 'Invite a person' }).click()
     await lookAt(page, 'an invitation')
     await page.keyboard.press('Escape')
     await page

@@ -152,8 +152,8 @@ test('a bug that nobody caught takes no stream with it: it is an alarm, whose wo
   await until(() => books.calls.length >= 1)
   const offset = gateway.err().length
   gateway.signal('SIGUSR2')
-  await gateway.said('an exception that nobody caught', offset)
-  await gateway.said('a rejection that nobody caught', offset)
+  await gateway.said('an uncaught exception', offset)
+  await gateway.said('an unhandled rejection', offset)
   expect(gateway.err()).toContain('bug.ts:')
   open()
   expect(await running).toBeDefined()
