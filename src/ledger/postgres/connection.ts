@@ -14,7 +14,7 @@ import type { DriverFault, DriverValue, FromDriver, OpenDriver, Rows, ToDriver }
 import { asRecord, readRows } from './values.ts'
 
 export type PostgresOptions = Readonly<{
-  /** `postgres://user:password@host:port/database`, with `?sslmode=` where it is wanted. Straight to Postgres: a pooler in between would mix sessions. */
+  /** `postgres://user:password@host:port/database`, with `?sslmode=` where it is wanted. A pooler in between must leave it its session. */
   url: string
   /** `read`: it can change nothing, and each transaction sees one moment. */
   access: 'read' | 'write'
@@ -205,14 +205,9 @@ export class PostgresConnection implements Connection {
     const answered = new Int32Array(new SharedArrayBuffer(4))
     const worker = this.#options.startSyncDriver()
     worker.unref()
-    const { url, timeoutMs } = this.#options
-    const message: OpenDriver = {
-      port: port2,
-      answered,
-      url,
-      settings: settingsOf(this.#options),
-      connectTimeoutMs: connectLimit(timeoutMs),
-    }
+    const { url, name, timeoutMs } = this.#options
+    const settings = settingsOf(this.#options)
+    const message: OpenDriver = { port: port2, answered, url, name, settings, connectTimeoutMs: connectLimit(timeoutMs) }
     worker.postMessage(message, [port2 as never])
     this.#socket = { worker, port: port1, answered }
     return this.#socket

@@ -19,6 +19,7 @@ import type { LedgerNode } from './node.ts'
 import { NotificationListener } from './notification-listener.ts'
 import { type Late, ownNode } from './own-node.ts'
 import { Patience } from './patience.ts'
+import { problemOfSessions } from './pooler.ts'
 import { isRoomy, roomFor, textOfRoom } from './room.ts'
 import { isOtherServer, notedServer, noteServer, serverNameOf } from './server-name.ts'
 import { Session, SessionFailure } from './session.ts'
@@ -28,6 +29,8 @@ import { NodeSupervisor } from './store-supervisor.ts'
 
 /** Of a statement of the heartbeat: well within a quarter of the shortest term. */
 const BEAT_MS_MAX = 2_000
+/** Of the first contact. */
+const REACH_MS = 4_000
 const JOIN_MS = 10_000
 const LISTEN_MS = 5_000
 const JOIN_PAUSE_MS = 100
@@ -42,7 +45,7 @@ export async function openLedger({
   ...options
 }: LedgerOptions & Readonly<{ place: Connectable }>): Promise<OpenedLedger | OpenProblem> {
   options.onStep?.('the database')
-  const problem = prepare(place, options)
+  const problem = (await problemOfSessions(place, REACH_MS)) ?? prepare(place, options)
   if (problem !== undefined) return problem
   const spills = spillsAt(place.path)
   if ('problem' in spills) return spills

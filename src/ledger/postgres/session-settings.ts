@@ -1,12 +1,13 @@
 /** What a synchronous connection asks of its session. Rules: ledger.md "Two stores". */
 
-type Session = Readonly<{ access: 'read' | 'write'; timeoutMs: number; lockMs?: number; name: string }>
+import type { Settings } from '../../../db/postgres/connection-pool.ts'
+
+type Session = Readonly<{ access: 'read' | 'write'; timeoutMs: number; lockMs?: number }>
 
 const CHECKED_EVERY_MS = 1_000
 
 /** By the names of Postgres, times in ms: https://www.postgresql.org/docs/current/runtime-config-client.html */
-export const settingsOf = ({ access, timeoutMs, lockMs = timeoutMs, name }: Session): Readonly<Record<string, string>> => ({
-  application_name: name,
+export const settingsOf = ({ access, timeoutMs, lockMs = timeoutMs }: Session): Settings => ({
   search_path: 'ledger',
   // A merge join walks an index of all keys where a question is of a few.
   ...(access === 'read' ? { enable_mergejoin: 'off' } : {}),

@@ -5,6 +5,7 @@
  */
 
 import { SQL } from 'bun'
+import { ConnectionPool } from '../../../db/postgres/connection-pool.ts'
 
 export type SessionOptions = Readonly<{
   /** `postgres://user:password@host:port/database`. */
@@ -40,6 +41,7 @@ const GRACE_MS = 500
 export class Session {
   readonly #options: SessionOptions
   #sql: SQL | undefined
+  #pool: ConnectionPool | undefined
 
   constructor(options: SessionOptions) {
     this.#options = options
@@ -48,7 +50,8 @@ export class Session {
   /** Rows by the names of their columns, integers of 64 bits as bigints. Rejects with a SessionFailure; the statement may have been done all the same. */
   ask<Row>(text: string, values: readonly Value[] = []): Promise<readonly Row[]> {
     return this.#within(async (sql) => {
-      const rows = (await sql.unsafe(text, [...values])) as Row[]
+      const pool = this.#poolOf(sql)
+      const rows = await pool.use(async (connection) => (await connection.unsafe(text, [...values])) as Row[])
       this.#options.onDone?.()
       return [...rows]
     })
@@ -87,6 +90,7 @@ export class Session {
   #leave(): void {
     const sql = this.#sql
     this.#sql = undefined
+    this.#pool = undefined
     sql?.close({ timeout: 0 }).catch(() => undefined)
   }
 
@@ -104,16 +108,21 @@ export class Session {
       onclose: () => {
         if (this.#sql === sql) onLost?.()
       },
-      connection: {
-        application_name: name,
-        search_path: 'ledger',
-        statement_timeout: `${limitMs}`,
-        idle_in_transaction_session_timeout: `${2 * limitMs}`,
-        synchronous_commit: 'on',
-      },
+      connection: { application_name: name },
     })
     this.#sql = sql
     return sql
+  }
+
+  #poolOf(sql: SQL): ConnectionPool {
+    const { limitMs, connections = 1 } = this.#options
+    this.#pool ??= new ConnectionPool(sql, connections, {
+      search_path: 'ledger',
+      statement_timeout: `${limitMs}`,
+      idle_in_transaction_session_timeout: `${2 * limitMs}`,
+      synchronous_commit: 'on',
+    })
+    return this.#pool
   }
 }
 

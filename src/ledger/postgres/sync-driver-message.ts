@@ -1,6 +1,7 @@
 /** What a connection to Postgres and the thread that holds its socket say to each other. Rules: ledger.md "Two stores". */
 
 import type { MessagePort } from 'node:worker_threads'
+import type { Settings } from '../../../db/postgres/connection-pool.ts'
 
 export type ArrayType = 'BIGINT' | 'TEXT' | 'BYTEA'
 
@@ -18,8 +19,9 @@ export type OpenDriver = Readonly<{
   port: MessagePort
   answered: Int32Array
   url: string
-  /** Of the session, as Postgres names them. */
-  settings: Readonly<Record<string, string>>
+  /** What stands in pg_stat_activity. */
+  name: string
+  settings: Settings
   connectTimeoutMs: number
 }>
 

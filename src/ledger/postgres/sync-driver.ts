@@ -5,6 +5,7 @@
 
 import { parentPort } from 'node:worker_threads'
 import { type ReservedSQL, SQL } from 'bun'
+import { settingStatement } from '../../../db/postgres/connection-pool.ts'
 import type { DriverFault, DriverValue, FromDriver, OpenDriver, Rows, ToDriver } from './sync-driver-message.ts'
 
 /** Class 08: how Postgres itself calls what a driver finds out about the connection. */
@@ -30,9 +31,11 @@ function run(): void {
 
 class SyncDriver {
   readonly #sql: SQL
+  readonly #setting: string
   #connection: ReservedSQL | undefined
 
-  constructor({ url, settings, connectTimeoutMs }: Pick<OpenDriver, 'url' | 'settings' | 'connectTimeoutMs'>) {
+  constructor({ url, name, settings, connectTimeoutMs }: Pick<OpenDriver, 'url' | 'name' | 'settings' | 'connectTimeoutMs'>) {
+    this.#setting = settingStatement(settings)
     this.#sql = new SQL({
       url,
       adapter: 'postgres',
@@ -41,16 +44,22 @@ class SyncDriver {
       idleTimeout: 0,
       maxLifetime: 0,
       connectionTimeout: connectTimeoutMs / 1_000,
-      connection: settings,
+      connection: { application_name: name },
     })
   }
 
   async ask({ first, text, values }: ToDriver): Promise<FromDriver> {
     // Reserved, because a pool would go on with another connection where this one is lost.
-    this.#connection ??= await this.#sql.reserve()
+    this.#connection ??= await this.#connect()
     for (const statement of first) await this.#connection.unsafe(statement)
     const query = this.#connection.unsafe<Result>(text, values?.map(this.#given))
     return rowsOf(await (values === undefined ? query.simple() : query).values())
+  }
+
+  async #connect(): Promise<ReservedSQL> {
+    const connection = await this.#sql.reserve()
+    await connection.unsafe(this.#setting)
+    return connection
   }
 
   readonly #given = (value: DriverValue): unknown =>

@@ -5,6 +5,7 @@
  */
 
 import type { SQL, TransactionSQL } from 'bun'
+import { ConnectionPool } from '../../../db/postgres/connection-pool.ts'
 import { PEOPLE_CONNECTIONS } from '../../core/connections.ts'
 import { type Given, PeopleAway, type PeopleSql, type PeopleStore, type SqlResult, sqlOver, type Value } from '../people-sql.ts'
 import { migrate } from './migrate.ts'
@@ -18,23 +19,23 @@ type SqlRunner = Pick<SQL | TransactionSQL, 'unsafe'>
 
 export function postgresPeople(url: string, node = ''): PeopleStore {
   const timeout = String(TIMEOUT_S * 1_000)
-  const pool = new Bun.SQL({
+  const client = new Bun.SQL({
     url,
     max: PEOPLE_CONNECTIONS,
     bigint: true,
     connectionTimeout: TIMEOUT_S,
-    connection: {
-      application_name: `tollgate ${node} people`,
-      search_path: 'people',
-      // A statement that has waited for a lock sees what its holder wrote.
-      default_transaction_isolation: 'read committed',
-      statement_timeout: timeout,
-      idle_in_transaction_session_timeout: timeout,
-    },
+    connection: { application_name: `tollgate ${node} people` },
+  })
+  const pool = new ConnectionPool(client, PEOPLE_CONNECTIONS, {
+    search_path: 'people',
+    // A statement that has waited for a lock sees what its holder wrote.
+    default_transaction_isolation: 'read committed',
+    statement_timeout: timeout,
+    idle_in_transaction_session_timeout: timeout,
   })
   let migrating: Promise<void> | undefined
   const ready = async (): Promise<void> => {
-    migrating ??= migrate(pool)
+    migrating ??= pool.use(migrate)
     try {
       await migrating
     } catch (error) {
@@ -50,21 +51,23 @@ export function postgresPeople(url: string, node = ''): PeopleStore {
       throw isAway(error) ? new PeopleAway(error.message, { cause: error }) : error
     }
   }
-  const ask: PeopleSql['ask'] = (text, given) => whenReady(() => askOn(pool, text, given))
+  const ask: PeopleSql['ask'] = (text, given) => whenReady(() => pool.use((sql) => askOn(sql, text, given)))
   const transaction: PeopleSql['transaction'] = (subjects, work) =>
     whenReady(() =>
-      pool.begin(async (sql) => {
-        const inside: PeopleSql = sqlOver(
-          'postgres',
-          (text, given) => askOn(sql, text, given),
-          (_subjects, within) => within(inside),
-        )
-        // One order for all, so that none waits for another in a circle.
-        for (const subject of subjects.toSorted()) await inside.ask(LOCK, { subject: `people ${subject}` })
-        return work(inside)
-      }),
+      pool.use((connection) =>
+        connection.begin(async (sql) => {
+          const inside: PeopleSql = sqlOver(
+            'postgres',
+            (text, given) => askOn(sql, text, given),
+            (_subjects, within) => within(inside),
+          )
+          // One order for all, so that none waits for another in a circle.
+          for (const subject of subjects.toSorted()) await inside.ask(LOCK, { subject: `people ${subject}` })
+          return work(inside)
+        }),
+      ),
     )
-  return { ...sqlOver('postgres', ask, transaction), close: () => pool.close({ timeout: CLOSE_S }) }
+  return { ...sqlOver('postgres', ask, transaction), close: () => client.close({ timeout: CLOSE_S }) }
 }
 
 /** Until the end of the transaction (https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS). */
