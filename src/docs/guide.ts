@@ -92,7 +92,7 @@ const fill = (source: string, values: Readonly<Record<string, string>>): string 
   source.replaceAll(PLACEHOLDER, (whole, name: string) => values[name] ?? whole)
 
 const PLACEHOLDER = /\{\{(\w+)\}\}/g
-/** Every key has this plan unless its owner was told otherwise; models of other plans are not shown to everybody. */
+/** Keys have this plan unless made with another; models of other plans are not shown to the public. */
 const PUBLIC_PLAN = 'default'
 /** What examples name where there is no model. */
 export const NO_MODEL_ID = 'MODEL_ID'

@@ -139,7 +139,7 @@ test('a command that fails by a bug says where, and does not quote it', async ()
   expect(err).not.toContain('sk-quoted-by-a-bug')
 })
 
-test('a bug that nobody caught takes no stream with it: it is an alarm, whose words do not quote it', async () => {
+test('an uncaught bug takes no stream with it: it is an alarm, whose words do not quote it', async () => {
   const { promise: gate, resolve: open } = Promise.withResolvers<void>()
   const books = keepBooks((_, step) => (step === 2 ? gate : undefined))
   place.write('tollgate.toml', configurationOf({ upstreamUrl: books.url }))
@@ -158,7 +158,7 @@ test('a bug that nobody caught takes no stream with it: it is an alarm, whose wo
   open()
   expect(await running).toBeDefined()
   expect(await askIn('chatStream', gateway.url, key)).toBeDefined()
-  expect(await (await fetch(`${gateway.operatorUrl}/metrics`)).text()).toMatch(/tollgate_alarms_total\{.*nobody caught.*\} 1/)
+  expect(await (await fetch(`${gateway.operatorUrl}/metrics`)).text()).toMatch(/tollgate_alarms_total\{.*(?:uncaught|unhandled).*\} 1/)
   expect(place.leaked(['sk-quoted-by-a-bug'])).toEqual([])
   gateway.signal('SIGTERM')
   expect(await gateway.exited).toEqual({ code: 0, signal: null })
