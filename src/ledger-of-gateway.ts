@@ -44,6 +44,7 @@ export const ledgerOfGateway = (
     processes: 1 + siblings,
     onCrowded: (room) => log.notice('the connections to Postgres do not fit while processes are replaced', { room }),
     facts,
+    onPromise: ({ status, text }) => log.notice('what Postgres promises', { status, promise: text }),
     onDifferent: (difference) => log.alarm('nodes differ', { difference: differenceText(difference) }),
     onStorage: (news) => metrics.storageTold(news),
     onStep,

@@ -34,6 +34,7 @@ export const realWorld = (
   publicUrl: () => state.config.server.publicUrl ?? state.url,
   trustedProxies: () => state.config.server.trustedProxies,
   corsOrigins: () => state.config.server.corsOrigins,
+  ledgerPromise: () => shared?.promise()?.text ?? '',
   nodeDifferences: () => shared?.differences() ?? [],
   isLeaving: () => state.isLeaving,
   isDraining: () => state.isDraining,

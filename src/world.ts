@@ -31,6 +31,8 @@ export type World = Readonly<{
   publicUrl(): string
   trustedProxies(): readonly string[]
   corsOrigins(): readonly string[]
+  /** What of the acknowledged the server of a shared ledger may lose; '': not known, or a file. */
+  ledgerPromise(): string
   /** In what the nodes of a shared ledger differ now. */
   nodeDifferences(): readonly FactDifference[]
   /** The process ends soon: not ready, and every answer closes its connection. */

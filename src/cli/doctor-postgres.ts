@@ -28,6 +28,7 @@ export function postgresFindings(config: Config, place: PostgresPlace, { startSy
     return [
       ledgerFinding(placeText(place), report.verify().length),
       serverFinding(facts),
+      { check: 'postgres standbys', status: facts.promise.status, detail: facts.promise.text },
       clock(facts, before + tookMs / 2, tookMs),
       nodes(facts),
       ...differing(report),

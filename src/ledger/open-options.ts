@@ -1,6 +1,7 @@
 /** What every opening of a ledger takes and gives, whichever store it is. Rules: ledger.md "One writer", "Recovery". */
 
 import type { FactDifference, NodeFacts } from '../core/node-facts.ts'
+import type { ServerPromise } from '../core/server-promise.ts'
 import type { GroupCommitOptions } from './admission/group-commit.ts'
 import type { Ledger } from './ledger.ts'
 import type { SharedAnswers } from './shared-answers.ts'
@@ -41,6 +42,8 @@ export type LedgerOptions = Omit<Kept, Defaulted> &
     onCrowded?: (room: string) => void
     /** On Postgres: what this node runs with, now; absent: it serves nobody. */
     facts?: () => NodeFacts
+    /** On Postgres: told what of the acknowledged the server may lose, at the start and when that changes. */
+    onPromise?: (promise: ServerPromise) => void
     /** On Postgres: told once when nodes differ for longer than a change that is rolled out takes. */
     onDifferent?: (difference: FactDifference) => void
     /** On Postgres: the most that answers which nodes share may take; an account an eighth of it, and 8 MiB at most. Default 1 GiB. */
@@ -66,6 +69,8 @@ export type Shared = Readonly<{
   whileHeard: <T>(working: Promise<T>) => Promise<T | 'unavailable'>
   skewMs: () => number
   fences: () => number
+  /** What of the acknowledged the server may lose; undefined: not known yet. */
+  promise: () => ServerPromise | undefined
   /** In what nodes differ, as of the last renewal. */
   differences: () => readonly FactDifference[]
 }>
@@ -79,6 +84,7 @@ export const withDefaults = ({
   onCrowded: _crowded,
   facts: _facts,
   onDifferent: _different,
+  onPromise: _promise,
   onStep: _step,
   sharedAnswersBytes: _shared,
   ...options

@@ -31,6 +31,7 @@ postgresTest('a sound ledger on this server is in order, in all that Postgres sa
       status: 'ok',
       detail: expect.stringMatching(/^Postgres 1[4-8]\.\d+.*, fsync on, full_page_writes on, synchronous_commit on$/),
     },
+    'postgres standbys': { status: 'ok', detail: expect.stringContaining('no standby is seen: when the server stops nothing is lost') },
     'postgres clock': { status: 'ok' },
     nodes: { status: 'ok', detail: 'none is running on this ledger' },
   })

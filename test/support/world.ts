@@ -80,6 +80,7 @@ export function makeTestWorld(options: TestWorldOptions = {}): TestWorld {
     dashboardUrl: () => 'https://cabinet.example/keys',
     publicUrl: () => 'https://gateway.example',
     trustedProxies: () => options.trustedProxies ?? [],
+    ledgerPromise: () => '',
     nodeDifferences: () => options.nodeDifferences ?? [],
     corsOrigins: () => options.corsOrigins ?? ['*'],
     isLeaving: () => isDraining,

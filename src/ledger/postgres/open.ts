@@ -69,13 +69,14 @@ async function openAsNode(
   const named = (what: string, limitMs: number, connections = 1): Session =>
     new Session({ url: place.url, name: `tollgate ${place.node} ${what}`, limitMs, connections, onDone: () => patience.hear() })
   const session = named('node', Math.min(BEAT_MS_MAX, place.leaseMs / 4))
-  const { node, peers, watch } = ownNode({ place, session, options: { ...options, ...given } }, late)
+  const { node, peers, watch, promises } = ownNode({ place, session, options: { ...options, ...given } }, late)
   options.onStep?.('the lane')
   const refused = await joined(node)
   if (refused !== undefined) {
     return { problem: 'unwritable', message: `${placeText(place)}: this process cannot be a node of it (${refused.message})` }
   }
   await watch.look()
+  await promises.look()
   const notifications = notificationsOf(place, { node, session }, late, onBug)
   const connections = connectionsOf(place.connections ?? CONNECTIONS_MIN)
   const answers = new PostgresAnswers({
@@ -115,6 +116,7 @@ async function openAsNode(
       skewMs: () => node.skewMs,
       fences: () => node.fences,
       differences: () => peers.differences,
+      promise: () => promises.promise,
     }
     return { ledger, recovered: opened.recovered, replayed: opened.replayed.length, path: place.path, isNew: false, shared }
   }

@@ -7,6 +7,7 @@ import type { PostgresPlace } from '../place.ts'
 import type { LedgerFault } from '../task.ts'
 import { LedgerNode } from './node.ts'
 import { Peers } from './peers.ts'
+import { PromiseWatch } from './promise-watch.ts'
 import { ServerWatch } from './server-watch.ts'
 import type { Session } from './session.ts'
 import type { NodeSupervisor } from './store-supervisor.ts'
@@ -21,7 +22,8 @@ export type Late = {
 type Making = Readonly<{
   place: PostgresPlace
   session: Session
-  options: Pick<LedgerOptions, 'bootId' | 'now' | 'facts' | 'onDifferent'> & Readonly<{ onFault: (fault: LedgerFault) => void }>
+  options: Pick<LedgerOptions, 'bootId' | 'now' | 'facts' | 'onDifferent' | 'onPromise'> &
+    Readonly<{ onFault: (fault: LedgerFault) => void }>
 }>
 
 /** What only serves a moment says nothing. */
@@ -42,11 +44,15 @@ function overlook(isNew: boolean, { tell, listener, supervisor }: Late): void {
   supervisor?.onFailover()
 }
 
+type Own = Readonly<{ node: LedgerNode; peers: Peers; watch: ServerWatch; promises: PromiseWatch }>
+
 /** A node that is not joined yet. */
-export function ownNode({ place, session, options }: Making, late: Late): Readonly<{ node: LedgerNode; peers: Peers; watch: ServerWatch }> {
+export function ownNode({ place, session, options }: Making, late: Late): Own {
   const { bootId, now, onFault } = options
   const peers = peersOf(place, session, options)
   const watch = new ServerWatch({ session, onOther: (isNew) => overlook(isNew, late) })
+  const { onPromise = () => undefined } = options
+  const promises = new PromiseWatch({ session, onPromise })
   let boots = 0
   const node = new LedgerNode(
     {
@@ -60,6 +66,7 @@ export function ownNode({ place, session, options }: Making, late: Late): Readon
       onRenewed: async (identity) => {
         await watch.look()
         await peers.look(identity, place.node)
+        await promises.look()
       },
     },
     {
@@ -76,5 +83,5 @@ export function ownNode({ place, session, options }: Making, late: Late): Readon
       onSkew: (skewMs) => onFault({ kind: 'node', problem: `the clock of this machine is ${Math.round(-skewMs)} ms ahead of Postgres'` }),
     },
   )
-  return { node, peers, watch }
+  return { node, peers, watch, promises }
 }

@@ -28,6 +28,8 @@ export type NowDocument = Readonly<{
     wal_bytes: number | null
     holds: number
     held_usd: string
+    /** What of the acknowledged a server of it may lose; '': it is a file, or that is not known yet. */
+    promise: string
     /** In what the nodes that share it differ, and who has what. */
     differences: readonly string[]
   }>

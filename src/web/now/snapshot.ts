@@ -41,6 +41,7 @@ export function snapshotOf(site: Site, measures: Measures): NowDocument {
       spill_bytes: minute.spillBytes,
       wal_bytes: measures.walBytes,
       holds: holds.length,
+      promise: world.ledgerPromise(),
       differences: world.nodeDifferences().map(differenceText),
       held_usd: toExactUsdText(sumPicos(...holds.map(({ amountPicos }) => amountPicos))),
     },

@@ -55,6 +55,7 @@ async function failOver({ primary, standby, crossing }: Pair): Promise<void> {
 
 async function openNode(url: string, name: string, leaseMs = 20_000) {
   const told: string[] = []
+  const promises: string[] = []
   const opened = await openLedger({
     place: { kind: 'postgres', path: `${makeFolder()}/ledger.db`, url, node: name, leaseMs, statementKey: undefined, startSyncDriver },
     create: true,
@@ -62,12 +63,13 @@ async function openNode(url: string, name: string, leaseMs = 20_000) {
     startThread,
     now: Date.now,
     spillBytes: 1024 * 1024,
+    onPromise: ({ status, text }) => void promises.push(`${status}: ${text}`),
     onFault: ({ problem, kind, bug }) => void told.push(`${kind ?? 'fault'}: ${problem}${bug === undefined ? '' : String(bug)}`),
   })
   if ('problem' in opened) throw new Error(opened.message)
   const { ledger } = opened
   ending.push(() => ledger.close())
-  return { ledger, told }
+  return { ledger, told, promises }
 }
 type Node = Awaited<ReturnType<typeof openNode>>
 
@@ -167,6 +169,7 @@ describe('an asynchronous standby', () => {
       expect(lines.map(({ usd: sum }) => usd(sum))).toEqual(sums as never)
       expect(lines[0]?.server).toEndWith(' timeline 2')
       expect(a.told.join('\n')).toContain('Postgres failed over, from ')
+      expect(a.promises[0]).toStartWith('warning: 1 standby follows, and no commit waits: a failover loses the last moments; ')
       expect(a.told.join('\n')).toContain(
         `40 requests over ${lines[0]?.usd} USD and 2 acts that this node had acknowledged are missing and are written again`,
       )
@@ -188,6 +191,7 @@ describe('a synchronous standby', () => {
         'it is synchronous',
       )
       const a = await openNode(url, 'a')
+      expect(a.promises).toEqual(['ok: 1 standby follows, and commits wait for standby: a failover to that one loses nothing'])
       const outside: Outside = new Map()
       await a.ledger.operate(createKey('key_1', { balanceUsd: '50', now: Date.now() }))
       await charge(a, outside, idsOf('before', 60))

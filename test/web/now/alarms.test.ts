@@ -28,6 +28,7 @@ const WELL: Omit<NowDocument, 'alarms'> = {
     holds: 0,
     held_usd: '0',
     differences: [],
+    promise: '',
   },
   today: { requests: 0, charged_usd: '0', waived_usd: '0', estimated_usd: '0', cache_lost_usd: '0' },
   process: { memory_bytes: 1, descriptors: 10, descriptors_max: 1_000, disk_free_bytes: 5e9, disk_bytes: 1e10 },

@@ -187,6 +187,7 @@ const Inside = ({ now }: Readonly<{ now: NowDocument | undefined }>) => {
           />
           <Fact name="Commit" value={`${showMs(ledger?.commit_p50_ms)}, p99 ${showMs(ledger?.commit_p99_ms)}`} />
           <Fact name="Writes a commit" value={ledger === undefined ? UNKNOWN : String(ledger.group_size)} />
+          {ledger !== undefined && ledger.promise !== '' && <Fact name="If Postgres fails" value={ledger.promise} />}
           <Fact name="Write-ahead log" value={showBytes(ledger?.wal_bytes)} />
           <Fact name="In the spill" value={showBytes(ledger?.spill_bytes)} />
           <Fact

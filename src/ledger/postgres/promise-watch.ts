@@ -1,0 +1,51 @@
+/** What the server promises, told when a node starts and when it changes, such as when the last standby is gone. Rules: nodes.md "What Postgres promises". */
+
+import { type PromiseFacts, promiseOf, type ServerPromise } from '../../core/server-promise.ts'
+import { SessionFailure } from './session.ts'
+
+export const PROMISE_FACTS = `SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS "fullPageWrites",
+  current_setting('synchronous_commit') AS "synchronousCommit", current_setting('synchronous_standby_names') AS "standbyNames",
+  (SELECT count(*) FROM pg_stat_replication) AS standbys`
+
+type PromiseWatchOptions = Readonly<{
+  session: Readonly<{ ask<Row>(text: string): Promise<readonly Row[]> }>
+  onPromise: (promise: ServerPromise) => void
+  /** Milliseconds that never jump. */
+  monotonicMs?: () => number
+}>
+
+const EVERY_MS = 30_000
+
+export class PromiseWatch {
+  readonly #options: PromiseWatchOptions
+  readonly #monotonicMs: () => number
+  #lookedMs = Number.NEGATIVE_INFINITY
+  #promise: ServerPromise | undefined
+
+  constructor(options: PromiseWatchOptions) {
+    this.#options = options
+    this.#monotonicMs = options.monotonicMs ?? (() => performance.now())
+  }
+
+  /** As it was told last. */
+  get promise(): ServerPromise | undefined {
+    return this.#promise
+  }
+
+  /** With a renewal, but not with each. What Postgres does not answer is asked again with the next one. */
+  async look(): Promise<void> {
+    const nowMs = this.#monotonicMs()
+    if (nowMs - this.#lookedMs < EVERY_MS) return
+    try {
+      const [facts] = await this.#options.session.ask<PromiseFacts>(PROMISE_FACTS)
+      if (facts === undefined) return
+      this.#lookedMs = nowMs
+      const promise = promiseOf(facts)
+      if (promise.text === this.#promise?.text) return
+      this.#promise = promise
+      this.#options.onPromise(promise)
+    } catch (error) {
+      if (!(error instanceof SessionFailure)) throw error
+    }
+  }
+}
