@@ -183,7 +183,7 @@ function setPragmas(db: Database): void {
   db.run('PRAGMA cell_size_check = ON')
   db.run('PRAGMA journal_mode = WAL')
   db.run('PRAGMA synchronous = FULL')
-  // The log is moved into the database from another connection alone (src/ledger/sqlite/checkpointer.ts).
+  // The log is moved into the database from another connection alone (src/ledger/sqlite/wal-checkpointer.ts).
   db.run('PRAGMA wal_autocheckpoint = 0')
   db.run(`PRAGMA journal_size_limit = ${WAL_BYTES_KEPT}`)
   const asserted = {

@@ -157,13 +157,13 @@ export type ToThread =
   /** `debits`: settles as debit-records.ts writes them, after the other tasks. `prices`: versions that follow those told before. */
   | Readonly<{ kind: 'tasks'; tasks: readonly NumberedTask[]; debits: Uint8Array; prices: readonly PriceVersion[] }>
   /** To a thread that does nothing else: moves the log of the ledger at `path` into it. */
-  | Readonly<{ kind: 'checkpoint'; path: string }>
+  | Readonly<{ kind: 'walCheckpoint'; path: string }>
   /** To a thread that does nothing else: reads the whole file at `path`. */
   | Readonly<{ kind: 'check'; path: string }>
   /** The file was left open by an earlier run and has been found sound since. */
   | Readonly<{ kind: 'sound' }>
   /** The checkpoint that was due is over. */
-  | Readonly<{ kind: 'checkpointed' }>
+  | Readonly<{ kind: 'walCheckpointed' }>
   /** Where nodes share the ledger: the process was fenced, and is a node again. */
   | Readonly<{ kind: 'node'; identity: NodeIdentity }>
   /** Where nodes share the ledger: what nodes that are gone left in flight is to be waived. */
@@ -184,9 +184,9 @@ export type FromThread =
   /** The files at the path are not those that are open any more, and why; undefined: they are again. */
   | Readonly<{ kind: 'lost'; loss: Loss | undefined }>
   /** Of a file: its log is to be moved into it now. */
-  | Readonly<{ kind: 'checkpointDue' }>
+  | Readonly<{ kind: 'walCheckpointDue' }>
   /** From the thread that was told to: it did, or could not. */
-  | Readonly<{ kind: 'checkpointed' }>
+  | Readonly<{ kind: 'walCheckpointed' }>
   | Readonly<{ kind: 'checked'; damage: string | undefined }>
   | Readonly<{ kind: 'closed' }>
 

@@ -13,7 +13,7 @@ import { placeText } from './place.ts'
 import { openStore as openPostgres } from './postgres/open-store.ts'
 import { ReadConnection } from './reading/read-connection.ts'
 import type { FromReader, ToReader } from './reading/reports.ts'
-import { CheckpointConnection } from './sqlite/checkpointer.ts'
+import { WalCheckpointConnection } from './sqlite/wal-checkpointer.ts'
 import { openStore as openFile } from './sqlite/open-store.ts'
 import type { FromThread, NumberedTask, Opened, OpenProblem, ToThread } from './task.ts'
 import { CommitLoop } from './writing/commit-loop.ts'
@@ -26,7 +26,7 @@ function run(): void {
   if (port === null) throw new Error('the ledger thread runs in a Worker only')
   const say = (message: FromThread | FromReader): void => port.postMessage(message)
   let writing: Writing | undefined
-  const checkpoints = new CheckpointConnection()
+  const checkpoints = new WalCheckpointConnection()
   const reads = new ReadConnection(
     (place) => openForReading({ ...place, startSyncDriver }, true),
     (fault) => say({ kind: 'fault', fault }),
@@ -41,17 +41,17 @@ function run(): void {
       }
       case 'tasks':
         return writing?.loop.add([...message.tasks, ...readDebits(message.debits).map(asTask)], message.prices)
-      case 'checkpoint':
+      case 'walCheckpoint':
         checkpoints.run(message.path)
-        return say({ kind: 'checkpointed' })
+        return say({ kind: 'walCheckpointed' })
       case 'check':
         return say({ kind: 'checked', damage: damageIn(message.path) })
       case 'read':
         return say({ kind: 'found', finding: reads.answer(message.place, message.question) })
       case 'sound':
         return writing?.opened.onSound()
-      case 'checkpointed':
-        return writing?.opened.onCheckpointed()
+      case 'walCheckpointed':
+        return writing?.opened.onWalCheckpointed()
       case 'node':
         return writing?.opened.onNode(message.identity)
       case 'lookOver':
@@ -106,7 +106,7 @@ function open(message: Extract<ToThread, { kind: 'open' }>, say: (message: FromT
   for (const fault of left.faults) say({ kind: 'fault', fault })
   const loop = new CommitLoop(store, spill, say, retryMs)
   if (spillBytes > 0) setImmediate(() => reserve(spill, spillBytes, say))
-  opened.begin({ tellLoss: (loss) => say({ kind: 'lost', loss }), checkpoint: () => say({ kind: 'checkpointDue' }) })
+  opened.begin({ tellLoss: (loss) => say({ kind: 'lost', loss }), walCheckpoint: () => say({ kind: 'walCheckpointDue' }) })
   const close = (): void => {
     opened.end()
     loop.close()

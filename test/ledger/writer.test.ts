@@ -79,7 +79,7 @@ async function startWriter({ onTakeOver = (_: Writer): void => undefined } = {})
       onLeftOpen: () => undefined,
       onReplayed: () => undefined,
       rescueHint: () => '',
-      onCheckpointDue: () => undefined,
+      onWalCheckpointDue: () => undefined,
       onTakeOver: () => onTakeOver(writer),
     },
   )

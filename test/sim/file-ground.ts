@@ -139,7 +139,7 @@ const isFlushed = (db: Database): boolean => db.query<{ synchronous: bigint }, [
 const NO_SUPERVISOR: StoreSupervisor = {
   onLeftOpen: () => undefined,
   mayAdmit: () => true,
-  onCheckpointDue: () => undefined,
+  onWalCheckpointDue: () => undefined,
   onCommitted: () => undefined,
   whileHeard: (working) => working,
   isSound: () => true,

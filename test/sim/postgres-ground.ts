@@ -56,7 +56,7 @@ export class PostgresGround implements Ground {
     return {
       onLeftOpen: () => undefined,
       mayAdmit: () => this.#identity !== undefined,
-      onCheckpointDue: () => undefined,
+      onWalCheckpointDue: () => undefined,
       onCommitted: () => undefined,
       whileHeard: (working) => working,
       isSound: () => true,

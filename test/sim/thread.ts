@@ -132,8 +132,8 @@ export class SimulatedThread {
       case 'takeOver':
         this.#opened?.store.recover(this.#time.now())
         break
-      case 'checkpoint':
-        this.#say({ kind: 'checkpointed' })
+      case 'walCheckpoint':
+        this.#say({ kind: 'walCheckpointed' })
         break
       default:
     }

@@ -82,7 +82,7 @@ export class GroupCommit implements Ledger {
       onAnswers: (heard, committed) => this.#onAnswers(heard, committed),
       onLeftOpen: () => this.#supervisor.onLeftOpen(),
       rescueHint: (loss) => this.#supervisor.rescueHint(loss),
-      onCheckpointDue: () => this.#supervisor.onCheckpointDue(),
+      onWalCheckpointDue: () => this.#supervisor.onWalCheckpointDue(),
       onReplayed: (requestIds) => this.#ends.learnReplayed(requestIds),
       onTakeOver: () => this.#onTakeOver(),
     })

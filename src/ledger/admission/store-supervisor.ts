@@ -7,7 +7,7 @@ export interface StoreSupervisor {
   /** The thread has opened what an earlier run, or an earlier thread, did not close. */
   onLeftOpen(): void
   /** The thread says that it may be: when it is over, it is told. */
-  onCheckpointDue(): void
+  onWalCheckpointDue(): void
   /** False while this process may reserve nothing, because what it counts on may be another's. */
   mayAdmit(): boolean
   /** False once the storage was found damaged. */
@@ -27,7 +27,7 @@ export interface StoreSupervisor {
 }
 
 /** sound: what was left open is whole. checkpointed: what was due is over. node: it is a node again, as another boot. takeOver: nodes that are gone have left something. lookOver: the server is another one. */
-export type FromSupervisor = Extract<ToThread, { kind: 'sound' | 'checkpointed' | 'node' | 'takeOver' | 'lookOver' }>
+export type FromSupervisor = Extract<ToThread, { kind: 'sound' | 'walCheckpointed' | 'node' | 'takeOver' | 'lookOver' }>
 
 /** What a store tells of the other nodes that write the same ledger. */
 export type SupervisorListener = Readonly<{

@@ -30,7 +30,7 @@ export type ThreadListener = Readonly<{
   onCommitted(committed: Committed): void
   /** The files at the path are not those that are open any more, and why; undefined: they are again. */
   onLost(loss: Loss | undefined): void
-  onCheckpointDue(): void
+  onWalCheckpointDue(): void
   onClosed(): void
   /** The thread ended, whoever ended it. */
   onEnd(): void
@@ -54,9 +54,9 @@ export function enterThread(options: ThreadOptions, listener: ThreadListener): T
         return listener.onCommitted(message)
       case 'lost':
         return listener.onLost(message.loss)
-      case 'checkpointDue':
-        return listener.onCheckpointDue()
-      case 'checkpointed':
+      case 'walCheckpointDue':
+        return listener.onWalCheckpointDue()
+      case 'walCheckpointed':
       case 'checked':
         return
       case 'fault':

@@ -34,7 +34,7 @@ export type WriterListener = Readonly<{
   onReplayed(requestIds: readonly string[]): void
   /** How the committed rows can be had while the ledger is not at its place. */
   rescueHint(loss: Loss): string
-  onCheckpointDue(): void
+  onWalCheckpointDue(): void
   /** Another thread has taken over and is being asked again; what is told or asked now comes behind that. */
   onTakeOver(): void
 }>
@@ -149,7 +149,7 @@ export class Writer {
     const thread = enterThread(this.#options, {
       onCommitted: (committed) => this.#onCommitted(committed),
       onLost: (loss) => this.#onLost(loss),
-      onCheckpointDue: () => this.#listener.onCheckpointDue(),
+      onWalCheckpointDue: () => this.#listener.onWalCheckpointDue(),
       onClosed: () => this.#closing?.resolve(),
       onEnd: () => {
         if (this.#thread === thread && this.#isOpen) this.#onDeath()

@@ -28,7 +28,7 @@ export function openStore(
     wasLeftOpen: false,
     begin: () => undefined,
     onSound: () => undefined,
-    onCheckpointed: () => undefined,
+    onWalCheckpointed: () => undefined,
     onNode: (again) => opened.rejoin(again),
     end: () => undefined,
     afterClose: () => undefined,

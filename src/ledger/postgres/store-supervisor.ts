@@ -41,7 +41,7 @@ export class NodeSupervisor implements StoreSupervisor {
     return this.#parts.node.mayAdmit()
   }
 
-  onCheckpointDue(): void {}
+  onWalCheckpointDue(): void {}
 
   /** Claims that had ended may be there again. */
   onFailover(): void {

@@ -9,7 +9,7 @@ import type { Loss } from '../task.ts'
 import { ContentWatch, logOf } from './content-watch.ts'
 import { fileIdAt, realPathOf } from './file-id.ts'
 import type { Generations } from './generation.ts'
-import { keepFromLastCheckpoint } from './last-checkpoint.ts'
+import { keepFromLastCheckpoint } from './last-wal-checkpoint.ts'
 import type { SqliteStore } from './store.ts'
 import { readWatermark, writeWatermark } from './watermark.ts'
 

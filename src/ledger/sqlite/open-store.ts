@@ -38,13 +38,13 @@ export function openStore(place: FilePlace, { bootId, now, tell }: Boot): Opened
     store,
     spills: { own: path, left: [] },
     wasLeftOpen: leftOpen,
-    begin({ tellLoss, checkpoint }) {
+    begin({ tellLoss, walCheckpoint }) {
       const watching = new FileWatch(place, store, tellLoss)
       watch = watching
-      store.onCheckpointDue(() => watching.beginCheckpoint() && checkpoint())
+      store.onWalCheckpointDue(() => watching.beginCheckpoint() && walCheckpoint())
     },
     onSound: () => keepLog(db, false),
-    onCheckpointed: () => watch?.endCheckpoint(),
+    onWalCheckpointed: () => watch?.endCheckpoint(),
     onNode: () => undefined,
     end: () => watch?.close(),
     afterClose: () => watch?.leaveMark(),

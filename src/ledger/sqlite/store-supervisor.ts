@@ -3,7 +3,7 @@
 import type { FromSupervisor, StoreSupervisor } from '../admission/store-supervisor.ts'
 import type { ThreadOptions } from '../admission/thread-handle.ts'
 import type { Loss } from '../task.ts'
-import { Checkpointer } from './checkpointer.ts'
+import { WalCheckpointer } from './wal-checkpointer.ts'
 import { FileCheck } from './file-check.ts'
 import type { Lock } from './lock.ts'
 
@@ -18,12 +18,12 @@ type Options = Pick<ThreadOptions, 'startThread' | 'onFault'> &
 
 export class FileSupervisor implements StoreSupervisor {
   readonly #options: Options
-  readonly #checkpointer: Checkpointer
+  readonly #checkpointer: WalCheckpointer
   readonly #check: FileCheck
 
   constructor(options: Options, tell: (message: FromSupervisor) => void) {
     this.#options = options
-    this.#checkpointer = new Checkpointer(options.path, options.startThread, () => tell({ kind: 'checkpointed' }))
+    this.#checkpointer = new WalCheckpointer(options.path, options.startThread, () => tell({ kind: 'walCheckpointed' }))
     this.#check = new FileCheck(options, () => tell({ kind: 'sound' }))
   }
 
@@ -35,7 +35,7 @@ export class FileSupervisor implements StoreSupervisor {
     return true
   }
 
-  onCheckpointDue(): void {
+  onWalCheckpointDue(): void {
     this.#checkpointer.run()
   }
 

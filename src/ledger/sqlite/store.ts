@@ -93,7 +93,7 @@ export class SqliteStore implements Store {
   }
 
   /** Behind so many commits or settles, when those have their answers. */
-  onCheckpointDue(checkpoint: () => void): void {
+  onWalCheckpointDue(checkpoint: () => void): void {
     this.#checkpoint = checkpoint
   }
 

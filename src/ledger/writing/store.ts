@@ -48,7 +48,7 @@ export interface Store {
 }
 
 /** `tellLoss`: why the store is not the one that it was, undefined: it is again. `checkpoint`: of a file, from another connection than the one that writes. */
-type StoreNews = Readonly<{ tellLoss(loss: Loss | undefined): void; checkpoint(): void }>
+type StoreNews = Readonly<{ tellLoss(loss: Loss | undefined): void; walCheckpoint(): void }>
 
 /** A store as the thread holds it, with what goes on beside it. */
 export type OpenedStore = Readonly<{
@@ -61,7 +61,7 @@ export type OpenedStore = Readonly<{
   /** What was left open was found whole. */
   onSound(): void
   /** A checkpoint that was asked for is over. */
-  onCheckpointed(): void
+  onWalCheckpointed(): void
   /** Whoever writes is another node now. */
   onNode(identity: NodeIdentity): void
   /** Before the last commits. */

@@ -7,7 +7,7 @@ import { connect } from '../../../db/connection.ts'
 import type { FromThread, ToThread } from '../task.ts'
 
 /** The gateway's side. Its thread starts when it is first needed, which a command's ledger never does. */
-export class Checkpointer {
+export class WalCheckpointer {
   readonly #path: string
   readonly #startThread: () => Worker
   readonly #onDone: () => void
@@ -26,7 +26,7 @@ export class Checkpointer {
   run(): void {
     if (this.#isRunning || this.#closed !== undefined) return
     this.#isRunning = true
-    this.#post({ kind: 'checkpoint', path: this.#path })
+    this.#post({ kind: 'walCheckpoint', path: this.#path })
   }
 
   /** Resolves when its connection is closed. */
@@ -46,7 +46,7 @@ export class Checkpointer {
   #start(): Worker {
     const worker = this.#startThread()
     worker.addEventListener('message', (event: MessageEvent<FromThread>) => {
-      if (event.data.kind === 'checkpointed') this.#end()
+      if (event.data.kind === 'walCheckpointed') this.#end()
       if (event.data.kind === 'closed') this.#closed?.resolve()
     })
     // Another is started when it is needed again.
@@ -69,7 +69,7 @@ export class Checkpointer {
 }
 
 /** The thread's side: a connection that is opened with the first checkpoint. */
-export class CheckpointConnection {
+export class WalCheckpointConnection {
   #db: ReturnType<typeof connect> | undefined
 
   /** What fails leaves a longer log, which the next one finds. */
