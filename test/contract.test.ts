@@ -70,7 +70,7 @@ function faulty(ledger: Ledger): Ledger {
     keyBalanceOf: (keyId) => ledger.keyBalanceOf(keyId),
     findIdempotency: (keyId, headerHash) => ledger.findIdempotency(keyId, headerHash),
     isUsedUp: (keyId) => ledger.isUsedUp(keyId),
-    mark: (...args) => ledger.mark(...args),
+    checkpoint: (...args) => ledger.checkpoint(...args),
     settle: (settlement) => ledger.settle(settlement),
     void: (...args) => ledger.void(...args),
     operate: (operation) => ledger.operate(operation),

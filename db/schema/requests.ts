@@ -1,4 +1,4 @@
-/** What a request leaves: a mark while it runs, then its receipt, calls that failed, its part of the day's sums, and the id under an Idempotency-Key. */
+/** What a request leaves: a checkpoint while it runs, then its receipt, calls that failed, its part of the day's sums, and the id under an Idempotency-Key. */
 
 import { sql } from 'drizzle-orm'
 import { blob, index, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'

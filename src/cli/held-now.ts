@@ -1,5 +1,5 @@
 /**
- * What is reserved now, also for less than a second: as the gateways that run here have it in memory, and on Postgres with what other nodes have marked.
+ * What is reserved now, also for less than a second: as the gateways that run here have it in memory, and on Postgres with what other nodes have checkpointed.
  * Rules: operator.md "Socket"; money.md "Holds".
  */
 
@@ -17,7 +17,7 @@ export async function holdsNow(context: CommandContext, query: HoldsQuery): Prom
   const { ledger } = context.config
   const there = await holdsThroughSockets(ledger, query)
   if (ledger.kind === 'sqlite') return there
-  const marked = readReport(context, (report) => report.marks(query))
+  const marked = readReport(context, (report) => report.checkpoints(query))
   return isStop(marked) ? marked : { ...there, holds: holdsPage([...marked, ...there.holds], query) }
 }
 

@@ -72,7 +72,7 @@ function writeDebit(bytes: Buffer, view: DataView, start: number, number: number
   put(debit.price)
   put(FORMATS.indexOf(debit.format))
   put(debit.isStream ? 1 : 0)
-  put(debit.isMarked ? 1 : 0)
+  put(debit.hasCheckpoint ? 1 : 0)
   put(OUTCOMES.indexOf(debit.outcome))
   put(SOURCES.indexOf(debit.usageSource))
   put(usage.input)
@@ -155,7 +155,7 @@ function readDebit(bytes: Buffer, view: DataView, start: number, debits: Numbere
     price: float(3),
     format: FORMATS[float(4)] ?? 'messages',
     isStream: float(5) === 1,
-    isMarked: float(6) === 1,
+    hasCheckpoint: float(6) === 1,
     outcome: OUTCOMES[float(7)] ?? 'fault',
     usageSource: SOURCES[float(8)] ?? 'none',
     usage: {

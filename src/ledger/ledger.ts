@@ -28,7 +28,7 @@ export interface Ledger {
    */
   isUsedUp(keyId: string): boolean | Promise<boolean>
   /** Notes how far a running answer has come, for recovery. Kept in memory until the request is a second old; never waited for. */
-  mark(requestId: string, progress: Progress): void
+  checkpoint(requestId: string, progress: Progress): void
   /**
    * Turns a hold into an immutable receipt. Resolves after the commit is on disk. `already`: settled or voided before; nothing was changed. Where no receipt was
    * written in the end (`unavailable`), the upstream calls of the settlement are recorded as attempts once the storage works again.
@@ -95,7 +95,7 @@ export type Progress = Readonly<{
   /** The call that runs. */
   upstream?: UpstreamCall
   bytesPerToken?: number
-  /** All calls that ended before it: a mark writes them, so that they are on record should the process die. */
+  /** All calls that ended before it: a checkpoint writes them, so that they are on record should the process die. */
   otherAttempts?: readonly Attempt[]
 }>
 

@@ -10,14 +10,14 @@ import type { SharedLimits } from './shared-limits.ts'
 /** Within it a client still waits for the end of its answer. */
 const RETRY_MS = 2_000
 /** Requests younger than this leave no row when the process dies (money.md "Crashes"). */
-const MARK_AFTER_MS = 1_000
+const CHECKPOINT_AFTER_MS = 1_000
 
 const LEASE_IDLE_MS = 30_000
 
 const DEFAULTS = {
   spillBytes: 0,
   retryMs: RETRY_MS,
-  markAfterMs: MARK_AFTER_MS,
+  checkpointAfterMs: CHECKPOINT_AFTER_MS,
   leaseIdleMs: LEASE_IDLE_MS,
   onFault: () => undefined,
   onStorage: () => undefined,
@@ -53,7 +53,7 @@ export type LedgerOptions = Omit<Kept, Defaulted> &
   }>
 
 /**
- * `replayed`: settles that the spill had kept. `recovered`: requests of a dead process that were waived at their last mark. `path`: that of a file behind any link;
+ * `replayed`: settles that the spill had kept. `recovered`: requests of a dead process that were waived at their last checkpoint. `path`: that of a file behind any link;
  * on Postgres as configured. `isNew`: it was made just now. `shared`: where several nodes write it.
  */
 export type OpenedLedger = Readonly<{ ledger: Ledger; recovered: number; replayed: number; path: string; isNew: boolean; shared?: Shared }>

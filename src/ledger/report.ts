@@ -12,8 +12,8 @@ import type { Place, ReadablePlace } from './place.ts'
 import { type NodeReport, nodesOf } from './postgres/nodes-report.ts'
 import { differencesInDatabase } from './postgres/verify.ts'
 import { AccountLists, type ReportProblem } from './reading/account-lists.ts'
+import { type CheckpointsQuery, checkpointedHolds } from './reading/checkpointed-holds.ts'
 import { CodeLists } from './reading/code-lists.ts'
-import { type MarksQuery, markedHolds } from './reading/marked-holds.ts'
 import { OperatorLists } from './reading/operator-lists.ts'
 import { OperatorReceipts } from './reading/operator-receipts.ts'
 import { type BooksCall, type BooksQuery, type BooksRow, upstreamBooks, upstreamCalls } from './reading/upstream-books.ts'
@@ -65,8 +65,8 @@ export class Report {
   }
 
   /** What all nodes have reserved, but for the last second. */
-  marks(query: MarksQuery): readonly Hold[] {
-    return markedHolds(this.#db, query)
+  checkpoints(query: CheckpointsQuery): readonly Hold[] {
+    return checkpointedHolds(this.#db, query)
   }
 
   verify(): readonly Difference[] {

@@ -96,7 +96,7 @@ function copyOlder(problem: DatabaseProblem, file: string, made: string): readon
   }
 }
 
-/** The mark goes last: until then a start asks for all that the old ledger had. What lies beside goes between, so that no ledger is served with what is of another time. */
+/** The watermark goes last: until then a start asks for all that the old ledger had. What lies beside goes between, so that no ledger is served with what is of another time. */
 function swap(path: string, made: string, now: number, beside: Companion | undefined): readonly string[] {
   const old = setAside(path, BESIDE, now)
   const oldBeside = beside?.swap() ?? []

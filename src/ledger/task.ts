@@ -27,10 +27,10 @@ type RequestFacts = Readonly<{
   boot?: number
 }>
 
-/** A receipt to write. `isMarked`: a mark of the request goes with it. */
-export type Debit = RequestFacts & Settlement & Readonly<{ accountNumber: number; isMarked: boolean }>
+/** A receipt to write. `hasCheckpoint`: a checkpoint of the request goes with it. */
+export type Debit = RequestFacts & Settlement & Readonly<{ accountNumber: number; hasCheckpoint: boolean }>
 
-export type Mark = RequestFacts & Progress & Readonly<{ accountNumber: number }>
+export type InFlightCheckpoint = RequestFacts & Progress & Readonly<{ accountNumber: number }>
 
 /** Upstream calls of a request that has no receipt. */
 export type Calls = Pick<Debit, 'requestId' | 'accountNumber' | 'keyNumber' | 'price'> & Readonly<{ attempts: readonly Attempt[] }>
@@ -97,9 +97,9 @@ export type LeaseAnswer = Readonly<{
 
 export type Task =
   | Readonly<{ kind: 'settle'; debit: Debit }>
-  | Readonly<{ kind: 'mark'; mark: Mark; now: number }>
-  /** Takes the mark of a request away that ended without a receipt, and says whether it has one after all. */
-  | Readonly<{ kind: 'unmark'; requestId: string }>
+  | Readonly<{ kind: 'checkpoint'; checkpoint: InFlightCheckpoint; now: number }>
+  /** Takes the checkpoint of a request away that ended without a receipt, and says whether it has one after all. */
+  | Readonly<{ kind: 'dropCheckpoint'; requestId: string }>
   | Readonly<{ kind: 'attempts'; calls: Calls }>
   | Readonly<{ kind: 'operate'; operation: Operation; act: Act }>
   /** Where the ledger is shared: a node's lease is to grow by what it takes, or to shrink. Sent behind the settles of its turn, and done behind them. */
@@ -115,8 +115,8 @@ type TaskKind = Task['kind']
 export type Answers = {
   /** spilled: kept for when the storage works again, and to be acknowledged. already: the receipt was there. corrected: another's was, and the difference is booked. */
   settle: 'settled' | 'already' | 'spilled' | 'corrected' | 'unavailable'
-  mark: 'marked' | 'unavailable'
-  unmark: 'absent' | 'settled' | 'unavailable'
+  checkpoint: 'checkpointed' | 'unavailable'
+  dropCheckpoint: 'absent' | 'settled' | 'unavailable'
   attempts: 'recorded' | 'unavailable'
   operate: Operated
   ask: LeaseAnswer | 'unavailable'

@@ -13,13 +13,13 @@ import type { StreamEffect } from './stream-state.ts'
 type Parts = Readonly<{ world: World; exchange: Exchange; held: Held; transcoder: Transcoder }>
 
 /** How far the answer has come. */
-export function markStream({ world, exchange, held, transcoder }: Parts): void {
+export function checkpointStream({ world, exchange, held, transcoder }: Parts): void {
   const { usage, isEstimated } = partialUsage(transcoder.observation, held.bounds)
   const basis = isEstimated
     ? ({ usageSource: 'estimated', bytesPerToken: held.bounds.bytesPerToken } as const)
     : ({ usageSource: 'partial' } as const)
   const upstream = answererOf(exchange, transcoder.observation)
-  world.ledger.mark(exchange.requestId, { usage, ...basis, ...(upstream && { upstream }), otherAttempts: exchange.calls.others() })
+  world.ledger.checkpoint(exchange.requestId, { usage, ...basis, ...(upstream && { upstream }), otherAttempts: exchange.calls.others() })
 }
 
 /** The one place where a stream's money moves. */

@@ -18,7 +18,7 @@ export type TimeLimit =
   | 'forgotten'
   /** The rest of a whole answer does not come. */
   | 'rest'
-  | 'mark'
+  | 'checkpoint'
   | 'heartbeat'
 
 export type Seen = Readonly<{ hasBegun: boolean; isToldWhole: boolean }>
@@ -30,7 +30,7 @@ export class StreamTimes {
   /** While the client was slow the upstream was paused: the time then runs from when the client took bytes again. */
   upstreamAtMs: number
   clientAtMs: number
-  markedAtMs: number
+  checkpointedAtMs: number
   readonly totalDueMs: number
   /** Until the client's status is known. */
   firstDueMs: number
@@ -43,7 +43,7 @@ export class StreamTimes {
   #hasWaitedTwice = false
 
   constructor(nowMs: number, totalMs: number, firstMs: number) {
-    this.upstreamAtMs = this.clientAtMs = this.markedAtMs = nowMs
+    this.upstreamAtMs = this.clientAtMs = this.checkpointedAtMs = nowMs
     this.totalDueMs = nowMs + totalMs
     this.firstDueMs = nowMs + firstMs
   }
@@ -74,7 +74,7 @@ export class StreamTimes {
       if (seen.isToldWhole) sooner('told whole', this.upstreamAtMs + Math.min(timings.terminalWaitMs, limits.stallTimeoutMs))
       else if (seen.hasBegun) sooner('stall', this.upstreamAtMs + limits.stallTimeoutMs)
     }
-    if (seen.hasBegun) sooner('mark', this.markedAtMs + timings.markEveryMs)
+    if (seen.hasBegun) sooner('checkpoint', this.checkpointedAtMs + timings.checkpointEveryMs)
     return next
   }
 }

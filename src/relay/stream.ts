@@ -15,7 +15,7 @@ import type { LiveStream } from './live-streams.ts'
 import type { Kept } from './settle.ts'
 import { BUG_END, brokenEnd, faultEnd, wholeEnd } from './stream-end.ts'
 import { StreamFlow, type StreamFlowUser } from './stream-flow.ts'
-import { markStream, settleStream } from './stream-money.ts'
+import { checkpointStream, settleStream } from './stream-money.ts'
 import type { ClientStreamParts } from './stream-parts.ts'
 import { type StreamEffect, type StreamEvent, StreamState } from './stream-state.ts'
 import { StreamTimes, type TimeLimit } from './stream-times.ts'
@@ -116,7 +116,7 @@ export class ClientStream implements LiveStream, StreamFlowUser, Timed {
   }
 
   began(nowMs: number): void {
-    this.#mark(nowMs)
+    this.#checkpoint(nowMs)
     this.#on({ type: 'began' })
     this.wait()
   }
@@ -171,8 +171,8 @@ export class ClientStream implements LiveStream, StreamFlowUser, Timed {
       case 'rest':
         this.#stopUpstream('done')
         break
-      case 'mark':
-        this.#mark(nowMs)
+      case 'checkpoint':
+        this.#checkpoint(nowMs)
         break
       case 'heartbeat':
         this.flow.write(this.#parts.transcoder.heartbeat(), nowMs)
@@ -240,9 +240,9 @@ export class ClientStream implements LiveStream, StreamFlowUser, Timed {
   }
 
   /** At `message_start`, then every few seconds. */
-  #mark(nowMs: number): void {
-    this.times.markedAtMs = nowMs
-    markStream(this.#parts)
+  #checkpoint(nowMs: number): void {
+    this.times.checkpointedAtMs = nowMs
+    checkpointStream(this.#parts)
   }
 
   #next(): readonly [what: TimeLimit, dueMs: number] {

@@ -17,7 +17,7 @@ export type Timings = Readonly<{
   /** How long an upstream may take to begin the answer for a client that has left. */
   leaverStartWaitMs: number
   /** How often a running answer's progress is noted in the ledger. */
-  markEveryMs: number
+  checkpointEveryMs: number
 }>
 
 export const TIMINGS: Timings = {
@@ -27,5 +27,5 @@ export const TIMINGS: Timings = {
   terminalWaitMs: 5_000,
   leaverGraceMs: 300,
   leaverStartWaitMs: 60_000,
-  markEveryMs: 5_000,
+  checkpointEveryMs: 5_000,
 }

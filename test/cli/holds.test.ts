@@ -7,7 +7,7 @@ import { openLedger } from '../../src/ledger/sqlite/open.ts'
 import { listenOnOperatorSocket } from '../../src/operator/operator-socket.ts'
 import { socketPathOf } from '../../src/operator/socket-files.ts'
 import { holdRequest } from '../support/ledger.ts'
-import { asking, freshLedger, INSERT_MARK, makeNode } from '../support/nodes.ts'
+import { asking, freshLedger, INSERT_CHECKPOINT, makeNode } from '../support/nodes.ts'
 import { postgresTest } from '../support/postgres.ts'
 import { SiblingPlace } from '../support/sibling.ts'
 import { startThread } from '../support/threads.ts'
@@ -46,14 +46,14 @@ test('holds are asked of the gateway, also those that are too young for the file
 })
 
 postgresTest(
-  'on Postgres what the processes here hold is listed from its first moment on, once, with what other nodes have marked',
+  'on Postgres what the processes here hold is listed from its first moment on, once, with what other nodes have checkpointed',
   async () => {
     const [place, several] = [new Workplace(), new SiblingPlace()]
     const url = await freshLedger()
     const outside = asking(url)
     const elsewhere = makeNode(url, { name: 'elsewhere' })
     const { boot } = await elsewhere.node.join()
-    for (const id of ['req_2', 'req_4']) await outside.ask(INSERT_MARK, [id, boot])
+    for (const id of ['req_2', 'req_4']) await outside.ask(INSERT_CHECKPOINT, [id, boot])
     place.env = { LEDGER_URL: url }
     place.write('tollgate.toml', `[ledger]\nurl_env = "LEDGER_URL"\npath = ${JSON.stringify(several.place.path)}\n`)
     const held = (requestId: string): Hold => ({ ...HELD, requestId })

@@ -150,7 +150,12 @@ describe('a copy', () => {
   postgresTest('settles first what a dead gateway left in flight', async () => {
     const machine = openMachine(place.ledgerPath, 'boot-dead')
     machine.ask(holdTask('req_left', 'key_a', usd('0.01'), { now: NOW }))
-    machine.ask({ kind: 'mark', requestId: 'req_left', progress: { usage: { ...NO_USAGE, input: 3 }, usageSource: 'partial' }, now: NOW })
+    machine.ask({
+      kind: 'checkpoint',
+      requestId: 'req_left',
+      progress: { usage: { ...NO_USAGE, input: 3 }, usageSource: 'partial' },
+      now: NOW,
+    })
     machine.db.close()
     const { out } = await copyIn()
     expect(JSON.parse(out).recovered).toBe(1)

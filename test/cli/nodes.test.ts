@@ -1,7 +1,7 @@
 /** `tollgate nodes list`: who writes the ledger, as Postgres' clock sees it; a file says that there is one. Rules: nodes.md "Lanes and leases"; operator.md "Two ledgers". */
 
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { asking, freshLedger, INSERT_MARK, makeNode } from '../support/nodes.ts'
+import { asking, freshLedger, INSERT_CHECKPOINT, makeNode } from '../support/nodes.ts'
 import { postgresTest } from '../support/postgres.ts'
 import { Workplace } from './run.ts'
 
@@ -54,7 +54,7 @@ postgresTest('each node is there with its lane, state, times, money and requests
   for (const [lane, own] of prices.entries()) await outside.ask(tell, [JSON.stringify({ version: '1.0.0', prices: own }), lane])
   await outside.ask('INSERT INTO leases VALUES (1, 0, 1500000000000)')
   for (const [index, id] of ['req_1', 'req_2', 'req_3'].entries())
-    await outside.ask(INSERT_MARK, [id, identities[index === 2 ? 1 : 0]?.boot])
+    await outside.ask(INSERT_CHECKPOINT, [id, identities[index === 2 ? 1 : 0]?.boot])
   await outside.ask('UPDATE nodes SET beat_at = beat_at - 2000000, lease_until = lease_until - 2000000 WHERE lane = 1')
   await outside.ask('UPDATE nodes SET lease_until = clock_ms() - 1 WHERE lane = 2')
   const [{ started_at, beat_at, lease_until } = { started_at: 0n, beat_at: 0n, lease_until: 0n }] = await outside.ask<

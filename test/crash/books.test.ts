@@ -151,7 +151,7 @@ function balance(calls: readonly Call[]): { table: Map<string, Line>; missing: r
     table.set(entry.cause, line)
     if (entry.cause === 'waived: recovered') {
       if (entry.tokens <= call.input || entry.tokens > call.billed)
-        strange.push(`${call.fate}: ${entry.tokens} of ${call.billed} at its last mark`)
+        strange.push(`${call.fate}: ${entry.tokens} of ${call.billed} at its last checkpoint`)
     } else if (call.isTold && call.billed > 0 && entry.tokens !== call.billed)
       strange.push(`${call.fate}: ${call.billed}, not ${entry.tokens} (${entry.cause})`)
     if (!(call.isTold || entry.isNone)) strange.push(`${call.fate}: nobody said ${entry.tokens}`)
@@ -265,10 +265,10 @@ async function end(): Promise<void> {
   await place.verify()
 }
 
-test('a kill costs no more of the books than what was younger than a second, and what followed each last mark', async () => {
+test('a kill costs no more of the books than what was younger than a second, and what followed each last checkpoint', async () => {
   const old = Array.from({ length: 12 }, () => ask('stream', ['drips']))
   await called(old.length)
-  // The first marks were written when they were a second old.
+  // The first checkpoints were written when they were a second old.
   await Bun.sleep(1_700)
   const young = Array.from({ length: 8 }, () => ask('stream', ['drips']))
   const done = Array.from({ length: 4 }, () => ask('stream', ['complete']))
@@ -282,7 +282,7 @@ test('a kill costs no more of the books than what was younger than a second, and
   const { table, missing, strange } = balance(upstreams.calls)
   show('a kill', table)
   expect(strange).toEqual([])
-  // The sweep for the first marks comes four times a second, and a mark is written behind what else is.
+  // The sweep for the first checkpoints comes four times a second, and a checkpoint is written behind what else is.
   expect(wordsOf(missing.filter(({ startedAtMs }) => killedAtMs - startedAtMs > 1_500))).toEqual([])
   expect(missing.length).toBeLessThanOrEqual(young.length)
   expect(table.get('charged: complete')).toMatchObject({ calls: done.length })

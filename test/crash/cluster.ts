@@ -66,7 +66,7 @@ export class Cluster {
     return this.#sql.unsafe(text).then((rows: Row[]) => [...rows])
   }
 
-  /** Until what dead nodes left has been taken over: nothing is in flight, so no mark is left. */
+  /** Until what dead nodes left has been taken over: nothing is in flight, so no checkpoint is left. */
   async untilTakenOver(timeoutMs: number): Promise<void> {
     const untilMs = performance.now() + timeoutMs
     for (;;) {

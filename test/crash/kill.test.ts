@@ -27,7 +27,7 @@ test(
   'killed at any moment, no answer that a client saw whole is missing, no figure differs, nothing stays held',
   seeded(async (random) => {
     const place = new Place()
-    // Most streams are in flight for more than a second, so that they leave a mark.
+    // Most streams are in flight for more than a second, so that they leave a checkpoint.
     const books = keepBooks(({ isStream }) => Bun.sleep(random() * (isStream ? 500 : 20)))
     place.write('tollgate.toml', configurationOf({ upstreamUrl: books.url }))
     let gateway = await place.serve({ env: UPSTREAM_ENV })

@@ -18,7 +18,7 @@ const CLIENTS_A_NODE = 8
 const BALANCE_USD = '1.00'
 /** A few seconds instead of ten, so that nobody waits long for the others to take over. */
 const LEASE_MS = 4_000
-/** Within it there are requests of every age in flight, those older than a second with their mark in the ledger. */
+/** Within it there are requests of every age in flight, those older than a second with their checkpoint in the ledger. */
 const BEFORE_KILL_MS = 4_000
 const TAKE_OVER_MS_MAX = 30_000
 
@@ -99,7 +99,7 @@ async function laneOf(name: string): Promise<bigint> {
   return row.lane
 }
 
-/** Milliseconds until the lane is free and no mark of the dead node is left. */
+/** Milliseconds until the lane is free and no checkpoint of the dead node is left. */
 async function untilTakenOver(lane: bigint): Promise<number> {
   const from = performance.now()
   for (;;) {

@@ -91,13 +91,13 @@ describe('attempts', () => {
     machine.close()
   })
 
-  test('that a mark told are found after the process died, and counted in the receipt of the recovery', () => {
+  test('that a checkpoint told are found after the process died, and counted in the receipt of the recovery', () => {
     const path = makePath()
     const machine = openWithKey(path)
     const upstream = { name: 'second', model: 'm', messageId: 'msg_2' }
     const progress = { usage: USED, usageSource: 'partial', upstream, otherAttempts: [attempt(1)] } as const
-    machine.ask({ kind: 'mark', requestId: 'req_1', progress, now: NOW + 1_500 })
-    machine.ask({ kind: 'mark', requestId: 'req_1', progress, now: NOW + 6_500 })
+    machine.ask({ kind: 'checkpoint', requestId: 'req_1', progress, now: NOW + 1_500 })
+    machine.ask({ kind: 'checkpoint', requestId: 'req_1', progress, now: NOW + 6_500 })
     machine.close()
     const next = openMachine(path, 'boot-2')
     expect(next.ledger.recover(NOW + 9_000)).toBe(1)

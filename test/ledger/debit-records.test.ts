@@ -32,7 +32,7 @@ const debit = fc
       price: count,
       format: fc.constantFrom('messages', 'chat', 'responses'),
       isStream: fc.boolean(),
-      isMarked: fc.boolean(),
+      hasCheckpoint: fc.boolean(),
       holdPicos: amount,
       startedAt: count,
       outcome: fc.constantFrom(...OUTCOMES),

@@ -37,7 +37,7 @@ test('a settle is flushed before it is acknowledged, whatever was committed befo
   machine.askAll(holdTask('r1', 'key_a', usd('0.1')), holdTask('r2', 'key_a', usd('0.1')), holdTask('r3', 'key_a', usd('0.1')))
   machine.ask(settleTask('r1', { output: 1 }))
   expect(seen()).toEqual([receipt])
-  machine.ask({ kind: 'mark', requestId: 'r2', progress: { usage: NO_USAGE, usageSource: 'none' }, now: 1 })
+  machine.ask({ kind: 'checkpoint', requestId: 'r2', progress: { usage: NO_USAGE, usageSource: 'none' }, now: 1 })
   machine.askAll(holdTask('r4', 'key_a', usd('0.1')), settleTask('r2', { output: 1 }), { kind: 'void', requestId: 'r4' })
   expect(seen()).toEqual([receipt])
   machine.ask({ kind: 'void', requestId: 'none' })
@@ -52,7 +52,7 @@ test('an operator’s write is flushed, also after commits that were not', () =>
   machine.ask(operateTask(createKey('key_a', { balanceUsd: '1' })))
   expect(seen().map(({ level }) => level)).toEqual([FULL, FULL])
   machine.askAll(holdTask('r1', 'key_a', usd('0.1')), {
-    kind: 'mark',
+    kind: 'checkpoint',
     requestId: 'r1',
     progress: { usage: NO_USAGE, usageSource: 'none' },
     now: 1,

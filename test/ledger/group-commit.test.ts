@@ -212,25 +212,28 @@ test('while no thread can be had everything is unavailable; the next one that op
 
 const partial = (usage: Partial<Usage>): Progress => ({ usage: { ...NO_USAGE, ...usage }, usageSource: 'partial' })
 
-/** Holds some requests, lets them grow older than a mark needs, and leaves without ending them. */
+/** Holds some requests, lets them grow older than a checkpoint needs, and leaves without ending them. */
 async function leaveInFlight(path: string, ids: readonly string[], work: (ledger: Ledger) => Promise<unknown> | unknown): Promise<void> {
-  const { ledger } = await openTestLedger({ path, bootId: 'boot-1', markAfterMs: 40 })
+  const { ledger } = await openTestLedger({ path, bootId: 'boot-1', checkpointAfterMs: 40 })
   await addKey(ledger, 'key_a', { balanceUsd: '1' })
   for (const id of ids) expect(await ledger.hold(holdRequest(id, 'key_a', usd('0.01')))).toBe('held')
   await work(ledger)
   await ledger.close()
 }
 
-test('what an earlier run left in flight is waived at its last mark, once; what was younger leaves no row', async () => {
+test('what an earlier run left in flight is waived at its last checkpoint, once; what was younger leaves no row', async () => {
   const path = makePath()
-  await leaveInFlight(path, ['marked', 'silent', 'ended', 'voided'], async (ledger) => {
-    ledger.mark('marked', partial({ input: 10, output: 1 }))
+  await leaveInFlight(path, ['checkpointed', 'silent', 'ended', 'voided'], async (ledger) => {
+    ledger.checkpoint('checkpointed', partial({ input: 10, output: 1 }))
     await Bun.sleep(100)
-    ledger.mark('marked', { ...partial({ input: 10, output: 7, serverToolUses: 1 }), upstream: { name: 'main', model: 'vendor-1' } })
+    ledger.checkpoint('checkpointed', {
+      ...partial({ input: 10, output: 7, serverToolUses: 1 }),
+      upstream: { name: 'main', model: 'vendor-1' },
+    })
     await ledger.settle(settlement('ended', { input: 1 }))
     ledger.void('voided')
     await ledger.hold(holdRequest('young', 'key_a', usd('0.1')))
-    ledger.mark('young', partial({ input: 10 }))
+    ledger.checkpoint('young', partial({ input: 10 }))
   })
   const nextDay = NOW + 86_400_000
   const second = await openTestLedger({ path, bootId: 'boot-2', now: () => nextDay })
@@ -246,7 +249,7 @@ test('what an earlier run left in flight is waived at its last mark, once; what 
   expect(db.query(query).all()).toEqual([
     {
       ...recovered,
-      request_id: 'marked',
+      request_id: 'checkpointed',
       basis: 'partial',
       output_tokens: 7,
       waived_picos: 10 * 3_000_000 + 7 * 15_000_000 + 10_000_000_000,
@@ -262,11 +265,11 @@ test('what an earlier run left in flight is waived at its last mark, once; what 
   expect(differencesAt(path)).toEqual([])
 })
 
-test('a mark whose price no ledger can hold is dropped at the next start, and does not keep the others from being recovered', async () => {
+test('a checkpoint whose price no ledger can hold is dropped at the next start, and does not keep the others from being recovered', async () => {
   const path = makePath()
   await leaveInFlight(path, ['absurd', 'sound'], async (ledger) => {
-    ledger.mark('absurd', partial({ input: 1_000_000_000_000, output: 1_000_000_000_000 }))
-    ledger.mark('sound', partial({ input: 10 }))
+    ledger.checkpoint('absurd', partial({ input: 1_000_000_000_000, output: 1_000_000_000_000 }))
+    ledger.checkpoint('sound', partial({ input: 10 }))
     await Bun.sleep(100)
   })
   const second = await openTestLedger({ path, bootId: 'boot-2' })
@@ -280,12 +283,12 @@ test('a mark whose price no ledger can hold is dropped at the next start, and do
   expect(differencesAt(path)).toEqual([])
 })
 
-test('marks whose prices fit each, but not together into a day, do not keep the ledger closed', async () => {
+test('checkpoints whose prices fit each, but not together into a day, do not keep the ledger closed', async () => {
   const path = makePath()
   await leaveInFlight(path, ['first', 'second', 'sound'], async (ledger) => {
-    ledger.mark('first', partial({ input: 2_000_000_000_000 }))
-    ledger.mark('second', partial({ input: 2_000_000_000_000 }))
-    ledger.mark('sound', partial({ input: 10 }))
+    ledger.checkpoint('first', partial({ input: 2_000_000_000_000 }))
+    ledger.checkpoint('second', partial({ input: 2_000_000_000_000 }))
+    ledger.checkpoint('sound', partial({ input: 10 }))
     await Bun.sleep(100)
   })
   const second = await openTestLedger({ path, bootId: 'boot-2' })
@@ -340,12 +343,12 @@ test('settles that a dying thread committed without a word are spent once in mem
     isMute = false
     worker.terminate()
   })
-  const { ledger, path } = await openTestLedger({ markAfterMs: 10, startThread })
+  const { ledger, path } = await openTestLedger({ checkpointAfterMs: 10, startThread })
   await addKey(ledger, 'key_a', { balanceUsd: '10' })
   const running = Array.from({ length: 1_500 }, (_, n) => `run_${n}`)
   const ending = Array.from({ length: 1_200 }, (_, n) => `end_${n}`)
   for (const id of [...running, ...ending]) expect(await ledger.hold(holdRequest(id, 'key_a', picos(1n)))).toBe('held')
-  // Their marks are sent again before what waits, so that it takes several commits.
+  // Their checkpoints are sent again before what waits, so that it takes several commits.
   await Bun.sleep(400)
   await ledger.findKey(new Uint8Array(32))
   isMute = true
@@ -396,10 +399,10 @@ test('while nobody knows whether a receipt is written, rows that are read then c
       const spilled = [...(told.settled ?? [])].map((number) => ({ number, answer: 'spilled' as const }))
       return pass({ ...told, settled: new Float64Array(), answers: [...answers, ...spilled] })
     }
-    const isOfUnmark = ({ answer }: { answer: unknown }): boolean => typeof answer === 'string'
-    pass({ ...told, answers: answers.filter((one) => !isOfUnmark(one)) })
+    const isOfDropped = ({ answer }: { answer: unknown }): boolean => typeof answer === 'string'
+    pass({ ...told, answers: answers.filter((one) => !isOfDropped(one)) })
     read()
-    maySay.then(() => pass({ ...told, answers: answers.filter(isOfUnmark) }))
+    maySay.then(() => pass({ ...told, answers: answers.filter(isOfDropped) }))
   })
   const { ledger, path } = await openTestLedger({ startThread })
   for (const key of ['key_a', 'key_b']) await addKey(ledger, key, { balanceUsd: '10' })
@@ -502,7 +505,7 @@ test('an end while another thread takes over commits what was asked before it, a
   const workers: Worker[] = []
   let sent = 0
   const { ledger, path } = await openTestLedger({
-    markAfterMs: 1,
+    checkpointAfterMs: 1,
     startThread: () => {
       const worker = startThread()
       workers.push(worker)
@@ -523,7 +526,7 @@ test('an end while another thread takes over commits what was asked before it, a
   await ledger.close()
   expect(await settled).toBe('settled')
   const before = sent
-  ledger.mark('running', partial({ input: 3 }))
+  ledger.checkpoint('running', partial({ input: 3 }))
   expect(await ledger.settle(settlement('running', { input: 1 }))).toBe('unavailable')
   await Bun.sleep(20)
   expect([workers.length, sent]).toEqual([2, before])

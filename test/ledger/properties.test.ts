@@ -34,7 +34,9 @@ const task: fc.Arbitrary<Ask> = fc.oneof(
     weight: 2,
     arbitrary: fc
       .tuple(request, usage)
-      .map(([requestId, seen]): Ask => ({ kind: 'mark', requestId, progress: { usage: seen, usageSource: 'partial' }, now: NOW + 5 })),
+      .map(
+        ([requestId, seen]): Ask => ({ kind: 'checkpoint', requestId, progress: { usage: seen, usageSource: 'partial' }, now: NOW + 5 }),
+      ),
   },
   {
     weight: 4,
@@ -72,7 +74,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** What the ledger must say, kept in plain bigints from its own answers. */
 class Oracle {
   readonly spent = new Map<string, bigint>()
-  readonly running = new Map<string, { keyId: string; isMarked: boolean }>()
+  readonly running = new Map<string, { keyId: string; hasCheckpoint: boolean }>()
   /** By request: what its receipt took, and which process wrote it. */
   readonly settled = new Map<string, Readonly<{ cost: bigint; boot: number }>>()
   /** By request: what an account got back, or paid more, where another process had written other figures. */
@@ -83,12 +85,12 @@ class Oracle {
     switch (asked.kind) {
       case 'hold':
         if (answer === 'held' && !this.running.has(asked.request.requestId)) {
-          this.running.set(asked.request.requestId, { keyId: asked.request.keyId, isMarked: false })
+          this.running.set(asked.request.requestId, { keyId: asked.request.keyId, hasCheckpoint: false })
         }
         return
-      case 'mark':
-        // An id that was used before cannot be marked again: the database refuses it.
-        for (const [requestId, hold] of this.running) hold.isMarked = !this.settled.has(requestId)
+      case 'checkpoint':
+        // An id that was used before cannot be checkpointed again: the database refuses it.
+        for (const [requestId, hold] of this.running) hold.hasCheckpoint = !this.settled.has(requestId)
         return
       case 'settle': {
         const { requestId, costPicos } = asked.settlement
@@ -125,10 +127,10 @@ class Oracle {
     this.spent.set(hold.keyId, (this.spent.get(hold.keyId) ?? 0n) + cost)
   }
 
-  /** How many the next start finds. Nobody pays for them; a request that was settled before was never marked again. */
+  /** How many the next start finds. Nobody pays for them; a request that was settled before was never checkpointed again. */
   crash(): number {
     this.#boot++
-    const marked = [...this.running].filter(([, { isMarked }]) => isMarked)
+    const marked = [...this.running].filter(([, { hasCheckpoint }]) => hasCheckpoint)
     for (const [requestId] of marked) this.end(requestId, 0n)
     this.running.clear()
     return marked.length
@@ -136,7 +138,7 @@ class Oracle {
 }
 
 test(
-  'every order of hold, mark, settle, void, duplicates and crashes keeps each invariant, settles once, and bounds the overdraft by one request',
+  'every order of hold, checkpoint, settle, void, duplicates and crashes keeps each invariant, settles once, and bounds the overdraft by one request',
   () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 25 }), (steps) => {

@@ -11,7 +11,12 @@ import { openReport, type Report } from '../../src/ledger/report.ts'
 import { type Ask, createKey, holdTask, makePath, NOW, openMachine, operateTask, settleTask, sha256, usd } from '../support/ledger.ts'
 
 const DAY_MS = 86_400_000
-const markTask = (requestId: string): Ask => ({ kind: 'mark', requestId, progress: { usage: NO_USAGE, usageSource: 'none' }, now: NOW })
+const checkpointTask = (requestId: string): Ask => ({
+  kind: 'checkpoint',
+  requestId,
+  progress: { usage: NO_USAGE, usageSource: 'none' },
+  now: NOW,
+})
 
 function reportAt(path: string): Report {
   const report = openReport({ kind: 'sqlite', path })
@@ -51,7 +56,7 @@ function makeLedger(): string {
     holdTask('d', 'key_3', usd('0.01')),
     holdTask('e', 'key_2', usd('0.02')),
   )
-  machine.ask(markTask('e'))
+  machine.ask(checkpointTask('e'))
   machine.askAll(
     settleTask('a', { input: 100, output: 10 }),
     settleTask('b', { input: 1, cacheRead: 5 }),
@@ -306,9 +311,9 @@ test('a backup beside a running writer is whole, verified and a ledger of its ow
   const machine = openMachine(path)
   const report = reportAt(path)
   const file = `${path}.backup`
-  machine.askAll(holdTask('f', 'key_1', usd('0.01')), markTask('f'))
+  machine.askAll(holdTask('f', 'key_1', usd('0.01')), checkpointTask('f'))
   expect(report.backup(file)).toEqual([])
-  machine.askAll(holdTask('g', 'key_1', usd('0.01')), markTask('g'))
+  machine.askAll(holdTask('g', 'key_1', usd('0.01')), checkpointTask('g'))
   expect(report.backup(file)).toMatchObject({ problem: 'unwritable', message: expect.stringContaining('never replaces') })
   const elsewhere = `${dirname(path)}/missing/backup.db`
   expect(report.backup(elsewhere)).toMatchObject({ problem: 'unwritable' })

@@ -49,10 +49,10 @@ for (const [where, isShared, failure] of [
       ends.learnSettle(debit, 'unavailable', failure)
       expect([balance(), wallets.isSettling('req_1'), ends.isAnyUnknown]).toEqual([70n, true, true])
       ends.resolveAllIndeterminate()
-      expect(asked).toEqual([{ kind: 'unmark', requestId: 'req_1' }])
-      ends.learnUnmark('req_1', 'unavailable')
+      expect(asked).toEqual([{ kind: 'dropCheckpoint', requestId: 'req_1' }])
+      ends.learnDropped('req_1', 'unavailable')
       expect([balance(), ends.isAnyUnknown]).toEqual([70n, true])
-      ends.learnUnmark('req_1', answer)
+      ends.learnDropped('req_1', answer)
       expect([balance(), wallets.isSettling('req_1'), ends.isAnyUnknown, reads.join()]).toEqual([left, false, false, reread])
     }
   })

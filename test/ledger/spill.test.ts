@@ -60,7 +60,7 @@ async function fillSpill(count: number, path?: string) {
   const { loop, settle, fail, machine, told } = place
   const tasks = Array.from({ length: count }, (_, n) => ({ number: n + 1, task: settle(`req_${n}`) }))
   fail(true)
-  loop.add([...tasks, { number: count + 1, task: { kind: 'unmark', requestId: 'req_voided' } }], machine.wallets.prices)
+  loop.add([...tasks, { number: count + 1, task: { kind: 'dropCheckpoint', requestId: 'req_voided' } }], machine.wallets.prices)
   await until(() => answersIn(told).length >= count + 1)
   return place
 }
@@ -214,7 +214,7 @@ test('a process that keeps nothing makes no spill', async () => {
 })
 
 test('a receipt that another process wrote meanwhile is corrected by the difference, said aloud, and memory follows', async () => {
-  const { ledger, path, faults } = await openTestLedger({ markAfterMs: 10 })
+  const { ledger, path, faults } = await openTestLedger({ checkpointAfterMs: 10 })
   await ledger.operate(createKey('key_a', { balanceUsd: '10' }))
   expect(await ledger.findKey(new Uint8Array(32))).toBeUndefined()
   expect(await ledger.hold(holdRequest('req_1', 'key_a', usd('0.1')))).toBe('held')

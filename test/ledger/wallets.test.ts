@@ -376,21 +376,21 @@ test('the id of a request that is being settled holds nothing again until that i
   expect([hold(), held(), wallets.holds().length]).toEqual(['held', 30n, 1])
 })
 
-test('a request leaves a mark when it is old enough, with how far it had come, and not before', () => {
+test('a request leaves a checkpoint when it is old enough, with how far it had come, and not before', () => {
   const wallets = new Wallets()
   wallets.keys.load(new Oracle().state('key_alone', 0n, 0n))
   wallets.hold(holdRequest('old', 'key_alone', picos(1n)), 0)
   wallets.hold(holdRequest('young', 'key_alone', picos(1n)), 100)
   const progress = { usage: { ...NO_USAGE, input: 7 }, usageSource: 'partial' } as const
-  expect(wallets.mark('young', progress)).toBeUndefined()
+  expect(wallets.checkpoint('young', progress)).toBeUndefined()
   expect(wallets.due(99)).toMatchObject([{ requestId: 'old', usageSource: 'none' }])
   expect(wallets.due(99)).toEqual([])
-  expect(wallets.mark('old', progress)).toMatchObject({ requestId: 'old', ...progress })
+  expect(wallets.checkpoint('old', progress)).toMatchObject({ requestId: 'old', ...progress })
   expect(wallets.due(100)).toMatchObject([{ requestId: 'young', ...progress }])
-  expect(wallets.marks().map(({ requestId }) => requestId)).toEqual(['old', 'young'])
-  expect(wallets.void('old')).toMatchObject({ isMarked: true })
-  expect(wallets.settle(settlement('young'))).toMatchObject({ isMarked: true })
-  expect(wallets.mark('young', progress)).toBeUndefined()
+  expect(wallets.checkpoints().map(({ requestId }) => requestId)).toEqual(['old', 'young'])
+  expect(wallets.void('old')).toMatchObject({ hasCheckpoint: true })
+  expect(wallets.settle(settlement('young'))).toMatchObject({ hasCheckpoint: true })
+  expect(wallets.checkpoint('young', progress)).toBeUndefined()
 })
 
 test('an operator’s write that was done before adds nothing', () => {

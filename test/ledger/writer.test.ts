@@ -74,7 +74,8 @@ async function startWriter({ onTakeOver = (_: Writer): void => undefined } = {})
     {
       prices: () => wallets.prices,
       onAnswers: (all) => {
-        for (const { task, answer, failure } of all) heard.push([task.kind === 'unmark' ? task.requestId : task.kind, answer, failure])
+        for (const { task, answer, failure } of all)
+          heard.push([task.kind === 'dropCheckpoint' ? task.requestId : task.kind, answer, failure])
       },
       onLeftOpen: () => undefined,
       onReplayed: () => undefined,
@@ -96,7 +97,7 @@ async function startWriter({ onTakeOver = (_: Writer): void => undefined } = {})
     heard,
     debit,
     /** The simplest of writes, by its name. */
-    write: (requestId: string) => writer.ask({ kind: 'unmark', requestId }),
+    write: (requestId: string) => writer.ask({ kind: 'dropCheckpoint', requestId }),
     allowNoThread: () => {
       opens = false
     },
@@ -109,7 +110,7 @@ const tasksOf = (thread: ScriptedThread | undefined): (readonly string[])[] =>
     message.kind === 'tasks'
       ? [
           [
-            ...message.tasks.map(({ task }) => (task.kind === 'unmark' ? task.requestId : task.kind)),
+            ...message.tasks.map(({ task }) => (task.kind === 'dropCheckpoint' ? task.requestId : task.kind)),
             ...readDebits(message.debits).map(() => 'settle'),
           ],
         ]
@@ -137,7 +138,7 @@ test('what is asked of leases in a turn stands in a message behind that of the s
 
 test('what a dead thread was asked comes again before what is newer, and what is asked of the takeover in a message behind it', async () => {
   const { writer, threads, debit, write } = await startWriter({
-    onTakeOver: (taken) => void taken.ask({ kind: 'unmark', requestId: 'of the takeover' }),
+    onTakeOver: (taken) => void taken.ask({ kind: 'dropCheckpoint', requestId: 'of the takeover' }),
   })
   const sent = [write('old'), writer.ask({ kind: 'settle', debit })]
   await turn()

@@ -19,7 +19,7 @@ const held = (at: number, keyId: string, amount: bigint): Hold => ({
   startedAt: at,
 })
 
-/** Each hold is in the memory of one process, in marks, or in both. */
+/** Each hold is in the memory of one process, in checkpoints, or in both. */
 const spread = fc.uniqueArray(
   fc.record({
     at: fc.nat({ max: 999_999 }),
@@ -35,7 +35,7 @@ test('pages of several processes and of Postgres are pages of the whole', () => 
     const memories = [0, 1, 2, 3].map((index) =>
       all.filter(({ process, where }) => process === index && where !== 'marks').map(({ at, key }) => held(at, key, 2n)),
     )
-    const marks = all.filter(({ where }) => where !== 'memory').map(({ at, key }) => held(at, key, 1n))
+    const checkpoints = all.filter(({ where }) => where !== 'memory').map(({ at, key }) => held(at, key, 1n))
     const expected = all
       .filter(({ key }) => keyId === null || key === keyId)
       .sort((a, b) => a.at - b.at)
@@ -44,7 +44,7 @@ test('pages of several processes and of Postgres are pages of the whole', () => 
     let after: string | null = null
     do {
       const query: HoldsQuery = { keyId, accountId: null, after, limit: limit + 1 }
-      const answers = [marks, ...memories].flatMap((holds) => holdsPage(holds, query))
+      const answers = [checkpoints, ...memories].flatMap((holds) => holdsPage(holds, query))
       const page: Page<Hold> = pageOf(holdsPage(answers, query), limit, ({ requestId }) => requestId)
       expect(page.rows.length).toBeLessThanOrEqual(limit)
       seen.push(...page.rows)

@@ -52,14 +52,14 @@ function makeStream(limits: Partial<Limits> = {}, kept?: { add(bytes: Uint8Array
   const settled: Settlement[] = []
   const voided: string[] = []
   const drops: string[] = []
-  let markCount = 0
+  let checkpointCount = 0
   let hasSaid = false
   const world: World = {
     ...still,
     ledger: {
       ...still.ledger,
-      mark: () => {
-        markCount++
+      checkpoint: () => {
+        checkpointCount++
       },
       settle: (settlement) => {
         settled.push(settlement)
@@ -134,7 +134,7 @@ function makeStream(limits: Partial<Limits> = {}, kept?: { add(bytes: Uint8Array
     ended,
     logLines,
     wheel: world.wheel,
-    marks: () => markCount,
+    checkpoints: () => checkpointCount,
     /** How often the upstream was told that its answer broke. */
     blames: () => blameCount,
     calls,
@@ -364,21 +364,21 @@ test('five seconds of silence after the final figures are the end of the answer,
   }
 })
 
-test('a progress mark is left when the answer begins and every five seconds from then on, whether or not the upstream speaks', () => {
-  const { say, pass, marks, attach } = makeStream({ stallTimeoutMs: 60_000 })
+test('a progress checkpoint is left when the answer begins and every five seconds from then on, whether or not the upstream speaks', () => {
+  const { say, pass, checkpoints, attach } = makeStream({ stallTimeoutMs: 60_000 })
   expect(attach().got).toEqual([])
   say('~before')
   pass(6_000)
-  expect(marks()).toBe(0)
+  expect(checkpoints()).toBe(0)
   say('#one')
   say('two')
-  expect(marks()).toBe(1)
+  expect(checkpoints()).toBe(1)
   pass(4_900)
-  expect(marks()).toBe(1)
+  expect(checkpoints()).toBe(1)
   pass(200)
-  expect(marks()).toBe(2)
+  expect(checkpoints()).toBe(2)
   pass(5_100)
-  expect(marks()).toBe(3)
+  expect(checkpoints()).toBe(3)
 })
 
 test('a bug in a transcoder ends its stream, releases what it held, and stays in its stream', async () => {

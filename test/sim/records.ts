@@ -62,7 +62,7 @@ export class Records {
 
   /** `isAllWritten`: nothing is under way. `isIndeterminate`: whether nobody knows if the secrets of a key were changed. */
   audit(db: Connection, isAllWritten: boolean, isIndeterminate: (keyId: string) => boolean): void {
-    // Marks are of partial figures, settles of final ones: so a settle that was waived is known from a mark that was.
+    // Checkpoints are of partial figures, settles of final ones: so a settle that was waived is known from a checkpoint that was.
     const receipts = db
       .query<ReceiptFound, []>('SELECT request_id AS id, attempts, outcome, basis FROM receipts ORDER BY number')
       .all()

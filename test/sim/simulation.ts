@@ -116,7 +116,7 @@ export class Simulation {
     const choice = this.#random() * 100
     if (this.#outage > 0) await this.#sufferOutage(choice)
     else if (choice < 19) this.#hold()
-    else if (choice < 26) this.#mark()
+    else if (choice < 26) this.#checkpoint()
     else if (choice < 45) this.#settle()
     else if (choice < 49) this.#void()
     else if (choice < 54) this.#operate()
@@ -219,11 +219,11 @@ export class Simulation {
     }
   }
 
-  #mark(): void {
+  #checkpoint(): void {
     const entry = this.#pickEntry('held', 'charged', 'voided')
     if (entry === undefined) return
     const otherAttempts = (this.#calls.get(entry.id) ?? []).slice(0, Math.floor(this.#random() * 3))
-    this.#open.mark(entry.id, { usage: this.#usage(), usageSource: 'partial', otherAttempts })
+    this.#open.checkpoint(entry.id, { usage: this.#usage(), usageSource: 'partial', otherAttempts })
   }
 
   /** Also of what is settled, voided or on its way: then nothing may happen. */
@@ -524,7 +524,7 @@ export class Simulation {
       retryMs: 120,
       spillBytes: this.#random() < 0.7 ? SPILL_BYTES : 0,
       walletsMax: WALLETS_MAX,
-      markAfterMs: 1_000,
+      checkpointAfterMs: 1_000,
       leaseIdleMs: 5_000,
       onFault: ({ problem, bug }) => this.#faults.push(bug === undefined ? problem : `${problem} ${String(bug)}`),
       onStorage: () => undefined,
@@ -651,7 +651,7 @@ export class Simulation {
       const left = db.query<{ id: string }, []>('SELECT request_id AS id FROM marks').all()
       for (const { id } of left) {
         const entry = this.#books.entries.get(id)
-        must('a mark is of a request that runs', when === 'quiet' && entry?.state === 'held', () => `${id} (${entry?.state})`)
+        must('a checkpoint is of a request that runs', when === 'quiet' && entry?.state === 'held', () => `${id} (${entry?.state})`)
       }
       const found = this.#ground.differences(db)
       must('verify finds nothing', found.length === 0, () => JSON.stringify(found[0]))
@@ -671,7 +671,7 @@ export class Simulation {
           must('no acknowledged settle is lost', isThere, () => entry.id)
           break
         case 'voided':
-          // A process that died before the mark was taken away leaves a row that costs nothing.
+          // A process that died before the checkpoint was taken away leaves a row that costs nothing.
           must(
             'what was voided is not charged',
             !isThere || ((marked.has(entry.id) || entry.isFenced) && row?.outcome === 'recovered' && row.cost === 0n),
@@ -682,11 +682,11 @@ export class Simulation {
         case 'held':
           if (when === 'quiet') must('what runs has no receipt', !isThere || isWaivedByFence(entry, row), () => entry.id)
           else {
-            const isMarked = marked.has(entry.id)
+            const hasCheckpoint = marked.has(entry.id)
             must(
-              'what left a mark is waived, what left none leaves no row',
-              isThere === isMarked || isWaivedByFence(entry, row),
-              () => `${entry.id} marked: ${isMarked}`,
+              'what left a checkpoint is waived, what left none leaves no row',
+              isThere === hasCheckpoint || isWaivedByFence(entry, row),
+              () => `${entry.id} marked: ${hasCheckpoint}`,
             )
             must('nobody pays for our end', row === undefined || (row.cost === 0n && row.outcome === 'recovered'), () => entry.id)
             if (isThere) this.#meet('a request is recovered')

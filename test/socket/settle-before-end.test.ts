@@ -21,7 +21,7 @@ const delayed = (ledger: Ledger): Ledger => ({
     await holdGate
     return answer
   },
-  mark: (...args) => ledger.mark(...args),
+  checkpoint: (...args) => ledger.checkpoint(...args),
   settle: async (settlement) => {
     settles++
     await gate.promise

@@ -6,7 +6,7 @@ import { createKey, holdRequest, openTestLedger, settlement, usd } from './ledge
 import { randomFrom } from './seed.ts'
 
 const [path = '', bootId = '', seed = ''] = process.argv.slice(2)
-const { ledger } = await openTestLedger({ path, bootId, markAfterMs: 10 })
+const { ledger } = await openTestLedger({ path, bootId, checkpointAfterMs: 10 })
 // The first round makes the key; for the others it is the same operation again.
 await ledger.operate(createKey('key_a', { balanceUsd: '1000' }))
 
@@ -17,8 +17,8 @@ async function work(lane: number): Promise<never> {
     const answer = await ledger.hold(holdRequest(requestId, 'key_a', usd('0.01')))
     if (answer !== 'held') throw new Error(`${requestId}: ${answer}`)
     if (n % 2 === 0) {
-      ledger.mark(requestId, { usage: { ...NO_USAGE, input: 1 }, usageSource: 'partial' })
-      // Lanes out of step: at any moment some requests are old enough to be marked and not yet settled.
+      ledger.checkpoint(requestId, { usage: { ...NO_USAGE, input: 1 }, usageSource: 'partial' })
+      // Lanes out of step: at any moment some requests are old enough to be checkpointed and not yet settled.
       await Bun.sleep(40 * random())
     }
     if (n % 7 === 6) ledger.void(requestId)

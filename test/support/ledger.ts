@@ -74,8 +74,8 @@ export async function openTestLedger(options: Partial<LedgerOptions & Readonly<{
 /** What the whole ledger is asked, as data. */
 export type Ask =
   | Readonly<{ kind: 'hold'; request: HoldRequest }>
-  /** Leaves a mark also of requests that are younger than a second: of all that are held. */
-  | Readonly<{ kind: 'mark'; requestId: string; progress: Progress; now: number }>
+  /** Leaves a checkpoint also of requests that are younger than a second: of all that are held. */
+  | Readonly<{ kind: 'checkpoint'; requestId: string; progress: Progress; now: number }>
   | Readonly<{ kind: 'settle'; settlement: Settlement }>
   | Readonly<{ kind: 'void'; requestId: string; attempts?: readonly Attempt[] }>
   | Extract<Task, { kind: 'operate' | 'findKey' | 'findIdempotency' }>
@@ -125,12 +125,12 @@ export function openMachine(path: string = makePath(), bootId = 'boot-1', beside
         case 'hold':
           answers[index] = hold(ask.request)
           return
-        case 'mark': {
+        case 'checkpoint': {
           const { requestId, now } = ask
-          const mark = wallets.mark(requestId, ask.progress)
-          const marks = [...wallets.due(Number.POSITIVE_INFINITY), ...(mark === undefined ? [] : [mark])]
-          answers[index] = 'marked'
-          send(index, ...marks.map((row) => ({ kind: 'mark', mark: row, now }) as const))
+          const checkpoint = wallets.checkpoint(requestId, ask.progress)
+          const checkpoints = [...wallets.due(Number.POSITIVE_INFINITY), ...(checkpoint === undefined ? [] : [checkpoint])]
+          answers[index] = 'checkpointed'
+          send(index, ...checkpoints.map((row) => ({ kind: 'checkpoint', checkpoint: row, now }) as const))
           return
         }
         case 'settle': {
@@ -142,7 +142,7 @@ export function openMachine(path: string = makePath(), bootId = 'boot-1', beside
         case 'void': {
           const voided = wallets.void(ask.requestId)
           answers[index] = voided === undefined ? 'already' : 'voided'
-          if (voided?.isMarked) send(index, { kind: 'unmark', requestId: ask.requestId })
+          if (voided?.hasCheckpoint) send(index, { kind: 'dropCheckpoint', requestId: ask.requestId })
           if (voided !== undefined && ask.attempts !== undefined) {
             send(index, { kind: 'attempts', calls: { ...voided.calls, attempts: ask.attempts } })
           }
@@ -168,7 +168,7 @@ export function openMachine(path: string = makePath(), bootId = 'boot-1', beside
         const { isNew: _, ...done } = answer
         answers[index] = done
       } else if (task.kind === 'findKey') answers[index] = typeof answer === 'object' && 'record' in answer ? answer.record : answer
-      else if (task.kind !== 'unmark' && task.kind !== 'attempts') answers[index] = answer
+      else if (task.kind !== 'dropCheckpoint' && task.kind !== 'attempts') answers[index] = answer
     })
     // As wallet-sync.ts learns it, behind all answers: what a receipt took that was there before is in the rows.
     if (reread.size > 0) wallets.keys.resync(statesOf(...reread))

@@ -59,6 +59,6 @@ export async function freshLedger(): Promise<string> {
 }
 
 /** A request in flight of a boot. */
-export const INSERT_MARK = `INSERT INTO marks (request_id, key_number, price_number, boot_number, format, is_stream, hold_picos, started_at, marked_at, basis, input_tokens,
+export const INSERT_CHECKPOINT = `INSERT INTO marks (request_id, key_number, price_number, boot_number, format, is_stream, hold_picos, started_at, marked_at, basis, input_tokens,
   output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, server_tool_uses)
   VALUES ($1, 1, 1, $2, 'chat', 1, 100, 1, 2, 'none', 0, 0, 0, 0, 0, 0)`

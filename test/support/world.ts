@@ -164,7 +164,7 @@ export const makeTestModel = (more: Partial<Model> = {}): Model => ({
 
 const SPENDS_NOTHING = {
   hold: () => 'unavailable',
-  mark: () => undefined,
+  checkpoint: () => undefined,
   settle: () => Promise.resolve('unavailable'),
   void: () => 'already',
   findIdempotency: () => Promise.resolve('unavailable'),

@@ -1,5 +1,5 @@
 /**
- * The ledger's port over the wallets in memory and the thread that writes: what is held, settled and marked goes through the wallets, and what the thread answers is
+ * The ledger's port over the wallets in memory and the thread that writes: what is held, settled and checkpointed goes through the wallets, and what the thread answers is
  * learned by them in the very turn in which it comes. Rules: money.md "Holds", "Settle", "Crashes"; ledger.md "Wallets", "Group commit".
  */
 
@@ -20,8 +20,8 @@ import { type Act, type Operation, type OperationResult, PROGRAM } from '../oper
 import type { Answers, Committed, Opened, OpenProblem } from '../task.ts'
 import { Leases } from './leases.ts'
 import type { Heard } from './pending-tasks.ts'
+import { RequestCheckpoints } from './request-checkpoints.ts'
 import { RequestEnds } from './request-ends.ts'
-import { RequestMarks } from './request-marks.ts'
 import type { MakeSupervisor, StoreSupervisor } from './store-supervisor.ts'
 import type { ThreadOptions } from './thread-handle.ts'
 import { WalletSync } from './wallet-sync.ts'
@@ -30,8 +30,8 @@ import { Writer } from './writer.ts'
 
 export type GroupCommitOptions = ThreadOptions &
   Readonly<{
-    /** How old a request is when it leaves its first mark on disk. */
-    markAfterMs: number
+    /** How old a request is when it leaves its first checkpoint on disk. */
+    checkpointAfterMs: number
     /** Where the ledger is shared: what of a lease was idle for that long goes back. */
     leaseIdleMs: number
     /** What the thread tells of its storage. */
@@ -51,7 +51,7 @@ export class GroupCommit implements Ledger {
   readonly #supervisor: StoreSupervisor
   readonly #ends: RequestEnds
   readonly #sync: WalletSync
-  readonly #marks: RequestMarks
+  readonly #checkpoints: RequestCheckpoints
   /** Where other nodes spend of the same balances. */
   readonly #leases: Leases | undefined
   readonly #listeners: ((change: KeyChange) => void)[] = []
@@ -71,7 +71,7 @@ export class GroupCommit implements Ledger {
       onMissed: () => this.#sync.read(this.#wallets.setAllIndeterminate()),
       onStale: () => this.#sync.read(this.#wallets.runningKeys()),
       onFailover: () => {
-        this.#marks.repeat()
+        this.#checkpoints.repeat()
         this.#sync.read(this.#wallets.setAllIndeterminate())
       },
       onBoot: (boot) => this.#onBoot(boot),
@@ -86,14 +86,14 @@ export class GroupCommit implements Ledger {
       onReplayed: (requestIds) => this.#ends.learnReplayed(requestIds),
       onTakeOver: () => this.#onTakeOver(),
     })
-    const { leaseIdleMs: idleMs, markAfterMs: afterMs, now, onFault } = options
+    const { leaseIdleMs: idleMs, checkpointAfterMs: afterMs, now, onFault } = options
     const isShared = place.kind !== 'sqlite'
     const around = { wallets: this.#wallets, writer: this.#writer }
     this.#ends = new RequestEnds({ ...around, isShared, resync: (keyIds) => this.#sync.read(keyIds), onFault })
     this.#sync = new WalletSync({ ...around, ends: this.#ends, isShared, onChange: (change) => this.#tellChange(change), onFault })
-    this.#marks = new RequestMarks({ ...around, afterMs, now })
+    this.#checkpoints = new RequestCheckpoints({ ...around, afterMs, now })
     const onBug = (bug: unknown): void => onFault({ problem: 'giving a lease back failed by a bug', bug })
-    this.#leases = isShared ? new Leases({ ...around, idleMs, onHeld: () => this.#marks.watch(), onBug }) : undefined
+    this.#leases = isShared ? new Leases({ ...around, idleMs, onHeld: () => this.#checkpoints.watch(), onBug }) : undefined
   }
 
   /** Opens the file in a new thread. Once. */
@@ -120,8 +120,8 @@ export class GroupCommit implements Ledger {
     return states !== 'unavailable' && states.every(isUsedUp) && this.#wallets.keys.isUsedUp(keyId)
   }
 
-  mark(requestId: string, progress: Progress): void {
-    this.#marks.note(requestId, progress)
+  checkpoint(requestId: string, progress: Progress): void {
+    this.#checkpoints.note(requestId, progress)
   }
 
   async settle(settlement: Settlement): ReturnType<Ledger['settle']> {
@@ -143,7 +143,7 @@ export class GroupCommit implements Ledger {
     const voided = this.#wallets.void(requestId)
     if (voided === undefined) return 'already'
     if (attempts.length > 0) this.#ends.record({ ...voided.calls, attempts })
-    if (voided.isMarked) this.#ends.resolveIndeterminate(requestId)
+    if (voided.hasCheckpoint) this.#ends.resolveIndeterminate(requestId)
     this.#leases?.noteEnd(voided.keyId)
     return 'voided'
   }
@@ -196,7 +196,7 @@ export class GroupCommit implements Ledger {
   }
 
   async #close(): Promise<void> {
-    this.#marks.stop()
+    this.#checkpoints.stop()
     this.#ends.resolveAllIndeterminate()
     this.#leases?.stop()
     this.#supervisor.stop()
@@ -207,7 +207,7 @@ export class GroupCommit implements Ledger {
   #holdNow(request: HoldRequest): HoldAnswer | 'unknown' | Promise<HoldAnswer> {
     if (!this.#writer.isWritable || this.#writer.isClosing || !this.#supervisor.mayAdmit()) return 'unavailable'
     const answer = this.#leases === undefined ? this.#wallets.hold(request, performance.now()) : this.#leases.hold(request)
-    if (answer === 'held') this.#marks.watch()
+    if (answer === 'held') this.#checkpoints.watch()
     return answer
   }
 
@@ -245,7 +245,7 @@ export class GroupCommit implements Ledger {
 
   #onTakeOver(): void {
     this.#wallets.forgetLeases()
-    this.#marks.repeat()
+    this.#checkpoints.repeat()
     this.#ends.onTakeOver()
     // Behind all these: what the dead thread had committed and not said is in the rows.
     this.#sync.readAll()

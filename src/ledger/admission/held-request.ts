@@ -2,7 +2,7 @@
 
 import { picos } from '../../core/money.ts'
 import type { Hold, Progress } from '../ledger.ts'
-import type { Mark } from '../task.ts'
+import type { InFlightCheckpoint } from '../task.ts'
 import type { KeyWallet } from './wallet.ts'
 
 export type HeldRequest = {
@@ -12,11 +12,11 @@ export type HeldRequest = {
   readonly heldAtMs: number
   readonly boot: number | undefined
   progress: Progress
-  /** A mark of it was sent, so its end must take the row away. */
-  isMarked: boolean
+  /** A checkpoint of it was sent, so its end must take the row away. */
+  hasCheckpoint: boolean
 }
 
-/** In its mark and in its receipt. */
+/** In its checkpoint and in its receipt. */
 export const factsOf = ({ key, hold, price, boot }: HeldRequest) => ({
   ...(boot === undefined ? {} : { boot }),
   accountNumber: key.account.number,
@@ -28,4 +28,8 @@ export const factsOf = ({ key, hold, price, boot }: HeldRequest) => ({
   startedAt: hold.startedAt,
 })
 
-export const markOf = (request: HeldRequest): Mark => ({ requestId: request.hold.requestId, ...factsOf(request), ...request.progress })
+export const checkpointOf = (request: HeldRequest): InFlightCheckpoint => ({
+  requestId: request.hold.requestId,
+  ...factsOf(request),
+  ...request.progress,
+})

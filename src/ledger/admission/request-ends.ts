@@ -23,7 +23,7 @@ type Around = Readonly<{
 export class RequestEnds {
   readonly #around: Around
   readonly #wallets: Wallets
-  /** Ended without a receipt as far as is known: when the storage works again, it says whether that is so, and their marks go. */
+  /** Ended without a receipt as far as is known: when the storage works again, it says whether that is so, and their checkpoints go. */
   readonly #indeterminate = new Set<string>()
   /** Upstream calls of requests that have no receipt, for when the storage works again; where the receipt itself is indeterminate, for when that is known. */
   readonly #unrecorded = new Map<string, Calls>()
@@ -43,7 +43,7 @@ export class RequestEnds {
   }
 
   learnSettle(debit: Debit, answer: Answer, failure: Heard['failure']): void {
-    const { requestId, isMarked } = debit
+    const { requestId, hasCheckpoint } = debit
     // Not on disk: it stays unsettled in memory, and so counts as spent also when rows are read again.
     if (answer === 'spilled') {
       this.#spilled.add(requestId)
@@ -57,10 +57,10 @@ export class RequestEnds {
     if (isCertain) this.#putBack(requestId)
     else this.#unknown.add(requestId)
     this.#keepUnrecorded(callsOf(debit))
-    if (!isCertain || isMarked) this.#indeterminate.add(requestId)
+    if (!isCertain || hasCheckpoint) this.#indeterminate.add(requestId)
   }
 
-  learnUnmark(requestId: string, answer: Answer): void {
+  learnDropped(requestId: string, answer: Answer): void {
     if (answer === 'unavailable') this.#indeterminate.add(requestId)
     else if (answer === 'absent') this.#putBack(requestId)
     else this.#learnSettled(requestId)
@@ -90,11 +90,13 @@ export class RequestEnds {
     for (const requestId of [...this.#indeterminate]) this.resolveIndeterminate(requestId)
   }
 
-  /** Asks whether there is a receipt, and takes the request's mark away where there is none. */
+  /** Asks whether there is a receipt, and takes the request's checkpoint away where there is none. */
   resolveIndeterminate(requestId: string): void {
     const { writer, onFault } = this.#around
     this.#indeterminate.delete(requestId)
-    writer.ask({ kind: 'unmark', requestId }).catch((bug: unknown) => onFault({ problem: 'an indeterminate end failed by a bug', bug }))
+    writer
+      .ask({ kind: 'dropCheckpoint', requestId })
+      .catch((bug: unknown) => onFault({ problem: 'an indeterminate end failed by a bug', bug }))
   }
 
   /** Upstream calls that no receipt tells of. */

@@ -38,7 +38,7 @@ export type SupervisorListener = Readonly<{
   onStale(): void
   /** It is a node again, under this boot: the leases of the one before are gone. */
   onBoot(boot: number): void
-  /** The server is another one, which may lack the last marks and leases. */
+  /** The server is another one, which may lack the last checkpoints and leases. */
   onFailover(): void
   /** Whether there is a thread that writes, or one that opens the ledger for it. */
   hasThread(): boolean

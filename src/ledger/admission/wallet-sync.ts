@@ -79,8 +79,8 @@ export class WalletSync {
       case 'settle':
         ends.learnSettle(task.debit, answer, failure)
         return
-      case 'unmark':
-        ends.learnUnmark(task.requestId, answer)
+      case 'dropCheckpoint':
+        ends.learnDropped(task.requestId, answer)
         return
       case 'attempts':
         ends.learnAttempts(task.calls, answer)
@@ -89,7 +89,7 @@ export class WalletSync {
         if (typeof answer === 'object' && 'isNew' in answer) wallets.keys.apply(task.operation, answer.isNew, answer.redeemedPicos)
         else if (isShared) this.#isActIndeterminate ||= (answer as OperationResult).result === 'unavailable'
         return
-      case 'mark':
+      case 'checkpoint':
       case 'ask':
       case 'release':
       case 'findKey':

@@ -8,8 +8,8 @@ import type { GiveBackReason } from '../../core/lease.ts'
 import { type Picos, ZERO } from '../../core/money.ts'
 import { NO_USAGE } from '../../core/usage.ts'
 import type { Hold, HoldAnswer, HoldRequest, Progress, Settlement } from '../ledger.ts'
-import type { Calls, Debit, LeaseAnswer, LeaseAsk, LeaseMove, Mark, PriceVersion } from '../task.ts'
-import { factsOf, type HeldRequest, markOf } from './held-request.ts'
+import type { Calls, Debit, InFlightCheckpoint, LeaseAnswer, LeaseAsk, LeaseMove, PriceVersion } from '../task.ts'
+import { checkpointOf, factsOf, type HeldRequest } from './held-request.ts'
 import { KeyWallets } from './key-wallets.ts'
 import { PriceBook } from './price-book.ts'
 import type { KeyWallet } from './wallet.ts'
@@ -133,7 +133,7 @@ export class Wallets {
     const { requestId, keyId, modelId, format, isStream, amountPicos } = request
     const hold = { requestId, keyId, accountId: key.account.id, modelId, format, isStream, amountPicos, startedAt: request.now }
     const price = this.#prices.indexOf(modelId, request.rates)
-    this.#requests.set(requestId, { key, hold, price, heldAtMs: nowMs, boot: this.#boot, progress: NO_PROGRESS, isMarked: false })
+    this.#requests.set(requestId, { key, hold, price, heldAtMs: nowMs, boot: this.#boot, progress: NO_PROGRESS, hasCheckpoint: false })
     key.heldPicos += amountPicos
     key.account.heldPicos += amountPicos
     key.pins++
@@ -144,7 +144,7 @@ export class Wallets {
   settle(settlement: Settlement): Debit | undefined {
     const request = this.#release(settlement.requestId)
     if (request === undefined) return undefined
-    const { key, hold, isMarked } = request
+    const { key, hold, hasCheckpoint } = request
     const { costPicos } = settlement
     key.spentPicos += costPicos
     key.account.balancePicos -= costPicos
@@ -154,7 +154,7 @@ export class Wallets {
     }
     key.lastSyncedAt = Math.max(key.lastSyncedAt, settlement.now)
     this.#settling.set(settlement.requestId, { key, hold, costPicos })
-    return { ...settlement, ...factsOf(request), isMarked }
+    return { ...settlement, ...factsOf(request), hasCheckpoint }
   }
 
   /** The receipt is on disk. */
@@ -188,38 +188,38 @@ export class Wallets {
     return this.#settling.get(requestId)?.key.id
   }
 
-  /** Undefined: nothing is held under this id. `isMarked`: its mark must be removed. `calls`: whose request it was, should upstream calls of it be recorded. */
-  void(requestId: string): Readonly<{ keyId: string; isMarked: boolean; calls: Omit<Calls, 'attempts'> }> | undefined {
+  /** Undefined: nothing is held under this id. `hasCheckpoint`: its checkpoint must be removed. `calls`: whose request it was, should upstream calls of it be recorded. */
+  void(requestId: string): Readonly<{ keyId: string; hasCheckpoint: boolean; calls: Omit<Calls, 'attempts'> }> | undefined {
     const request = this.#release(requestId)
     if (request === undefined) return undefined
     request.key.pins--
-    const { key, price, isMarked } = request
-    return { keyId: key.id, isMarked, calls: { requestId, accountNumber: key.account.number, keyNumber: key.number, price } }
+    const { key, price, hasCheckpoint } = request
+    return { keyId: key.id, hasCheckpoint, calls: { requestId, accountNumber: key.account.number, keyNumber: key.number, price } }
   }
 
   /** The row to write, once the request is old enough to leave one. */
-  mark(requestId: string, progress: Progress): Mark | undefined {
+  checkpoint(requestId: string, progress: Progress): InFlightCheckpoint | undefined {
     const request = this.#requests.get(requestId)
     if (request === undefined) return undefined
     request.progress = progress
-    return request.isMarked ? markOf(request) : undefined
+    return request.hasCheckpoint ? checkpointOf(request) : undefined
   }
 
-  /** First marks of the requests that were held at `heldUntilMs` or before. */
-  due(heldUntilMs: number): readonly Mark[] {
-    const marks: Mark[] = []
+  /** First checkpoints of the requests that were held at `heldUntilMs` or before. */
+  due(heldUntilMs: number): readonly InFlightCheckpoint[] {
+    const checkpoints: InFlightCheckpoint[] = []
     for (const request of this.#requests.values()) {
       if (request.heldAtMs > heldUntilMs) break
-      if (request.isMarked) continue
-      request.isMarked = true
-      marks.push(markOf(request))
+      if (request.hasCheckpoint) continue
+      request.hasCheckpoint = true
+      checkpoints.push(checkpointOf(request))
     }
-    return marks
+    return checkpoints
   }
 
-  /** All marks again, for a storage that may have lost the last ones. */
-  marks(): readonly Mark[] {
-    return [...this.#requests.values()].filter(({ isMarked }) => isMarked).map(markOf)
+  /** All checkpoints again, for a storage that may have lost the last ones. */
+  checkpoints(): readonly InFlightCheckpoint[] {
+    return [...this.#requests.values()].filter(({ hasCheckpoint }) => hasCheckpoint).map(checkpointOf)
   }
 
   get isIdle(): boolean {

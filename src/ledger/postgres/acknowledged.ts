@@ -8,7 +8,7 @@ import type { Answer, Debit, Task } from '../task.ts'
 import type { Spilled } from '../writing/spill-records.ts'
 
 export type Act = Extract<Task, { kind: 'operate' }>
-export type Release = Extract<Task, { kind: 'unmark' | 'attempts' }>
+export type Release = Extract<Task, { kind: 'dropCheckpoint' | 'attempts' }>
 
 type Group = Readonly<{
   atMs: number
@@ -57,7 +57,7 @@ export class Acknowledged {
         if (fitsRecord(task.debit)) debits.push({ number: 0, debit: task.debit })
       } else if (task.kind === 'operate') {
         if (typeof answer === 'object' && 'isNew' in answer && answer.isNew) acts.push(task)
-      } else if (task.kind === 'unmark' || task.kind === 'attempts') releases.push(task)
+      } else if (task.kind === 'dropCheckpoint' || task.kind === 'attempts') releases.push(task)
     })
     for (const { debit } of debits) if (!this.#keyIds.has(debit.keyNumber)) this.#newKeys.add(debit.keyNumber)
     this.#add(debits, { acts, releases, frames: [] })

@@ -1,5 +1,5 @@
 /**
- * Debits of a group on Postgres: all of them, with their sums, are one statement; marks and attempts of a group are one each. Where the chains of this lane end is
+ * Debits of a group on Postgres: all of them, with their sums, are one statement; checkpoints and attempts of a group are one each. Where the chains of this lane end is
  * known here, because nobody else extends them. Rules: ledger.md "Settles on Postgres".
  */
 
@@ -8,11 +8,11 @@ import type { NodeIdentity } from '../nodes.ts'
 import type { Connection, Value } from '../sql/connection.ts'
 import type { Numbers } from '../sql/numbers.ts'
 import type { Statements } from '../sql/statements.ts'
-import type { Calls, Mark } from '../task.ts'
+import type { Calls, InFlightCheckpoint } from '../task.ts'
 import type { Debits, Priced } from '../writing/debits.ts'
 import { GroupSums } from '../writing/group-sums.ts'
-import { attemptRow, countersOf, markRow, RECEIPT_COLUMNS, receiptRow } from '../writing/row-values.ts'
-import { columnTexts, INSERT_ATTEMPTS, PUT_MARKS, SETTLE } from './settle-call.ts'
+import { attemptRow, checkpointRow, countersOf, RECEIPT_COLUMNS, receiptRow } from '../writing/row-values.ts'
+import { columnTexts, INSERT_ATTEMPTS, PUT_CHECKPOINTS, SETTLE } from './settle-call.ts'
 
 /** Thrown where a group that was to be one statement needs more: it is begun anew, as a transaction. Nothing was written. */
 export class NeedsTransaction extends Error {}
@@ -24,9 +24,9 @@ export class PostgresDebits implements Debits {
   readonly #heads: ChainHeads
   readonly #isAlone: () => boolean
   readonly #settle
-  readonly #putMarks
+  readonly #putCheckpoints
   readonly #insertAttempts
-  #marks: (readonly Value[])[] = []
+  #checkpoints: (readonly Value[])[] = []
   #attempts: (readonly Value[])[] = []
 
   /** `isAlone`: there is no transaction around the present statement. */
@@ -37,7 +37,7 @@ export class PostgresDebits implements Debits {
     this.#heads = new ChainHeads(statements, node.bootId)
     this.#isAlone = isAlone
     this.#settle = db.query<{ known: readonly string[] | null }, Value[]>(SETTLE)
-    this.#putMarks = db.query<undefined, Value[]>(PUT_MARKS)
+    this.#putCheckpoints = db.query<undefined, Value[]>(PUT_CHECKPOINTS)
     this.#insertAttempts = db.query<undefined, Value[]>(INSERT_ATTEMPTS)
   }
 
@@ -48,7 +48,7 @@ export class PostgresDebits implements Debits {
     if (known.size > 0) {
       this.#heads.forget()
       for (const { debit } of debits) {
-        if (debit.isMarked && known.has(debit.requestId)) this.#statements.deleteMark.run(debit.requestId)
+        if (debit.hasCheckpoint && known.has(debit.requestId)) this.#statements.deleteCheckpoint.run(debit.requestId)
       }
       this.#write([...first.values()].filter(({ debit }) => !known.has(debit.requestId)))
     }
@@ -78,7 +78,7 @@ export class PostgresDebits implements Debits {
       epoch,
       ...columnTexts(rows, RECEIPT_COLUMNS.length),
       ...columnTexts(
-        debits.flatMap(({ debit }) => (debit.isMarked ? [[debit.requestId]] : [])),
+        debits.flatMap(({ debit }) => (debit.hasCheckpoint ? [[debit.requestId]] : [])),
         1,
       ),
       ...columnTexts(claimsOf(debits), 6),
@@ -107,11 +107,11 @@ export class PostgresDebits implements Debits {
     return [account, cost, from, count, blob]
   }
 
-  putMark(mark: Mark, now: number): void {
-    const { requestId, accountNumber, keyNumber, price, otherAttempts } = mark
+  putCheckpoint(checkpoint: InFlightCheckpoint, now: number): void {
+    const { requestId, accountNumber, keyNumber, price, otherAttempts } = checkpoint
     if (otherAttempts !== undefined) this.insertAttempts({ requestId, accountNumber, keyNumber, price, attempts: otherAttempts })
-    const numbers = { price: this.#numbers.priceAt(price), boot: this.#node.boot, upstream: this.#numbers.upstreamOf(mark.upstream) }
-    this.#marks.push(markRow(mark, numbers, now))
+    const numbers = { price: this.#numbers.priceAt(price), boot: this.#node.boot, upstream: this.#numbers.upstreamOf(checkpoint.upstream) }
+    this.#checkpoints.push(checkpointRow(checkpoint, numbers, now))
   }
 
   insertAttempts(calls: Calls): void {
@@ -130,12 +130,12 @@ export class PostgresDebits implements Debits {
     this.#writeWaiting()
   }
 
-  /** A mark may come twice in a group; the later one says more. */
+  /** A checkpoint may come twice in a group; the later one says more. */
   #writeWaiting(): void {
-    if (this.#marks.length > 0) {
-      const marks = [...new Map(this.#marks.map((row) => [row[0], row])).values()]
-      this.#putMarks.run(...columnTexts(marks, marks[0]?.length ?? 0))
-      this.#marks = []
+    if (this.#checkpoints.length > 0) {
+      const checkpoints = [...new Map(this.#checkpoints.map((row) => [row[0], row])).values()]
+      this.#putCheckpoints.run(...columnTexts(checkpoints, checkpoints[0]?.length ?? 0))
+      this.#checkpoints = []
     }
     if (this.#attempts.length > 0) {
       this.#insertAttempts.run(...columnTexts(this.#attempts, this.#attempts[0]?.length ?? 0))
@@ -144,7 +144,7 @@ export class PostgresDebits implements Debits {
   }
 
   forget(): void {
-    this.#marks = []
+    this.#checkpoints = []
     this.#attempts = []
     this.#heads.forget()
   }

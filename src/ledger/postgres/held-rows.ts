@@ -61,11 +61,14 @@ export class HeldRows {
     const numbers = new Map<string | undefined, number>()
     for (const { id, number } of accounts) numbers.set(id, Number(number))
     for (const { id, account } of keys) numbers.set(id, Number(account))
-    const marked = new Map(tasks.flatMap((task) => (task.kind === 'mark' ? [[task.mark.requestId, task.mark.accountNumber] as const] : [])))
+    const checkpointed = new Map(
+      tasks.flatMap((task) => (task.kind === 'checkpoint' ? [[task.checkpoint.requestId, task.checkpoint.accountNumber] as const] : [])),
+    )
     return new Map(
       named.flatMap(({ task, account, accountId, keyId }) => {
-        // Before its mark it would take away nothing, and the mark would stay.
-        const number = task.kind === 'unmark' ? marked.get(task.requestId) : (account ?? numbers.get(keyId) ?? numbers.get(accountId))
+        // Before its checkpoint it would take away nothing, and the checkpoint would stay.
+        const number =
+          task.kind === 'dropCheckpoint' ? checkpointed.get(task.requestId) : (account ?? numbers.get(keyId) ?? numbers.get(accountId))
         return number !== undefined && held.has(number) ? [[task, number] as const] : []
       }),
     )
@@ -91,8 +94,8 @@ function namesIn(task: Task): Names {
   switch (task.kind) {
     case 'settle':
       return { account: task.debit.accountNumber, key: task.debit.keyNumber }
-    case 'mark':
-      return { account: task.mark.accountNumber, key: task.mark.keyNumber }
+    case 'checkpoint':
+      return { account: task.checkpoint.accountNumber, key: task.checkpoint.keyNumber }
     case 'attempts':
       return { account: task.calls.accountNumber, key: task.calls.keyNumber }
     case 'ask':
@@ -106,7 +109,7 @@ function namesIn(task: Task): Names {
         ...('keyId' in operation ? { keyId: operation.keyId } : {}),
       }
     }
-    case 'unmark':
+    case 'dropCheckpoint':
     case 'findKey':
     case 'keyStates':
     case 'findIdempotency':

@@ -45,7 +45,7 @@ const BEATS_PER_TERM = 4
 const RETRY_MS_MAX = 250
 const SKEW_MS_MAX = 2_000
 
-/** What is there to be taken over: lanes whose lease is over, marks of boots that are gone. */
+/** What is there to be taken over: lanes whose lease is over, checkpoints of boots that are gone. */
 const HAS_LEFT = `EXISTS (SELECT 1 FROM nodes WHERE lease_until > 0 AND lease_until < clock_ms())
   OR EXISTS (SELECT 1 FROM marks WHERE NOT EXISTS (SELECT 1 FROM nodes WHERE nodes.boot_number = marks.boot_number AND lease_until > 0))`
 const BEAT = `UPDATE nodes SET beat_at = clock_ms(), lease_until = clock_ms() + $4

@@ -5,7 +5,7 @@
 
 import type { Value } from '../sql/connection.ts'
 import { elementText } from '../sql/sql-list.ts'
-import { ATTEMPT_COLUMNS, COUNTERS, MARK_CHANGES, MARK_COLUMNS, RECEIPT_COLUMNS } from '../writing/row-values.ts'
+import { ATTEMPT_COLUMNS, CHECKPOINT_CHANGES, CHECKPOINT_COLUMNS, COUNTERS, RECEIPT_COLUMNS } from '../writing/row-values.ts'
 
 type ElementType = 'BIGINT' | 'TEXT' | 'BYTEA'
 
@@ -31,8 +31,8 @@ const arraysOf = (columns: readonly string[], before: number): string =>
 
 export const SETTLE = `SELECT settle(?1, ?2, ?3, ${arraysOf(SETTLE_COLUMNS, 3)}) AS known`
 
-export const PUT_MARKS = `INSERT INTO marks (${MARK_COLUMNS.join(', ')}) SELECT * FROM unnest(${arraysOf(MARK_COLUMNS, 0)})
-  ON CONFLICT (request_id) DO UPDATE SET ${MARK_CHANGES.map((name) => `${name} = excluded.${name}`).join(', ')}`
+export const PUT_CHECKPOINTS = `INSERT INTO marks (${CHECKPOINT_COLUMNS.join(', ')}) SELECT * FROM unnest(${arraysOf(CHECKPOINT_COLUMNS, 0)})
+  ON CONFLICT (request_id) DO UPDATE SET ${CHECKPOINT_CHANGES.map((name) => `${name} = excluded.${name}`).join(', ')}`
 
 export const INSERT_ATTEMPTS = `INSERT INTO attempts (${ATTEMPT_COLUMNS.join(', ')}) SELECT * FROM unnest(${arraysOf(ATTEMPT_COLUMNS, 0)})
   ON CONFLICT (request_id, attempt) DO NOTHING`

@@ -9,7 +9,7 @@ import type { Connection } from '../sql/connection.ts'
 import { anyOf, arrayText } from '../sql/sql-list.ts'
 import { isRead, isWrite, type PriceVersion, type Task } from '../task.ts'
 import { GroupWrites } from '../writing/group-writes.ts'
-import { type LeftMark, prepareLeftMarks } from '../writing/left-marks.ts'
+import { type OrphanedCheckpoint, prepareOrphanedCheckpoints } from '../writing/orphaned-checkpoints.ts'
 import type { Spilled } from '../writing/spill-records.ts'
 import type { Applied, NotApplied, Replayed, Store } from '../writing/store.ts'
 import { Acknowledged } from './acknowledged.ts'
@@ -17,7 +17,7 @@ import { PostgresEngine } from './engine.ts'
 import { LostWrites, type Writes } from './lost-writes.ts'
 import { describeFailure, isStorageFailure } from './storage-failure.ts'
 
-/** Marks that are waived in one transaction. */
+/** Checkpoints that are waived in one transaction. */
 const RECOVERED_AT_ONCE = 256
 /** Idempotency keys that are over are looked for behind so many settles, and so many of them go at once. */
 const TIDIED_AFTER = 4_096
@@ -30,7 +30,7 @@ const IS_LEFT = sql`not exists (select 1 from nodes where nodes.boot_number = ma
 export class PostgresStore implements Store {
   readonly id: string
   readonly #db: Connection
-  readonly #leftMarks
+  readonly #orphaned
   readonly #forget
   readonly #prices: PriceVersion[] = []
   readonly #acknowledged = new Acknowledged()
@@ -47,7 +47,7 @@ export class PostgresStore implements Store {
     this.id = db.query<{ value: string }, []>("SELECT value FROM meta WHERE name = 'node'").get()?.value ?? ''
     this.#engine = new PostgresEngine(db, node)
     this.#writes = new GroupWrites(this.#engine)
-    this.#leftMarks = prepareLeftMarks(db, IS_LEFT, RECOVERED_AT_ONCE)
+    this.#orphaned = prepareOrphanedCheckpoints(db, IS_LEFT, RECOVERED_AT_ONCE)
     this.#forget = db.query<undefined, [number]>(
       `DELETE FROM idempotency WHERE (key_number, header_hash) IN (
          SELECT key_number, header_hash FROM idempotency WHERE expires_at <= clock_ms() LIMIT ? FOR UPDATE SKIP LOCKED)`,
@@ -106,9 +106,9 @@ export class PostgresStore implements Store {
     }
   }
 
-  #left(): readonly LeftMark[] | NotApplied {
+  #left(): readonly OrphanedCheckpoint[] | NotApplied {
     try {
-      return this.#leftMarks.all()
+      return this.#orphaned.all()
     } catch (error) {
       if (!isStorageFailure(error)) throw error
       return { kind: 'failed', problem: describeFailure(error) }

@@ -7,12 +7,12 @@ import { models, priceVersions, upstreams } from '../../../db/schema/prices.ts'
 import { receipts } from '../../../db/schema/requests.ts'
 import { type Connection, ormOf } from './connection.ts'
 
-export const requestStatements = (db: Connection) => ({ ...markStatements(db), ...numberStatements(db) })
+export const requestStatements = (db: Connection) => ({ ...checkpointStatements(db), ...numberStatements(db) })
 
-function markStatements(db: Connection) {
+function checkpointStatements(db: Connection) {
   const orm = ormOf(db)
   return {
-    deleteMark: db.prepare<undefined, [string]>('DELETE FROM marks WHERE request_id = ?'),
+    deleteCheckpoint: db.prepare<undefined, [string]>('DELETE FROM marks WHERE request_id = ?'),
     receiptFigures: orm
       .select({
         accountNumber: receipts.accountNumber,

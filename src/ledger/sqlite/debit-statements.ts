@@ -2,17 +2,17 @@
 
 import type { Changes, Database } from 'bun:sqlite'
 import type { Value } from '../sql/connection.ts'
-import { ATTEMPT_COLUMNS, COUNTERS, MARK_CHANGES, MARK_COLUMNS, RECEIPT_COLUMNS } from '../writing/row-values.ts'
+import { ATTEMPT_COLUMNS, CHECKPOINT_CHANGES, CHECKPOINT_COLUMNS, COUNTERS, RECEIPT_COLUMNS } from '../writing/row-values.ts'
 
 export function prepareDebitStatements(db: Database) {
   return {
     /** A receipt that is there already stays as it is, and `changes` is 0. */
     insertReceipt: db.prepare(`INSERT INTO receipts ${rowOf(RECEIPT_COLUMNS)} ON CONFLICT (request_id) DO NOTHING`) as unknown as OfRow,
     insertAttempt: db.prepare(`INSERT INTO attempts ${rowOf(ATTEMPT_COLUMNS)} ON CONFLICT (request_id, attempt) DO NOTHING`),
-    putMark: db.prepare(
-      `INSERT INTO marks ${rowOf(MARK_COLUMNS)} ON CONFLICT (request_id) DO UPDATE SET ${MARK_CHANGES.map((name) => `${name} = excluded.${name}`).join(', ')}`,
+    putCheckpoint: db.prepare(
+      `INSERT INTO marks ${rowOf(CHECKPOINT_COLUMNS)} ON CONFLICT (request_id) DO UPDATE SET ${CHECKPOINT_CHANGES.map((name) => `${name} = excluded.${name}`).join(', ')}`,
     ),
-    deleteMark: db.prepare<undefined, [string]>('DELETE FROM marks WHERE request_id = ?'),
+    deleteCheckpoint: db.prepare<undefined, [string]>('DELETE FROM marks WHERE request_id = ?'),
     /** key, header, body, request, expiry, time of the settle: one that still counts stays */
     putIdempotency: db.prepare(
       `INSERT INTO idempotency (key_number, header_hash, body_hash, request_id, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)

@@ -7,10 +7,10 @@ import { ChainHeads } from '../chain/chain-heads.ts'
 import type { Idempotency } from '../ledger.ts'
 import type { Numbers } from '../sql/numbers.ts'
 import type { Statements } from '../sql/statements.ts'
-import type { Calls, Debit, Mark } from '../task.ts'
+import type { Calls, Debit, InFlightCheckpoint } from '../task.ts'
 import type { Debits, Priced } from '../writing/debits.ts'
 import { GroupSums } from '../writing/group-sums.ts'
-import { attemptRow, countersOf, markRow, receiptRow } from '../writing/row-values.ts'
+import { attemptRow, checkpointRow, countersOf, receiptRow } from '../writing/row-values.ts'
 import type { DebitStatements } from './debit-statements.ts'
 
 export class SqliteDebits implements Debits {
@@ -36,7 +36,7 @@ export class SqliteDebits implements Debits {
     const numbers = { price, boot: this.#boot, upstream: this.#numbers.upstreamOf(debit.upstream) }
     const { link, values } = receiptRow(debit, numbers, version, day, this.#heads)
     const { changes } = this.#statements.insertReceipt.run(values)
-    if (debit.isMarked) this.#statements.deleteMark.run(debit.requestId)
+    if (debit.hasCheckpoint) this.#statements.deleteCheckpoint.run(debit.requestId)
     if (changes === 0) return false
     this.#heads.append(debit.accountNumber, link)
     if (debit.otherAttempts !== undefined) this.insertAttempts({ ...debit, attempts: debit.otherAttempts })
@@ -45,11 +45,11 @@ export class SqliteDebits implements Debits {
     return true
   }
 
-  putMark(mark: Mark, now: number): void {
-    const { requestId, accountNumber, keyNumber, price, otherAttempts } = mark
+  putCheckpoint(checkpoint: InFlightCheckpoint, now: number): void {
+    const { requestId, accountNumber, keyNumber, price, otherAttempts } = checkpoint
     if (otherAttempts !== undefined) this.insertAttempts({ requestId, accountNumber, keyNumber, price, attempts: otherAttempts })
-    const numbers = { price: this.#numbers.priceAt(price), boot: this.#boot, upstream: this.#numbers.upstreamOf(mark.upstream) }
-    this.#statements.putMark.run(...markRow(mark, numbers, now))
+    const numbers = { price: this.#numbers.priceAt(price), boot: this.#boot, upstream: this.#numbers.upstreamOf(checkpoint.upstream) }
+    this.#statements.putCheckpoint.run(...checkpointRow(checkpoint, numbers, now))
   }
 
   insertAttempts(calls: Calls): void {

@@ -80,7 +80,7 @@ export class SqliteEngine implements Engine {
       .immediate()
   }
 
-  /** Between transactions only. A settle must survive power loss; a mark need not. */
+  /** Between transactions only. A settle must survive power loss; a checkpoint need not. */
   #setSynchronous(isFull: boolean): void {
     if (isFull === this.#isSynchronousFull) return
     this.db.run(`PRAGMA synchronous = ${isFull ? 'FULL' : 'NORMAL'}`)

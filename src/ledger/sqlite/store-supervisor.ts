@@ -3,9 +3,9 @@
 import type { FromSupervisor, StoreSupervisor } from '../admission/store-supervisor.ts'
 import type { ThreadOptions } from '../admission/thread-handle.ts'
 import type { Loss } from '../task.ts'
-import { WalCheckpointer } from './wal-checkpointer.ts'
 import { FileCheck } from './file-check.ts'
 import type { Lock } from './lock.ts'
+import { WalCheckpointer } from './wal-checkpointer.ts'
 
 type Options = Pick<ThreadOptions, 'startThread' | 'onFault'> &
   Readonly<{

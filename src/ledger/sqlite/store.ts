@@ -6,7 +6,7 @@ import { keepLog, proveWritable } from '../../../db/open.ts'
 import { marks } from '../../../db/schema/requests.ts'
 import type { PriceVersion, Task } from '../task.ts'
 import { GroupWrites } from '../writing/group-writes.ts'
-import { prepareLeftMarks } from '../writing/left-marks.ts'
+import { prepareOrphanedCheckpoints } from '../writing/orphaned-checkpoints.ts'
 import type { Spilled } from '../writing/spill-records.ts'
 import type { Applied, NotApplied, Replayed, Store } from '../writing/store.ts'
 import { SqliteEngine } from './engine.ts'
@@ -26,7 +26,7 @@ export class SqliteStore implements Store {
   readonly #engine: SqliteEngine
   readonly #writes: GroupWrites
   readonly #pages: PageTable
-  readonly #leftMarks: ReturnType<typeof prepareLeftMarks>
+  readonly #orphaned: ReturnType<typeof prepareOrphanedCheckpoints>
   readonly #progressOfLog: ProgressOfLog
   #position: Position
   #progress: LogProgress = { frames: 0, moved: 0 }
@@ -48,7 +48,7 @@ export class SqliteStore implements Store {
     this.#engine = new SqliteEngine(db, this.#position.ledger, bootId, now)
     this.#writes = new GroupWrites(this.#engine)
     this.#pages = new PageTable(db)
-    this.#leftMarks = prepareLeftMarks(db, ne(marks.bootNumber, this.#engine.boot), -1)
+    this.#orphaned = prepareOrphanedCheckpoints(db, ne(marks.bootNumber, this.#engine.boot), -1)
     this.#now = now
   }
 
@@ -113,7 +113,7 @@ export class SqliteStore implements Store {
   /** Of other boots: only one process writes a file. */
   recover(now: number): number | NotApplied {
     if (this.#refused !== undefined) return { kind: 'failed', problem: this.#refused }
-    return this.#writes.recover(this.#leftMarks.all(), now)
+    return this.#writes.recover(this.#orphaned.all(), now)
   }
 
   replay(frames: readonly Spilled[]): Replayed | NotApplied {

@@ -1,8 +1,8 @@
-/** What `GroupWrites` asks of a store about the ends of requests: receipts with their sums, marks and attempts as rows. Rules: ledger.md "Group commit". */
+/** What `GroupWrites` asks of a store about the ends of requests: receipts with their sums, checkpoints and attempts as rows. Rules: ledger.md "Group commit". */
 
 import { dayAt } from '../../core/utc.ts'
 import type { Numbers } from '../sql/numbers.ts'
-import type { Calls, Debit, Mark, PriceVersion } from '../task.ts'
+import type { Calls, Debit, InFlightCheckpoint, PriceVersion } from '../task.ts'
 
 /** A receipt to write: the number of its price, the version behind it, and the UTC day that it counts for. */
 export type Priced = Readonly<{ debit: Debit; price: number; version: PriceVersion; day: number }>
@@ -16,7 +16,7 @@ export function pricedOf(debit: Debit, numbers: Numbers): Priced {
 export interface Debits {
   /** In their order: false where the request has a receipt already, and nothing was written. What reads the sums waits for `flush`. */
   insert(debits: readonly Priced[]): readonly boolean[]
-  putMark(mark: Mark, now: number): void
+  putCheckpoint(checkpoint: InFlightCheckpoint, now: number): void
   /** One that is recorded already stays as it is. */
   insertAttempts(calls: Calls): void
   /** Writes what waits for the others of its group. */

@@ -14,7 +14,7 @@ import type { Engine } from './engine.ts'
 import { faultOfFenced, fencedDebit, isOfFencedBoot } from './fenced-debit.ts'
 import { HELD_TRIES_MAX, type Held, HeldRows, NONE_HELD } from './held-rows.ts'
 import { LeaseMoves } from './lease-moves.ts'
-import type { LeftMark } from './left-marks.ts'
+import type { OrphanedCheckpoint } from './orphaned-checkpoints.ts'
 import { recoveredDebit, recoveredOf } from './recovery.ts'
 import type { Spilled } from './spill-records.ts'
 import { SpilledWrites } from './spilled-writes.ts'
@@ -105,22 +105,23 @@ export class GroupWrites {
   }
 
   /**
-   * A mark that the database refuses (a broken upstream's figures) is dropped: one bad mark must not keep the ledger closed. Those whose rows somebody keeps locked
+   * A checkpoint that the database refuses (a broken upstream's figures) is dropped: one bad checkpoint must not keep the ledger closed. Those whose rows somebody keeps locked
    * stay. Returns how many are gone.
    */
-  recover(all: readonly LeftMark[], now: number): number | NotApplied {
-    const tasks = all.map((mark) => ({ kind: 'settle', debit: recoveredDebit(mark, now) }) as const)
+  recover(all: readonly OrphanedCheckpoint[], now: number): number | NotApplied {
+    const tasks = all.map((checkpoint) => ({ kind: 'settle', debit: recoveredDebit(checkpoint, now) }) as const)
     const held = tasks.length === 0 ? NONE_HELD : this.#heldRows.among(tasks)
     if ('kind' in held) return held
     const left = all.filter((_, place) => tasks[place] === undefined || !held.has(tasks[place]))
     if (left.length === 0) return 0
-    const waive = (marks: readonly LeftMark[]): void => {
-      this.#debits.insert(marks.map((mark) => recoveredOf(mark, now)))
+    const waive = (checkpoints: readonly OrphanedCheckpoint[]): void => {
+      this.#debits.insert(checkpoints.map((checkpoint) => recoveredOf(checkpoint, now)))
       this.#debits.flush()
     }
     const waiveEach = (): void => {
       for (const one of left) {
-        if (this.#transactions.inSavepoint(() => waive([one])) !== undefined) this.#engine.statements.deleteMark.run(one.mark.requestId)
+        if (this.#transactions.inSavepoint(() => waive([one])) !== undefined)
+          this.#engine.statements.deleteCheckpoint.run(one.checkpoint.requestId)
       }
     }
     const problem = this.#transactions.run(() => waive(left), { isDurable: true }, 'may replay')
@@ -175,16 +176,16 @@ export class GroupWrites {
         this.#debits.insertAttempts(task.calls)
         answers[index] = 'recorded'
         return
-      case 'mark':
+      case 'checkpoint':
         // Whoever fenced that boot may have waived the request already.
-        if (!isOfFencedBoot(this.#engine, task.mark)) this.#debits.putMark(task.mark, task.now)
-        answers[index] = 'marked'
+        if (!isOfFencedBoot(this.#engine, task.checkpoint)) this.#debits.putCheckpoint(task.checkpoint, task.now)
+        answers[index] = 'checkpointed'
         return
-      case 'unmark': {
+      case 'dropCheckpoint': {
         this.#settle(written)
         this.#debits.flush()
-        const { deleteMark, isSettled } = this.#engine.statements
-        deleteMark.run(task.requestId)
+        const { deleteCheckpoint, isSettled } = this.#engine.statements
+        deleteCheckpoint.run(task.requestId)
         answers[index] = isSettled.get({ requestId: task.requestId }) === undefined ? 'absent' : 'settled'
         return
       }

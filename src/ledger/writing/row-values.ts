@@ -1,11 +1,11 @@
-/** A receipt, a mark and an attempt as rows: their columns, and the values in the order of those. Both stores write the same. Rules: ledger.md "Two stores". */
+/** A receipt, a checkpoint and an attempt as rows: their columns, and the values in the order of those. Both stores write the same. Rules: ledger.md "Two stores". */
 
 import { costOf, type Rates } from '../../core/pricing.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { ChainHeads, Link } from '../chain/chain-heads.ts'
 import type { Attempt } from '../ledger.ts'
 import type { Value } from '../sql/connection.ts'
-import type { Calls, Debit, Mark, PriceVersion } from '../task.ts'
+import type { Calls, Debit, InFlightCheckpoint, PriceVersion } from '../task.ts'
 
 export const COUNTERS = [
   'input_tokens',
@@ -23,12 +23,12 @@ export const RECEIPT_COLUMNS = [
   ...['started_at', 'settled_at', 'day', 'first_byte_ms', 'duration_ms', 'seq', 'hash'],
 ]
 
-export const MARK_COLUMNS = [
+export const CHECKPOINT_COLUMNS = [
   ...['request_id', 'key_number', 'price_number', 'boot_number', 'upstream_number', 'upstream_message_id', 'upstream_request_id'],
   ...['format', 'is_stream', 'hold_picos', 'started_at', 'marked_at', 'basis', 'bytes_per_token_thousandths', ...COUNTERS],
 ]
-/** What a later mark of the same request changes. */
-export const MARK_CHANGES = [
+/** What a later checkpoint of the same request changes. */
+export const CHECKPOINT_CHANGES = [
   ...['upstream_number', 'upstream_message_id', 'upstream_request_id', 'marked_at', 'basis', 'bytes_per_token_thousandths'],
   ...COUNTERS,
 ]
@@ -87,22 +87,22 @@ export function receiptRow(
   return { link, values }
 }
 
-export const markRow = (mark: Mark, { price, boot, upstream }: RowNumbers, now: number): readonly Value[] => [
-  mark.requestId,
-  mark.keyNumber,
+export const checkpointRow = (checkpoint: InFlightCheckpoint, { price, boot, upstream }: RowNumbers, now: number): readonly Value[] => [
+  checkpoint.requestId,
+  checkpoint.keyNumber,
   price,
   boot,
   upstream,
-  mark.upstream?.messageId ?? null,
-  mark.upstream?.requestId ?? null,
-  mark.format,
-  mark.isStream ? 1 : 0,
-  mark.holdPicos,
-  mark.startedAt,
+  checkpoint.upstream?.messageId ?? null,
+  checkpoint.upstream?.requestId ?? null,
+  checkpoint.format,
+  checkpoint.isStream ? 1 : 0,
+  checkpoint.holdPicos,
+  checkpoint.startedAt,
   now,
-  mark.usageSource,
-  thousandths(mark.bytesPerToken),
-  ...countersOf(mark.usage),
+  checkpoint.usageSource,
+  thousandths(checkpoint.bytesPerToken),
+  ...countersOf(checkpoint.usage),
 ]
 
 export const attemptRow = (calls: Calls, attempt: Attempt, { price, boot, upstream }: RowNumbers, rates: Rates): readonly Value[] => [

@@ -1,5 +1,5 @@
 /**
- * What of a group must outlive the process when the ledger cannot be written, as a frame of the spill and back: the debits, the marks of requests that ended
+ * What of a group must outlive the process when the ledger cannot be written, as a frame of the spill and back: the debits, the checkpoints of requests that ended
  * without a receipt, and upstream calls. A frame has the price versions that its debits name, because places in a list end with the process.
  */
 
@@ -12,15 +12,15 @@ import type { Calls, Debit, PriceVersion, Task } from '../task.ts'
 export type Spilled = Readonly<{
   prices: readonly PriceVersion[]
   debits: readonly Debit[]
-  /** Ids of the requests whose marks go. */
+  /** Ids of the requests whose checkpoints go. */
   releases: readonly string[]
   calls: readonly Calls[]
 }>
 
-type Kept = Extract<Task, { kind: 'settle' | 'unmark' | 'attempts' }>
+type Kept = Extract<Task, { kind: 'settle' | 'dropCheckpoint' | 'attempts' }>
 
 export const canSpill = (task: Task): task is Kept =>
-  task.kind === 'settle' ? fitsRecord(task.debit) : task.kind === 'unmark' || task.kind === 'attempts'
+  task.kind === 'settle' ? fitsRecord(task.debit) : task.kind === 'dropCheckpoint' || task.kind === 'attempts'
 
 /** `boot`: that writes now, which the frame outlives. */
 export function frameOf(tasks: readonly Kept[], versionAt: (index: number) => PriceVersion, boot: number): Uint8Array {
@@ -35,7 +35,7 @@ export function frameOf(tasks: readonly Kept[], versionAt: (index: number) => Pr
   const calls: Calls[] = []
   for (const task of tasks) {
     if (task.kind === 'settle') debits.push({ number: 0, debit: { boot, ...task.debit, price: placeOf(task.debit.price) } })
-    else if (task.kind === 'unmark') releases.push(task.requestId)
+    else if (task.kind === 'dropCheckpoint') releases.push(task.requestId)
     else calls.push({ ...task.calls, price: placeOf(task.calls.price) })
   }
   const head = Buffer.from(

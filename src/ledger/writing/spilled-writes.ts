@@ -68,7 +68,7 @@ export class SpilledWrites {
         if (fault !== undefined) faults.push(fault)
       })
     }
-    for (const requestId of releases) attempt('unmark', () => engine.statements.deleteMark.run(requestId))
+    for (const requestId of releases) attempt('dropCheckpoint', () => engine.statements.deleteCheckpoint.run(requestId))
     for (const call of calls) {
       attempt('attempts', () => {
         own.insertAttempts(call)

@@ -31,7 +31,7 @@ export interface Store {
   readonly id: string
   /** The number of the boot that writes. */
   readonly boot: number
-  /** Price versions that later debits and marks name by their place in the list of all that were defined. */
+  /** Price versions that later debits and checkpoints name by their place in the list of all that were defined. */
   define(prices: readonly PriceVersion[]): void
   versionAt(index: number): PriceVersion
   /** Answers stand in the order of the tasks. Reads see what the writes of the same call did. `unsettled`: accounts whose leases stay, as of those of `held`. */

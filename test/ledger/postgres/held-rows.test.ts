@@ -71,7 +71,7 @@ async function receiptsAt(url: string): Promise<readonly string[]> {
   return rows.map(({ request_id }) => request_id)
 }
 
-async function marksAt(url: string): Promise<readonly string[]> {
+async function checkpointsAt(url: string): Promise<readonly string[]> {
   const outside = asking(url)
   const rows = await outside.ask<{ request_id: string }>('SELECT request_id FROM marks')
   await outside.close()
@@ -165,22 +165,22 @@ postgresTest('a ledger that is closed while a row is locked leaves the ends to w
 })
 
 postgresTest(
-  'the mark of a request that ended without a receipt goes, also where a lock kept it from being written until then',
+  'the checkpoint of a request that ended without a receipt goes, also where a lock kept it from being written until then',
   async () => {
     const url = await postgres().createDatabase()
-    const { withKey, hold, settle, ledger } = await openNode(url, { retryMs: 60_000, markAfterMs: 1_500 })
+    const { withKey, hold, settle, ledger } = await openNode(url, { retryMs: 60_000, checkpointAfterMs: 1_500 })
     for (const key of ['key_a', 'key_b']) await withKey(key)
     for (const n of [1, 2]) expect(await hold(`a_${n}`, 'key_a')).toBe('held')
     const giveBack = await atPrompt(url, "SELECT FROM accounts WHERE id = 'acc_a' FOR UPDATE")
     const settled = settle('a_1')
-    // The locked row is known before the mark is due.
+    // The locked row is known before the checkpoint is due.
     await Bun.sleep(3_000)
     expect(ledger.void('a_2')).toBe('voided')
     expect(await hold('b_1', 'key_b')).toBe('held')
     expect(await settle('b_1')).toBe('settled')
     await giveBack()
     expect(await settled).toBe('settled')
-    expect(await marksAt(url)).toEqual([])
+    expect(await checkpointsAt(url)).toEqual([])
     await ledger.close()
   },
 )
@@ -190,10 +190,10 @@ postgresTest(
   async () => {
     const url = await postgres().createDatabase()
     const folder = makeFolder()
-    const first = await openNode(url, { folder, retryMs: 300, markAfterMs: 20 })
+    const first = await openNode(url, { folder, retryMs: 300, checkpointAfterMs: 20 })
     for (const key of ['key_a', 'key_b']) await first.withKey(key)
     for (const request of ['a_1', 'a_2', 'b_1']) expect(await first.hold(request, `key_${request[0]}`)).toBe('held')
-    await until(async () => (await marksAt(url)).length === 3, 'all are marked')
+    await until(async () => (await checkpointsAt(url)).length === 3, 'all have a checkpoint')
     const giveBack = await atPrompt(url, "SELECT FROM accounts WHERE id = 'acc_a' FOR UPDATE")
     expect(await first.settle('a_1')).toBe('settled')
     await first.ledger.close()
@@ -204,7 +204,7 @@ postgresTest(
     expect(await next.hold('a_3', 'key_a')).toBe('unavailable')
     expect(await receiptsAt(url)).toEqual(['b_1', 'b_2'])
     await giveBack()
-    await until(async () => (await marksAt(url)).length === 0, 'nothing is left')
+    await until(async () => (await checkpointsAt(url)).length === 0, 'nothing is left')
     const outside = asking(url)
     const receipts = await outside.ask<{ id: string; outcome: string }>(
       'SELECT request_id AS id, outcome FROM receipts ORDER BY request_id',

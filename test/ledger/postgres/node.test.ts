@@ -1,7 +1,7 @@
 /** Protects nodes.md "Lanes and leases", "Fencing", "Take-over": who may write is told by Postgres' clock alone, and a node that may not knows it first. */
 
 import { describe, expect } from 'bun:test'
-import { asking, freshLedger, INSERT_MARK, makeNode, throughPort } from '../../support/nodes.ts'
+import { asking, freshLedger, INSERT_CHECKPOINT, makeNode, throughPort } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { tcpProxy } from '../../support/tcp-proxy.ts'
 import { startWatch, until } from '../../support/until.ts'
@@ -246,7 +246,7 @@ describe('fencing', () => {
     const url = await freshLedger()
     const outside = asking(url)
     await outside.ask("SELECT register_node('dead', 'boot', 50)")
-    await outside.ask(INSERT_MARK, ['req_1', 1])
+    await outside.ask(INSERT_CHECKPOINT, ['req_1', 1])
     await Bun.sleep(500)
     const a = makeNode(url, { termMs: 400 })
     const identity = await a.node.join()

@@ -255,11 +255,11 @@ describe('what is left', () => {
   )
 
   postgresTest(
-    'a node that is cut off is fenced: what it had marked is waived once, and its own settles of then cost nothing',
+    'a node that is cut off is fenced: what it had checkpointed is waived once, and its own settles of then cost nothing',
     async () => {
       const url = await postgres().createDatabase()
       const crossing = await tcpProxyThread(postgres().port)
-      const a = await openNode(url, { leaseMs: 1_600, crossing, markAfterMs: 50, retryMs: 300 })
+      const a = await openNode(url, { leaseMs: 1_600, crossing, checkpointAfterMs: 50, retryMs: 300 })
       const b = await openNode(url, { leaseMs: 1_600 })
       await withKey(b)
       for (const requestId of ['req_marked', 'req_settled_late', 'req_spilled']) expect(await hold(a.ledger, requestId)).toBe('held')

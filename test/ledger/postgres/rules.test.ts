@@ -100,10 +100,10 @@ postgresTest(
 
 postgresTest('a request is in flight or settled, never both', async () => {
   const db = await open()
-  const mark = (id: string) =>
+  const checkpoint = (id: string) =>
     `INSERT INTO marks VALUES ('${id}', 1, 1, 1, NULL, NULL, NULL, 'chat', 1, 5, 1, 1, 'none', NULL, 0, 0, 0, 0, 0, 0)`
-  expect(refusalOf(db, mark('req_1'))).toBe('marks_not_settled: the request is already settled')
-  expect(refusalOf(db, mark('req_9'))).toBe('')
+  expect(refusalOf(db, checkpoint('req_1'))).toBe('marks_not_settled: the request is already settled')
+  expect(refusalOf(db, checkpoint('req_9'))).toBe('')
   db.close()
 })
 

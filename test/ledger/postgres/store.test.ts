@@ -143,7 +143,7 @@ postgresTest('a node that was fenced writes nothing, whatever it is asked', asyn
   fenceAll(machine.db)
   const tasks: readonly (readonly Task[])[] = [
     [settle(debit)],
-    [{ kind: 'unmark', requestId: 'r1' }],
+    [{ kind: 'dropCheckpoint', requestId: 'r1' }],
     [{ kind: 'operate', operation: createKey('key_b'), act: { actor: 'x', address: 'x', reason: '' } }],
   ]
   for (const group of tasks) expect(machine.ledger.apply(group)).toMatchObject({ kind: 'failed', isFenced: true })
@@ -250,8 +250,8 @@ postgresTest('what whoever took over has waived stays as it is when the settle c
   const boot = machine.ledger.boot
   const debit = debitOf(machine, 'r1', boot)
   const { requestId, keyNumber, price, format, isStream, holdPicos, startedAt, accountNumber, usage, usageSource } = debit
-  const mark = { requestId, keyNumber, price, format, isStream, holdPicos, startedAt, accountNumber, usage, usageSource }
-  expect(machine.ledger.apply([{ kind: 'mark', mark, now: NOW }])).toMatchObject({ answers: ['marked'] })
+  const checkpoint = { requestId, keyNumber, price, format, isStream, holdPicos, startedAt, accountNumber, usage, usageSource }
+  expect(machine.ledger.apply([{ kind: 'checkpoint', checkpoint, now: NOW }])).toMatchObject({ answers: ['checkpointed'] })
   const next = openMachine(machine.url, 'boot-2')
   next.ledger.define(machine.wallets.prices)
   expect(next.ledger.recover(NOW + 5_000)).toBe(1)

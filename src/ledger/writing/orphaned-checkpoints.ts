@@ -1,4 +1,4 @@
-/** Marks of processes that are gone, with what their receipts say. Which processes are gone each store knows itself. Rules: ledger.md "Recovery". */
+/** Checkpoints of processes that are gone, with what their receipts say. Which processes are gone each store knows itself. Rules: ledger.md "Recovery". */
 
 import { eq, type SQL, sql } from 'drizzle-orm'
 import { accounts, keys } from '../../../db/schema/accounts.ts'
@@ -6,13 +6,13 @@ import { models, priceVersions, upstreams } from '../../../db/schema/prices.ts'
 import { marks } from '../../../db/schema/requests.ts'
 import { type Connection, ormOf } from '../sql/connection.ts'
 
-export type LeftMark = ReturnType<ReturnType<typeof prepareLeftMarks>['all']>[number]
+export type OrphanedCheckpoint = ReturnType<ReturnType<typeof prepareOrphanedCheckpoints>['all']>[number]
 
-/** `isLeft`: which of the marks. `limit`: how many at once. */
-export const prepareLeftMarks = (db: Connection, isLeft: SQL, limit: number) =>
+/** `isLeft`: which of the checkpoints. `limit`: how many at once. */
+export const prepareOrphanedCheckpoints = (db: Connection, isLeft: SQL, limit: number) =>
   ormOf(db)
     .select({
-      mark: marks,
+      checkpoint: marks,
       accountNumber: accounts.number,
       modelId: models.id,
       price: priceVersions,

@@ -1,4 +1,4 @@
-/** What all nodes have reserved, as far as the database knows: requests that run for more than a second have a mark in it. Rules: money.md "Crashes". */
+/** What all nodes have reserved, as far as the database knows: requests that run for more than a second have a checkpoint in it. Rules: money.md "Crashes". */
 
 import type { FormatName } from '../../core/format.ts'
 import { picos } from '../../core/money.ts'
@@ -6,7 +6,7 @@ import type { Hold } from '../ledger.ts'
 import type { Connection } from '../sql/connection.ts'
 
 /** `after`: the last request of the page before; null: from the oldest on. */
-export type MarksQuery = Readonly<{ keyId: string | null; accountId: string | null; after: string | null; limit: number }>
+export type CheckpointsQuery = Readonly<{ keyId: string | null; accountId: string | null; after: string | null; limit: number }>
 
 type Row = {
   requestId: string
@@ -20,7 +20,7 @@ type Row = {
 }
 
 /** In the order of their ids, which is that in which they came in. */
-export const markedHolds = (db: Connection, { keyId, accountId, after, limit }: MarksQuery): readonly Hold[] =>
+export const checkpointedHolds = (db: Connection, { keyId, accountId, after, limit }: CheckpointsQuery): readonly Hold[] =>
   db
     .query<Row, [string, string | null, string | null, number]>(
       `SELECT t.request_id AS "requestId", k.id AS "keyId", a.id AS "accountId", m.id AS "modelId", t.format, t.is_stream AS "isStream",
