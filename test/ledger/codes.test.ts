@@ -136,7 +136,7 @@ describe('on the state machine', () => {
     for (const statement of [
       'UPDATE codes SET redeemed_at = 1 WHERE place = 1',
       'UPDATE codes SET account_number = NULL, credit_id = NULL, redeemed_at = NULL WHERE place = 1',
-      "UPDATE codes SET display = 'TG-…x' WHERE place = 2",
+      "UPDATE codes SET display = 'TG-…XXXX' WHERE place = 2",
       `UPDATE codes SET account_number = 1, credit_id = 'crd_2', redeemed_at = ${NOW + 10} WHERE place = 2`,
       `UPDATE codes SET account_number = 1, credit_id = 'crd_1', redeemed_at = ${NOW} WHERE place = 2`,
       `UPDATE codes SET credit_id = 'crd_2' WHERE place = 2`,
