@@ -5,6 +5,9 @@
 
 import { afterEach, describe, expect } from 'bun:test'
 import { join } from 'node:path'
+import { statementFindings } from '../../../src/ledger/chain/against-statement.ts'
+import type { Difference } from '../../../src/ledger/chain/difference.ts'
+import { statementLines } from '../../../src/ledger/chain/statement.ts'
 import { openLedger } from '../../../src/ledger/postgres/open.ts'
 import { differencesInDatabase } from '../../../src/ledger/postgres/verify.ts'
 import { createKey, holdRequest, makeFolder, settlement, sha256, usd } from '../../support/ledger.ts'
@@ -154,6 +157,7 @@ describe('an asynchronous standby', () => {
       expect(await a.ledger.operate({ ...topUp, now: Date.now() })).toEqual({ result: 'done' })
       const lostOfNewKey = idsOf('lost_new', 3)
       await charge(b, outside, lostOfNewKey, 'key_2')
+      const statement = statementOf(url, record.accountId)
       await failOver(pair)
       await until(() => a.told.concat(b.told).filter((text) => text.startsWith('failover')).length >= 2, 'both say it', 30_000)
       await until(async () => (await asked(url, 'SELECT FROM receipts')).length === outside.size, 'all is there', 30_000)
@@ -167,6 +171,16 @@ describe('an asynchronous standby', () => {
       expect(lines.map(({ acts }) => acts)).toEqual([2, 0])
       const sums = [sumOf(outside, lostA), sumOf(outside, [...lostB, ...lostOfNewKey])]
       expect(lines.map(({ usd: sum }) => usd(sum))).toEqual(sums as never)
+      const rewritten = against(url, statement)
+      expect(rewritten.map(({ subject }) => subject).toSorted()).toEqual([...lostA, 'credit_9'].toSorted())
+      expect(new Set(rewritten.map(({ rule }) => rule))).toEqual(new Set(['rewritten by a failover, in another place of the chain']))
+      const forged = against(
+        url,
+        statement.map((line) => line.replace('"id":"lost_a_3"', '"id":"lost_a_99"')),
+      )
+      expect(forged.filter(({ rule }) => rule === 'the chain is what an earlier statement says').map(({ subject }) => subject)).toEqual([
+        'lost_a_99',
+      ])
       expect(lines[0]?.server).toEndWith(' timeline 2')
       expect(a.told.join('\n')).toContain('Postgres failed over, from ')
       expect(a.promises[0]).toStartWith('warning: 1 standby follows, and no commit waits: a failover loses the last moments; ')
@@ -205,6 +219,23 @@ describe('a synchronous standby', () => {
     180_000,
   )
 })
+
+const SIGNS_NOTHING = { publicKey: '', sign: () => '' }
+
+/** Its lines, as the ledger of this moment gives them. */
+function statementOf(url: string, accountId: string): readonly string[] {
+  const db = connectPostgres(url)
+  const lines = [...statementLines(db, accountId, {}, SIGNS_NOTHING, Date.now())]
+  db.close()
+  return lines
+}
+
+function against(url: string, statement: readonly string[]): readonly Difference[] {
+  const db = connectPostgres(url)
+  const found = statementFindings(db, () => statement.map((line) => Buffer.from(line)))
+  db.close()
+  return found
+}
 
 async function asked(url: string, text: string): Promise<readonly unknown[]> {
   const { ask, close } = asking(url)
