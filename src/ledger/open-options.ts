@@ -36,8 +36,6 @@ export type LedgerOptions = Omit<Kept, Defaulted> &
     needsStatementKey?: boolean
     /** On Postgres: of how many processes on this machine this is one; default: of one. */
     processes?: number
-    /** On Postgres: told of each step of the opening, at least every ten seconds while one of a migration takes longer. */
-    onStep?: (step: string) => void
     /** On Postgres: told in words when the connections of all do not fit while processes are replaced; absent: it is not looked at. */
     onCrowded?: (room: string) => void
     /** On Postgres: what this node runs with, now; absent: it serves nobody. */
@@ -85,7 +83,6 @@ export const withDefaults = ({
   facts: _facts,
   onDifferent: _different,
   onPromise: _promise,
-  onStep: _step,
   sharedAnswersBytes: _shared,
   ...options
 }: LedgerOptions): Kept => ({

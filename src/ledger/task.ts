@@ -179,6 +179,7 @@ export type FromThread =
   | (Readonly<{ kind: 'opened' }> & Opened)
   | Readonly<{ kind: 'problem'; problem: OpenProblem }>
   | (Readonly<{ kind: 'migrating' }> & MigrationNews)
+  | Readonly<{ kind: 'opening'; step: string }>
   | Committed
   | Readonly<{ kind: 'fault'; fault: LedgerFault }>
   /** The files at the path are not those that are open any more, and why; undefined: they are again. */

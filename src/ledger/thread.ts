@@ -97,7 +97,7 @@ function open(message: Extract<ToThread, { kind: 'open' }>, say: (message: FromT
     store.close()
     return spill
   }
-  const left = takeOver([spill, ...leftSpills(opened)], store, now)
+  const left = takeOver([spill, ...leftSpills(opened)], store, now, (step) => say({ kind: 'opening', step }))
   if ('kind' in left) {
     spill.close()
     store.close()

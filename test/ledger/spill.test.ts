@@ -123,6 +123,24 @@ test('a process that dies leaves its spill to the next, also when that one dies 
   again.close()
 })
 
+test('how far a replay has come is told while the ledger is opened, a step for each thing that is kept', async () => {
+  const { path, loop } = await fillSpill(300)
+  const copy = killedCopy(path)
+  loop.close()
+  const beside = killedCopy(copy)
+  const steps: string[] = []
+  const { ledger } = await openTestLedger({ path: copy, bootId: 'next', onStep: (step) => void steps.push(step) })
+  expect(steps[0]).toBe('what a spill has kept')
+  await ledger.close()
+  const machine = openMachine(beside, 'next')
+  const spill = Spill.open(beside, machine.ledger, 0)
+  let told = 0
+  if ('problem' in spill) throw new Error(spill.message)
+  spill.replay(() => void told++)
+  expect(told).toBe(301)
+  machine.close()
+})
+
 test('a spill of another ledger is refused, and not given away', async () => {
   const { path, loop } = await fillSpill(200)
   const copy = killedCopy(path)

@@ -17,6 +17,8 @@ export type ThreadOptions = Readonly<{
   onFault: (fault: LedgerFault) => void
   /** Is told of each step by which an older ledger is brought to this version; absent: it is refused. */
   onMigration?: TellMigration
+  /** Told of each step of the opening, so that one that takes long is not taken for one that hangs. */
+  onStep?: (step: string) => void
 }>
 
 export type ThreadHandle = Readonly<{
@@ -37,7 +39,7 @@ export type ThreadListener = Readonly<{
 }>
 
 export function enterThread(options: ThreadOptions, listener: ThreadListener): ThreadHandle {
-  const { bootId, retryMs, spillBytes, now, startThread, onFault, onMigration } = options
+  const { bootId, retryMs, spillBytes, now, startThread, onFault, onMigration, onStep } = options
   const { promise: opened, resolve } = Promise.withResolvers<Opened | OpenProblem>()
   const place = options.place()
   const worker = startThread()
@@ -50,6 +52,8 @@ export function enterThread(options: ThreadOptions, listener: ThreadListener): T
         return resolve(message.problem)
       case 'migrating':
         return onMigration?.({ news: message.news, fields: message.fields })
+      case 'opening':
+        return onStep?.(message.step)
       case 'committed':
         return listener.onCommitted(message)
       case 'lost':

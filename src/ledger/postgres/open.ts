@@ -31,7 +31,8 @@ import { NodeSupervisor } from './store-supervisor.ts'
 const BEAT_MS_MAX = 2_000
 /** Of the first contact. */
 const REACH_MS = 4_000
-const JOIN_MS = 10_000
+/** With the last try five seconds at most. */
+const JOIN_MS = 2_500
 const LISTEN_MS = 5_000
 const JOIN_PAUSE_MS = 100
 /** Of a claim, and of keeping an answer of megabytes. */

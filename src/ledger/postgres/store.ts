@@ -93,10 +93,11 @@ export class PostgresStore implements Store {
   }
 
   /** Of boots that have no lane any more. Other nodes may do the same at the same moment. */
-  recover(now: number): number | NotApplied {
+  recover(now: number, onStep: () => void = () => undefined): number | NotApplied {
     const problem = this.#lost.look()
     if (problem !== undefined) return problem
     for (let recovered = 0; ; ) {
+      onStep()
       const left = this.#left()
       if ('kind' in left) return left
       const done = this.#writes.recover(left, now)
@@ -115,10 +116,10 @@ export class PostgresStore implements Store {
     }
   }
 
-  replay(frames: readonly Spilled[]): Replayed | NotApplied {
+  replay(frames: readonly Spilled[], onStep?: () => void): Replayed | NotApplied {
     const problem = this.#lost.look()
     if (problem !== undefined) return problem
-    const replayed = this.#writes.replay(frames)
+    const replayed = this.#writes.replay(frames, onStep)
     if (replayed.kind === 'replayed') this.#acknowledged.noteReplayed(frames)
     return replayed
   }

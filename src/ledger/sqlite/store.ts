@@ -116,9 +116,9 @@ export class SqliteStore implements Store {
     return this.#writes.recover(this.#orphaned.all(), now)
   }
 
-  replay(frames: readonly Spilled[]): Replayed | NotApplied {
+  replay(frames: readonly Spilled[], onStep?: () => void): Replayed | NotApplied {
     if (this.#refused !== undefined) return { kind: 'failed', problem: this.#refused }
-    const replayed = this.#writes.replay(frames)
+    const replayed = this.#writes.replay(frames, onStep)
     if (replayed.kind === 'replayed') this.#pages.noteReceipts(replayed.settled.length)
     return replayed
   }

@@ -128,8 +128,8 @@ export class GroupWrites {
     return (problem === 'replay' ? this.#transactions.run(waiveEach, { isDurable: true }) : problem) ?? left.length
   }
 
-  replay(frames: readonly Spilled[]): Replayed | NotApplied {
-    return this.#spilled.replay(frames)
+  replay(frames: readonly Spilled[], onStep?: () => void): Replayed | NotApplied {
+    return this.#spilled.replay(frames, onStep)
   }
 
   /** All at once, the sums at the end: any broken rule breaks the group. */

@@ -63,9 +63,9 @@ export class Spill {
   }
 
   /** Nothing changes where it was done before, and nothing of it is lost where it fails. */
-  replay(): Replayed | NotApplied {
+  replay(onStep?: () => void): Replayed | NotApplied {
     if (this.#file === undefined || this.isEmpty) return { kind: 'replayed', settled: [], faults: [] }
-    const replayed = this.#ledger.replay(this.#file.frames.map(readFrame))
+    const replayed = this.#ledger.replay(this.#file.frames.map(readFrame), onStep)
     if (replayed.kind === 'failed') return replayed
     this.#file.clear()
     this.#accounts = undefined

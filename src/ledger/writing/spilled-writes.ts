@@ -24,7 +24,8 @@ export class SpilledWrites {
     this.#around = around
   }
 
-  replay(frames: readonly Spilled[]): Replayed | NotApplied {
+  /** `onStep`: told before each of them. */
+  replay(frames: readonly Spilled[], onStep: () => void = () => undefined): Replayed | NotApplied {
     const { transactions, debits, heldRows } = this.#around
     const settled: string[] = []
     const faults: LedgerFault[] = []
@@ -35,7 +36,7 @@ export class SpilledWrites {
       () => {
         settled.length = 0
         faults.length = 0
-        for (const frame of frames) this.#replayFrame(frame, settled, faults)
+        for (const frame of frames) this.#replayFrame(frame, { settled, faults }, onStep)
         debits.reread()
       },
       { isDurable: true },
@@ -46,12 +47,17 @@ export class SpilledWrites {
     return failed
   }
 
-  #replayFrame({ prices, debits, releases, calls }: Spilled, settled: string[], faults: LedgerFault[]): void {
+  #replayFrame(
+    { prices, debits, releases, calls }: Spilled,
+    { settled, faults }: Readonly<{ settled: string[]; faults: LedgerFault[] }>,
+    onStep: () => void,
+  ): void {
     const { engine, transactions } = this.#around
     const numbers = new Numbers(engine.statements)
     numbers.define(prices)
     const own = engine.debitsOf(numbers)
     const attempt = (kind: Task['kind'], write: () => void): void => {
+      onStep()
       const failure = transactions.inSavepoint(write)
       if (failure === undefined) return
       own.forget()

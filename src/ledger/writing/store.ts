@@ -36,10 +36,10 @@ export interface Store {
   versionAt(index: number): PriceVersion
   /** Answers stand in the order of the tasks. Reads see what the writes of the same call did. `unsettled`: accounts whose leases stay, as of those of `held`. */
   apply(tasks: readonly Task[], unsettled?: ReadonlySet<number>): Applied | NotApplied
-  /** Waives what processes that are gone left in flight. Returns how many requests that were. `now`: Unix milliseconds. */
-  recover(now: number): number | NotApplied
+  /** Waives what processes that are gone left in flight. Returns how many requests that were. `now`: Unix milliseconds. `onStep`: told before each part of it. */
+  recover(now: number, onStep?: () => void): number | NotApplied
   /** What a spill kept, whoever wrote it. What is there already stays as it is; what the database refuses is dropped, and told. */
-  replay(frames: readonly Spilled[]): Replayed | NotApplied
+  replay(frames: readonly Spilled[], onStep?: () => void): Replayed | NotApplied
   /** What waits behind the settles, when enough of it does: for after their answers. */
   tidy(): void
   /** A small commit: true when the storage takes writes again. */

@@ -9,13 +9,19 @@ export type Left = Readonly<{ recovered: number; replayed: readonly string[]; fa
 
 /**
  * First what it had kept, then what it had not: a request is one or the other. What somebody's lock keeps out of the ledger stays where it is, and nobody else waits for
- * that. All spills but the first are closed.
+ * that. All spills but the first are closed. `onStep`: told once a second while it goes on.
  */
-export function takeOver(spills: readonly Spill[], ledger: Store, now: number): Left | NotApplied {
+export function takeOver(
+  spills: readonly Spill[],
+  ledger: Store,
+  now: number,
+  onStep: (step: string) => void = () => undefined,
+): Left | NotApplied {
+  const step = paced(onStep)
   const settled: string[] = []
   const faults: LedgerFault[] = []
   for (const [index, spill] of spills.entries()) {
-    const replayed = spill.replay()
+    const replayed = spill.replay(() => step('what a spill has kept'))
     if (index > 0) spill.close()
     if (replayed.kind === 'failed') {
       if (replayed.isHeld === true) continue
@@ -24,6 +30,19 @@ export function takeOver(spills: readonly Spill[], ledger: Store, now: number): 
     settled.push(...replayed.settled)
     faults.push(...replayed.faults)
   }
-  const recovered = ledger.recover(now)
+  const recovered = ledger.recover(now, () => step('what an earlier run left in flight'))
   return typeof recovered === 'number' ? { recovered, replayed: settled, faults } : recovered
 }
+
+/** Each is a line for a parent to read, and there may be thousands. */
+function paced(tell: (step: string) => void): (step: string) => void {
+  let nextMs = Number.NEGATIVE_INFINITY
+  return (step) => {
+    const nowMs = performance.now()
+    if (nowMs < nextMs) return
+    nextMs = nowMs + STEP_MS
+    tell(step)
+  }
+}
+
+const STEP_MS = 1_000

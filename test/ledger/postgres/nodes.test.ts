@@ -229,6 +229,17 @@ postgresTest('what a Postgres that stood still grants after nobody waited any mo
   await outside.close()
 })
 
+postgresTest('a process that cannot be a node gives up within seconds', async () => {
+  const url = await postgres().createDatabase()
+  await close(await openNode(url))
+  const outside = asking(url)
+  await outside.ask('ALTER FUNCTION register_node_3 RENAME TO register_nobody')
+  const startedMs = performance.now()
+  await expect(openNode(url)).rejects.toThrow('this process cannot be a node of it (function register_node_3')
+  expect(performance.now() - startedMs).toBeLessThan(6_000)
+  await outside.close()
+})
+
 describe('what is left', () => {
   postgresTest(
     'what a thread had spilled when it died the next one of its process writes, at its price',
