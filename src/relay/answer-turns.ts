@@ -1,6 +1,7 @@
 /**
- * The large answers of an account that are in memory, in the order in which they came: those that are read, and those that their clients have not taken yet. Where its share
- * is full only the first goes on, so that one always fits; the others stand still at their upstreams. Rules: requests.md "Memory of bodies".
+ * The large answers of an account that are in memory, in the order in which they came: those that are being read, and those that their clients have not taken
+ * yet. Where the account's share is full only the first goes on, so that one always fits; the others pause at their upstreams. Rules: requests.md "Memory of
+ * bodies".
  */
 
 /** One of them; `go` while it waits. */

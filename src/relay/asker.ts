@@ -1,4 +1,7 @@
-/** With what answers of a request are sealed: a key that only its secret gives. Made where an answer is kept or looked for, and for no other request. Rules: requests.md "Kept answers". */
+/**
+ * The key by which a request's kept answers are encrypted, made from its secret, and only where an answer is kept or looked for. Rules: requests.md "Kept
+ * answers".
+ */
 
 import { type SealingKey, sealingKeyOf } from '../answers/sealing.ts'
 import { readCredential } from '../core/credential.ts'

@@ -1,6 +1,6 @@
 /**
- * A thread for heavy bodies and the line before it: one task at a time and from each account in turn. The thread starts with the first of them and goes when
- * there is none for a while, with the memory that it took. Rules: requests.md "Heavy bodies".
+ * A thread for heavy bodies and the queue before it: one task at a time, accounts in turn. The thread starts with the first task and ends, with its memory,
+ * when there was none for a while. Rules: requests.md "Heavy bodies".
  */
 
 import { FairQueue } from '../core/fair-queue.ts'

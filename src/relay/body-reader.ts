@@ -1,6 +1,6 @@
 /**
- * What takes longer than streams may wait for, done beside the loop: heavy bodies are read and hashed on threads of their own. Those below a megabyte have one
- * for themselves, so that they never wait for the second that the largest take. Rules: requests.md "Heavy bodies".
+ * Reads and hashes heavy bodies on threads, since streams cannot wait for them. Bodies below a megabyte have a thread for themselves, so that they never wait
+ * for the second that the largest take. Rules: requests.md "Heavy bodies".
  */
 
 import type { Model } from '../core/catalog.ts'

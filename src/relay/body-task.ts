@@ -1,4 +1,7 @@
-/** What the threads for bodies are asked and what they answer, as data that crosses threads. Rules: requests.md "Heavy bodies"; architecture.md "What crosses between threads". */
+/**
+ * The questions to the threads for bodies, and their replies, as data that crosses threads. Rules: requests.md "Heavy bodies"; architecture.md "What crosses
+ * between threads".
+ */
 
 import type { Model } from '../core/catalog.ts'
 import type { Answered, Call, Forgotten, FormatName, Stamp } from '../core/format.ts'

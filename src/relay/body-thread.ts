@@ -1,6 +1,6 @@
 /**
- * The thread for heavy bodies: a Worker's own file, it begins when it is loaded. One task at a time; where the reader needs the world, the thread asks the loop
- * and stands still until it is answered, so that the reader is the same as the loop's. Rules: requests.md "Heavy bodies".
+ * The thread for heavy bodies: a Worker's own file, it begins when it is loaded. One task at a time. Where the reader needs a model or an earlier answer, the
+ * thread asks the event loop and blocks until it is answered, so that one reader serves both. Rules: requests.md "Heavy bodies".
  */
 
 import { parentPort, receiveMessageOnPort } from 'node:worker_threads'

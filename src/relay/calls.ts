@@ -1,6 +1,4 @@
-/**
- * The upstream calls of one request, as they are made: what its receipt and the attempts beside it say of them. Rules: pool.md "Failover"; ledger.md "Attempts".
- */
+/** The upstream calls of one request, as they are made, for its receipt and its attempts. Rules: pool.md "Failover"; ledger.md "Attempts". */
 
 import { NO_USAGE } from '../core/usage.ts'
 import type { Attempt, UpstreamCall } from '../ledger/ledger.ts'

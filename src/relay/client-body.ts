@@ -1,6 +1,6 @@
 /**
- * The client's end of a stream: bytes go to its socket in the step in which they are written. It knows when the socket takes no more, and when it does again.
- * Rules: requests.md "Backpressure"; platform.md "Bun's server".
+ * The client's end of a stream: bytes go to its socket in the step in which they are written. It tells when the socket is full, and when it takes bytes
+ * again. Rules: requests.md "Backpressure"; platform.md "Bun's server".
  */
 
 import type { Written } from '../core/transcoder.ts'

@@ -1,4 +1,4 @@
-/** The time limit of one upstream call, and the word that stops it. Rules: contract.md "Limits"; faults.md "Time limits". */
+/** The time limit of one upstream call, and its stop signal. Rules: contract.md "Limits"; faults.md "Time limits". */
 
 import { NO_TICK, type Timed } from '../core/timer-wheel.ts'
 import type { Stop } from '../upstream/upstream.ts'

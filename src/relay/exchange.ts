@@ -1,6 +1,6 @@
 /**
- * One request from the outside: its id, its times, what its log line says, and the refusal that ends it without a stream.
- * Rules: contract.md "Errors"; requests.md "Retry signals".
+ * One request from the outside: its id, its times, the fields of its log line, and the refusal that ends it without a stream. Rules: contract.md "Errors";
+ * requests.md "Retry signals".
  */
 
 import type { FormatName } from '../core/format.ts'

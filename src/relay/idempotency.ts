@@ -1,6 +1,6 @@
 /**
- * Idempotency-Key: a request that is sent again under the same one is answered again, never generated and never charged twice within a day.
- * Rules: requests.md "Repeated requests".
+ * Idempotency-Key: a request that is sent again under the same one gets the same answer, and is never generated or charged twice within a day. Rules:
+ * requests.md "Repeated requests".
  */
 
 import type { KeptAnswers } from '../answers/kept-answers.ts'

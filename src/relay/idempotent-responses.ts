@@ -1,6 +1,6 @@
 /**
- * Answers of requests that named themselves by an Idempotency-Key, in memory: what a repetition gets instead of a second generation. Running ones have
- * their place here, too, so that two at once are told apart from one after the other. Beyond it: answer-store.ts. Rules: requests.md "Repeated requests".
+ * Answers of requests with an Idempotency-Key, in memory, for repetitions. Running ones are here, too, so that two requests at once are told apart from one
+ * after the other. Longer than memory keeps them: answer-store.ts. Rules: requests.md "Repeated requests".
  */
 
 import { type FinishedAnswer, RunningAnswer } from './running-answer.ts'

@@ -1,6 +1,6 @@
 /**
- * Undoes a body's `content-encoding` while it comes in, off this thread: what comes out is taken piece by piece, so that a kilobyte that stands for gigabytes
- * is stopped at the bound and never held beyond it. Rules: requests.md "Encodings".
+ * Undoes a body's `content-encoding` while it comes in, off this thread. The output is taken piece by piece, so that a kilobyte that stands for gigabytes is
+ * stopped at the bound. Rules: requests.md "Encodings".
  */
 
 import type { Transform } from 'node:stream'

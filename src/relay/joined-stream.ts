@@ -1,6 +1,6 @@
 /**
- * A repetition that takes part in a stream: what was sent so far, then what comes, at the pace of its own client. What its client has not taken waits in the running
- * answer, which all that have joined it share. Rules: requests.md "Joined answers", "Backpressure", "Heartbeats".
+ * A repetition that joins a running stream: it gets what was sent so far, then what comes, at the pace of its own client. What its client has not taken waits
+ * in the running answer, which all joined requests share. Rules: requests.md "Joined answers", "Backpressure", "Heartbeats".
  */
 
 import { NO_TICK, type Timed } from '../core/timer-wheel.ts'

@@ -1,4 +1,7 @@
-/** The money of a key that is not in the gateway's memory: of such a key nothing is held or on its way, so the file has it all. Rules: ledger.md "Wallets", "Reads". */
+/**
+ * The balance of a key that is not in the gateway's memory: it has no holds and no settles under way, so its rows are all there is. Rules: ledger.md
+ * "Wallets", "Reads".
+ */
 
 import type { KeyRecord } from '../core/key.ts'
 import { ZERO } from '../core/money.ts'

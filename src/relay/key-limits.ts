@@ -1,4 +1,4 @@
-/** What a key may ask for at once and in a minute. Rules: keys.md "Rate limits". */
+/** The limits of a key: requests at once, and requests a minute. Rules: keys.md "Rate limits". */
 
 import { boundedMap } from '../core/bounded-map.ts'
 import type { Limits } from '../core/limits.ts'

@@ -1,4 +1,7 @@
-/** What a node has taken of a key's limits and has not used up: of its minute in lots, of its places as a number. Pure: it knows no clock. Rules: keys.md "Limits over nodes". */
+/**
+ * The part of a key's limits that a node has taken and not used up: lots of the minute, and places. Pure: it knows no clock. Rules: keys.md "Limits over
+ * nodes".
+ */
 
 import type { LimitGrant } from '../ledger/shared-limits.ts'
 

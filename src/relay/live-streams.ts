@@ -1,4 +1,4 @@
-/** What runs now, the ways to stop it from outside (a disabled key, a shutdown), and word when most of a crowd has gone. */
+/** The streams that run now, the ways to stop them from outside (a disabled key, a shutdown), and a signal when most of a crowd has gone. */
 
 export interface LiveStream {
   readonly keyId: string

@@ -1,4 +1,4 @@
-/** What reading a request may ask for beside its body. Rules: house.md "One request"; requests.md "Remembered answers". */
+/** What the reader of a request may look up: models and earlier answers. Rules: house.md "One request"; requests.md "Remembered answers". */
 
 import { modelOf } from '../core/catalog.ts'
 import type { ReadContext } from '../core/format.ts'

@@ -1,4 +1,7 @@
-/** What reads a request's body, by name: a name crosses threads. Pure: what it needs of the world it asks of its context. Rules: house.md "One request". */
+/**
+ * The readers of request bodies, by name, since a name crosses threads and a function does not. Pure: they look up everything else in their context. Rules:
+ * house.md "One request".
+ */
 
 import type { Body } from '../core/body.ts'
 import type { Call, ReadContext } from '../core/format.ts'

@@ -1,6 +1,6 @@
 /**
- * What a request refers to of earlier answers. A body of a few bytes can name megabytes, which then are its own: they count in its account's memory, and are
- * read where heavy bodies are, as are those that have to be brought from disk. Rules: requests.md "Remembered answers", "Heavy bodies".
+ * Items of earlier answers that a request refers to. A body of a few bytes can name megabytes, so the items count in its account's memory, and are read where
+ * heavy bodies are, as are those that must come from disk. Rules: requests.md "Remembered answers", "Heavy bodies".
  */
 
 import { parseExact } from '../core/bytes/exact-json.ts'

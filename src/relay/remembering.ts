@@ -1,6 +1,6 @@
 /**
- * Finished answers of the responses format, kept for the requests that refer to them: in memory, and on disk under the secret that asked, from where they are brought
- * when memory has them no more. Rules: requests.md "Remembered answers", "Kept answers".
+ * Finished answers of the responses format, kept for requests that refer to them: in memory, and on disk under the secret that asked. Rules: requests.md
+ * "Remembered answers", "Kept answers".
  */
 
 import type { KeptAnswers } from '../answers/kept-answers.ts'

@@ -1,6 +1,6 @@
 /**
- * The answer to a request that was sent before under its Idempotency-Key: once more where it was finished, or as a part in the one that runs. It calls no upstream and
- * is charged nothing. Rules: requests.md "Repeated requests", "Joined answers", "Cost of an answer".
+ * The answer to a request that was sent before under its Idempotency-Key: the finished answer again, or a share in the running one. It calls no upstream and
+ * costs nothing. Rules: requests.md "Repeated requests", "Joined answers", "Cost of an answer".
  */
 
 import type { KeyRecord } from '../core/key.ts'

@@ -1,6 +1,6 @@
 /**
- * An answer while it is given to a request that named itself by an Idempotency-Key: its bytes so far, and the repetitions that have joined it. They wait for what it
- * turns out to be, and of a stream they take the bytes at a pace of their own. Rules: requests.md "Joined answers".
+ * The answer of a request with an Idempotency-Key while it runs: its bytes so far, and the repetitions that have joined it. A joined request waits for a
+ * whole answer, and takes a stream's bytes at its own pace. Rules: requests.md "Joined answers".
  */
 
 import { Refusal } from '../core/refusal.ts'

@@ -1,6 +1,6 @@
 /**
- * What a key may ask for where several nodes answer it: a node lets in at once what it has taken of the key's limits, takes more before that is used up, and waits
- * only where it has nothing. Rules: keys.md "Limits over nodes".
+ * The limits of a key that several nodes share: a node admits from the part that it has taken, takes more before that is used up, and waits only where it has
+ * nothing. Rules: keys.md "Limits over nodes".
  */
 
 import type { Limits } from '../core/limits.ts'

@@ -1,6 +1,6 @@
 /**
- * How a stream ends: its outcome, what the client is told, what the log says.
- * Rules: contract.md "Errors in a stream"; money.md "Charges"; faults.md "In a stream".
+ * How a stream ends: its outcome, the client's last bytes, the log's fields. Rules: contract.md "Errors in a stream"; money.md "Charges"; faults.md "In a
+ * stream".
  */
 
 import type { Outcome } from '../core/outcome.ts'

@@ -1,6 +1,6 @@
 /**
- * The bytes of one streamed answer: a piece of the upstream goes through the transcoder to the client's socket in the step in which it was read, and a client that takes
- * nothing pauses the upstream. What follows from them is decided elsewhere. Rules: requests.md "Backpressure", "Terminal events"; house.md "One stage".
+ * The bytes of one streamed answer: a piece of the upstream goes through the transcoder to the client's socket in the step in which it was read, and a full
+ * client pauses the upstream. Decisions are made in stream.ts. Rules: requests.md "Backpressure", "Terminal events"; house.md "One stage".
  */
 
 import type { Refusal } from '../core/refusal.ts'

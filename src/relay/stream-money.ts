@@ -1,6 +1,6 @@
 /**
- * The money of one stream: what the ledger is told of it while it runs, so that a crash waives no more than was used, and its one settle.
- * Rules: money.md "Settle", "Charges", "Crashes".
+ * The money of one stream: its checkpoints in the ledger while it runs, so that a crash waives no more than was used, and its one settle. Rules: money.md
+ * "Settle", "Charges", "Crashes".
  */
 
 import { onlyDelivered, partialUsage } from '../core/native/observation.ts'

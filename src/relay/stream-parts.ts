@@ -1,4 +1,4 @@
-/** What one streamed answer is made of. Rules: house.md "One stage". */
+/** The parts of one streamed answer. Rules: house.md "One stage". */
 
 import type { Transcoder } from '../core/transcoder.ts'
 import type { World } from '../world.ts'

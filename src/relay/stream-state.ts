@@ -1,7 +1,7 @@
 /**
- * What a streamed answer is up to, and what follows from whatever begins, ends or changes it: events in, effects out. It knows no clock, no sockets and no
- * ledger, and content never passes through it. The first of the ends that race decides; every stream is settled exactly once.
- * Rules: money.md "Charges", "Settle"; requests.md "First event", "Terminal events"; faults.md "In a stream".
+ * The state of a streamed answer: events in, effects out. It knows no clock, no sockets and no ledger, and content never passes through it. The first of the
+ * ends that race decides; every stream is settled exactly once. Rules: money.md "Charges", "Settle"; requests.md "First event", "Terminal events"; faults.md
+ * "In a stream".
  */
 
 import { Refusal } from '../core/refusal.ts'

@@ -1,6 +1,6 @@
 /**
- * The times of one stream: when something last came and went, and which of its limits passes next. Numbers only: an event moves one of them, and the wheel's
- * turn looks. Rules: faults.md "Time limits"; requests.md "Heartbeats", "Backpressure", "First event"; money.md "Crashes".
+ * The times of one stream: when a piece last came and went, and which of its limits passes next. Numbers only: an event moves one of them, and the wheel's
+ * turn compares. Rules: faults.md "Time limits"; requests.md "Heartbeats", "Backpressure", "First event"; money.md "Crashes".
  */
 
 import type { Limits } from '../core/limits.ts'

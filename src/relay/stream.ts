@@ -1,6 +1,6 @@
 /**
- * One streamed answer while it runs: what is decided about it, and done then. Its bytes flow beside; the final ones wait for the ledger.
- * Rules: money.md "Settle", "Charges"; requests.md "Terminal events", "Heartbeats"; house.md "One stage".
+ * One streamed answer while it runs: applies the decisions of its state. Its bytes flow in stream-flow.ts; the final ones wait for the ledger. Rules:
+ * money.md "Settle", "Charges"; requests.md "Terminal events", "Heartbeats"; house.md "One stage".
  */
 
 import { isToldWhole } from '../core/native/observation.ts'
