@@ -1,4 +1,4 @@
-/** One call of one upstream: what is made of its answer, and what is learnt of the upstream by it. Rules: pool.md "Failover", "Breaker", "Affinity". */
+/** One call of one upstream: what becomes of its answer, and what the pool learns of the upstream. Rules: pool.md "Failover", "Breaker", "Affinity". */
 
 import type { Trouble } from './breaker.ts'
 import type { Affinity, Conversations } from './conversations.ts'

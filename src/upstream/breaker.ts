@@ -1,7 +1,6 @@
 /**
- * Whether an upstream is worth a call for a model: a circuit breaker as a pure state over a clock that is handed in. Rules: pool.md "Breaker".
- *
- * closed: calls go there · open: none does, until a moment · half-open: one probe does, and its end decides.
+ * Whether an upstream may be called for a model: a circuit breaker as a pure state, with the time as a parameter. Rules: pool.md "Breaker".  closed: calls go
+ * there · open: none does, until a moment · half-open: one probe does, and its end decides.
  */
 
 import type { BusyForAll } from './busy-accounts.ts'

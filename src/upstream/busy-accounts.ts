@@ -1,6 +1,6 @@
 /**
- * For whom an upstream is busy with a model. What it answers with 429, 503 or 529 is as often about one account's requests as about itself: it is out for the
- * account that met it, and for everyone only when several did. Pure. Rules: pool.md "Busy".
+ * The accounts for which an upstream is busy with a model. 429, 503 and 529 are as often about one account's requests as about the upstream: it is out for
+ * the account that met one, and for all only when several did. Pure. Rules: pool.md "Busy".
  */
 
 import { boundedMap } from '../core/bounded-map.ts'

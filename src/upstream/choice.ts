@@ -1,8 +1,7 @@
 /**
- * The order in which a call tries its upstreams: priority, then the one that has the conversation in its cache, then the conversation's own one, then load. Pure. Rules: pool.md "Choice".
- *
- * Weighted rendezvous hashing (https://datatracker.ietf.org/doc/html/draft-ietf-bess-weighted-hrw): every upstream draws for every conversation, and the
- * highest draw wins. One that leaves moves only the conversations that it had won, and gets the same ones back.
+ * The order in which a call tries its upstreams: priority, then the one with the conversation in its cache, then the conversation's own one, then load. Pure.
+ * Rules: pool.md "Choice".  Weighted rendezvous hashing (https://datatracker.ietf.org/doc/html/draft-ietf-bess-weighted-hrw): every upstream draws for every
+ * conversation, and the highest draw wins. One that leaves moves only the conversations that it had won, and gets the same ones back.
  */
 
 export type Candidate = Readonly<{

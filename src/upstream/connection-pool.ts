@@ -1,4 +1,4 @@
-/** The connections of one upstream: those that rest until the next call. Rules: faults.md "Upstream calls", "Connections". */
+/** The idle connections of one upstream. Rules: faults.md "Upstream calls", "Connections". */
 
 import { type Connection, openConnection, type Target } from './connection.ts'
 import { TurnWrites } from './turn-writes.ts'

@@ -1,6 +1,6 @@
 /**
- * One connection to an upstream, TCP or TLS: how it comes about within a time, and writes and reads with backpressure both ways. It knows no HTTP.
- * Rules: platform.md "Sockets"; faults.md "Upstream calls".
+ * One connection to an upstream, TCP or TLS: it connects within a time limit, and writes and reads with backpressure both ways. It knows no HTTP. Rules:
+ * platform.md "Sockets"; faults.md "Upstream calls".
  */
 
 import { isIP } from 'node:net'

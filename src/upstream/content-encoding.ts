@@ -1,4 +1,4 @@
-/** An answer that was compressed although we asked for none: its bytes, as they come. Rules: faults.md "Upstream calls". */
+/** Decodes an answer that was compressed although we asked for none, as it comes. Rules: faults.md "Upstream calls". */
 
 import { BodyStream } from './body-stream.ts'
 import { PulledBody } from './pulled-body.ts'

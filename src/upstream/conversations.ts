@@ -1,6 +1,6 @@
 /**
- * Which upstream answered a conversation last, for as long as a vendor's prompt cache keeps it: where another one answers next, the prompt is written again that the
- * first would have read. Rules: pool.md "Affinity".
+ * Which upstream answered a conversation last, kept as long as a vendor's prompt cache: where another one answers next, the prompt must be written to a cache
+ * again. Rules: pool.md "Affinity".
  */
 
 import { boundedMap } from '../core/bounded-map.ts'

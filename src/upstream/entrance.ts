@@ -1,4 +1,4 @@
-/** Where a call goes: the upstream that fits it best of those that may be called, once there is a slot on it. Rules: pool.md "Choice", "Breaker", "Busy", "Overload". */
+/** Where a call goes: the best upstream that may be called, once it has a free slot. Rules: pool.md "Choice", "Breaker", "Busy", "Overload". */
 
 import { type Cached, inOrder } from './choice.ts'
 import type { Conversations } from './conversations.ts'

@@ -1,4 +1,4 @@
-/** An upstream's failure before its first byte to what the client is told. Rules: faults.md "Before the first byte". */
+/** Turns an upstream's failure before its first byte into the client's error. Rules: faults.md "Before the first byte". */
 
 import { errorOfBody, type NativeError } from '../core/native/error.ts'
 import { namesOurAccount, refusalOfErrorEvent, refusalOfInvalidRequest, rowOfStatus } from '../core/native/error-refusal.ts'

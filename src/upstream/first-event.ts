@@ -1,6 +1,6 @@
 /**
- * The beginning of a stream, looked at before the client sees any of it: an error that comes first is a failed call, and another upstream may be asked.
- * Rules: pool.md "Failover"; native.md "Stream", "Frames".
+ * Looks at the beginning of a stream before the client sees any of it: an error that comes first is a failed call, and another upstream may be asked. Rules:
+ * pool.md "Failover"; native.md "Stream", "Frames".
  */
 
 import { readNativeError } from '../core/native/error.ts'

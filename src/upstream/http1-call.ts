@@ -1,6 +1,6 @@
 /**
- * One request and its answer over a connection. It pushes: a read of the socket becomes a piece of the body in the same step, and its reader may pause
- * the socket. Rules: faults.md "Upstream calls"; platform.md "Sockets".
+ * One request and its answer over a connection. Pushed: a read of the socket becomes a piece of the body in the same step, and the reader may pause the
+ * socket. Rules: faults.md "Upstream calls"; platform.md "Sockets".
  */
 
 import type { Connection, ConnectionUser } from './connection.ts'

@@ -1,4 +1,4 @@
-/** One upstream in the pool, and what is known of how it does: its slots, and for each model its breaker and its pace. Rules: pool.md "Breaker", "Overload". */
+/** One upstream in the pool with its state: its slots, and for each model its breaker and its pace. Rules: pool.md "Breaker", "Overload". */
 
 import { Breaker, type BreakerState } from './breaker.ts'
 import { BusyAccounts } from './busy-accounts.ts'

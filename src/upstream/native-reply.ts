@@ -1,4 +1,4 @@
-/** From an answer's head and body to a reply or a fault, whatever transport brought them. Rules: faults.md "Before the first byte", "Upstream calls". */
+/** Turns an answer's head and body into a reply or a fault, for every transport. Rules: faults.md "Before the first byte", "Upstream calls". */
 
 import type { Dialect } from '../core/native/event.ts'
 import { inOwnWords } from '../core/native/own-words.ts'

@@ -1,6 +1,4 @@
-/**
- * What leaves for an upstream: our own credentials, the version, the cleaned betas, nothing else of the client's headers. Rules: faults.md "Upstream calls".
- */
+/** The request to an upstream: our own credentials, the version, the cleaned betas, and no other header of the client. Rules: faults.md "Upstream calls". */
 
 import type { UpstreamRequest } from './upstream.ts'
 

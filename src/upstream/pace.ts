@@ -1,5 +1,6 @@
 /**
- * How fast an upstream begins to answer, beside its own norm: one that has become slow loses conversations before it breaks. Pure. Rules: pool.md "Choice".
+ * How fast an upstream begins to answer, compared with its own norm: one that has become slow loses conversations before it fails. Pure. Rules: pool.md
+ * "Choice".
  */
 
 /** The share of the newest value in each average. */

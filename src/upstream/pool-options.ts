@@ -1,4 +1,4 @@
-/** What the pool is made of: clocks, chance, and what it tells the metrics. Rules: operator.md "Metrics". */
+/** What the pool is made of: clocks, randomness, and its events for the metrics. Rules: operator.md "Metrics". */
 
 import type { TimerWheel } from '../core/timer-wheel.ts'
 import type { BreakerState } from './breaker.ts'

@@ -1,4 +1,4 @@
-/** What the relay asks of the pool, and what it hears of each call that is made for it. Rules: pool.md "Failover". */
+/** A call as the relay asks the pool for it, and the events of each attempt. Rules: pool.md "Failover". */
 
 import type { Model } from '../core/catalog.ts'
 import type { Usage } from '../core/usage.ts'

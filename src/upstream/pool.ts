@@ -1,6 +1,6 @@
 /**
- * The configured upstreams as one: a call goes to the one that fits it best, and to the next as long as nothing of an answer has gone to the client.
- * Rules: pool.md "Choice", "Failover", "Retry budget".
+ * The configured upstreams as one: a call goes to the best one, and to the next as long as no byte of an answer has gone to the client. Rules: pool.md
+ * "Choice", "Failover", "Retry budget".
  */
 
 import type { Model } from '../core/catalog.ts'

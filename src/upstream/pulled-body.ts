@@ -1,4 +1,4 @@
-/** A body that is read from a stream, as `fetch` and decompression give it, told as one that comes by itself. Rules: platform.md "Rejections". */
+/** Turns a body that is read from a stream, as `fetch` and decompression give it, into a pushed one. Rules: platform.md "Rejections". */
 
 import type { Body, BodySink, BodySource } from './upstream.ts'
 

@@ -1,4 +1,4 @@
-/** Reads a body to its end, or to where its reader has enough: clients' bodies, which are pulled, and upstreams', which are pushed. */
+/** Reads a body to its end, or until its reader has enough: clients' bodies, which are pulled, and upstreams', which are pushed. */
 
 import type { Body } from './upstream.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Requests that are sent in one turn of the loop leave at its end, one behind the other. A write by itself wakes the process that reads it and may be put aside
- * for it; behind the first, the others find it awake. Rules: platform.md "Sockets".
+ * Sends all requests of one turn of the loop at its end, one after another. A single write wakes the reading process and may be preempted by it; after the
+ * first, the others find it awake. Rules: platform.md "Sockets".
  */
 
 /** What has something to write. It may have nothing any more when its turn comes. */

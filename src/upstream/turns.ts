@@ -1,4 +1,4 @@
-/** Who may run next where there is not room for all: a short queue in which accounts take turns. Pure. Rules: pool.md "Overload". */
+/** The order of calls where there are more than slots: a short queue in which accounts take turns. Pure. Rules: pool.md "Overload". */
 
 /** Of all slots, kept for accounts that run few; of fewer than ten none is. */
 const RESERVED_SHARE = 0.1

@@ -1,6 +1,4 @@
-/**
- * Waits of a call that is not under way: for a slot, and between two tries. Both end at once when the call is not wanted any more. Rules: pool.md "Overload".
- */
+/** Waits of a call: for a slot, and between two tries. Both end at once when the call is not wanted any more. Rules: pool.md "Overload". */
 
 import { NO_TICK, type Timed, type TimerWheel } from '../core/timer-wheel.ts'
 import type { Turns } from './turns.ts'
