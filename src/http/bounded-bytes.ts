@@ -1,4 +1,4 @@
-/** A small body, whole: for what no key pays for. Rules: pages.md "Mounting", "Stripe". */
+/** A small body, read whole, for routes without a key. Rules: pages.md "Mounting", "Stripe". */
 
 /** Undefined: it is longer than `bytesMax`, and the rest was not read. */
 export async function boundedBytes(body: ReadableStream<Uint8Array>, bytesMax: number): Promise<Uint8Array<ArrayBuffer> | undefined> {

@@ -1,6 +1,6 @@
 /**
- * Whom a per-client limit counts: the address of the client, as far as it can be trusted. It is parsed by ipaddr.js, so it lives here and not in core.
- * Rules: keys.md "Client addresses".
+ * The address of a client as limits count it, as far as it can be trusted. It is parsed by ipaddr.js, so it lives here and not in core. Rules: keys.md
+ * "Client addresses".
  */
 
 import type { Server } from 'bun'

@@ -1,4 +1,4 @@
-/** A request's socket as the relay needs it: who is at its other end, and the server's idle limit. Rules: platform.md "Bun's server". */
+/** A request's socket as the relay needs it: the client's address, and the server's idle limit. Rules: platform.md "Bun's server". */
 
 import type { Server } from 'bun'
 import type { Connection } from '../relay/exchange.ts'

@@ -1,7 +1,8 @@
 /**
- * A listening socket that answers no new handshake and lets those that are under way come to their end: when it is closed a moment later, no connection on which a
- * request was sent is reset. Who was not answered asks again after a second (https://www.rfc-editor.org/rfc/rfc6298#section-2), is refused, and goes elsewhere. A packet filter of the socket does it
- * (https://www.kernel.org/doc/html/latest/networking/filter.html). Linux only. Rules: operator.md "Shutdown".
+ * Makes a listening socket answer no new handshake while those under way finish. When the socket is closed a moment later, no connection on which a request
+ * was sent is reset: a client whose handshake was dropped tries again after a second (https://www.rfc-editor.org/rfc/rfc6298#section-2), is refused, and
+ * connects elsewhere. Done by a packet filter on the socket (https://www.kernel.org/doc/html/latest/networking/filter.html). Linux only. Rules: operator.md
+ * "Shutdown".
  */
 
 import { FFIType, ptr } from 'bun:ffi'

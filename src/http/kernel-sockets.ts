@@ -1,4 +1,4 @@
-/** What the kernel knows of this process's sockets. Source: proc(5), `/proc/net/tcp` and `/proc/pid/fd`. Linux only: elsewhere there are none to be seen. */
+/** This process's sockets as the kernel lists them. Source: proc(5), `/proc/net/tcp` and `/proc/pid/fd`. Linux only: elsewhere the list is empty. */
 
 import { existsSync } from 'node:fs'
 import { readdir, readFile, readlink } from 'node:fs/promises'

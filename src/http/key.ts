@@ -1,6 +1,6 @@
 /**
- * Who asks: the credential in the headers, and the key it names. All of it happens before a body is read and before a query is judged.
- * Rules: contract.md "Authentication"; keys.md "Credentials", "Order of checks".
+ * The key of a request: the credential in its headers, and the key's record. All of it happens before a body is read and before a query is judged. Rules:
+ * contract.md "Authentication"; keys.md "Credentials", "Order of checks".
  */
 
 import type { Server } from 'bun'

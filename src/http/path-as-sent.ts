@@ -1,6 +1,7 @@
 /**
- * A path of the API is one only as it is written. Bun hands over `/v1/./models` and `/v1\models` as `/v1/models`, but matches its own routes, in which Elysia puts
- * those of the API, against what was sent: what reaches the handler behind them is another path, and is 404. Rules: contract.md "Errors"; platform.md "Bun's server".
+ * Accepts a path of the API only as it is written. Bun hands over `/v1/./models` and `/v1\models` as `/v1/models`, but matches its own routes, in which
+ * Elysia puts those of the API, against what was sent. So a path that reaches the handler behind them was written differently, and is 404. Rules: contract.md
+ * "Errors"; platform.md "Bun's server".
  */
 
 import { Elysia } from 'elysia'

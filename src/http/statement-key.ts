@@ -1,4 +1,4 @@
-/** The public half of the key that signs statements: whom a customer's file must be signed by. Rules: ledger.md "Statements"; keys.md "Order of checks". */
+/** The public half of the key that signs statements, for checking a customer's file. Rules: ledger.md "Statements"; keys.md "Order of checks". */
 
 import { Elysia, t } from 'elysia'
 import { unread } from '../relay/key-balance.ts'

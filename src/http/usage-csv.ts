@@ -1,6 +1,6 @@
 /**
- * Requests of a key or an account as CSV, a page of the ledger at a time and no faster than the client takes them: each page is a read of its own, so that a slow download
- * holds nothing open. Rules: requests.md "Usage"; ledger.md "Reads".
+ * Requests of a key or an account as CSV, one page of the ledger at a time and no faster than the client takes them. Each page is a read of its own, so a
+ * slow download keeps no transaction open. Rules: requests.md "Usage"; ledger.md "Reads".
  */
 
 import { type Cell, csvLine } from '../core/csv.ts'

@@ -1,4 +1,4 @@
-/** What the usage routes are asked: a span of time, filters, a page. Rules: requests.md "Usage". */
+/** The query of the usage routes: a span of time, filters, a page. Rules: requests.md "Usage". */
 
 import { t } from 'elysia'
 import { OUTCOMES } from '../core/outcome.ts'

@@ -1,7 +1,7 @@
 /**
- * What the kernel does for us about clients that do not read: it keeps little for them, and resets them. Bun gives no hand on sockets, but an accepted socket
- * inherits the options of the one that listens. Rules: requests.md "Backpressure"; https://man7.org/linux/man-pages/man7/tcp.7.html. Linux only; elsewhere such
- * a client is closed, and what waits for it stays in the kernel until the kernel gives up.
+ * Lets the kernel bound clients that do not read: it buffers little for them, and resets them. Bun offers no socket options, but an accepted socket inherits
+ * those of the listening one. Rules: requests.md "Backpressure"; https://man7.org/linux/man-pages/man7/tcp.7.html. Linux only; elsewhere such a client is
+ * closed, and what waits for it stays in the kernel until the kernel gives up.
  */
 
 import { FFIType, ptr } from 'bun:ffi'
