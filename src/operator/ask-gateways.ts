@@ -1,6 +1,6 @@
 /**
- * The command's side of the operator's sockets: what every process that serves from a place says, or the one that writes a file. Rules: ledger.md "One writer";
- * operator.md "Socket", "Processes".
+ * The command's side of the operator's sockets: asks every process that serves from this folder, or the one that writes a file. Rules: ledger.md "One
+ * writer"; operator.md "Socket", "Processes".
  */
 
 import type { Hold } from '../ledger/ledger.ts'

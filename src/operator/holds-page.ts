@@ -1,6 +1,6 @@
 /**
- * A page of holds, in the order of their request ids, which is that of their beginning: of one gateway, or of the pages of several, which must begin at the same place. Rules:
- * operator.md "Socket".
+ * A page of holds, in the order of their request ids, which is the order in which they began: of one gateway, or merged from several pages with the same
+ * cursor. Rules: operator.md "Socket".
  */
 
 import type { Hold } from '../ledger/ledger.ts'

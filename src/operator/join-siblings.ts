@@ -1,6 +1,6 @@
 /**
- * A process that begins beside others of its place has out what they have out, before it takes its first call: an upstream does not come back because one of several
- * processes died. Rules: pool.md "Taking one out"; operator.md "Processes".
+ * A process that begins beside others of its folder takes over which upstreams are out, before its first call: an upstream does not come back because one of
+ * several processes died. Rules: pool.md "Taking one out"; operator.md "Processes".
  */
 
 import type { Log } from '../observe/log.ts'

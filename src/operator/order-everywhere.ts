@@ -1,6 +1,6 @@
 /**
- * An upstream is taken out, or put back, in every process that serves from a place: one act with one line in the audit log, which the first that it changes something for
- * writes before any other is told. Rules: pool.md "Taking one out"; operator.md "Processes", "Audit".
+ * Takes an upstream out, or puts it back, in every process that serves from this folder. It is one act with one line in the audit log, written by the first
+ * process that it changes something for, before any other is told. Rules: pool.md "Taking one out"; operator.md "Processes", "Audit".
  */
 
 import type { UpstreamReport } from '../upstream/member.ts'

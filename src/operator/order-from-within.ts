@@ -1,6 +1,6 @@
 /**
- * An order about an upstream that a gateway got itself, from who is signed in to its console: it writes the line of the audit log in that person's name, and tells the other
- * processes of its place. Rules: pool.md "Taking one out"; operator.md "Processes", "Audit".
+ * The same act from the console of a gateway: the gateway writes the line of the audit log in the person's name, and tells the other processes of its folder.
+ * Rules: pool.md "Taking one out"; operator.md "Processes", "Audit".
  */
 
 import type { Ledger } from '../ledger/ledger.ts'

@@ -1,5 +1,5 @@
 /**
- * Who is at the other end of a unix socket, as the kernel says: nothing that the message claims. Rules: operator.md "Audit";
+ * The user at the other end of a unix socket, as the kernel names it: a message cannot claim another. Rules: operator.md "Audit";
  * https://man7.org/linux/man-pages/man7/unix.7.html (SO_PEERCRED). Linux only.
  */
 

@@ -1,6 +1,6 @@
 /**
- * Where gateways listen for their operator: one socket beside a ledger in a file, which has one writer; on Postgres one for each process, which its number names, so that
- * all are found that serve from this place, also those of a set that drains beside its successor. Rules: operator.md "Socket".
+ * The operator's sockets as files: one beside a ledger in a file, which has one writer; on Postgres one for each process, named by its process id, so that
+ * all that serve from this folder are found, also a set that drains beside its successor. Rules: operator.md "Socket".
  */
 
 import { lstatSync, readdirSync, type Stats, unlinkSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * Upstreams as an operator sees them, and takes one out or puts it back: the act is in the audit log before it has its effect, which is in the memory of the running
- * gateway alone. Rules: pool.md "Taking one out"; operator.md "Socket", "Audit".
+ * Upstreams as an operator sees and switches them. The act is in the audit log before it has its effect, which lives in the memory of the running gateway
+ * alone. Rules: pool.md "Taking one out"; operator.md "Socket", "Audit".
  */
 
 import type { Ledger } from '../ledger/ledger.ts'
