@@ -1,6 +1,6 @@
 /**
- * The alarms of this process, one entry a kind: how often, since when, and what the last one said. Kinds are constants of the code, so they are few.
- * Rules: pages.md "Alarms of the console".
+ * The alarms of this process, one entry a kind: count, first and last time, and the last fields. Kinds are constants of the code, so they are few. Rules:
+ * pages.md "Alarms of the console".
  */
 
 /** Times are Unix milliseconds. `detail`: what the log line of the last one says beside its kind. */

@@ -1,6 +1,6 @@
 /**
- * A bug as an alarm may tell it: the error's name and the places of its stack, never its message, which may quote a body, a header or a key.
- * The compiled binary carries its source map, so its places are those of the source. Rules: requests.md "What never leaks"; platform.md "Rejections".
+ * The fields of a bug's alarm: the error's name and the places of its stack, never its message, which may quote a body, a header or a key. The compiled
+ * binary carries its source map, so the places are those of the source. Rules: requests.md "What never leaks"; platform.md "Rejections".
  */
 
 /** `code`: of the system or of SQLite, such as `EACCES`. `at`: the innermost places first, `src/relay/relay.ts:53:11 < …`. */

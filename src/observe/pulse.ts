@@ -1,6 +1,6 @@
 /**
- * The last minute of the gateway, for whoever looks at it now: it is kept whether somebody looks or not, so that the first look sees a whole minute, and it costs
- * a request a few additions in fixed arrays. Rules: pages.md "Now".
+ * The last minute of the gateway, for the console. It is always kept, so that the first look sees a whole minute, and costs a request a few additions in
+ * fixed arrays. Rules: pages.md "Now".
  */
 
 import { LastMinute, RecentTimes } from '../core/last-minute.ts'

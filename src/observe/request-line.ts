@@ -1,4 +1,4 @@
-/** What is known of a request when it has ended: one log line, and the labels and amounts of its metrics. Never a body, a secret or an upstream's text. */
+/** The facts of a request that has ended, for its log line and for the labels and amounts of its metrics. Never a body, a secret or an upstream's text. */
 
 import type { FormatName } from '../core/format.ts'
 import type { Picos } from '../core/money.ts'

@@ -1,6 +1,6 @@
 /**
- * Where the log goes: standard error, in one write a turn of the event loop and without ever waiting for who reads it. A reader that stands still costs log
- * lines, not requests or memory; one that has gone costs the log. Rules: operator.md "Log".
+ * Writes the log to standard error, once a turn of the event loop, without ever waiting for its reader. A slow reader loses log lines and delays no request;
+ * a reader that has gone loses the log. Rules: operator.md "Log".
  */
 
 const PENDING_LENGTH_MAX = 16 * 1024 * 1024
