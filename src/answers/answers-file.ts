@@ -1,5 +1,5 @@
 /**
- * The file of kept answers: rows that are sealed already, bounded by account and in all. Rows go by their age, and their pages are used again, so the file never
+ * The file of kept answers: encrypted rows, bounded for each account and in all. The oldest rows go first and their pages are used again, so the file never
  * outgrows its bound. One connection, on a thread of its own. Rules: requests.md "Kept answers"; ledger.md "Files".
  */
 

@@ -1,6 +1,6 @@
 /**
- * Finished answers beside the ledger, as the gateway holds them: handed to a thread a little at a time, behind what is paid for, and asked for when memory has them no
- * more. Whatever fails here loses an answer that could have been given again, and nothing else. Rules: requests.md "Kept answers".
+ * The gateway's side of the kept answers: hands finished answers to the thread a little at a time, after their settle, and asks the thread for those that
+ * memory has no more. A failure here only loses an answer that could have been repeated. Rules: requests.md "Kept answers".
  */
 
 import { rmSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * What is sealed of an answer: the length of a head, the head as JSON, and the answer's parts one behind the other. Ids of items stand inside, so that the file tells
- * none of them. Rules: requests.md "Kept answers".
+ * The plain text of a kept answer before it is sealed: the length of a head, the head as JSON, and the answer's parts one after another. Ids of items stand
+ * inside, so that the file reveals none. Rules: requests.md "Kept answers".
  */
 
 /** `id`: by which a later request can refer to the part alone. */

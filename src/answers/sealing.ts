@@ -1,6 +1,6 @@
 /**
- * How an answer is kept so that only who asked can read it: a key from the secret of the request, a name that tells nothing, and the bytes under both. The secret
- * is stored nowhere, so neither who has the file nor the operator reads a row. Rules: requests.md "Kept answers".
+ * Encryption of a kept answer, so that only the secret that asked can read it: from that secret come a key and a name that reveals nothing. The secret itself
+ * is not stored, so neither a thief of the file nor the operator can read a row. Rules: requests.md "Kept answers".
  */
 
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'

@@ -1,4 +1,4 @@
-/** What the thread of kept answers is asked and what it says, as data that crosses threads. Rules: requests.md "Kept answers". */
+/** The questions to the thread of kept answers, and its replies, as data that crosses threads. Rules: requests.md "Kept answers". */
 
 import type { Forgotten } from '../core/format.ts'
 import type { SealingKey } from './sealing.ts'

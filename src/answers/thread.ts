@@ -1,5 +1,5 @@
 /**
- * The thread of kept answers: it seals, writes and finds them, so that neither a cipher nor this file's disk is ever waited for by a stream or a settle. A Worker's own
+ * The thread of kept answers: it encrypts, writes and finds them, so that no stream and no settle waits for a cipher or for this file's disk. A Worker's own
  * file: it begins when it is loaded. Rules: requests.md "Kept answers".
  */
 

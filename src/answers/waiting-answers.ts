@@ -1,4 +1,6 @@
-/** Answers that wait to be handed to the thread, of each account in turn, bounded in all and by account. Rules: requests.md "Kept answers". */
+/**
+ * Finished answers that wait to be handed to the thread, in turns of their accounts, bounded in all and for each account. Rules: requests.md "Kept answers".
+ */
 
 import { FairQueue } from '../core/fair-queue.ts'
 import type { Keeping } from './task.ts'
