@@ -1,4 +1,4 @@
-/** The kept answers of a gateway: where they are, whether there are any, and what an operator hears of them. Rules: requests.md "Kept answers"; operator.md "Metrics". */
+/** The kept answers of a gateway: where they lie, whether there are any, and their alarms. Rules: requests.md "Kept answers"; operator.md "Metrics". */
 
 import { type AnswersNews, answersPathOf, KeptAnswers, removeAnswers } from './answers/kept-answers.ts'
 import type { OpenedLedger } from './ledger/open-options.ts'

@@ -1,4 +1,7 @@
-/** How a gateway leaves: its clients go over to who listens beside it, streams finish in the time that they are given, the rest is ended, and the ledger is flushed. Rules: operator.md "Shutdown", "Upgrade". */
+/**
+ * How a gateway leaves: its clients move to the processes that listen beside it, streams get time to finish, the rest is ended, and the ledger is flushed.
+ * Rules: operator.md "Shutdown", "Upgrade".
+ */
 
 import type { World } from './world.ts'
 

@@ -1,4 +1,7 @@
-/** The ledger that a gateway opens, and what an operator hears of it: faults, its storage, what it found. Rules: operator.md "Metrics"; ledger.md "Migrations", "Recovery". */
+/**
+ * Opens the ledger of a gateway, and reports its faults, its storage and what the start found. Rules: operator.md "Metrics"; ledger.md "Migrations",
+ * "Recovery".
+ */
 
 import type { Config } from './config/config.ts'
 import { differenceText, type NodeFacts } from './core/node-facts.ts'

@@ -1,4 +1,4 @@
-/** The wheel as the process turns it. Rules: platform.md "Process". */
+/** Turns the timer wheel by the process's clock, while something waits in it. Rules: platform.md "Process". */
 
 import { TICK_MS, TimerWheel } from './core/timer-wheel.ts'
 
