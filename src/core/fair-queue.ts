@@ -1,4 +1,7 @@
-/** A queue that takes from each owner in turn: however many items one owner adds, another one's item waits for at most one of them. The caller bounds the length. */
+/**
+ * A queue that takes from each owner in turn: however many items one owner adds, another one's item waits for at most one of them. The caller bounds the
+ * length.
+ */
 export class FairQueue<Item> {
   /** In the order of their turns; an owner is here while something of it waits. */
   readonly #waiting = new Map<string, Item[]>()

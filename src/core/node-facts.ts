@@ -1,4 +1,4 @@
-/** What a node of a shared ledger runs with, and in what nodes differ. Rules: nodes.md "Nodes that differ". */
+/** The facts of a node of a shared ledger, and in which of them nodes differ. Rules: nodes.md "Nodes that differ". */
 
 /** Short texts by name: versions, figures, hashes. Empty: of a process that serves no clients, such as a command. */
 export type NodeFacts = Readonly<Record<string, string>>

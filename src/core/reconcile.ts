@@ -1,4 +1,4 @@
-/** Two books of the same calls, theirs and ours, held against each other bucket by bucket and model by model. Rules: operator.md "Reconciliation". */
+/** Compares two books of the same calls, the vendor's and ours, by bucket and model. Rules: operator.md "Reconciliation". */
 
 import { addUsage, NO_USAGE, type Usage } from './usage.ts'
 

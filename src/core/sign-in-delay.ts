@@ -1,6 +1,6 @@
 /**
- * How failed sign-ins slow down those that follow. An address that fails is refused for a while, which grows; an e-mail at which somebody fails, from wherever,
- * only makes everybody wait a little for the answer: to refuse it would let anybody lock a person out. Rules: pages.md "Failed sign-ins".
+ * How failed sign-ins slow down later ones. A failing address is refused for a time that grows. An e-mail with failures, from any address, only makes every
+ * attempt wait a little for its answer: refusing it would let strangers lock a person out. Rules: pages.md "Failed sign-ins".
  */
 
 import { GrowingDelay } from './growing-delay.ts'

@@ -1,6 +1,6 @@
 /**
- * What waits for a time, by the tick in which the time comes: entering, leaving and one tick cost the same however many wait. It knows no clock: whoever has
- * one turns it. Nothing is allocated for an event that only moves a time: the waiter looks when its turn comes, and enters again.
+ * A timer wheel: waiters sorted by the tick in which their time comes, so that entering, leaving and a tick cost the same however many wait. It has no clock:
+ * its driver turns it. An event that only moves a time allocates nothing: the waiter checks its time when its turn comes, and enters again.
  */
 
 /** Enters one wheel, at one place. `tick` is the wheel's own. */

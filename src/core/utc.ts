@@ -1,4 +1,4 @@
-/** Days and times of UTC as people write them. To read one no clock is asked. Rules: operator.md "Lists"; requests.md "Usage". */
+/** Days and times of UTC as people write them. Reading one needs no clock. Rules: operator.md "Lists"; requests.md "Usage". */
 
 export const DAY_MS = 86_400_000
 

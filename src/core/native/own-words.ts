@@ -1,4 +1,4 @@
-/** A refusal in our words where an upstream's are not to reach customers. Rules: faults.md "Words of an upstream". */
+/** Replaces an upstream's words by ours where they are not to reach customers. Rules: faults.md "Words of an upstream". */
 
 import { Refusal } from '../refusal.ts'
 

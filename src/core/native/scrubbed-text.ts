@@ -1,6 +1,6 @@
 /**
- * An upstream's words on their way to a customer: whose business they are, and what must not be in them.
- * Rules: requests.md "What never leaks"; faults.md "Words of an upstream".
+ * An upstream's words on their way to a customer: whether they pass, and what is removed from them. Rules: requests.md "What never leaks"; faults.md "Words
+ * of an upstream".
  */
 
 /** A refusal's text needs no more, and what is searched below must be short. */
