@@ -1,4 +1,4 @@
-/** Readers of what operators type: amounts, counts and names. A wrong one is told by commander, with the argument's name. */
+/** Readers of typed arguments: amounts, counts and names. Commander reports a wrong one with the argument's name. */
 
 import { InvalidArgumentError } from 'commander'
 import { LINE_CHARS_MAX, lineOf } from '../core/line.ts'

@@ -1,6 +1,4 @@
-/**
- * `tollgate attempts list`: calls of upstreams that may have cost us money and are no receipt, whatever the client paid. Rules: operator.md "Lists".
- */
+/** `tollgate attempts list`: upstream calls that may have cost us money and have no receipt. Rules: operator.md "Lists". */
 
 import type { Command } from 'commander'
 import { usdFields } from '../core/money.ts'

@@ -1,4 +1,4 @@
-/** One of several processes, as its parent has it: how far it has come, what it is told, and how it ended. Rules: operator.md "Processes". */
+/** One of several processes as its parent sees it: its steps, its commands, its end. Rules: operator.md "Processes". */
 
 import { EXIT } from './environment.ts'
 import type { ProcessCommand } from './process-commands.ts'

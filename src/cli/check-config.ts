@@ -1,6 +1,6 @@
 /**
- * `tollgate check-config`: every mistake of the configuration, secrets included, or what it says, what of it has no effect yet and what is weak. Rules: operator.md
- * "Configuration", "What is weak", "Commands".
+ * `tollgate check-config`: every mistake of the configuration, secrets included; or a summary, with the settings that have no effect and those that are weak.
+ * Rules: operator.md "Configuration", "What is weak", "Commands".
  */
 
 import type { Command } from 'commander'

@@ -1,4 +1,4 @@
-/** What every command does before and after its own work: reads the configuration, prints one document or text, turns a stop into a sentence and a code. */
+/** The frame of every command: reads the configuration, prints one document or text, turns a stop into a sentence and a code. */
 
 import type { Command } from 'commander'
 import type { Config } from '../config/config.ts'

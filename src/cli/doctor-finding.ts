@@ -1,4 +1,4 @@
-/** What `tollgate doctor` says of a thing that it looked at. */
+/** A finding of `tollgate doctor`: what was checked, its status, a sentence. */
 
 import type { ReportProblem } from '../ledger/reading/account-lists.ts'
 

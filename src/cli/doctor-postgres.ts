@@ -1,4 +1,4 @@
-/** What `tollgate doctor` looks at in a ledger on Postgres: the server's settings and clock, the nodes, and what `verify` finds. Rules: operator.md "Commands". */
+/** `tollgate doctor` on Postgres: the server's settings and clock, its connections, the nodes, and what `verify` finds. Rules: operator.md "Commands". */
 
 import { SERVER_VERSIONS } from '../../db/postgres/server-versions.ts'
 import type { Config } from '../config/config.ts'

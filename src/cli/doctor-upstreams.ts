@@ -1,6 +1,6 @@
 /**
- * What `doctor` learns of upstreams by calling them as the gateway does: each counts the tokens of one word with each model that it serves, which is free, and with
- * `--calls` answers with one token, which is not. Rules: operator.md "Commands".
+ * `tollgate doctor` on upstreams, called as the gateway calls them: each counts the tokens of one word with each model that it serves, which is free, and
+ * with `--calls` answers with one token, which is not. Rules: operator.md "Commands".
  */
 
 import type { Config, UpstreamConfig } from '../config/config.ts'

@@ -1,4 +1,4 @@
-/** `tollgate doctor`: looks at everything that a gateway stands on, and says what is wrong with it. Rules: operator.md "Commands", "What is weak", "Upgrade". */
+/** `tollgate doctor`: checks everything that a gateway stands on, and says what is wrong. Rules: operator.md "Commands", "What is weak", "Upgrade". */
 
 import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * The end of the process once its work is done: whatever was left behind, a thread or a timer, it ends with its exit code, and what somebody still reads of its output is
- * not lost by that. Rules: operator.md "Commands".
+ * Ends the process once its work is done: with its exit code, whatever thread or timer is left, and without losing output that is still being read. Rules:
+ * operator.md "Commands".
  */
 
 const LINGER_MS = 5_000

@@ -1,4 +1,4 @@
-/** What the commands need from the process they run in, so that tests run them in-process. */
+/** The parts of the process that commands use, so that tests run them in-process. */
 
 import type { Environment } from '../config/make-upstreams.ts'
 

@@ -1,6 +1,6 @@
 /**
- * What is reserved now, also for less than a second: as the gateways that run here have it in memory, and on Postgres with what other nodes have checkpointed.
- * Rules: operator.md "Socket"; money.md "Holds".
+ * What is reserved now, also for less than a second: the memory of the gateways that run here, and on Postgres the checkpoints of other nodes. Rules:
+ * operator.md "Socket"; money.md "Holds".
  */
 
 import { type Picos, picos } from '../core/money.ts'

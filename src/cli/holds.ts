@@ -1,4 +1,4 @@
-/** `tollgate holds list`: what the gateways that run here have reserved, oldest first, as their memory has it, and on Postgres what it knows of others. Rules: money.md "Holds"; operator.md "Socket". */
+/** `tollgate holds list`: what is reserved now, oldest first. Rules: money.md "Holds"; operator.md "Socket". */
 
 import type { Command } from 'commander'
 import { usdFields } from '../core/money.ts'

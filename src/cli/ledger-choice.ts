@@ -1,4 +1,4 @@
-/** What a command cannot do on a ledger that is no file. Rules: operator.md "Two ledgers". */
+/** The commands that work on a ledger in a file only, and their refusal on Postgres. Rules: operator.md "Two ledgers". */
 
 import type { Config } from '../config/config.ts'
 import { type Stop, wrongUse } from './environment.ts'

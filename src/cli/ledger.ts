@@ -1,4 +1,4 @@
-/** `tollgate ledger copy`: a ledger in a file, with its people, becomes one on Postgres. Rules: ledger.md "Copy"; operator.md "Commands". */
+/** `tollgate ledger copy`: copies a ledger in a file, with its people, to Postgres. Rules: ledger.md "Copy"; operator.md "Commands". */
 
 import { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** `tollgate nodes list`: which processes write the ledger, and how each does. Rules: nodes.md "Lanes and leases"; operator.md "Commands", "Two ledgers". */
+/** `tollgate nodes list`: the processes that write the ledger, and their state. Rules: nodes.md "Lanes and leases"; operator.md "Commands", "Two ledgers". */
 
 import type { Command } from 'commander'
 import { usdFields, ZERO } from '../core/money.ts'

@@ -1,6 +1,6 @@
 /**
- * An operator's write: by the running gateway's socket, else on the file itself under the same lock. Rules: ledger.md "One writer"; operator.md "Socket",
- * "Audit".
+ * An operator's write: through the running gateway's socket, otherwise to the file itself under the same lock. Rules: ledger.md "One writer"; operator.md
+ * "Socket", "Audit".
  */
 
 import type { Command } from 'commander'

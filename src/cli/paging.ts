@@ -1,4 +1,4 @@
-/** Lists that come a page at a time, newest first: their options, and how a page is written. Rules: operator.md "Lists". */
+/** Lists that are shown by pages, newest first: their options, and how a page is written. Rules: operator.md "Lists". */
 
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Page } from '../ledger/reading/page.ts'

@@ -1,4 +1,4 @@
-/** What a command says on a terminal: an argument that it repeats moves no cursor and colours nothing. Rules: operator.md "Commands". */
+/** Makes text safe to print on a terminal: a repeated argument moves no cursor and sets no colour. Rules: operator.md "Commands". */
 
 /** Controls but line feed and tab, other ends of lines, and what turns the direction of writing. */
 const UNPRINTABLE = /(?![\n\t])[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu

@@ -1,6 +1,6 @@
 /**
- * The parent of `serve --processes N`: it begins the processes, begins anew what dies, and passes on what it is told. It answers nothing and opens nothing, so that there is
- * little for it to die of. Rules: operator.md "Processes".
+ * The parent of `serve --processes N`: it starts the processes, restarts those that die, and passes commands on. It answers no requests and opens no files,
+ * so that little can end it. Rules: operator.md "Processes".
  */
 
 import type { Log } from '../observe/log.ts'

@@ -1,4 +1,4 @@
-/** `tollgate receipts list|show`: what requests cost, and of one how that was computed. Rules: money.md "Prices", "Charges"; operator.md "Lists". */
+/** `tollgate receipts list|show`: what requests cost, and how the cost of one was computed. Rules: money.md "Prices", "Charges"; operator.md "Lists". */
 
 import { type Command, Option } from 'commander'
 import { type Picos, usdFields } from '../core/money.ts'

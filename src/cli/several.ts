@@ -1,4 +1,4 @@
-/** What a command says of several processes that it asked at once. Rules: operator.md "Processes". */
+/** The replies of several processes as one output of a command. Rules: operator.md "Processes". */
 
 import type { SocketFile } from '../operator/socket-files.ts'
 import { EXIT, type Stop } from './environment.ts'

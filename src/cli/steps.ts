@@ -1,6 +1,6 @@
 /**
- * What each of several processes tells its parent while it begins, a line a step on standard output, so that one which hangs is known from one that takes long. Rules:
- * operator.md "Processes".
+ * Each of several processes tells its parent the steps of its start, one line a step on standard output, so that a hanging start is told from a long one.
+ * Rules: operator.md "Processes".
  */
 
 import { writeSync } from 'node:fs'

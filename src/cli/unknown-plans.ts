@@ -1,4 +1,4 @@
-/** Plans that keys have and the configuration has not. Rules: operator.md "Commands". */
+/** Finds plans that keys have and the configuration does not define. Rules: operator.md "Commands". */
 
 import type { Config } from '../config/config.ts'
 import type { Finding } from './doctor-finding.ts'

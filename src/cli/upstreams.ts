@@ -1,4 +1,7 @@
-/** `tollgate upstreams`: how the upstreams of the running gateways do, and taking one out. Rules: pool.md "Taking one out"; operator.md "Socket", "Processes", "Audit". */
+/**
+ * `tollgate upstreams`: the state of the upstreams in the running gateways, and taking one out. Rules: pool.md "Taking one out"; operator.md "Socket",
+ * "Processes", "Audit".
+ */
 
 import type { Command } from 'commander'
 import { isoOrNull } from '../core/utc.ts'

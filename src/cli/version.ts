@@ -1,4 +1,4 @@
-/** Which program this is: its version and the commit that it was made of. Rules: operator.md "Releases". */
+/** The program's version and the commit that it was made of. Rules: operator.md "Releases". */
 
 import { join } from 'node:path'
 import packageFile from '../../package.json' with { type: 'json' }
