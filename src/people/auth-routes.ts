@@ -1,4 +1,4 @@
-/** What of better-auth is asked by pages; all else that it offers does not exist. Rules: pages.md "Sign-in routes". */
+/** The routes of better-auth that pages use; its other routes do not exist. Rules: pages.md "Sign-in routes". */
 
 /** Methods, and paths behind the root. */
 const AUTH_ROUTES: ReadonlySet<string> = new Set([

@@ -1,4 +1,4 @@
-/** Who there is, and what each may see: members of accounts, operators. Rules: pages.md "People". */
+/** People and what each may see: members of accounts, operators. Rules: pages.md "People". */
 
 import type { PeopleSql, Subject } from './people-sql.ts'
 import type { Person } from './sessions.ts'

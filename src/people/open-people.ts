@@ -1,4 +1,4 @@
-/** Where the people are: a file beside the ledger, or the database that the ledger is in. Rules: pages.md "People". */
+/** Opens the people's store: a file beside the ledger, or the database that the ledger is in. Rules: pages.md "People". */
 
 import { peoplePathOf } from './people-file.ts'
 import type { PeopleStore } from './people-sql.ts'

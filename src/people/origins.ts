@@ -1,4 +1,7 @@
-/** Where people reach a listener: what links are built from and which origins may write. Never what a request names as host. Rules: pages.md "Origin". */
+/**
+ * The addresses under which people reach a listener: links are built from them, and changes must come from them. Never what a request names as host. Rules:
+ * pages.md "Origin".
+ */
 
 /** Where a person is signed in: the customers' pages or the operators'. */
 export type Listener = 'cabinet' | 'console'

@@ -1,6 +1,6 @@
 /**
- * The people of one gateway: their store, who may see what, sessions, links and sign-in routes. Opened with the first page; better-auth with the first
- * signs in. Rules: pages.md "People", "Links", "Signing up".
+ * The people of one gateway: their store, memberships, sessions, links and sign-in. Opened with the first page; better-auth is loaded with the first sign-in.
+ * Rules: pages.md "People", "Links", "Signing up".
  */
 
 import { SignInDelays } from '../core/sign-in-delay.ts'

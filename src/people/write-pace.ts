@@ -1,5 +1,5 @@
 /**
- * How many changes a person may make on the pages: each is a durable commit with its line in the audit log, beside those that paid requests wait for.
+ * How many changes a person may make on the pages: each is a durable commit with its line in the audit log, and competes with the settles of paid requests.
  * Rules: pages.md "People".
  */
 
