@@ -1,4 +1,7 @@
-/** What the rules of an account need to know, by questions to the ledger's reader: never more than they need, and so many keys at most. Rules: pages.md "Alerts". */
+/**
+ * Gathers the facts that an account's alert rules need, by questions to the ledger's reader: no more than the rules need, and a bounded number of keys.
+ * Rules: pages.md "Alerts".
+ */
 
 import { type AccountFacts, type AlertRule, judgesKey, type KeyFacts } from '../core/alerts.ts'
 import { type Picos, ZERO } from '../core/money.ts'

@@ -1,4 +1,7 @@
-/** The address of a webhook as its owner typed it: what may stand there at all. Where it leads is found out at each delivery. Rules: pages.md "Webhooks". */
+/**
+ * The address of a webhook as its owner typed it: which addresses are taken at all. Where the name leads is checked at each delivery. Rules: pages.md
+ * "Webhooks".
+ */
 
 import { isIP } from 'node:net'
 import { isPublicAddress } from './public-address.ts'
