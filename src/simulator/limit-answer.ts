@@ -1,7 +1,4 @@
-/**
- * Where an answer ends before its own end: `max_tokens` and `stop_sequences`, and how many tokens it has then.
- * Rules: contract.md "Messages request"; native.md "Answer".
- */
+/** Cuts an answer at `max_tokens` and `stop_sequences`, and counts its tokens. Rules: contract.md "Messages request"; native.md "Answer". */
 
 import type { Block, SimulatedAnswer } from './answer.ts'
 import type { NativeRequest } from './request.ts'

@@ -1,4 +1,4 @@
-/** Time in the simulator: tokens a second, and the pull stream that lets a step go when it is due. A reader that stops reading stops the answer. */
+/** Time in the simulator: tokens a second, and the pull stream that releases each step when it is due. A reader that stops reading stops the answer. */
 
 import type { Step } from './steps.ts'
 

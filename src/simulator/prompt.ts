@@ -1,4 +1,4 @@
-/** What the newest user turn says: its text, its tool results, and whose directives still count. Rules: faults.md "Simulator"; the list in `directives.ts`. */
+/** Reads the newest user turn: its text, its tool results, and the directives that still count. Rules: faults.md "Simulator"; the list in `directives.ts`. */
 
 import { isObject, type JsonObject } from '../core/json.ts'
 import { mergeTurns } from './conversation.ts'
