@@ -1,5 +1,5 @@
 /**
- * Payments by Stripe: a page to pay on, and what Stripe tells becomes credits, each once whatever comes twice or in another order. Rules: pages.md "Stripe";
+ * Payments by Stripe: a page to pay on, and events that become credits, each once, however often and in whatever order they come. Rules: pages.md "Stripe";
  * operator.md "Credits", "Audit".
  */
 

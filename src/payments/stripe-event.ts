@@ -1,6 +1,6 @@
 /**
- * What an event of Stripe's says of the money, without a look at anything else: pure, so that every order of events can be tried. Amounts are those of Stripe's own
- * objects. Rules: pages.md "Stripe". Source: https://docs.stripe.com/api/events/types.
+ * Reads what an event of Stripe's says about money. Pure, so that every order of events can be tested. Amounts are those of Stripe's own objects. Rules:
+ * pages.md "Stripe". Source: https://docs.stripe.com/api/events/types.
  */
 
 import type { Stripe } from 'stripe'
