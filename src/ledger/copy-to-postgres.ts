@@ -23,7 +23,7 @@ export type CopyOptions = Readonly<{
   /** Of the file. */
   path: string
   to: Pick<PostgresPlace, 'url'>
-  /** What else is copied in the same transaction, and what of it differs; it runs before the ledger's tables are made. */
+  /** Copies other tables in the same transaction and returns their differences; it runs before the ledger's tables are made. */
   beside: (to: Connection) => readonly Difference[]
   startThread: () => Worker
   startSyncDriver: () => Worker

@@ -1,13 +1,13 @@
 /**
- * The ledger's port: what the gateway asks of whoever keeps the money. SQLite on a thread of its own answers it here. Rules: money.md "Holds", "Settle";
+ * The ledger's port: what the gateway asks of the store that keeps the money. Rules: money.md "Holds", "Settle";
  * ledger.md "Failing writes". Nothing here throws: a ledger that cannot write says `unavailable`.
  *
  * What must hold of any ledger behind it, also of one that several nodes share (each node then admits only what a lease of the account's balance covers, and
  * asks the database for the rest):
- * - `hold` decides on amounts that no other writer can spend meanwhile. Here that is the one writer's memory, there the node's lease.
+ * - `hold` decides on amounts that no other writer can spend meanwhile. On a file that is the one writer's memory, on Postgres the node's lease.
  * - What is settled counts as spent from the moment it is sent, and is put back only when it is certain that no row was written.
  * - A receipt is written once a request id, and `settle` resolves after it would survive a loss of power.
- * - A request that is a second old is known to the storage, so that whoever finds it after its process has died can waive it.
+ * - The storage knows a request that is a second old, so that it can be waived if its process dies.
  * - Operators' writes change what `hold` sees before they resolve, on every node.
  */
 
@@ -36,7 +36,7 @@ export interface Ledger {
   settle(settlement: Settlement): Promise<'settled' | 'already' | 'unavailable'>
   /**
    * Releases a hold at once; nothing is charged and no receipt is written. `already`: nothing is held under this id. `attempts`: the upstream calls of the request that
-   * may have cost us money all the same; they are written soon, and nobody waits for it.
+   * may have cost us money all the same; they are written soon, and `void` does not wait for it.
    */
   void(requestId: string, attempts?: readonly Attempt[]): 'voided' | 'already'
   /** Which request of the key an Idempotency-Key was used by, while that counts; by the SHA-256 of the header. What was settled before this is asked is seen. */

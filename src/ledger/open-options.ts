@@ -30,9 +30,9 @@ export type LedgerOptions = Omit<Kept, Defaulted> &
   Readonly<{
     /** Makes a new ledger only where nothing is. */
     create: boolean
-    /** How long a lock of somebody else is waited for; default: not at all. */
+    /** How long to wait for another process's lock; default: not at all. */
     lockWaitMs?: number
-    /** On Postgres: who serves does not start without a key where statements were signed by one. */
+    /** On Postgres: a gateway does not start without a signing key where statements were signed by one. */
     needsStatementKey?: boolean
     /** On Postgres: of how many processes on this machine this is one; default: of one. */
     processes?: number

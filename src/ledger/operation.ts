@@ -73,7 +73,7 @@ export type Operation =
       codes: readonly NewCode[]
       now: number
     }>
-  /** What of the batch is not redeemed yet never is. */
+  /** The codes of the batch that are not redeemed yet never are. */
   | Readonly<{ kind: 'disableCodes'; batchId: string; now: number }>
   /** Tops the account up with the code's amount, once. */
   | Readonly<{ kind: 'redeemCode'; codeHash: Uint8Array; accountId: string; creditId: string; now: number }>

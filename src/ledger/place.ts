@@ -25,7 +25,7 @@ export type PostgresPlace = Readonly<{
 
 export type Place = SqlitePlace | PostgresPlace
 
-/** What `spillPathOf` is given: this process's own, and what others left who are gone. */
+/** The paths for `spillPathOf`: this process's own, and those that dead processes left. */
 export type SpillsAt = Readonly<{ own: string; left: readonly string[] }>
 
 /**

@@ -26,7 +26,7 @@ export function openReport(place: ReadablePlace): Report | DatabaseProblem {
   try {
     return new Report(db, place)
   } catch (error) {
-    // What it prepares reads pages that nobody has read before.
+    // Preparing its statements reads pages of the file for the first time.
     db.close()
     return readProblem(error, place)
   }

@@ -55,7 +55,7 @@ export type KeyState = Readonly<{
 
 /**
  * What is asked of a lease, or given back of it. `number` grows with each move of the process: one that comes late, after a newer one, changes nothing. `…RunsPicos`:
- * what of the lease runs, beside this request; a release goes down to it. null: that lease stays as it is.
+ * the part of the lease that requests hold, beside this one; a release goes down to it. null: that lease stays as it is.
  */
 export type LeaseMove = Readonly<{
   number: number
@@ -70,7 +70,7 @@ export type LeaseAsk = LeaseMove & Readonly<{ amountPicos: Picos }>
 
 /**
  * granted: the request may be held · exhausted: balance or limit is used up · reserved: what is left is leased, by running requests of this node ·
- * wanted: others have leases, and were asked for what of them is idle · disabled: the key, or its account · released: it was no ask.
+ * wanted: other nodes have leases, and were asked for the idle part · disabled: the key, or its account · released: it was no ask.
  */
 type LeaseVerdict = 'granted' | 'exhausted' | 'reserved' | 'wanted' | 'disabled' | 'released'
 
@@ -172,7 +172,7 @@ export type ToThread =
   | Readonly<{ kind: 'lookOver' }>
   | Readonly<{ kind: 'close' }>
 
-/** `replayed`: ids of requests whose settle was kept by the spill. `wasLeftOpen`: the last run ended uncleanly, and nobody has checked the file since. */
+/** `replayed`: ids of requests whose settle was kept by the spill. `wasLeftOpen`: the last run ended uncleanly, and the file has not been checked since. */
 export type Opened = Readonly<{ recovered: number; wasLeftOpen: boolean; replayed: readonly string[] }>
 
 export type FromThread =

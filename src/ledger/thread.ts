@@ -125,7 +125,7 @@ function waiveLeft(store: Store, say: (message: FromThread) => void): void {
   })
 }
 
-/** One that cannot be read stays as it is, for whoever looks at the folder. */
+/** A spill that cannot be read stays as it is, for the operator to look at. */
 const leftSpills = ({ spills, store }: OpenedStore): readonly Spill[] =>
   spills.left.map((path) => Spill.open(path, store, 0)).filter((spill) => spill instanceof Spill)
 

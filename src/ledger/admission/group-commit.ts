@@ -32,7 +32,7 @@ export type GroupCommitOptions = ThreadOptions &
   Readonly<{
     /** How old a request is when it leaves its first checkpoint on disk. */
     checkpointAfterMs: number
-    /** Where the ledger is shared: what of a lease was idle for that long goes back. */
+    /** Where the ledger is shared: the part of a lease that was idle for that long goes back. */
     leaseIdleMs: number
     /** What the thread tells of its storage. */
     onStorage: (news: StorageNews) => void
@@ -105,7 +105,7 @@ export class GroupCommit implements Ledger {
     const answer = this.#holdNow(request)
     const holding = answer === 'unknown' ? this.#loadAndHold(request) : answer
     if (!(holding instanceof Promise)) return holding
-    // Its client is told that the storage is away: nobody would end what is held after that.
+    // The client is told that the storage is away: no later message would end the hold.
     return this.#supervisor.whileHeard(holding, (late) => late === 'held' && this.void(request.requestId))
   }
 
@@ -223,7 +223,7 @@ export class GroupCommit implements Ledger {
     this.#sync.learn(heard)
     if (committed === undefined) return
     if (committed.commitMs !== undefined) this.#supervisor.onCommitted()
-    // Before the answers: who awaits an operator's write must not meet the old record afterwards.
+    // Before the answers: the caller of an operator's write must not find the old record afterwards.
     for (const change of committed.changes) this.#tellChange(change)
     if (committed.isWritable) {
       this.#ends.resolveAllIndeterminate()
@@ -233,7 +233,7 @@ export class GroupCommit implements Ledger {
     this.#options.onStorage(committed)
   }
 
-  /** Behind all that was sent under the boot before, which the thread knows of by now: what of it is waived is in the rows. */
+  /** Comes after everything that was sent under the previous boot. The thread knows that by now, and the rows say what of it was waived. */
   #onBoot(boot: number): void {
     this.#wallets.becomeBoot(boot)
     this.#sync.read(this.#wallets.setAllIndeterminate())

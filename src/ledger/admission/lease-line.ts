@@ -1,6 +1,6 @@
 /**
- * Those who wait for what the ledger grants of one account. At most one ask of the account is under way, for the first who waits of each key; what it is answered
- * holds for all who waited when it was sent. What was granted goes to those of a key in the order in which they came. Rules: ledger.md "Leases".
+ * The requests that wait for what the ledger grants of one account. At most one ask of the account is under way, for the first waiting request of each key; its answer
+ * holds for all that waited when it was sent. What is granted goes to a key's requests in the order in which they came. Rules: ledger.md "Leases".
  */
 
 import type { HoldAnswer, HoldRequest } from '../ledger.ts'
@@ -15,7 +15,7 @@ const PAUSE_MS_MAX = 25
 /** Each is a row of the statement, for which all accounts wait. */
 const KEYS_PER_ASK = 16
 
-/** `number`: grows with each who comes. */
+/** `number`: grows with each request that comes. */
 type Waiting = Readonly<{ number: number; request: HoldRequest; untilMs: number; tell: (answer: HoldAnswer) => void }>
 
 /** Others were asked for what is idle with them; before `untilMs` there is no sense in another look. */
@@ -29,7 +29,7 @@ type LeaseLineOptions = Readonly<{
   onHeld: () => void
   /** An ask for a request of the key was answered, and is not followed by another yet. */
   onAnswered: (keyId: string) => void
-  /** Nobody waits any more. */
+  /** No request waits any more. */
   onEmpty: () => void
   onBug: (bug: unknown) => void
 }>
@@ -113,7 +113,7 @@ export class LeaseLine {
     this.#askNext()
   }
 
-  /** Returns the pause of those who are to wait for others. */
+  /** Returns the pause of the requests that wait for other nodes. */
   #hearRefusal(line: KeyLine, answer: LeaseAnswer | 'unavailable', last: number): Pause | undefined {
     if (answer === 'unavailable') {
       this.#refuse([line], answer, last)
@@ -134,7 +134,7 @@ export class LeaseLine {
     }
   }
 
-  /** Answers those who have theirs, in their order, up to the first who is not covered. Returns what is to be asked for that one, if `hold` asks. */
+  /** Answers the requests that are covered, in their order, up to the first that is not. Returns what to ask for that one, if `hold` asks. */
   #serve(line: KeyLine, hold: (request: HoldRequest) => HoldAnswer | 'unknown' | 'uncovered' | LeaseAsk): LeaseAsk | undefined {
     for (let first = line.waiting[0]; first !== undefined; first = line.waiting[0]) {
       const answer = hold(first.request)
@@ -148,7 +148,7 @@ export class LeaseLine {
     return undefined
   }
 
-  /** All who came up to the one with that number. */
+  /** All requests that came, up to the one with that number. */
   #refuse(lines: Iterable<KeyLine>, answer: HoldAnswer, last: number): void {
     for (const line of [...lines]) {
       while (line.waiting[0] !== undefined && line.waiting[0].number <= last) line.waiting.shift()?.tell(answer)
@@ -156,7 +156,7 @@ export class LeaseLine {
     }
   }
 
-  /** Whoever cannot wait that long is told now. */
+  /** A request that cannot wait that long is answered now. */
   #lengthen(pause: Pause): void {
     pause.untilMs = performance.now() + pause.ms
     pause.ms = Math.min(2 * pause.ms, PAUSE_MS_MAX)

@@ -34,7 +34,7 @@ export class Leases {
     const { wallets } = this.#options
     const account = wallets.keys.accountNumberOf(request.keyId)
     if (account === undefined) return 'unknown'
-    // Who came before goes first.
+    // Earlier requests go first.
     const isNext = this.#lines.get(account)?.has(request.keyId) !== true
     const answer = isNext ? wallets.holdCovered(request, performance.now()) : 'uncovered'
     return answer === 'uncovered' ? this.#lineOf(account).join(request) : answer

@@ -77,7 +77,7 @@ export class RequestEnds {
     this.#around.resync([...keyIds])
   }
 
-  /** The dead thread may have replayed what was spilled and not said so; whoever opens the file has replayed the rest. */
+  /** The dead thread may have replayed the spill without saying so; the thread that opens the file has replayed the rest. */
   onTakeOver(): void {
     for (const requestId of this.#spilled) {
       this.#unknown.add(requestId)

@@ -34,7 +34,7 @@ export type ThreadListener = Readonly<{
   onLost(loss: Loss | undefined): void
   onWalCheckpointDue(): void
   onClosed(): void
-  /** The thread ended, whoever ended it. */
+  /** The thread ended, for whatever reason. */
   onEnd(): void
 }>
 

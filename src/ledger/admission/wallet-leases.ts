@@ -143,7 +143,7 @@ export class WalletLeases<Key extends LeasedKey> {
     if (this.#keys.has(key)) forgetIdle(key)
   }
 
-  /** Whoever writes now may have lost them, with the rows: until asked, nothing is idle. */
+  /** The node that writes now may have lost them, with the rows: until asked, nothing is idle. */
   forget(): void {
     this.#forgotten = this.#lastMove
     for (const leases of [this.#accounts, this.#keys]) for (const one of leases) forgetIdle(one)

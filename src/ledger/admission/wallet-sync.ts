@@ -48,7 +48,7 @@ export class WalletSync {
       this.read(keyId === undefined ? [] : [keyId])
       return
     }
-    // Whoever may connect to the database can say it: nobody is stopped until the row says so.
+    // Any program that may connect to the database can send it: no answer is cut until the row says so.
     for (const keyId of message.keyIds) onChange({ keyId, stop: null })
     this.read(message.keyIds.filter((keyId) => wallets.keys.has(keyId)))
   }

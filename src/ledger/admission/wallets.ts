@@ -41,7 +41,7 @@ export class Wallets {
     this.forgetLeases()
   }
 
-  /** What others may have changed is read again before the next request of each key. Those that run now: for who reads them at once. */
+  /** Reads each key's rows again before its next request, since other nodes may have changed them. Returns the keys that run now, to be read at once. */
   setAllIndeterminate(): readonly string[] {
     this.keys.setAllIndeterminate()
     return this.runningKeys()

@@ -26,7 +26,7 @@ import { enterThread, type ThreadHandle, type ThreadOptions } from './thread-han
 export type WriterListener = Readonly<{
   /** All price versions that tasks name by their place; the list only grows. */
   prices(): readonly PriceVersion[]
-  /** In the turn in which the answers came, before anybody who asked hears of them. `committed` is absent where no thread could be asked. */
+  /** In the turn in which the answers came, before the callers get them. `committed` is absent where no thread could be asked. */
   onAnswers(heard: readonly Heard[], committed?: Committed): void
   /** A thread has opened a file that an earlier run, or an earlier thread, did not close. */
   onLeftOpen(): void
@@ -92,7 +92,7 @@ export class Writer {
     return promise as Promise<Answers[K]>
   }
 
-  /** Nobody waits for what comes of it. */
+  /** No caller waits for the answer. */
   tell(task: Task): void {
     if (this.#thread !== undefined && this.#closing === undefined) this.#send(task, 0)
   }

@@ -1,5 +1,5 @@
 /**
- * Holds the ledger against an earlier statement: who wrote a chain anew, with all its hashes, is found by the rows that its owner has. Rules: ledger.md
+ * Compares the ledger with an earlier statement: a chain that was rewritten with all its hashes differs from the rows that its owner has. Rules: ledger.md
  * "Statements".
  */
 

@@ -101,7 +101,7 @@ export class ChainHeads {
     return this.#headOf(account)
   }
 
-  /** Rows were rolled back, or somebody else wrote some. */
+  /** Rows were rolled back, or another process wrote some. */
   forget(): void {
     this.#heads.clear()
   }

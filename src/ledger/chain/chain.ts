@@ -1,5 +1,5 @@
 /**
- * The chain of an account: what of a receipt or credit is hashed, letter by letter, and how. Changing a letter here is a new version: rows of the old one must
+ * The chain of an account: which text of a receipt or credit is hashed, letter by letter, and how. Changing a letter here is a new version: rows of the old one must
  * stay verifiable, in ledgers and in statements. Rules: ledger.md "Chain".
  *
  * A row's text is one line of JSON without spaces, its names in this order. Amounts are whole picodollars as decimal text, times Unix milliseconds. `private`

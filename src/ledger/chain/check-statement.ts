@@ -1,6 +1,6 @@
 /**
- * Checks a statement by nothing but itself: the chain, each price, the sums, the signature. What differs is named by its row. Who signed it is for its reader
- * to compare: anybody can sign with a key of their own. Rules: ledger.md "Statements".
+ * Checks a statement on its own: the chain, each price, the sums, the signature. A difference is named by its row. The reader must compare who signed it:
+ * anybody can sign with a key of their own. Rules: ledger.md "Statements".
  */
 
 import { CryptoHasher } from 'bun'

@@ -112,7 +112,7 @@ type StoredEnd = Stored & { count: bigint; hash: string }
 
 /** What is left of receipts for the last snapshot, which sees the ends of the chains as well. */
 const LAST_ROWS = 2_000
-/** Who writes faster than this reads is not waited for. */
+/** The walk does not wait for a writer that is faster than it. */
 const STEPS_MAX = 20
 
 /**

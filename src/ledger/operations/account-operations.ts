@@ -33,7 +33,7 @@ function earlierAccount(writing: Writing, name: string, { amountPicos, ref }: To
 }
 
 export function creditAccount(writing: Writing, accountId: string, creditKind: CreditKind, credit: MaybePaidOut): UncommittedResult {
-  // Else a code could not be redeemed, because somebody used its reference.
+  // Else a top-up with a code's reference would keep that code from being redeemed.
   if (credit.ref.startsWith(CODE_REF)) return refused(`a reference that begins with ${CODE_REF} is that of a code`)
   return book(writing, accountId, creditKind, credit)
 }

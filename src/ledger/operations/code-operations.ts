@@ -10,7 +10,7 @@ import type { Writing } from './writing.ts'
 /** Stands before the id of a code in the reference of its credit: the batch's id and the place in it. */
 export const CODE_REF = 'code:'
 
-/** What whoever tries codes is told. */
+/** The same words for every code that cannot be redeemed. */
 export const CODE_NOT_VALID = 'the code is not valid'
 export const CODE_USED = 'the code was used'
 
@@ -49,7 +49,7 @@ export function disableCodes(writing: Writing, { kind, batchId }: OperationOf<'d
 }
 
 /**
- * `book` tops the account up. Whoever tries codes is told the same of one that never was, of one that is over and of one that was taken back; only who holds a
+ * `book` tops the account up. A code that never was, one that is over and one that was taken back are refused in the same words; only the holder of a
  * code learns that another was first.
  */
 export function redeemCode(

@@ -57,7 +57,7 @@ export function renameKey(writing: Writing, { kind, keyId, name }: OperationOf<'
   return done(keyId)
 }
 
-/** The old secrets end at `oldValidUntil`, or earlier where an earlier rotation said so. Where one said later, somebody counts on it. */
+/** The old secrets end at `oldValidUntil`, or earlier where an earlier rotation said so. Where one said later, that promise is kept. */
 export function rotateKey(writing: Writing, operation: OperationOf<'rotateKey'>): UncommittedResult {
   const { kind, keyId, secretHash, display, oldValidUntil, endsPromised = false } = operation
   const key = writing.statements.keyById.get({ keyId })

@@ -1,4 +1,4 @@
-/** What an operator's write writes with: the statements, who acts and when, and the line in the audit log. Rules: operator.md "Audit". */
+/** The context of an operator's write: the statements, the actor and the time, and the line in the audit log. Rules: operator.md "Audit". */
 
 import type { Act, Operation } from '../operation.ts'
 import type { Statements } from '../sql/statements.ts'

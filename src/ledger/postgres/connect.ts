@@ -10,7 +10,7 @@ import { isStorageFailure } from './storage-failure.ts'
 /** `startSyncDriver` makes a Worker of `src/ledger/postgres/sync-driver.ts`. */
 export type Connectable = PostgresPlace & Readonly<{ startSyncDriver: () => Worker }>
 
-/** Of one statement. A report may look at millions of rows; whoever waits for a settle may not. */
+/** Of one statement. A report may look at millions of rows; a settle must not wait that long. */
 const STATEMENT_MS = { read: 30_000, write: 5_000 } as const
 
 /** `what`: for pg_stat_activity. */

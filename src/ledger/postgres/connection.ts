@@ -20,9 +20,9 @@ export type PostgresOptions = Readonly<{
   access: 'read' | 'write'
   /** Makes a Worker of src/ledger/postgres/sync-driver.ts. */
   startSyncDriver: () => Worker
-  /** Of a statement. Postgres ends a statement itself after that; who says nothing a little later is given up. */
+  /** Of a statement. Postgres ends a statement itself after that; a server that says nothing a little later is given up. */
   timeoutMs: number
-  /** How long a lock of somebody else is waited for; absent: as long as a statement may take. */
+  /** How long to wait for a lock that another transaction holds; absent: as long as a statement may take. */
   lockMs?: number
   /** Told every ten seconds while a statement is not answered. Must not use the connection. */
   onWait?: (waitedMs: number) => void
@@ -32,7 +32,7 @@ export type PostgresOptions = Readonly<{
 
 /** Beyond the limit, for Postgres' own refusal to arrive. */
 const GRACE_MS = 1_000
-/** Who may wait long for a statement need not wait long for a server that is not there. */
+/** A connection whose statements may be long still gives up soon on a server that is not there. */
 const CONNECT_MAX_MS = 10_000
 const connectLimit = (timeoutMs: number): number => Math.min(timeoutMs, CONNECT_MAX_MS)
 const TOLD_EVERY_MS = 10_000
@@ -90,7 +90,7 @@ export class PostgresConnection implements Connection {
     return Object.assign(transact, { deferred: transact, immediate: transact, exclusive: transact })
   }
 
-  /** Rows as they are taken, in a transaction of its own where there is none; whoever stops earlier ends it as well. */
+  /** Rows as they are taken, in a transaction of its own where there is none; a caller that stops early ends it as well. */
   *iterate(text: string, values: readonly DriverValue[]): Generator<Record<string, unknown>, void> {
     const isAlone = this.#depth === 0
     if (isAlone) this.#begin()

@@ -1,6 +1,6 @@
 /**
  * Debits of a group on Postgres: all of them, with their sums, are one statement; checkpoints and attempts of a group are one each. Where the chains of this lane end is
- * known here, because nobody else extends them. Rules: ledger.md "Settles on Postgres".
+ * known here, because no other node extends them. Rules: ledger.md "Settles on Postgres".
  */
 
 import { ChainHeads } from '../chain/chain-heads.ts'

@@ -1,5 +1,5 @@
 /**
- * Accounts that somebody else keeps locked, such as an operator with a transaction open: a look that waits for nobody, so that the others' settles go on. Rules:
+ * Finds accounts that another transaction keeps locked, such as one an operator left open, without waiting, so that settles of other accounts go on. Rules:
  * ledger.md "Settles on Postgres".
  */
 
@@ -74,7 +74,7 @@ export class HeldRows {
     )
   }
 
-  /** Whose rows stay locked. Nobody is waited for that is known already. */
+  /** Tasks whose rows stay locked. It does not wait for rows that are known to be locked. */
   #keptAmong(look: () => ReadonlySet<number>): ReadonlySet<number> {
     let held = look()
     for (const pauseMs of LOOK_AGAIN_MS) {

@@ -14,7 +14,7 @@ import { describeFailure, isConflict, isHeld, PostgresError } from './storage-fa
 
 /** A step may write all rows anew. */
 const STEP_MS_MAX = 6 * 3_600_000
-/** Whoever waits for a table's lock stands before all who come later: nodes that run must not feel it. */
+/** A session that waits for a table's lock holds up every later one, so the wait is short: nodes that run must not feel it. */
 const LOCK_MS = 250
 const PAUSE_MS = 500
 const LOCKED_MS_MAX = 60_000
@@ -31,7 +31,7 @@ type Met = Readonly<{ kind: 'done' | 'overtaken' | 'busy' | 'locked' }> | Readon
 type MigrateOptions = Readonly<{
   tell: TellMigration
   migrations?: readonly Migration[]
-  /** How long tables that somebody keeps locked are tried for. */
+  /** How long to try for tables that another transaction keeps locked. */
   lockedMsMax?: number
 }>
 

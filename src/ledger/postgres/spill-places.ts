@@ -1,6 +1,6 @@
 /**
  * Which spill is this process's own: several of one folder write the same ledger, and a new one starts while the old one still drains. Each locks a file of its own for as
- * long as it lives, and not for as long as one of its threads does; what a dead one left is taken by whoever comes next. Rules: ledger.md "Spill"; nodes.md "Fencing".
+ * long as it lives, and not for as long as one of its threads does; the next process takes what a dead one left. Rules: ledger.md "Spill"; nodes.md "Fencing".
  */
 
 import { closeSync, constants, mkdirSync, openSync, readdirSync } from 'node:fs'

@@ -11,7 +11,7 @@ export class PostgresError extends Error {
   readonly sqlState: string
   /** The rule that was broken, by its name; '' where there is none. */
   readonly constraint: string
-  /** It may have been done all the same: nobody answered. */
+  /** It may have been done all the same: no answer came. */
   readonly isIndeterminate: boolean
 
   constructor(
@@ -40,7 +40,7 @@ export const isStorageFailure = (error: unknown): error is PostgresError =>
 /** A deadlock, or what another transaction did meanwhile: nothing was done, and the same may be tried again at once. A storage failure as well. */
 export const isConflict = (error: unknown): boolean => error instanceof PostgresError && CONFLICTS.has(error.sqlState)
 
-/** Somebody kept a row locked for longer than is waited for. A storage failure as well. */
+/** Another transaction kept a row locked for longer than the limit. A storage failure as well. */
 export const isHeld = (error: unknown): boolean => error instanceof PostgresError && error.sqlState === LOCK_NOT_AVAILABLE
 
 /** What assert_node says (db/postgres/migrations/0002_nodes.sql): another node took the lane over. A storage failure as well. */

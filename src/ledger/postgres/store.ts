@@ -40,7 +40,7 @@ export class PostgresStore implements Store {
   #writes: GroupWrites
   #settled = 0
 
-  /** `db`: of its own, opened by db/postgres/open.ts. `node`: who writes. Throws what Postgres says. */
+  /** `db`: of its own, opened by db/postgres/open.ts. `node`: that writes. Throws what Postgres says. */
   constructor(db: CountedConnection, node: NodeIdentity) {
     this.#db = db
     this.#node = node

@@ -1,4 +1,4 @@
-/** What a ledger on Postgres tells of itself when it is verified: a schema that is not this program's, rows without their parent, and what nobody holds. Rules: money.md "Verify". */
+/** The findings of a ledger on Postgres itself: a schema that is not this program's, rows without their parent, and what no node holds. Rules: money.md "Verify". */
 
 import catalogue from '../../../db/postgres/catalogue.json' with { type: 'json' }
 import invariants from '../../../db/postgres/invariants.sql' with { type: 'text' }

@@ -99,7 +99,7 @@ export class AccountReads {
     const account = this.#numberOf(accountId)
     const onlyKey = keyId === undefined ? null : this.#keyNumber(accountId, keyId)
     if (account === undefined || onlyKey === undefined) return undefined
-    // A model that nobody ever asked for has no number: 0 is none.
+    // A model that was never asked for has no number: 0 is none.
     const onlyModel = modelId === undefined ? null : (this.#statements.model.get({ modelId })?.number ?? 0)
     return { account, onlyKey, onlyModel }
   }

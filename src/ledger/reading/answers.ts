@@ -1,4 +1,4 @@
-/** Every question that is read from the rows, and who answers it. Rules: ledger.md "Reads". */
+/** Every question that is read from the rows, and the reader that answers it. Rules: ledger.md "Reads". */
 
 import type { Place } from '../place.ts'
 import type { Connection } from '../sql/connection.ts'

@@ -20,7 +20,7 @@ type Options = Readonly<{
 
 type Waiting = Readonly<{ question: Question; resolve: (finding: Finding) => void }>
 
-/** A question takes milliseconds: so many of them are the second that somebody may wait. */
+/** A question takes milliseconds, so this many take the second that a caller may wait. */
 const WAITING_MAX = { each: 8, all: 256 } as const
 const TIMEOUT_MS = 10_000
 
@@ -77,7 +77,7 @@ export class Reads implements Reports {
     this.#asked = undefined
   }
 
-  /** Who asked is answered now; the next question waits until the thread has really ended. */
+  /** The caller is answered now; the next question waits until the thread has really ended. */
   #giveUp(): void {
     this.#options.onFault({ problem: `a read of the ledger was given up: ${this.#asked?.question.kind} took too long` })
     this.#asked?.resolve('unavailable')

@@ -61,7 +61,7 @@ export class ReceiptPages {
     const before = query.after === undefined ? LATEST : this.#placeOf(query.after, keyNumbers)
     if (before === undefined) return undefined
     const range = { from: query.from ?? 0, before: earlier(before, query.to) }
-    // What nobody ever asked for is in no receipt.
+    // A model that was never asked for is in no receipt.
     if (query.modelId !== undefined && this.#rows.model.get({ modelId: query.modelId }) === undefined) return { rows: [], next: null }
     return this.#collect(query, new PlaceMerge([placesOfTail(this.#db, keyNumbers, range), ...placesOfKeys(this.#db, keyNumbers, range)]))
   }

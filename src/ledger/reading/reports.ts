@@ -1,5 +1,5 @@
 /**
- * What is read of the ledger for people: questions as data, answered beside the writer and never in its way. A question says whose it is, so that nobody's many
+ * What people read of the ledger: questions as data, answered beside the writer and never in its way. A question names its client, so that one client's many
  * questions keep others waiting. Rules: ledger.md "Reads". Nothing here throws: a ledger that cannot be read says `unavailable`.
  */
 

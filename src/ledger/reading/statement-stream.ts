@@ -1,4 +1,4 @@
-/** A statement as a download: a part of it at a time, no faster than who asked takes it. Rules: ledger.md "Statements", "Reads". */
+/** A statement as a download: a part of it at a time, no faster than the client reads. Rules: ledger.md "Statements", "Reads". */
 
 import { randomUUID } from 'node:crypto'
 import type { StatementPart, StatementQuestion } from './account-reports.ts'
@@ -8,7 +8,7 @@ import type { Reports, Unread } from './reports.ts'
 const PAUSE_MS = 100
 const PAUSES_MAX = 100
 
-/** A part that cannot be read breaks the stream, so that nobody takes a part for the whole; its signature would be missing, too. Undefined: no such account. */
+/** A part that cannot be read breaks the stream, so that a part is never taken for the whole; its signature would be missing, too. Undefined: no such account. */
 export async function statementStream(
   reports: Reports,
   client: string,

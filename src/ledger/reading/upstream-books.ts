@@ -14,7 +14,7 @@ export type Attribution = 'start' | 'settle'
 /** Buckets of one width from `from` on, before `to`; Unix milliseconds. `upstreams`: names; undefined: all. */
 export type BooksQuery = Readonly<{ from: number; to: number; widthMs: number; by: Attribution; upstreams: readonly string[] | undefined }>
 
-/** charged and waived: receipts, by who pays · attempts: calls beside a receipt. */
+/** charged and waived: receipts, paid by the customer and by us · attempts: calls beside a receipt. */
 export const CAUSES = ['charged', 'waived', 'attempts'] as const
 export type Cause = (typeof CAUSES)[number]
 

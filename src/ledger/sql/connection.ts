@@ -20,7 +20,7 @@ type Statement<Row = unknown, P extends SQLQueryBindings[] = SQLQueryBindings[]>
   'all' | 'get' | 'iterate' | 'run' | 'values'
 >
 
-/** Throws what the database says; what of it is the storage's fault and what a broken rule, each store's storage-failure.ts tells. */
+/** Throws what the database says; each store's storage-failure.ts tells a fault of the storage from a broken rule. */
 export interface Connection {
   /** The same text twice is one statement. */
   query<Row, B extends Bindings>(text: string): Statement<Row, Given<B>>

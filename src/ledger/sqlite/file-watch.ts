@@ -1,6 +1,6 @@
 /**
  * Whether the files at the ledger's path are still those that are open, with what was written here and nothing else. SQLite writes on into a file that was moved,
- * replaced, removed or overwritten and says nothing: what is charged then ends where nobody looks, or in a file that no start can open.
+ * replaced, removed or overwritten, and SQLite does not notice: charges would go to a file that is read by no one, or that no start can open.
  * Rules: ledger.md "A ledger that vanishes", "A ledger that is overwritten".
  */
 
@@ -58,7 +58,7 @@ export class FileWatch {
     this.#isCheckpointing = false
   }
 
-  /** Also where the path has another file by now: whoever starts there must ask for all that this process has. */
+  /** Also where the path has another file by now: the next start there must ask for all that this process has. */
   leaveMark(): void {
     if (this.#loss?.isOverwritten === true) return
     const { ledger, rows } = this.#store.position

@@ -1,6 +1,6 @@
 /**
- * How far the log has come, and whether somebody moves it into the file just now: SQLite tells its connections in all processes, and a program that only writes
- * over the file tells nobody. Source: sqlite.org "PRAGMA wal_checkpoint" (NOOP looks and moves nothing), "WAL-mode File Format", "WAL Locks".
+ * How far the log has come, and whether some process is moving it into the file just now: SQLite tells its connections in all processes, and a program that only writes
+ * over the file tells none of them. Source: sqlite.org "PRAGMA wal_checkpoint" (NOOP looks and moves nothing), "WAL-mode File Format", "WAL Locks".
  */
 
 import type { Database, Statement } from 'bun:sqlite'

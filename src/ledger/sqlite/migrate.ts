@@ -86,7 +86,7 @@ function take(db: Database, step: Migration): void {
     db.run(step.sql)
     db.run(`PRAGMA user_version = ${step.version}`)
   }).immediate()
-  // Nobody else does it here, and the next step may write all of the file anew, too.
+  // SQLite's own checkpoints are off here, and the next step may write all of the file anew, too.
   db.run('PRAGMA wal_checkpoint(TRUNCATE)')
 }
 
@@ -145,7 +145,7 @@ function copyTo(db: Database, backup: string): void {
   syncFolder(dirname(backup))
 }
 
-/** Whoever writes the file adds a boot before anything else: with the same last one a copy has all that the ledger has. */
+/** Each writer adds a boot before anything else: a copy with the same last boot has all that the ledger has. */
 function isOfThisMoment(db: Database, backup: string): boolean {
   if (!existsSync(backup) || statSync(backup).size === 0) return false
   const copy = openDatabase(backup, 'read', { atAnyVersion: true })

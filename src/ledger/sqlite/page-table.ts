@@ -1,6 +1,6 @@
 /**
  * What the writer does behind the settles: it gives receipts their rows in the page table, a sorted batch at a time, and forgets idempotency keys that are
- * over. Nobody waits for it, and a crash loses none of it: which receipts have no row yet is told by their numbers. Rules: ledger.md "Pages".
+ * over. No request waits for it, and a crash loses none of it: which receipts have no row yet is told by their numbers. Rules: ledger.md "Pages".
  */
 
 import type { Database, Statement } from 'bun:sqlite'

@@ -1,6 +1,6 @@
 /**
  * Group commit, the thread's side: whatever has arrived is committed at once, and acknowledged after that. A commit that fails is tried again for a short
- * time; then its tasks are answered `unavailable`, and the ledger counts as unwritable until a commit works. Tasks whose rows somebody else keeps locked wait apart
+ * time; then its tasks are answered `unavailable`, and the ledger counts as unwritable until a commit works. Tasks whose rows another transaction keeps locked wait apart
  * and take no others along. Rules: ledger.md "Group commit", "Failing writes", "Settles on Postgres".
  */
 
@@ -178,7 +178,7 @@ export class CommitLoop {
     this.#tell({ ...NOTHING, answers, faults, isWritable: this.#isWritable, spillBytes: this.#spill.bytes })
   }
 
-  /** For locks that were given back, also when nobody asks for a write. */
+  /** Finds locks that were given back, also while no task asks for a write. */
   #lookAgain(): void {
     if (this.#again !== undefined || (this.#held.isEmpty && this.#spillReplay.unsettled.size === 0)) return
     this.#again = setTimeout(() => {
@@ -190,7 +190,7 @@ export class CommitLoop {
     }, RETRY_PAUSE_MS)
   }
 
-  /** True: nothing is in the spill any more, or only what somebody's lock keeps out of the ledger. */
+  /** True: the spill is empty, or has only what another transaction's lock keeps out of the ledger. */
   #replay(): boolean {
     const replayed = this.#spillReplay.replay()
     if (replayed === undefined) return true
@@ -223,7 +223,7 @@ export class CommitLoop {
     return batch.map(({ number, task }) => ({ number, answer: isKept && isSpilled(task) ? 'spilled' : unavailable(task) }))
   }
 
-  /** Looks for the storage's return even when nobody asks for a write. */
+  /** Looks for the storage's return even while no task asks for a write. */
   #probe(): void {
     if (this.#probing !== undefined) return
     this.#probing = setTimeout(() => {
@@ -246,7 +246,7 @@ function answersTo(batch: readonly NumberedTask[], { answers: all, held }: Appli
     if (held.has(task)) return
     const answer = all[index]
     if (task.kind === 'settle' && answer === 'settled') settled.push(number)
-    // Nobody waits for a task without a number.
+    // A task without a number has no caller that waits.
     else if (number !== 0) answers.push({ number, answer })
   })
   return { settled: Float64Array.from(settled), answers }

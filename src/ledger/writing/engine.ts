@@ -13,7 +13,7 @@ export type Purpose = Readonly<{ isDurable: boolean; tasks?: readonly WriteTask[
 
 /**
  * `rule`: of what was written or of our code; nothing is wrong with the storage. `again`: another transaction was in the way, and the same may work at once.
- * `held`: somebody keeps a row locked that it needs. `fenced`: another node took over what this one held, which writes no more.
+ * `held`: another transaction keeps a row locked that it needs. `fenced`: another node took over what this one held, which writes no more.
  */
 export type Verdict = 'rule' | 'storage' | 'again' | 'held' | 'fenced'
 
@@ -31,7 +31,7 @@ export interface Engine {
   isFenced?(boot: number): boolean
   /** Where others write as well: in a transaction of its own, in their order. Throws what undid all of them. */
   moveLeases?(tasks: readonly LeaseTask[]): readonly (LeaseAnswer | undefined)[]
-  /** The account of each task that cannot be done now, because somebody else keeps its rows locked. Throws what the storage says. */
+  /** The account of each task that cannot be done now, because another transaction keeps its rows locked. Throws what the storage says. */
   heldAmong?(tasks: readonly Task[]): ReadonlyMap<Task, number>
   verdictOf(error: unknown): Verdict
   /** In the database's words, in which no value is. */

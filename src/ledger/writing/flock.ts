@@ -10,7 +10,7 @@ const LOCK_NB = 4
 const IS_MAC = process.platform === 'darwin'
 const LIBRARIES = IS_MAC ? ['libSystem.B.dylib'] : ['libc.so.6', `libc.musl-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}.so.1`]
 const ERRNO_PLACE = IS_MAC ? '__error' : '__errno_location'
-/** EWOULDBLOCK: somebody else holds it. */
+/** EWOULDBLOCK: another process holds it. */
 const HELD = IS_MAC ? 35 : 11
 
 let library: ReturnType<typeof openLibrary> | undefined

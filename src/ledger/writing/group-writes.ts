@@ -105,7 +105,7 @@ export class GroupWrites {
   }
 
   /**
-   * A checkpoint that the database refuses (a broken upstream's figures) is dropped: one bad checkpoint must not keep the ledger closed. Those whose rows somebody keeps locked
+   * A checkpoint that the database refuses (a broken upstream's figures) is dropped: one bad checkpoint must not keep the ledger closed. Those whose rows another transaction keeps locked
    * stay. Returns how many are gone.
    */
   recover(all: readonly OrphanedCheckpoint[], now: number): number | NotApplied {
@@ -177,7 +177,7 @@ export class GroupWrites {
         answers[index] = 'recorded'
         return
       case 'checkpoint':
-        // Whoever fenced that boot may have waived the request already.
+        // The node that fenced that boot may have waived the request already.
         if (!isOfFencedBoot(this.#engine, task.checkpoint)) this.#debits.putCheckpoint(task.checkpoint, task.now)
         answers[index] = 'checkpointed'
         return
@@ -195,7 +195,7 @@ export class GroupWrites {
     }
   }
 
-  /** All that wait: whoever reads what they write comes after. */
+  /** Writes all settles that wait: what comes next may read their rows. */
   #settle({ answers, faults }: Written): void {
     const { numbers } = this
     const waiting = this.#waiting.splice(0)

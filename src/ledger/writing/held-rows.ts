@@ -1,10 +1,10 @@
-/** Rows that somebody else keeps locked, as the database says of tasks: whose these are wait, and no others with them. Rules: ledger.md "Settles on Postgres". */
+/** Rows that another transaction keeps locked: the tasks that need them wait, and no others with them. Rules: ledger.md "Settles on Postgres". */
 
 import type { Task } from '../task.ts'
 import type { Engine } from './engine.ts'
 import type { NotApplied } from './store.ts'
 
-/** So often the thread waits for somebody's lock before a group counts as failed. */
+/** How often the thread waits for another transaction's lock before a group counts as failed. */
 export const HELD_TRIES_MAX = 3
 
 /** Tasks that cannot be done now, and whose account that is. */

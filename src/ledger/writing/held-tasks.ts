@@ -1,4 +1,4 @@
-/** Tasks whose rows somebody else keeps locked, and since when they wait: they come before all others, in their order. Rules: ledger.md "Settles on Postgres". */
+/** Tasks whose rows another transaction keeps locked, and since when they wait: they come before all others, in their order. Rules: ledger.md "Settles on Postgres". */
 
 import type { LedgerFault, NumberedTask, Task } from '../task.ts'
 
@@ -30,7 +30,7 @@ export class HeldTasks {
     this.#sinceMs.clear()
   }
 
-  /** Those who have waited that long. */
+  /** Tasks that have waited that long. */
   takeLong(waitMs: number): readonly NumberedTask[] {
     const nowMs = performance.now()
     const long = [...this.#sinceMs].filter(([, sinceMs]) => nowMs - sinceMs >= waitMs).map(([numbered]) => numbered)
@@ -40,5 +40,5 @@ export class HeldTasks {
 }
 
 export const faultOfHeld = (account: number): LedgerFault => ({
-  problem: `somebody keeps rows of account number ${account} locked: what ends there is kept by the spill, and what asks for a lease of it is refused`,
+  problem: `another transaction keeps rows of account number ${account} locked: the spill keeps its settles, and requests that need a lease of it are refused`,
 })

@@ -14,7 +14,7 @@ export class LeaseMoves {
     this.#heldRows = heldRows
   }
 
-  /** All but those of the accounts `apart`. Who is not among the answers is told at once that nothing is known: no request waits for a storage that fails. */
+  /** All but those of the accounts `apart`. A task without an answer is told at once that nothing is known: no request waits for a storage that fails. */
   move(tasks: readonly Task[], apart: ReadonlySet<number>, faults: LedgerFault[]): ReadonlyMap<Task, LeaseAnswer> {
     let free = tasks.filter(isLease).filter((task) => !apart.has(accountOf(task)))
     for (let tries = 1; free.length > 0; tries++) {

@@ -1,5 +1,5 @@
 /**
- * What of a group must outlive the process when the ledger cannot be written, as a frame of the spill and back: the debits, the checkpoints of requests that ended
+ * The part of a group that must outlive the process when the ledger cannot be written, as a frame of the spill and back: the debits, the checkpoints of requests that ended
  * without a receipt, and upstream calls. A frame has the price versions that its debits name, because places in a list end with the process.
  */
 

@@ -1,5 +1,5 @@
 /**
- * When what the spill keeps is tried again: before every group, but where locks of somebody else keep it out of the ledger only so often that looking takes little of
+ * Decides when the spill is tried again: before every group, but where another transaction's locks keep it out of the ledger only so often that looking takes little of
  * the thread's time. Rules: ledger.md "Spill", "Settles on Postgres".
  */
 

@@ -1,5 +1,5 @@
 /**
- * What a spill kept, written into the ledger, whoever wrote it: each in a savepoint of its own. What is there already stays as it is; what the database refuses is
+ * Writes what a spill kept into the ledger, of whichever process it is: each entry in a savepoint of its own. What is there already stays as it is; what the database refuses is
  * dropped, and told. Rules: ledger.md "Spill", "Twice is once".
  */
 
@@ -31,7 +31,7 @@ export class SpilledWrites {
     const faults: LedgerFault[] = []
     const held = heldRows.among(frames.flatMap(tasksIn))
     if ('kind' in held) return held
-    if (held.size > 0) return { kind: 'failed', problem: 'somebody keeps rows locked that the spill needs', isHeld: true }
+    if (held.size > 0) return { kind: 'failed', problem: 'another transaction keeps rows locked that the spill needs', isHeld: true }
     const problem = transactions.run(
       () => {
         settled.length = 0
@@ -42,7 +42,7 @@ export class SpilledWrites {
       { isDurable: true },
     )
     if (problem === undefined) return { kind: 'replayed', settled, faults }
-    // Whose rows were locked just now, the next look finds; where it finds nobody's, the storage itself does not work.
+    // The next look finds the rows that were locked just now; where it finds none, the storage itself does not work.
     const { isHeld: _, ...failed } = problem
     return failed
   }

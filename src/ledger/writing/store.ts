@@ -1,5 +1,5 @@
 /**
- * What the ledger's thread asks of a store, whichever it is: tasks in, answers out, all writes of a call in one transaction. Synchronous: whoever asks is a thread of
+ * What the ledger's thread asks of a store, whichever it is: tasks in, answers out, all writes of a call in one transaction. Synchronous: the caller is a thread of
  * its own, and what arrives meanwhile is the next group. Rules: ledger.md "Two stores", "Group commit".
  */
 
@@ -15,12 +15,12 @@ export type Applied = Readonly<{
   answers: readonly Answer[]
   changes: readonly KeyChange[]
   faults: readonly LedgerFault[]
-  /** These were not done, because somebody else keeps rows of theirs locked, and have no answers: they may come again. */
+  /** These were not done, because another transaction keeps rows of theirs locked, and have no answers: they may come again. */
   held: ReadonlySet<Task>
 }>
 /**
  * Nothing was committed as far as the store knows: the whole call may be repeated, for every write is once by its id. `isFenced`: another node took over what this
- * one held, so that it may not write. `isHeld`: nothing is wrong with the storage, but somebody keeps rows locked.
+ * one held, so that it may not write. `isHeld`: nothing is wrong with the storage, but another transaction keeps rows locked.
  */
 export type NotApplied = Readonly<{ kind: 'failed'; problem: string; isFenced?: true; isHeld?: true }>
 /** `settled`: ids of the requests that have a receipt now. `faults`: what the database refused, or what was there with other figures. */
@@ -38,7 +38,7 @@ export interface Store {
   apply(tasks: readonly Task[], unsettled?: ReadonlySet<number>): Applied | NotApplied
   /** Waives what processes that are gone left in flight. Returns how many requests that were. `now`: Unix milliseconds. `onStep`: told before each part of it. */
   recover(now: number, onStep?: () => void): number | NotApplied
-  /** What a spill kept, whoever wrote it. What is there already stays as it is; what the database refuses is dropped, and told. */
+  /** Writes what a spill kept, of whichever process it is. What is there already stays as it is; what the database refuses is dropped, and told. */
   replay(frames: readonly Spilled[], onStep?: () => void): Replayed | NotApplied
   /** What waits behind the settles, when enough of it does: for after their answers. */
   tidy(): void
@@ -54,7 +54,7 @@ type StoreNews = Readonly<{ tellLoss(loss: Loss | undefined): void; walCheckpoin
 export type OpenedStore = Readonly<{
   store: Store
   spills: SpillsAt
-  /** The last run ended uncleanly, and nobody has checked the storage since. */
+  /** The last run ended uncleanly, and the storage has not been checked since. */
   wasLeftOpen: boolean
   /** After what an earlier run left was taken over. */
   begin(told: StoreNews): void
@@ -62,7 +62,7 @@ export type OpenedStore = Readonly<{
   onSound(): void
   /** A checkpoint that was asked for is over. */
   onWalCheckpointed(): void
-  /** Whoever writes is another node now. */
+  /** The process is a node again, under another identity. */
   onNode(identity: NodeIdentity): void
   /** Before the last commits. */
   end(): void
