@@ -54,6 +54,12 @@ export async function copyData(from: string, to: string): Promise<void> {
   for (const own of ['postmaster.pid', 'postmaster.opts', 'log']) rmSync(join(to, 'data', own), { force: true })
 }
 
+/** Where the server may write. */
+export function makeForServer(folder: string): void {
+  mkdirSync(folder)
+  giveToServer(folder)
+}
+
 export function writeForServer(path: string, text: string): void {
   writeFileSync(path, text)
   giveToServer(path)

@@ -4,111 +4,29 @@
  */
 
 import { afterEach, describe, expect } from 'bun:test'
-import { join } from 'node:path'
 import { statementFindings } from '../../../src/ledger/chain/against-statement.ts'
 import type { Difference } from '../../../src/ledger/chain/difference.ts'
 import { statementLines } from '../../../src/ledger/chain/statement.ts'
-import { openLedger } from '../../../src/ledger/postgres/open.ts'
-import { differencesInDatabase } from '../../../src/ledger/postgres/verify.ts'
-import { createKey, holdRequest, makeFolder, settlement, sha256, usd } from '../../support/ledger.ts'
-import { asking, throughPort } from '../../support/nodes.ts'
+import {
+  asked,
+  charge,
+  endAll,
+  expectAll,
+  failOver,
+  holdBack,
+  idsOf,
+  type Outside,
+  openNode,
+  type Pair,
+  startPair,
+} from '../../support/failover.ts'
+import { createKey, holdRequest, settlement, sha256, usd } from '../../support/ledger.ts'
+import { asking } from '../../support/nodes.ts'
 import { postgresTest } from '../../support/postgres.ts'
-import { PLACE } from '../../support/postgres-cluster.ts'
-import { connectPostgres, startSyncDriver } from '../../support/postgres-connection.ts'
-import { type Postgres, startPostgres, startStandby } from '../../support/postgres-server.ts'
-import { type TcpProxy, tcpProxyThread } from '../../support/tcp-proxy.ts'
-import { startThread } from '../../support/threads.ts'
+import { connectPostgres } from '../../support/postgres-connection.ts'
 import { until } from '../../support/until.ts'
 
-let ending: (() => Promise<unknown> | unknown)[] = []
-afterEach(async () => {
-  for (const end of ending.reverse()) await end()
-  ending = []
-})
-
-type Pair = Readonly<{ primary: Postgres; standby: Postgres; crossing: TcpProxy; url: string; database: string }>
-
-/** A primary and its standby, and an address that leads to the primary until it is moved. */
-async function startPair(): Promise<Pair> {
-  const folder = (name: string): string => join(PLACE, `tollgate-failover-${process.pid}-${crypto.randomUUID().slice(0, 8)}-${name}`)
-  const [first, second] = [folder('a'), folder('b')]
-  const primary = await startPostgres(first)
-  ending.push(() => primary.stop('immediate').catch(() => undefined))
-  const own = await primary.createDatabase()
-  const standby = await startStandby(primary, first, second)
-  ending.push(() => standby.stop('immediate').catch(() => undefined))
-  await until(async () => (await primary.ask('SELECT FROM pg_stat_replication')).length === 1, 'the standby follows')
-  const crossing = await tcpProxyThread(primary.port)
-  ending.push(() => crossing.close())
-  return { primary, standby, crossing, url: throughPort(own, crossing.port), database: new URL(own).pathname.slice(1) }
-}
-
-/** From now on the standby gets nothing any more. */
-async function holdBack({ primary, standby }: Pair): Promise<void> {
-  await standby.ask("ALTER SYSTEM SET primary_conninfo = ''")
-  await standby.ask('SELECT pg_reload_conf()')
-  await until(async () => (await primary.ask('SELECT FROM pg_stat_replication')).length === 0, 'nothing is streamed')
-}
-
-async function failOver({ primary, standby, crossing }: Pair): Promise<void> {
-  await primary.kill()
-  await standby.promote()
-  crossing.lead(standby.port)
-}
-
-async function openNode(url: string, name: string, leaseMs = 20_000) {
-  const told: string[] = []
-  const promises: string[] = []
-  const opened = await openLedger({
-    place: { kind: 'postgres', path: `${makeFolder()}/ledger.db`, url, node: name, leaseMs, statementKey: undefined, startSyncDriver },
-    create: true,
-    bootId: Bun.randomUUIDv7(),
-    startThread,
-    now: Date.now,
-    spillBytes: 1024 * 1024,
-    onPromise: ({ status, text }) => void promises.push(`${status}: ${text}`),
-    onFault: ({ problem, kind, bug }) => void told.push(`${kind ?? 'fault'}: ${problem}${bug === undefined ? '' : String(bug)}`),
-  })
-  if ('problem' in opened) throw new Error(opened.message)
-  const { ledger } = opened
-  ending.push(() => ledger.close())
-  return { ledger, told, promises }
-}
-type Node = Awaited<ReturnType<typeof openNode>>
-
-/** What clients were told: ids of requests and what each costs. */
-type Outside = Map<string, bigint>
-
-async function charge({ ledger }: Node, outside: Outside, ids: readonly string[], keyId = 'key_1'): Promise<void> {
-  await ledger.findKey(sha256(keyId))
-  for (const id of ids) {
-    const now = Date.now()
-    await until(async () => (await ledger.hold(holdRequest(id, keyId, usd('0.5'), { now }))) === 'held', `${id} is held`)
-    const headerHash = sha256(`header of ${id}`)
-    const idempotency = { headerHash, bodyHash: sha256('body'), expiresAt: now + 3_600_000 }
-    const settled = { ...settlement(id, { input: 1_000 + outside.size }, { now }), idempotency }
-    if ((await ledger.settle(settled)) === 'settled') outside.set(id, settled.costPicos)
-  }
-}
-
-const idsOf = (prefix: string, count: number): readonly string[] => Array.from({ length: count }, (_, n) => `${prefix}_${n}`)
-
-type Receipt = Readonly<{ request_id: string; cost_picos: bigint; outcome: string }>
-
-/** All that was told outside is there, once, at its price; and the ledger is in order. */
-async function expectAll(url: string, outside: Outside): Promise<void> {
-  const { ask, close } = asking(url)
-  const receipts = await ask<Receipt>('SELECT request_id, cost_picos, outcome FROM receipts ORDER BY request_id')
-  expect(new Map(receipts.map(({ request_id, cost_picos }) => [request_id, cost_picos]))).toEqual(outside)
-  expect(receipts.filter(({ outcome }) => outcome !== 'complete')).toEqual([])
-  const [{ count } = { count: 0n }] = await ask<{ count: bigint }>('SELECT count(*) AS count FROM idempotency')
-  expect(count).toBe(BigInt(outside.size))
-  expect(await ask('SELECT * FROM marks')).toEqual([])
-  await close()
-  const db = connectPostgres(url)
-  expect(differencesInDatabase(db)).toEqual([])
-  db.close()
-}
+afterEach(endAll)
 
 const sumOf = (outside: Outside, ids: readonly string[]): bigint => ids.reduce((sum, id) => sum + (outside.get(id) ?? 0n), 0n)
 
@@ -124,6 +42,16 @@ const auditOf = async (url: string) => {
   }))
 }
 
+/** Until the standby has so many receipts. */
+const untilCopied = ({ standby, database }: Pair, count: number): Promise<void> =>
+  until(async () => {
+    const [row] = await standby.ask<{ count: string }>('SELECT count(*) AS count FROM ledger.receipts', database)
+    return Number(row?.count) === count
+  }, 'the standby has them')
+
+const isTold = ({ told }: Readonly<{ told: readonly string[] }>, text: string): Promise<void> =>
+  until(() => told.some((one) => one.includes(text)), `it is told: ${text}`, 30_000)
+
 describe('an asynchronous standby', () => {
   postgresTest(
     'that lacks the end: debits of two nodes, a top-up, a key made just then and its debits are written again once, with an audit line and an alarm',
@@ -135,10 +63,7 @@ describe('an asynchronous standby', () => {
       await a.ledger.operate(createKey('key_1', { balanceUsd: '50', now: Date.now() }))
       await charge(a, outside, idsOf('kept_a', 5))
       await charge(b, outside, idsOf('kept_b', 5))
-      await until(async () => {
-        const [row] = await pair.standby.ask<{ count: string }>('SELECT count(*) AS count FROM ledger.receipts', pair.database)
-        return Number(row?.count) === 10
-      }, 'the standby has them')
+      await untilCopied(pair, 10)
       await holdBack(pair)
       const [lostA, lostB] = [idsOf('lost_a', 40), idsOf('lost_b', 30)]
       await charge(a, outside, lostA)
@@ -190,6 +115,125 @@ describe('an asynchronous standby', () => {
     },
     180_000,
   )
+
+  postgresTest(
+    'that knows nothing of a node: its lane is another one then, and what it had acknowledged is charged all the same',
+    async () => {
+      const pair = await startPair()
+      const { url } = pair
+      const a = await openNode(url, 'a')
+      const outside: Outside = new Map()
+      await a.ledger.operate(createKey('key_1', { balanceUsd: '50', now: Date.now() }))
+      await charge(a, outside, idsOf('kept', 3))
+      await untilCopied(pair, 3)
+      await holdBack(pair)
+      const b = await openNode(url, 'b')
+      await charge(b, outside, idsOf('lost', 20))
+      await failOver(pair)
+      await isTold(b, 'this node was fenced')
+      await isTold(b, '20 requests over ')
+      await until(async () => (await asked(url, 'SELECT FROM receipts')).length === outside.size, 'all is there', 30_000)
+      await charge(b, outside, idsOf('after', 3))
+      await expectAll(url, outside)
+    },
+    180_000,
+  )
+
+  postgresTest(
+    'that lost a key whose number is another’s now: the debits stay with the key that was charged',
+    async () => {
+      const pair = await startPair()
+      const { url } = pair
+      const [a, b] = [await openNode(url, 'a'), await openNode(url, 'b')]
+      const outside: Outside = new Map()
+      await a.ledger.operate(createKey('key_1', { balanceUsd: '50', now: Date.now() }))
+      await charge(a, outside, idsOf('kept', 3))
+      await untilCopied(pair, 3)
+      await holdBack(pair)
+      await a.ledger.operate(createKey('key_2', { balanceUsd: '9', now: Date.now() }))
+      await charge(b, outside, idsOf('lost', 5), 'key_2')
+      const [{ number }] = (await asked(url, "SELECT number FROM keys WHERE id = 'key_2'")) as [{ number: bigint }]
+      await pair.primary.kill()
+      await pair.standby.promote()
+      // Somebody is faster than the nodes.
+      const outsider = asking(pair.standby.asSuperuser(url))
+      await outsider.ask(
+        `INSERT INTO ledger.accounts (number, id, name, created_at) OVERRIDING SYSTEM VALUE VALUES (${number}, 'acc_x', '', 0)`,
+      )
+      await outsider.ask(
+        `INSERT INTO ledger.keys (number, id, account_number, name, plan, last_synced_at, created_at) OVERRIDING SYSTEM VALUE
+         VALUES (${number}, 'key_x', ${number}, '', 'default', 0, 0)`,
+      )
+      await outsider.ask("SELECT setval('ledger.keys_number_seq', 50), setval('ledger.accounts_number_seq', 50)")
+      await outsider.close()
+      pair.crossing.lead(pair.standby.port)
+      await isTold(b, '5 requests over ')
+      await until(async () => (await asked(url, 'SELECT FROM receipts')).length === outside.size, 'all is there', 30_000)
+      await expectAll(url, outside)
+      const charged = 'SELECT keys.id, count(*) AS count FROM receipts JOIN keys ON keys.number = key_number GROUP BY 1 ORDER BY 1'
+      expect(await asked(url, charged)).toEqual([
+        { id: 'key_1', count: 3n },
+        { id: 'key_2', count: 5n },
+      ])
+    },
+    180_000,
+  )
+
+  postgresTest(
+    'that shows holds of requests that have ended: they are gone, and a request that runs keeps its own',
+    async () => {
+      const pair = await startPair()
+      const { url } = pair
+      const a = await openNode(url, 'a', { checkpointAfterMs: 20 })
+      const outside: Outside = new Map()
+      await a.ledger.operate(createKey('key_1', { balanceUsd: '50', now: Date.now() }))
+      await charge(a, outside, ['first'])
+      for (const id of ['ended', 'voided', 'runs']) await a.ledger.hold(holdRequest(id, 'key_1', usd('0.5'), { now: Date.now() }))
+      const onStandby = async (): Promise<number> => (await pair.standby.ask('SELECT FROM ledger.marks', pair.database)).length
+      await until(async () => (await onStandby()) === 3, 'the standby shows them')
+      await holdBack(pair)
+      const settled = settlement('ended', { input: 7 }, { now: Date.now() })
+      const idempotency = { headerHash: sha256('ended'), bodyHash: sha256('body'), expiresAt: Date.now() + 3_600_000 }
+      expect(await a.ledger.settle({ ...settled, idempotency })).toBe('settled')
+      outside.set('ended', settled.costPicos)
+      expect(a.ledger.void('voided')).toBe('voided')
+      await until(async () => (await asked(url, 'SELECT FROM marks')).length === 1, 'the primary shows one')
+      await failOver(pair)
+      await isTold(a, '1 requests over ')
+      await until(async () => (await asked(url, "SELECT FROM marks WHERE request_id <> 'runs'")).length === 0, 'they are gone')
+      expect(a.ledger.holds().map(({ requestId }) => requestId)).toEqual(['runs'])
+      await charge(a, outside, ['after'])
+      a.ledger.void('runs')
+      await until(async () => (await asked(url, 'SELECT FROM marks')).length === 0, 'none is left')
+      await expectAll(url, outside)
+    },
+    180_000,
+  )
+
+  postgresTest(
+    'after which a node starts that was not there: it says that what others knew is lost, once',
+    async () => {
+      const pair = await startPair()
+      const { url } = pair
+      const facts = () => ({ version: '1' })
+      const a = await openNode(url, 'a', { facts })
+      await a.ledger.operate(createKey('key_1', { balanceUsd: '50', now: Date.now() }))
+      await a.ledger.close()
+      await until(async () => {
+        const [row] = await pair.standby.ask<{ count: string }>(
+          "SELECT count(*) AS count FROM ledger.meta WHERE name = 'server'",
+          pair.database,
+        )
+        return Number(row?.count) === 1
+      }, 'the standby knows the server')
+      await failOver(pair)
+      const b = await openNode(url, 'b', { facts })
+      expect(b.told.join('\n')).toContain('Postgres is not the server under which the ledger was last written')
+      const c = await openNode(url, 'c', { facts })
+      expect(c.told).toEqual([])
+    },
+    180_000,
+  )
 })
 
 describe('a synchronous standby', () => {
@@ -235,9 +279,4 @@ function against(url: string, statement: readonly string[]): readonly Difference
   const found = statementFindings(db, () => statement.map((line) => Buffer.from(line)))
   db.close()
   return found
-}
-
-async function asked(url: string, text: string): Promise<readonly unknown[]> {
-  const { ask, close } = asking(url)
-  return await ask(text).finally(close)
 }
