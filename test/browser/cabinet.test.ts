@@ -12,7 +12,7 @@ import { startWatch } from '../support/until.ts'
 import { LOOKS, lookAt } from './axe.ts'
 import { openBrowser } from './chromium.ts'
 
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 180_000
 
 let gateway: TestGateway
 let browser: Browser

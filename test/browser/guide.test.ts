@@ -12,8 +12,8 @@ import type { TestGateway } from '../support/gateway.ts'
 import { LOOKS, type Look, lookAt } from './axe.ts'
 import { openBrowser } from './chromium.ts'
 
-const START_TIMEOUT_MS = 60_000
-const TEST_TIMEOUT_MS = 60_000
+const START_TIMEOUT_MS = 180_000
+const TEST_TIMEOUT_MS = 180_000
 
 let gateway: TestGateway
 let browser: Browser

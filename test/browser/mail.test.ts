@@ -9,7 +9,7 @@ import { type SmtpServer, startSmtp } from '../people/smtp-server.ts'
 import { startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { openBrowser } from './chromium.ts'
 
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 180_000
 const EMAIL = 'ann@north.example'
 
 let smtp: SmtpServer

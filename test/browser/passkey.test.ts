@@ -9,7 +9,7 @@ let gateway: TestGateway
 let browser: Browser
 beforeAll(async () => {
   ;[gateway, browser] = await Promise.all([startTestGateway(), openBrowser()])
-}, 60_000)
+}, 180_000)
 afterAll(async () => {
   await browser.close()
   await gateway.stop()
@@ -68,4 +68,4 @@ test('made once, it signs in without a password', async () => {
   expect(JSON.stringify(signedIn.body)).not.toContain('token')
   expect(await onPage(page, `return ask('GET', '/api/me')`)).toMatchObject({ body: { person: { email: 'ann@example.com' } } })
   await page.context().close()
-}, 60_000)
+}, 180_000)

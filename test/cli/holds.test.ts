@@ -71,7 +71,7 @@ postgresTest(
     several.remove()
     place.remove()
   },
-  60_000,
+  180_000,
 )
 
 const HELD: Omit<Hold, 'requestId'> = {

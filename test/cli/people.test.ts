@@ -131,7 +131,7 @@ postgresTest(
     expect([code, out, err]).toEqual([3, '', 'tollgate: the people cannot be asked: going down\n'])
     expect(existsSync(join(dirname(place.ledgerPath), 'people.db'))).toBe(false)
   },
-  30_000,
+  180_000,
 )
 
 test('wrong use leaves nothing behind', async () => {

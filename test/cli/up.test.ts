@@ -22,7 +22,7 @@ function pasted(line: string, key: string): Pasted {
 const send = ({ url, headers, body }: Pasted): Promise<Response> =>
   fetch(url, body === undefined ? { headers } : { method: 'POST', headers, body })
 
-const START_TIMEOUT_MS = 20_000
+const START_TIMEOUT_MS = 120_000
 
 test(
   'a funded demo key and lines that work, also when port 8080 is taken and when an earlier run left its folder',

@@ -12,7 +12,7 @@ import { PROGRAM } from './compiled.ts'
 /** The program, not yet compiled: for what is preloaded into it. */
 export const SOURCE: readonly string[] = [process.execPath, join(ROOT, 'src/main.ts')]
 /** For one process that starts, answers or ends; generous, for slow machines. */
-export const PROCESS_TIMEOUT_MS = 20_000
+export const PROCESS_TIMEOUT_MS = 120_000
 
 export type Ran = Readonly<{ code: number; out: string; err: string }>
 export type Environment = Readonly<Record<string, string>>

@@ -72,7 +72,7 @@ test('every TypeScript example runs with the SDK that it names', async () => {
   } finally {
     rmSync(folder, { recursive: true })
   }
-}, 60_000)
+}, 180_000)
 
 test('every JSON and TOML block parses, and every variable that an example needs was named before', () => {
   for (const { language, text, page } of blocks) {

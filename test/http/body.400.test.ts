@@ -172,7 +172,7 @@ test('bombs of every encoding are 413, before they are inflated past the limit',
     expect(watch.ms()).toBeLessThan(PROMPT_MS)
   }
   expectUntouched()
-}, 60_000)
+}, 180_000)
 
 test('what is sent is bounded, too: bytes behind a compressed body of which nothing comes out are 413, without a content-length', async () => {
   const plain = JSON.stringify(NATIVE)
@@ -203,7 +203,7 @@ test('what is sent is bounded, too: bytes behind a compressed body of which noth
     ])
   }
   expectUntouched()
-}, 60_000)
+}, 180_000)
 
 test('an encoding that is unknown, doubled or broken is 400 naming the header', async () => {
   const body = JSON.stringify(NATIVE)

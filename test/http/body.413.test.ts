@@ -53,7 +53,7 @@ test('exactly 32 MiB is answered, with its length and in chunks', async () => {
   }
   await gateway.idle()
   expect(gateway.bodies.bytes).toBe(0)
-}, 60_000)
+}, 180_000)
 
 test('one byte more is 413 on every route that reads a body, with its length and in chunks', async () => {
   const body = Buffer.alloc(LIMITS.bodyBytes + 1, 0x20)
@@ -134,7 +134,7 @@ test.skipIf(Bun.which('node') === null)(
     })
     await Promise.all(answers)
   },
-  120_000,
+  180_000,
 )
 
 test.skipIf(Bun.which('python3') === null)(
@@ -147,7 +147,7 @@ test.skipIf(Bun.which('python3') === null)(
       }
     }
   },
-  120_000,
+  180_000,
 )
 
 test.skipIf(Bun.which('curl') === null)(
@@ -164,7 +164,7 @@ test.skipIf(Bun.which('curl') === null)(
         for (let i = 0; i < 2; i++)
           expect([refused.name, headers, await curl(refused, headers)]).toEqual([refused.name, headers, String(refused.status)])
   },
-  120_000,
+  180_000,
 )
 
 test('a client that announces too much and waits gets its 413 within seconds, and its connection is closed', async () => {
@@ -179,7 +179,7 @@ test('a client that announces too much and waits gets its 413 within seconds, an
     return [length, response.status, response.text]
   })
   expect(await Promise.all(answers)).toEqual(announced.map((length) => [length, 413, TOO_LARGE]))
-}, 60_000)
+}, 180_000)
 
 test('an endless body is read up to a bound, answered, and cut off', async () => {
   const piece = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(0x10000, 0x20), Buffer.from('\r\n')])
@@ -196,7 +196,7 @@ test('an endless body is read up to a bound, answered, and cut off', async () =>
     expect([path, connection.isClosed(), sentBytes < 1024 ** 3]).toEqual([path, true, true])
     expect((await connection.response()).status).toBe(status)
   }
-}, 60_000)
+}, 180_000)
 
 test('a client that pauses for less than the bound is waited for', async () => {
   let isEnded: boolean | undefined
@@ -224,4 +224,4 @@ test('a client that pauses for less than the bound is waited for', async () => {
     connection.reset()
   }
   await server.stop(true)
-}, 60_000)
+}, 180_000)

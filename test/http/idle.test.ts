@@ -40,7 +40,7 @@ test('an idle connection is kept for the limit, whatever was asked on it, and cl
   }
   const ends = await Promise.all(Object.entries(REQUESTS).map(([what, request]) => idleAfter(what, request)))
   expect(ends).toEqual(ends.map(([what]) => [what, true]))
-}, 60_000)
+}, 180_000)
 
 test('the metrics show the open connections of clients, and the descriptors of the process beside their limit', async () => {
   const read = async (name: string): Promise<number> => {

@@ -132,7 +132,7 @@ test('a value of another kind in any place of a request is 200 or 400, never a b
       { numRuns: 150 },
     )
   }
-}, 60_000)
+}, 180_000)
 
 test('bytes that are lost, doubled or changed are 200 or 400, never a bug', async () => {
   const damage = fc.array(fc.record({ at: fc.nat(2_000), kind: fc.constantFrom('drop', 'double', 'flip'), byte: fc.nat(255) }), {
@@ -154,7 +154,7 @@ test('bytes that are lost, doubled or changed are 200 or 400, never a bug', asyn
       { numRuns: 100 },
     )
   }
-}, 60_000)
+}, 180_000)
 
 test('heads that are damaged get an answer or a closed connection, and the gateway lives on', async () => {
   const body = JSON.stringify(REQUESTS['/v1/messages'])
@@ -173,7 +173,7 @@ test('heads that are damaged get an answer or a closed connection, and the gatew
     { numRuns: 150 },
   )
   expect((await gateway.post('/v1/messages', secret, body)).status).toBe(200)
-}, 60_000)
+}, 180_000)
 
 test('after all of it no hold is left, every receipt adds up, and no bug was logged', async () => {
   await gateway.idle()

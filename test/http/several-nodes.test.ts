@@ -122,7 +122,7 @@ postgresTest(
     await until(isHeardOf, 'it is ready again')
     await until(async () => (await ask(gateway, secret)).status === 200, 'it answers')
   },
-  60_000,
+  180_000,
 )
 
 postgresTest(

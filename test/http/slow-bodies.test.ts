@@ -190,7 +190,7 @@ test('an upload that is steady but longer than the server’s idle limit is answ
     ['/v1/messages/count_tokens', 200],
   ])
   await app.stop(true)
-}, 60_000)
+}, 180_000)
 
 test('a short body that stalls is 400 when it would be whole at the slowest pace, and 504 when the request has no more time', async () => {
   for (const [totalTimeoutMs, answer] of [

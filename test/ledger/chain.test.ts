@@ -13,7 +13,7 @@ import { fileTest } from '../support/store-choice.ts'
 
 const HOLD = usd('0.01')
 const RUNS = runs(25)
-const TIMEOUT_MS = 60_000 + RUNS * 2_000
+const TIMEOUT_MS = 180_000 + RUNS * 2_000
 
 const OWNER = ownerText('acc_1')
 const OWNER_BYTES = asBytes(OWNER)

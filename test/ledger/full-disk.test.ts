@@ -174,7 +174,7 @@ test('a full file system stops the spending and nothing else; the ledger comes b
   expect(machine.db.query('SELECT count(*) AS n FROM receipts').get()).toEqual({ n: BigInt(settled.length + 1) })
   expect(machine.db.query('SELECT count(*) AS n FROM marks').get()).toEqual({ n: 0n })
   machine.close()
-}, 60_000)
+}, 180_000)
 
 test('where there is no room for a spill the operator is told, and what was taken of the room is given back', async () => {
   const disk = smallDisk()

@@ -334,7 +334,7 @@ test('an operator’s write that a dying thread may or may not have committed co
   expect(await Promise.all(answers)).toEqual([...Array.from({ length: 6 }, () => 'held' as const), 'reserved'])
   await ledger.close()
   expect(differencesAt(path)).toEqual([])
-}, 60_000)
+}, 180_000)
 
 test('settles that a dying thread committed without a word are spent once in memory, however many were on their way', async () => {
   let isMute = false
@@ -362,7 +362,7 @@ test('settles that a dying thread committed without a word are spent once in mem
   expect(await ledger.hold(holdRequest('none', 'key_a', picos(1n)))).toBe('reserved')
   await ledger.close()
   expect(differencesAt(path)).toEqual([])
-}, 60_000)
+}, 180_000)
 
 test('a settle that the spill kept is spent once in memory, also where the thread that replayed it dies without a word', async () => {
   // The gateway hears of the first settle that it is kept, and never that its receipt is written.
@@ -480,7 +480,7 @@ test('the log is moved into the database by another connection while the writer 
   expect(written).toBeGreaterThan(statSync(path).size / 5)
   expect(readdirSync(dirname(path)).sort()).toEqual([basename(path), `${basename(path)}.mark`])
   expect(differencesAt(path)).toEqual([])
-}, 60_000)
+}, 180_000)
 
 test('a writer from outside delays the commit and loses nothing, and the gateway’s own loop never waits for it', async () => {
   const { ledger, path } = await openTestLedger()

@@ -18,7 +18,7 @@ test('however nodes hold, settle and give back, what may be spent is at most one
     }),
     { numRuns: runs(600) },
   )
-}, 120_000)
+}, 180_000)
 
 const setting = { nodes: 2, balances: [100n], limits: [null] }
 

@@ -157,4 +157,4 @@ test('of two that make a ledger at once both find the same one', async () => {
       .sort(),
   ).toEqual(['acc_1', 'acc_2', 'acc_3'])
   report.close()
-}, 60_000)
+}, 180_000)

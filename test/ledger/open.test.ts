@@ -147,4 +147,4 @@ test('a file that another program keeps locked is named as such', async () => {
   holder.run('ROLLBACK')
   holder.close()
   expect(opened).toMatchObject({ problem: 'locked' })
-}, 60_000)
+}, 180_000)

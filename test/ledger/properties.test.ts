@@ -9,7 +9,7 @@ import { type Ask, createKey, holdTask, makePath, NOW, openMachine, operateTask,
 import { runs } from '../support/property-runs.ts'
 
 const RUNS = runs(60)
-const TIMEOUT_MS = 60_000 + RUNS * 600
+const TIMEOUT_MS = 180_000 + RUNS * 600
 const KEYS = ['key_a', 'key_b', 'key_limited'] as const
 
 /** A holder's own worst case: what a settle may cost at most. */

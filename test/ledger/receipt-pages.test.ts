@@ -26,7 +26,7 @@ const KEYS = ['key_a', 'key_b', 'key_c'] as const
 const MODELS = ['small', 'large'] as const
 const OUTCOMES = ['complete', 'leaver', 'fault'] as const
 const HOLD = usd('0.01')
-const TIMEOUT_MS = 120_000
+const TIMEOUT_MS = 180_000
 const USED = { ...NO_USAGE, input: 10, output: 5 }
 
 type Written = Readonly<{ keyId: (typeof KEYS)[number]; modelId: (typeof MODELS)[number]; outcome: (typeof OUTCOMES)[number]; at: number }>

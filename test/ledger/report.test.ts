@@ -215,7 +215,7 @@ test('verify is silent on a sound ledger and names each thing that was tampered 
     for (const { stored, recomputed } of found) expect(stored).not.toBe(recomputed)
     report.close()
   }
-}, 60_000)
+}, 180_000)
 
 test('the days of a large ledger are compared in one pass, and one that differs by a picodollar is named', () => {
   const path = makeLedger()
@@ -245,7 +245,7 @@ test('the days of a large ledger are compared in one pass, and one that differs 
   ])
   expect((user + system) / 1e6).toBeLessThan(10)
   report.close()
-}, 60_000)
+}, 180_000)
 
 test('sums beyond int64 are compared exactly', () => {
   const path = makePath()

@@ -284,7 +284,7 @@ test('every answer and every amount is that of the statements, with room for all
     }),
     { numRuns: runs(400) },
   )
-}, 120_000)
+}, 180_000)
 
 test('what holds, or waits for its acknowledgement, is never forgotten; what rests is, when room is needed', () => {
   const wallets = new Wallets(3)

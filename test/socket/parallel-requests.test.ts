@@ -105,4 +105,4 @@ test('of a hundred requests at once on a balance for ten, ten are let in, and ev
   expect(after).toContain('\ntollgate_spill_bytes 0\n')
   const spentPicos = receipts.reduce((sum, { costPicos }) => sum + costPicos, 0n)
   expect([spentPicos, gateway.spendOf('key_ten')]).toEqual([10n * (20n * 3_000_000n + 15_000_000n), { spentPicos, heldPicos: 0n }])
-}, 60_000)
+}, 180_000)

@@ -116,7 +116,7 @@ test('while all are well no more is written to caches than with one upstream, an
   for (const receipts of counts.values()) expect(receipts.length).toBeGreaterThan((sessions * turns) / UPSTREAMS / 2)
   expect(gateway.verify()).toEqual([])
   expect(members().map(({ turns: { running, waiting } }) => [running, waiting])).toEqual(Array(UPSTREAMS).fill([0, 0]))
-}, 60_000)
+}, 180_000)
 
 test('an upstream that dies and comes back costs its own conversations one cold turn, all others none, and the way back none', async () => {
   const sessions = 60
@@ -140,7 +140,7 @@ test('an upstream that dies and comes back costs its own conversations one cold 
   await play(sessions * 2, [0], ask, [])
   expect(members()[0]?.state(performance.now()), 'it takes new ones').toBe('closed')
   expect(gateway.verify()).toEqual([])
-}, 60_000)
+}, 180_000)
 
 /** Read less than the turn before had left in the cache. */
 const isCold = (input: Input, before: Input | undefined): boolean =>

@@ -42,7 +42,7 @@ test('a client that does not read pauses the upstream, is dropped at the write l
     expect(receipts).toHaveLength(1)
     expect(receipts[0]).toMatchObject({ outcome: 'leaver', usageSource: 'estimated', inputTokens: 20, outputTokens: 32, waivedPicos: 0n })
   }
-}, 60_000)
+}, 180_000)
 
 const sha256 = (bytes: Uint8Array | string): string => new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
 
@@ -66,7 +66,7 @@ test('a client that reads in fits and starts gets the same bytes', async () => {
   stage.play(nativeStream(...pieces))
   const answer = await readInFits({})
   expect([answer.isComplete, sha256(answer.body)]).toEqual([true, sha256(pieces.join(''))])
-}, 60_000)
+}, 180_000)
 
 test('the same client gets every letter of a translated answer, whose memory is used again while it reads', async () => {
   stage.play(nativeStream(start, open, ...deltas(150), ...rest))
@@ -78,7 +78,7 @@ test('the same client gets every letter of a translated answer, whose memory is 
   ].map(([, json = '']) => JSON.parse(json))
   const said = chunks.map((chunk) => chunk.choices[0].delta.content ?? '').join('')
   expect([answer.isComplete, sha256(said)]).toEqual([true, sha256(Array.from({ length: 150 }, (_, index) => `${index} ${TEXT}`).join(''))])
-}, 60_000)
+}, 180_000)
 
 test('an event beyond all measure is a broken upstream, and does not fill the memory', async () => {
   stage.play(endlessStream(start, 'data: ', 'x'.repeat(64 * 1024)))

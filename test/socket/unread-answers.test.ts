@@ -95,4 +95,4 @@ test('an upstream that lets go of what we had it wait with is not to blame: neit
   })
   expect(await Promise.all([one, two, three, four])).toEqual([200, 200, 503, 503])
   expect(upstream.requests).toHaveLength(4)
-}, 120_000)
+}, 180_000)

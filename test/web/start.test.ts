@@ -51,4 +51,4 @@ test('what a step needs is loaded with that step', async () => {
   ])
   expect(existsSync(join(folder, 'data/people.db'))).toBe(true)
   rmSync(folder, { recursive: true })
-}, 60_000)
+}, 180_000)

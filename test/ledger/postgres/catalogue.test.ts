@@ -63,5 +63,5 @@ postgresTest(
     expect(differencesInDatabase(db)).toEqual([])
     db.close()
   },
-  60_000,
+  180_000,
 )

@@ -78,7 +78,7 @@ postgresTest(
       expect(wrong).toEqual([])
     }),
   ),
-  90_000,
+  180_000,
 )
 
 /** `stands still` after a while. */

@@ -108,7 +108,7 @@ postgresTest(
       await sql.close()
     }
   },
-  60_000,
+  180_000,
 )
 
 postgresTest(
@@ -120,7 +120,7 @@ postgresTest(
     expect(new Set((await Promise.all(all.flat())).flat())).toEqual(new Set(['granted']))
     await sql.close()
   },
-  60_000,
+  180_000,
 )
 
 postgresTest(
@@ -133,7 +133,7 @@ postgresTest(
     expect(verdicts.filter((verdict) => verdict === 'granted')).toHaveLength(6)
     await sql.close()
   },
-  60_000,
+  180_000,
 )
 
 postgresTest('a key or an account that is off is granted nothing, whatever a node thinks of it', async () => {
@@ -257,7 +257,7 @@ postgresTest(
     db.close()
     for (const { store } of nodes) store.close()
   },
-  60_000,
+  180_000,
 )
 
 postgresTest('an ask is answered behind the settles of its group, wherever it stands among them', async () => {

@@ -223,7 +223,7 @@ postgresTest(
     expect(all.map(({ code, err }) => ({ code, err }))).toEqual(all.map(() => ({ code: 0, err: '' })))
     expect([versionAt(url), costsAt(url).length]).toEqual([NEWEST, Object.keys(leftBy(VERSION, 'postgres').receipts).length])
   },
-  60_000,
+  180_000,
 )
 
 describe('a step that takes something away', () => {

@@ -74,7 +74,7 @@ postgresTest(
     expect(new Set(what)).toEqual(new Set(['answers', 'limits', 'listens', 'looks', 'node', 'opens', 'people', 'reads', 'writes']))
     expect([...new Set(names.map((name) => name.toLowerCase()))].filter((name) => !TAKEN.has(name))).toEqual([])
   },
-  60_000,
+  180_000,
 )
 
 const pgBouncerTest = isPgBouncerHere ? postgresTest : postgresTest.skip

@@ -19,7 +19,7 @@ import { copyOf, whatIsNamed } from '../../support/postgres-ledger.ts'
 import { randomFrom, SEED } from '../../support/seed.ts'
 import { ACCOUNTS, type Asked, DAYS, everyQuestion, writeVaried } from '../../support/varied-ledger.ts'
 
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 180_000
 const DAY_MS = 86_400_000
 const REQUESTS = 250
 const SIGNING = { publicKey: 'none', sign: (digest: Uint8Array) => Buffer.from(digest).toString('hex') }

@@ -43,5 +43,5 @@ postgresTest(
     expect(scans()).toEqual(before)
     machine.close()
   },
-  60_000,
+  180_000,
 )

@@ -59,7 +59,7 @@ postgresTest(
     expect(together).toBeLessThan(12)
     for (const machine of [first, second]) machine.close()
   },
-  60_000,
+  180_000,
 )
 
 postgresTest(
@@ -85,7 +85,7 @@ postgresTest(
       for (const machine of [first, second]) machine.close()
     }
   },
-  60_000,
+  180_000,
 )
 
 postgresTest(
@@ -105,5 +105,5 @@ postgresTest(
     expect(found('DELETE FROM receipts WHERE number = 200')).toContain('the chain of an account has no gap')
     for (const machine of [first, second]) machine.close()
   },
-  60_000,
+  180_000,
 )

@@ -31,7 +31,7 @@ beforeAll(async () => {
   await makeHistory(gateway, randomFrom(SEED), 300)
   rob = await signIn(gateway, 'rob@example.com', 'acc_north', 'reader')
   eve = await signIn(gateway, 'eve@example.com', 'acc_south', 'owner')
-}, 60_000)
+}, 180_000)
 afterAll(() => gateway.stop())
 
 async function walk(query: string): Promise<Row[]> {

@@ -32,7 +32,7 @@ beforeAll(async () => {
   ann = await signIn(gateway, 'ann@example.com', 'acc_north', 'owner')
   rob = await signIn(gateway, 'rob@example.com', 'acc_north', 'reader')
   eve = await signIn(gateway, 'eve@example.com', 'acc_south', 'owner')
-}, 60_000)
+}, 180_000)
 afterAll(() => gateway.stop())
 
 const NORTH = '/api/accounts/acc_north'
