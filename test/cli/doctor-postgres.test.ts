@@ -63,6 +63,26 @@ postgresTest('nodes that differ are a warning that says who has what', async () 
   await Promise.all(nodes.map(({ close }) => close()))
 })
 
+postgresTest('connections that do not fit twice are a warning with the numbers, and what to do', async () => {
+  const url = await createPostgresLedger()
+  const nodes = ['a', 'b'].map((name) => makeNode(url, { name, termMs: 3_600_000, limitMs: 5_000 }))
+  for (const { node } of nodes) await node.join()
+  const admin = connectPostgres(postgres().asSuperuser(url))
+  const seenWith = async (connections: number): Promise<unknown> => {
+    admin.run(`ALTER DATABASE ${new URL(url).pathname.slice(1)} CONNECTION LIMIT ${connections}`)
+    return (await look(url))['postgres connections']
+  }
+  const detail = (allowed: number): string =>
+    `2 processes of 8 connections, and as many again during an upgrade: 32 of the ${allowed} that the server allows`
+  try {
+    expect(await seenWith(32)).toEqual({ status: 'ok', detail: detail(32) })
+    expect(await seenWith(31)).toEqual({ status: 'warning', detail: `${detail(31)}: raise max_connections, or run fewer processes` })
+  } finally {
+    admin.close()
+    await Promise.all(nodes.map(({ close }) => close()))
+  }
+})
+
 test('a server that is newer than those that are tried is a warning', () => {
   const { min, max } = SERVER_VERSIONS
   expect([`${min}.0`, `${max}.4 (Debian 18.4-1)`].map((version) => serverFinding({ version, settings: SETTINGS }).status)).toEqual([
