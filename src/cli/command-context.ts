@@ -5,7 +5,6 @@ import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { textOfProblem } from '../config/problems.ts'
 import { type CliEnvironment, clockProblem, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
-import { copyStop } from './ledger-choice.ts'
 
 export type CommandContext = Readonly<{
   environment: CliEnvironment
@@ -49,4 +48,10 @@ function openContext(command: Command, environment: CliEnvironment): CommandCont
   const config = loadConfig({ file: configOption(command), folder, env, needsSecrets: false })
   if ('problems' in config) return wrongUse(`${config.file} has mistakes: ${config.problems.map(textOfProblem).join('; ')}`)
   return (COPIES.has(command.name()) ? copyStop(config) : undefined) ?? { environment, config, say: printer(environment, command) }
+}
+
+/** Refuses a command that copies files where the ledger is on Postgres. Rules: operator.md "Two ledgers". */
+function copyStop({ ledger }: Config): Stop | undefined {
+  if (ledger.kind === 'sqlite') return undefined
+  return wrongUse('this copies files, and ledger and people are in Postgres: use its own backups, such as a base backup with archived WAL')
 }

@@ -1,7 +1,6 @@
 /** The frame around every page of cabinet and console: brand, the ways through it, the person, the page. */
 
 import type { ComponentChildren } from 'preact'
-import { Brand } from './brand.tsx'
 import { Told } from './told.tsx'
 
 export type Way = Readonly<{ path: string; title: string }>
@@ -66,3 +65,15 @@ export const PageHead = ({ title, lede, children }: Readonly<{ title: string; le
     </div>
   )
 }
+
+const Brand = ({ home, name }: Readonly<{ home: string; name: string }>) => (
+  <a class="brand" href={home}>
+    <svg viewBox="0 0 32 32" width="24" height="24" aria-hidden="true">
+      <rect width="32" height="32" rx="7" fill="#0b6650" />
+      <path d="M8 24V12M24 24V12M8 16 24 9" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round" />
+    </svg>
+    <span>
+      Tollgate <span class="place">{name}</span>
+    </span>
+  </a>
+)

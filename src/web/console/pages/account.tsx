@@ -2,33 +2,19 @@
 
 import { useState } from 'preact/hooks'
 import { useRoute } from 'preact-iso/router'
-import { type Got, useAsked } from '../../parts/ask.ts'
+import { useAsked } from '../../parts/ask.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { CopyText } from '../../parts/copy.tsx'
 import { useKeyset } from '../../parts/keyset.ts'
-import { NameField } from '../../parts/name-and-amount.tsx'
 import { PageHead } from '../../parts/shell.tsx'
-import { showCount } from '../../parts/show-time.ts'
 import { Empty, Show } from '../../parts/state.tsx'
 import { Pager, Table } from '../../parts/table.tsx'
-import { Ago, Moment } from '../../parts/time.tsx'
-import { tell } from '../../parts/told.tsx'
-import { Usd } from '../../parts/usd.tsx'
-import { ActDialog } from '../act-dialog.tsx'
 import { api } from '../api.ts'
+import { AccountDialogs, type Open } from './account-dialogs.tsx'
+import { type Account, Credits, Figures, Holds } from './account-money.tsx'
 import { AccountState } from './accounts.tsx'
 import { KeyTable } from './key-table.tsx'
-import { MakeKey } from './make-key.tsx'
-import { type CreditKind, MoneyDialog } from './money.tsx'
-import { InvitePerson } from './people.tsx'
 import { RequestList } from './requests.tsx'
-
-type One = ReturnType<typeof api.accounts>
-type Account = Got<One['get']>
-type Credit = Got<One['credits']['get']>['data'][number]
-type Hold = Account['holds'][number]
-
-type Open = CreditKind | 'rename' | 'state' | 'key' | 'invite' | undefined
 
 export const AccountPage = () => {
   const accountId = useRoute().params['accountId'] ?? ''
@@ -83,83 +69,10 @@ const Opened = ({ account, turn, changed }: Readonly<{ account: Account; turn: n
         </div>
         <RequestList query={{ account_id: account.id }} shownMax={10} turn={turn} />
       </section>
-      <Dialogs account={account} open={open} close={close} changed={changed} />
+      <AccountDialogs account={account} open={open} close={close} changed={changed} />
     </div>
   )
 }
-
-const Figures = ({ account }: Readonly<{ account: Account }>) => (
-  <dl class="figures">
-    <div>
-      <dt>Balance</dt>
-      <dd>
-        <Usd exact={account.balance_usd} />
-      </dd>
-      <dd>
-        {account.topped_up_at === null ? (
-          'never topped up'
-        ) : (
-          <>
-            topped up <Ago iso={account.topped_up_at} />
-          </>
-        )}
-      </dd>
-    </div>
-    <div>
-      <dt>Held now</dt>
-      <dd>
-        <Usd exact={account.held_usd} />
-      </dd>
-      <dd>{account.held_requests === 0 ? 'no request runs' : `${showCount(account.held_requests)} running`}</dd>
-    </div>
-    <div>
-      <dt>Credited</dt>
-      <dd>
-        <Usd exact={account.credited_usd} />
-      </dd>
-      <dd>in all</dd>
-    </div>
-    <div>
-      <dt>Spent</dt>
-      <dd>
-        <Usd exact={account.spent_usd} />
-      </dd>
-      <dd>
-        {account.last_used_at === null ? (
-          'never used'
-        ) : (
-          <>
-            last <Ago iso={account.last_used_at} />
-          </>
-        )}
-      </dd>
-    </div>
-  </dl>
-)
-
-/** Why money is held: each running request keeps its worst case. */
-const Holds = ({ account }: Readonly<{ account: Account }>) => (
-  <section class="stack" aria-label="Held money">
-    <h2>Held by running requests</h2>
-    <Table
-      label="Holds"
-      columns={[
-        { name: 'Since', cell: ({ started_at }: Hold) => <Moment iso={started_at} /> },
-        { name: 'Held', isFigure: true, cell: ({ amount_usd }) => <Usd exact={amount_usd} /> },
-        { name: 'Model', cell: ({ model, stream }) => `${model}${stream ? ', stream' : ''}` },
-        { name: 'Key', cell: ({ key_id }) => <code>{key_id}</code> },
-        { name: 'Request', cell: ({ request_id }) => <code>{request_id}</code> },
-      ]}
-      rows={account.holds}
-      keyOf={({ request_id }) => request_id}
-    />
-    {account.held_requests > account.holds.length && (
-      <p class="lede">
-        The {showCount(account.holds.length)} oldest of {showCount(account.held_requests)}.
-      </p>
-    )}
-  </section>
-)
 
 const Keys = ({ account, turn, make }: Readonly<{ account: Account; turn: number; make: () => void }>) => {
   const pages = useKeyset('keys_after')
@@ -221,100 +134,3 @@ const Members = ({ account, invite }: Readonly<{ account: Account; invite: () =>
     )}
   </section>
 )
-
-const Credits = ({ accountId, turn }: Readonly<{ accountId: string; turn: number }>) => {
-  const pages = useKeyset('credits_after')
-  const { cursor } = pages
-  const query = cursor === undefined ? {} : { after: cursor }
-  const { loaded, again } = useAsked(() => api.accounts({ accountId }).credits.get({ query }), [accountId, cursor, turn])
-  return (
-    <section class="stack" aria-label="Credits">
-      <h2>Credits</h2>
-      <Show loaded={loaded} again={again}>
-        {({ data, next_cursor }) => (
-          <>
-            {data.length === 0 ? (
-              <Empty title="Nothing was credited yet" />
-            ) : (
-              <Table
-                label="Credits"
-                columns={[
-                  { name: 'When', cell: ({ created_at }: Credit) => <Moment iso={created_at} /> },
-                  { name: 'Amount', isFigure: true, cell: ({ amount_usd }) => <Usd exact={amount_usd} /> },
-                  { name: 'Kind', cell: ({ kind }) => kind },
-                  { name: 'By', cell: ({ actor }) => actor.replace(/^person:/, '') },
-                  { name: 'Reference', cell: ({ ref }) => <span class="breaks">{ref}</span> },
-                  { name: 'Reason', cell: ({ reason }) => <span class="breaks">{reason}</span> },
-                ]}
-                rows={data}
-                keyOf={({ id }) => id}
-              />
-            )}
-            <Pager {...pages} next={next_cursor} />
-          </>
-        )}
-      </Show>
-    </section>
-  )
-}
-
-type DialogsOptions = Readonly<{ account: Account; open: Open; close: () => void; changed: () => void }>
-
-const Dialogs = ({ account, open, close, changed }: DialogsOptions) => {
-  switch (open) {
-    case undefined:
-      return null
-    case 'rename':
-      return <Rename account={account} close={close} changed={changed} />
-    case 'state':
-      return <ChangeState account={account} close={close} changed={changed} />
-    case 'key':
-      return <MakeKey account={account} close={close} made={changed} />
-    case 'invite':
-      return <InvitePerson account={account} close={close} invited={changed} />
-    default:
-      return <MoneyDialog account={account} kind={open} close={close} done={changed} />
-  }
-}
-
-const Rename = ({ account, close, changed }: Omit<DialogsOptions, 'open'>) => {
-  const [name, setName] = useState(account.name)
-  return (
-    <ActDialog
-      title="Rename the account"
-      button="Rename"
-      fields={['name']}
-      close={close}
-      send={({ reason }) => api.accounts({ accountId: account.id }).patch({ name, reason })}
-      done={() => {
-        close()
-        changed()
-      }}
-    >
-      {(act) => <NameField act={act} required autoFocus value={name} change={setName} />}
-    </ActDialog>
-  )
-}
-
-const ChangeState = ({ account, close, changed }: Omit<DialogsOptions, 'open'>) => {
-  const of = api.accounts({ accountId: account.id })
-  const isOff = account.is_active
-  return (
-    <ActDialog
-      title={isOff ? 'Disable the account' : 'Enable the account'}
-      button={isOff ? 'Disable' : 'Enable'}
-      kind={isOff ? 'danger' : 'primary'}
-      close={close}
-      send={({ reason }) => (isOff ? of.disable.post({ reason }) : of.enable.post({ reason }))}
-      done={({ is_active }) => {
-        tell(is_active ? 'The account is live again' : 'The account is disabled')
-        close()
-        changed()
-      }}
-    >
-      {() => (
-        <p>{isOff ? 'All its keys are refused from now on, and what runs is cut within a second.' : 'Its keys may spend again at once.'}</p>
-      )}
-    </ActDialog>
-  )
-}

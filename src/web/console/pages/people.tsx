@@ -3,17 +3,16 @@
 import { useState } from 'preact/hooks'
 import { type Got, useAsked } from '../../parts/ask.ts'
 import { Badge } from '../../parts/badge.tsx'
-import { CopyText } from '../../parts/copy.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
-import { Choice, Field } from '../../parts/field.tsx'
+import { Choice } from '../../parts/field.tsx'
 import { PageHead } from '../../parts/shell.tsx'
 import { showCount } from '../../parts/show-time.ts'
 import { Show } from '../../parts/state.tsx'
 import { Table } from '../../parts/table.tsx'
 import { Moment } from '../../parts/time.tsx'
 import { tell } from '../../parts/told.tsx'
-import { ActDialog, ActForm } from '../act-dialog.tsx'
+import { ActDialog } from '../act-dialog.tsx'
 import { api } from '../api.ts'
+import { GiveLink, InvitePerson } from './people-links.tsx'
 
 type People = Got<typeof api.people.get>
 type Person = People['data'][number]
@@ -106,141 +105,6 @@ const Invited = ({ invitations }: Readonly<{ invitations: readonly Invitation[] 
     />
   </section>
 )
-
-/** `link` null: only the mail has it. */
-type Given = Readonly<{ email: string; link: string | null; is_mailed: boolean }>
-
-const GivenLink = ({ given: { email, link, is_mailed }, close }: Readonly<{ given: Given; close: () => void }>) => (
-  <div class="stack">
-    {link !== null && <CopyText isBlock label="link" text={link} />}
-    <p class="note wary">
-      {link !== null && 'It works once and is shown this once. '}
-      {is_mailed ? `It is mailed to ${email}.` : `Send it to ${email} and to nobody else.`}
-    </p>
-    <div class="acts">
-      <button type="button" class="primary" onClick={close}>
-        Done
-      </button>
-    </div>
-  </div>
-)
-
-const TO = [
-  { value: 'owner', text: 'an account, as an owner who may do all' },
-  { value: 'reader', text: 'an account, as a reader who looks' },
-  { value: 'operator', text: 'the console, as an operator' },
-]
-
-/** `account`: invited on its page, to it. */
-export const InvitePerson = ({
-  account,
-  close,
-  invited,
-}: Readonly<{ account?: Readonly<{ id: string; name: string }>; close: () => void; invited: () => void }>) => {
-  const [email, setEmail] = useState('')
-  const [to, setTo] = useState('owner')
-  const [accountId, setAccountId] = useState(account?.id ?? '')
-  const [given, setGiven] = useState<Given>()
-  const isOperator = to === 'operator'
-  return (
-    <Dialog title={account === undefined ? 'Invite a person' : `Invite to ${account.name || account.id}`} close={close}>
-      {given !== undefined ? (
-        <GivenLink given={given} close={close} />
-      ) : (
-        <ActForm
-          title=""
-          button="Invite"
-          fields={['email', 'account_id', 'role']}
-          close={close}
-          send={(form) =>
-            api.people.invite.post({
-              ...form,
-              email,
-              account_id: isOperator ? null : accountId.trim(),
-              role: to === 'reader' ? 'reader' : 'owner',
-            })
-          }
-          done={(made) => {
-            setGiven(made)
-            invited()
-          }}
-        >
-          {(act) => (
-            <>
-              <Field
-                label="E-mail"
-                type="email"
-                required
-                autoFocus
-                maxLength={254}
-                autocomplete="off"
-                value={email}
-                change={setEmail}
-                error={act.errorOf('email')}
-              />
-              <Choice
-                label="To"
-                options={account === undefined ? TO : TO.slice(0, 2)}
-                value={to}
-                change={setTo}
-                error={act.errorOf('role')}
-              />
-              {account === undefined && !isOperator && (
-                <Field
-                  label="Account"
-                  hint="Its id, such as acc_…"
-                  required
-                  maxLength={64}
-                  autocomplete="off"
-                  value={accountId}
-                  change={setAccountId}
-                  error={act.errorOf('account_id')}
-                />
-              )}
-            </>
-          )}
-        </ActForm>
-      )}
-    </Dialog>
-  )
-}
-
-const LINKS = [
-  { value: 'password cabinet', text: 'a new password for the cabinet' },
-  { value: 'sign-in cabinet', text: 'sign in to the cabinet, once' },
-  { value: 'password console', text: 'a new password for the console' },
-  { value: 'sign-in console', text: 'sign in to the console, once' },
-]
-
-const GiveLink = ({ person: { email, is_operator }, close }: Readonly<{ person: Person; close: () => void }>) => {
-  const options = is_operator ? LINKS : LINKS.slice(0, 2)
-  const [choice, setChoice] = useState('password cabinet')
-  const [given, setGiven] = useState<Given>()
-  return (
-    <Dialog title={`A link for ${email}`} close={close}>
-      {given !== undefined ? (
-        <GivenLink given={given} close={close} />
-      ) : (
-        <ActForm
-          title=""
-          button="Make the link"
-          close={close}
-          send={(form) =>
-            api.people.link.post({
-              ...form,
-              email,
-              link: choice.startsWith('password') ? 'password' : 'sign-in',
-              listener: choice.endsWith('console') ? 'console' : 'cabinet',
-            })
-          }
-          done={setGiven}
-        >
-          {() => <Choice label="By it one can" hint="Within the hour, once" options={options} value={choice} change={setChoice} />}
-        </ActForm>
-      )}
-    </Dialog>
-  )
-}
 
 const RemovePerson = ({ person, close, removed }: Readonly<{ person: Person; close: () => void; removed: () => void }>) => {
   const { email, is_operator, accounts } = person
