@@ -13,13 +13,14 @@ import { until } from '../support/until.ts'
 import { type GatewayProcess, Place } from './process.ts'
 
 const REQUESTS = Number(process.env['BALANCED'] ?? 500)
-const LANES = 6
+/** Enough of them for thousands in minutes. */
+const LANES = Math.max(6, Math.ceil(REQUESTS / 500))
 /** Shorter than what the files are made for, in the same order: looks of the balancer, its resting connections, the delay. */
 const DELAY_MS = 3_000
 /** As long as a balancer takes to see that a node is back. */
 const BACK_MS = 2_000
 const ROUNDS = Number(process.env['NODE_ROUNDS'] ?? 1)
-setDefaultTimeout(240_000)
+setDefaultTimeout(240_000 + 30 * REQUESTS)
 
 type Balancer = Readonly<{
   file: string
@@ -158,7 +159,7 @@ test.skipIf(!isPostgresRunning || installed.length === 0)(
         await Bun.sleep(BACK_MS)
       }
     }
-    await until(() => least() >= REQUESTS, 'enough was asked', 200_000)
+    await until(() => least() >= REQUESTS, 'enough was asked', 200_000 + 30 * REQUESTS)
     isOn = false
     await Promise.all(loops)
     for (const [name, { whole, lost }] of seen) {
