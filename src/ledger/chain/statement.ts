@@ -9,7 +9,6 @@ import type { Connection } from '../sql/connection.ts'
 import { NO_HASH } from './chain.ts'
 import type { ChainRow } from './chain-row.ts'
 import { ChainRows, type Places } from './chain-rows.ts'
-import { type LaneHead, laneHeads } from './lane-heads.ts'
 import type { StatementKey } from './statement-key.ts'
 
 /** Unix milliseconds of the settle or credit: `from` and later, before `to`. */
@@ -136,3 +135,16 @@ function* spansOf(
 }
 
 const textOf = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString())
+
+type LaneHead = Readonly<{ lane: number; count: number; hash: string }>
+
+/** Where the account's chains end, by lane; an account without a row has an empty lane 0. */
+function laneHeads(db: Connection, account: number): readonly LaneHead[] {
+  const heads = db
+    .query<{ lane: bigint; count: bigint; hash: string }, [number]>(
+      'SELECT lane, chain_count AS count, lower(hex(chain_hash)) AS hash FROM chain_heads WHERE account_number = ? ORDER BY lane',
+    )
+    .all(account)
+    .map(({ lane, count, hash }) => ({ lane: Number(lane), count: Number(count), hash }))
+  return heads.length === 0 ? [{ lane: 0, count: 0, hash: NO_HASH }] : heads
+}
