@@ -43,13 +43,13 @@ export interface Ledger {
   findIdempotency(keyId: string, headerHash: Uint8Array): Promise<IdempotentUse | undefined | 'unavailable'>
   /** The key of a secret, by the SHA-256 of the secret. */
   findKey(secretHash: Uint8Array): Promise<KeyRecord | undefined | 'unavailable'>
-  /** What the memory says of a key now, with what is sent and not on disk yet; undefined where the key is not in it: then nothing is held, and the file has it all. */
+  /** The key's balance in memory, with settles that were sent and are not on disk yet. Undefined where the key is not in memory: then nothing is held, and the rows are complete. */
   keyBalanceOf(keyId: string): SyncedKeyBalance | undefined
   /** The operator's writes: keys, accounts, credits. Durable when resolved. `act`: absent for what the program does by itself. */
   operate(operation: Operation, act?: Act): Promise<OperationResult>
   /** Called after every commit that changed what a key may do. */
   onKeyChange(listener: (change: KeyChange) => void): void
-  /** What is held now, oldest first: requests in flight, and those whose settle is not on disk yet. */
+  /** The holds of now, oldest first: requests in flight, and those whose settle is not on disk yet. */
   holds(): readonly Hold[]
   /** False while commits fail: the gateway then refuses new requests and says so on `/readyz`. */
   isWritable(): boolean
@@ -115,7 +115,7 @@ export type Attempt = Readonly<{
   /** Why it is not the answer, in one word for the operator: `timeout`, `reset`, `overloaded`, … */
   cause: string
   usageSource: UsageSource
-  /** What it used as far as it said so. */
+  /** The usage that the upstream reported so far. */
   usage: Usage
   /** Unix milliseconds. */
   startedAt: number

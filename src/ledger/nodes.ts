@@ -1,4 +1,4 @@
-/** What the nodes that share a ledger are to it, and what they say to each other, whichever store carries it. Rules: nodes.md "Lanes and leases", "Notifications". */
+/** The nodes that share a ledger: their identity and their messages, whichever store carries them. Rules: nodes.md "Lanes and leases", "Notifications". */
 
 import type { KeyChange } from './ledger.ts'
 

@@ -10,6 +10,6 @@ import type { Connection } from './sql/connection.ts'
 export const openForReading = (place: ReadablePlace, isNode = false): Connection | DatabaseProblem =>
   place.kind === 'sqlite' ? openDatabase(place.path, 'read') : openPostgres(place, isNode)
 
-/** What a read threw, as the operator should read it. Bugs are thrown on. */
+/** The problem behind what a read threw, in words for the operator. Bugs are thrown on. */
 export const readProblem = (error: unknown, place: Place): DatabaseProblem =>
   place.kind === 'sqlite' ? problemOf(error, place.path) : problemOfPostgres(error, place)

@@ -1,4 +1,4 @@
-/** What every opening of a ledger takes and gives, whichever store it is. Rules: ledger.md "One writer", "Recovery". */
+/** The options and the result of opening a ledger, whichever store it is. Rules: ledger.md "One writer", "Recovery". */
 
 import type { FactDifference, NodeFacts } from '../core/node-facts.ts'
 import type { ServerPromise } from '../core/server-promise.ts'

@@ -2,10 +2,10 @@
 
 import type { Picos } from '../core/money.ts'
 
-/** Who did it (`os:alice`, `program`), from where (`socket`, `file`, an address), and why in the operator's words. Rules: operator.md "Audit". */
+/** The actor (`os:alice`, `program`), from where (`socket`, `file`, an address), and why in the operator's words. Rules: operator.md "Audit". */
 export type Act = Readonly<{ actor: string; address: string; reason: string }>
 
-/** What the program does by itself. */
+/** The actor of what the program does by itself. */
 export const PROGRAM: Act = { actor: 'program', address: '', reason: '' }
 
 /** top-up adds · refund takes back what was paid back, so it is negative · correction is either. */

@@ -54,7 +54,7 @@ export class Report {
     return nodesOf(this.#db)
   }
 
-  /** What upstreams were asked for, by bucket of time, model and cause. */
+  /** Calls to upstreams, by bucket of time, model and cause. */
   upstreamBooks(query: BooksQuery): readonly BooksRow[] {
     return upstreamBooks(this.#db, query)
   }
@@ -64,7 +64,7 @@ export class Report {
     return upstreamCalls(this.#db, query, buckets, limit)
   }
 
-  /** What all nodes have reserved, but for the last second. */
+  /** The holds of all nodes, but for those of the last second. */
   checkpoints(query: CheckpointsQuery): readonly Hold[] {
     return checkpointedHolds(this.#db, query)
   }
@@ -92,7 +92,7 @@ export class Report {
     } catch (error) {
       if (existsSync(file)) rmSync(file)
       const ofCopy = problemOf(error, file)
-      // What is damaged is what was read.
+      // The damage is in the ledger that was read, not in the copy.
       return ofCopy.problem === 'corrupt' ? problemOf(error, this.#place.path) : ofCopy
     }
     const copy = openReport({ kind: 'sqlite', path: file })

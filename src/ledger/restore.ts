@@ -22,10 +22,10 @@ export type Restored =
   | Readonly<{ differences: readonly Difference[] }>
   | ReportProblem
 
-/** What belongs to a ledger's past: with its log a copy would be damaged, and what was settled after it is not in it. */
+/** Files of the old ledger: its log would damage the copy, and its spill and answers are later than the copy. */
 const BESIDE = ['-wal', '-shm', '.spill', '.answers-wal', '.answers-shm', '.answers', '']
 
-/** What is of one time with the ledger and lies beside it. `swap` gives what was set aside; `drop` takes away what was not swapped. */
+/** A file beside the ledger that belongs to the same moment. `swap` returns the paths that were set aside; `drop` removes a copy that was not swapped in. */
 export type Companion = Readonly<{ swap(): readonly string[]; drop(): void }>
 
 /**

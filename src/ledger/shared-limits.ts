@@ -1,4 +1,4 @@
-/** What a key may ask for in a minute and at once, where several nodes answer it: each takes its part of both before it uses it. Rules: keys.md "Limits over nodes". */
+/** A key's limits by minute and in parallel, where several nodes answer it: each node takes its part of both before it uses it. Rules: keys.md "Limits over nodes". */
 
 /** `requests`: of the minute, to be used within a second. `places`: of those at once, all that the node has from then on, with those that run. */
 export type LimitAsk = Readonly<{ keyId: string; requests: number; places: number; perMinute: number; atOnce: number }>

@@ -1,4 +1,4 @@
-/** What the ledger thread is asked and what it answers, as data that crosses threads. */
+/** Tasks and answers of the ledger thread, as data that crosses threads. */
 
 import type { DatabaseProblem } from '../../db/problem.ts'
 import type { FormatName } from '../core/format.ts'
@@ -13,7 +13,7 @@ import type { WritablePlace } from './place.ts'
 
 export type PriceVersion = Readonly<{ modelId: string; rates: Rates }>
 
-/** Whose request it is, at which price; `price` is a place in the list of price versions that the thread was told. */
+/** The request's key and price; `price` is a place in the list of price versions that the thread was told. */
 type RequestFacts = Readonly<{
   requestId: string
   keyNumber: number
@@ -35,7 +35,7 @@ export type InFlightCheckpoint = RequestFacts & Progress & Readonly<{ accountNum
 /** Upstream calls of a request that has no receipt. */
 export type Calls = Pick<Debit, 'requestId' | 'accountNumber' | 'keyNumber' | 'price'> & Readonly<{ attempts: readonly Attempt[] }>
 
-/** What a wallet is made of. */
+/** The rows that a wallet is made of. */
 export type KeyState = Readonly<{
   keyId: string
   keyNumber: number
@@ -54,7 +54,7 @@ export type KeyState = Readonly<{
 }>
 
 /**
- * What is asked of a lease, or given back of it. `number` grows with each move of the process: one that comes late, after a newer one, changes nothing. `…RunsPicos`:
+ * Asks for more of a lease, or gives some back. `number` grows with each move of the process: a move that arrives after a newer one changes nothing. `…RunsPicos`:
  * the part of the lease that requests hold, beside this one; a release goes down to it. null: that lease stays as it is.
  */
 export type LeaseMove = Readonly<{
@@ -86,7 +86,7 @@ export type LeaseSide = Readonly<{
 /** The rows after it. */
 export type LeaseAnswer = Readonly<{
   verdict: LeaseVerdict
-  /** What stands in the way: the account, for all of its keys, or this key. null: it was granted, or no ask. */
+  /** The limit that refused it: the account's, for all of its keys, or this key's. null: it was granted, or no ask. */
   refusedBy: 'account' | 'key' | null
   account: LeaseSide
   key: LeaseSide
@@ -144,7 +144,7 @@ export const isRead = (task: Task): task is ReadTask =>
 export const isWrite = (task: Task): task is WriteTask => !isRead(task) && !isLease(task)
 export const isLease = (task: Task): task is LeaseTask => task.kind === 'ask' || task.kind === 'release'
 
-/** What a task is answered when the storage fails. */
+/** The answer to a task when the storage fails. */
 export const unavailable = (task: Task): Answer => (task.kind === 'operate' ? { result: 'unavailable' } : 'unavailable')
 
 /** A task under the number by which its answer finds the way back. */
@@ -200,7 +200,7 @@ export type LedgerFault = Readonly<{ problem: string; bug?: unknown; kind?: 'nod
  */
 export type Loss = Readonly<{ problem: string; isOverwritten: boolean }>
 
-/** What came of some tasks. */
+/** The results of some tasks. */
 export type Committed = Readonly<{
   kind: 'committed'
   /** Numbers of the settles that were done, which most tasks are; all others have their answers. */
@@ -213,7 +213,7 @@ export type Committed = Readonly<{
   commitMs?: number
   /** How many tasks that transaction had; beside `commitMs`. */
   groupSize?: number
-  /** What the spill keeps now. */
+  /** Bytes that the spill keeps now. */
   spillBytes: number
   /** Ids of requests whose settle was answered `spilled`, and that have their receipt now. */
   replayed?: readonly string[]

@@ -115,7 +115,7 @@ function open(message: Extract<ToThread, { kind: 'open' }>, say: (message: FromT
   return { loop, recovered: left.recovered, replayed: left.replayed, wasLeftOpen, opened, close }
 }
 
-/** What cannot be waived now is found again by the node's next renewal. */
+/** The node's next renewal finds again what cannot be waived now. */
 function waiveLeft(store: Store, say: (message: FromThread) => void): void {
   const recovered = store.recover(Date.now())
   if (typeof recovered !== 'number' || recovered === 0) return

@@ -34,7 +34,7 @@ export type GroupCommitOptions = ThreadOptions &
     checkpointAfterMs: number
     /** Where the ledger is shared: the part of a lease that was idle for that long goes back. */
     leaseIdleMs: number
-    /** What the thread tells of its storage. */
+    /** Called with the thread's figures of its storage. */
     onStorage: (news: StorageNews) => void
     /** How many keys the memory knows beside those in use; absent: as many as a gateway needs. */
     walletsMax?: number

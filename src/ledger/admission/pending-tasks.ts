@@ -30,7 +30,7 @@ export class PendingTasks {
     if (pending !== undefined) pending.sends++
   }
 
-  /** Whose answers these are, in the same order as what they hear. */
+  /** The pending tasks of these answers, and the answers in the same order. */
   takeAnswered({ settled, answers }: Pick<Committed, 'settled' | 'answers'>): Taken {
     const taken: Pending[] = []
     const heard: Heard[] = []
@@ -46,7 +46,7 @@ export class PendingTasks {
     return { taken, heard }
   }
 
-  /** Those that were with too many threads when these died. */
+  /** Tasks that too many threads died with. */
   takeWorn(): readonly Pending[] {
     const worn = [...this.#pending].filter(([, { sends }]) => sends >= SENDS_MAX)
     for (const [number] of worn) this.#pending.delete(number)

@@ -1,5 +1,5 @@
 /**
- * What became of requests that ended: their receipts are there, kept by the spill, or indeterminate until the storage works again. What the thread answers to a write is
+ * Follows requests that ended: their receipts are written, kept by the spill, or indeterminate until the storage works again. The thread's answer to a write is
  * learned by the wallets in the very turn in which it comes. Rules: money.md "Settle", "Crashes"; ledger.md "Failing writes", "Spill", "Attempts".
  */
 

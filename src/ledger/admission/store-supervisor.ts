@@ -1,4 +1,4 @@
-/** What a store needs beside the thread that writes, for as long as the ledger is open. Rules: ledger.md "Two stores". */
+/** The port of what a store does beside the thread that writes, for as long as the ledger is open. Rules: ledger.md "Two stores". */
 
 import type { NodeMessage } from '../nodes.ts'
 import type { Loss, ToThread } from '../task.ts'

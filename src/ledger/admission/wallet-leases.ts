@@ -1,5 +1,5 @@
 /**
- * What the wallets of a shared ledger may spend: a request is held at once where the leases of its account and key cover it, else its node asks for more, and what
+ * The leases behind the wallets of a shared ledger: a request is held at once where the leases of its account and key cover it, else its node asks for more, and what
  * lies idle goes back. Pure state, without a clock. Rules: ledger.md "Leases".
  */
 
@@ -38,7 +38,7 @@ export class WalletLeases<Key extends LeasedKey> {
   /** By the number of the move. */
   readonly #releasing = new Map<number, Readonly<{ account: Key['account'] | undefined; key: Key | undefined }>>()
   #lastMove = 0
-  /** What was sent up to here, was done to rows that may be gone. */
+  /** Moves sent up to here were done to rows that may be gone. */
   #forgotten = 0
 
   covers(key: Key, amountPicos: bigint): boolean {
@@ -50,7 +50,7 @@ export class WalletLeases<Key extends LeasedKey> {
     noteIdle(key)
   }
 
-  /** What the request's leases have idle is set aside for it until `answered`. */
+  /** Sets the idle part of the request's leases aside for it until `answered`. */
   ask(key: Key, request: HoldRequest): LeaseAsk {
     const { account } = key
     const number = ++this.#lastMove
@@ -69,7 +69,7 @@ export class WalletLeases<Key extends LeasedKey> {
     return ask
   }
 
-  /** What is held from now on, where it was granted. */
+  /** Learns the rows. Returns the request that is to be held now, where it was granted. */
   answered({ number }: LeaseAsk, answer: LeaseAnswer | 'unavailable'): Asking<Key> | undefined {
     const asking = this.#asking.get(number)
     if (asking === undefined) return undefined
@@ -90,7 +90,7 @@ export class WalletLeases<Key extends LeasedKey> {
     this.#learn(releasing.account, releasing.key, number > this.#forgotten ? answer : 'unavailable')
   }
 
-  /** What goes back of these leases now, if anything does. It counts as gone from here on. */
+  /** The part of these leases to give back now, if any. It counts as gone from here on. */
   release(account: Key['account'] | undefined, key: Key | undefined, reason: GiveBackReason): LeaseMove | undefined {
     const accountStays = account === undefined || !this.#accounts.has(account) ? undefined : stayOf(account, reason)
     const keyStays = key === undefined || !this.#keys.has(key) ? undefined : stayOf(key, reason)
@@ -134,7 +134,7 @@ export class WalletLeases<Key extends LeasedKey> {
     if (this.#keys.has(key)) key.lease.isIndeterminate = true
   }
 
-  /** What they are a part of was made less by another way than a settle: what is idle is asked for again. */
+  /** The balance or limit behind them shrank by another way than a settle: their idle part is asked for again. */
   forgetAccount(account: Key['account']): void {
     if (this.#accounts.has(account)) forgetIdle(account)
   }

@@ -1,4 +1,4 @@
-/** What is known of the money of an account and of a key: what its row said, and what came since. Rules: ledger.md "Wallets". */
+/** The money of an account and of a key as memory knows it: what its row said, and what came since. Rules: ledger.md "Wallets". */
 
 import { emptyLease, type Lease } from '../../core/lease.ts'
 import type { KeyState } from '../task.ts'

@@ -35,7 +35,7 @@ export class Wallets {
     this.#boot = boot
   }
 
-  /** What is held from now on is held under another boot: the leases of the one before are others'. */
+  /** Later holds belong to another boot: the leases of the one before are lost. */
   becomeBoot(boot: number): void {
     this.#boot = boot
     this.forgetLeases()
@@ -93,12 +93,12 @@ export class Wallets {
     this.#leases.released(release, answer)
   }
 
-  /** What goes back now, of all accounts or of one. */
+  /** The leases to give back now, of all accounts or of one. */
   releases(reason: GiveBackReason, accountNumber?: number): readonly LeaseMove[] {
     return this.#leases.releases(reason, accountNumber)
   }
 
-  /** What was not needed since the last time. */
+  /** The leases that were not needed since the last call. */
   sweepLeases(): readonly LeaseMove[] {
     return this.#leases.sweep()
   }

@@ -97,7 +97,7 @@ export class Writer {
     if (this.#thread !== undefined && this.#closing === undefined) this.#send(task, 0)
   }
 
-  /** What a supervisor has to say, which is not answered. A thread that comes later opens the place as it is then. */
+  /** Passes a supervisor's message on, which has no answer. A thread that starts later opens the place as it is then. */
   post(message: FromSupervisor): void {
     if (this.#isOpen) this.#thread?.post(message)
   }
@@ -201,7 +201,7 @@ export class Writer {
     )
   }
 
-  /** What was asked meanwhile waits for the new thread; when that cannot open the file, it is answered `unavailable` and the next attempt follows. */
+  /** Tasks asked meanwhile wait for the new thread; when that cannot open the file, they are answered `unavailable` and the next attempt follows. */
   async #restart(): Promise<void> {
     this.#refuse(this.#pending.takeWorn())
     const opened = await this.#open()

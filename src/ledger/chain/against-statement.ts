@@ -39,7 +39,7 @@ type Found = Readonly<{ difference: Difference; told?: ToldRow }>
 /** `madeAt`: Unix milliseconds. */
 type Told = Readonly<{ head: StatementHead; madeAt: number; rowsOf: (lane: number) => Iterator<ToldRow> }>
 
-/** What was checked before is only read: its hashes and prices are not made again. */
+/** Rows that were checked before are only read: their hashes and prices are not computed again. */
 function readHead(lines: Iterable<Uint8Array>): Told {
   const [check, rest] = [new StatementCheck(), lines[Symbol.iterator]()]
   const first = rest.next()

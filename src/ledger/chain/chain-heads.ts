@@ -45,7 +45,7 @@ export class ChainHeads {
     if (keys.size > 0) this.#learnKeys([...keys])
   }
 
-  /** What the receipt is in the chain of its account. It is in it after `append`. */
+  /** The receipt's link in the chain of its account. It joins the chain with `append`. */
   linkOf(
     debit: Debit,
     price: PriceVersion,

@@ -96,7 +96,7 @@ export const CREDITS = `SELECT c.account_number AS account, a.id AS "accountId",
   c.created_at AS "createdAt"
 FROM credits c LEFT JOIN accounts a ON a.number = c.account_number`
 
-/** What a text needs beside its row: the ledger's salt, and the price that the row names. */
+/** A row's text also takes the ledger's salt and the price that the row names. */
 export class ChainTexts {
   readonly #db: Connection
   readonly #salt: string

@@ -38,7 +38,7 @@ export class ChainRows {
     this.#texts = new ChainTexts(db)
   }
 
-  /** Those with greater numbers than `after`, to `end`, in the order in which they were written. */
+  /** Receipts with greater numbers than `after`, to `end`, in the order in which they were written. */
   *receipts(after = 0n, end = NUMBER_MAX): Generator<ChainRow> {
     const query = this.#db.query<StoredReceipt, [bigint, bigint]>(
       `${RECEIPTS} WHERE r.number > ?1 AND r.number <= ?2 ORDER BY r.number LIMIT ${TOGETHER}`,
@@ -156,7 +156,7 @@ export class ChainRows {
     return Float64Array.from(numbers).sort()
   }
 
-  /** Those of the account's lane whose place is `from` or later, in order. */
+  /** Credits of the account's lane whose place is `from` or later, in order. */
   *credits(account: number, lane: number, from: number): Generator<ChainRow> {
     const query = this.#db.query<StoredCredit, [number, number, number]>(
       `${CREDITS} WHERE c.account_number = ?1 AND c.lane = ?2 AND c.seq >= ?3 ORDER BY c.seq LIMIT ${TOGETHER}`,

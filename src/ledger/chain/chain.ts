@@ -98,6 +98,6 @@ export const ownerText = (accountId: string, lane: Whole = 0): string => `"accou
 export const priceText = (modelId: string, rates: Readonly<Record<keyof Rates, bigint | null>>): string =>
   `"model":${JSON.stringify(modelId)},"rates_picos":{"input":"${rates.input}","output":"${rates.output}","cache_read":"${rates.cacheRead}","cache_write_5m":"${rates.cacheWrite5m}","cache_write_1h":"${rates.cacheWrite1h}","server_tool_use":"${rates.serverToolUse}"}`
 
-/** What a customer may not read is in the chain by its hash alone. Any list of texts. */
+/** A hash stands in the chain for what a customer may not read. Any list of texts. */
 export const privateText = (salt: string, facts: readonly (string | null | undefined)[]): string =>
   SHA256.hash(`${salt}${JSON.stringify(facts)}`, 'hex')

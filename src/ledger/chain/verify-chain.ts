@@ -110,7 +110,7 @@ const placeOf = ({ account, lane }: Lane): string => `${account}:${lane}`
 type Stored = { account: bigint; lane: bigint }
 type StoredEnd = Stored & { count: bigint; hash: string }
 
-/** What is left of receipts for the last snapshot, which sees the ends of the chains as well. */
+/** The receipts left for the last snapshot, which also sees the ends of the chains. */
 const LAST_ROWS = 2_000
 /** The walk does not wait for a writer that is faster than it. */
 const STEPS_MAX = 20

@@ -13,6 +13,6 @@ export const creditOf = ({ usd, ...wanted }: WantedCredit, now: number): Operati
   now,
 })
 
-/** What a new account or key begins with; null: nothing. */
+/** The first credit of a new account or key; null: none. */
 export const firstTopUp = (creditId: string, balance: Picos, ref: string): TopUp | null =>
   balance === ZERO ? null : { creditId, amountPicos: balance, ref }

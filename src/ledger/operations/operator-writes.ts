@@ -53,7 +53,7 @@ function setAccess(writing: Writing, { kind, email, accountId, access }: Operati
   return noteOnce(writing, kind, accountId ?? email, { email, access })
 }
 
-/** What is done elsewhere: sent twice, it is the same line. */
+/** Writes only the line of the audit log, for an act that is done elsewhere; sent twice, it is one line. */
 function noteOnce(writing: Writing, action: Operation['kind'], target: string, after: Facts, before: Facts = {}): UncommittedResult {
   const { statements, now } = writing
   if (statements.isAudited.get({ target, action, at: now, after: JSON.stringify(after) }) !== null) return UNCHANGED

@@ -1,4 +1,4 @@
-/** What is stored of a secret. A plain hash is enough: a secret has 220 random bits, so nobody guesses one from its hash. */
+/** The hash of a secret, which is all that is stored. A plain hash is enough: a secret has 220 random bits, too many to guess. */
 
 import { type ByteString, fromBytes } from '../../core/bytes/byte-string.ts'
 

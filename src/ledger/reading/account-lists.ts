@@ -143,7 +143,7 @@ function isIn(state: KeyState, now: number): SQL {
   }
 }
 
-/** What requests in flight have reserved, as far as the file knows: those that are older than a second have a checkpoint in it. */
+/** The reservations of requests in flight that the rows know: those older than a second have a checkpoint. */
 const heldBy = (condition: SQL) =>
   sql<Picos>`(select cast(coalesce(sum(hold_picos), 0) as bigint) from marks where ${condition})`.mapWith((sum: bigint) => picos(sum))
 

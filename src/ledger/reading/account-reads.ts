@@ -1,5 +1,5 @@
 /**
- * What the people of an account may read of it: itself, its keys, requests, credits and spend. Every statement names the account and looks at a bounded number
+ * Reads for the people of an account: the account, its keys, requests, credits and spend. Every statement names the account and looks at a bounded number
  * of rows. Rules: ledger.md "Reads".
  */
 

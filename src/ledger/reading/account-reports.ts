@@ -1,5 +1,5 @@
 /**
- * What the people of an account ask about it, and what they are answered. Every question names the account; what is not of it does not exist for them, nor what
+ * Questions of an account's people about it, and their answers. Every question names the account. Rows of other accounts do not exist for them, nor what
  * only operators may see (upstreams, who credited and why). Rules: ledger.md "Reads", "Roll-ups".
  */
 
@@ -133,7 +133,7 @@ export type StatementPart = Readonly<{ text: string; isLast: boolean }>
 /** Rows of several parts may be of the same day and thing. */
 export type SpendPart = Readonly<{ rows: readonly SpendRow[]; next: string | null }>
 
-/** What was used on a day of one thing: a model, a key, or all (`by: 'day'`, whose id is ''). */
+/** The use of a day by one thing: a model, a key, or all (`by: 'day'`, whose id is ''). */
 export type SpendRow = Readonly<{ day: number /** 0 to 23, in UTC; null: the whole day. */; hour: number | null } & SpendOf & SpendSums>
 /** `name`: the key's, else ''. */
 type SpendOf = Readonly<{ id: string; name: string }>
@@ -145,6 +145,6 @@ export type SpendSums = Readonly<{
   waivedPicos: Picos
   /** The part of the cost that rests on estimated tokens. */
   estimatedPicos: Picos
-  /** What the same tokens would have cost without a cache, less what they cost; less than 0 where writes cost more than reads saved. */
+  /** The price of the same tokens without a cache, less what they cost; less than 0 where writes cost more than reads saved. */
   savedPicos: Picos
 }>

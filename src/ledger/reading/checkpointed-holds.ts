@@ -1,4 +1,4 @@
-/** What all nodes have reserved, as far as the database knows: requests that run for more than a second have a checkpoint in it. Rules: money.md "Crashes". */
+/** The holds of all nodes that the database knows: requests that run for more than a second have a checkpoint in it. Rules: money.md "Crashes". */
 
 import type { FormatName } from '../../core/format.ts'
 import { picos } from '../../core/money.ts'

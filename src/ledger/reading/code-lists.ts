@@ -32,7 +32,7 @@ export type CodeRow = Readonly<{
   /** From 1, in the order in which the codes were shown. */
   place: number
   display: string
-  /** Who redeemed it, by which credit and when; null: nobody yet. */
+  /** The account that redeemed it, by which credit and when; null: none yet. */
   accountId: string | null
   accountName: string | null
   creditId: string | null

@@ -1,4 +1,4 @@
-/** What operators look up beside the writer: accounts and keys by page or by the beginning of a name, and the lists of the command line. Rules: operator.md "Lists". */
+/** Reads for operators, beside the writer: accounts and keys by page or by the beginning of a name, and the lists of the command line. Rules: operator.md "Lists". */
 
 import { and, desc, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
 import { accounts, keySecrets, keys } from '../../../db/schema/accounts.ts'

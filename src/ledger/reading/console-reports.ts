@@ -1,4 +1,4 @@
-/** What operators ask about everything, and what they are answered; the lists are those of the command line. Rules: operator.md "Lists"; ledger.md "Reads". */
+/** Questions of operators about everything, and their answers; the lists are those of the command line. Rules: operator.md "Lists"; ledger.md "Reads". */
 
 import type { Picos } from '../../core/money.ts'
 import type { Outcome } from '../../core/outcome.ts'

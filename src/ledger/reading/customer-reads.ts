@@ -1,5 +1,5 @@
 /**
- * What the holder of a key may read of it: the key, its requests, its days. Every statement names the key, and looks at a bounded number of rows.
+ * Reads for the holder of a key: the key, its requests, its days. Every statement names the key, and looks at a bounded number of rows.
  * Rules: ledger.md "Reads".
  */
 

@@ -1,5 +1,5 @@
 /**
- * What operators look through, newest first and a page at a time: the audit log, credits, attempts, use by day. Every order and filter is that of an index, so
+ * Lists for operators, newest first and a page at a time: the audit log, credits, attempts, use by day. Every order and filter is that of an index, so
  * that the last page costs what the first one does. Rules: operator.md "Lists".
  */
 
@@ -31,7 +31,7 @@ export type UsageQuery = Paging & Readonly<{ keyId?: string; accountId?: string;
 export type AuditRow = typeof auditLog.$inferSelect
 export type CreditRow = Pick<typeof credits.$inferSelect, 'id' | 'kind' | 'amountPicos' | 'ref' | 'actor' | 'reason' | 'createdAt'> &
   Readonly<{ accountId: string; accountName: string }>
-/** What a key used of a model on a day (`YYYY-MM-DD`, UTC). */
+/** The use of a model by a key on a day (`YYYY-MM-DD`, UTC). */
 export type UsageReport = Readonly<{
   day: string
   keyId: string

@@ -12,7 +12,7 @@ type Options = Readonly<{
   place: Place
   startThread: () => Worker
   onFault: (fault: LedgerFault) => void
-  /** What the thread may take for one question. */
+  /** The time limit of one question. */
   timeoutMs?: number
   /** How long the thread is waited for; default: until it answers or is given up. */
   whileHeard?: <T>(asking: Promise<T>) => Promise<T | 'unavailable'>

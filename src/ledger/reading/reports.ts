@@ -51,7 +51,7 @@ export type Question =
 export type QuestionKind = Question['kind']
 export type QuestionOf<K extends QuestionKind> = Extract<Question, { kind: K }>
 
-/** What each kind of question is answered. */
+/** The answer to each kind of question. */
 export type Findings = AccountFindings &
   ConsoleFindings & {
     key: KeyAtRest | undefined
@@ -82,7 +82,7 @@ type DayOfModel = Readonly<{
   waivedPicos: Picos
 }>
 
-/** What comes of a question, of whatever kind. */
+/** The outcome of a question of any kind. */
 export type Finding = Findings[QuestionKind] | Unread
 
 /** To the thread that reads and does nothing else: one question to the ledger. */

@@ -1,5 +1,5 @@
 /**
- * What an account spent, by day and model or key: sums of the roll-ups, a part at a time in the order of its keys. Rules: ledger.md "Roll-ups", "Reads".
+ * The spend of an account, by day and model or key: sums of the roll-ups, a part at a time in the order of its keys. Rules: ledger.md "Roll-ups", "Reads".
  */
 
 import type { Connection } from '../sql/connection.ts'

@@ -14,7 +14,7 @@ type Begun = { readonly pieces: Generator<string>; next: number }
 
 /** Begun and not taken to their end; one more takes the place of the one that waits longest. */
 const BEGUN_MAX = 16
-/** What a part may cost, in lines: some ten milliseconds. */
+/** The most lines a part may read: some ten milliseconds. */
 const PART_LINES = 400
 /** Looking at rows without a line costs as much as so many. */
 const PAUSE_LINES = 400

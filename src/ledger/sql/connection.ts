@@ -7,7 +7,7 @@
 import type { Database, SQLQueryBindings, Statement as SqliteStatement } from 'bun:sqlite'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 
-/** What a column holds, as it is written. */
+/** A column's value, as it is written. */
 export type Value = string | number | bigint | Uint8Array | null
 
 type Bindings = SQLQueryBindings | SQLQueryBindings[]
@@ -26,7 +26,7 @@ export interface Connection {
   query<Row, B extends Bindings>(text: string): Statement<Row, Given<B>>
   prepare<Row, B extends Bindings>(text: string): Statement<Row, Given<B>>
   run(text: string): unknown
-  /** Whose `work` is all of one moment; inside another one it is a part of that. */
+  /** Runs `work` in one transaction; inside another one it is a part of that. */
   transaction<T>(work: () => T): () => T
   close(): void
 }

@@ -19,7 +19,7 @@ export const lookUps = (db: Connection) => ({
 
 const given = sql.placeholder
 
-/** What a request looks up. */
+/** Look-ups of a request. */
 function admissionLookUps(db: Connection) {
   const orm = ormOf(db)
   return {

@@ -1,5 +1,5 @@
 /**
- * What the writer does behind the settles: it gives receipts their rows in the page table, a sorted batch at a time, and forgets idempotency keys that are
+ * Work behind the settles: gives receipts their rows in the page table, a sorted batch at a time, and deletes idempotency keys that are
  * over. No request waits for it, and a crash loses none of it: which receipts have no row yet is told by their numbers. Rules: ledger.md "Pages".
  */
 

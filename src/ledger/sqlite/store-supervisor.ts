@@ -1,4 +1,4 @@
-/** What a file needs while it is open: its log moved into it, a check where it was left open, its lock. Rules: ledger.md "Files", "A file left open". */
+/** Looks after a file while it is open: moves its log into it, checks it where it was left open, holds its lock. Rules: ledger.md "Files", "A file left open". */
 
 import type { FromSupervisor, StoreSupervisor } from '../admission/store-supervisor.ts'
 import type { ThreadOptions } from '../admission/thread-handle.ts'

@@ -1,4 +1,4 @@
-/** What a file tells of itself when it is verified: damage, rows without their parent, and a schema that is not this program's. Rules: money.md "Verify". */
+/** The findings of a file itself: damage, rows without their parent, and a schema that is not this program's. Rules: money.md "Verify". */
 
 import { Database } from 'bun:sqlite'
 import { makeTables } from '../../../db/migrations.ts'

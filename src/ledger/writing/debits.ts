@@ -1,4 +1,4 @@
-/** What `GroupWrites` asks of a store about the ends of requests: receipts with their sums, checkpoints and attempts as rows. Rules: ledger.md "Group commit". */
+/** The port by which `GroupWrites` writes the ends of requests into a store: receipts with their sums, checkpoints and attempts as rows. Rules: ledger.md "Group commit". */
 
 import { dayAt } from '../../core/utc.ts'
 import type { Numbers } from '../sql/numbers.ts'
@@ -21,7 +21,7 @@ export interface Debits {
   insertAttempts(calls: Calls): void
   /** Writes what waits for the others of its group. */
   flush(): void
-  /** What was written is rolled back: drops what waits, and where the chains ended. */
+  /** The transaction was rolled back: drops what waits, and where the chains ended. */
   forget(): void
   /** Others may have written to the accounts: the ends of their chains are read again. Nothing waits. */
   reread(): void

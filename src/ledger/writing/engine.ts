@@ -1,4 +1,4 @@
-/** What `GroupWrites` asks of a store's database beyond SQL that both know: transactions, and whose fault an error is. Rules: ledger.md "Two stores". */
+/** The port by which `GroupWrites` uses a store's database beyond common SQL: transactions, and whose fault an error is. Rules: ledger.md "Two stores". */
 
 import type { KeyChange } from '../ledger.ts'
 import type { Operation } from '../operation.ts'

@@ -1,4 +1,4 @@
-/** What the receipts of a group add to their accounts, keys and days: each is written once. Rules: ledger.md "Group commit", "Roll-ups". */
+/** Sums of a group's receipts by account, key and day: each is written once. Rules: ledger.md "Group commit", "Roll-ups". */
 
 import { NO_USAGE, type Usage } from '../../core/usage.ts'
 import type { Debit } from '../task.ts'

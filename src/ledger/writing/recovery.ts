@@ -1,5 +1,5 @@
 /**
- * What a dead process left in flight: waived, with its tokens at the last checkpoint. By boot, never by age, so that a clock that jumped releases nothing.
+ * Waives requests that a dead process left in flight, with their tokens at the last checkpoint. By boot, never by age, so that a clock that jumped releases nothing.
  * Rules: money.md "Crashes"; ledger.md "Recovery".
  */
 

@@ -27,7 +27,7 @@ export const CHECKPOINT_COLUMNS = [
   ...['request_id', 'key_number', 'price_number', 'boot_number', 'upstream_number', 'upstream_message_id', 'upstream_request_id'],
   ...['format', 'is_stream', 'hold_picos', 'started_at', 'marked_at', 'basis', 'bytes_per_token_thousandths', ...COUNTERS],
 ]
-/** What a later checkpoint of the same request changes. */
+/** Columns that a later checkpoint of the same request changes. */
 export const CHECKPOINT_CHANGES = [
   ...['upstream_number', 'upstream_message_id', 'upstream_request_id', 'marked_at', 'basis', 'bytes_per_token_thousandths'],
   ...COUNTERS,
@@ -39,7 +39,7 @@ export const ATTEMPT_COLUMNS = [
   ...['price_picos', 'started_at', 'duration_ms'],
 ]
 
-/** What a row names by a number. */
+/** Numbers by which a row names its price, boot and upstream. */
 export type RowNumbers = Readonly<{ price: number; boot: number; upstream: number | null }>
 
 /** Its place in the chain of its account, where `heads` says that this ends. It is in it after `heads.append`. */

@@ -39,7 +39,7 @@ export class SpillFile {
     return 'foreign'
   }
 
-  /** What was appended since the last `clear`, by whichever process. */
+  /** Frames appended since the last `clear`, by whichever process. */
   get frames(): readonly Uint8Array[] {
     return this.#frames
   }

@@ -1,4 +1,4 @@
-/** What was settled or released while the ledger could not be written: kept on disk, replayed once. Rules: ledger.md "Spill". */
+/** Keeps settles and releases on disk while the ledger cannot be written, and replays them once. Rules: ledger.md "Spill". */
 
 import { problemOf } from '../../../db/problem.ts'
 import type { OpenProblem, Task } from '../task.ts'
@@ -36,7 +36,7 @@ export class Spill {
     return this.#file === undefined || this.#file.frames.length === 0
   }
 
-  /** What is kept and not replayed yet. */
+  /** Of entries that are kept and not replayed yet. */
   get bytes(): number {
     return this.#file?.bytes ?? 0
   }

@@ -1,5 +1,5 @@
 /**
- * What the ledger's thread asks of a store, whichever it is: tasks in, answers out, all writes of a call in one transaction. Synchronous: the caller is a thread of
+ * The port between the ledger's thread and a store: tasks in, answers out, all writes of a call in one transaction. Synchronous: the caller is a thread of
  * its own, and what arrives meanwhile is the next group. Rules: ledger.md "Two stores", "Group commit".
  */
 
@@ -40,7 +40,7 @@ export interface Store {
   recover(now: number, onStep?: () => void): number | NotApplied
   /** Writes what a spill kept, of whichever process it is. What is there already stays as it is; what the database refuses is dropped, and told. */
   replay(frames: readonly Spilled[], onStep?: () => void): Replayed | NotApplied
-  /** What waits behind the settles, when enough of it does: for after their answers. */
+  /** Does the work that waits behind the settles, when there is enough of it; called after their answers. */
   tidy(): void
   /** A small commit: true when the storage takes writes again. */
   canWrite(): boolean
@@ -58,7 +58,7 @@ export type OpenedStore = Readonly<{
   wasLeftOpen: boolean
   /** After what an earlier run left was taken over. */
   begin(told: StoreNews): void
-  /** What was left open was found whole. */
+  /** The storage that was left open was found whole. */
   onSound(): void
   /** A checkpoint that was asked for is over. */
   onWalCheckpointed(): void

@@ -1,4 +1,4 @@
-/** What a dead process left behind, taken over by the thread that opens its file. Rules: ledger.md "Spill", "Recovery". */
+/** Takes over what a dead process left behind, when a thread opens its file. Rules: ledger.md "Spill", "Recovery". */
 
 import type { LedgerFault } from '../task.ts'
 import type { Spill } from './spill.ts'
