@@ -140,6 +140,15 @@ test('a session that is ended elsewhere leads to the sign-in, and so does signin
   await again.close()
 })
 
+test('the menu leads to the pages for operators', async () => {
+  const { page, close } = await enter()
+  await page.locator('.menu summary').click()
+  await page.getByRole('link', { name: 'How to operate' }).click()
+  await page.getByRole('heading', { name: 'Install and run' }).waitFor()
+  expect(new URL(page.url()).pathname).toBe('/docs/operate')
+  await close()
+})
+
 for (const look of LOOKS)
   test(`axe-core finds nothing serious, and nothing is wider than the screen: ${look.colorScheme}, ${look.width} px`, async () => {
     const { page, complaints, close } = await enter(look)

@@ -7,6 +7,7 @@ export const Aside = ({ person }: Readonly<{ person: Readonly<{ email: string }>
   person === null || person === undefined ? null : (
     <Menu label={<span class="cut">{person.email}</span>}>
       <a href="/console/person">You and your sign-in</a>
+      <a href="/docs/operate">How to operate</a>
       <button
         type="button"
         onClick={() => {
