@@ -78,7 +78,7 @@ async function admitBody<Echo>(keyed: Keyed<Echo>, taken: Taken): Promise<Grante
   return { call: call as Call<Echo>, held, sealing }
 }
 
-/** Of a key whose money is used up nothing is decoded, hashed or parsed: only an answer that is there already is worth a look at the body. Undefined: it is to be read. */
+/** For a key without money: the body is counted and not decoded, unless an answer under its Idempotency-Key may exist. Undefined: the body is to be read. */
 async function refuseUnread<Echo>(keyed: Keyed<Echo>, { place }: Taken): Promise<Refusal | undefined> {
   const { parts, request, key } = keyed
   const { world } = parts
@@ -97,7 +97,7 @@ const claimPartsOf = ({ world, answers, shared, kept }: RelayParts): ClaimParts 
   onBug: (bug) => world.log.alarm('an answer could not be kept', describeBug(bug)),
 })
 
-/** Undefined: the header is this request's now, with a place among those that its key may have at once. */
+/** Undefined: this request has claimed the header, and a place among its key's concurrent requests. */
 async function claim<Echo>(keyed: Keyed<Echo>, taken: Taken, body: Hashed): Promise<Repetition | Refusal | undefined> {
   const { parts, request, key, exchange } = keyed
   const { keyLimits } = parts

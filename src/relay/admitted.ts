@@ -26,7 +26,7 @@ export type RelayParts = Readonly<{
   bodies: BodyMemory
   bodyReader: BodyReader
   answers: IdempotentResponses
-  /** What a restart leaves of both; undefined: nothing, or it is shared. */
+  /** Answers of both kinds that survive a restart; undefined: none do, or they are shared. */
   kept?: KeptAnswers | undefined
   /** Where several nodes answer the same keys. */
   shared?: SharedAnswers | undefined
@@ -41,7 +41,7 @@ export type RelayParts = Readonly<{
 export type Grant<Echo> = Readonly<{
   call: Call<Echo>
   held: Held
-  /** Of one whose answer may be kept for requests that refer to it. */
+  /** The key that encrypts its kept answer; absent where none is kept. */
   sealing: SealingKey | undefined
   lease: BodyLease
   /** Of a request that named itself by an Idempotency-Key. */

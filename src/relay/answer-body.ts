@@ -13,7 +13,7 @@ const PIECE_BYTES = 64 * 1024
 export const repeatedBody = (bytes: Uint8Array, lease: BodyLease): ReturnType<typeof answerBody> | Refusal =>
   (bytes.byteLength > SMALL_BYTES_MAX ? lease.growRepetition(bytes.byteLength) : undefined) ?? answerBody(bytes, lease)
 
-/** Of a large answer `lease` keeps its bytes beyond its own release. */
+/** The bytes of a large answer stay counted after `lease` is released, until they are sent. */
 export function answerBody(bytes: Uint8Array, lease: BodyLease): Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> {
   if (bytes.byteLength <= SMALL_BYTES_MAX) return bytes as Uint8Array<ArrayBuffer>
   const release = lease.keepAnswer(bytes.byteLength)

@@ -13,7 +13,7 @@ export function answerHeaders(requestId: string, allowedOrigins: readonly string
   return headers
 }
 
-/** Adds what an answer cost and what its key may spend now, to the last digit. A key that had to leave the memory meanwhile is told its cost alone. */
+/** Adds what an answer cost and what its key may spend now, to the last digit. A key that has left memory meanwhile gets the cost only. */
 export function addMoney(headers: Record<string, string>, cost: Picos, keyBalance: KeyBalance | undefined): void {
   headers['x-cost-usd'] = toExactUsdText(cost)
   if (keyBalance !== undefined) addBalance(headers, keyBalance)

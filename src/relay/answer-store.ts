@@ -30,7 +30,7 @@ export interface AnswerStore {
 
 type Asker = Readonly<{ accountId: string; key: SealingKey; repeatable: Repeatable }>
 
-/** One process: that a claim runs is known in memory. Without `kept` an answer is there as long as memory has it. */
+/** For one process: memory knows the running claims. Without `kept` an answer lasts as long as memory has it. */
 export function storeInLedger(
   { ledger, kept, now }: Readonly<{ ledger: Pick<Ledger, 'findIdempotency'>; kept: KeptAnswers | undefined; now: () => number }>,
   { accountId, key, repeatable: { keyId, headerHash, bodyHash } }: Asker,
@@ -81,10 +81,10 @@ export function storeWithOthers(shared: SharedAnswers, { key, repeatable }: Aske
   }
 }
 
-/** What the row says in clear. A node of a version that seals nothing would answer with it: then its client tries again. */
+/** The row's plain text. A node of an older version, which encrypts nothing, would send it as the answer: then its client tries again. */
 const SEALED = { status: 503, contentType: 'application/octet-stream' } as const
 
-/** A millisecond's work for a large answer, so a part of it at a time. */
+/** Encrypted part by part, since a large answer is a millisecond of work. */
 const TURN_BYTES = 1024 * 1024
 
 async function sealInTurns(key: SealingKey, head: AnswerHead, bytes: Uint8Array): Promise<Uint8Array> {
@@ -97,7 +97,7 @@ async function sealInTurns(key: SealingKey, head: AnswerHead, bytes: Uint8Array)
   return sealer.end()
 }
 
-/** Apart from what responses are kept under. */
+/** Differs from the names of kept responses. */
 const idOf = (requestId: string): string => `request ${requestId}`
 
 type Told = Omit<AnswerHead, 'requestId'>

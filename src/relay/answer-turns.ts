@@ -4,7 +4,7 @@
  * bodies".
  */
 
-/** One of them; `go` while it waits. */
+/** One large answer; it has `go` while it waits. */
 export type ReadAnswer = { waiting?: Promise<void> | undefined; go?: (() => void) | undefined }
 
 export class AnswerTurns {

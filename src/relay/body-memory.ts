@@ -44,7 +44,7 @@ type Payer = Pick<KeyRecord, 'id' | 'accountId'>
 type BodyMemoryOptions = Readonly<{
   poolBytes: number
   limits: () => Pick<Limits, 'bodyBytesPerMinute'>
-  /** What a key has, as far as is known at once. */
+  /** The balance of a key, as far as memory knows it. */
   keyBalanceOf: (keyId: string) => KeyBalance | undefined
   /** Milliseconds that never jump. */
   now: () => number
@@ -53,16 +53,16 @@ type BodyMemoryOptions = Readonly<{
 const MIB = 1024 * 1024
 const POOL_BYTES_MAX = 512 * MIB
 const SHARE_BYTES_MAX = 128 * MIB
-/** The largest body and a little. */
+/** A little more than the largest body. */
 const SHARE_BYTES_MIN = 33 * MIB
-/** All that cannot pay have one share together. Ids of accounts are never empty. */
+/** The common share of all accounts that cannot pay. Ids of accounts are never empty. */
 const UNFUNDED = ''
 const ACCOUNTS_MAX = 100_000
 const SHARE_RETRY_SECONDS = 1
 const ROOM_WAIT_MS = 1_000
 const WAITERS_MAX = 1_000
 
-/** An answer of no more waits for nothing: that many of them fit. */
+/** An answer up to this size does not wait: enough of them fit. */
 const LITTLE_BYTES = 256 * 1024
 
 /** A body that waits for room. */

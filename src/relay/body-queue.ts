@@ -19,7 +19,7 @@ export type BodyQueueOptions = Readonly<{
 }>
 
 export type Work = Readonly<{
-  /** The bytes are gone when it is done. */
+  /** Its bytes move to the thread. */
   task: BodyTask
   accountId: string
   /** Aborted when the client has left: what waits loses its place. */
@@ -46,7 +46,7 @@ export class BodyQueue {
     this.#options = { taskMs: TASK_MS, idleMs: IDLE_MS, ...options }
   }
 
-  /** `left`: the client did before its turn came. Rejects by bugs only. */
+  /** Resolves with `left` where the client left before its turn. Rejects by bugs only. */
   run(work: Work): Promise<Done | Refusal | 'left'> {
     const { promise, resolve, reject } = Promise.withResolvers<Done | Refusal | 'left'>()
     const { signal, accountId } = work
@@ -61,7 +61,7 @@ export class BodyQueue {
     return promise.finally(() => signal.removeEventListener('abort', leave))
   }
 
-  /** What still waits is refused. */
+  /** Refuses the waiting tasks. */
   close(): void {
     const running = this.#end()
     running?.resolve(new Refusal('draining'))
@@ -147,7 +147,7 @@ export class BodyQueue {
     this.#next()
   }
 
-  /** Gives the task that it was at. */
+  /** Returns the task that it was working on. */
   #end(): Job | undefined {
     const job = this.#running
     clearTimeout(this.#timer)

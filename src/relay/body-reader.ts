@@ -17,7 +17,7 @@ export type Turn = Readonly<{ accountId: string; signal: AbortSignal }>
 export type HeavyBody = Turn &
   Readonly<{
     reader: ReaderName
-    /** Gone when it is read. */
+    /** Moves to the thread. */
     pieces: readonly Uint8Array[]
     headers: ReadContext['headers']
     find: ReadContext['find']
@@ -25,7 +25,7 @@ export type HeavyBody = Turn &
     recall: (id: string) => Recalled | Promise<Recalled>
   }>
 
-/** `left`: the client did before its turn came. */
+/** Resolves with `left` where the client left before its turn. */
 export type HeavyRead = Call<unknown> | Refusal | 'left'
 export type HeavyHash = Readonly<{ hash: Uint8Array; bytes: Uint8Array }> | Refusal | 'left'
 
@@ -82,7 +82,7 @@ export class BodyReader {
     return done
   }
 
-  /** What still waits is refused. */
+  /** Refuses the waiting tasks. */
   close(): void {
     this.#short.close()
     this.#long.close()

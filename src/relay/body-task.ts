@@ -45,7 +45,7 @@ export type Done =
 /** `finished`: without the items of the request. */
 export type HeavyAnswer = Readonly<{ bytes: Uint8Array; observation: Observation; finished: Finished | undefined }>
 
-/** It is no message, or one that cannot be handed on; then what it costs all the same. */
+/** The answer is no message, or one that cannot be handed on; `usage` is what it costs nevertheless. */
 export type Unusable = Readonly<{ usage: Usage | undefined }>
 
 export type FromBodyThread = Question | Done | Readonly<{ kind: 'bug'; bug: unknown }>

@@ -54,7 +54,7 @@ function run(): void {
   })
 }
 
-/** What reading megabytes leaves is several times as much, and waits for a collector that does not count all of it. */
+/** Reading megabytes leaves several times as much garbage, and the collector does not count all of it. */
 const COLLECTED_BYTES = 4 * 1024 * 1024
 
 /** When nothing of the task is on the stack any more. */

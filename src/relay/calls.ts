@@ -9,7 +9,7 @@ export class Calls implements CallLog {
   #count = 0
   #hasMoved = false
   #running: BegunCall | undefined
-  /** Of the answer to the call that runs. */
+  /** The usage of the running call's answer. */
   #status: 200 | null = null
   #requestId: string | undefined
   #upstream: UpstreamCall | undefined

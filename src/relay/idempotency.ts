@@ -48,7 +48,7 @@ const NAME = 'Idempotency-Key'
 const VISIBLE_ASCII = /^[!-~]{1,255}$/
 /** Other headers do not change what is asked. */
 const HEADERS_THAT_MATTER = ['anthropic-version', 'vendor-version', 'anthropic-beta'] as const
-/** These only where they are there: what was hashed without them stays the same. */
+/** Hashed only where present, so that hashes of requests without them do not change. */
 const HEADERS_WHERE_PRESENT = ['x-include-cost', 'x-max-cost-usd'] as const
 
 /** It has such a header. */
@@ -68,7 +68,7 @@ export function joinEarly(
   return answers.running({ keyId, headerHash: sha256(header).toString('hex') })?.join()
 }
 
-/** Whether a request of the key was or is answered under its header: a look that takes nothing. Also where that cannot be read. */
+/** Whether a request of the key was or is answered under its header. It claims nothing. True also where that cannot be read. */
 export async function isKnown(
   { ledger, answers, shared }: Pick<ClaimParts, 'ledger' | 'answers' | 'shared'>,
   { id: keyId, accountId }: Pick<KeyRecord, 'id' | 'accountId'>,

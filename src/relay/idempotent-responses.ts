@@ -5,7 +5,7 @@
 
 import { type FinishedAnswer, RunningAnswer } from './running-answer.ts'
 
-/** Of whom, and under which header: its SHA-256 in hexadecimal. */
+/** The key, its account, and the SHA-256 of the header in hexadecimal. */
 export type IdempotencyKey = Readonly<{ keyId: string; accountId: string; headerHash: string }>
 
 export type IdempotentResponsesOptions = Readonly<{
@@ -18,7 +18,7 @@ export type IdempotentResponsesOptions = Readonly<{
 
 const MIB = 1024 * 1024
 export const ANSWER_TTL_MS = 24 * 60 * 60_000
-/** What an entry takes beside its bytes. */
+/** The memory of an entry beside its bytes. */
 const ENTRY_BYTES = 500
 
 type Entry = Readonly<{ id: string; accountId: string; answer: FinishedAnswer; until: number; isWaitedFor: () => boolean }>

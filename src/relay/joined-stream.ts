@@ -18,7 +18,7 @@ export type JoinedStreamParts = Readonly<{
   connection: Pick<Connection, 'restore' | 'drop'>
   answer: RunningAnswer
   timings: Pick<Timings, 'heartbeatIdleMs'>
-  /** Runs once, when it has taken the end or is gone. */
+  /** Called once, when the client has the end or is gone. */
   onEnd: () => void
 }>
 
@@ -94,7 +94,7 @@ export class JoinedStream implements LiveStream, ClientBodyUser, Follower, Timed
     else this.#write(bytes)
   }
 
-  /** It ends with what it follows, whose end says why; what its client has not taken by then is not waited for. */
+  /** Ends with the stream that it follows, by the same reason. It does not wait for bytes that its client has not taken. */
   stop(): Promise<void> {
     this.#isStopped = true
     if (this.#parts.answer.hasEnded) this.#breakOff()

@@ -8,7 +8,7 @@ import { Refusal } from '../core/refusal.ts'
 /** A running request's place; `release` may be called any number of times and counts once. */
 export type Slot = Readonly<{ release(): void }>
 
-/** Who lets a request of a key in, or says when to come back: this process alone, or together with others. What is refused is not counted. */
+/** Admits a request of a key, or says when to come back: by this process alone, or together with other nodes. Refused requests are not counted. */
 export type KeyGate = Readonly<{
   admit(keyId: string): Slot | Refusal | Promise<Slot | Refusal>
   count(keyId: string): Refusal | undefined | Promise<Refusal | undefined>
@@ -36,7 +36,7 @@ export class KeyLimits {
     this.#now = now
   }
 
-  /** Lets a request in, or says when to come back. What is refused is not counted. */
+  /** Admits a request, or says when to come back. Refused requests are not counted. */
   admit(keyId: string): Slot | Refusal {
     const running = this.running(keyId)
     if (running >= this.#limits().concurrentRequests) return new Refusal('rateLimited')
@@ -54,7 +54,7 @@ export class KeyLimits {
     return isAllowed ? undefined : new Refusal('rateLimited', { retryAfterSeconds })
   }
 
-  /** What the next request would be refused, which is not counted by asking. */
+  /** The refusal that the next request would get. Asking is not counted. */
   refusalNow(keyId: string): Refusal | undefined {
     const { concurrentRequests, requestsPerMinute: perMinute } = this.#limits()
     if (this.running(keyId) >= concurrentRequests) return new Refusal('rateLimited')

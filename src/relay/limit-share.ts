@@ -8,28 +8,28 @@ import type { LimitGrant } from '../ledger/shared-limits.ts'
 export type Share = {
   readonly keyId: string
   running: number
-  /** Of requests at once, with those that run. */
+  /** Places for concurrent requests, used ones included. */
   places: number
-  /** The most that ran at once since the last look, and between the two before it. */
+  /** The most concurrent requests since the last look, and between the two looks before. */
   peak: number
   peakBefore: number
-  /** Of the minute, the oldest first; lost where they are not used in time. */
+  /** Lots of the minute, oldest first; a lot that is not used in time expires. */
   readonly lots: { requests: number; untilMs: number }[]
-  /** Before, nothing of the minute is there; or no place. */
+  /** Until this time no request of the minute, or no place, is available. */
   emptyUntilMs: number
   fullUntilMs: number
-  /** Let in since the last look, and between the two before it. */
+  /** Requests admitted since the last look, and between the two looks before. */
   uses: number
   usesBefore: number
   waiting: number
   asking: Promise<void> | undefined
 }
 
-/** After that a lot is lost. */
+/** A lot expires after this time. */
 const USED_WITHIN_MS = 1_000
-/** Of what a second needs, what is taken at once: the less, the less is lost. */
+/** The part of a second's need that is taken at once: a smaller part loses less to expiry. */
 const TAKEN_PART = 0.2
-/** After a key's places were all taken, nothing is asked for that long. */
+/** After all places of a key were taken, none is asked for this long. */
 const FULL_MS = 50
 
 export const emptyShare = (keyId: string): Share => ({
@@ -53,12 +53,12 @@ export function run(share: Share, slots: number): void {
   share.peak = Math.max(share.peak, share.running)
 }
 
-/** What the next moments will need, by the last second. Few get none: what is not used would be lost to them. */
+/** The need of the next moments, estimated from the last second. A rarely used key takes none in advance, since unused lots expire. */
 export const needOf = ({ uses, usesBefore }: Share): number => Math.floor(Math.max(uses, usesBefore) * TAKEN_PART)
 
 export const requestsOf = ({ lots }: Share): number => lots.reduce((sum, { requests }) => sum + requests, 0)
 
-/** The oldest that still counts. */
+/** The oldest lot that has not expired. */
 export function lotAt({ lots }: Share, now: number): Share['lots'][number] | undefined {
   for (;;) {
     const [first] = lots
@@ -67,7 +67,7 @@ export function lotAt({ lots }: Share, now: number): Share['lots'][number] | und
   }
 }
 
-/** What was asked for at `sentMs` and is granted now. */
+/** Adds what was asked for at `sentMs` and is granted now. */
 export function learn(
   share: Share,
   grant: LimitGrant,
@@ -80,7 +80,7 @@ export function learn(
   if (grant.places < wanted.places) share.fullUntilMs = now + FULL_MS
 }
 
-/** A look: what was counted since the last one is what was counted before this. */
+/** A look: the current counts become those of the period before. */
 export function turn(share: Share): void {
   share.usesBefore = share.uses
   share.uses = 0

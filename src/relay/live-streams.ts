@@ -6,7 +6,7 @@ export interface LiveStream {
   stop(reason: 'disabled' | 'drain'): Promise<void>
 }
 
-/** So many at once leave memory behind that is worth being looked for, and so few of them are no crowd any more. */
+/** From how many streams on a crowd leaves memory that is worth collecting, and below how many it has gone. */
 const CROWD_MIN = 1_000
 const CALM_SHARE = 0.05
 
@@ -21,7 +21,7 @@ export class LiveStreams {
     this.#onCalm = onCalm
   }
 
-  /** In the turn in which the hold was granted: a key that is disabled in a later one finds the stream here. */
+  /** Called in the turn in which the hold was granted, so that a key that is disabled later finds the stream here. */
   add(stream: LiveStream): void {
     this.#streams.add(stream)
     this.#mostAtOnce = Math.max(this.#mostAtOnce, this.#streams.size)
@@ -40,7 +40,7 @@ export class LiveStreams {
     await Promise.all([...this.#streams].filter((stream) => stream.keyId === keyId).map((stream) => stream.stop('disabled')))
   }
 
-  /** Also what begins later: a request that was still being read when the shutdown came. */
+  /** Also ends streams that begin later: a request may still be being read when the shutdown comes. */
   async drain(): Promise<void> {
     this.#isDraining = true
     await Promise.all([...this.#streams].map((stream) => stream.stop('drain')))

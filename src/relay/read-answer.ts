@@ -24,7 +24,7 @@ export type WholeAnswer = Readonly<{
   finish: () => Finished | undefined
 }>
 
-/** Above it joining alone is work for a thread. */
+/** Above this size even joining the pieces is done on a thread. */
 const JOINED_BYTES_MAX = 256 * 1024
 
 export async function readAnswer<Echo>(admitted: Admitted<Echo>, reply: Reply, deadline: CallStop): Promise<WholeAnswer | Fault> {

@@ -70,7 +70,7 @@ const counted = (request: Request, time: Time, bounds: Bounds, pace: Pace): Prom
 const WHOLE_BYTES_MAX = 64 * 1024
 const LENGTH = /^\d{1,5}$/
 
-/** How much of it has come is not seen meanwhile: it has the windows that a steady body of its length would take. */
+/** Progress within the body is not visible, so it gets as many windows as a steady body of its length would need. */
 async function takeWhole(
   request: Request,
   length: number,
@@ -147,7 +147,7 @@ async function receive(
 /** Stops a body that is too slow, and one that takes as long as a whole request may. */
 class Watch implements Timed {
   tick = NO_TICK
-  /** What has come so far. */
+  /** Counts the bytes that have come. */
   length = 0
   readonly #wheel: World['wheel']
   readonly #pace: Pace

@@ -38,7 +38,7 @@ export function readCall(name: ReaderName, reading: Reading, pieces: Pieces): Ca
 
 const NOTHING = new Uint8Array()
 
-/** Undefined: it was too much to be put together. */
+/** Undefined: the body is too large to be joined here. */
 function inOnePiece([first = NOTHING, ...more]: Pieces): Uint8Array | undefined {
   return more.length === 0 ? first : undefined
 }

@@ -19,7 +19,7 @@ export type ReferencedItemsParts = Readonly<{
   bytes: number
 }>
 
-/** What is recalled at once, without a wait. `isKept`: more may be on disk. */
+/** Items that memory has, found without a wait. `isKept`: others may be on disk. */
 export class ReferencedItems {
   readonly #parts: ReferencedItemsParts
   readonly #isKept: boolean
@@ -27,7 +27,7 @@ export class ReferencedItems {
   readonly #counted: Counted
   #isHeavy = false
 
-  /** Of what it refers to no more than `givenBytesMax` is given out. */
+  /** At most `givenBytesMax` of items are returned. */
   constructor(parts: ReferencedItemsParts, isKept: boolean, givenBytesMax: number) {
     this.#parts = parts
     this.#isKept = isKept
@@ -55,7 +55,7 @@ export class ReferencedItems {
   }
 }
 
-/** The same where a wait stops no stream. */
+/** The same on a thread, where a wait stops no stream. */
 export class AwaitedReferencedItems {
   readonly #parts: ReferencedItemsParts
   readonly #counted: Counted
@@ -79,7 +79,7 @@ export class AwaitedReferencedItems {
     return this.#bringing === undefined ? items : this.#bring(this.#bringing, id, items)
   }
 
-  /** Why memory has it no more is the answer where the disk knows nothing of it. */
+  /** Where the disk has nothing either, memory's reason is the answer. */
   async #bring(bringing: Bringing, id: string, why: Forgotten): Promise<Items | Forgotten> {
     const found = await bringing.find(id)
     if (!(found instanceof Refusal)) return found === 'unknown' ? why : found
@@ -88,7 +88,7 @@ export class AwaitedReferencedItems {
   }
 }
 
-/** Bytes that were recalled, with the body's in its account's memory. */
+/** Counts referenced bytes, with the body's, in the account's memory. */
 class Counted {
   readonly #parts: Pick<ReferencedItemsParts, 'lease' | 'bytes'>
   recalledBytes = 0

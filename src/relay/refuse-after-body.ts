@@ -4,16 +4,16 @@
  */
 
 export type DiscardBounds = Readonly<{
-  /** Past these a client that keeps sending is cut off after all. */
+  /** Beyond these a client that keeps sending is cut off. */
   bytesMax: number
   totalMs: number
-  /** A client that sends nothing for so long waits for the answer, not the other way round. */
+  /** A client that has been silent for this long is waiting for the answer. */
   idleMs: number
 }>
 
 const DISCARD_BOUNDS: DiscardBounds = { bytesMax: 128 * 1024 * 1024, totalMs: 30_000, idleMs: 3_000 }
 
-/** The refusal, once the client has sent its body and listens. One that does not come to an end gets it, too, and loses its connection. */
+/** Sends the refusal once the client has sent its body. A client whose body does not end gets it, too, and loses its connection. */
 export async function refuseAfterBody(request: Request, refuse: () => Response): Promise<Response> {
   const isEnded = await discardBody(request)
   const response = refuse()

@@ -60,7 +60,7 @@ export class Relay {
     return countTokens(this.#parts, request, identified, connection)
   }
 
-  /** Waits for what a shutdown must not cut off: requests without a stream, also those whose client has left. */
+  /** Waits for requests that a shutdown must not cut off: those without a stream, also where the client has left. */
   async whenIdle(): Promise<void> {
     while (this.#running > 0) {
       this.#idle ??= Promise.withResolvers()

@@ -22,7 +22,7 @@ export type Remembering = Readonly<{
   kept?: KeptAnswers | undefined
 }>
 
-/** Of ids that are nowhere no more are asked for: each costs a look at the disk, and a body can name thousands. */
+/** The most unknown ids of one request that are looked for on disk: each costs a read, and a body can name thousands. */
 const MISSES_MAX = 64
 
 /** Keeps a finished answer. It is paid for by then: whatever goes wrong here must not take it from its client. */
@@ -49,11 +49,11 @@ function keepOnDisk(kept: KeptAnswers, accountId: string, key: SealingKey, { res
 
 const isOwn = (id: string | undefined, responseId: string): id is string => id !== undefined && id !== '' && id !== responseId
 
-/** What one request brings from disk. An answer is brought whole, once, and then its items are here, too. */
+/** The answers that one request brings from disk. An answer is brought once, as a whole with its items. */
 export class Bringing {
   readonly #kept: Pick<KeptAnswers, 'find'>
   readonly #sealing: SealingKey
-  /** So many more bytes are here; the refusal where they have no room. */
+  /** Counts more bytes; returns the refusal where they have no room. */
   readonly #count: (bytes: number) => Refusal | undefined
   readonly #answers = new Map<string, Items>()
   readonly #items = new Map<string, Uint8Array>()
@@ -65,7 +65,7 @@ export class Bringing {
     this.#count = count
   }
 
-  /** Of an answer or an item. */
+  /** The id of an answer or an item. */
   async find(id: string): Promise<Items | Forgotten | Refusal> {
     const here = this.#itemsOf(id)
     if (here !== undefined) return here

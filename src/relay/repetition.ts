@@ -58,7 +58,7 @@ async function replayed(repeating: Repeating, { head, bytes }: ShownAnswer, leas
   return new Response(body, { status: head.status, headers })
 }
 
-/** The first one's error, once. */
+/** The first request's error, sent once. */
 function refused({ parts, exchange, key, connection }: Repeating, { requestId }: RunningAnswer, refusal: Refusal): Response {
   connection.restore()
   const headers = repeatedHeaders(parts, requestId, connection)
@@ -91,7 +91,7 @@ const repeatedHeaders = ({ world }: Repeating['parts'], requestId: string, { ori
   'idempotency-replayed': 'true',
 })
 
-/** What its key has may have to be looked up; where that fails the answer is given without it. */
+/** The key's balance may have to be looked up; where that fails the answer has no balance. */
 async function headersOf({ parts, key, connection }: Repeating, requestId: string): Promise<Record<string, string>> {
   const headers = { ...repeatedHeaders(parts, requestId, connection), 'x-cost-usd': toUsdText(ZERO) }
   const keyBalance = await keyBalanceOf(parts.world, key)

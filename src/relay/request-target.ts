@@ -9,7 +9,7 @@ export function pathOf(url: string): string {
   return target.slice(target.indexOf('/', target.indexOf('://') + '://'.length))
 }
 
-/** The one parameter that the native API has, `?beta=true`, or ''. Whatever else a client writes there stays here. */
+/** The one parameter that the native API has, `?beta=true`, or ''. The client's other parameters are dropped. */
 export function nativeQueryOf(url: string): string {
   const start = url.indexOf('?')
   if (start === -1) return ''

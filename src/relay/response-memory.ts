@@ -20,7 +20,7 @@ type RememberedResponse = Readonly<{
 /** Where an item stands: in which answer, at which place. */
 type ItemPlace = Readonly<{ answer: string; index: number }>
 
-/** What an answer, each item that has an id, and each piece take beside their text. */
+/** Memory of an answer, of each item with an id, and of each piece, beside their text. */
 const ANSWER_BYTES = 300
 const ITEM_BYTES = 200
 const PIECE_BYTES = 150

@@ -19,7 +19,7 @@ type AnswerRoom = Readonly<{ take(bytes: number): boolean; give(bytes: number): 
 export interface Follower {
   /** There is more to read, or the end has come. */
   grew(): void
-  /** Bytes that are kept nowhere: it takes them now or never. */
+  /** Bytes that are not kept: it must take them now. */
   passed(bytes: Uint8Array): void
 }
 
@@ -30,13 +30,13 @@ const JOINED_MAX = 16
 const FIRST_BYTES = 4_096
 
 export type RunningAnswerParts = Readonly<{
-  /** Of the request that is answered. */
+  /** The id of the request that is answered. */
   requestId: string
   bodyHash: string
   room: AnswerRoom
   /** The most that `room` can ever give. */
   roomBytesMax: number
-  /** Its header is used up, or is free again. `bytes`: to be kept from now on, in the room that they have already; undefined where they are not. */
+  /** Called when the header is used up, or free again. `bytes`: kept from now on, in their room; undefined where they are not kept. */
   onEnd: (head: AnswerHead | undefined, bytes: Uint8Array | undefined) => void
 }>
 
@@ -77,7 +77,7 @@ export class RunningAnswer {
     return this.#hasEnded
   }
 
-  /** What was sent so far is not there any more, and more is to come. */
+  /** The bytes sent so far are not kept any more, and more are to come. */
   get hasOutgrown(): boolean {
     return this.#hasOutgrown && !this.#hasEnded
   }
@@ -87,7 +87,7 @@ export class RunningAnswer {
     return this.#joined > 0
   }
 
-  /** Undefined: all places are taken, or what was sent so far is not there any more. */
+  /** Undefined: all places are taken, or the bytes sent so far are not kept any more. */
   join(): JoinedPlace | undefined {
     if (this.#joined >= JOINED_MAX || this.#hasOutgrown || this.#hasEnded) return undefined
     this.#joined++
@@ -103,7 +103,7 @@ export class RunningAnswer {
     }
   }
 
-  /** What the repetition gets, as soon as it is known. */
+  /** Resolves with the repetition's answer as soon as it is known. */
   shown(): Promise<Shown> {
     if (this.#shown !== undefined) return Promise.resolve(this.#shown)
     this.#waiting ??= Promise.withResolvers()

@@ -26,7 +26,7 @@ export type Held = Readonly<{
   amountPicos: Picos
 }>
 
-/** What else is logged of an end. */
+/** Further log fields of an end. */
 export type EndNotes = Partial<Pick<RequestLine, 'upstream' | 'cause' | 'isAlarm' | 'refusal'>>
 
 export type Ended = Readonly<{
@@ -106,7 +106,7 @@ function lineOf(
 
 const VOID = { source: 'none', usage: undefined, costPicos: undefined, waivedPicos: undefined, bytesPerToken: undefined } as const
 
-/** What a log line says of a request that held money. */
+/** The log fields of a request that held money. */
 export const describe = (held: Held): Partial<RequestLine> => ({
   keyId: held.key.id,
   accountId: held.key.accountId,

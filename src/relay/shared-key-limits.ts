@@ -17,9 +17,9 @@ type SharedKeyLimitsOptions = Readonly<{
 }>
 
 const LOOK_MS = 1_000
-/** Beside what runs, as a part of it. */
+/** Idle places, as a part of the used ones. */
 const SPARE_PART = 0.25
-/** Of the limit, what all nodes together keep idle; beyond twice that a node gives back at once. */
+/** The part of the limit that all nodes together keep idle. A node with more than twice its part returns places at once. */
 const IDLE_PART = 0.25
 /** After a question without an answer, none is asked for this long. */
 const PAUSE_MS = 50
@@ -38,7 +38,7 @@ export class SharedKeyLimits {
     this.#alone = new KeyLimits({ limits: () => this.#partOfLimits(), now: options.now })
   }
 
-  /** Lets a request in, or says when to come back. What is refused is not counted. */
+  /** Admits a request, or says when to come back. Refused requests are not counted. */
   admit(keyId: string): Slot | Refusal | Promise<Slot | Refusal> {
     const share = this.#shareOf(keyId)
     const place = (): Slot => new Place(() => this.#release(share))
@@ -51,7 +51,7 @@ export class SharedKeyLimits {
     return this.#use(share, 0) ? undefined : this.#wait(share, 0)
   }
 
-  /** What the next request would be refused as far as this node knows, which is not counted by asking. */
+  /** The refusal that the next request would get, as far as this node knows. Asking is not counted. */
   refusalNow(keyId: string): Refusal | undefined {
     const share = this.#shares.get(keyId)
     if (share === undefined) return undefined
@@ -81,7 +81,7 @@ export class SharedKeyLimits {
     return share
   }
 
-  /** `slots`: 1 or 0. What runs low is filled up behind the request. */
+  /** `slots`: 1 or 0. A share that runs low is refilled after the request. */
   #use(share: Share, slots: number): boolean {
     const now = this.#options.now()
     const lot = lotAt(share, now)
@@ -174,7 +174,7 @@ export class SharedKeyLimits {
     if (this.#shares.size === 0) this.close()
   }
 
-  /** What the last second ran at once and a little more, as far as that leaves others enough. */
+  /** The concurrent requests of the last second and a few more, as far as other nodes keep enough. */
   #placesOf({ running, peak, peakBefore }: Share): number {
     const most = Math.max(peak, peakBefore)
     return Math.min(most + Math.floor(most * SPARE_PART), running + this.#idleMax())

@@ -42,7 +42,7 @@ export interface StreamFlowUser {
   nowMs(): number
 }
 
-/** Of a large read, what is worked on at once stays near the processor. */
+/** A large read is processed in parts that fit the processor's cache. */
 const PART_BYTES = 64 * 1024
 
 type Closing = Readonly<{ bytes: Written | undefined }>
@@ -52,7 +52,7 @@ export class StreamFlow implements BodySink, ClientBodyUser {
   readonly #user: StreamFlowUser
   #upstream: BodySource | undefined
   #client: ClientBody | undefined
-  /** For the client, before its body is open: the first of it pauses the upstream. */
+  /** Bytes for the client before its body is open; the first of them pause the upstream. */
   #early: Written[] = []
   #closing: Closing | undefined
   #hasBegun = false
@@ -162,7 +162,7 @@ export class StreamFlow implements BodySink, ClientBodyUser {
     this.#upstream?.cancel()
   }
 
-  /** The upstream is heard of no more. */
+  /** Drops everything that still comes from the upstream. */
   over(): void {
     this.#upstream = undefined
     this.#user.times.restDueMs = undefined

@@ -32,7 +32,7 @@ export type StreamEvent =
 export type StreamEffect =
   /** The status that the client gets: 200, or the refusal's own. */
   | Readonly<{ do: 'answer'; status: 'begun' | 'waiting' | Refusal }>
-  /** How long the upstream is heard for a client that has left: until it begins, or for its final figures. */
+  /** How long the upstream is read for a client that has left: until it begins, or until its final figures. */
   | Readonly<{ do: 'linger'; until: 'start' | 'end' }>
   /** Stops the upstream. */
   | Readonly<{ do: 'stop'; reason: StopReason }>
@@ -66,7 +66,7 @@ export class StreamState {
     this.#isFinishedAlone = isFinishedAlone
   }
 
-  /** Nothing that still comes changes how the stream ends. */
+  /** Later events do not change how the stream ends. */
   get isDecided(): boolean {
     return this.#end !== undefined
   }

@@ -59,7 +59,7 @@ export class StreamTimes {
     return false
   }
 
-  /** What passes next, and when. */
+  /** The limit that passes next, and when. */
   next(seen: Seen, limits: StallLimits, timings: Timings): readonly [what: TimeLimit, dueMs: number] {
     if (this.restDueMs !== undefined) return ['rest', this.restDueMs]
     let next: readonly [TimeLimit, number] = ['deadline', this.totalDueMs]
