@@ -127,9 +127,9 @@ const leaving =
   (): void =>
     turns.leave(accountId)
 
-/** Of what never reached the upstream nothing can have been paid for. */
+/** A call that never reached the upstream cannot have cost anything. */
 export const wasSent = ({ status, trouble, cause }: Fault): boolean =>
   status !== undefined || trouble?.kind === 'broken' || cause === 'aborted'
 
-/** It costs its customer nothing, and not every upstream can: how it ends says nothing of answers. */
+/** A count of tokens is free, and not every upstream offers it: its result says nothing about answers. */
 const isCount = ({ path }: PoolRequest): boolean => path === '/v1/messages/count_tokens'

@@ -54,7 +54,7 @@ export class Breaker {
     return this.#probeUntil !== undefined && now < this.#probeUntil ? this.#probeUntil : undefined
   }
 
-  /** It is out because no connection came about, which no request can bring about by itself. */
+  /** Out because connecting failed, which no request can cause. */
   get isDead(): boolean {
     return this.#openUntil !== undefined && this.#openedBy === 'dead'
   }
@@ -81,7 +81,7 @@ export class Breaker {
     if (isOpen || kind === 'dead' || kind === 'account' || this.#hasFailedTooOften()) this.#openFor(now + this.#nextOutMs(kind), now, kind)
   }
 
-  /** It asks everyone for a time. A call that began after `sinceMs` and is answered ends that time. */
+  /** The upstream asked all callers to wait. A call that began after `sinceMs` and is answered ends the wait. */
   busy(now: number, { outMs, sinceMs }: BusyForAll): void {
     this.#openFor(now + outMs, sinceMs, 'busy')
   }

@@ -8,14 +8,14 @@ import { boundedMap } from '../core/bounded-map.ts'
 export type BudgetRule = Readonly<{ share: number; perSecond: number }>
 
 const RETRY_BUDGET: BudgetRule = { share: 0.1, perSecond: 3 }
-/** Of the former: an account whose requests always fail leaves some for the others. */
+/** The account's part of the tenth: an account whose requests always fail leaves some for the others. */
 const ACCOUNT_BUDGET: BudgetRule = { share: 0.1, perSecond: 2 }
 const ACCOUNTS_MAX = 10_000
 /** An upstream that begins to fail is no storm yet: its requests go on to the others until its breaker knows. */
 const FREE_FAILURES = 20
 const FREE_WINDOW_MS = 10_000
 const UPSTREAMS_MAX = 1_000
-/** What was not used for so long is lost: a quiet hour is no leave for a storm. */
+/** Unused second tries expire after this: a quiet hour does not pay for a storm. */
 const KEPT_SECONDS = 10
 
 export class RetryBudget {

@@ -5,16 +5,16 @@
 
 import { boundedMap } from '../core/bounded-map.ts'
 
-/** Where it names no time. */
+/** The wait where the upstream names none. */
 const OUT_MS = 15_000
 /** An upstream that asks for more is asked again after this, all the same. */
 const OUT_MS_MAX = 300_000
 const WINDOW_MS = 10_000
-/** So many accounts in the window are no accident of theirs. */
+/** From this many accounts in the window on, the cause is the upstream. */
 const ACCOUNTS_FOR_ALL = 3
 const ACCOUNTS_MAX = 10_000
 
-/** For how long everyone leaves it alone, and the first refusal that says so: an answer to a call that began later disproves it. Times as the clock's. */
+/** Until when it is out for all accounts, and the first refusal that led to it: an answer to a call that began later disproves it. */
 export type BusyForAll = Readonly<{ outMs: number; sinceMs: number }>
 
 export class BusyAccounts {
@@ -51,7 +51,7 @@ export class BusyAccounts {
   }
 }
 
-/** Those that did something last, no more than it takes to count to three, by when they did. */
+/** The latest accounts by their time, as many as counting to three needs. */
 class LatestAccounts {
   readonly #at = new Map<string, number>()
 

@@ -12,9 +12,9 @@ export type Candidate = Readonly<{
   weight: number
   /** Calls that run. */
   inFlight: number
-  /** What the first event takes there of late; 0 when it is unknown. */
+  /** The recent time to the first event; 0 where it is unknown. */
   firstEventMs: number
-  /** It begins later than it used to. */
+  /** Its answers begin later than its norm. */
   isSlow: boolean
 }>
 

@@ -8,7 +8,7 @@ export type PoolOptions = Readonly<{ target: Target; connectTimeoutMs: number; r
 
 /** Below the minute after which common servers and balancers close, so that we are the first to do it. */
 const REST_SECONDS = 45
-/** Behind a crowd of streams its connections are not kept, at eight kilobytes each: those of the calls between two moments are far fewer. */
+/** The most idle connections. After a crowd of streams the rest is closed, since each takes eight kilobytes. */
 const RESTING_MAX = 500
 /** Attempts to connect that were given up but that the kernel still makes, for two minutes where the address is silent. With so many of them no further one is begun. */
 const LOST_MAX = 256
@@ -24,7 +24,7 @@ export class ConnectionPool {
     this.#options = options
   }
 
-  /** One that has served before, and may turn out to have died. */
+  /** A connection that was used before, and may have died since. */
   takeRested(): Connection | undefined {
     const connection = this.#resting.pop()
     connection?.wake()

@@ -18,15 +18,15 @@ export type Target = Readonly<{
   serverName?: string
 }>
 
-/** Who uses the connection now. Nothing is called after `closed`, nor once the connection was let go. */
+/** The present user of the connection. Nothing is called after `closed`, nor after the user has released it. */
 export interface ConnectionUser {
   /** `bytes` are the user's own. They may also come after `pause`. */
   received(bytes: Uint8Array): void
-  /** In order, or broken. */
+  /** Closed in order, or broken. */
   closed(how: 'ended' | 'reset'): void
 }
 
-/** Of one turn: the kernel takes megabytes at once, and copies, TLS encrypts, all of it while the loop stands. */
+/** Bytes written in one turn. The kernel would take megabytes at once, and the loop stands still while it copies, or TLS encrypts, them. */
 const WRITE_BYTES_MAX = 512 * 1024
 
 /** A peer that is gone without a word is found out by the kernel, and boxes on the way are kept from forgetting a connection that thinks for minutes. */
@@ -40,7 +40,7 @@ export class Connection {
 
   readonly isSecure: boolean
   readonly #writes: TurnWrites
-  /** Until it is open, or will not be. */
+  /** Pending until the connection is open or has failed. */
   #settle: Opening['settle'] | undefined
   #socket: Socket<Connection> | undefined
   /** Not copied: what the kernel has not taken yet of what is written. */
@@ -114,13 +114,13 @@ export class Connection {
     this.#socket?.ref()
   }
 
-  /** In order: the other side has said all that we want of it. */
+  /** Closes in order: nothing more is wanted from the other side. */
   end(): void {
     this.#release()
     this.#socket?.end()
   }
 
-  /** At once: an upstream that still works for us hears of it. */
+  /** Closes at once, so that an upstream that still works for us notices. */
   destroy(): void {
     this.#release()
     this.#socket?.terminate()
@@ -184,7 +184,7 @@ export class Connection {
 
 type Opening = Readonly<{ isSecure: boolean; writes: TurnWrites; settle: (result: Connection | string) => void }>
 
-/** What is opened and may yet be given up. */
+/** An attempt to connect that may yet be given up. */
 export type OpenedConnection = Readonly<{
   /** The connection, or the cause of its failure. Never rejects. */
   result: Promise<Connection | string>

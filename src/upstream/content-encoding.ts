@@ -10,7 +10,7 @@ type Encoding = ConstructorParameters<typeof DecompressionStream>[0]
 const FORMATS: Readonly<Record<string, Encoding>> = { gzip: 'gzip', 'x-gzip': 'gzip', deflate: 'deflate', br: 'brotli', zstd: 'zstd' }
 
 /**
- * What takes an answer's body from its source, and the same body as its reader wants it. An unknown encoding is left as it is: it will be no message
+ * The sink for the encoded body, and the decoded body. An unknown encoding is left as it is: it will be no message
  * and no stream.
  */
 export function bodyOf(source: BodySource, encoding: string | undefined): Readonly<{ sink: BodySink; body: Body }> {

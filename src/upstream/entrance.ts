@@ -50,7 +50,7 @@ export class Entrance {
     return first === undefined ? this.#noneLeft(accountId, all, now) : this.#wait(first, isTrial, request, all, tried, stop)
   }
 
-  /** For a slot on the upstream that fits best. */
+  /** How long a call waits for a slot on the best upstream. */
   async #wait(
     first: Endpoint,
     isTrial: boolean,
@@ -100,7 +100,7 @@ export class Entrance {
   }
 }
 
-/** Where all are out, one call at a time tries one that answers: what put it out may have been one customer's requests, which must not take a model from all. */
+/** Where all are out, one call at a time tries one that answers: one customer's requests may have put it out, and must not take a model from all. */
 const mayTry = ({ member, model: { breaker, trial } }: Endpoint, now: number): boolean =>
   !member.isOut && !breaker.isDead && (trial === undefined || now >= trial.untilMs)
 

@@ -11,9 +11,9 @@ import type { BodySink, BodySource } from './upstream.ts'
 export type CallEvents = Readonly<{
   /** The answer has begun: who takes its body. */
   head(head: AnswerHead, source: BodySource): BodySink
-  /** It will not begin. `isUnheard`: not one byte of an answer had come. */
+  /** The answer will not begin. `isUnheard`: no byte of it had come. */
   failed(cause: string, isUnheard: boolean): void
-  /** Once, whatever came of it: the connection if it can be used again. */
+  /** Called once at the end: with the connection if it can be used again. */
   over(connection: Connection | undefined): void
 }>
 

@@ -25,7 +25,7 @@ export class ChunkReader {
 
   #place: ChunkState = 'size'
   #size = 0
-  /** Of the size; then of the extension. */
+  /** Digits of the size; then bytes of the extension. */
   #count = 0
   #trailer = ''
   #trailerBytes = 0

@@ -45,7 +45,7 @@ export function readHead(text: string): AnswerHead | undefined {
 /** Whether a line of a trailer is one; nothing is read of it. */
 export const isField = (line: string): boolean => LONE_FIELD.test(line)
 
-/** Of a head that is well-formed. Undefined: too many. */
+/** The fields of a well-formed head. Undefined: too many. */
 function fieldsOf(text: string): Fields | undefined {
   const fields = new Map<string, string>()
   let count = 0

@@ -35,6 +35,6 @@ function joined(head: Uint8Array, end: string, body: Uint8Array): Uint8Array {
 
 const isPlain = (fields: Readonly<Record<string, string>>): boolean => Object.values(fields).every((value) => /^[\t -~]*$/.test(value))
 
-/** What may not stand in a request line is written as browsers write it. */
+/** Characters that a request line must not hold are percent-encoded, as browsers do. */
 const sendable = (target: string): string =>
   /^[!-~]*$/.test(target) ? target : target.replace(/[^!-~]+/gu, (text) => encodeURIComponent(text.toWellFormed()))

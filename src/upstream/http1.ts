@@ -7,7 +7,7 @@ import { fromBytes } from '../core/bytes/byte-string.ts'
 import { ChunkReader } from './http1-chunks.ts'
 import { type AnswerHead, type Framing, framingOf, isKeptAlive, readHead } from './http1-head.ts'
 
-/** Of all heads of an answer together, interim ones too: nothing else bounds how many of these come. */
+/** The bytes of all heads of an answer together, interim ones too, of which nothing else bounds the number. */
 const HEAD_BYTES_MAX = 64 * 1024
 
 /** The end of the last field and an empty line. */
@@ -21,7 +21,7 @@ export class AnswerParser {
   #state: 'head' | 'body' | 'ended' | 'malformed' = 'head'
   #framing: Framing = 0
   #chunks: ChunkReader | undefined
-  /** Of a head that came in several reads. */
+  /** The earlier reads of an unfinished head. */
   #pieces: Uint8Array[] = []
   #headBytes = 0
   /** How much of the blank line that ends a head was seen: 1 CR, 2 CR LF, 3 CR LF CR. */
@@ -42,14 +42,14 @@ export class AnswerParser {
     return this.isEnded && !this.#hasSurplus && this.#framing !== 'close' && this.#isKept
   }
 
-  /** Once, as soon as it is known: a stream may go on for minutes. Interim answers (1xx) never show. */
+  /** Called once, as soon as the head is known. Interim answers (1xx) are skipped. */
   takeHead(): AnswerHead | undefined {
     const head = this.#head
     this.#head = undefined
     return head
   }
 
-  /** What `bytes` hold of the body, as one piece, or undefined. They belong to the parser from now on: chunks are moved inside of them. */
+  /** The part of the body in `bytes`, as one piece, or undefined. The parser owns `bytes` from now on: it moves chunks inside them. */
   push(bytes: Uint8Array): Uint8Array | undefined {
     const start = this.#state === 'head' ? this.#readHeads(bytes) : 0
     if (this.#state === 'body') return this.#readBody(bytes, start)

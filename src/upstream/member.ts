@@ -26,7 +26,7 @@ export type UpstreamReport = Readonly<{
   out: TakenOut | null
   /** Null where none of its calls has failed. */
   lastFailure: CallFailure | null
-  /** Those that it was asked for, or could have been. */
+  /** The models that it was asked for, or could have been. */
   models: readonly UpstreamModelReport[]
 }>
 

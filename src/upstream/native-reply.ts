@@ -36,7 +36,7 @@ const ERROR_TEXT_MS = 250
 /** The upstream that answers. */
 export type Answerer = Readonly<{ name: string; dialect: Dialect; hidesErrorText?: boolean }>
 
-/** At once, but for an error, whose text is waited for. */
+/** Resolves at once, except for an error, whose text it reads first. */
 export function replyOf(answerer: Answerer, asked: NativeCall, answer: NativeAnswer): Reply | Fault | Promise<Fault> {
   const { name: upstream, dialect, hidesErrorText = false } = answerer
   const { status, body } = answer
@@ -67,7 +67,7 @@ async function errorOf(
   return { ...fault, ...(hidesErrorText ? { refusal: inOwnWords(fault.refusal) } : {}), ...nameOf(answer) }
 }
 
-/** What has come by then is read as all there is: the client waits for the status, not for its text. A broken error body is as good as an empty one. */
+/** Text that has come by then counts as the whole: the client waits for the status, not for the text. A broken error body counts as empty. */
 async function readSome(body: Body | undefined, waitMs: number): Promise<string> {
   if (body === undefined) return ''
   const parts = new Parts()

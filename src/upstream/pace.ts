@@ -6,7 +6,7 @@
 /** The share of the newest value in each average. */
 const RECENT = 0.2
 const NORM = 0.01
-/** Before so many answers there is no norm. */
+/** The norm needs this many answers. */
 const ANSWERS_MIN = 20
 /** Small absolute differences do not matter. */
 const SLACK_MS = 500
@@ -16,7 +16,7 @@ export class Pace {
   #recentMs = 0
   #normMs = 0
 
-  /** What the first event took of late; 0 when it is unknown. */
+  /** The recent time to the first event; 0 where it is unknown. */
   get firstEventMs(): number {
     return this.#recentMs
   }
@@ -31,7 +31,7 @@ export class Pace {
     this.#normMs += (firstEventMs - this.#normMs) * Math.max(NORM, 1 / this.#answers)
   }
 
-  /** Of its weight: 1, or less where its answers begin three or six times later than they used to. Steps, so that few conversations move. */
+  /** The share of its weight: 1, or less where its answers begin three or six times later than its norm. In steps, so that few conversations move. */
   share(): 1 | 0.5 | 0.25 {
     if (this.#answers < ANSWERS_MIN) return 1
     if (this.#recentMs > this.#normMs * 6 + SLACK_MS) return 0.25

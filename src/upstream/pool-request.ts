@@ -43,7 +43,7 @@ export type FailedCall = BegunCall &
     /** Null where no answer came. */
     status: number | null
     cause: string
-    /** As the upstream told it; absent where it did not. */
+    /** The usage that the upstream told; absent where it told none. */
     usage?: Usage
     durationMs: number
     /** Something of the request had left; what was refused before cost nothing. */
@@ -57,6 +57,6 @@ export type CallOptions<T> = Readonly<{
   /** False: what runs may end, but nothing else is tried. Default always true. */
   isWanted?: () => boolean
   onErrorHead?: () => void
-  /** Of each upstream that is asked; absent where the answer comes in one piece, as late as it is long. */
+  /** The time that each upstream has; absent where the answer comes in one piece, whose time depends on its length. */
   firstEventTimeoutMs?: number
 }>

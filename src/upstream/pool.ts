@@ -24,7 +24,7 @@ export class UpstreamPool {
   readonly #entrance: Entrance
   readonly #attempts: Attempts
   #members: ReadonlyMap<string, Member> = new Map()
-  /** Of each model that was asked for since the configuration came. */
+  /** The endpoints of each model that was asked for since the last reload. */
   readonly #endpointsOf = new Map<Model, readonly Endpoint[]>()
 
   constructor(options: PoolOptions) {
@@ -35,7 +35,7 @@ export class UpstreamPool {
     this.#attempts = new Attempts(options, conversations)
   }
 
-  /** Those of the configuration, in its order. One that was there keeps what is known of it. */
+  /** The configured upstreams, in their order. One that stays over a reload keeps its state. */
   configure(configs: readonly MemberConfig[]): void {
     this.#members = new Map(
       configs.map((config) => {
@@ -55,7 +55,7 @@ export class UpstreamPool {
     return this.members().map((member) => member.report(this.#options.monotonicMs()))
   }
 
-  /** Until it is put back, or the process ends: calls that run go on, none begins. An unknown name changes nothing. */
+  /** Takes an upstream out until it is put back, or the process ends: running calls go on, none begins. An unknown name changes nothing. */
   takeOut(name: string, out: TakenOut): void {
     const member = this.#members.get(name)
     if (member !== undefined) member.out = out
@@ -66,7 +66,7 @@ export class UpstreamPool {
     if (member !== undefined) member.out = undefined
   }
 
-  /** What was taken of the answer; a fault where none of the upstreams that were asked gave one. Never rejects by what an upstream does. */
+  /** Resolves with what `take` made of the answer; with a fault where no upstream gave one. Never rejects by what an upstream does. */
   async call<T extends object>(request: PoolRequest, options: CallOptions<T>): Promise<T | Fault> {
     this.#budgets.earn(request.accountId, this.#options.monotonicMs())
     const { stop } = options

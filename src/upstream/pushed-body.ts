@@ -20,7 +20,7 @@ export class PushedBody implements Body, BodySink {
     this.#source = source
   }
 
-  /** One that is all here. */
+  /** A body that is complete. */
   static of(bytes: Uint8Array): PushedBody {
     const body = new PushedBody(NO_SOURCE)
     body.data(bytes)

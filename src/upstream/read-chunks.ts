@@ -2,7 +2,7 @@
 
 import type { Body } from './upstream.ts'
 
-/** What a stream's reader offers. */
+/** The part of a stream's reader that is used. */
 export type ChunkReader = Readonly<{ read(): Promise<{ done: boolean; value?: Uint8Array | undefined }> }>
 
 /**
@@ -60,7 +60,7 @@ export async function readWhole(body: Body, bytesMax: number): Promise<Uint8Arra
   return parts instanceof Parts ? parts.joined() : parts
 }
 
-/** So much of a body is worth a piece of its own; smaller ones are put together, since each costs some hundred bytes beside its own. */
+/** From this size on a piece is kept by itself; smaller ones are joined, since each costs some hundred bytes beside its own. */
 const PIECE_BYTES = 16 * 1024
 const SMALL_PIECES_MAX = 64
 

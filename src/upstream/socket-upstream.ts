@@ -119,7 +119,7 @@ class Sent implements ConnectionCall {
   readonly #stop: Stop
   readonly #over: () => void
   readonly #sentAtMs = performance.now()
-  /** Until it is known whether there is an answer. */
+  /** Pending until it is known whether there is an answer. */
   #resolve: ((begun: NativeAnswer | Failed) => void) | undefined
   #hasBegun = false
 

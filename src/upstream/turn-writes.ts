@@ -3,7 +3,7 @@
  * first, the others find it awake. Rules: platform.md "Sockets".
  */
 
-/** What has something to write. It may have nothing any more when its turn comes. */
+/** A connection with something to write. It may have nothing left when its turn comes. */
 type Writing = Readonly<{ writeUnsent(): void }>
 
 export class TurnWrites {

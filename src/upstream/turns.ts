@@ -1,6 +1,6 @@
 /** The order of calls where there are more than slots: a short queue in which accounts take turns. Pure. Rules: pool.md "Overload". */
 
-/** Of all slots, kept for accounts that run few; of fewer than ten none is. */
+/** The part of all slots that is kept for accounts that run few; none of fewer than ten. */
 const RESERVED_SHARE = 0.1
 
 type Waiting = Readonly<{ accountId: string; admit: () => void }>
@@ -49,7 +49,7 @@ export class Turns {
     this.#admitNext()
   }
 
-  /** Of those that wait, who runs least; of these, who came first. */
+  /** The waiting account that runs least; among equals, the first one. */
   #admitNext(): void {
     let best: Waiting | undefined
     for (const waiting of this.#waiting) {

@@ -14,24 +14,21 @@ export interface Upstream {
 }
 
 export type CallEvents = Readonly<{
-  /**
-   * It is clear that a fault will come of it, while the text that says which is still being read: for a quarter of a second at most, or until the call is a
-   * second old.
-   */
+  /** Called when a fault is certain while its text is still being read: for a quarter of a second at most, or until the call is a second old. */
   onErrorHead?: () => void
-  /** Once: the upstream has nothing more to do for the call, body included. */
+  /** Called once: the upstream has nothing more to do for the call, body included. */
   onOver?: () => void
 }>
 
 /** Says that a call is not wanted any more. Who waits on its behalf takes the one place of `listener` and leaves it when it has done waiting. */
 export interface Stop {
   readonly isStopped: boolean
-  /** It is not wanted because its time is over. */
+  /** Stopped because its time is over. */
   readonly isOverdue: boolean
   listener: (() => void) | undefined
 }
 
-/** Where a body goes. Nothing comes after `end` or `broken`. */
+/** The receiver of a body. Nothing is called after `end` or `broken`. */
 export interface BodySink {
   /** The piece is the sink's own. */
   data(piece: Uint8Array): void
@@ -43,21 +40,21 @@ export interface BodySink {
 /** How many bytes of a body may wait for a sink before its source is paused; one read, which is half a megabyte at most, can come on top of it. */
 export const WAITING_BYTES_MAX = 64 * 1024
 
-/** Where a body comes from. Pieces of the read that is under way may still come after `pause`. */
+/** The source of a body. Pieces of the present read may still come after `pause`. */
 export interface BodySource {
   pause(): void
   resume(): void
   /** The body is not wanted any more; the sink hears nothing of it. */
   cancel(): void
   /**
-   * What still comes goes to `sink`, past all that stood between. Gives the source itself, which is to be paused, resumed and cancelled from now on. Only when
+   * Sends what still comes to `sink`, past everything that stood between. Gives the source itself, which is to be paused, resumed and cancelled from now on. Only when
    * `sink` has taken the body: nothing waits for it any more.
    */
   handOn(sink: BodySink): BodySource
 }
 
 export interface Body extends BodySource {
-  /** Once. What has come by now comes before this returns, all else as it comes. */
+  /** Called once. Pieces that have come by now are delivered before it returns, all others as they come. */
   take(sink: BodySink): void
 }
 
@@ -77,7 +74,7 @@ export type Reply = Readonly<{
   /** Name of the upstream that answered, for the log. */
   upstream: string
   isEventStream: boolean
-  /** Of this upstream's streams. */
+  /** The dialect of this upstream's streams. */
   dialect: Dialect
   /** Its errors reach customers in our words. */
   hidesErrorText?: boolean
@@ -98,12 +95,12 @@ export type Fault = Readonly<{
   cause: string
   /** Our account or configuration is wrong: an operator must act. */
   isAlarm: boolean
-  /** What it says of the upstream; absent where it is the client's mistake, or where we stopped the call. */
+  /** What the fault says about the upstream; absent where it is the client's mistake, or where we stopped the call. */
   trouble?: Trouble
-  /** Of the upstream's answer; absent where none came. */
+  /** The status of the upstream's answer; absent where none came. */
   status?: number
   requestId?: string
-  /** What the answer costs us although it cannot be handed on, as the upstream told. */
+  /** The usage of an answer that cannot be handed on, as the upstream told it. */
   usage?: Usage
   /** As of a reply. */
   isSecondTry?: boolean
