@@ -10,7 +10,7 @@ import type { World } from '../world.ts'
 type Address = ReturnType<typeof ipaddr.process>
 
 /**
- * Whoever sent a request. The socket is asked only where somebody may want to know, and what a limit counts by is found only where one asks: most requests have
+ * The client of a request. The socket is asked only where the address may be needed, and a limit's key is computed only where a limit asks: most requests have
  * a key, and to parse an address takes as long as to find the key. `server` is null where no socket is: under `app.handle`.
  */
 export class Client {

@@ -18,7 +18,7 @@ const CLIENTS_MAX = 100_000
 /** Well-formed keys that are not ours. A mistyped key has a wrong checksum, so these are tried keys, or those of a revoked deployment. */
 const UNKNOWN_KEYS: RateRule = { perMinute: 60, burst: 120 }
 
-/** One for all routes: `gateway.ts` makes it. */
+/** One instance for all routes, made in `gateway.ts`. */
 export class ClientLimits {
   readonly #limits: () => Limits
   readonly #now: () => number
@@ -30,13 +30,13 @@ export class ClientLimits {
     this.#now = now
   }
 
-  /** One request to the dashboard. */
+  /** Counts a request to the dashboard. */
   countDashboard(clientIp: string): Refusal | undefined {
     const perMinute = this.#limits().dashboardPerMinute
     return this.#count(this.#dashboard, clientIp, { perMinute, burst: perMinute })
   }
 
-  /** One well-formed key that the ledger does not know. */
+  /** Counts a well-formed key that the ledger does not know. */
   countUnknownKey(clientIp: string): Refusal | undefined {
     return this.#count(this.#unknownKeys, clientIp, UNKNOWN_KEYS)
   }

@@ -5,7 +5,7 @@ import { answerHeaders } from '../relay/answer-headers.ts'
 import type { World } from '../world.ts'
 
 const METHODS = 'GET, POST, OPTIONS'
-/** What clients are known to send. A preflight that asks for others gets those, since SDKs invent headers with every version. */
+/** Headers that clients are known to send. A preflight that asks for others is allowed those, too, since SDKs add headers with every version. */
 const REQUEST_HEADERS = 'authorization, x-api-key, content-type, anthropic-version, anthropic-beta, vendor-version'
 const HEADER_NAMES = /^[\w\-, ]{1,4000}$/
 const PREFLIGHT_SECONDS = '7200'

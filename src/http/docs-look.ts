@@ -8,10 +8,10 @@ import { digestOf, makeStatic, type StaticContent } from './static-answer.ts'
 const css = `${base}\n${guide}`
 const CSS = { text: css, type: 'text/css; charset=utf-8' }
 const CURRENT = makeStatic({ ...CSS, caching: 'immutable' })
-/** For an address that another version's page names: not to be kept under it. */
+/** For the address of another version's page: browsers must not keep it under that one. */
 const OTHER = makeStatic({ ...CSS, caching: 'revalidate' })
 
-/** It changes with the stylesheet. */
+/** The address changes with the stylesheet. */
 export const STYLESHEET_ADDRESS = `/docs/style.css?v=${digestOf(css)}`
 /** Under the address that a page names it is kept for ever. */
 export const stylesheetAt = (url: string): StaticContent => (url.endsWith(STYLESHEET_ADDRESS) ? CURRENT : OTHER)

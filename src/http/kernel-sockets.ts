@@ -30,7 +30,7 @@ export async function connectionsOn(port: number): Promise<number | undefined> {
   return sockets.length === 0 ? undefined : sockets.filter(isConnection).length
 }
 
-/** The same of a port that others share: those that this process has open. */
+/** The same for a shared port: only connections that this process has open. */
 export async function ownConnectionsOn(port: number): Promise<number | undefined> {
   if (!seesSockets()) return undefined
   const [sockets, own] = await Promise.all([socketsOn(port), ownSockets()])

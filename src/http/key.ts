@@ -63,7 +63,7 @@ function knownKey(world: World, clientLimits: ClientLimits, headers: Headers, ca
 const andThen = <T, R>(value: T | Promise<T>, next: (value: T) => R): R | Promise<R> =>
   value instanceof Promise ? value.then(next) : next(value)
 
-/** What a small GET asks of its key. `balance` is the dashboard's, and answers a disabled key, too. */
+/** How a small GET treats its key. `balance` is the dashboard's, and answers a disabled key, too. */
 type Door = 'models' | 'dashboard' | 'balance'
 
 /**

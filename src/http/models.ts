@@ -112,7 +112,7 @@ function listOf(models: readonly Model[], { after_id, before_id }: Static<typeof
   return { object: 'list', data: page.map(modelShape), has_more: false, first_id: page.at(0)?.id ?? null, last_id: page.at(-1)?.id ?? null }
 }
 
-/** What stands between the cursors; nothing, when a cursor is no model of the list. */
+/** The models between the cursors; none where a cursor is no model of the list. */
 function between(models: readonly Model[], afterId: string | undefined, beforeId: string | undefined): readonly Model[] {
   const indexOf = (id: string): number => models.findIndex((model) => model.id === id)
   const start = afterId === undefined ? 0 : indexOf(afterId) + 1

@@ -17,7 +17,7 @@ export type StopAccepting = (how: Readonly<{ isAlone: boolean }>) => Promise<boo
 /** A handshake over a long way. */
 const HANDSHAKE_MS = 500
 
-/** Of the port that this process listens on. What takes time is done now: what comes in meanwhile would wait in the queue. */
+/** Prepares to close the listening socket of `port`. The slow part is done now: at the close, new connections would wait in the queue meanwhile. */
 export async function preparedToStopAccepting(port: number): Promise<StopAccepting> {
   const { i32 } = FFIType
   const calls = libc({ dup2: { args: [i32, i32], returns: i32 } })

@@ -36,7 +36,7 @@ const COLUMNS: readonly Readonly<{ name: string; of: (request: Document) => Cell
   { name: 'duration_ms', of: ({ duration_ms }) => duration_ms },
 ]
 
-/** What only some files have, behind the others. */
+/** Columns that only some files have, after the others. */
 export type MoreColumn = Readonly<{ name: string; of: (receipt: AccountReceipt) => Cell }>
 
 /** How long a download waits for its turn before it breaks off. */

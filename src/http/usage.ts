@@ -17,7 +17,7 @@ import { csvStream } from './usage-csv.ts'
 import { DAILY, dailyDocument, REQUEST_DETAIL, REQUEST_LIST, requestDetail, requestDocument } from './usage-documents.ts'
 import { cursorOf, DAILY_QUERY, dateOf, dayPlaceOf, limitOf, placeOf, REQUESTS_QUERY, timeOf } from './usage-query.ts'
 
-/** Of a download: a read of it takes some milliseconds, after which others have their turn. */
+/** Rows a read of a download: it takes some milliseconds, then others have their turn. */
 const CSV_PAGE = 200
 const DAYS = 30
 /** A month of some thirty models. */
@@ -104,7 +104,7 @@ function answerDaily(world: World, asker: Asker, { from, to, model, cursor }: St
   })
 }
 
-/** What a query asks of the ledger, or what is wrong with it. */
+/** The query as a question to the ledger, or the mistake in it. */
 function questionOf(key: KeyRecord, query: Static<typeof REQUESTS_QUERY>, limit: number): PageQuestion | Refusal {
   const from = query.from === undefined ? undefined : timeOf('from', query.from, 'start')
   if (from instanceof Refusal) return from
@@ -139,7 +139,7 @@ const listOf = ({ rows, next }: ReceiptPage): Static<typeof REQUEST_LIST> => ({
   next_cursor: next === null ? null : cursorOf(next),
 })
 
-/** What the query says; else CSV where the client names it. */
+/** The format that the query names; otherwise CSV where the client accepts it. */
 const wantsCsv = (request: Request, format: string | undefined): boolean =>
   format === undefined ? /(^|[\s,])text\/csv\b/i.test(request.headers.get('accept') ?? '') : format === 'csv'
 

@@ -18,7 +18,7 @@ const UNSENT_BYTES_MAX = 256 * 1024
 /** The stream's own limit passes first, so that what was delivered is charged before the connection breaks. */
 const AFTER_OURS_MS = 1_000
 
-/** For connections that `port` of this process accepts from now on. False where the kernel cannot be told. */
+/** Sets the limit for connections that `port` of this process accepts from now on. False where the kernel offers no such limit. */
 export async function limitWrites(port: number, writeStallMs: number): Promise<boolean> {
   const calls = libc({ setsockopt: { args: [i32, i32, i32, pointer, u32], returns: i32 } })
   if (calls === undefined) return false

@@ -80,7 +80,7 @@ const IDS = { 'x-request-id': { $ref: '#/components/headers/x-request-id' }, 're
 const REPLAYED = { 'idempotency-replayed': { $ref: '#/components/headers/idempotency-replayed' } }
 const MONEY = { 'x-cost-usd': { $ref: '#/components/headers/x-cost-usd' }, 'x-balance-usd': { $ref: '#/components/headers/x-balance-usd' } }
 
-/** Of the routes that `app` has, at the address that the operator gave it, with examples that name a model of this installation. */
+/** The document of `app`'s routes, with the address that the operator set, and examples that name a model of this installation. */
 export function openApiDocument(app: AnyElysia, { baseUrl, catalog }: Pick<Facts, 'baseUrl' | 'catalog'>): OpenApiDocument {
   const generated = toOpenAPISchema(app, { paths: PAGES }, undefined, undefined, VERSION)
   const schemas = new Map<string, unknown>()
@@ -107,7 +107,7 @@ export function openApiDocument(app: AnyElysia, { baseUrl, catalog }: Pick<Facts
   return JSON.parse(JSON.stringify(document).replaceAll(EXAMPLE_MODEL, () => modelId))
 }
 
-/** What is the same for every operation of a kind, and the rows of the error table that it can meet. */
+/** Adds what all operations of a kind share, and the rows of the error table that each can meet. */
 function complete(operation: Operation): Operation {
   const { operationId, tags } = operation
   const answered = Object.entries<ResponseObject>({ ...operation.responses, ...refusalsOf(operationId) })
@@ -133,7 +133,7 @@ function complete(operation: Operation): Operation {
 
 const BILLED: ReadonlySet<string> = new Set(['createMessage', 'createChatCompletion', 'createResponse'])
 
-/** What all formats read beside their own headers. */
+/** Headers that all formats read. */
 const BILLED_HEADERS = [
   {
     name: 'idempotency-key',
@@ -186,5 +186,5 @@ function hoist(value: unknown, schemas: Map<string, unknown>): unknown {
   return { $ref: `#/components/schemas/${title}` }
 }
 
-/** What stands under these is no schema. */
+/** Values under these names are no schemas. */
 const VALUES = new Set(['examples', 'const', 'enum', 'default'])

@@ -24,7 +24,7 @@ type Operation = Readonly<{
   description: string
   request: TSchema
   answer: TSchema
-  /** What a stream's events hold, one after the other. */
+  /** The events of a stream, one after another. */
   stream?: Readonly<{ event: TSchema; description: string }>
   parameters?: readonly HeaderParameter[]
   examples: Examples

@@ -230,7 +230,7 @@ const details = (summary: string, content: string): string =>
 const code = (text: string, about: string): string =>
   `<pre tabindex="0" role="group" aria-label="Example: ${escapeHtml(about)}"><code>${escapeHtml(text.trimEnd())}</code></pre>`
 
-/** For a shell: a text in single quotes. */
+/** Quotes a text for a shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 function exampleModelOf({ paths }: OpenApiDocument): string {

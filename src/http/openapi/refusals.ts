@@ -56,7 +56,7 @@ const KEY: readonly RefusalName[] = [
   'storageUnavailable',
   'internal',
 ]
-/** What is read beside the ledger waits in a queue that may be full. */
+/** Reads of the ledger wait in a queue, which may be full. */
 const READ: readonly RefusalName[] = [...KEY, 'overloaded']
 const BODY: readonly RefusalName[] = ['invalidRequest', 'modelUnavailable', 'threadUnsupported', 'bodyTooLarge', 'overloaded', 'draining']
 const UPSTREAM: readonly RefusalName[] = ['upstreamInvalidRequest', 'upstreamBroken', 'upstreamBusy', 'upstreamAccount', 'timedOut']
