@@ -8,7 +8,7 @@ import type { HoldsQuery } from './message-json.ts'
 
 const HOLDS_PAGE_MAX = 10_000
 
-/** Of two with the same id the later one is shown. */
+/** Where two holds have one id, the later one is shown. */
 export function holdsPage(holds: readonly Hold[], { keyId, accountId, after, limit }: HoldsQuery): readonly Hold[] {
   return [...new Map(holds.map((hold) => [hold.requestId, hold])).values()]
     .filter(

@@ -10,7 +10,7 @@ import { type ListenOptions, listenOnOperatorSocket, type OperatedLedger } from 
 import { removeSocket, type SocketPlace, socketPathFor, socketsOf } from './socket-files.ts'
 import type { Upstreams } from './upstreams.ts'
 
-/** One that hangs keeps no other from its beginning for longer. */
+/** How long a hanging process may delay the start of another one. */
 const WAITS = { memory: 2_000 }
 
 type JoinOptions = Omit<ListenOptions, 'mayOrder'> &

@@ -16,12 +16,12 @@ import { obey, type UpstreamOrder, type Upstreams } from './upstreams.ts'
 /** Only the owner may read and write. */
 const UMASK = 0o177
 
-/** What operators reach of it. */
+/** The gateway's parts that operators reach. */
 export type OperatedLedger = Pick<Ledger, 'operate' | 'holds'>
 
 export type ListenOptions = Readonly<{
   upstreams?: Upstreams | undefined
-  /** What this process is called among those that write; default: it is the only one. */
+  /** The name of this process among those that write; default: it is the only one. */
   node?: string | undefined
   /** An order about an upstream waits for it. */
   mayOrder?: Promise<void>
@@ -29,7 +29,7 @@ export type ListenOptions = Readonly<{
   onBug?: (bug: unknown) => void
 }>
 
-/** Who removed its name, as one who tidies a folder does, finds it there again within a second. */
+/** Makes the socket's file again within a second when it was removed, such as by a clean-up of the folder. */
 const LOOK_EVERY_MS = 500
 
 /** Whatever socket has the name `path` belongs to a dead process: on a file call it with the ledger's lock held. */

@@ -9,8 +9,8 @@ import { type SocketFile, type SocketPlace, socketsOf } from './socket-files.ts'
 import type { UpstreamOrder, UpstreamResult } from './upstreams.ts'
 
 /**
- * What all say together: `isNew` where it is to one of them, `running` as a sum, `left` where it is least. `count`: who listens; `places`: where it is so now; `silent`:
- * where nobody knows. The rest knows no such upstream.
+ * The processes' replies as one: `isNew` if it is for any of them, `running` as a sum, `left` as the least. `count`: processes that listen; `places`:
+ * those where it holds now; `silent`: those without a reply. All others know no such upstream.
  */
 export type OrderResult =
   | (Done & Readonly<{ count: number; places: number; silent: readonly SocketFile[] }>)

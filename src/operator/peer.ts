@@ -10,7 +10,7 @@ import { userInfo } from 'node:os'
 const SOL_SOCKET = 1
 const SO_PEERCRED = 17
 const LIBRARIES = ['libc.so.6', `libc.musl-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}.so.1`]
-/** What the kernel says of a process that no login began. */
+/** The kernel's value for a process without a login. */
 const NO_LOGIN = 0xff_ff_ff_ff
 
 type Peer = Readonly<{ pid: number; uid: number }>

@@ -26,7 +26,7 @@ export function socketPathOf(ledgerPath: string): string {
   return join(tmpdir(), `tollgate-${hash}.${END}`)
 }
 
-/** Where the process `pid` is to listen. */
+/** The path on which the process `pid` listens. */
 export const socketPathFor = (place: SocketPlace, pid: number): string =>
   place.kind === 'sqlite' ? socketPathOf(place.path) : `${stemOf(place)}${pid}.${END}`
 
