@@ -30,5 +30,5 @@ function placesOf({ stack = '', message }: Error): readonly string[] {
     .map(fromProject)
 }
 
-/** Without the folder that the program was built or started in. */
+/** Removes the folder that the program was built or started in. */
 const fromProject = (place: string): string => place.replace(/^.*\/(?=(?:src|db|test|node_modules)\/)/, '')

@@ -10,7 +10,7 @@ export function descriptorLimit(pid: number | 'self' = 'self'): number | undefin
   return /^\d+$/.test(soft) ? Number(soft) : undefined
 }
 
-/** Those of this process, without the one that looks. */
+/** The descriptors of this process, without the one that reads the list. */
 export function openDescriptors(): number | undefined {
   try {
     return readdirSync('/proc/self/fd').length - 1

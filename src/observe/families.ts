@@ -8,7 +8,7 @@ export type Family = Readonly<{ render(): string | Promise<string> }>
 
 type Labels = readonly string[]
 
-/** What the labels so far lead to: a series where they are all, and one branch for each next label. */
+/** A node of the labels' tree: a series where all labels are given, and a branch for each next label. */
 type Branch<Value> = { value: Value | undefined; readonly next: Map<string, Branch<Value>> }
 
 const emptyBranch = <Value>(): Branch<Value> => ({ value: undefined, next: new Map() })
@@ -68,7 +68,7 @@ export class Sums implements Family {
     this.#series.of(labels).sum = value
   }
 
-  /** Of all series. */
+  /** The sum of all series. */
   total(): number {
     return this.#series.entries().reduce((total, { value }) => total + value.sum, 0)
   }
@@ -120,12 +120,12 @@ export class Histogram implements Family {
   }
 }
 
-/** One number, read when it is asked for. */
+/** A gauge with one series, read at a scrape. */
 export const reading = (type: 'counter' | 'gauge', name: string, help: string, read: () => number | Promise<number>): Family => ({
   render: async () => `${headOf(type, name, help)}\n${sample(name, [], await read())}`,
 })
 
-/** One gauge with all its series, read when it is asked for. */
+/** A gauge with several series, read at a scrape. */
 export const readings = (
   name: string,
   help: string,

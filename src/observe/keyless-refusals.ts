@@ -19,7 +19,7 @@ export const isKeylessRefusal = ({ refusal, keyId }: RequestLine): boolean =>
 export class KeylessRefusals {
   readonly #write: (line: RequestLine) => void
   readonly #now: () => number
-  /** Those told of within the last second, the longest ago first. */
+  /** Addresses with a line within the last second, oldest first. */
   readonly #told = new Map<string, Told>()
   #timer: ReturnType<typeof setTimeout> | undefined
 

@@ -20,7 +20,7 @@ export interface Metrics {
   streamEnded(format: FormatName): void
   /** An alarm that is not a request's own. `what` is a constant of the code. */
   alarm(what: string): void
-  /** What the ledger's thread tells with its answers: how long a group took to be on disk, how many tasks it had, and what waits in the spill. */
+  /** Figures of the ledger's thread: how long a group took to be on disk, how many tasks it had, and how many bytes wait in the spill. */
   storageTold(news: Readonly<{ commitMs?: number; groupSize?: number; spillBytes: number }>): void
   /** A try to deliver an alert, by what came of it. */
   alertDelivered(channel: 'email' | 'webhook', result: 'delivered' | 'failed' | 'given up'): void
@@ -28,7 +28,7 @@ export interface Metrics {
   answersLost(count: number): void
   /** Deliveries that an account had no room for. */
   alertDropped(count: number): void
-  /** What became of an event of Stripe's. `type`: as Stripe names it; 'none' where it was not Stripe's. */
+  /** Counts what became of an event of Stripe's. `type`: Stripe's name; 'none' where the event was not Stripe's. */
   paymentEvent(type: string, result: PaymentResult): void
   /** A gauge that is read when the metrics are: `gauge('tollgate_ledger_writable', '…', () => (ledger.isWritable() ? 1 : 0))`. Names are unique. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void
@@ -39,7 +39,7 @@ export interface Metrics {
     labelNames: readonly string[],
     read: () => readonly (readonly [labels: readonly string[], value: number])[],
   ): void
-  /** What the pool of upstreams does. */
+  /** Events of the upstream pool. */
   readonly pool: PoolMetrics
   /** The last minute as plain numbers. */
   minute(): MinuteReading

@@ -10,7 +10,7 @@ export type RequestLine = Readonly<{
   requestId: string
   /** Route pattern, such as `/v1/messages`: never the raw path. */
   route: string
-  /** What was asked for where no route answers; without query or secrets. */
+  /** The path where no route answers; without query or secrets. */
   path?: string | undefined
   /** Key of the per-client limits, where there is no key of ours to name. */
   client?: string | undefined
@@ -29,7 +29,7 @@ export type RequestLine = Readonly<{
   usage?: Usage | undefined
   costPicos?: Picos | undefined
   waivedPicos?: Picos | undefined
-  /** What an estimate was made with. */
+  /** The bytes per token of an estimate. */
   bytesPerToken?: number | undefined
   /** How far the cost is above what was reserved for it; absent where it is not. */
   costOverHoldPicos?: Picos | undefined

@@ -18,7 +18,7 @@ export type LineWriter = Readonly<{
 }>
 
 export function lineWriter(sink: Sink): LineWriter {
-  /** Of this turn, and together with what was written but not read yet. */
+  /** Characters of this turn, and of all that was written but not read yet. */
   let lines = ''
   let pendingLength = 0
   let dropped = 0
