@@ -7,7 +7,7 @@ import type { World } from './world.ts'
 
 const QUIET_MS = 2_000
 const LOOK_MS = 50
-/** What a stream that was just ended, or a socket that is closing, may still take. */
+/** The time that a stream which was just ended, or a closing socket, may still take. */
 const LAST_WAIT_MS = 2_000
 
 type Running = Readonly<{ running: number; whenIdle(): Promise<void> }>
@@ -22,7 +22,7 @@ type Listening = Readonly<{
 /** `closing`: what no request needs any more, in its order; the ledger comes after it. */
 type Parts = Readonly<{
   state: { isLeaving: boolean; isDraining: boolean }
-  /** For how long a balancer is told, by `/readyz`, before anything is refused. */
+  /** For how long `/readyz` tells a balancer to look away before anything is refused. */
   delayMs: () => number
   world: World
   listeners: Listening

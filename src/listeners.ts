@@ -44,11 +44,11 @@ export type Listeners = Readonly<{
   close(): Promise<void>
 }>
 
-/** What answers on them. `pages`: loads what hangs below `/cabinet` and `/console`. */
+/** The apps of the listeners. `pages`: loads those below `/cabinet` and `/console`. */
 type Answering = Readonly<{
   app: App
   pages: Readonly<{ cabinet: () => Promise<Pages>; console: () => Promise<Pages> }>
-  /** Whose webhook is on the clients' listener. */
+  /** Its webhook is on the clients' listener. */
   payments: Payments | undefined
   upstreams: UpstreamPool
 }>
