@@ -1,6 +1,7 @@
 /** Ledgers on Postgres for tests: an empty one, one that is a copy of a file, and what `verify` finds in one that was changed. */
 
 import { makeTables } from '../../db/postgres/migrations.ts'
+import type { Difference } from '../../src/ledger/chain/difference.ts'
 import type { PostgresConnection } from '../../src/ledger/postgres/connection.ts'
 import { copyLedger } from '../../src/ledger/postgres/copy.ts'
 import { differencesInDatabase } from '../../src/ledger/postgres/verify.ts'
@@ -35,4 +36,14 @@ export function whatIsNamed(db: Connection, change: () => void): readonly string
     if (error !== undone) throw error
   }
   return rules
+}
+
+/** What `verify` finds at an address. */
+export function differencesIn(url: string): readonly Difference[] {
+  const db = connectPostgres(url)
+  try {
+    return differencesInDatabase(db)
+  } finally {
+    db.close()
+  }
 }

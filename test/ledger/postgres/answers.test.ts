@@ -316,3 +316,29 @@ postgresTest('whether a claim stands is seen without a change: until it is given
   expect(await deaf.isRunning(hashes)).toBe(true)
   await close(outside, a, b)
 })
+
+postgresTest('a claim whose end a failover undid ends again; one that runs, or whose settle is not written, stays', async () => {
+  const url = await freshLedger()
+  const outside = asking(url)
+  const [a, b] = [await makeDesk(url), await makeDesk(url)]
+  const [ended, kept, spilled] = [await claim(a, 'ended'), await claim(a, 'kept'), await claim(a, 'spilled')]
+  await claim(a, 'runs')
+  const before = await outside.ask<Record<string, unknown>>('SELECT * FROM idempotency_claims ORDER BY claim')
+  ended.answer.drop()
+  await settled(outside, kept)
+  kept.answer.finish(HEAD)
+  spilled.answer.finish(HEAD)
+  await until(async () => (await outside.ask('SELECT 1 FROM idempotency_claims')).length === 2, 'two are left')
+  // As a standby has them that lacks the ends.
+  for (const { key_number, header_hash, body_hash, lane, boot_number, claim: number, expires_at } of before.slice(0, 2))
+    await outside.ask('INSERT INTO idempotency_claims VALUES ($1, $2, $3, $4, $5, $6, $7)', [
+      ...[key_number, header_hash, body_hash, lane, boot_number, number, expires_at],
+    ])
+  expect(await b.ask('ended')).toEqual(RUNNING)
+  a.shared.endGhosts()
+  await until(async () => isClaim(await b.ask('ended')), 'it is free again')
+  expect(await b.ask('runs')).toEqual(RUNNING)
+  expect(await b.ask('spilled')).toEqual(RUNNING)
+  await settled(outside, spilled)
+  await close(outside, a, b)
+})
