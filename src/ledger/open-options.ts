@@ -38,9 +38,9 @@ export type LedgerOptions = Omit<Kept, Defaulted> &
     processes?: number
     /** On Postgres: told in words when the connections of all do not fit while processes are replaced; absent: it is not looked at. */
     onCrowded?: (room: string) => void
-    /** On Postgres: what this node runs with, now; absent: it serves nobody. */
+    /** On Postgres: the facts that this node runs with, now; absent: it serves no requests. */
     facts?: () => NodeFacts
-    /** On Postgres: told what of the acknowledged the server may lose, at the start and when that changes. */
+    /** On Postgres: told which acknowledged writes the server may lose, at the start and when that changes. */
     onPromise?: (promise: ServerPromise) => void
     /** On Postgres: told once when nodes differ for longer than a change that is rolled out takes. */
     onDifferent?: (difference: FactDifference) => void
@@ -67,7 +67,7 @@ export type Shared = Readonly<{
   whileHeard: <T>(working: Promise<T>) => Promise<T | 'unavailable'>
   skewMs: () => number
   fences: () => number
-  /** What of the acknowledged the server may lose; undefined: not known yet. */
+  /** Which acknowledged writes the server may lose; undefined: not known yet. */
   promise: () => ServerPromise | undefined
   /** In what nodes differ, as of the last renewal. */
   differences: () => readonly FactDifference[]

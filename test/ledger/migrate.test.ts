@@ -93,7 +93,7 @@ describe.each(RELEASES)('a ledger of %s', (version, schema) => {
       'the ledger is of an older version and is migrated',
       'the ledger is backed up first',
       ...MIGRATIONS.filter((step) => step.version > schema).map(() => 'a step of the migration begins'),
-      'the ledger is migrated; its backup may be removed once nobody wants to go back',
+      'the ledger is migrated; its backup may be removed once you do not want to go back',
     ])
     expect(news[0]?.fields).toEqual({ ledger: path, from: schema, to: SCHEMA_VERSION })
     expect(news.at(-1)?.fields).toMatchObject({ backup, version: SCHEMA_VERSION })

@@ -18,7 +18,7 @@ export const differences = (db: Connection, ownFindings: () => readonly Differen
   db.transaction(() => [...ownFindings(), ...broken(db, invariants), ...chainFindings(db)])()
 
 /**
- * The same where whoever writes pays for every snapshot that is kept: each rule has one of its own, which is enough, because it is one query; the chains have many
+ * The same where the writers pay for every snapshot that is kept: each rule has one of its own, which is enough, because it is one query; the chains have many
  * short ones. `ownQueries`: as `queries` below. `settledEnd`: see chainFindings.
  */
 export const differencesInSteps = (db: Connection, ownQueries: string, settledEnd: () => number | undefined): readonly Difference[] => [

@@ -1,5 +1,5 @@
 /**
- * Writes of keys as people mean them, for the command line and the pages alike: a new key, a new secret, some days more. A secret is given to whoever asked for
+ * Writes of keys as people mean them, for the command line and the pages alike: a new key, a new secret, some days more. A secret is given to the person who asked for
  * it and never again: the ledger gets its hash. Rules: keys.md "Secrets", "Expiry and rotation".
  */
 

@@ -1,5 +1,5 @@
 /**
- * What this node has acknowledged in the last minute, in memory: should Postgres lose the rows, they are written again. Settles are records of some 450 bytes.
+ * Keeps in memory what this node has acknowledged in the last minute: should Postgres lose the rows, they are written again. Settles are records of some 450 bytes.
  * Rules: nodes.md "After a failover".
  */
 

@@ -10,7 +10,7 @@ import { type Session, SessionFailure } from './session.ts'
 
 export type PostgresAnswersOptions = Readonly<{
   session: Pick<Session, 'ask' | 'close'>
-  /** Who claims; undefined: it may not now. */
+  /** The node that claims; undefined: it may not now. */
   identity: () => NodeIdentity | undefined
   onBug: (bug: unknown) => void
   patience: Pick<Patience, 'whileHeard'>
@@ -48,7 +48,7 @@ const OWED_MAX = 10_000
 
 export class PostgresAnswers implements SharedAnswers {
   readonly #options: PostgresAnswersOptions
-  /** Who claimed it, by the request's object: a claim of an earlier boot has ended with that. */
+  /** The boot that claimed it, by the request's object: a claim of an earlier boot has ended with that. */
   readonly #claims = new WeakMap<Repeatable, Claimed>()
   /** Numbers of those that have not ended. */
   readonly #live = new Set<number>()
@@ -62,7 +62,7 @@ export class PostgresAnswers implements SharedAnswers {
   }
 
   async claim(repeatable: Repeatable): Promise<ClaimFound> {
-    // Whoever is told that the storage is away has no use for what is claimed after that.
+    // A request that was told that the storage is away has no use for a claim after that.
     const release = (late: ClaimFound): void => void (late.kind === 'claimed' && this.release(repeatable))
     const found = await this.#options.patience.whileHeard(this.#claim(repeatable), release)
     return found === 'unavailable' ? { kind: found } : found
@@ -186,7 +186,7 @@ export class PostgresAnswers implements SharedAnswers {
     end().then(
       (next) => next && this.#owe(next),
       (error: unknown) => {
-        // What Postgres refuses by a rule it refuses again.
+        // A refusal by a rule of Postgres would be the same again.
         if (!(error instanceof SessionFailure) || isOfRule(error)) return this.#options.onBug(error)
         this.#owe(end)
       },

@@ -1,5 +1,5 @@
 /**
- * What is in the ledger's schema on Postgres, as its catalogue tells it, in the same words on each version of the server: a line a column, table, rule, index,
+ * Describes the ledger's schema on Postgres by its catalogue, in the same words on each version of the server: a line a column, table, rule, index,
  * trigger, rewriting, view and function. Rules: money.md "Verify".
  */
 

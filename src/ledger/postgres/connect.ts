@@ -35,7 +35,7 @@ export function openForReading(place: Connectable & Readonly<{ statementMs?: num
   return problem
 }
 
-/** What Postgres says where it cannot be asked. */
+/** The result of `ask`, or why Postgres could not be asked. */
 export function whileAsking<T>(place: PostgresPlace, ask: () => T): T | DatabaseProblem {
   try {
     return ask()

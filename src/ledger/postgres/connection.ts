@@ -144,7 +144,7 @@ export class PostgresConnection implements Connection {
     this.#isAborted = false
   }
 
-  /** What nothing was asked in has not begun on Postgres either. */
+  /** A transaction in which no statement was sent has not begun on Postgres either. */
   #end(): void {
     const isCommit = this.#depth === 1
     // Postgres would answer such a COMMIT with a quiet ROLLBACK.

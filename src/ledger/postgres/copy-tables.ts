@@ -30,7 +30,7 @@ export function copyTable(from: Connection, to: Connection, table: CopiedTable):
   return count
 }
 
-/** What the two do not hold alike. */
+/** The differences between the two. */
 export function tableFindings(from: Connection, to: Connection, table: CopiedTable): readonly Difference[] {
   const columns = columnsOf(from, table)
   const [stored, recomputed] = [totalsOf(to, `${table.schema}.${table.name}`, columns), totalsOf(from, table.name, columns)]

@@ -50,6 +50,6 @@ function copyHeads(from: Connection, to: Connection): void {
   for (const { account, lane, count, hash } of heads.all()) insert.run(account, lane, count, hash)
 }
 
-/** What the two do not hold alike. */
+/** The differences between the two. */
 export const copyFindings = (from: Connection, to: Connection): readonly Difference[] =>
   TABLES.flatMap((table) => tableFindings(from, to, table))

@@ -1,5 +1,5 @@
 /**
- * What the thread asks of leases on Postgres, all of a group as one statement (db/postgres/migrations/0002_leases.sql) and a transaction of its own. Rules: ledger.md
+ * Moves leases on Postgres, all of a group as one statement (db/postgres/migrations/0002_leases.sql) and a transaction of its own. Rules: ledger.md
  * "Leases".
  */
 

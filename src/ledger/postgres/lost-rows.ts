@@ -1,4 +1,4 @@
-/** What of the acknowledged is not in the rows, and under which numbers it may be written now. Rules: nodes.md "After a failover". */
+/** Finds acknowledged writes that are not in the rows, and the numbers under which they may be written now. Rules: nodes.md "After a failover". */
 
 import type { Connection } from '../sql/connection.ts'
 import { anyOf, arrayText } from '../sql/sql-list.ts'

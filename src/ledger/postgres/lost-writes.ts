@@ -38,7 +38,7 @@ type Owed = { frames: readonly Spilled[]; acts: Act[]; debits: Debit[]; readonly
 type Told = Pick<Applied, 'faults' | 'changes'>
 
 const WRITTEN_AT_ONCE = 512
-/** For a key that another node has to write again first, and for rows that somebody keeps locked. */
+/** For a key that another node has to write again first, and for rows that another transaction keeps locked. */
 const AGAIN_MS = 500
 const PATIENCE_MS = 60_000
 
@@ -113,7 +113,7 @@ export class LostWrites {
     this.#losses = losses
   }
 
-  /** The line of the audit log comes first: whoever finds the rows finds why. */
+  /** The line of the audit log comes first, so that the rows are never without their reason. */
   #tell({ before, server, acts, debits }: Readonly<{ before: string; server: string; acts: number; debits: readonly Debit[] }>): void {
     const { writes, db, acknowledged, now = Date.now, lane } = this.#options
     const usd = toExactUsdText(costOf(debits))

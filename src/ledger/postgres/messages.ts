@@ -1,5 +1,5 @@
 /**
- * What nodes say to each other by NOTIFY: keys and accounts that an operator's write changed, never a debit, and leases that are asked back. Pure: a text and its
+ * Messages between nodes by NOTIFY: keys and accounts that an operator's write changed, never a debit, and leases that are asked back. Pure: a text and its
  * meaning. A message of another version is no message. Rules: nodes.md "Notifications".
  */
 
@@ -7,7 +7,7 @@ import type { KeyChange } from '../ledger.ts'
 import type { NodeMessage } from '../nodes.ts'
 import type { Operation } from '../operation.ts'
 
-/** What all nodes listen to. */
+/** The channel that all nodes listen to. */
 export const CHANNEL = 'tollgate_ledger'
 
 /** Postgres takes 7,999 bytes. Source: https://www.postgresql.org/docs/current/sql-notify.html */
@@ -29,7 +29,7 @@ export function decodeMessage(text: string): NodeMessage | undefined {
   return isMessage(message) ? message : undefined
 }
 
-/** What an operator's write says to the other nodes. */
+/** The messages of an operator's write to the other nodes. */
 export const messagesOf = (lane: number, operation: Operation, changes: readonly KeyChange[]): readonly NodeMessage[] => {
   const accountId = creditedBy(operation)
   return [...keysMessages(lane, changes), ...(accountId === undefined ? [] : [{ kind: 'credit', lane, accountId } as const])]

@@ -1,7 +1,7 @@
 /**
  * A process that writes, as the database knows it: its lane, and the lease by which it keeps that. The gateway's own thread renews it, on a connection of its own. Not
  * the ledger's thread, which may stand in a statement up to its limit, and would lose the lane by one slow settle; nor a third one, which would go on renewing
- * for a loop that is stuck and answers nobody. A ledger's thread that is dead is asked for by `mayRenew`: nothing is kept for what cannot write. What the
+ * for a loop that is stuck and answers no request. A ledger's thread that is dead is asked for by `mayRenew`: nothing is kept for what cannot write. What the
  * node may count on is reckoned from when a renewal was *sent*, by clocks of its own; when a lease is over is judged by Postgres' alone. Rules: nodes.md "Lanes
  * and leases", "Fencing".
  */
@@ -45,7 +45,7 @@ const BEATS_PER_TERM = 4
 const RETRY_MS_MAX = 250
 const SKEW_MS_MAX = 2_000
 
-/** What is there to be taken over: lanes whose lease is over, checkpoints of boots that are gone. */
+/** True when there is something to take over: lanes whose lease is over, checkpoints of boots that are gone. */
 const HAS_LEFT = `EXISTS (SELECT 1 FROM nodes WHERE lease_until > 0 AND lease_until < clock_ms())
   OR EXISTS (SELECT 1 FROM marks WHERE NOT EXISTS (SELECT 1 FROM nodes WHERE nodes.boot_number = marks.boot_number AND lease_until > 0))`
 const BEAT = `UPDATE nodes SET beat_at = clock_ms(), lease_until = clock_ms() + $4

@@ -1,6 +1,6 @@
 /**
- * How long a Postgres that says nothing is waited for. Something is asked of it four times a second over the heartbeat's connection, so that its silence is noticed
- * whatever else is asked; then whoever waits for it is told so, and need not wait as long as a connection takes to fail. Rules: nodes.md "Silence".
+ * Decides how long to wait for a Postgres that says nothing. Something is asked of it four times a second over the heartbeat's connection, so that its silence is noticed
+ * whatever else is asked; then the callers that wait are told so, and need not wait as long as a connection takes to fail. Rules: nodes.md "Silence".
  */
 
 export type PatienceOptions = Readonly<{

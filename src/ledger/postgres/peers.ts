@@ -1,5 +1,5 @@
 /**
- * What this node runs with, told to the others in its row, and in what they differ: with every renewal. Rules: nodes.md "Nodes that differ".
+ * Tells the other nodes in this node's row what it runs with, and finds in what they differ, with every renewal. Rules: nodes.md "Nodes that differ".
  */
 
 import { differencesAmong, type FactDifference, type FactsOfNode, LastingDifferences, type NodeFacts } from '../../core/node-facts.ts'

@@ -1,4 +1,4 @@
-/** What the server promises, told when a node starts and when it changes, such as when the last standby is gone. Rules: nodes.md "What Postgres promises". */
+/** Tells what the server promises when a node starts and when it changes, such as when the last standby is gone. Rules: nodes.md "What Postgres promises". */
 
 import { type PromiseFacts, promiseOf, type ServerPromise } from '../../core/server-promise.ts'
 import { SessionFailure } from './session.ts'

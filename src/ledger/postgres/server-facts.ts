@@ -1,4 +1,4 @@
-/** What a Postgres server says of itself and of the nodes that write into it. Rules: operator.md "Two ledgers". */
+/** Facts that a Postgres server tells of itself and of the nodes that write into it. Rules: operator.md "Two ledgers". */
 
 import { type PromiseFacts, promiseOf, type ServerPromise } from '../../core/server-promise.ts'
 import type { Connection } from '../sql/connection.ts'

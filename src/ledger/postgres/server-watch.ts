@@ -1,4 +1,4 @@
-/** Whether the server is another one than at the last renewal: noticed also where nobody asks for a write. Rules: nodes.md "After a failover". */
+/** Notices when the server is another one than at the last renewal, also while no task asks for a write. Rules: nodes.md "After a failover". */
 
 import { isOtherServer, SERVER_NAME } from './server-name.ts'
 import { SessionFailure } from './session.ts'

@@ -1,4 +1,4 @@
-/** What a synchronous connection asks of its session. Rules: ledger.md "Two stores". */
+/** The settings of a synchronous connection's session. Rules: ledger.md "Two stores". */
 
 import type { Settings } from '../../../db/postgres/connection-pool.ts'
 
@@ -17,6 +17,6 @@ export const settingsOf = ({ access, timeoutMs, lockMs = timeoutMs }: Session): 
   statement_timeout: `${timeoutMs}`,
   lock_timeout: `${lockMs}`,
   idle_in_transaction_session_timeout: `${2 * timeoutMs}`,
-  // A server that does not see that nobody waits any more would keep its locks.
+  // A server that does not notice that its client is gone would keep its locks.
   client_connection_check_interval: `${CHECKED_EVERY_MS}`,
 })

@@ -1,6 +1,6 @@
 /**
  * Which key signs the statements of a ledger on Postgres: its public half is recorded in `meta` by every node that starts with one, and before a command prints a
- * statement. A node that has none does not start then: what was given out could not be told from what anybody signed. Rules: ledger.md "Statements".
+ * statement. A node that has none does not start then: its statements could not be told from those that a stranger signed. Rules: ledger.md "Statements".
  */
 
 import type { DatabaseProblem } from '../../../db/problem.ts'

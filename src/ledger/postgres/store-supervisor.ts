@@ -1,5 +1,5 @@
 /**
- * What a node needs beside its thread: its lane, renewed for as long as the ledger is open and left after the last write, what the others say, and the claims of its
+ * Supervises what a node has beside its thread: its lane, renewed for as long as the ledger is open and left after the last write, what the others say, and the claims of its
  * requests. Rules: nodes.md "Lanes and leases", "Notifications".
  */
 

@@ -1,4 +1,4 @@
-/** What a connection to Postgres and the thread that holds its socket say to each other. Rules: ledger.md "Two stores". */
+/** Messages between a connection to Postgres and the thread that holds its socket. Rules: ledger.md "Two stores". */
 
 import type { MessagePort } from 'node:worker_threads'
 import type { Settings } from '../../../db/postgres/connection-pool.ts'

@@ -14,7 +14,7 @@ export class PostgresArray {
   }
 }
 
-/** What a statement's `$1`, `$2`, … take out of what was given: a list by place, or one object by name. */
+/** The values for a statement's `$1`, `$2`, … out of what was given: a list by place, or one object by name. */
 export function driverValues({ parameters, text }: Numbered, given: readonly unknown[]): readonly DriverValue[] {
   const [first] = given
   const values = given.length === 1 && Array.isArray(first) ? (first as readonly unknown[]) : given

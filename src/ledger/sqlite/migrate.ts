@@ -41,7 +41,7 @@ export function migrateFile(db: Database, path: string, options: MigrateOptions)
   if (stuck !== undefined) return { ...stuck, message: `${stuck.message}; ${backup} holds it as it was` }
   const tookMs = Math.round(performance.now() - began)
   tell({
-    news: 'the ledger is migrated; its backup may be removed once nobody wants to go back',
+    news: 'the ledger is migrated; its backup may be removed once you do not want to go back',
     fields: { ledger: path, backup, version: to, took_ms: tookMs },
   })
   return undefined

@@ -1,6 +1,6 @@
 /**
  * Moves the write-ahead log into the database from a thread and a connection of its own, so that no commit waits for it. SQLite's own, at the
- * end of whichever commit fills the log, are turned off: a file that changes without a checkpoint of ours was changed by another program. Rules: SQLite's "Write-Ahead Logging" (a passive checkpoint waits for nobody and stops nobody).
+ * end of whichever commit fills the log, are turned off: a file that changes without a checkpoint of ours was changed by another program. Rules: SQLite's "Write-Ahead Logging" (a passive checkpoint neither waits for other connections nor stops them).
  */
 
 import { connect } from '../../../db/connection.ts'

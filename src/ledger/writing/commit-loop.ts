@@ -59,7 +59,7 @@ export class CommitLoop {
     if (this.#firstFailureMs === undefined) this.#schedule()
   }
 
-  /** Looks whether all that was acknowledged is there, also where nobody asks for a write. */
+  /** Looks whether all that was acknowledged is there, also while no task asks for a write. */
   lookOver(): void {
     if (this.#firstFailureMs === undefined) this.#commit([])
   }
