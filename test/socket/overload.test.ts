@@ -121,9 +121,9 @@ test('who asks again after an error inside a stream has two receipts: one waived
 })
 
 test('an answer that comes just before the start limit is an answer', async () => {
-  const stage = await startStage({ limits: { startTimeoutMs: 600 } })
+  const stage = await startStage({ limits: { startTimeoutMs: 2_000 } })
   cleanUps.push(stage.stop)
-  const late: Script = [{ delayMs: 400 }, ...nativeMessage({ ...MESSAGE })]
+  const late: Script = [{ delayMs: 1_200 }, ...nativeMessage({ ...MESSAGE })]
   stage.play(late)
   const answer = await stage.ask()
   expect([answer.status, (await stage.receiptOf(answer))?.outcome]).toEqual([200, 'complete'])

@@ -28,7 +28,8 @@ const models = [...NAMES.keys()].flatMap((silence) =>
 const stage = await startStage({
   upstreams: [second.url],
   models: [{ upstreams: [{ name: 'upstream-0', model: 'vendor-sonnet-1' }] }, ...models],
-  limits: { firstEventTimeoutMs: 300 },
+  // Long enough for the second upstream, which shares a busy machine with all others.
+  limits: { firstEventTimeoutMs: 1_000 },
   timings: { firstEventWaitMs: 60 },
 })
 afterAll(async () => {
