@@ -53,6 +53,7 @@ const NEIGHBOURS_ALLOWED = new Set([
 
 /** The same inside `src/ledger`, where a file at its root is a room of its own. ledger.md "Rooms". */
 const LEDGER_FLOOR: Readonly<Record<string, number>> = {
+  columns: -1,
   ledger: 0,
   operation: 0,
   task: 0,

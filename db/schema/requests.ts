@@ -2,13 +2,12 @@
 
 import { sql } from 'drizzle-orm'
 import { blob, index, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { FORMAT_NAMES } from '../../src/core/format.ts'
+import { OUTCOMES, USAGE_SOURCES } from '../../src/core/outcome.ts'
 import { accountColumn, keys } from './accounts.ts'
 import { boots } from './boots.ts'
 import { chainChecks, chainColumns, checks, flag, isFlag, isHash, notNegative, oneOf, picos, whole } from './columns.ts'
 import { models, priceVersions, upstreams } from './prices.ts'
-
-const FORMATS = ['messages', 'chat', 'responses'] as const
-const BASES = ['final', 'partial', 'estimated', 'none'] as const
 
 const COUNTERS = [
   'input_tokens',
@@ -48,25 +47,23 @@ export const marks = sqliteTable(
     upstreamNumber: whole('upstream_number').references(() => upstreams.number),
     upstreamMessageId: text('upstream_message_id'),
     upstreamRequestId: text('upstream_request_id'),
-    format: text('format', { enum: FORMATS }).notNull(),
+    format: text('format', { enum: FORMAT_NAMES }).notNull(),
     isStream: flag('is_stream').notNull(),
     holdPicos: picos('hold_picos').notNull(),
     startedAt: whole('started_at').notNull(),
     markedAt: whole('marked_at').notNull(),
-    basis: text('basis', { enum: BASES }).notNull(),
+    basis: text('basis', { enum: USAGE_SOURCES }).notNull(),
     bytesPerTokenThousandths: whole('bytes_per_token_thousandths'),
     ...counterColumns(),
   },
   () => [
-    ...oneOf('format', FORMATS),
+    ...oneOf('format', FORMAT_NAMES),
     ...isFlag('is_stream'),
-    ...oneOf('basis', BASES),
+    ...oneOf('basis', USAGE_SOURCES),
     ...checks('bytes_per_token_thousandths > 0'),
     ...notNegative('hold_picos', ...COUNTERS),
   ],
 )
-
-const OUTCOMES = ['complete', 'fault', 'deadline', 'leaver', 'drain', 'cut', 'recovered'] as const
 
 export const receipts = sqliteTable(
   'receipts',
@@ -81,10 +78,10 @@ export const receipts = sqliteTable(
     upstreamMessageId: text('upstream_message_id'),
     upstreamRequestId: text('upstream_request_id'),
     attempts: whole('attempts').notNull(),
-    format: text('format', { enum: FORMATS }).notNull(),
+    format: text('format', { enum: FORMAT_NAMES }).notNull(),
     isStream: flag('is_stream').notNull(),
     outcome: text('outcome', { enum: OUTCOMES }).notNull(),
-    basis: text('basis', { enum: BASES }).notNull(),
+    basis: text('basis', { enum: USAGE_SOURCES }).notNull(),
     bytesPerTokenThousandths: whole('bytes_per_token_thousandths'),
     status: whole('status').notNull(),
     ...counterColumns(),
@@ -103,10 +100,10 @@ export const receipts = sqliteTable(
     uniqueIndex('receipts_request').on(table.requestId),
     index('receipts_over_hold').on(table.requestId).where(sql.raw('cost_picos > hold_picos')),
     index('receipts_waived').on(table.requestId).where(sql.raw('waived_picos > 0')),
-    ...oneOf('format', FORMATS),
+    ...oneOf('format', FORMAT_NAMES),
     ...isFlag('is_stream'),
     ...oneOf('outcome', OUTCOMES),
-    ...oneOf('basis', BASES),
+    ...oneOf('basis', USAGE_SOURCES),
     ...checks("bytes_per_token_thousandths IS NULL OR (bytes_per_token_thousandths > 0 AND basis = 'estimated')"),
     ...notNegative('attempts', 'cost_picos', 'waived_picos', 'hold_picos', ...COUNTERS),
     ...isHash('session_hash'),
@@ -142,7 +139,7 @@ export const attempts = sqliteTable(
     /** HTTP status of the upstream; null where none came. */
     status: whole('status'),
     cause: text('cause').notNull(),
-    basis: text('basis', { enum: BASES }).notNull(),
+    basis: text('basis', { enum: USAGE_SOURCES }).notNull(),
     ...counterColumns(),
     pricePicos: picos('price_picos').notNull(),
     startedAt: whole('started_at').notNull(),
@@ -151,7 +148,7 @@ export const attempts = sqliteTable(
   (table) => [
     primaryKey({ columns: [table.requestId, table.attempt] }),
     ...checks('attempt > 0'),
-    ...oneOf('basis', BASES),
+    ...oneOf('basis', USAGE_SOURCES),
     ...notNegative('price_picos', ...COUNTERS),
   ],
 )

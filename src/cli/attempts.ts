@@ -3,7 +3,7 @@
 import type { Command } from 'commander'
 import { usdFields } from '../core/money.ts'
 import { isoOrNull } from '../core/utc.ts'
-import type { AttemptRow } from '../ledger/reading/receipt-rows.ts'
+import type { AttemptRow } from '../ledger/reading/attempt-rows.ts'
 import { tokenCells, tokenFields, upstreamFields } from './call-fields.ts'
 import type { CommandContext, Run } from './command-context.ts'
 import { type ExitCode, isStop, type Stop } from './environment.ts'

@@ -7,7 +7,8 @@ import type { Bounds } from './pricing.ts'
 import type { Refusal } from './refusal.ts'
 import type { Finished, FinishedItem, Transcoder } from './transcoder.ts'
 
-export type FormatName = 'messages' | 'chat' | 'responses'
+export const FORMAT_NAMES = ['messages', 'chat', 'responses'] as const
+export type FormatName = (typeof FORMAT_NAMES)[number]
 
 /** A request after reading. `Echo` is what the format must remember of it to write the answer. */
 export type Call<Echo> = Readonly<{

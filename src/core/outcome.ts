@@ -16,7 +16,8 @@ export type Outcome = (typeof OUTCOMES)[number]
  * final: as the upstream reported at its end, also where the answer was cut after it · partial: its last figures before a cut · estimated: at least one figure
  * is ours · none: nothing was read.
  */
-export type UsageSource = 'final' | 'partial' | 'estimated' | 'none'
+export const USAGE_SOURCES = ['final', 'partial', 'estimated', 'none'] as const
+export type UsageSource = (typeof USAGE_SOURCES)[number]
 
 /**
  * What an ended request costs. `void`: nothing was delivered or nothing is known; the hold is released and no receipt is written. `bytesPerToken`: what an

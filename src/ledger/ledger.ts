@@ -14,9 +14,11 @@
 import type { FormatName } from '../core/format.ts'
 import type { KeyBalance, KeyRecord } from '../core/key.ts'
 import type { Picos } from '../core/money.ts'
-import type { Outcome, UsageSource } from '../core/outcome.ts'
+import type { UsageSource } from '../core/outcome.ts'
 import type { Rates } from '../core/pricing.ts'
 import type { Usage } from '../core/usage.ts'
+import type { UpstreamCall } from './columns/parts.ts'
+import type { SettledColumns } from './columns/receipt.ts'
 import type { Act, Operation, OperationResult } from './operation.ts'
 
 export interface Ledger {
@@ -99,9 +101,6 @@ export type Progress = Readonly<{
   otherAttempts?: readonly Attempt[]
 }>
 
-/** An upstream of the configuration, the id under which it knows the model, and its own ids of the answer where it gave any. */
-export type UpstreamCall = Readonly<{ name: string; model: string; messageId?: string; requestId?: string }>
-
 /**
  * An upstream call that may have cost us money, other than the one that the receipt is about: it has a row of its own, whatever the client paid. Its price is that of
  * `usage` at the rates of the request's hold.
@@ -133,32 +132,14 @@ export type Idempotency = Readonly<{
 
 export type IdempotentUse = Readonly<{ requestId: string; bodyHash: Uint8Array; expiresAt: number }>
 
-export type Settlement = Readonly<{
-  requestId: string
-  outcome: Outcome
-  usageSource: UsageSource
-  usage: Usage
-  /** `cost + waived` must be the price of `usage` at the rates of the hold; the database checks it. One of them is 0. */
-  costPicos: Picos
-  waivedPicos: Picos
-  /** HTTP status that the client got. */
-  status: number
-  firstByteMs: number | null
-  durationMs: number
-  now: number
-  /** The upstream that answered; absent where none did. */
-  upstream?: UpstreamCall | undefined
-  /** Upstream calls that were made, the one of this receipt with them; default 1. */
-  attempts?: number
-  /** The others. They are written in the same transaction as the receipt. */
-  otherAttempts?: readonly Attempt[] | undefined
-  /** Written in the same transaction. */
-  idempotency?: Idempotency | undefined
-  /** What an estimate took for a token; only with the source `estimated`. */
-  bytesPerToken?: number | undefined
-  /** SHA-256 of the conversation's id, salted with the account. */
-  sessionHash?: Uint8Array
-}>
+export type Settlement = SettledColumns &
+  Readonly<{
+    requestId: string
+    /** Those upstream calls of the request that are not the receipt's. They are written in the same transaction as the receipt. */
+    otherAttempts?: readonly Attempt[] | undefined
+    /** Written in the same transaction. */
+    idempotency?: Idempotency | undefined
+  }>
 
 /** `lastSyncedAt`: Unix milliseconds of the last settle, top-up or limit change that touched the key, else of its creation. */
 export type SyncedKeyBalance = KeyBalance & Readonly<{ lastSyncedAt: number }>

@@ -1,7 +1,8 @@
 /** The upstream calls of one request, as they are made, for its receipt and its attempts. Rules: pool.md "Failover"; ledger.md "Attempts". */
 
 import { NO_USAGE } from '../core/usage.ts'
-import type { Attempt, UpstreamCall } from '../ledger/ledger.ts'
+import type { UpstreamCall } from '../ledger/columns/parts.ts'
+import type { Attempt } from '../ledger/ledger.ts'
 import type { BegunCall, CallLog, FailedCall } from '../upstream/pool-request.ts'
 
 export class Calls implements CallLog {

@@ -4,6 +4,7 @@
  */
 
 import { asBytes } from '../../core/bytes/json-bytes.ts'
+import { factsOfGiven, privateOfGiven, type RoundedReceipt } from '../columns/receipt.ts'
 import type { ChainPlace } from '../sql/chain-place.ts'
 import type { Statements } from '../sql/statements.ts'
 import type { Debit, PriceVersion } from '../task.ts'
@@ -46,45 +47,12 @@ export class ChainHeads {
   }
 
   /** The receipt's link in the chain of its account. It joins the chain with `append`. */
-  linkOf(
-    debit: Debit,
-    price: PriceVersion,
-    columns: Readonly<{ day: number; bytesPerTokenThousandths: number | null; firstByteMs: number | null; durationMs: number }>,
-  ): Link {
+  linkOf(debit: Debit, price: PriceVersion, rounded: RoundedReceipt): Link {
     const head = this.#headOf(debit.accountNumber)
     const seq = head.count + 1
-    const { upstream, sessionHash, attempts = 1, now: settledAt } = debit
-    const session = sessionHash === undefined ? null : Buffer.from(sessionHash).toString('hex')
     this.#salt ??= saltOf(this.#statements)
-    const secret = privateText(this.#salt, [
-      upstream?.name,
-      upstream?.model,
-      upstream?.messageId,
-      upstream?.requestId,
-      session,
-      this.#bootId,
-    ])
-    // Named one by one: a copy of the whole debit would cost as much as all the rest.
-    const facts = {
-      seq,
-      requestId: debit.requestId,
-      usage: debit.usage,
-      format: debit.format,
-      isStream: debit.isStream,
-      outcome: debit.outcome,
-      usageSource: debit.usageSource,
-      bytesPerTokenThousandths: columns.bytesPerTokenThousandths,
-      costPicos: debit.costPicos,
-      waivedPicos: debit.waivedPicos,
-      holdPicos: debit.holdPicos,
-      status: debit.status,
-      attempts,
-      startedAt: debit.startedAt,
-      settledAt,
-      day: columns.day,
-      firstByteMs: columns.firstByteMs,
-      durationMs: columns.durationMs,
-    }
+    const secret = privateText(this.#salt, privateOfGiven(debit, this.#bootId))
+    const facts = factsOfGiven(debit, rounded, seq)
     const hash = receiptHash(head.hash, facts, head.owner, this.#keyOf(debit.keyNumber), this.#priceOf(price), secret)
     return { seq, hash }
   }

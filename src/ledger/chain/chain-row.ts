@@ -4,6 +4,7 @@
  */
 
 import { asBytes } from '../../core/bytes/json-bytes.ts'
+import { factsOfStored, privateOfStored, type StoredReceipt } from '../columns/receipt.ts'
 import type { Connection } from '../sql/connection.ts'
 import { creditText, ownerText, priceText, privateText, receiptText } from './chain.ts'
 
@@ -11,45 +12,12 @@ import { creditText, ownerText, priceText, privateText, receiptText } from './ch
 export type ChainPlace = Readonly<{ lane: number; seq: number; id: string; hash: string; amount: bigint; at: number }>
 export type ChainRow = ChainPlace & Readonly<{ account: number; isCredit: boolean; text: string }>
 
-export type StoredReceipt = {
-  number: bigint
-  account: bigint
-  accountId: string | null
-  seq: bigint
-  lane: bigint
-  hash: string
-  requestId: string
-  keyId: string | null
-  price: bigint
-  status: bigint
-  attempts: bigint
-  format: string
-  isStream: bigint
-  outcome: string
-  basis: string
-  bytesPerToken: bigint | null
-  startedAt: bigint
-  settledAt: bigint
-  day: bigint
-  firstByteMs: bigint | null
-  durationMs: bigint
-  cost: bigint
-  waived: bigint
-  hold: bigint
-  session: string | null
-  bootId: string | null
-  upstream: string | null
-  upstreamModel: string | null
-  messageId: string | null
-  theirRequestId: string | null
-} & Record<'input' | 'output' | 'cacheRead' | 'cacheWrite5m' | 'cacheWrite1h' | 'serverToolUses', bigint>
-
 type StoredPrice = { modelId: string | null } & Record<
   'input' | 'output' | 'cacheRead' | 'cacheWrite5m' | 'cacheWrite1h' | 'serverToolUse',
   bigint | null
 >
 
-export type StoredPlace = Pick<StoredReceipt, 'number' | 'lane' | 'seq' | 'hash' | 'cost' | 'settledAt'> & { id: string }
+export type StoredPlace = Pick<StoredReceipt, 'number' | 'lane' | 'seq' | 'hash' | 'costPicos' | 'settledAt'> & { id: string }
 
 export type StoredCredit = {
   account: bigint
@@ -66,16 +34,6 @@ export type StoredCredit = {
   createdAt: bigint
 }
 
-export const RECEIPTS = `SELECT r.number, r.account_number AS account, a.id AS "accountId", r.seq, r.lane, lower(hex(r.hash)) AS hash, r.request_id AS "requestId", k.id AS "keyId",
-  r.price_number AS price, r.status, r.attempts, r.format, r.is_stream AS "isStream", r.outcome, r.basis, r.bytes_per_token_thousandths AS "bytesPerToken",
-  r.started_at AS "startedAt", r.settled_at AS "settledAt", r.day, r.first_byte_ms AS "firstByteMs", r.duration_ms AS "durationMs",
-  r.cost_picos AS cost, r.waived_picos AS waived, r.hold_picos AS hold, nullif(lower(hex(r.session_hash)), '') AS session, b.id AS "bootId",
-  u.name AS upstream, u.model AS "upstreamModel", r.upstream_message_id AS "messageId", r.upstream_request_id AS "theirRequestId",
-  r.input_tokens AS input, r.output_tokens AS output, r.cache_read_tokens AS "cacheRead", r.cache_write_5m_tokens AS "cacheWrite5m",
-  r.cache_write_1h_tokens AS "cacheWrite1h", r.server_tool_uses AS "serverToolUses"
-FROM receipts r LEFT JOIN accounts a ON a.number = r.account_number LEFT JOIN keys k ON k.number = r.key_number
-  LEFT JOIN boots b ON b.number = r.boot_number LEFT JOIN upstreams u ON u.number = r.upstream_number`
-
 const PRICE = `SELECT m.id AS "modelId", p.input_rate_picos AS input, p.output_rate_picos AS output, p.cache_read_rate_picos AS "cacheRead",
   p.cache_write_5m_rate_picos AS "cacheWrite5m", p.cache_write_1h_rate_picos AS "cacheWrite1h", p.server_tool_use_rate_picos AS "serverToolUse"
 FROM price_versions p LEFT JOIN models m ON m.number = p.model_number WHERE p.number = ?`
@@ -90,7 +48,7 @@ const NO_PRICE: StoredPrice = {
   serverToolUse: null,
 }
 
-export const PLACES = `SELECT r.number, r.lane, r.seq, r.request_id AS id, lower(hex(r.hash)) AS hash, r.cost_picos AS cost, r.settled_at AS "settledAt" FROM receipts r`
+export const PLACES = `SELECT r.number, r.lane, r.seq, r.request_id AS id, lower(hex(r.hash)) AS hash, r.cost_picos AS "costPicos", r.settled_at AS "settledAt" FROM receipts r`
 
 export const CREDITS = `SELECT c.account_number AS account, a.id AS "accountId", c.seq, c.lane, lower(hex(c.hash)) AS hash, c.id, c.kind, c.amount_picos AS amount, c.ref, c.actor, c.reason,
   c.created_at AS "createdAt"
@@ -109,40 +67,18 @@ export class ChainTexts {
   }
 
   receipt(row: StoredReceipt): ChainRow {
-    const { requestId, upstream, upstreamModel, messageId, theirRequestId, session, bootId } = row
-    const secret = privateText(this.#salt, [upstream, upstreamModel, messageId, theirRequestId, session, bootId])
-    // Named one by one: a copy of the whole row would cost as much as all the rest.
-    const facts = {
-      seq: row.seq,
-      requestId,
-      usage: row,
-      format: row.format,
-      isStream: row.isStream === 1n,
-      outcome: row.outcome,
-      usageSource: row.basis,
-      bytesPerTokenThousandths: row.bytesPerToken,
-      costPicos: row.cost,
-      waivedPicos: row.waived,
-      holdPicos: row.hold,
-      status: row.status,
-      attempts: row.attempts,
-      startedAt: row.startedAt,
-      settledAt: row.settledAt,
-      day: row.day,
-      firstByteMs: row.firstByteMs,
-      durationMs: row.durationMs,
-    }
+    const secret = privateText(this.#salt, privateOfStored(row))
     const owner = asBytes(ownerText(row.accountId ?? '', row.lane))
-    const text = receiptText(facts, owner, row.keyId ?? '', this.#priceOf(row.price), secret)
+    const text = receiptText(factsOfStored(row), owner, row.keyId ?? '', this.#priceOf(row.price), secret)
     return {
       account: Number(row.account),
       isCredit: false,
       lane: Number(row.lane),
       seq: Number(row.seq),
-      id: requestId,
+      id: row.requestId,
       hash: row.hash,
       text,
-      amount: -row.cost,
+      amount: -row.costPicos,
       at: Number(row.settledAt),
     }
   }
@@ -174,11 +110,11 @@ export class ChainTexts {
   }
 }
 
-export const placeOf = ({ lane, seq, id, hash, cost, settledAt }: StoredPlace): ChainPlace => ({
+export const placeOf = ({ lane, seq, id, hash, costPicos, settledAt }: StoredPlace): ChainPlace => ({
   lane: Number(lane),
   seq: Number(seq),
   id,
   hash,
-  amount: -cost,
+  amount: -costPicos,
   at: Number(settledAt),
 })

@@ -3,20 +3,10 @@
  * by their place. A thousand at a time, so that a ledger of any size needs the same memory. Rules: ledger.md "Chain".
  */
 
+import { STORED_RECEIPTS, type StoredReceipt } from '../columns/receipt.ts'
 import type { Connection } from '../sql/connection.ts'
 import { anyOf, arrayText } from '../sql/sql-list.ts'
-import {
-  type ChainPlace,
-  type ChainRow,
-  ChainTexts,
-  CREDITS,
-  PLACES,
-  placeOf,
-  RECEIPTS,
-  type StoredCredit,
-  type StoredPlace,
-  type StoredReceipt,
-} from './chain-row.ts'
+import { type ChainPlace, type ChainRow, ChainTexts, CREDITS, PLACES, placeOf, type StoredCredit, type StoredPlace } from './chain-row.ts'
 
 /** Of a lane, both ends included. */
 export type Places = Readonly<{ lane: number; first: number; last: number }>
@@ -41,7 +31,7 @@ export class ChainRows {
   /** Receipts with greater numbers than `after`, to `end`, in the order in which they were written. */
   *receipts(after = 0n, end = NUMBER_MAX): Generator<ChainRow> {
     const query = this.#db.query<StoredReceipt, [bigint, bigint]>(
-      `${RECEIPTS} WHERE r.number > ?1 AND r.number <= ?2 ORDER BY r.number LIMIT ${TOGETHER}`,
+      `${STORED_RECEIPTS} WHERE r.number > ?1 AND r.number <= ?2 ORDER BY r.number LIMIT ${TOGETHER}`,
     )
     for (let last = after; ; ) {
       const rows = query.all(last, end)
@@ -57,7 +47,7 @@ export class ChainRows {
    * reader may pause.
    */
   *ofAccount(account: number, lanes: readonly Places[]): Generator<ChainRow | undefined> {
-    const stored = this.#byNumber<StoredReceipt>(RECEIPTS, TOGETHER, account, lanes)
+    const stored = this.#byNumber<StoredReceipt>(STORED_RECEIPTS, TOGETHER, account, lanes)
     yield* this.#withCredits(account, lanes, stored, (row) => this.#texts.receipt(row))
   }
 

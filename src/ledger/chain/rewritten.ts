@@ -4,8 +4,9 @@
  */
 
 import { isObject } from '../../core/json.ts'
+import { STORED_RECEIPTS, type StoredReceipt } from '../columns/receipt.ts'
 import type { Connection } from '../sql/connection.ts'
-import { type ChainRow, ChainTexts, CREDITS, RECEIPTS, type StoredCredit, type StoredReceipt } from './chain-row.ts'
+import { type ChainRow, ChainTexts, CREDITS, type StoredCredit } from './chain-row.ts'
 import type { StatementRow } from './check-statement.ts'
 import type { Difference } from './difference.ts'
 
@@ -39,7 +40,7 @@ export class RewrittenRows {
   }
 
   #rowOf(id: string): ChainRow | undefined {
-    const receipt = this.#db.query<StoredReceipt, [string]>(`${RECEIPTS} WHERE r.request_id = ?`).get(id)
+    const receipt = this.#db.query<StoredReceipt, [string]>(`${STORED_RECEIPTS} WHERE r.request_id = ?`).get(id)
     if (receipt !== null) return this.#texts.receipt(receipt)
     const credit = this.#db.query<StoredCredit, [string]>(`${CREDITS} WHERE c.id = ?`).get(id)
     return credit === null ? undefined : this.#texts.credit(credit)

@@ -4,6 +4,7 @@
  */
 
 import { ChainHeads } from '../chain/chain-heads.ts'
+import { RECEIPT_WIDTH, SETTLE } from '../columns/receipt.ts'
 import type { NodeIdentity } from '../nodes.ts'
 import type { Connection, Value } from '../sql/connection.ts'
 import type { Numbers } from '../sql/numbers.ts'
@@ -11,8 +12,8 @@ import type { Statements } from '../sql/statements.ts'
 import type { Calls, InFlightCheckpoint } from '../task.ts'
 import type { Debits, Priced } from '../writing/debits.ts'
 import { GroupSums } from '../writing/group-sums.ts'
-import { attemptRow, checkpointRow, countersOf, RECEIPT_COLUMNS, receiptRow } from '../writing/row-values.ts'
-import { columnTexts, INSERT_ATTEMPTS, PUT_CHECKPOINTS, SETTLE } from './settle-call.ts'
+import { attemptRow, checkpointRow, countersOf, receiptRow } from '../writing/row-values.ts'
+import { columnTexts, INSERT_ATTEMPTS, PUT_CHECKPOINTS } from './settle-call.ts'
 
 /** Thrown where a group that was to be one statement needs more: it is begun anew, as a transaction. Nothing was written. */
 export class NeedsTransaction extends Error {}
@@ -76,7 +77,7 @@ export class PostgresDebits implements Debits {
       lane,
       boot,
       epoch,
-      ...columnTexts(rows, RECEIPT_COLUMNS.length),
+      ...columnTexts(rows, RECEIPT_WIDTH),
       ...columnTexts(
         debits.flatMap(({ debit }) => (debit.hasCheckpoint ? [[debit.requestId]] : [])),
         1,

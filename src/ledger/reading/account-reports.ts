@@ -7,9 +7,9 @@ import type { KeyRecord } from '../../core/key.ts'
 import type { Picos } from '../../core/money.ts'
 import type { Outcome, UsageSource } from '../../core/outcome.ts'
 import type { Usage } from '../../core/usage.ts'
+import type { ReceiptRow } from '../columns/receipt.ts'
 import type { CreditKind } from '../operation.ts'
 import type { Page } from './page.ts'
-import type { ReceiptRow } from './receipt-rows.ts'
 
 /** `after`: the `next` of the page before. Times are Unix milliseconds, days whole UTC days since 1970, both ends of a span of days included. */
 export type AccountQuestion =

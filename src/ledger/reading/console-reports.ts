@@ -2,11 +2,12 @@
 
 import type { Picos } from '../../core/money.ts'
 import type { Outcome } from '../../core/outcome.ts'
+import type { ReceiptRow } from '../columns/receipt.ts'
 import type { ListedKey, SpendPart } from './account-reports.ts'
+import type { AttemptRow } from './attempt-rows.ts'
 import type { BatchRow, CodeRow } from './code-lists.ts'
 import type { AuditRow, CreditRow } from './operator-lists.ts'
 import type { Page } from './page.ts'
-import type { AttemptRow, ReceiptRow } from './receipt-rows.ts'
 
 type Paging = Readonly<{ after?: string; limit: number }>
 /** Unix milliseconds: `from` and later, before `to`. */

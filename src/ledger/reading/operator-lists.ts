@@ -14,9 +14,9 @@ import { type Picos, picos } from '../../core/money.ts'
 import type { Usage } from '../../core/usage.ts'
 import { dayText } from '../../core/utc.ts'
 import { type Connection, ormOf } from '../sql/connection.ts'
+import { type AttemptRow, attemptOf } from './attempt-rows.ts'
 import { DAY_SUMS } from './day-sums.ts'
 import { LOOKED_AT_MAX, type Page, type Paging, pageOf } from './page.ts'
-import { type AttemptRow, attemptOf } from './receipt-rows.ts'
 
 /** Unix milliseconds: `from` and later, before `to`. */
 export type Range = Readonly<{ from: number | undefined; to: number | undefined }>

@@ -4,11 +4,12 @@
  */
 
 import type { Outcome } from '../../core/outcome.ts'
+import type { ReceiptRow } from '../columns/receipt.ts'
 import type { Connection } from '../sql/connection.ts'
+import type { AttemptRow } from './attempt-rows.ts'
 import { idAt, type Range } from './operator-lists.ts'
 import { LOOKED_AT_MAX, type Page, type Paging } from './page.ts'
 import { ReceiptPages } from './receipt-pages.ts'
-import type { AttemptRow, ReceiptRow } from './receipt-rows.ts'
 
 /** `only`: those that cost more than was held for them, or those that were waived. */
 export type ReceiptsQuery = Paging &

@@ -8,10 +8,11 @@ import { accounts, keys } from '../../../db/schema/accounts.ts'
 import { models, priceVersions, upstreams } from '../../../db/schema/prices.ts'
 import { attempts, receipts } from '../../../db/schema/requests.ts'
 import type { Outcome, UsageSource } from '../../core/outcome.ts'
+import { type ReceiptRow, receiptOf } from '../columns/receipt.ts'
 import { type Connection, ormOf } from '../sql/connection.ts'
+import { type AttemptRow, attemptOf } from './attempt-rows.ts'
 import { LOOKED_AT_MAX, type Page } from './page.ts'
 import { isBefore, LATEST, type Place, PlaceMerge, placesOfKeys, placesOfTail } from './receipt-places.ts'
-import { type AttemptRow, attemptOf, type ReceiptRow, receiptOf } from './receipt-rows.ts'
 
 export type PageQuery = Readonly<{
   of: Readonly<{ keyId: string }> | Readonly<{ accountId: string }>

@@ -8,12 +8,12 @@ import type { Picos } from '../../core/money.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { StatementKey } from '../chain/statement-key.ts'
+import type { ReceiptRow } from '../columns/receipt.ts'
 import type { Place } from '../place.ts'
 import type { LedgerFault } from '../task.ts'
 import type { AccountFindings, AccountQuestion } from './account-reports.ts'
 import type { ConsoleFindings, ConsoleQuestion } from './console-reports.ts'
 import type { Page } from './page.ts'
-import type { ReceiptRow } from './receipt-rows.ts'
 
 export interface Reports {
   /** `client`: whose turn it is, such as a key's id. */

@@ -3,7 +3,7 @@
  * rollback it is asked for again. Rules: money.md "Prices".
  */
 
-import type { UpstreamCall } from '../ledger.ts'
+import type { UpstreamCall } from '../columns/parts.ts'
 import type { PriceVersion } from '../task.ts'
 import type { Statements } from './statements.ts'
 

@@ -1,13 +1,14 @@
 /** The statements of a group's debits in a file: all that runs with every request, bound by position. Rules: ledger.md "Guards". */
 
 import type { Changes, Database } from 'bun:sqlite'
+import { INSERT_RECEIPT } from '../columns/receipt.ts'
 import type { Value } from '../sql/connection.ts'
-import { ATTEMPT_COLUMNS, CHECKPOINT_CHANGES, CHECKPOINT_COLUMNS, COUNTERS, RECEIPT_COLUMNS } from '../writing/row-values.ts'
+import { ATTEMPT_COLUMNS, CHECKPOINT_CHANGES, CHECKPOINT_COLUMNS, COUNTERS } from '../writing/row-values.ts'
 
 export function prepareDebitStatements(db: Database) {
   return {
-    /** A receipt that is there already stays as it is, and `changes` is 0. */
-    insertReceipt: db.prepare(`INSERT INTO receipts ${rowOf(RECEIPT_COLUMNS)} ON CONFLICT (request_id) DO NOTHING`) as unknown as OfRow,
+    /** Where it is there already, `changes` is 0. */
+    insertReceipt: db.prepare(INSERT_RECEIPT) as unknown as OfRow,
     insertAttempt: db.prepare(`INSERT INTO attempts ${rowOf(ATTEMPT_COLUMNS)} ON CONFLICT (request_id, attempt) DO NOTHING`),
     putCheckpoint: db.prepare(
       `INSERT INTO marks ${rowOf(CHECKPOINT_COLUMNS)} ON CONFLICT (request_id) DO UPDATE SET ${CHECKPOINT_CHANGES.map((name) => `${name} = excluded.${name}`).join(', ')}`,

@@ -6,7 +6,7 @@
 import { picos, ZERO } from '../../core/money.ts'
 import { costOf } from '../../core/pricing.ts'
 import { dayAt } from '../../core/utc.ts'
-import { callOf, ratesOf, usageOf } from '../reading/receipt-rows.ts'
+import { callOf, ratesOf, usageOf } from '../columns/parts.ts'
 import type { Debit } from '../task.ts'
 import type { Priced } from './debits.ts'
 import type { OrphanedCheckpoint } from './orphaned-checkpoints.ts'

@@ -1,8 +1,10 @@
-/** A receipt, a checkpoint and an attempt as rows: their columns, and the values in the order of those. Both stores write the same. Rules: ledger.md "Two stores". */
+/** A receipt, a checkpoint and an attempt as rows: the columns of the latter two, and the values in the order of those. Both stores write the same. Rules: ledger.md "Two stores". */
 
 import { costOf, type Rates } from '../../core/pricing.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { ChainHeads, Link } from '../chain/chain-heads.ts'
+import { type RowNumbers, thousandths, wholeMs } from '../columns/parts.ts'
+import { receiptValues, roundedReceipt } from '../columns/receipt.ts'
 import type { Attempt } from '../ledger.ts'
 import type { Value } from '../sql/connection.ts'
 import type { Calls, Debit, InFlightCheckpoint, PriceVersion } from '../task.ts'
@@ -14,13 +16,6 @@ export const COUNTERS = [
   'cache_write_5m_tokens',
   'cache_write_1h_tokens',
   'server_tool_uses',
-]
-
-export const RECEIPT_COLUMNS = [
-  ...['request_id', 'account_number', 'key_number', 'price_number', 'boot_number'],
-  ...['upstream_number', 'upstream_message_id', 'upstream_request_id', 'attempts', 'format', 'is_stream', 'outcome', 'basis'],
-  ...['bytes_per_token_thousandths', 'status', ...COUNTERS, 'cost_picos', 'waived_picos', 'hold_picos', 'session_hash'],
-  ...['started_at', 'settled_at', 'day', 'first_byte_ms', 'duration_ms', 'seq', 'hash'],
 ]
 
 export const CHECKPOINT_COLUMNS = [
@@ -39,52 +34,17 @@ export const ATTEMPT_COLUMNS = [
   ...['price_picos', 'started_at', 'duration_ms'],
 ]
 
-/** Numbers by which a row names its price, boot and upstream. */
-export type RowNumbers = Readonly<{ price: number; boot: number; upstream: number | null }>
-
 /** Its place in the chain of its account, where `heads` says that this ends. It is in it after `heads.append`. */
 export function receiptRow(
   debit: Debit,
-  { price, boot, upstream: upstreamNumber }: RowNumbers,
+  numbers: RowNumbers,
   version: PriceVersion,
   day: number,
   heads: ChainHeads,
 ): Readonly<{ link: Link; values: readonly Value[] }> {
-  const { usage, upstream } = debit
-  const bytesPerTokenThousandths = thousandths(debit.bytesPerToken)
-  const firstByteMs = debit.firstByteMs === null ? null : wholeMs(debit.firstByteMs)
-  const durationMs = wholeMs(debit.durationMs)
-  const link = heads.linkOf(debit, version, { day, bytesPerTokenThousandths, firstByteMs, durationMs })
-  const values = [
-    debit.requestId,
-    debit.accountNumber,
-    debit.keyNumber,
-    price,
-    boot,
-    upstreamNumber,
-    upstream?.messageId ?? null,
-    upstream?.requestId ?? null,
-    debit.attempts ?? 1,
-    debit.format,
-    debit.isStream ? 1 : 0,
-    debit.outcome,
-    debit.usageSource,
-    bytesPerTokenThousandths,
-    debit.status,
-    ...countersOf(usage),
-    debit.costPicos,
-    debit.waivedPicos,
-    debit.holdPicos,
-    debit.sessionHash ?? null,
-    debit.startedAt,
-    debit.now,
-    day,
-    firstByteMs,
-    durationMs,
-    link.seq,
-    link.hash,
-  ]
-  return { link, values }
+  const rounded = roundedReceipt(debit, day)
+  const link = heads.linkOf(debit, version, rounded)
+  return { link, values: receiptValues(debit, rounded, numbers, link) }
 }
 
 export const checkpointRow = (checkpoint: InFlightCheckpoint, { price, boot, upstream }: RowNumbers, now: number): readonly Value[] => [
@@ -133,8 +93,3 @@ export const countersOf = (usage: Usage): readonly [number, number, number, numb
   usage.cacheWrite1h,
   usage.serverToolUses,
 ]
-
-/** Durations are measured by a clock with fractions. */
-const wholeMs = (durationMs: number): number => Math.max(0, Math.round(durationMs))
-const thousandths = (bytesPerToken: number | undefined): number | null =>
-  bytesPerToken === undefined ? null : Math.round(bytesPerToken * 1000)

@@ -5,6 +5,7 @@
 
 import { type Picos, picos } from '../../core/money.ts'
 import type { Rates } from '../../core/pricing.ts'
+import { RECORD_VERSION } from '../columns/receipt.ts'
 import { fitsRecord, readDebits, writeDebits } from '../debit-records.ts'
 import type { Calls, Debit, PriceVersion, Task } from '../task.ts'
 
@@ -39,7 +40,12 @@ export function frameOf(tasks: readonly Kept[], versionAt: (index: number) => Pr
     else calls.push({ ...task.calls, price: placeOf(task.calls.price) })
   }
   const head = Buffer.from(
-    JSON.stringify({ prices: prices.map(({ modelId, rates }) => ({ modelId, rates: textsOf(rates) })), releases, calls }),
+    JSON.stringify({
+      version: RECORD_VERSION,
+      prices: prices.map(({ modelId, rates }) => ({ modelId, rates: textsOf(rates) })),
+      releases,
+      calls,
+    }),
   )
   const length = Buffer.alloc(4)
   length.writeUInt32LE(head.length)
@@ -49,14 +55,16 @@ export function frameOf(tasks: readonly Kept[], versionAt: (index: number) => Pr
 export function readFrame(frame: Uint8Array): Spilled {
   const bytes = Buffer.from(frame)
   const end = 4 + bytes.readUInt32LE(0)
-  const { prices, releases, calls } = JSON.parse(bytes.toString('utf8', 4, end)) as {
+  const { version, prices, releases, calls } = JSON.parse(bytes.toString('utf8', 4, end)) as {
+    /** Of the records; a program of 0.1.0 does not say it. */
+    version?: number
     prices: { modelId: string; rates: Record<keyof Rates, string> }[]
     releases: string[]
     calls: Calls[]
   }
   return {
     prices: prices.map(({ modelId, rates }) => ({ modelId, rates: ratesOf(rates) })),
-    debits: readDebits(new Uint8Array(bytes.subarray(end))).map(({ debit }) => debit),
+    debits: readDebits(new Uint8Array(bytes.subarray(end)), version ?? 1).map(({ debit }) => debit),
     releases,
     calls,
   }

@@ -3,11 +3,13 @@
 import { picos, sumPicos, toExactUsdText } from '../../core/money.ts'
 import { isoOrNull, isoTime } from '../../core/utc.ts'
 import { requestDocument } from '../../http/usage-documents.ts'
-import type { Hold, UpstreamCall } from '../../ledger/ledger.ts'
+import type { UpstreamCall } from '../../ledger/columns/parts.ts'
+import type { ReceiptRow } from '../../ledger/columns/receipt.ts'
+import type { Hold } from '../../ledger/ledger.ts'
 import type { AccountAtRest } from '../../ledger/reading/account-reports.ts'
+import type { AttemptRow } from '../../ledger/reading/attempt-rows.ts'
 import type { ListedAccount } from '../../ledger/reading/console-reports.ts'
 import type { AuditRow, CreditRow } from '../../ledger/reading/operator-lists.ts'
-import type { AttemptRow, ReceiptRow } from '../../ledger/reading/receipt-rows.ts'
 
 export const listedAccount = (account: ListedAccount) => ({
   id: account.id,

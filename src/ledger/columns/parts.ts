@@ -1,0 +1,49 @@
+/** What rows of several tables have alike: counters, an upstream call, rates, rounded figures. */
+
+import type { priceVersions } from '../../../db/schema/prices.ts'
+import type { receipts } from '../../../db/schema/requests.ts'
+import type { Rates } from '../../core/pricing.ts'
+import type { Usage } from '../../core/usage.ts'
+
+/** An upstream of the configuration, the id under which it knows the model, and its own ids of the answer where it gave any. */
+export type UpstreamCall = Readonly<{ name: string; model: string; messageId?: string; requestId?: string }>
+
+/** Numbers by which a row names its price, boot and upstream. */
+export type RowNumbers = Readonly<{ price: number; boot: number; upstream: number | null }>
+
+type Ids = Readonly<{ upstreamMessageId: string | null; upstreamRequestId: string | null }>
+
+export const callOf = ({ name, model }: Readonly<{ name: string; model: string }>, ids: Ids): UpstreamCall => ({
+  name,
+  model,
+  ...(ids.upstreamMessageId === null ? {} : { messageId: ids.upstreamMessageId }),
+  ...(ids.upstreamRequestId === null ? {} : { requestId: ids.upstreamRequestId }),
+})
+
+type Counters = Pick<
+  typeof receipts.$inferSelect,
+  'inputTokens' | 'outputTokens' | 'cacheReadTokens' | 'cacheWrite5mTokens' | 'cacheWrite1hTokens' | 'serverToolUses'
+>
+
+export const usageOf = (row: Counters): Usage => ({
+  input: row.inputTokens,
+  output: row.outputTokens,
+  cacheRead: row.cacheReadTokens,
+  cacheWrite5m: row.cacheWrite5mTokens,
+  cacheWrite1h: row.cacheWrite1hTokens,
+  serverToolUses: row.serverToolUses,
+})
+
+export const ratesOf = (price: typeof priceVersions.$inferSelect): Rates => ({
+  input: price.inputRatePicos,
+  output: price.outputRatePicos,
+  cacheRead: price.cacheReadRatePicos,
+  cacheWrite5m: price.cacheWrite5mRatePicos,
+  cacheWrite1h: price.cacheWrite1hRatePicos,
+  serverToolUse: price.serverToolUseRatePicos,
+})
+
+/** Durations are measured by a clock with fractions. */
+export const wholeMs = (durationMs: number): number => Math.max(0, Math.round(durationMs))
+export const thousandths = (bytesPerToken: number | undefined): number | null =>
+  bytesPerToken === undefined ? null : Math.round(bytesPerToken * 1000)

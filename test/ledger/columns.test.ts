@@ -1,0 +1,37 @@
+/** A column of a receipt stands once, in db/facts: what is generated from it is what is checked in, and the tables and the function of Postgres that migrations made have the same. */
+
+import { expect, test } from 'bun:test'
+import { Glob } from 'bun'
+import { getTableConfig } from 'drizzle-orm/sqlite-core'
+import type { Column } from '../../db/facts/column.ts'
+import { generated } from '../../db/facts/generate.ts'
+import { RECEIPT } from '../../db/facts/receipts.ts'
+import { BESIDE_RECEIPTS, SETTLE_FUNCTION } from '../../db/facts/settle.ts'
+import { listColumns } from '../../db/facts/write-row.ts'
+import { receipts } from '../../db/schema/requests.ts'
+
+test('what is checked in is what `bun run generate` writes', async () => {
+  for (const { path, text } of generated()) {
+    if ((await Bun.file(path).text()) !== text) throw new Error(`${path} is not what is generated: \`bun run generate\``)
+  }
+})
+
+const SQL_TYPE: Readonly<Partial<Record<Column['kind'], string>>> = { text: 'text', hash: 'blob' }
+
+test('a column of the table is described, with its type and whether it may be null', () => {
+  const made = getTableConfig(receipts).columns.map((column) => [column.name, column.getSQLType(), column.notNull])
+  const described = RECEIPT.map(({ column, kind, isNullable }) => [column, SQL_TYPE[kind] ?? 'integer', isNullable !== true])
+  // The row's own number, and the lane of the node that writes it, are nothing that a receipt says.
+  expect(made.filter(([name]) => name !== 'number' && name !== 'lane').sort()).toEqual(described.sort())
+})
+
+test('Postgres’ function takes and writes the columns in this order', async () => {
+  const paths = [...new Glob('db/postgres/migrations/*.sql').scanSync('.')].sort()
+  const texts = await Promise.all(paths.map((path) => Bun.file(path).text()))
+  const body = texts.join('\n').split(`CREATE FUNCTION ${SETTLE_FUNCTION}(`)[1]?.split('END $$')[0] ?? ''
+  const parameters = body.split(') RETURNS')[0] ?? ''
+  const types = [...parameters.matchAll(/\b(?:BIGINT|TEXT|BYTEA)\[\]/g)].map(([type]) => type)
+  expect(types).toEqual([...listColumns(RECEIPT), ...BESIDE_RECEIPTS].map(({ type }) => `${type}[]`))
+  const written = /INSERT INTO receipts \(([^)]*)\)/.exec(body)?.[1]?.split(/,\s*/)
+  expect(written).toEqual([...RECEIPT.map(({ column }) => column), 'lane'])
+})
