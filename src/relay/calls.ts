@@ -10,7 +10,7 @@ export class Calls implements CallLog {
   #count = 0
   #hasMoved = false
   #running: BegunCall | undefined
-  /** The usage of the running call's answer. */
+  /** The status and the id of the running call's answer. */
   #status: 200 | null = null
   #requestId: string | undefined
   #upstream: UpstreamCall | undefined

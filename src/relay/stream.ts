@@ -28,7 +28,7 @@ export class ClientStream implements LiveStream, StreamFlowUser, Timed {
   readonly #state: StreamState
   readonly times: StreamTimes
   readonly flow: StreamFlow
-  /** Decides the client's status. A refusal: the upstream failed before any bytes, and the answer has a status of its own. */
+  /** The client's status. A refusal: the upstream failed before any bytes, and the answer has a status of its own. */
   readonly first: Promise<Status>
   readonly whenEnded: Promise<void>
   #answer: ((status: Status) => void) | undefined
