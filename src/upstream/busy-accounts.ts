@@ -14,7 +14,7 @@ const WINDOW_MS = 10_000
 const ACCOUNTS_FOR_ALL = 3
 const ACCOUNTS_MAX = 10_000
 
-/** Until when it is out for all accounts, and the first refusal that led to it: an answer to a call that began later disproves it. */
+/** For how long it is out for all accounts, and when the first refusal that led to it came: an answer to a call that began later disproves it. */
 export type BusyForAll = Readonly<{ outMs: number; sinceMs: number }>
 
 export class BusyAccounts {

@@ -33,7 +33,7 @@ export const busyFault = (upstream: string, cause: string, seconds?: number): Fa
 
 /** Not one byte of a request had left. */
 const UNREACHED = new Set(['refused', 'dns', 'tls', 'connect', 'connect timeout'])
-/** A failure on our side. */
+/** Causes in which the upstream had no part. */
 const OURS = new Set(['aborted', 'request', 'not configured'])
 
 /** An answer that is not 200. `body` is its text, at most the first kilobytes; it is only read for the native error inside. */
