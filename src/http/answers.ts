@@ -41,7 +41,7 @@ export function refuseAsker(asker: Asker, refusal: Refusal): Promise<Response> {
   return refuseAfterBody(request, () => exchange.refuse(refusal, request.headers.get('origin'), { ...ownerOf(key, client), ...path }))
 }
 
-/** The name of a 404 in its log line. */
+/** The path that a 404's log line shows. */
 export const pathOf = (request: Request): string => shownPath(sentPathOf(request.url))
 
 /** Nothing that is answered here may be cached: all of it is a key's own, or true only now. */
