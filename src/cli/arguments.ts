@@ -63,7 +63,7 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
 
 /** A day (`2026-11-30`, UTC) or a time (`2026-11-30T12:00:00Z`), in Unix milliseconds: where a range begins. */
 export const readFrom = (text: string): number => orWrong(edgeOf(text, 'start'), DAY_OR_TIME)
-/** The same as the end of a range, before which it is: a day counts whole. */
+/** The same for the exclusive end of a range: a day counts whole. */
 export const readTo = (text: string): number => orWrong(edgeOf(text, 'end'), DAY_OR_TIME)
 /** A day of UTC, in days since 1970. */
 export const readDay = (text: string): number => orWrong(dayOf(text), 'Expected a day, such as 2026-11-30.')

@@ -9,7 +9,7 @@ type Begun = Readonly<{
   env: Readonly<Record<string, string | undefined>>
   /** How long it may say nothing before it listens. */
   silentMs: number
-  /** It said nothing for so long, after that step, and is killed. */
+  /** Called when it said nothing for too long after `step`; it is killed then. */
   onSilent: (step: string) => void
 }>
 
@@ -33,7 +33,7 @@ export class BegunProcess {
     return this.#child.pid
   }
 
-  /** Where; undefined: it ended before. */
+  /** Resolves with its address; undefined: it ended before. */
   get listening(): Promise<string | undefined> {
     return this.#listening.promise
   }

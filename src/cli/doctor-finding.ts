@@ -5,7 +5,7 @@ import type { ReportProblem } from '../ledger/reading/account-lists.ts'
 /** `warning`: works, but should be looked at. Only `problem` makes the exit code 1. */
 export type Finding = Readonly<{ check: string; status: 'ok' | 'warning' | 'problem'; detail: string }>
 
-/** What the next start of the gateway makes or migrates is no problem. */
+/** A ledger that the next start would make or migrate is no problem. */
 export const unopenedFinding = ({ problem, message }: ReportProblem): Finding => ({
   check: 'ledger',
   status: problem === 'missing' || problem === 'unmigrated' ? 'warning' : 'problem',

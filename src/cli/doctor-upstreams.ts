@@ -51,7 +51,7 @@ const priceOf = ({ rates, contextWindow }: Model, body: string): Picos =>
     contextWindow,
   )
 
-/** One after another: an upstream that does not answer is told once. */
+/** One model after another: an upstream that does not answer is reported once. */
 async function findingsOf(upstream: UpstreamConfig, models: readonly Served[], mayGenerate: boolean): Promise<readonly Finding[]> {
   const check = `upstream ${upstream.name}`
   if (models.length === 0) return [{ check, status: 'warning', detail: 'serves no model' }]
@@ -106,7 +106,7 @@ const answerBody = (model: string): string => JSON.stringify({ model, max_tokens
 
 type UpstreamReply = Readonly<{ status: number; json: unknown; error: string }>
 
-/** What came back; a text: why nothing did. Its words are the upstream's, but for what we let ourselves in with. */
+/** The reply, or a text why there is none. The words are the upstream's, without our key. */
 async function post(upstream: UpstreamConfig, path: string, body: string, timeoutMs: number): Promise<UpstreamReply | string> {
   const { baseUrl, proxyUrl } = upstream
   try {
@@ -133,7 +133,7 @@ function causeOf(error: unknown): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }
 
-/** Before it is cut, which could leave half of one. Headers of its own may be a password, too. */
+/** Removed before the text is cut, which could leave half a key. The upstream's own headers may hold a password, too. */
 const withoutSecrets = (text: string, { apiKey = '', headers }: UpstreamConfig): string =>
   [apiKey, ...Object.values(headers)].reduce((left, secret) => (secret === '' ? left : left.replaceAll(secret, '***')), text)
 

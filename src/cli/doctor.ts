@@ -57,7 +57,7 @@ const findingTable = (findings: readonly Finding[]): string =>
     '',
   )
 
-/** What upstreams are asked for: nothing, what is free, or calls that cost money, too. */
+/** How upstreams are probed: not at all, by free counts, or by calls that cost money, too. */
 type ProbeLevel = 'nothing' | 'free' | 'calls'
 
 async function examine(environment: CliEnvironment, file: string | undefined, asked: ProbeLevel): Promise<readonly Finding[]> {
@@ -97,7 +97,7 @@ async function ledgerFindings(config: Config, environment: CliEnvironment): Prom
   return [...(await gateway(config)), ...ledger(config, environment.now()), ...people(config)]
 }
 
-/** What is weak works, and stands behind what is set up. */
+/** Weak settings work, and follow the settings that are set up. */
 const setUp = (config: Config): readonly Finding[] => [
   ...Object.entries(setUpOf(config)).map(([check, detail]) => ({ check, status: 'ok', detail }) as const),
   ...weaknessesOf(config).map((setting) => ({ check: 'weak', status: 'warning', detail: textOfProblem(setting) }) as const),

@@ -27,7 +27,7 @@ export class Output {
   }
 }
 
-/** At once where nothing is left; else after `lingerMs`, and after that as soon as all output is read. */
+/** Ends at once where nothing is left; otherwise after `lingerMs`, and then as soon as all output is read. */
 export function endWith(exitCode: number, outputs: readonly Pick<Output, 'isRead'>[], lingerMs = LINGER_MS): void {
   process.exitCode = exitCode
   const look = (): void => {

@@ -13,7 +13,7 @@ export type CliEnvironment = Readonly<{
   startAnswersThread: () => Worker
   env: Environment
   stdout: (text: string) => void
-  /** To the same place as it is, letter by letter: lines that are signed. */
+  /** Writes to the same place without escaping: for signed lines. */
   verbatim: (text: string) => void
   stderr: (text: string) => void
   /** The working folder. */

@@ -25,7 +25,7 @@ const PAGE = 5_000
 
 type Reported = Readonly<{ id: string; heldPicos: Picos }>
 
-/** With what is held now, where a gateway says it; the rows know of what is older than a second. */
+/** Adds holds that a gateway reports; the rows only have those older than a second. */
 export async function withHeldNow<T extends Reported>(context: CommandContext, what: 'keyId' | 'accountId', reported: T): Promise<T> {
   const held: Hold[] = []
   for (;;) {

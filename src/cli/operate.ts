@@ -17,14 +17,14 @@ import { noLedger, type Stop, wrongUse } from './environment.ts'
 /** A gateway that has just taken the lock makes its socket a moment later, and another command holds the lock only for a moment. */
 const RETRY_AFTER_MS = [50, 200, 500, 1_000]
 
-/** What every act may say of itself. */
+/** Options that every act takes. */
 export type Why = { reason?: string }
 export const withReason = (command: Command): Command => command.option('--reason <TEXT>', 'why, for the audit log', readReason)
 
 /** `earlier`: the same was done before under the same reference, and nothing now. `redeemedPicos`: what a code was worth. */
 export type Done = Readonly<{ earlier?: Earlier; redeemedPicos?: Picos }>
 
-/** What is done is durable. `create`: a ledger that is missing is made. */
+/** Resolves when the write is durable. `create`: makes a missing ledger. */
 export async function operate(
   context: CommandContext,
   operation: Operation,
@@ -42,7 +42,7 @@ export async function operate(
   return noLedger('another process holds the ledger, and it does not answer at its operator socket')
 }
 
-/** What is on Postgres is written there, by this command as a node of its own: every running gateway hears of it. */
+/** Writes to Postgres as a node of its own: every running gateway hears of it. */
 const throughGateway = async ({ config: { ledger } }: CommandContext, operation: Operation, act: Act) =>
   ledger.kind === 'postgres' ? 'absent' : await operateThroughSocket(ledger.path, operation, act)
 

@@ -83,7 +83,7 @@ export class Processes {
     }
   }
 
-  /** Until it listens, or ends by itself; one that hung is no mistake of the configuration. */
+  /** Resolves when it listens or ends by itself; a hanging start is no mistake of the configuration. */
   async #beginOnce(index: number): Promise<Readonly<{ child: BegunProcess; url: string | undefined }>> {
     for (;;) {
       const child = this.#begin(index)

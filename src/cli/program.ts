@@ -54,7 +54,7 @@ type SetExitCode = (code: number) => void
 type Parts = Readonly<{ environment: CliEnvironment; setExitCode: SetExitCode; run: Run }>
 type Add = (program: Command, parts: Parts) => void | Promise<void>
 
-/** In the order of the help. Each is loaded with what it needs only when it may be the one that is asked for. */
+/** The commands in the order of the help. Each is loaded only when the words may name it. */
 const COMMANDS: Readonly<Record<string, Add>> = {
   serve: (program, { environment, setExitCode }) => addServe(program, environment, setExitCode),
   simulate: async (program, { environment, setExitCode }) => (await import('./simulate.ts')).addSimulate(program, environment, setExitCode),

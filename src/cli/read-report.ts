@@ -9,7 +9,7 @@ import { noLedger, type Stop, wrongUse } from './environment.ts'
 /** `verify` looks at every row in one statement. */
 export const STATEMENT_MS = 600_000
 
-/** What `read` finds, or why there is no ledger to read. */
+/** The result of `read`, or why there is no ledger to read. */
 export function readReport<T>(context: CommandContext, read: (report: Report) => T): T | Stop {
   const { startSyncDriver } = context.environment
   const report = openReport({ ...context.config.ledger, startSyncDriver, statementMs: STATEMENT_MS })
@@ -33,7 +33,7 @@ export const accountNamed = (context: CommandContext, name: string): AccountRepo
 
 const foundOr = <T extends object>(found: T | ReportProblem): T | Stop => ('problem' in found ? stopOf(found) : found)
 
-/** What the operator typed is wrong use; a file that cannot be read is no ledger. */
+/** A mistake in an argument is wrong use; a file that cannot be read is no ledger. */
 export function stopOf({ problem, message }: ReportProblem): Stop {
   switch (problem) {
     case 'unknown':

@@ -81,7 +81,7 @@ const startOf = ({ report }: Found, bucket: number): number => (report.buckets[0
 
 type Sums = { calls: number; inexact: number; crossing: number; pricePicos: Picos }
 
-/** What our side of a bucket is made of. */
+/** Our side of a bucket by cause. */
 function causesOf({ comparisons, rows }: Found, of: Comparison): ReadonlyMap<Cause, Sums> {
   const names = new Set(comparisons.filter(({ bucket }) => bucket === of.bucket).map(({ model }) => model))
   const isOf = ({ bucket, model }: BooksRow): boolean =>

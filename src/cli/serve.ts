@@ -82,7 +82,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
   return EXIT.ok
 }
 
-/** As a reload would have it, where that has no mistake. */
+/** The configuration as a reload would have it, where it has no mistake. */
 const drainOf = (now: Config | ConfigProblems, before: Config): number => ('problems' in now ? before : now).limits.drainMs
 
 /** The first thread starts at once, before it is asked for; `drop` ends it where it was not needed. */
@@ -96,7 +96,7 @@ function begunEarly(start: () => Worker): Readonly<{ take: () => Worker; drop: (
   return { take, drop: () => begun?.terminate() }
 }
 
-/** What an end may still take once all is drained and closed: a log that is read slowly, an upstream that does not hang up. */
+/** The time that an end may still take after drain and close: a log that is read slowly, an upstream that does not hang up. */
 const LINGER_MS = 5_000
 
 /** Resolves when a signal has been obeyed: the first drains, a second does not wait for running streams. The process ends soon after, whatever hangs. */
@@ -104,7 +104,7 @@ export async function untilStopped(gateway: Gateway): Promise<void> {
   await stoppedBy(gateway, () => () => undefined)
 }
 
-/** The same by a parent's orders as well: one of its orders and a signal to all of the group are one stop, not two. */
+/** The same with a parent's commands: one of them and a signal to the whole group are one stop, not two. */
 const untilParentStops = (gateway: Gateway, load: () => Config | ConfigProblems): Promise<void> =>
   stoppedBy(gateway, (drain) => obeyParent({ drain, hurry: gateway.hurry, reload: () => reload(gateway, load()) }))
 

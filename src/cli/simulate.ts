@@ -22,7 +22,7 @@ export function addSimulate(program: Command, environment: CliEnvironment, setEx
     })
 }
 
-/** It goes into ids, which clients match. */
+/** The name is part of ids, which clients match. */
 function upstreamName(text: string): string {
   if (/^[0-9A-Za-z-]{1,32}$/.test(text)) return text
   throw new InvalidArgumentError('Expected 1 to 32 letters, digits and "-".')

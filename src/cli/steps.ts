@@ -11,7 +11,7 @@ const LISTENS = 'tollgate listening on '
 
 export type Heard = Readonly<{ kind: 'opens'; step: string } | { kind: 'listens'; url: string }>
 
-/** At once: the thread may stand still behind it. */
+/** Written at once, since the thread may block afterwards. */
 export function tellStep(step: string): void {
   try {
     writeSync(STDOUT, `${OPENS}${step}\n`)
@@ -22,7 +22,7 @@ export function tellStep(step: string): void {
 
 export const listeningLine = (url: string): string => `${LISTENS}${url}\n`
 
-/** Until the output ends; other lines are none of ours. */
+/** Reads until the output ends; other lines are ignored. */
 export async function* heardIn(output: ReadableStream<Uint8Array>): AsyncGenerator<Heard, void> {
   const decoder = new TextDecoder()
   let text = ''

@@ -23,7 +23,7 @@ export function tableText(head: readonly string[], rows: readonly (readonly stri
 
 const gapAfter = (cell: string, width = 0): number => width - Bun.stringWidth(cell) + 2
 
-/** One thing, a line a fact. */
+/** One thing, with a line for each fact. */
 export const factsText = (facts: readonly (readonly [name: string, value: string])[]): string => {
   const width = Math.max(...facts.map(([name]) => name.length))
   return facts.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n')

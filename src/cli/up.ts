@@ -46,7 +46,7 @@ function demoConfig(folder: string): Config | ConfigProblems {
   return 'problems' in loaded ? loaded : { ...loaded, operator: { ...loaded.operator, port: 0 }, upstreams: [] }
 }
 
-/** On the usual port, or on a free one when it is taken. */
+/** Listens on the usual port, or on a free one where it is taken. */
 async function start(folder: string, readConfig: () => Config | ConfigProblems): Promise<Gateway | string> {
   const config = readConfig()
   if ('problems' in config) return `${folder} holds a configuration with mistakes`

@@ -52,7 +52,7 @@ async function listUpstreams(context: CommandContext): Promise<ExitCode | Stop> 
   return silent.length === 0 ? EXIT.ok : tell(context.environment, unanswered(silent, 'how its upstreams do is missing'))
 }
 
-/** What belongs together stands together: an upstream that is out in one process only is seen. */
+/** Rows of one upstream stand together, so that one which is out in one process only is seen. */
 function sayPlaces({ say }: CommandContext, places: readonly UpstreamRow[]): void {
   const ordered = [...Map.groupBy(places, ({ report }) => report.name).values()].flat()
   say({ data: ordered.map(({ pid, node, report }) => ({ process: node, pid, ...documentOf(report) })) }, () =>

@@ -8,7 +8,7 @@ declare const TOLLGATE_COMMIT: string
 
 const ROOT = join(import.meta.dir, '../..')
 
-/** What a build asks as well. */
+/** The arguments for git, which the build uses, too. */
 export const DESCRIBE: readonly string[] = ['describe', '--always', '--dirty', '--abbrev=12', '--exclude=*']
 
 export function versionText(): string {
@@ -16,7 +16,7 @@ export function versionText(): string {
   return commit === '' ? packageFile.version : `${packageFile.version} (${commit})`
 }
 
-/** Of the checkout in this folder itself, never of one that it lies in; empty where git does not say. */
+/** The commit of the checkout in this folder itself, never of one around it; empty where git does not answer. */
 export function commitOf(folder: string): string {
   // Without a lock, so that a commit at the same time succeeds.
   const git = ['git', '--no-optional-locks', '--git-dir', join(folder, '.git'), '--work-tree', folder]
@@ -29,5 +29,5 @@ export function commitOf(folder: string): string {
   }
 }
 
-/** For a disk that sleeps, or is busy. */
+/** Long enough for a disk that sleeps, or is busy. */
 const TIMEOUT_MS = 10_000
