@@ -16,7 +16,7 @@ import { obey, type UpstreamOrder, type Upstreams } from './upstreams.ts'
 /** Only the owner may read and write. */
 const UMASK = 0o177
 
-/** The gateway's parts that operators reach. */
+/** The part of the ledger that operators reach. */
 export type OperatedLedger = Pick<Ledger, 'operate' | 'holds'>
 
 export type ListenOptions = Readonly<{
