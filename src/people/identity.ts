@@ -17,12 +17,12 @@ export type IdentityOptions = Readonly<{
   sql: PeopleSql
   listener: Listener
   origins: Origins
-  /** What signs cookies. */
+  /** The secret that signs cookies. */
   secret: string
   isOperator: (personId: string) => Promise<boolean>
   /** Takes the secret of a link that sets a new password; undefined: no mail is set up. */
   sendReset: ((email: string, token: string) => Promise<unknown>) | undefined
-  /** After a person has set a new password by a link. */
+  /** Called after a person has set a new password by a link. */
   onReset: (personId: string) => Promise<void>
   onBug: (bug: unknown) => void
 }>
@@ -45,7 +45,7 @@ export function makeIdentity(options: IdentityOptions): Identity {
   }
 }
 
-/** What a request met. */
+/** The state of one call: whether the people's store was away. */
 type IdentityCall = { away?: PeopleAway }
 
 /** better-auth makes a 500 of a store that is away, or says that it is done: of a sign-out that ended nothing, too. */

@@ -58,7 +58,7 @@ export class Links {
     return token
   }
 
-  /** What was not followed is void. `accountId` null: of the console. */
+  /** Voids links that were not followed. `accountId` null: those to the console. */
   async withdraw(email: string, accountId: string | null): Promise<void> {
     await this.#sql.run(WITHDRAW, { email, account: accountId })
   }
@@ -68,7 +68,7 @@ export class Links {
     return this.#invitation(this.#sql, token)
   }
 
-  /** Those that can still be followed, newest first; of one account where it is named. */
+  /** Links that can still be followed, newest first; of one account where it is named. */
   async invitations(accountId?: string): Promise<readonly Invitation[]> {
     const of = accountId === undefined ? '' : 'AND account_id = $account'
     const rows = await this.#sql.all<Row>(`${INVITATION} ${of} ORDER BY created_at DESC`, { account: accountId ?? null, now: this.#now() })
@@ -128,7 +128,7 @@ export class Links {
     return token
   }
 
-  /** Whom it signs in; undefined: used, expired or for the other listener. */
+  /** The person whom the link signs in; undefined: used, expired or for the other listener. */
   async follow(listener: Listener, token: string): Promise<Person | undefined> {
     const used = await this.#sql.get<{ person: string }>(USE_LINK, { hash: tokenHash(token), listener, now: this.#now() })
     return used === undefined ? undefined : await this.#memberships.byId(used.person)

@@ -8,7 +8,7 @@ import { boundedMap } from '../core/bounded-map.ts'
 const FIRST_MS = 60_000
 /** As long as a link lives. */
 const MAX_MS = 3_600_000
-/** After so long without any it begins anew. */
+/** After this long without a mail the waits begin anew. */
 const FORGET_MS = 6 * MAX_MS
 const REMEMBERED_MAX = 10_000
 

@@ -50,7 +50,7 @@ export class Mailer {
     }
   }
 
-  /** What did not load is loaded anew by the next mail. */
+  /** A failed load is tried again by the next mail. */
   async #connected(): Promise<Transporter> {
     this.#transport ??= connect(this.#options)
     const connecting = this.#transport

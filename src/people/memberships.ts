@@ -27,7 +27,7 @@ export function emailOf(text: string): string | undefined {
   return EMAIL.test(email) ? email : undefined
 }
 
-/** What is taken from a person: one account, the console, or all. `keepsOwner`: refused where the account would have no owner left. */
+/** The right that is taken from a person: one account, the console, or all. `keepsOwner`: refused where the account would have no owner left. */
 export type Taken = Readonly<{ accountId: string; keepsOwner?: true }> | 'operator' | 'all'
 
 export class Memberships {
@@ -150,7 +150,7 @@ export class Memberships {
     }))
   }
 
-  /** What was taken takes its sessions, links and open invitations with it; `none`: there was nothing to take. */
+  /** Takes a right away, with its sessions, links and open invitations; `none`: there was nothing to take. */
   remove(email: string, what: Taken): Promise<'removed' | 'last owner' | 'none'> {
     const accountId = typeof what === 'object' ? what.accountId : null
     const subjects: readonly Subject[] = accountId === null ? [`email ${email}`] : [`account ${accountId}`, `email ${email}`]

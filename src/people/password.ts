@@ -1,6 +1,6 @@
 /** How a password is kept: argon2id with the parameters that OWASP names (https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html). */
 
-/** At most: what is hashed costs by its length. */
+/** The longest password: hashing costs by length. */
 export const PASSWORD_CHARS = { min: 10, max: 128 } as const
 
 /** 19 MiB of memory for some 40 ms, beside the event loop. */

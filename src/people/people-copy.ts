@@ -43,7 +43,7 @@ export function readyPeople(copy: string, path: string, now: number): ReadyPeopl
   }
 }
 
-/** Whole, flushed and looked through; else it is taken away again. */
+/** Makes a whole, flushed and checked copy; otherwise the file is removed again. */
 function copied(from: string, to: string): CopyProblem | undefined {
   try {
     const db = new Database(from, { readonly: true })

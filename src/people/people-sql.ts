@@ -4,7 +4,7 @@
  */
 
 export type Value = string | number | null | Uint8Array
-/** By the names in the text, where they stand as `$name`; there may be more than the text has. */
+/** Values by their names, which stand in the text as `$name`; names that the text does not use are allowed. */
 export type Given = Readonly<Record<string, Value>>
 /** `changes`: rows that were written. */
 export type SqlResult = Readonly<{ rows: readonly unknown[]; changes: number }>
@@ -20,7 +20,7 @@ export type PeopleSql = Readonly<{
   /** How many rows were written. */
   run(text: string, given?: Given): Promise<number>
   /**
-   * One commit, or nothing where `work` throws. Another call that names one of the same subjects waits for its end; on SQLite every call does. `work` asks what it is given
+   * Runs `work` as one commit, or none where it throws. Another call that names one of the same subjects waits for its end; on SQLite every call does. `work` asks what it is given
    * and nothing else: another question would wait for the end, too. Within a transaction it is that one.
    */
   transaction<Result>(subjects: readonly Subject[], work: (sql: PeopleSql) => Promise<Result>): Promise<Result>
@@ -31,12 +31,12 @@ export class PeopleAway extends Error {
   override readonly name = 'PeopleAway'
 }
 
-/** What is read before it is written. */
+/** The e-mails, people and accounts that a transaction reads before it writes. */
 export type Subject = `email ${string}` | `person ${string}` | `account ${string}` | 'deliveries'
 
 export type PeopleStore = PeopleSql & Readonly<{ close(): Promise<void> }>
 
-/** All questions by way of one. */
+/** The other methods, made from `ask`. */
 export const sqlOver = (dialect: Dialect, ask: PeopleSql['ask'], transaction: PeopleSql['transaction']): PeopleSql => ({
   dialect,
   ask,

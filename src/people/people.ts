@@ -18,7 +18,7 @@ import type { PeopleStore } from './people-sql.ts'
 import { type Person, Sessions, type SignedIn } from './sessions.ts'
 import { WritePace } from './write-pace.ts'
 
-/** What a reload may change, read when it is needed. */
+/** Settings that a reload may change, read when they are needed. */
 export type PeopleSettings = Readonly<{
   signUp: 'closed' | 'open'
   origins(listener: Listener): Origins
@@ -77,7 +77,7 @@ export class People {
     return this.settings.origins(listener)
   }
 
-  /** Who sent a request with these cookies; undefined: not signed in on this listener. */
+  /** The person of a request with these cookies; undefined: not signed in on this listener. */
   signedIn(listener: Listener, cookies: string | null): Promise<SignedIn | undefined> {
     return this.sessions.read(listener, cookies, this.origins(listener).isHttps)
   }
@@ -143,7 +143,7 @@ export class People {
     )
   }
 
-  /** After the answer has gone, so that it does not tell by its time whether there was something to do. */
+  /** Runs after the answer was sent, so that its time does not reveal whether there was something to do. */
   later(work: () => unknown): void {
     setTimeout(() => Promise.try(work).catch(this.#options.onBug), 0)
   }

@@ -11,7 +11,7 @@ import { newRowId, newToken } from './token.ts'
 export type Person = Readonly<{ id: string; email: string; name: string }>
 export type SignedIn = Readonly<{ person: Person; sessionId: string }>
 
-/** What is shown of a session to whom it belongs. Times are ISO 8601. */
+/** A session as its person sees it. Times are ISO 8601. */
 export type SessionRow = Readonly<{ id: string; createdAt: string; expiresAt: string; address: string; userAgent: string }>
 
 /** Counted from the sign-in, whatever is done meanwhile: operators sign in daily. */
@@ -32,7 +32,7 @@ export class Sessions {
     this.#now = now
   }
 
-  /** What signs the cookies of one listener: a cookie that is carried to the other is no cookie there. */
+  /** The secret that signs the cookies of one listener, so that they are invalid on the other. */
   async secretOf(listener: Listener): Promise<string> {
     this.#secrets ??= secretsIn(this.#sql)
     try {
@@ -114,7 +114,7 @@ export class Sessions {
 
 type Secrets = Readonly<Record<Listener, string>>
 
-/** Of 32 random bytes, made once; two processes that start at once agree. */
+/** A secret of 32 random bytes, made once; two processes that start at once get the same. */
 async function secretsIn(sql: PeopleSql): Promise<Secrets> {
   const made = { name: 'cookies', value: crypto.getRandomValues(new Uint8Array(32)) }
   await sql.run('INSERT INTO secrets (name, value) VALUES ($name, $value) ON CONFLICT DO NOTHING', made)

@@ -22,7 +22,7 @@ export function migrate(pool: SQL): Promise<void> {
   })
 }
 
-/** All of them at once, for who has a connection of another kind, in a transaction; the search path is that of the people afterwards. */
+/** All migrations as one text, for a connection of another kind, within a transaction. Afterwards the search path is that of the people. */
 export function makeTables(run: (text: string) => unknown): void {
   run(FIRST)
   run('SET LOCAL search_path = people')
