@@ -14,7 +14,7 @@ import type { AlertFacts } from './watch.ts'
 /** All looks at alerts share one turn of the reading thread, so they do not delay people's reads. */
 const CLIENT = 'alerts'
 const KEYS_A_PAGE = 200
-/** Of an account with more, an alert about any key sees the newest. */
+/** The most keys that an alert about any key looks at: the newest ones. */
 const KEYS_MAX = 1_000
 
 export const factsFrom =
@@ -56,7 +56,7 @@ async function spentOn(reports: Reports, { day, ...of }: { accountId: string; ke
   return typeof rows === 'object' ? sumSpend(rows).costPicos : undefined
 }
 
-/** Those that are named and, where a rule is about any, all. */
+/** The keys that rules name; all keys where a rule is about any. */
 async function keysFor(reports: Reports, accountId: string, rules: readonly AlertRule[]): Promise<readonly ListedKey[] | undefined> {
   const keys = new Map<string, ListedKey>()
   for (let after: string | undefined; rules.some(isOfAnyKey) && keys.size < KEYS_MAX; ) {

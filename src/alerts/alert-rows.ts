@@ -7,7 +7,7 @@ export type Alert = Readonly<{
   id: string
   accountId: string
   rule: AlertRule
-  /** Of members of the account, in lower case. */
+  /** Addresses of members of the account, in lower case. */
   emails: readonly string[]
   /** Ids. */
   webhooks: readonly string[]

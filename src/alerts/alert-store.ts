@@ -13,9 +13,9 @@ export const ALERT_BOUNDS = { alerts: 20, webhooks: 5, emails: 10, waiting: 100,
 
 const HOUR_MS = 3_600_000
 
-/** To be told to the receivers of the alert. */
+/** An event for the receivers of the alert. */
 type Firing = Readonly<{ eventId: string; event: AlertEvent }>
-/** What an alert was judged to be, `before` by its marks and `marks` after. */
+/** The judgement of an alert: its marks `before`, and its `marks` after. */
 export type Judged = Readonly<{ before: Marks; marks: Marks; firings: readonly Firing[] }>
 export type Receivers = Readonly<{ emails: readonly string[]; webhooks: readonly string[] }>
 /** Deliveries that wait now, and those for which there was no room. */
@@ -74,7 +74,7 @@ export class AlertStore {
     })
   }
 
-  /** What it fired before is told all the same. */
+  /** Events that it fired before are still delivered. */
   removeAlert(accountId: string, id: string): Promise<boolean> {
     return this.#of(accountId, async (_store, sql) => {
       return (await sql.run('DELETE FROM alerts WHERE account_id = $account AND id = $id', { account: accountId, id })) > 0
@@ -127,7 +127,7 @@ export class AlertStore {
     return new Map(rows.map(({ subject, mark }) => [subject, mark]))
   }
 
-  /** One commit. Nothing where the alert was changed, removed or judged by another since it was read: it is judged again. */
+  /** One commit. Writes nothing where the alert was changed, removed or judged by another node since it was read: it is judged again. */
   fire(alert: Alert, { before, marks, firings }: Judged): Promise<Fired> {
     return this.#of(alert.accountId, async (store, sql) => {
       const is = await store.alert(alert.accountId, alert.id)
@@ -213,6 +213,6 @@ const COUNTS = `SELECT (SELECT count(*) FROM deliveries WHERE account_id = $acco
 const FORGET_OLDEST = `DELETE FROM alert_events WHERE account_id = $account AND id < (
     SELECT min(id) FROM (SELECT id FROM alert_events WHERE account_id = $account ORDER BY id DESC LIMIT $kept) newest
   )`
-/** By the database's clock: those of the nodes may differ. */
+/** The database's clock, since those of the nodes may differ. */
 const TAKE_TURN = `INSERT INTO turns (name, until) VALUES ('watch', CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) + $forMs)
   ON CONFLICT (name) DO UPDATE SET until = excluded.until WHERE turns.until <= CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)`

@@ -15,11 +15,11 @@ export type AlertsOptions = Readonly<{ sql: PeopleStore; metrics: DeliveryWorker
 export type Alerts = Readonly<{
   store: AlertStore
   deliveries: DeliveryStore
-  /** After an alert was made or changed: it is looked at now. */
+  /** Called after an alert was made or changed: looks at it now. */
   look(): void
-  /** After something may be due. */
+  /** Called when a delivery may be due. */
   deliver(): void
-  /** After another node may have begun what this one did not hear of. */
+  /** Called after this node may have missed an alert that another one made. */
   resume(): void
   /** Sends a trial to a receiver, without an alert. Gives the event's id; undefined where the account has no room. */
   try(accountId: string, to: Receivers): Promise<string | undefined>

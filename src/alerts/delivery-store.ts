@@ -43,7 +43,7 @@ export const CLAIM_MS = 60_000
 export class DeliveryStore {
   readonly #sql: PeopleStore
   readonly #now: () => number
-  /** Whose claims are ours. */
+  /** The name under which this node claims. */
   readonly #owner = crypto.randomUUID()
 
   constructor(sql: PeopleStore, now: () => number) {
@@ -95,7 +95,7 @@ export class DeliveryStore {
     await this.#end(number, 'failed', status, problem)
   }
 
-  /** All that waits for the same receiver waits at least as long. */
+  /** Other deliveries to the same receiver wait at least as long. */
   failed({ number, accountId, channel, target }: DueDelivery, { status, problem }: Attempted, nextAt: number): Promise<void> {
     return this.#sql.transaction(['deliveries'], async (sql) => {
       await sql.run(FAILED, { number, owner: this.#owner, status, problem, nextAt })
@@ -156,7 +156,7 @@ const DUE = {
 const RUNNING = `SELECT account_id AS "accountId", target FROM deliveries WHERE state = 'waiting' AND claimed_until > 0 AND claimed_until > $now`
 const CLAIM = 'UPDATE deliveries SET claimed_by = $owner, claimed_until = $until WHERE number = $number'
 const RENEW = `UPDATE deliveries SET claimed_until = $until WHERE claimed_by = $owner AND state = 'waiting' AND claimed_until > 0`
-/** What is under way elsewhere may come back when its claim ends. */
+/** A delivery under way on another node may be due again when its claim ends. */
 const NEXT = `SELECT min(at) AS at FROM (
     SELECT (SELECT d.next_at FROM deliveries d WHERE d.state = 'waiting' AND ${IS_FREE} ORDER BY d.next_at LIMIT 1) AS at
     UNION ALL
@@ -166,7 +166,7 @@ const FAILED = `UPDATE deliveries SET attempts = attempts + 1, last_status = $st
   WHERE number = $number AND claimed_by = $owner AND state = 'waiting'`
 const POSTPONE = `UPDATE deliveries SET next_at = $nextAt
   WHERE account_id = $account AND state = 'waiting' AND channel = $channel AND target = $target AND next_at < $nextAt`
-/** Whose claim another has taken over has nothing to say any more. */
+/** Ignored where another node has taken the claim over. */
 const END = `UPDATE deliveries SET attempts = attempts + 1, state = $state, last_status = $status, last_problem = $problem, done_at = $now, claimed_until = 0
   WHERE number = $number AND claimed_by = $owner AND state = 'waiting'`
 

@@ -28,7 +28,7 @@ export type DeliveryWorkerParts = Readonly<{
 
 const AT_ONCE_MAX = { all: 64, each: 2 } as const
 const SLEEP_MS_MAX = 60_000
-/** Of the statuses only this one says that it is for ever (https://www.rfc-editor.org/rfc/rfc9110#section-15.5.11). */
+/** The only status that means for ever (https://www.rfc-editor.org/rfc/rfc9110#section-15.5.11). */
 const GONE = 410
 
 export class DeliveryWorker {
@@ -160,9 +160,9 @@ export class DeliveryWorker {
   }
 }
 
-/** What is due and may not start, such as the third of an account, is looked at again when another ends, and so often at most. */
+/** How often a due delivery that may not start, such as the third of an account, is looked at again at most; the end of another one does so earlier. */
 const MIN_SLEEP_MS = 250
-/** After the store could not be asked. */
+/** The wait after the store could not be asked. */
 const FAILED_SLEEP_MS = 10_000
 
 /** `running`: on all nodes. */

@@ -7,7 +7,7 @@ import ipaddr from 'ipaddr.js'
 
 /** Public by their number, but answered by the cloud's own host: Azure's platform address. */
 const OF_CLOUDS = new Set(['168.63.129.16'])
-/** All that is routed on the Internet so far (https://www.iana.org/assignments/ipv6-unicast-address-assignments). */
+/** The range that is routed on the Internet so far (https://www.iana.org/assignments/ipv6-unicast-address-assignments). */
 const GLOBAL_V6 = ipaddr.IPv6.parseCIDR('2000::/3')
 /** For examples (https://www.rfc-editor.org/rfc/rfc9637), younger than the library's list. */
 const EXAMPLES_V6 = ipaddr.IPv6.parseCIDR('3fff::/20')

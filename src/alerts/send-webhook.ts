@@ -16,7 +16,7 @@ import { readWebhookUrl, type WebhookTarget } from './webhook-url.ts'
 export type WebhookMessage = Readonly<{
   url: string
   secret: string
-  /** The same for each try. */
+  /** The same id for each try. */
   id: string
   body: string
 }>
@@ -72,7 +72,7 @@ function timeLimit(ms: number): Limit {
   return { late: promise, leftMs: () => Math.max(1, Math.ceil(endMs - performance.now())), clear: () => clearTimeout(timer) }
 }
 
-/** What may be connected to; IPv4 first, because more machines have it. One address that is not allowed refuses the name. */
+/** The allowed addresses; IPv4 first, because more machines have it. One address that is not allowed refuses the name. */
 async function addressesOf(
   target: WebhookTarget,
   { resolve = lookUp, ...options }: SendOptions,

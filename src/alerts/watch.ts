@@ -19,7 +19,7 @@ export type WatchParts = Readonly<{
   newEventId: () => string
   /** Something is to be delivered. */
   onFired: () => void
-  /** All have been looked at. */
+  /** A pass over all accounts has ended. */
   onPass?: () => Promise<unknown>
   log: Pick<Log, 'alarm'>
   metrics: Pick<Metrics, 'alertDropped'>

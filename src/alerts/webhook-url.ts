@@ -12,7 +12,7 @@ export type WebhookTarget = Readonly<{
   isAddress: boolean
   port: number
   isSecure: boolean
-  /** Of the request line and of the Host field. */
+  /** For the request line and for the Host field. */
   path: string
   authority: string
 }>
