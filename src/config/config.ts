@@ -17,7 +17,7 @@ export type Config = Readonly<{
     /** Where clients reach the gateway, an origin; undefined: the address it listens on. */
     publicUrl: string | undefined
     trustedProxies: readonly string[]
-    /** For how long a gateway that leaves says so and still takes all that comes. */
+    /** How long a gateway that leaves answers 503 at `/readyz` and still accepts all requests. */
     drainDelayMs: number
     corsOrigins: readonly string[]
   }>
@@ -40,7 +40,7 @@ export type Config = Readonly<{
   /** Empty: the embedded simulator serves every model. */
   upstreams: readonly UpstreamConfig[]
   catalog: Catalog
-  /** What the file sets and nothing obeys yet. */
+  /** Settings of the file without an effect yet. */
   withoutEffect: readonly ConfigProblem[]
 }>
 
@@ -56,7 +56,7 @@ type PostgresConfig = Readonly<{
   node: string
   /** How long a node that is not heard of keeps its name, its money and its requests in flight. */
   leaseMs: number
-  /** To Postgres, at most. */
+  /** The most connections to Postgres. */
   connections: number
   /** Ed25519, PEM: what the variable holds that the file names; undefined: no statement can be signed. */
   statementKey: string | undefined
@@ -78,7 +78,7 @@ type StripeConfig = Readonly<{
   /** The secrets themselves, read from the variables that the file names. */
   secretKey: string
   webhookSecret: string
-  /** What one payment may be, whole cents, both included. */
+  /** The bounds of one payment, whole cents, both included. */
   minPicos: Picos
   maxPicos: Picos
 }>
@@ -99,7 +99,7 @@ export type UpstreamConfig = Readonly<{
   dialect: Dialect
   /** `error_text = "own"`: what it says of a mistake reaches customers in our words. */
   hidesErrorText: boolean
-  /** What the variable holds that the file names, for `fetch`; undefined: no proxy. */
+  /** The proxy's address, from the variable that the file names, for `fetch`; undefined: no proxy. */
   proxyUrl: string | undefined
 }>
 
@@ -107,7 +107,7 @@ export type UpstreamConfig = Readonly<{
 type SignUp = (typeof SIGN_UPS)[number]
 export const SIGN_UPS = ['closed', 'open'] as const
 
-/** In whose words customers are told what an upstream finds wrong with a request. */
+/** Whose words customers get about a mistake that an upstream finds in a request. */
 export const ERROR_TEXTS = ['upstream', 'own'] as const
 
 /** How an upstream is told our key: as the vendor reads it, or as `Authorization: Bearer`. */

@@ -8,15 +8,15 @@ import type { Rejection } from '../core/catalog.ts'
 import type { ModelEntry } from './catalog-schema.ts'
 
 export const SERVER = { host: '127.0.0.1', port: 8080 }
-/** Behind a proxy: a few of its looks at `/readyz`. */
+/** Behind a proxy: long enough for a few of its checks of `/readyz`. */
 export const DRAIN_DELAY_MS = 5_000
 export const OPERATOR = { host: '127.0.0.1', port: 9090 }
 export const STRIPE = { minUsd: '5', maxUsd: '500' }
 export const LEDGER_PATH = 'data/tollgate.db'
 export const LEASE_MS = 10_000
-/** Of a model's text, for estimates. */
+/** Bytes per token of a model's text, for estimates. */
 export const BYTES_PER_TOKEN = 4
-/** What is served there is the vendor's own: its news are passed on. */
+/** The vendor's own host: new kinds of events there are passed on. */
 export const VENDOR_HOST = 'api.anthropic.com'
 export const UPSTREAM_DEFAULTS = {
   auth: 'x-api-key',

@@ -7,7 +7,7 @@ import { priceList } from './prices.ts'
 /** Null: it is not there. */
 export type Change = Readonly<{ path: string; before: string | null; after: string | null }>
 
-/** By their names in the code, so that a setting of tomorrow is hidden too; an address may hold a password. */
+/** Secrets are known by their names in the code, so that a new setting is hidden, too; an address may hold a password. */
 const SECRET = /(?:key|secret|password|token|url)$/i
 const NO_SECRETS: ReadonlySet<string> = new Set(['baseUrl', 'bytesPerToken', 'dashboardUrl', 'publicUrl'])
 

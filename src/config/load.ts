@@ -20,7 +20,7 @@ import { CONFIG_FILE, type ConfigFile } from './schema.ts'
 import { settingsWithoutEffect } from './without-effect.ts'
 
 export type LoadOptions = Readonly<{
-  /** What `--config` names, seen from `folder`; undefined: `tollgate.toml` in it, if there is one. */
+  /** The file that `--config` names, relative to `folder`; undefined: `tollgate.toml` in it, if there is one. */
   file: string | undefined
   folder: string
   env: Environment

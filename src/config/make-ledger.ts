@@ -46,7 +46,7 @@ export function makeLedger(
   }
 }
 
-/** As people may read it: where it is, as whom, never with which password. */
+/** The address for people: host, database and user, never the password. */
 export function textOfLedger(ledger: LedgerConfig): string {
   if (ledger.kind === 'sqlite') return ledger.path
   const { host, pathname } = new URL(ledger.url)

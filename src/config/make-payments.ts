@@ -8,7 +8,7 @@ import { type ConfigProblem, describe } from './problems.ts'
 import type { ConfigFile } from './schema.ts'
 
 const CENT_PICOS = 10_000_000_000n
-/** What Stripe takes in one payment: https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts. */
+/** The bounds of Stripe for one payment: https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts. */
 const STRIPE_MIN_USD = '0.50'
 const STRIPE_MAX_USD = '999999.99'
 

@@ -44,7 +44,7 @@ export function makeUpstreams(
   })
 }
 
-/** What the connection, the body, the native format or the key's own setting decides. */
+/** Header fields that the connection, the body, the native format or the key's own setting decides. */
 const OWN_HEADERS = new Set(
   `accept accept-encoding anthropic-beta anthropic-version authorization connection content-encoding content-length content-type cookie expect host keep-alive
   proxy-authorization te trailer transfer-encoding upgrade x-api-key`.split(/\s+/),

@@ -9,7 +9,7 @@ export type ConfigProblems = Readonly<{ file: string | undefined; problems: read
 
 export const textOfProblem = ({ path, message }: ConfigProblem): string => (path === '' ? message : `${path}: ${message}`)
 
-/** Where a value's own text may be a secret: a key pasted instead of the variable's name, a password inside an address. */
+/** Paths whose value may itself be a secret: a key pasted instead of the variable's name, a password inside an address. */
 const HIDDEN = /(^|\.)(\w+_env|base_url)$/
 
 /** Everything in which a value differs from its schema, one problem a path. */

@@ -2,7 +2,7 @@
 
 import { Type } from '@sinclair/typebox'
 
-/** Of every table: an unknown name is a mistake. */
+/** Set on every table: an unknown name is a mistake. */
 export const CLOSED = { additionalProperties: false }
 /** Timers end at 2³¹ − 1 milliseconds. */
 const TIMER_MS_MAX = 2_147_483_647
