@@ -25,12 +25,12 @@ export type FoundSealed = Readonly<{ name: Uint8Array; sealed: Uint8Array }>
 const APPLICATION_ID = 0x54_47_41_4e
 const VERSION = 1
 const PAGE_BYTES = 4_096
-/** What a row takes beside its bytes, and each item's two index entries. */
+/** Bytes of a row beside its content, and of each item's two index entries. */
 const ROW_BYTES = 250
 const ITEM_BYTES = 130
 const ACCOUNT_SHARE = 8
 const LOG_BYTES_KEPT = 8 * 1024 * 1024
-/** Of rows that are over, as many go with each that comes. */
+/** How many expired rows are deleted with each new one. */
 const PRUNED_AT_ONCE = 64
 const GONE_MAX = 100_000
 const BYTES_PER_GONE = 4_096
@@ -59,7 +59,7 @@ export class AnswersFile {
     }
   }
 
-  /** Of the pages in use. */
+  /** Bytes of the pages in use. */
   get bytes(): number {
     return (this.#number('page_count') - this.#number('freelist_count')) * PAGE_BYTES
   }
@@ -92,7 +92,7 @@ export class AnswersFile {
     return row.expires_at <= now ? 'expired' : { name: row.name, sealed: row.sealed }
   }
 
-  /** What is over, or beyond the bound, goes; free pages are given back, some at a time. True: there is more to do. */
+  /** Deletes rows that have expired or exceed the bound, and returns free pages to the file system, some at a time. True: there is more to do. */
   prune(now: number): boolean {
     const dropped = this.#write(() => {
       const expired = this.#dropExpired(now)

@@ -27,7 +27,7 @@ export type KeptAnswersOptions = Readonly<{
 
 export const answersPathOf = (ledgerPath: string): string => `${ledgerPath}.answers`
 
-/** Of what was kept before nothing is to be kept any more. */
+/** Removes the file of an earlier start that kept answers. */
 export function removeAnswers(path: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
 }
@@ -46,7 +46,7 @@ type Packing = { readonly pieces: readonly Uint8Array[]; piece: number; at: numb
 export class KeptAnswers {
   readonly #options: KeptAnswersOptions
   readonly #waiting = new WaitingAnswers()
-  /** Of each answer that the thread has not done with, in order. */
+  /** Bytes of each answer that the thread has not finished, in order. */
   readonly #sent: number[] = []
   #sentBytes = 0
   #packing: Packing | undefined
@@ -225,7 +225,7 @@ export class KeptAnswers {
 const post = (thread: Worker, message: ToAnswersThread, handed: readonly ArrayBuffer[] = []): void =>
   thread.postMessage(message, [...handed])
 
-/** In a buffer of their own, which is handed over. */
+/** The bytes in a buffer of their own, which moves to the thread. */
 function joined(pieces: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
   const all = new Uint8Array(length)
   let at = 0

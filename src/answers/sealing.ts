@@ -15,7 +15,7 @@ const CIPHER = 'aes-256-gcm'
 /** Another layout of what is sealed takes another one. */
 const INFO = 'tollgate kept answers 1'
 
-/** What sealing adds to the bytes. */
+/** Bytes that sealing adds. */
 export const SEAL_BYTES = NONCE_BYTES + TAG_BYTES
 
 /** HKDF-SHA256 (https://www.rfc-editor.org/rfc/rfc5869): a secret has 220 random bits, so nothing has to be stretched. */

@@ -13,7 +13,7 @@ type Waiting = Readonly<{ answer: AnswerToKeep; byteLength: number }>
 const BYTES_MAX = 64 * 1024 * 1024
 /** The largest answer is some twelve megabytes. */
 const ACCOUNT_BYTES_MAX = 16 * 1024 * 1024
-/** What an answer and each of its parts take beside their bytes. */
+/** Memory of an answer and of each of its parts, beside their bytes. */
 const ANSWER_BYTES = 1_000
 const PART_BYTES = 100
 
