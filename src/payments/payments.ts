@@ -50,7 +50,7 @@ export class Payments {
   }
 
   /**
-   * What Stripe sent, as it came, with its `stripe-signature`. `forged` changes nothing; `unavailable`: Stripe is to send it again; everything else is done, and a
+   * Takes an event as Stripe sent it, with its `stripe-signature`. `forged` changes nothing; `unavailable`: Stripe is to send it again; everything else is done, and a
    * `refused` one an alarm.
    */
   async receive(body: Uint8Array, signature: string, address: string): Promise<PaymentResult> {
@@ -67,7 +67,7 @@ export class Payments {
     }
   }
 
-  /** One after the other: what is taken back of a payment comes after the payment. */
+  /** Books one credit after another: what is taken back of a payment comes after the payment. */
   async #book({ accountId, credits }: CreditsOfAccount, act: Act): Promise<PaymentResult> {
     let result: PaymentResult = 'already'
     for (const credit of credits) {

@@ -6,7 +6,7 @@
 import { Stripe } from 'stripe'
 import { ACCOUNT_FIELD, type Payment, paymentOf, type Taking, takingsOfRefund } from './stripe-event.ts'
 
-/** Where Stripe is; default: Stripe. */
+/** Another server than Stripe, for tests. */
 export type StripeAddress = Readonly<{ protocol: 'http' | 'https'; host: string; port: number }>
 
 export type CheckoutOrder = Readonly<{
@@ -15,7 +15,7 @@ export type CheckoutOrder = Readonly<{
   person: string
   /** Whole cents. */
   cents: number
-  /** Where the browser goes when it was paid, or not. */
+  /** The address to which the browser returns, paid or not. */
   paidUrl: string
   cancelUrl: string
 }>

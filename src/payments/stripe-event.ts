@@ -11,7 +11,7 @@ export const ACCOUNT_FIELD = 'tollgate_account_id'
 /** Paid, for an account. `id`: of the payment intent; of the session where there is none. `amount`: in the currency's smallest unit. */
 export type Payment = Readonly<{ id: string; accountId: string; amount: number; currency: string }>
 
-/** What was taken back of a payment, less than 0, or given again. `ref`: names it once and for all. */
+/** An amount that was taken back of a payment, less than 0, or returned to it. `ref`: its unique reference. */
 export type Taking = Readonly<{ ref: string; creditKind: 'refund' | 'correction'; amount: number; currency: string }>
 
 export type StripeEvent =
@@ -22,7 +22,7 @@ export type StripeEvent =
   /** Not of our sessions, or nothing that moved money. */
   | Readonly<{ kind: 'nothing' }>
 
-/** What the operator lets Stripe send, and what a metric tells apart. */
+/** Events that the operator subscribes to at Stripe, and labels of a metric. */
 export const EVENT_TYPES: ReadonlySet<string> = new Set([
   'checkout.session.completed',
   'checkout.session.async_payment_succeeded',
@@ -65,7 +65,7 @@ export function readStripeEvent(event: Stripe.Event): StripeEvent {
   }
 }
 
-/** Of a payment intent: undefined where it is none of ours, or nothing was paid. */
+/** The payment of a payment intent; undefined where it is none of ours, or nothing was paid. */
 export function paymentOf({ id, status, metadata, amount_received: amount, currency }: Stripe.PaymentIntent): Payment | undefined {
   const accountId = metadata[ACCOUNT_FIELD]
   return accountId === undefined || status !== 'succeeded' ? undefined : { id, accountId, amount, currency }
