@@ -50,16 +50,16 @@ export type GatewayOptions = Readonly<{
   isShared?: boolean
   /** Processes of the same set, which begin and end with this one; default 0. */
   siblings?: number
-  /** Of this program, with its commit where it is known. */
+  /** The version of this program, with its commit where it is known. */
   version?: string
   /** Told of each step of the start. */
   onStep?: (step: string) => void
   /** Takes whole log lines. */
   log: (line: string) => void
   timings?: Timings
-  /** What the process may use; default: what its control groups and the machine say. */
+  /** Memory that the process may use; default: the limit of its control groups, else the machine's memory. */
   memoryBytes?: number
-  /** Of a server that stands for Stripe. */
+  /** The address of a server that stands in for Stripe. */
   stripeAddress?: StripeAddress
   /** Stands between the gateway and its ledger. */
   wrapLedger?: (ledger: Ledger) => Ledger
@@ -69,7 +69,7 @@ export type Gateway = Departure &
   Readonly<{
     /** `http://HOST:PORT`, with the port that was really taken. */
     url: string
-    /** Where `/metrics` is. */
+    /** The address of `/metrics`. */
     operatorUrl: string
     world: World
     people: () => People

@@ -6,7 +6,7 @@ import type { Shared } from './ledger/open-options.ts'
 import type { MemberConfig } from './upstream/member.ts'
 import type { World } from './world.ts'
 
-/** What changes while a gateway runs. */
+/** The state that changes while a gateway runs. */
 export type GatewayState = {
   config: Config
   members: readonly MemberConfig[]

@@ -23,7 +23,7 @@ export type World = Readonly<{
   upstreams: Pick<UpstreamPool, 'call'>
   log: Log
   metrics: Metrics
-  /** What a reload may change is read once a request. */
+  /** A reload may change these, so they are read once a request. */
   catalog(): Catalog
   limits(): Limits
   dashboardUrl(): string
