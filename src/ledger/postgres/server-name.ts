@@ -9,7 +9,7 @@ export const SERVER_NAME = `SELECT (SELECT system_identifier FROM pg_control_sys
 
 /** No privilege, no such function, not supported: some managed services keep them to themselves. */
 const NOT_SAID = new Set(['42501', '42883', '0A000'])
-const isNotSaid = (sqlState: string): boolean => NOT_SAID.has(sqlState)
+export const isNotSaid = (sqlState: string): boolean => NOT_SAID.has(sqlState)
 
 /** Outside of a transaction. Empty: it does not say. Throws what Postgres says where it cannot be asked. */
 export function serverNameOf(db: Connection): string {

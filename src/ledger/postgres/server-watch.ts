@@ -1,6 +1,6 @@
 /** Notices when the server is another one than at the last renewal, also while no task asks for a write. Rules: nodes.md "After a failover". */
 
-import { isOtherServer, SERVER_NAME } from './server-name.ts'
+import { isNotSaid, isOtherServer, SERVER_NAME } from './server-name.ts'
 import { SessionFailure } from './session.ts'
 
 export type ServerWatchOptions = Readonly<{
@@ -18,6 +18,8 @@ export class ServerWatch {
   readonly #options: ServerWatchOptions
   readonly #monotonicMs: () => number
   #name = ''
+  /** It keeps its name to itself: asked again and again it would log as many errors. */
+  #isMute = false
   #otherSinceMs = Number.NEGATIVE_INFINITY
 
   constructor(options: ServerWatchOptions) {
@@ -32,6 +34,7 @@ export class ServerWatch {
 
   /** What Postgres does not answer is asked again with the next renewal. */
   async look(): Promise<void> {
+    if (this.#isMute) return
     const name = await this.#ask()
     const isNew = isOtherServer(this.#name, name)
     if (name !== '') this.#name = name
@@ -44,8 +47,9 @@ export class ServerWatch {
       const [row] = await this.#options.session.ask<{ name: string }>(SERVER_NAME)
       return row?.name ?? ''
     } catch (error) {
-      if (error instanceof SessionFailure) return ''
-      throw error
+      if (!(error instanceof SessionFailure)) throw error
+      this.#isMute = isNotSaid(error.sqlState)
+      return ''
     }
   }
 }
