@@ -44,12 +44,12 @@ export function openDatabase(path: string, access: Access, opening: Opening = {}
 }
 
 /**
- * Whether whoever wrote last did not close the file: a clean end takes the log away. Asked before it is opened, which makes one. A reader that outlived the
- * writer leaves it too, and then a check is made that need not be.
+ * Whether the last writer did not close the file: a clean end removes the log. Asked before the file is opened, which makes one. A reader that outlived the
+ * writer leaves it too, and then the check that follows is unnecessary.
  */
 export const wasLeftOpen = (path: string): boolean => existsSync(`${path}-wal`)
 
-/** Whether the end of this connection leaves the log, so that whoever opens the file next still knows that it was left open. */
+/** Whether the end of this connection leaves the log, so that the next one to open the file still finds it left open. */
 export function keepLog(db: Database, isKept: boolean): void {
   db.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, isKept ? 1 : 0)
 }

@@ -68,8 +68,8 @@ export function departure({ state, delayMs, world, listeners, relay, live, bodyR
 }
 
 /**
- * Resolves when the clients are with who listens now: what ran has ended, and whoever kept a connection was told by an answer on it that it closes, or asked for
- * nothing for a moment. An answer that had begun before could not say so.
+ * Resolves when the clients are with who listens now: what ran has ended, and every kept connection has had an answer with `Connection: close`, or was idle for a
+ * moment. An answer that had begun before could not say so.
  */
 async function clientsGone(relay: Running, { connections }: Pick<Listening, 'connections'>): Promise<void> {
   do {

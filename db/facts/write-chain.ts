@@ -144,7 +144,7 @@ function callOf(column: Column, before: string): readonly [call: string, after: 
   return [column.kind === 'text' || value === 'key' ? `.text('${before}', ${value})` : `.whole('${before}', ${value})`, '']
 }
 
-/** What of it a stored row gives, whose whole numbers are bigints. */
+/** The chain's values from a stored row, whose whole numbers are bigints. */
 export function writeStored(columns: readonly Column[], versions: readonly ChainVersion[]): string {
   const chain = chainOf(columns, versions)
   const facts = [...chain.first, ...chain.later, ...chain.laterPrivate].filter(({ column }) => STANDS_FOR[column] === undefined)

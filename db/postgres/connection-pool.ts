@@ -70,7 +70,7 @@ export class ConnectionPool {
     else next(Promise.resolve(connection))
   }
 
-  /** Whoever waits tries another one. */
+  /** Gives the connection up; a waiting caller tries another one. */
   #drop(connection: ReservedSQL | undefined): void {
     this.#count--
     connection?.release()

@@ -1,5 +1,5 @@
 /**
- * A lease: how much of an account's balance, or of what a key's limit leaves, a node may spend without asking. Pure: whether it covers a request, what of it is
+ * A lease: how much of an account's balance, or of what a key's limit leaves, a node may spend without asking. Pure: whether it covers a request, how much is
  * idle, and how far it goes back. What the database grants is its own rule (db/postgres/migrations/0002_leases.sql). Rules: ledger.md "Leases".
  */
 

@@ -1,6 +1,6 @@
 /**
- * The path of a request that no route answers, as a log may show it: without its query, printable, short, and without what may be a secret that somebody
- * pasted into it. Rules: requests.md "What never leaks"; operator.md "Log".
+ * The path of a request that no route answers, as a log may show it: without its query, printable, short, and without a secret that a person may
+ * have pasted into it. Rules: requests.md "What never leaks"; operator.md "Log".
  */
 
 const LENGTH_MAX = 200

@@ -18,7 +18,7 @@ export type LineWriter = Readonly<{
 }>
 
 export function lineWriter(sink: Sink): LineWriter {
-  /** Characters of this turn, and of all that was written but not read yet. */
+  /** The lines of this turn; `pendingLength` also counts characters that were written and not read yet. */
   let lines = ''
   let pendingLength = 0
   let dropped = 0

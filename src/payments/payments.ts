@@ -102,8 +102,8 @@ export class Payments {
   }
 
   /**
-   * Run from source, Stripe's package takes some 50 ms in which nothing else runs: rather soon after a start than when somebody pays. What fails is tried again
-   * when it is needed.
+   * Run from source, Stripe's package takes some 50 ms in which nothing else runs: so it is loaded soon after the start and not with the first payment. A failed load is tried
+   * again when it is needed.
    */
   async prepare(): Promise<void> {
     try {

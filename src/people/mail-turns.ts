@@ -1,5 +1,5 @@
 /**
- * How often an address is written to, whoever asks: the first mail of a kind at once, the next after a minute, then two, four, up to an hour. So a mailbox cannot
+ * How often an address is written to, for all callers together: the first mail of a kind at once, the next after a minute, then two, four, up to an hour. So a mailbox cannot
  * be flooded, and a person who asks for a link has one that still works. Rules: pages.md "Mail".
  */
 

@@ -10,8 +10,8 @@ import { EVENT_BYTES_MAX } from '../limits.ts'
 export type OnFrame = (text: ByteString, start: number, end: number) => void
 
 /**
- * May take the frame that starts at `start` before its end was searched: most frames of a stream look alike, and whoever knows them by sight also knows where
- * they end. Gives the end of a whole frame that it took, else -1, and then `OnFrame` gets the frame.
+ * May take the frame that starts at `start` before its end was searched: most frames of a stream look alike, and a reader that recognises one also knows where
+ * it ends. Gives the end of a whole frame that it took, else -1, and then `OnFrame` gets the frame.
  */
 export type TakeKnown = (text: ByteString, start: number) => number
 

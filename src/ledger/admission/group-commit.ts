@@ -233,7 +233,7 @@ export class GroupCommit implements Ledger {
     this.#options.onStorage(committed)
   }
 
-  /** Comes after everything that was sent under the previous boot. The thread knows that by now, and the rows say what of it was waived. */
+  /** Comes after everything that was sent under the previous boot. The thread knows that by now, and the rows say which part was waived. */
   #onBoot(boot: number): void {
     this.#wallets.becomeBoot(boot)
     this.#sync.read(this.#wallets.setAllIndeterminate())

@@ -188,7 +188,7 @@ function prepare(place: Connectable, options: LedgerOptions): OpenProblem | unde
   }
 }
 
-/** Who serves notes the server; whoever lived through a failover has noted the new one. */
+/** A gateway notes its server; one that lived through a failover has noted the new one. */
 function tellOtherServer(db: Connection, { facts, onFault = () => undefined }: LedgerOptions): void {
   if (facts === undefined) return
   const [before, now] = [notedServer(db), serverNameOf(db)]

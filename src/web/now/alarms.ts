@@ -70,7 +70,7 @@ export const LOG_ALARMS: Readonly<Record<string, Words>> = {
   },
   'alerts could not begin': {
     title: 'Alerts could not begin',
-    todo: 'Nobody is told of balances and limits. See the log line: the people’s file beside the ledger must be readable and writable.',
+    todo: 'No alerts about balances and limits are sent. See the log line: the people’s file beside the ledger must be readable and writable.',
     isUrgent: true,
   },
   'a look at the alerts failed by a bug': { title: 'A look at the alerts failed by a bug', todo: `${BUG} The next look is soon.` },
