@@ -211,6 +211,25 @@ describe('an asynchronous standby', () => {
   )
 
   postgresTest(
+    'and a node that died with its primary: that what it alone knew is lost is said by the one that takes its lane over',
+    async () => {
+      const pair = await startPair()
+      const { url } = pair
+      const a = await openNode(url, 'a', { leaseMs: 4_000 })
+      await asked(url, "SELECT register_node_3('dead', 'boot-dead', 3000, 4)")
+      await until(
+        async () => (await pair.standby.ask("SELECT FROM ledger.nodes WHERE name = 'dead'", pair.database)).length === 1,
+        'it is known',
+      )
+      expect(a.told).toEqual([])
+      await failOver(pair)
+      await isTold(a, 'nothing is missing of what this node acknowledged')
+      await isTold(a, 'a node was gone within a minute of the failover: what it alone had acknowledged just before')
+    },
+    180_000,
+  )
+
+  postgresTest(
     'after which a node starts that was not there: it says that what others knew is lost, once',
     async () => {
       const pair = await startPair()
