@@ -3,6 +3,7 @@
 import { NOT_IN_CHAIN, RECEIPT, RECEIPT_CHAIN, RECORD } from './receipts.ts'
 import { BESIDE_RECEIPTS, SETTLE_FUNCTION } from './settle.ts'
 import { writeChain, writeStored } from './write-chain.ts'
+import { writeCommandDocument, writeCustomerFields } from './write-documents.ts'
 import { writeGiven } from './write-given.ts'
 import { writeReading } from './write-reading.ts'
 import { writeRecord } from './write-record.ts'
@@ -12,7 +13,11 @@ export type Generated = Readonly<{ path: string; text: string }>
 
 /** As Biome formats it. Throws where a description names what is not there. */
 export function generated(): readonly Generated[] {
-  return [{ path: 'src/ledger/columns/receipt.ts', text: receiptFile() }].map(({ path, text }) => ({ path, text: formatted(path, text) }))
+  return [
+    { path: 'src/ledger/columns/receipt.ts', text: receiptFile() },
+    { path: 'src/http/receipt-fields.ts', text: writeCustomerFields() },
+    { path: 'src/cli/receipt-document.ts', text: writeCommandDocument() },
+  ].map(({ path, text }) => ({ path, text: formatted(path, text) }))
 }
 
 /** By file below `src/ledger/columns`. */

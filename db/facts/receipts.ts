@@ -151,3 +151,27 @@ export const RECORD = {
   hashes: ['session_hash', HEADER_HASH, BODY_HASH],
   later: [] as readonly (readonly string[])[],
 }
+
+/** The order of the documents of customers and of the command line. `model` and the like stand for a number; `usage`, cost and waiver of customers are shared with days. */
+export const CUSTOMERS: readonly string[] = [
+  ...['request_id', 'model', 'format', 'is_stream', 'outcome', 'status', 'basis', 'attempts'],
+  ...['started_at', 'settled_at', 'first_byte_ms', 'duration_ms'],
+]
+export const CUSTOMERS_BY_HAND: readonly string[] = [...COUNTERS.map(({ column }) => column), 'cost_picos', 'waived_picos']
+export const COMMAND: readonly string[] = [
+  ...[
+    'request_id',
+    'account_id',
+    'key_id',
+    'key_name',
+    'model',
+    'format',
+    'is_stream',
+    'outcome',
+    'basis',
+    'bytes_per_token_thousandths',
+    'status',
+  ],
+  ...['usage', 'cost_picos', 'waived_picos', 'hold_picos', 'attempts', 'upstream'],
+  ...['started_at', 'settled_at', 'first_byte_ms', 'duration_ms'],
+]

@@ -5,15 +5,15 @@ import { type Picos, usdFields } from '../core/money.ts'
 import { OUTCOMES, type Outcome } from '../core/outcome.ts'
 import { type PricedLine, pricedLines } from '../core/priced-lines.ts'
 import type { Usage } from '../core/usage.ts'
-import { isoOrNull } from '../core/utc.ts'
 import type { ReceiptRow } from '../ledger/columns/receipt.ts'
 import type { AttemptRow } from '../ledger/reading/attempt-rows.ts'
 import { attemptDocument, attemptTable } from './attempts.ts'
-import { tokenCells, tokenFields, upstreamFields } from './call-fields.ts'
+import { tokenCells } from './call-fields.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { type PagingOptions, type RangeOptions, sayPage, withPaging, withRange } from './paging.ts'
 import { accountNamed, keyNamed, readReport } from './read-report.ts'
+import { receiptDocument } from './receipt-document.ts'
 import { factsText, tableText, timeText, usdText } from './text.ts'
 
 type ListOptions = PagingOptions &
@@ -64,30 +64,6 @@ function showReceipt(context: CommandContext, id: string): ExitCode | Stop {
   context.say({ ...of, other_attempts: attempts.map(attemptDocument) }, () => receiptText(id, receipt, attempts))
   return EXIT.ok
 }
-
-const receiptDocument = (row: ReceiptRow) => ({
-  request_id: row.requestId,
-  account_id: row.accountId,
-  key_id: row.keyId,
-  key_name: row.keyName,
-  model: row.modelId,
-  format: row.format,
-  stream: row.isStream,
-  outcome: row.outcome,
-  basis: row.usageSource,
-  bytes_per_token: row.bytesPerToken,
-  status: row.status,
-  ...tokenFields(row.usage),
-  ...usdFields('cost', row.costPicos),
-  ...usdFields('waived', row.waivedPicos),
-  ...usdFields('hold', row.holdPicos),
-  attempts: row.attempts,
-  ...upstreamFields(row.upstream),
-  started_at: isoOrNull(row.startedAt),
-  settled_at: isoOrNull(row.settledAt),
-  first_byte_ms: row.firstByteMs,
-  duration_ms: row.durationMs,
-})
 
 const receiptTable = (rows: readonly ReceiptRow[]): string =>
   tableText(

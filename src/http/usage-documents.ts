@@ -6,17 +6,16 @@
 import { type TUnsafe, Type } from '@sinclair/typebox'
 import { type Static, t } from 'elysia'
 import { type Picos, sumPicos, toExactUsdText, usdFields, ZERO } from '../core/money.ts'
-import { OUTCOMES } from '../core/outcome.ts'
 import { type PricedLine, pricedLines } from '../core/priced-lines.ts'
 import type { Usage } from '../core/usage.ts'
-import { dayText, isoTime } from '../core/utc.ts'
+import { dayText } from '../core/utc.ts'
 import type { AccountReceipt } from '../ledger/reading/account-reports.ts'
 import type { DayPage } from '../ledger/reading/reports.ts'
+import { CUSTOMER_FIELDS, customerFields } from './receipt-fields.ts'
 import { dayCursorOf } from './usage-query.ts'
 
 const usd = (description: string) => t.Number({ description: `USD, 6 decimals: ${description}` })
 const exact = (description: string) => t.String({ pattern: '^-?\\d+(\\.\\d+)?$', description: `USD, every digit: ${description}` })
-const time = (description: string) => t.String({ format: 'date-time', description: `UTC; ${description}` })
 
 const COSTS = {
   cost_usd: usd('what was charged'),
@@ -54,24 +53,7 @@ const NOT_CHARGED = t.UnionEnum([...(Object.keys(FREE) as [Free]), null as unkno
 
 const REQUEST_FIELDS = {
   object: t.Literal('usage.request'),
-  request_id: t.String({ description: 'As in the answer’s `x-request-id`' }),
-  model: t.String(),
-  format: t.UnionEnum(['messages', 'chat', 'responses']),
-  stream: t.Boolean(),
-  outcome: t.UnionEnum([...OUTCOMES], {
-    description:
-      'How it ended: `complete`; `leaver`, the client left; `deadline`, a time limit; `cut`, the key was disabled meanwhile; `fault`, the provider failed; `drain` and `recovered`, the gateway stopped',
-  }),
-  status: Type.Integer({ description: 'HTTP status of the answer' }),
-  basis: t.UnionEnum(['final', 'partial', 'estimated', 'none'], {
-    description:
-      'Where the counts come from: the provider’s `final` figures, its last ones (`partial`), or with a figure that was `estimated` from the text',
-  }),
-  attempts: Type.Integer({ description: 'Calls to providers that were made for it; one is charged at most' }),
-  started_at: time('when the request came'),
-  settled_at: time('when it was booked'),
-  first_byte_ms: t.Union([Type.Integer(), t.Null()], { description: 'Until the answer began; null where it did not' }),
-  duration_ms: Type.Integer({ description: 'Until it ended' }),
+  ...CUSTOMER_FIELDS,
   usage: TOKENS,
   ...COSTS,
   not_charged: NOT_CHARGED,
@@ -142,18 +124,7 @@ export const DAILY = t.Object(
 
 export const requestDocument = (receipt: AccountReceipt): Static<typeof REQUEST> => ({
   object: 'usage.request',
-  request_id: receipt.requestId,
-  model: receipt.modelId,
-  format: receipt.format,
-  stream: receipt.isStream,
-  outcome: receipt.outcome,
-  status: receipt.status,
-  basis: receipt.usageSource,
-  attempts: receipt.attempts,
-  started_at: isoTime(receipt.startedAt),
-  settled_at: isoTime(receipt.settledAt),
-  first_byte_ms: receipt.firstByteMs,
-  duration_ms: receipt.durationMs,
+  ...customerFields(receipt),
   usage: tokens(receipt.usage),
   ...costs(receipt.costPicos, receipt.waivedPicos),
   not_charged: whyFree(receipt),

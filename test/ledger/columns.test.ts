@@ -35,3 +35,12 @@ test('Postgres’ function takes and writes the columns in this order', async ()
   const written = /INSERT INTO receipts \(([^)]*)\)/.exec(body)?.[1]?.split(/,\s*/)
   expect(written).toEqual([...RECEIPT.map(({ column }) => column), 'lane'])
 })
+
+test('the console’s document of a receipt has what operators alone are shown', async () => {
+  const text = await Bun.file('src/web/api/console-documents.ts').text()
+  const shown = text.split('ofOperators = (')[1]?.split('\n})')[0] ?? ''
+  const names = RECEIPT.filter(({ shownTo }) => shownTo === 'operators').map(({ column, documentedAs }) =>
+    column.startsWith('upstream_') ? 'upstream' : (documentedAs ?? column.replace('_picos', '_usd')),
+  )
+  expect(names.filter((name) => !shown.includes(`  ${name}: `))).toEqual([])
+})
