@@ -31,11 +31,13 @@ test('every refusal is a row of the contract, and the code uses it', async () =>
 test('every command stands on the page of commands and is run by a test', async () => {
   const place = new Workplace()
   const page = await Bun.file('src/docs/operate/commands.md').text()
+  const cells = [...page.matchAll(/^\| ((?:[^|]|\\\|)+) \|/gm)].map(([, cell = '']) => cell).join('\n')
   const tests = await textOf('test/{cli,crash}/*.ts')
   const unknown: string[] = []
   for (const { words, isGroup } of await commandsOf((...argv) => place.run(...argv))) {
     const name = words.at(-1) ?? ''
-    if (!new RegExp(`[\`|, ]${name}\\b`).test(page)) unknown.push(`${words.join(' ')} is not in src/docs/operate/commands.md`)
+    if (!new RegExp(`\`(?:[a-z-]+ )?${name}(?![\\w-])`).test(cells))
+      unknown.push(`${words.join(' ')} is not in src/docs/operate/commands.md`)
     if (!isGroup && !tests.includes(words.map((word) => `'${word}'`).join(', '))) unknown.push(`${words.join(' ')} is run by no test`)
   }
   place.remove()

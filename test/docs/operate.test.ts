@@ -114,11 +114,16 @@ test('a reload that brings another address of the guide changes the links to it'
 
 test('every name of the configuration and every rejection stands among the settings, every directive with the simulator', () => {
   const settings = sourceOf('settings')
-  const names = Object.entries(CONFIG_FILE.properties).flatMap(([table, schema]) => {
+  const sections = settings.split(/^## /m)
+  const missing = Object.entries(CONFIG_FILE.properties).flatMap(([table, schema]) => {
     const inner = 'items' in schema ? schema.items : schema
-    return [table, ...('properties' in inner ? Object.keys(inner.properties as object) : [])]
+    const section = sections.filter((one) => new RegExp(`^\`\\[+${table}[\\].]`).test(one)).join()
+    const names = 'properties' in inner ? Object.keys(inner.properties as object) : []
+    return section === ''
+      ? [table]
+      : names.filter((name) => !section.includes(`\`${name}\``) && !section.includes(`\`[${table}.${name}]\``))
   })
-  expect(names.filter((name) => !settings.includes(name))).toEqual([])
+  expect(missing).toEqual([])
   expect(REJECTIONS.filter((name) => !settings.includes(`\`${name}\``))).toEqual([])
   const simulator = sourceOf('simulator').replaceAll(/ +/g, ' ')
   expect(DIRECTIVES.filter(({ directive, effect }) => !simulator.includes(`| \`${directive}\` | ${effect} |`))).toEqual([])
