@@ -3,7 +3,7 @@
 import { NOT_IN_CHAIN, RECEIPT, RECEIPT_CHAIN, RECORD } from './receipts.ts'
 import { BESIDE_RECEIPTS, SETTLE_FUNCTION } from './settle.ts'
 import { writeChain, writeStored } from './write-chain.ts'
-import { writeCommandDocument, writeCustomerFields } from './write-documents.ts'
+import { writeCustomerSchema, writeDocuments } from './write-documents.ts'
 import { writeGiven } from './write-given.ts'
 import { writeReading } from './write-reading.ts'
 import { writeRecord } from './write-record.ts'
@@ -15,8 +15,7 @@ export type Generated = Readonly<{ path: string; text: string }>
 export function generated(): readonly Generated[] {
   return [
     { path: 'src/ledger/columns/receipt.ts', text: receiptFile() },
-    { path: 'src/http/receipt-fields.ts', text: writeCustomerFields() },
-    { path: 'src/cli/receipt-document.ts', text: writeCommandDocument() },
+    { path: 'src/http/receipt-fields.ts', text: writeCustomerSchema() },
   ].map(({ path, text }) => ({ path, text: formatted(path, text) }))
 }
 
@@ -26,10 +25,12 @@ const RECEIPT_IMPORTS: Readonly<Record<string, string>> = {
   '../../../db/schema/requests.ts': 'type receipts',
   '../../core/bytes/json-bytes.ts': 'type JsonBytes',
   '../../core/format.ts': 'FORMAT_NAMES, type FormatName',
-  '../../core/money.ts': 'type Picos, picos',
+  '../../core/money.ts': 'type Picos, picos, usdFields',
   '../../core/outcome.ts': 'OUTCOMES, type Outcome, USAGE_SOURCES, type UsageSource',
   '../../core/pricing.ts': 'type Rates',
   '../../core/usage.ts': 'type Usage',
+  '../../core/utc.ts': 'isoTime',
+  './call-fields.ts': 'tokenFields, upstreamFields',
   './parts.ts': 'callOf, type RowNumbers, ratesOf, thousandths, type UpstreamCall, usageOf, wholeMs',
   './record-bytes.ts': 'ABSENT, aligned, BYTES_PER_UNIT_MAX, calledBy, orNull, putHash, unitsOf, type Writable, writeText',
 }
@@ -48,6 +49,7 @@ function receiptFile(): string {
     writeChain(RECEIPT, RECEIPT_CHAIN),
     writeStored(RECEIPT, RECEIPT_CHAIN),
     writeReading(RECEIPT),
+    writeDocuments(),
     writeRecord(RECEIPT, RECORD),
   ].join('\n')
 }

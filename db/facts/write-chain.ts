@@ -42,13 +42,13 @@ export type ReceiptFacts = Readonly<{
   usage: Readonly<Record<keyof Usage, Whole>>
   ${facts
     .filter((one) => !isOfPart(one, 'usage'))
-    .map((one) => `${factOf(one)}: ${factType(one)}`)
+    .map((one) => `${factOf(one)}${laterOf(chain).includes(one) ? '?' : ''}: ${factType(one)}`)
     .join('\n')}
 }>
 
 /** \`owner\`, \`price\`: made once for many receipts, as chain.ts does. \`secret\`: the hash of what is private. */
 export function writeReceiptText(line: JsonBytes, facts: ReceiptFacts, owner: Uint8Array, key: string, price: Uint8Array, secret: string): JsonBytes {
-  const { usage } = facts
+  const { ${['usage', ...laterOf(chain).map((one) => `${factOf(one)} = null`)].join(', ')} } = facts
   ${textCalls(chain)}
 }
 
@@ -64,6 +64,9 @@ ${writePrivate(
 )}
 `
 }
+
+/** Null in every row of version 1. */
+const laterOf = ({ later, laterPrivate }: Chain): readonly Column[] => [...later, ...laterPrivate]
 
 function factType(column: Column): string {
   const type = { text: 'string', flag: 'boolean', picos: 'bigint', hash: 'string' } as Readonly<Record<string, string>>
@@ -109,7 +112,7 @@ const textOf = (fact: string | number | bigint | null | undefined): string | nul
 
 /** The names stand in front of their values, with the marks that close the value before. */
 function textCalls({ first, later, laterPrivate }: Chain): string {
-  const isFirst = [...later, ...laterPrivate].map((one) => `facts.${factOf(one)} === null`).join(' && ')
+  const isFirst = [...later, ...laterPrivate].map((one) => `${factOf(one)} === null`).join(' && ')
   const begins = (version: number): string => `'{"v":${version},"kind":"receipt",'`
   const calls: string[] = []
   let before = ''
@@ -130,11 +133,19 @@ function textCalls({ first, later, laterPrivate }: Chain): string {
     calls.push(call)
     before = after
   }
-  const rest = later.map((one) => `if (facts.${factOf(one)} !== null) line${callOf(one, `,"${one.hashedAs ?? one.column}":`)[0]}`)
+  const rest = later.map(laterCall)
   const opening = isFirst === '' ? begins(1) : `${isFirst} ? ${begins(1)} : ${begins(2)}`
   const end = `.text('${before},"private":', secret).plain('}')`
   if (later.length === 0) return `return line.plain(${opening}).raw(owner)${calls.join('\n')}${end}`
   return `line.plain(${opening}).raw(owner)${calls.join('\n')}\n${rest.join('\n')}\nreturn line${end}`
+}
+
+function laterCall(column: Column): string {
+  if (column.kind === 'flag' || !column.isNullable)
+    throw new Error(`${column.column}: a later column of the chain is no flag, and may be null`)
+  const [call, after] = callOf(column, `,"${column.hashedAs ?? column.column}":`)
+  const closed = after === '' ? call : `${call}.plain('${after}')`
+  return `if (${factOf(column)} !== null) line${closed.replace('facts.', '')}`
 }
 
 function callOf(column: Column, before: string): readonly [call: string, after: string] {
@@ -144,7 +155,7 @@ function callOf(column: Column, before: string): readonly [call: string, after: 
   return [column.kind === 'text' || value === 'key' ? `.text('${before}', ${value})` : `.whole('${before}', ${value})`, '']
 }
 
-/** The chain's values from a stored row, whose whole numbers are bigints. */
+/** The chain’s values from a stored row, whose whole numbers are bigints. */
 export function writeStored(columns: readonly Column[], versions: readonly ChainVersion[]): string {
   const chain = chainOf(columns, versions)
   const facts = [...chain.first, ...chain.later, ...chain.laterPrivate].filter(({ column }) => STANDS_FOR[column] === undefined)

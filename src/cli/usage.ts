@@ -2,9 +2,9 @@
 
 import type { Command } from 'commander'
 import { usdFields } from '../core/money.ts'
+import { tokenCells, tokenFields } from '../ledger/columns/call-fields.ts'
 import type { UsageReport, UsageTotal } from '../ledger/reading/operator-lists.ts'
 import { readDay } from './arguments.ts'
-import { tokenCells, tokenFields } from './call-fields.ts'
 import type { CommandContext, Run } from './command-context.ts'
 import { type ExitCode, isStop, type Stop } from './environment.ts'
 import { type PagingOptions, sayPage, withPaging } from './paging.ts'

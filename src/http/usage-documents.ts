@@ -9,9 +9,10 @@ import { type Picos, sumPicos, toExactUsdText, usdFields, ZERO } from '../core/m
 import { type PricedLine, pricedLines } from '../core/priced-lines.ts'
 import type { Usage } from '../core/usage.ts'
 import { dayText } from '../core/utc.ts'
+import { customerFields } from '../ledger/columns/receipt.ts'
 import type { AccountReceipt } from '../ledger/reading/account-reports.ts'
 import type { DayPage } from '../ledger/reading/reports.ts'
-import { CUSTOMER_FIELDS, customerFields } from './receipt-fields.ts'
+import { CUSTOMER_FIELDS } from './receipt-fields.ts'
 import { dayCursorOf } from './usage-query.ts'
 
 const usd = (description: string) => t.Number({ description: `USD, 6 decimals: ${description}` })

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { RECEIPT_CHAIN } from '../../db/facts/receipts.ts'
 import { asBytes } from '../../src/core/bytes/json-bytes.ts'
 import { picos } from '../../src/core/money.ts'
 import { costOf } from '../../src/core/pricing.ts'
@@ -199,6 +200,12 @@ const CHANGES: Readonly<Record<string, string>> = {
   boot_number: '2',
   price_number: '2',
 }
+/** What came after version 1 of the chain. */
+const LATER = Object.fromEntries(
+  RECEIPT_CHAIN.slice(1)
+    .flatMap((version) => [...version.public, ...version.private])
+    .map((column) => [column, '7']),
+)
 /** `bytes_per_token_thousandths` goes with an estimate only. */
 const NOT_ALONE = ['number', 'account_number', 'seq', 'bytes_per_token_thousandths']
 
@@ -249,8 +256,8 @@ describe('verify names', () => {
       .query<{ name: string }, []>("SELECT name FROM pragma_table_info('receipts')")
       .all()
       .map(({ name }) => name)
-    expect(columns.filter((name) => !NOT_ALONE.includes(name)).sort()).toEqual(Object.keys(CHANGES).sort())
-    for (const [column, value] of Object.entries(CHANGES)) {
+    expect(columns.filter((name) => !NOT_ALONE.includes(name)).sort()).toEqual(Object.keys({ ...CHANGES, ...LATER }).sort())
+    for (const [column, value] of Object.entries({ ...CHANGES, ...LATER })) {
       machine.db.run('SAVEPOINT tampering')
       machine.db.run(`UPDATE receipts SET ${column} = ${value} WHERE number = 3`)
       const id = column === 'request_id' ? 'req_3x' : 'req_3'
@@ -287,7 +294,7 @@ describe('verify names', () => {
       ],
     ],
     [
-      "INSERT INTO receipts SELECT 50, 'req_copy', account_number, key_number, price_number, boot_number, upstream_number, upstream_message_id, upstream_request_id, attempts, format, is_stream, outcome, basis, bytes_per_token_thousandths, status, input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, server_tool_uses, cost_picos, waived_picos, hold_picos, session_hash, started_at, settled_at, day, first_byte_ms, duration_ms, lane, seq, hash FROM receipts WHERE number = 3",
+      "INSERT INTO receipts (number, request_id, account_number, key_number, price_number, boot_number, upstream_number, upstream_message_id, upstream_request_id, attempts, format, is_stream, outcome, basis, bytes_per_token_thousandths, status, input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, server_tool_uses, cost_picos, waived_picos, hold_picos, session_hash, started_at, settled_at, day, first_byte_ms, duration_ms, lane, seq, hash) SELECT 50, 'req_copy', account_number, key_number, price_number, boot_number, upstream_number, upstream_message_id, upstream_request_id, attempts, format, is_stream, outcome, basis, bytes_per_token_thousandths, status, input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, server_tool_uses, cost_picos, waived_picos, hold_picos, session_hash, started_at, settled_at, day, first_byte_ms, duration_ms, lane, seq, hash FROM receipts WHERE number = 3",
       ['the rows of an account stand in the order of its chain: req_copy'],
     ],
     // At the place of a receipt, where no walk looks for it.

@@ -4,10 +4,12 @@ import type { priceVersions, upstreams } from '../../../db/schema/prices.ts'
 import type { receipts } from '../../../db/schema/requests.ts'
 import type { JsonBytes } from '../../core/bytes/json-bytes.ts'
 import { FORMAT_NAMES, type FormatName } from '../../core/format.ts'
-import { type Picos, picos } from '../../core/money.ts'
+import { type Picos, picos, usdFields } from '../../core/money.ts'
 import { OUTCOMES, type Outcome, USAGE_SOURCES, type UsageSource } from '../../core/outcome.ts'
 import type { Rates } from '../../core/pricing.ts'
 import type { Usage } from '../../core/usage.ts'
+import { isoTime } from '../../core/utc.ts'
+import { tokenFields, upstreamFields } from './call-fields.ts'
 import { callOf, type RowNumbers, ratesOf, thousandths, type UpstreamCall, usageOf, wholeMs } from './parts.ts'
 import { ABSENT, aligned, BYTES_PER_UNIT_MAX, calledBy, orNull, putHash, unitsOf, type Writable, writeText } from './record-bytes.ts'
 
@@ -378,6 +380,47 @@ export const receiptOf = ({ receipt, price, upstream, ...names }: ReceiptParts):
   settledAt: receipt.settledAt,
   firstByteMs: receipt.firstByteMs,
   durationMs: receipt.durationMs,
+})
+
+/** What customers read of its columns. */
+export const customerFields = (row: Omit<ReceiptRow, 'upstream'>) => ({
+  request_id: row.requestId,
+  model: row.modelId,
+  format: row.format,
+  stream: row.isStream,
+  outcome: row.outcome,
+  status: row.status,
+  basis: row.usageSource,
+  attempts: row.attempts,
+  started_at: isoTime(row.startedAt),
+  settled_at: isoTime(row.settledAt),
+  first_byte_ms: row.firstByteMs,
+  duration_ms: row.durationMs,
+})
+
+/** As the command line prints it in JSON. */
+export const receiptDocument = (row: ReceiptRow) => ({
+  request_id: row.requestId,
+  account_id: row.accountId,
+  key_id: row.keyId,
+  key_name: row.keyName,
+  model: row.modelId,
+  format: row.format,
+  stream: row.isStream,
+  outcome: row.outcome,
+  basis: row.usageSource,
+  bytes_per_token: row.bytesPerToken,
+  status: row.status,
+  ...tokenFields(row.usage),
+  ...usdFields('cost', row.costPicos),
+  ...usdFields('waived', row.waivedPicos),
+  ...usdFields('hold', row.holdPicos),
+  attempts: row.attempts,
+  ...upstreamFields(row.upstream),
+  started_at: isoTime(row.startedAt),
+  settled_at: isoTime(row.settledAt),
+  first_byte_ms: row.firstByteMs,
+  duration_ms: row.durationMs,
 })
 
 /** What a record holds, beside other upstream calls, which are rare: they are one text of JSON. */

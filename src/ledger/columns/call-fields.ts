@@ -1,7 +1,7 @@
 /** An upstream call with the API's names: its tokens, and by which ids the upstream knows it. Rules: money.md "Usage that is billed". */
 
-import type { Usage } from '../core/usage.ts'
-import type { UpstreamCall } from '../ledger/columns/parts.ts'
+import type { Usage } from '../../core/usage.ts'
+import type { UpstreamCall } from './parts.ts'
 
 export const tokenFields = (usage: Usage) => ({
   input_tokens: usage.input,
