@@ -17,9 +17,9 @@ import { openStore as openFile } from './sqlite/open-store.ts'
 import { WalCheckpointConnection } from './sqlite/wal-checkpointer.ts'
 import type { FromThread, NumberedTask, Opened, OpenProblem, ToThread } from './task.ts'
 import { CommitLoop } from './writing/commit-loop.ts'
+import { takeOver } from './writing/recovery.ts'
 import { Spill } from './writing/spill.ts'
 import type { OpenedStore, Store } from './writing/store.ts'
-import { takeOver } from './writing/take-over.ts'
 
 function run(): void {
   const port = parentPort

@@ -3,8 +3,8 @@
 import { Breaker, type BreakerState } from './breaker.ts'
 import { BusyAccounts } from './busy-accounts.ts'
 import type { Candidate } from './choice.ts'
+import { FairSlots } from './fair-slots.ts'
 import { Pace } from './pace.ts'
-import { Turns } from './turns.ts'
 import type { Stop, Upstream } from './upstream.ts'
 
 export type MemberConfig = Readonly<{ name: string; priority: number; weight: number; maxConcurrent: number; upstream: Upstream }>
@@ -60,7 +60,7 @@ export class Member {
   /** Taken out by an operator: what runs ends, nothing new begins. */
   out: TakenOut | undefined
   lastFailure: CallFailure | undefined
-  readonly turns = new Turns(() => this.config.maxConcurrent)
+  readonly turns = new FairSlots(() => this.config.maxConcurrent)
   readonly #models = new Map<string, UpstreamModel>()
   readonly #random: () => number
 

@@ -1,11 +1,11 @@
 /** Waits of a call: for a slot, and between two tries. Both end at once when the call is not wanted any more. Rules: pool.md "Overload". */
 
 import { NO_TICK, type Timed, type TimerWheel } from '../core/timer-wheel.ts'
-import type { Turns } from './turns.ts'
+import type { FairSlots } from './fair-slots.ts'
 import type { Stop } from './upstream.ts'
 
 /** True: it runs, until `turns.leave`. */
-export function waitForTurn(turns: Turns, accountId: string, wheel: TimerWheel, untilMs: number, stop: Stop): Promise<boolean> {
+export function waitForTurn(turns: FairSlots, accountId: string, wheel: TimerWheel, untilMs: number, stop: Stop): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const decide = (mayRun: boolean): void => {
     wheel.drop(late)

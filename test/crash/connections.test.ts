@@ -52,7 +52,7 @@ postgresTest(
       const old = await place.serve({ args })
       await askMany(old, key)
       const next = await place.serve({ args: [...args, '--port', new URL(old.url).port] })
-      for (const gateway of [old, next]) expect(listening(gateway)).toHaveLength(PROCESSES)
+      for (const gateway of [old, next]) await until(() => listening(gateway).length === PROCESSES, 'all of them listen')
       await askMany(old, key)
       const names = await outside.ask<{ name: string }>(
         "SELECT application_name AS name FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'tollgate %'",

@@ -6,8 +6,8 @@
 import { readDebits } from '../../src/ledger/debit-records.ts'
 import type { Answer, Committed, FromThread, OpenProblem, ToThread } from '../../src/ledger/task.ts'
 import { CommitLoop } from '../../src/ledger/writing/commit-loop.ts'
+import { takeOver } from '../../src/ledger/writing/recovery.ts'
 import { Spill } from '../../src/ledger/writing/spill.ts'
-import { takeOver } from '../../src/ledger/writing/take-over.ts'
 import type { GroundStore, Opening, Storage } from './ground.ts'
 import type { VirtualTime } from './virtual-time.ts'
 

@@ -3,7 +3,7 @@
 import { SQL } from 'bun'
 import { openPostgres } from '../../db/postgres/open.ts'
 import type { NodeIdentity } from '../../src/ledger/nodes.ts'
-import { LedgerNode, type NodeOptions } from '../../src/ledger/postgres/node.ts'
+import { LedgerNode, type NodeOptions } from '../../src/ledger/postgres/node-lease.ts'
 import { Session } from '../../src/ledger/postgres/session.ts'
 import { postgres } from './postgres.ts'
 import { connectPostgres } from './postgres-connection.ts'

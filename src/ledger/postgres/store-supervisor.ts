@@ -6,7 +6,7 @@
 import type { StoreSupervisor } from '../admission/store-supervisor.ts'
 import type { PostgresAnswers } from './answers.ts'
 import type { PostgresLimits } from './limits.ts'
-import type { LedgerNode } from './node.ts'
+import type { LedgerNode } from './node-lease.ts'
 import type { NotificationListener } from './notification-listener.ts'
 import type { Patience } from './patience.ts'
 

@@ -6,11 +6,12 @@ import { accounts, keys } from '../../../db/schema/accounts.ts'
 import { availableOf, type KeyRecord, type KeyState } from '../../core/key.ts'
 import { type Picos, picos } from '../../core/money.ts'
 import { type Connection, ormOf } from '../sql/connection.ts'
+import { byIdOrName, type NameProblem } from './id-or-name.ts'
 import { accountColumns, keyColumns } from './key-columns.ts'
 import { beginsWith } from './name-search.ts'
 import { type Page, type Paging, pageOf } from './page.ts'
 
-export type ReportProblem = DatabaseProblem | Readonly<{ problem: 'unknown' | 'ambiguous'; message: string }>
+export type ReportProblem = DatabaseProblem | NameProblem
 
 export type KeyReport = KeyRecord &
   Readonly<{
@@ -65,7 +66,7 @@ export class AccountLists {
 
   /** By id, else by name. */
   key(idOrName: string): KeyReport | ReportProblem {
-    return theOne(this.#keysWhere(or(eq(keys.id, idOrName), eq(keys.name, idOrName))), idOrName, 'key')
+    return byIdOrName(this.#keysWhere(or(eq(keys.id, idOrName), eq(keys.name, idOrName))), idOrName, 'key')
   }
 
   /** Newest first. */
@@ -80,7 +81,7 @@ export class AccountLists {
 
   /** By id, else by name. */
   account(idOrName: string): AccountReport | ReportProblem {
-    return theOne(this.#accountsWhere(or(eq(accounts.id, idOrName), eq(accounts.name, idOrName))), idOrName, 'account')
+    return byIdOrName(this.#accountsWhere(or(eq(accounts.id, idOrName), eq(accounts.name, idOrName))), idOrName, 'account')
   }
 
   /** Each plan that a key has. */
@@ -153,15 +154,4 @@ const accountsWithHolds = {
   ...accountColumns,
   heldPicos: heldBy(sql`marks.key_number in (select number from keys where account_number = accounts.number)`),
   keyCount: sql`(select count(*) from keys where keys.account_number = accounts.number)`.mapWith(Number),
-}
-
-/** An id wins over a name. */
-function theOne<T extends Readonly<{ id: string }>>(found: readonly T[], idOrName: string, what: 'key' | 'account'): T | ReportProblem {
-  const byId = found.find(({ id }) => id === idOrName)
-  const [first, second] = found
-  if (byId !== undefined) return byId
-  if (first === undefined) return { problem: 'unknown', message: `there is no ${what} ${idOrName}` }
-  if (second !== undefined)
-    return { problem: 'ambiguous', message: `${idOrName} names ${found.length} ${what}s: ${found.map(idOf).sort().join(', ')}` }
-  return first
 }

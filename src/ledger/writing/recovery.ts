@@ -1,46 +1,48 @@
+/** Takes over what a dead process left behind, when a thread opens its file. Rules: ledger.md "Spill", "Recovery". */
+
+import type { LedgerFault } from '../task.ts'
+import type { Spill } from './spill.ts'
+import type { NotApplied, Store } from './store.ts'
+
+/** `replayed`: ids of the requests that have the receipt now that the spill had kept. */
+export type Left = Readonly<{ recovered: number; replayed: readonly string[]; faults: readonly LedgerFault[] }>
+
 /**
- * Waives requests that a dead process left in flight, with their tokens at the last checkpoint. By boot, never by age, so that a clock that jumped releases nothing.
- * Rules: money.md "Crashes"; ledger.md "Recovery".
+ * First what it had kept, then what it had not: a request is one or the other. What another transaction's lock keeps out of the ledger stays where it is, and no other request waits for
+ * that. All spills but the first are closed. `onStep`: told once a second while it goes on.
  */
+export function takeOver(
+  spills: readonly Spill[],
+  ledger: Store,
+  now: number,
+  onStep: (step: string) => void = () => undefined,
+): Left | NotApplied {
+  const step = paced(onStep)
+  const settled: string[] = []
+  const faults: LedgerFault[] = []
+  for (const [index, spill] of spills.entries()) {
+    const replayed = spill.replay(() => step('what a spill has kept'))
+    if (index > 0) spill.close()
+    if (replayed.kind === 'failed') {
+      if (replayed.isHeld === true) continue
+      return replayed
+    }
+    settled.push(...replayed.settled)
+    faults.push(...replayed.faults)
+  }
+  const recovered = ledger.recover(now, () => step('what an earlier run left in flight'))
+  return typeof recovered === 'number' ? { recovered, replayed: settled, faults } : recovered
+}
 
-import { picos, ZERO } from '../../core/money.ts'
-import { costOf } from '../../core/pricing.ts'
-import { dayAt } from '../../core/utc.ts'
-import { callOf, ratesOf, usageOf } from '../columns/parts.ts'
-import type { Debit } from '../task.ts'
-import type { Priced } from './debits.ts'
-import type { OrphanedCheckpoint } from './orphaned-checkpoints.ts'
-
-/** The receipt of a request that died; its price number is that of the checkpoint. */
-export function recoveredDebit({ checkpoint, accountNumber, price, upstream, otherAttempts }: OrphanedCheckpoint, now: number): Debit {
-  const usage = usageOf(checkpoint)
-  return {
-    requestId: checkpoint.requestId,
-    accountNumber,
-    keyNumber: checkpoint.keyNumber,
-    price: checkpoint.priceNumber,
-    format: checkpoint.format,
-    isStream: checkpoint.isStream,
-    holdPicos: checkpoint.holdPicos,
-    startedAt: checkpoint.startedAt,
-    hasCheckpoint: true,
-    outcome: 'recovered',
-    usageSource: checkpoint.basis,
-    ...(checkpoint.bytesPerTokenThousandths === null ? {} : { bytesPerToken: checkpoint.bytesPerTokenThousandths / 1000 }),
-    usage,
-    costPicos: ZERO,
-    waivedPicos: picos(costOf(usage, ratesOf(price))),
-    status: 200,
-    firstByteMs: null,
-    durationMs: checkpoint.markedAt - checkpoint.startedAt,
-    now,
-    attempts: otherAttempts + (upstream === null ? 0 : 1),
-    ...(upstream === null ? {} : { upstream: callOf(upstream, checkpoint) }),
+/** Each is a line for a parent to read, and there may be thousands. */
+function paced(tell: (step: string) => void): (step: string) => void {
+  let nextMs = Number.NEGATIVE_INFINITY
+  return (step) => {
+    const nowMs = performance.now()
+    if (nowMs < nextMs) return
+    nextMs = nowMs + STEP_MS
+    tell(step)
   }
 }
 
-/** It counts for the day on which it began, at the price of its checkpoint. */
-export function recoveredOf(left: OrphanedCheckpoint, now: number): Priced {
-  const debit = recoveredDebit(left, now)
-  return { debit, price: debit.price, version: { modelId: left.modelId, rates: ratesOf(left.price) }, day: dayAt(debit.startedAt) }
-}
+const STEP_MS = 1_000

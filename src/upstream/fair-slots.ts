@@ -5,7 +5,7 @@ const RESERVED_SHARE = 0.1
 
 type Waiting = Readonly<{ accountId: string; admit: () => void }>
 
-export class Turns {
+export class FairSlots {
   readonly #slots: () => number
   readonly #running = new Map<string, number>()
   readonly #waiting: Waiting[] = []

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { Turns } from '../../src/upstream/turns.ts'
+import { FairSlots } from '../../src/upstream/fair-slots.ts'
 
 test('no more run than there are slots, each wish is decided once, and nobody waits while a slot is free for them', () => {
   const step = fc.oneof(
@@ -12,7 +12,7 @@ test('no more run than there are slots, each wish is decided once, and nobody wa
   )
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 30 }), fc.array(step, { maxLength: 200 }), (slots, steps) => {
-      const turns = new Turns(() => slots)
+      const turns = new FairSlots(() => slots)
       const running: string[] = []
       const wishes = new Set<() => void>()
       let decided = 0
@@ -51,7 +51,7 @@ test('no more run than there are slots, each wish is decided once, and nobody wa
 })
 
 test('one account leaves a tenth of the slots to others', () => {
-  const turns = new Turns(() => 100)
+  const turns = new FairSlots(() => 100)
   let greedy = 0
   while (turns.enter('greedy')) greedy++
   expect(greedy).toBe(90)
@@ -60,7 +60,7 @@ test('one account leaves a tenth of the slots to others', () => {
 })
 
 test('the slot that becomes free goes to the account that runs least, then to who came first', () => {
-  const turns = new Turns(() => 4)
+  const turns = new FairSlots(() => 4)
   for (const account of ['a', 'a', 'a', 'b']) expect(turns.enter(account)).toBe(true)
   const admitted: string[] = []
   for (const [account, name] of [
@@ -77,7 +77,7 @@ test('the slot that becomes free goes to the account that runs least, then to wh
 })
 
 test('a wish that is taken back is never decided', () => {
-  const turns = new Turns(() => 1)
+  const turns = new FairSlots(() => 1)
   turns.enter('a')
   const admitted: string[] = []
   turns.wait('b', () => admitted.push('b'))()

@@ -1,0 +1,46 @@
+/**
+ * Waives requests that a dead process left in flight, with their tokens at the last checkpoint. By boot, never by age, so that a clock that jumped releases nothing.
+ * Rules: money.md "Crashes"; ledger.md "Recovery".
+ */
+
+import { picos, ZERO } from '../../core/money.ts'
+import { costOf } from '../../core/pricing.ts'
+import { dayAt } from '../../core/utc.ts'
+import { callOf, ratesOf, usageOf } from '../columns/parts.ts'
+import type { Debit } from '../task.ts'
+import type { Priced } from './debits.ts'
+import type { OrphanedCheckpoint } from './orphaned-checkpoints.ts'
+
+/** The receipt of a request that died; its price number is that of the checkpoint. */
+export function recoveredDebit({ checkpoint, accountNumber, price, upstream, otherAttempts }: OrphanedCheckpoint, now: number): Debit {
+  const usage = usageOf(checkpoint)
+  return {
+    requestId: checkpoint.requestId,
+    accountNumber,
+    keyNumber: checkpoint.keyNumber,
+    price: checkpoint.priceNumber,
+    format: checkpoint.format,
+    isStream: checkpoint.isStream,
+    holdPicos: checkpoint.holdPicos,
+    startedAt: checkpoint.startedAt,
+    hasCheckpoint: true,
+    outcome: 'recovered',
+    usageSource: checkpoint.basis,
+    ...(checkpoint.bytesPerTokenThousandths === null ? {} : { bytesPerToken: checkpoint.bytesPerTokenThousandths / 1000 }),
+    usage,
+    costPicos: ZERO,
+    waivedPicos: picos(costOf(usage, ratesOf(price))),
+    status: 200,
+    firstByteMs: null,
+    durationMs: checkpoint.markedAt - checkpoint.startedAt,
+    now,
+    attempts: otherAttempts + (upstream === null ? 0 : 1),
+    ...(upstream === null ? {} : { upstream: callOf(upstream, checkpoint) }),
+  }
+}
+
+/** It counts for the day on which it began, at the price of its checkpoint. */
+export function recoveredOf(left: OrphanedCheckpoint, now: number): Priced {
+  const debit = recoveredDebit(left, now)
+  return { debit, price: debit.price, version: { modelId: left.modelId, rates: ratesOf(left.price) }, day: dayAt(debit.startedAt) }
+}
