@@ -1,14 +1,22 @@
 /** A column of a receipt stands once, in db/facts: what is generated from it is what is checked in, and the tables and the function of Postgres that migrations made have the same. */
 
 import { expect, test } from 'bun:test'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Glob } from 'bun'
 import { getTableConfig } from 'drizzle-orm/sqlite-core'
 import type { Column } from '../../db/facts/column.ts'
 import { generated } from '../../db/facts/generate.ts'
-import { RECEIPT } from '../../db/facts/receipts.ts'
+import { RECEIPT, RECEIPT_CHAIN } from '../../db/facts/receipts.ts'
 import { BESIDE_RECEIPTS, SETTLE_FUNCTION } from '../../db/facts/settle.ts'
+import { writeChain } from '../../db/facts/write-chain.ts'
 import { listColumns } from '../../db/facts/write-row.ts'
 import { receipts } from '../../db/schema/requests.ts'
+import { JsonBytes } from '../../src/core/bytes/json-bytes.ts'
+import { NO_USAGE } from '../../src/core/usage.ts'
+import type { ReceiptFacts } from '../../src/ledger/columns/receipt.ts'
+import * as real from '../../src/ledger/columns/receipt.ts'
 
 test('what is checked in is what `bun run generate` writes', async () => {
   for (const { path, text } of generated()) {
@@ -43,4 +51,23 @@ test('the console’s document of a receipt has what operators alone are shown',
     column.startsWith('upstream_') ? 'upstream' : (documentedAs ?? column.replace('_picos', '_usd')),
   )
   expect(names.filter((name) => !shown.includes(`  ${name}: `))).toEqual([])
+})
+
+test('a column of a later version is in the text of those rows alone that have it, and what is private only grows', async () => {
+  const later = { kind: 'text', from: 'settle', isNullable: true, isOptional: true, shownTo: 'none' } as const
+  const columns = [...RECEIPT, { ...later, column: 'open_text' }, { ...later, column: 'secret_text' }]
+  const text = writeChain(columns, [...RECEIPT_CHAIN, { public: ['open_text'], private: ['secret_text'] }])
+  const path = join(mkdtempSync(join(tmpdir(), 'columns-')), 'receipt.ts')
+  await Bun.write(path, text)
+  const written = (await import(path)) as typeof import('../../src/ledger/columns/receipt.ts')
+  const bytes = new Uint8Array()
+  const given = { requestId: 'r', usage: NO_USAGE, format: 'chat', outcome: 'cut', usageSource: 'none' } as never
+  const textOf = (from: typeof written, facts: unknown) =>
+    from.writeReceiptText(new JsonBytes(), facts as ReceiptFacts, bytes, 'k', bytes, 's').toString()
+  const facts = (more: object) => written.factsOfGiven({ ...(given as object), ...more } as never, {} as never, 1)
+  expect(textOf(written, facts({}))).toBe(textOf(real, real.factsOfGiven(given, {} as never, 1)))
+  expect(textOf(written, facts({ openText: 'o' }))).toMatch(/^\{"v":2,.*,"open_text":"o","private":"s"\}$/)
+  expect(textOf(written, facts({ secretText: 'x' }))).toMatch(/^\{"v":2,/)
+  expect(written.privateOfGiven(given, 'boot')).toEqual(real.privateOfGiven(given, 'boot'))
+  expect(written.privateOfGiven({ ...(given as object), secretText: 'x' } as never, 'boot').slice(5)).toEqual(['boot', 'x'])
 })

@@ -2,6 +2,7 @@
 
 import { expect } from 'bun:test'
 import { join } from 'node:path'
+import { SETTLE_FUNCTION } from '../../../db/facts/settle.ts'
 import { picos } from '../../../src/core/money.ts'
 import { messageIdOf } from '../../../src/core/native/observation.ts'
 import type { PostgresConnection } from '../../../src/ledger/postgres/connection.ts'
@@ -310,7 +311,7 @@ postgresTest('while the tables or functions are not there, as during a restore, 
   const machine = await open()
   const debit = debitOf(machine, 'r1')
   const spilled = readFrame(frameOf([settle(debit) as never], (index) => machine.ledger.versionAt(index), machine.ledger.boot))
-  const [gone, back] = ['ALTER FUNCTION settle RENAME TO gone', 'ALTER FUNCTION gone RENAME TO settle']
+  const [gone, back] = [`ALTER FUNCTION ${SETTLE_FUNCTION} RENAME TO gone`, `ALTER FUNCTION gone RENAME TO ${SETTLE_FUNCTION}`]
   machine.db.run(gone)
   expect(machine.ledger.replay([spilled])).toMatchObject({ kind: 'failed' })
   machine.db.run(back)
