@@ -1,6 +1,7 @@
 /** A ledger on a server that a test takes away, and what clients and operators were told of it, kept outside. */
 
 import { expect } from 'bun:test'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { LedgerOptions } from '../../src/ledger/open-options.ts'
 import { openLedger } from '../../src/ledger/postgres/open.ts'
@@ -14,8 +15,6 @@ import { type TcpProxy, tcpProxyThread } from './tcp-proxy.ts'
 import { startThread } from './threads.ts'
 import { until } from './until.ts'
 
-export const serverFolder = (): string => join(PLACE, `tollgate-failover-${process.pid}-${crypto.randomUUID().slice(0, 8)}`)
-
 let ending: (() => Promise<unknown> | unknown)[] = []
 export const atEnd = (end: () => Promise<unknown> | unknown): void => void ending.push(end)
 
@@ -23,6 +22,13 @@ export const atEnd = (end: () => Promise<unknown> | unknown): void => void endin
 export async function endAll(): Promise<void> {
   for (const end of ending.reverse()) await end()
   ending = []
+}
+
+/** For a server, or for its archive; it goes away when what is in it has ended. */
+export function serverFolder(): string {
+  const folder = join(PLACE, `tollgate-failover-${process.pid}-${crypto.randomUUID().slice(0, 8)}`)
+  atEnd(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
 }
 
 export type Pair = Readonly<{ primary: Postgres; standby: Postgres; crossing: TcpProxy; url: string; database: string }>
