@@ -1,6 +1,7 @@
 /**
- * One delivery to a webhook: its name is resolved, every address of it checked, and one connection made to the address that was checked, with the certificate
- * of the name. Rules: pages.md "Webhooks". Nothing here throws: what went wrong is a word from a closed list, never the receiver's text.
+ * Delivers one message to a webhook: resolves the host name, checks every address, and connects to a checked one; TLS verifies the certificate against the
+ * host name. `sendWebhook` never rejects: `problem` is one of a fixed set of words, such as `timeout` or `status 500`, never text of the receiver. Rules:
+ * pages.md "Webhooks".
  */
 
 import { networkInterfaces } from 'node:os'
@@ -16,21 +17,21 @@ import { readWebhookUrl, type WebhookTarget } from './webhook-url.ts'
 export type WebhookMessage = Readonly<{
   url: string
   secret: string
-  /** The same id for each try. */
+  /** The delivery's id; every try sends the same one. */
   id: string
   body: string
 }>
 
-/** `status`: null where no answer came. `problem`: null where it was delivered. */
+/** `status` is null when no answer came. `problem` is null when the receiver answered 2xx. */
 export type Delivered = Readonly<{ status: number | null; problem: string | null }>
 
 export type SendOptions = Readonly<{
   allowPrivate: boolean
   /** All addresses of a name; rejects where there are none. Default: this machine's resolver. */
   resolve?: (name: string) => Promise<readonly string[]>
-  /** Default: this machine's. What is its own is refused, however public it is. */
+  /** The network interfaces of this machine; default: `os.networkInterfaces`. Their addresses are refused even when they are public. */
   interfaces?: typeof networkInterfaces
-  /** Default: public ones that are not this machine's own; all with `allowPrivate`. */
+  /** Whether a delivery may connect to the address. Default: a public address that is not this machine's own; with `allowPrivate`, any address. */
   mayConnectTo?: (address: string) => boolean
   /** From the look-up to the end of the answer. Default 10 s. */
   timeoutMs?: number
@@ -41,7 +42,7 @@ export type SendOptions = Readonly<{
 
 const TIMEOUT_MS = 10_000
 const ANSWER_BYTES_MAX = 4_096
-/** A name may have many addresses; the first that can be reached within the time is enough. */
+/** How many addresses of one name are tried, one after the other, until one connects or the time is over. */
 const ADDRESSES_MAX = 4
 const NOT_PUBLIC = 'no public address'
 const ENCODER = new TextEncoder()
@@ -80,7 +81,7 @@ async function addressesOf(
 ): Promise<readonly string[] | string> {
   const found = target.isAddress ? [target.host] : await Promise.race([resolve(target.host).catch(() => []), limit.late])
   if (typeof found === 'string') return found
-  // One word for both: otherwise a customer could find out which names the inner network has.
+  // An unknown name and a private address give the same word; otherwise a customer could find out which names the internal network has.
   if (found.length === 0 || !found.every(options.mayConnectTo ?? ruleFor(options))) return options.allowPrivate ? 'dns' : NOT_PUBLIC
   return found.toSorted((a, b) => Number(a.includes(':')) - Number(b.includes(':'))).slice(0, ADDRESSES_MAX)
 }
@@ -136,7 +137,7 @@ function bytesOf({ id, secret, body }: WebhookMessage, { path, authority }: Webh
   return head === undefined ? [] : requestBytes(head, ENCODER.encode(body))
 }
 
-/** The status is all that counts: of the body only so much is read that a short one ends in order. */
+/** Only the status counts. The body is read up to 4 KiB, so that a short body ends in order; a longer one is cancelled. */
 function exchange(connection: Connection, bytes: readonly Uint8Array[], limit: Limit): Promise<Delivered> {
   const { promise, resolve } = Promise.withResolvers<Delivered>()
   let answered: Delivered | undefined

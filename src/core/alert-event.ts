@@ -1,6 +1,6 @@
 /**
- * What is told of a crossing: the JSON of a webhook, in the shape of https://www.standardwebhooks.com (type, timestamp, data), and the mail. The subject of a
- * mail holds nothing that people typed. Rules: pages.md "Alerts", "Webhooks".
+ * The notification of an alert that fired: the JSON body of the webhook, in the shape of https://www.standardwebhooks.com (type, timestamp, data), and the
+ * mail. The mail's subject holds no text that a person typed, such as a key's name. Rules: pages.md "Alerts", "Webhooks".
  */
 
 import type { AccountFacts, AlertRule, Crossing, KeyFacts } from './alerts.ts'
@@ -9,7 +9,7 @@ import { isoTime } from './utc.ts'
 
 export type AlertEvent = Readonly<{
   type: `alert.${AlertRule['kind']}` | 'alert.test'
-  /** ISO 8601: when it was found out. */
+  /** ISO 8601: when the gateway read the figures that fired the alert, or sent the test. */
   timestamp: string
   data: Readonly<{
     alert_id: string | null
@@ -27,9 +27,9 @@ export type AlertEvent = Readonly<{
   }>
 }>
 
-export type Told = Readonly<{ alertId: string; accountId: string; rule: AlertRule; facts: AccountFacts; crossing: Crossing }>
+export type FiredAlert = Readonly<{ alertId: string; accountId: string; rule: AlertRule; facts: AccountFacts; crossing: Crossing }>
 
-export function eventOf({ alertId, accountId, rule, facts, crossing }: Told): AlertEvent {
+export function eventOf({ alertId, accountId, rule, facts, crossing }: FiredAlert): AlertEvent {
   const { key } = crossing
   const about = key === undefined ? {} : { key: { id: key.id, name: key.name } }
   const data = { alert_id: alertId, account_id: accountId, ...about, ...figuresOf(rule, facts, key) }
@@ -64,7 +64,7 @@ function figuresOf(rule: AlertRule, facts: AccountFacts, key: KeyFacts | undefin
 
 export type AlertMail = Readonly<{ subject: string; text: string }>
 
-/** `page`: where the reader changes or ends the alert. */
+/** `page` is the URL of the page on which the reader changes or deletes the alert. */
 export function mailOf({ type, timestamp, data }: AlertEvent, page: string): AlertMail {
   const { subject, line } = wordsOf(type, data)
   const key = data.key === undefined ? '' : `Key: ${plain(data.key.name)} (${data.key.id})\n`
@@ -92,5 +92,5 @@ function wordsOf(type: AlertEvent['type'], data: AlertEvent['data']): Readonly<{
   }
 }
 
-/** One line, whatever it was. */
+/** Replaces control, format and line-break characters by spaces, so that the text stays on one line. */
 const plain = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
