@@ -9,7 +9,7 @@ import { availableOf, type KeyBalance, type KeyRecord, type Shortage, shortageOf
 import { usdFields } from '../core/money.ts'
 import { insufficientBalance, Refusal } from '../core/refusal.ts'
 import { isoTime } from '../core/utc.ts'
-import { keyBalanceAtRest, unread } from '../relay/key-balance.ts'
+import { keyBalanceAtRest, refusalOfUnread } from '../relay/key-balance.ts'
 import type { KeyGate } from '../relay/key-limits.ts'
 import type { World } from '../world.ts'
 import { type Asker, answerSmall } from './answers.ts'
@@ -86,7 +86,7 @@ export function keyStatusRoutes(world: World, keyLimits: KeyGate, macro: ReturnT
 function answerKey(world: World, keyLimits: KeyGate, asker: Asker): Promise<Response> {
   return answerSmall(asker, async (key) => {
     const stored = await world.reports.ask(key.id, { kind: 'key', keyId: key.id })
-    if (typeof stored === 'string') return unread(stored)
+    if (typeof stored === 'string') return refusalOfUnread(stored)
     if (stored === undefined) return new Refusal('keyInvalid')
     const keyBalance = world.ledger.keyBalanceOf(key.id) ?? keyBalanceAtRest(stored)
     return documentOf(key, stored.createdAt, keyBalance, keyLimits.running(key.id), refusedNow(world, keyLimits, key, keyBalance))

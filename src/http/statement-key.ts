@@ -1,7 +1,7 @@
 /** The public half of the key that signs statements, for checking a customer's file. Rules: ledger.md "Statements"; keys.md "Order of checks". */
 
 import { Elysia, t } from 'elysia'
-import { unread } from '../relay/key-balance.ts'
+import { refusalOfUnread } from '../relay/key-balance.ts'
 import type { World } from '../world.ts'
 import { answerSmall } from './answers.ts'
 import { KEY_HEADERS, type keyMacro } from './key.ts'
@@ -12,7 +12,7 @@ const STATEMENT_KEY = t.Object(
     algorithm: t.Literal('ed25519'),
     public_key: t.String({ description: 'SPKI in DER, base64: as in the first line of every statement' }),
   },
-  { title: 'StatementKey', description: 'What statements are signed by' },
+  { title: 'StatementKey', description: 'The public key that verifies signed statements' },
 )
 
 export function statementKeyRoutes(world: World, macro: ReturnType<typeof keyMacro>) {
@@ -21,7 +21,7 @@ export function statementKeyRoutes(world: World, macro: ReturnType<typeof keyMac
     ({ asker }) =>
       answerSmall(asker, async (key) => {
         const found = await world.reports.ask(key.id, { kind: 'statementKey' })
-        if (typeof found === 'string') return unread(found)
+        if (typeof found === 'string') return refusalOfUnread(found)
         return { object: 'statement_key', algorithm: 'ed25519', public_key: found.publicKey }
       }),
     {

@@ -11,11 +11,11 @@ const DATE = 'a date such as 2026-11-22'
 const PAGE_MAX = 1_000
 const PAGE = 100
 
-/** Patterns, since Elysia's own formats lose the field's name when they fail. */
+/** Uses `pattern`, not `format`: the error of a failed `format` does not name the field. */
 export const REQUESTS_QUERY = t.Object({
   from: t.Optional(t.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}(T.{1,30})?$', description: TIME })),
   to: t.Optional(
-    t.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}(T.{1,30})?$', description: `${TIME}; a date is meant with its whole day` }),
+    t.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}(T.{1,30})?$', description: `${TIME}; a date alone includes its whole day` }),
   ),
   model: t.Optional(t.String({ maxLength: 1_000, description: 'the id of a model' })),
   outcome: t.Optional(t.String({ pattern: `^(${OUTCOMES.join('|')})$`, description: `one of ${OUTCOMES.join(', ')}` })),
@@ -33,23 +33,26 @@ export const DAILY_QUERY = t.Object({
 
 export const limitOf = (text: string | undefined): number => (text === undefined ? PAGE : Number(text))
 
-/** Unix milliseconds; `end`: a date alone means the end of its day. */
+/** Unix milliseconds. For a date without a time `edge` decides: `start` is the beginning of the UTC day, `end` its end. */
 export const timeOf = (field: 'from' | 'to', text: string, edge: 'start' | 'end'): number | Refusal =>
   edgeOf(text, edge) ?? invalid(field, `Input should be ${TIME}`)
 
 /** Whole UTC days since 1970. */
 export const dateOf = (field: 'from' | 'to', text: string): number | Refusal => dayOf(text) ?? invalid(field, `Input should be ${DATE}`)
 
-/** Opaque to clients: where a page ended. The ledger knows whether it is a place of this key. */
+/** The cursor of the next page, opaque to clients: the page's last request id in base64url. The ledger checks that the request is one of this key. */
 export const cursorOf = (requestId: string): string => Buffer.from(requestId, 'utf8').toString('base64url')
 
-/** Undefined: not a cursor that was ever given. */
+/** The request id inside a cursor; undefined when the text is not in the form that `cursorOf` writes. */
 export function placeOf(cursor: string): string | undefined {
   const requestId = Buffer.from(cursor, 'base64url').toString('utf8')
   return requestId !== '' && cursorOf(requestId) === cursor ? requestId : undefined
 }
 
-/** The same of a page of days. */
+/**
+ * The cursor of the next page of days: the page's last day and model id, such as `2026-11-22 claude-sonnet-5-5`, in base64url; null when there is no next
+ * page.
+ */
 export const dayCursorOf = (last: DayPlace | undefined): string | null =>
   last === undefined ? null : Buffer.from(`${dayText(last.day)} ${last.modelId}`, 'utf8').toString('base64url')
 

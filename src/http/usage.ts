@@ -9,7 +9,7 @@ import type { Outcome } from '../core/outcome.ts'
 import { invalid, Refusal } from '../core/refusal.ts'
 import { dayAt } from '../core/utc.ts'
 import type { QuestionOf, ReceiptPage } from '../ledger/reading/reports.ts'
-import { unread } from '../relay/key-balance.ts'
+import { refusalOfUnread } from '../relay/key-balance.ts'
 import type { World } from '../world.ts'
 import { type Asker, answerJson, answerSmall, answerWith } from './answers.ts'
 import { KEY_HEADERS, type keyMacro } from './key.ts'
@@ -84,7 +84,7 @@ function answerRequests(world: World, asker: Asker, query: Static<typeof REQUEST
 function answerOne(world: World, asker: Asker, requestId: string): Promise<Response> {
   return answerSmall(asker, async (key) => {
     const receipt = await world.reports.ask(key.id, { kind: 'receipt', keyId: key.id, requestId })
-    if (typeof receipt === 'string') return unread(receipt)
+    if (typeof receipt === 'string') return refusalOfUnread(receipt)
     return receipt === undefined ? new Refusal('notFound') : requestDetail(receipt)
   })
 }
@@ -100,7 +100,7 @@ function answerDaily(world: World, asker: Asker, { from, to, model, cursor }: St
     if (after instanceof Refusal) return after
     const span = { keyId: key.id, fromDay, toDay, modelId: model ?? null, limit: DAILY_PAGE }
     const page = await world.reports.ask(key.id, { kind: 'daily', ...span, ...(after === undefined ? {} : { after }) })
-    return typeof page === 'string' ? unread(page) : dailyDocument(fromDay, toDay, page)
+    return typeof page === 'string' ? refusalOfUnread(page) : dailyDocument(fromDay, toDay, page)
   })
 }
 
@@ -128,7 +128,7 @@ const WRONG_CURSOR = invalid('cursor', 'Input should be the `next_cursor` of a p
 
 async function readPage(world: World, question: PageQuestion): Promise<ReceiptPage | Refusal> {
   const page = await world.reports.ask(question.keyId, question)
-  if (typeof page === 'string') return unread(page)
+  if (typeof page === 'string') return refusalOfUnread(page)
   return page ?? WRONG_CURSOR
 }
 

@@ -18,7 +18,7 @@ export async function keyBalanceOf(
   const known = world.ledger.keyBalanceOf(keyId)
   if (known !== undefined) return known
   const stored = await world.reports.ask(keyId, { kind: 'key', keyId })
-  if (typeof stored === 'string') return unread(stored)
+  if (typeof stored === 'string') return refusalOfUnread(stored)
   return stored === undefined ? new Refusal('keyInvalid') : keyBalanceAtRest(stored)
 }
 
@@ -31,7 +31,7 @@ export const keyBalanceAtRest = ({ limitPicos, spentPicos, balancePicos, lastSyn
 })
 
 /** A look-up that was not answered. */
-export function unread(why: Unread): Refusal {
+export function refusalOfUnread(why: Unread): Refusal {
   switch (why) {
     case 'tooMany':
       return new Refusal('rateLimited')

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI description of every route, made from the routes themselves by the plugin's generator and completed with what all of them share: the two ways
- * to send a key, the request's ids, the error table. Rules: contract.md "Authentication", "Errors"; https://spec.openapis.org/oas/v3.1.1.html.
+ * The OpenAPI description of every route, made from the routes themselves by the plugin's generator and completed with what all routes share: the two headers
+ * for the key, the headers with the request's id, the errors. Rules: contract.md "Authentication", "Errors"; https://spec.openapis.org/oas/v3.1.1.html.
  */
 
 import { toOpenAPISchema } from '@elysiajs/openapi/openapi'
@@ -32,7 +32,7 @@ export type Operation = Readonly<{
 
 export type Json = Readonly<Record<string, unknown>>
 
-/** The id of the examples; the document names a model of this installation in its place. */
+/** The model's id in the recorded examples; the document replaces it with the id of a model of this installation. */
 const EXAMPLE_MODEL = 'claude-sonnet-4-5'
 
 const VERSION = '3.1.1'
@@ -53,12 +53,17 @@ const SECURITY_SCHEMES = {
     scheme: 'bearer',
     description: 'The raw key, `Authorization: Bearer sk-…`. Send this or `x-api-key`, never both',
   },
-  apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'The raw key, `x-api-key: sk-…`. Not on the balance paths' },
+  apiKey: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'x-api-key',
+    description: 'The raw key, `x-api-key: sk-…`. Not accepted under `/v1/dashboard/`',
+  },
 }
 
 const REQUEST_ID = { description: 'The request’s id, the same in both headers', schema: { type: 'string', pattern: '^req_[0-9a-f]{32}$' } }
 const usdHeader = (description: string) => ({
-  description: `On answers in one piece and on repetitions. USD, every digit: ${description}`,
+  description: `Sent with answers that are not streamed and with repetitions. USD with all digits: ${description}`,
   schema: { type: 'string', pattern: '^-?\\d+(\\.\\d+)?$' },
 })
 const HEADERS = {
@@ -69,9 +74,10 @@ const HEADERS = {
     schema: { type: 'integer', minimum: 1, maximum: 30 },
   },
   'x-cost-usd': usdHeader('what the request was charged; 0.000000 on a repetition'),
-  'x-balance-usd': usdHeader('what the key may spend after it'),
+  'x-balance-usd': usdHeader('what the key may still spend after the request'),
   'idempotency-replayed': {
-    description: '`true` on the answer to a repetition: the bytes and the ids of the first one, which alone was charged',
+    description:
+      '`true` when this is the stored answer to an earlier request with the same `Idempotency-Key`: the same bytes and ids, and no second charge',
     schema: { type: 'string', const: 'true' },
   },
   'x-should-retry': { description: '`false` on errors that must not be retried', schema: { type: 'string', const: 'false' } },
@@ -107,7 +113,7 @@ export function openApiDocument(app: AnyElysia, { baseUrl, catalog }: Pick<Facts
   return JSON.parse(JSON.stringify(document).replaceAll(EXAMPLE_MODEL, () => modelId))
 }
 
-/** Adds what all operations of a kind share, and the rows of the error table that each can meet. */
+/** Adds what all operations with the same tag share, and the errors that this operation can answer with. */
 function complete(operation: Operation): Operation {
   const { operationId, tags } = operation
   const answered = Object.entries<ResponseObject>({ ...operation.responses, ...refusalsOf(operationId) })
@@ -139,25 +145,26 @@ const BILLED_HEADERS = [
     name: 'idempotency-key',
     in: 'header',
     description:
-      'Makes the request one, however often it is sent in 24 hours: a repetition gets the same answer and costs nothing, also while the first one runs',
+      'Requests with the same key within 24 hours count as one: a repetition gets the first one’s answer and costs nothing, even while the first one runs',
     schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
   },
   {
     name: 'x-include-cost',
     in: 'header',
-    description: '`true`: the usage of the answer, of a stream the last one, says what it cost (`cost_usd`, `cost_usd_exact`)',
+    description:
+      'With `true`, the `usage` of the answer, in a stream the last `usage`, also says what the request cost (`cost_usd`, `cost_usd_exact`)',
     schema: { type: 'string', enum: ['true'] },
   },
   {
     name: 'x-session-id',
     in: 'header',
     description:
-      'Names the conversation, so that all its turns find the prompt cache of the first. Not needed: without it the first words tell',
+      'An id of the conversation, so that all its turns go to the upstream that has their prompt cached. Optional: without it the gateway recognises a conversation by its beginning',
     schema: { type: 'string' },
   },
 ]
 
-/** Said by the security schemes. */
+/** Left out of `parameters`: the security schemes describe them. */
 const KEY_HEADER_NAMES: ReadonlySet<unknown> = new Set(['authorization', 'x-api-key'])
 
 function securityOf(tag: string | undefined): Operation['security'] {
@@ -172,7 +179,10 @@ function withExample(answer: ResponseObject, value: unknown): ResponseObject {
   return { ...answer, content: Object.fromEntries(content) }
 }
 
-/** Moves named schemas to the components, each once, and leaves out what Elysia adds for its own run time: an answer may get new fields. */
+/**
+ * Moves named schemas to the components, each once, and drops `additionalProperties: false`, which Elysia adds for its own checks: an answer may get new
+ * fields.
+ */
 function hoist(value: unknown, schemas: Map<string, unknown>): unknown {
   if (Array.isArray(value)) return value.map((item) => hoist(item, schemas))
   if (typeof value !== 'object' || value === null) return value
@@ -186,5 +196,5 @@ function hoist(value: unknown, schemas: Map<string, unknown>): unknown {
   return { $ref: `#/components/schemas/${title}` }
 }
 
-/** Values under these names are no schemas. */
+/** Members that hold values, not schemas; they are copied as they are. */
 const VALUES = new Set(['examples', 'const', 'enum', 'default'])

@@ -1,6 +1,7 @@
 /**
- * The OpenAPI document as a page for people: every operation with its key, parameters, fields, examples and errors. Rendered here, since every viewer needs
- * scripts and styles that a strict policy refuses; nested fields open by the browser's own means. Source: OpenAPI 3.1; JSON Schema 2020-12.
+ * The OpenAPI document as a page for people: every operation with its key, parameters, fields, examples and errors. The server renders it, because every
+ * viewer of OpenAPI needs scripts and styles that a strict Content-Security-Policy blocks; nested fields are `<details>` elements. Source: OpenAPI 3.1; JSON
+ * Schema 2020-12.
  */
 
 import { escapeHtml, type Heading } from '../../docs/markdown.ts'
@@ -11,10 +12,10 @@ type Example = Readonly<{ summary?: string; value: unknown }>
 type ResponseObject = Readonly<{ description: string; headers?: Readonly<Record<string, Json>>; content?: Readonly<Record<string, Media>> }>
 type Parameter = Readonly<{ name: string; in: string; required?: boolean; description?: string; schema: Json }>
 
-/** Text with `code` in it. */
+/** Escapes the text as HTML and turns `` `code` `` into `<code>code</code>`. */
 const inline = (text: string): string => escapeHtml(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>')
 
-/** The article and what can be linked to in it. */
+/** The page's HTML, and its headings for the table of contents. */
 export function referenceOf(document: OpenApiDocument): Readonly<{ article: string; headings: readonly Heading[] }> {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
@@ -45,7 +46,7 @@ class Writer {
     return `<h2 id="keys"><a class="anchor" href="#keys">Keys</a></h2>
 <p>The base address is <code>${escapeHtml(this.#baseUrl)}</code>. A key travels in one of two headers:</p>
 <ul>${ways}</ul>
-<p>Every answer carries <code>x-request-id</code> and <code>request-id</code>, the id to name when something is unclear.</p>
+<p>Every answer carries <code>x-request-id</code> and <code>request-id</code>, the id to name when you ask for help.</p>
 `
   }
 
@@ -78,7 +79,7 @@ ${Object.keys(errors).length === 0 ? '' : this.#errors(id, errors)}
     return `<h3 id="${id}-parameters">Parameters</h3><ul class="fields">${rows.join('')}</ul>`
   }
 
-  /** Requests as lines to paste. */
+  /** The example requests as `curl` commands. */
   #examples(path: string, method: string, { operationId: id, security }: Operation, request: Media | undefined): string {
     const examples: readonly (readonly [string, Example])[] = Object.entries(
       request?.examples ?? { example: { summary: 'A request', value: undefined } },
@@ -128,7 +129,7 @@ ${Object.keys(errors).length === 0 ? '' : this.#errors(id, errors)}
     return typeof description === 'string' ? `<p>${sentence(description)}</p>` : ''
   }
 
-  /** The members of an object, those of objects inside it behind a button. */
+  /** The fields of an object as a list; the fields of objects inside it are in a `<details>`. */
   #fields(schema: Json): string {
     const { properties = {}, required = [] } = this.#resolve(schema) as {
       properties?: Readonly<Record<string, Json>>
@@ -150,7 +151,7 @@ ${Object.keys(errors).length === 0 ? '' : this.#errors(id, errors)}
     return `<p class="signature"><code>${escapeHtml(name)}</code> <span class="type">${inline(this.#typeOf(schema))}</span>${place}${need}</p>`
   }
 
-  /** Objects with described members that stand in a field: it, its items, its alternatives. */
+  /** The object schemas inside a field's schema: the field itself, the items of an array, the alternatives of `anyOf`. */
   #objectsIn(schema: Json): readonly Json[] {
     const resolved = this.#resolve(schema)
     const { properties, items, anyOf } = resolved as { properties?: object; items?: Json; anyOf?: readonly Json[] }
@@ -189,7 +190,7 @@ ${Object.keys(errors).length === 0 ? '' : this.#errors(id, errors)}
   }
 }
 
-/** Types whose rows may be sent again; every other must not. */
+/** Error types after which a client may send the request again; after all others it must not. */
 const RETRIED_TYPES: ReadonlySet<string> = new Set(['rate_limit_error', 'server_error'])
 
 function keyOf({ security }: Operation): string {
@@ -212,7 +213,7 @@ function boundsOf({ minimum, maximum, format, default: given }: Json): string {
   return `${range}${format === undefined ? '' : `, ${format}`}${given === undefined ? '' : `, default \`${String(given)}\``}`
 }
 
-/** Descriptions are written without a full stop. */
+/** Starts with a capital and ends with a full stop, which the descriptions in the document lack. */
 const sentence = (text: string): string => {
   const first = text.charAt(0).toUpperCase() + text.slice(1)
   return inline(/[.…?]$/.test(first) ? first : `${first}.`)
