@@ -55,11 +55,12 @@ function reconcileFiles(context: CommandContext, files: readonly string[], optio
     const rows = ledger.upstreamBooks(query).filter(({ bucket }) => covered.has(bucket))
     const theirs = report.buckets.flatMap((bucket) => bucket.uses.map((use) => ({ ...use, bucket: placeOf(bucket.from) })))
     const comparisons = compareBooks(theirs, rows, options.tolerance)
-    const drifting = [...new Set(comparisons.filter(({ isAbove }) => isAbove).map(({ bucket }) => bucket))].slice(0, BUCKETS_SHOWN_MAX)
+    const above = comparisons.filter(({ isAboveTolerance }) => isAboveTolerance)
+    const drifting = [...new Set(above.map(({ bucket }) => bucket))].slice(0, BUCKETS_SHOWN_MAX)
     return { report, comparisons, rows, calls: options.calls === 0 ? [] : ledger.upstreamCalls(query, drifting, options.calls) }
   })
   if (isStop(found)) return found
-  const isClean = !found.comparisons.some(({ isAbove }) => isAbove)
+  const isClean = !found.comparisons.some(({ isAboveTolerance }) => isAboveTolerance)
   context.say(documentOf(found, isClean), () => textOf(found, isClean))
   return isClean ? EXIT.ok : EXIT.finding
 }
@@ -105,7 +106,7 @@ const documentOf = (found: Found, isClean: boolean) => ({
     starting_at: isoOrNull(startOf(found, one.bucket)),
     ending_at: isoOrNull(startOf(found, one.bucket) + found.report.widthMs),
     model: one.model,
-    is_above_tolerance: one.isAbove,
+    is_above_tolerance: one.isAboveTolerance,
     theirs: tokenFields(one.theirs),
     ours: tokenFields(one.ours),
     drift: tokenFields(one.drift),
@@ -132,7 +133,7 @@ const documentOf = (found: Found, isClean: boolean) => ({
 
 function textOf(found: Found, isClean: boolean): string {
   const cut = found.report.isCut ? ['The report has more pages than were given: has_more is true in each.'] : []
-  const drifting = found.comparisons.filter(({ isAbove }) => isAbove)
+  const drifting = found.comparisons.filter(({ isAboveTolerance }) => isAboveTolerance)
   if (isClean) return [`All ${found.comparisons.length} figures by bucket and model agree with ours.`, ...cut].join('\n')
   const head = `${drifting.length} of ${found.comparisons.length} figures by bucket and model drift; theirs less ours:`
   const buckets = tableText(

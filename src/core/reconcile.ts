@@ -1,19 +1,26 @@
-/** Compares two books of the same calls, the vendor's and ours, by bucket and model. Rules: operator.md "Reconciliation". */
+/** Compares the vendor's report of usage with our ledger, by bucket of time and model. Rules: operator.md "Reconciliation". */
 
 import { addUsage, NO_USAGE, type Usage } from './usage.ts'
 
-/** `model`: null where their report does not tell models apart. */
+/** `model` is null when the vendor's report is not split by model. */
 export type Entry = Readonly<{ bucket: number; model: string | null; usage: Usage }>
 
-/** `drift`: theirs less ours. */
-export type Comparison = Readonly<{ bucket: number; model: string | null; theirs: Usage; ours: Usage; drift: Usage; isAbove: boolean }>
+/** `drift` is the vendor's counters minus ours; `isAboveTolerance` when a counter differs by more than the tolerance. */
+export type Comparison = Readonly<{
+  bucket: number
+  model: string | null
+  theirs: Usage
+  ours: Usage
+  drift: Usage
+  isAboveTolerance: boolean
+}>
 
-/** A dated id, `claude-sonnet-4-5-20250929`, is what an undated one stands for. */
+/** The vendor reports `claude-sonnet-4-5` under its dated id, such as `claude-sonnet-4-5-20250929`. */
 const DATE = /-\d{8}$/
 
 /**
- * In the order of buckets and models. `tolerance`: the part of the larger figure by which a counter may differ, in millionths. An id of ours that their report
- * does not have counts under its dated one.
+ * Returns one comparison for each bucket and model, sorted by both. `toleranceMillionths` is how far a counter may differ, in millionths of the larger
+ * figure. Usage under one of our model ids that the report lacks counts under its dated id, if the report has that.
  */
 export function compareBooks(theirs: readonly Entry[], ours: readonly Entry[], toleranceMillionths: number): readonly Comparison[] {
   const hasModels = theirs.every(({ model }) => model !== null)
@@ -42,7 +49,11 @@ export function compareBooks(theirs: readonly Entry[], ours: readonly Entry[], t
   }
   return [...pairs.values()]
     .sort((a, b) => a.bucket - b.bucket || (String(a.model) < String(b.model) ? -1 : 1))
-    .map((pair) => ({ ...pair, drift: lessUsage(pair.theirs, pair.ours), isAbove: isAbove(pair.theirs, pair.ours, toleranceMillionths) }))
+    .map((pair) => ({
+      ...pair,
+      drift: lessUsage(pair.theirs, pair.ours),
+      isAboveTolerance: isAboveTolerance(pair.theirs, pair.ours, toleranceMillionths),
+    }))
 }
 
 const lessUsage = (a: Usage, b: Usage): Usage =>
@@ -51,7 +62,7 @@ const lessUsage = (a: Usage, b: Usage): Usage =>
     mapUsage(b, (count) => -count),
   )
 
-function isAbove(theirs: Usage, ours: Usage, toleranceMillionths: number): boolean {
+function isAboveTolerance(theirs: Usage, ours: Usage, toleranceMillionths: number): boolean {
   const counters = Object.keys(NO_USAGE) as (keyof Usage)[]
   return counters.some((counter) => {
     const [a, b] = [BigInt(theirs[counter]), BigInt(ours[counter])]

@@ -1,13 +1,11 @@
-/**
- * An upstream's error to the refusal that the client gets. Rules: faults.md "Before the first byte", "In a stream", "Whose mistake a 400 is".
- */
+/** Maps an upstream's error to the refusal that the client gets. Rules: faults.md "Before the first byte", "In a stream", "Whose mistake a 400 is". */
 
 import { Refusal, type RefusalName } from '../refusal.ts'
 import { contextLengthMessage } from './context-length.ts'
 import type { NativeError } from './error.ts'
 import { isAboutOurAccount, type NamedModel, scrubbedText } from './scrubbed-text.ts'
 
-/** What an error says of the request, by which the row of the table is found. */
+/** The class of an upstream error; `ROWS` maps each class to a row of the error table. */
 type Finding = 'request' | 'size' | 'account' | 'busy' | 'time' | 'broken'
 
 /** Types and codes as `wordOf` writes them. */
@@ -33,7 +31,7 @@ const FINDINGS: ReadonlyMap<string, Finding> = new Map([
   ['api', 'broken'],
 ])
 
-/** Words in a type or code that speak of our account, key or allowance with the upstream. */
+/** Words in an error's type or code that name our account, key or quota with the upstream as the problem, such as `billing_error`. */
 const ACCOUNT_WORD =
   /(?:^|_)(?:auth|authentication|unauthorized|permission|forbidden|access_denied|billing|payment|budget|credits?|quota|api_key|account|org|organi[sz]ation|cmek|workspace|subscription)(?:_|$)/
 
@@ -52,7 +50,7 @@ function findingOf(name: string): Finding | undefined {
   return FINDINGS.get(word) ?? (ACCOUNT_WORD.test(word) ? 'account' : undefined)
 }
 
-/** What a status says. */
+/** The class of an error by its HTTP status; every other status is `broken`. */
 const STATUSES: ReadonlyMap<number, Finding> = new Map([
   ...[400, 422].map((status) => [status, 'request'] as const),
   ...[401, 402, 403, 404].map((status) => [status, 'account'] as const),
@@ -61,13 +59,15 @@ const STATUSES: ReadonlyMap<number, Finding> = new Map([
   [504, 'time'],
 ])
 
-/** As LiteLLM says in a 400 what is a 404 elsewhere: the name is the configuration's. */
+/** LiteLLM answers an unknown model with 400, where other servers answer 404. The name comes from our configuration, so the mistake is not the customer's. */
 const OUR_MODEL = /^(?:\w+: )?Invalid model name passed in model=/
 
-/** The row of the table for a status that is an error's. */
+/** The row of the error table for an HTTP status of an error. */
 export const rowOfStatus = (status: number): RefusalName => ROWS[STATUSES.get(status) ?? 'broken']
 
-/** An answer with status 400: the customer's mistake in the upstream's words, with our model id, unless it speaks of our account. */
+/**
+ * The refusal for an upstream's 400: the customer's mistake, in the upstream's words with our model id. An error about our account becomes `upstreamAccount`.
+ */
 export function refusalOfInvalidRequest(error: NativeError, model: NamedModel): Refusal {
   const { message, errorCode } = error
   const isOurs = namesOurAccount(error) || isAboutOurAccount(message) || OUR_MODEL.test(message)
@@ -79,7 +79,10 @@ export function refusalOfInvalidRequest(error: NativeError, model: NamedModel): 
   })
 }
 
-/** Its type or a code does, which no request can bring about; its words may repeat what a customer wrote. */
+/**
+ * Whether the error's type or a code names our account. The message does not count here: it may quote the request, and no request can choose the type and the
+ * codes.
+ */
 export const namesOurAccount = ({ type, code, errorCode = '' }: NativeError): boolean =>
   [type, code, errorCode].some((name) => findingOf(name) === 'account')
 
@@ -92,7 +95,7 @@ const ROWS: Readonly<Record<Finding, RefusalName>> = {
   broken: 'upstreamBroken',
 }
 
-/** An error inside a stream, where no status says what it is: its type does, else its code, else its words. */
+/** The refusal for an error event inside a stream. A stream has no status, so the error's type gives the class, else its code, else its message. */
 export function refusalOfErrorEvent(error: NativeError | undefined, model: NamedModel): Refusal {
   const finding = error === undefined ? 'broken' : findingOfEvent(error)
   return error !== undefined && finding === 'request' ? refusalOfInvalidRequest(error, model) : new Refusal(ROWS[finding])

@@ -1,6 +1,6 @@
 /**
- * `tool_choice` in every shape that clients of the three formats send, made native: one function for all of them, so that the same choice means the same
- * everywhere. Rules: contract.md "Messages request"; translation.md "Tool choice".
+ * Translates `tool_choice` from any shape of the three formats to the native one. All formats use this one function, so that the same choice means the same
+ * in each. Rules: contract.md "Messages request"; translation.md "Tool choice".
  */
 
 import { isGiven, isObject, NOT_A_BOOLEAN } from '../json.ts'
@@ -17,12 +17,12 @@ export type ToolChoiceContext = Readonly<{
   /** Names of the tools that go to the upstream. */
   toolNames: readonly string[]
   hasTools: boolean
-  /** Tools that the body does not name (toolsets, MCP servers, additions in system messages): existence is then the upstream's to check. */
+  /** Tools that the body does not name (toolsets, MCP servers, additions in system messages): the upstream then checks whether a named tool exists. */
   hasImplicitTools: boolean
-  /** `allowed_tools` is a shape of this format. */
+  /** Whether this format knows `{"type": "allowed_tools", …}`. */
   allowsSubset: boolean
   parallelToolCalls: boolean | undefined
-  /** False: the model refuses `any` and `tool`. */
+  /** Whether the model accepts a forced choice, `any` or `tool`. */
   canForce: boolean
   /** Types of hosted tools that were dropped from the request: choosing one of them means auto. */
   droppedToolTypes: readonly string[]
@@ -33,18 +33,18 @@ export type NormalizedToolChoice = Readonly<{ choice: ToolChoice | undefined; on
 
 /** Pure and idempotent: a native choice that the model accepts comes back equal to what went in. */
 export function normalizeToolChoice(choice: unknown, context: ToolChoiceContext): NormalizedToolChoice | Refusal {
-  const read = isGiven(choice) ? readChoice(choice, context) : NOTHING
+  const read = isGiven(choice) ? readChoice(choice, context) : NO_CHOICE
   if (read instanceof Refusal) return read
   const defined = withTools(read, context)
   if (defined instanceof Refusal) return defined
   return withoutForce(withParallel(defined, context), context)
 }
 
-const NOTHING: NormalizedToolChoice = { choice: undefined, onlyTools: undefined }
+const NO_CHOICE: NormalizedToolChoice = { choice: undefined, onlyTools: undefined }
 const AUTO: ToolChoice = { type: 'auto' }
 const NAME_LENGTH_SHOWN_MAX = 200
 
-/** Step 1, the shape: any of the known shapes to a native choice. */
+/** Step 1: translates any known shape to a native choice, such as `"required"` to `{"type": "any"}`. */
 function readChoice(choice: unknown, context: ToolChoiceContext): NormalizedToolChoice | Refusal {
   if (typeof choice === 'string') return choice === '' ? notAChoice(context) : all(choiceOfWord(choice))
   if (!isObject(choice)) return notAChoice(context)
@@ -90,7 +90,7 @@ function nameOf(entry: unknown): string | undefined {
 const wasDropped = (type: unknown, { droppedToolTypes }: ToolChoiceContext): boolean =>
   typeof type === 'string' && type !== '' && droppedToolTypes.some((dropped) => dropped.startsWith(type) || type.startsWith(dropped))
 
-/** `allowed_tools`: chat nests mode and tools once more than responses does. */
+/** Reads `allowed_tools`. Responses has `mode` and `tools` beside `type`; chat has them one level deeper, inside `allowed_tools`. */
 function readSubset(choice: Readonly<Record<string, unknown>>, context: ToolChoiceContext): NormalizedToolChoice | Refusal {
   const subset = isObject(choice['allowed_tools']) ? choice['allowed_tools'] : choice
   const { mode, tools } = subset
@@ -107,13 +107,13 @@ function withTools(read: NormalizedToolChoice, context: ToolChoiceContext): Norm
   const { choice } = read
   if (choice === undefined || context.hasImplicitTools) return read
   if (choice.type === 'tool') return context.toolNames.includes(choice.name) ? read : undefinedTool(choice.name, context)
-  return context.hasTools ? read : NOTHING
+  return context.hasTools ? read : NO_CHOICE
 }
 
 const undefinedTool = (name: string, { path }: ToolChoiceContext): Refusal =>
   invalid(path, `tool "${name.slice(0, NAME_LENGTH_SHOWN_MAX)}" is not defined in tools`)
 
-/** Step 3: `parallel_tool_calls: false` of the translated formats. */
+/** Step 3: turns `parallel_tool_calls: false` of chat and responses into `disable_parallel_tool_use: true`. */
 function withParallel(read: NormalizedToolChoice, context: ToolChoiceContext): NormalizedToolChoice {
   const hasAnyTools = context.hasTools || context.hasImplicitTools
   const choice = read.choice ?? (hasAnyTools ? AUTO : undefined)
@@ -121,7 +121,7 @@ function withParallel(read: NormalizedToolChoice, context: ToolChoiceContext): N
   return { ...read, choice: { ...choice, disable_parallel_tool_use: true } }
 }
 
-/** Step 4: a model that cannot be forced chooses freely, among the named tool alone. */
+/** Step 4: for a model that refuses a forced choice, the choice becomes `auto`; if the request named one tool, only that tool is kept. */
 function withoutForce(read: NormalizedToolChoice, context: ToolChoiceContext): NormalizedToolChoice {
   const { choice, onlyTools } = read
   if (context.canForce || choice === undefined || (choice.type !== 'any' && choice.type !== 'tool')) return read
