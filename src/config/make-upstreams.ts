@@ -7,7 +7,7 @@ import { type ConfigProblem, describe } from './problems.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Without an environment no secret is looked for. Every mistake goes to `problems`; the value of a secret never does. */
+/** The upstreams of the configuration. With `env` undefined no secret is read. Every mistake is added to `problems`, never with the value of a secret. */
 export function makeUpstreams(
   entries: readonly UpstreamEntry[],
   env: Environment | undefined,
@@ -44,7 +44,7 @@ export function makeUpstreams(
   })
 }
 
-/** Header fields that the connection, the body, the native format or the key's own setting decides. */
+/** Header fields that an operator cannot set, because the gateway writes them: for the connection, the body, the native format, or by the setting `auth`. */
 const OWN_HEADERS = new Set(
   `accept accept-encoding anthropic-beta anthropic-version authorization connection content-encoding content-length content-type cookie expect host keep-alive
   proxy-authorization te trailer transfer-encoding upgrade x-api-key`.split(/\s+/),
@@ -62,7 +62,10 @@ function headersOf(headers: UpstreamEntry['headers'] = {}, path: string, problem
   return Object.fromEntries(made)
 }
 
-/** Without its last slash and without `/v1`: the paths of the native format begin with that. */
+/**
+ * `base_url` without slashes at its end and without `/v1`, with which request paths such as `/v1/messages` begin. A wrong address is reported and returned as
+ * it is.
+ */
 function baseUrlOf(text: string, path: string, problems: ConfigProblem[]): string {
   const url = URL.parse(text)
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
@@ -74,7 +77,7 @@ function baseUrlOf(text: string, path: string, problems: ConfigProblem[]): strin
   return text
 }
 
-/** `path`: of the setting that names the variable. */
+/** The secret in the environment variable `variable`. `path` is of the setting that names the variable, such as `upstreams[0].api_key_env`. */
 export function secretOf(env: Environment, variable: string, path: string, problems: ConfigProblem[]): string | undefined {
   const secret = env[variable]
   if (secret === undefined || secret === '')
@@ -84,7 +87,7 @@ export function secretOf(env: Environment, variable: string, path: string, probl
   return secret
 }
 
-/** The address may hold a password: nothing of it is shown. */
+/** A proxy's address may hold a password, so no message quotes the address. */
 function proxyUrlOf(env: Environment, variable: string, path: string, problems: ConfigProblem[]): string | undefined {
   const text = env[variable]
   const url = URL.parse(text ?? '')

@@ -1,19 +1,21 @@
-/** Settings that are checked and change nothing: `check-config` names those that are set. Rules: operator.md "Configuration"; pool.md "Choice". */
+/**
+ * Finds settings without an effect, such as `weight` on the only upstream of a priority, and upstreams that share address and key. `check-config` lists them.
+ * Rules: operator.md "Configuration"; pool.md "Choice".
+ */
 
 import type { UpstreamEntry } from './catalog-schema.ts'
 import { UPSTREAM_DEFAULTS } from './defaults.ts'
 import type { ConfigProblem } from './problems.ts'
 import type { ConfigFile } from './schema.ts'
 
-/** By their paths in the file, in its order. */
+/** One problem for each setting, with its path, such as `upstreams[1].weight`, in the order of the file. */
 export function settingsWithoutEffect({ upstreams = [], models = [{}] }: Choices): readonly ConfigProblem[] {
   const pools = models.map((model) => upstreams.filter(({ name }) => model.upstreams?.some((one) => nameOf(one) === name) ?? true))
-  const idle = upstreams.flatMap((upstream, index) => idleIn(upstream, `upstreams[${index}]`, pools, upstreams.slice(0, index)))
-  return idle
+  return upstreams.flatMap((upstream, index) => withoutEffectIn(upstream, `upstreams[${index}]`, pools, upstreams.slice(0, index)))
 }
 
-/** `pools`: of each model, who serves it. `earlier`: those before it in the file. */
-function idleIn(
+/** `pools` has, for each model, the upstreams that serve it. `earlier` has the upstreams before this one in the file. */
+function withoutEffectIn(
   upstream: UpstreamEntry,
   path: string,
   pools: readonly (readonly UpstreamEntry[])[],
@@ -23,16 +25,16 @@ function idleIn(
   const own = pools.filter((pool) => pool.includes(upstream))
   if (own.length === 0) return [{ path, message: `${name} is called by no model` }]
   const others = own.flat().filter((one) => one !== upstream)
-  const idle: ConfigProblem[] = []
+  const problems: ConfigProblem[] = []
   const twin = earlier.find((one) => others.includes(one) && isSameAccount(one, upstream))
   if (twin !== undefined)
-    idle.push({ path, message: `${name} has the address and the key of ${twin.name}: where one fails, so does the other` })
+    problems.push({ path, message: `${name} has the address and the key of ${twin.name}: where one fails, so does the other` })
   if (weight !== undefined && !others.some((one) => priorityOf(one) === priorityOf(upstream)))
-    idle.push({ path: `${path}.weight`, message: `has no effect: no model has another upstream of priority ${priorityOf(upstream)}` })
+    problems.push({ path: `${path}.weight`, message: `has no effect: no model has another upstream of priority ${priorityOf(upstream)}` })
   // Bun's `fetch` has no such limit.
   if (transport === 'fetch' && connect_timeout_ms !== undefined)
-    idle.push({ path: `${path}.connect_timeout_ms`, message: 'has no effect with transport = "fetch"' })
-  return idle
+    problems.push({ path: `${path}.connect_timeout_ms`, message: 'has no effect with transport = "fetch"' })
+  return problems
 }
 
 const isSameAccount = (a: UpstreamEntry, b: UpstreamEntry): boolean => siteOf(a) === siteOf(b) && a.api_key_env === b.api_key_env
