@@ -6,16 +6,19 @@ import type { Stop } from './upstream.ts'
 
 export type PoolOptions = Readonly<{ target: Target; connectTimeoutMs: number; restSeconds?: number }>
 
-/** Below the minute after which common servers and balancers close, so that we are the first to do it. */
+/** How long an idle connection is kept. Common servers and balancers close one after a minute; the pool closes it first. */
 const REST_SECONDS = 45
-/** The most idle connections. After a crowd of streams the rest is closed, since each takes eight kilobytes. */
+/** The most idle connections of one upstream. After a peak of streams all above it are closed, because each takes 8 kB. */
 const RESTING_MAX = 500
-/** Attempts to connect that were given up but that the kernel still makes, for two minutes where the address is silent. With so many of them no further one is begun. */
+/**
+ * The most attempts to connect that were given up and still run: the kernel cannot be told to stop, and tries a silent address for two minutes. At this limit
+ * `open` fails at once.
+ */
 const LOST_MAX = 256
 
 export class ConnectionPool {
   readonly #options: PoolOptions
-  /** The one that rested least is used next: what is not needed can grow old and be closed. */
+  /** Last in, first out: the connections that are not needed stay at the bottom, grow old and are closed. */
   readonly #resting: Connection[] = []
   readonly #writes = new TurnWrites()
   #lost = 0
@@ -24,14 +27,14 @@ export class ConnectionPool {
     this.#options = options
   }
 
-  /** A connection that was used before, and may have died since. */
+  /** Takes an idle connection, if there is one. The upstream may have closed it meanwhile. */
   takeRested(): Connection | undefined {
     const connection = this.#resting.pop()
     connection?.wake()
     return connection
   }
 
-  /** A fresh one, or why there is none. */
+  /** Opens a new connection; a text is why that failed, such as `connect timeout`. */
   async open(stop: Stop): Promise<Connection | string> {
     if (this.#lost >= LOST_MAX) return 'connect timeout'
     const { result, over, giveUp } = openConnection(this.#options.target, this.#options.connectTimeoutMs, this.#writes)
@@ -43,7 +46,7 @@ export class ConnectionPool {
     return opened
   }
 
-  /** Unless enough of them rest. */
+  /** Keeps the connection for a later request; closes it when the pool is full. */
   rest(connection: Connection): void {
     if (this.#resting.length >= RESTING_MAX) {
       connection.end()
@@ -53,7 +56,7 @@ export class ConnectionPool {
     this.#resting.push(connection)
   }
 
-  /** Apart: made in there the listener would hold all that the attempt held, for as long as the connection lives. */
+  /** A method of its own: a listener made inside `open` would hold everything that `open` holds, for as long as the connection lives. */
   #watch(connection: Connection): void {
     connection.onIdleEnd = () => this.#forget(connection)
   }

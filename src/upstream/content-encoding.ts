@@ -1,4 +1,4 @@
-/** Decodes an answer that was compressed although we asked for none, as it comes. Rules: faults.md "Upstream calls". */
+/** Decompresses an answer while it arrives, for upstreams that compress although we send `accept-encoding: identity`. Rules: faults.md "Upstream calls". */
 
 import { BodyStream } from './body-stream.ts'
 import { PulledBody } from './pulled-body.ts'
@@ -10,8 +10,8 @@ type Encoding = ConstructorParameters<typeof DecompressionStream>[0]
 const FORMATS: Readonly<Record<string, Encoding>> = { gzip: 'gzip', 'x-gzip': 'gzip', deflate: 'deflate', br: 'brotli', zstd: 'zstd' }
 
 /**
- * The sink for the encoded body, and the decoded body. An unknown encoding is left as it is: it will be no message
- * and no stream.
+ * The sink for the encoded body, and the decoded body. A body with an unknown encoding is passed on as it is: its reader finds neither a message nor a stream
+ * in it.
  */
 export function bodyOf(source: BodySource, encoding: string | undefined): Readonly<{ sink: BodySink; body: Body }> {
   const format = encoding === undefined ? undefined : FORMATS[encoding.toLowerCase()]

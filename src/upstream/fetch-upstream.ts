@@ -1,5 +1,6 @@
 /**
- * A native upstream behind `fetch`: through a proxy, or the embedded simulator. Rules: faults.md "Upstream calls", "Second tries"; platform.md "Bun's fetch".
+ * Calls a native upstream with `fetch`: through a proxy, or the embedded simulator. Rules: faults.md "Upstream calls", "Second tries"; platform.md
+ * "Bun's fetch".
  */
 
 import type { Dialect } from '../core/native/event.ts'
@@ -13,11 +14,11 @@ export type FetchUpstreamOptions = Access &
   Readonly<{
     name: string
     dialect: Dialect
-    /** Its errors reach customers in our words; default: in its own. */
+    /** Whether customers see our words in place of this upstream's error messages (`error_text = "own"`). Default: false. */
     hidesErrorText?: boolean
     /** Without a trailing slash. */
     baseUrl: string
-    /** The network, or the embedded simulator. */
+    /** Bun's `fetch`, or the embedded simulator's. */
     fetch: (request: string, init: RequestInit) => Promise<Response>
   }>
 
@@ -29,18 +30,19 @@ export function fetchUpstream(options: FetchUpstreamOptions): Upstream {
 
 async function call(options: FetchUpstreamOptions, asked: NativeCall, mayRetry: boolean): Promise<Reply | Fault> {
   const { request, stop } = asked
-  const over = new AbortController()
-  stop.listener = () => over.abort()
-  if (stop.isStopped) over.abort()
+  const abort = new AbortController()
+  stop.listener = () => abort.abort()
+  if (stop.isStopped) abort.abort()
   const sentAtMs = performance.now()
   let response: Response
   try {
     response = await options.fetch(
       `${options.baseUrl}${request.path}${request.query}`,
-      requestInit(options, request, over.signal, mayRetry),
+      requestInit(options, request, abort.signal, mayRetry),
     )
   } catch (error) {
-    // A pooled connection that the upstream had closed while it was idle fails at once; a later reset may have cost tokens and is not repeated.
+    // A reset at once means that the upstream had closed the pooled connection while it was idle: the call is repeated. After a later reset it may have cost
+    // tokens, and is not.
     const isStale = codeOf(error) === 'ECONNRESET' && performance.now() - sentAtMs < STALE_MS
     if (mayRetry && isStale && !stop.isStopped) return { ...(await call(options, asked, false)), isSecondTry: true }
     asked.events.onOver?.()
@@ -64,7 +66,7 @@ function requestInit(access: Access, request: UpstreamRequest, signal: AbortSign
     redirect: 'manual',
     signal,
     keepalive,
-    // Bun's own limit is as long as ours and cannot be moved: the relay's deadlines rule.
+    // Bun's own limit is shorter than the contract's and cannot be moved, so it is off: the relay's deadlines end a call.
     timeout: false,
   } as BunFetchRequestInit
 }
@@ -78,6 +80,6 @@ const CAUSES: Readonly<Record<string, string>> = {
   FailedToOpenSocket: 'connect',
 }
 
-/** A fault's cause from a closed list: it becomes a metric label. */
+/** Maps an error to one of a fixed set of causes, such as `refused` or `tls`, because the cause is a metric's label. */
 const causeOf = (error: unknown): string => CAUSES[codeOf(error)] ?? (codeOf(error).includes('CERT') ? 'tls' : 'connection')
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '')

@@ -1,6 +1,7 @@
 /**
- * The head of an HTTP/1.x answer: status, fields, and how its body is delimited. Stricter than a browser: what two readers could understand in two ways is
- * refused, because the rest of the connection would then be another request's answer. Rules: platform.md "Sockets"; https://www.rfc-editor.org/rfc/rfc9112.
+ * The head of an HTTP/1.x answer: status, fields, and how its body is delimited. It is stricter than a browser: an ambiguous head is refused. Where two
+ * readers disagree on where a body ends, one takes bytes of an answer for the answer to the next request. Rules: platform.md "Sockets";
+ * https://www.rfc-editor.org/rfc/rfc9112.
  */
 
 export type AnswerHead = Readonly<{
@@ -9,10 +10,10 @@ export type AnswerHead = Readonly<{
   fields: Fields
 }>
 
-/** The fields that this program reads, by name in lower case; repeated ones are joined with ", ". The others were checked and dropped. */
+/** The fields that this program reads, by name in lower case; repeated ones are joined with ", ". The other fields are checked and dropped. */
 type Fields = ReadonlyMap<string, string>
 
-/** Bytes that are still to come, chunks, or all until the connection is closed. */
+/** How the body is delimited: by its length in bytes, by chunks, or by the end of the connection. */
 export type Framing = number | 'chunked' | 'close'
 
 const READ = ['connection', 'content-encoding', 'content-length', 'content-type', 'request-id', 'retry-after', 'transfer-encoding'] as const
@@ -21,20 +22,20 @@ const READ_NAMES: ReadonlySet<string> = new Set(READ)
 const READ_LENGTHS: ReadonlySet<number> = new Set(READ.map(({ length }) => length))
 
 const FIELDS_MAX = 256
-/** A space before an empty reason is often left out; a version other than 1.0 and 1.1 never belongs to this protocol. */
+/** The space before an empty reason may be missing. Only HTTP/1.0 and HTTP/1.1 are taken. */
 const STATUS_LINE = String.raw`HTTP/1\.[01] [1-9]\d\d(?: [\t -~\x80-\xff]*)?`
-/** No blank before the colon or at the start of a line (folding), no control character: so neither a bare CR nor a bare LF. */
+/** Refuses a blank before the colon, a blank at the start of a line (folding), and control characters, among them a bare CR or LF. */
 const FIELD = String.raw`[!#$%&'*+.^_\`|~0-9A-Za-z-]+:[\t -~\x80-\xff]*`
 const HEAD = new RegExp(String.raw`^${STATUS_LINE}(?:\r\n${FIELD})*$`)
 const LONE_FIELD = new RegExp(`^${FIELD}$`)
-/** Fifteen digits are more than any body and less than what a number holds exactly. */
+/** At most 15 digits: longer than any body, and below `Number.MAX_SAFE_INTEGER`. */
 const LENGTH = /^\d{1,15}$/
 
 const LINE_END = '\r\n'
 const MINOR_AT = 'HTTP/1.'.length
 const STATUS_AT = 'HTTP/1.1 '.length
 
-/** `text` is the head as bytes, one character each, without its blank line. Undefined: malformed, or too many fields. */
+/** `text` is the head with one character for each byte (latin1), without the blank line that ends it. Undefined: malformed, or too many fields. */
 export function readHead(text: string): AnswerHead | undefined {
   if (!HEAD.test(text)) return undefined
   const fields = fieldsOf(text)
@@ -42,7 +43,7 @@ export function readHead(text: string): AnswerHead | undefined {
   return { status: Number(text.slice(STATUS_AT, STATUS_AT + 3)), isHttp10: text[MINOR_AT] === '0', fields }
 }
 
-/** Whether a line of a trailer is one; nothing is read of it. */
+/** Whether a line of a trailer is a well-formed field. Its content is not read. */
 export const isField = (line: string): boolean => LONE_FIELD.test(line)
 
 /** The fields of a well-formed head. Undefined: too many. */
@@ -64,14 +65,14 @@ function fieldsOf(text: string): Fields | undefined {
   return fields
 }
 
-/** Undefined where the fields contradict each other, or are ambiguous. The request is never a HEAD. */
+/** How the body is delimited; undefined where the fields contradict each other or are ambiguous. The gateway sends no HEAD, so its answer is no case here. */
 export function framingOf({ status, isHttp10, fields }: AnswerHead): Framing | undefined {
   const length = fields.get('content-length')
   const coding = fields.get('transfer-encoding')
   if (coding !== undefined)
     return length === undefined && !isHttp10 && coding.toLowerCase() === 'chunked' && hasBody(status) ? 'chunked' : undefined
   if (length === undefined) return hasBody(status) ? 'close' : 0
-  // A second, equal length became "5, 5", which is refused as well.
+  // A repeated `Content-Length: 5` was joined to "5, 5", which is refused as well.
   return LENGTH.test(length) && (hasBody(status) || Number(length) === 0) ? Number(length) : undefined
 }
 

@@ -13,7 +13,7 @@ import { Endpoint, Member, type MemberConfig, type TakenOut, type UpstreamReport
 import type { PoolOptions } from './pool-options.ts'
 import type { CallOptions, PoolRequest } from './pool-request.ts'
 import { type Fault, isFault, type Stop } from './upstream.ts'
-import { rest } from './waiting.ts'
+import { sleep } from './waiting.ts'
 
 const BACKOFF_FIRST_MS = 25
 const BACKOFF_MS_MAX = 1_000
@@ -114,7 +114,7 @@ export class UpstreamPool {
       return busyFault('none', 'retry budget')
     }
     events.retried('retried')
-    if (sent !== undefined) await rest(wheel, monotonicMs() + random() * Math.min(BACKOFF_MS_MAX, BACKOFF_FIRST_MS * 2 ** failures), stop)
+    if (sent !== undefined) await sleep(wheel, monotonicMs() + random() * Math.min(BACKOFF_MS_MAX, BACKOFF_FIRST_MS * 2 ** failures), stop)
     return stop.isStopped ? connectionFault('none', 'aborted') : undefined
   }
 }

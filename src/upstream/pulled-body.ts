@@ -1,4 +1,4 @@
-/** Turns a body that is read from a stream, as `fetch` and decompression give it, into a pushed one. Rules: platform.md "Rejections". */
+/** Adapts a `ReadableStream`, such as the body of `fetch` or of a `DecompressionStream`, to `Body`, which pushes. Rules: platform.md "Rejections". */
 
 import type { Body, BodySink, BodySource } from './upstream.ts'
 
@@ -12,7 +12,7 @@ export class PulledBody implements Body {
   #isReading = false
   #isOver = false
 
-  /** `onOver`: once, when nothing more is read. */
+  /** `onOver` is called once, when the body has ended, broken or been cancelled. */
   constructor(stream: ReadableStream<Uint8Array>, onOver: () => void = () => undefined) {
     this.#reader = stream.getReader()
     this.#onOver = onOver

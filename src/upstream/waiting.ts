@@ -1,10 +1,10 @@
-/** Waits of a call: for a slot, and between two tries. Both end at once when the call is not wanted any more. Rules: pool.md "Overload". */
+/** The two waits of a call to an upstream: for a slot, and between two tries. Both end at once when the call is stopped. Rules: pool.md "Overload". */
 
 import { NO_TICK, type Timed, type TimerWheel } from '../core/timer-wheel.ts'
 import type { FairSlots } from './fair-slots.ts'
 import type { Stop } from './upstream.ts'
 
-/** True: it runs, until `turns.leave`. */
+/** Resolves true when the call has a slot, which `turns.leave` gives back; false when `untilMs` has passed or the call was stopped. */
 export function waitForTurn(turns: FairSlots, accountId: string, wheel: TimerWheel, untilMs: number, stop: Stop): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const decide = (mayRun: boolean): void => {
@@ -24,7 +24,7 @@ export function waitForTurn(turns: FairSlots, accountId: string, wheel: TimerWhe
   return promise
 }
 
-export function rest(wheel: TimerWheel, untilMs: number, stop: Stop): Promise<void> {
+export function sleep(wheel: TimerWheel, untilMs: number, stop: Stop): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const wake = (): void => {
     wheel.drop(timed)
