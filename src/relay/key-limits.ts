@@ -5,10 +5,10 @@ import type { Limits } from '../core/limits.ts'
 import { step } from '../core/rate-limit.ts'
 import { Refusal } from '../core/refusal.ts'
 
-/** A running request's place; `release` may be called any number of times and counts once. */
+/** The slot of a running request. `release` may be called more than once and counts once. */
 export type Slot = Readonly<{ release(): void }>
 
-/** Admits a request of a key, or says when to come back: by this process alone, or together with other nodes. Refused requests are not counted. */
+/** The rate limits of keys, kept by this process alone or shared by all nodes. A refusal says when to come back. Refused requests are not counted. */
 export type KeyGate = Readonly<{
   admit(keyId: string): Slot | Refusal | Promise<Slot | Refusal>
   count(keyId: string): Refusal | undefined | Promise<Refusal | undefined>
@@ -18,7 +18,7 @@ export type KeyGate = Readonly<{
 
 type KeyLimitsOptions = Readonly<{
   limits: () => Limits
-  /** Milliseconds that never jump. */
+  /** Milliseconds of a monotonic clock. */
   now: () => number
 }>
 
@@ -27,7 +27,10 @@ const KEYS_MAX = 100_000
 export class KeyLimits {
   readonly #limits: () => Limits
   readonly #now: () => number
-  /** When each key's allowance is whole again. May forget a key that has been quiet; what is running is counted apart and never forgotten. */
+  /**
+   * When each key may send a full burst again. The map is bounded and drops the key that was used longest ago; running requests are counted in `#running`,
+   * which drops none.
+   */
   readonly #wholeAt = boundedMap<number>(KEYS_MAX)
   readonly #running = new Map<string, number>()
 
@@ -54,7 +57,7 @@ export class KeyLimits {
     return isAllowed ? undefined : new Refusal('rateLimited', { retryAfterSeconds })
   }
 
-  /** The refusal that the next request would get. Asking is not counted. */
+  /** The refusal that the next request of the key would get. The call does not count as a request. */
   refusalNow(keyId: string): Refusal | undefined {
     const { concurrentRequests, requestsPerMinute: perMinute } = this.#limits()
     if (this.running(keyId) >= concurrentRequests) return new Refusal('rateLimited')
@@ -80,8 +83,8 @@ class Place implements Slot {
   release(): void {
     if (!this.#isHeld) return
     this.#isHeld = false
-    const rest = (this.#running.get(this.#keyId) ?? 0) - 1
-    if (rest > 0) this.#running.set(this.#keyId, rest)
+    const left = (this.#running.get(this.#keyId) ?? 0) - 1
+    if (left > 0) this.#running.set(this.#keyId, left)
     else this.#running.delete(this.#keyId)
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The bytes of one streamed answer: a piece of the upstream goes through the transcoder to the client's socket in the step in which it was read, and a full
- * client pauses the upstream. Decisions are made in stream.ts. Rules: requests.md "Backpressure", "Terminal events"; house.md "One stage".
+ * The bytes of one streamed answer: each piece from the upstream goes through the transcoder to the client's socket in the callback in which it was read.
+ * While the client's socket is full, the upstream is paused. stream.ts decides. Rules: requests.md "Backpressure", "Terminal events"; house.md "One stage".
  */
 
 import type { Refusal } from '../core/refusal.ts'
@@ -16,16 +16,16 @@ export type StreamFlowParts = Readonly<{
   transcoder: Transcoder
   exchange: Pick<Exchange, 'noteFirstByte'>
   connection: Pick<Connection, 'restore'>
-  /** Where the answer is kept for a repetition of its request; absent where it is not. */
+  /** Records the answer for a repetition under the same `Idempotency-Key`; absent when the request has none. */
   kept?: Pick<RecordedAnswer, 'add'>
 }>
 
-/** What decides about the stream. */
+/** The owner of the flow, which decides; the flow only moves bytes. */
 export interface StreamFlowUser {
   readonly isDecided: boolean
   readonly hasLeft: boolean
   readonly times: StreamTimes
-  /** The first bytes for the client are there, before its body is open. */
+  /** The first bytes for the client are there, and its answer has not begun: begin it. */
   spoke(): void
   /** `message_start` has come. */
   began(nowMs: number): void
@@ -37,7 +37,7 @@ export interface StreamFlowUser {
   left(): void
   /** A bug. */
   failed(error: unknown): void
-  /** A time has moved to an earlier one. */
+  /** One of the times has changed: set the timer anew. */
   wait(): void
   nowMs(): number
 }
@@ -52,7 +52,7 @@ export class StreamFlow implements BodySink, ClientBodyUser {
   readonly #user: StreamFlowUser
   #upstream: BodySource | undefined
   #client: ClientBody | undefined
-  /** Bytes for the client before its body is open; the first of them pause the upstream. */
+  /** Bytes that came before the body of the client was open. The upstream is paused as soon as there are any. */
   #early: Written[] = []
   #closing: Closing | undefined
   #hasBegun = false
@@ -62,7 +62,7 @@ export class StreamFlow implements BodySink, ClientBodyUser {
     this.#user = user
   }
 
-  /** Bytes that go out before all others. */
+  /** Puts `opening` before all other bytes for the client. */
   open(opening: Uint8Array): void {
     this.#early.unshift(opening)
   }
@@ -72,7 +72,7 @@ export class StreamFlow implements BodySink, ClientBodyUser {
     this.#upstream = body
     this.#user.times.upstreamAtMs = this.#user.nowMs()
     body.take(this)
-    // From its socket to the client's in one step: what looked at the beginning has nothing to do with the rest, and is not kept for it.
+    // From here on the upstream's socket feeds this flow directly. The wrapper that looked at the first event is not needed any more and can be freed.
     this.#upstream = this.#upstream?.handOn(this)
   }
 
@@ -133,7 +133,7 @@ export class StreamFlow implements BodySink, ClientBodyUser {
     }
   }
 
-  /** To the client, as far as it is there. */
+  /** Writes to the client; without a client, only the time of the write is kept. */
   write(written: Written, nowMs: number): void {
     const { times } = this.#user
     times.clientAtMs = nowMs
@@ -145,13 +145,13 @@ export class StreamFlow implements BodySink, ClientBodyUser {
     this.#user.wait()
   }
 
-  /** The client's speed no longer counts: what still comes is not for it. */
+  /** Resumes the upstream: the client is ready again, or what still comes is not for the client. */
   readOn(): void {
     this.#upstream?.resume()
     this.#user.wait()
   }
 
-  /** The client has left, and the answer goes on without it: as if it were open, for its limits hold all the same. */
+  /** Goes on after the client has left. `isOpen` is set, because the limits of an open stream hold all the same. */
   goOn(): void {
     this.#early = []
     this.#user.times.isOpen = true
@@ -162,14 +162,14 @@ export class StreamFlow implements BodySink, ClientBodyUser {
     this.#upstream?.cancel()
   }
 
-  /** Drops everything that still comes from the upstream. */
+  /** Lets go of the upstream, and of its last time limit. */
   over(): void {
     this.#upstream = undefined
     this.#user.times.restDueMs = undefined
     this.#user.wait()
   }
 
-  /** The client's last bytes, behind what it has not taken yet. */
+  /** Writes the last bytes behind those that the client has not taken yet, then closes the client's body. */
   close(bytes: Written | undefined): void {
     if (bytes !== undefined) this.#keep(bytes)
     this.#closing = { bytes }
