@@ -1,7 +1,7 @@
 /**
- * A settle whose request has a receipt already. With the same figures it is a duplicate. With others the receipt stays as it is. Where another
- * process wrote it, the difference is booked beside it, so that the account pays what its client was told; where this one did, a request is charged once.
- * Rules: ledger.md "Twice is once".
+ * Handles a settle for a request that already has a receipt. With the same figures nothing is to be done. With other figures the receipt stays as it is, and
+ * the operator is told. If another process wrote the receipt, the difference is booked as a correction, so that the account pays what its client was told. If
+ * this process wrote it, nothing is booked, because a request is charged once. Rules: ledger.md "Twice is once".
  */
 
 import { type Picos, picos, toExactUsdText, ZERO } from '../../core/money.ts'
@@ -13,10 +13,10 @@ import type { Debit, LedgerFault } from '../task.ts'
 import type { Debits } from './debits.ts'
 import type { Engine } from './engine.ts'
 
-/** `fault`: told to the operator where figures differ. */
+/** `fault` is there when the figures differ; the operator is told of it. */
 export type DuplicateSettle = Readonly<{ answer: 'already' | 'corrected'; fault?: LedgerFault }>
 
-/** Inside the caller's transaction; nothing of `debits` waits after it. */
+/** To be called inside a transaction. Writes all that waits in `debits`. */
 export function settleDuplicate({ statements, boot }: Pick<Engine, 'statements' | 'boot'>, debits: Debits, debit: Debit): DuplicateSettle {
   debits.flush()
   const duplicate = compare(statements, boot, debit)
@@ -32,8 +32,8 @@ function compare(statements: Statements, boot: number, debit: Debit): DuplicateS
   const id = `correction_${requestId}`
   const amount = picos(paid - costPicos)
   const problem = `a receipt of ${requestId} was there with other figures: ${usd(paid)} USD where ${usd(costPicos)} USD was settled`
-  const isDone = amount === ZERO || receipt.bootNumber === boot || statements.creditById.get({ id }) !== undefined
-  if (isDone) return { answer: 'already', fault: { problem } }
+  const needsNoCorrection = amount === ZERO || receipt.bootNumber === boot || statements.creditById.get({ id }) !== undefined
+  if (needsNoCorrection) return { answer: 'already', fault: { problem } }
   const act = { ...PROGRAM, reason: problem }
   const { actor, reason } = act
   appendCredit(statements, { id, account: accountNumber, kind: 'correction', amount, ref: '', actor, reason, now })

@@ -1,4 +1,7 @@
-/** The port by which `GroupWrites` uses a store's database beyond common SQL: transactions, and whose fault an error is. Rules: ledger.md "Two stores". */
+/**
+ * What `GroupWrites` needs of SQLite or Postgres beyond common SQL: transactions, locks of rows, leases, and the class of an error. Rules: ledger.md
+ * "Two stores".
+ */
 
 import type { KeyChange } from '../ledger.ts'
 import type { Operation } from '../operation.ts'
@@ -8,12 +11,15 @@ import type { Statements } from '../sql/statements.ts'
 import type { LeaseAnswer, LeaseTask, LedgerFault, Task, WriteTask } from '../task.ts'
 import type { Debits } from './debits.ts'
 
-/** `isDurable`: it must survive power loss. `tasks`: all that is written, where it is a group's. */
+/**
+ * `isDurable`: the commit must survive a loss of power. `tasks`: the tasks that the transaction writes, when it writes a group; their rows are locked first.
+ */
 export type Purpose = Readonly<{ isDurable: boolean; tasks?: readonly WriteTask[] }>
 
 /**
- * `rule`: of what was written or of our code; nothing is wrong with the storage. `again`: another transaction was in the way, and the same may work at once.
- * `held`: another transaction keeps a row locked that it needs. `fenced`: another node took over what this one held, which writes no more.
+ * Why a transaction failed. `rule`: what was written broke a rule, or our code has a bug; the storage works. `again`: another transaction was in the way; the
+ * same may work at once. `held`: another transaction keeps a row locked that this one needs. `fenced`: another node has taken over this node's lane, and this
+ * node writes no more.
  */
 export type Verdict = 'rule' | 'storage' | 'again' | 'held' | 'fenced'
 
@@ -21,20 +27,23 @@ export interface Engine {
   readonly db: Connection
   readonly statements: Statements
   readonly boot: number
-  /** Rows of this boot. `numbers`: of the price versions that they name. */
+  /** Writes the rows of this boot's receipts, checkpoints and attempts. `numbers` gives the numbers of the price versions that the rows name. */
   debitsOf(numbers: Numbers): Debits
-  /** All of `write` or nothing; it may be run more than once. Throws what undid it. */
+  /** Runs `write`: all of it holds, or nothing. `write` may run more than once. Throws the error that undid it. */
   transact(write: () => void, purpose: Purpose): void
-  /** Where others write as well: tells them, with the transaction, what an operation changed. */
+  /** Postgres only: tells the other nodes what an operation changed, when the transaction commits. */
   announce?(operation: Operation, changes: readonly KeyChange[]): void
-  /** Whether a boot was fenced, so that what it admitted is waived. It stays as it is until the transaction ends. A file's boots never are. */
+  /**
+   * Whether a boot was fenced, so that what it admitted is waived. The answer does not change before the transaction ends. Postgres only: no boot of a file
+   * is fenced.
+   */
   isFenced?(boot: number): boolean
-  /** Where others write as well: in a transaction of its own, in their order. Throws what undid all of them. */
+  /** Postgres only: does the tasks in their order, in a transaction of their own. Throws the error that undid all of them. */
   moveLeases?(tasks: readonly LeaseTask[]): readonly (LeaseAnswer | undefined)[]
-  /** The account of each task that cannot be done now, because another transaction keeps its rows locked. Throws what the storage says. */
+  /** The tasks that have to wait because another transaction keeps their rows locked, each with its account. Throws errors of the storage. */
   heldAmong?(tasks: readonly Task[]): ReadonlyMap<Task, number>
   verdictOf(error: unknown): Verdict
-  /** In the database's words, in which no value is. */
+  /** The database's message, which holds no value of a row. */
   describe(error: unknown): string
   faultOf(what: string, error: unknown): LedgerFault
 }
