@@ -1,28 +1,29 @@
-/** A dialog of the browser's own: it keeps the focus inside, closes by Escape and gives the focus back. */
+/** A modal `<dialog>`: the browser keeps the focus inside and closes it on Escape; the focus then returns to the element that had it. */
 
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 
-/** What is shown once stands in an element with this attribute: Escape does not take it away, a button does. */
+/** An element that shows a secret for the only time has this attribute. While the dialog contains one, only a button closes it, not Escape. */
 export const SHOWN_ONCE = { 'data-shown-once': true } as const
 
-/** `close` is called however it ends; who shows it then takes it away. */
+/** `close` is called after the dialog has closed, by Escape or by a button; the parent then stops rendering it. */
 export function Dialog({ title, close, children }: Readonly<{ title: string; close: () => void; children: ComponentChildren }>) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
   useEffect(() => {
     const opener = document.activeElement
     dialog.current?.showModal()
-    // Else it is the button that closes it.
+    // Without this the browser focuses the button that closes the dialog.
     dialog.current?.querySelector<HTMLElement>('[data-first]')?.focus()
-    // A browser lets a page hold back the `cancel` of a first Escape only, but the key itself each time, wherever the focus is.
+    // A browser lets a page prevent the dialog's `cancel` only for a first Escape, but the `keydown` each time, which reaches the window from wherever
+    // the focus is.
     const keep = (event: KeyboardEvent): void => {
       if (event.key === 'Escape' && dialog.current?.querySelector('[data-shown-once]')) event.preventDefault()
     }
     addEventListener('keydown', keep, true)
     return () => {
       removeEventListener('keydown', keep, true)
-      // Nothing behind a modal dialog takes the focus, and this one is taken away only after this.
+      // An element behind a modal dialog cannot take the focus, and the dialog is still there now; it is gone when the microtask runs.
       if (opener instanceof HTMLElement) queueMicrotask(() => opener.focus())
     }
   }, [])
