@@ -15,14 +15,14 @@ export function addSimulate(program: Command, environment: CliEnvironment, setEx
     .description('run the simulator as an upstream of its own')
     .requiredOption('--port <N>', '0 picks a free one', port)
     .option('--host <HOST>', 'address to listen on', '127.0.0.1')
-    .option('--name <NAME>', 'stands in the ids of its answers, where several run', upstreamName)
+    .option('--name <NAME>', 'name in the ids of its answers, which tells several simulators apart', upstreamName)
     .option('--key <KEY>', 'the only key that it accepts')
     .action(async (options: SimulateOptions) => {
       setExitCode(await simulate(environment, options))
     })
 }
 
-/** The name is part of ids, which clients match. */
+/** The name is part of the ids in answers, whose form clients check. */
 function upstreamName(text: string): string {
   if (/^[0-9A-Za-z-]{1,32}$/.test(text)) return text
   throw new InvalidArgumentError('Expected 1 to 32 letters, digits and "-".')
@@ -42,7 +42,7 @@ async function simulate(environment: CliEnvironment, { host, port, name, key }: 
   return EXIT.ok
 }
 
-/** A stream may be silent for as long as its prompt asks. */
+/** Without an idle limit: a prompt may ask for a long silence inside a stream. */
 function listen(fetch: (request: Request) => Promise<Response>, hostname: string, port: number) {
   try {
     return Bun.serve({ hostname, port, idleTimeout: 0, maxRequestBodySize: Number.MAX_SAFE_INTEGER, fetch })
