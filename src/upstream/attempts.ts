@@ -113,7 +113,7 @@ export class Attempts {
     if (after !== before) this.#options.events.changed(member.name, model.id, after)
   }
 
-  /** Undefined: nothing of it is cached. */
+  /** Notes which upstream answered the conversation; undefined when nothing of the request is cached. */
   #place({ conversation, model }: PoolRequest, member: Member): Affinity | undefined {
     if (conversation === undefined) return undefined
     const affinity = this.#conversations.answered(conversation, model.id, member.name, this.#options.monotonicMs())

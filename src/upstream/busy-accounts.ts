@@ -32,7 +32,7 @@ export class BusyAccounts {
     this.#called.add(accountId, now)
   }
 
-  /** Undefined: it is out for this account alone. */
+  /** Notes that the upstream refused the account. Undefined when the upstream is out for this account alone. */
   refused(accountId: string, now: number, retryAfterMs: number | undefined): BusyForAll | undefined {
     const outMs = Math.min(retryAfterMs ?? OUT_MS, OUT_MS_MAX)
     this.#out.set(accountId, { untilMs: Math.max(this.outUntil(accountId, now) ?? 0, now + outMs), refusedAt: now })

@@ -33,7 +33,7 @@ const WRITE_BYTES_MAX = 512 * 1024
 const PROBE_MS = 30_000
 
 export class Connection {
-  /** Undefined: idle. */
+  /** Undefined while the connection is idle. */
   user: ConnectionUser | undefined
   /** Called when an unused connection has ended: closed by the other side, idle for too long, or with unexpected bytes. */
   onIdleEnd: () => void = () => undefined
@@ -43,7 +43,7 @@ export class Connection {
   /** Pending until the connection is open or has failed. */
   #settle: Opening['settle'] | undefined
   #socket: Socket<Connection> | undefined
-  /** Not copied: what the kernel has not taken yet of what is written. */
+  /** What the kernel has not taken yet of what was written; not copied. */
   #unsent: readonly Uint8Array[] = []
   #isPaused = false
   #isClosed = false
@@ -63,7 +63,7 @@ export class Connection {
     return this.#unsent.length === 0
   }
 
-  /** Once a request, at the end of this turn; what the kernel does not take then is written when it asks for more. */
+  /** Writes at the end of this turn of the loop; to be called once for each request. What the kernel does not take then is written when it asks for more. */
   write(pieces: readonly Uint8Array[]): void {
     this.#unsent = pieces
     this.#writes.add(this)
@@ -188,7 +188,7 @@ type Opening = Readonly<{ isSecure: boolean; writes: TurnWrites; settle: (result
 export type OpenedConnection = Readonly<{
   /** The connection, or the cause of its failure. Never rejects. */
   result: Promise<Connection | string>
-  /** When the attempt is really over: the kernel cannot be told to give one up. */
+  /** Resolves when the attempt has ended in the kernel, which cannot be told to give one up. */
   over: Promise<unknown>
   giveUp: (cause: string) => void
 }>

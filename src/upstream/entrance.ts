@@ -85,7 +85,10 @@ export class Entrance {
     return all.every(isOpen) ? all : all.filter(isOpen)
   }
 
-  /** Undefined: it may be called. The only upstream of a model is called whatever is known of it, unless its address is silent: there is no better one. */
+  /**
+   * Until when the endpoint must not be called; undefined when it may be. The only upstream of a model is called whatever is known of it, unless its address
+   * is silent: there is no better one.
+   */
   #outUntil(accountId: string, { member, model }: Endpoint, all: readonly Endpoint[], now: number): number | undefined {
     if (member.isOut) return Number.POSITIVE_INFINITY
     if (all.length === 1 && !model.isSilent) return undefined

@@ -24,14 +24,14 @@ export class FairSlots {
     return this.#waiting.length
   }
 
-  /** True: it runs, until `leave`. */
+  /** Whether a slot is free for the account; if so the call takes it, until `leave`. */
   enter(accountId: string): boolean {
     if (!this.#mayRun(accountId)) return false
     this.#add(accountId)
     return true
   }
 
-  /** `admit` is called once, by a `leave`: it runs from then on. The function given back takes the wish away. */
+  /** Waits for a slot: a later `leave` calls `admit` once, and the call then has its slot. The returned function ends the wait. */
   wait(accountId: string, admit: () => void): () => void {
     const waiting = { accountId, admit }
     this.#waiting.push(waiting)

@@ -31,7 +31,7 @@ export const firstEventFault = (upstream: string): Fault => ({
 /** No upstream may be called, for so many seconds as far as we know. */
 export const busyFault = (upstream: string, cause: string, seconds?: number): Fault => fault(upstream, 'upstreamBusy', cause, seconds)
 
-/** Not one byte of a request had left. */
+/** Causes with which not one byte of the request had left. */
 const UNREACHED = new Set(['refused', 'dns', 'tls', 'connect', 'connect timeout'])
 /** Causes in which the upstream had no part. */
 const OURS = new Set(['aborted', 'request', 'not configured'])

@@ -96,7 +96,7 @@ export class AnswerParser {
     return -1
   }
 
-  /** Without its blank line. */
+  /** The text of the head, without the blank line that ends it. */
   #headText(bytes: Uint8Array, start: number, end: number): string {
     if (this.#pieces.length === 0) return fromBytes(bytes, start, end - BLANK_LINE.length)
     const whole = Buffer.concat([...this.#pieces, bytes.subarray(start, end)])

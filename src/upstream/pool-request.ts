@@ -25,7 +25,7 @@ export interface CallLog {
   replied(requestId: string | undefined): void
   /** Before its answer is taken: another upstream has the conversation's prompt in its cache. */
   moved(): void
-  /** Its answer is taken. `broke` is to be called if it breaks off, or falls silent. */
+  /** The answer of the call that began last is taken. `broke` is to be called if that answer breaks off or falls silent. */
   answered(broke: () => void): void
 }
 
@@ -54,7 +54,7 @@ export type CallOptions<T> = Readonly<{
   stop: Stop
   take: Take<T>
   log: CallLog
-  /** False: what runs may end, but nothing else is tried. Default always true. */
+  /** Whether further calls may be tried; a running call may end in any case. Default: always true. */
   isWanted?: () => boolean
   onErrorHead?: () => void
   /** The time that each upstream has; absent where the answer comes in one piece, whose time depends on its length. */

@@ -17,14 +17,14 @@ export type SocketUpstreamOptions = Access &
   Readonly<{
     name: string
     dialect: Dialect
-    /** Its errors reach customers in our words; default: in its own. */
+    /** Whether customers see our words in place of this upstream's error messages (`error_text = "own"`). Default: false. */
     hidesErrorText?: boolean
     /** Without a trailing slash. */
     baseUrl: string
     connectTimeoutMs: number
     /** PEM of the authorities to trust instead of the machine's. */
     ca?: string
-    /** How long a connection is kept without a call. */
+    /** How long an idle connection is kept. */
     restSeconds?: number
   }>
 
