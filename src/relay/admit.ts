@@ -185,7 +185,10 @@ function hold<Echo>(
 
 type Taken = { slot: Slot | undefined; readonly lease: BodyLease; claim: Claim | undefined; place: JoinedPlace | undefined }
 
-/** Apart: made where the body is read it would hold all that is there for as long as a stream runs. `refusal`: what those get who have joined it. */
+/**
+ * A function of its own: a closure made where the body is read would hold everything there for as long as a stream runs. `refusal` is for the repetitions
+ * that have joined the request.
+ */
 const releasing =
   (taken: Taken) =>
   (refusal?: Refusal): void => {

@@ -44,7 +44,7 @@ export type Grant<Echo> = Readonly<{
   /** The key that encrypts its kept answer; absent where none is kept. */
   sealing: SealingKey | undefined
   lease: BodyLease
-  /** Of a request that named itself by an Idempotency-Key. */
+  /** Present when the request has an `Idempotency-Key`. */
   claim: Claim | undefined
   release: (refusal?: Refusal) => void
 }>

@@ -15,11 +15,11 @@ export type Shown = 'stream' | ShownAnswer | Refusal
 /** Memory for the bytes: `take` may refuse, and then nothing has changed. */
 type AnswerRoom = Readonly<{ take(bytes: number): boolean; give(bytes: number): void }>
 
-/** Of a stream: a repetition that takes the bytes as they come. */
+/** A repetition of a streamed request; it takes the bytes as they come. */
 export interface Follower {
   /** There is more to read, or the end has come. */
   grew(): void
-  /** Bytes that are not kept: it must take them now. */
+  /** Bytes that are not kept: the follower must take them now. */
   passed(bytes: Uint8Array): void
 }
 
@@ -43,12 +43,12 @@ export type RunningAnswerParts = Readonly<{
 export class RunningAnswer {
   readonly kind = 'running'
   readonly #parts: RunningAnswerParts
-  /** Undefined once it has outgrown its room, and when it has ended unkept without a joined request. */
+  /** Undefined once the answer has outgrown its room, and when it has ended unkept without a joined request. */
   #bytes: Uint8Array | undefined = EMPTY
   #length = 0
   #hasOutgrown = false
   #hasEnded = false
-  /** Its bytes were handed on with their room. */
+  /** Whether the bytes were handed on with their room. */
   #isKept = false
   #joined = 0
   readonly #followers = new Set<Follower>()
@@ -157,7 +157,10 @@ export class RunningAnswer {
     return bytes
   }
 
-  /** It is not kept, and its header is free: those who have joined get `shown`, unless they have the end of a stream. Nothing, once it has ended. */
+  /**
+   * Ends the answer without keeping it, and frees its header: repetitions that have joined get `shown`, unless they have the end of a stream. Does nothing
+   * once the answer has ended.
+   */
   drop(shown: ShownAnswer | Refusal = new Refusal('internal')): void {
     if (!this.#hasEnded) this.#end(shown, undefined, undefined)
   }
@@ -178,7 +181,7 @@ export class RunningAnswer {
     this.#waiting?.resolve(this.#shown)
   }
 
-  /** Not copied where it has a buffer of its own: megabytes take the loop as many milliseconds. */
+  /** Takes over the whole answer. Bytes with a buffer of their own are not copied: a copy takes the loop a millisecond for each megabyte. */
   #adopt(whole: Uint8Array): boolean {
     if (whole.byteLength < whole.buffer.byteLength) return this.#record(whole)
     if (!this.#parts.room.take(whole.byteLength)) return false
@@ -212,14 +215,14 @@ export class RunningAnswer {
     return this.#bytes
   }
 
-  /** It goes on without being kept, and stays known as running. */
+  /** The answer goes on without being kept, and stays known as running. */
   #giveUp(): void {
     this.#hasOutgrown = true
     this.#parts.room.give(this.#bytes?.byteLength ?? 0)
     this.#bytes = undefined
   }
 
-  /** Of an answer that is not kept the bytes stay until the last one has read them. */
+  /** The bytes of an answer that is not kept stay until the last repetition has read them. */
   #release(): void {
     if (!this.#hasEnded || this.#isKept || this.#joined > 0) return
     this.#parts.room.give(this.#bytes?.byteLength ?? 0)
