@@ -39,7 +39,7 @@ export class CommitLoop {
   #isWritable = true
   #firstFailureMs: number | undefined
   #lastProblem = ''
-  /** Of the last failure: what is waited for is no storage, and may take long. */
+  /** Whether the last failure was a fence: what is waited for is then not the storage, and may take long. */
   #isFenced = false
   #probing: ReturnType<typeof setTimeout> | undefined
 
@@ -169,7 +169,7 @@ export class CommitLoop {
     this.#isFenced = isFenced === true
   }
 
-  /** Those for whom a client waits as long as it does for a storage that fails. */
+  /** Keeps tasks that a lock has held for as long as a client waits for a storage that fails. */
   #keepLongHeld(): void {
     const long = this.#held.takeLong(this.#retryMs)
     if (long.length === 0) return
@@ -203,7 +203,7 @@ export class CommitLoop {
     return true
   }
 
-  /** What is kept is acknowledged, and only where nothing could be kept is a settle unavailable; the rest of the writes is, in any case. */
+  /** Acknowledges what the spill keeps; a settle is unavailable only where it could not be kept. All other writes are unavailable. */
   #keepOrRefuse(batch: readonly NumberedTask[]): void {
     const wasWritable = this.#isWritable
     this.#isWritable = false

@@ -14,17 +14,17 @@ export function pricedOf(debit: Debit, numbers: Numbers): Priced {
 
 /** Inside the caller's transaction: what breaks a rule of the database is thrown, and the caller rolls back. */
 export interface Debits {
-  /** In their order: false where the request has a receipt already, and nothing was written. What reads the sums waits for `flush`. */
+  /** For each debit in order: false when the request already has a receipt and nothing was written. The sums are right only after `flush`. */
   insert(debits: readonly Priced[]): readonly boolean[]
   putCheckpoint(checkpoint: InFlightCheckpoint, now: number): void
-  /** One that is recorded already stays as it is. */
+  /** Writes attempts; an attempt that is recorded already stays as it is. */
   insertAttempts(calls: Calls): void
-  /** Writes what waits for the others of its group. */
+  /** Writes the rows that wait to be written together with others of the group. */
   flush(): void
-  /** The transaction was rolled back: drops what waits, and where the chains ended. */
+  /** To be called after a rollback: drops the rows that wait and the remembered ends of the chains. */
   forget(): void
-  /** Others may have written to the accounts: the ends of their chains are read again. Nothing waits. */
+  /** To be called when others may have written to the accounts and no row waits: reads the ends of the chains again. */
   reread(): void
-  /** Between transactions. */
+  /** To be called after a commit, between transactions. */
   committed(): void
 }

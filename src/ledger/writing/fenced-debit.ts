@@ -8,7 +8,7 @@ import type { Engine } from './engine.ts'
 export const isOfFencedBoot = (engine: Pick<Engine, 'isFenced'>, { boot }: Pick<Debit, 'boot'>): boolean =>
   boot !== undefined && engine.isFenced?.(boot) === true
 
-/** Its client has what it was told, and pays nothing. */
+/** The debit of a request whose node was fenced: its client keeps the answer, and the whole price is waived. */
 export const fencedDebit = (debit: Debit): Debit => ({
   ...debit,
   outcome: 'recovered',

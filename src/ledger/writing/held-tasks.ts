@@ -13,7 +13,7 @@ export class HeldTasks {
     return this.#sinceMs.keys()
   }
 
-  /** What became of a batch: `held` of it wait on. */
+  /** Notes what became of a batch: its tasks in `held` go on waiting, all others are done. */
   note(batch: readonly NumberedTask[], held: ReadonlySet<Task>): void {
     const nowMs = performance.now()
     for (const numbered of batch) {

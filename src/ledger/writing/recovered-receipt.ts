@@ -39,7 +39,7 @@ export function recoveredDebit({ checkpoint, accountNumber, price, upstream, oth
   }
 }
 
-/** It counts for the day on which it began, at the price of its checkpoint. */
+/** A recovered receipt counts for the day on which the request began, at the price of its checkpoint. */
 export function recoveredOf(left: OrphanedCheckpoint, now: number): Priced {
   const debit = recoveredDebit(left, now)
   return { debit, price: debit.price, version: { modelId: left.modelId, rates: ratesOf(left.price) }, day: dayAt(debit.startedAt) }

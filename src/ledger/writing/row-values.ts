@@ -34,7 +34,7 @@ export const ATTEMPT_COLUMNS = [
   ...['price_picos', 'started_at', 'duration_ms'],
 ]
 
-/** Its place in the chain of its account, where `heads` says that this ends. It is in it after `heads.append`. */
+/** The row of a receipt, and its link behind the end of the account's chain, which `heads` knows. The chain has the link only after `heads.append`. */
 export function receiptRow(
   debit: Debit,
   numbers: RowNumbers,

@@ -26,7 +26,7 @@ export class SpillReplay {
     return this.#unsettled
   }
 
-  /** What was kept just now waits for a lock. Returns the accounts of which nothing did before. */
+  /** Notes that what was kept just now waits for a lock. Returns the accounts of which nothing waited before. */
   noteLocked(): readonly number[] {
     const before = this.#unsettled
     this.#unsettled = this.#spill.accounts()
