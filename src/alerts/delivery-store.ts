@@ -90,7 +90,7 @@ export class DeliveryStore {
     await this.#end(number, 'delivered', status, null)
   }
 
-  /** Not tried again. */
+  /** Ends a delivery as failed; it is not tried again. */
   async gaveUp({ number }: DueDelivery, { status, problem }: Attempted): Promise<void> {
     await this.#end(number, 'failed', status, problem)
   }
@@ -130,7 +130,7 @@ export class DeliveryStore {
 }
 
 const EACH = 4
-/** Of `d`: no delivery to its receiver runs now. */
+/** Whether no delivery to the receiver of `d` runs now. */
 const IS_FREE = `NOT EXISTS (
       SELECT 1 FROM deliveries o WHERE o.target = d.target AND o.state = 'waiting' AND o.claimed_until > 0 AND o.claimed_until > $now
     )`

@@ -63,7 +63,7 @@ type PostgresConfig = Readonly<{
 }>
 
 export type MailConfig = Readonly<{
-  /** Of the SMTP server, with user and password: read from the variable that the file names. */
+  /** The URL of the SMTP server with user and password, read from the environment variable that the file names. */
   url: string
   from: string
 }>

@@ -4,7 +4,7 @@ import { type Picos, toExactUsdText } from '../core/money.ts'
 import type { Config } from './config.ts'
 import { priceList } from './prices.ts'
 
-/** Null: it is not there. */
+/** One changed setting; `before` or `after` is null when the setting is not there. */
 export type Change = Readonly<{ path: string; before: string | null; after: string | null }>
 
 /** Secrets are known by their names in the code, so that a new setting is hidden, too; an address may hold a password. */

@@ -5,7 +5,10 @@ import type { Environment } from './make-upstreams.ts'
 import type { ConfigProblem } from './problems.ts'
 import type { ConfigFile } from './schema.ts'
 
-/** Without an environment no secret is looked for, and no mail is sent. Every mistake goes to `problems`; the address never does. */
+/**
+ * The mail server of the configuration. With `env` undefined no secret is read, and no mail is sent. Every mistake is added to `problems`, never with the
+ * server's address.
+ */
 export function makeMail(entry: ConfigFile['mail'], env: Environment | undefined, problems: ConfigProblem[]): MailConfig | undefined {
   if (entry === undefined || env === undefined) return undefined
   const { url_env: variable, from } = entry

@@ -12,7 +12,7 @@ const CENT_PICOS = 10_000_000_000n
 const STRIPE_MIN_USD = '0.50'
 const STRIPE_MAX_USD = '999999.99'
 
-/** Without an environment no secret is looked for. Every mistake goes to `problems`; the value of a secret never does. */
+/** The payments of the configuration. With `env` undefined no secret is read. Every mistake is added to `problems`, never with the value of a secret. */
 export function makePayments(
   { text, stripe }: NonNullable<ConfigFile['payments']>,
   env: Environment | undefined,

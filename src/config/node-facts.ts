@@ -3,7 +3,7 @@
 import type { NodeFacts } from '../core/node-facts.ts'
 import type { Config } from './config.ts'
 
-/** `version`: of the program. Secrets are in none of it. */
+/** What other nodes compare; it holds no secret. `version` is the program's. */
 export function factsOf({ catalog, limits, cabinet, upstreams }: Config, version: string): NodeFacts {
   const models = [...catalog.models.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
   return {

@@ -1,6 +1,7 @@
 /**
- * Alerts: what each kind watches, and when one fires: once a crossing. What was fired is remembered as a mark that names the very crossing, so the same one
- * never fires again, and a new one – another day, another expiry, another limit, below again after a top-up – always does. Rules: pages.md "Alerts".
+ * Alerts: what each kind watches, and when it fires: once for each time that a figure passes its threshold, a crossing. An alert that fired is remembered by
+ * a mark that names the crossing, so the same crossing never fires again, and a new one – another day, another expiry, another limit, below again after a
+ * top-up – always does. Rules: pages.md "Alerts".
  */
 
 import type { Picos } from './money.ts'
@@ -39,7 +40,7 @@ export type KeyFacts = Readonly<{
 /** What was fired and has not ended: marks by subject, a key's id or '' for the account. */
 export type Marks = ReadonlyMap<string, string>
 
-/** A crossing that is to be told. `key`: absent where it is about the account. */
+/** A figure has passed its threshold. `key` is absent when the crossing is of the account. */
 export type Crossing = Readonly<{ mark: string; key?: KeyFacts }>
 
 export type Judgement = Readonly<{ crossings: readonly Crossing[]; marks: Marks }>

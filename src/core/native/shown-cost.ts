@@ -7,7 +7,7 @@ import { finalUsage, type Observation } from './observation.ts'
 
 export const COST_HEADER = 'x-include-cost'
 
-/** Its request has the header. */
+/** Whether the request asks for the cost by `x-include-cost`. */
 export const includesCost = (headers: ReadContext['headers']): boolean => headers.get(COST_HEADER) === 'true'
 
 /** A number with 6 decimals, and every digit. */
@@ -16,11 +16,11 @@ export type CostFields = Readonly<ReturnType<typeof usdFields<'cost', Picos>>>
 type Priced = Pick<Call<unknown>, 'model' | 'bounds'>
 export type Costed = Priced & Pick<Call<unknown>, 'includesCost'>
 
-/** What a complete answer is charged. */
+/** The fields with the cost of a complete answer. */
 export const costFields = (seen: Observation, { model, bounds }: Priced): CostFields =>
   usdFields('cost', costOf(finalUsage(seen, bounds).usage, model.rates))
 
-/** Nothing where it was not asked for. */
+/** The fields with the cost; none when the request did not ask for it. */
 export const costIfAsked = (seen: Observation, call: Costed): Partial<CostFields> => (call.includesCost ? costFields(seen, call) : NOTHING)
 
 const NOTHING = {}
