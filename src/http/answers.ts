@@ -21,7 +21,7 @@ export const answerSmall = <Document>(
   find: (key: KeyRecord) => Document | Refusal | Promise<Document | Refusal>,
 ): Promise<Response> => answerWith(asker, find, (document, headers) => answerJson(document, 200, headers))
 
-/** The same with what `write` makes of it; `headers` are those of every answer. */
+/** Answers one small GET with the response that `write` makes of what `find` found; `headers` are those of every answer. */
 export async function answerWith<Found>(
   asker: Asker,
   find: (key: KeyRecord) => Found | Refusal | Promise<Found | Refusal>,

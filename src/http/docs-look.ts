@@ -18,5 +18,5 @@ export const stylesheetAt = (url: string): StaticContent => (url.endsWith(STYLES
 export const ICON = makeStatic({ text: icon, type: 'image/svg+xml', caching: 'revalidate' })
 
 export const HTML = 'text/html; charset=utf-8'
-/** Of Markdown: browsers show it, where they would download `text/markdown`. */
+/** The type of Markdown: browsers show plain text, where they would download `text/markdown`. */
 export const TEXT = 'text/plain; charset=utf-8'

@@ -30,7 +30,7 @@ export async function connectionsOn(port: number): Promise<number | undefined> {
   return sockets.length === 0 ? undefined : sockets.filter(isConnection).length
 }
 
-/** The same for a shared port: only connections that this process has open. */
+/** Connections of clients to a shared port, only those that this process has open; undefined where the kernel does not tell. */
 export async function ownConnectionsOn(port: number): Promise<number | undefined> {
   if (!seesSockets()) return undefined
   const [sockets, own] = await Promise.all([socketsOn(port), ownSockets()])

@@ -42,7 +42,7 @@ export function identify(world: World, clientLimits: ClientLimits, headers: Head
   })
 }
 
-/** The same for `GET /v1/dashboard/balance`, which answers a disabled key; an expired one gets its 403 there, too, disabled or not. */
+/** Identifies the key for `GET /v1/dashboard/balance`, which answers a disabled key; an expired key gets its 403 there, too, disabled or not. */
 function identifyEvenDisabled(world: World, clientLimits: ClientLimits, headers: Headers, client: Client): Identified {
   return andThen(knownKey(world, clientLimits, headers, 'bearer', client), (key) => {
     if (key instanceof Refusal) return key

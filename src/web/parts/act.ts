@@ -8,9 +8,9 @@ export type Act = Readonly<{
   failure: Failure | undefined
   /** Seconds; 0: now. */
   waitS: number
-  /** What is wrong with that input. */
+  /** What is wrong with the input of this name. */
   errorOf: (field: string) => string | undefined
-  /** What is wrong where no input is named, or none of `fields`. */
+  /** What is wrong when the error names no input, or none of `fields`. */
   otherError: (fields: readonly string[]) => string | undefined
   run: <T>(asking: () => Promise<AskResult<T>>, done: (value: T) => void) => void
 }>

@@ -12,7 +12,7 @@ export type ApiResponse<T> = Readonly<{
 /** A route that answers with a whole `Response` refuses by it, and Eden gives that as an error. */
 export type Found<T> = Exclude<NonNullable<T>, Response>
 
-/** What a route answers when it does. */
+/** The type of what a route answers with when it does not refuse. */
 export type Got<Call extends (...args: never[]) => PromiseLike<Readonly<{ data: unknown }>>> = Found<Awaited<ReturnType<Call>>['data']>
 
 /** `field`: the input that is wrong. `retryAfterS`: when to try again. */

@@ -14,7 +14,7 @@ type Way = Readonly<{
   path: string
   title: string
   lede: string
-  /** What is said once it was asked for. */
+  /** The text that is shown after the mail was asked for. */
   sent: (email: string) => string
 }>
 

@@ -10,9 +10,9 @@ import UPlot from 'uplot'
 export type Series = Readonly<{ name: string; colour: string; values: readonly number[] }>
 
 const HEIGHT_PX = 240
-/** By contrast on both papers. */
+/** Chosen for contrast on the light and the dark ground. */
 const COLOURS = ['#0f9673', '#5b78e0', '#d08a2e', '#b255a5', '#3a9cc0', '#c65653', '#7d9a34'] as const
-/** Of what has no colour of its own. */
+/** The colour of all that has none of its own. */
 export const OTHERS_COLOUR = '#8a948f'
 
 /** A colour for each of at most seven, that stays with a name as far as it can, whatever its place among the others. */

@@ -11,7 +11,10 @@ export type Keyset = Readonly<{
   first: () => void
 }>
 
-/** `name`: of the parameter; two lists of one page have one each. The cursors that were passed lead back; behind a link only the first page does. */
+/**
+ * `name` is the parameter's in the address; two lists of one page have one each. The cursors that were passed lead back; behind a link only the first page
+ * does.
+ */
 export function useKeyset(name = 'after'): Keyset {
   const { path, query, route } = useLocation()
   const cursor = query[name] || undefined

@@ -12,7 +12,7 @@ type Typed = Readonly<{
   autoFocus?: boolean
 }>
 
-/** Of a key or an account. */
+/** The input for the name of a key or an account. */
 export const NameField = ({ act, ...typed }: Typed) => (
   <Field label="Name" maxLength={128} autocomplete="off" {...typed} error={act.errorOf('name')} />
 )

@@ -6,7 +6,7 @@ type Old = Readonly<{ display: string; valid_until: string }> | null
 
 const HOUR_MS = 3_600_000
 
-/** Whether it would end earlier than was promised. */
+/** Whether the old secret would now end earlier than was promised. */
 export const isPromised = (old: Old, overlapHours: string, nowMs = Date.now()): boolean =>
   old !== null && Date.parse(old.valid_until) > nowMs + Number(overlapHours) * HOUR_MS
 

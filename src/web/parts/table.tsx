@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact'
 
 export type Column<Row> = Readonly<{
   name: string
-  /** Of figures: to the right, digits of one width. */
+  /** Whether the column shows figures: aligned to the right, with digits of one width. */
   isFigure?: boolean
   /** For screen readers alone, such as the column of buttons. */
   isQuiet?: boolean
@@ -20,7 +20,7 @@ export function Table<Row>({
   keyOf,
   foot,
 }: Readonly<{
-  /** What the table is of, for screen readers. */
+  /** What the table shows, for screen readers. */
   label: string
   columns: readonly Column<Row>[]
   rows: readonly Row[]
