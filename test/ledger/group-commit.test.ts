@@ -327,7 +327,6 @@ test('an operator’s write that a dying thread may or may not have committed co
     if (round > 1) await Bun.sleep(round)
     workers.at(-1)?.terminate()
     expect([await settled, await topUp]).toEqual(['settled', { result: 'done' }])
-    await ledger.findKey(new Uint8Array(32))
   }
   // 0.06 USD less four times 3 microdollars: five cents fit wholly, the sixth begins on what is left, the seventh finds nothing.
   const answers = Array.from({ length: 7 }, (_, n) => ledger.hold(holdRequest(`req_${n}`, 'key_a', usd('0.01'))))
@@ -335,6 +334,31 @@ test('an operator’s write that a dying thread may or may not have committed co
   await ledger.close()
   expect(differencesAt(path)).toEqual([])
 }, 180_000)
+
+test('a top-up that a dying thread committed without a word is in the balance when its operator is told that it is done', async () => {
+  let isMute = false
+  const { startThread } = threadsHeardBy((told, pass, { worker, isFirst }) => {
+    if (isMute) {
+      isMute = false
+      worker.terminate()
+    } else if (isFirst || told.answers === undefined) pass(told)
+    else {
+      // As where the two are committed one after the other.
+      const rows = told.answers.filter(({ answer }) => Array.isArray(answer))
+      pass({ ...told, answers: told.answers.filter((answer) => !rows.includes(answer)) })
+      if (rows.length > 0) setTimeout(pass, 200, { ...told, answers: rows })
+    }
+  })
+  const { ledger } = await openTestLedger({ startThread })
+  await addKey(ledger, 'key_a', { balanceUsd: '1' })
+  expect(await ledger.hold(holdRequest('warm', 'key_a', usd('0.5')))).toBe('held')
+  isMute = true
+  const amountPicos = usd('2')
+  const credit = { kind: 'credit', creditKind: 'top-up', creditId: 't1', accountId: 'acc_a', amountPicos, ref: '', now: NOW } as const
+  expect(await ledger.operate(credit)).toEqual({ result: 'done' })
+  expect(ledger.keyBalanceOf('key_a')?.account.balancePicos).toBe(usd('3'))
+  await ledger.close()
+}, 30_000)
 
 test('settles that a dying thread committed without a word are spent once in memory, however many were on their way', async () => {
   let isMute = false

@@ -81,7 +81,10 @@ async function startWriter({ onTakeOver = (_: Writer): void => undefined } = {})
       onReplayed: () => undefined,
       rescueHint: () => '',
       onWalCheckpointDue: () => undefined,
-      onTakeOver: () => onTakeOver(writer),
+      onTakeOver: () => {
+        onTakeOver(writer)
+        return Promise.resolve()
+      },
     },
   )
   await writer.start()

@@ -243,11 +243,11 @@ export class GroupCommit implements Ledger {
     for (const listener of this.#listeners) listener(change)
   }
 
-  #onTakeOver(): void {
+  #onTakeOver(): Promise<void> {
     this.#wallets.forgetLeases()
     this.#checkpoints.repeat()
     this.#ends.onTakeOver()
     // Behind all these: what the dead thread had committed and not said is in the rows.
-    this.#sync.readAll()
+    return this.#sync.readAll()
   }
 }

@@ -55,22 +55,30 @@ export class WalletSync {
 
   /** Reads the wallets of these keys again. */
   read(keyIds: readonly string[]): void {
-    if (keyIds.length === 0) return
-    const { writer, onFault } = this.#around
-    writer
-      .ask({ kind: 'keyStates', keyIds })
-      .catch((bug: unknown) => onFault({ problem: 'reading the wallets again failed by a bug', bug }))
+    void this.#read(keyIds)
   }
 
-  readAll(): void {
-    this.read(this.#around.wallets.keys.ids())
+  /** Ends when the wallets are as the rows are, or when the rows cannot be read. */
+  readAll(): Promise<void> {
+    return this.#read(this.#around.wallets.keys.ids())
+  }
+
+  /** Never rejects. */
+  async #read(keyIds: readonly string[]): Promise<void> {
+    if (keyIds.length === 0) return
+    const { writer, onFault } = this.#around
+    try {
+      await writer.ask({ kind: 'keyStates', keyIds })
+    } catch (bug) {
+      onFault({ problem: 'reading the wallets again failed by a bug', bug })
+    }
   }
 
   /** What came of an operator's indeterminate write is in the rows once the storage works; no other message tells it. */
   readAfterIndeterminate(): void {
     if (!this.#isActIndeterminate) return
     this.#isActIndeterminate = false
-    this.readAll()
+    void this.readAll()
   }
 
   #learn(task: Task, answer: Answer, failure: Heard['failure']): void {
@@ -125,6 +133,6 @@ export class WalletSync {
   #readWhatIsOwed(): void {
     if (!this.#isReadOwed || this.#around.ends.isAnyUnknown) return
     this.#isReadOwed = false
-    this.readAll()
+    void this.readAll()
   }
 }

@@ -35,8 +35,8 @@ export type WriterListener = Readonly<{
   /** How the committed rows can be had while the ledger is not at its place. */
   rescueHint(loss: Loss): string
   onWalCheckpointDue(): void
-  /** Another thread has taken over and is being asked again; what is told or asked now comes behind that. */
-  onTakeOver(): void
+  /** Another thread has taken over and is being asked again; what is told or asked now comes behind that. Ends when the wallets are as the rows behind it are. */
+  onTakeOver(): Promise<void>
 }>
 
 const RESTART_PAUSE_MS = 500
@@ -53,6 +53,8 @@ export class Writer {
   #isWritable = false
   #loss: Loss | undefined
   #closing: PromiseWithResolvers<void> | undefined
+  /** Ends when the wallets have what a dead thread committed and did not tell. */
+  #walletsRead: Promise<void> = Promise.resolve()
 
   constructor(options: ThreadOptions, listener: WriterListener) {
     this.#options = options
@@ -185,7 +187,10 @@ export class Writer {
     const { taken, heard } = this.#pending.takeAnswered(committed)
     this.#listener.onAnswers(heard, committed)
     taken.forEach(({ resolve }, index) => {
-      resolve(heard[index]?.answer)
+      const { task, answer, failure } = heard[index] as Heard
+      // The first thread may have committed it: then only the rows have it, and the requests that follow its answer must find it in the wallets.
+      if (task.kind === 'operate' && failure === 'indeterminate') void this.#walletsRead.then(() => resolve(answer))
+      else resolve(answer)
     })
   }
 
@@ -209,7 +214,7 @@ export class Writer {
       this.#outbox = this.#pending.tasks()
       // In a message before what follows: the settles of a message stand behind its other tasks.
       this.#flush()
-      this.#listener.onTakeOver()
+      this.#walletsRead = this.#listener.onTakeOver()
       return
     }
     this.#isWritable = false
