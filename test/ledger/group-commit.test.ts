@@ -335,7 +335,8 @@ test('an operator’s write that a dying thread may or may not have committed co
   expect(differencesAt(path)).toEqual([])
 }, 180_000)
 
-test('a top-up that a dying thread committed without a word is in the balance when its operator is told that it is done', async () => {
+/** The first thread dies with the next commit, which it does not tell; of the second thread the wallets' rows come `later`, as where they are committed apart. */
+function dyingWithoutWord(later: (passRows: () => void) => void): { startThread: () => Worker; dieAtNextCommit: () => void } {
   let isMute = false
   const { startThread } = threadsHeardBy((told, pass, { worker, isFirst }) => {
     if (isMute) {
@@ -343,20 +344,53 @@ test('a top-up that a dying thread committed without a word is in the balance wh
       worker.terminate()
     } else if (isFirst || told.answers === undefined) pass(told)
     else {
-      // As where the two are committed one after the other.
       const rows = told.answers.filter(({ answer }) => Array.isArray(answer))
       pass({ ...told, answers: told.answers.filter((answer) => !rows.includes(answer)) })
-      if (rows.length > 0) setTimeout(pass, 200, { ...told, answers: rows })
+      if (rows.length > 0) later(() => pass({ ...told, answers: rows }))
     }
   })
+  return {
+    startThread,
+    dieAtNextCommit: () => {
+      isMute = true
+    },
+  }
+}
+
+test('a top-up that a dying thread committed without a word is in the balance when its operator is told that it is done', async () => {
+  const { startThread, dieAtNextCommit } = dyingWithoutWord((passRows) => setTimeout(passRows, 200))
   const { ledger } = await openTestLedger({ startThread })
   await addKey(ledger, 'key_a', { balanceUsd: '1' })
   expect(await ledger.hold(holdRequest('warm', 'key_a', usd('0.5')))).toBe('held')
-  isMute = true
+  dieAtNextCommit()
   const amountPicos = usd('2')
   const credit = { kind: 'credit', creditKind: 'top-up', creditId: 't1', accountId: 'acc_a', amountPicos, ref: '', now: NOW } as const
   expect(await ledger.operate(credit)).toEqual({ result: 'done' })
   expect(ledger.keyBalanceOf('key_a')?.account.balancePicos).toBe(usd('3'))
+  await ledger.close()
+}, 30_000)
+
+test('what operators are told comes in the order in which it was done, also where the first of them waits for the wallets', async () => {
+  const rowsCame = Promise.withResolvers<() => void>()
+  const { startThread, dieAtNextCommit } = dyingWithoutWord(rowsCame.resolve)
+  const { ledger } = await openTestLedger({ startThread })
+  await addKey(ledger, 'key_a', { balanceUsd: '1' })
+  expect(await ledger.hold(holdRequest('warm', 'key_a', usd('0.5')))).toBe('held')
+  const told: string[] = []
+  const setActive = async (isActive: boolean): Promise<void> => {
+    await ledger.operate({ kind: 'setAccountActive', accountId: 'acc_a', isActive, now: NOW })
+    told.push(isActive ? 'enabled' : 'disabled')
+  }
+  dieAtNextCommit()
+  const disabled = setActive(false)
+  const passRows = await rowsCame.promise
+  const enabled = setActive(true)
+  // Its commit is behind that of `enabled`, which is heard by then.
+  await ledger.findKey(new Uint8Array(32))
+  expect(told).toEqual([])
+  passRows()
+  await Promise.all([disabled, enabled])
+  expect(told).toEqual(['disabled', 'enabled'])
   await ledger.close()
 }, 30_000)
 

@@ -55,6 +55,8 @@ export class Writer {
   #closing: PromiseWithResolvers<void> | undefined
   /** Ends when the wallets have what a dead thread committed and did not tell. */
   #walletsRead: Promise<void> = Promise.resolve()
+  /** Ends when the last answer to an operator that waits for the wallets has left; undefined: none waits. */
+  #operatorsAnswered: Promise<void> | undefined
 
   constructor(options: ThreadOptions, listener: WriterListener) {
     this.#options = options
@@ -188,10 +190,23 @@ export class Writer {
     this.#listener.onAnswers(heard, committed)
     taken.forEach(({ resolve }, index) => {
       const { task, answer, failure } = heard[index] as Heard
-      // The first thread may have committed it: then only the rows have it, and the requests that follow its answer must find it in the wallets.
-      if (task.kind === 'operate' && failure === 'indeterminate') void this.#walletsRead.then(() => resolve(answer))
+      if (task.kind === 'operate') this.#answerOperator(() => resolve(answer), failure === 'indeterminate')
       else resolve(answer)
     })
+  }
+
+  /**
+   * A thread that died may have committed an indeterminate write: then only the rows have it, and the requests that follow its answer must find it in the wallets. The
+   * answers to later writes wait behind it, since what is told last is what holds.
+   */
+  #answerOperator(answer: () => void, isIndeterminate: boolean): void {
+    const earlier = this.#operatorsAnswered
+    if (!isIndeterminate && earlier === undefined) return answer()
+    const answered = Promise.all([isIndeterminate ? this.#walletsRead : undefined, earlier]).then(() => {
+      if (this.#operatorsAnswered === answered) this.#operatorsAnswered = undefined
+      answer()
+    })
+    this.#operatorsAnswered = answered
   }
 
   #onDeath(): void {
