@@ -201,7 +201,10 @@ export class Writer {
    */
   #answerOperator(answer: () => void, isIndeterminate: boolean): void {
     const earlier = this.#operatorsAnswered
-    if (!isIndeterminate && earlier === undefined) return answer()
+    if (!isIndeterminate && earlier === undefined) {
+      answer()
+      return
+    }
     const answered = Promise.all([isIndeterminate ? this.#walletsRead : undefined, earlier]).then(() => {
       if (this.#operatorsAnswered === answered) this.#operatorsAnswered = undefined
       answer()
