@@ -19,6 +19,7 @@ import { LiveStreams } from '../src/relay/live-streams.ts'
 import { Relay } from '../src/relay/relay.ts'
 import { ResponseMemory } from '../src/relay/response-memory.ts'
 import { TIMINGS } from '../src/relay/timings.ts'
+import { nativeDoor } from '../src/upstream/doors/native.ts'
 import { fetchUpstream } from '../src/upstream/fetch-upstream.ts'
 import { UpstreamPool } from '../src/upstream/pool.ts'
 import type { Upstream } from '../src/upstream/upstream.ts'
@@ -85,7 +86,13 @@ function gatewayWith(keptBy: Ledger): Handler {
     ledger: keptBy,
     keys: new KeyStore(keptBy, { now: base.clock.now }),
     upstreams: onePool(
-      fetchUpstream({ name: 'north', dialect: 'strict', baseUrl: 'http://north.example', apiKey: undefined, fetch: instant }),
+      fetchUpstream({
+        name: 'north',
+        dialect: 'strict',
+        baseUrl: 'http://north.example',
+        door: nativeDoor({ apiKey: undefined }),
+        fetch: instant,
+      }),
       base.wheel,
     ),
     limits: () => ({ ...LIMITS, requestsPerMinute: 1e12, bodyBytesPerMinute: 1e15, concurrentRequests: 1e6 }),

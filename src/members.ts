@@ -2,6 +2,8 @@
 
 import type { Config, UpstreamConfig } from './config/config.ts'
 import { makeSimulator } from './simulator/simulator.ts'
+import { doorOf } from './upstream/doors/doors.ts'
+import { nativeDoor } from './upstream/doors/native.ts'
 import { fetchUpstream } from './upstream/fetch-upstream.ts'
 import type { MemberConfig } from './upstream/member.ts'
 import { socketUpstream } from './upstream/socket-upstream.ts'
@@ -30,12 +32,23 @@ const siteOf = ({ weight: _w, priority: _p, maxConcurrent: _m, ...site }: Upstre
 function embedded(): MemberConfig {
   const simulator = makeSimulator({})
   const fetch = (url: string, init: RequestInit): Promise<Response> => simulator(new Request(url, init))
-  const upstream = fetchUpstream({ name: 'simulator', dialect: 'vendor', baseUrl: 'http://simulator', apiKey: undefined, fetch })
+  const upstream = fetchUpstream({
+    name: 'simulator',
+    dialect: 'vendor',
+    baseUrl: 'http://simulator',
+    door: nativeDoor({ apiKey: undefined }),
+    fetch,
+  })
   return { name: 'simulator', priority: 0, weight: 1, maxConcurrent: Number.POSITIVE_INFINITY, upstream }
 }
 
 function transportOf(upstream: UpstreamConfig): Upstream {
-  if (upstream.transport === 'socket') return socketUpstream(upstream)
+  const door = doorOf(upstream.door, upstream)
+  if (upstream.transport === 'socket') return socketUpstream({ ...upstream, door })
   const { proxyUrl } = upstream
-  return fetchUpstream({ ...upstream, fetch: (url, init) => fetch(url, proxyUrl === undefined ? init : { ...init, proxy: proxyUrl }) })
+  return fetchUpstream({
+    ...upstream,
+    door,
+    fetch: (url, init) => fetch(url, proxyUrl === undefined ? init : { ...init, proxy: proxyUrl }),
+  })
 }

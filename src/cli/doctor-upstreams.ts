@@ -4,13 +4,17 @@
  */
 
 import type { Config, UpstreamConfig } from '../config/config.ts'
+import { utf8Bytes } from '../core/bytes/byte-string.ts'
 import type { Model } from '../core/catalog.ts'
 import { isObject } from '../core/json.ts'
 import { type Picos, picos, toUsdText, ZERO } from '../core/money.ts'
 import { errorOfBody } from '../core/native/error.ts'
 import { NATIVE_VERSION } from '../core/native/versions.ts'
 import { holdFor } from '../core/pricing.ts'
-import { requestFields } from '../upstream/native-request.ts'
+import { CallStop } from '../relay/deadline.ts'
+import { doorOf } from '../upstream/doors/doors.ts'
+import { requestOf } from '../upstream/fetch-upstream.ts'
+import { isFault, type UpstreamRequest } from '../upstream/upstream.ts'
 import type { Finding } from './doctor-finding.ts'
 
 const COUNT_TIMEOUT_MS = 10_000
@@ -56,8 +60,9 @@ async function findingsOf(upstream: UpstreamConfig, models: readonly Served[], m
   const check = `upstream ${upstream.name}`
   if (models.length === 0) return [{ check, status: 'warning', detail: 'serves no model' }]
   const findings: Finding[] = []
-  for (const { id } of models) {
-    const learnt = (await countsWith(upstream, id)) ?? (mayGenerate ? await answersWith(upstream, id) : undefined)
+  for (const served of models) {
+    const { id } = served
+    const learnt = (await countsWith(upstream, served)) ?? (mayGenerate ? await answersWith(upstream, served) : undefined)
     if (typeof learnt === 'string') return [...findings, { check, status: 'problem', detail: learnt }]
     findings.push({ check, status: 'ok', detail: `${id}: knows the model`, ...learnt })
   }
@@ -67,11 +72,12 @@ async function findingsOf(upstream: UpstreamConfig, models: readonly Served[], m
 /** A text: what is wrong whatever the model. Undefined: nothing is. */
 type Learnt = string | Readonly<{ status: Finding['status']; detail: string }> | undefined
 
-async function countsWith(upstream: UpstreamConfig, id: string): Promise<Learnt> {
-  const answer = await post(upstream, '/v1/messages/count_tokens', countBody(id), COUNT_TIMEOUT_MS)
+async function countsWith(upstream: UpstreamConfig, served: Served): Promise<Learnt> {
+  const { id } = served
+  const answer = await post(upstream, served, '/v1/messages/count_tokens', countBody(id), COUNT_TIMEOUT_MS)
   if (typeof answer === 'string') return answer
   const { status, json } = answer
-  if (status === 404 && !isAboutModel(answer, id)) return withoutCount(upstream, id)
+  if (status === 404 && !isAboutModel(answer, id)) return withoutCount(upstream, served)
   if (status !== 200) return refused(answer, id)
   const tokens = isObject(json) ? json['input_tokens'] : undefined
   if (!Number.isSafeInteger(tokens)) return problem(id, 'answers 200, but not in the native format: is base_url that of such a server?')
@@ -79,8 +85,9 @@ async function countsWith(upstream: UpstreamConfig, id: string): Promise<Learnt>
 }
 
 /** An empty request is free: a server that has the path refuses it by its form. */
-async function withoutCount(upstream: UpstreamConfig, id: string): Promise<Learnt> {
-  const answer = await post(upstream, '/v1/messages', JSON.stringify({ model: id }), COUNT_TIMEOUT_MS)
+async function withoutCount(upstream: UpstreamConfig, served: Served): Promise<Learnt> {
+  const { id } = served
+  const answer = await post(upstream, served, '/v1/messages', JSON.stringify({ model: id }), COUNT_TIMEOUT_MS)
   if (typeof answer === 'string') return answer
   if (answer.status === 400 || answer.status === 422)
     return { status: 'warning', detail: `${id}: has no count_tokens, so clients get 404 for it; /v1/messages is there` }
@@ -89,8 +96,9 @@ async function withoutCount(upstream: UpstreamConfig, id: string): Promise<Learn
   return refused(answer, id)
 }
 
-async function answersWith(upstream: UpstreamConfig, id: string): Promise<Learnt> {
-  const answer = await post(upstream, '/v1/messages', answerBody(id), ANSWER_TIMEOUT_MS)
+async function answersWith(upstream: UpstreamConfig, served: Served): Promise<Learnt> {
+  const { id } = served
+  const answer = await post(upstream, served, '/v1/messages', answerBody(id), ANSWER_TIMEOUT_MS)
   if (typeof answer === 'string') return answer
   if (answer.status !== 200) return refused(answer, id)
   const usage = isObject(answer.json) ? answer.json['usage'] : undefined
@@ -107,13 +115,29 @@ const answerBody = (model: string): string => JSON.stringify({ model, max_tokens
 type UpstreamReply = Readonly<{ status: number; json: unknown; error: string }>
 
 /** The reply, or a text why there is none. The words are the upstream's, without our key. */
-async function post(upstream: UpstreamConfig, path: string, body: string, timeoutMs: number): Promise<UpstreamReply | string> {
+async function post(
+  upstream: UpstreamConfig,
+  { model, id }: Served,
+  path: UpstreamRequest['path'],
+  body: string,
+  timeoutMs: number,
+): Promise<UpstreamReply | string> {
   const { baseUrl, proxyUrl } = upstream
+  const asked = {
+    path,
+    query: '',
+    model: { ...model, upstreamModel: id },
+    body: utf8Bytes(body),
+    version: NATIVE_VERSION,
+    betas: '',
+  }
+  const sent = await requestOf({ ...upstream, door: doorOf(upstream.door, upstream) }, asked, new CallStop())
+  if (isFault(sent)) return `no call can be made (${sent.cause})`
   try {
-    const response = await fetch(`${baseUrl}${path}`, {
+    const response = await fetch(sent.url, {
       method: 'POST',
-      headers: requestFields({ version: NATIVE_VERSION, betas: '' }, upstream),
-      body,
+      headers: sent.headers,
+      body: sent.body as Uint8Array<ArrayBuffer>,
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
       ...(proxyUrl === undefined ? {} : { proxy: proxyUrl }),

@@ -2,6 +2,7 @@
 
 import { type Static, Type } from '@sinclair/typebox'
 import { REJECTIONS } from '../core/catalog.ts'
+import { KINDS } from '../core/door.ts'
 import { DIALECTS } from '../core/native/event.ts'
 import { AUTHS, ERROR_TEXTS, TRANSPORTS } from './config.ts'
 import { CLOSED, COUNT_MAX, milliseconds, name, positive, text, usd, variable } from './schema-values.ts'
@@ -16,10 +17,17 @@ const oneOf = <Name extends string>(names: readonly Name[]) =>
     { description: `one of ${names.join(', ')}` },
   )
 
+/** It stands in host names, paths and header fields. */
+const PLACE = Type.String({ pattern: '^[0-9A-Za-z][0-9A-Za-z_-]{0,127}$', description: 'up to 128 letters, digits, "_" and "-"' })
+
 export const UPSTREAM = Type.Object(
   {
     name,
-    base_url: text('an http or https address'),
+    kind: Type.Optional(oneOf(KINDS)),
+    base_url: Type.Optional(text('an http or https address')),
+    region: Type.Optional(PLACE),
+    workspace: Type.Optional(PLACE),
+    resource: Type.Optional(PLACE),
     api_key_env: Type.Optional(variable('the secret')),
     auth: Type.Optional(oneOf(AUTHS)),
     headers: Type.Optional(

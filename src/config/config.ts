@@ -1,6 +1,7 @@
 /** The configuration after checking: complete, never changed, in the units of the code. Rules: operator.md "Configuration". */
 
 import type { Catalog } from '../core/catalog.ts'
+import type { DoorSettings } from '../core/door.ts'
 import type { Limits } from '../core/limits.ts'
 import type { Picos } from '../core/money.ts'
 import type { Dialect } from '../core/native/event.ts'
@@ -85,6 +86,7 @@ type StripeConfig = Readonly<{
 
 export type UpstreamConfig = Readonly<{
   name: string
+  door: DoorSettings
   baseUrl: string
   /** The secret itself, read from the variable that the file names; undefined: the upstream needs none. */
   apiKey: string | undefined

@@ -19,7 +19,6 @@ export const BYTES_PER_TOKEN = 4
 /** An upstream on this host has `dialect = "vendor"` by default: stream events of an unknown type are passed on. */
 export const VENDOR_HOST = 'api.anthropic.com'
 export const UPSTREAM_DEFAULTS = {
-  auth: 'x-api-key',
   weight: 1,
   priority: 0,
   maxConcurrent: 10_000,

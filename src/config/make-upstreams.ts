@@ -3,6 +3,7 @@
 import type { UpstreamEntry } from './catalog-schema.ts'
 import type { UpstreamConfig } from './config.ts'
 import { UPSTREAM_DEFAULTS, VENDOR_HOST } from './defaults.ts'
+import { addressOf, authOf, makeDoor } from './make-door.ts'
 import { type ConfigProblem, describe } from './problems.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -22,15 +23,17 @@ export function makeUpstreams(
     const transport = entry.transport ?? UPSTREAM_DEFAULTS.transport
     if (entry.proxy_env !== undefined && transport !== 'fetch')
       problems.push({ path: `${path}.proxy_env`, message: 'expected transport = "fetch" beside it: no other transport knows proxies' })
-    const baseUrl = baseUrlOf(entry.base_url, `${path}.base_url`, problems)
+    const door = makeDoor(entry, path, problems)
+    const baseUrl = baseUrlOf(addressOf(entry), `${path}.base_url`, problems)
     return {
       name: entry.name,
+      door,
       baseUrl,
       apiKey:
         env === undefined || entry.api_key_env === undefined
           ? undefined
           : secretOf(env, entry.api_key_env, `${path}.api_key_env`, problems),
-      auth: entry.auth ?? UPSTREAM_DEFAULTS.auth,
+      auth: authOf(entry),
       headers: headersOf(entry.headers, `${path}.headers`, problems),
       weight: entry.weight ?? UPSTREAM_DEFAULTS.weight,
       priority: entry.priority ?? UPSTREAM_DEFAULTS.priority,
@@ -63,10 +66,11 @@ function headersOf(headers: UpstreamEntry['headers'] = {}, path: string, problem
 }
 
 /**
- * `base_url` without slashes at its end and without `/v1`, with which request paths such as `/v1/messages` begin. A wrong address is reported and returned as
- * it is.
+ * The address without slashes at its end and without `/v1`, with which request paths such as `/v1/messages` begin. A wrong address is reported and returned as
+ * it is; that there is none is a mistake of its kind.
  */
-function baseUrlOf(text: string, path: string, problems: ConfigProblem[]): string {
+function baseUrlOf(text: string | undefined, path: string, problems: ConfigProblem[]): string {
+  if (text === undefined) return ''
   const url = URL.parse(text)
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
     problems.push({ path, message: 'expected an http or https address, found another text' })

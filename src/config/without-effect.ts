@@ -5,6 +5,7 @@
 
 import type { UpstreamEntry } from './catalog-schema.ts'
 import { UPSTREAM_DEFAULTS } from './defaults.ts'
+import { addressOf } from './make-door.ts'
 import type { ConfigProblem } from './problems.ts'
 import type { ConfigFile } from './schema.ts'
 
@@ -38,7 +39,7 @@ function withoutEffectIn(
 }
 
 const isSameAccount = (a: UpstreamEntry, b: UpstreamEntry): boolean => siteOf(a) === siteOf(b) && a.api_key_env === b.api_key_env
-const siteOf = ({ base_url }: UpstreamEntry): string => base_url.replace(/\/+$/, '').replace(/\/v1$/, '')
+const siteOf = (entry: UpstreamEntry): string => `${addressOf(entry)?.replace(/\/+$/, '').replace(/\/v1$/, '')} ${entry.workspace ?? ''}`
 const priorityOf = ({ priority = UPSTREAM_DEFAULTS.priority }: UpstreamEntry): number => priority
 const nameOf = (upstream: ModelUpstream): string => (typeof upstream === 'object' ? upstream.name : upstream)
 

@@ -28,6 +28,13 @@ export const firstEventFault = (upstream: string): Fault => ({
   trouble: { kind: 'broken' },
 })
 
+/** The call could not be signed, or there is no token for it: nothing of it was sent, and only an operator can mend it. */
+export const unprovenFault = (upstream: string, cause: string): Fault => ({
+  ...fault(upstream, 'upstreamAccount', cause),
+  isAlarm: true,
+  trouble: { kind: 'account' },
+})
+
 /** No upstream may be called, for so many seconds as far as we know. */
 export const busyFault = (upstream: string, cause: string, seconds?: number): Fault => fault(upstream, 'upstreamBusy', cause, seconds)
 

@@ -4,23 +4,25 @@
  */
 
 import type { Dialect } from '../core/native/event.ts'
+import type { Door } from './doors/door.ts'
 import { connectionFault } from './fault.ts'
 import { type NativeCall, replyOf, STALE_MS } from './native-reply.ts'
-import { type Access, requestFields } from './native-request.ts'
+import { requestFields } from './native-request.ts'
+import { proofOf } from './proof.ts'
 import { PulledBody } from './pulled-body.ts'
-import type { Fault, Reply, Upstream, UpstreamRequest } from './upstream.ts'
+import { type Fault, isFault, type Reply, type Stop, type Upstream, type UpstreamRequest } from './upstream.ts'
 
-export type FetchUpstreamOptions = Access &
-  Readonly<{
-    name: string
-    dialect: Dialect
-    /** Whether customers see our words in place of this upstream's error messages (`error_text = "own"`). Default: false. */
-    hidesErrorText?: boolean
-    /** Without a trailing slash. */
-    baseUrl: string
-    /** Bun's `fetch`, or the embedded simulator's. */
-    fetch: (request: string, init: RequestInit) => Promise<Response>
-  }>
+export type FetchUpstreamOptions = Readonly<{
+  name: string
+  dialect: Dialect
+  door: Door
+  /** Whether customers see our words in place of this upstream's error messages (`error_text = "own"`). Default: false. */
+  hidesErrorText?: boolean
+  /** Without a trailing slash. */
+  baseUrl: string
+  /** Bun's `fetch`, or the embedded simulator's. */
+  fetch: (request: string, init: RequestInit) => Promise<Response>
+}>
 
 export function fetchUpstream(options: FetchUpstreamOptions): Upstream {
   return {
@@ -29,17 +31,19 @@ export function fetchUpstream(options: FetchUpstreamOptions): Upstream {
 }
 
 async function call(options: FetchUpstreamOptions, asked: NativeCall, mayRetry: boolean): Promise<Reply | Fault> {
-  const { request, stop } = asked
+  const { stop } = asked
+  const sent = await requestOf(options, asked.request, stop)
+  if (isFault(sent)) {
+    asked.events.onOver?.()
+    return sent
+  }
   const abort = new AbortController()
   stop.listener = () => abort.abort()
   if (stop.isStopped) abort.abort()
   const sentAtMs = performance.now()
   let response: Response
   try {
-    response = await options.fetch(
-      `${options.baseUrl}${request.path}${request.query}`,
-      requestInit(options, request, abort.signal, mayRetry),
-    )
+    response = await options.fetch(sent.url, requestInit(sent, abort.signal, mayRetry))
   } catch (error) {
     // A reset at once means that the upstream had closed the pooled connection while it was idle: the call is repeated. After a later reset it may have cost
     // tokens, and is not.
@@ -58,11 +62,28 @@ async function call(options: FetchUpstreamOptions, asked: NativeCall, mayRetry: 
   })
 }
 
-function requestInit(access: Access, request: UpstreamRequest, signal: AbortSignal, keepalive: boolean): BunFetchRequestInit {
+/** A request as `fetch` takes it. */
+export type FetchRequest = Readonly<{ url: string; headers: Record<string, string>; body: Uint8Array }>
+
+export async function requestOf(
+  { name, door, baseUrl }: Pick<FetchUpstreamOptions, 'name' | 'door' | 'baseUrl'>,
+  asked: UpstreamRequest,
+  stop: Stop,
+): Promise<FetchRequest | Fault> {
+  const request = door.edit?.(asked) ?? asked
+  const url = `${baseUrl}${door.target(request)}`
+  const fields = requestFields(request, door.fields)
+  if (door.prove === undefined) return { url, headers: fields, body: request.body }
+  const { host, pathname, search } = new URL(url)
+  const proof = await proofOf(door, { host, target: `${pathname}${search}`, fields, body: request.body }, stop, name)
+  return isFault(proof) ? proof : { url, headers: { ...fields, ...proof }, body: request.body }
+}
+
+function requestInit({ headers, body }: FetchRequest, signal: AbortSignal, keepalive: boolean): BunFetchRequestInit {
   return {
     method: 'POST',
-    headers: requestFields(request, access),
-    body: request.body as Uint8Array<ArrayBuffer>,
+    headers,
+    body: body as Uint8Array<ArrayBuffer>,
     redirect: 'manual',
     signal,
     keepalive,

@@ -8,21 +8,33 @@ const COPIED_BYTES_MAX = 64 * 1024
  * choice.
  */
 export function requestHead(target: string, host: string, fields: Readonly<Record<string, string>>): Uint8Array | undefined {
-  if (!isPlain(fields)) return undefined
-  let head = `POST ${sendable(target)} HTTP/1.1\r\nhost: ${host}\r\n`
-  for (const name in fields) head += `${name}: ${fields[name]}\r\n`
-  return Buffer.from(head, 'latin1')
+  const lines = fieldLines(fields)
+  return lines === undefined ? undefined : Buffer.from(`POST ${sendable(target)} HTTP/1.1\r\nhost: ${host}\r\n${lines}`, 'latin1')
 }
 
-export function requestBytes(headOfAll: Uint8Array, body: Uint8Array): readonly Uint8Array[] {
-  const end = `content-length: ${body.length}\r\n\r\n`
+/** Undefined: as above. */
+export function fieldLines(fields: Readonly<Record<string, string>>): string | undefined {
+  let lines = ''
+  for (const name in fields) {
+    const value = fields[name] ?? ''
+    if (!PLAIN.test(value)) return undefined
+    lines += `${name}: ${value}\r\n`
+  }
+  return lines
+}
+
+const PLAIN = /^[\t -~]*$/
+
+/** `own`: the lines of fields that this one request has, as `fieldLines` writes them. */
+export function requestBytes(headOfAll: Uint8Array, body: Uint8Array, own = ''): readonly Uint8Array[] {
+  const end = `${own}content-length: ${body.length}\r\n\r\n`
   if (body.length > COPIED_BYTES_MAX) return [joined(headOfAll, end, NO_BODY), body]
   return [joined(headOfAll, end, body)]
 }
 
 const NO_BODY = new Uint8Array()
 
-/** `end` is ASCII, and so short that its characters are faster written one by one. */
+/** `end` is ASCII, and mostly so short that its characters are faster written one by one. */
 function joined(head: Uint8Array, end: string, body: Uint8Array): Uint8Array {
   const endAt = head.length
   const bodyAt = endAt + end.length
@@ -32,8 +44,6 @@ function joined(head: Uint8Array, end: string, body: Uint8Array): Uint8Array {
   bytes.set(body, bodyAt)
   return bytes
 }
-
-const isPlain = (fields: Readonly<Record<string, string>>): boolean => Object.values(fields).every((value) => /^[\t -~]*$/.test(value))
 
 /** Characters that a request line must not hold are percent-encoded, as browsers do. */
 const sendable = (target: string): string =>

@@ -2,6 +2,8 @@
 
 import type { Dialect } from '../core/native/event.ts'
 import { inOwnWords } from '../core/native/own-words.ts'
+import { DecodedBody } from './decoded-body.ts'
+import type { Door } from './doors/door.ts'
 import { answerFault, statusFault } from './fault.ts'
 import { Parts } from './read-chunks.ts'
 import type { Body, CallEvents, Fault, Reply, Stop, UpstreamRequest } from './upstream.ts'
@@ -34,14 +36,19 @@ const ERROR_CALL_MS = 1_000
 const ERROR_TEXT_MS = 250
 
 /** The upstream that answers. */
-export type Answerer = Readonly<{ name: string; dialect: Dialect; hidesErrorText?: boolean }>
+export type Answerer = Readonly<{ name: string; dialect: Dialect; door: Door; hidesErrorText?: boolean }>
 
 /** Resolves at once, except for an error, whose text it reads first. */
 export function replyOf(answerer: Answerer, asked: NativeCall, answer: NativeAnswer): Reply | Fault | Promise<Fault> {
-  const { name: upstream, dialect, hidesErrorText = false } = answerer
+  const { name: upstream, dialect, door, hidesErrorText = false } = answerer
   const { status, body } = answer
   if (status !== 200) return errorOf(answerer, asked, answer)
   const contentType = answer.contentType?.toLowerCase() ?? ''
+  const reading = door.reading?.(asked.request, contentType)
+  if (reading !== undefined && body !== undefined) {
+    const { isEventStream, decoder } = reading
+    return { kind: 'reply', upstream, isEventStream, dialect, hidesErrorText, body: new DecodedBody(body, decoder), ...nameOf(answer) }
+  }
   const isEventStream = contentType.startsWith('text/event-stream')
   if (body === undefined || !(isEventStream || contentType.includes('json'))) {
     body?.cancel()

@@ -7,20 +7,23 @@ const USER_AGENT = 'tollgate'
 /** What an upstream wants in each request: our key there, in the vendor's header unless it is `bearer`, and fields of its own, their names in lower case. */
 export type Access = Readonly<{ apiKey: string | undefined; auth?: 'x-api-key' | 'bearer'; headers?: Readonly<Record<string, string>> }>
 
-/** Names in lower case. */
+/** The fields by which our key is told. */
+export const keyFields = ({ apiKey, auth }: Access): Readonly<Record<string, string>> =>
+  apiKey === undefined ? {} : auth === 'bearer' ? { authorization: `Bearer ${apiKey}` } : { 'x-api-key': apiKey }
+
+/** Names in lower case; `own` are the upstream's, which win. */
 export function requestFields(
-  request: Pick<UpstreamRequest, 'version' | 'betas'>,
-  { apiKey, auth, headers }: Access,
+  { version, betas }: Pick<UpstreamRequest, 'version' | 'betas'>,
+  own: Readonly<Record<string, string>>,
 ): Record<string, string> {
   return {
     'content-type': 'application/json',
     accept: 'application/json, text/event-stream',
     'accept-encoding': 'identity',
     'user-agent': USER_AGENT,
-    'anthropic-version': request.version,
-    ...(request.betas === '' ? {} : { 'anthropic-beta': request.betas }),
-    ...headers,
-    ...(apiKey === undefined ? {} : auth === 'bearer' ? { authorization: `Bearer ${apiKey}` } : { 'x-api-key': apiKey }),
+    ...(version === '' ? {} : { 'anthropic-version': version }),
+    ...(betas === '' ? {} : { 'anthropic-beta': betas }),
+    ...own,
   }
 }
 

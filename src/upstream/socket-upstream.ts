@@ -5,28 +5,39 @@ import type { Dialect } from '../core/native/event.ts'
 import type { Connection } from './connection.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { bodyOf } from './content-encoding.ts'
+import type { Door, Fields } from './doors/door.ts'
 import { connectionFault } from './fault.ts'
 import { type CallEvents as ConnectionCall, Http1Call } from './http1-call.ts'
 import type { AnswerHead } from './http1-head.ts'
-import { requestBytes, requestHead } from './http1-request.ts'
+import { fieldLines, requestBytes, requestHead } from './http1-request.ts'
 import { type NativeAnswer, type NativeCall, replyOf, STALE_MS } from './native-reply.ts'
-import { type Access, requestFields } from './native-request.ts'
-import type { BodySink, BodySource, Fault, Reply, Stop, Upstream, UpstreamRequest } from './upstream.ts'
+import { requestFields } from './native-request.ts'
+import { proofOf } from './proof.ts'
+import {
+  type BodySink,
+  type BodySource,
+  type Fault,
+  isFault,
+  type Reply,
+  type Stop,
+  type Upstream,
+  type UpstreamRequest,
+} from './upstream.ts'
 
-export type SocketUpstreamOptions = Access &
-  Readonly<{
-    name: string
-    dialect: Dialect
-    /** Whether customers see our words in place of this upstream's error messages (`error_text = "own"`). Default: false. */
-    hidesErrorText?: boolean
-    /** Without a trailing slash. */
-    baseUrl: string
-    connectTimeoutMs: number
-    /** PEM of the authorities to trust instead of the machine's. */
-    ca?: string
-    /** How long an idle connection is kept. */
-    restSeconds?: number
-  }>
+export type SocketUpstreamOptions = Readonly<{
+  name: string
+  dialect: Dialect
+  door: Door
+  /** Whether customers see our words in place of this upstream's error messages (`error_text = "own"`). Default: false. */
+  hidesErrorText?: boolean
+  /** Without a trailing slash. */
+  baseUrl: string
+  connectTimeoutMs: number
+  /** PEM of the authorities to trust instead of the machine's. */
+  ca?: string
+  /** How long an idle connection is kept. */
+  restSeconds?: number
+}>
 
 export function socketUpstream(options: SocketUpstreamOptions): Upstream {
   const url = new URL(options.baseUrl)
@@ -49,37 +60,57 @@ export function socketUpstream(options: SocketUpstreamOptions): Upstream {
   }
 }
 
-type Site = Access &
-  Readonly<{
-    name: string
-    dialect: Dialect
-    host: string
-    path: string
-    pool: ConnectionPool
-    /** Heads by all that they depend on: what clients ask for differs in little else than the body. */
-    heads: BoundedMap<Uint8Array>
-  }>
+type Site = Readonly<{
+  name: string
+  dialect: Dialect
+  door: Door
+  host: string
+  path: string
+  pool: ConnectionPool
+  /** Heads by all that they depend on: what clients ask for differs in little else than the body. */
+  heads: BoundedMap<Uint8Array>
+}>
 
 const HEADS_MAX = 64
 
-function headOf(site: Site, request: UpstreamRequest): Uint8Array | undefined {
-  const asked = `${request.path}${request.query}\n${request.version}\n${request.betas}`
+function headOf(site: Site, target: string, request: UpstreamRequest): Uint8Array | undefined {
+  const asked = `${target}\n${request.version}\n${request.betas}`
   const known = site.heads.get(asked)
   if (known !== undefined) return known
-  const head = requestHead(`${site.path}${request.path}${request.query}`, site.host, requestFields(request, site))
+  const head = requestHead(`${site.path}${target}`, site.host, requestFields(request, site.door.fields))
   if (head !== undefined) site.heads.set(asked, head)
   return head
 }
 
+/** The request's bytes, or why there are none; at once where its proof has not to be waited for. */
+function bytesOf(site: Site, asked: UpstreamRequest, stop: Stop): Made | Promise<Made> {
+  const { name, door, host } = site
+  const request = door.edit === undefined ? asked : door.edit(asked)
+  const target = door.target(request)
+  const head = headOf(site, target, request)
+  if (head === undefined) return connectionFault(name, 'request')
+  const made = (proof: Fields | Fault): Made => {
+    if (isFault(proof)) return proof
+    const own = fieldLines(proof)
+    return own === undefined ? connectionFault(name, 'request') : requestBytes(head, request.body, own)
+  }
+  if (door.prove === undefined) return requestBytes(head, request.body)
+  const call = { host, target: `${site.path}${target}`, fields: requestFields(request, door.fields), body: request.body }
+  const proof = proofOf(door, call, stop, name)
+  return proof instanceof Promise ? proof.then(made) : made(proof)
+}
+
+type Made = readonly Uint8Array[] | Fault
+
 async function call(site: Site, asked: NativeCall): Promise<Reply | Fault> {
   const { name, pool } = site
   const { request, stop, events } = asked
-  const head = headOf(site, request)
-  const bytes = head === undefined ? undefined : requestBytes(head, request.body)
+  const made = bytesOf(site, request, stop)
+  const bytes = made instanceof Promise ? await made : made
   const over = events.onOver ?? NOTHING
-  if (bytes === undefined || stop.isStopped) {
+  if (isFault(bytes) || stop.isStopped) {
     over()
-    return connectionFault(name, bytes === undefined ? 'request' : 'aborted')
+    return isFault(bytes) ? bytes : connectionFault(name, 'aborted')
   }
   const sending = { bytes, stop, over }
   const rested = pool.takeRested()

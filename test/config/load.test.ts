@@ -205,6 +205,7 @@ models = ["sl*"]
   expect(config.upstreams).toEqual([
     {
       name: 'main',
+      door: { kind: 'native' },
       baseUrl: 'https://llm.example.com',
       apiKey: 'sk-up',
       auth: 'bearer',
@@ -220,6 +221,7 @@ models = ["sl*"]
     },
     {
       name: 'spare',
+      door: { kind: 'native' },
       baseUrl: 'https://llm.example.com',
       apiKey: undefined,
       auth: 'x-api-key',
@@ -330,7 +332,21 @@ test('every mistake is named with its path, what was expected and what was found
     ['[limits]\nkept_answers_bytes = -1', /^limits\.kept_answers_bytes: .*found -1$/],
     ['[limits]\nrequests_per_minute = nan', /^limits\.requests_per_minute: .*found NaN$/],
     ['[upstreams]\nname = "main"', /^upstreams: expected an array of tables, written \[\[upstreams\]\], found a table$/],
-    ['[[upstreams]]', /^upstreams\[0\]\.name: expected .*, found nothing$/, /^upstreams\[0\]\.base_url: expected .*, found nothing$/],
+    ['[[upstreams]]', /^upstreams\[0\]\.name: expected .*, found nothing$/],
+    ['[[upstreams]]\nname = "a"', /^upstreams\[0\]\.base_url: expected an http or https address, found nothing$/],
+    [`${UPSTREAM}kind = "openrouter"`, /^upstreams\[0\]\.kind: expected one of native, .*, found "openrouter"$/],
+    [`${UPSTREAM}region = "us-east-1"`, /^upstreams\[0\]\.region: expected kind = "claude-aws" beside it$/],
+    [
+      '[[upstreams]]\nname = "a"\nkind = "claude-aws"\nresource = "r"',
+      /^upstreams\[0\]\.resource: expected kind = "foundry" beside it$/,
+      /^upstreams\[0\]\.region: expected region or base_url, found nothing$/,
+      /^upstreams\[0\]\.workspace: expected the id of a workspace, found nothing$/,
+    ],
+    ['[[upstreams]]\nname = "a"\nkind = "foundry"', /^upstreams\[0\]\.resource: expected resource or base_url, found nothing$/],
+    [
+      '[[upstreams]]\nname = "a"\nkind = "foundry"\nresource = "evil.example/x"',
+      /^upstreams\[0\]\.resource: expected up to 128 letters, digits, "_" and "-"/,
+    ],
     [`${UPSTREAM}${UPSTREAM}`, /^upstreams\[1\]\.name: expected each name once, found "main" again$/],
     [UPSTREAM.replace('https:', 'ftp:'), /^upstreams\[0\]\.base_url: expected an http or https address/],
     [UPSTREAM.replace('https://', 'https://me:hunter2@'), /^upstreams\[0\]\.base_url: expected no user and no password/],
@@ -670,6 +686,25 @@ test('the address of a mail server is never shown, and other schemes than SMTP a
     expect(found).toEqual(['mail.url_env: expected an smtp or smtps address in SMTP_URL, found another text'])
   }
   expect(good(toml, { env: {}, needsSecrets: false }).mail).toBeUndefined()
+})
+
+test('a kind has its own address and its own way to tell the key, which base_url and auth replace', () => {
+  const one = (toml: string) => good(`[[upstreams]]\nname = "a"\n${toml}\n${model()}`).upstreams[0]
+  const aws = 'kind = "claude-aws"\nregion = "eu-west-1"\nworkspace = "wrkspc_1"'
+  const at = 'base_url = "http://127.0.0.1:9"'
+  expect(one(aws)).toMatchObject({
+    door: { kind: 'claude-aws', workspace: 'wrkspc_1' },
+    baseUrl: 'https://aws-external-anthropic.eu-west-1.api.aws',
+    auth: 'bearer',
+  })
+  expect(one(`${aws}\n${at}\nauth = "x-api-key"`)).toMatchObject({ baseUrl: 'http://127.0.0.1:9', auth: 'x-api-key' })
+  const foundry = 'kind = "foundry"\nresource = "acme"'
+  expect(one(foundry)).toMatchObject({
+    door: { kind: 'foundry' },
+    baseUrl: 'https://acme.services.ai.azure.com/anthropic',
+    auth: 'x-api-key',
+  })
+  expect(one(`kind = "native"\n${at}`)).toMatchObject({ door: { kind: 'native' }, auth: 'x-api-key' })
 })
 
 test('the address of the vendor speaks as the vendor, unless the file says otherwise; every other one is strict', () => {

@@ -322,6 +322,7 @@ function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<t
     limits: { ...LIMITS, requestsPerMinute: 100_000, concurrentRequests: 1_000, ...limits },
     upstreams: upstreams.map((baseUrl, index) => ({
       name: `upstream-${index}`,
+      door: { kind: 'native' as const },
       baseUrl,
       apiKey: UPSTREAM_API_KEY,
       auth: 'x-api-key' as const,

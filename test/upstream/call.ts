@@ -2,13 +2,19 @@
 
 import { CallStop } from '../../src/relay/deadline.ts'
 import { BodyStream } from '../../src/upstream/body-stream.ts'
+import { nativeDoor } from '../../src/upstream/doors/native.ts'
+import type { Access } from '../../src/upstream/native-request.ts'
 import { readWhole } from '../../src/upstream/read-chunks.ts'
 import { type SocketUpstreamOptions, socketUpstream } from '../../src/upstream/socket-upstream.ts'
 import type { Body, BodySource, Fault, Reply, Stop, Upstream, UpstreamRequest } from '../../src/upstream/upstream.ts'
 import { makeTestModel } from '../support/world.ts'
 
-export const upstreamAt = (baseUrl: string, options: Partial<SocketUpstreamOptions> = {}): Upstream =>
-  socketUpstream({ name: 'north', dialect: 'strict', baseUrl, apiKey: 'upstream-secret', connectTimeoutMs: 60_000, ...options })
+export const upstreamAt = (baseUrl: string, { apiKey = 'upstream-secret', auth, headers, ...options }: Options = {}): Upstream => {
+  const door = nativeDoor({ apiKey, ...(auth && { auth }), ...(headers && { headers }) })
+  return socketUpstream({ name: 'north', dialect: 'strict', baseUrl, door, connectTimeoutMs: 60_000, ...options })
+}
+
+type Options = Partial<SocketUpstreamOptions & Access>
 
 export function request(changed: Partial<UpstreamRequest> = {}): UpstreamRequest {
   return {

@@ -20,6 +20,7 @@ test('connections outlive a reload that does not concern them, and a stream one 
     upstreams: [
       {
         name: 'upstream-0',
+        door: { kind: 'native' as const },
         baseUrl: upstream.url,
         apiKey: UPSTREAM_API_KEY,
         auth: 'x-api-key' as const,

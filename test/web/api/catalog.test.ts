@@ -94,6 +94,7 @@ test('prices and secrets that change are differences, without the secret', () =>
   expect(paths.map(({ path }) => path)).toContain(`models.${model.id}.input`)
   const upstream = {
     name: 'a',
+    door: { kind: 'native' as const },
     baseUrl: 'https://a.example',
     apiKey: 'one',
     auth: 'x-api-key' as const,

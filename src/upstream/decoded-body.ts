@@ -1,0 +1,66 @@
+/** A body that its door reads: what comes out is native. Rules: doors.md "Answers". */
+
+import type { BodyDecoder } from './doors/door.ts'
+import type { Body, BodySink, BodySource } from './upstream.ts'
+
+export class DecodedBody implements Body, BodySink {
+  readonly #encoded: Body
+  readonly #decoder: BodyDecoder
+  #sink: BodySink | undefined
+  #isOver = false
+
+  constructor(encoded: Body, decoder: BodyDecoder) {
+    this.#encoded = encoded
+    this.#decoder = decoder
+  }
+
+  take(sink: BodySink): void {
+    this.#sink = sink
+    this.#encoded.take(this)
+  }
+
+  data(piece: Uint8Array): void {
+    if (this.#isOver) return
+    this.#hand(this.#decoder.push(piece))
+  }
+
+  end(): void {
+    if (this.#isOver) return
+    this.#hand(this.#decoder.end())
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#sink?.end()
+  }
+
+  broken(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#sink?.broken()
+  }
+
+  pause(): void {
+    this.#encoded.pause()
+  }
+
+  resume(): void {
+    this.#encoded.resume()
+  }
+
+  cancel(): void {
+    this.#isOver = true
+    this.#encoded.cancel()
+  }
+
+  /** It stays between: every later piece has to be read as well. */
+  handOn(sink: BodySink): BodySource {
+    this.#sink = sink
+    return this
+  }
+
+  #hand(native: Uint8Array | 'broken'): void {
+    if (native === 'broken') {
+      this.#encoded.cancel()
+      this.broken()
+    } else if (native.length > 0) this.#sink?.data(native)
+  }
+}

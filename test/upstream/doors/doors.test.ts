@@ -1,0 +1,135 @@
+/**
+ * What a door changes of a call reaches the server, over either transport: its target, its fields, its edit of the body, its proof; its reading of an answer is
+ * what the gateway gets. A call without a proof is never sent.
+ */
+
+import { describe, expect, test } from 'bun:test'
+import { CallStop } from '../../../src/relay/deadline.ts'
+import type { BodyDecoder, Door } from '../../../src/upstream/doors/door.ts'
+import { doorOf } from '../../../src/upstream/doors/doors.ts'
+import { nativeDoor } from '../../../src/upstream/doors/native.ts'
+import { fetchUpstream } from '../../../src/upstream/fetch-upstream.ts'
+import { socketUpstream } from '../../../src/upstream/socket-upstream.ts'
+import type { Upstream } from '../../../src/upstream/upstream.ts'
+import { never, request, textOf } from '../call.ts'
+
+type Got = { url: string; headers: Headers; body: string }
+
+/** A server that notes what it gets, and answers each with `answer`. */
+function serving(answer: () => Response = () => Response.json({ ok: true })) {
+  const got: Got[] = []
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(asked) {
+      const { pathname, search } = new URL(asked.url)
+      got.push({ url: `${pathname}${search}`, headers: asked.headers, body: await asked.text() })
+      return answer()
+    },
+  })
+  return { got, url: `http://127.0.0.1:${server.port}`, host: `127.0.0.1:${server.port}`, [Symbol.dispose]: () => void server.stop(true) }
+}
+
+const TRANSPORTS: Readonly<Record<string, (baseUrl: string, door: Door) => Upstream>> = {
+  socket: (baseUrl, door) => socketUpstream({ name: 'north', dialect: 'strict', baseUrl, door, connectTimeoutMs: 60_000 }),
+  fetch: (baseUrl, door) => fetchUpstream({ name: 'north', dialect: 'strict', baseUrl, door, fetch }),
+}
+
+/** Doubles each piece; '!' breaks it. */
+class Doubling implements BodyDecoder {
+  push(piece: Uint8Array): Uint8Array | 'broken' {
+    const text = new TextDecoder().decode(piece)
+    return text.includes('!') ? 'broken' : new TextEncoder().encode(text + text)
+  }
+  end(): Uint8Array {
+    return new TextEncoder().encode('.')
+  }
+}
+
+describe.each(Object.keys(TRANSPORTS))('over %s', (transport) => {
+  const upstreamAt = TRANSPORTS[transport] ?? expect.unreachable()
+
+  test('Claude Platform on AWS is told the workspace and the key as a token, Foundry the key alone', async () => {
+    using server = serving()
+    const aws = doorOf({ kind: 'claude-aws', workspace: 'wrkspc_1' }, { apiKey: 'secret', auth: 'bearer' })
+    expect(await textOf(upstreamAt(server.url, aws).call(request({ query: '?beta=true', betas: 'b-1' }), never()))).toBe('{"ok":true}')
+    const foundry = doorOf({ kind: 'foundry' }, { apiKey: 'secret', headers: { 'api-key': 'old' } })
+    await textOf(upstreamAt(`${server.url}/anthropic`, foundry).call(request(), never()))
+    expect(server.got.map(({ url, body }) => [url, body])).toEqual([
+      ['/v1/messages?beta=true', '{"a":1}'],
+      ['/anthropic/v1/messages', '{"a":1}'],
+    ])
+    const field = (name: string) => server.got.map(({ headers }) => headers.get(name))
+    expect(field('authorization')).toEqual(['Bearer secret', null])
+    expect(field('x-api-key')).toEqual([null, 'secret'])
+    expect(field('api-key')).toEqual([null, 'old'])
+    expect(field('anthropic-workspace-id')).toEqual(['wrkspc_1', null])
+    expect(field('anthropic-version')).toEqual(['2023-06-01', '2023-06-01'])
+    expect(field('anthropic-beta')).toEqual(['b-1', null])
+  })
+
+  test('a door edits the request, chooses the target and proves what really leaves', async () => {
+    using server = serving()
+    const door: Door = {
+      ...nativeDoor({ apiKey: undefined }),
+      target: ({ model }) => `/model/${model.upstreamModel}`,
+      edit: (asked) => ({ ...asked, version: '', body: Buffer.from('edited') }),
+      prove: async ({ host, target, fields, body }) => ({
+        proof: `${host} ${target} ${fields['content-type']} ${new TextDecoder().decode(body)}`,
+      }),
+    }
+    const asked = request()
+    await textOf(upstreamAt(`${server.url}/base`, door).call(asked, never()))
+    const target = `/base/model/${asked.model.upstreamModel}`
+    expect(server.got).toMatchObject([{ url: target, body: 'edited' }])
+    expect(server.got[0]?.headers.get('proof')).toBe(`${server.host} ${target} application/json edited`)
+    expect(server.got[0]?.headers.get('anthropic-version')).toBeNull()
+  })
+
+  test('without a proof nothing is sent: our trouble with the key, an alarm, and the next upstream', async () => {
+    using server = serving()
+    for (const prove of [() => 'no token', () => Promise.resolve('no token')]) {
+      let overs = 0
+      const upstream = upstreamAt(server.url, { ...nativeDoor({ apiKey: undefined }), prove })
+      const fault = await upstream.call(request(), never(), { onOver: () => overs++ })
+      expect(fault).toMatchObject({ kind: 'fault', cause: 'no token', isAlarm: true, trouble: { kind: 'account' } })
+      expect(fault.kind === 'fault' && fault.refusal.name).toBe('upstreamAccount')
+      expect(overs).toBe(1)
+    }
+    expect(server.got).toEqual([])
+  })
+
+  test('a proof whose field holds a line break is not sent', async () => {
+    using server = serving()
+    const door: Door = { ...nativeDoor({ apiKey: undefined }), prove: () => ({ authorization: 'Bearer a\r\nx: y' }) }
+    expect(await textOf(upstreamAt(server.url, door).call(request(), never()))).toStartWith('fault: ')
+    expect(server.got).toEqual([])
+  })
+
+  test('who leaves while a proof is waited for waits no longer', async () => {
+    using server = serving()
+    const stop = new CallStop()
+    const door: Door = { ...nativeDoor({ apiKey: undefined }), prove: () => new Promise(() => undefined) }
+    const called = textOf(upstreamAt(server.url, door).call(request(), stop))
+    stop.stop('leaver')
+    expect(await called).toBe('fault: aborted')
+    expect(server.got).toEqual([])
+  })
+
+  test('an answer that the door reads is native from there on; one that it cannot read is broken', async () => {
+    let text = 'ab'
+    using server = serving(() => new Response(text, { headers: { 'content-type': 'application/x-frames' } }))
+    const door: Door = {
+      ...nativeDoor({ apiKey: undefined }),
+      reading: (_asked, contentType) =>
+        contentType === 'application/x-frames' ? { isEventStream: true, decoder: new Doubling() } : undefined,
+    }
+    const upstream = upstreamAt(server.url, door)
+    const reply = await upstream.call(request(), never())
+    expect(reply).toMatchObject({ kind: 'reply', isEventStream: true })
+    expect(await textOf(reply)).toBe('abab.')
+    text = 'a!'
+    expect(await textOf(upstream.call(request(), never()))).toBe('broken')
+    expect(await textOf(upstreamAt(server.url, nativeDoor({ apiKey: undefined })).call(request(), never()))).toBe('fault: content-type')
+  })
+})
