@@ -1,5 +1,6 @@
 /** Finds acknowledged writes that are not in the rows, and the numbers under which they may be written now. Rules: nodes.md "After a failover". */
 
+import type { Operation } from '../operation.ts'
 import type { Connection } from '../sql/connection.ts'
 import { anyOf, arrayText } from '../sql/sql-list.ts'
 import type { Debit } from '../task.ts'
@@ -9,12 +10,27 @@ const LOOKED_AT_ONCE = 4_096
 
 export type Places = Pick<Debit, 'keyNumber' | 'accountNumber'>
 
-/** Each write of an operator that changed anything left a line in the audit log. */
-export function isActThere(db: Connection, { operation: { kind, now }, act: { actor, reason } }: Act): boolean {
-  const line = db.query<unknown, [number, string, string, string]>(
-    'SELECT 1 AS one FROM audit_log WHERE at = ? AND action = ? AND actor = ? AND reason = ?',
+/**
+ * Each write of an operator that changed anything left a line in the audit log; of one moment, actor and reason there may be many. A credit is known by its id alone: that
+ * of a code that was redeemed has the line of a credit.
+ */
+export function isActThere(db: Connection, { operation, act: { actor, reason } }: Act): boolean {
+  if ('creditId' in operation) {
+    return db.query<unknown, [string]>('SELECT 1 AS one FROM credits WHERE id = ?').get(operation.creditId) !== null
+  }
+  const line = db.query<unknown, [number, string, string, string, string]>(
+    'SELECT 1 AS one FROM audit_log WHERE at = ? AND action = ? AND target = ? AND actor = ? AND reason = ?',
   )
-  return line.get(now, kind, actor, reason) !== null
+  return line.get(operation.now, operation.kind, targetOf(operation), actor, reason) !== null
+}
+
+/** As its line names it. */
+function targetOf(operation: Operation): string {
+  if ('keyId' in operation) return operation.keyId
+  if ('batchId' in operation) return operation.batchId
+  if ('upstream' in operation) return operation.upstream
+  if (operation.kind === 'giveLink') return operation.email
+  return operation.kind === 'setAccess' ? (operation.accountId ?? operation.email) : operation.accountId
 }
 
 export function missingAmong(db: Connection, debits: readonly Debit[]): readonly Debit[] {
