@@ -1,12 +1,13 @@
 /** What of the acknowledged is lost when the server, or its disk, is: as its settings and the standbys that it shows tell. Rules: nodes.md "What Postgres promises". */
 
-/** As Postgres spells them. `standbys`: that follow now; who waits for one is hidden from a role without `pg_monitor`. */
+/** As Postgres spells them. `standbys`: that follow now; `waitedFor`: of them by commits, null: hidden from a role without `pg_monitor`. */
 export type PromiseFacts = Readonly<{
   fsync: string
   fullPageWrites: string
   synchronousCommit: string
   standbyNames: string
   standbys: bigint
+  waitedFor: bigint | null
 }>
 
 /** `warning`: a failover may lose something, or nothing can be written. */
@@ -14,7 +15,7 @@ export type ServerPromise = Readonly<{ status: 'ok' | 'warning' | 'problem'; tex
 
 const REWRITTEN = 'nodes that live write again what they acknowledged in the minute before; what only a node knew that dies with it is lost'
 
-export function promiseOf({ fsync, fullPageWrites, synchronousCommit, standbyNames, standbys }: PromiseFacts): ServerPromise {
+export function promiseOf({ fsync, fullPageWrites, synchronousCommit, standbyNames, standbys, waitedFor }: PromiseFacts): ServerPromise {
   const off = [fsync === 'off' ? 'fsync' : '', fullPageWrites === 'off' ? 'full_page_writes' : ''].filter((name) => name !== '')
   if (off.length > 0)
     return { status: 'problem', text: `${off.join(' and ')} off: when the server stops, any part of the ledger may be lost or damaged` }
@@ -26,6 +27,11 @@ export function promiseOf({ fsync, fullPageWrites, synchronousCommit, standbyNam
     return {
       status: 'warning',
       text: `commits wait for a standby (${standbyNames}) and none is seen: nothing can be written until one follows`,
+    }
+  if (waits && waitedFor === 0n)
+    return {
+      status: 'warning',
+      text: `commits wait for a standby (${standbyNames}) and none of the ${standbys} that follow is one of those: nothing can be written until one is`,
     }
   if (waits && synchronousCommit === 'remote_write')
     return {

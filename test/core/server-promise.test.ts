@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test'
 import { type PromiseFacts, promiseOf } from '../../src/core/server-promise.ts'
 
-const ALONE: PromiseFacts = { fsync: 'on', fullPageWrites: 'on', synchronousCommit: 'on', standbyNames: '', standbys: 0n }
+const ALONE: PromiseFacts = { fsync: 'on', fullPageWrites: 'on', synchronousCommit: 'on', standbyNames: '', standbys: 0n, waitedFor: null }
 
 test('what is lost is told by settings and standbys', () => {
   const told = (facts: Partial<PromiseFacts>): string => {
@@ -29,5 +29,9 @@ test('what is lost is told by settings and standbys', () => {
   expect(told({ standbys: 1n, standbyNames: 'b', synchronousCommit: 'remote_write' })).toContain(
     'unless its machine fails in the same moment',
   )
+  expect(told({ standbys: 2n, standbyNames: 'c', waitedFor: 0n })).toBe(
+    'warning: commits wait for a standby (c) and none of the 2 that follow is one of those: nothing can be written until one is',
+  )
+  expect(told({ standbys: 2n, waitedFor: 0n })).toStartWith('warning: 2 standbys follow, and no commit waits')
   expect(told({ standbyNames: 'b' })).toStartWith('warning: commits wait for a standby (b) and none is seen')
 })

@@ -3,9 +3,12 @@
 import { type PromiseFacts, promiseOf, type ServerPromise } from '../../core/server-promise.ts'
 import { SessionFailure } from './session.ts'
 
+/** `synchronous_commit` as sessions begin with it, since the one that asks may have set its own; who is waited for only where that is shown. */
 export const PROMISE_FACTS = `SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS "fullPageWrites",
-  current_setting('synchronous_commit') AS "synchronousCommit", current_setting('synchronous_standby_names') AS "standbyNames",
-  (SELECT count(*) FROM pg_stat_replication) AS standbys`
+  (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit') AS "synchronousCommit",
+  current_setting('synchronous_standby_names') AS "standbyNames", count(*) AS standbys,
+  CASE WHEN count(sync_state) = count(*) THEN count(*) FILTER (WHERE sync_state IN ('sync', 'quorum')) END AS "waitedFor"
+  FROM pg_stat_replication`
 
 type PromiseWatchOptions = Readonly<{
   session: Readonly<{ ask<Row>(text: string): Promise<readonly Row[]> }>

@@ -7,6 +7,7 @@ import { afterEach, describe, expect } from 'bun:test'
 import { statementFindings } from '../../../src/ledger/chain/against-statement.ts'
 import type { Difference } from '../../../src/ledger/chain/difference.ts'
 import { statementLines } from '../../../src/ledger/chain/statement.ts'
+import { PROMISE_FACTS } from '../../../src/ledger/postgres/promise-watch.ts'
 import {
   asked,
   charge,
@@ -267,6 +268,8 @@ describe('a synchronous standby', () => {
         async () => (await primary.ask("SELECT FROM pg_stat_replication WHERE sync_state = 'sync'")).length === 1,
         'it is synchronous',
       )
+      const [shown] = await primary.ask<{ waitedFor: string }>(PROMISE_FACTS)
+      expect(Number(shown?.waitedFor)).toBe(1)
       const a = await openNode(url, 'a')
       expect(a.promises).toEqual(['ok: 1 standby follows, and commits wait for standby: a failover to that one loses nothing'])
       const outside: Outside = new Map()
