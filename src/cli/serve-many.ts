@@ -1,5 +1,6 @@
 /** `tollgate serve --processes N`: the parent, between the checked configuration and the exit code. Rules: operator.md "Processes". */
 
+import type { Config } from '../config/config.ts'
 import { makeLog } from '../observe/log.ts'
 import { logToStderr } from '../observe/stderr.ts'
 import { guardAgainstBugs } from './bug-guard.ts'
@@ -12,15 +13,19 @@ import { listeningLine } from './steps.ts'
 /** Beyond the drain: a process lingers for half of it. */
 const GRACE_MS = 10_000
 
+/** A process answers everything for the delay before its drain begins. */
+export const endMsOf = ({ server, limits }: Config): number => server.drainDelayMs + limits.drainMs + GRACE_MS
+
 type Many = Readonly<{
   count: number
   config: string | undefined
   port: number | undefined
   host: string | undefined
-  drainMs: () => number
+  /** How long all may take to end, as configured now. */
+  endMs: () => number
 }>
 
-export async function serveMany({ count, config, port, host, drainMs }: Many, { env, stdout }: CliEnvironment): Promise<number> {
+export async function serveMany({ count, config, port, host, endMs }: Many, { env, stdout }: CliEnvironment): Promise<number> {
   const log = makeLog({ write: logToStderr() })
   const given = (name: string, value: string | undefined): readonly string[] => (value === undefined ? [] : [name, value])
   const processes = new Processes({
@@ -37,7 +42,7 @@ export async function serveMany({ count, config, port, host, drainMs }: Many, { 
     env,
     onListening: (url) => stdout(listeningLine(url)),
     log,
-    endMs: () => drainMs() + GRACE_MS,
+    endMs,
   })
   guardAgainstBugs(log)
   process.on('SIGTERM', () => processes.stop())

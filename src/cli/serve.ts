@@ -14,7 +14,7 @@ import { obeyParent } from './process-commands.ts'
 import { configOfSlot, type ProcessSlot, slotsProblem } from './process-slot.ts'
 import { ignoredProxies } from './proxies.ts'
 import { reexecute } from './reexecute.ts'
-import { serveMany } from './serve-many.ts'
+import { endMsOf, serveMany } from './serve-many.ts'
 import { listeningLine, tellStep } from './steps.ts'
 import { versionText } from './version.ts'
 
@@ -46,7 +46,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
   }
   const tooMany = slotsProblem(config, count)
   if (tooMany !== undefined) return tell(environment, wrongUse(tooMany))
-  if (count > 1) return await serveMany({ ...options, count, drainMs: () => drainOf(load(), config) }, environment)
+  if (count > 1) return await serveMany({ ...options, count, endMs: () => endMsOf(inForce(load(), config)) }, environment)
   if (config.upstreams.some(({ transport }) => transport === 'fetch')) reexecute(environment.env)
   const proxies = ignoredProxies(environment.env, config)
   if (proxies.length > 0) makeLog({ write: stderr }).notice(`${proxies.join(', ')} ignored: a proxy would see the upstream's key`)
@@ -83,7 +83,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
 }
 
 /** The configuration as a reload would have it, where it has no mistake. */
-const drainOf = (now: Config | ConfigProblems, before: Config): number => ('problems' in now ? before : now).limits.drainMs
+const inForce = (now: Config | ConfigProblems, before: Config): Config => ('problems' in now ? before : now)
 
 /** The first thread starts at once, before it is asked for; `drop` ends it where it was not needed. */
 function begunEarly(start: () => Worker): Readonly<{ take: () => Worker; drop: () => void }> {

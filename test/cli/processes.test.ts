@@ -8,6 +8,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { configOfSlot, readSlot, slotsProblem, textOfSlot } from '../../src/cli/process-slot.ts'
 import { Processes } from '../../src/cli/processes.ts'
+import { endMsOf } from '../../src/cli/serve-many.ts'
 import type { Config } from '../../src/config/config.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { until } from '../support/until.ts'
@@ -140,6 +141,17 @@ test('a stop ends those that hang while they begin at once, and those that do no
   running.stop()
   expect(await killed).toBe(137)
   expect(notices.filter(({ text }) => text === 'a process has not ended in time and is killed')).toHaveLength(2)
+})
+
+test('before those that leave are killed they have the time in which a balancer looks away, and their drain', () => {
+  const endMs = (toml: string): number => {
+    place.write('tollgate.toml', toml)
+    return endMsOf(loadConfig({ file: undefined, folder: place.folder, env: {} }) as Config)
+  }
+  const drain = '[limits]\ndrain_ms = 7_000\n'
+  expect(endMs(drain)).toBe(17_000)
+  expect(endMs(`${drain}[server]\ndrain_delay_ms = 600_000\n`)).toBe(617_000)
+  expect(endMs(`${drain}[server]\ntrusted_proxies = ["127.0.0.1"]\n`)).toBe(22_000)
 })
 
 test('the second stop does not wait', async () => {
