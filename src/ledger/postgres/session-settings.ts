@@ -12,6 +12,9 @@ export const settingsOf = ({ access, timeoutMs, lockMs = timeoutMs }: Session): 
   // A merge join walks an index of all keys where a question is of a few.
   ...(access === 'read' ? { enable_mergejoin: 'off' } : {}),
   TimeZone: 'UTC',
+  // How Postgres spells a rule or a view, and how it reads a pattern with a backslash, are not to depend on what the server's other databases need.
+  quote_all_identifiers: 'off',
+  standard_conforming_strings: 'on',
   default_transaction_isolation: 'read committed',
   default_transaction_read_only: access === 'read' ? 'on' : 'off',
   statement_timeout: `${timeoutMs}`,

@@ -8,8 +8,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { catalogueOf } from '../../../src/ledger/postgres/catalogue.ts'
 import { differencesInDatabase } from '../../../src/ledger/postgres/verify.ts'
-import { postgresTest } from '../../support/postgres.ts'
-import { emptyLedger, whatIsNamed } from '../../support/postgres-ledger.ts'
+import { postgres, postgresTest } from '../../support/postgres.ts'
+import { connectPostgres, createPostgresLedger } from '../../support/postgres-connection.ts'
+import { differencesIn, emptyLedger, whatIsNamed } from '../../support/postgres-ledger.ts'
 
 const CATALOGUE = join(import.meta.dir, '../../../db/postgres/catalogue.json')
 
@@ -19,6 +20,20 @@ postgresTest('what verify expects is what the migrations make (`GOLDEN=write` wr
   db.close()
   if (process.env['GOLDEN'] === 'write') writeFileSync(CATALOGUE, `${JSON.stringify(made, null, 2)}\n`)
   expect(JSON.parse(readFileSync(CATALOGUE, 'utf8'))).toEqual(made)
+})
+
+postgresTest('however the database lets sessions begin, a sound ledger is found sound', async () => {
+  const url = await createPostgresLedger()
+  const admin = connectPostgres(postgres().asSuperuser(url))
+  try {
+    for (const setting of ['quote_all_identifiers = on', 'standard_conforming_strings = off', "search_path = 'other'"]) {
+      const name = new URL(url).pathname.slice(1)
+      admin.run(`ALTER DATABASE ${name} RESET ALL; ALTER DATABASE ${name} SET ${setting}`)
+      expect([setting, ...differencesIn(url)]).toEqual([setting])
+    }
+  } finally {
+    admin.close()
+  }
 })
 
 const CHANGES: readonly string[] = [
