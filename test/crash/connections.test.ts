@@ -55,8 +55,9 @@ postgresTest(
       for (const gateway of [old, next]) await until(() => listening(gateway).length === PROCESSES, 'all of them listen')
       await askMany(old, key)
       const names = await outside.ask<{ name: string }>(
-        "SELECT application_name AS name FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'tollgate %'",
+        'SELECT application_name AS name FROM pg_stat_activity WHERE datname = current_database() AND usename <> current_user',
       )
+      expect(names.filter(({ name }) => !/^tollgate web\/[1-4] \w+$/.test(name))).toEqual([])
       // Twice the writers, the renewals and the listeners are there, whoever else was asked.
       expect(names.length).toBeGreaterThanOrEqual(2 * PROCESSES * 3)
       expect(names.length).toBeLessThanOrEqual(2 * PROCESSES * CONNECTIONS_A_PROCESS)
