@@ -32,7 +32,16 @@ function makeLoop(retryMs = 0) {
     if (debit === undefined) throw new Error('not held')
     return { kind: 'settle', debit }
   }
-  const state = { canApply: true, canReplay: true, isLocked: false, heldReplays: 0, apart: [] as number[], done: [] as string[] }
+  const state = {
+    canApply: true,
+    canReplay: true,
+    isLocked: false,
+    areRowsLocked: false,
+    applies: 0,
+    heldReplays: 0,
+    apart: [] as number[],
+    done: [] as string[],
+  }
   const answerTo = ({ kind }: Task): Answer => (kind === 'ask' ? GRANTED : kind === 'settle' ? 'settled' : 'unavailable')
   const store: Store = {
     id: 'ledger',
@@ -45,7 +54,10 @@ function makeLoop(retryMs = 0) {
     },
     apply: (tasks, unsettled = new Set()) => {
       state.apart = [...unsettled]
+      state.applies++
       if (!state.canApply) return { kind: 'failed', problem: 'away' }
+      if (state.areRowsLocked)
+        return { kind: 'applied', answers: tasks.map(() => 'unavailable'), changes: [], faults: [], held: new Set(tasks) }
       state.done.push(...tasks.map(({ kind }) => kind))
       return { kind: 'applied', answers: tasks.map(answerTo), changes: [], faults: [], held: new Set() }
     },
@@ -69,7 +81,8 @@ function makeLoop(retryMs = 0) {
   const told: Committed[] = []
   const loop = new CommitLoop(store, spill, (committed) => told.push(committed), retryMs)
   const answers = () => told.flatMap(({ answers: some }) => some)
-  return { loop, settle, state, told, answers }
+  const settled = () => told.flatMap(({ settled: some }) => [...some])
+  return { loop, settle, state, told, answers, settled }
 }
 
 test('while what the spill keeps cannot be replayed no lease is moved, though the storage would: it is less by what is kept', async () => {
@@ -118,4 +131,20 @@ test("a spill that somebody's lock keeps out of the ledger, however long it take
   state.isLocked = false
   await until(() => state.done.includes('replay'), 'it is replayed')
   loop.close()
+})
+
+test('what comes again after a failure, and what waited for a lock, stands before what is newer', async () => {
+  for (const way of ['canApply', 'areRowsLocked'] as const) {
+    const { loop, settle, state, settled } = makeLoop(60_000)
+    // More than a group, so that some wait while the first ones fail.
+    const numbers = Array.from({ length: 1_500 }, (_, index) => index + 1)
+    state[way] = !state[way]
+    loop.add(numbers.slice(0, -1).map((number) => ({ number, task: settle(`req_${number}`) })))
+    await until(() => state.applies > 0, 'it was tried')
+    loop.add([{ number: 1_500, task: settle('req_1500') }])
+    state[way] = !state[way]
+    await until(() => settled().length === 1_500, 'all are settled')
+    expect([way, settled()]).toEqual([way, numbers])
+    loop.close()
+  }
 })
