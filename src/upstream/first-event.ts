@@ -104,7 +104,8 @@ class FirstEvent implements Body, BodySink {
   readonly #onFrame: OnFrame = (text, start, end) => {
     // What came with the first event belongs to the body's reader.
     if (this.#decide === undefined) return
-    const event = readNativeEvent(readFrame(text, start, end), this.#reply.dialect)
+    const { dialect, hidesErrorText } = this.#reply
+    const event = readNativeEvent(readFrame(text, start, end), dialect, hidesErrorText)
     if (event === undefined || (event !== 'malformed' && event.type === 'ping')) return
     if (event === 'malformed') this.#refuse(answerFault(this.#reply.upstream, 'malformed'))
     else if (event.type === 'error') this.#refuse(errorEventFault(this.#reply, readNativeError(event.body), this.#model))

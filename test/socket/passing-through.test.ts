@@ -220,6 +220,24 @@ test('an event that the format does not have is passed on where its upstream is 
   }
 })
 
+test("of an upstream whose words are not to be told an error under a name of its own tells none, in the vendor's dialect neither; news are passed on", async () => {
+  const quiet = await startStage({ upstream: { hidesErrorText: true, dialect: 'vendor' } })
+  const news = 'event: vibe_check\ndata: {"type":"vibe_check","mood":"calm"}\n\n'
+  const named = ['event: server_error\ndata: ', 'event: vibe_broken\ndata: ']
+  const errors = named.map((line) => `${line}${JSON.stringify({ error: { message: 'secret-words of the upstream' } })}\n\n`)
+  try {
+    for (const error of errors)
+      for (const before of [frames.slice(0, 3), []]) {
+        quiet.play(nativeStream(...before, error))
+        expect(await (await quiet.ask({ stream: true })).text()).not.toContain('secret-words')
+      }
+    quiet.play(nativeStream(...frames.slice(0, 1), news, ...frames.slice(1)))
+    expect(await (await quiet.ask({ stream: true })).text()).toContain(news)
+  } finally {
+    await quiet.stop()
+  }
+})
+
 test('of an upstream whose words are not to be told none reaches a customer: before the first byte, as first event and in a stream', async () => {
   const quiet = await startStage({ upstream: { hidesErrorText: true } })
   const error = { type: 'invalid_request_error', message: 'max_tokens: secret-words of the upstream', details: { error_code: 'too_many' } }

@@ -32,9 +32,10 @@ const SHALLOW_LENGTH_MAX = 2 * JSON_DEPTH_MAX
 
 /**
  * The native event of a frame. `undefined`: nothing to act on (no data, `[DONE]`, a type that the dialect does not have); `'malformed'`: data that is not a
- * JSON object, or one deeper or busier than a client's may be: what is made of an event is written by recursion.
+ * JSON object, or one deeper or busier than a client's may be: what is made of an event is written by recursion. `hidesErrorText`: of an upstream whose words
+ * reach no customer, an error under a newer type's name is an error in the vendor's dialect, too.
  */
-export function readNativeEvent(raw: RawEvent, dialect: Dialect): NativeEvent | 'malformed' | undefined {
+export function readNativeEvent(raw: RawEvent, dialect: Dialect, hidesErrorText = false): NativeEvent | 'malformed' | undefined {
   if (raw.data.trim() === '' || raw.data.trim() === '[DONE]') return undefined
   if (raw.data.length > SHALLOW_LENGTH_MAX && typeof scanJson(raw.data) === 'string') return 'malformed'
   let body: unknown
@@ -44,23 +45,23 @@ export function readNativeEvent(raw: RawEvent, dialect: Dialect): NativeEvent | 
     return 'malformed'
   }
   if (!isObject(body)) return 'malformed'
-  const type = typeOf(decode(raw.event), body, dialect)
+  const type = typeOf(decode(raw.event), body, dialect, hidesErrorText)
   return type === undefined ? undefined : { type, body }
 }
 
 /** Clients dispatch on the line: where it names a type of the format, the data cannot make it another. A line of another kind says nothing. */
-function typeOf(line: string, body: JsonObject, dialect: Dialect): string | undefined {
+function typeOf(line: string, body: JsonObject, dialect: Dialect, hidesErrorText: boolean): string | undefined {
   if (TYPES.has(line)) return line
   const said = typeof body['type'] === 'string' ? body['type'] : line
   if (TYPES.has(said)) return said
-  if (isError(said, body['error'], dialect)) return 'error'
+  if (isError(said, body['error'], dialect === 'strict' || hidesErrorText)) return 'error'
   return dialect === 'vendor' ? said : undefined
 }
 
-/** Some servers send an error without its name, or under one of their own. */
-function isError(type: string, error: unknown, dialect: Dialect): boolean {
+/** Some servers send an error without its name, or under one of their own (`hasOwnNames`). */
+function isError(type: string, error: unknown, hasOwnNames: boolean): boolean {
   const hasError = isObject(error) || (typeof error === 'string' && error !== '')
-  return type === '' ? hasError : dialect === 'strict' && (hasError || /error$/i.test(type))
+  return type === '' ? hasError : hasOwnNames && (hasError || /error$/i.test(type))
 }
 
 /** A native event: its data names its type too. */

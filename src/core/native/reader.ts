@@ -128,7 +128,7 @@ export class NativeReader {
   }
 
   #readSlowly(frame: Frame): void {
-    const event = readNativeEvent(readFrame(frame.text, frame.start, frame.end), this.dialect)
+    const event = readNativeEvent(readFrame(frame.text, frame.start, frame.end), this.dialect, this.hidesErrorText)
     if (event === undefined) this.#sink.ignored(frame)
     else if (event === 'malformed') this.state = new Refusal('upstreamBroken')
     else if (event.type === 'error') this.state = this.#refusalOf(event)
@@ -168,7 +168,7 @@ export class NativeReader {
 
   /** Only an event that ends the stream is taken from a frame that the upstream did not close. */
   #closeLastFrame(rest: ByteString): void {
-    const event = readNativeEvent(readFrame(rest, 0, rest.length), this.dialect)
+    const event = readNativeEvent(readFrame(rest, 0, rest.length), this.dialect, this.hidesErrorText)
     if (event === undefined || event === 'malformed' || !CLOSING.has(event.type)) return
     const text = ascii`${withoutLineEnds(rest)}\n\n`
     this.#readSlowly({ text, start: 0, end: text.length })
