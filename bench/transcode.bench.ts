@@ -6,11 +6,14 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import { EventStreamDecoder } from '../src/core/aws-event-stream/decoder.ts'
 import type { Call } from '../src/core/format.ts'
 import { chatFormat } from '../src/core/formats/chat/format.ts'
 import type { ChatEcho } from '../src/core/formats/chat/wire.ts'
 import { MessagesTranscoder } from '../src/core/formats/messages/stream.ts'
 import type { Transcoder } from '../src/core/transcoder.ts'
+import { chunkFrame } from '../src/simulator/binary-frames.ts'
 import { oracle } from '../test/core/formats/chat/oracle.ts'
 import { GOLDEN_BOUNDS, GOLDEN_MODEL } from '../test/support/golden.ts'
 import { bestOf, type Contestant, print } from './measure.ts'
@@ -67,13 +70,26 @@ function slowly(native: Uint8Array): number {
   return EVENTS
 }
 
+/** The same events as binary frames, through their decoder. */
+function feedBinary(chunks: readonly Uint8Array[]): number {
+  const decoder = new EventStreamDecoder({ crc32, onDifference: () => undefined })
+  return feed(
+    new MessagesTranscoder(GOLDEN_MODEL, GOLDEN_BOUNDS),
+    chunks.map((chunk) => decoder.push(chunk)),
+  )
+}
+
 const frames = longStream()
+const binary = frames.map((frame) => chunkFrame(/^data: (.*)$/m.exec(Buffer.from(frame).toString())?.[1] ?? ''))
+const binaryPieces = inPieces(binary, 16_384)
 const pieces = inPieces(frames, 16_384)
 const whole = Buffer.concat(frames)
 const SLOW_WAY = 'chat, the slow way'
 const contestants: readonly Contestant[] = [
   { name: 'native pass, an event a chunk', run: () => feed(new MessagesTranscoder(GOLDEN_MODEL, GOLDEN_BOUNDS), frames) },
   { name: 'native pass, 16 KiB chunks', run: () => feed(new MessagesTranscoder(GOLDEN_MODEL, GOLDEN_BOUNDS), pieces) },
+  { name: 'native pass, a binary frame a chunk', run: () => feedBinary(binary) },
+  { name: 'native pass, binary frames in 16 KiB', run: () => feedBinary(binaryPieces) },
   { name: 'chat, an event a chunk', run: () => feed(chatFormat.transcoder(CALL, STAMP), frames) },
   { name: 'chat, 16 KiB chunks', run: () => feed(chatFormat.transcoder(CALL, STAMP), pieces) },
   { name: SLOW_WAY, run: () => slowly(whole) },

@@ -10,6 +10,8 @@ export const CODES_MAX = 1_000
 export const CODE_EXPIRY_DAYS_MAX = 3_650
 /** One server-sent event from an upstream; a longer one is a fault. */
 export const EVENT_BYTES_MAX = 8 * 1024 * 1024
+/** A binary frame with such an event in base64, padded by the door. */
+export const BINARY_FRAME_BYTES_MAX = 12 * 1024 * 1024
 export const HEARTBEAT_IDLE_MS = 15_000
 /** How long a stream's status waits for the upstream's first event. */
 export const FIRST_EVENT_WAIT_MS = 1_000

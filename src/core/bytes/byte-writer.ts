@@ -36,6 +36,16 @@ export class ByteWriter {
     this.length += latin1Write.call(this.bytes, text, this.length)
   }
 
+  /** What the base64 stands for; false where it is none. It needs room as if it were written itself. */
+  base64(text: string): boolean {
+    try {
+      this.length += setFromBase64.call(new Uint8Array(this.bytes.buffer, this.bytes.byteOffset + this.length), text).written
+      return true
+    } catch {
+      return false
+    }
+  }
+
   /** Once more what was written at `from`. */
   again(from: number, length: number): void {
     this.bytes.copyWithin(this.length, from, from + length)
@@ -68,4 +78,4 @@ const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView => new
 const NO_BYTES = new Uint8Array()
 const NO_VIEW = viewOf(NO_BYTES)
 const { latin1Write } = Buffer.prototype
-const { slice } = Uint8Array.prototype
+const { slice, setFromBase64 } = Uint8Array.prototype

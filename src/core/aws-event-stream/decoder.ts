@@ -1,0 +1,172 @@
+/**
+ * The stream of `invoke-with-response-stream` as the native stream that is inside it: binary frames in, server-sent events out. The JSON of a delta is decoded
+ * from its base64 to where it leaves from, and is not parsed. Rules: native.md "Binary frames"; house.md "One stage".
+ */
+
+import { ascii, type ByteString, EMPTY, fromBytes, toBytes } from '../bytes/byte-string.ts'
+import { ByteWriter } from '../bytes/byte-writer.ts'
+import { membersOf, scanJson } from '../bytes/json-scan.ts'
+import { edited, memberEdits } from '../bytes/splice.ts'
+import { isObject } from '../json.ts'
+import { type NativeEvent, readNativeEvent } from '../native/event.ts'
+import { writeEvent } from '../sse/write-event.ts'
+import { mergeUsage, NOT_REPORTED } from '../usage.ts'
+import { exceptionEvent, unmodeledErrorEvent } from './frame-error.ts'
+import { readFrameHeaders } from './frame-headers.ts'
+import { type CountDifference, countDifference, METRICS_FIELD } from './invocation-metrics.ts'
+import { BinaryFrameSplitter, type Crc32, type OnBinaryFrame } from './split-frames.ts'
+
+export type DecoderOptions = Readonly<{
+  crc32: Crc32
+  /** The door counted the answer otherwise than the answer's own usage does. */
+  onDifference: (difference: CountDifference) => void
+}>
+
+/** How a payload begins that needs no parser, and the base64 of nearly every event: 30 bytes are exactly 40 of it. */
+const PAYLOAD_HEAD = '{"bytes":"'
+const DELTA_HEAD = Buffer.from('{"type":"content_block_delta",').toString('base64')
+const DELTA_LINES = ascii`event: content_block_delta\ndata: `
+const BLANK_LINE = ascii`\n\n`
+/** Fields that the door adds to the vendor's events. */
+const DOOR_FIELD = /^amazon-bedrock-/
+/** What may stand in an `event:` line. */
+const TYPE = /^[\w.-]{1,64}$/
+const SPACE = 0x20
+const QUOTE = 0x22
+/** What is put together in one push. It leaves before the push ends, so that all streams share the room. */
+const OUT = new ByteWriter()
+
+export class EventStreamDecoder {
+  /** The bytes are no such stream. What was decoded before it still counts; nothing more is. */
+  isBroken = false
+  readonly #splitter: BinaryFrameSplitter
+  readonly #onDifference: DecoderOptions['onDifference']
+  /** The headers of the last frame that held an event, and how its payload began: nearly all frames have the same. */
+  #usualHead = EMPTY
+  #reported = NOT_REPORTED
+  #hasFailed = false
+
+  constructor({ crc32, onDifference }: DecoderOptions) {
+    this.#splitter = new BinaryFrameSplitter(crc32)
+    this.#onDifference = onDifference
+  }
+
+  /** The events that became whole, as a native upstream would send them. */
+  push(chunk: Uint8Array): Uint8Array {
+    OUT.clear()
+    if (!this.isBroken && !this.#splitter.push(chunk, this.#onFrame)) this.isBroken = true
+    return OUT.take()
+  }
+
+  /** Whether the stream may end here. */
+  get isBetweenFrames(): boolean {
+    return this.#splitter.isBetweenFrames
+  }
+
+  readonly #onFrame: OnBinaryFrame = (bytes, headersAt, payloadAt, payloadEnd) => {
+    if (this.isBroken || this.#hasFailed) return
+    const base64At = Math.min(payloadEnd, payloadAt + PAYLOAD_HEAD.length)
+    const head = fromBytes(bytes, headersAt, base64At)
+    const base64End = head === this.#usualHead ? bytes.indexOf(QUOTE, base64At) : -1
+    if (base64End !== -1 && this.#event(fromBytes(bytes, base64At, base64End))) return
+    const fields = readFrameHeaders(bytes, headersAt, payloadAt)
+    const payload = fromBytes(bytes, payloadAt, payloadEnd)
+    if (!this.#message(fields, payload)) this.isBroken = true
+    else if (fields?.get(':event-type') === 'chunk' && payload.startsWith(PAYLOAD_HEAD)) this.#usualHead = head
+  }
+
+  /** False for what is no such message. Types of events other than `chunk` have nothing of an answer. */
+  #message(fields: ReadonlyMap<string, string> | undefined, payload: ByteString): boolean {
+    switch (fields?.get(':message-type')) {
+      case 'event':
+        return fields.get(':event-type') !== 'chunk' || this.#event(base64Of(payload))
+      case 'exception':
+        return this.#fail(exceptionEvent(fields.get(':exception-type') ?? '', payload))
+      case 'error':
+        return this.#fail(unmodeledErrorEvent(fields.get(':error-code') ?? '', fields.get(':error-message') ?? ''))
+      default:
+        return false
+    }
+  }
+
+  #fail(event: ByteString): true {
+    this.#hasFailed = true
+    write(event)
+    return true
+  }
+
+  /** False where it is no base64. */
+  #event(base64: string | undefined): boolean {
+    if (base64 === undefined) return false
+    const start = OUT.length
+    OUT.reserve(DELTA_LINES.length + base64.length + BLANK_LINE.length)
+    OUT.text(DELTA_LINES)
+    const jsonAt = OUT.length
+    const isDecoded = OUT.base64(base64)
+    if (isDecoded && base64.startsWith(DELTA_HEAD) && isOneLine(OUT.bytes, jsonAt, OUT.length)) {
+      OUT.text(BLANK_LINE)
+      return true
+    }
+    const json = fromBytes(OUT.bytes, jsonAt, OUT.length)
+    OUT.length = start
+    if (isDecoded) this.#other(json)
+    return isDecoded
+  }
+
+  /** An event that is no usual delta, which few are. One without a type has nothing of an answer; one that cannot be read is for the stream's reader to judge. */
+  #other(json: ByteString): void {
+    const event = readNativeEvent({ event: EMPTY, data: json }, 'vendor')
+    if (event === undefined) return
+    if (event === 'malformed') write(ascii`data: ${oneLine(json)}\n\n`)
+    else {
+      this.#count(event)
+      if (event.type !== '') write(written(event, json))
+    }
+  }
+
+  #count({ type, body }: NativeEvent): void {
+    const { message } = body
+    if (type === 'message_start' && isObject(message)) this.#reported = mergeUsage(this.#reported, message['usage'])
+    else if (type === 'message_delta') this.#reported = mergeUsage(this.#reported, body['usage'])
+    const difference = countDifference(this.#reported, body[METRICS_FIELD])
+    if (difference !== undefined) this.#onDifference(difference)
+  }
+}
+
+/** The base64 of the event in a payload, or undefined where there is none. */
+function base64Of(payload: ByteString): string | undefined {
+  if (typeof scanJson(payload) === 'string') return undefined
+  try {
+    const json: unknown = JSON.parse(payload)
+    return isObject(json) && typeof json['bytes'] === 'string' ? json['bytes'] : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function write(event: ByteString): void {
+  OUT.reserve(event.length)
+  OUT.text(event)
+}
+
+/** The event as it came, without what the door added. */
+function written({ type, body }: NativeEvent, json: ByteString): ByteString {
+  const added = Object.keys(body).filter((name) => DOOR_FIELD.test(name))
+  const line = oneLine(added.length === 0 ? json : without(added, body, json))
+  return TYPE.test(type) ? writeEvent(type, line) : ascii`data: ${line}\n\n`
+}
+
+function without(names: readonly string[], json: NativeEvent['body'], text: ByteString): ByteString {
+  const bytes = toBytes(text)
+  return fromBytes(edited(bytes, memberEdits({ bytes, json, members: membersOf(text) }, new Map(names.map((name) => [name, undefined])))))
+}
+
+/** JSON has line ends only between its tokens, where a space is the same. */
+const oneLine = (json: ByteString): ByteString => json.replace(LINE_ENDS, ' ') as ByteString
+
+const LINE_ENDS = /[\r\n]/g
+
+function isOneLine(bytes: Uint8Array, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) if ((bytes[at] ?? 0) < SPACE) return false
+  return true
+}

@@ -1,0 +1,29 @@
+/** What Bedrock counts of an answer, beside what the answer's own usage says: a check on our count. Rules: native.md "Binary frames". */
+
+import { isObject } from '../json.ts'
+import { cacheCreationOf, type ReportedUsage } from '../usage.ts'
+
+export const METRICS_FIELD = 'amazon-bedrock-invocationMetrics'
+
+/** The first counter that differs: its name, our count, and theirs. */
+export type CountDifference = Readonly<{ counter: 'input' | 'output' | 'cache_read' | 'cache_write'; ours: number; theirs: number }>
+
+/**
+ * `metrics` is the field's value. Undefined where nothing differs, or where a side does not tell. Whether their input has the cached tokens in it is not said
+ * anywhere: either agrees.
+ */
+export function countDifference(reported: ReportedUsage, metrics: unknown): CountDifference | undefined {
+  if (!isObject(metrics)) return undefined
+  const { input, output, cacheRead = 0 } = reported
+  const cacheWrite = cacheCreationOf(reported)
+  const { inputTokenCount, outputTokenCount, cacheReadInputTokenCount, cacheWriteInputTokenCount } = metrics
+  const counters = [
+    ['output', output, outputTokenCount, output],
+    ['cache_read', cacheRead, cacheReadInputTokenCount, cacheRead],
+    ['cache_write', cacheWrite, cacheWriteInputTokenCount, cacheWrite],
+    ['input', input, inputTokenCount, (input ?? 0) + cacheRead + cacheWrite],
+  ] as const
+  for (const [counter, ours, theirs, otherwise] of counters)
+    if (ours !== undefined && typeof theirs === 'number' && theirs !== ours && theirs !== otherwise) return { counter, ours, theirs }
+  return undefined
+}
