@@ -49,11 +49,11 @@ export const ledgerOfGateway = (
     facts,
     onPromise: ({ status, text }) => log.notice('what Postgres promises', { status, promise: text }),
     onDifferent: (difference) => log.alarm('nodes differ', { difference: differenceText(difference) }),
-    onStorage: (news) => metrics.storageTold(news),
+    onStorage: (figures) => metrics.storageTold(figures),
     onStep,
-    onMigration: ({ news, fields }) => {
-      log.notice(news, fields)
-      onStep(news)
+    onMigration: ({ notice, fields }) => {
+      log.notice(notice, fields)
+      onStep(notice)
     },
   })
 

@@ -4,14 +4,11 @@ import type { DatabaseProblem } from '../../db/problem.ts'
 import type { FormatName } from '../core/format.ts'
 import type { KeyRecord } from '../core/key.ts'
 import type { Picos } from '../core/money.ts'
-import type { Rates } from '../core/pricing.ts'
+import type { PriceVersion } from './columns/parts.ts'
 import type { Attempt, IdempotentUse, KeyChange, Progress, Settlement } from './ledger.ts'
-import type { MigrationNews } from './migration-news.ts'
 import type { NodeIdentity } from './nodes.ts'
 import type { Act, Operation, OperationResult } from './operation.ts'
 import type { WritablePlace } from './place.ts'
-
-export type PriceVersion = Readonly<{ modelId: string; rates: Rates }>
 
 /** The request's key and price; `price` is a place in the list of price versions that the thread was told. */
 type RequestFacts = Readonly<{
@@ -175,10 +172,14 @@ export type ToThread =
 /** `replayed`: ids of requests whose settle was kept by the spill. `wasLeftOpen`: the last run ended uncleanly, and the file has not been checked since. */
 export type Opened = Readonly<{ recovered: number; wasLeftOpen: boolean; replayed: readonly string[] }>
 
+/** A step of a migration, for the operator's log. */
+export type MigrationNotice = Readonly<{ notice: string; fields: Readonly<Record<string, string | number>> }>
+export type TellMigration = (notice: MigrationNotice) => void
+
 export type FromThread =
   | (Readonly<{ kind: 'opened' }> & Opened)
   | Readonly<{ kind: 'problem'; problem: OpenProblem }>
-  | (Readonly<{ kind: 'migrating' }> & MigrationNews)
+  | (Readonly<{ kind: 'migrating' }> & MigrationNotice)
   | Readonly<{ kind: 'opening'; step: string }>
   | Committed
   | Readonly<{ kind: 'fault'; fault: LedgerFault }>

@@ -7,7 +7,6 @@
 import { parentPort } from 'node:worker_threads'
 import { damageIn } from '../../db/open.ts'
 import { type NumberedDebit, readDebits } from './debit-records.ts'
-import type { TellMigration } from './migration-news.ts'
 import { openForReading } from './open-for-reading.ts'
 import { placeText } from './place.ts'
 import { openStore as openPostgres } from './postgres/open-store.ts'
@@ -15,7 +14,7 @@ import { ReadConnection } from './reading/read-connection.ts'
 import type { FromReader, ToReader } from './reading/reports.ts'
 import { openStore as openFile } from './sqlite/open-store.ts'
 import { WalCheckpointConnection } from './sqlite/wal-checkpointer.ts'
-import type { FromThread, NumberedTask, Opened, OpenProblem, ToThread } from './task.ts'
+import type { FromThread, NumberedTask, Opened, OpenProblem, TellMigration, ToThread } from './task.ts'
 import { CommitLoop } from './writing/commit-loop.ts'
 import { takeOver } from './writing/recovery.ts'
 import { Spill } from './writing/spill.ts'
@@ -89,7 +88,7 @@ type Writing = Opened & Readonly<{ loop: CommitLoop; opened: OpenedStore; close:
 
 function open(message: Extract<ToThread, { kind: 'open' }>, say: (message: FromThread) => void): Writing | OpenProblem {
   const { place, now, retryMs, spillBytes } = message
-  const opened = openStoreAt(message, (news) => say({ kind: 'migrating', ...news }))
+  const opened = openStoreAt(message, (notice) => say({ kind: 'migrating', ...notice }))
   if ('problem' in opened) return opened
   const { store, wasLeftOpen } = opened
   const spill = Spill.open(opened.spills.own, store, spillBytes)

@@ -21,7 +21,7 @@ export interface Metrics {
   /** An alarm that is not a request's own. `what` is a constant of the code. */
   alarm(what: string): void
   /** Figures of the ledger's thread: how long a group took to be on disk, how many tasks it had, and how many bytes wait in the spill. */
-  storageTold(news: Readonly<{ commitMs?: number; groupSize?: number; spillBytes: number }>): void
+  storageTold(figures: Readonly<{ commitMs?: number; groupSize?: number; spillBytes: number }>): void
   /** A try to deliver an alert, by what came of it. */
   alertDelivered(channel: 'email' | 'webhook', result: 'delivered' | 'failed' | 'given up'): void
   /** Finished answers that are not kept for a restart. */

@@ -12,11 +12,11 @@ import { MIGRATIONS, SCHEMA_VERSION } from '../../db/migrations.ts'
 import { makeDatabase, openDatabase, schemaVersionOf } from '../../db/open.ts'
 import type { DatabaseProblem } from '../../db/problem.ts'
 import type { Migration } from '../../src/core/migration.ts'
-import type { MigrationNews } from '../../src/ledger/migration-news.ts'
 import { openReport } from '../../src/ledger/report.ts'
 import { restoreLedger } from '../../src/ledger/restore.ts'
 import { migrateFile } from '../../src/ledger/sqlite/migrate.ts'
 import { openLedger } from '../../src/ledger/sqlite/open.ts'
+import type { MigrationNotice } from '../../src/ledger/task.ts'
 import { makePath, NOW } from '../support/ledger.ts'
 import { RELEASES, releasedFile } from '../support/released.ts'
 import { startThread } from '../support/threads.ts'
@@ -29,10 +29,10 @@ const NEWEST = SCHEMA_VERSION + 3
 
 /** As `serve` opens it; `tells`: as a command does, which migrates nothing. */
 async function open(path: string, tells = true) {
-  const news: MigrationNews[] = []
-  const onMigration = tells ? { onMigration: (one: MigrationNews) => void news.push(one) } : {}
+  const notices: MigrationNotice[] = []
+  const onMigration = tells ? { onMigration: (one: MigrationNotice) => void notices.push(one) } : {}
   const opened = await openLedger({ path, create: false, bootId: 'boot-new', startThread, now: () => NOW, ...onMigration })
-  return { opened, news }
+  return { opened, notices }
 }
 
 /** With the migrations of a later program. */
@@ -41,7 +41,7 @@ function migrateTo(path: string, migrations: readonly Migration[], freeBytes = N
   db.run('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON')
   const told: string[] = []
   try {
-    const tell = ({ news }: MigrationNews): void => void told.push(news)
+    const tell = ({ notice }: MigrationNotice): void => void told.push(notice)
     return { problem: migrateFile(db, path, { tell, now: NOW, migrations, freeBytesAt: () => freeBytes }), told }
   } finally {
     db.close()
@@ -74,7 +74,7 @@ describe.each(RELEASES)('a ledger of %s', (version, schema) => {
   test('becomes one of this program at the start, and is as one that this program made', async () => {
     const path = releasedFile(version)
     const before = rowsOf(path)
-    const { opened, news } = await open(path)
+    const { opened, notices } = await open(path)
     if ('problem' in opened) throw new Error(opened.message)
     // What a killed gateway had in flight.
     expect(opened.recovered).toBe(1)
@@ -89,17 +89,17 @@ describe.each(RELEASES)('a ledger of %s', (version, schema) => {
     report.close()
     const backup = `${path}.before-${SCHEMA_VERSION}`
     expect([versionAt(backup), rowsOf(backup), statSync(backup).mode & 0o777]).toEqual([schema, before, 0o600])
-    expect(news.map((one) => one.news)).toEqual([
+    expect(notices.map((one) => one.notice)).toEqual([
       'the ledger is of an older version and is migrated',
       'the ledger is backed up first',
       ...MIGRATIONS.filter((step) => step.version > schema).map(() => 'a step of the migration begins'),
       'the ledger is migrated; its backup may be removed once you do not want to go back',
     ])
-    expect(news[0]?.fields).toEqual({ ledger: path, from: schema, to: SCHEMA_VERSION })
-    expect(news.at(-1)?.fields).toMatchObject({ backup, version: SCHEMA_VERSION })
+    expect(notices[0]?.fields).toEqual({ ledger: path, from: schema, to: SCHEMA_VERSION })
+    expect(notices.at(-1)?.fields).toMatchObject({ backup, version: SCHEMA_VERSION })
     const again = await open(path)
     if ('problem' in again.opened) throw new Error(again.opened.message)
-    expect(again.news).toEqual([])
+    expect(again.notices).toEqual([])
     await again.opened.ledger.close()
   })
 
@@ -208,7 +208,7 @@ test('the log of a step is in the file before the next one begins, so that it ta
   const db = connect(path, { readwrite: true })
   db.run('PRAGMA journal_mode = WAL')
   const logs: number[] = []
-  const tell = ({ fields }: MigrationNews): void => void ('step' in fields && logs.push(statSync(`${path}-wal`).size))
+  const tell = ({ fields }: MigrationNotice): void => void ('step' in fields && logs.push(statSync(`${path}-wal`).size))
   expect(migrateFile(db, path, { tell, now: NOW, migrations: THREE })).toBeUndefined()
   logs.push(statSync(`${path}-wal`).size)
   db.close()

@@ -35,14 +35,14 @@ export type GroupCommitOptions = ThreadOptions &
     /** Where the ledger is shared: the part of a lease that was idle for that long goes back. */
     leaseIdleMs: number
     /** Called with the thread's figures of its storage. */
-    onStorage: (news: StorageNews) => void
+    onStorage: (figures: StorageFigures) => void
     /** How many keys the memory knows beside those in use; absent: as many as a gateway needs. */
     walletsMax?: number
     makeSupervisor: MakeSupervisor
   }>
 
 /** `commitMs`, `groupSize`: of a group's transaction, to its flush; absent where nothing was written. `spillBytes`: what the spill keeps now. */
-type StorageNews = Pick<Committed, 'commitMs' | 'groupSize' | 'spillBytes'>
+type StorageFigures = Pick<Committed, 'commitMs' | 'groupSize' | 'spillBytes'>
 
 export class GroupCommit implements Ledger {
   readonly #options: GroupCommitOptions

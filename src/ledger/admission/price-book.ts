@@ -1,7 +1,7 @@
 /** The price versions that requests name by a number, as the gateway keeps them until the ledger gives them theirs. Rules: money.md "Prices". */
 
 import type { Rates } from '../../core/pricing.ts'
-import type { PriceVersion } from '../task.ts'
+import type { PriceVersion } from '../columns/parts.ts'
 
 /** By model and rates. The rates of a configuration are the same object for every request, so the look-up is by identity first. */
 export class PriceBook {

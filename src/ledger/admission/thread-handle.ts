@@ -1,8 +1,7 @@
 /** The ledger thread as the gateway holds it: a Worker that was told to open the file, and what is heard of it. */
 
-import type { TellMigration } from '../migration-news.ts'
 import { placeText, type WritablePlace } from '../place.ts'
-import type { Committed, FromThread, LedgerFault, Loss, Opened, OpenProblem, ToThread } from '../task.ts'
+import type { Committed, FromThread, LedgerFault, Loss, Opened, OpenProblem, TellMigration, ToThread } from '../task.ts'
 
 export type ThreadOptions = Readonly<{
   /** As it is when a thread opens it. */
@@ -51,7 +50,7 @@ export function enterThread(options: ThreadOptions, listener: ThreadListener): T
       case 'problem':
         return resolve(message.problem)
       case 'migrating':
-        return onMigration?.({ news: message.news, fields: message.fields })
+        return onMigration?.({ notice: message.notice, fields: message.fields })
       case 'opening':
         return onStep?.(message.step)
       case 'committed':

@@ -3,6 +3,7 @@
  * started again and asked again: every write is the same by its id when it comes twice. Rules: ledger.md "Group commit", "Twice is once".
  */
 
+import type { PriceVersion } from '../columns/parts.ts'
 import { fitsRecord, writeDebits } from '../debit-records.ts'
 import {
   type Answer,
@@ -15,7 +16,6 @@ import {
   type NumberedTask,
   type Opened,
   type OpenProblem,
-  type PriceVersion,
   type Task,
   unavailable,
 } from '../task.ts'

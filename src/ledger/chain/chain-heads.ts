@@ -4,10 +4,11 @@
  */
 
 import { asBytes } from '../../core/bytes/json-bytes.ts'
+import type { PriceVersion } from '../columns/parts.ts'
 import { factsOfGiven, privateOfGiven, type RoundedReceipt } from '../columns/receipt.ts'
 import type { ChainPlace } from '../sql/chain-place.ts'
 import type { Statements } from '../sql/statements.ts'
-import type { Debit, PriceVersion } from '../task.ts'
+import type { Debit } from '../task.ts'
 import { NO_HASH, ownerText, priceText, privateText, receiptHash } from './chain.ts'
 
 type Head = { count: number; hash: string; blob: Uint8Array | null; readonly owner: Uint8Array }

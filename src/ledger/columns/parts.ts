@@ -8,6 +8,9 @@ import type { Usage } from '../../core/usage.ts'
 /** An upstream of the configuration, the id under which it knows the model, and its own ids of the answer where it gave any. */
 export type UpstreamCall = Readonly<{ name: string; model: string; messageId?: string; requestId?: string }>
 
+/** What a model costs at a time; a receipt names the version that it was priced by. */
+export type PriceVersion = Readonly<{ modelId: string; rates: Rates }>
+
 /** Numbers by which a row names its price, boot and upstream. */
 export type RowNumbers = Readonly<{ price: number; boot: number; upstream: number | null }>
 

@@ -6,9 +6,9 @@
 import { apply, findLedger, LOCK, MIGRATIONS } from '../../../db/postgres/migrations.ts'
 import type { DatabaseProblem } from '../../../db/problem.ts'
 import { type Migration, newestOf, planOf } from '../../core/migration.ts'
-import type { TellMigration } from '../migration-news.ts'
 import { placeText } from '../place.ts'
 import type { Connection } from '../sql/connection.ts'
+import type { TellMigration } from '../task.ts'
 import { type Connectable, connectTo } from './connect.ts'
 import { describeFailure, isConflict, isHeld, PostgresError } from './storage-failure.ts'
 
@@ -38,7 +38,7 @@ type MigrateOptions = Readonly<{
 /** Over a connection of its own. Undefined: it is done. Throws what Postgres says where it cannot be asked. */
 export function migrateDatabase(place: Connectable, tell: TellMigration): DatabaseProblem | undefined {
   const onWait = (waitedMs: number): void =>
-    tell({ news: 'a step of the migration goes on', fields: { seconds: Math.round(waitedMs / 1_000) } })
+    tell({ notice: 'a step of the migration goes on', fields: { seconds: Math.round(waitedMs / 1_000) } })
   const db = connectTo(place, 'write', 'migrates', { timeoutMs: STEP_MS_MAX, lockMs: LOCK_MS, onWait })
   try {
     return migrate(db, placeText(place), { tell })
@@ -51,15 +51,15 @@ export function migrateDatabase(place: Connectable, tell: TellMigration): Databa
 export function migrate(db: Connection, place: string, options: MigrateOptions): DatabaseProblem | undefined {
   const { tell, migrations = MIGRATIONS } = options
   const [from, to] = [versionOf(db), newestOf(migrations)]
-  tell({ news: 'the ledger is of an older version and is migrated; on Postgres no backup is made', fields: { ledger: place, from, to } })
+  tell({ notice: 'the ledger is of an older version and is migrated; on Postgres no backup is made', fields: { ledger: place, from, to } })
   for (let step = nextOf(db, migrations); step !== undefined; step = nextOf(db, migrations)) {
-    tell({ news: 'a step of the migration begins', fields: { version: step.version, step: step.version - from, steps: to - from } })
+    tell({ notice: 'a step of the migration begins', fields: { version: step.version, step: step.version - from, steps: to - from } })
     const why = takeStep(db, step, options)
     if (why === undefined) continue
     const message = `${place} cannot be migrated to schema version ${step.version}: ${why}; it stays at ${versionOf(db)}`
     return { problem: 'unwritable', message }
   }
-  tell({ news: 'the ledger is migrated', fields: { ledger: place, version: versionOf(db) } })
+  tell({ notice: 'the ledger is migrated', fields: { ledger: place, version: versionOf(db) } })
   return undefined
 }
 
@@ -90,13 +90,13 @@ function takeStep(db: Connection, step: Migration, { tell, lockedMsMax = LOCKED_
         lateMs = performance.now() + lockedMsMax
         if (performance.now() - toldMs < TOLD_EVERY_MS) break
         toldMs = performance.now()
-        tell({ news: 'another process migrates the ledger: it is waited for', fields: { version: step.version } })
+        tell({ notice: 'another process migrates the ledger: it is waited for', fields: { version: step.version } })
         break
       case 'locked':
         if (performance.now() > lateMs) return 'another session keeps its tables locked'
         if (performance.now() - toldMs < TOLD_EVERY_MS) break
         toldMs = performance.now()
-        tell({ news: 'another session keeps tables of the migration locked: they are waited for', fields: { version: step.version } })
+        tell({ notice: 'another session keeps tables of the migration locked: they are waited for', fields: { version: step.version } })
     }
     Bun.sleepSync(PAUSE_MS)
   }

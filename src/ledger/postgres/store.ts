@@ -4,10 +4,11 @@
  */
 
 import { sql } from 'drizzle-orm'
+import type { PriceVersion } from '../columns/parts.ts'
 import type { NodeIdentity } from '../nodes.ts'
 import type { Connection } from '../sql/connection.ts'
 import { anyOf, arrayText } from '../sql/sql-list.ts'
-import { isRead, isWrite, type PriceVersion, type Task } from '../task.ts'
+import { isRead, isWrite, type Task } from '../task.ts'
 import { GroupWrites } from '../writing/group-writes.ts'
 import { type OrphanedCheckpoint, prepareOrphanedCheckpoints } from '../writing/orphaned-checkpoints.ts'
 import type { Spilled } from '../writing/spill-records.ts'

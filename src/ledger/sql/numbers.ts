@@ -3,8 +3,7 @@
  * rollback it is asked for again. Rules: money.md "Prices".
  */
 
-import type { UpstreamCall } from '../columns/parts.ts'
-import type { PriceVersion } from '../task.ts'
+import type { PriceVersion, UpstreamCall } from '../columns/parts.ts'
 import type { Statements } from './statements.ts'
 
 export class Numbers {

@@ -11,7 +11,7 @@ import { openDatabase, readText, schemaVersionOf, syncFolder } from '../../../db
 import { type DatabaseProblem, problemOf } from '../../../db/problem.ts'
 import { setAside } from '../../../db/set-aside.ts'
 import { type Migration, newestOf, planOf } from '../../core/migration.ts'
-import type { TellMigration } from '../migration-news.ts'
+import type { TellMigration } from '../task.ts'
 import { positionOf } from './position.ts'
 import { describeFailure } from './storage-failure.ts'
 
@@ -33,7 +33,7 @@ export function migrateFile(db: Database, path: string, options: MigrateOptions)
   const { tell, migrations = MIGRATIONS } = options
   const [from, to] = [schemaVersionOf(db), newestOf(migrations)]
   const backup = `${path}.before-${to}`
-  tell({ news: 'the ledger is of an older version and is migrated', fields: { ledger: path, from, to } })
+  tell({ notice: 'the ledger is of an older version and is migrated', fields: { ledger: path, from, to } })
   const problem = backUp(db, path, backup, options)
   if (problem !== undefined) return problem
   const began = performance.now()
@@ -41,7 +41,7 @@ export function migrateFile(db: Database, path: string, options: MigrateOptions)
   if (stuck !== undefined) return { ...stuck, message: `${stuck.message}; ${backup} holds it as it was` }
   const tookMs = Math.round(performance.now() - began)
   tell({
-    news: 'the ledger is migrated; its backup may be removed once you do not want to go back',
+    notice: 'the ledger is migrated; its backup may be removed once you do not want to go back',
     fields: { ledger: path, backup, version: to, took_ms: tookMs },
   })
   return undefined
@@ -69,7 +69,7 @@ function climb(db: Database, path: string, migrations: readonly Migration[], tel
   const plan = planOf(migrations, schemaVersionOf(db))
   if (plan.kind !== 'due') return undefined
   for (const [index, step] of plan.steps.entries()) {
-    tell({ news: 'a step of the migration begins', fields: { version: step.version, step: index + 1, steps: plan.steps.length } })
+    tell({ notice: 'a step of the migration begins', fields: { version: step.version, step: index + 1, steps: plan.steps.length } })
     try {
       take(db, step)
     } catch (error) {
@@ -107,12 +107,12 @@ function backUp(
     return { problem: 'unwritable', message }
   }
   if (isThere) {
-    tell({ news: 'the backup of an earlier attempt is whole', fields: { backup } })
+    tell({ notice: 'the backup of an earlier attempt is whole', fields: { backup } })
     return undefined
   }
   // Of an earlier migration, or of a ledger that was another.
   if (existsSync(backup)) setAside(backup, [''], now)
-  tell({ news: 'the ledger is backed up first', fields: { backup, bytes } })
+  tell({ notice: 'the ledger is backed up first', fields: { backup, bytes } })
   try {
     copyTo(db, backup)
     return undefined

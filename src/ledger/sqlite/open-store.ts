@@ -2,9 +2,8 @@
 
 import type { Database } from 'bun:sqlite'
 import { keepLog, openDatabase, wasLeftOpen } from '../../../db/open.ts'
-import type { TellMigration } from '../migration-news.ts'
 import type { WritablePlace } from '../place.ts'
-import type { OpenProblem } from '../task.ts'
+import type { OpenProblem, TellMigration } from '../task.ts'
 import type { OpenedStore } from '../writing/store.ts'
 import { logOf } from './content-watch.ts'
 import { stateOfFile, stateOfLog } from './file-state.ts'

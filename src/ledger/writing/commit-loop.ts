@@ -4,17 +4,8 @@
  * and take no others along. Rules: ledger.md "Group commit", "Failing writes", "Settles on Postgres".
  */
 
-import {
-  type Answer,
-  type Committed,
-  isRead,
-  isWrite,
-  type Numbered,
-  type NumberedTask,
-  type PriceVersion,
-  type Task,
-  unavailable,
-} from '../task.ts'
+import type { PriceVersion } from '../columns/parts.ts'
+import { type Answer, type Committed, isRead, isWrite, type Numbered, type NumberedTask, type Task, unavailable } from '../task.ts'
 import { faultOfHeld, HeldTasks } from './held-tasks.ts'
 import type { Spill } from './spill.ts'
 import { canSpill } from './spill-records.ts'

@@ -1,8 +1,9 @@
 /** The port by which `GroupWrites` writes the ends of requests into a store: receipts with their sums, checkpoints and attempts as rows. Rules: ledger.md "Group commit". */
 
 import { dayAt } from '../../core/utc.ts'
+import type { PriceVersion } from '../columns/parts.ts'
 import type { Numbers } from '../sql/numbers.ts'
-import type { Calls, Debit, InFlightCheckpoint, PriceVersion } from '../task.ts'
+import type { Calls, Debit, InFlightCheckpoint } from '../task.ts'
 
 /** A receipt to write: the number of its price, the version behind it, and the UTC day that it counts for. */
 export type Priced = Readonly<{ debit: Debit; price: number; version: PriceVersion; day: number }>

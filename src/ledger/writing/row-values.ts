@@ -3,11 +3,11 @@
 import { costOf, type Rates } from '../../core/pricing.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { ChainHeads, Link } from '../chain/chain-heads.ts'
-import { type RowNumbers, thousandths, wholeMs } from '../columns/parts.ts'
+import { type PriceVersion, type RowNumbers, thousandths, wholeMs } from '../columns/parts.ts'
 import { receiptValues, roundedReceipt } from '../columns/receipt.ts'
 import type { Attempt } from '../ledger.ts'
 import type { Value } from '../sql/connection.ts'
-import type { Calls, Debit, InFlightCheckpoint, PriceVersion } from '../task.ts'
+import type { Calls, Debit, InFlightCheckpoint } from '../task.ts'
 
 export const COUNTERS = [
   'input_tokens',

@@ -5,9 +5,10 @@
 
 import { type Picos, picos } from '../../core/money.ts'
 import type { Rates } from '../../core/pricing.ts'
+import type { PriceVersion } from '../columns/parts.ts'
 import { RECORD_VERSION } from '../columns/receipt.ts'
 import { fitsRecord, readDebits, writeDebits } from '../debit-records.ts'
-import type { Calls, Debit, PriceVersion, Task } from '../task.ts'
+import type { Calls, Debit, Task } from '../task.ts'
 
 /** `price` of debits and calls is a place in `prices`. */
 export type Spilled = Readonly<{

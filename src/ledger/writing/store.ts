@@ -3,10 +3,11 @@
  * its own, and what arrives meanwhile is the next group. Rules: ledger.md "Two stores", "Group commit".
  */
 
+import type { PriceVersion } from '../columns/parts.ts'
 import type { KeyChange } from '../ledger.ts'
 import type { NodeIdentity } from '../nodes.ts'
 import type { SpillsAt } from '../place.ts'
-import type { Answer, LedgerFault, Loss, PriceVersion, Task } from '../task.ts'
+import type { Answer, LedgerFault, Loss, Task } from '../task.ts'
 import type { Spilled } from './spill-records.ts'
 
 /** `faults`: tasks that broke a rule of the database, which only a bug can do. They were answered `unavailable` and changed nothing. */
@@ -47,8 +48,8 @@ export interface Store {
   close(): void
 }
 
-/** `tellLoss`: why the store is not the one that it was, undefined: it is again. `checkpoint`: of a file, from another connection than the one that writes. */
-type StoreNews = Readonly<{ tellLoss(loss: Loss | undefined): void; walCheckpoint(): void }>
+/** `tellLoss`: why the store is not the one that it was, undefined: it is again. `walCheckpoint`: of a file, from another connection than the one that writes. */
+type StoreListener = Readonly<{ tellLoss(loss: Loss | undefined): void; walCheckpoint(): void }>
 
 /** A store as the thread holds it, with what goes on beside it. */
 export type OpenedStore = Readonly<{
@@ -57,7 +58,7 @@ export type OpenedStore = Readonly<{
   /** The last run ended uncleanly, and the storage has not been checked since. */
   wasLeftOpen: boolean
   /** After what an earlier run left was taken over. */
-  begin(told: StoreNews): void
+  begin(listener: StoreListener): void
   /** The storage that was left open was found whole. */
   onSound(): void
   /** A checkpoint that was asked for is over. */

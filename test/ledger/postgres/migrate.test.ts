@@ -8,7 +8,6 @@ import { join } from 'node:path'
 import { findLedger, MIGRATIONS, SCHEMA_VERSION } from '../../../db/postgres/migrations.ts'
 import { openPostgres } from '../../../db/postgres/open.ts'
 import type { Migration } from '../../../src/core/migration.ts'
-import type { MigrationNews } from '../../../src/ledger/migration-news.ts'
 import { openForReading } from '../../../src/ledger/open-for-reading.ts'
 import { catalogueOf } from '../../../src/ledger/postgres/catalogue.ts'
 import type { Connectable } from '../../../src/ledger/postgres/connect.ts'
@@ -18,6 +17,7 @@ import { openStore } from '../../../src/ledger/postgres/open-store.ts'
 import { differencesInDatabase } from '../../../src/ledger/postgres/verify.ts'
 import { ReadConnection } from '../../../src/ledger/reading/read-connection.ts'
 import type { Connection } from '../../../src/ledger/sql/connection.ts'
+import type { MigrationNotice } from '../../../src/ledger/task.ts'
 import { makeFolder, openMachine } from '../../support/ledger.ts'
 import { settleMany } from '../../support/many-settles.ts'
 import { makeNode } from '../../support/nodes.ts'
@@ -44,16 +44,16 @@ const placeOf = (url: string): Connectable => ({
 })
 
 async function open(url: string, migrates = true) {
-  const news: MigrationNews[] = []
+  const notices: MigrationNotice[] = []
   const opened = await openLedger({
     place: placeOf(url),
     create: true,
     bootId: Bun.randomUUIDv7(),
     startThread,
     now: Date.now,
-    ...(migrates ? { onMigration: (one: MigrationNews) => void news.push(one) } : {}),
+    ...(migrates ? { onMigration: (one: MigrationNotice) => void notices.push(one) } : {}),
   })
-  return { opened, news }
+  return { opened, notices }
 }
 
 /** With the migrations of a later program, and less patience. */
@@ -61,7 +61,7 @@ function migrateTo(url: string, migrations: readonly Migration[], lockedMsMax = 
   const db = connectPostgres(url, { lockMs: 100 })
   const told: string[] = []
   try {
-    return { problem: migrate(db, 'here', { tell: ({ news }) => void told.push(news), migrations, lockedMsMax }), told }
+    return { problem: migrate(db, 'here', { tell: ({ notice }) => void told.push(notice), migrations, lockedMsMax }), told }
   } finally {
     db.close()
   }
@@ -113,7 +113,7 @@ describe.each(RELEASES)('a ledger of %s', (version, schema) => {
     async () => {
       const url = await releasedDatabase(version)
       expect(versionAt(url)).toBe(schema)
-      const { opened, news } = await open(url)
+      const { opened, notices } = await open(url)
       if ('problem' in opened) throw new Error(opened.message)
       await until(() => looking(url, (db) => db.query('SELECT * FROM marks').values().length === 0), 'what the killed node left is waived')
       await opened.ledger.close()
@@ -122,14 +122,14 @@ describe.each(RELEASES)('a ledger of %s', (version, schema) => {
       expect(looking(url, differencesInDatabase)).toEqual([])
       const costs = looking(url, (db) => db.query<{ id: string }, []>('SELECT request_id AS id FROM receipts').all())
       expect(costs.map(({ id }) => id)).toEqual(expect.arrayContaining(Object.keys(leftBy(version, 'postgres').receipts)))
-      expect(news.map((one) => one.news)).toEqual([
+      expect(notices.map((one) => one.notice)).toEqual([
         'the ledger is of an older version and is migrated; on Postgres no backup is made',
         ...MIGRATIONS.filter((step) => step.version > schema).map(() => 'a step of the migration begins'),
         'the ledger is migrated',
       ])
       const again = await open(url)
       if ('problem' in again.opened) throw new Error(again.opened.message)
-      expect(again.news).toEqual([])
+      expect(again.notices).toEqual([])
       await again.opened.ledger.close()
     },
     60_000,
