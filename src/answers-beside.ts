@@ -1,6 +1,6 @@
 /** The kept answers of a gateway: where they lie, whether there are any, and their alarms. Rules: requests.md "Kept answers"; operator.md "Metrics". */
 
-import { type AnswersNews, answersPathOf, KeptAnswers, removeAnswers } from './answers/kept-answers.ts'
+import { type AnswersEvent, answersPathOf, KeptAnswers, removeAnswers } from './answers/kept-answers.ts'
 import type { OpenedLedger } from './ledger/open-options.ts'
 import type { World } from './world.ts'
 
@@ -21,24 +21,24 @@ export function answersBeside(
 ): KeptAnswers | undefined {
   if (shared !== undefined) return undefined
   const own = answersPathOf(path)
-  if (bytesMax > 0) return new KeptAnswers({ path: own, bytesMax, startThread, onNews: telling(world) })
+  if (bytesMax > 0) return new KeptAnswers({ path: own, bytesMax, startThread, onEvent: telling(world) })
   removeAnswers(own)
   return undefined
 }
 
-function telling({ log, metrics, clock }: World): (news: AnswersNews) => void {
+function telling({ log, metrics, clock }: World): (event: AnswersEvent) => void {
   let quietUntilMs = 0
-  return (news) => {
-    if (news.kind === 'setAside') {
+  return (event) => {
+    if (event.kind === 'setAside') {
       log.alarm('kept answers', {
-        fault: `the file was of no use, and another was begun (${news.problem})`,
-        set_aside: news.files.join(', '),
+        fault: `the file was of no use, and another was begun (${event.problem})`,
+        set_aside: event.files.join(', '),
       })
       return
     }
-    metrics.answersLost(news.answers)
+    metrics.answersLost(event.answers)
     if (clock.monotonicMs() < quietUntilMs) return
     quietUntilMs = clock.monotonicMs() + QUIET_MS
-    log.alarm('kept answers', { fault: `what is finished is not kept for a restart (${news.problem})` })
+    log.alarm('kept answers', { fault: `what is finished is not kept for a restart (${event.problem})` })
   }
 }

@@ -11,7 +11,7 @@ import type { FromAnswersThread, ToAnswersThread } from './task.ts'
 import { type AnswerToKeep, lengthOf, WaitingAnswers } from './waiting-answers.ts'
 
 /** lost: answers were not kept. setAside: the file was of no use; `files` are what it is called now. */
-export type AnswersNews =
+export type AnswersEvent =
   | Readonly<{ kind: 'lost'; problem: string; answers: number }>
   | Readonly<{ kind: 'setAside'; problem: string; files: readonly string[] }>
 
@@ -20,7 +20,7 @@ export type KeptAnswersOptions = Readonly<{
   bytesMax: number
   /** Makes a Worker of `src/answers/thread.ts`. */
   startThread: () => Worker
-  onNews: (news: AnswersNews) => void
+  onEvent: (event: AnswersEvent) => void
   /** How long a look may take. */
   findMs?: number
 }>
@@ -188,7 +188,7 @@ export class KeptAnswers {
         this.#finding.get(message.number)?.(message.found)
         break
       case 'setAside':
-        this.#options.onNews(message)
+        this.#options.onEvent(message)
         break
       case 'failed':
         this.#lost(message.problem, 1)
@@ -218,7 +218,7 @@ export class KeptAnswers {
   }
 
   #lost(problem: string, answers: number): void {
-    this.#options.onNews({ kind: 'lost', problem, answers })
+    this.#options.onEvent({ kind: 'lost', problem, answers })
   }
 }
 

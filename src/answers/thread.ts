@@ -20,7 +20,7 @@ const SUFFIXES = ['-wal', '-shm', '']
 type Say = (message: FromAnswersThread, handed?: readonly ArrayBuffer[]) => void
 type Sealing = Readonly<{ keeping: Keeping; name: Uint8Array; sealer: Sealer }>
 
-class Keeper {
+class AnswersWriter {
   readonly #path: string
   readonly #bytesMax: number
   readonly #say: Say
@@ -127,25 +127,25 @@ function run(): void {
   const port = parentPort
   if (port === null) throw new Error('the thread of kept answers runs in a Worker only')
   const say: Say = (message, handed = []) => port.postMessage(message, [...handed])
-  let keeper: Keeper | undefined
+  let writer: AnswersWriter | undefined
   port.on('message', (message: ToAnswersThread) => {
     switch (message.kind) {
       case 'open':
-        keeper = new Keeper(message.path, message.bytesMax, say)
+        writer = new AnswersWriter(message.path, message.bytesMax, say)
         return
       case 'keep':
-        return keeper?.begin(message.keeping)
+        return writer?.begin(message.keeping)
       case 'bytes':
-        return keeper?.add(message.bytes, message.isLast)
+        return writer?.add(message.bytes, message.isLast)
       case 'find': {
-        const found = keeper?.find(message.key, message.ids) ?? 'unknown'
+        const found = writer?.find(message.key, message.ids) ?? 'unknown'
         const { number } = message
         if (typeof found === 'string') return say({ kind: 'found', number, found })
         const own = new Uint8Array(found)
         return say({ kind: 'found', number, found: own }, [own.buffer])
       }
       case 'close':
-        keeper?.close()
+        writer?.close()
         return say({ kind: 'closed' })
     }
   })

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type AnswersNews, KeptAnswers, type KeptAnswersOptions } from '../../src/answers/kept-answers.ts'
+import { type AnswersEvent, KeptAnswers, type KeptAnswersOptions } from '../../src/answers/kept-answers.ts'
 import { sealingKeyOf } from '../../src/answers/sealing.ts'
 import type { FromAnswersThread, ToAnswersThread } from '../../src/answers/task.ts'
 import type { AnswerToKeep } from '../../src/answers/waiting-answers.ts'
@@ -22,14 +22,14 @@ afterEach(() => {
 
 function make(more: Partial<KeptAnswersOptions> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-answers-'))
-  const news: AnswersNews[] = []
+  const events: AnswersEvent[] = []
   const options = { path: join(folder, 'a.answers'), bytesMax: 1024 * MIB, startThread: startAnswersThread, ...more }
-  const kept = new KeptAnswers({ ...options, onNews: (one) => news.push(one) })
+  const kept = new KeptAnswers({ ...options, onEvent: (one) => events.push(one) })
   ending.push(() => {
     kept.close().catch(() => undefined)
     rmSync(folder, { recursive: true, force: true })
   })
-  return { kept, news, path: options.path }
+  return { kept, events, path: options.path }
 }
 
 const answer = (id: string, pieces: readonly Uint8Array[], more: Partial<AnswerToKeep> = {}): AnswerToKeep => ({
@@ -44,7 +44,7 @@ const answer = (id: string, pieces: readonly Uint8Array[], more: Partial<AnswerT
 })
 
 test('an answer of any length and any pieces comes back byte for byte, for its key alone', async () => {
-  const { kept, news, path } = make()
+  const { kept, events, path } = make()
   const sizes = [[0], [1], [], [262_143, 1, 262_145], [7, 0, 9 * MIB, 3]]
   const pieces = sizes.map((each) => each.map((size) => new Uint8Array(randomBytes(size))))
   for (const [n, each] of pieces.entries()) kept.keep(answer(`a${n}`, each))
@@ -57,15 +57,15 @@ test('an answer of any length and any pieces comes back byte for byte, for its k
     expect(Buffer.compare(found.parts[0]?.bytes ?? new Uint8Array(1), Buffer.concat(each))).toBe(0)
     expect(await again.find(sealingKeyOf('sk-b'), `a${n}`)).toBe('unknown')
   }
-  expect(news).toEqual([])
+  expect(events).toEqual([])
 })
 
 test('keeping comes back at once, whatever the size, and an account that is too fast takes no room of another', async () => {
-  const { kept, news } = make()
+  const { kept, events } = make()
   const large = new Uint8Array(6 * MIB)
   for (let n = 0; n < 5; n++) kept.keep(answer(`a${n}`, [large]))
   kept.keep(answer('b', [new Uint8Array(10)], { accountId: 'acc_2' }))
-  expect(news).toEqual(
+  expect(events).toEqual(
     Array.from({ length: 3 }, () => ({ kind: 'lost', problem: 'answers come faster than they are written', answers: 1 })),
   )
   const found = async (id: string): Promise<boolean> => typeof (await kept.find(KEY, id)) !== 'string'
@@ -73,12 +73,12 @@ test('keeping comes back at once, whatever the size, and an account that is too 
   expect([await found('a0'), await found('a1'), await found('a2'), await found('b')]).toEqual([true, true, false, true])
   kept.keep(answer('later', [large]))
   await until(() => found('later'))
-  expect(news).toHaveLength(3)
+  expect(events).toHaveLength(3)
 })
 
 test('a thread that dies loses what it had, is told, and is not asked again for a while: then an answer cannot be said, not be denied', async () => {
   let starts = 0
-  const { kept, news } = make({
+  const { kept, events } = make({
     startThread: () => {
       starts++
       return new Worker('data:text/javascript,onmessage=()=>process.exit(1)')
@@ -86,7 +86,7 @@ test('a thread that dies loses what it had, is told, and is not asked again for 
   })
   kept.keep(answer('a', [new Uint8Array(10)]))
   expect(await kept.find(KEY, 'a')).toBe('unavailable')
-  expect(news).toContainEqual({ kind: 'lost', problem: 'the thread of kept answers died', answers: 1 })
+  expect(events).toContainEqual({ kind: 'lost', problem: 'the thread of kept answers died', answers: 1 })
   kept.keep(answer('b', [new Uint8Array(10)]))
   expect(await kept.find(KEY, 'b')).toBe('unavailable')
   expect(starts).toBe(1)
@@ -106,7 +106,7 @@ for (const [what, change, problem] of [
     const again = make({ path })
     again.kept.keep(answer('b', [new Uint8Array(10)]))
     await again.kept.close()
-    expect(again.news).toMatchObject([{ kind: 'setAside', problem: expect.stringContaining(problem) }])
+    expect(again.events).toMatchObject([{ kind: 'setAside', problem: expect.stringContaining(problem) }])
     expect(await make({ path }).kept.find(KEY, 'b')).toMatchObject({ text: 'text' })
   })
 
@@ -119,12 +119,12 @@ test('a row that is over is not found, and says so', async () => {
 })
 
 test('where the file cannot be made, that is told, and nothing else happens', async () => {
-  const { kept, news } = make({ path: '/proc/nowhere/a.answers' })
+  const { kept, events } = make({ path: '/proc/nowhere/a.answers' })
   kept.keep(answer('a', [new Uint8Array(10)]))
   expect(await kept.find(KEY, 'a')).toBe('unknown')
   await kept.close()
-  expect(news.length).toBeGreaterThan(0)
-  for (const one of news) expect(one).toMatchObject({ kind: 'lost', answers: 1 })
+  expect(events.length).toBeGreaterThan(0)
+  for (const one of events) expect(one).toMatchObject({ kind: 'lost', answers: 1 })
 })
 
 /** Whoever looks for an answer may hold others up: a body is read in a line with those of all accounts. */
