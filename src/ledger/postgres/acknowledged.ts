@@ -59,7 +59,7 @@ export class Acknowledged {
         if (typeof answer === 'object' && 'isNew' in answer && answer.isNew) acts.push(task)
       } else if (task.kind === 'dropCheckpoint' || task.kind === 'attempts') releases.push(task)
     })
-    for (const { debit } of debits) if (!this.#keyIds.has(debit.keyNumber)) this.#newKeys.add(debit.keyNumber)
+    for (const { debit } of debits) this.#noteKey(debit.keyNumber)
     this.#add(debits, { acts, releases, frames: [] })
   }
 
@@ -76,7 +76,10 @@ export class Acknowledged {
   learnKeys(keys: readonly Readonly<{ number: number; id: string }>[]): void {
     for (const { number, id } of keys) this.#keyIds.set(number, id)
     this.#newKeys.clear()
-    if (this.#keyIds.size > KEYS_MAX) this.#keyIds.clear()
+    for (const number of this.#keyIds.keys()) {
+      if (this.#keyIds.size <= KEYS_MAX) return
+      this.#keyIds.delete(number)
+    }
   }
 
   /** Undefined: nobody told it. */
@@ -99,6 +102,17 @@ export class Acknowledged {
 
   frames(): readonly Spilled[] {
     return this.#kept().flatMap(({ frames }) => frames)
+  }
+
+  /** The key that was charged last is the last to go. */
+  #noteKey(number: number): void {
+    const id = this.#keyIds.get(number)
+    if (id === undefined) {
+      this.#newKeys.add(number)
+      return
+    }
+    this.#keyIds.delete(number)
+    this.#keyIds.set(number, id)
   }
 
   #kept(): readonly Group[] {
@@ -134,4 +148,5 @@ export class Acknowledged {
 
 /** Groups that are forgotten and still in the list. */
 const GONE_MAX = 4_096
-const KEYS_MAX = 50_000
+/** More than there is room for debits, each of which may be another key's. */
+const KEYS_MAX = 200_000

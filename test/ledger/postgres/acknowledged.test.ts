@@ -70,3 +70,16 @@ test('it is a minute, and where there is no room for one, less, which is known',
   note(121_000, ['later'])
   expect([kept.debits().length, kept.isShort]).toEqual([1, false])
 })
+
+test('the keys of debits that are kept stay known, however many keys were charged since the start', () => {
+  const kept = new Acknowledged(() => 0)
+  const learn = (from: number, count: number): void =>
+    kept.learnKeys(Array.from({ length: count }, (_, place) => ({ number: from + place, id: `key_${from + place}` })))
+  learn(7, 1)
+  for (let told = 1_000; told < 401_000; told += 50_000) {
+    kept.note([settle(`r${told}`)], ['settled'])
+    learn(told, 50_000)
+  }
+  expect([kept.keyId(7), kept.newKeys]).toEqual(['key_7', []])
+  expect(kept.keyId(1_000)).toBeUndefined()
+})
