@@ -7,6 +7,7 @@ import { afterEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../support/made-once.ts'
+import { asking } from '../support/nodes.ts'
 import { isPostgresRunning } from '../support/postgres.ts'
 import { createPostgresLedger } from '../support/postgres-connection.ts'
 import { until } from '../support/until.ts'
@@ -19,6 +20,8 @@ const LANES = Math.max(6, Math.ceil(REQUESTS / 500))
 const DELAY_MS = 3_000
 /** As long as a balancer takes to see that a node is back. */
 const BACK_MS = 2_000
+/** Of a key: by chance all of them come to one of two nodes once in 500 times. */
+const STEADY_REQUESTS = 10
 const ROUNDS = Number(process.env['NODE_ROUNDS'] ?? 1)
 setDefaultTimeout(240_000 + 30 * REQUESTS)
 
@@ -119,8 +122,23 @@ async function ask(url: string, keys: readonly string[], isOn: () => boolean, se
   }
 }
 
+/** One after the other, in either header, before any node leaves. */
+async function askSteadily(url: string, place: Place): Promise<void> {
+  for (const name of ['authorization', 'x-api-key']) {
+    const { key } = await place.createKey('--config', 'node-0.toml')
+    const headers = { [name]: name === 'authorization' ? `Bearer ${key}` : key }
+    const body = JSON.stringify({ model: 'claude-sonnet-5-5', max_tokens: 9, messages: [{ role: 'user', content: '[sim say=Hello]' }] })
+    for (let index = 0; index < STEADY_REQUESTS; index++) {
+      const answer = await fetch(`${url}/v1/messages`, { method: 'POST', headers, body })
+      expect(answer.status).toBe(200)
+      await answer.text()
+    }
+  }
+}
+
 test.skipIf(!isPostgresRunning || installed.length === 0)('a rolling restart behind nginx, HAProxy or Caddy loses no request', async () => {
-  const place = new Place(undefined, { LEDGER_URL: await createPostgresLedger() })
+  const ledgerUrl = await createPostgresLedger()
+  const place = new Place(undefined, { LEDGER_URL: ledgerUrl })
   ends.push(() => place.remove())
   const write = (node: string): void =>
     place.write(
@@ -137,8 +155,18 @@ test.skipIf(!isPostgresRunning || installed.length === 0)('a rolling restart beh
   let isOn = true
   const seen = new Map(installed.map(([name]) => [name, { whole: 0, lost: [] as string[] }]))
   const loops: Promise<void>[] = []
+  const urls = new Map<string, string>()
   for (const [name, balancer] of installed) {
     const url = await begin(name, balancer, place, ports)
+    urls.set(name, url)
+    await askSteadily(url, place)
+  }
+  const { ask: askLedger, close } = asking(ledgerUrl)
+  const nodesOfKeys = await askLedger<{ nodes: bigint }>('SELECT count(DISTINCT lane) AS nodes FROM receipts GROUP BY key_number').finally(
+    close,
+  )
+  expect(nodesOfKeys.map(({ nodes: count }) => count)).toEqual(Array.from({ length: 2 * installed.length }, () => 1n))
+  for (const [name, url] of urls) {
     const fates = seen.get(name)
     if (fates !== undefined) for (let lane = 0; lane < LANES; lane++) loops.push(ask(url, keys, () => isOn, fates))
   }
