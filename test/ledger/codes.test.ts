@@ -152,7 +152,7 @@ describe('on the state machine', () => {
     expect(() => machine.db.run('UPDATE code_batches SET disabled_at = NULL')).toThrow()
   })
 
-  fileTest()('verify names a redemption without its credit, and a credit without its redemption', () => {
+  fileTest()('verify names a redemption without its credit, a credit without its redemption, and one that was credited twice', () => {
     open(2)
     operate(redeem('batch_1-1', 'acc_a', 'crd_1'))
     machine.db.run('BEGIN')
@@ -162,6 +162,15 @@ describe('on the state machine', () => {
     expect(machine.differences().filter((found) => found.rule === rule)).toMatchObject([{ subject: 'code:batch_1-1' }])
     machine.db.run('UPDATE codes SET account_number = NULL, credit_id = NULL, redeemed_at = NULL WHERE place = 1')
     expect(machine.differences().filter((found) => found.rule === rule)).toMatchObject([{ subject: 'code:batch_1-1', stored: 'none' }])
+    machine.db.run('ROLLBACK')
+    machine.db.run('BEGIN')
+    machine.db.run('DROP INDEX credits_ref')
+    machine.db.run("CREATE TEMP TABLE again AS SELECT * FROM credits WHERE id = 'crd_1'")
+    machine.db.run("UPDATE again SET id = 'crd_0', seq = seq + 100")
+    machine.db.run('INSERT INTO credits SELECT * FROM again')
+    expect(machine.differences().filter((found) => found.rule === rule)).toMatchObject([
+      { subject: 'code:batch_1-1', recomputed: '2 credits' },
+    ])
     machine.db.run('ROLLBACK')
   })
 
