@@ -30,7 +30,8 @@ export const receiptValues = (
 function roundedValue(column: Column): string {
   const given = `given.${givenOf(column)}`
   if (column.kind === 'thousandths') return `thousandths(${given})`
-  return column.isNullable ? `${given} === null ? null : wholeMs(${given})` : `wholeMs(${given})`
+  if (!column.isNullable) return `wholeMs(${given})`
+  return `${given} === ${column.isOptional ? 'undefined' : 'null'} ? null : wholeMs(${given})`
 }
 
 const NUMBERED: Readonly<Record<string, string>> = { price_number: 'price', boot_number: 'boot', upstream_number: 'upstream' }

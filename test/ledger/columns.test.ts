@@ -11,7 +11,7 @@ import { generated } from '../../db/facts/generate.ts'
 import { RECEIPT, RECEIPT_CHAIN } from '../../db/facts/receipts.ts'
 import { BESIDE_RECEIPTS, SETTLE_FUNCTION } from '../../db/facts/settle.ts'
 import { writeChain } from '../../db/facts/write-chain.ts'
-import { listColumns } from '../../db/facts/write-row.ts'
+import { listColumns, writeRow } from '../../db/facts/write-row.ts'
 import { receipts } from '../../db/schema/requests.ts'
 import { JsonBytes } from '../../src/core/bytes/json-bytes.ts'
 import { NO_USAGE } from '../../src/core/usage.ts'
@@ -51,6 +51,15 @@ test('the console’s document of a receipt has what operators alone are shown',
     column.startsWith('upstream_') ? 'upstream' : (documentedAs ?? column.replace('_picos', '_usd')),
   )
   expect(names.filter((name) => !shown.includes(`  ${name}: `))).toEqual([])
+})
+
+test('a time that a later column measures is rounded, or null where none was measured', async () => {
+  const later = { column: 'queued_ms', kind: 'ms', from: 'settle', isNullable: true, isOptional: true, shownTo: 'none' } as const
+  const path = join(mkdtempSync(join(tmpdir(), 'columns-')), 'row.ts')
+  await Bun.write(path, `const wholeMs = Math.round; const thousandths = () => null\n${writeRow([...RECEIPT, later])}`)
+  const { roundedReceipt } = (await import(path)) as { roundedReceipt(given: object, day: number): object }
+  expect(roundedReceipt({ firstByteMs: null, durationMs: 3, queuedMs: 1.6 }, 1)).toMatchObject({ queuedMs: 2, firstByteMs: null })
+  expect(roundedReceipt({ firstByteMs: 1.2, durationMs: 3 }, 1)).toMatchObject({ queuedMs: null, firstByteMs: 1 })
 })
 
 test('a column of a later version is in the text of those rows alone that have it, and what is private only grows', async () => {
