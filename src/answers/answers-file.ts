@@ -8,7 +8,7 @@ import { chmodSync, closeSync, openSync } from 'node:fs'
 import type { Forgotten } from '../core/format.ts'
 import schema from './answers.sql' with { type: 'text' }
 
-/** `items`: names of what can be referred to in it. */
+/** `items`: names of the items in it to which a later request may refer. */
 export type SealedAnswer = Readonly<{
   name: Uint8Array
   accountId: string
@@ -18,7 +18,7 @@ export type SealedAnswer = Readonly<{
   items: readonly Uint8Array[]
 }>
 
-/** `name`: that of the answer, of which an item may have been asked for. */
+/** `name`: the answer's, also where one of its items was asked for. */
 export type FoundSealed = Readonly<{ name: Uint8Array; sealed: Uint8Array }>
 
 /** 'TGAN'. */
@@ -37,14 +37,14 @@ const BYTES_PER_GONE = 4_096
 /** Pages that are given back to the disk at once. */
 const VACUUMED_AT_ONCE = 2_048
 
-/** Says what is wrong with the file itself; all else that SQLite throws is of the moment. */
+/** The file itself is wrong; other errors of SQLite pass. */
 export class NotOurs extends Error {}
 
 export class AnswersFile {
   readonly #db: Database
   readonly #bytesMax: number
   readonly #statements: ReturnType<typeof statementsOf>
-  /** Bytes of accounts, as far as they were asked for. */
+  /** Bytes of the accounts that were asked for so far. */
   readonly #accounts = new Map<string, number>()
 
   /** Makes the file where it is missing, for its owner alone. Throws. */
@@ -99,7 +99,7 @@ export class AnswersFile {
       return expired + this.#dropOldest(() => this.bytes > this.#bytesMax, PRUNED_AT_ONCE)
     })
     const free = this.#number('freelist_count')
-    // To its last row: each step gives back one page.
+    // `all` runs the statement to its last row: each row gives one page back to the disk.
     if (free > 0) this.#db.query(`PRAGMA incremental_vacuum(${VACUUMED_AT_ONCE})`).all()
     return dropped >= PRUNED_AT_ONCE || free > VACUUMED_AT_ONCE
   }
@@ -112,7 +112,7 @@ export class AnswersFile {
     try {
       return this.#db.transaction(write).immediate()
     } catch (error) {
-      // What was counted may not have happened.
+      // The transaction was undone, so the counts may be wrong.
       this.#accounts.clear()
       throw error
     }
@@ -212,7 +212,7 @@ function statementsOf(db: Database) {
 }
 
 function connect(path: string): Database {
-  // Before SQLite makes it with the process's own mask; the log beside it gets the file's mode.
+  // SQLite would make the file with the process's mask. The log beside it gets the file's mode.
   closeSync(openSync(path, 'a', 0o600))
   chmodSync(path, 0o600)
   const db = new Database(path, { readwrite: true, strict: true })
@@ -221,10 +221,10 @@ function connect(path: string): Database {
     db.run('PRAGMA trusted_schema = OFF')
     const { application_id: id = 0 } = db.query<{ application_id: number }, []>('PRAGMA application_id').get() ?? {}
     const isNew = id === 0 && db.query('SELECT 1 FROM sqlite_schema LIMIT 1').get() === null
-    // Only before the first table is made.
+    // Works only before the first table is made.
     if (isNew) db.run('PRAGMA auto_vacuum = INCREMENTAL')
     db.run('PRAGMA journal_mode = WAL')
-    // A power cut may take the last rows, and never the file.
+    // With NORMAL a power cut may lose the last rows, but never damages the file.
     db.run('PRAGMA synchronous = NORMAL')
     db.run('PRAGMA foreign_keys = ON')
     db.run('PRAGMA cell_size_check = ON')

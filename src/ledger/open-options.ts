@@ -7,7 +7,7 @@ import type { Ledger } from './ledger.ts'
 import type { SharedAnswers } from './shared-answers.ts'
 import type { SharedLimits } from './shared-limits.ts'
 
-/** Within it a client still waits for the end of its answer. */
+/** A failing write is tried again for so long: clients wait that long for the end of their answers. */
 const RETRY_MS = 2_000
 /** Requests younger than this leave no row when the process dies (money.md "Crashes"). */
 const CHECKPOINT_AFTER_MS = 1_000
@@ -46,7 +46,7 @@ export type LedgerOptions = Omit<Kept, Defaulted> &
     onDifferent?: (difference: FactDifference) => void
     /** On Postgres: the most that answers which nodes share may take; an account an eighth of it, and 8 MiB at most. Default 1 GiB. */
     sharedAnswersBytes?: number
-    /** Whether a whole file is checked behind the start where it was left open; a command leaves that to the gateway that comes after it. */
+    /** Whether a file that the last run left open is read and checked as a whole, after the start; a command leaves that to the next gateway. */
     checksFile?: boolean
   }>
 
@@ -57,8 +57,8 @@ export type LedgerOptions = Omit<Kept, Defaulted> &
 export type OpenedLedger = Readonly<{ ledger: Ledger; recovered: number; replayed: number; path: string; isNew: boolean; shared?: Shared }>
 
 /**
- * `isCurrent`: whether anything that was read since then, by the monotonic clock, would be read so now. `whileHeard`: what comes of it, or `unavailable` once Postgres
- * says nothing.
+ * `isCurrent`: whether what was read at that time (monotonic clock) still holds, as far as notifications tell. `whileHeard`: the promise's value, or `unavailable` as
+ * soon as Postgres no longer answers.
  */
 export type Shared = Readonly<{
   answers: SharedAnswers

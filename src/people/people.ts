@@ -120,8 +120,8 @@ export class People {
   }
 
   /**
-   * The sending is not waited for. `kind`: one of them does not hold up another. `write` is asked only where the mail goes. False: none is set up, or the
-   * address was just written to.
+   * The sending is not waited for. `kind`: mails of one kind do not delay those of another. `write` is called only when the mail is sent. False: no mail server is
+   * set up, or the address was just written to.
    */
   async mail(email: string, kind: string, write: () => Email | Promise<Email>): Promise<boolean> {
     if (!this.mayMail(email, kind)) return false

@@ -6,7 +6,7 @@ export interface LiveStream {
   stop(reason: 'disabled' | 'drain'): Promise<void>
 }
 
-/** From how many streams on a crowd leaves memory that is worth collecting, and below how many it has gone. */
+/** So many streams at once are a crowd, whose memory is worth collecting afterwards; it has gone when less than this share of them is left. */
 const CROWD_MIN = 1_000
 const CALM_SHARE = 0.05
 
@@ -16,7 +16,7 @@ export class LiveStreams {
   #mostAtOnce = 0
   #isDraining = false
 
-  /** `onCalm`: a crowd has gone. */
+  /** `onCalm`: called when a crowd has gone. */
   constructor(onCalm: () => void = () => undefined) {
     this.#onCalm = onCalm
   }

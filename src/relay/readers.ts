@@ -12,7 +12,7 @@ import type { Refusal } from '../core/refusal.ts'
 
 export type Reader = (body: Body, context: ReadContext) => Call<unknown> | Refusal
 
-/** By name, as well. */
+/** The formats, by the same names. */
 export const FORMATS = { messages: messagesFormat, chat: chatFormat, responses: responsesFormat } as const
 
 export const READERS = {

@@ -20,9 +20,9 @@ import { answerSteps, brokenSteps, faultySteps } from './steps.ts'
 import { writeAnswer } from './write-answer.ts'
 
 export type SimulatorOptions = Readonly<{
-  /** Stands in the ids of its answers, and makes other words of the same prompt: several simulators are told apart. */
+  /** Part of the ids in its answers; another name also answers the same prompt with other words, so that several simulators can be told apart. */
   name?: string
-  /** The only key that it accepts; default any, and none. */
+  /** The only key that it accepts; by default it accepts any key, and requests without one. */
   apiKey?: string
   /** Default 0. */
   seed?: number
@@ -48,7 +48,7 @@ export function makeSimulator(options: SimulatorOptions = {}): Simulator {
   const failures = boundedMap<number>(PROMPTS_REMEMBERED_MAX)
   let requests = 0
 
-  /** Whether this prompt has still to meet it: the same one, so many times. */
+  /** Whether this prompt still gets that failure: the same prompt gets it `timesMax` times. */
   const isDue =
     (prompt: Prompt, isCounting: boolean) =>
     (failure: WantedRefusal | Fault, index: number): boolean => {

@@ -55,7 +55,7 @@ export class Attempts {
       if (isCount(request)) model.breaker.abandoned()
       else this.#answered(endpoint, request.accountId, startedMs)
       model.isSilent = false
-      // An answer in one piece takes as long as it is.
+      // Only streams are measured: the time of an answer in one piece grows with its length.
       if (reply.kind === 'reply' && reply.isEventStream) model.pace.began(tookMs)
       events.called(member.name, 'answered')
       log.answered(this.#breaking(endpoint, startedMs))
@@ -79,7 +79,7 @@ export class Attempts {
     return taken
   }
 
-  /** Apart, as `leaving` is: made where the call is made it would hold the request's body for as long as its answer comes. */
+  /** A method of its own, as `leaving` is: a closure that the call itself made would keep the request's body in memory until the answer ends. */
   #breaking(endpoint: Endpoint, startedMs: number): () => void {
     return () => this.#told(endpoint, (at) => endpoint.model.breaker.failed(at, 'broken', startedMs))
   }
@@ -93,7 +93,7 @@ export class Attempts {
   #judge(endpoint: Endpoint, accountId: string, { trouble, cause }: Fault, stop: Stop, startedMs: number): void {
     const { model } = endpoint
     const { breaker, busy } = model
-    // Who says nothing until the request's time is over has failed it, though it was we who ended the call.
+    // An upstream that says nothing until the request's time is over has failed it, although the gateway ended the call.
     const told: Trouble | undefined = stop.isOverdue ? { kind: 'broken' } : stop.isStopped ? undefined : trouble
     if (told !== undefined) model.isSilent = cause === 'connect timeout'
     if (told === undefined) breaker.abandoned()

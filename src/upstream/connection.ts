@@ -29,7 +29,7 @@ export interface ConnectionUser {
 /** Bytes written in one turn. The kernel would take megabytes at once, and the loop stands still while it copies, or TLS encrypts, them. */
 const WRITE_BYTES_MAX = 512 * 1024
 
-/** A peer that is gone without a word is found out by the kernel, and boxes on the way are kept from forgetting a connection that thinks for minutes. */
+/** How often the kernel probes a silent connection: it finds a peer that is gone, and routers do not forget a connection whose model thinks for minutes. */
 const PROBE_MS = 30_000
 
 export class Connection {
@@ -82,7 +82,7 @@ export class Connection {
         continue
       }
       this.#unsent = [piece.subarray(written), ...pieces.slice(next)]
-      // Of what it took whole the kernel asks for no more.
+      // The kernel took all that it was offered, so it will not ask for more: the next turn offers the rest.
       if (written === offered.length) this.#writes.add(this)
       return
     }
@@ -109,7 +109,7 @@ export class Connection {
     this.#socket?.unref()
   }
 
-  /** Ends the rest. The idle time runs on and is ignored while the connection is used. */
+  /** Ends what `rest` began. The idle time runs on and is ignored while the connection is used. */
   wake(): void {
     this.#socket?.ref()
   }
@@ -126,7 +126,7 @@ export class Connection {
     this.#socket?.terminate()
   }
 
-  /** Lets go of what waits for it: a connection lives long. */
+  /** Drops the callback once it is called: the connection outlives what the callback refers to. */
   #opened(result: Connection | string): void {
     this.#settle?.(result)
     this.#settle = undefined
@@ -193,7 +193,7 @@ export type OpenedConnection = Readonly<{
   giveUp: (cause: string) => void
 }>
 
-/** Name, connection and handshake within `timeoutMs`. `writes`: with those of which others its requests leave. */
+/** Looks the name up, connects and shakes hands within `timeoutMs`. `writes`: connections that share it write together, at the end of a turn. */
 export function openConnection(
   { host, port, isSecure, ca, serverName }: Target,
   timeoutMs: number,
@@ -219,7 +219,7 @@ export function openConnection(
 const HANDLERS: SocketHandler<Connection> = {
   open(socket) {
     socket.data.opened(socket)
-    // Of TLS this is only the start: what is written now would be lost, and the certificate has not been seen.
+    // With TLS the handshake is still to come: what is written now would be lost, and the certificate is not checked yet.
     if (!socket.data.isSecure) socket.data.ready()
   },
   handshake(socket, isAuthorized, problem) {

@@ -9,9 +9,9 @@ import type { PoolRequest } from './pool-request.ts'
 import type { Fault, Stop } from './upstream.ts'
 import { waitForTurn } from './waiting.ts'
 
-/** How long a request waits for a slot: less than a stream's status waits, so that a refusal still is one. */
+/** How long a request waits for a slot: shorter than a stream's status waits, so that a refusal is still sent as a status. */
 const TURN_MS = 800
-/** A trial that has said nothing for so long is in no other's way. */
+/** After so long without an answer a trial no longer keeps others from trying the upstream. */
 const TRIAL_MS = 5_000
 
 export class Entrance {

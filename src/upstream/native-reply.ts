@@ -31,7 +31,7 @@ export const STALE_MS = 1_000
 const REQUEST_ID_LENGTH_MAX = 128
 /** How much of an error body is read for the native error inside it. */
 const ERROR_BYTES_MAX = 64 * 1024
-/** How old the call may be, and how long after its head, until an error's body is no longer waited for. A stream's status waits a little longer than either. */
+/** An error's body is waited for until the call is so old, and for so long after its head. A stream's status waits a little longer than either. */
 const ERROR_CALL_MS = 1_000
 const ERROR_TEXT_MS = 250
 

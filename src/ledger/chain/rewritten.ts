@@ -1,5 +1,5 @@
 /**
- * Rows that a statement says at a place where they are not, because a failover lost them and their node wrote them again: the same in all but place and hash. Rules:
+ * Rows of a signed statement that stand at another place of the chain now: a failover lost them, and their node wrote them again, the same but for place and hash. Rules:
  * ledger.md "Statements"; nodes.md "After a failover".
  */
 
@@ -30,7 +30,7 @@ export class RewrittenRows {
     this.#hadFailover = line.get(madeAt) !== null
   }
 
-  /** Undefined: it is not there as it was said, or there was no failover since. */
+  /** Undefined: the ledger has no such row, or there was no failover since the statement. */
   explain(told: ToldRow): Difference | undefined {
     if (!this.#hadFailover) return undefined
     const stored = this.#rowOf(told.id)
@@ -49,7 +49,7 @@ export class RewrittenRows {
 
 const placeText = ({ lane, seq }: Readonly<{ lane: number; seq: number }>): string => `lane ${lane}, place ${seq}`
 
-/** All but where it stands, and under which boot: that is in `private`. */
+/** Without its place in the chain, and without `private`, which has the boot. */
 function contentOf(text: string): object {
   const row: unknown = JSON.parse(text)
   if (!isObject(row)) return {}

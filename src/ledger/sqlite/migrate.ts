@@ -110,7 +110,7 @@ function backUp(
     tell({ notice: 'the backup of an earlier attempt is whole', fields: { backup } })
     return undefined
   }
-  // Of an earlier migration, or of a ledger that was another.
+  // The backup that is there is of an earlier migration, or of another ledger.
   if (existsSync(backup)) setAside(backup, [''], now)
   tell({ notice: 'the ledger is backed up first', fields: { backup, bytes } })
   try {
@@ -118,7 +118,7 @@ function backUp(
     return undefined
   } catch (error) {
     const ofCopy = problemOf(error, backup)
-    // What is damaged is what was read.
+    // The damage is in the ledger that was read, not in its copy.
     if (ofCopy.problem === 'corrupt') return problemOf(error, path)
     return {
       problem: 'unwritable',
