@@ -57,6 +57,12 @@ async function enter() {
 
 const dialog = (page: Page) => page.getByRole('dialog')
 
+/** What is shown once is still there. */
+async function keepsOverEscape(page: Page): Promise<void> {
+  for (const _ of [1, 2, 3]) await page.keyboard.press('Escape')
+  expect(await page.locator('dialog[open]').count()).toBe(1)
+}
+
 test('an account is found while one types and topped up once, however often one clicks; the audit log names the person', async () => {
   const { page, go, close } = await enter()
   await go('/accounts')
@@ -111,6 +117,7 @@ test('an account, a key and a batch of codes are made; names stay text, secrets 
   await page.keyboard.press('Enter')
   const secret = (await page.locator('.copy-block code').textContent()) ?? ''
   expect(secret).toStartWith('sk-')
+  await keepsOverEscape(page)
   await page.getByRole('button', { name: 'Done' }).click()
   await page.getByRole('region', { name: 'Keys' }).getByText(`key ${EVIL}`).first().waitFor()
   expect(await page.content()).not.toContain(secret)
@@ -128,6 +135,7 @@ test('an account, a key and a batch of codes are made; names stay text, secrets 
   await dialog(page).getByRole('button', { name: 'Make the codes' }).dblclick()
   const codes = ((await page.locator('.code-list code').textContent()) ?? '').split('\n')
   expect(codes).toHaveLength(3)
+  await keepsOverEscape(page)
   const saving = page.waitForEvent('download')
   await page.getByRole('button', { name: 'Save as CSV' }).click()
   const csv = await Bun.file(await (await saving).path()).text()
@@ -136,6 +144,15 @@ test('an account, a key and a batch of codes are made; names stay text, secrets 
   await page.getByText('0 of 3').waitFor()
   expect(await page.getByText('0 of 3').count()).toBe(1)
   expect(await page.content()).not.toContain(codes[0] ?? '-')
+  await go('/people')
+  await page.getByRole('button', { name: 'Invite…' }).click()
+  await page.getByLabel('E-mail').fill('new@north.example')
+  await dialog(page).getByLabel('To', { exact: true }).selectOption('operator')
+  await dialog(page).getByRole('button', { name: 'Invite', exact: true }).click()
+  expect(await page.locator('.copy-block code').textContent()).toContain('/console/')
+  await keepsOverEscape(page)
+  await page.getByRole('button', { name: 'Done' }).click()
+  await dialog(page).waitFor({ state: 'detached' })
   await close()
 })
 

@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks'
 import { CopyText } from '../../parts/copy.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
+import { Dialog, SHOWN_ONCE } from '../../parts/dialog.tsx'
 import { Choice, Field } from '../../parts/field.tsx'
 import { ActForm } from '../act-dialog.tsx'
 import { api } from '../api.ts'
@@ -11,7 +11,7 @@ import { api } from '../api.ts'
 type Given = Readonly<{ email: string; link: string | null; is_mailed: boolean }>
 
 const GivenLink = ({ given: { email, link, is_mailed }, close }: Readonly<{ given: Given; close: () => void }>) => (
-  <div class="stack">
+  <div class="stack" {...(link === null ? {} : SHOWN_ONCE)}>
     {link !== null && <CopyText isBlock label="link" text={link} />}
     <p class="note wary">
       {link !== null && 'It works once and is shown this once. '}
