@@ -53,7 +53,10 @@ export class Attempts {
     if (!isFault(taken)) {
       if (this.#place(request, member) === 'moved') log.moved()
       if (isCount(request)) model.breaker.abandoned()
-      else this.#answered(endpoint, request.accountId, startedMs)
+      else {
+        this.#answered(endpoint, request.accountId, startedMs)
+        member.lastAnswerAt = now()
+      }
       model.isSilent = false
       // Only streams are measured: the time of an answer in one piece grows with its length.
       if (reply.kind === 'reply' && reply.isEventStream) model.pace.began(tookMs)

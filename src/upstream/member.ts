@@ -60,6 +60,8 @@ export class Member {
   /** Taken out by an operator: what runs ends, nothing new begins. */
   out: TakenOut | undefined
   lastFailure: CallFailure | undefined
+  /** Unix milliseconds; counts of tokens apart. */
+  lastAnswerAt: number | undefined
   readonly turns = new FairSlots(() => this.config.maxConcurrent)
   readonly #models = new Map<string, UpstreamModel>()
   readonly #random: () => number

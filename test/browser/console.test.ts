@@ -119,6 +119,33 @@ test('an upstream is taken out with a reason and put back, by keyboard alone', a
   await close()
 })
 
+test('green is an upstream that has answered since its last failure, whatever its breakers say', async () => {
+  const { page, close } = await enter()
+  const [early, late] = ['2026-11-26T10:00:00.000Z', '2026-11-26T10:00:01.000Z']
+  const failed = (at: string) => ({ cause: 'status 429', model: 'large', at })
+  let shown: object = {}
+  await page.route('**/console/api/upstreams', async (route) => {
+    const { data } = (await (await route.fetch()).json()) as { data: readonly object[] }
+    await route.fulfill({ json: { data: data.map((row) => ({ ...row, ...shown })) } })
+  })
+  for (const [last_answer, last_failure, badge] of [
+    [null, null, 'in'],
+    [early, failed(early), 'in'],
+    [late, failed(early), 'in'],
+    [early, failed(late), 'failed when last asked'],
+    [null, failed(late), 'has not answered yet'],
+  ] as const) {
+    shown = { last_answer, last_failure }
+    await page.getByRole('link', { name: 'Now', exact: true }).click()
+    await page.getByRole('link', { name: 'Upstreams', exact: true }).click()
+    await page
+      .getByRole('region', { name: 'upstream-1', exact: true })
+      .getByRole('heading', { name: `upstream-1 ${badge}`, exact: true })
+      .waitFor()
+  }
+  await close()
+})
+
 test('what a reload would change is seen, and not done', async () => {
   const { page, close } = await enter()
   await page.getByRole('link', { name: 'Catalog', exact: true }).click()

@@ -57,7 +57,8 @@ function documentOf(
   { name, priority, weight, running, waiting, out, lastFailure, models }: UpstreamReport,
 ) {
   const configured = config().upstreams.find((one) => one.name === name)
-  const most = upstreams.members().find((member) => member.name === name)?.config.maxConcurrent
+  const member = upstreams.members().find((one) => one.name === name)
+  const most = member?.config.maxConcurrent
   const served = [...world.catalog().models.values()].flatMap((model) => {
     const here = model.upstreams.length === 0 ? { name, model: model.upstreamModel } : model.upstreams.find((one) => one.name === name)
     return here === undefined ? [] : [{ id: model.id, upstream_model: here.model }]
@@ -72,6 +73,7 @@ function documentOf(
     waiting,
     max_concurrent: most !== undefined && Number.isFinite(most) ? most : null,
     out: out && { by: out.by, reason: out.reason, since: isoOf(out.at) },
+    last_answer: member?.lastAnswerAt === undefined ? null : isoOf(member.lastAnswerAt),
     last_failure: lastFailure && { cause: lastFailure.cause, model: lastFailure.model, at: isoOf(lastFailure.at) },
     models: served,
     lines: models.map(({ model, breaker, probeInMs, firstEventMs, share }) => ({

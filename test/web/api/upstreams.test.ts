@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { listenForLines } from '../../../src/operator/line-socket.ts'
 import { socketPathFor } from '../../../src/operator/socket-files.ts'
-import { errorAnswer, startFakeUpstream } from '../../support/fake-upstream.ts'
+import { errorAnswer, MESSAGE, nativeMessage, startFakeUpstream } from '../../support/fake-upstream.ts'
 import { MODEL_ID, startTestGateway, type TestGateway, UPSTREAM_API_KEY } from '../../support/gateway.ts'
 import { type Operator, signInOperator } from '../../support/operator.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
@@ -13,6 +13,7 @@ type Row = {
   host: string
   out: { by: string; reason: string; since: string } | null
   last_failure: unknown
+  last_answer: string | null
   in_flight: number
 }
 
@@ -54,6 +55,7 @@ test('the list has each upstream with its host, its slots and its models, and no
       max_concurrent: 10_000,
       out: null,
       last_failure: null,
+      last_answer: null,
       models: [{ id: MODEL_ID, upstream_model: 'vendor-sonnet-1' }],
     },
     { name: 'upstream-1', host: '127.0.0.1:9' },
@@ -63,7 +65,29 @@ test('the list has each upstream with its host, its slots and its models, and no
 test('a call that failed is the upstream’s last failure', async () => {
   const secret = await gateway.createKey()
   await (await gateway.post('/v1/messages', secret, { model: MODEL_ID, max_tokens: 8, messages: [{ role: 'user', content: 'Hi' }] })).text()
-  expect((await rows())[0]?.last_failure).toMatchObject({ cause: 'status 500', model: 'vendor-sonnet-1', at: expect.any(String) })
+  const [row] = await rows()
+  expect(row?.last_failure).toMatchObject({ cause: 'status 500', model: 'vendor-sonnet-1', at: expect.any(String) })
+  expect(row?.last_answer).toBeNull()
+})
+
+test('an answer in one piece is an answer, and an upstream without token counts has not failed', async () => {
+  const answer = ({ path }: { path: string }) =>
+    path.includes('count_tokens')
+      ? errorAnswer(404, { type: 'error', error: { type: 'not_found_error', message: 'no' } })
+      : nativeMessage(MESSAGE)
+  const upstream = await startFakeUpstream({ answer })
+  const other = await startTestGateway({ upstreams: [upstream.url] })
+  try {
+    const [secret, body] = [await other.createKey(), { model: MODEL_ID, max_tokens: 8, messages: [{ role: 'user', content: 'Hi' }] }]
+    const looker = await signInOperator(other)
+    for (const path of ['/v1/messages', '/v1/messages/count_tokens']) await (await other.post(path, secret, body)).text()
+    expect(((await (await looker.get('/console/api/upstreams')).json()) as { data: Row[] }).data).toMatchObject([
+      { last_answer: expect.any(String), last_failure: null },
+    ])
+  } finally {
+    await other.stop()
+    upstream.stop()
+  }
 })
 
 test('out and in are done once, by the person, with the reason, in the audit log', async () => {

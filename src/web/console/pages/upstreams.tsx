@@ -98,14 +98,16 @@ const UpstreamCard = ({ upstream, change }: Readonly<{ upstream: Upstream; chang
   )
 }
 
-/** Green is one that answers: whose breakers are closed, and which has answered since this start where it was asked. */
-const State = ({ upstream: { out, lines, last_failure } }: Readonly<{ upstream: Upstream }>) => {
+/** Green is one that answers: whose breakers are closed, and which has answered since its last failure, whose times are of one form. */
+const State = ({ upstream: { out, lines, last_answer, last_failure } }: Readonly<{ upstream: Upstream }>) => {
   if (out !== null) return <Badge mood="wary" text="out" />
   const open = lines.filter(({ breaker }) => breaker !== 'closed').length
   if (open > 0 && open === lines.length) return <Badge mood="bad" text="failing" />
   if (open > 0) return <Badge mood="wary" text="failing for some models" />
-  const hasAnswered = lines.some(({ first_event_ms }) => first_event_ms !== null)
-  return last_failure !== null && !hasAnswered ? <Badge mood="bad" text="has not answered yet" /> : <Badge mood="good" text="in" />
+  if (last_failure !== null && last_answer === null) return <Badge mood="bad" text="has not answered yet" />
+  if (last_failure !== null && last_answer !== null && last_failure.at > last_answer)
+    return <Badge mood="wary" text="failed when last asked" />
+  return <Badge mood="good" text="in" />
 }
 
 const Lines = ({ name, lines }: Readonly<{ name: string; lines: readonly ModelRow[] }>) => (
