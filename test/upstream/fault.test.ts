@@ -32,3 +32,19 @@ test('a name for our account puts an upstream out for everyone, words alone for 
     expect([error, event.trouble?.kind, event.isAlarm]).toEqual([error, kind, true])
   }
 })
+
+test("another 400 is the customer's, whatever its type and shape: it blames no upstream, alarms nobody and is no reason to ask another", () => {
+  const request = { model: { id: 'm', upstreamModel: 'm' }, path: '/v1/messages' } as unknown as UpstreamRequest
+  for (const body of [
+    { type: 'error', error: { type: 'invalid_request_error', message: 'messages: Field required' } },
+    { error: { type: 'exceed_context_size_error', code: 400, message: 'too long', n_prompt_tokens: 9_000, n_ctx: 4_096 } },
+    { object: 'error', type: 'BadRequestError', message: 'no such parameter', code: 400 },
+    { error: { type: 'unheard_of', message: 'no' } },
+    { error: { type: 'api_error', message: 'no' } },
+    { detail: 'no' },
+    {},
+  ]) {
+    const fault = statusFault('north', request, 400, JSON.stringify(body), null)
+    expect([body, fault.refusal.name, fault.trouble, fault.isAlarm]).toEqual([body, 'upstreamInvalidRequest', undefined, false])
+  }
+})

@@ -25,6 +25,7 @@ test('by its time the next upstream is asked, and the silence is trouble of the 
   await stage.pass(1_900)
   expect(scripts['b']?.asked).toEqual([])
   await stage.pass(400)
+  expect(scripts['b']?.asked).toHaveLength(1)
   expect(await called).toMatchObject({ from: 'b' })
   expect(stage.log.failed).toMatchObject([{ upstream: 'a', cause: 'first event', wasSent: true }])
   expect(stage.pool.reports()[0]?.lastFailure).toMatchObject({ cause: 'first event' })
