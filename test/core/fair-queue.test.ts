@@ -54,3 +54,13 @@ test('nothing is lost or taken twice, an owner’s own stay in order, and nobody
     }),
   )
 })
+
+test('whose turn it was last is not the next one, though it has added more before another came', () => {
+  const queue = new FairQueue<string>()
+  queue.add('a', 'a1')
+  expect(queue.take()).toBe('a1')
+  queue.add('a', 'a2')
+  queue.add('b', 'b1')
+  expect(queue.peek()).toBe('b1')
+  expect([queue.take(), queue.take(), queue.take()]).toEqual(['b1', 'a2', undefined])
+})
